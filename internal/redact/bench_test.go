@@ -1,0 +1,62 @@
+package redact
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// chunk is 64 KiB of what builds print.
+func chunk() []byte {
+	var b strings.Builder
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := 0; b.Len() < 64<<10; i++ {
+		fmt.Fprintf(&b, "2026/11/21 02:40:%02d INFO step %d: compiled internal/%x in %d ms (cache hit)\n", i%60, i, r.Uint64(), r.IntN(900))
+	}
+	return []byte(b.String()[:64<<10])
+}
+
+// sink copies, as a pipe would have to: the limit of what a pump can do.
+type sink struct{ buf [64 << 10]byte }
+
+func (s *sink) Write(p []byte) (int, error) { return copy(s.buf[:], p), nil }
+
+// BenchmarkWriter gives, besides bytes a second, the time of a plain copy of the same bytes as "x-copy".
+func BenchmarkWriter(b *testing.B) {
+	key := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n", 25)
+	many := make([]string, 50)
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range many {
+		many[i] = fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
+	}
+	for _, bb := range []struct {
+		name    string
+		secrets []string
+	}{
+		{"none", nil},
+		{"one", []string{"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}},
+		{"short", []string{"s3cr3t"}},
+		{"fifty", many},
+		{"key", []string{key, "s3cr3t-value"}},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			data := chunk()
+			s := setOf(bb.secrets...)
+			var to sink
+			start := time.Now()
+			for range 2000 {
+				_, _ = to.Write(data)
+			}
+			limit := time.Since(start) / 2000
+			w := s.Writer(&to)
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				_, _ = w.Write(data)
+			}
+			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(limit), "x-copy")
+			_ = w.Close()
+		})
+	}
+}

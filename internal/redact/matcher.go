@@ -1,0 +1,200 @@
+package redact
+
+import "slices"
+
+// A matcher finds patterns in a stream of bytes: an Aho-Corasick automaton, and in front of it a table that jumps over
+// text in which no pattern can begin (the shifts of Wu and Manber over pairs of bytes). It never changes.
+type matcher struct {
+	nodes []node
+	names []string
+	root  [256]int32 // the children of the root
+	min   int        // bytes of the shortest pattern
+
+	// shift of a pair of bytes: how far the window of min bytes that ends with the pair may jump; 0 means that it may
+	// be the beginning of a pattern.
+	shift [1 << 16]uint8
+	// starts holds the pairs that a pattern begins with.
+	starts [1 << 16]bool
+}
+
+// A node is a state: the text that led to it is the longest end of the stream that begins a pattern.
+type node struct {
+	fail    int32 // the state of the next shorter such end
+	child   int32 // first child, 0 for none (the root is nobody's child)
+	sibling int32
+	depth   int32 // bytes of that text
+	match   int32 // bytes of the longest pattern that this text ends with, 0 for none
+	name    int32 // of that pattern
+	by      byte  // the byte that leads here
+}
+
+// A span is a place to remove: from ≤ offset < to.
+type span struct{ from, to int64 }
+
+func compile(patterns map[string]string) *matcher {
+	m := &matcher{nodes: make([]node, 1), min: 1 << 30}
+	keys := make([]string, 0, len(patterns))
+	for p := range patterns {
+		keys = append(keys, p)
+		m.min = min(m.min, len(p))
+	}
+	m.min = min(m.min, 255)
+	slices.Sort(keys) // so that one set always gives one automaton
+	for i, p := range keys {
+		m.names = append(m.names, patterns[p])
+		m.insert(p, int32(i))
+	}
+	m.link()
+	m.jumps(keys)
+	return m
+}
+
+func (m *matcher) insert(p string, name int32) {
+	at := int32(0)
+	for i := range len(p) {
+		next := m.childOf(at, p[i])
+		if next == 0 {
+			next = int32(len(m.nodes))
+			m.nodes = append(m.nodes, node{depth: int32(i) + 1, by: p[i], sibling: m.nodes[at].child})
+			m.nodes[at].child = next
+		}
+		at = next
+	}
+	m.nodes[at].match, m.nodes[at].name = m.nodes[at].depth, name
+}
+
+func (m *matcher) childOf(at int32, b byte) int32 {
+	for c := m.nodes[at].child; c != 0; c = m.nodes[c].sibling {
+		if m.nodes[c].by == b {
+			return c
+		}
+	}
+	return 0
+}
+
+// link sets the fail states, nearest to the root first, and hands matches down them.
+func (m *matcher) link() {
+	var queue []int32
+	for c := m.nodes[0].child; c != 0; c = m.nodes[c].sibling {
+		m.root[m.nodes[c].by] = c
+		queue = append(queue, c)
+	}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		n := &m.nodes[at]
+		if n.match == 0 {
+			n.match, n.name = m.nodes[n.fail].match, m.nodes[n.fail].name
+		}
+		for c := n.child; c != 0; c = m.nodes[c].sibling {
+			m.nodes[c].fail = m.step(n.fail, m.nodes[c].by)
+			queue = append(queue, c)
+		}
+	}
+}
+
+// step is the state after one more byte.
+func (m *matcher) step(at int32, b byte) int32 {
+	for at != 0 {
+		if c := m.childOf(at, b); c != 0 {
+			return c
+		}
+		at = m.nodes[at].fail
+	}
+	return m.root[b]
+}
+
+func (m *matcher) jumps(keys []string) {
+	for i := range m.shift {
+		m.shift[i] = uint8(m.min - 1)
+	}
+	for _, p := range keys {
+		m.starts[pair(p[0], p[1])] = true
+		for i := 1; i < m.min; i++ {
+			k := pair(p[i-1], p[i])
+			m.shift[k] = min(m.shift[k], uint8(m.min-1-i))
+		}
+	}
+}
+
+func pair(a, b byte) int { return int(a) | int(b)<<8 }
+
+// candidate is the first offset ≥ i at which a pattern may begin, or the first at which fewer than min bytes are left.
+func (m *matcher) candidate(b []byte, i int) int {
+	end := i + m.min - 1
+	for end < len(b) {
+		if jump := m.shift[pair(b[end-1], b[end])]; jump > 0 {
+			end += int(jump)
+			continue
+		}
+		if at := end - m.min + 1; m.starts[pair(b[at], b[at+1])] {
+			return at
+		}
+		end++
+	}
+	return max(i, len(b)-m.min+1, 0)
+}
+
+// scan reads b, whose first byte has the offset base, from state on, tells found of each place where a pattern ends
+// (the longest there), in the order of the ends, and gives the state at the end of b. A found that says false ends it.
+func (m *matcher) scan(state int32, b []byte, base int64, found func(sp span, name int32) bool) int32 {
+	begin := -1 // where the automaton was started last
+	for i := 0; i < len(b); {
+		if state == 0 {
+			i = m.candidate(b, i)
+			begin = i
+			if i == len(b) {
+				break
+			}
+		}
+		state = m.step(state, b[i])
+		i++
+		n := &m.nodes[state]
+		if n.match > 0 {
+			end := base + int64(i)
+			if !found(span{end - int64(n.match), end}, n.name) {
+				return state
+			}
+		}
+		// One byte in common with a pattern says little: the table decides faster than the automaton.
+		if n.depth == 1 && i-1 > begin && len(b)-i+1 >= m.min {
+			state, i = 0, i-1
+		}
+	}
+	// Nothing longer can come of a text that no pattern goes on from: only its shorter ends matter.
+	for state != 0 && m.nodes[state].child == 0 {
+		state = m.nodes[state].fail
+	}
+	return state
+}
+
+// all lists the spans of b, joined where they overlap, in order.
+func (m *matcher) all(b []byte) []span {
+	var spans []span
+	m.scan(0, b, 0, func(sp span, _ int32) bool {
+		spans = join(spans, sp)
+		return true
+	})
+	return spans
+}
+
+func (m *matcher) find(b []byte) (name string, ok bool) {
+	m.scan(0, b, 0, func(_ span, n int32) bool {
+		name, ok = m.names[n], true
+		return false
+	})
+	return name, ok
+}
+
+// join adds sp, which ends after all of spans, to spans, which are in order and do not overlap.
+func join(spans []span, sp span) []span {
+	for len(spans) > 0 {
+		last := &spans[len(spans)-1]
+		if last.to <= sp.from {
+			break
+		}
+		sp.from = min(sp.from, last.from)
+		spans = spans[:len(spans)-1]
+	}
+	return append(spans, sp)
+}

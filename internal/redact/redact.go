@@ -1,0 +1,116 @@
+// Package redact removes secret values from text and streams, also when a value is split over chunks.
+//
+// What is removed is every place where a value stands, and where such places overlap their union: of two values of
+// which one holds, begins or runs into the other, no tail is left over. A value is looked for as it is, as it stands in
+// JSON, and line by line where it has several lines. Other encodings (base64, hex, URL) are not known here yet.
+package redact
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// Mark stands where a value stood.
+const Mark = "[redacted]"
+
+// MinLen is the shortest value, in bytes, that is removed: a shorter one would eat ordinary text.
+const MinLen = 6
+
+// A Set is the values to remove. The zero Set and the nil Set remove nothing. A Set is safe for concurrent use.
+type Set struct {
+	mu       sync.Mutex
+	patterns map[string]string // what to look for → name of the value it comes from
+	compiled atomic.Pointer[matcher]
+}
+
+// Add makes value secret from now on; writers made before see it from their next Write on.
+// It says false for a value shorter than MinLen, which cannot be kept out.
+func (s *Set) Add(name, value string) bool {
+	if s == nil || len(value) < MinLen {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.patterns == nil {
+		s.patterns = make(map[string]string)
+	}
+	for _, p := range forms(value) {
+		if _, known := s.patterns[p]; !known {
+			s.patterns[p] = name
+		}
+	}
+	s.compiled.Store(nil)
+	return true
+}
+
+// matcher is the automaton of all values, or nil when there are none. It is made on first use after an Add, so that
+// adding many values costs one build.
+func (s *Set) matcher() *matcher {
+	if s == nil {
+		return nil
+	}
+	if m := s.compiled.Load(); m != nil {
+		return m
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.patterns) == 0 {
+		return nil
+	}
+	m := s.compiled.Load()
+	if m == nil {
+		m = compile(s.patterns)
+		s.compiled.Store(m)
+	}
+	return m
+}
+
+// String is text without the values.
+func (s *Set) String(text string) string {
+	m := s.matcher()
+	if m == nil {
+		return text
+	}
+	if spans := m.all([]byte(text)); len(spans) > 0 {
+		return string(without([]byte(text), spans))
+	}
+	return text
+}
+
+// Bytes is b without the values; b itself is not changed, and is what comes back when it holds none.
+func (s *Set) Bytes(b []byte) []byte {
+	m := s.matcher()
+	if m == nil {
+		return b
+	}
+	if spans := m.all(b); len(spans) > 0 {
+		return without(b, spans)
+	}
+	return b
+}
+
+// Find gives the name of a secret that b contains.
+func (s *Set) Find(b []byte) (name string, ok bool) {
+	m := s.matcher()
+	if m == nil {
+		return "", false
+	}
+	return m.find(b)
+}
+
+// Writer gives w without the values. It holds back only what can still become a value: a prompt appears at once. Close
+// writes what was held back (never more than the longest value less one byte); it does not close w. A Write that fails
+// fails for good.
+func (s *Set) Writer(w io.Writer) io.WriteCloser { return &writer{set: s, to: w} }
+
+// without is b with Mark in the place of each span.
+func without(b []byte, spans []span) []byte {
+	out := make([]byte, 0, len(b))
+	pos := int64(0)
+	for _, sp := range spans {
+		out = append(append(out, b[pos:sp.from]...), Mark...)
+		pos = sp.to
+	}
+	return append(out, b[pos:]...)
+}

@@ -1,0 +1,334 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func setOf(values ...string) *Set {
+	s := new(Set)
+	for _, v := range values {
+		s.Add("NAME_"+v, v)
+	}
+	return s
+}
+
+func TestString(t *testing.T) {
+	t.Parallel()
+	pem := "-----BEGIN KEY-----\nMIIBVwIBADANBg\n  k+qhkiG9w0B==\nabc\n-----END KEY-----\n"
+	tests := []struct {
+		name    string
+		secrets []string
+		in, out string
+	}{
+		{"no secrets", nil, "plain text", "plain text"},
+		{"empty text", []string{"hunter22"}, "", ""},
+		{"nothing to find", []string{"hunter22"}, "hunter2 hunter3", "hunter2 hunter3"},
+		{"alone", []string{"hunter22"}, "hunter22", "[redacted]"},
+		{"in the middle, twice", []string{"hunter22"}, "a hunter22 b hunter22 c", "a [redacted] b [redacted] c"},
+		{"side by side", []string{"hunter22"}, "hunter22hunter22", "[redacted][redacted]"},
+		{"a prefix of another: longest wins", []string{"secret", "secretvalue"}, "secretvalue secretval", "[redacted] [redacted]val"},
+		{"inside another", []string{"secret", "my-secret-value"}, "my-secret-value my-secret-", "[redacted] my-[redacted]-"},
+		{"a suffix of another", []string{"value-1", "secret-value-1"}, "secret-value-1 value-1", "[redacted] [redacted]"},
+		{"two overlap: no tail is left", []string{"abcdef", "defghi"}, "<abcdefghi>", "<[redacted]>"},
+		{"three in a chain", []string{"abcdef", "efghij", "ijklmn"}, "<abcdefghijklmn>", "<[redacted]>"},
+		{"one overlaps itself", []string{"abababab"}, "<ababababab>", "<[redacted]>"},
+		{"too short is kept", []string{"abcde"}, "abcde", "abcde"},
+		{"as JSON", []string{"pass\"word\n\\x"}, `{"p":"pass\"word\n\\x"}`, `{"p":"[redacted]"}`},
+		{"as JSON with HTML escapes", []string{"a<b>&cd"}, `"a\u003cb\u003e\u0026cd" "a<b>&cd"`, `"[redacted]" "[redacted]"`},
+		{"lines of a key", []string{pem}, "x MIIBVwIBADANBg\r\ny k+qhkiG9w0B==\nabc", "x [redacted]\r\ny [redacted]\nabc"},
+		{"a whole key", []string{pem}, "<" + pem + ">", "<[redacted]>"},
+		{"a value with a line end, printed without", []string{"hunter22\n"}, "is hunter22.", "is [redacted]."},
+		{"bytes that are no text", []string{"\x00\xff\xfe\x80\x01\x02"}, "a\x00\xff\xfe\x80\x01\x02b", "a[redacted]b"},
+		{"one byte over and over", []string{"aaaaaa"}, "aaaaa aaaaaaa", "aaaaa [redacted]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := setOf(tt.secrets...)
+			if got := s.String(tt.in); got != tt.out {
+				t.Errorf("String(%q) = %q, want %q", tt.in, got, tt.out)
+			}
+			in := []byte(tt.in)
+			if got := s.Bytes(in); string(got) != tt.out {
+				t.Errorf("Bytes(%q) = %q, want %q", tt.in, got, tt.out)
+			}
+			if string(in) != tt.in {
+				t.Errorf("Bytes changed its argument to %q", in)
+			}
+			for size := 1; size <= len(tt.in); size++ {
+				if got := stream(t, s, tt.in, func() int { return size }); got != tt.out {
+					t.Errorf("in chunks of %d: %q, want %q", size, got, tt.out)
+				}
+			}
+		})
+	}
+}
+
+// stream writes text in chunks of the sizes that next gives.
+func stream(t interface{ Fatal(...any) }, s *Set, text string, next func() int) string {
+	var out strings.Builder
+	w := s.Writer(&out)
+	for len(text) > 0 {
+		n := min(next(), len(text))
+		if got, err := w.Write([]byte(text[:n])); err != nil || got != n {
+			t.Fatal("Write:", got, err)
+		}
+		text = text[n:]
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal("Close:", err)
+	}
+	return out.String()
+}
+
+// For any values and any chunks the stream is what String makes of the whole, no value is left in it, and no more is
+// held back than the longest value less one byte.
+func TestStreamProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		// Few letters make many overlaps; none of them stands in Mark.
+		letters := rapid.SampledFrom([]string{"xy", "xyz\n", "xyzuvw \n\"<"}).Draw(t, "letters")
+		word := rapid.StringOfN(rapid.RuneFrom([]rune(letters)), MinLen, 14, -1)
+		secrets := rapid.SliceOfN(word, 0, 6).Draw(t, "secrets")
+		parts := rapid.SliceOfN(rapid.OneOf(
+			rapid.StringOfN(rapid.RuneFrom([]rune(letters)), 0, 30, -1),
+			rapid.SampledFrom(append([]string{""}, secrets...)),
+		), 0, 12).Draw(t, "parts")
+		text := strings.Join(parts, "")
+
+		s := setOf(secrets...)
+		whole := s.String(text)
+		sizes := rapid.IntRange(1, 20)
+		if got := stream(t, s, text, func() int { return sizes.Draw(t, "size") }); got != whole {
+			t.Fatalf("stream %q, whole %q", got, whole)
+		}
+		for _, v := range secrets {
+			if strings.Contains(whole, v) {
+				t.Fatalf("%q is left in %q", v, whole)
+			}
+		}
+		if got := naive(secrets, text); got != whole {
+			t.Fatalf("naive %q, String %q", got, whole)
+		}
+		if _, found := s.Find([]byte(text)); found != (whole != text) {
+			t.Fatalf("Find says %v of %q, String made %q", found, text, whole)
+		}
+	})
+}
+
+// naive is the definition: the union of all places, one Mark for each.
+func naive(secrets []string, text string) string {
+	var all []string
+	for _, v := range secrets {
+		all = append(all, forms(v)...)
+	}
+	hit := make([]bool, len(text))   // this byte goes
+	joint := make([]bool, len(text)) // … together with the byte before
+	for _, v := range all {
+		for i := 0; i+len(v) <= len(text); i++ {
+			if text[i:i+len(v)] != v {
+				continue
+			}
+			for k := i; k < i+len(v); k++ {
+				hit[k] = true
+				joint[k] = joint[k] || k > i
+			}
+		}
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		switch {
+		case !hit[i]:
+			b.WriteByte(text[i])
+		case !joint[i]:
+			b.WriteString(Mark)
+		}
+	}
+	return b.String()
+}
+
+// A long random text, so that the jumps of the table are taken.
+func TestLongTextProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secrets := rapid.SliceOfN(rapid.StringMatching(`[a-d0-3]{6,40}`), 1, 20).Draw(t, "secrets")
+		filler := rapid.SliceOfN(rapid.StringMatching(`[a-z0-9 \n]{0,200}`), 1, 20).Draw(t, "filler")
+		var text strings.Builder
+		for _, f := range filler {
+			text.WriteString(f)
+			v := rapid.SampledFrom(secrets).Draw(t, "value")
+			text.WriteString(v[:rapid.IntRange(0, len(v)).Draw(t, "cut")])
+		}
+		s := setOf(secrets...)
+		want := naive(secrets, text.String())
+		if got := s.String(text.String()); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+		sizes := rapid.IntRange(1, 300)
+		if got := stream(t, s, text.String(), func() int { return sizes.Draw(t, "size") }); got != want {
+			t.Fatalf("stream %q, want %q", got, want)
+		}
+	})
+}
+
+func TestWriterHoldsBackOnlyWhatCanBecomeAValue(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	s := setOf("hunter22", "a-much-longer-value-than-the-other")
+	w := s.Writer(&out)
+	steps := []struct{ in, seen string }{
+		{"Password: ", "Password: "},
+		{"hunt", "Password: "},
+		{"ing\n", "Password: hunting\n"},
+		{"> hunter22", "Password: hunting\n> [redacted]"}, // nothing longer begins so: at once
+		{"ok a-much-longer", "Password: hunting\n> [redacted]ok "},
+	}
+	for _, st := range steps {
+		if _, err := w.Write([]byte(st.in)); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != st.seen {
+			t.Errorf("after %q: %q, want %q", st.in, out.String(), st.seen)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "Password: hunting\n> [redacted]ok a-much-longer"; out.String() != want {
+		t.Errorf("after Close: %q, want %q", out.String(), want)
+	}
+}
+
+func TestAddWhileWriting(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	s := new(Set)
+	w := s.Writer(&out)
+	write := func(text string) {
+		t.Helper()
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first-value ")
+	s.Add("A", "first-value")
+	write("first-value first-va")
+	s.Add("B", "st-value-two")
+	s.Add("C", "first-value and more")
+	write("lue-two first-value and")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "first-value [redacted] [redacted] [redacted] and"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestAddSaysWhatCannotBeKeptOut(t *testing.T) {
+	t.Parallel()
+	s := new(Set)
+	if s.Add("SHORT", "12345") {
+		t.Error("a value of five bytes was taken")
+	}
+	if !s.Add("LONG", "123456") {
+		t.Error("a value of six bytes was refused")
+	}
+	var none *Set
+	if none.Add("ANY", "123456") || none.String("123456") != "123456" {
+		t.Error("the nil Set removes something")
+	}
+	if _, ok := none.Find([]byte("123456")); ok {
+		t.Error("the nil Set finds something")
+	}
+	var out strings.Builder
+	w := none.Writer(&out)
+	_, err := w.Write([]byte("123456"))
+	if err = errors.Join(err, w.Close()); err != nil || out.String() != "123456" {
+		t.Errorf("the nil Set's writer: %q, %v", out.String(), err)
+	}
+}
+
+func TestFindNames(t *testing.T) {
+	t.Parallel()
+	s := new(Set)
+	s.Add("TOKEN", "tok\"en-1234")
+	s.Add("SAME", "tok\"en-1234")
+	s.Add("KEY", "line one\nline two\n")
+	in, _ := json.Marshal(map[string]string{"x": "tok\"en-1234"})
+	for text, want := range map[string]string{
+		`a tok"en-1234 b`: "TOKEN", string(in): "TOKEN", "a line two b": "KEY", "tok en": "",
+	} {
+		if got, ok := s.Find([]byte(text)); got != want || ok != (want != "") {
+			t.Errorf("Find(%q) = %q, %v; want %q", text, got, ok, want)
+		}
+	}
+}
+
+type failing struct{ left int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errors.New("full")
+	}
+	return len(p), nil
+}
+
+func TestWriterPassesErrorsOn(t *testing.T) {
+	t.Parallel()
+	w := setOf("hunter22").Writer(&failing{left: 4})
+	if _, err := w.Write([]byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("more")); err == nil {
+		t.Error("the error of the writer below is lost")
+	}
+	if err := w.Close(); err == nil {
+		t.Error("Close forgets it")
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	s := setOf("hunter22")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			s.Add("N", strings.Repeat(string(rune('a'+i)), 10))
+			for range 50 {
+				if got := s.String("is hunter22"); got != "is [redacted]" {
+					t.Error(got)
+				}
+				var out bytes.Buffer
+				w := s.Writer(&out)
+				_, _ = w.Write([]byte("hunt"))
+				_, _ = w.Write([]byte("er22"))
+				_ = w.Close()
+				if out.String() != Mark {
+					t.Error(out.String())
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzStream(f *testing.F) {
+	f.Add("secret-1", "t-1abc", "a secret-1abc", 3)
+	f.Fuzz(func(t *testing.T, one, two, text string, size int) {
+		if size < 1 || size > 1<<10 || len(one)+len(two) > 200 {
+			t.Skip()
+		}
+		s := setOf(one, two)
+		whole := s.String(text)
+		if got := stream(t, s, text, func() int { return size }); got != whole {
+			t.Fatalf("stream %q, whole %q", got, whole)
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package redact
+
+import (
+	"io"
+	"sync"
+)
+
+// A writer passes a stream on without the values. Its state is what it holds back: the longest end of the stream that
+// a value begins with.
+type writer struct {
+	mu  sync.Mutex
+	set *Set
+	to  io.Writer
+	err error // of the first write that failed
+
+	m       *matcher
+	state   int32
+	held    []byte // not passed on yet
+	base    int64  // offset in the stream of held[0], and of the next byte when held is empty
+	spans   []span // found, not passed on yet; in order, none overlaps another
+	covered int64  // up to here the last Mark stands for what was there
+	out     []byte // scratch
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return 0, w.err
+	}
+	if m := w.set.matcher(); m != w.m {
+		w.renew(m)
+	}
+	if w.m == nil {
+		n, err := w.to.Write(p)
+		w.base += int64(n)
+		w.err = err
+		return n, err
+	}
+	w.state = w.m.scan(w.state, p, w.base+int64(len(w.held)), w.found)
+	w.pass(p, int(w.m.nodes[w.state].depth))
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(p), nil
+}
+
+// Close passes on what is held back: it has become no value.
+func (w *writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state = 0
+	if w.err == nil {
+		w.pass(nil, 0)
+	}
+	return w.err
+}
+
+func (w *writer) found(sp span, _ int32) bool {
+	w.spans = join(w.spans, sp)
+	return true
+}
+
+// renew changes to the automaton of more values; what is held back is looked at again (and holds all of spans).
+func (w *writer) renew(m *matcher) {
+	w.m, w.state, w.spans = m, 0, nil
+	if m != nil && len(w.held) > 0 {
+		w.state = m.scan(0, w.held, w.base, w.found)
+	}
+}
+
+// pass hands on the held bytes and p but for the last keep bytes, which become the held ones.
+func (w *writer) pass(p []byte, keep int) {
+	end := w.base + int64(len(w.held)+len(p)) - int64(keep)
+	switch {
+	case len(w.spans) == 0 && w.covered <= w.base && len(w.held) == 0:
+		w.write(p[:len(p)-keep]) // the usual case copies nothing
+	default:
+		w.out = w.out[:0]
+		pos := w.base
+		for len(w.spans) > 0 && w.spans[0].from < end {
+			sp := w.spans[0]
+			w.spans = w.spans[1:]
+			if sp.from >= w.covered {
+				w.text(p, pos, sp.from)
+				w.out = append(w.out, Mark...)
+			}
+			w.covered = max(w.covered, sp.to)
+			pos = min(w.covered, end)
+		}
+		w.text(p, pos, end)
+		w.write(w.out)
+		if cap(w.out) > 1<<20 {
+			w.out = nil
+		}
+	}
+	if len(w.spans) == 0 {
+		w.spans = nil
+	}
+	if keep > len(p) { // p is the end of what stays
+		w.held = append(w.held[:copy(w.held, w.held[len(w.held)+len(p)-keep:])], p...)
+	} else {
+		w.held = append(w.held[:0], p[len(p)-keep:]...)
+	}
+	w.base = end
+}
+
+// text adds the bytes of the stream from one offset to another, less what the last Mark stands for.
+func (w *writer) text(p []byte, from, to int64) {
+	from = max(from, min(w.covered, to))
+	edge := w.base + int64(len(w.held)) // p begins here
+	if from < edge {
+		w.out = append(w.out, w.held[from-w.base:min(to, edge)-w.base]...)
+	}
+	if to > edge {
+		w.out = append(w.out, p[max(from, edge)-edge:to-edge]...)
+	}
+}
+
+func (w *writer) write(b []byte) {
+	if len(b) == 0 || w.err != nil {
+		return
+	}
+	n, err := w.to.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	w.err = err
+}
