@@ -1,0 +1,93 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Best is the strongest tier that this machine gives, tried once and remembered.
+func Best() Tier { return best() }
+
+var best = sync.OnceValue(func() Tier {
+	for _, t := range []Tier{View, Fence} {
+		if tryTier(t) == nil {
+			return t
+		}
+	}
+	return None
+})
+
+// Tiers are those that this machine gives, the strongest first.
+func Tiers() []Tier {
+	switch Best() {
+	case View:
+		return []Tier{View, Fence, None}
+	case Fence:
+		return []Tier{Fence, None}
+	default:
+		return []Tier{None}
+	}
+}
+
+// tryTier makes a small box of the tier and looks from inside whether it holds.
+func tryTier(t Tier) error {
+	b := Box{Tier: t}
+	dir, err := os.MkdirTemp("", "async-pipeline-probe-")
+	if err != nil && t == View {
+		return err
+	}
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		b.Tree, b.Copy, b.Tmp = filepath.Join(dir, "tree"), filepath.Join(dir, "copy"), filepath.Join(dir, "tmp")
+		b.Read = []string{filepath.Join(dir, "outside")}
+		for _, p := range []string{b.Tree, b.Copy, b.Tmp, b.Read[0]} {
+			if err := os.Mkdir(p, 0o700); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(filepath.Join(b.Copy, probeFile), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	_, err = b.run(context.Background(), Command{Argv: []string{helperName}, Dir: "/"}, true)
+	return err
+}
+
+// A probe is what an entrant tries in the box that it has just made around itself.
+type probe struct {
+	Outside string // a folder in which no file may be made; empty: /
+	Copy    string // a file that must be seen at the tree's path; empty: none
+}
+
+// newProbe expects the folders that tryTier makes.
+func newProbe(b Box) *probe {
+	p := &probe{Outside: "/"}
+	if len(b.Read) > 0 {
+		p.Outside = b.Read[0]
+	}
+	if b.Tier == View {
+		p.Copy = filepath.Join(b.Tree, probeFile)
+	}
+	return p
+}
+
+const probeFile = "copy"
+
+func (p *probe) try() error {
+	name := filepath.Join(p.Outside, ".async-pipeline-probe")
+	if f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+		_ = os.Remove(name)
+		return errors.New("a file could be made outside of the box")
+	}
+	if p.Copy == "" {
+		return nil
+	}
+	if _, err := os.Stat(p.Copy); err != nil {
+		return errors.New("the copy is not seen at the tree's path")
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package sandbox
+
+// What a box must be before anything is started in it, and what it adds to a command's environment.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The two marks that everything started by a runner carries in its environment.
+const (
+	hookMark   = "ASYNC_PIPELINE_HOOK"
+	runnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see Stamp
+)
+
+// At is where path, a path of the tree, stands for a command in the box. Other paths stand where they are.
+func (b Box) At(path string) string {
+	if b.Tier == View || b.Copy == "" || b.Tree == "" {
+		return path
+	}
+	if rel, ok := below(b.Tree, path); ok {
+		return filepath.Join(b.Copy, rel)
+	}
+	if rel, ok := below(resolved(b.Tree), path); ok {
+		return filepath.Join(b.Copy, rel)
+	}
+	return path
+}
+
+// check refuses a box or a command that would do something else than it says.
+func (b Box) check(c Command) error {
+	switch b.Tier {
+	case None, Fence, View:
+	case "":
+		return fmt.Errorf("the box names no tier: say %s, %s or %s", View, Fence, None)
+	default:
+		return fmt.Errorf("unknown sandbox tier %q: say %s, %s or %s", b.Tier, View, Fence, None)
+	}
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return fmt.Errorf("the command is empty: name a program")
+	}
+	for _, s := range slices.Concat(c.Argv, c.Env, []string{c.Dir}) {
+		if strings.ContainsRune(s, 0) {
+			return fmt.Errorf("the command holds a NUL byte in %q: no program can be given one", s)
+		}
+	}
+	if !filepath.IsAbs(c.Dir) {
+		return fmt.Errorf("directory %q of the command is not an absolute path", c.Dir)
+	}
+	for _, p := range slices.Concat([]string{b.Tree, b.Copy, b.Home, b.Tmp}, b.Write, b.Read) {
+		if p != "" && !filepath.IsAbs(p) {
+			return fmt.Errorf("path %q of the box is not absolute", p)
+		}
+	}
+	if b.Tree != "" && b.Copy == "" {
+		return fmt.Errorf("the box names the tree %s but no copy of it", b.Tree)
+	}
+	for _, p := range slices.Concat([]string{b.Copy, b.Tmp}, b.Write) {
+		if p == "" {
+			continue
+		}
+		if _, err := os.Stat(p); err != nil {
+			return fmt.Errorf("path of the box that may be written: %w", err)
+		}
+	}
+	if b.Tier == None || b.Tree == "" || resolved(b.Tree) == resolved(b.Copy) {
+		return nil
+	}
+	for _, p := range slices.Concat([]string{b.Copy, b.Tmp}, b.Write) {
+		if p == "" {
+			continue
+		}
+		if _, ok := below(resolved(p), resolved(b.Tree)); ok {
+			return fmt.Errorf("the box may write %s, which holds the tree %s that must stay as it is", p, b.Tree)
+		}
+	}
+	return nil
+}
+
+// environ is the command's environment with what the box decides: HOME, TMPDIR, PWD and the marks.
+// Of a variable named twice the last one counts.
+func (b Box) environ(c Command) []string {
+	set := slices.Clone(c.Env)
+	if b.Home != "" {
+		set = append(set, "HOME="+b.Home)
+	}
+	if b.Tmp != "" {
+		set = append(set, "TMPDIR="+b.Tmp)
+	}
+	set = append(set, "PWD="+c.Dir)
+	set = append(set, b.marks()...)
+
+	last := make(map[string]int, len(set))
+	env := make([]string, 0, len(set))
+	for _, kv := range set {
+		key, _, _ := strings.Cut(kv, "=")
+		if i, ok := last[key]; ok {
+			env[i] = kv
+			continue
+		}
+		last[key] = len(env)
+		env = append(env, kv)
+	}
+	return env
+}
+
+// marks tell, of any process on this machine, which runner and which hook started it.
+func (b Box) marks() []string {
+	m := []string{runnerMark + "=" + Self().String()}
+	if b.Hook != "" {
+		m = append(m, hookMark+"="+b.Hook)
+	}
+	return m
+}
+
+// String is the stamp as a mark has it.
+func (s Stamp) String() string {
+	return fmt.Sprintf("%d.%d.%s", s.PID, s.Start, s.Boot)
+}
+
+// below gives path relative to root when it is root or lies under it. Both are taken as written.
+func below(root, path string) (rel string, ok bool) {
+	rel, err := filepath.Rel(root, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return rel, true
+}
+
+// resolved is path without symlinks as far as it exists.
+func resolved(path string) string {
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		return p
+	}
+	dir, base := filepath.Split(filepath.Clean(path))
+	if base == "" {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(resolved(filepath.Clean(dir)), base)
+}

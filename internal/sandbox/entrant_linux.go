@@ -1,0 +1,79 @@
+package sandbox
+
+// The entrant: it makes the box around itself and becomes the command. It was started in its own mount namespace
+// (View) by the supervisor, and what it says before it is the command is a refusal.
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func enter(control *os.File, _ *json.Decoder, s spec) {
+	runtime.LockOSThread() // the fence and the dropped capabilities are this thread's, and it is the one that executes
+	refuse := func(err error) {
+		r := &refusal{text: err.Error()}
+		_ = errors.As(err, &r)
+		_, _ = control.Write(encode(r.message()))
+		syscall.Exit(exitBroken)
+	}
+	if err := confine(s); err != nil {
+		refuse(err)
+	}
+	if s.Probe != nil {
+		if err := s.Probe.try(); err != nil {
+			refuse(&refusal{err.Error(), true})
+		}
+		syscall.Exit(0)
+	}
+	path, err := locate(s)
+	var m *missing
+	if errors.As(err, &m) {
+		syscall.Exit(m.code)
+	}
+	if err == nil {
+		err = os.Chdir(s.Dir)
+	}
+	if err != nil {
+		refuse(err)
+	}
+	// Changed credentials may have cleared it, and the supervisor may have ended before it was set again.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil || os.Getppid() != s.Parent {
+		syscall.Exit(exitBroken)
+	}
+	for end := time.Now().Add(busyFor); ; time.Sleep(time.Millisecond) {
+		err = syscall.Exec(path, s.Argv, s.Env)
+		if !errors.Is(err, syscall.ETXTBSY) || time.Now().After(end) {
+			break
+		}
+	}
+	m = notExecuted(path, err)
+	complain(m)
+	syscall.Exit(m.code)
+}
+
+// confine makes the box. The order is: what needs capabilities first, the fence last.
+func confine(s spec) error {
+	if s.Tier == View {
+		if err := mountView(s); err != nil {
+			return err
+		}
+	}
+	rules, err := fence(s.Write)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(rules) }()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return &refusal{"cannot give up new privileges: " + err.Error(), true}
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	return raise(rules)
+}

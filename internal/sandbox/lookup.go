@@ -1,0 +1,108 @@
+package sandbox
+
+// Finding the program of a command as a shell would: in the command's own PATH, from its own directory.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exit codes of a program that could not be run, as a shell has them.
+const (
+	codeNotExecutable = 126
+	codeNotFound      = 127
+)
+
+// A missing is a program that cannot be run: the exit code and the line that says why.
+type missing struct {
+	code int
+	text string
+}
+
+func (m *missing) Error() string { return m.text }
+
+// find gives the absolute path of the program. Its error is a *missing.
+func find(name, dir string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		path := from(dir, name)
+		if err := executable(path); err != nil {
+			return "", cannotRun(name, err)
+		}
+		return path, nil
+	}
+	var refused error
+	for _, folder := range filepath.SplitList(lookupEnv(env, "PATH")) {
+		path := from(dir, folder) + "/" + name
+		err := executable(path)
+		if err == nil {
+			return path, nil
+		}
+		if refused == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			refused = cannotRun(path, err)
+		}
+	}
+	if refused != nil {
+		return "", refused
+	}
+	return "", &missing{codeNotFound, fmt.Sprintf("async-pipeline: %s: command not found in PATH", name)}
+}
+
+// from is path seen from dir. It is not cleaned: a/.. is not nothing where a is a symlink.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	if path == "" {
+		return dir
+	}
+	return dir + "/" + path
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return syscall.EISDIR
+	}
+	return unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+}
+
+// cannotRun tells what was found but cannot be run from what is not there.
+func cannotRun(name string, err error) error {
+	var errno syscall.Errno
+	reason := err.Error()
+	if errors.As(err, &errno) {
+		reason = errno.Error()
+	}
+	code := codeNotExecutable
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		code, reason = codeNotFound, "no such file"
+	}
+	return &missing{code, fmt.Sprintf("async-pipeline: %s: %s", name, reason)}
+}
+
+// notExecuted is the end of a program that was found and that the kernel then refused to execute.
+func notExecuted(path string, err error) *missing {
+	if errors.Is(err, syscall.ENOENT) {
+		return &missing{codeNotFound, fmt.Sprintf("async-pipeline: %s: its interpreter does not exist", path)}
+	}
+	return &missing{codeNotExecutable, fmt.Sprintf("async-pipeline: %s: %v", path, err)}
+}
+
+func lookupEnv(env []string, key string) string {
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == key {
+			return v
+		}
+	}
+	return ""
+}

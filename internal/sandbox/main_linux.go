@@ -1,0 +1,80 @@
+package sandbox
+
+// The re-executions of this program: who they are and how they are told from an ordinary start.
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The arguments of a helper. Together with the socket at controlFD they cannot be had by accident.
+const (
+	helperName     = "async-pipeline-sandbox"
+	roleSupervisor = "supervisor" // outside of the fence, ends the tree
+	roleEntrant    = "entrant"    // goes into the box and becomes the command
+	controlFD      = 3
+	helperExe      = "/proc/self/exe"
+)
+
+// exitBroken is the exit code of a helper that could not read what it is to do.
+const exitBroken = 125
+
+// Main must be the first line of main, and of the TestMain of each test that starts a Box: in a re-executed
+// supervisor it does its work and never returns.
+func Main() {
+	var work func(*os.File, *json.Decoder, spec)
+	switch helperRole() {
+	case roleSupervisor:
+		work = supervise
+	case roleEntrant:
+		work = enter
+	default:
+		return
+	}
+	// Whatever this program inherited by mistake stays out of the box.
+	if err := unix.CloseRange(controlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		unix.CloseOnExec(controlFD)
+	}
+	control := os.NewFile(controlFD, "control")
+	dec := json.NewDecoder(control)
+	var s spec
+	if err := dec.Decode(&s); err != nil {
+		syscall.Exit(exitBroken)
+	}
+	work(control, dec, s.unwire())
+	syscall.Exit(0)
+}
+
+// helperRole is what this process was started as; empty for anything but a helper.
+func helperRole() string {
+	if domain, err := unix.GetsockoptInt(controlFD, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
+		return ""
+	}
+	args, err := os.ReadFile("/proc/self/cmdline")
+	if err != nil {
+		return ""
+	}
+	role, ok := bytes.CutPrefix(args, []byte(helperName+"\x00"))
+	if !ok {
+		return ""
+	}
+	return string(bytes.TrimSuffix(role, []byte{0}))
+}
+
+// controlPair makes a control socket: our end, and the one that a helper inherits.
+func controlPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil { // so that a goroutine waits for it, not a thread
+		_ = unix.Close(fds[0])
+		_ = unix.Close(fds[1])
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
+}

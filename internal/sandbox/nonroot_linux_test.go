@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const nobody = 65534
+
+// nobodyCan gives a copy of this test binary that anybody may run, and how to run it as nobody.
+func nobodyCan(t *testing.T) (exe string, sys *syscall.SysProcAttr, home string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become nobody; as somebody else all the other tests are this one")
+	}
+	home, err := os.MkdirTemp("/tmp", "async-pipeline-nobody-") // t.TempDir would hide it behind its own folders' modes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	exe = filepath.Join(home, "runner")
+	src, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = src.Close() }()
+	dst, err := os.OpenFile(exe, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(dst, src); err != nil {
+		t.Fatal(err)
+	}
+	if err := dst.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{home, exe} {
+		if err := os.Chmod(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return exe, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, home
+}
+
+func TestAsNobody(t *testing.T) {
+	t.Parallel()
+	exe, sys, top := nobodyCan(t)
+	own := func(name string) string {
+		p := filepath.Join(top, name)
+		if err := os.Mkdir(p, 0o755); err != nil && !os.IsExist(err) {
+			t.Fatal(err)
+		}
+		if err := os.Chown(p, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	tree, copied, tmp := own("tree"), own("copy"), own("tmp")
+	write(t, filepath.Join(tree, "file"), "the person's\n")
+	write(t, filepath.Join(copied, "file"), "the copy's\n")
+	if err := os.Chown(filepath.Join(tree, "file"), nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	cmd, out := startRunner(t, exe, sys, runnerJob{})
+	best := answer(t, cmd, out).Best
+	if best == None {
+		t.Skip("nobody gets no tier here")
+	}
+	for _, tt := range []struct {
+		tier       Tier
+		at, script string
+		want       string
+	}{
+		{View, tree, `cat "$1/file"; echo x > "$1/new"; id -u; id -g; echo y > /tmp/y; ls "$TMPDIR/y" >/dev/null; grep -c "^Cap.*0000000000000000" /proc/self/status; cat /proc/[0-9]*/root"$1/file" 2>/dev/null | sort -u`, "the copy's\n65534\n65534\n5\nthe copy's\n"},
+		{Fence, copied, `cat "$1/file"; echo x > "$1/file" && echo written; echo z > ./z && echo fine`, "the person's\nfine\n"},
+		{None, copied, `echo free`, "free\n"},
+	} {
+		t.Run(string(tt.tier), func(t *testing.T) {
+			if tt.tier == View && best != View {
+				t.Skip("nobody gets no view here")
+			}
+			cmd, out := startRunner(t, exe, sys, runnerJob{
+				Box: Box{Tier: tt.tier, Tree: tree, Copy: copied, Tmp: tmp}, Dir: tt.at, Env: testEnv,
+				Argv: []string{"sh", "-c", "exec 2>/dev/null; " + tt.script, "sh", tree},
+			})
+			a := answer(t, cmd, out)
+			if a.Err != "" || a.Out != tt.want {
+				t.Errorf("%+v\nwant %q", a, tt.want)
+			}
+			if got := read(t, filepath.Join(tree, "file")); got != "the person's\n" {
+				t.Errorf("the tree's file is %q", got)
+			}
+		})
+	}
+	t.Run("runner killed", func(t *testing.T) {
+		tok := token()
+		cmd, _ := startRunner(t, exe, sys, runnerJob{
+			Box: Box{Tier: best, Tree: tree, Copy: copied, Tmp: tmp}, Dir: "/", Env: testEnv,
+			Argv: []string{"sh", "-c", `env -i setsid sh -c 'trap "" TERM; while :; do sleep 1; done' "$1" & sleep 300`, "sh", tok},
+		})
+		waitToken(t, tok, 2)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		gone(t, tok, 3*time.Second)
+	})
+}
+
+// TestErrTier asks for a view where the kernel gives no user namespace: it must be refused, never weakened.
+func TestErrTier(t *testing.T) {
+	t.Parallel()
+	needTier(t, Fence)
+	exe, sys, top := nobodyCan(t)
+	// Behind a fence no mount can be made, so a runner inside of one has no view but can still make fences.
+	work := filepath.Join(top, "work")
+	if err := os.Mkdir(work, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(work, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	in := filepath.Join(work, "job")
+	for _, tt := range []struct {
+		job, want string
+	}{
+		{`{"Box":{"Tier":"view"},"Argv":["/bin/echo","ran"],"Dir":"/"}`, `"NoTier":true,"Out":""`},
+		{`{"Box":{"Tier":"fence"},"Argv":["/bin/echo","ran"],"Dir":"/"}`, `"NoTier":false,"Out":"ran\n"`},
+		{`{}`, `"Best":"fence"`},
+	} {
+		write(t, in, tt.job)
+		cmd, out := startRunner(t, exe, sys, runnerJob{
+			Box: Box{Tier: Fence, Write: []string{work}, Tmp: work}, Dir: "/",
+			Env:  append([]string{roleEnv + "=1"}, testEnv...),
+			Argv: []string{"sh", "-c", `exec "$1" < "$2"`, "sh", exe, in},
+		})
+		a := answer(t, cmd, out)
+		if a.Err != "" || !strings.Contains(a.Out, tt.want) {
+			t.Errorf("%s: %+v\nwant %s", tt.job, a, tt.want)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package sandbox
+
+// What killed runners left behind, found by the marks in /proc/<pid>/environ.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Orphans lists processes of this user that carry the mark of a runner that is no longer alive.
+func Orphans() ([]Process, error) {
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return nil, fmt.Errorf("looking for processes that a killed run left: %w", err)
+	}
+	var left []Process
+	alive := map[Stamp]bool{}
+	for _, pid := range allProcesses() {
+		runner, hook, ok := readMarks(pid)
+		if !ok || pid == os.Getpid() || runner.Boot != bootID() {
+			continue
+		}
+		// In a container the same numbers are other processes: its own runner must look there.
+		if ns, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid"); err != nil || ns != namespace {
+			continue
+		}
+		if _, known := alive[runner]; !known {
+			alive[runner] = runner.Alive()
+		}
+		if st, ok := readStat(pid); alive[runner] || !ok || !st.alive() {
+			continue
+		}
+		left = append(left, Process{PID: pid, Hook: hook})
+	}
+	return left, nil
+}
+
+// readMarks are the marks of a process of this user; ok is false when it has none.
+func readMarks(pid int) (runner Stamp, hook string, ok bool) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	info, err := os.Stat(dir)
+	if err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
+		return runner, "", false
+	}
+	env, err := os.ReadFile(dir + "/environ")
+	if err != nil || !bytes.Contains(env, []byte(runnerMark+"=")) {
+		return runner, "", false
+	}
+	vars := strings.Split(string(env), "\x00")
+	runner, ok = parseStamp(lookupEnv(vars, runnerMark))
+	return runner, lookupEnv(vars, hookMark), ok
+}
+
+// parseStamp reads a mark; ok is false for anything else.
+func parseStamp(mark string) (s Stamp, ok bool) {
+	pid, rest, ok1 := strings.Cut(mark, ".")
+	start, boot, ok2 := strings.Cut(rest, ".")
+	if !ok1 || !ok2 || boot == "" {
+		return Stamp{}, false
+	}
+	var err1, err2 error
+	s.PID, err1 = strconv.Atoi(pid)
+	s.Start, err2 = strconv.ParseUint(start, 10, 64)
+	s.Boot = boot
+	return s, err1 == nil && err2 == nil && s.PID > 0
+}
+
+// EndOrphans ends them, by id, and gives those that were found.
+func EndOrphans() ([]Process, error) {
+	found, err := Orphans()
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	// Their supervisors come first: they know also those that threw their marks away.
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(pollKill) {
+		if !slices.ContainsFunc(found, wakeSupervisor) {
+			break
+		}
+	}
+	for end := time.Now().Add(giveUp); ; time.Sleep(pollKill) {
+		left, err := Orphans()
+		if err != nil {
+			return found, err
+		}
+		if len(left) == 0 {
+			return found, nil
+		}
+		if time.Now().After(end) {
+			return found, fmt.Errorf("process %d, left by a killed run, does not end; look at it with ps", left[0].PID)
+		}
+		for _, p := range left {
+			signalAll(append(descendants(p.PID), p.PID), syscall.SIGKILL)
+		}
+	}
+}
+
+// wakeSupervisor says whether p is a living supervisor. Its tree may have stopped it.
+func wakeSupervisor(p Process) bool {
+	args, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/cmdline")
+	if err != nil || !bytes.HasPrefix(args, []byte(helperName+"\x00"+roleSupervisor+"\x00")) {
+		return false
+	}
+	signalAll([]int{p.PID}, syscall.SIGCONT)
+	return true
+}

@@ -1,0 +1,233 @@
+package sandbox
+
+// One command from start to end, as the runner sees it: clocks, orders to the supervisor, output.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// codeTimeout is the exit code of a command that ran out of time, as timeout(1) has it.
+const codeTimeout = 124
+
+// An order is what the runner can ask of a running tree of processes.
+type order string
+
+const (
+	orderTerm order = "term" // SIGTERM, and SIGKILL after Grace
+	orderKill order = "kill" // SIGKILL
+)
+
+// An ending is how the tree ended.
+type ending struct {
+	code   int
+	signal string
+	told   bool // an order came before the command had ended
+	left   int
+	err    error // could not be started, could not be ended, or ended in a way that a person must know
+}
+
+// Run runs c in the box and returns when no process of it is left. When ctx ends, a timeout passes, or the command idles,
+// the tree gets SIGTERM, SIGKILL after Grace, and Run returns at most 100 ms later. context.Cause(ctx) == ErrNow means no grace.
+// An error means "could not be done": ErrTier, a bad Box, a supervisor that cannot start or that was killed. A program that
+// is not found is exit code 127 with a line on Stderr. Run waits for a Write of Stdout or Stderr that does not return; it
+// does not wait for a Read of Stdin.
+func (b Box) Run(ctx context.Context, c Command) (Result, error) {
+	if err := b.check(c); err != nil {
+		return Result{}, err
+	}
+	return b.run(ctx, c, false)
+}
+
+func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
+	res := Result{Started: time.Now()}
+	if ctx.Err() != nil {
+		res.Cancelled, res.ExitCode = true, 128+15
+		return res, nil
+	}
+	std, err := openStreams(c, res.Started)
+	if err != nil {
+		return res, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
+	}
+	defer std.close()
+	t, err := launch(b, c, std.child, probe)
+	if err != nil {
+		return res, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
+	}
+	std.pump()
+
+	end := watch(ctx, c, t, std, &res)
+	outErr := std.drain()
+	res.Duration = time.Since(res.Started)
+	res.ExitCode, res.Signal, res.ProcessesLeft = end.code, end.signal, end.left
+	if !end.told {
+		// The command had ended before it was told to: what the clock said meanwhile is about its leftovers.
+		res.TimedOut, res.IdledOut, res.Cancelled = false, false, false
+	}
+	if res.TimedOut || res.IdledOut {
+		res.ExitCode = codeTimeout
+	}
+	if end.err == nil && outErr != nil {
+		end.err = fmt.Errorf("output of %s: %w", c.Argv[0], outErr)
+	}
+	return res, end.err
+}
+
+// watch gives the orders and returns when the tree has ended.
+func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) ending {
+	done := ctx.Done()
+	var timeout, idle <-chan time.Time
+	if c.Timeout > 0 {
+		timer := time.NewTimer(c.Timeout - time.Since(res.Started))
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	var idler *time.Timer
+	if c.Idle > 0 {
+		idler = time.NewTimer(c.Idle)
+		defer idler.Stop()
+		idle = idler.C
+	}
+	for {
+		select {
+		case <-done:
+			done = nil
+			res.Cancelled = !res.TimedOut && !res.IdledOut
+			if errors.Is(context.Cause(ctx), ErrNow) {
+				t.order(orderKill)
+			} else {
+				t.order(orderTerm)
+			}
+		case <-timeout:
+			timeout = nil
+			res.TimedOut = !res.Cancelled && !res.IdledOut
+			t.order(orderTerm)
+		case <-idle:
+			if quiet := std.quiet(); quiet < c.Idle {
+				idler.Reset(c.Idle - quiet)
+				continue
+			}
+			idle = nil
+			res.IdledOut = !res.Cancelled && !res.TimedOut
+			t.order(orderTerm)
+		case end := <-t.done:
+			return end
+		}
+	}
+}
+
+// streams are the three standard streams of a command: the child's ends and ours.
+type streams struct {
+	child [3]*os.File
+	outs  []*output
+	in    *os.File  // our end of stdin, nil when the child reads /dev/null
+	src   io.Reader // what goes into it
+	fed   chan struct{}
+	start time.Time
+	last  atomic.Int64 // nanoseconds after start at which something was read last
+}
+
+func openStreams(c Command, start time.Time) (s *streams, err error) {
+	s = &streams{start: start}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if c.Stdin == nil {
+		s.child[0], err = os.Open(os.DevNull)
+	} else {
+		s.child[0], s.in, err = os.Pipe()
+		s.src = c.Stdin
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.child[1], err = s.open(c.Stdout); err != nil {
+		return nil, err
+	}
+	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
+		s.child[2] = s.child[1] // one pipe, so that the order of what is written survives
+		return s, nil
+	}
+	s.child[2], err = s.open(c.Stderr)
+	return s, err
+}
+
+func (s *streams) open(w io.Writer) (*os.File, error) {
+	if w == nil {
+		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	}
+	r, child, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.outs = append(s.outs, &output{pipe: r, to: w, done: make(chan error, 1), read: s.touch})
+	return child, nil
+}
+
+func (s *streams) touch() { s.last.Store(int64(time.Since(s.start))) }
+
+// quiet is how long nothing was written.
+func (s *streams) quiet() time.Duration {
+	return time.Since(s.start) - time.Duration(s.last.Load())
+}
+
+// pump starts the copying, after the child's ends were handed over.
+func (s *streams) pump() {
+	for _, f := range s.child {
+		_ = f.Close() // closing the shared one twice is no harm
+	}
+	for _, o := range s.outs {
+		go o.copy()
+	}
+	if s.in != nil {
+		s.fed = make(chan struct{})
+		go func() {
+			_, _ = io.Copy(s.in, s.src) // a command need not read what it is given
+			_ = s.in.Close()
+			close(s.fed)
+		}()
+	}
+}
+
+// drain returns when all that the dead tree wrote was passed on. A process outside of the tree may still hold a pipe.
+func (s *streams) drain() error {
+	var errs []error
+	for _, o := range s.outs {
+		errs = append(errs, o.finish())
+	}
+	if s.in != nil {
+		_ = s.in.Close()
+		select {
+		case <-s.fed:
+		case <-time.After(20 * time.Millisecond): // its source blocks in Read: nobody can end that
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *streams) close() {
+	for _, f := range s.child {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+	for _, o := range s.outs {
+		_ = o.pipe.Close()
+	}
+	if s.in != nil {
+		_ = s.in.Close()
+	}
+}
+
+// same says whether two writers are one; writers that cannot be compared are two.
+func same(a, b io.Writer) bool {
+	defer func() { _ = recover() }()
+	return a == b
+}

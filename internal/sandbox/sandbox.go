@@ -1,0 +1,81 @@
+// Package sandbox runs one command: confined, bounded, and its whole process tree ended.
+//
+// Each command has one supervisor, a re-execution of this program outside the fence. It is the subreaper of
+// everything the command starts, holds a life pipe to the runner, and ends every descendant when the command has
+// ended, when it is told to, or when the runner is gone.
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// A Tier is how far a command is confined, as it is written in records.
+type Tier string
+
+const (
+	None  Tier = "none"  // nothing is held back
+	Fence Tier = "fence" // Landlock: writing is refused outside Box.Write; reading and the network are open
+	View  Tier = "view"  // Fence, in a mount namespace in which Copy stands at Tree and /tmp is private
+)
+
+// A Box says where a command runs and what it may touch. The zero Box is refused: a tier is always said.
+type Box struct {
+	Tier    Tier
+	Tree    string   // absolute path of the tree that Copy is a copy of; empty outside of a copy
+	Copy    string   // absolute path of the copy; in View it stands at Tree, otherwise at its own path
+	Write   []string // absolute paths, existing, that may be written besides Copy and Tmp
+	Read    []string // absolute paths under /tmp or Tree that must stay visible in View (read-only unless in Write)
+	Home    string   // HOME; empty keeps the caller's
+	Tmp     string   // TMPDIR, an existing private folder; in View it stands at /tmp too. Empty keeps the caller's
+	Env     []string // KEY=VALUE for caches and git; a variable that the task sets itself wins
+	Hook    string   // "<run>/<task>": carried as ASYNC_PIPELINE_HOOK by everything inside; empty outside of hooks
+	Secrets bool     // secret() values are given to what runs here; false withholds them
+}
+
+// A Command is one process to run. Env is the whole environment: nothing is inherited.
+type Command struct {
+	Argv    []string  // Argv[0] is looked up in Env's PATH, from Dir, inside the box
+	Dir     string    // absolute, as the command sees it (see Box.At)
+	Env     []string  // KEY=VALUE
+	Stdin   io.Reader // nil: /dev/null
+	Stdout  io.Writer // nil: thrown away. Stdout and Stderr may be the same writer; writes to it never overlap
+	Stderr  io.Writer
+	Timeout time.Duration // 0: none
+	Idle    time.Duration // ends the command when it has written nothing for so long; 0: none
+}
+
+// A Result is how a command ended. A non-zero exit is a Result, not an error.
+type Result struct {
+	ExitCode      int    // 124 after Timeout or Idle, 128+n after signal n, 127 and 126 as a shell has them
+	Signal        string // "SIGKILL" …; empty when the command exited by itself
+	TimedOut      bool
+	IdledOut      bool
+	Cancelled     bool // ctx ended
+	ProcessesLeft int  // descendants that were still alive when the command had ended, and were ended
+	Started       time.Time
+	Duration      time.Duration
+}
+
+// ErrTier means that this machine cannot give the tier that was asked for.
+var ErrTier = errors.New("sandbox tier not available here")
+
+// Grace is how long a process tree has between SIGTERM and SIGKILL.
+const Grace = 3 * time.Second
+
+// ErrNow as the cause of a cancelled context asks for SIGKILL without grace.
+var ErrNow = errors.New("end at once")
+
+// A Process is one that a killed runner left behind.
+type Process struct {
+	PID  int
+	Hook string // the ASYNC_PIPELINE_HOOK it carries; empty for what a task outside of hooks started
+}
+
+// A Stamp is a process that can be told from a later one with the same id.
+type Stamp struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // field 22 of /proc/<pid>/stat, in clock ticks since boot
+	Boot  string `json:"boot"`  // /proc/sys/kernel/random/boot_id
+}

@@ -1,0 +1,107 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// A spec is what a supervisor is to start. It travels as JSON over the control socket, and on to the entrant.
+type spec struct {
+	Tier   Tier
+	Argv   []string
+	Dir    string
+	Env    []string
+	Marks  []string // the environment of the helpers themselves
+	Tmp    string   // what stands at /tmp; empty: what always stood there
+	Hidden string   // the real path of /tmp
+	Mounts []mount  // outer before inner
+	Write  []string // where the fence lets write, as paths inside
+	Parent int      // the supervisor, set by it
+	Probe  *probe   // try the box instead of running Argv
+}
+
+// A mount shows a folder or file of the machine at another place inside.
+type mount struct {
+	From     string // without symlinks
+	At       string
+	ReadOnly bool
+	Within   string // At may be made (an empty folder or file) when it is below this
+	Optional bool   // an alias of a place that is shown anyway: a symlink on the way to At is no fault
+}
+
+// A message is what goes over a control socket after the spec: orders down, one report up.
+type message struct {
+	Order order `json:",omitempty"`
+
+	// The report. Refused says why nothing was started; NoTier that the machine is at fault and not the box.
+	Refused string `json:",omitempty"`
+	NoTier  bool   `json:",omitempty"`
+	Code    int    `json:",omitempty"`
+	Signal  string `json:",omitempty"`
+	Told    bool   `json:",omitempty"`
+	Left    int    `json:",omitempty"`
+	Stuck   int    `json:",omitempty"` // processes that SIGKILL did not end
+}
+
+// A refusal is why a command was not started.
+type refusal struct {
+	text   string
+	noTier bool
+}
+
+func (r *refusal) Error() string { return r.text }
+
+func (r *refusal) message() message { return message{Refused: r.text, NoTier: r.noTier} }
+
+// wire is s for the socket. JSON would replace bytes that are no UTF-8, and arguments, paths and variables may hold any:
+// so each byte travels as the character of its number.
+func (s spec) wire() spec {
+	return s.each(func(t string) string {
+		runes := make([]rune, len(t))
+		for i := range len(t) {
+			runes[i] = rune(t[i])
+		}
+		return string(runes)
+	})
+}
+
+// unwire undoes wire.
+func (s spec) unwire() spec {
+	return s.each(func(t string) string {
+		b := make([]byte, 0, len(t))
+		for _, r := range t {
+			b = append(b, byte(r))
+		}
+		return string(b)
+	})
+}
+
+// each is s with f of each of its strings that come from outside.
+func (s spec) each(f func(string) string) spec {
+	all := func(list []string) []string {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i] = f(list[i])
+		}
+		return list
+	}
+	s.Argv, s.Env, s.Marks, s.Write = all(s.Argv), all(s.Env), all(s.Marks), all(s.Write)
+	s.Dir, s.Tmp, s.Hidden = f(s.Dir), f(s.Tmp), f(s.Hidden)
+	s.Mounts = slices.Clone(s.Mounts)
+	for i := range s.Mounts {
+		m := &s.Mounts[i]
+		m.From, m.At, m.Within = f(m.From), f(m.At), f(m.Within)
+	}
+	if s.Probe != nil {
+		s.Probe = &probe{Outside: f(s.Probe.Outside), Copy: f(s.Probe.Copy)}
+	}
+	return s
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only strings, numbers and lists of them
+	}
+	return append(b, '\n')
+}
