@@ -1,0 +1,189 @@
+// Reading one file or symlink of a walk, and what the kernel says about it.
+
+package tree
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A fact is what tells an unchanged file from a changed one. The zero fact trusts nothing.
+type fact struct {
+	dev, ino           uint64
+	size, mtime, ctime int64 // bytes, ns, ns
+}
+
+func factOf(st *unix.Stat_t) fact {
+	return fact{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()} //nolint:unconvert // Dev is int32 elsewhere
+}
+
+// The kernel stamps files with a clock that ticks every few milliseconds, so a write after the start of a walk can carry a
+// time a little before it; a file system that knows only (even) seconds cuts off much more.
+const (
+	tick   = int64(20 * time.Millisecond)
+	coarse = int64(2 * time.Second)
+)
+
+// settled says that nothing touched the file since shortly before start.
+func (f fact) settled(start int64) bool {
+	if f.mtime%int64(time.Second) == 0 && f.ctime%int64(time.Second) == 0 {
+		start -= coarse
+	}
+	return max(f.mtime, f.ctime) < start-tick
+}
+
+// knows gives the entry of a file that an earlier walk read and nothing touched since.
+func (m *Manifest) knows(path string, now fact) (Entry, bool) {
+	if m == nil || len(m.facts) != len(m.Entries) {
+		return Entry{}, false
+	}
+	i, ok := m.index(path)
+	if !ok || m.facts[i] != now || !now.settled(m.start) || !m.Entries[i].Mode.IsRegular() {
+		return Entry{}, false
+	}
+	return m.Entries[i], true
+}
+
+// tries is how often a file that changes while it is read is read.
+const tries = 3
+
+// takeFile reads a file that st says is regular; errReplaced when it is not.
+func (h *hand) takeFile(f *folder, name, path string, st *unix.Stat_t) error {
+	if e, ok := h.o.Known.knows(path, factOf(st)); ok {
+		e.Mode = modeOf(st)
+		h.found = append(h.found, &item{e, factOf(st)})
+		return nil
+	}
+	for try := 1; ; try++ {
+		it, steady, err := h.readFile(f.fd, name, path)
+		switch {
+		case errors.Is(err, errReplaced):
+			return err
+		case h.ctx.Err() != nil:
+			return h.ctx.Err()
+		case err != nil:
+			return h.unopened(path, err)
+		case !steady && try < tries:
+			continue
+		case !steady:
+			it.fact = fact{} // what was read is nobody's content; a later walk reads it again
+		}
+		h.found = append(h.found, it)
+		return nil
+	}
+}
+
+var errReplaced = errors.New("not what it was a moment ago")
+
+// readFile opens and hashes one file; steady says that it did not change meanwhile. Not more is read than the size says, so a
+// file that grows for ever is read in bounded time.
+func (h *hand) readFile(dir int, name, path string) (_ *item, steady bool, err error) {
+	fd, err := openat(dir, name, unix.O_NONBLOCK|unix.O_NOCTTY)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
+		return nil, false, errReplaced // a symlink, a socket or a FIFO stands there now
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var before, after unix.Stat_t
+	if err := unix.Fstat(fd, &before); err != nil {
+		return nil, false, err
+	}
+	if before.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, false, errReplaced
+	}
+	if h.buf == nil {
+		h.buf = make([]byte, 128<<10)
+	}
+	sum, size := sha256.New(), int64(0)
+	for size < before.Size {
+		n, err := read(fd, h.buf[:min(int64(len(h.buf)), before.Size-size)])
+		if err != nil {
+			return nil, false, err
+		}
+		if n == 0 {
+			break
+		}
+		_, _ = sum.Write(h.buf[:n])
+		size += int64(n)
+		if err := h.ctx.Err(); err != nil {
+			return nil, false, err
+		}
+	}
+	if h.seen != nil {
+		h.seen()
+	}
+	if err := unix.Fstat(fd, &after); err != nil {
+		return nil, false, err
+	}
+	e := Entry{Path: path, Mode: modeOf(&after), Size: size, Digest: digest(sum.Sum(nil))}
+	return &item{e, factOf(&after)}, factOf(&before) == factOf(&after) && size == after.Size, nil
+}
+
+// takeLink reads the text of a symlink.
+func (h *hand) takeLink(f *folder, name, path string) error {
+	text, err := readlinkat(f.fd, name)
+	switch {
+	case errors.Is(err, unix.EINVAL):
+		return errReplaced
+	case err != nil:
+		return h.unopened(path, err)
+	}
+	sum := sha256.Sum256([]byte(text))
+	e := Entry{Path: path, Mode: fs.ModeSymlink | 0o777, Size: int64(len(text)), Digest: digest(sum[:]), Link: text}
+	h.found = append(h.found, &item{Entry: e})
+	return nil
+}
+
+// gone says that a path is not there any more; ours, that the fault is not the file's but this process's.
+func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
+
+func ours(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
+}
+
+// The calls below never follow a symlink in the last place and go on after a signal.
+
+func openat(dir int, name string, flags int) (int, error) {
+	for {
+		fd, err := unix.Openat(dir, name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}
+
+func fstatat(dir int, name string, st *unix.Stat_t) error {
+	for {
+		err := unix.Fstatat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func read(fd int, b []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, b)
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+func readlinkat(dir int, name string) (string, error) {
+	for b := make([]byte, 256); ; b = make([]byte, 4*len(b)) {
+		n, err := unix.Readlinkat(dir, name, b)
+		if err != nil {
+			return "", err
+		}
+		if n < len(b) {
+			return string(b[:n]), nil
+		}
+	}
+}

@@ -1,0 +1,132 @@
+// Package tree is the manifest of a tree: our own walk, no hidden git repository. Nothing is executed, no symlink is
+// followed, names are bytes (any but / and NUL).
+package tree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// An Entry is one file, folder or symlink.
+type Entry struct {
+	Path   string      // slash-separated, relative to the walk's root; bytes, perhaps no valid UTF-8
+	Mode   fs.FileMode // type and permission bits (encoded by EncodeMode where it is stored)
+	Size   int64       // bytes; of a symlink, of its text; 0 for a folder
+	Digest string      // sha256:<hex> of the content; of a symlink, of its text; empty for a folder
+	Link   string      // text of a symlink
+}
+
+// Omitted is a path that is not in the manifest, and why.
+type Omitted struct {
+	Path string
+	Why  string // ignored | special | secret | oversize | unreadable
+}
+
+// A Manifest is what a tree holds, sorted by path, bytewise. The root itself is not in it.
+type Manifest struct {
+	Entries []Entry
+	Omitted []Omitted // sorted by path
+
+	facts []fact // stat facts of Entries, same order; nil when the manifest was read from JSON. For Options.Known
+	start int64  // when the walk began, ns since 1970
+}
+
+// Digest is one sha256:<hex> over the files and symlinks: for each, in order of path,
+//
+//	kind NUL path NUL digest LF
+//
+// with kind f (file), x (executable file) or l (symlink) and digest as in Entry. Folders do not count, nor do permission bits
+// other than the owner's executable bit, so two manifests have one digest exactly when Compare finds no difference.
+func (m *Manifest) Digest() string {
+	h := sha256.New()
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		if k := kind(e); k != 'd' {
+			_, _ = io.WriteString(h, string(k)+"\x00"+e.Path+"\x00"+e.Digest+"\n") // a hash never fails
+		}
+	}
+	return digest(h.Sum(nil))
+}
+
+// kind is the type of an entry as far as it counts.
+func kind(e *Entry) rune {
+	switch {
+	case e.Mode.IsDir():
+		return 'd'
+	case e.Mode&fs.ModeSymlink != 0:
+		return 'l'
+	case e.Mode&0o100 != 0:
+		return 'x'
+	}
+	return 'f'
+}
+
+func digest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
+
+// Find gives the entry of path.
+func (m *Manifest) Find(path string) (Entry, bool) {
+	if i, ok := m.index(path); ok {
+		return m.Entries[i], true
+	}
+	return Entry{}, false
+}
+
+func (m *Manifest) index(path string) (int, bool) {
+	return slices.BinarySearchFunc(m.Entries, path, func(e Entry, p string) int { return strings.Compare(e.Path, p) })
+}
+
+// A Change is one path that two manifests differ in; Before or After is nil where it is absent. Folders do not change by themselves: only files and
+// symlinks are listed (an executable bit counts as a change of mode, other permission bits do not).
+type Change struct {
+	Path          string
+	Before, After *Entry
+}
+
+// Compare lists what differs, sorted by path. The entries it points to belong to the manifests.
+func Compare(before, after *Manifest) []Change {
+	var changes []Change
+	b, a := files(before), files(after)
+	for len(b) > 0 || len(a) > 0 {
+		switch order := compareHeads(b, a); {
+		case order < 0:
+			changes = append(changes, Change{Path: b[0].Path, Before: b[0]})
+			b = b[1:]
+		case order > 0:
+			changes = append(changes, Change{Path: a[0].Path, After: a[0]})
+			a = a[1:]
+		default:
+			if kind(b[0]) != kind(a[0]) || b[0].Digest != a[0].Digest {
+				changes = append(changes, Change{Path: b[0].Path, Before: b[0], After: a[0]})
+			}
+			b, a = b[1:], a[1:]
+		}
+	}
+	return changes
+}
+
+func files(m *Manifest) []*Entry {
+	if m == nil {
+		return nil
+	}
+	list := make([]*Entry, 0, len(m.Entries))
+	for i := range m.Entries {
+		if !m.Entries[i].Mode.IsDir() {
+			list = append(list, &m.Entries[i])
+		}
+	}
+	return list
+}
+
+func compareHeads(b, a []*Entry) int {
+	switch {
+	case len(b) == 0:
+		return 1
+	case len(a) == 0:
+		return -1
+	}
+	return strings.Compare(b[0].Path, a[0].Path)
+}

@@ -1,0 +1,365 @@
+// The walk: several workers, one stack of work, every file reached through the open folder above it, so that no symlink
+// that is put in place meanwhile can lead out of the tree.
+
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options of a walk. The zero value takes everything but .git (a folder or a file, at any depth) and .async (at the root).
+type Options struct {
+	// Skip says true to leave path, and all below a folder, out; such paths are not in Omitted. It is never called by two
+	// goroutines at once, and never for .git and the root's .async, which are always left out.
+	Skip func(path string, d fs.DirEntry) bool
+
+	// Paths, when not nil, are the only paths taken (and the folders above them), whatever Skip says; absent ones are left out silently.
+	// Of a path that ends in / (as git lists an untracked nested repository) all below is taken, as far as Skip lets it.
+	Paths []string
+
+	// Known is an earlier walk of the same place: a file is not read again when device, inode, size, mtime and ctime (ns) are the same
+	// and it was not touched since that walk began (git's rule for racily clean files).
+	Known *Manifest
+}
+
+// Walk makes the manifest of root, which may itself be reached through a symlink. FIFOs, sockets, devices and unreadable files
+// and folders are in Omitted. A file that changes while it is read is read again, three times in all; what vanishes meanwhile is left out.
+func Walk(ctx context.Context, root string, o Options) (*Manifest, error) {
+	only, err := selectPaths(o.Paths)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.OpenFile(root, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("walk: %w", err)
+	}
+	return (&walk{ctx: ctx, o: o, only: only}).run(root, dir)
+}
+
+func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
+	w.ready.L = &w.mu
+	m := &Manifest{start: time.Now().UnixNano()}
+	w.push(&folder{file: dir, fd: int(dir.Fd()), all: w.only == nil})
+
+	hands := make([]*hand, min(max(2, runtime.GOMAXPROCS(0)), 8))
+	var wg sync.WaitGroup
+	for i := range hands {
+		hands[i] = &hand{walk: w}
+		wg.Go(hands[i].work)
+	}
+	wg.Wait()
+	if w.err != nil {
+		return nil, fmt.Errorf("walk %s: %w", root, w.err)
+	}
+	m.gather(hands)
+	return m, nil
+}
+
+// gather merges what the hands found, each already sorted.
+func (m *Manifest) gather(hands []*hand) {
+	n := 0
+	for _, h := range hands {
+		n += len(h.found)
+		m.Omitted = append(m.Omitted, h.omitted...)
+	}
+	m.Entries, m.facts = make([]Entry, 0, n), make([]fact, 0, n)
+	for range n {
+		var least *hand
+		for _, h := range hands {
+			if len(h.found) > 0 && (least == nil || h.found[0].Path < least.found[0].Path) {
+				least = h
+			}
+		}
+		m.Entries, m.facts = append(m.Entries, least.found[0].Entry), append(m.facts, least.found[0].fact)
+		least.found = least.found[1:]
+	}
+	slices.SortFunc(m.Omitted, func(a, b Omitted) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// A folder waits to be listed, or is open while work in it is left.
+type folder struct {
+	up   *folder // open until this one is
+	name string  // in up
+	path string  // "" for the root
+	id   fact    // what the folder must still be when it is opened
+	perm fs.FileMode
+	all  bool // everything below is taken, not only Options.Paths
+	file *os.File
+	fd   int
+	refs atomic.Int32 // work that needs file open
+}
+
+func (f *folder) join(name string) string {
+	if f.path == "" {
+		return name
+	}
+	return f.path + "/" + name
+}
+
+// release ends one use of the open folder.
+func (f *folder) release() {
+	if f.refs.Add(-1) == 0 {
+		_ = f.file.Close() // it was only read
+	}
+}
+
+// A job is a folder to open and list (names nil), or some names to look at in an open folder.
+type job struct {
+	in    *folder
+	names []string
+}
+
+// A walk is the stack of jobs. Last in, first out: few folders are open at a time.
+type walk struct {
+	ctx  context.Context
+	o    Options
+	only *selection
+	skip sync.Mutex // held while Skip is called
+	seen func()     // for tests: called when a file has been read, before it is looked at again
+
+	mu    sync.Mutex // guards what follows
+	ready sync.Cond
+	jobs  []job
+	open  int // jobs pushed and not done
+	err   error
+}
+
+func (w *walk) push(f *folder)                      { w.pushJobs([]job{{in: f}}) }
+func (w *walk) pushNames(f *folder, names []string) { w.pushJobs([]job{{f, names}}) }
+
+func (w *walk) pushJobs(jobs []job) {
+	w.mu.Lock()
+	w.jobs = append(w.jobs, jobs...)
+	w.open += len(jobs)
+	w.mu.Unlock()
+	w.ready.Broadcast()
+}
+
+func (w *walk) next() (job, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.jobs) == 0 && w.open > 0 {
+		w.ready.Wait()
+	}
+	if len(w.jobs) == 0 {
+		return job{}, false
+	}
+	j := w.jobs[len(w.jobs)-1]
+	w.jobs = w.jobs[:len(w.jobs)-1]
+	return j, true
+}
+
+func (w *walk) done(err error) {
+	w.mu.Lock()
+	w.open--
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	last := w.open == 0
+	w.mu.Unlock()
+	if last {
+		w.ready.Broadcast()
+	}
+}
+
+// failed says whether the rest of the jobs is only to be put away.
+func (w *walk) failed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err != nil
+}
+
+type item struct {
+	Entry
+	fact fact
+}
+
+// A hand is one worker and what it found.
+type hand struct {
+	*walk
+	found   []*item
+	omitted []Omitted
+	buf     []byte
+}
+
+func (h *hand) work() {
+	for {
+		j, ok := h.next()
+		if !ok {
+			break
+		}
+		err := h.ctx.Err()
+		switch {
+		case h.failed():
+			err = nil // said already
+			h.drop(j)
+		case err != nil:
+			h.drop(j)
+		case j.names == nil:
+			err = h.list(j.in)
+		default:
+			err = h.look(j.in, j.names)
+			j.in.release()
+		}
+		h.done(err)
+	}
+	slices.SortFunc(h.found, func(a, b *item) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// drop gives back what a job holds without doing it.
+func (h *hand) drop(j job) {
+	switch {
+	case j.names != nil:
+		j.in.release()
+	case j.in.up != nil:
+		j.in.up.release()
+	default:
+		_ = j.in.file.Close()
+	}
+}
+
+// chunk is how many names one job looks at: small enough that two workers share a flat folder.
+const chunk = 64
+
+// list opens a folder and pushes its names.
+func (h *hand) list(f *folder) error {
+	if f.up != nil {
+		err := h.openFolder(f)
+		f.up.release()
+		if err != nil || f.file == nil {
+			return err
+		}
+		h.found = append(h.found, &item{Entry: Entry{Path: f.path, Mode: fs.ModeDir | f.perm}})
+	}
+	f.refs.Store(1)
+	defer f.release()
+	if !f.all {
+		h.pushChunks(f, h.only.below[f.path])
+		return nil
+	}
+	for {
+		names, err := f.file.Readdirnames(1024)
+		h.pushChunks(f, names)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist):
+			return nil
+		case ours(err):
+			return err
+		case err != nil:
+			h.omit(f.path, "unreadable")
+			return nil
+		}
+	}
+}
+
+func (h *hand) pushChunks(f *folder, names []string) {
+	for part := range slices.Chunk(names, chunk) {
+		f.refs.Add(1)
+		h.pushNames(f, part)
+	}
+}
+
+// openFolder opens f below its parent; f.file stays nil when it vanished or cannot be read.
+func (h *hand) openFolder(f *folder) error {
+	fd, err := openat(f.up.fd, f.name, unix.O_DIRECTORY)
+	if err != nil {
+		return h.unopened(f.path, err)
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if now := factOf(&st); err != nil || now.dev != f.id.dev || now.ino != f.id.ino {
+		// Another folder stands there now. What the caller decided by the first one does not hold for it.
+		h.omit(f.path, "unreadable")
+		return unix.Close(fd)
+	}
+	f.fd, f.file = fd, os.NewFile(uintptr(fd), f.path)
+	return nil
+}
+
+// unopened records why a path could not be opened.
+func (h *hand) unopened(path string, err error) error {
+	switch {
+	case gone(err):
+		return nil
+	case ours(err):
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	h.omit(path, "unreadable")
+	return nil
+}
+
+func (h *hand) omit(path, why string) { h.omitted = append(h.omitted, Omitted{path, why}) }
+
+// look takes the names of one open folder.
+func (h *hand) look(f *folder, names []string) error {
+	for _, name := range names {
+		if err := h.ctx.Err(); err != nil {
+			return err
+		}
+		if name == ".git" || name == ".async" && f.path == "" {
+			continue
+		}
+		err := h.take(f, name)
+		for try := 1; errors.Is(err, errReplaced); try++ {
+			if try == tries {
+				h.omit(f.join(name), "unreadable")
+				err = nil
+				break
+			}
+			err = h.take(f, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *hand) take(f *folder, name string) error {
+	path := f.join(name)
+	var st unix.Stat_t
+	if err := fstatat(f.fd, name, &st); err != nil {
+		return h.unopened(path, err)
+	}
+	d := &dirEntry{name: name, stat: st}
+	if f.all && h.skips(path, d) {
+		return nil
+	}
+	wanted := f.all || h.only.exact[path]
+	switch {
+	case d.IsDir():
+		all := f.all || h.only.all[path]
+		f.refs.Add(1)
+		h.push(&folder{up: f, name: name, path: path, id: factOf(&st), perm: d.mode().Perm(), all: all})
+	case !wanted: // a folder above a wanted path is no folder any more
+	case d.Type() == fs.ModeSymlink:
+		return h.takeLink(f, name, path)
+	case d.Type() == 0:
+		return h.takeFile(f, name, path, &st)
+	default:
+		h.omit(path, "special")
+	}
+	return nil
+}
+
+func (h *hand) skips(path string, d fs.DirEntry) bool {
+	if h.o.Skip == nil {
+		return false
+	}
+	h.skip.Lock()
+	defer h.skip.Unlock()
+	return h.o.Skip(path, d)
+}

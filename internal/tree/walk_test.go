@@ -1,0 +1,462 @@
+package tree
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// put makes files: "path=content", "path/" for a folder, "path->text" for a symlink, "path*=content" for an executable.
+func put(t testing.TB, root string, files ...string) {
+	t.Helper()
+	for _, f := range files {
+		var err error
+		path, text, link := strings.Cut(f, "->")
+		mode := fs.FileMode(0o644)
+		if !link {
+			path, text, _ = strings.Cut(f, "=")
+			if strings.HasSuffix(path, "*") {
+				path, mode = strings.TrimSuffix(path, "*"), 0o755
+			}
+		}
+		full := root + "/" + path
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case link:
+			err = os.Symlink(text, full)
+		case strings.HasSuffix(f, "/"):
+			err = os.MkdirAll(full, 0o755)
+		default:
+			err = os.WriteFile(full, []byte(text), mode)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func mustWalk(t testing.TB, root string, o Options) *Manifest {
+	t.Helper()
+	m, err := Walk(context.Background(), root, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// lines shows a manifest: kind, path, content of files and links by a short digest; omitted paths with their reason.
+func lines(m *Manifest) []string {
+	var list []string
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		s := string(kind(e)) + " " + e.Path
+		if e.Link != "" {
+			s += " -> " + e.Link
+		}
+		list = append(list, s)
+	}
+	for _, o := range m.Omitted {
+		list = append(list, o.Why+" "+o.Path)
+	}
+	return list
+}
+
+func wantLines(t *testing.T, m *Manifest, want ...string) {
+	t.Helper()
+	if got := lines(m); !slices.Equal(got, want) {
+		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	root, outside := t.TempDir(), t.TempDir()
+	put(t, outside, "secret=x")
+	put(t, root, "a=1", "a-b=2", "a.d/", "dir/f=3", "dir/x*=4", "dir/deep/er/f=5", "empty=", "link->"+outside, "dangling->nowhere",
+		".git/config=x", ".async/runs=x", "dir/.async/f=6", "nested/.git=gitdir: elsewhere", "nested/f=7", "nested/deeper/.git/config=x",
+		"new\nline=8", "\xff\xfe=9", "-rf=a", "um läut \"q\"\\\t=b", ".gitignore=c", ".GIT/f=d")
+	m := mustWalk(t, root, Options{})
+	wantLines(t, m, "f -rf", "d .GIT", "f .GIT/f", "f .gitignore", "f a", "f a-b", "d a.d", "l dangling -> nowhere", "d dir", "d dir/.async", "f dir/.async/f",
+		"d dir/deep", "d dir/deep/er", "f dir/deep/er/f", "f dir/f", "x dir/x", "f empty", "l link -> "+outside, "d nested", "d nested/deeper", "f nested/f",
+		"f new\nline", "f um läut \"q\"\\\t", "f \xff\xfe")
+	for path, content := range map[string]string{"a": "1", "dir/x": "4", "empty": "", "dangling": "nowhere", "\xff\xfe": "9"} {
+		e, ok := m.Find(path)
+		if want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))); !ok || e.Digest != want || e.Size != int64(len(content)) {
+			t.Errorf("%q: %+v, want digest %s", path, e, want)
+		}
+	}
+	if e, _ := m.Find("dir/x"); e.Mode != 0o755 {
+		t.Errorf("mode of dir/x: %v", e.Mode)
+	}
+}
+
+func TestWalkRootThroughSymlink(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "real/f=1", "via->real")
+	wantLines(t, mustWalk(t, root+"/via", Options{}), "f f")
+	for _, bad := range []string{root + "/none", root + "/real/f"} {
+		if _, err := Walk(context.Background(), bad, Options{}); err == nil {
+			t.Errorf("walked %s", bad)
+		}
+	}
+}
+
+// A FIFO that is opened would block for ever; a socket and a device cannot be copied.
+func TestWalkSpecialFiles(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "f=1")
+	if err := syscall.Mkfifo(root+"/fifo", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", root+"/sock")
+	if err != nil {
+		t.Skip(err) // the temporary folder's name is too long for a socket
+	}
+	defer func() { _ = l.Close() }()
+	want := []string{"f f", "special fifo", "special sock"}
+	if syscall.Mknod(root+"/null", syscall.S_IFCHR|0o666, 1<<8|3) == nil { // root only
+		want = []string{"f f", "special fifo", "special null", "special sock"}
+	}
+	wantLines(t, mustWalk(t, root, Options{}), want...)
+}
+
+// A regular file that became a FIFO, a symlink or a folder after it was looked at is never read as the file.
+func TestReadRefusesWhatWasReplaced(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "link->f", "f=1", "dir/")
+	if err := syscall.Mkfifo(root+"/fifo", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d, err := os.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	h := &hand{walk: &walk{ctx: context.Background()}}
+	for _, name := range []string{"link", "fifo", "dir"} {
+		if _, _, err := h.readFile(int(d.Fd()), name, name); !errors.Is(err, errReplaced) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWalkSkip(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "keep=1", "skip/a=1", "skip/b/c=1", "dir/skipped=1", "dir/f=22", ".git/x=1")
+	for i := range 300 {
+		put(t, root, fmt.Sprintf("skip too/%d/f=", i))
+	}
+	var inside atomic.Int32
+	m := mustWalk(t, root, Options{Skip: func(path string, d fs.DirEntry) bool {
+		if inside.Add(1) != 1 {
+			t.Error("Skip called by two goroutines at once")
+		}
+		defer inside.Add(-1)
+		time.Sleep(50 * time.Microsecond)
+		if strings.HasPrefix(path, "skip/") || strings.Contains(path, ".git") {
+			t.Errorf("Skip was asked about %s", path)
+		}
+		if path == "dir/f" {
+			if i, err := d.Info(); err != nil || i.Size() != 2 || d.IsDir() || i.Mode() != 0o644 || time.Since(i.ModTime()) > time.Minute {
+				t.Errorf("%v %v", i, err)
+			}
+		}
+		return path == "skip" && d.IsDir() || d.Name() == "skipped" || strings.HasPrefix(path, "skip too/") && !d.IsDir()
+	}})
+	m.Entries = slices.DeleteFunc(m.Entries, func(e Entry) bool { return strings.HasPrefix(e.Path, "skip too") })
+	wantLines(t, m, "d dir", "f dir/f", "f keep")
+}
+
+func TestWalkPaths(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "a=1", "b=1", "dir/c=1", "dir/d=1", "dir/e/f=1", "sub/.git/config=1", "sub/x=1", "sub/y/z=1", "sub/no/n=1", "file=1", "up->dir", ".git/config=1")
+	skip := func(path string, _ fs.DirEntry) bool { return path == "sub/no" || path == "a" }
+	m := mustWalk(t, root, Options{Skip: skip, Paths: []string{"dir/c", "a", "sub/", "dir/e", "absent", "absent/deep", "file/below", "up/c", ".git/config", "sub/.git/config"}})
+	wantLines(t, m, "f a", "d dir", "f dir/c", "d dir/e", "d sub", "f sub/x", "d sub/y", "f sub/y/z")
+	wantLines(t, mustWalk(t, root, Options{Paths: []string{}}))
+	for _, bad := range []string{"../x", "/etc/passwd", "a/../b", "", ".", "a//b", "./a", "/"} {
+		if _, err := Walk(context.Background(), root, Options{Paths: []string{bad}}); err == nil {
+			t.Errorf("path %q was taken", bad)
+		}
+	}
+}
+
+func TestWalkCancelled(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for i := range 300 {
+		put(t, root, fmt.Sprintf("d%d/f=x", i))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n := 0
+	_, err := Walk(ctx, root, Options{Skip: func(string, fs.DirEntry) bool {
+		if n++; n == 20 {
+			cancel()
+		}
+		return false
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Known: what did not change is not read again (seen by planting a false digest), what changed or is too young is.
+func TestWalkKnown(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "old=1", "same-size=1", "touched=1", "chmod=1", "replaced=1", "link->old", "gone=1")
+	time.Sleep(60 * time.Millisecond) // older than the walk by more than the clock's tick
+	known := mustWalk(t, root, Options{})
+	for i := range known.Entries {
+		known.Entries[i].Digest = "planted"
+	}
+	info, err := os.Stat(root + "/same-size")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, "same-size=2", "new=1", "tmp=2")
+	later := time.Now().Add(time.Hour)
+	for _, err := range []error{
+		os.Chtimes(root+"/same-size", info.ModTime(), info.ModTime()), // mtime put back: ctime tells
+		os.Chtimes(root+"/touched", later, later),
+		os.Chmod(root+"/chmod", 0o755),
+		os.Rename(root+"/tmp", root+"/replaced"),
+		os.Remove(root + "/gone"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := mustWalk(t, root, Options{Known: known})
+	wantLines(t, m, "x chmod", "l link -> old", "f new", "f old", "f replaced", "f same-size", "f touched")
+	for i := range m.Entries {
+		if e := &m.Entries[i]; (e.Digest == "planted") != (e.Path == "old") {
+			t.Errorf("%s has digest %s", e.Path, e.Digest)
+		}
+	}
+	// A manifest that came from elsewhere carries no facts and saves nothing.
+	stranger := &Manifest{Entries: known.Entries}
+	if e, _ := mustWalk(t, root, Options{Known: stranger}).Find("old"); e.Digest == "planted" {
+		t.Error("trusted a manifest without facts")
+	}
+}
+
+// Racily clean: a file written in the same moment as the walk is read again even if every fact is the same.
+func TestWalkKnownRacy(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "f=1")
+	known := mustWalk(t, root, Options{})
+	known.Entries[0].Digest = "planted"
+	if e, _ := mustWalk(t, root, Options{Known: known}).Find("f"); e.Digest == "planted" {
+		t.Error("trusted a file as young as the walk")
+	}
+	f := fact{mtime: 10e9 + 1, ctime: 10e9 + 1}
+	for start, want := range map[int64]bool{10e9: false, 10e9 + 1: false, 10e9 + 20e6: false, 10e9 + 21e6: true} {
+		if got := f.settled(start); got != want {
+			t.Errorf("settled(%d) = %v", start, got)
+		}
+	}
+	whole := fact{mtime: 10e9, ctime: 10e9} // a file system that knows only seconds
+	if whole.settled(11e9) || !whole.settled(13e9) {
+		t.Error("whole seconds")
+	}
+}
+
+// While files are rewritten, replaced, removed and turned into other things the walk ends, without an error, and what it gives is content
+// that the file had at some moment.
+func TestWalkWhileTreeChanges(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	big := [2]string{strings.Repeat("a", 300_000), strings.Repeat("b", 300_000)}
+	valid := map[string]bool{}
+	for _, b := range big {
+		valid[fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(b)))] = true
+	}
+	put(t, root, "atomic="+big[0], "steady=1", "flip=1", "dir/a=1")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ctx.Err() == nil; i++ {
+			_ = os.WriteFile(root+"/.tmp", []byte(big[i%2]), 0o644)
+			_ = os.Rename(root+"/.tmp", root+"/atomic")
+			_ = os.WriteFile(root+"/grows", []byte(strings.Repeat("x", i)), 0o644)
+			_ = os.RemoveAll(root + "/flip")
+			switch i % 4 {
+			case 0:
+				_ = os.Symlink("/", root+"/flip")
+			case 1:
+				_ = os.Mkdir(root+"/flip", 0o755)
+			case 2:
+				_ = syscall.Mkfifo(root+"/flip", 0o644)
+			case 3:
+				_ = os.WriteFile(root+"/flip", nil, 0o644)
+			}
+			_ = os.RemoveAll(root + "/dir")
+			_ = os.MkdirAll(root+"/dir/b/c", 0o755)
+		}
+	}()
+	for range 150 {
+		m := mustWalk(t, root, Options{})
+		if _, ok := m.Find("steady"); !ok {
+			t.Error("lost a file that did not change")
+		}
+		if e, ok := m.Find("atomic"); ok && !valid[e.Digest] {
+			t.Errorf("atomic: a content it never had: %+v", e)
+		}
+		for _, e := range m.Entries {
+			if strings.HasPrefix(e.Path, "flip/") {
+				t.Errorf("followed a link: %s", e.Path)
+			}
+		}
+	}
+	cancel()
+	<-done
+}
+
+// A file that changes while it is read is read again, three times in all; then what was read last counts, and is not trusted later.
+func TestReadSeesChange(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name         string
+		writes       int // how many reads are disturbed
+		reads        int
+		content      string
+		trusted, end bool
+	}{
+		{"steady", 0, 1, "0", true, false},
+		{"once", 1, 2, "01", true, false},
+		{"always", 99, 3, "012", false, false},
+		{"cut off", 1, 2, "", true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			put(t, root, "f=0")
+			dir, err := os.Open(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reads := 0
+			w := &walk{ctx: context.Background(), seen: func() {
+				if reads++; reads > tt.writes {
+					return
+				}
+				old, err := os.ReadFile(root + "/f")
+				if err != nil {
+					t.Error(err)
+				}
+				next := string(old) + strconv.Itoa(reads)
+				if tt.end {
+					next = ""
+				}
+				put(t, root, "f="+next)
+			}}
+			m, err := w.run(root, dir)
+			if err != nil || len(m.Entries) != 1 {
+				t.Fatal(m, err)
+			}
+			e := m.Entries[0]
+			if want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(tt.content))); e.Digest != want || e.Size != int64(len(tt.content)) || reads != tt.reads {
+				t.Errorf("%d reads, %+v, want %d and %q", reads, e, tt.reads, tt.content)
+			}
+			if (m.facts[0] != fact{}) != tt.trusted {
+				t.Errorf("facts %+v", m.facts[0])
+			}
+		})
+	}
+}
+
+// Unreadable files and folders are named. The kernel refuses root nothing, so root looks again as nobody, in a copy of the test program.
+func TestWalkUnreadable(t *testing.T) {
+	const as = "WALK_AS_NOBODY"
+	if root := os.Getenv(as); root != "" {
+		wantLines(t, mustWalk(t, root, Options{}), "f a", "d listed", "unreadable closed", "unreadable listed/f", "unreadable secret")
+		return
+	}
+	base := t.TempDir()
+	if err := os.Chmod(filepath.Dir(base), 0o755); err != nil { //nolint:gosec // nobody must get in
+		t.Fatal(err)
+	}
+	root := base + "/tree"
+	put(t, root, "a=1", "secret=1", "closed/f=1", "listed/f=1")
+	for path, mode := range map[string]fs.FileMode{"secret": 0, "closed": 0, "listed": 0o444} {
+		if err := os.Chmod(root+"/"+path, mode); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = os.Chmod(root+"/"+path, 0o755) }() //nolint:gosec // so that it can be removed
+	}
+	if os.Geteuid() != 0 {
+		wantLines(t, mustWalk(t, root, Options{}), "f a", "d listed", "unreadable closed", "unreadable listed/f", "unreadable secret")
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(base+"/again", program, 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), base+"/again", "-test.run=^TestWalkUnreadable$", "-test.count=1")
+	cmd.Dir, cmd.Env = "/", []string{as + "=" + root, "TMPDIR=/tmp"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
+		t.Errorf("as nobody: %v\n%s", err, out)
+	}
+}
+
+// No open file is left behind, also when the walk is cancelled.
+func TestWalkClosesWhatItOpens(t *testing.T) {
+	root := t.TempDir()
+	for i := range 200 {
+		put(t, root, fmt.Sprintf("d%d/e/f=x", i))
+	}
+	open := func() int {
+		list, err := os.ReadDir("/dev/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(list)
+	}
+	_ = mustWalk(t, root, Options{})
+	before := open()
+	for i := range 30 {
+		ctx, cancel := context.WithCancel(context.Background())
+		n := 0
+		_, _ = Walk(ctx, root, Options{Skip: func(string, fs.DirEntry) bool {
+			if n++; n == i*10 {
+				cancel()
+			}
+			return false
+		}})
+		cancel()
+	}
+	if after := open(); after > before {
+		t.Errorf("%d open files before, %d after", before, after)
+	}
+}
