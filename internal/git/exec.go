@@ -1,0 +1,216 @@
+// How git is called: argv only, an environment built from nothing, no configuration that runs code.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Limits of one call. A question about names or refs is short; one that reads contents or walks history may be long.
+const (
+	short = 2 * time.Minute
+	long  = 10 * time.Minute
+)
+
+// A call is one git process. Its stdin is /dev/null unless it is given.
+type call struct {
+	dir     string
+	args    []string
+	stdin   []byte
+	env     []string  // added last
+	config  []setting // overrides, after the fixed ones
+	timeout time.Duration
+}
+
+// A setting is one key of a configuration and its value.
+type setting struct{ key, value string }
+
+// quiet switches off everything in anybody's configuration that would run a program.
+var quiet = []setting{
+	{"core.fsmonitor", "false"},
+	{"core.hooksPath", "/dev/null"},
+	{"core.pager", "cat"},
+	{"core.editor", "false"},
+	{"core.askPass", ""},
+	{"core.sshCommand", "false"},
+	{"core.alternateRefsCommand", ""},
+	{"credential.helper", ""},
+	{"diff.external", ""},
+	{"gc.auto", "0"},
+	{"maintenance.auto", "false"},
+	{"submodule.recurse", "false"},
+	{"protocol.allow", "never"},
+}
+
+// A failure is a git process that did not exit with 0.
+type failure struct {
+	args   []string
+	dir    string
+	code   int
+	stderr string
+}
+
+func (f *failure) Error() string {
+	text := strings.TrimSpace(f.stderr)
+	if text == "" {
+		text = fmt.Sprintf("exit code %d", f.code)
+	}
+	hint := ""
+	if strings.Contains(text, "index file") || strings.Contains(text, "bad signature") || strings.Contains(text, "bad index") {
+		hint = " (the index is damaged; git status says more, and rm .git/index && git reset rebuilds it)"
+	}
+	return fmt.Sprintf("git %s in %s: %s%s", f.args[0], f.dir, text, hint)
+}
+
+// exitCode of a failed call; -1 when it is no exit code.
+func exitCode(err error) int {
+	var f *failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	return -1
+}
+
+// run gives what git printed.
+func (c call) run(ctx context.Context) ([]byte, error) {
+	program, err := find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.with(ctx, program)
+}
+
+func (c call) with(ctx context.Context, program string) ([]byte, error) {
+	limit := c.timeout
+	if limit == 0 {
+		limit = short
+	}
+	inner, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	argv := []string{"--no-pager"}
+	for _, s := range quiet {
+		argv = append(argv, "-c", s.key+"="+s.value)
+	}
+	argv = append(argv, c.args...)
+	cmd := exec.CommandContext(inner, program, argv...)
+	cmd.Dir = c.dir
+	cmd.Env = append(environment(program), c.env...)
+	if c.args[0] != "check-ignore" { // which refuses it
+		cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=1")
+	}
+	cmd.Env = append(cmd.Env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(c.config)))
+	for i, s := range c.config {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
+	}
+	if c.stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.stdin)
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return out.Bytes(), nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case inner.Err() != nil:
+		return nil, fmt.Errorf("git %s in %s: no answer in %v: %w", c.args[0], c.dir, limit, inner.Err())
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return out.Bytes(), &failure{c.args, c.dir, exit.ExitCode(), errs.String()}
+	}
+	return nil, fmt.Errorf("git %s in %s: %w", c.args[0], c.dir, err)
+}
+
+// environment is all that git gets: no variable of the caller but where its home is, so that safe.directory and
+// core.excludesFile of the person hold.
+func environment(program string) []string {
+	env := []string{
+		"PATH=" + filepath.Dir(program) + ":/usr/local/bin:/usr/bin:/bin",
+		"LC_ALL=C",
+		"GIT_OPTIONAL_LOCKS=0",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none", // git before 2.45 knows no GIT_NO_LAZY_FETCH: a fetch of a partial clone then finds no protocol
+		"GIT_NO_REPLACE_OBJECTS=1",
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		env = append(env, "HOME="+home)
+	}
+	if config, err := os.UserConfigDir(); err == nil {
+		env = append(env, "XDG_CONFIG_HOME="+config)
+	}
+	return env
+}
+
+// versions remembers, by the program's path, whether it is new enough.
+var versions sync.Map
+
+// find gives git's absolute path. Before 2.32 git ignores GIT_CONFIG_COUNT, and with it what keeps filters from running.
+func find(ctx context.Context) (string, error) {
+	program, err := exec.LookPath("git")
+	if err != nil {
+		return "", fmt.Errorf("%w: git is not installed (no git on PATH)", ErrNone)
+	}
+	if program, err = filepath.Abs(program); err != nil {
+		return "", err
+	}
+	if known, ok := versions.Load(program); ok {
+		err, _ := known.(error)
+		return program, err
+	}
+	out, err := call{dir: filepath.Dir(program), args: []string{"version"}, timeout: 10 * time.Second}.with(ctx, program)
+	if err != nil {
+		return "", err
+	}
+	var old error
+	var major, minor int
+	if n, _ := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor); n != 2 || major < 2 || major == 2 && minor < 32 {
+		old = fmt.Errorf("%s is %s: git 2.32 or newer is needed", program, strings.TrimSpace(string(out)))
+	}
+	versions.Store(program, old)
+	return program, old
+}
+
+// unfiltered are the overrides that switch off every filter driver that a repository's configuration names. Listing runs nothing.
+func unfiltered(ctx context.Context, dir string, env ...string) ([]setting, error) {
+	out, err := call{dir: dir, env: env, args: []string{"config", "--null", "--name-only", "--get-regexp", `^filter\.`}}.run(ctx)
+	if err != nil && exitCode(err) != 1 { // 1: none
+		return nil, err
+	}
+	var off []setting
+	seen := map[string]bool{}
+	for _, key := range split(out) {
+		end := strings.LastIndexByte(key, '.')
+		if end <= len("filter") || seen[key[:end]] {
+			continue
+		}
+		driver := key[:end]
+		seen[driver] = true
+		off = append(off, setting{driver + ".clean", ""}, setting{driver + ".smudge", ""}, setting{driver + ".process", ""}, setting{driver + ".required", "false"})
+	}
+	return off, nil
+}
+
+// split cuts what -z printed.
+func split(out []byte) []string {
+	if len(out) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}

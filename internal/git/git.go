@@ -1,0 +1,76 @@
+// Package git is the only room that asks git a question. It never changes anything in a repository that is not our own copy, and runs no
+// configuration, hook, filter, fsmonitor, external diff, pager or alias of anybody.
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNone means that dir is in no git work tree (or git is not installed: the detail says so).
+var ErrNone = errors.New("not in a git work tree")
+
+// A Repo is one work tree.
+type Repo struct {
+	Top    string // absolute, symlinks resolved: the work tree's top
+	Dir    string // the git folder of this work tree
+	Common string // the folder that holds objects and refs; Dir unless this is a linked work tree
+}
+
+// Find gives the work tree that holds dir, or ErrNone. A bare repository is ErrNone.
+func Find(ctx context.Context, dir string) (*Repo, error) {
+	ask := func(args ...string) (string, error) {
+		out, err := call{dir: dir, args: append([]string{"rev-parse", "--path-format=absolute"}, args...)}.run(ctx)
+		return strings.TrimSuffix(string(out), "\n"), err
+	}
+	out, err := ask("--is-inside-work-tree", "--git-dir", "--git-common-dir")
+	if err != nil {
+		return nil, noRepo(dir, err)
+	}
+	inside, rest, _ := strings.Cut(out, "\n")
+	if inside != "true" {
+		return nil, fmt.Errorf("%s: %w (bare repository or git's own folder)", dir, ErrNone)
+	}
+	r := &Repo{}
+	if r.Top, err = ask("--show-toplevel"); err != nil {
+		return nil, noRepo(dir, err)
+	}
+	lines := strings.Split(rest, "\n")
+	if len(lines) == 2 {
+		r.Dir, r.Common = lines[0], lines[1]
+	} else { // a line end in the path: ask one by one
+		if r.Dir, err = ask("--git-dir"); err != nil {
+			return nil, noRepo(dir, err)
+		}
+		if r.Common, err = ask("--git-common-dir"); err != nil {
+			return nil, noRepo(dir, err)
+		}
+	}
+	for _, p := range []*string{&r.Top, &r.Dir, &r.Common} {
+		if *p, err = filepath.EvalSymlinks(*p); err != nil {
+			return nil, fmt.Errorf("git repository of %s: %w", dir, err)
+		}
+	}
+	return r, nil
+}
+
+// noRepo tells "there is none" from "git refuses to look".
+func noRepo(dir string, err error) error {
+	if errors.Is(err, ErrNone) {
+		return err
+	}
+	var f *failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	switch {
+	case strings.Contains(f.stderr, "dubious ownership"), strings.Contains(f.stderr, "unsafe repository"):
+		return fmt.Errorf("git refuses the repository of %s because another user owns it; if you trust it: git config --global --add safe.directory %s", dir, dir)
+	case strings.Contains(f.stderr, "not a git repository"), strings.Contains(f.stderr, "must be run in a work tree"):
+		return fmt.Errorf("%s: %w", dir, ErrNone)
+	}
+	return err
+}

@@ -1,0 +1,344 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "git-test-home-")
+	if err != nil {
+		panic(err)
+	}
+	for k, v := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "GIT_DIR": "/nonexistent", "GIT_INDEX_FILE": "/nonexistent"} {
+		if err := os.Setenv(k, v); err != nil { // the GIT_ variables must not reach our calls
+			panic(err)
+		}
+	}
+	code := m.Run()
+	_ = os.RemoveAll(home)
+	os.Exit(code)
+}
+
+// run is the person's git, with the configuration of HOME.
+func run(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(context.Background(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_ALLOW_PROTOCOL=file",
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func write(t *testing.T, top string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		at := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func newRepo(t *testing.T, files map[string]string, args ...string) (string, *Repo) {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, top, append([]string{"init", "-q", "-b", "main"}, args...)...)
+	if files != nil {
+		write(t, top, files)
+		run(t, top, "add", "-A")
+		run(t, top, "commit", "-q", "-m", "one")
+	}
+	r, err := Find(context.Background(), top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top, r
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	top, r := newRepo(t, map[string]string{"sub/a": "1"})
+	if r.Top != top || r.Dir != top+"/.git" || r.Common != r.Dir {
+		t.Fatalf("%+v", r)
+	}
+	t.Run("sub-folder", func(t *testing.T) {
+		got, err := Find(ctx, top+"/sub")
+		if err != nil || got.Top != top {
+			t.Fatal(got, err)
+		}
+	})
+	t.Run("linked work tree", func(t *testing.T) {
+		linked := filepath.Join(t.TempDir(), "l")
+		run(t, top, "worktree", "add", "-q", linked)
+		got, err := Find(ctx, linked)
+		if err != nil || got.Common != r.Dir || got.Dir != r.Dir+"/worktrees/l" {
+			t.Fatal(got, err)
+		}
+	})
+	t.Run("line end in the path", func(t *testing.T) {
+		odd := filepath.Join(t.TempDir(), "a\nb")
+		if err := os.Mkdir(odd, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		run(t, odd, "init", "-q")
+		got, err := Find(ctx, odd)
+		if err != nil || got.Top != odd || got.Dir != odd+"/.git" {
+			t.Fatal(got, err)
+		}
+	})
+	for name, dir := range map[string]string{"G77 no repository": t.TempDir(), "git's own folder": top + "/.git"} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Find(ctx, dir); !errors.Is(err, ErrNone) {
+				t.Fatal(err)
+			}
+		})
+	}
+	t.Run("bare", func(t *testing.T) {
+		bare := t.TempDir()
+		run(t, bare, "init", "-q", "--bare")
+		if _, err := Find(ctx, bare); !errors.Is(err, ErrNone) {
+			t.Fatal(err)
+		}
+	})
+	t.Run("another user's", func(t *testing.T) {
+		if os.Getuid() != 0 {
+			t.Skip("only root can make one")
+		}
+		other := t.TempDir()
+		run(t, other, "init", "-q")
+		for _, p := range []string{other, other + "/.git"} {
+			if err := os.Chown(p, 12345, 12345); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Find(ctx, other); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "safe.directory") {
+			t.Fatal(err)
+		}
+	})
+	t.Run("damaged index", func(t *testing.T) {
+		bad, r := newRepo(t, map[string]string{"a": "1"})
+		if err := os.WriteFile(bad+"/.git/index", []byte("garbage, garbage, garbage, garbage"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Files(ctx); err == nil || !strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), bad) {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestNoGit(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Find(context.Background(), t.TempDir()); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "not installed") {
+		t.Fatal(err)
+	}
+}
+
+func TestOldGit(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/git", []byte("#!/bin/sh\necho git version 2.31.9\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	if _, err := Find(context.Background(), dir); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "2.32") {
+		t.Fatal(err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/git", []byte("#!/bin/sh\n[ \"$1\" = version ] || case \"$*\" in *version) echo git version 2.39.5; exit;; esac\nsleep 60 & wait\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := Find(ctx, dir); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 2*time.Second {
+		t.Fatal(err, time.Since(start))
+	}
+}
+
+func TestHead(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	t.Run("before the first commit", func(t *testing.T) {
+		top, r := newRepo(t, nil)
+		commit, branch, err := r.Head(ctx)
+		if commit != "" || branch != "" || err != nil {
+			t.Fatal(commit, branch, err)
+		}
+		write(t, top, map[string]string{"a": "1"})
+		if got, err := r.Files(ctx); err != nil || !slices.Equal(got, []string{"a"}) {
+			t.Fatal(got, err)
+		}
+		if got, err := r.Dirty(ctx); err != nil || !slices.Equal(got, []string{"a"}) {
+			t.Fatal(got, err)
+		}
+		run(t, top, "add", "a")
+		if got, err := r.Dirty(ctx); err != nil || !slices.Equal(got, []string{"a"}) {
+			t.Fatal(got, err)
+		}
+	})
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) {
+			top, r := newRepo(t, map[string]string{"a": "1"}, "--object-format="+format)
+			want := run(t, top, "rev-parse", "HEAD")
+			if commit, branch, err := r.Head(ctx); commit != want || branch != "main" || err != nil {
+				t.Fatal(commit, branch, err)
+			}
+			run(t, top, "checkout", "-q", "--detach")
+			if commit, branch, err := r.Head(ctx); commit != want || branch != "" || err != nil {
+				t.Fatal(commit, branch, err)
+			}
+			if err := os.Chtimes(top+"/a", time.Now(), time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := r.Dirty(ctx); err != nil || len(got) != 0 {
+				t.Fatal(got, err)
+			}
+		})
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	top, r := newRepo(t, map[string]string{
+		".gitignore": "build/\n*.o\nbin/*\n", "gone": "", "dir/a": "", "was-file": "", "was-dir/x": "", "sp ace\"q\nl": "", "forced.txt": "",
+	})
+	run(t, top, "rm", "-q", "--cached", "forced.txt")
+	write(t, top, map[string]string{"late.o": ""})
+	run(t, top, "add", "-f", "late.o")
+	for _, p := range []string{"gone", "was-file", "was-dir/x", "was-dir"} {
+		if err := os.Remove(filepath.Join(top, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("dir", top+"/was-dir"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, top, map[string]string{
+		"was-file/in": "", "was-file/skip.o": "", "dir/x": "", "dir/b.o": "", "build/out": "", "bin/tool": "", ":(magic)": "", "*": "",
+		"nested/n1": "", "nested/.gitignore": "*.tmp\n", "nested/y.tmp": "", "nested/sub/deep": "",
+	})
+	run(t, top+"/nested", "init", "-q")
+	files, err := r.Files(ctx)
+	want := []string{
+		"*", ".gitignore", ":(magic)", "dir/a", "dir/x", "forced.txt", "late.o", "nested/.gitignore", "nested/n1", "nested/sub/deep",
+		"sp ace\"q\nl", "was-dir", "was-file/in",
+	}
+	if err != nil || !slices.Equal(files, want) {
+		t.Errorf("files %q %v", files, err)
+	}
+	ignored, err := r.Ignored(ctx)
+	if want := []string{"bin/tool", "build/", "dir/b.o", "nested/y.tmp", "was-file/skip.o"}; err != nil || !slices.Equal(ignored, want) {
+		t.Errorf("ignored %q %v", ignored, err)
+	}
+	tracked, err := r.Tracked(ctx)
+	if err != nil || tracked["late.o"] != "100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" || tracked["forced.txt"] != "" {
+		t.Errorf("tracked %q %v", tracked, err)
+	}
+}
+
+func TestSubmodule(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	lib, _ := newRepo(t, map[string]string{"lib.c": "1", ".gitignore": "*.o\n"})
+	top, r := newRepo(t, map[string]string{"a": "1"})
+	run(t, top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "deps/lib")
+	run(t, top, "commit", "-q", "-m", "sub")
+	write(t, top, map[string]string{"deps/lib/new": "", "deps/lib/x.o": ""})
+	files, err := r.Files(ctx)
+	if want := []string{".gitmodules", "a", "deps/lib/.gitignore", "deps/lib/lib.c", "deps/lib/new"}; err != nil || !slices.Equal(files, want) {
+		t.Errorf("files %q %v", files, err)
+	}
+	if ignored, err := r.Ignored(ctx); err != nil || !slices.Equal(ignored, []string{"deps/lib/x.o"}) {
+		t.Errorf("ignored %q %v", ignored, err)
+	}
+	if subs, err := r.Submodules(ctx); err != nil || !slices.Equal(subs, []string{"deps/lib"}) {
+		t.Errorf("submodules %q %v", subs, err)
+	}
+}
+
+func TestState(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	top, r := newRepo(t, map[string]string{"a": "1"})
+	seen := map[string]string{}
+	state := func(step string) {
+		t.Helper()
+		got, err := r.State(ctx)
+		if err != nil || !strings.HasPrefix(got, "sha256:") {
+			t.Fatal(got, err)
+		}
+		if old := seen[got]; old != "" {
+			t.Errorf("%s: same state as %s", step, old)
+		}
+		if again, _ := r.State(ctx); again != got {
+			t.Errorf("%s: two digests of one state", step)
+		}
+		seen[got] = step
+	}
+	state("start")
+	write(t, top, map[string]string{"a": "2"})
+	run(t, top, "add", "a")
+	state("staged")
+	run(t, top, "commit", "-q", "-m", "two")
+	state("commit")
+	run(t, top, "tag", "v1")
+	state("tag")
+	run(t, top, "checkout", "-q", "-b", "other")
+	state("branch")
+	run(t, top, "checkout", "-q", "--detach")
+	state("detached")
+}
+
+func TestDirty(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	top, r := newRepo(t, map[string]string{
+		"same": "1", "touched": "1", "changed": "1", "staged": "1", "removed": "1", "exec": "1", "crlf": "1\n2\n", "two\nlines": "1",
+		".gitattributes": "crlf text eol=crlf\n", "x": "1",
+	})
+	write(t, top, map[string]string{"changed": "2", "staged": "2", "new": "", "dir/new": "", "crlf": "1\r\n2\r\n"})
+	run(t, top, "add", "staged")
+	write(t, top, map[string]string{"staged": "1"}) // as in HEAD again, the index differs
+	later := time.Now().Add(3 * time.Second)
+	for _, err := range []error{
+		os.Chtimes(top+"/touched", later, later), os.Chtimes(top+"/two\nlines", later, later), os.Remove(top + "/removed"), os.Chmod(top+"/exec", 0o755),
+		os.Remove(top + "/x"), os.Symlink("same", top+"/x"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := r.Dirty(ctx)
+	if want := []string{"changed", "dir/new", "exec", "new", "removed", "staged", "x"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("all: %q %v", got, err)
+	}
+	got, err = r.Dirty(ctx, "same", "changed", "new", "*")
+	if want := []string{"changed", "new"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("some: %q %v", got, err)
+	}
+}

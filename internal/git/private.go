@@ -1,0 +1,181 @@
+// What scratch needs for the private .git of a copy. Everything here that writes takes a folder that is our own copy.
+
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// kept are the keys that a private .git may carry: how files are read and written, and who commits. Nothing that runs a program or
+// names a place. Of extensions only what says how objects are named: the others describe a storage that the copy does not have.
+var kept = []string{
+	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode",
+	"user.name", "user.email", "extensions.objectformat",
+}
+
+// Config is the text of a configuration file for a private .git: the kept keys with the values that hold in r, and the work tree when it is given.
+func (r *Repo) Config(ctx context.Context, worktree string) ([]byte, error) {
+	out, err := call{dir: r.Top, args: []string{"config", "--null", "--get-regexp", `^(core|user|extensions)\.`}}.run(ctx)
+	if err != nil && exitCode(err) != 1 {
+		return nil, err
+	}
+	values := map[string]string{}
+	for _, line := range split(out) {
+		key, value, ok := strings.Cut(line, "\n")
+		if !ok {
+			value = "true"
+		}
+		values[key] = value
+	}
+	version := "0"
+	if values["extensions.objectformat"] != "" {
+		version = "1"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %s\n\tbare = false\n\tlogallrefupdates = true\n", version)
+	if worktree != "" {
+		fmt.Fprintf(&b, "\tworktree = %s\n", quote(worktree))
+	}
+	for _, key := range kept {
+		if value, ok := values[key]; ok {
+			section, name, _ := strings.Cut(key, ".")
+			fmt.Fprintf(&b, "[%s]\n\t%s = %s\n", section, name, quote(value))
+		}
+	}
+	return []byte(b.String()), nil
+}
+
+func quote(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
+}
+
+// HeadFile is the text of a HEAD file that says where r stands.
+func (r *Repo) HeadFile(ctx context.Context) ([]byte, error) {
+	commit, ref, err := r.head(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case ref != "":
+		return []byte("ref: " + ref + "\n"), nil
+	case commit == "":
+		return nil, fmt.Errorf("git repository %s: HEAD names neither a branch nor a commit; git status says more", r.Top)
+	}
+	return []byte(commit + "\n"), nil
+}
+
+// Partial says whether git may have to fetch objects that are not here.
+func (r *Repo) Partial(ctx context.Context) (bool, error) {
+	out, err := call{dir: r.Top, args: []string{"config", "--null", "--name-only", "--get-regexp", `^(remote\..*\.promisor|extensions\.partialclone)$`}}.run(ctx)
+	if err != nil && exitCode(err) != 1 {
+		return false, err
+	}
+	return len(out) > 0, nil
+}
+
+// ExcludesFile is the person's file of ignore rules, empty where none is set: git's default place then holds.
+func (r *Repo) ExcludesFile(ctx context.Context) (string, error) {
+	out, err := call{dir: r.Top, args: []string{"config", "--null", "--type=path", "--get", "core.excludesFile"}}.run(ctx)
+	if err != nil && exitCode(err) != 1 {
+		return "", err
+	}
+	name := strings.TrimSuffix(string(out), "\x00")
+	if name != "" && !filepath.IsAbs(name) {
+		name = filepath.Join(r.Top, name)
+	}
+	return name, nil
+}
+
+// Connected asks whether every object that a ref, HEAD or the index of our copy needs is there. It is bounded: a walk that takes longer than
+// limit is given up, with an error that is context.DeadlineExceeded.
+func (r *Repo) Connected(ctx context.Context, limit time.Duration) error {
+	args := []string{"rev-list", "--objects", "--quiet", "--all", "--indexed-objects"}
+	if commit, _, err := r.head(ctx); err != nil {
+		return err
+	} else if commit != "" {
+		args = append(args, commit)
+	}
+	_, err := call{dir: r.Top, timeout: limit, args: args}.run(ctx)
+	return err
+}
+
+// Refresh brings the stat data in the index of our copy up to date, so that the first git status there need not read every file. No filter runs.
+func (r *Repo) Refresh(ctx context.Context) error {
+	if _, err := os.Lstat(filepath.Join(r.Dir, "index")); errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was ever added
+	}
+	off, err := unfiltered(ctx, r.Top)
+	if err != nil {
+		return err
+	}
+	_, err = call{dir: r.Top, config: off, timeout: long, args: []string{"update-index", "-q", "--unmerged", "--refresh"}}.run(ctx)
+	if exitCode(err) == 1 { // some file differs from the index, as it did in the tree
+		return nil
+	}
+	return err
+}
+
+// Begin makes a fresh repository in our copy at top with one commit that holds files.
+func Begin(ctx context.Context, top string, files []string, config []byte) error {
+	sha := "sha1"
+	if strings.Contains(string(config), `objectformat = "sha256"`) {
+		sha = "sha256"
+	}
+	if _, err := (call{dir: top, args: []string{"init", "-q", "--template=", "--initial-branch=main", "--object-format=" + sha}}).run(ctx); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(top, ".git", "config"), config, 0o600); err != nil {
+		return err
+	}
+	off, err := unfiltered(ctx, top) // write-tree too would ask a filter about a file as young as the index
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		names := []byte(strings.Join(files, "\x00") + "\x00")
+		if _, err := (call{dir: top, config: off, timeout: long, stdin: names, args: []string{"update-index", "--add", "-z", "--stdin"}}).run(ctx); err != nil {
+			return err
+		}
+	}
+	tree, err := call{dir: top, config: off, timeout: long, args: []string{"write-tree"}}.run(ctx)
+	if err != nil {
+		return err
+	}
+	who := []string{"GIT_AUTHOR_NAME=async-pipeline", "GIT_AUTHOR_EMAIL=async-pipeline@localhost", "GIT_COMMITTER_NAME=async-pipeline", "GIT_COMMITTER_EMAIL=async-pipeline@localhost"}
+	commit, err := call{dir: top, config: off, env: who, args: []string{"commit-tree", "--no-gpg-sign", "-m", "The tree as it was; its history stayed behind", strings.TrimSpace(string(tree))}}.run(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = call{dir: top, env: who, args: []string{"update-ref", "HEAD", strings.TrimSpace(string(commit))}}.run(ctx)
+	return err
+}
+
+// Ignores gives those of paths that rules ignore: the .gitignore files in the folder rules, info/exclude of gitDir, and excludes (the person's
+// file; empty for git's default place). rules is a folder of ours that holds nothing else, so that no path of it is a
+// symlink or a submodule, and the index is not asked: what is tracked is for the caller to know.
+func Ignores(ctx context.Context, gitDir, rules, excludes string, paths []string) (map[string]bool, error) {
+	ignored := map[string]bool{}
+	var config []setting
+	if excludes != "" {
+		config = append(config, setting{"core.excludesFile", excludes})
+	}
+	where := []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + rules}
+	for part := range slices.Chunk(paths, 20_000) {
+		names := []byte("./" + strings.Join(part, "\x00./") + "\x00") // a leading colon would be read as magic
+		out, err := call{dir: rules, env: where, config: config, stdin: names, args: []string{"check-ignore", "--no-index", "-z", "--stdin"}}.run(ctx)
+		if err != nil && exitCode(err) != 1 { // 1: none of them
+			return nil, err
+		}
+		for _, name := range split(out) {
+			ignored[strings.TrimPrefix(name, "./")] = true
+		}
+	}
+	return ignored, nil
+}

@@ -1,0 +1,241 @@
+// Where a repository stands: HEAD, refs, index, and what differs from HEAD.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // git's object ids
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Head is the commit and the branch; both empty before the first commit, branch empty when detached.
+func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
+	commit, ref, err := r.head(ctx)
+	if err != nil || commit == "" {
+		return "", "", err
+	}
+	return commit, strings.TrimPrefix(ref, "refs/heads/"), nil
+}
+
+// head is the commit, empty before the first, and the ref that HEAD names, empty when detached.
+func (r *Repo) head(ctx context.Context) (commit, ref string, err error) {
+	out, err := call{dir: r.Top, args: []string{"symbolic-ref", "-q", "HEAD"}}.run(ctx)
+	if err != nil && exitCode(err) != 1 {
+		return "", "", err
+	}
+	ref = strings.TrimSuffix(string(out), "\n")
+	out, err = call{dir: r.Top, args: []string{"rev-parse", "-q", "--verify", "HEAD^{commit}"}}.run(ctx)
+	if err != nil && exitCode(err) != 1 {
+		return "", "", err
+	}
+	return strings.TrimSpace(string(out)), ref, nil
+}
+
+// A Ref is a name and the object it names.
+type Ref struct{ Name, ID string }
+
+// Refs lists all refs of the work tree, sorted by name, symbolic ones resolved.
+func (r *Repo) Refs(ctx context.Context) ([]Ref, error) {
+	out, err := call{dir: r.Top, args: []string{"for-each-ref", "--format=%(objectname) %(refname)"}}.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var refs []Ref
+	for line := range strings.Lines(string(out)) {
+		id, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if ok {
+			refs = append(refs, Ref{name, id})
+		}
+	}
+	return refs, nil
+}
+
+// State is one digest over ls-files -s, HEAD and all refs.
+func (r *Repo) State(ctx context.Context) (string, error) {
+	index, err := call{dir: r.Top, args: []string{"ls-files", "-s", "-z"}}.run(ctx)
+	if err != nil {
+		return "", err
+	}
+	commit, ref, err := r.head(ctx)
+	if err != nil {
+		return "", err
+	}
+	refs, err := r.Refs(ctx)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "index %d\n%sHEAD %q %q\n", len(index), index, commit, ref)
+	for _, ref := range refs {
+		fmt.Fprintf(h, "%s %s\n", ref.ID, ref.Name)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Dirty lists the paths (of those given; all when none are) that differ from HEAD: staged, changed, untracked. It runs no filter:
+// where a filter would be needed to know, the stat data of the index decides.
+func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
+	only := append([]string{"--"}, paths...)
+	commit, _, err := r.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	staged := []string{"ls-files", "-z"}
+	if commit != "" {
+		staged = []string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", commit}
+	}
+	var dirty []string
+	for _, args := range [][]string{staged, {"ls-files", "-z", "-o", "--exclude-standard"}} {
+		out, err := call{dir: r.Top, args: append(args, only...)}.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		dirty = append(dirty, split(out)...)
+	}
+	changed, err := r.changed(ctx, only)
+	if err != nil {
+		return nil, err
+	}
+	dirty = append(dirty, changed...)
+	slices.Sort(dirty)
+	return slices.Compact(dirty), nil
+}
+
+// changed lists what differs between the index and the files. git itself looks into submodules by running git there with
+// their own configuration, so only their commit is compared.
+func (r *Repo) changed(ctx context.Context, only []string) ([]string, error) {
+	off, err := unfiltered(ctx, r.Top)
+	if err != nil {
+		return nil, err
+	}
+	out, err := call{dir: r.Top, config: off, timeout: long, args: append([]string{"diff-files", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-abbrev", "--ignore-submodules=dirty"}, only...)}.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var changed []string
+	maybe := map[string]string{} // only the stat data differs so far: path → object id
+	fields := split(out)
+	for i := 0; i+1 < len(fields); i += 2 {
+		f, name := strings.Fields(fields[i]), fields[i+1]
+		if len(f) == 5 && f[4] == "M" && f[0] == ":"+f[1] && f[0] != ":160000" {
+			maybe[name] = f[2]
+		} else {
+			changed = append(changed, name)
+		}
+	}
+	if len(maybe) == 0 {
+		return changed, nil
+	}
+	same, err := r.same(ctx, maybe, off)
+	for name := range maybe {
+		if !same[name] {
+			changed = append(changed, name)
+		}
+	}
+	return changed, err
+}
+
+// same gives those of the paths whose content is that of their object: as it is, or after git's own conversion of line
+// ends; with a filter in between, the stat data of the index decides.
+func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (map[string]bool, error) {
+	same := map[string]bool{}
+	var rest []string
+	for name, id := range ids {
+		got, err := blob(filepath.Join(r.Top, name), len(id))
+		if err != nil {
+			return nil, err
+		}
+		if got == id {
+			same[name] = true
+		} else {
+			rest = append(rest, name)
+		}
+	}
+	slices.Sort(rest)
+	for part := range slices.Chunk(rest, 100) {
+		out, err := call{dir: r.Top, args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: []byte(strings.Join(part, "\x00") + "\x00")}.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		filtered := map[string]bool{}
+		facts := split(out)
+		for i := 0; i+2 < len(facts); i += 3 {
+			driver := "filter." + facts[i+2]
+			filtered[facts[i]] = slices.ContainsFunc(off, func(s setting) bool { return strings.HasPrefix(s.key, driver+".") })
+		}
+		for _, name := range part {
+			if filtered[name] {
+				if same[name], err = r.untouched(ctx, name); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			if info, err := os.Lstat(filepath.Join(r.Top, name)); err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			out, err := call{dir: r.Top, config: off, timeout: long, args: []string{"hash-object", "--", name}}.run(ctx)
+			if err != nil {
+				return nil, err
+			}
+			same[name] = strings.TrimSpace(string(out)) == ids[name]
+		}
+	}
+	return same, nil
+}
+
+var statLine = regexp.MustCompile(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
+
+// untouched says whether size and modification time of a file are those that the index remembers.
+func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
+	out, err := call{dir: r.Top, args: []string{"ls-files", "-z", "--debug", "--", name}}.run(ctx)
+	if err != nil {
+		return false, err
+	}
+	m := statLine.FindSubmatch(bytes.TrimPrefix(out, []byte(name+"\x00")))
+	if m == nil {
+		return false, nil
+	}
+	info, err := os.Lstat(filepath.Join(r.Top, name))
+	if err != nil {
+		return false, err
+	}
+	at := info.ModTime()
+	return string(m[1]) == strconv.FormatInt(at.Unix(), 10) && string(m[2]) == strconv.Itoa(at.Nanosecond()) &&
+		string(m[3]) == strconv.FormatInt(info.Size(), 10), nil
+}
+
+// blob is git's object id of a file as it stands (of a symlink, of its text); digits says which hash.
+func blob(file string, digits int) (string, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return "", err
+	}
+	var data []byte
+	if info.Mode().Type() == os.ModeSymlink {
+		link, err := os.Readlink(file)
+		if err != nil {
+			return "", err
+		}
+		data = []byte(link)
+	} else if !info.Mode().IsRegular() {
+		return "", nil
+	} else if data, err = os.ReadFile(file); err != nil {
+		return "", err
+	}
+	h := sha1.New() //nolint:gosec // git's object ids
+	if digits == sha256.Size*2 {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(data))
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
