@@ -1,0 +1,258 @@
+// Copies what a plan names, several workers at once, never leaving the tree and never following a symlink.
+
+package scratch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// chunk is how many files of one folder a worker takes at once.
+const chunk = 128
+
+// A portion is some files of one folder.
+type portion struct {
+	dir   string
+	files []leaf
+}
+
+// A copying is one run of the workers. What they find is collected under mu.
+type copying struct {
+	src, dst string
+	root     *os.Root // of src
+
+	mu       sync.Mutex
+	facts    map[string]facts // how every copied file stands in dst
+	omitted  []tree.Omitted
+	vanished []portion // one file each
+	err      error
+	folders  []folder // parents first, for finish
+}
+
+type folder struct {
+	dir string
+	was unix.Stat_t
+}
+
+// copyTree copies what p names from src to dst, an existing folder. Modes and times of folders come with finish.
+func copyTree(ctx context.Context, src, dst string, p *plan) (*copying, error) {
+	root, err := os.OpenRoot(src)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	c := &copying{src: src, dst: dst, root: root, facts: map[string]facts{}}
+	var work []portion
+	for _, dir := range append([]string{"."}, p.dirs...) {
+		ok, err := c.makeFolder(dir)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		for part := range slices.Chunk(p.files[dir], chunk) {
+			work = append(work, portion{dir, part})
+		}
+	}
+	c.all(ctx, work)
+	// A file that an editor replaced may have been away for a moment: look once more.
+	again := c.vanished
+	c.vanished = nil
+	c.all(ctx, again)
+	if c.err == nil {
+		c.err = ctx.Err()
+	}
+	return c, c.err
+}
+
+// makeFolder makes dir in dst, writable for now. false: the tree no longer has it, or holds something else there.
+func (c *copying) makeFolder(dir string) (bool, error) {
+	var was unix.Stat_t
+	if err := unix.Lstat(filepath.Join(c.src, dir), &was); err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			return false, nil
+		}
+		return false, &fs.PathError{Op: "lstat", Path: filepath.Join(c.src, dir), Err: err}
+	}
+	if was.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return false, nil
+	}
+	if dir == "." {
+		return true, nil
+	}
+	if err := os.Mkdir(filepath.Join(c.dst, dir), 0o700); err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // the folder above went away after it was listed
+			return false, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return false, err
+		}
+	}
+	c.folders = append(c.folders, folder{dir, was})
+	return true, nil
+}
+
+// all copies the portions with as many workers as pay off, two at least.
+func (c *copying) all(ctx context.Context, work []portion) {
+	if len(work) == 0 {
+		return
+	}
+	queue := make(chan portion)
+	var workers sync.WaitGroup
+	for range min(max(2, runtime.NumCPU()), 8, len(work)) {
+		workers.Go(func() {
+			buf := make([]byte, bufferSize)
+			for part := range queue {
+				c.portion(part, buf)
+			}
+		})
+	}
+	for _, part := range work {
+		if ctx.Err() != nil {
+			break
+		}
+		queue <- part
+	}
+	close(queue)
+	workers.Wait()
+}
+
+func (c *copying) portion(part portion, buf []byte) {
+	c.mu.Lock()
+	failed := c.err != nil
+	c.mu.Unlock()
+	if failed {
+		return
+	}
+	from, err := c.root.Open(part.dir)
+	if err != nil {
+		c.note(func() {
+			for _, f := range part.files {
+				c.missed(part.dir, f, err)
+			}
+		})
+		return
+	}
+	defer func() { _ = from.Close() }()
+	to, err := os.Open(filepath.Join(c.dst, part.dir))
+	if err != nil {
+		c.note(func() { c.err = err })
+		return
+	}
+	defer func() { _ = to.Close() }()
+	got := make([]facts, len(part.files))
+	errs := make([]error, len(part.files))
+	for i, f := range part.files {
+		got[i], errs[i] = copyLeaf(int(from.Fd()), int(to.Fd()), f, buf)
+	}
+	c.note(func() {
+		for i, f := range part.files {
+			if errs[i] != nil {
+				c.missed(part.dir, f, errs[i])
+			} else {
+				c.facts[path.Join(part.dir, f.name)] = got[i]
+			}
+		}
+	})
+}
+
+func (c *copying) note(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
+// missed sorts out why a file was not copied. c.mu is held.
+func (c *copying) missed(dir string, f leaf, err error) {
+	p := path.Join(dir, f.name)
+	var why *writeError
+	switch {
+	case errors.As(err, &why):
+		if c.err == nil {
+			c.err = fmt.Errorf("copying %s to %s: %w", filepath.Join(c.src, p), c.dst, why.err)
+		}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+		c.vanished = append(c.vanished, portion{dir, []leaf{f}})
+	case errors.Is(err, errSpecial):
+		c.omitted = append(c.omitted, tree.Omitted{Path: p, Why: whySpecial})
+	default:
+		c.omitted = append(c.omitted, tree.Omitted{Path: p, Why: whyUnreadable})
+	}
+}
+
+// finish gives the folders their modes and times, the deepest first.
+func (c *copying) finish() error {
+	for _, f := range slices.Backward(c.folders) {
+		at := filepath.Join(c.dst, f.dir)
+		if err := os.Chmod(at, fs.FileMode(f.was.Mode&0o777)); err != nil {
+			return err
+		}
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, at, []unix.Timespec{f.was.Atim, f.was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return &fs.PathError{Op: "utimes", Path: at, Err: err}
+		}
+	}
+	return nil
+}
+
+// planAll names everything below root but what skip says.
+func planAll(root *os.Root, skip func(p string, d fs.DirEntry) bool) (*plan, error) {
+	p := &plan{files: map[string][]leaf{}}
+	var walk func(dir string) error
+	walk = func(dir string) error {
+		entries, err := list(root, dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			at := path.Join(dir, e.Name())
+			if skip != nil && skip(at, e) {
+				continue
+			}
+			if !e.IsDir() {
+				p.add(dir, e.Name(), e.Type() == fs.ModeSymlink)
+				continue
+			}
+			p.dirs = append(p.dirs, at)
+			if err := walk(at); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return p, walk(".")
+}
+
+// outside refuses a place inside the tree, whose watchers and checks would see the project twice.
+func outside(top, at string) error {
+	place := at
+	for {
+		r, err := filepath.EvalSymlinks(place)
+		if err == nil {
+			place = filepath.Join(r, strings.TrimPrefix(at, place))
+			break
+		}
+		if up := filepath.Dir(place); up != place {
+			place = up
+			continue
+		}
+		return err
+	}
+	if place == top || strings.HasPrefix(place, strings.TrimSuffix(top, "/")+"/") {
+		return fmt.Errorf("a scratch copy must stand outside the tree %s, not at %s: choose another folder", top, at)
+	}
+	return nil
+}

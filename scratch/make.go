@@ -1,0 +1,370 @@
+// Makes a base from the tree, and copies from the base.
+
+package scratch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// Make copies the tree into dir, a new folder below parent, and writes a stamp beside it so that the copy of a killed runner can be found. parent must lie outside the tree.
+func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
+	m, err := look(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if parent, err = filepath.Abs(parent); err != nil {
+		return nil, err
+	}
+	if err := outside(m.base.Top, parent); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	if parent, err = filepath.EvalSymlinks(parent); err != nil { // git names its folders so
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	b := m.base
+	if b.holder, err = newFolder(parent); err != nil {
+		return nil, err
+	}
+	b.Dir, b.rules = filepath.Join(b.holder, "tree"), filepath.Join(b.holder, "rules")
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	for _, dir := range []string{b.Dir, b.rules} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.fill(ctx); err != nil {
+		return nil, err
+	}
+	if b.Manifest, err = tree.Walk(ctx, b.Dir, tree.Options{}); err != nil {
+		return nil, err
+	}
+	if err := b.keepRules(); err != nil {
+		return nil, err
+	}
+	b.PointsBack = pointsBack(b, s.Root)
+	return b, nil
+}
+
+// newFolder makes a new folder below parent, its stamp first.
+func newFolder(parent string) (string, error) {
+	for {
+		dir := filepath.Join(parent, "base-"+randomName())
+		if _, err := os.Lstat(dir); err == nil {
+			continue
+		}
+		if err := putStamp(dir); err != nil {
+			return "", err
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return "", errors.Join(err, os.Remove(dir+stampSuffix))
+		}
+		return dir, nil
+	}
+}
+
+// A maker is a base on its way.
+type maker struct {
+	base  *Base
+	repo  *git.Repo // nil without git
+	files []string
+	globs struct{ outputs, include globs }
+	all   bool
+	dirty func() // tests: called after the plan is made, before anything is copied
+}
+
+// look asks what there is, and writes nothing.
+func look(ctx context.Context, s Source) (*maker, error) {
+	root, err := filepath.EvalSymlinks(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	m := &maker{all: s.Everything, base: &Base{Top: root, Sub: ".", copies: map[*Copy]bool{}}}
+	b := m.base
+	if m.repo, err = git.Find(ctx, root); err != nil && !errors.Is(err, git.ErrNone) {
+		return nil, err
+	}
+	if m.repo != nil {
+		// A root that an outer repository ignores (a home folder under git) is in no repository, as far as it can tell.
+		if ignored, err := m.repo.IgnoresFolder(ctx, root); err != nil {
+			return nil, err
+		} else if ignored {
+			m.repo = nil
+		}
+	}
+	if m.repo != nil {
+		b.Top = m.repo.Top
+		sub, err := filepath.Rel(b.Top, root)
+		if err != nil {
+			return nil, err
+		}
+		b.Sub = filepath.ToSlash(sub)
+	}
+	for _, g := range []struct {
+		attr string
+		to   *globs
+		from []string
+	}{{"outputs", &m.globs.outputs, s.Outputs}, {"scratch include", &m.globs.include, s.Include}, {"scratch exclude", &b.left, s.Exclude}} {
+		if *g.to, err = newGlobs(g.attr, b.Sub, g.from); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// fill copies the files and makes the private .git.
+func (m *maker) fill(ctx context.Context) error {
+	b := m.base
+	root, err := os.OpenRoot(b.Top)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	c := &chooser{root: root, outputs: m.globs.outputs, include: m.globs.include, exclude: b.left, everything: m.all}
+	if m.repo != nil {
+		if err := m.ask(ctx, c); err != nil {
+			return err
+		}
+	}
+	p, err := c.choose(ctx)
+	if err != nil {
+		return err
+	}
+	if m.dirty != nil {
+		m.dirty()
+	}
+	done, err := copyTree(ctx, b.Top, b.Dir, p)
+	if err != nil {
+		return err
+	}
+	b.Taken = slices.Sorted(slices.Values(p.taken))
+	b.Omitted = slices.Concat(p.omitted, done.omitted)
+	slices.SortFunc(b.Omitted, func(x, y tree.Omitted) int { return strings.Compare(x.Path, y.Path) })
+	if m.repo != nil {
+		if err := m.git(ctx); err != nil {
+			return err
+		}
+	}
+	return done.finish()
+}
+
+// ask fills in what git knows.
+func (m *maker) ask(ctx context.Context, c *chooser) (err error) {
+	b := m.base
+	if b.Commit, _, err = m.repo.Head(ctx); err != nil {
+		return err
+	}
+	if m.files, err = m.repo.Files(ctx); err != nil {
+		return err
+	}
+	ignored, err := m.repo.Ignored(ctx)
+	if err != nil {
+		return err
+	}
+	tracked, err := m.repo.Tracked(ctx)
+	if err != nil {
+		return err
+	}
+	if b.excludes, err = m.repo.ExcludesFile(ctx); err != nil {
+		return err
+	}
+	b.counted, b.tracked, c.ignored = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, f := range m.files {
+		b.counted[f] = true
+	}
+	for f := range tracked {
+		b.tracked[f] = true
+	}
+	for _, f := range ignored {
+		c.ignored[strings.TrimSuffix(f, "/")] = true
+	}
+	c.files = b.counted
+	return nil
+}
+
+// git gives the base its .git: the tree's own, or a fresh one.
+func (m *maker) git(ctx context.Context) error {
+	b := m.base
+	private := privateGit{top: b.Dir}
+	whole, err := private.make(ctx, m.repo)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		b.HistoryMissing = true
+		config, err := m.repo.Config(ctx, "")
+		if err != nil {
+			return err
+		}
+		var files []string
+		for _, f := range m.files {
+			if _, err := os.Lstat(filepath.Join(b.Dir, f)); err == nil {
+				files = append(files, f)
+			}
+		}
+		if err := git.Begin(ctx, b.Dir, files, config); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(b.Dir, ".git", "info"), 0o700); err != nil {
+			return err
+		}
+		for _, name := range []string{"info/exclude", "info/attributes"} {
+			if err := keep(filepath.Join(m.repo.Common, name), filepath.Join(b.Dir, ".git", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return refresh(ctx, b.Dir)
+}
+
+// keepRules copies the .gitignore files that hold for new paths, those of taken folders too: a virtual environment ignores itself by one.
+func (b *Base) keepRules() error {
+	if b.counted == nil {
+		return nil
+	}
+	for _, e := range b.Manifest.Entries {
+		if path.Base(e.Path) != ".gitignore" || !e.Mode.IsRegular() {
+			continue
+		}
+		to := filepath.Join(b.rules, e.Path)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		if err := keep(filepath.Join(b.Dir, e.Path), to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isTaken says whether p came along only because an ignored folder did.
+func (b *Base) isTaken(p string) bool { return b.takenFolder(p) != "" && !b.counted[p] }
+
+// takenFolder gives the ignored folder that came along and holds p; empty when none does.
+func (b *Base) takenFolder(p string) string {
+	for ; p != "."; p = path.Dir(p) {
+		if _, ok := slices.BinarySearch(b.Taken, p); ok {
+			return p
+		}
+	}
+	return ""
+}
+
+// Copy makes a fresh copy at the folder at, which must not exist. Copies of one purpose should use one path, one after another: build caches keyed by path stay warm.
+func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
+	if at, err = filepath.Abs(at); err != nil {
+		return nil, err
+	}
+	if err := outside(b.Top, at); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		return nil, fmt.Errorf("scratch copy: %w", err)
+	}
+	up, err := filepath.EvalSymlinks(filepath.Dir(at))
+	if err != nil {
+		return nil, fmt.Errorf("scratch copy: %w", err)
+	}
+	at = filepath.Join(up, filepath.Base(at))
+	if _, err := os.Lstat(at); err == nil {
+		return nil, fmt.Errorf("scratch copy %s: %w: remove what an earlier run left there", at, fs.ErrExist)
+	}
+	if err := putStamp(at); err != nil {
+		return nil, err
+	}
+	c := &Copy{Dir: at, base: b}
+	b.mu.Lock()
+	b.copies[c] = true
+	b.mu.Unlock()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	if err := os.Mkdir(at, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(b.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	p, err := planAll(root, nil)
+	if err != nil {
+		return nil, err
+	}
+	done, err := copyTree(ctx, b.Dir, at, p)
+	if err != nil {
+		return nil, err
+	}
+	if lost := len(done.vanished) + len(done.omitted); lost > 0 {
+		return nil, fmt.Errorf("scratch copy %s: %d files of the base %s could not be copied: was it touched?", at, lost, b.Dir)
+	}
+	if err := done.finish(); err != nil {
+		return nil, err
+	}
+	if b.counted != nil {
+		if err := refresh(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	c.facts = done.facts
+	for p := range c.facts {
+		if hiddenPath(p) {
+			delete(c.facts, p)
+		}
+	}
+	// What an agent writes in the same tick of the file system's clock would look untouched.
+	time.Sleep(tick)
+	return c, nil
+}
+
+// tick is the coarsest step of a file's times.
+const tick = 10 * time.Millisecond
+
+// hiddenPath says whether a name on the way is git's or ours.
+func hiddenPath(p string) bool { return slices.ContainsFunc(strings.Split(p, "/"), hidden) }
+
+// Close removes the copy.
+func (c *Copy) Close() error {
+	c.base.mu.Lock()
+	delete(c.base.copies, c)
+	c.base.mu.Unlock()
+	return remove(c.Dir)
+}
+
+// Close removes the base, every copy made of it, and the stamp.
+func (b *Base) Close() error {
+	b.mu.Lock()
+	var copies []*Copy
+	for c := range b.copies {
+		copies = append(copies, c)
+	}
+	b.mu.Unlock()
+	var errs []error
+	for _, c := range copies {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(append(errs, remove(b.holder))...)
+}

@@ -1,0 +1,99 @@
+// What in a copy still names the tree by its absolute path. Where the copy cannot be shown at that path, such a copy would run the tree's own code.
+
+package scratch
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// mostScript is the largest file, in bytes, that is searched for the tree's path.
+const mostScript = 1 << 20
+
+// pointsBack lists symlinks whose text, and well-known small files whose content, names Top or the spelling of it that the person uses.
+func pointsBack(b *Base, spelled string) []string {
+	names := []string{b.Top}
+	if abs, err := filepath.Abs(spelled); err == nil {
+		if b.Sub != "." {
+			abs = strings.TrimSuffix(abs, "/"+b.Sub)
+		}
+		if abs != b.Top {
+			names = append(names, abs)
+		}
+	}
+	var found []string
+	for _, e := range b.Manifest.Entries {
+		switch {
+		case e.Mode.Type() == fs.ModeSymlink:
+			if !filepath.IsAbs(e.Link) || !namesAny([]byte(filepath.Clean(e.Link)), names) {
+				continue
+			}
+		case !e.Mode.IsRegular() || e.Size > mostScript || !wellKnown(b.Manifest, e.Path):
+			continue
+		default:
+			text, err := os.ReadFile(filepath.Join(b.Dir, e.Path))
+			if err != nil || !namesAny(text, names) {
+				continue
+			}
+		}
+		found = append(found, e.Path)
+	}
+	return found
+}
+
+// wellKnown files of virtual environments and of npm carry absolute paths.
+func wellKnown(m *tree.Manifest, p string) bool {
+	name, dir := path.Base(p), path.Dir(p)
+	switch path.Ext(name) {
+	case ".pth", ".egg-link":
+		return true
+	case ".py":
+		return strings.HasPrefix(name, "__editable__")
+	}
+	switch {
+	case name == "pyvenv.cfg", name == "direct_url.json":
+		return true
+	case path.Base(dir) == ".bin":
+		return path.Base(path.Dir(dir)) == "node_modules"
+	case path.Base(dir) == "bin":
+		_, venv := m.Find(path.Join(path.Dir(dir), "pyvenv.cfg"))
+		return venv
+	}
+	return false
+}
+
+// namesAny says whether text names one of the paths, not merely a longer one that begins alike.
+func namesAny(text []byte, paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool {
+		for rest := text; ; {
+			i := bytes.Index(rest, []byte(p))
+			if i < 0 {
+				return false
+			}
+			rest = rest[i+len(p):]
+			if len(rest) == 0 || !longer(rest[0]) {
+				return true
+			}
+		}
+	})
+}
+
+// longer says whether c makes a longer name of the last name of a path.
+func longer(c byte) bool {
+	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
+}
+
+func randomName() string {
+	b := make([]byte, 6)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,173 @@
+// Writes changes into a copy and reads files of the base. Nothing is followed out of either.
+
+package scratch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+// Put writes changes into the copy (nothing is followed out of it). Of each change only Path and After are read; what stands at the path is
+// replaced, a folder only when it holds nothing. Deletions come first, and take folders they empty along, as git apply does.
+// patch.ErrUnsafePath: a path that leaves the copy, or has .git or .async on it.
+func (c *Copy) Put(changes []patch.Change) error {
+	for _, ch := range changes {
+		if err := safe(ch.Path); err != nil {
+			return err
+		}
+	}
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return fmt.Errorf("scratch copy: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	for _, ch := range changes {
+		if ch.After == nil {
+			if err := takeAway(root, ch.Path); err != nil {
+				return err
+			}
+		}
+	}
+	for _, ch := range changes {
+		if ch.After != nil {
+			if err := putFile(root, ch.Path, ch.After); err != nil {
+				return fmt.Errorf("scratch copy: %s: %w", ch.Path, err)
+			}
+		}
+	}
+	return nil
+}
+
+func safe(p string) error {
+	if !filepath.IsLocal(p) || p != path.Clean(p) || p == "." || hiddenPath(p) {
+		return fmt.Errorf("%q: %w", p, patch.ErrUnsafePath)
+	}
+	return nil
+}
+
+func takeAway(root *os.Root, p string) error {
+	info, err := lstat(root, p)
+	if err != nil || info == nil || info.IsDir() { // not there, or already a folder of something else
+		return err
+	}
+	if err := unlock(root, path.Dir(p), func() error { return root.Remove(p) }); err != nil {
+		return fmt.Errorf("scratch copy: %w", err)
+	}
+	// Up to the first folder that holds something else.
+	for dir := path.Dir(p); dir != "." && root.Remove(dir) == nil; {
+		dir = path.Dir(dir)
+	}
+	return nil
+}
+
+func putFile(root *os.Root, p string, f *patch.File) error {
+	if err := folders(root, path.Dir(p)); err != nil {
+		return err
+	}
+	perm := fs.FileMode(0o644)
+	info, err := lstat(root, p)
+	if err != nil {
+		return err
+	}
+	if info != nil && info.Mode().IsRegular() {
+		perm = info.Mode().Perm() &^ 0o111
+	}
+	if f.Mode&0o100 != 0 {
+		perm |= 0o100 | perm&0o444>>2 // whoever may read may execute
+	}
+	return unlock(root, path.Dir(p), func() error {
+		if info != nil {
+			if err := root.Remove(p); err != nil {
+				return err
+			}
+		}
+		if f.Mode.Type() == fs.ModeSymlink {
+			return root.Symlink(string(f.Data), p)
+		}
+		w, err := root.OpenFile(p, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(f.Data)
+		return errors.Join(err, w.Chmod(perm), w.Close())
+	})
+}
+
+// unlock does something in a folder, which is made writable for it where it is not.
+func unlock(root *os.Root, dir string, do func() error) error {
+	err := do()
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	info, serr := root.Lstat(dir)
+	if serr != nil || root.Chmod(dir, info.Mode().Perm()|0o700) != nil {
+		return err
+	}
+	return errors.Join(do(), root.Chmod(dir, info.Mode().Perm()))
+}
+
+// folders makes dir and those above it; a symlink on the way is an error.
+func folders(root *os.Root, dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if err := folders(root, path.Dir(dir)); err != nil {
+		return err
+	}
+	info, err := root.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return unlock(root, path.Dir(dir), func() error { return root.Mkdir(dir, 0o755) })
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no folder: %w", dir, patch.ErrConflict)
+	}
+	return nil
+}
+
+// lstat looks at p; nil where nothing is there, or something on the way is no folder (a symlink neither).
+func lstat(root *os.Root, p string) (fs.FileInfo, error) {
+	for i, r := range p {
+		if r != '/' {
+			continue
+		}
+		info, err := root.Lstat(p[:i])
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	info, err := root.Lstat(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return info, err
+}
+
+// Read gives one file of the base, nil where it is absent. patch.ErrUnsafePath: a path that leaves the base, or has .git or .async on it.
+func (b *Base) Read(p string) (*patch.File, error) {
+	if err := safe(p); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(b.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("base of the scratch copies: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	f, err := readFile(root, p, 0)
+	if err != nil {
+		return nil, fmt.Errorf("base of the scratch copies: %w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,191 @@
+package scratch
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "scratch-test-home-")
+	if err != nil {
+		panic(err)
+	}
+	for k, v := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config")} {
+		if err := os.Setenv(k, v); err != nil {
+			panic(err)
+		}
+	}
+	code := m.Run()
+	_ = os.RemoveAll(home)
+	os.Exit(code)
+}
+
+// run is the person's (or the agent's) git.
+func run(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(context.Background(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b",
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func write(t testing.TB, top string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		at := filepath.Join(top, name)
+		must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		must(t, os.WriteFile(at, []byte(text), 0o644))
+	}
+}
+
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func temp(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	return dir
+}
+
+func newRepo(t testing.TB, files map[string]string, args ...string) string {
+	t.Helper()
+	top := temp(t)
+	run(t, top, append([]string{"init", "-q", "-b", "main"}, args...)...)
+	if files != nil {
+		write(t, top, files)
+		run(t, top, "add", "-A")
+		run(t, top, "commit", "-q", "-m", "one")
+	}
+	return top
+}
+
+func makeBase(t testing.TB, s Source) *Base {
+	t.Helper()
+	b, err := Make(context.Background(), filepath.Join(temp(t), "parent"), s)
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	return b
+}
+
+func makeCopy(t testing.TB, b *Base) *Copy {
+	t.Helper()
+	c, err := b.Copy(context.Background(), filepath.Join(filepath.Dir(b.holder), fmt.Sprintf("copy-%d", time.Now().UnixNano())))
+	must(t, err)
+	return c
+}
+
+// held lists what a folder holds, .git left out; folders end in a slash, symlinks show their text.
+func held(t testing.TB, dir string) []string {
+	t.Helper()
+	var paths []string
+	must(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(dir, p)
+		switch {
+		case err != nil:
+			return err
+		case rel == ".":
+			return nil
+		case d.Name() == ".git" && d.IsDir():
+			return fs.SkipDir
+		case d.Name() == ".git":
+			return nil
+		case d.IsDir():
+			rel += "/"
+		case d.Type() == fs.ModeSymlink:
+			text, err := os.Readlink(p)
+			if err != nil {
+				return err
+			}
+			rel += " -> " + text
+		}
+		paths = append(paths, rel)
+		return nil
+	}))
+	slices.Sort(paths)
+	return paths
+}
+
+// fingerprint is everything about a tree: names, modes, times, contents, .git too.
+func fingerprint(t testing.TB, dir string) string {
+	t.Helper()
+	h := sha256.New()
+	must(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := os.Lstat(p)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%q %v %d\n", p, info.Mode(), info.ModTime().UnixNano())
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(h, "%d %x\n", len(data), sha256.Sum256(data))
+		}
+		return nil
+	}))
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// said lists changes as "+a" "-d" "~m", and omissions as "path why".
+func said(changes []patch.Change, omitted []tree.Omitted) []string {
+	var list []string
+	for _, c := range changes {
+		sign := "~"
+		if c.Before == nil {
+			sign = "+"
+		} else if c.After == nil {
+			sign = "-"
+		}
+		list = append(list, sign+c.Path)
+	}
+	for _, o := range omitted {
+		list = append(list, o.Path+" "+o.Why)
+	}
+	return list
+}
+
+func wantChanges(t *testing.T, c *Copy, want ...string) {
+	t.Helper()
+	changes, omitted, err := c.Changes(context.Background())
+	must(t, err)
+	if got := said(changes, omitted); !slices.Equal(got, want) {
+		t.Errorf("changes\n got %q\nwant %q", got, want)
+	}
+}
+
+func wantHeld(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	if got := held(t, dir); !slices.Equal(got, want) {
+		t.Errorf("holds\n got %q\nwant %q", got, want)
+	}
+}

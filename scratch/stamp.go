@@ -1,0 +1,222 @@
+// Who made a folder, and is that process still alive.
+
+package scratch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// stampSuffix is what the name of a stamp adds to that of its folder.
+const stampSuffix = ".stamp"
+
+// unstamped is how old a folder without a stamp must be before it counts as left behind.
+const unstamped = time.Hour
+
+// A stamp is a process that can be told from a later one with the same id.
+type stamp struct {
+	SchemaVersion int    `json:"schema_version"`
+	PID           int    `json:"pid"`
+	Start         uint64 `json:"start"` // field 22 of /proc/<pid>/stat, in clock ticks since boot; 0 where there is no /proc
+	Boot          string `json:"boot"`  // /proc/sys/kernel/random/boot_id
+}
+
+func self() stamp {
+	start, _ := started(os.Getpid())
+	return stamp{1, os.Getpid(), start, boot()}
+}
+
+func (s stamp) alive() bool {
+	if s.Boot != boot() || s.PID <= 0 {
+		return false
+	}
+	start, ok := started(s.PID)
+	if !ok && s.Start == 0 { // no /proc here: the id is all there is
+		err := syscall.Kill(s.PID, 0)
+		return err == nil || errors.Is(err, syscall.EPERM)
+	}
+	return ok && start == s.Start
+}
+
+func boot() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(id))
+}
+
+// started reads field 22 of /proc/<pid>/stat; the name before it, in parentheses, may hold anything.
+func started(pid int) (uint64, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) < 20 || fields[0] == "Z" {
+		return 0, false
+	}
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	return start, err == nil
+}
+
+// putStamp writes the stamp of dir, whole or not at all, before dir is there. One that a dead runner left is replaced.
+func putStamp(dir string) error {
+	b, err := json.Marshal(self())
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(dir), ".stamp-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), dir+stampSuffix)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// A Leftover is what a killed runner left.
+type Leftover struct {
+	Dir  string
+	Made time.Time
+}
+
+// Leftovers lists folders below parent whose maker is no longer alive; Sweep removes them.
+func Leftovers(parent string) ([]Leftover, error) {
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	var left []Leftover
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		dir := filepath.Join(parent, e.Name())
+		info, err := e.Info()
+		if err != nil { // removed meanwhile
+			continue
+		}
+		made := info.ModTime()
+		known, live := readStamp(dir, &made)
+		if live || !known && time.Since(made) < unstamped {
+			continue
+		}
+		left = append(left, Leftover{dir, made})
+	}
+	slices.SortFunc(left, func(a, b Leftover) int { return strings.Compare(a.Dir, b.Dir) })
+	return left, nil
+}
+
+// readStamp says whether dir has a whole stamp, and whether it names a living process; made becomes the stamp's time.
+func readStamp(dir string, made *time.Time) (known, live bool) {
+	b, err := os.ReadFile(dir + stampSuffix)
+	if err != nil {
+		return false, false
+	}
+	if info, err := os.Lstat(dir + stampSuffix); err == nil {
+		*made = info.ModTime()
+	}
+	var s stamp
+	if json.Unmarshal(b, &s) != nil || s.PID == 0 {
+		return false, false
+	}
+	return true, s.alive()
+}
+
+// Sweep removes what Leftovers lists and gives it.
+func Sweep(parent string) ([]Leftover, error) {
+	left, err := Leftovers(parent)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, l := range left {
+		errs = append(errs, remove(l.Dir))
+	}
+	return left, errors.Join(append(errs, sweepStamps(parent))...)
+}
+
+// sweepStamps removes stamps of dead runners whose folder is gone, and drafts of stamps older than an hour.
+func sweepStamps(parent string) error {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		name := filepath.Join(parent, e.Name())
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		dir, isStamp := strings.CutSuffix(name, stampSuffix)
+		dead := strings.HasPrefix(e.Name(), ".stamp-") && time.Since(info.ModTime()) > unstamped
+		if isStamp {
+			made := info.ModTime()
+			known, live := readStamp(dir, &made)
+			_, err := os.Lstat(dir)
+			dead = errors.Is(err, fs.ErrNotExist) && !live && (known || time.Since(made) > unstamped)
+		}
+		if dead {
+			errs = append(errs, os.Remove(name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remove removes a folder of ours and then its stamp: killed in between, the next sweep still finds it.
+func remove(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		// A folder that may not be written keeps what it holds: open all folders and try again.
+		_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+			if d != nil && d.IsDir() {
+				_ = os.Chmod(p, 0o700)
+				if err != nil { // could not be read before: it can now
+					openAll(p)
+				}
+			}
+			return nil
+		})
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("scratch copy: %w; remove it by hand", err)
+		}
+	}
+	if err := os.Remove(dir + stampSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// openAll opens the folders below one that WalkDir could not read.
+func openAll(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			p := filepath.Join(dir, e.Name())
+			_ = os.Chmod(p, 0o700)
+			openAll(p)
+		}
+	}
+}

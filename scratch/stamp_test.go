@@ -1,0 +1,110 @@
+package scratch
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestStamp(t *testing.T) {
+	t.Parallel()
+	s := self()
+	if !s.alive() {
+		t.Error("this process is not alive")
+	}
+	for name, other := range map[string]stamp{"another start": {1, s.PID, s.Start + 1, s.Boot}, "another boot": {1, s.PID, s.Start, "x"}, "none": {}} {
+		if other.alive() && s.Start != 0 {
+			t.Errorf("%s is alive", name)
+		}
+	}
+	cmd := exec.CommandContext(context.Background(), "true")
+	must(t, cmd.Start())
+	start, _ := started(cmd.Process.Pid)
+	dead := stamp{1, cmd.Process.Pid, start, boot()}
+	must(t, cmd.Wait())
+	if dead.alive() {
+		t.Error("an ended process is alive")
+	}
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	if left, err := Leftovers(filepath.Join(t.TempDir(), "none")); err != nil || left != nil {
+		t.Error(left, err)
+	}
+	if left, err := Sweep(filepath.Join(t.TempDir(), "none")); err != nil || left != nil {
+		t.Error(left, err)
+	}
+	top := newRepo(t, map[string]string{"a": "1"})
+	b := makeBase(t, Source{Root: top})
+	c := makeCopy(t, b)
+	parent := filepath.Dir(b.holder)
+	dead, err := json.Marshal(stamp{1, 1 << 30, 1, boot()})
+	must(t, err)
+	old := time.Now().Add(-2 * time.Hour)
+	for _, name := range []string{"killed", "noted", "young", "torn", "oldtorn"} {
+		write(t, parent, map[string]string{name + "/ro/x": "1"})
+		must(t, os.Chmod(filepath.Join(parent, name, "ro"), 0o500))
+	}
+	write(t, parent, map[string]string{"killed.stamp": string(dead), "gone.stamp": string(dead), "torn.stamp": "{", "oldtorn.stamp": "", ".stamp-1": "", "a file": ""})
+	for _, p := range []string{"noted", "oldtorn", "oldtorn.stamp", ".stamp-1"} {
+		must(t, os.Chtimes(filepath.Join(parent, p), old, old))
+	}
+	left, err := Sweep(parent)
+	must(t, err)
+	var names []string
+	for _, l := range left {
+		names = append(names, filepath.Base(l.Dir))
+	}
+	if !slices.Equal(names, []string{"killed", "noted", "oldtorn"}) {
+		t.Errorf("swept %q", names)
+	}
+	entries, err := os.ReadDir(parent)
+	must(t, err)
+	var still []string
+	for _, e := range entries {
+		still = append(still, e.Name())
+	}
+	want := []string{"a file", filepath.Base(b.holder), filepath.Base(b.holder) + ".stamp", filepath.Base(c.Dir), filepath.Base(c.Dir) + ".stamp", "torn", "torn.stamp", "young"}
+	slices.Sort(want)
+	if !slices.Equal(still, want) {
+		t.Errorf("left\n%q\nwant\n%q", still, want)
+	}
+	must(t, b.Close())
+	if _, err := os.Lstat(c.Dir); err == nil {
+		t.Error("Close of the base left a copy")
+	}
+	for _, p := range []string{b.holder, b.holder + stampSuffix, c.Dir + stampSuffix} {
+		if _, err := os.Lstat(p); err == nil {
+			t.Errorf("%s is still there", p)
+		}
+	}
+	must(t, os.Chmod(parent+"/young/ro", 0o700), os.Chmod(parent+"/torn/ro", 0o700))
+	must(t, b.Close(), c.Close()) // twice is no fault
+}
+
+// The stamp of a base is there before anything is copied.
+func TestStampFirst(t *testing.T) {
+	t.Parallel()
+	top := newRepo(t, map[string]string{"a": "1"})
+	m, err := look(context.Background(), Source{Root: top})
+	must(t, err)
+	parent := temp(t)
+	m.base.holder, err = newFolder(parent)
+	must(t, err)
+	m.base.Dir = m.base.holder + "/tree"
+	must(t, os.Mkdir(m.base.Dir, 0o700))
+	m.dirty = func() {
+		made := time.Now()
+		if known, live := readStamp(m.base.holder, &made); !known || !live {
+			t.Error("no stamp yet")
+		}
+	}
+	must(t, m.fill(context.Background()))
+	must(t, m.base.Close())
+}
