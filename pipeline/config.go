@@ -1,0 +1,163 @@
+// Package pipeline holds the nouns of a pipeline and the order they run in:
+// Config as read from PIPELINE.hcl, Graph of the tasks selected, Scheduler that
+// walks it. Standard library only, and no I/O: what a task does is lent to it.
+package pipeline
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Config is one PIPELINE.hcl, evaluated. Nothing in it is lazy.
+type Config struct {
+	Root        string // absolute path of the folder that holds File
+	File        string // absolute path of PIPELINE.hcl
+	Name        string
+	Concurrency int      // tasks at a time; 0 means the number of CPUs
+	Tasks       []*Task  // in file order
+	Agents      []*Agent // in file order
+	Jobs        []*Job   // in file order
+	Secrets     []Secret // every value that must never be written anywhere
+	Warnings    []Error  // faults that do not stop a run
+}
+
+// A Secret is a value and the name to call it by where the value may not stand.
+type Secret struct {
+	Name  string // the environment variable, or what the value was made from
+	Value string
+}
+
+// A Text is a string of the file, with what must not be said aloud.
+type Text struct {
+	Value   string
+	Secrets []string // the names secret() was asked for to make Value, sorted
+	Missing []string // those of them that are not set: an error when the task is about to run
+}
+
+// A Command is an argv, or text for /bin/sh -eu -c; exactly one of the two is set.
+type Command struct {
+	Argv  []Text
+	Shell Text
+}
+
+// IsZero says that there is no command.
+func (c Command) IsZero() bool { return c.Argv == nil && c.Shell.Value == "" }
+
+// An EnvVar is one entry of a task's env.
+type EnvVar struct {
+	Name string
+	Text
+}
+
+// A Task is one command and what it needs.
+type Task struct {
+	Name        string
+	Description string
+	Pos         Pos
+	DependsOn   []string // names of tasks, as written, without doubles
+	Run         Command
+	Env         []EnvVar      // sorted by name
+	PassEnv     []string      // names; a * is allowed at the end
+	Dir         string        // slash-separated, relative to the root, inside it; "." by default
+	Inputs      []string      // globs
+	Outputs     []string      // globs
+	Timeout     time.Duration // of the whole task; 0 means none
+	OnFail      []Hook        // in file order
+	Scratch     ScratchRules
+}
+
+// ScratchRules say which paths a scratch copy takes besides, or leaves out of, the usual ones.
+type ScratchRules struct {
+	Include []string // globs relative to the root
+	Exclude []string
+}
+
+// A Hook answers a failure of its task; exactly one of Agent and Run is set.
+type Hook struct {
+	Pos   Pos
+	Agent *AgentHook // on_fail "agent": propose a fix
+	Run   *RunHook   // on_fail "run": tell somebody
+}
+
+// An AgentHook proposes a fix.
+type AgentHook struct {
+	Use         string // name of an agent
+	Prompt      string // may be empty
+	Budget      Budget
+	Protect     []string // globs relative to the root
+	Verify      []string // names of tasks besides the usual ones
+	PassSecrets bool     // the copy's checks get secret() values
+	CI          bool     // healing in CI mode, when --heal is given too
+}
+
+// A Budget bounds an agent hook. Both limits are always positive.
+type Budget struct {
+	Attempts  int           // 1..5
+	WallClock time.Duration // over tries, retries and verification together
+}
+
+// A RunHook runs a command after a failure; nothing it does changes the verdict.
+type RunHook struct {
+	Run     Command
+	Timeout time.Duration // 0 means the default of the hooks room
+}
+
+// An Agent is a program that may be asked for a fix.
+type Agent struct {
+	Name    string
+	Pos     Pos
+	Command []Text // prompt and context pack on stdin, works in its current directory
+}
+
+// A Job is a named entry point.
+type Job struct {
+	Name  string
+	Pos   Pos
+	Tasks []string
+}
+
+// Task finds a task by name, or nil.
+func (c *Config) Task(name string) *Task {
+	for _, t := range c.Tasks {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Job finds a job by name, or nil.
+func (c *Config) Job(name string) *Job {
+	for _, j := range c.Jobs {
+		if j.Name == name {
+			return j
+		}
+	}
+	return nil
+}
+
+// Agent finds an agent by name, or nil.
+func (c *Config) Agent(name string) *Agent {
+	for _, a := range c.Agents {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// A Pos is a place in a file; lines and columns count from 1, 0 means unknown.
+type Pos struct {
+	File         string
+	Line, Column int
+}
+
+func (p Pos) String() string {
+	switch {
+	case p.File == "":
+		return ""
+	case p.Line == 0:
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}

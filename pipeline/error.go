@@ -1,0 +1,45 @@
+package pipeline
+
+import "strings"
+
+// An Error is a fault in what a person wrote: where, what, in the user's words, and what to do next.
+type Error struct {
+	Pos        Pos
+	Warning    bool   // a warning stops nothing
+	Summary    string // what is wrong, one line, no full stop
+	Detail     string // why, and what to write instead
+	Suggestion string // the word that was probably meant, or empty
+	Source     string // the line of the file at Pos, without its line end
+	Width      int    // columns the fault takes on Source; 0 means unknown
+}
+
+func (e Error) Error() string {
+	s := e.Summary
+	if p := e.Pos.String(); p != "" {
+		s = p + ": " + s
+	}
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
+
+// Errors are all the faults of one reading, in file order.
+type Errors []Error
+
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i := range e {
+		lines[i] = e[i].Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find the first fault as an Error.
+func (e Errors) Unwrap() []error {
+	each := make([]error, len(e))
+	for i := range e {
+		each[i] = e[i]
+	}
+	return each
+}

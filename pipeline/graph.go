@@ -1,0 +1,242 @@
+package pipeline
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Graph is the selected tasks of a Config and what each waits for. It never changes after Select.
+type Graph struct {
+	tasks []*Task
+	deps  map[string][]string
+}
+
+// Select takes jobs and tasks by name, with everything they depend on; only leaves the dependencies
+// out (and drops the edges to them). No names means the job "default" if there is one, else every task.
+// The error is an Errors: a name that is neither, with a suggestion; a task that waits for itself, with the
+// whole way round. Order is deterministic: dependencies first, then file order.
+func Select(c *Config, names []string, only bool) (*Graph, error) {
+	at := make(map[string]int, len(c.Tasks)) // place in the file
+	for i, t := range c.Tasks {
+		at[t.Name] = i
+	}
+	picked, faults := pick(c, at, names)
+	if !only {
+		faults = append(faults, addDependencies(c, at, picked)...)
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+
+	g := &Graph{deps: make(map[string][]string)}
+	for i, t := range c.Tasks {
+		if !picked[i] {
+			continue
+		}
+		var deps []int
+		for _, d := range t.DependsOn {
+			if j, ok := at[d]; ok && picked[j] {
+				deps = append(deps, j)
+			}
+		}
+		slices.Sort(deps)
+		for _, j := range slices.Compact(deps) {
+			g.deps[t.Name] = append(g.deps[t.Name], c.Tasks[j].Name)
+		}
+	}
+	if err := g.order(c, at, picked); err != nil {
+		return nil, Errors{*err}
+	}
+	return g, nil
+}
+
+// pick marks the tasks that the names stand for, by their place in the file.
+func pick(c *Config, at map[string]int, names []string) ([]bool, Errors) {
+	picked := make([]bool, len(c.Tasks))
+	if len(names) == 0 {
+		if c.Job("default") == nil {
+			for i := range picked {
+				picked[i] = true
+			}
+			return picked, nil
+		}
+		names = []string{"default"}
+	}
+	var faults Errors
+	for _, name := range names {
+		if i, ok := at[name]; ok {
+			picked[i] = true
+			continue
+		}
+		job := c.Job(name)
+		if job == nil {
+			faults = append(faults, unknownName(c, name))
+			continue
+		}
+		for _, t := range job.Tasks {
+			if i, ok := at[t]; ok {
+				picked[i] = true
+			} else {
+				faults = append(faults, Error{Pos: job.Pos, Summary: fmt.Sprintf("job %q names the task %q, which does not exist", name, t)})
+			}
+		}
+	}
+	return picked, faults
+}
+
+func unknownName(c *Config, name string) Error {
+	var known []string
+	for _, t := range c.Tasks {
+		known = append(known, t.Name)
+	}
+	for _, j := range c.Jobs {
+		known = append(known, j.Name)
+	}
+	e := Error{
+		Pos:        Pos{File: c.File},
+		Summary:    fmt.Sprintf("there is no task or job named %q", name),
+		Suggestion: Nearest(name, known),
+	}
+	switch {
+	case e.Suggestion != "":
+		e.Detail = fmt.Sprintf("did you mean %q?", e.Suggestion)
+	case len(known) == 0:
+		e.Detail = "the file declares no task"
+	default:
+		e.Detail = `the "list" command shows them all`
+	}
+	return e
+}
+
+// addDependencies marks whatever the marked tasks wait for, directly or not.
+func addDependencies(c *Config, at map[string]int, picked []bool) Errors {
+	var faults Errors
+	var todo []int
+	for i, p := range picked {
+		if p {
+			todo = append(todo, i)
+		}
+	}
+	for len(todo) > 0 {
+		t := c.Tasks[todo[0]]
+		todo = todo[1:]
+		for _, d := range t.DependsOn {
+			j, ok := at[d]
+			switch {
+			case !ok:
+				faults = append(faults, Error{Pos: t.Pos, Summary: fmt.Sprintf("task %q depends on %q, which does not exist", t.Name, d)})
+			case !picked[j]:
+				picked[j] = true
+				todo = append(todo, j)
+			}
+		}
+	}
+	return faults
+}
+
+// order fills g.tasks: of all tasks whose dependencies are in, the one that stands first in the file comes next.
+// This is also the order in which a Scheduler with Parallel 1 starts them.
+func (g *Graph) order(c *Config, at map[string]int, picked []bool) *Error {
+	waits := make([]int, len(c.Tasks))
+	dependents := make(map[string][]int)
+	ready := &places{}
+	left := 0
+	for i, t := range c.Tasks {
+		if !picked[i] {
+			continue
+		}
+		left++
+		waits[i] = len(g.deps[t.Name])
+		for _, d := range g.deps[t.Name] {
+			dependents[d] = append(dependents[d], i)
+		}
+		if waits[i] == 0 {
+			*ready = append(*ready, i) // ascending, so a heap already
+		}
+	}
+	for ready.Len() > 0 {
+		t := c.Tasks[heap.Pop(ready).(int)]
+		left--
+		g.tasks = append(g.tasks, t)
+		for _, i := range dependents[t.Name] {
+			if waits[i]--; waits[i] == 0 {
+				heap.Push(ready, i)
+			}
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	return g.cycle(c, at, picked, waits)
+}
+
+// cycle names a way round among the tasks that still wait: each of them waits for another of them, so following
+// the first such edge from anywhere must come back.
+func (g *Graph) cycle(c *Config, at map[string]int, picked []bool, waits []int) *Error {
+	stuck := func(i int) bool { return picked[i] && waits[i] > 0 }
+	i := 0
+	for !stuck(i) {
+		i++
+	}
+	var way []string
+	seen := make(map[string]int)
+	for {
+		name := c.Tasks[i].Name
+		if from, ok := seen[name]; ok {
+			way = append(way[from:], name)
+			return &Error{
+				Pos:     c.Tasks[i].Pos,
+				Summary: "tasks wait for each other: " + strings.Join(way, " → "),
+				Detail:  "take one of them out of a depends_on",
+			}
+		}
+		seen[name] = len(way)
+		way = append(way, name)
+		for _, d := range g.deps[name] {
+			if stuck(at[d]) {
+				i = at[d]
+				break
+			}
+		}
+	}
+}
+
+// places is a heap of places in the file.
+type places []int
+
+func (p places) Len() int           { return len(p) }
+func (p places) Less(i, j int) bool { return p[i] < p[j] }
+func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *places) Push(x any)        { *p = append(*p, x.(int)) }
+func (p *places) Pop() any {
+	last := (*p)[len(*p)-1]
+	*p = (*p)[:len(*p)-1]
+	return last
+}
+
+// Tasks lists the selected tasks, dependencies first, otherwise in file order.
+func (g *Graph) Tasks() []*Task { return g.tasks }
+
+// DependsOn lists the selected tasks that name waits for, in file order.
+func (g *Graph) DependsOn(name string) []string { return g.deps[name] }
+
+// Ancestors lists everything name waits for, directly or not, dependencies first. It does not hold name.
+func (g *Graph) Ancestors(name string) []*Task {
+	in := map[string]bool{name: true}
+	var above []*Task
+	for _, t := range slices.Backward(g.tasks) { // whoever waits for t comes before it here
+		if !in[t.Name] {
+			continue
+		}
+		for _, d := range g.deps[t.Name] {
+			in[d] = true
+		}
+		if t.Name != name {
+			above = append(above, t)
+		}
+	}
+	slices.Reverse(above)
+	return above
+}

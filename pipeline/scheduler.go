@@ -1,0 +1,164 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+)
+
+// A Reason says why a task was not started.
+type Reason string
+
+const (
+	FailFast   Reason = "fail_fast"  // another task failed first
+	Dependency Reason = "dependency" // a task it waits for did not pass
+	Signal     Reason = "signal"     // the walk was cancelled
+)
+
+// An End is how the walk left one task.
+type End struct {
+	Task      *Task
+	Started   bool
+	Err       error  // what Do returned; nil when not started
+	Reason    Reason // why it was not started; empty when it was
+	BlockedBy string // the task that is to blame, when there is one
+}
+
+// A Scheduler walks a Graph. All the state of the walk belongs to the goroutine that called Walk.
+type Scheduler struct {
+	Parallel int                                      // tasks at a time; below 1 means 1
+	Do       func(ctx context.Context, t *Task) error // an error means: did not pass
+	Skip     func(End)                                // told of each task that is not started, as soon as that is known; may be nil
+}
+
+// Walk runs every task of g after what it depends on. After the first failure nothing new starts and what
+// runs is let finish (drain). When ctx ends nothing new starts either; Do sees the same ctx and ends its task.
+// What is ready starts in the order of g.Tasks(). Skip is called by the goroutine that called Walk, in that order too.
+// The Ends are in the order of g.Tasks().
+func (s Scheduler) Walk(ctx context.Context, g *Graph) []End {
+	w := begin(g)
+	finished := make(chan finish)
+	cancelled := ctx.Done()
+	running := 0
+	for {
+		if !w.stopped && ctx.Err() != nil {
+			w.cancel(s.Skip)
+		}
+		for !w.stopped && len(w.ready) > 0 && running < max(s.Parallel, 1) {
+			i := w.next()
+			running++
+			t := w.ends[i].Task
+			go func() { finished <- finish{i, s.Do(ctx, t)} }()
+		}
+		if running == 0 {
+			return w.ends
+		}
+		select {
+		case f := <-finished:
+			running--
+			w.ends[f.at].Err = f.err
+			switch {
+			case f.err == nil:
+				w.release(f.at)
+			case ctx.Err() == nil && !w.stopped: // a task that was cancelled is nobody's fault
+				w.fail(f.at, s.Skip)
+			}
+		case <-cancelled:
+			cancelled = nil
+		}
+	}
+}
+
+// A finish is the one message a running task sends.
+type finish struct {
+	at  int
+	err error
+}
+
+// A walk is where Walk stands. Tasks go by their place in g.Tasks().
+type walk struct {
+	ends       []End
+	waits      []int   // how many dependencies have not passed yet
+	dependents [][]int // who waits for this one
+	ready      []int   // may start now, ascending
+	stopped    bool    // nothing new starts
+}
+
+func begin(g *Graph) *walk {
+	n := len(g.tasks)
+	w := &walk{ends: make([]End, n), waits: make([]int, n), dependents: make([][]int, n)}
+	at := make(map[string]int, n)
+	for i, t := range g.tasks {
+		w.ends[i].Task = t
+		at[t.Name] = i
+	}
+	for i, t := range g.tasks {
+		w.waits[i] = len(g.deps[t.Name])
+		for _, d := range g.deps[t.Name] {
+			w.dependents[at[d]] = append(w.dependents[at[d]], i)
+		}
+		if w.waits[i] == 0 {
+			w.ready = append(w.ready, i)
+		}
+	}
+	return w
+}
+
+// next takes the task to start now.
+func (w *walk) next() int {
+	i := w.ready[0]
+	w.ready = w.ready[1:]
+	w.ends[i].Started = true
+	return i
+}
+
+// release lets go what waited for a task that has passed.
+func (w *walk) release(passed int) {
+	for _, i := range w.dependents[passed] {
+		if w.waits[i]--; w.waits[i] == 0 {
+			at, _ := slices.BinarySearch(w.ready, i)
+			w.ready = slices.Insert(w.ready, at, i)
+		}
+	}
+}
+
+// fail stops the walk for the first failure. Whatever waits for it, directly or not, is its dependency's victim,
+// the rest is fail-fast's; both are blocked by the same root cause, as nothing starts after it.
+func (w *walk) fail(at int, skip func(End)) {
+	below := map[int]bool{at: true}
+	todo := []int{at}
+	for len(todo) > 0 {
+		for _, i := range w.dependents[todo[0]] {
+			if !below[i] {
+				below[i] = true
+				todo = append(todo, i)
+			}
+		}
+		todo = todo[1:]
+	}
+	name := w.ends[at].Task.Name
+	w.stop(skip, func(i int) (Reason, string) {
+		if below[i] {
+			return Dependency, name
+		}
+		return FailFast, name
+	})
+}
+
+// cancel stops the walk because its context has ended.
+func (w *walk) cancel(skip func(End)) {
+	w.stop(skip, func(int) (Reason, string) { return Signal, "" })
+}
+
+func (w *walk) stop(skip func(End), why func(int) (Reason, string)) {
+	w.stopped = true
+	for i := range w.ends {
+		e := &w.ends[i]
+		if e.Started {
+			continue
+		}
+		e.Reason, e.BlockedBy = why(i)
+		if skip != nil {
+			skip(*e)
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+func graph(t interface{ Fatal(...any) }, c *pipeline.Config) *pipeline.Graph {
+	g, err := pipeline.Select(c, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func tell(ends []pipeline.End) string {
+	var s []string
+	for _, e := range ends {
+		switch {
+		case e.Started && e.Err == nil:
+			s = append(s, e.Task.Name+" passed")
+		case e.Started:
+			s = append(s, e.Task.Name+" failed")
+		default:
+			s = append(s, strings.TrimSpace(fmt.Sprint(e.Task.Name, " ", e.Reason, " ", e.BlockedBy)))
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		lines    []string
+		parallel int
+		took     map[string]time.Duration // zero: at once
+		fails    []string
+		cancel   time.Duration // zero: never
+		want     string
+	}{
+		{name: "all pass", lines: []string{"b: a", "a:", "c:"}, parallel: 2, want: "a passed, b passed, c passed"},
+		{name: "no task", want: ""},
+		{
+			name: "dependency and fail-fast", lines: []string{"a:", "b: a", "c: b", "d:"}, parallel: 1, fails: []string{"a"},
+			want: "a failed, b dependency a, c dependency a, d fail_fast a",
+		},
+		{
+			name: "what runs is drained", lines: []string{"slow:", "bad:", "after: slow", "other:"}, parallel: 2,
+			took: map[string]time.Duration{"slow": 5 * time.Second, "bad": time.Second}, fails: []string{"bad"},
+			want: "slow passed, bad failed, after fail_fast bad, other fail_fast bad",
+		},
+		{
+			name: "a second failure while draining changes nothing", lines: []string{"slow:", "bad:", "after: slow", "below: bad"}, parallel: 2,
+			took: map[string]time.Duration{"slow": 5 * time.Second, "bad": time.Second}, fails: []string{"bad", "slow"},
+			want: "slow failed, bad failed, after fail_fast bad, below dependency bad",
+		},
+		{
+			name: "cancelled", lines: []string{"a:", "b: a", "c:"}, parallel: 1,
+			took: map[string]time.Duration{"a": 5 * time.Second}, cancel: time.Second,
+			want: "a failed, b signal, c signal",
+		},
+		{
+			name: "cancelled after a failure", lines: []string{"slow:", "bad:", "c:"}, parallel: 2,
+			took: map[string]time.Duration{"slow": 5 * time.Second}, fails: []string{"bad"}, cancel: time.Second,
+			want: "slow failed, bad failed, c fail_fast bad",
+		},
+		{name: "Parallel 0 means 1", lines: []string{"a:", "b:"}, fails: []string{"a"}, want: "a failed, b fail_fast a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.cancel > 0 {
+					time.AfterFunc(c.cancel, cancel)
+				}
+				g := graph(t, config(c.lines...))
+				var told []pipeline.End
+				ends := pipeline.Scheduler{
+					Parallel: c.parallel,
+					Do: func(ctx context.Context, task *pipeline.Task) error {
+						select {
+						case <-time.After(c.took[task.Name]):
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+						if slices.Contains(c.fails, task.Name) {
+							return errors.New("exit status 1")
+						}
+						return nil
+					},
+					Skip: func(e pipeline.End) { told = append(told, e) },
+				}.Walk(ctx, g)
+				if got := tell(ends); got != c.want {
+					t.Errorf("got  %s\nwant %s", got, c.want)
+				}
+				var skipped []pipeline.End
+				for _, e := range ends {
+					if !e.Started {
+						skipped = append(skipped, e)
+					}
+				}
+				if !slices.Equal(skipped, told) {
+					t.Errorf("Skip was told %v, the ends say %v", tell(told), tell(skipped))
+				}
+			})
+		})
+	}
+}
+
+func TestWalkTellsSkipsBeforeTheDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var at time.Duration
+		pipeline.Scheduler{
+			Parallel: 2,
+			Do: func(_ context.Context, task *pipeline.Task) error {
+				if task.Name == "slow" {
+					time.Sleep(time.Minute)
+					return nil
+				}
+				return errors.New("no")
+			},
+			Skip: func(pipeline.End) { at = time.Since(start) },
+		}.Walk(t.Context(), graph(t, config("slow:", "bad:", "c:")))
+		if at != 0 {
+			t.Errorf("told after %v", at)
+		}
+	})
+}
+
+func TestWalkUnderAnEndedContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ends := pipeline.Scheduler{Do: func(context.Context, *pipeline.Task) error {
+		t.Error("nothing may start")
+		return nil
+	}}.Walk(ctx, graph(t, config("a:", "b: a")))
+	if got := tell(ends); got != "a signal, b signal" {
+		t.Error(got)
+	}
+}
+
+func TestWalkUsesAllItMay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		pipeline.Scheduler{Parallel: 3, Do: func(context.Context, *pipeline.Task) error {
+			time.Sleep(time.Second)
+			return nil
+		}}.Walk(t.Context(), graph(t, config("a:", "b:", "c:", "d:", "e:", "f:")))
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("six tasks of a second, three at a time, took %v", took)
+		}
+	})
+}
+
+// A watch sees what runs, from within Do.
+type watch struct {
+	mu      sync.Mutex
+	running int
+	most    int
+	begun   []string
+	passed  map[string]bool
+	faults  []string
+}
+
+func TestWalkProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawDAG(t)
+		g := graph(t, c)
+		parallel := rapid.IntRange(0, 4).Draw(t, "parallel")
+		bad := make(map[string]bool)
+		for _, task := range c.Tasks {
+			bad[task.Name] = rapid.IntRange(0, 9).Draw(t, "bad") == 0
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		cancelAt := rapid.IntRange(-1, 12).Draw(t, "cancel")
+
+		w := &watch{passed: make(map[string]bool)}
+		skips := make(map[string]int)
+		ends := pipeline.Scheduler{
+			Parallel: parallel,
+			Do: func(_ context.Context, task *pipeline.Task) error {
+				w.mu.Lock()
+				w.running++
+				w.most = max(w.most, w.running)
+				w.begun = append(w.begun, task.Name)
+				if len(w.begun)-1 == cancelAt {
+					cancel()
+				}
+				for _, d := range task.DependsOn {
+					if !w.passed[d] {
+						w.faults = append(w.faults, task.Name+" started before "+d+" had passed")
+					}
+				}
+				w.mu.Unlock()
+				time.Sleep(time.Microsecond)
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.running--
+				if bad[task.Name] {
+					return errors.New("no")
+				}
+				w.passed[task.Name] = true
+				return nil
+			},
+			Skip: func(e pipeline.End) { skips[e.Task.Name]++ },
+		}.Walk(ctx, g)
+
+		if len(w.faults) > 0 || w.most > max(parallel, 1) || w.running != 0 {
+			t.Fatalf("%q, %d at a time of %d, %d left running", w.faults, w.most, parallel, w.running)
+		}
+		if len(ends) != len(g.Tasks()) {
+			t.Fatalf("%d ends for %d tasks", len(ends), len(g.Tasks()))
+		}
+		ran := slices.Sorted(slices.Values(w.begun))
+		if len(slices.Compact(ran)) != len(w.begun) {
+			t.Fatalf("a task ran twice: %q", w.begun)
+		}
+		failed := 0
+		for i, e := range ends {
+			name := e.Task.Name
+			began := slices.Contains(w.begun, name)
+			if e.Task != g.Tasks()[i] || e.Started != began || skips[name] > 1 || (skips[name] == 1) == e.Started || (e.Reason == "") != e.Started {
+				t.Fatalf("%s: %+v, skips %d", name, e, skips[name])
+			}
+			if e.Err != nil {
+				failed++
+			}
+			waits := e.BlockedBy != "" && slices.ContainsFunc(g.Ancestors(name), func(a *pipeline.Task) bool { return a.Name == e.BlockedBy })
+			switch e.Reason {
+			case pipeline.Dependency:
+				if !bad[e.BlockedBy] || !waits {
+					t.Fatalf("%s is not below %q", name, e.BlockedBy)
+				}
+			case pipeline.FailFast:
+				if !bad[e.BlockedBy] || waits {
+					t.Fatalf("%s is below %q, or that did not fail", name, e.BlockedBy)
+				}
+			case pipeline.Signal:
+				if ctx.Err() == nil || e.BlockedBy != "" {
+					t.Fatalf("%s: %+v", name, e)
+				}
+			}
+		}
+		if failed == 0 && ctx.Err() == nil && len(w.begun) != len(ends) {
+			t.Fatal("nothing failed, but not all ran")
+		}
+		if parallel <= 1 && failed == 0 && ctx.Err() == nil {
+			if got := strings.Join(w.begun, " "); got != names(g.Tasks()) {
+				t.Fatalf("order %s, want %s", got, names(g.Tasks()))
+			}
+		}
+	})
+}
