@@ -1,0 +1,235 @@
+package hclfile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// A scope is what the expressions of a file may name.
+type scope struct {
+	vars    map[string]*variable
+	locals  map[string]*local
+	root    cty.Value // path.root
+	funcs   map[string]function.Function
+	touched map[string]bool // the secrets that the evaluation in progress asked for
+	way     []string        // the locals in progress
+}
+
+// A local is one entry of a locals block, evaluated when it is first needed.
+type local struct {
+	attr    *hcl.Attribute
+	state   int // 0 not begun, 1 in progress, 2 done
+	value   cty.Value
+	ok      bool            // false: a fault has been told, value is unknown
+	touched map[string]bool // secrets that went into it
+	vars    []string        // variables with text in them that went into it
+}
+
+const (
+	inProgress = 1
+	done       = 2
+)
+
+// A place says how an expression is looked at.
+type place struct {
+	shell    bool // text for a shell
+	constant bool // other values of the file may not be named
+}
+
+// An outcome is the value of an expression. It may be marked, and is unknown where a secret is not set.
+type outcome struct {
+	cty.Value
+	ok bool // false: the fault has been told
+}
+
+func newScope(r *reading) scope {
+	return scope{
+		vars:    make(map[string]*variable),
+		locals:  make(map[string]*local),
+		funcs:   r.functions(),
+		touched: make(map[string]bool),
+	}
+}
+
+// eval finds the value of an expression, after checking that what it names exists.
+func (r *reading) eval(expr hcl.Expression, p place) outcome {
+	bad := outcome{Value: cty.DynamicVal}
+	if !r.check(expr, p) {
+		return bad
+	}
+	ctx, sound := r.context(expr)
+	saved := r.touched
+	r.touched = make(map[string]bool)
+	for _, name := range localsOf(expr) {
+		maps.Copy(r.touched, r.locals[name].touched)
+	}
+	value, diags := evaluate(expr, ctx)
+	mine := r.touched
+	r.touched = saved
+	maps.Copy(r.touched, mine)
+
+	switch {
+	case !sound: // the fault is where the value comes from
+		return bad
+	case diags.HasErrors():
+		for _, d := range diags {
+			r.evalFault(d, expr, mine)
+		}
+		return bad
+	case !small(value):
+		r.add(expr.Range(), "this value is larger than 1 MiB", "Keep data in files of their own.")
+		return bad
+	}
+	if !value.IsWhollyKnown() {
+		// Only a secret that is not set is unknown; try() and can() lose its mark.
+		if value = r.markUnknown(value, mine); value == cty.NilVal {
+			r.add(expr.Range(), "this value cannot be known while reading the file", "Write it in another way.")
+			return bad
+		}
+	}
+	r.derived(expr, value, ctx)
+	return outcome{value, true}
+}
+
+// evaluate turns a panic of the expression library into a fault. A stack overflow cannot be caught: see guard.go.
+func evaluate(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
+	defer func() {
+		if recover() != nil {
+			v = cty.DynamicVal
+			diags = hcl.Diagnostics{{
+				Severity: hcl.DiagError, Summary: "This expression cannot be evaluated",
+				Detail: "Write it in another way.", Subject: expr.Range().Ptr(),
+			}}
+		}
+	}()
+	return expr.Value(ctx)
+}
+
+func (r *reading) evalFault(d *hcl.Diagnostic, expr hcl.Expression, touched map[string]bool) {
+	if d.Severity != hcl.DiagError {
+		return
+	}
+	at := expr.Range()
+	if d.Subject != nil {
+		at = *d.Subject
+	}
+	detail := strings.Join(strings.Fields(d.Detail), " ")
+	if i := strings.Index(detail, "panic in function"); i >= 0 {
+		detail = "The function cannot take these values." // what follows is a stack trace
+	}
+	if len(touched) > 0 {
+		// The library quotes values, cut and escaped as it likes, so that no redactor finds them again.
+		detail = fmt.Sprintf("The reason is not told, because it may hold what %s gave.", secretCalls(touched))
+	}
+	r.add(at, strings.TrimSuffix(d.Summary, "."), detail)
+}
+
+func localsOf(expr hcl.Expression) []string { return namesOf(expr, "local") }
+
+func namesOf(expr hcl.Expression, root string) []string {
+	var all []string
+	for _, t := range expr.Variables() {
+		if second, ok := step(t); ok && t.RootName() == root {
+			all = append(all, second)
+		}
+	}
+	return all
+}
+
+// context holds just what the expression names, so that a file of n locals does not cost n². It is not sound when
+// one of the values has a fault.
+func (r *reading) context(expr hcl.Expression) (*hcl.EvalContext, bool) {
+	sound := true
+	vars, locals := make(map[string]cty.Value), make(map[string]cty.Value)
+	for _, name := range namesOf(expr, "var") {
+		v := r.vars[name]
+		vars[name] = v.value
+		sound = sound && v.ok
+	}
+	for _, name := range localsOf(expr) {
+		l := r.locals[name]
+		r.local(name, l)
+		locals[name] = l.value
+		sound = sound && l.ok
+	}
+	return &hcl.EvalContext{
+		Variables: map[string]cty.Value{
+			"var":   cty.ObjectVal(vars),
+			"local": cty.ObjectVal(locals),
+			"path":  cty.ObjectVal(map[string]cty.Value{"root": r.root}),
+		},
+		Functions: r.funcs,
+	}, sound
+}
+
+// local evaluates a local once. One that is in progress waits for itself.
+func (r *reading) local(name string, l *local) {
+	switch l.state {
+	case done:
+		return
+	case inProgress:
+		from := slices.Index(r.way, name)
+		way := append(slices.Clone(r.way[from:]), name)
+		r.add(l.attr.NameRange, "locals wait for each other: "+strings.Join(way, " → "), "Give one of them a value of its own.")
+		l.value, l.ok = cty.DynamicVal, false
+		return
+	}
+	l.state = inProgress
+	r.way = append(r.way, name)
+	saved := r.touched
+	r.touched = make(map[string]bool)
+	v := r.eval(l.attr.Expr, place{})
+	l.touched, r.touched = r.touched, saved
+	r.way = r.way[:len(r.way)-1]
+	l.value, l.ok, l.state = v.Value, v.ok, done
+	l.vars = r.textVars(l.attr.Expr)
+}
+
+// textVars lists the variables whose text goes into an expression, directly or through locals.
+func (r *reading) textVars(expr hcl.Expression) []string {
+	var all []string
+	for _, name := range namesOf(expr, "var") {
+		if v := r.vars[name]; v != nil && v.value.Type() != cty.Number && v.value.Type() != cty.Bool {
+			all = append(all, name)
+		}
+	}
+	for _, name := range localsOf(expr) {
+		if l := r.locals[name]; l != nil {
+			all = append(all, l.vars...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// small says that a value has at most a file's worth of text: locals that double each other would fill the memory.
+func small(v cty.Value) bool {
+	size := 0
+	v, _ = v.UnmarkDeep()
+	err := cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
+		size++
+		if v.IsKnown() && !v.IsNull() {
+			switch v.Type() {
+			case cty.String:
+				size += len(v.AsString())
+			case cty.Number:
+				if n := v.AsBigFloat(); n.MantExp(nil) > 4096 || n.MantExp(nil) < -4096 {
+					size = maxSize
+				}
+			}
+		}
+		if size >= maxSize {
+			return false, pipeline.Error{}
+		}
+		return true, nil
+	})
+	return err == nil
+}

@@ -1,0 +1,209 @@
+package hclfile
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// maxFaults is how many faults of one file are told; a file of rubbish has a million.
+const maxFaults = 500
+
+// A reading is one file while it becomes a Config, and the faults found so far.
+type reading struct {
+	path  string // as the caller gave it
+	abs   string
+	src   []byte
+	lines []string // of src, without line ends
+	o     Options
+
+	faults []pipeline.Error
+	seen   map[pipeline.Error]bool
+	more   int // faults beyond maxFaults
+
+	scope
+	secrets
+}
+
+func newReading(path, abs string, src []byte, o Options) *reading {
+	r := &reading{path: path, abs: abs, src: src, o: o, seen: make(map[pipeline.Error]bool)}
+	if len(src) <= maxSize {
+		r.lines = strings.Split(string(src), "\n") // they share one text, however many faults quote them
+	}
+	r.scope = newScope(r)
+	r.secrets = newSecrets()
+	return r
+}
+
+// whole adds a fault of the whole file.
+func (r *reading) whole(summary, detail string) {
+	r.put(pipeline.Error{Pos: pipeline.Pos{File: r.path}, Summary: summary, Detail: detail})
+}
+
+// add adds a fault at a place.
+func (r *reading) add(at hcl.Range, summary, detail string) {
+	r.put(r.at(at, summary, detail))
+}
+
+// addf is add for a summary that is made here.
+func (r *reading) addf(at hcl.Range, detail, format string, args ...any) {
+	r.add(at, fmt.Sprintf(format, args...), detail)
+}
+
+// wrongWord adds a fault for a word that is not known, with the one that was probably meant.
+func (r *reading) wrongWord(at hcl.Range, summary, word string, known []string, otherwise string) {
+	e := r.at(at, summary, otherwise)
+	if len(r.faults) < maxFaults/5 { // looking through all names for each of many faults takes minutes
+		e.Suggestion = pipeline.Nearest(word, known)
+	}
+	if e.Suggestion != "" {
+		e.Detail = fmt.Sprintf("Did you mean %s?", e.Suggestion)
+	}
+	r.put(e)
+}
+
+func (r *reading) warn(at hcl.Range, summary, detail string) {
+	e := r.at(at, summary, detail)
+	e.Warning = true
+	r.put(e)
+}
+
+func (r *reading) at(at hcl.Range, summary, detail string) pipeline.Error {
+	e := pipeline.Error{Pos: r.pos(at), Summary: summary, Detail: detail}
+	if line := at.Start.Line; line > 0 && line <= len(r.lines) {
+		e.Source = strings.TrimSuffix(r.lines[line-1], "\r")
+		e.Width = at.End.Column - at.Start.Column
+		if at.End.Line != line {
+			e.Width = utf8.RuneCountInString(e.Source) - at.Start.Column + 1
+		}
+		e.Width = max(e.Width, 1)
+	}
+	return e
+}
+
+func (r *reading) pos(at hcl.Range) pipeline.Pos {
+	return pipeline.Pos{File: r.path, Line: at.Start.Line, Column: at.Start.Column}
+}
+
+func (r *reading) put(e pipeline.Error) {
+	key := pipeline.Error{Pos: e.Pos, Summary: e.Summary}
+	if r.seen[key] {
+		return
+	}
+	if len(r.faults) >= maxFaults {
+		if !e.Warning {
+			r.more++
+		}
+		return
+	}
+	r.seen[key] = true
+	r.faults = append(r.faults, e)
+}
+
+// errors gives every fault in file order, or nil when there are only warnings.
+func (r *reading) errors() error {
+	all := r.told(false)
+	if len(all) == 0 {
+		return nil
+	}
+	if r.more > 0 {
+		all = append(all, pipeline.Error{
+			Pos:     pipeline.Pos{File: r.path},
+			Summary: fmt.Sprintf("there are %d more faults", r.more),
+			Detail:  "Mend these first.",
+		})
+	}
+	return pipeline.Errors(all)
+}
+
+func (r *reading) warnings() []pipeline.Error { return r.told(true) }
+
+// told sorts the faults of one kind into file order and takes out every secret value: marks do not stop every leak.
+func (r *reading) told(warnings bool) []pipeline.Error {
+	var all []pipeline.Error
+	for _, e := range r.faults {
+		if e.Warning == warnings {
+			e.Summary, e.Detail, e.Suggestion = r.hide(e.Summary), r.hide(e.Detail), r.hide(e.Suggestion)
+			e.Source = r.blank(e.Source)
+			all = append(all, e)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b pipeline.Error) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+	})
+	return all
+}
+
+// placeOf is the place of one byte of the file.
+func (r *reading) placeOf(offset int) hcl.Range {
+	line := bytes.Count(r.src[:offset], []byte("\n")) + 1
+	start := bytes.LastIndexByte(r.src[:offset], '\n') + 1
+	column := utf8.RuneCount(r.src[start:offset]) + 1
+	return hcl.Range{
+		Filename: r.path,
+		Start:    hcl.Pos{Line: line, Column: column, Byte: offset},
+		End:      hcl.Pos{Line: line, Column: column + 1, Byte: offset + 1},
+	}
+}
+
+// syntax adds the parser's faults. It says false when what was parsed cannot be believed.
+func (r *reading) syntax(diags hcl.Diagnostics) bool {
+	fine := true
+	begun := make(map[int]bool) // bytes where a fault begins: the next one there is only a consequence
+	for i, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		if i > 10*maxFaults { // each is looked at in its line
+			r.more += len(diags) - i
+			return false
+		}
+		if d.Summary != "Attribute redefined" { // the parser took the first and went on
+			fine = false
+		}
+		var at hcl.Range
+		if d.Subject != nil {
+			at = *d.Subject
+		}
+		if begun[at.Start.Byte] && at.Start.Line > 0 {
+			continue
+		}
+		begun[at.Start.Byte] = true
+		r.add(at, strings.TrimSuffix(d.Summary, "."), r.remedy(d, at))
+	}
+	return fine
+}
+
+var shellExpansion = regexp.MustCompile(`\$\{([^}"]*)\}?`)
+
+// remedy is the parser's explanation, and ours where the fault is a known habit.
+func (r *reading) remedy(d *hcl.Diagnostic, at hcl.Range) string {
+	detail := strings.Join(strings.Fields(d.Detail), " ")
+	switch d.Summary {
+	case "Invalid single-argument block definition":
+		return "A block on one line holds one argument; write this one over several lines."
+	case "Attribute redefined":
+		return "Each attribute stands once; take one of them out."
+	}
+	line := at.Start.Line
+	if line < 1 || line > len(r.lines) || len(r.lines[line-1]) > 4096 {
+		return detail
+	}
+	text := r.lines[line-1]
+	offset := at.Start.Byte - bytes.LastIndexByte(r.src[:min(at.Start.Byte, len(r.src))], '\n') - 1
+	for _, m := range shellExpansion.FindAllStringSubmatchIndex(text, -1) {
+		if m[0] <= offset && offset <= m[1] && (m[0] == 0 || text[m[0]-1] != '$') {
+			detail, _, _ = strings.Cut(detail, " Did you intend")
+			return fmt.Sprintf("%s Inside ${ } stands an expression of the pipeline. If the shell is meant, write $$%s.", detail, text[m[0]+1:m[1]])
+		}
+	}
+	return detail
+}

@@ -1,0 +1,122 @@
+// Package hclfile turns PIPELINE.hcl into a pipeline.Config. It is the only room that knows HCL and cty.
+// Reading a file runs nothing: no process, no network, no model.
+//
+// The way through: read the bytes (hclfile.go) → refuse what would hurt the parser (guard.go) → syntax (faults.go)
+// → blocks against the one table of words (words.go, body.go) → variables and locals (variable.go, eval.go)
+// → tasks, hooks, agents, jobs (task.go, hook.go, config.go) → what they say about each other (refs.go).
+package hclfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// Name is the file's name.
+const Name = "PIPELINE.hcl"
+
+// ErrNotFound means that no folder from dir upwards holds a PIPELINE.hcl.
+var ErrNotFound = errors.New("no PIPELINE.hcl here or in a folder above")
+
+// Options are what the outside lends to a reading.
+type Options struct {
+	Vars map[string]string           // --var NAME=VALUE
+	Env  func(string) (string, bool) // the environment: env(), secret(), ASYNC_PIPELINE_VAR_<name>
+}
+
+// Find walks up from dir to the nearest PIPELINE.hcl and gives its absolute path, or ErrNotFound.
+func Find(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for {
+		path := filepath.Join(dir, Name)
+		// Lstat: whatever bears the name is the answer, also a broken link; Load says what is wrong with it.
+		_, err := os.Lstat(path)
+		if err == nil {
+			return path, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return "", err
+		}
+		if _, err := os.Lstat(path + ".json"); err == nil {
+			// Going on upwards would find, and run, another project's file.
+			return "", fmt.Errorf("%s.json: this version does not read JSON; write it as %s", path, Name)
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", ErrNotFound
+		}
+		dir = up
+	}
+}
+
+// Load reads the file at path. The error is a pipeline.Errors with every fault of the file, each with its place,
+// or an I/O error that names the path.
+func Load(path string, o Options) (*pipeline.Config, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	src, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, abs, src, o)
+}
+
+// readFile reads at most one byte more than a file may have, which is enough for the guard to refuse it.
+func readFile(path string) ([]byte, error) {
+	// O_NONBLOCK: opening a FIFO must not wait for somebody to write to it. It means nothing to a regular file.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err // names the path
+	}
+	defer f.Close() //nolint:errcheck // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return nil, fmt.Errorf("%s is a folder, not a file", path)
+	case !mode.IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	src, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return src, nil
+}
+
+func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
+	if o.Env == nil {
+		o.Env = func(string) (string, bool) { return "", false }
+	}
+	r := newReading(path, abs, src, o)
+	if !r.guard(src) {
+		return nil, r.errors()
+	}
+	file, diags := hclsyntax.ParseConfig(src, path, hcl.InitialPos)
+	if !r.syntax(diags) {
+		return nil, r.errors()
+	}
+	c := r.config(r.block(file.Body, &language))
+	if err := r.errors(); err != nil {
+		return nil, err
+	}
+	c.Secrets = r.secretList()
+	c.Warnings = r.warnings()
+	return c, nil
+}

@@ -1,0 +1,55 @@
+package hclfile
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// agentHook reads on_fail "agent" of a task.
+func (r *reading) agentHook(b *block, task string, n *namesOfFile) *pipeline.AgentHook {
+	h := &pipeline.AgentHook{}
+	if a := r.need(b, "use", "Write use = agent.NAME.", "on_fail %q of task %q names no agent", "agent", task); a != nil {
+		h.Use, _ = r.ref(a.Expr, "agent", a.Name, n)
+	}
+	h.Prompt, _ = r.str(b, "prompt")
+	h.Protect = r.strs(b, "protect", `["**/*_test.go"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "protect") })
+	if a := b.attrs["verify"]; a != nil {
+		all, _ := r.refs(a, "task", n)
+		for _, to := range all {
+			if to.name != task { // it is verified in any case
+				h.Verify = append(h.Verify, to.name)
+			}
+		}
+		n.verify = append(n.verify, refsOf{task, all})
+	}
+	h.PassSecrets = r.boolean(b, "pass_secrets")
+	h.CI = r.boolean(b, "ci")
+
+	const example = "Write budget { … } with attempts = 1 and wall_clock = \"5m\" in it."
+	budgets := b.of("budget")
+	if len(budgets) == 0 && !b.faulty {
+		r.addf(b.at, example, "on_fail %q of task %q has no budget: there is no unlimited one", "agent", task)
+	}
+	for _, c := range budgets {
+		if a := r.need(c, "attempts", "Write attempts = 1.", "the budget has no attempts: there is no unlimited budget"); a != nil {
+			h.Budget.Attempts, _ = r.number(a, 1, 5)
+		}
+		if a := r.need(c, "wall_clock", `Write wall_clock = "5m".`, "the budget has no wall_clock: there is no unlimited budget"); a != nil {
+			h.Budget.WallClock, _ = r.duration(a)
+		}
+	}
+	return h
+}
+
+// runHook reads on_fail "run" of a task.
+func (r *reading) runHook(b *block, task string) *pipeline.RunHook {
+	h := &pipeline.RunHook{}
+	if a := r.need(b, "run", `Write run = ["./notify.sh"].`, "on_fail %q of task %q has nothing to run", "run", task); a != nil {
+		h.Run = r.command(a)
+	}
+	if a := b.attrs["timeout"]; a != nil {
+		h.Timeout, _ = r.duration(a)
+	}
+	return h
+}

@@ -1,0 +1,184 @@
+package hclfile
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// secrets are the values that must not be said, by value, and the names that were asked for.
+type secrets struct {
+	values map[string]string // value → name
+	raw    map[string]string // name → value, for those that are set
+	absent map[string]bool   // names that are not
+}
+
+// A secretMark rides on every value made from secret(name).
+type secretMark struct{ name string }
+
+// minDerived is the shortest text, in bytes, that counts as secret because it was made from one. Shorter ones are
+// a length, a yes or a no; nobody could keep them out of a log.
+const minDerived = 6
+
+func newSecrets() secrets {
+	return secrets{values: make(map[string]string), raw: make(map[string]string), absent: make(map[string]bool)}
+}
+
+// secret is the value of secret(name): unknown while the variable is not set, so that whatever is made from it is
+// unknown too and no fault comes of it.
+func (r *reading) secret(name string) cty.Value {
+	r.touched[name] = true
+	value, ok := r.o.Env(name)
+	if !ok {
+		r.absent[name] = true
+		return cty.UnknownVal(cty.String).Mark(secretMark{name})
+	}
+	r.raw[name] = value
+	v := cty.StringVal(value)
+	r.keep(value, name)
+	r.keep(v.AsString(), name) // cty normalizes Unicode, so a task may see another spelling
+	return v.Mark(secretMark{name})
+}
+
+func (r *reading) keep(value, name string) {
+	if _, ok := r.values[value]; !ok && value != "" {
+		r.values[value] = name
+	}
+}
+
+// derived keeps the texts that were made from secrets and no longer hold them, such as base64encode(secret("X")),
+// also where they are only a part of the value.
+func (r *reading) derived(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) {
+	if !v.ContainsMarked() {
+		return
+	}
+	r.keepTexts(v)
+	node, ok := expr.(hclsyntax.Node)
+	if !ok {
+		return
+	}
+	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && call.Name != "secret" {
+			if part, diags := evaluate(call, ctx); !diags.HasErrors() && part.ContainsMarked() {
+				r.keepTexts(part)
+			}
+		}
+		return nil
+	})
+}
+
+func (r *reading) keepTexts(v cty.Value) {
+	v, paths := v.UnmarkDeepWithPaths()
+	for _, p := range paths {
+		names := markNames(p.Marks)
+		part, err := p.Path.Apply(v)
+		if err != nil || len(names) == 0 {
+			continue
+		}
+		_ = cty.Walk(part, func(_ cty.Path, leaf cty.Value) (bool, error) { // the walker gives no error
+			if leaf.IsKnown() && !leaf.IsNull() && leaf.Type() == cty.String {
+				r.keepDerived(leaf.AsString(), names)
+			}
+			return true, nil
+		})
+	}
+}
+
+func (r *reading) keepDerived(text string, names []string) {
+	if len(text) < minDerived || strings.Contains(string(r.src), text) { // what the file itself says is no secret
+		return
+	}
+	for _, name := range names {
+		if raw := r.raw[name]; raw != "" && strings.Contains(text, raw) {
+			return
+		}
+	}
+	r.keep(text, "made from "+strings.Join(names, ", "))
+}
+
+func markNames(marks cty.ValueMarks) []string {
+	var all []string
+	for m := range marks {
+		if s, ok := m.(secretMark); ok {
+			all = append(all, s.name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// markUnknown puts the marks of the absent secrets on whatever is unknown, or gives NilVal when there are none.
+func (r *reading) markUnknown(v cty.Value, touched map[string]bool) cty.Value {
+	marks := make(cty.ValueMarks)
+	for name := range touched {
+		if r.absent[name] {
+			marks[secretMark{name}] = struct{}{}
+		}
+	}
+	if len(marks) == 0 {
+		return cty.NilVal
+	}
+	marked, err := cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
+		if !v.IsKnown() && !v.IsMarked() {
+			return v.WithMarks(marks), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		return cty.DynamicVal.WithMarks(marks)
+	}
+	return marked
+}
+
+// secretCalls writes the calls for a message.
+func secretCalls(names map[string]bool) string {
+	var calls []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		calls = append(calls, fmt.Sprintf("secret(%q)", name))
+	}
+	return strings.Join(calls, " and ")
+}
+
+func (r *reading) secretList() []pipeline.Secret {
+	var all []pipeline.Secret
+	for value, name := range r.values {
+		all = append(all, pipeline.Secret{Name: name, Value: value})
+	}
+	slices.SortFunc(all, func(a, b pipeline.Secret) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
+	})
+	return all
+}
+
+// hide takes secret values out of a text, longest first, so that no rest of one is left.
+func (r *reading) hide(text string) string {
+	return r.replace(text, func(string) string { return "[redacted]" })
+}
+
+// blank hides secret values in a source line without moving what comes after them.
+func (r *reading) blank(line string) string {
+	return r.replace(line, func(value string) string { return strings.Repeat("*", len([]rune(value))) })
+}
+
+func (r *reading) replace(text string, with func(string) string) string {
+	if text == "" {
+		return text
+	}
+	values := slices.SortedFunc(maps.Keys(r.values), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	for _, v := range values {
+		if len(v) >= minDerived || v == text {
+			text = strings.ReplaceAll(text, v, with(v))
+		}
+	}
+	return text
+}

@@ -1,0 +1,19 @@
+agent "m" {
+  command = ["./a"]
+}
+task "a" {
+  run = ["true"]
+  on_fail "agent" {
+    use = agent.m
+    budget {
+      attempts   = 1
+      wall_clock = "5m"
+      tokens     = 1    # ERROR: `tokens` needs
+      cost_usd   = 0.50 # ERROR: `cost_usd` needs
+    }
+    output   = "diff"      # ERROR: `output` needs agents that answer with a diff
+    allow    = [["go"]]    # ERROR: `allow` needs
+    network  = "none"      # ERROR: `network` needs confinement of the network, which this version does not have
+    fallback = [agent.m]   # ERROR: `fallback` needs
+  }
+}

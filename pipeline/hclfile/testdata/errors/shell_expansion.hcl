@@ -1,0 +1,3 @@
+task "a" {
+  run = "echo ${HOME:-/root}" # ERROR: If the shell is meant, write $${HOME:-/root}.
+}

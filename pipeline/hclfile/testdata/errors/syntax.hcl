@@ -1,0 +1,3 @@
+task "a" {
+  run = ["true"
+} # ERROR: Missing item separator: Expected a comma

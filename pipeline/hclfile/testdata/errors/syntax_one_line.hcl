@@ -1,0 +1,1 @@
+task "a" { run = ["true"], dir = "." } # ERROR: write this one over several lines

@@ -1,0 +1,3 @@
+task "a" {
+  run = ['true'] # ERROR: Single quotes are not valid
+}

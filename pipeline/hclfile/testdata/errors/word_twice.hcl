@@ -1,0 +1,11 @@
+pipeline {
+  name = "a"
+}
+pipeline { # ERROR: a second pipeline block
+  name = "b"
+}
+task "a" {
+  run = ["true"]
+  run = ["false"] # ERROR: Attribute redefined
+  dir = "/abs"    # ERROR: dir is an absolute path
+}

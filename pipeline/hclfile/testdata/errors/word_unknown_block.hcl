@@ -1,0 +1,3 @@
+steps "a" { # ERROR: no block "steps" at the top of the file
+  run = ["true"]
+}

@@ -1,0 +1,261 @@
+package hclfile
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// An item is one element of a list, where it stands.
+type item struct {
+	cty.Value
+	at hcl.Range
+}
+
+// open takes an evaluated value that may not be secret, nor null. what names it in messages.
+func (r *reading) open(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
+	if v.ContainsMarked() {
+		r.addf(at, "It would be written down. A secret may stand in env and in run only.", "%s may not be made from a secret", what)
+		return v, false
+	}
+	if v.IsNull() {
+		r.addf(at, "Leave it out, or give it a value.", "%s is null", what)
+		return v, false
+	}
+	return v, true
+}
+
+// value evaluates an attribute that may not be secret, nor null.
+func (r *reading) value(a *hcl.Attribute) (cty.Value, bool) {
+	v := r.eval(a.Expr, place{})
+	if !v.ok {
+		return cty.DynamicVal, false
+	}
+	return r.open(v.Value, a.Expr.Range(), a.Name)
+}
+
+func (r *reading) wrongType(at hcl.Range, what, want string, v cty.Value) {
+	r.addf(at, fmt.Sprintf("It is %s.", kind(v)), "%s must be %s", what, want)
+}
+
+// kind says what a value is, in the user's words.
+func kind(v cty.Value) string {
+	switch t := v.Type(); {
+	case v.IsNull():
+		return "null"
+	case t == cty.String:
+		return "text"
+	case t == cty.Number:
+		return "a number"
+	case t == cty.Bool:
+		return "true or false"
+	case t.IsObjectType(), t.IsMapType():
+		return "a map"
+	case t.IsTupleType(), t.IsListType(), t.IsSetType():
+		return "a list"
+	}
+	return "something else"
+}
+
+// str reads an attribute that is plain text.
+func (r *reading) str(b *block, name string) (string, bool) {
+	a := b.attrs[name]
+	if a == nil {
+		return "", false
+	}
+	v, ok := r.value(a)
+	if !ok {
+		return "", false
+	}
+	return r.plain(v, a.Expr.Range(), name)
+}
+
+func (r *reading) plain(v cty.Value, at hcl.Range, what string) (string, bool) {
+	if v.Type() != cty.String {
+		r.wrongType(at, what, "text in quotes", v)
+		return "", false
+	}
+	return r.noNUL(v.AsString(), at, what)
+}
+
+func (r *reading) noNUL(s string, at hcl.Range, what string) (string, bool) {
+	if strings.ContainsRune(s, 0) {
+		r.addf(at, "No program can be given one.", "%s holds a NUL byte", what)
+		return "", false
+	}
+	return s, true
+}
+
+func (r *reading) boolean(b *block, name string) bool {
+	a := b.attrs[name]
+	if a == nil {
+		return false
+	}
+	v, ok := r.value(a)
+	if ok && v.Type() != cty.Bool {
+		r.wrongType(a.Expr.Range(), name, "true or false, without quotes", v)
+		ok = false
+	}
+	return ok && v.True()
+}
+
+// number reads a whole number from low to high; no high limit when high is 0.
+func (r *reading) number(a *hcl.Attribute, low, high int) (int, bool) {
+	v, ok := r.value(a)
+	if !ok {
+		return 0, false
+	}
+	at := a.Expr.Range()
+	if v.Type() != cty.Number {
+		r.wrongType(at, a.Name, "a whole number, without quotes", v)
+		return 0, false
+	}
+	n, accuracy := v.AsBigFloat().Int64()
+	switch {
+	case high == 0 && (accuracy != big.Exact || n < int64(low) || n > 1<<20):
+		r.addf(at, "", "%s must be a whole number, %d or more", a.Name, low)
+		return 0, false
+	case high != 0 && (accuracy != big.Exact || n < int64(low) || n > int64(high)):
+		r.addf(at, "", "%s must be a whole number from %d to %d", a.Name, low, high)
+		return 0, false
+	}
+	return int(n), true
+}
+
+// duration reads a positive time in Go's syntax.
+func (r *reading) duration(a *hcl.Attribute) (time.Duration, bool) {
+	v, ok := r.value(a)
+	if !ok {
+		return 0, false
+	}
+	at := a.Expr.Range()
+	if t := v.Type(); t != cty.String && t != cty.Number {
+		r.wrongType(at, a.Name, `a time such as "5m"`, v)
+		return 0, false
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil {
+		r.addf(at, `Write a time such as "5m" or "1m30s".`, "%s is not a time", a.Name)
+		return 0, false
+	}
+	s := strings.TrimSpace(text.AsString())
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil && isNumber(s):
+		r.addf(at, fmt.Sprintf(`Write "%ss" for seconds or "%sm" for minutes.`, s, s), "%s has no unit", a.Name)
+	case err != nil:
+		r.addf(at, `Write a time such as "500ms", "30s", "5m" or "1h30m".`, "%s is not a time", a.Name)
+	case d <= 0:
+		r.addf(at, `Write a time such as "5m".`, "%s must be longer than nothing", a.Name)
+	default:
+		return d, true
+	}
+	return 0, false
+}
+
+func isNumber(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789.") == ""
+}
+
+// items reads a list, element by element where it is written out, so that each fault has its own place.
+func (r *reading) items(a *hcl.Attribute, example string) ([]item, bool) {
+	if parts, diags := hcl.ExprList(a.Expr); !diags.HasErrors() {
+		all, ok := make([]item, 0, len(parts)), true
+		for _, p := range parts {
+			if v := r.eval(p, place{}); v.ok {
+				all = append(all, item{v.Value, p.Range()})
+			} else {
+				ok = false
+			}
+		}
+		return all, ok
+	}
+	v := r.eval(a.Expr, place{})
+	if !v.ok {
+		return nil, false
+	}
+	return r.elements(v.Value, a, example)
+}
+
+// elements takes an evaluated list apart. One that is unknown, for lack of a secret, is one unknown element.
+func (r *reading) elements(v cty.Value, a *hcl.Attribute, example string) ([]item, bool) {
+	at := a.Expr.Range()
+	v, marks := v.Unmark()
+	if !v.IsKnown() {
+		return []item{{v.WithMarks(marks), at}}, true
+	}
+	if v.IsNull() {
+		r.open(v, at, a.Name)
+		return nil, false
+	}
+	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+		r.addf(at, fmt.Sprintf("It is %s. Write %s = %s.", kind(v), a.Name, example), "%s must be a list", a.Name)
+		return nil, false
+	}
+	all := make([]item, 0, v.LengthInt())
+	for _, e := range v.Elements() {
+		all = append(all, item{e.WithMarks(marks), at})
+	}
+	return all, true
+}
+
+// strs reads a list of plain texts. Each that passes ok is in it; ok adds the fault itself.
+func (r *reading) strs(b *block, name, example string, ok func(s string, at hcl.Range) (string, bool)) []string {
+	a := b.attrs[name]
+	if a == nil {
+		return nil
+	}
+	items, _ := r.items(a, example)
+	var all []string
+	for _, i := range items {
+		v, fine := r.open(i.Value, i.at, name)
+		if !fine {
+			continue
+		}
+		s, fine := r.plain(v, i.at, name)
+		if !fine {
+			continue
+		}
+		if s, fine = ok(s, i.at); fine {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// text reads a value that may be secret. Numbers, true and false become text.
+func (r *reading) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, bool) {
+	v, marks := v.UnmarkDeep()
+	t := pipeline.Text{Secrets: markNames(marks)}
+	if !v.IsWhollyKnown() {
+		for _, name := range t.Secrets {
+			if r.absent[name] {
+				t.Missing = append(t.Missing, name)
+			}
+		}
+		return t, len(t.Missing) > 0
+	}
+	switch {
+	case v.IsNull():
+		r.addf(at, "Leave it out, or give it a value.", "%s is null", what)
+		return t, false
+	case !v.Type().IsPrimitiveType():
+		r.wrongType(at, what, "text", v)
+		return t, false
+	}
+	v, err := convert.Convert(v, cty.String)
+	if err != nil {
+		r.addf(at, "Put it in quotes.", "%s must be text", what)
+		return t, false
+	}
+	s, ok := r.noNUL(v.AsString(), at, what)
+	t.Value = s
+	return t, ok
+}
