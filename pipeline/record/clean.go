@@ -1,0 +1,99 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// A cleaner takes secret values out of what is written. Only strings are cleaned, never the JSON around them: a secret
+// that happens to be a number or a field's name must not make a record that nobody can read.
+type cleaner func([]byte) []byte
+
+// words of the format stay what they are, even if a secret is spelled so.
+var words = map[string]bool{
+	Passed: true, Cached: true, Failed: true, TimedOut: true, Skipped: true, Cancelled: true, Interrupted: true,
+	"fail_fast": true, "dependency": true, "signal": true,
+}
+
+func (c cleaner) text(s string) string {
+	if c == nil || words[s] {
+		return s
+	}
+	return string(c([]byte(s)))
+}
+
+func (c cleaner) optional(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	clean := c.text(*s)
+	return &clean
+}
+
+// value is v as JSON with every string cleaned.
+func (c cleaner) value(v any) ([]byte, error) {
+	b, err := encode(v)
+	if err != nil || c == nil || bytes.Equal(c(b), b) { // nearly always there is nothing to clean
+		return b, err
+	}
+	return c.json(b)
+}
+
+// json is one JSON text with every string cleaned.
+func (c cleaner) json(b []byte) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	return encode(c.walk(v))
+}
+
+func (c cleaner) walk(v any) any {
+	switch v := v.(type) {
+	case string:
+		return c.text(v)
+	case []any:
+		for i := range v {
+			v[i] = c.walk(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = c.walk(v[k])
+		}
+	}
+	return v
+}
+
+// run cleans the fields of a verdict that hold free text.
+func (c cleaner) run(r *Run) {
+	if r.Git != nil {
+		git := *r.Git
+		git.Branch = c.optional(git.Branch)
+		r.Git = &git
+	}
+	r.Healing.Reason = c.optional(r.Healing.Reason)
+	tasks := make([]Task, len(r.Tasks)) // never null, and never the caller's
+	copy(tasks, r.Tasks)
+	for i := range tasks {
+		tasks[i].Error = c.optional(tasks[i].Error)
+		if tasks[i].Cache != nil {
+			cache := *tasks[i].Cache
+			cache.Reason = c.optional(cache.Reason)
+			tasks[i].Cache = &cache
+		}
+	}
+	r.Tasks = tasks
+}
+
+// encode is v as JSON on one line, without the escapes that only web pages need.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

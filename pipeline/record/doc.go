@@ -1,0 +1,62 @@
+// Package record is what happened: one sealed directory a run below .async/runs. This comment is its format document.
+//
+//	.async/                      0700, made by the first Begin or lock; a link or a file in its place is refused
+//	  .gitignore                 "*", written with the folder
+//	  run.lock                   held (flock) from the start of a run to its sealed verdict
+//	  heal.lock                  held while hooks work; another run may start meanwhile
+//	  runs/<run-id>/             one run; the id sorts by time: 20261121T024000Z-7f3a
+//	    maker.json               pid, start and boot of the process that records: live or dead while there is no run.json
+//	    events.jsonl             journal: one line an event, as it happens
+//	    graph.json               the selected graph with a fingerprint a node
+//	    logs/<task>.log          output, redacted, bounded
+//	    context/<task>.json      context pack of a failed task
+//	    run.json                 the verdict: written last, fsynced, never changed
+//	  runs/.gone-<run-id>/       being removed by Prune; the next Prune goes on with it
+//
+// Folders have mode 0700 and files 0600. Other rooms keep more in .async and in a run's folder (apply, cache, fixes);
+// what this room does not know it leaves alone.
+//
+// # Commit point
+//
+// run.json is the commit point. It is written to a temporary name, synced, and renamed; then the folders are synced. A
+// folder without run.json is a run that still goes on, if the process of maker.json is alive, or one that was
+// interrupted; it is never read as a verdict. All other files are written to a temporary name and renamed, but not
+// synced, or grow at their end (journal, logs).
+//
+// # Run ids
+//
+// The time of Begin in UTC to the second, and the fraction of the second in units of 1/65536, in hexadecimal. If the
+// folder exists the next free unit is taken: ids are unique, and sort in the order of the Begins.
+//
+// # Journals
+//
+// A line is one JSON object: seq (from 1), at, type, task (where there is one), the event's own fields, and prev: the
+// sha256 of the bytes of the line before, without its line end; null in the first line. A crash can leave an incomplete
+// last line; whoever opens the journal again cuts it off. run.json holds the number of lines and the hash of the last
+// one ("journal"), so no line can be changed or left out later without a trace.
+//
+// # Logs
+//
+// A log keeps the last 4 MiB of what a task printed. Where something was left out the file begins with a line that says
+// how many bytes. While a task runs its log can be read; beyond 4 MiB it is made anew (renamed into place) once a second,
+// so after a crash the last second of such a log may be missing.
+//
+// # Names
+//
+// A task's name in a path is escaped by PathName, so that two names never share a file.
+//
+// # Locks
+//
+// The lock files are never deleted (two holders could then lock two files of one name). They hold pid and start of the
+// last holder, for the message only: the lock is the kernel's, and goes with the process.
+//
+// # Who may delete what
+//
+// Prune removes sealed runs that its caller does not keep, and nothing while heal.lock is held. Nothing here removes a
+// run without run.json. A person may remove any folder below runs/, or .async as a whole, when no lock is held.
+//
+// # Versions
+//
+// run.json and graph.json carry schema_version. Fields may be added, none is renamed or given another meaning: what is in
+// testdata/v1 must be readable for ever. A run.json of a newer version is refused with a message that says so.
+package record

@@ -1,0 +1,167 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+)
+
+// idPattern is what the ids of runs look like; a folder of another name is not ours.
+var idPattern = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
+
+// tick is the unit of the last part of an id: 1/65536 s, rounded up so that each step gives another id.
+const tick = time.Second/65536 + 1
+
+// idOf is the id of a run that begins now.
+func idOf(now time.Time) string {
+	now = now.UTC()
+	return fmt.Sprintf("%s-%04x", now.Format("20060102T150405Z"), int64(now.Nanosecond())*65536/int64(time.Second))
+}
+
+// A Draft is a run that is being recorded. It is safe for concurrent use.
+type Draft struct {
+	ID  string
+	Dir string // .async/runs/<id>
+
+	store   *Store
+	began   time.Time
+	clean   cleaner
+	journal *Journal
+
+	mu     sync.Mutex
+	sealed bool
+}
+
+// Begin makes the run's folder (and .async with its .gitignore) and opens its journal. The caller holds run.lock. clean
+// is applied to every text that is written but logs, which are clean already (redaction); it may be nil. follow, if not
+// nil, is told each journal line, without its line end, as it is written (run --json).
+func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line []byte)) (*Draft, error) {
+	if err := s.make(); err != nil {
+		return nil, err
+	}
+	if err := folder(s.runs()); err != nil {
+		return nil, err
+	}
+	d := &Draft{store: s, began: now, clean: clean}
+	for at := now; ; at = at.Add(tick) {
+		d.ID = idOf(at)
+		d.Dir = filepath.Join(s.runs(), d.ID)
+		err := os.Mkdir(d.Dir, 0o700)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) || at.Sub(now) > time.Minute {
+			return nil, advise(err, d.Dir)
+		}
+	}
+	b, err := json.Marshal(self())
+	if err != nil {
+		return nil, err
+	}
+	if err := WriteFile(filepath.Join(d.Dir, "maker.json"), b, false); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"logs", "context"} {
+		if err := folder(filepath.Join(d.Dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	d.journal, err = OpenJournal(filepath.Join(d.Dir, "events.jsonl"), clean, follow)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Event appends a line that carries the hash of the line before.
+func (d *Draft) Event(e Event) error { return d.journal.Append(e) }
+
+// Log opens the log of a task: bounded in memory and on disk (the tail kept, the cut marked with the bytes left out).
+// Finish gives what run.json says of it. A second Log of the same task begins anew.
+func (d *Draft) Log(task string) (*LogWriter, error) { return openLog(d.Dir, task) }
+
+// A Node is one task of graph.json.
+type Node struct {
+	Name        string   `json:"name"`
+	DependsOn   []string `json:"depends_on"`
+	Fingerprint string   `json:"fingerprint"` // sha256:<hex> of the task as written
+}
+
+// graph is graph.json.
+type graph struct {
+	SchemaVersion int    `json:"schema_version"`
+	Tasks         []Node `json:"tasks"`
+}
+
+// Graph writes graph.json.
+func (d *Draft) Graph(nodes []Node) error {
+	g := graph{SchemaVersion, make([]Node, len(nodes))}
+	for i, n := range nodes {
+		if n.DependsOn == nil {
+			n.DependsOn = []string{}
+		}
+		g.Tasks[i] = n
+	}
+	b, err := json.MarshalIndent(g, "", "  ")
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(d.Dir, "graph.json"), append(b, '\n'), false)
+}
+
+// Context writes context/<task>.json. pack must be one JSON text.
+func (d *Draft) Context(task string, pack []byte) error {
+	if d.clean != nil {
+		// What cleaning leaves as it is stays as it was written, byte for byte.
+		if clean := d.clean(pack); string(clean) != string(pack) {
+			var err error
+			if pack, err = d.clean.json(pack); err != nil {
+				return fmt.Errorf("context of task %q: %w", task, err)
+			}
+		}
+	}
+	return WriteFile(filepath.Join(d.Dir, "context", PathName(task)+".json"), pack, false)
+}
+
+// Seal writes run.json, fsynced, last, and closes the journal; a draft is sealed once. ID, SchemaVersion and Journal are
+// filled in, and StartedAt where it is zero. If run.json cannot be written, Seal may be tried again.
+func (d *Draft) Seal(r Run) (*Sealed, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sealed {
+		return nil, fmt.Errorf("run %s is sealed already", d.ID)
+	}
+	switch r.Status {
+	case Passed, Failed, Interrupted:
+	default:
+		return nil, fmt.Errorf("run %s cannot be sealed as %q", d.ID, r.Status)
+	}
+	if err := d.journal.Close(); err != nil {
+		return nil, err
+	}
+	r.ID, r.SchemaVersion, r.Journal = d.ID, SchemaVersion, d.journal.anchor()
+	if r.StartedAt.IsZero() {
+		r.StartedAt = Time{d.began}
+	}
+	d.clean.run(&r)
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, '\n')
+	path := filepath.Join(d.Dir, "run.json")
+	if err := WriteFile(path, b, true); err != nil {
+		return nil, err
+	}
+	d.sealed = true
+	if err := syncDir(d.store.runs()); err != nil {
+		return nil, advise(err, d.store.runs())
+	}
+	return &Sealed{Run: r, Dir: d.Dir, Digest: digest(b)}, nil
+}

@@ -1,0 +1,143 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+)
+
+// WriteFile writes data to a temporary name beside path and renames it (mode 0600); sync adds fsync of the file and of
+// its folder. The folder must exist. A link in the place of path is replaced, never followed.
+func WriteFile(path string, data []byte, sync bool) error {
+	var err error
+	if sync {
+		err = writeSynced(path, data)
+	} else {
+		err = writeRenamed(path, data)
+	}
+	return advise(err, path)
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }() // does nothing after the rename
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if err := f.CloseAtomicallyReplace(); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func writeRenamed(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// syncDir makes the names in a folder last through a crash of the machine.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	// Some network and FUSE file systems cannot sync a folder; the file itself is synced.
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
+
+// readFile reads a regular file of at most limit bytes below a folder; links that lead out of the folder are not
+// followed, and a pipe is not waited for.
+func readFile(dir, name string, limit int64) ([]byte, error) {
+	f, size, err := openFile(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if size > limit {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read", filepath.Join(dir, name), size, limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+func openFile(dir, name string) (*os.File, int64, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = root.Close() }()
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%s is not a regular file", filepath.Join(dir, name))
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// digest is sha256:<hex> of b.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// advise says where err happened and what to do about it. path is the file or folder that was to be written.
+func advise(err error, path string) error {
+	if err == nil {
+		return nil
+	}
+	var what, do string
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		what, do = "there is no space left on the disk (or in your quota)", "free some, then run again"
+	case errors.Is(err, syscall.EROFS):
+		what, do = "the file system is read-only", "the record of a run stands in the root: make it writable, or work on a copy elsewhere"
+	case errors.Is(err, fs.ErrPermission):
+		what, do = "permission denied", "make its folder writable for you (was it made by another user, or with sudo?)"
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		what, do = "the path is too long", "move the root to a shorter path"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		what, do = "too many open files", "raise the limit (ulimit -n), or run fewer tasks at a time with --concurrency"
+	default:
+		return err
+	}
+	return &writeError{path: path, what: what, do: do, err: err}
+}
+
+// A writeError is advice on top of what the system said.
+type writeError struct {
+	path, what, do string
+	err            error
+}
+
+func (e *writeError) Error() string { return "writing " + e.path + ": " + e.what + ": " + e.do }
+func (e *writeError) Unwrap() error { return e.err }

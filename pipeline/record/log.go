@@ -1,0 +1,145 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// logLimit is how many bytes of output a log keeps.
+const logLimit = 4 << 20
+
+// logEvery is how old <task>.log may be while a task goes on printing beyond logLimit.
+const logEvery = time.Second
+
+// A LogWriter takes a task's output, already redacted. It keeps the end of it on disk and nothing in memory. Up to
+// logLimit bytes go straight into the log. From then on that file is a ring without a name, written over in place (which
+// costs a tenth of ever new files), and the log is made from it every logEvery and by Finish. A Write never fails, so that a
+// full disk does not stop a task in the middle: Finish says what was lost. It is safe for concurrent use.
+type LogWriter struct {
+	mu    sync.Mutex
+	path  string
+	rel   string // path in run.json
+	f     *os.File
+	at    int64 // where the next byte goes in f
+	ring  bool  // f is full and is written over from its beginning
+	total int64 // what the task printed
+	kept  int64 // of a ring: bytes of output in the log as it was made last
+	timer *time.Timer
+	err   error // of the first write that failed
+}
+
+func openLog(dir, task string) (*LogWriter, error) {
+	rel := "logs/" + PathName(task) + ".log"
+	l := &LogWriter{path: filepath.Join(dir, filepath.FromSlash(rel)), rel: rel}
+	var err error
+	l.f, err = os.OpenFile(l.path, os.O_CREATE|os.O_RDWR|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, advise(err, l.path)
+	}
+	return l, nil
+}
+
+func (l *LogWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(p)
+	if l.f == nil && l.err == nil {
+		l.err = fmt.Errorf("%s is closed", l.path)
+	}
+	for len(p) > 0 && l.err == nil {
+		if l.at == logLimit {
+			if !l.ring {
+				l.ring = true
+				// The new log takes the name; what we hold open is from now on the ring.
+				if l.err = l.publish(); l.err != nil {
+					break
+				}
+			}
+			l.at = 0
+		}
+		wrote, err := l.f.WriteAt(p[:min(int64(len(p)), logLimit-l.at)], l.at)
+		l.at += int64(wrote)
+		l.total += int64(wrote)
+		l.err = advise(err, l.path)
+		p = p[wrote:]
+	}
+	l.total += int64(len(p)) // what could not be written was printed too
+	if l.ring && l.timer == nil && l.err == nil {
+		l.timer = time.AfterFunc(logEvery, l.refresh)
+	}
+	return n, nil
+}
+
+// refresh makes the log anew while the task runs.
+func (l *LogWriter) refresh() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f != nil {
+		l.timer = nil
+		_ = l.publish() // the one of Finish counts
+	}
+}
+
+// Finish closes the log and gives what run.json says of it. An error says that not all could be kept, and why; the Log is
+// right all the same.
+func (l *LogWriter) Finish() (Log, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	if l.f != nil {
+		if l.ring && l.total > logLimit {
+			l.err = errors.Join(l.err, l.publish())
+		}
+		if !l.ring {
+			l.kept = l.at
+		}
+		l.err = errors.Join(l.err, advise(l.f.Close(), l.path))
+		l.f = nil
+	}
+	return Log{Path: l.rel, Bytes: l.kept, LeftOutBytes: l.total - l.kept}, l.err
+}
+
+// publish makes the log from the ring: a line that says how much is missing, if anything is, and the end of the output.
+func (l *LogWriter) publish() error {
+	out, err := os.CreateTemp(filepath.Dir(l.path), "."+filepath.Base(l.path)+".tmp*")
+	if err != nil {
+		return advise(err, l.path)
+	}
+	kept := int64(logLimit)
+	// The oldest byte stands where the next one goes.
+	in := bufio.NewReaderSize(io.MultiReader(
+		io.NewSectionReader(l.f, l.at, logLimit-l.at),
+		io.NewSectionReader(l.f, 0, l.at),
+	), 64<<10)
+	if kept < l.total {
+		// It begins probably within a line; if the rest of that is short, it is left out too.
+		head, _ := in.Peek(4096)
+		if i := bytes.IndexByte(head, '\n'); i >= 0 {
+			_, _ = in.Discard(i + 1)
+			kept -= int64(i + 1)
+		}
+		_, err = fmt.Fprintf(out, "[async-pipeline: %d bytes left out here]\n", l.total-kept)
+	}
+	if err == nil {
+		_, err = in.WriteTo(out)
+	}
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = os.Rename(out.Name(), l.path)
+	}
+	if err != nil {
+		_ = os.Remove(out.Name())
+		return advise(err, l.path)
+	}
+	l.kept = kept
+	return nil
+}

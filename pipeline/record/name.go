@@ -1,0 +1,42 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// longName is how many bytes of an escaped name are kept as they are; there must be room for what other rooms add to it
+// below the 255 bytes that file systems take.
+const longName = 120
+
+// PathName is name as one path element: two names never share a file. ASCII letters, digits, "_" and (not in front) "-"
+// stand for themselves, every other byte becomes %XX. So there is no dot, no slash and no "@" in it, which file names
+// put behind a task's name. A name that gets too long ends in "%h" and a hash instead.
+func PathName(name string) string {
+	if name == "" {
+		return "%"
+	}
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	cut := 0 // where a long name may be cut: never within an escape
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-' && i > 0:
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+		}
+		if b.Len() <= longName-34 {
+			cut = b.Len()
+		}
+	}
+	if b.Len() <= longName {
+		return b.String()
+	}
+	sum := sha256.Sum256([]byte(name))
+	return b.String()[:cut] + "%h" + hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,122 @@
+package record
+
+import (
+	"errors"
+	"time"
+)
+
+// SchemaVersion of run.json and graph.json.
+const SchemaVersion = 1
+
+// A Run is run.json: the verdict, written last, never changed.
+type Run struct {
+	SchemaVersion int     `json:"schema_version"`
+	ID            string  `json:"id"`
+	Root          string  `json:"root"`
+	Job           *string `json:"job"`
+	Status        string  `json:"status"` // passed | failed | interrupted
+	ExitCode      int     `json:"exit_code"`
+	CI            bool    `json:"ci"`
+	StartedAt     Time    `json:"started_at"`
+	FinishedAt    Time    `json:"finished_at"`
+	DurationMS    int64   `json:"duration_ms"`
+	Git           *Git    `json:"git"`
+	Healing       Healing `json:"healing"`
+	Tasks         []Task  `json:"tasks"`
+	Journal       *Anchor `json:"journal"` // the end of events.jsonl, filled in by Seal
+}
+
+// A Git is where the tree stood; nil where it is not known.
+type Git struct {
+	Commit *string `json:"commit"`
+	Branch *string `json:"branch"`
+	Dirty  *bool   `json:"dirty"`
+}
+
+// A Healing says whether failures of the run are answered with proposals.
+type Healing struct {
+	Mode   string  `json:"mode"` // on | off | ci
+	Reason *string `json:"reason"`
+}
+
+// An Anchor ties a journal to what holds the anchor: no line can be changed or left out any more.
+type Anchor struct {
+	Lines int64   `json:"lines"`
+	Head  *string `json:"head"` // sha256:<hex> of the last line; nil for no line
+}
+
+// Statuses of a task.
+const (
+	Passed    = "passed"
+	Cached    = "cached"
+	Failed    = "failed"
+	TimedOut  = "timed_out"
+	Skipped   = "skipped"
+	Cancelled = "cancelled"
+)
+
+// Interrupted is the status of a run that a signal ended. Passed and Failed are the others.
+const Interrupted = "interrupted"
+
+// A Task is a task as it ended.
+type Task struct {
+	Name          string  `json:"name"`
+	Status        string  `json:"status"`
+	Reason        *string `json:"reason"` // fail_fast | dependency | signal | null
+	BlockedBy     *string `json:"blocked_by"`
+	ExitCode      *int    `json:"exit_code"`
+	Signal        *string `json:"signal"`
+	Error         *string `json:"error"` // why it could not be started, in words
+	Attempts      int     `json:"attempts"`
+	StartedAt     *Time   `json:"started_at"`
+	DurationMS    *int64  `json:"duration_ms"`
+	Log           *Log    `json:"log"`
+	Cache         *Cache  `json:"cache"`
+	Sandbox       *string `json:"sandbox"`
+	ProcessesLeft *int    `json:"processes_left"`
+}
+
+// A Log is what run.json says of a task's output. Bytes and LeftOutBytes are together what the task printed.
+type Log struct {
+	Path         string `json:"path"`           // relative to the run's folder
+	Bytes        int64  `json:"bytes"`          // of output in the file, without the line that marks a cut
+	LeftOutBytes int64  `json:"left_out_bytes"` // of output that is not in the file
+}
+
+// A Cache is a cache receipt in short.
+type Cache struct {
+	Result string  `json:"result"` // hit | miss | off | forced
+	Key    *string `json:"key"`
+	Reason *string `json:"reason"`
+}
+
+// Errors to test for.
+var (
+	ErrLocked    = errors.New("another run is at work here")
+	ErrNoRun     = errors.New("no such run")
+	ErrAmbiguous = errors.New("more than one run begins so")
+)
+
+// Time is RFC 3339 UTC with milliseconds in JSON; the zero Time is unknown and null.
+type Time struct{ time.Time }
+
+const timeFormat = `"2006-01-02T15:04:05.000Z07:00"`
+
+// MarshalJSON is RFC 3339 UTC with milliseconds, or null.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return t.UTC().AppendFormat(nil, timeFormat), nil
+}
+
+// UnmarshalJSON takes any RFC 3339 time, or null.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		t.Time = time.Time{}
+		return nil
+	}
+	at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(b))
+	t.Time = at.UTC()
+	return err
+}

@@ -1,0 +1,193 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxRun is the largest run.json, in bytes, that is read: some 100,000 tasks.
+const maxRun = 64 << 20
+
+// A Sealed is a run that can be read. A folder without run.json is none.
+type Sealed struct {
+	Run
+	Dir    string
+	Digest string // sha256:<hex> of run.json's bytes
+}
+
+// errNewer is a run.json that this version does not know how to read.
+var errNewer = errors.New("made by a newer version of async-pipeline")
+
+// open reads one run. The error is fs.ErrNotExist where there is no verdict.
+func (s *Store) open(id string) (*Sealed, error) {
+	dir := filepath.Join(s.runs(), id)
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder: it is no run of ours, remove it", dir)
+	}
+	b, err := readFile(dir, "run.json", maxRun)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "run.json")
+	var version struct {
+		SchemaVersion int `json:"schema_version"`
+	}
+	if err := json.Unmarshal(b, &version); err != nil {
+		return nil, fmt.Errorf("%s is damaged (%w): remove the folder if you do not need what is left in it", path, err)
+	}
+	if version.SchemaVersion > SchemaVersion {
+		return nil, fmt.Errorf("%s was %w (schema_version %d, this one reads up to %d): update async-pipeline to read it",
+			path, errNewer, version.SchemaVersion, SchemaVersion)
+	}
+	sealed := &Sealed{Dir: dir, Digest: digest(b)}
+	if err := json.Unmarshal(b, &sealed.Run); err != nil {
+		return nil, fmt.Errorf("%s is damaged (%w): remove the folder if you do not need what is left in it", path, err)
+	}
+	if sealed.SchemaVersion < 1 || sealed.ID != id {
+		return nil, fmt.Errorf("%s is not the verdict of run %s (it says %q): the folder was renamed or changed by hand", path, id, sealed.ID)
+	}
+	return sealed, nil
+}
+
+// ids lists the folders of runs, oldest first, sealed or not. What is not named like a run is not ours.
+func (s *Store) ids() ([]string, error) {
+	ours, err := s.isOurs()
+	if !ours || err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(s.runs()) // sorted by name, and so by time
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range entries {
+		if idPattern.MatchString(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, nil
+}
+
+// hasVerdict says whether a run's folder holds a run.json, whatever is in it. It looks at names only.
+func (s *Store) hasVerdict(id string) bool {
+	dir := filepath.Join(s.runs(), id)
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(dir, "run.json"))
+	return err == nil
+}
+
+// Find gives a run by id, unique prefix, or "latest" (the newest sealed one; a damaged one is passed over, one of a newer
+// version is an error). ErrNoRun and ErrAmbiguous may be tested for.
+func (s *Store) Find(id string) (*Sealed, error) {
+	ids, err := s.ids()
+	if err != nil {
+		return nil, err
+	}
+	if id == "latest" {
+		return s.latest(ids)
+	}
+	var match []string
+	for _, have := range ids {
+		if id != "" && strings.HasPrefix(have, id) && s.hasVerdict(have) {
+			match = append(match, have)
+		}
+	}
+	switch len(match) {
+	case 1:
+		return s.open(match[0])
+	case 0:
+		return nil, s.noRun(id, ids)
+	}
+	few := match[max(0, len(match)-5):]
+	return nil, fmt.Errorf("%w: %q may be %s; write more of it", ErrAmbiguous, id, strings.Join(few, ", "))
+}
+
+func (s *Store) latest(ids []string) (*Sealed, error) {
+	for _, id := range slices.Backward(ids) {
+		if !s.hasVerdict(id) {
+			continue
+		}
+		sealed, err := s.open(id)
+		if err == nil || errors.Is(err, errNewer) {
+			return sealed, err
+		}
+	}
+	return nil, s.noRun("latest", ids)
+}
+
+// noRun says why there is no such run, and which there are.
+func (s *Store) noRun(id string, ids []string) error {
+	var sealed []string
+	for _, have := range slices.Backward(ids) {
+		switch {
+		case len(sealed) < 3 && s.hasVerdict(have):
+			sealed = append(sealed, have)
+		case id != "" && have == id:
+			return fmt.Errorf("%w: %s has no verdict: it was interrupted, or still goes on", ErrNoRun, id)
+		}
+	}
+	if len(sealed) == 0 {
+		return fmt.Errorf("%w: %q: no run is recorded in %s yet; `async-pipeline run` makes one", ErrNoRun, id, s.Dir)
+	}
+	return fmt.Errorf("%w: %q; the newest are %s", ErrNoRun, id, strings.Join(sealed, ", "))
+}
+
+// List gives the sealed runs, oldest first; a folder that cannot be read is in the error list and does not hide the others.
+func (s *Store) List() ([]*Sealed, []error) {
+	ids, err := s.ids()
+	if err != nil {
+		return nil, []error{err}
+	}
+	var runs []*Sealed
+	var errs []error
+	for _, id := range ids {
+		sealed, err := s.open(id)
+		switch {
+		case err == nil:
+			runs = append(runs, sealed)
+		case errors.Is(err, fs.ErrNotExist): // not sealed: see Interrupted
+		default:
+			errs = append(errs, err)
+		}
+	}
+	return runs, errs
+}
+
+// Task finds a task of the run, or nil.
+func (s *Sealed) Task(name string) *Task {
+	for i := range s.Tasks {
+		if s.Tasks[i].Name == name {
+			return &s.Tasks[i]
+		}
+	}
+	return nil
+}
+
+// Tail gives the last max bytes of a task's log, less when it has less; nothing when the task has no log. A log that is
+// a link out of the run's folder is not read.
+func (s *Sealed) Tail(task string, max int) ([]byte, error) {
+	f, size, err := openFile(s.Dir, "logs/"+PathName(task)+".log")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	n := min(size, int64(max))
+	return io.ReadAll(io.NewSectionReader(f, size-n, n))
+}

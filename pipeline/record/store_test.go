@@ -1,0 +1,317 @@
+package record
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// asked makes the test program take a lock and hold it until its standard input ends.
+const asked = "RECORD_TEST_LOCK"
+
+func TestMain(m *testing.M) {
+	if root := os.Getenv(asked); root != "" {
+		s := At(root)
+		_, err := s.RunLock()
+		_, begun := s.Begin(time.Now(), nil, nil)
+		if err = errors.Join(err, begun); err != nil {
+			_, _ = os.Stdout.WriteString("error: " + err.Error() + "\n")
+		} else {
+			_, _ = os.Stdout.WriteString("held\n")
+		}
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// must is v, or the end of the test.
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// seal records a run that passed and has no tasks.
+func seal(t testing.TB, s *Store, at time.Time) *Sealed {
+	t.Helper()
+	d := must[*Draft](t)(s.Begin(at, nil, nil))
+	return must[*Sealed](t)(d.Seal(Run{Status: Passed, Root: s.Root, FinishedAt: Time{at}}))
+}
+
+var noon = time.Date(2026, 11, 21, 2, 40, 0, 500_000_000, time.FixedZone("", 3600))
+
+func TestBeginMakesTheFolder(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	if _, err := os.Lstat(s.Dir); err == nil {
+		t.Fatal("At wrote something")
+	}
+	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	if d.ID != "20261121T014000Z-8000" || d.Dir != filepath.Join(s.Dir, "runs", d.ID) {
+		t.Errorf("id %s, folder %s", d.ID, d.Dir)
+	}
+	if got := string(must[[]byte](t)(os.ReadFile(filepath.Join(s.Dir, ".gitignore")))); got != "*\n" {
+		t.Errorf(".gitignore is %q", got)
+	}
+	if _, err := d.Log("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Graph([]Node{{Name: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	_ = must[*Sealed](t)(d.Seal(Run{Status: Passed}))
+	err := filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info := must[fs.FileInfo](t)(e.Info())
+		if want := fs.FileMode(0o600); !e.IsDir() && info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		if want := fs.FileMode(0o700); e.IsDir() && info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		if strings.Contains(e.Name(), "tmp") {
+			t.Errorf("%s was left behind", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestIdsAreUniqueAndSort(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5 {
+				if _, err := s.Begin(noon, nil, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	ids := must[[]string](t)(s.ids())
+	if len(ids) != 20 || ids[0] != "20261121T014000Z-8000" || ids[19] != "20261121T014000Z-8013" {
+		t.Errorf("ids %v", ids)
+	}
+	// The last unit of a second is followed by the next second.
+	last := noon.Truncate(time.Second).Add(time.Second - 1)
+	a, b := must[*Draft](t)(s.Begin(last, nil, nil)), must[*Draft](t)(s.Begin(last, nil, nil))
+	if a.ID != "20261121T014000Z-ffff" || b.ID != "20261121T014001Z-0000" {
+		t.Errorf("ids %s, %s", a.ID, b.ID)
+	}
+}
+
+func TestHostileFolders(t *testing.T) {
+	t.Parallel()
+	begin := func(s *Store) error { _, err := s.Begin(noon, nil, nil); return err }
+	lock := func(s *Store) error { _, err := s.RunLock(); return err }
+	tests := []struct {
+		name string
+		set  func(t *testing.T, s *Store, elsewhere string) error
+		do   func(s *Store) error
+		says string
+	}{
+		{"link .async", func(_ *testing.T, s *Store, to string) error { return os.Symlink(to, s.Dir) }, begin, ".async is a link"},
+		{"link .async, lock", func(_ *testing.T, s *Store, to string) error { return os.Symlink(to, s.Dir) }, lock, ".async is a link"},
+		{
+			"link .async, read", func(_ *testing.T, s *Store, to string) error { return os.Symlink(to, s.Dir) },
+			func(s *Store) error { _, err := s.Find("latest"); return err }, ".async is a link",
+		},
+		{"link .async to nothing", func(_ *testing.T, s *Store, to string) error { return os.Symlink(to+"/none", s.Dir) }, begin, ".async is a link"},
+		{"file .async", func(_ *testing.T, s *Store, _ string) error { return os.WriteFile(s.Dir, nil, 0o600) }, begin, "is not a folder"},
+		{"link runs", func(t *testing.T, s *Store, to string) error {
+			return errors.Join(os.Mkdir(s.Dir, 0o700), os.Symlink(to, s.runs()))
+		}, begin, "runs is a link"},
+		{"link lock", func(t *testing.T, s *Store, to string) error {
+			return errors.Join(os.Mkdir(s.Dir, 0o700), os.Symlink(filepath.Join(to, "file"), filepath.Join(s.Dir, "run.lock")))
+		}, lock, "run.lock is not a regular file"},
+		{"no root", func(_ *testing.T, s *Store, _ string) error { return os.Remove(s.Root) }, begin, "there is no folder"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			elsewhere := t.TempDir()
+			if err := os.WriteFile(filepath.Join(elsewhere, "file"), []byte("mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := At(filepath.Join(t.TempDir(), "root"))
+			if err := errors.Join(os.Mkdir(s.Root, 0o700), tt.set(t, s, elsewhere)); err != nil {
+				t.Fatal(err)
+			}
+			err := tt.do(s)
+			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), s.Root) {
+				t.Errorf("error %v, want one with %q and the path", err, tt.says)
+			}
+			if entries := must[[]fs.DirEntry](t)(os.ReadDir(elsewhere)); len(entries) != 1 {
+				t.Errorf("something was written through the link: %v", entries)
+			}
+			if got := string(must[[]byte](t)(os.ReadFile(filepath.Join(elsewhere, "file")))); got != "mine" {
+				t.Errorf("a file behind the link was changed to %q", got)
+			}
+		})
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]string{
+		syscall.ENOSPC: "no space left", syscall.EDQUOT: "no space left", syscall.EROFS: "read-only",
+		syscall.EACCES: "permission denied", syscall.EMFILE: "ulimit -n",
+	} {
+		got := advise(&os.PathError{Op: "open", Path: "/x/y", Err: err}, "/x/y")
+		if !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), "/x/y") || !errors.Is(got, err) {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+	if advise(nil, "/x") != nil {
+		t.Error("advice without an error")
+	}
+	s := At(t.TempDir())
+	if err := os.Chmod(s.Root, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() != 0 { // root may write anywhere
+		if _, err := s.Begin(noon, nil, nil); err == nil || !strings.Contains(err.Error(), "permission denied") {
+			t.Errorf("a root that is read-only: %v", err)
+		}
+	}
+}
+
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	lock := must[*Lock](t)(s.RunLock())
+	_, err := s.RunLock()
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "pid") || !strings.Contains(err.Error(), "since 20") {
+		t.Errorf("a second lock: %v", err)
+	}
+	heal := must[*Lock](t)(s.HealLock()) // the other lock is free
+	if _, err := s.HealLock(); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "hooks") {
+		t.Errorf("a second heal lock: %v", err)
+	}
+	if err := errors.Join(lock.Unlock(), lock.Unlock(), heal.Unlock()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(s.Dir, "run.lock")); err != nil {
+		t.Error("the lock file was removed")
+	}
+	lock = must[*Lock](t)(s.RunLock())
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that is killed leaves no lock, and its run is interrupted; while it lives the run is not.
+func TestKilledHolder(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	cmd := exec.CommandContext(t.Context(), must[string](t)(os.Executable()))
+	cmd.Env = append(os.Environ(), asked+"="+s.Root)
+	in := must[interface{ Close() error }](t)(cmd.StdinPipe())
+	defer func() { _ = in.Close() }()
+	out := bufio.NewReader(must[interface{ Read([]byte) (int, error) }](t)(cmd.StdoutPipe()))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := out.ReadString('\n'); line != "held\n" {
+		t.Fatal(line, err)
+	}
+	_, err := s.RunLock()
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "kill") {
+		t.Errorf("while it is held: %v", err)
+	}
+	if got := must[[]string](t)(s.Interrupted()); len(got) != 0 {
+		t.Errorf("a live run is called interrupted: %v", got)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if got := must[[]string](t)(s.Interrupted()); len(got) != 1 {
+		t.Errorf("interrupted: %v", got)
+	}
+	lock := must[*Lock](t)(s.RunLock())
+	_ = lock.Unlock()
+}
+
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	if got := must[[]string](t)(s.Interrupted()); got != nil {
+		t.Errorf("of nothing: %v", got)
+	}
+	_ = seal(t, s, noon)
+	_ = must[*Draft](t)(s.Begin(noon, nil, nil)) // this process lives
+	stamped := func(st stamp) string {
+		d := must[*Draft](t)(s.Begin(noon, nil, nil))
+		b := must[[]byte](t)(json.Marshal(st))
+		if err := WriteFile(filepath.Join(d.Dir, "maker.json"), b, false); err != nil {
+			t.Fatal(err)
+		}
+		return d.ID
+	}
+	me := self()
+	reused, rebooted := me, me
+	reused.Start++
+	rebooted.Boot = "another boot"
+	want := []string{stamped(reused), stamped(rebooted)}
+	bare := must[*Draft](t)(s.Begin(noon, nil, nil)) // no stamp, long ago
+	want = append(want, bare.ID)
+	if err := errors.Join(os.Remove(filepath.Join(bare.Dir, "maker.json")), os.Chtimes(bare.Dir, noon, noon.Add(-time.Hour*9999))); err != nil {
+		t.Fatal(err)
+	}
+	got := must[[]string](t)(s.Interrupted())
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("interrupted %v, want %v", got, want)
+	}
+}
+
+func TestPathName(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 300)
+	for name, want := range map[string]string{
+		"build": "build", "unit-test_2": "unit-test_2", `test["linux"]`: "test%5B%22linux%22%5D", "a/b": "a%2Fb",
+		"..": "%2E%2E", ".": "%2E", "": "%", "a.log": "a%2Elog", "a@2": "a%402", "%2E": "%252E", "-x": "%2Dx", "ü": "%C3%BC", "a\nb": "a%0Ab",
+	} {
+		if got := PathName(name); got != want {
+			t.Errorf("PathName(%q) = %q, want %q", name, got, want)
+		}
+	}
+	if a, b := PathName(long), PathName(long+"b"); a == b || len(a) > longName || len(b) > longName {
+		t.Errorf("long names: %q, %q", a, b)
+	}
+	if PathName(PathName(long)) == PathName(long) {
+		t.Error("a long name and what it became share a file")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		gen := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a%2E./@h-]{0,8}`), rapid.StringMatching(`[a./]{80,200}`))
+		a, b := gen.Draw(t, "a"), gen.Draw(t, "b")
+		x, y := PathName(a), PathName(b)
+		if (a == b) != (x == y) {
+			t.Fatalf("%q → %q, %q → %q", a, x, b, y)
+		}
+		if x == "" || len(x) > longName || strings.ContainsAny(x, "/.@\x00\n ") || x[0] == '-' {
+			t.Fatalf("%q → %q is no safe name", a, x)
+		}
+	})
+}
