@@ -1,0 +1,221 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+func TestRunTask(t *testing.T) {
+	t.Parallel()
+	secret := pipeline.Text{Value: "hunter-2-hunter-2", Secrets: []string{"TOKEN"}}
+	unset := pipeline.Text{Secrets: []string{"NPM_TOKEN"}, Missing: []string{"NPM_TOKEN"}}
+	sealed := sandbox.Box{Tier: sandbox.None}
+	tests := []struct {
+		name   string
+		task   pipeline.Task
+		box    sandbox.Box
+		status string
+		code   int // -1: null
+		signal string
+		says   string // in Error; "null" for none
+		out    string // in the output
+	}{
+		{"argv", pipeline.Task{Run: argv("printf", "%s|", "a b", "$HOME", "")}, tree, "passed", 0, "null", "null", "a b|$HOME||"},
+		{"shell", pipeline.Task{Run: shell("echo $HOME | tr a-z A-Z")}, tree, "passed", 0, "null", "null", "/HOME/ME\n"},
+		{"shell ends at the first failure", pipeline.Task{Run: shell("false\necho on")}, tree, "failed", 1, "null", "null", ""},
+		{"shell refuses an unset variable", pipeline.Task{Run: shell("echo $NOT_SET")}, tree, "failed", 2, "null", "null", "NOT_SET"},
+		{"exit code", pipeline.Task{Run: shell("exit 75")}, tree, "failed", 75, "null", "null", ""},
+		{"stdin is empty", pipeline.Task{Run: argv("cat")}, tree, "passed", 0, "null", "null", ""},
+		{"order of the two streams", pipeline.Task{Run: shell("for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done")}, tree, "passed", 0, "null", "null", "o1\ne1\no2\ne2\no3\ne3\no4\ne4\no5\ne5\n"},
+		{"dir", pipeline.Task{Dir: "sub/dir", Run: shell("pwd")}, tree, "passed", 0, "null", "null", "/sub/dir\n"},
+		{"dir is missing", pipeline.Task{Dir: "none", Run: shell("pwd")}, tree, "failed", -1, "null", "none, which does not exist", ""},
+		{"dir is a file", pipeline.Task{Dir: "file", Run: shell("pwd")}, tree, "failed", -1, "null", "file, which is not a folder", ""},
+		{"dir outside", pipeline.Task{Dir: "../..", Run: shell("pwd")}, tree, "failed", -1, "null", "not inside the root", ""},
+		{"signal", pipeline.Task{Run: shell("kill -KILL $$")}, tree, "failed", 137, "SIGKILL", "null", ""},
+		{"timeout", pipeline.Task{Run: shell("echo begun; exec sleep 60"), Timeout: 300 * time.Millisecond}, tree, "timed_out", 124, "SIGTERM", "null", "begun\n"},
+		{"no such program", pipeline.Task{Run: argv("no-such-program")}, tree, "failed", 127, "null", "no-such-program was not found in PATH", "no-such-program"},
+		{"no such path", pipeline.Task{Run: argv("./none.sh")}, tree, "failed", 127, "null", "there is no program", "none.sh"},
+		{"not executable", pipeline.Task{Run: argv("./file")}, tree, "failed", 126, "null", "chmod +x", "file"},
+		{"127 of its own", pipeline.Task{Run: argv("sh", "-c", "exit 127")}, tree, "failed", 127, "null", "null", ""},
+		{"no command", pipeline.Task{}, tree, "failed", -1, "null", "has no command", ""},
+		{"NUL in argv", pipeline.Task{Run: argv("echo", "a\x00b")}, tree, "failed", -1, "null", "NUL byte", ""},
+		{
+			"secret in env",
+			pipeline.Task{Env: []pipeline.EnvVar{{Name: "T", Text: secret}}, Run: shell(`test "$T" = hunter-2-hunter-2; echo "<$T>"`)},
+			tree, "passed", 0, "null", "null", "<[redacted]>\n",
+		},
+		{
+			"secret in argv",
+			pipeline.Task{Run: pipeline.Command{Argv: []pipeline.Text{{Value: "echo"}, secret}}},
+			tree, "passed", 0, "null", "null", "[redacted]\n",
+		},
+		{
+			"missing secret in env",
+			pipeline.Task{Env: []pipeline.EnvVar{{Name: "T", Text: unset}}, Run: shell("touch started")},
+			tree, "failed", -1, "null", `task "x" needs the secret NPM_TOKEN, which is not set`, "",
+		},
+		{
+			"missing secret in argv",
+			pipeline.Task{Run: pipeline.Command{Argv: []pipeline.Text{unset}}},
+			tree, "failed", -1, "null", `task "x" needs the secret NPM_TOKEN, which is not set`, "",
+		},
+		{
+			"missing secret in shell",
+			pipeline.Task{Run: pipeline.Command{Shell: unset}},
+			tree, "failed", -1, "null", `task "x" needs the secret NPM_TOKEN, which is not set`, "",
+		},
+		{
+			"secret in env, withheld",
+			pipeline.Task{Env: []pipeline.EnvVar{{Name: "T", Text: secret}}, Run: shell(`echo "<${T-gone}>"`)},
+			sealed, "passed", 0, "null", "null", "<gone>\n",
+		},
+		{
+			"missing secret in env, withheld anyway",
+			pipeline.Task{Env: []pipeline.EnvVar{{Name: "T", Text: unset}}, Run: shell("true")},
+			sealed, "passed", 0, "null", "null", "",
+		},
+		{
+			"secret in argv, withheld",
+			pipeline.Task{Run: pipeline.Command{Argv: []pipeline.Text{{Value: "echo"}, secret}}},
+			sealed, "failed", -1, "null", "the secret TOKEN in its command line", "",
+		},
+		{
+			"sensitive value in shell, withheld",
+			pipeline.Task{Run: shell("echo hunter-2-hunter-2")},
+			sealed, "failed", -1, "null", "the secret TOKEN in its command line", "",
+		},
+		{
+			"our own name in env",
+			pipeline.Task{Env: []pipeline.EnvVar{{Name: "ASYNC_PIPELINE_HOOK"}}, Run: shell("true")},
+			tree, "failed", -1, "null", "ASYNC_PIPELINE_HOOK", "",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.task.Name = "x"
+			r := runner(t, &tt.task)
+			r.Redact.Add("TOKEN", secret.Value)
+			err := errors.Join(
+				os.MkdirAll(filepath.Join(r.Config.Root, "sub", "dir"), 0o700),
+				os.WriteFile(filepath.Join(r.Config.Root, "file"), []byte("text"), 0o600),
+			)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			got, err := r.RunTask(t.Context(), r.Config.Root, &tt.task, tt.box, &out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := -1
+			if got.ExitCode != nil {
+				code = *got.ExitCode
+			}
+			if got.Name != "x" || got.Status != tt.status || code != tt.code || str(got.Signal) != tt.signal || !strings.Contains(str(got.Error), tt.says) {
+				t.Errorf("status %s, code %d, signal %s, error %s; want %s, %d, %s, %q", got.Status, code, str(got.Signal), str(got.Error), tt.status, tt.code, tt.signal, tt.says)
+			}
+			if !strings.Contains(out.String(), tt.out) || strings.Contains(out.String(), secret.Value) {
+				t.Errorf("output %q, want %q in it", out.String(), tt.out)
+			}
+			if started := code >= 0; got.Attempts == 1 != started || got.StartedAt != nil != started || got.DurationMS != nil != started || got.Sandbox != nil != started {
+				t.Errorf("started is %v, but: %+v", started, got)
+			}
+			if _, err := os.Stat(filepath.Join(r.Config.Root, "started")); err == nil {
+				t.Error("it was started")
+			}
+		})
+	}
+}
+
+func TestProcessesLeft(t *testing.T) {
+	t.Parallel()
+	task := &pipeline.Task{Name: "x", Run: shell("sleep 60 & sleep 60 & echo done")}
+	r := runner(t, task)
+	got, err := r.RunTask(t.Context(), r.Config.Root, task, tree, nil)
+	if err != nil || got.Status != record.Passed || *got.ProcessesLeft != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestBoxThatIsRefused(t *testing.T) {
+	t.Parallel()
+	task := &pipeline.Task{Name: "x", Run: shell("true")}
+	r := runner(t, task)
+	got, err := r.RunTask(t.Context(), r.Config.Root, task, sandbox.Box{}, nil)
+	if err == nil || got.Status != record.Failed || got.Error == nil || got.ExitCode != nil || got.Attempts != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// In View the copy stands at the tree's place: a folder that only the copy has is found there, one that only the tree
+// has is not.
+func TestFolderOfACopy(t *testing.T) {
+	t.Parallel()
+	root, copied := t.TempDir(), t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(root, "old"), 0o700), os.Mkdir(filepath.Join(copied, "new"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	view := sandbox.Box{Tier: sandbox.View, Tree: root, Copy: copied}
+	fence := sandbox.Box{Tier: sandbox.Fence, Tree: root, Copy: copied}
+	for _, tt := range []struct {
+		box       sandbox.Box
+		dir, want string
+	}{
+		{view, "new", filepath.Join(root, "new")},
+		{view, "old", ""},
+		{view, "", root},
+		{fence, "new", filepath.Join(copied, "new")},
+		{fence, "old", ""},
+	} {
+		got, err := folder(tt.box.At(root), &pipeline.Task{Name: "x", Dir: tt.dir}, tt.box)
+		if got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s %q: %q, %v; want %q", tt.box.Tier, tt.dir, got, err, tt.want)
+		}
+	}
+}
+
+// A check runs in the copy, at the place where the box shows it, and leaves the tree alone.
+func TestRunTaskInACopy(t *testing.T) {
+	t.Parallel()
+	for _, tier := range []sandbox.Tier{sandbox.Fence, sandbox.View} {
+		t.Run(string(tier), func(t *testing.T) {
+			t.Parallel()
+			task := &pipeline.Task{Name: "x", Dir: "sub", Run: shell("pwd; touch made")}
+			r := runner(t, task)
+			copied, tmp := t.TempDir(), t.TempDir()
+			for _, dir := range []string{r.Config.Root, copied} {
+				if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			box := sandbox.Box{Tier: tier, Tree: r.Config.Root, Copy: copied, Tmp: tmp}
+			var out bytes.Buffer
+			got, err := r.RunTask(t.Context(), box.At(r.Config.Root), task, box, &out)
+			if errors.Is(err, sandbox.ErrTier) {
+				t.Skip(err)
+			}
+			if err != nil || got.Status != record.Passed || str(got.Sandbox) != string(tier) {
+				t.Fatalf("%+v, %v: %s", got, err, out.String())
+			}
+			if want := filepath.Join(box.At(r.Config.Root), "sub") + "\n"; out.String() != want {
+				t.Errorf("it ran in %q, want %q", out.String(), want)
+			}
+			if _, err := os.Stat(filepath.Join(copied, "sub", "made")); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(filepath.Join(r.Config.Root, "sub", "made")); err == nil {
+				t.Error("the tree was changed")
+			}
+		})
+	}
+}
