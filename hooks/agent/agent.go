@@ -1,0 +1,83 @@
+// Package agent is one turn with an agent: what it is asked, what it says, how it ended. It knows nothing of copies or budgets.
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// A Request is one turn.
+type Request struct {
+	Attempt int                                                               // from 1
+	Prompt  string                                                            // instructions, without the context pack: see Prompt
+	Pack    []byte                                                            // the context pack, JSON; the agent hands it over fenced, after the prompt
+	Dir     string                                                            // the working directory as the agent sees it
+	Env     []string                                                          // KEY=VALUE: the whole environment
+	Idle    time.Duration                                                     // ends the turn when nothing was heard for so long; 0: no limit
+	Exec    func(ctx context.Context, c Command) (Exit, error)                // runs a command in the agent's box
+	Note    func(Line)                                                        // a line for the transcript
+	Raw     io.Writer                                                         // the raw stream, redacted by its owner
+	Check   func(ctx context.Context, out io.Writer) (passed bool, err error) // runs the failed task in the agent's box; for agents of our own
+}
+
+// A Command is a process of the agent's; Env and Dir are the Request's unless set.
+type Command struct {
+	Argv           []string
+	Dir            string
+	Env            []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Idle           time.Duration
+}
+
+// An Exit is how it ended.
+type Exit struct {
+	Code          int
+	Signal        string
+	TimedOut      bool // the wall clock
+	IdledOut      bool
+	Cancelled     bool
+	ProcessesLeft int
+	Duration      time.Duration
+}
+
+// A Line is one line of the transcript; {seq,at} are added by its writer.
+type Line struct {
+	Type string         // prompt|text|thinking|tool_call|tool_result|command|request|notice|reminder|recovery|retry|finalizer|end
+	Data map[string]any // more fields
+}
+
+// A Turn is how a turn ended.
+type Turn struct {
+	Kind     Kind     // empty: the agent ended by itself
+	Evidence string   // what Kind was concluded from, one line
+	Text     string   // the agent's last output, at most the tail of 256 KiB
+	Control  *Control // nil: none found
+	Problem  string   // why Control is nil, in words
+	Exit     Exit
+	Turns    *int // model turns, nil where unknown
+	Tokens   Tokens
+	CostUSD  *float64
+	Requests *int
+}
+
+// Tokens are nil where unknown, never 0.
+type Tokens struct {
+	Input  *int64 `json:"input"`
+	Output *int64 `json:"output"`
+	Cached *int64 `json:"cached"`
+}
+
+// An Agent takes a turn.
+type Agent interface {
+	Name() string
+	// Ready says why the agent cannot be started here, before anything is copied: ErrMissing.
+	Ready() error
+	// Turn returns when no process of the turn is left. An error means it could not be done at all.
+	Turn(ctx context.Context, r Request) (Turn, error)
+}
+
+// ErrMissing means that the agent's program is not there.
+var ErrMissing = errors.New("the agent's program is not installed")

@@ -1,0 +1,54 @@
+package cli
+
+// How a command's turn ended: one pure function, the same questions in the same order for every command.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+)
+
+// An ending is all that is known of one.
+type ending struct {
+	exit      agent.Exit
+	said      bool   // something but space stood on stdout
+	truncated bool   // more was said than is kept
+	control   bool   // a control object was found
+	stderr    string // the last line of stderr
+}
+
+// conclude asks, first match decides: was it cancelled; did a watchdog of ours end it; did somebody else; did it say
+// that it failed; did it say anything. A plain command has no terminal event, and its control object is a claim: it
+// excuses no exit code, it only settles whether output that was cut matters. The evidence is one line.
+func conclude(e ending) (agent.Kind, string) {
+	x := e.exit
+	switch {
+	case x.Cancelled:
+		return agent.Cancelled, "cancelled"
+	case x.TimedOut:
+		return agent.WallTimeout, "still running when the wall clock ended"
+	case x.IdledOut:
+		return agent.IdleTimeout, "said nothing for the idle limit"
+	case x.Signal != "":
+		return agent.KilledExternally, "ended by " + x.Signal + ", which was not ours"
+	case x.Code == 127:
+		return agent.CLINotInPath, because("exit 127", e.stderr)
+	case x.Code == 126:
+		return agent.SpawnFailed, because("exit 126", e.stderr)
+	case x.Code != 0:
+		return agent.CLIError, because(fmt.Sprintf("exit %d", x.Code), e.stderr)
+	case !e.said:
+		return agent.NoOutput, because("exit 0, nothing on stdout", e.stderr)
+	case e.truncated && !e.control:
+		return agent.OutputTruncated, fmt.Sprintf("exit 0, more than %d MiB on stdout and no control object at its end", maxTotal>>20)
+	}
+	return "", ""
+}
+
+func because(what, stderr string) string {
+	if stderr = strings.TrimSpace(stderr); stderr != "" {
+		return what + "; stderr: " + stderr
+	}
+	return what
+}

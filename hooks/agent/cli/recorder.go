@@ -1,0 +1,224 @@
+package cli
+
+// What a command prints, on its way into transcript, raw stream and the tail that is parsed; bounded whatever it prints.
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+)
+
+const (
+	maxLine   = 1 << 20  // a longer line stays out of the transcript
+	maxTotal  = 10 << 20 // of stdout, and of stderr: what comes after stays out of transcript and raw stream
+	maxLines  = 10_000   // lines of the transcript for one stream: many tiny writes must not make it larger than the text
+	maxPiece  = 64 << 10 // of one write, looked at at a time
+	lastChars = 300      // of stderr, as evidence
+)
+
+// A recorder is written to by two streams at once; its mutex is also what keeps the lines of the transcript in order.
+type recorder struct {
+	mu       sync.Mutex
+	noteFunc func(agent.Line)
+	raw      io.Writer
+	out, err stream
+	tail     []byte // of stdout
+	said     bool
+}
+
+// A stream is one of stdout and stderr. The recorder's mutex guards it.
+type stream struct {
+	rec      *recorder
+	kind     string // type of its transcript lines
+	total    int64  // bytes seen
+	raw      int64  // bytes given to raw
+	noted    int64  // bytes in the transcript
+	lines    int    // transcript lines
+	partial  []byte // a line that has not ended
+	dropping bool   // the line is too long; until it ends
+	last     string // the last line that says something
+}
+
+func newRecorder(note func(agent.Line), raw io.Writer) *recorder {
+	r := &recorder{noteFunc: note, raw: raw}
+	r.out = stream{rec: r, kind: "text"}
+	r.err = stream{rec: r, kind: "notice"}
+	return r
+}
+
+func (r *recorder) stdout() io.Writer { return &r.out }
+func (r *recorder) stderr() io.Writer { return &r.err }
+
+func (r *recorder) note(kind string, data map[string]any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.say(kind, data)
+}
+
+func (r *recorder) say(kind string, data map[string]any) {
+	if r.noteFunc != nil {
+		r.noteFunc(agent.Line{Type: kind, Data: data})
+	}
+}
+
+// close notes lines that never ended, and what was left out.
+func (r *recorder) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range []*stream{&r.out, &r.err} {
+		if len(s.partial) > 0 {
+			s.flush(s.partial)
+			s.partial = nil
+		}
+		if left := s.total - s.noted; left > 0 {
+			r.say("notice", map[string]any{"text": fmt.Sprintf("%d bytes of %s are not in this transcript", left, s.name()), "left_out_bytes": left})
+		}
+	}
+}
+
+// text is the end of stdout.
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.ToValidUTF8(agent.Tail(string(r.tail), agent.TailLimit), "\uFFFD")
+}
+
+func (r *recorder) lastWords() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err.last
+}
+
+func (r *recorder) leftOut() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.total - r.out.noted + r.err.total - r.err.noted
+}
+
+func (s *stream) name() string {
+	if s.kind == "text" {
+		return "stdout"
+	}
+	return "stderr"
+}
+
+// Write never fails: an agent is not to learn from a broken pipe that nobody listens any more.
+func (s *stream) Write(p []byte) (int, error) {
+	s.rec.mu.Lock()
+	defer s.rec.mu.Unlock()
+	size := len(p)
+	s.total += int64(size)
+	if s == &s.rec.out {
+		s.rec.keep(p)
+	}
+	for len(p) > 0 {
+		n := min(len(p), maxPiece)
+		s.split(p[:n])
+		p = p[n:]
+	}
+	return size, nil
+}
+
+// keep hands stdout to the raw stream and the tail.
+func (r *recorder) keep(p []byte) {
+	r.said = r.said || len(bytes.TrimSpace(p)) > 0
+	if room := maxTotal - r.out.raw; r.raw != nil && room > 0 {
+		part := p[:min(int64(len(p)), room)]
+		r.out.raw += int64(len(part))
+		if _, err := r.raw.Write(part); err != nil {
+			r.raw = nil
+			r.say("notice", map[string]any{"text": "the raw stream cannot be kept: " + err.Error()})
+		}
+	}
+	if len(p) > agent.TailLimit {
+		p = p[len(p)-agent.TailLimit:]
+	}
+	r.tail = append(r.tail, p...)
+	if len(r.tail) > 2*agent.TailLimit {
+		r.tail = append(r.tail[:0], r.tail[len(r.tail)-agent.TailLimit:]...)
+	}
+}
+
+// split notes the whole lines that p completes as one line of the transcript, and keeps the rest.
+func (s *stream) split(p []byte) {
+	if s.dropping {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			return
+		}
+		s.dropping = false
+		p = p[end+1:]
+	}
+	end := bytes.LastIndexByte(p, '\n')
+	if end < 0 {
+		s.grow(p)
+		return
+	}
+	first := bytes.IndexByte(p, '\n')
+	if len(s.partial)+first > maxLine {
+		s.tooLong()
+		s.partial = nil
+		p, end = p[first+1:], end-first-1
+	} else if len(s.partial) > 0 {
+		s.flush(append(s.partial, p[:first+1]...))
+		s.partial = nil
+		p, end = p[first+1:], end-first-1
+	}
+	if end >= 0 {
+		s.flush(p[:end+1])
+	}
+	s.grow(p[end+1:])
+}
+
+func (s *stream) grow(p []byte) {
+	if len(s.partial)+len(p) > maxLine {
+		s.partial, s.dropping = nil, true
+		s.tooLong()
+		return
+	}
+	s.partial = append(s.partial, p...)
+}
+
+func (s *stream) tooLong() {
+	if s.lines++; s.lines > maxLines {
+		return
+	}
+	s.rec.say("notice", map[string]any{"text": fmt.Sprintf("a line of %s longer than %d bytes was left out", s.name(), maxLine)})
+}
+
+// flush notes text, a part of the stream that ends where a line does.
+func (s *stream) flush(text []byte) {
+	if s == &s.rec.err {
+		s.remember(text)
+	}
+	if s.lines >= maxLines || s.noted >= maxTotal {
+		return
+	}
+	if room := maxTotal - s.noted; int64(len(text)) > room {
+		text = text[:room]
+	}
+	s.lines++
+	s.noted += int64(len(text))
+	data := map[string]any{"text": strings.ToValidUTF8(string(text), "\uFFFD")}
+	if s.kind == "notice" {
+		data["stream"] = "stderr"
+	}
+	s.rec.say(s.kind, data)
+}
+
+func (s *stream) remember(text []byte) {
+	if len(text) > 8<<10 {
+		text = text[len(text)-8<<10:]
+	}
+	lines := strings.Split(agent.Clean(string(text)), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if line := strings.TrimSpace(lines[i]); line != "" {
+			s.last = agent.Tail(line, lastChars)
+			return
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package agent
+
+// Finding a JSON object in the last words of an agent: fences, prose, and whatever else stands around it.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// TailLimit is how much of an agent's output is kept and searched, in bytes, counted from its end.
+	TailLimit = 256 << 10
+
+	maxCandidates = 2000    // balanced objects that are looked at
+	maxParsed     = 4 << 20 // bytes of candidates that are parsed: nested ones are parsed again and again
+	bom           = "\uFEFF"
+	backticks     = "```"
+)
+
+// Tail is the last limit bytes of text, cut where a rune begins.
+func Tail(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	text = text[len(text)-limit:]
+	for i := 0; i < len(text) && i < utf8.UTFMax; i++ {
+		if utf8.RuneStart(text[i]) {
+			return text[i:]
+		}
+	}
+	return text
+}
+
+// stripFence takes away space around text, and a fence of backticks that the text begins with.
+func stripFence(text string) string {
+	text = strings.TrimSpace(text)
+	rest, ok := strings.CutPrefix(text, backticks)
+	if !ok {
+		return text
+	}
+	rest = strings.TrimPrefix(rest, "json")
+	rest = strings.TrimRight(rest, " \t\r\n")
+	rest = strings.TrimSuffix(rest, backticks)
+	return strings.TrimSpace(rest)
+}
+
+// find is the object that the whole text is, or the last one in it that accept takes. When the whole text is one JSON
+// value, nothing is looked for inside it: what a rejected wrapper holds was not said to us.
+func find(text string, accept func([]byte) bool) []byte {
+	whole := []byte(stripFence(strings.TrimPrefix(text, bom)))
+	if len(whole) == 0 {
+		return nil
+	}
+	if json.Valid(whole) {
+		if whole[0] == '{' && accept(whole) {
+			return whole
+		}
+		return nil
+	}
+	return lastObject([]byte(Tail(string(whole), TailLimit)), accept)
+}
+
+// balancedAt is the JSON object that begins at text[at], or nil.
+func balancedAt(text []byte, at int) []byte {
+	if at < 0 || at >= len(text) || text[at] != '{' {
+		return nil
+	}
+	end := closings(text)[at+1]
+	if end < 0 || !json.Valid(text[at:end+1]) {
+		return nil
+	}
+	return text[at : end+1]
+}
+
+// lastObject is the rightmost object in text that accept takes. Without accept it is the last one that lies inside no other.
+func lastObject(text []byte, accept func([]byte) bool) []byte {
+	if !bytes.ContainsRune(text, '{') {
+		return nil
+	}
+	ends := closings(text)
+	var outer []byte
+	outerEnd, seen, parsed := -1, 0, 0
+	for at := len(text) - 1; at >= 0; at-- {
+		if text[at] != '{' || ends[at+1] < 0 {
+			continue
+		}
+		end := int(ends[at+1]) + 1
+		if accept == nil && outer != nil && end <= outerEnd {
+			continue // before the one we have, not around it
+		}
+		seen++
+		parsed += end - at
+		if seen > maxCandidates || parsed > maxParsed {
+			break
+		}
+		candidate := text[at:end]
+		if !json.Valid(candidate) {
+			continue
+		}
+		switch {
+		case accept == nil:
+			outer, outerEnd = candidate, end
+		case accept(candidate):
+			return candidate
+		}
+	}
+	return outer
+}
+
+// closings[i] is where the object closes whose inside, outside of any string, goes on at i; -1 for never. It is filled
+// from the right, each place from those after it, so that no input makes it slower than linear.
+func closings(text []byte) []int32 {
+	n := len(text)
+	quote := make([]int32, n+2) // where the string ends whose inside goes on at i
+	closing := make([]int32, n+2)
+	quote[n], quote[n+1], closing[n], closing[n+1] = -1, -1, -1, -1
+	for i := n - 1; i >= 0; i-- {
+		switch text[i] {
+		case '"':
+			quote[i] = int32(i)
+		case '\\':
+			quote[i] = quote[i+2]
+		default:
+			quote[i] = quote[i+1]
+		}
+		skip := int32(i) // the last byte of what begins here
+		switch text[i] {
+		case '}':
+			closing[i] = int32(i)
+			continue
+		case '"':
+			skip = quote[i+1]
+		case '{':
+			skip = closing[i+1]
+		}
+		if skip < 0 {
+			closing[i] = -1
+			continue
+		}
+		closing[i] = closing[skip+1]
+	}
+	return closing
+}
+
+// object reads raw strictly: one object, no key twice at any depth. It gives the keys in their order.
+func object(raw []byte) (keys []string, fields map[string]json.RawMessage, err error) {
+	if !json.Valid(raw) {
+		return nil, nil, fmt.Errorf("not valid JSON")
+	}
+	if raw = bytes.TrimSpace(raw); raw[0] != '{' {
+		return nil, nil, fmt.Errorf("must be a JSON object")
+	}
+	if keys, err = uniqueKeys(raw); err != nil {
+		return nil, nil, err
+	}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, nil, err
+	}
+	return keys, fields, nil
+}
+
+// uniqueKeys gives the outermost object's keys, and an error for a key that stands twice in one object.
+func uniqueKeys(raw []byte) ([]string, error) {
+	type level struct {
+		keys  map[string]bool // nil in an array
+		value bool            // a value comes next, not a key
+	}
+	var (
+		levels []level
+		top    []string
+	)
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	for {
+		tok, err := dec.Token()
+		if err == io.EOF {
+			return top, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if d, ok := tok.(json.Delim); ok && (d == '}' || d == ']') {
+			levels = levels[:len(levels)-1]
+			continue
+		}
+		if n := len(levels); n > 0 && levels[n-1].keys != nil {
+			l := &levels[n-1]
+			if key, ok := tok.(string); ok && !l.value {
+				if l.keys[key] {
+					return nil, fmt.Errorf("field %q stands twice", key)
+				}
+				l.keys[key], l.value = true, true
+				if n == 1 {
+					top = append(top, key)
+				}
+				continue
+			}
+			l.value = false
+		}
+		switch tok {
+		case json.Delim('{'):
+			levels = append(levels, level{keys: map[string]bool{}})
+		case json.Delim('['):
+			levels = append(levels, level{})
+		}
+	}
+}
+
+// List is the tolerant reading of a list, for showing it: a list gives its strings, a string that holds an encoded
+// list gives that list's, any other string is the one item, all else is empty.
+func List(raw json.RawMessage) []string {
+	list := []string{}
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) == nil {
+		for _, item := range items {
+			if s, ok := text(item); ok {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
+	s, ok := text(raw)
+	if !ok {
+		return list
+	}
+	if inner := strings.TrimSpace(s); strings.HasPrefix(inner, "[") && json.Unmarshal([]byte(inner), &items) == nil {
+		return List(json.RawMessage(inner))
+	}
+	return append(list, s)
+}
+
+// text is raw as a string; null is none.
+func text(raw json.RawMessage) (string, bool) {
+	var s *string
+	if json.Unmarshal(raw, &s) != nil || s == nil {
+		return "", false
+	}
+	return *s, true
+}

@@ -1,0 +1,47 @@
+package agent
+
+// Fences: text from outside is shown to an agent between two lines that the text itself cannot contain.
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+)
+
+// NewMark is 128 random bits in hex.
+func NewMark() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// Fence puts text, which is data called name, between the lines
+//
+//	----- begin <name> <mark> -----
+//	----- end <name> <mark> -----
+//
+// where neither text nor any of others (what is said around it) contains mark. next gives marks; nil means NewMark,
+// which also takes over from a next that gives only marks that cannot be used.
+func Fence(next func() string, name, text string, others ...string) string {
+	mark := freeMark(next, append(others, text)...)
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return "----- begin " + name + " " + mark + " -----\n" + text + "----- end " + name + " " + mark + " -----\n"
+}
+
+func freeMark(next func() string, texts ...string) string {
+	for try := 0; ; try++ {
+		if next == nil || try == 8 {
+			next = NewMark
+		}
+		mark := next()
+		free := mark != ""
+		for _, text := range texts {
+			free = free && !strings.Contains(text, mark)
+		}
+		if free {
+			return mark
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestRetryable(t *testing.T) {
+	t.Parallel()
+	on := Policy{ExtraKinds: []string{"shim_specific_blip", "quota_exhausted", "opencode_db_corrupt", "verdict_ambiguous", "openrouter_429", "500"}, OnNullKind: true, OnNoOutput: true}
+	var none Policy
+	for _, c := range []struct {
+		id     string
+		kinds  []Kind
+		policy Policy
+		want   bool
+	}{
+		{"C01 no kind", []Kind{""}, none, false},
+		{"C02 empty kind", []Kind{""}, none, false},
+		{"C02 empty kind, opted in", []Kind{""}, Policy{OnNullKind: true}, true},
+		{"C04 empty policy", []Kind{""}, Policy{}, false},
+		{"C05 no output", []Kind{NoOutput}, none, false},
+		{"C06 no output, opted in", []Kind{NoOutput}, Policy{OnNoOutput: true}, true},
+		{"C06 opted in for the other", []Kind{NoOutput}, Policy{OnNullKind: true}, false},
+		{"C08 extra kind", []Kind{"shim_specific_blip"}, Policy{ExtraKinds: []string{"shim_specific_blip"}}, true},
+		{"C09 kind of nobody", []Kind{"shim_specific_blip"}, none, false},
+		{"C10 quota, all on", []Kind{QuotaExhausted}, on, false},
+		{"C12 database, all on", []Kind{"opencode_db_corrupt"}, on, false},
+		{"C13 ambiguous, all on", []Kind{VerdictAmbiguous}, on, false},
+		{"C14 prompt", []Kind{PermissionPrompt}, none, false},
+		{"C16-C20 transient", []Kind{ColdStartTimeout, "tmux_dead", StreamFailure, Unknown, MCPHandshakeFailed}, none, true},
+		{"C21 transient, policy without flags", []Kind{StreamFailure}, Policy{ExtraKinds: []string{"x"}}, true},
+		{"C22 before HTTP", []Kind{"openrouter_fetch_failed", "openrouter_no_body"}, none, true},
+		{"C22 5xx", []Kind{"openrouter_500", "openrouter_529", "openrouter_599"}, none, true},
+		{"C24 4xx", []Kind{"openrouter_400", "openrouter_401", "openrouter_402", "openrouter_403", "openrouter_429"}, none, false},
+		{"C24 4xx, all on", []Kind{"openrouter_429"}, on, false},
+		{"C25 malformed", []Kind{"openrouter_", "openrouter_unknown", "openrouter_600", "openrouter_5000", "openrouter_+50"}, none, false},
+		{"C26 no provider", []Kind{"500", "http_500"}, on, false},
+		{"falls through", []Kind{CLIError, CLINotInPath, SpawnFailed, ParseError, OutputTruncated, "timeout", Aborted, Cancelled, AuthMissing, "rate_limit"}, none, false},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			for _, k := range c.kinds {
+				if got := Retryable(k, c.policy); got != c.want {
+					t.Errorf("%q: %v", k, got)
+				}
+			}
+		})
+	}
+	for _, k := range alwaysTransient {
+		if slices.Contains(alwaysTerminal, k) {
+			t.Errorf("%s is transient and terminal", k)
+		}
+	}
+}
+
+func TestClass(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[Kind]Class{
+		"": "", StreamFailure: Transient, RateLimited: Wait, CLIError: Terminal, WallTimeout: Fatal, Cancelled: Lifecycle, "new_one": Terminal,
+		NoOutput: Terminal, OutputInvalid: Terminal, VerdictAmbiguous: Terminal, IdleTimeout: Transient, KilledExternally: Lifecycle,
+	} {
+		if got := kind.Class(); got != want {
+			t.Errorf("%q: %q, want %q", kind, got, want)
+		}
+	}
+	for kind, class := range classes {
+		if class == Fatal && Retryable(kind, Policy{OnNullKind: true, OnNoOutput: true}) {
+			t.Errorf("%s ends the hook and would be tried again", kind)
+		}
+	}
+}

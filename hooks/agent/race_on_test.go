@@ -1,0 +1,5 @@
+//go:build race
+
+package agent
+
+const raceFactor = 10 // the detector slows memory down

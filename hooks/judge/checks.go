@@ -1,0 +1,143 @@
+package judge
+
+// What counts as a check file: classes 1 to 3.
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Rules that Class names.
+const (
+	ProtectedFile = "protected_file"
+	CheckFile     = "check_file"
+)
+
+// Checks says which paths are check files. Paths are slash-separated and relative to git's top. It is made from the base
+// alone, so nothing that a patch does can change what it says; it is safe for concurrent use.
+type Checks struct {
+	sub        string
+	protect    []string        // globs relative to git's top
+	own        map[string]bool // PIPELINE.hcl
+	production map[string]bool // files that only look like tests
+	folders    map[string]bool // folders that only look like tests': production imports from them
+	helpers    map[string]bool // files; "dir/*.go" for a Go package
+	data       map[string]bool // files that tests name; folders, with a slash at the end
+	globs      []string        // of data that tests name
+}
+
+// A Tree is what Checks asks about the base: the paths it holds, and the content of one.
+type Tree struct {
+	Paths []string
+	Read  func(path string) ([]byte, error)
+}
+
+// NewChecks prepares classes 1 to 3: protect globs (relative to sub) and PIPELINE.hcl; tests by their language's
+// conventions, with helpers that only tests import or include; what tests read.
+//
+// A helper is also known by its name or by the testing library it imports: code that only its own test imports is
+// code under test. It reads go.mod files and at most 20,000 source files of at most 1 MiB each, tests first.
+func NewChecks(t Tree, sub string, protect []string) *Checks {
+	if sub = path.Clean(strings.TrimPrefix(sub, "./")); sub == "" || sub == "/" {
+		sub = "."
+	}
+	c := &Checks{
+		sub: sub, own: map[string]bool{}, production: map[string]bool{}, folders: map[string]bool{}, helpers: map[string]bool{},
+	}
+	for _, name := range []string{"PIPELINE.hcl", "PIPELINE.hcl.json"} {
+		c.own[path.Join(sub, name)] = true
+	}
+	for _, glob := range protect {
+		if glob = strings.TrimSpace(glob); glob != "" {
+			c.protect = append(c.protect, path.Join(literal(sub), glob))
+		}
+	}
+
+	s := newSurvey(t, sub)
+	for _, u := range s.order {
+		switch {
+		case u.helper && path.Base(u.key) == goPackageFile:
+			c.helpers[u.key] = true
+		case u.helper:
+			for _, p := range u.paths {
+				c.helpers[p] = true
+			}
+		case u.reached && conventional(inSub(sub, u.key)):
+			if !testName(inSub(sub, u.key)) {
+				c.folders[u.dir] = true
+			}
+			for _, p := range u.paths {
+				c.production[p] = true
+			}
+		}
+	}
+	c.data, c.globs = s.testData()
+	return c
+}
+
+// literal is a path as a glob that matches it alone.
+func literal(p string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(p)
+}
+
+func conventional(p string) bool { return testName(p) || testFolder(p) || dataFolder(p) }
+
+// Class says which class makes path a check file (1, 2 or 3), 0 for none; rule is "protected_file" for class 1 and "check_file" else. It answers for new paths too.
+func (c *Checks) Class(p string) (class int, rule string) {
+	p = path.Clean(p)
+	if c.protected(p) {
+		return 1, ProtectedFile
+	}
+	if class = c.check(p); class > 0 {
+		return class, CheckFile
+	}
+	return 0, ""
+}
+
+func (c *Checks) protected(p string) bool {
+	if c.own[p] {
+		return true
+	}
+	for _, glob := range c.protect {
+		if glob == p || doublestar.MatchUnvalidated(glob, p) {
+			return true
+		}
+		// A glob that names a folder takes all below.
+		for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if doublestar.MatchUnvalidated(glob, dir) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *Checks) check(p string) int {
+	in := inSub(c.sub, p)
+	folder := !c.production[p] && !c.folders[path.Dir(p)]
+	switch {
+	case testName(in) && !c.production[p]:
+		return 2
+	case dataName(in), folder && dataFolder(in):
+		return 3
+	case folder && testFolder(in):
+		return 2
+	case c.helpers[p], path.Ext(p) == ".go" && c.helpers[path.Join(path.Dir(p), goPackageFile)]:
+		return 2
+	case c.data[p]:
+		return 3
+	}
+	for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if c.data[dir+"/"] {
+			return 3
+		}
+	}
+	for _, glob := range c.globs {
+		if doublestar.MatchUnvalidated(glob, p) {
+			return 3
+		}
+	}
+	return 0
+}

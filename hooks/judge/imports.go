@@ -1,0 +1,333 @@
+package judge
+
+// Imports: which files of the tree a source file uses, by simple scanning. What cannot be resolved is left out.
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	pyFrom   = regexp.MustCompile(`(?m)^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)`)
+	pyImport = regexp.MustCompile(`(?m)^[ \t]*import[ \t]+([^\n#;]+)`)
+	webUse   = regexp.MustCompile(`\b(?:from|import|require|requireActual|importActual|mock|resolve)\s*\(?\s*['"]((?:\.|@/|~/)[^'"\n]*)['"]`)
+	include  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]+["<]([^">\n]+)[">]`)
+	rbUse    = regexp.MustCompile(`(?m)^[ \t]*(require_relative|require|load)[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
+	shUse    = regexp.MustCompile(`(?m)^[ \t]*(?:source|\.|load)[ \t]+["']?([^\s"';]+)`)
+	jvmUse   = regexp.MustCompile(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+(?:\.\*)?)`)
+	phpUse   = regexp.MustCompile(`(?m)^[ \t]*use[ \t]+([\w\\]+)`)
+	phpFile  = regexp.MustCompile(`\b(?:require|include)(?:_once)?\b[^;'"\n]*['"]([^'"\n]+)['"]`)
+	rustMod  = regexp.MustCompile(`(?m)^[ \t]*(#\[cfg\([^\n]*\btest\b[^\n]*\)\]\s*)?(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;`)
+	goEmbed  = regexp.MustCompile(`(?m)^//go:embed[ \t]+(.+)$`)
+
+	// testLibrary: what only tests and their helpers import.
+	testLibrary = map[string]*regexp.Regexp{
+		"go":   regexp.MustCompile(`^(?:testing(?:/.*)?|net/http/httptest|github\.com/stretchr/testify.*|github\.com/onsi/.*|github\.com/google/go-cmp/.*|gotest\.tools/.*)$`),
+		"py":   regexp.MustCompile(`(?m)^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|mock|hypothesis|nose|doctest)\b`),
+		"web":  regexp.MustCompile(`['"](?:vitest|@jest/globals|chai|sinon|mocha|jest|supertest|@testing-library/[^'"\n]+|@playwright/test|node:test|ava|tap|tape)['"]`),
+		"c":    regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+["<](?:gtest/|gmock/|catch2?/|doctest|cmocka|check\.h|unity\.h|boost/test)`),
+		"ruby": regexp.MustCompile(`(?m)^[ \t]*require[ \t]+['"](?:minitest|rspec|test/unit)`),
+		"jvm":  regexp.MustCompile(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(?:org\.junit|org\.mockito|org\.assertj|org\.testng|io\.kotest|org\.spockframework)\b`),
+	}
+	pyTest = regexp.MustCompile(`(?m)^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+Test|class[ \t]+\w+\([^)\n]*TestCase)`)
+)
+
+// languages that are scanned, by extension.
+var languages = map[string]string{
+	".go": "go", ".py": "py", ".pyi": "py",
+	".js": "web", ".jsx": "web", ".ts": "web", ".tsx": "web", ".mjs": "web", ".cjs": "web", ".mts": "web", ".cts": "web", ".vue": "web", ".svelte": "web",
+	".c": "c", ".cc": "c", ".cpp": "c", ".cxx": "c", ".h": "c", ".hh": "c", ".hpp": "c", ".hxx": "c", ".m": "c", ".mm": "c",
+	".rb": "ruby", ".sh": "shell", ".bash": "shell", ".bats": "shell",
+	".java": "jvm", ".kt": "jvm", ".scala": "jvm", ".groovy": "jvm", ".php": "php", ".rs": "rust",
+	".cs": "other", ".exs": "other", ".ex": "other", ".swift": "other", ".dart": "other", ".lua": "other", ".t": "other", ".pl": "other", ".pm": "other",
+	".r": "other", ".jl": "other", ".clj": "other", ".hs": "other", ".erl": "other",
+}
+
+func language(p string) string { return languages[strings.ToLower(path.Ext(p))] }
+
+// uses are the files of the tree that the source at p uses, and whether it imports a library for tests.
+func (s *survey) uses(p string, src []byte) (files []string, testing bool) {
+	lang := language(p)
+	if re := testLibrary[lang]; re != nil && lang != "go" {
+		testing = re.Match(src)
+	}
+	switch dir := path.Dir(p); lang {
+	case "go":
+		return s.goUses(p, src)
+	case "py":
+		files = s.pyUses(dir, src)
+	case "web":
+		for _, m := range webUse.FindAllSubmatchIndex(src, -1) {
+			if !commented(src, m[0]) {
+				files = append(files, s.webFile(dir, string(src[m[2]:m[3]]))...)
+			}
+		}
+	case "c":
+		for _, m := range include.FindAllSubmatch(src, -1) {
+			files = append(files, s.first(string(m[1]), dir, ".", s.sub, "include", "src", path.Join(s.sub, "include"), path.Join(s.sub, "src"))...)
+		}
+	case "ruby":
+		for _, m := range rbUse.FindAllSubmatch(src, -1) {
+			name := strings.TrimSuffix(string(m[2]), ".rb") + ".rb"
+			if string(m[1]) == "require_relative" || strings.HasPrefix(name, ".") {
+				files = append(files, s.first(name, dir)...)
+				continue
+			}
+			files = append(files, s.first(name, ".", "lib", "spec", "test", s.sub, path.Join(s.sub, "lib"), path.Join(s.sub, "spec"), path.Join(s.sub, "test"))...)
+		}
+	case "shell":
+		for _, m := range shUse.FindAllSubmatch(src, -1) {
+			name := afterVariable(string(m[1]))
+			for _, end := range []string{"", ".bash", ".sh"} {
+				files = append(files, s.first(name+end, dir, ".", s.sub)...)
+			}
+		}
+	case "jvm":
+		for _, m := range jvmUse.FindAllSubmatch(src, -1) {
+			files = append(files, s.named(strings.ReplaceAll(string(m[1]), ".", "/"), jvmExts)...)
+		}
+	case "php":
+		for _, m := range phpFile.FindAllSubmatch(src, -1) {
+			files = append(files, s.first(strings.TrimPrefix(string(m[1]), "/"), dir, ".", s.sub)...)
+		}
+		for _, m := range phpUse.FindAllSubmatch(src, -1) {
+			segments := strings.Split(strings.Trim(string(m[1]), `\`), `\`)
+			if n := len(segments); n > 1 {
+				files = append(files, s.named(path.Join(segments[n-2:]...), []string{".php"})...)
+			}
+		}
+	case "rust":
+		for _, m := range rustMod.FindAllSubmatch(src, -1) {
+			if len(m[1]) == 0 {
+				in := dir
+				if stem := strings.TrimSuffix(path.Base(p), ".rs"); stem != "mod" && stem != "lib" && stem != "main" {
+					in = path.Join(dir, stem)
+				}
+				files = append(files, s.first(string(m[2])+".rs", in)...)
+				files = append(files, s.first(string(m[2])+"/mod.rs", in)...)
+			}
+		}
+	}
+	return files, testing
+}
+
+// first is name in the first of dirs that holds it.
+func (s *survey) first(name string, dirs ...string) []string {
+	for _, dir := range dirs {
+		if p := path.Join(dir, name); s.files[p] {
+			return []string{p}
+		}
+	}
+	return nil
+}
+
+// named are the files whose path ends with what an import of a package names; the last name may be a member of it, or *.
+func (s *survey) named(suffix string, exts []string) []string {
+	var found []string
+	for try := 0; try < 3 && strings.Contains(suffix, "/"); try++ {
+		base := path.Base(suffix)
+		if base == "*" {
+			for dir := range s.byDirBase[path.Base(path.Dir(suffix))] {
+				if ends(dir, path.Dir(suffix)) {
+					for _, p := range s.inDir[dir] {
+						if slices.Contains(exts, path.Ext(p)) {
+							found = append(found, p)
+						}
+					}
+				}
+			}
+			return found
+		}
+		for _, p := range s.byStem[base] {
+			if slices.Contains(exts, path.Ext(p)) && ends(strings.TrimSuffix(p, path.Ext(p)), suffix) {
+				found = append(found, p)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+		suffix = path.Dir(suffix)
+	}
+	return nil
+}
+
+func ends(p, suffix string) bool { return p == suffix || strings.HasSuffix(p, "/"+suffix) }
+
+func (s *survey) goUses(p string, src []byte) (files []string, testing bool) {
+	f, _ := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly) // a broken file tells what it can
+	if f != nil {
+		for _, spec := range f.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				continue
+			}
+			testing = testing || testLibrary["go"].MatchString(name)
+			if dir, ok := s.goPackage(name); ok {
+				files = append(files, path.Join(dir, goPackageFile))
+			}
+		}
+	}
+	if strings.HasSuffix(p, "_test.go") || !bytes.Contains(src, []byte("//go:embed")) {
+		return files, testing
+	}
+	for _, m := range goEmbed.FindAllSubmatch(src, -1) {
+		for _, pattern := range strings.Fields(string(m[1])) {
+			pattern = path.Join(path.Dir(p), strings.TrimPrefix(strings.Trim(pattern, "\"`"), "all:"))
+			for _, dir := range s.dirList {
+				if dir == pattern || matches(pattern, dir) {
+					files = append(files, s.below(dir)...)
+				}
+			}
+			if s.files[pattern] {
+				files = append(files, pattern)
+			} else if strings.ContainsAny(pattern, "*?[") {
+				for _, f := range s.inDir[path.Dir(pattern)] {
+					if matches(pattern, f) {
+						files = append(files, f)
+					}
+				}
+			}
+		}
+	}
+	return files, testing
+}
+
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// goPackage is the folder of an imported package, when it is one of the tree's modules'.
+func (s *survey) goPackage(name string) (dir string, ok bool) {
+	for mod := name; ; mod = path.Dir(mod) {
+		if root, ok := s.modules[mod]; ok {
+			return path.Join(root, strings.TrimPrefix(name, mod)), true
+		}
+		if !strings.Contains(mod, "/") || mod == "/" {
+			return "", false
+		}
+	}
+}
+
+// module is the module path of a go.mod.
+func module(src []byte) string {
+	for line := range strings.Lines(string(src)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+			rest, _, _ = strings.Cut(rest, "//")
+			return strings.Trim(strings.TrimSpace(rest), "\"`")
+		}
+	}
+	return ""
+}
+
+func (s *survey) pyUses(dir string, src []byte) []string {
+	var files []string
+	for _, m := range pyImport.FindAllSubmatch(src, -1) {
+		for name := range strings.SplitSeq(string(m[1]), ",") {
+			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+			files = append(files, s.pyModule(dir, name)...)
+		}
+	}
+	for _, m := range pyFrom.FindAllSubmatch(src, -1) {
+		from := string(m[1])
+		for name := range strings.SplitSeq(strings.Trim(string(m[2]), "() \t\r\n"), ",") {
+			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+			if name == "" || name == "*" {
+				files = append(files, s.pyModule(dir, from)...)
+				continue
+			}
+			if !strings.HasSuffix(from, ".") {
+				name = "." + name
+			}
+			files = append(files, s.pyModule(dir, from+name)...)
+		}
+	}
+	return files
+}
+
+// pyModule is the file of module name as seen from dir; its last part may be a member.
+func (s *survey) pyModule(dir, name string) []string {
+	dots := len(name) - len(strings.TrimLeft(name, "."))
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' })
+	var roots []string
+	if dots > 0 {
+		root := dir
+		for range dots - 1 {
+			root = path.Dir(root)
+		}
+		roots = []string{root}
+	} else {
+		for d := dir; ; d = path.Dir(d) {
+			roots = append(roots, d, path.Join(d, "src"))
+			if d == "." || d == "/" {
+				break
+			}
+		}
+	}
+	for _, root := range roots {
+		for n := len(parts); n > 0 && n >= len(parts)-1; n-- {
+			p := path.Join(append([]string{root}, parts[:n]...)...)
+			for _, file := range []string{p + ".py", p + "/__init__.py", p + ".pyi"} {
+				if s.files[file] {
+					return []string{file}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// webFile is what a relative specifier names.
+func (s *survey) webFile(dir, spec string) []string {
+	spec, _, _ = strings.Cut(spec, "?")
+	roots := []string{path.Join(dir, spec)}
+	if rest, ok := strings.CutPrefix(spec, "@/"); ok {
+		roots = []string{path.Join(s.sub, "src", rest), path.Join("src", rest), path.Join(s.sub, rest)}
+	} else if rest, ok := strings.CutPrefix(spec, "~/"); ok {
+		roots = []string{path.Join(s.sub, "src", rest), path.Join(s.sub, "app", rest), path.Join(s.sub, rest)}
+	}
+	for _, root := range roots {
+		if s.files[root] {
+			return []string{root}
+		}
+		stem := root
+		if ext := path.Ext(root); ext == ".js" || ext == ".jsx" || ext == ".mjs" || ext == ".cjs" {
+			stem = strings.TrimSuffix(root, ext) // TypeScript names what will be compiled
+		}
+		for _, base := range []string{root, stem} {
+			for _, ext := range append([]string{".json"}, webExts...) {
+				for _, p := range []string{base + ext, base + "/index" + ext} {
+					if s.files[p] {
+						return []string{p}
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// commented says whether the line that holds src[at] begins as a comment.
+func commented(src []byte, at int) bool {
+	line := bytes.TrimLeft(src[bytes.LastIndexByte(src[:at+1], '\n')+1:], " \t")
+	return bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("*")) || bytes.HasPrefix(line, []byte("/*"))
+}
+
+// afterVariable is a path of a shell without the variable or substitution it begins with.
+func afterVariable(p string) string {
+	p = strings.Trim(p, `"'`)
+	if !strings.HasPrefix(p, "$") {
+		return p
+	}
+	if _, rest, ok := strings.Cut(p, ")/"); ok {
+		return strings.Trim(rest, `"'`)
+	}
+	_, rest, _ := strings.Cut(p, "/")
+	return strings.Trim(rest, `"'`)
+}

@@ -1,0 +1,2 @@
+// Package judge is pure: failure signatures, and what is a check file. It reads no file itself.
+package judge
