@@ -1,0 +1,478 @@
+package fix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func apply(t testing.TB, s *Store, p *Proposal, o Options) (Applied, error) {
+	t.Helper()
+	o.By = "tester"
+	return s.Apply(context.Background(), p, o)
+}
+
+// settled checks that nothing of an apply is left lying about.
+func settled(t testing.TB, s *Store) {
+	t.Helper()
+	entries, err := os.ReadDir(s.applyDir())
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	check(t, err)
+	for _, e := range entries {
+		if e.Name() != "lock" {
+			t.Errorf("%s is left in apply/", e.Name())
+		}
+	}
+	// A child that is between fork and exec holds every open file of its parent for a moment.
+	for n := 0; locked(filepath.Join(s.applyDir(), "lock")); n++ {
+		if n == 100 {
+			t.Fatal("the lock is still held")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+var (
+	everyKind = files{
+		"mod.txt": "f:a\nb\nc\n", "bin": "f:\x00\x01\x02", "del.txt": "f:bye\n", "deep/er/gone.txt": "f:bye\n", "run.sh": "f:#!/bin/sh\n",
+		"link": "l:mod.txt", "was-link": "l:x", "was-file": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "keep": "f:k", "crlf": "f:a\r\nb\r\n", "noeol": "f:a",
+		"un-x": "x:#!\n", "sp ace\"q\nü": "f:odd\n",
+	}
+	everyKindAfter = files{
+		"mod.txt": "f:a\nB\nc\n", "bin": "f:\x00\x01\x03\xff", "run.sh": "x:#!/bin/sh\n",
+		"link": "l:keep", "was-link": "f:y\n", "was-file": "l:y", "to-dir/in": "f:x\n", "to-file": "f:y\n", "keep": "f:k", "crlf": "f:a\r\nB\r\n", "noeol": "f:b",
+		"un-x": "f:#!\n", "sp ace\"q\nü": "f:odder\n", "new/deep/er/x.txt": "f:new\n", "new/empty": "f:", "new/bin": "x:\x00\xfe",
+		strings.Repeat("n", 255): "f:the longest name there is\n",
+	}
+)
+
+func TestApplyEveryKind(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, everyKind)
+	p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+	dry, err := apply(t, s, p, Options{DryRun: true})
+	check(t, err)
+	same(t, "after a dry run", snapshot(t, s.Root), everyKind.with())
+	if exists(s.applyDir()) {
+		t.Error("a dry run writes")
+	}
+	got, err := apply(t, s, p, Options{})
+	check(t, err)
+	same(t, "applied", snapshot(t, s.Root), everyKindAfter.with())
+	if !slices.Equal(got.Files, dry.Files) || len(got.Files) != len(p.Patch.Files) || got.Already || got.Note != "this fix is unverified" {
+		t.Errorf("%+v, dry %+v", got, dry)
+	}
+	settled(t, s)
+	p, err = s.Find(runID, "test")
+	check(t, err)
+	if p.Disposition != applied {
+		t.Errorf("disposition %q", p.Disposition)
+	}
+
+	t.Run("H16 apply twice", func(t *testing.T) {
+		state, err := os.ReadFile(p.statePath())
+		check(t, err)
+		if !strings.Contains(string(state), `"by":"tester","to":"applied","files":["bin","crlf",`) || !strings.Contains(string(state), `"prev":"`+p.digest+`"`) {
+			t.Errorf("state: %s", state)
+		}
+		got, err := apply(t, s, p, Options{})
+		check(t, err)
+		if !got.Already {
+			t.Errorf("%+v", got)
+		}
+		same(t, "applied twice", snapshot(t, s.Root), everyKindAfter.with())
+		if again, _ := os.ReadFile(p.statePath()); string(again) != string(state) {
+			t.Errorf("state: %s", again)
+		}
+	})
+	t.Run("applied, then edited", func(t *testing.T) {
+		put(t, s.Root, "mod.txt", "f:mine\n")
+		_, err := apply(t, s, p, Options{})
+		if !errors.Is(err, ErrConflict) || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "it was applied before") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// What plain `git apply` makes of the same patch is what we make of it.
+func TestApplyAsGitDoes(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, everyKind)
+	p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+	_, err := apply(t, s, p, Options{})
+	check(t, err)
+	other := newStore(t, everyKind)
+	c := exec.CommandContext(t.Context(), "git", "apply", filepath.Join(p.Dir, p.Patch.Path))
+	c.Dir = other.Root
+	c.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(other.Root), "GIT_CONFIG_GLOBAL=/dev/null")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	same(t, "git and we", snapshot(t, s.Root), snapshot(t, other.Root))
+}
+
+func TestApplyAlreadyThereByHand(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, everyKind)
+	p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+	everyKindAfter.write(t, s.Root) // somebody ran git apply
+	got, err := apply(t, s, p, Options{})
+	check(t, err)
+	if !got.Already {
+		t.Errorf("%+v", got)
+	}
+	if p, err = s.Find(runID, "test"); err != nil || p.Disposition != applied {
+		t.Errorf("not recorded: %+v %v", p, err)
+	}
+}
+
+func TestApplyChecks(t *testing.T) {
+	t.Parallel()
+	after := files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
+	flags := func(_ *Draft, f *Fix) {
+		f.Flags = []Flag{{ID: "F1", Rule: "check_file", Path: ptr("a.txt"), Line: ptr(7)}, {ID: "F2", Rule: "new_network", Path: ptr("dir/new.txt")}}
+	}
+	type setup struct {
+		more func(*Draft, *Fix)
+		with func(t *testing.T, s *Store, p *Proposal)
+		o    Options
+	}
+	cases := map[string]struct {
+		setup
+		is   error
+		says string
+	}{
+		"no proposal":             {setup{more: func(d *Draft, f *Fix) { f.State, f.Patch = NoFix, nil }}, ErrRefused, "no_fix"},
+		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *Store, p *Proposal) { p.Diff = append(p.Diff, '\n') }}, ErrDamaged, "heal again"},
+		"not from the store":      {setup{with: func(_ *testing.T, _ *Store, p *Proposal) { *p = Proposal{Fix: p.Fix, Diff: p.Diff} }}, ErrRefused, "not read from the store"},
+		"rejected":                {setup{with: func(t *testing.T, _ *Store, p *Proposal) { decide(t, p, rejected) }}, ErrRefused, "was rejected at 2"},
+		"superseded":              {setup{with: func(t *testing.T, _ *Store, p *Proposal) { decide(t, p, superseded) }}, ErrRefused, "superseded"},
+		"decisions damaged":       {setup{with: func(t *testing.T, _ *Store, p *Proposal) { check(t, os.WriteFile(p.statePath(), []byte("x\n"), 0o600)) }}, ErrDamaged, "state.jsonl"},
+		"changed file":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "f:mine\n") }}, ErrConflict, "a.txt (changed); heal again (async-pipeline heal " + runID + " test), or merge by hand"},
+		"longer file":             {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "f:one\nand more\n") }}, ErrConflict, "a.txt (changed)"},
+		"deleted file":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { check(t, os.Remove(filepath.Join(s.Root, "a.txt"))) }}, ErrConflict, "a.txt (gone)"},
+		"changed mode":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o755)) }}, ErrConflict, "a.txt (its mode changed)"},
+		"file became a folder": {setup{with: func(t *testing.T, s *Store, _ *Proposal) {
+			check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
+			put(t, s.Root, "a.txt/x", "f:x")
+		}}, ErrConflict, "a.txt (a folder now)"},
+		"file became a link":       {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "l:b.txt") }}, ErrConflict, "a.txt (changed)"},
+		"file became a FIFO":       {setup{with: func(t *testing.T, s *Store, _ *Proposal) { fifo(t, filepath.Join(s.Root, "a.txt")) }}, ErrConflict, "a.txt (changed)"},
+		"new file is there":        {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir/new.txt", "f:other\n") }}, ErrConflict, "dir/new.txt (is there already)"},
+		"a full folder in the way": {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir/new.txt/x", "f:x") }}, ErrConflict, "a folder that holds dir/new.txt/x"},
+		"nested empty folders": {setup{with: func(t *testing.T, s *Store, _ *Proposal) {
+			check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt/x"), 0o755))
+		}}, ErrConflict, "a folder that holds dir/new.txt/x/"},
+		"a link on the way":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir", "l:"+t.TempDir()) }}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a link on the way, inside":    {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir", "l:.") }}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a file on the way":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir", "f:x") }}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"flags":                        {setup{more: flags}, ErrFlagged, "F1 check_file a.txt:7, F2 new_network dir/new.txt"},
+		"one flag accepted":            {setup{more: flags, o: Options{Accept: []string{"F1"}}}, ErrFlagged, "F2 new_network"},
+		"no such flag":                 {setup{o: Options{Accept: []string{"all"}}}, ErrRefused, "--accept all"},
+		"a flag that is not there too": {setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}}, ErrRefused, "--accept F3"},
+		"no such file":                 {setup{o: Options{Files: []string{"b.txt"}}}, ErrRefused, `"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`},
+		"no file":                      {setup{o: Options{Files: []string{}}}, ErrRefused, "no file is chosen"},
+		"the repository is gone":       {setup{more: func(_ *Draft, f *Fix) { f.Base = &Base{Commit: ptr("c0ffee")} }}, ErrRefused, "at commit c0ffee"},
+		"the root moved":               {setup{more: func(_ *Draft, f *Fix) { f.Base = &Base{Sub: ptr("pkg/a")} }}, ErrRefused, `"pkg/a"`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t, one)
+			p := sealed(t, s, "test", one, after, c.more)
+			if c.with != nil {
+				c.with(t, s, p)
+			}
+			before := snapshotQuietly(t, s.Root)
+			for _, dry := range []bool{true, false} {
+				c.o.DryRun = dry
+				_, err := apply(t, s, p, c.o)
+				if !errors.Is(err, ErrRefused) || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("dry %v: %v", dry, err)
+				}
+			}
+			same(t, "refused", snapshotQuietly(t, s.Root), before)
+			settled(t, s)
+		})
+	}
+}
+
+func decide(t *testing.T, p *Proposal, to string) {
+	t.Helper()
+	check(t, addDecision(p.statePath(), p.digest, decision{By: "x", To: to}))
+}
+
+func fifo(t *testing.T, path string) {
+	t.Helper()
+	check(t, os.Remove(path))
+	check(t, unix.Mkfifo(path, 0o600))
+}
+
+// snapshotQuietly is a snapshot that opens no FIFO.
+func snapshotQuietly(t *testing.T, root string) files {
+	t.Helper()
+	path := filepath.Join(root, "a.txt")
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return files{}
+	}
+	return snapshot(t, root)
+}
+
+func TestApplyWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	after := files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
+	flags := func(_ *Draft, f *Fix) {
+		f.Flags = []Flag{{ID: "F1", Rule: "check_file", Path: ptr("a.txt")}, {ID: "F2", Rule: "check_file", Path: ptr("dir/new.txt")}}
+		f.Verdict, f.Verification = ptr("suspect"), &Verification{Reason: ptr("check_changed")}
+	}
+	cases := map[string]struct {
+		more     func(*Draft, *Fix)
+		with     func(t *testing.T, s *Store)
+		o        Options
+		want     files
+		accepted string
+		note     string
+	}{
+		"flags by rule":            {flags, nil, Options{Accept: []string{"check_file"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
+		"flags by id":              {flags, nil, Options{Accept: []string{"F2", "F1"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
+		"one file and its flag":    {flags, nil, Options{Files: []string{"a.txt"}, Accept: []string{"F1"}}, two, `"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed"},
+		"verified":                 {func(_ *Draft, f *Fix) { f.Verdict = ptr("verified") }, nil, Options{}, after, `"accepted":[]`, ""},
+		"an empty folder in place": {nil, func(t *testing.T, s *Store) { check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt"), 0o755)) }, Options{}, after, "", "this fix is unverified"},
+		"a read-only file":         {nil, func(t *testing.T, s *Store) { check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444)) }, Options{}, after, "", "this fix is unverified"},
+		"applied and reverted": {nil, func(t *testing.T, s *Store) {
+			p, err := s.Find(runID, "test")
+			check(t, err)
+			decide(t, p, applied)
+			decide(t, p, reverted)
+		}, Options{}, after, `"seq":3`, "this fix is unverified"},
+		"applied, then checked out": {nil, func(t *testing.T, s *Store) { p, err := s.Find(runID, "test"); check(t, err); decide(t, p, applied) }, Options{}, after, `"seq":2`, "this fix is unverified"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t, one)
+			p := sealed(t, s, "test", one, after, c.more)
+			if c.with != nil {
+				c.with(t, s)
+			}
+			got, err := apply(t, s, p, c.o)
+			check(t, err)
+			if got.Already || got.Note != c.note {
+				t.Errorf("%+v", got)
+			}
+			same(t, "applied", snapshot(t, s.Root), c.want.with())
+			state, err := os.ReadFile(p.statePath())
+			check(t, err)
+			if !strings.Contains(string(state), c.accepted) {
+				t.Errorf("state: %s", state)
+			}
+		})
+	}
+}
+
+func TestApplyInParts(t *testing.T) {
+	t.Parallel()
+	after := files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+	s := newStore(t, one)
+	p := sealed(t, s, "test", one, after, nil)
+	_, err := apply(t, s, p, Options{Files: []string{"b.txt", "b.txt"}})
+	check(t, err)
+	same(t, "one", snapshot(t, s.Root), files{"a.txt": "f:one\n", "b.txt": "f:b\n"})
+	got, err := apply(t, s, p, Options{})
+	check(t, err)
+	if got.Already || len(got.Files) != 2 {
+		t.Errorf("%+v", got)
+	}
+	same(t, "both", snapshot(t, s.Root), after)
+}
+
+func TestApplyKeepsPermissions(t *testing.T) {
+	t.Parallel()
+	before := files{"plain": "f:1\n", "to-x": "f:1\n", "from-x": "x:1\n", "hard": "f:1\n"}
+	after := files{"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n", "new-x": "x:2\n"}
+	s := newStore(t, before)
+	p := sealed(t, s, "test", before, after, nil)
+	for name, mode := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o640, "from-x": 0o751} {
+		check(t, os.Chmod(filepath.Join(s.Root, name), mode))
+	}
+	check(t, os.Link(filepath.Join(s.Root, "hard"), filepath.Join(s.Root, "other")))
+	_, err := apply(t, s, p, Options{})
+	check(t, err)
+	all, err := os.OpenFile(filepath.Join(s.Root, "all"), os.O_CREATE|os.O_WRONLY, 0o777)
+	check(t, err)
+	info, err := all.Stat()
+	check(t, err)
+	check(t, all.Close())
+	mask := 0o777 &^ info.Mode()
+	for name, want := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o750, "from-x": 0o640, "new": 0o644 &^ mask, "new-x": 0o755 &^ mask} {
+		info, err := os.Stat(filepath.Join(s.Root, name))
+		check(t, err)
+		if info.Mode() != want {
+			t.Errorf("%s has %v, want %v", name, info.Mode(), want)
+		}
+	}
+	if b, _ := os.ReadFile(filepath.Join(s.Root, "other")); string(b) != "1\n" {
+		t.Errorf("the other name of a hard link changed to %q", b)
+	}
+}
+
+func TestApplyInGit(t *testing.T) {
+	t.Parallel()
+	before := files{"top.txt": "f:t\n", "pkg/a.txt": "f:one\n", "pkg/other.txt": "f:o\n"}
+	after := files{"top.txt": "f:T\n", "pkg/a.txt": "f:two\n", "pkg/other.txt": "f:o\n", "pkg/new.txt": "f:n\n"}
+	setup := func(t *testing.T) (*Store, string, *Proposal) {
+		top, err := filepath.EvalSymlinks(t.TempDir())
+		check(t, err)
+		before.write(t, top)
+		commit := commitAll(t, top)
+		s := &Store{Root: filepath.Join(top, "pkg"), Dir: filepath.Join(top, "pkg", ".async")}
+		check(t, os.MkdirAll(s.runDir(runID), 0o700))
+		return s, top, sealed(t, s, "test", before, after, func(_ *Draft, f *Fix) { f.Base = &Base{Commit: &commit, Sub: ptr("pkg")} })
+	}
+	tree := func(t *testing.T, top string) files {
+		f := snapshot(t, top)
+		maps.DeleteFunc(f, func(name, _ string) bool { return strings.HasPrefix(name, "pkg/.async") })
+		return f
+	}
+	t.Run("the root in a sub-folder", func(t *testing.T) {
+		t.Parallel()
+		s, top, p := setup(t)
+		_, err := apply(t, s, p, Options{})
+		check(t, err)
+		same(t, "applied", tree(t, top), after.with())
+		got, err := apply(t, s, p, Options{})
+		if err != nil || !got.Already {
+			t.Errorf("H16 apply twice, the files now dirty: %+v %v", got, err)
+		}
+		if log := gitRun(t, top, "log", "--oneline"); strings.Count(log, "\n") != 0 {
+			t.Errorf("committed: %s", log)
+		}
+	})
+	// The fix may have been made on a dirty file: its base is then the dirty content.
+	dirty := maps.Clone(before)
+	dirty["pkg/a.txt"] = "f:dirty\n"
+	for name, make := range map[string]func(t *testing.T, top string){
+		"changed": func(*testing.T, string) {},
+		"staged":  func(t *testing.T, top string) { gitRun(t, top, "add", "pkg/a.txt") },
+		"untracked": func(t *testing.T, top string) {
+			gitRun(t, top, "rm", "-q", "--cached", "pkg/a.txt")
+			gitRun(t, top, "commit", "-q", "-m", "y")
+		},
+	} {
+		t.Run("H17 apply on dirty touched file: "+name, func(t *testing.T) {
+			t.Parallel()
+			s, top, _ := setup(t)
+			put(t, top, "pkg/a.txt", "f:dirty\n")
+			make(t, top)
+			p := sealedIn(t, s, runID, "second", change(dirty, after), nil)
+			_, err := apply(t, s, p, Options{})
+			if !errors.Is(err, ErrDirty) || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "pkg/a.txt") || strings.Contains(err.Error(), "top.txt") {
+				t.Errorf("%v", err)
+			}
+			same(t, "refused", tree(t, top), dirty.with())
+			_, err = apply(t, s, p, Options{AllowDirty: true})
+			check(t, err)
+			same(t, "allowed", tree(t, top), after.with())
+		})
+	}
+	t.Run("H18 apply on dirty untouched file", func(t *testing.T) {
+		t.Parallel()
+		s, top, p := setup(t)
+		put(t, top, "pkg/other.txt", "f:mine\n")
+		_, err := apply(t, s, p, Options{})
+		check(t, err)
+		want := maps.Clone(after)
+		want["pkg/other.txt"] = "f:mine\n"
+		same(t, "applied", tree(t, top), want.with())
+	})
+	t.Run("the repository is gone", func(t *testing.T) {
+		t.Parallel()
+		s, top, p := setup(t)
+		check(t, os.RemoveAll(filepath.Join(top, ".git")))
+		if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "git work tree") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestTwoFixesOnOneFile(t *testing.T) {
+	t.Parallel()
+	before := files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\n9\n"}
+	s := newStore(t, before)
+	first := sealed(t, s, "test", before, files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"}, nil)
+	second := sealed(t, s, "lint", before, files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\nNINE\n"}, nil)
+	_, err := apply(t, s, first, Options{})
+	check(t, err)
+	_, err = apply(t, s, second, Options{})
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "a.txt (changed); heal again (async-pipeline heal "+runID+" lint)") || !strings.Contains(err.Error(), "git apply --3way "+second.patchPath()) {
+		t.Errorf("H14 the second fix of one file: %v", err)
+	}
+	same(t, "H14", snapshot(t, s.Root), files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"})
+}
+
+func TestTwoAppliesAtOnce(t *testing.T) {
+	t.Parallel()
+	for round := range 10 {
+		s := newStore(t, everyKind)
+		p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+		q := sealed(t, s, "lint", everyKind, files{}, nil)
+		var wg sync.WaitGroup
+		results := make([]string, 3)
+		for i, fix := range []*Proposal{p, p, q} {
+			wg.Go(func() {
+				other := &Store{Root: s.Root, Dir: s.Dir} // as another process has it
+				got, err := apply(t, other, fix, Options{})
+				switch {
+				case errors.Is(err, ErrConflict):
+					results[i] = "conflict"
+				case err != nil:
+					results[i] = err.Error()
+				default:
+					results[i] = fmt.Sprint(got.Already)
+				}
+			})
+		}
+		wg.Wait()
+		slices.Sort(results[:2])
+		switch got := strings.Join(results, " "); got {
+		case "false true conflict":
+			same(t, "applied", snapshot(t, s.Root), everyKindAfter.with())
+		case "conflict conflict false":
+			same(t, "the other", snapshot(t, s.Root), files{})
+		default:
+			t.Errorf("round %d: %s", round, got)
+		}
+		settled(t, s)
+	}
+}
+
+func TestApplyWaitsNoLongerThanItsContext(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, one)
+	p := sealed(t, s, "test", one, two, nil)
+	lock, err := s.lock(t.Context())
+	check(t, err)
+	defer func() { check(t, lock.Close()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Apply(ctx, p, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	check(t, os.WriteFile(s.journalPath(), []byte("{}"), 0o600))
+	if _, err := s.Recover(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Recover: %v", err)
+	}
+}

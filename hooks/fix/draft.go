@@ -1,0 +1,275 @@
+// A Draft collects the evidence of one healing while it happens.
+
+package fix
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+)
+
+// A Draft collects evidence of one hook before it is sealed. Everything it writes goes through clean (redaction), but
+// patches and base contents: those hold no secret at all, or are not written. Safe for concurrent use; the fields are
+// set before it is shared.
+type Draft struct {
+	Run, Task string
+	Secrets   *redact.Set // what no patch, base content or stream may hold; nil: nothing
+	Sub       string      // the root relative to where the paths of changes start (scratch.Base.Sub); empty: not known
+
+	runDir, runDigest string
+	name              string // of the files: <name>.json …
+	clean             func([]byte) []byte
+	journal           *Journal
+	alive             *os.File // draft.json; its lock says that somebody is at work
+
+	mu         sync.Mutex
+	transcript *os.File
+	lines      int
+	base       *baseFile
+	closed     bool
+}
+
+// An opened is draft.json.
+type opened struct {
+	SchemaVersion int    `json:"schema_version"`
+	Run           string `json:"run"`
+	RunDigest     string `json:"run_digest"`
+	Task          string `json:"task"`
+	StartedAt     string `json:"started_at"`
+}
+
+// Begin opens a draft below runDir/fixes. A second healing of the same task gets the suffix @2, @3 …. clean may be nil.
+// The caller closes it, also after Seal.
+func Begin(runDir, runID, runDigest, task string, clean func([]byte) []byte) (*Draft, error) {
+	if clean == nil {
+		clean = func(b []byte) []byte { return b }
+	}
+	j, err := OpenJournal(runDir, runDigest, clean)
+	if err != nil {
+		return nil, err
+	}
+	d := &Draft{Run: runID, Task: task, runDir: runDir, runDigest: runDigest, clean: clean, journal: j}
+	if err := d.claim(); err != nil {
+		return nil, errors.Join(fmt.Errorf("fix of task %q: %w", task, err), d.Close())
+	}
+	return d, nil
+}
+
+// claim takes the first free name: making the folder is what nobody can do twice.
+func (d *Draft) claim() error {
+	base := pathName(d.Task)
+	for n := 1; ; n++ {
+		d.name = numbered(base, n)
+		if exists(d.path(".json")) {
+			continue
+		}
+		err := os.Mkdir(d.path(""), 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		break
+	}
+	// The lock is taken before the file gets its name: it is never seen unlocked while its maker lives.
+	tmp := d.path("/.draft")
+	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	d.alive = f
+	if err := hold(f); err != nil {
+		return err
+	}
+	text, err := encodeJSON(opened{SchemaVersion, d.Run, d.runDigest, d.Task, stamp(time.Now())})
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(append(cleanJSON(text, d.clean), '\n')); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, d.path("/draft.json")); err != nil {
+		return err
+	}
+	d.transcript, err = os.OpenFile(d.path(".transcript.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o600)
+	return err
+}
+
+// path is the absolute path of one of the draft's own files.
+func (d *Draft) path(suffix string) string {
+	return filepath.Join(d.runDir, "fixes", d.name+filepath.FromSlash(suffix))
+}
+
+// rel is the same path relative to the run's folder, as the record names it.
+func (d *Draft) rel(suffix string) string { return "fixes/" + d.name + suffix }
+
+// Event appends to fixes/events.jsonl; its first line holds the digest of run.json.
+func (d *Draft) Event(kind string, data map[string]any) error {
+	with := map[string]any{"task": d.Task, "fix": d.name}
+	for k, v := range data {
+		with[k] = v
+	}
+	return d.journal.Event(kind, with)
+}
+
+// Transcript appends a line {seq,at,attempt,type,…}.
+func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.transcript == nil {
+		return fmt.Errorf("transcript of %s: %w", d.name, os.ErrClosed)
+	}
+	fields := []field{{"seq", d.lines + 1}, {"at", stamp(time.Now())}, {"attempt", attempt}, {"type", kind}}
+	for _, name := range sortedKeys(data) {
+		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+			fields = append(fields, field{name, data[name]})
+		}
+	}
+	line, err := encodeLine(fields)
+	if err != nil {
+		return fmt.Errorf("transcript of %s: %w", d.name, err)
+	}
+	if _, err := d.transcript.Write(append(cleanJSON(line, d.clean), '\n')); err != nil {
+		return err
+	}
+	d.lines++
+	return nil
+}
+
+// maxRaw bounds what one attempt's program may print into the record, in bytes.
+const maxRaw = 64 << 20
+
+// Raw opens attempt-<n>.raw.jsonl. What goes beyond 64 MiB is left out; a last line says how much.
+func (d *Draft) Raw(attempt int) (io.WriteCloser, error) {
+	f, err := create(d.path(fmt.Sprintf("/attempt-%d.raw.jsonl", attempt)))
+	if err != nil {
+		return nil, err
+	}
+	return d.stream(&headWriter{f: f, left: maxRaw}), nil
+}
+
+// Log opens a bounded log of a check (the tail is kept), and gives its path relative to the run's folder.
+func (d *Draft) Log(name string) (w io.WriteCloser, rel string, err error) {
+	suffix := "/" + pathName(name) + ".log"
+	f, err := create(d.path(suffix))
+	if err != nil {
+		return nil, "", err
+	}
+	return d.stream(&tailWriter{f: f}), d.rel(suffix), nil
+}
+
+// HookLog opens the log of the n-th on_fail "run" of a task, which has no draft: fixes/<task>.hook-<n>.log, bounded as
+// Draft.Log.
+func HookLog(runDir, task string, n int, clean func([]byte) []byte) (w io.WriteCloser, rel string, err error) {
+	if clean == nil {
+		clean = func(b []byte) []byte { return b }
+	}
+	rel = fmt.Sprintf("fixes/%s.hook-%d.log", pathName(task), n)
+	path := filepath.Join(runDir, filepath.FromSlash(rel))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, "", err
+	}
+	f, err := create(path)
+	if err != nil {
+		return nil, "", err
+	}
+	return newStream(&tailWriter{f: f}, nil, clean), rel, nil
+}
+
+func (d *Draft) stream(to io.WriteCloser) io.WriteCloser { return newStream(to, d.Secrets, d.clean) }
+
+// Seal writes <task>.json, fsynced, last. A draft that is never sealed is an interrupted healing. It fills in what the
+// draft knows: schema version, run, task, base, a missing time.
+func (d *Draft) Seal(f *Fix) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return fmt.Errorf("fix %s: %w", d.name, os.ErrClosed)
+	case exists(d.path(".json")):
+		return fmt.Errorf("%s is sealed: it never changes", d.path(".json"))
+	case !slices.Contains(states, f.State):
+		return fmt.Errorf("fix %s: %q is no state of a fix", d.name, f.State)
+	case (f.State == Proposed) != (f.Patch != nil):
+		return fmt.Errorf("fix %s: state %s does not go with patch %v", d.name, f.State, f.Patch)
+	}
+	f.SchemaVersion, f.Run, f.RunDigest, f.Task = SchemaVersion, d.Run, d.runDigest, d.Task
+	if f.CreatedAt == "" {
+		f.CreatedAt = stamp(time.Now())
+	}
+	if d.base != nil {
+		f.Base = d.base.said(d.Sub)
+	}
+	fillLists(f)
+	text, err := encodeJSON(f)
+	if err != nil {
+		return err
+	}
+	if text = cleanJSON(text, d.clean); !json.Valid(text) {
+		return fmt.Errorf("fix %s: not valid JSON after redaction", d.name)
+	}
+	if d.transcript != nil { // the record counts on it
+		if err := d.transcript.Sync(); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(d.path(".json"), append(text, '\n'), true); err != nil {
+		return err
+	}
+	return os.Remove(d.path("/draft.json"))
+}
+
+var states = []string{Skipped, NotReproduced, Flaky, NoFix, Failed, Cancelled, Interrupted, Proposed}
+
+// fillLists makes empty lists of missing ones: readers see [] and never null.
+func fillLists(f *Fix) {
+	fill(&f.Omitted)
+	fill(&f.Flags)
+	fill(&f.Attempts)
+	if f.Tree != nil {
+		fill(&f.Tree.Changed)
+	}
+	if f.Patch != nil {
+		fill(&f.Patch.Files)
+	}
+	if f.Verification != nil {
+		fill(&f.Verification.Proposed)
+		fill(&f.Verification.OriginalChecks)
+	}
+}
+
+func fill[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}
+
+// Close ends the draft; closing twice does nothing. Without Seal before it the healing counts as interrupted.
+func (d *Draft) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	err := d.journal.Close()
+	for _, f := range []*os.File{d.transcript, d.alive} {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	d.transcript = nil
+	return err
+}

@@ -1,0 +1,206 @@
+// Package fix is what was proposed, its review, and the only way a repair reaches the user's tree.
+//
+// It owns two places below .async. <name> is the task's name, escaped so that two tasks never share a file; a later
+// healing of the same failure is <name>@2, @3 ….
+//
+//	runs/<run>/fixes/
+//	  events.jsonl               journal of the hooks, a hash chain; its first line holds the digest of run.json
+//	  <name>.json                the fix: written last, fsynced, never changed. Its being there is the commit point
+//	  <name>.patch               the proposal, a unified diff; <name>.json holds its digest
+//	  <name>.transcript.jsonl    what the agent said and did: {seq, at, attempt, type, …}
+//	  <name>.state.jsonl         what people did with it: {seq, at, by, to, files, accepted, prev}; a hash chain anchored in <name>.json
+//	  <name>/draft.json          who is at work; its maker holds a lock on it until it ends. Goes when <name>.json is written
+//	  <name>/attempt-<n>.patch   rescue: what each attempt left
+//	  <name>/attempt-<n>.raw.jsonl  what the agent's program printed, bounded
+//	  <name>/<check>.log         output of a check, bounded: the tail is kept
+//	  <name>/base.json, base/<hex>  what the copy held before the agent, and contents that git cannot give back
+//	apply/
+//	  lock                       held (flock) while somebody applies; never deleted
+//	  originals/<n>              what the files held
+//	  journal.json               what is being written and where; its being there means that an apply is under way
+//	kept/<id>/…                  originals of files that somebody edited between a crash and its repair
+//
+// A folder <name> with draft.json and without <name>.json is a healing that was interrupted, if nobody holds the lock.
+// An apply whose journal is there and whose lock is free was interrupted; Recover settles it. Fixes go with their run;
+// kept/ is the person's to delete. Nothing here is read from PIPELINE.hcl.
+package fix
+
+import (
+	"errors"
+
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// SchemaVersion of what this room writes; a newer one is refused by name.
+const SchemaVersion = 1
+
+// States of a fix.
+const (
+	Skipped       = "skipped"
+	NotReproduced = "not_reproduced"
+	Flaky         = "flaky"
+	NoFix         = "no_fix"
+	Failed        = "failed"
+	Cancelled     = "cancelled"
+	Interrupted   = "interrupted"
+	Proposed      = "proposed"
+)
+
+// Dispositions: what people did with a fix.
+const (
+	open       = "open"       // proposed, and nobody decided yet
+	applied    = "applied"    // in the tree
+	rejected   = "rejected"   // a person said no
+	superseded = "superseded" // a later one took its place
+	reverted   = "reverted"   // it was applied, and undone
+	none       = "none"       // there is no proposal to decide on
+)
+
+// Errors to test for.
+var (
+	ErrNone      = errors.New("no such fix")
+	ErrAmbiguous = errors.New("more than one fix is meant")
+	ErrDamaged   = errors.New("the record of a fix is damaged")
+	ErrSecret    = errors.New("a patch may not hold a secret")
+	ErrRefused   = errors.New("not applied") // the message says which check and what to do; the next three are always ErrRefused too
+	ErrConflict  = errors.New("the files are no longer as the fix found them")
+	ErrDirty     = errors.New("touched files have uncommitted changes")
+	ErrFlagged   = errors.New("flagged items need --accept")
+)
+
+// A Fix is fixes/<task>.json: the proposal and its evidence, written last, never changed.
+type Fix struct {
+	SchemaVersion int     `json:"schema_version"`
+	Run           string  `json:"run"`
+	RunDigest     string  `json:"run_digest"`
+	Task          string  `json:"task"`
+	Fingerprint   *string `json:"fingerprint"`
+	Reason        *string `json:"reason"` // why State is what it is, a word and perhaps words after ": "
+	Kind          *string `json:"kind"`   // error kind of the last attempt
+	Note          *string `json:"note"`
+	CreatedAt     string  `json:"created_at"`
+
+	State   string  `json:"state"`   // skipped|not_reproduced|flaky|no_fix|failed|cancelled|interrupted|proposed
+	Verdict *string `json:"verdict"` // verified|suspect|unverified|null
+	Control *string `json:"control"` // ok|recovered|missing; null when no agent worked
+
+	AgentSaid    *Said          `json:"agent_said"`
+	Base         *Base          `json:"base"`
+	Tree         *Tree          `json:"tree"`
+	Patch        *PatchRef      `json:"patch"`
+	Omitted      []tree.Omitted `json:"omitted"`
+	Flags        []Flag         `json:"flags"`
+	Reproduction *Reproduction  `json:"reproduction"`
+	Verification *Verification  `json:"verification"`
+	Attempts     []Attempt      `json:"attempts"`
+	Budget       *Budget        `json:"budget"`
+}
+
+type Said struct {
+	Outcome   string  `json:"outcome"`
+	Summary   string  `json:"summary"`
+	RootCause *string `json:"root_cause"`
+}
+type Base struct {
+	Tree     string  `json:"tree"` // digest
+	Commit   *string `json:"commit"`
+	Complete bool    `json:"complete"`
+	Sub      *string `json:"sub"` // the root relative to where patch paths start (git's top), slash-separated; "." when they are one
+}
+type Tree struct {
+	Before  string   `json:"before"`
+	After   string   `json:"after"`
+	Changed []string `json:"changed"`
+}
+type PatchRef struct {
+	Path   string      `json:"path"` // relative to the run's folder
+	Digest string      `json:"digest"`
+	Bytes  int64       `json:"bytes"`
+	Files  []PatchFile `json:"files"`
+}
+type PatchFile struct {
+	Path    string `json:"path"`
+	Change  string `json:"change"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+
+	// What Apply compares the tree with; nil where the path is absent. PathBytes is the path when it is not UTF-8.
+	Before    *Content `json:"before"`
+	After     *Content `json:"after"`
+	PathBytes []byte   `json:"path_b64,omitempty"`
+}
+
+// Content says what a path holds.
+type Content struct {
+	Mode   string `json:"mode"` // 100644 | 100755 | 120000, as git writes them
+	Bytes  int64  `json:"size_bytes"`
+	Digest string `json:"digest"` // of a symlink: of its text
+}
+type Flag struct {
+	ID     string  `json:"id"`
+	Rule   string  `json:"rule"`
+	Caps   bool    `json:"caps"`
+	Path   *string `json:"path"`
+	Line   *int    `json:"line"`
+	Detail string  `json:"detail"`
+}
+type Reproduction struct {
+	Result    string `json:"result"` // same|different|passed|flaky
+	Runs      int    `json:"runs"`
+	Signature struct {
+		Run  string  `json:"run"`
+		Copy *string `json:"copy"`
+	} `json:"signature"`
+}
+type Verification struct {
+	Proposed       []Check `json:"proposed"`
+	OriginalChecks []Check `json:"original_checks"`
+	Reason         *string `json:"reason"`
+}
+type Check struct {
+	Task       string  `json:"task"`
+	Passed     bool    `json:"passed"`
+	ExitCode   *int    `json:"exit_code"`
+	DurationMS *int64  `json:"duration_ms"`
+	Log        *string `json:"log"` // relative to the run's folder
+}
+type Attempt struct {
+	Number     int      `json:"number"`
+	Agent      string   `json:"agent"`
+	CLI        *string  `json:"cli"`
+	CLIVersion *string  `json:"cli_version"`
+	Model      *string  `json:"model"`
+	Kind       *string  `json:"kind"`
+	Class      *string  `json:"class"`
+	Evidence   *string  `json:"evidence"`
+	RetryOf    *int     `json:"retry_of"`
+	ExitCode   *int     `json:"exit_code"`
+	Rescue     *string  `json:"rescue"` // relative to the run's folder; null: nothing changed
+	StartedAt  string   `json:"started_at"`
+	DurationMS int64    `json:"duration_ms"`
+	Turns      *int     `json:"turns"`
+	Tokens     Tokens   `json:"tokens"`
+	CostUSD    *float64 `json:"cost_usd"`
+	Requests   *int     `json:"requests"`
+	Sandbox    string   `json:"sandbox"`
+	Commands   Commands `json:"commands"`
+}
+type Tokens struct {
+	Input  *int64 `json:"input"`
+	Output *int64 `json:"output"`
+	Cached *int64 `json:"cached"`
+}
+type Commands struct {
+	Allowed *int `json:"allowed"`
+	Refused *int `json:"refused"`
+}
+type Amounts struct {
+	Attempts    *int     `json:"attempts"`
+	WallClockMS *int64   `json:"wall_clock_ms"`
+	Tokens      *int64   `json:"tokens"`
+	CostUSD     *float64 `json:"cost_usd"`
+}
+type Budget struct {
+	Limit Amounts `json:"limit"`
+	Used  Amounts `json:"used"`
+}

@@ -1,0 +1,137 @@
+// Patches of a draft: what every attempt left, and the proposal.
+
+package fix
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+// Rescue writes attempt-<n>.patch and gives its path relative to the run's folder; empty when there is nothing to write.
+// No work is lost and no secret is written: files whose change holds a secret, and those that no patch can hold, are
+// left out by name.
+func (d *Draft) Rescue(attempt int, changes []patch.Change) (rel string, left []string, err error) {
+	var kept []patch.Change
+	for _, c := range changes {
+		text, err := patch.Encode([]patch.Change{c})
+		if err != nil {
+			left = append(left, c.Path)
+			continue
+		}
+		if _, secret := d.secretIn(c, text); secret {
+			left = append(left, c.Path)
+			continue
+		}
+		kept = append(kept, c)
+	}
+	if len(kept) == 0 {
+		return "", left, nil
+	}
+	text, err := patch.Encode(kept)
+	if err != nil {
+		return "", left, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
+	}
+	suffix := fmt.Sprintf("/attempt-%d.patch", attempt)
+	if err := writeFile(d.path(suffix), text, true); err != nil {
+		return "", left, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
+	}
+	return d.rel(suffix), left, nil
+}
+
+// Propose writes <task>.patch and fills f.Patch and f.State. ErrSecret names the file and the secret when a change holds
+// one; then nothing is written, and f is as it was.
+func (d *Draft) Propose(f *Fix, changes []patch.Change) error {
+	ref := &PatchRef{Path: d.rel(".patch"), Files: []PatchFile{}}
+	for _, c := range changes {
+		text, err := patch.Encode([]patch.Change{c})
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
+		}
+		if name, secret := d.secretIn(c, text); secret {
+			return fmt.Errorf("%w: %s holds the value of %s", ErrSecret, c.Path, name)
+		}
+		file := PatchFile{Path: c.Path, PathBytes: rawPath(c.Path), Change: "modified", Before: contentOf(c.Before), After: contentOf(c.After)}
+		switch {
+		case c.Before == nil:
+			file.Change = "added"
+		case c.After == nil:
+			file.Change = "deleted"
+		}
+		parsed, err := patch.Parse(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
+		}
+		for _, p := range parsed.Files {
+			file.Added += p.Added
+			file.Removed += p.Removed
+		}
+		ref.Files = append(ref.Files, file)
+	}
+	text, err := patch.Encode(changes)
+	if err != nil {
+		return err
+	}
+	if len(text) == 0 {
+		return fmt.Errorf("fix %s: nothing changed, there is nothing to propose", d.name)
+	}
+	ref.Digest, ref.Bytes = digest(text), int64(len(text))
+	if err := writeFile(d.path(".patch"), text, true); err != nil {
+		return err
+	}
+	f.Patch, f.State = ref, Proposed
+	return nil
+}
+
+func contentOf(f *patch.File) *Content {
+	if f == nil {
+		return nil
+	}
+	return &Content{Mode: gitMode(f.Mode), Bytes: int64(len(f.Data)), Digest: digest(f.Data)}
+}
+
+// secretIn gives the name of a secret that the patch of one change holds: as it stands, over several lines (a key), in
+// the path, or in a binary content, which the patch holds packed.
+func (d *Draft) secretIn(c patch.Change, text []byte) (name string, ok bool) {
+	if d.Secrets == nil {
+		return "", false
+	}
+	before, after, binary := sides(text)
+	looked := [][]byte{text, before, after, []byte(c.Path), []byte(path.Base(c.Path))}
+	for _, f := range []*patch.File{c.Before, c.After} {
+		if f != nil && binary {
+			looked = append(looked, f.Data)
+		}
+	}
+	for _, b := range looked {
+		if name, ok = d.Secrets.Find(b); ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// sides gives the old and the new lines of a patch without the marks before them.
+func sides(text []byte) (before, after []byte, binary bool) {
+	inHunk := false
+	for line := range bytes.Lines(text) {
+		switch {
+		case bytes.HasPrefix(line, []byte("@@ ")):
+			inHunk = true
+		case bytes.HasPrefix(line, []byte("diff --git ")):
+			inHunk = false
+		case !inHunk:
+			binary = binary || bytes.HasPrefix(line, []byte("GIT binary patch"))
+		case line[0] == '+':
+			after = append(after, line[1:]...)
+		case line[0] == '-':
+			before = append(before, line[1:]...)
+		case line[0] == ' ':
+			before = append(before, line[1:]...)
+			after = append(after, line[1:]...)
+		}
+	}
+	return before, after, binary
+}

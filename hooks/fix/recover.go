@@ -1,0 +1,310 @@
+// Recover settles what an interrupted apply left.
+
+package fix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Recovered says what an interrupted apply was settled to.
+type Recovered struct {
+	Run, Task string
+	To        string // completed | undone
+	Files     []string
+	Left      []string  // files that somebody edited since: not touched
+	Kept      string    // folder with what those held before the apply; empty when none is left
+	At        time.Time // when the apply had begun
+}
+
+// Recover completes or undoes an interrupted apply: completes it when every file is in its place, else undoes it. The
+// hall calls it before any verb. nil: nothing was to be done. While another process applies it waits, until ctx ends. It
+// may itself be interrupted and called again.
+func (s *Store) Recover(ctx context.Context) (*Recovered, error) {
+	entries, err := os.ReadDir(s.applyDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lock" }) {
+		return nil, nil
+	}
+	lock, err := s.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = lock.Close() }() // the kernel takes it back with the process at the latest
+	return s.settle(ctx)
+}
+
+// settle is Recover for who holds the lock.
+func (s *Store) settle(ctx context.Context) (*Recovered, error) {
+	text, err := readFile(s.journalPath(), maxJSON)
+	if errors.Is(err, fs.ErrNotExist) { // it had not begun to write, or was done
+		return nil, s.clear()
+	}
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	j, err := s.readJournal(text)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	top, _, err := s.top(ctx, nil)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	sub, err := s.under(top)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	if sub != j.Sub {
+		return nil, s.unsettled(fmt.Errorf("the pipeline's folder was at %q of its work tree then and is at %q now", j.Sub, sub))
+	}
+	pl, err := openPlace(top)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	defer pl.close()
+
+	r := &Recovered{Run: j.Run, Task: j.Task, To: "completed", Files: []string{}}
+	r.At, _ = time.Parse(time.RFC3339, j.StartedAt) // for the message only
+	for i := range j.Entries {
+		r.Files = append(r.Files, j.Entries[i].name())
+	}
+	complete, err := j.complete(pl)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	if complete {
+		if err := s.complete(pl, j); err != nil {
+			return nil, s.unsettled(err)
+		}
+		return r, nil
+	}
+	r.To = "undone"
+	if r.Left, r.Kept, err = s.undo(pl, j); err != nil {
+		return nil, s.unsettled(err)
+	}
+	if err := s.at("clear"); err != nil {
+		return nil, err
+	}
+	return r, s.clear()
+}
+
+// unsettled says what a person can do when an interrupted apply cannot be settled.
+func (s *Store) unsettled(err error) error {
+	return fmt.Errorf("an interrupted apply could not be settled: %w; its journal is %s, what the files held is in %s; put the files right by hand, then remove %s",
+		err, s.journalPath(), s.originalsDir(), s.applyDir())
+}
+
+// readJournal reads a journal and believes only one that was written here.
+func (s *Store) readJournal(text []byte) (*journal, error) {
+	if err := checkVersion(s.journalPath(), text); err != nil {
+		return nil, err
+	}
+	j := &journal{}
+	if err := json.Unmarshal(text, j); err != nil {
+		return nil, err
+	}
+	lock, err := inode(filepath.Join(s.applyDir(), "lock"))
+	if err != nil {
+		return nil, err
+	}
+	if lock != j.Lock {
+		return nil, errors.New("the journal was not written in this place (it came here with a copy or a repository)")
+	}
+	for _, name := range []string{j.Run, j.Fix, j.ID} {
+		if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+			return nil, fmt.Errorf("%q is no name of a run or fix", name)
+		}
+	}
+	var names []string
+	for i := range j.Entries {
+		names = append(names, j.Entries[i].name())
+	}
+	for _, f := range slices.Concat(j.Folders, j.Made) {
+		names = append(names, f.name())
+	}
+	for _, name := range names {
+		if err := safePath(name); err != nil {
+			return nil, err
+		}
+	}
+	return j, nil
+}
+
+// complete says whether every file is in its place.
+func (j *journal) complete(pl *place) (bool, error) {
+	if j.Written {
+		return true, nil
+	}
+	for i := range j.Entries {
+		e := &j.Entries[i]
+		h, err := pl.look(e.name(), most(e.Before, e.After))
+		if err != nil {
+			return false, err
+		}
+		if !h.holds(e.After) && (e.After != nil || !h.dir) { // a folder may have taken the place of a deleted file
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// complete ends an apply whose files are all in their place.
+func (s *Store) complete(pl *place, j *journal) error {
+	if !j.Written {
+		if err := removeTemps(pl, j); err != nil {
+			return err
+		}
+		for i := range j.Entries {
+			if e := &j.Entries[i]; e.After == nil {
+				if err := emptied(pl, e.name()); err != nil {
+					return err
+				}
+			}
+		}
+		if err := syncFolders(pl, j); err != nil {
+			return err
+		}
+		if err := s.at("written"); err != nil {
+			return err
+		}
+		j.Written = true // a person who edits from now on keeps the edit
+		if err := s.writeJournal(j); err != nil {
+			return err
+		}
+	}
+	return s.finish(j)
+}
+
+// undo takes back what was written: of each file only if it still holds what the apply wrote. Files that somebody
+// edited since are left as they are, and what they held is kept in a folder of its own. It may be interrupted and done
+// again.
+func (s *Store) undo(pl *place, j *journal) (left []string, kept string, err error) {
+	if err := removeTemps(pl, j); err != nil {
+		return nil, "", err
+	}
+	// What was added goes first: it may stand where a folder has to come back.
+	for i := range j.Entries {
+		e := &j.Entries[i]
+		if e.Before != nil {
+			continue
+		}
+		if err := s.at("undo " + e.name()); err != nil {
+			return nil, "", err
+		}
+		h, err := pl.look(e.name(), most(nil, e.After))
+		switch {
+		case err != nil:
+		case h.holds(e.After):
+			err = pl.unlink(e.name())
+		case h.file != nil || h.other:
+			left = append(left, e.name())
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	for _, dir := range slices.Backward(j.Made) {
+		if err := pl.rmdir(dir.name()); err != nil {
+			return nil, "", err
+		}
+	}
+	for _, f := range j.Folders {
+		if err := pl.mkdir(f.name(), f.Perm, true); err != nil && !absent(err) {
+			return nil, "", err
+		}
+	}
+	for i := range j.Entries {
+		e := &j.Entries[i]
+		if e.Before == nil {
+			continue
+		}
+		if err := s.at("undo " + e.name()); err != nil {
+			return nil, "", err
+		}
+		back, err := s.restore(pl, j, i)
+		if err != nil {
+			return nil, "", err
+		}
+		if !back {
+			left = append(left, e.name())
+			if kept, err = s.keep(j, i); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	return left, kept, syncFolders(pl, j)
+}
+
+// restore puts the n-th entry back as it was; false when somebody edited it since.
+func (s *Store) restore(pl *place, j *journal, n int) (bool, error) {
+	e := &j.Entries[n]
+	h, err := pl.look(e.name(), most(e.Before, e.After))
+	if err != nil {
+		return false, err
+	}
+	if h.holds(e.Before) {
+		return true, nil
+	}
+	if !h.holds(e.After) {
+		return false, nil
+	}
+	dir, err := pl.nearest(e.name())
+	if err != nil {
+		return false, err
+	}
+	if ps := parents(e.name()); len(ps) > 0 && dir != ps[0] {
+		return false, nil // somebody put something else where its folder was
+	}
+	f, err := s.stored(j, n)
+	if err != nil {
+		return false, err
+	}
+	temp := j.temp(dir, n)
+	if err := pl.stage(temp, f, e.Perm, true); err != nil {
+		return false, err
+	}
+	if err := s.at("restore " + e.name()); err != nil {
+		return false, err
+	}
+	return true, pl.rename(temp, e.name())
+}
+
+// keep copies an original to where it stays.
+func (s *Store) keep(j *journal, n int) (string, error) {
+	dir := filepath.Join(s.Dir, "kept", j.ID)
+	f, err := s.stored(j, n)
+	if err != nil {
+		return "", err
+	}
+	to := filepath.Join(dir, filepath.FromSlash(j.Entries[n].name()))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return "", err
+	}
+	return dir, writeFile(to, f.Data, true)
+}
+
+// removeTemps removes contents that were staged and have no name yet.
+func removeTemps(pl *place, j *journal) error {
+	for i := range j.Entries {
+		for _, dir := range append(parents(j.Entries[i].name()), ".") {
+			if err := pl.unlink(j.temp(dir, i)); err != nil && !absent(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,400 @@
+package fix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A crash is what a killed process looks like from the inside: nothing more happens.
+type crash struct{ step string }
+
+// crashing runs do and gives the step at which it was to crash; empty when it ended by itself.
+func crashing(do func()) (step string) {
+	defer func() {
+		if c, ok := recover().(crash); ok {
+			step = c.step
+		}
+	}()
+	do()
+	return ""
+}
+
+// after gives a step function that does what at the n-th step, counted from 0.
+func after(n int, do func(step string) error) func(string) error {
+	return func(step string) error {
+		n--
+		if n == -1 {
+			return do(step)
+		}
+		return nil
+	}
+}
+
+func die(step string) error { panic(crash{step}) }
+
+// whole checks that the tree is before or after, entirely, and that the record agrees.
+func whole(t *testing.T, what string, s *Store, before, after files) (completed bool) {
+	t.Helper()
+	p, err := s.Find(runID, "test")
+	check(t, err)
+	completed = p.Disposition == applied
+	want := before
+	if completed {
+		want = after
+	}
+	same(t, what, snapshot(t, s.Root), want.with())
+	settled(t, s)
+	if got, err := s.Recover(context.Background()); got != nil || err != nil {
+		t.Errorf("%s: a second Recover: %+v %v", what, got, err)
+	}
+	return completed
+}
+
+// At every step of an apply an error takes everything back.
+func TestErrorAtEveryStep(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("disk full")
+	for n := 0; ; n++ {
+		s := newStore(t, everyKind)
+		p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+		step := ""
+		s.step = after(n, func(at string) error { step = at; return broken })
+		got, err := apply(t, s, p, Options{})
+		if step == "" {
+			check(t, err)
+			if n < 50 {
+				t.Errorf("only %d steps", n)
+			}
+			return
+		}
+		if !errors.Is(err, broken) {
+			t.Errorf("step %d %s: %v", n, step, err)
+		}
+		s.step = nil
+		if step == "record" || step == "clear" { // every file is in its place: the next command records it
+			if len(got.Files) == 0 || !strings.Contains(err.Error(), "the files are written") {
+				t.Errorf("%+v %v", got, err)
+			}
+			r, err := s.Recover(context.Background())
+			if err != nil || r == nil || r.To != "completed" {
+				t.Errorf("%s: %+v %v", step, r, err)
+			}
+			if !whole(t, step, s, everyKind, everyKindAfter) {
+				t.Errorf("%s: not completed", step)
+			}
+			continue
+		}
+		if len(got.Files) > 0 || whole(t, fmt.Sprintf("step %d %s", n, step), s, everyKind, everyKindAfter) {
+			t.Errorf("step %d %s: %+v", n, step, got)
+		}
+		if _, err := apply(t, s, p, Options{}); err != nil {
+			t.Errorf("step %d %s: applied later: %v", n, step, err)
+		}
+	}
+}
+
+// At every step of an apply a crash, and then at every step of the recovery another one, leaves a tree that is whole
+// after the next recovery.
+func TestCrashAtEveryStep(t *testing.T) {
+	t.Parallel()
+	before := files{"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod", "keep": "f:k"}
+	later := files{"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep", "new/deep": "f:n\n", "keep": "f:k"}
+	ends := map[bool]int{}
+	for n := 0; ; n++ {
+		for m := 0; ; m++ {
+			s := newStore(t, before)
+			p := sealed(t, s, "test", before, later, nil)
+			s.step = after(n, die)
+			first := crashing(func() { _, _ = apply(t, s, p, Options{}) })
+			if first == "" {
+				if ends[true] == 0 || ends[false] == 0 || n < 20 {
+					t.Errorf("%d steps, completed and undone: %v", n, ends)
+				}
+				return
+			}
+			s.step = after(m, die)
+			second := crashing(func() {
+				_, err := s.Recover(context.Background())
+				check(t, err)
+			})
+			s.step = nil
+			_, err := s.Recover(context.Background())
+			check(t, err)
+			ends[whole(t, fmt.Sprintf("crash at %q, then at %q", first, second), s, before, later)]++
+			if second == "" {
+				break
+			}
+		}
+	}
+}
+
+// crashed is a store whose apply of after died at a step.
+func crashed(t *testing.T, before, after files, at string) (*Store, *Proposal) {
+	t.Helper()
+	s := newStore(t, before)
+	p := sealed(t, s, "test", before, after, nil)
+	s.step = func(step string) error {
+		if step == at {
+			panic(crash{step})
+		}
+		return nil
+	}
+	if got := crashing(func() { _, _ = apply(t, s, p, Options{}) }); got != at {
+		t.Fatalf("crashed at %q", got)
+	}
+	s.step = nil
+	return s, p
+}
+
+func TestRecoverSaysWhatItDid(t *testing.T) {
+	t.Parallel()
+	later := files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+	for at, to := range map[string]string{"original a.txt": "", "journal": "", "stage a.txt": "undone", "write b.txt": "undone", "written": "completed", "record": "completed", "clear": "completed"} {
+		s, _ := crashed(t, one, later, at)
+		r, err := s.Recover(context.Background())
+		check(t, err)
+		if to == "" {
+			if r != nil {
+				t.Errorf("%s: %+v", at, r)
+			}
+		} else if r == nil || r.To != to || r.Run != runID || r.Task != "test" || fmt.Sprint(r.Files) != "[a.txt b.txt]" || r.At.IsZero() || len(r.Left) > 0 || r.Kept != "" {
+			t.Errorf("%s: %+v", at, r)
+		}
+		if whole(t, at, s, one, later) != (to == "completed") {
+			t.Errorf("%s: not %s", at, to)
+		}
+	}
+}
+
+// Apply settles what an earlier one left before it does anything.
+func TestApplyRecoversFirst(t *testing.T) {
+	t.Parallel()
+	later := files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+	s, p := crashed(t, one, later, "write b.txt")
+	got, err := apply(t, s, p, Options{})
+	check(t, err)
+	if got.Already || !whole(t, "applied", s, one, later) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestEditsAfterACrashAreKept(t *testing.T) {
+	t.Parallel()
+	before := files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"}
+	later := files{"a": "f:2\n", "b": "f:2\n", "d": "f:2\n", "new/x": "f:n\n"} // c/in is deleted
+	cases := map[string]struct {
+		at   string
+		edit map[string]string
+		want files
+		left string
+		kept files
+	}{
+		"a written file": {
+			"write d",
+			map[string]string{"a": "f:mine\n"},
+			files{"a": "f:mine\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"},
+			"[a]",
+			files{"a": "f:1\n"},
+		},
+		"a file not yet written": {
+			"write d",
+			map[string]string{"d": "f:mine\n"},
+			files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:mine\n"},
+			"[d]",
+			files{"d": "f:1\n"},
+		},
+		"a new file": {
+			"written",
+			map[string]string{"new/x": "f:mine\n"},
+			files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n", "new/x": "f:mine\n"},
+			"[new/x]", nil,
+		},
+		"a deleted one made again": {
+			"write a",
+			map[string]string{"c/in": "f:mine\n"},
+			files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:mine\n", "d": "f:1\n"},
+			"[c/in]",
+			files{"c/in": "f:1\n"},
+		},
+		"a file where its folder was": {
+			"write a",
+			map[string]string{"c": "f:mine\n"},
+			files{"a": "f:1\n", "b": "f:1\n", "c": "f:mine\n", "d": "f:1\n"},
+			"[c/in]",
+			files{"c/in": "f:1\n"},
+		},
+		"a link in its place": {
+			"write d",
+			map[string]string{"a": "l:b"},
+			files{"a": "l:b", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"},
+			"[a]",
+			files{"a": "f:1\n"},
+		},
+		"a new file beside": {
+			"written",
+			map[string]string{"new/y": "f:mine\n", "a": "f:mine\n"},
+			files{"a": "f:mine\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n", "new/y": "f:mine\n"},
+			"[a]",
+			files{"a": "f:1\n"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := crashed(t, before, later, c.at)
+			for path, v := range c.edit {
+				put(t, s.Root, path, v)
+			}
+			r, err := s.Recover(context.Background())
+			check(t, err)
+			if r.To != "undone" || fmt.Sprint(r.Left) != c.left {
+				t.Errorf("%+v", r)
+			}
+			same(t, "tree", snapshot(t, s.Root), c.want.with())
+			if (r.Kept != "") != (c.kept != nil) {
+				t.Errorf("kept in %q", r.Kept)
+			} else if c.kept != nil {
+				same(t, "kept", snapshot(t, r.Kept), c.kept.with())
+			}
+			settled(t, s)
+			if again, err := s.Recover(context.Background()); again != nil || err != nil {
+				t.Errorf("a second Recover: %+v %v", again, err)
+			}
+		})
+	}
+	t.Run("once all was written", func(t *testing.T) {
+		t.Parallel()
+		s, _ := crashed(t, before, later, "record")
+		put(t, s.Root, "a", "f:mine\n")
+		r, err := s.Recover(context.Background())
+		check(t, err)
+		if r.To != "completed" {
+			t.Errorf("%+v", r)
+		}
+		want := files{"a": "f:mine\n", "b": "f:2\n", "d": "f:2\n", "new/x": "f:n\n"}
+		same(t, "tree", snapshot(t, s.Root), want.with())
+		settled(t, s)
+	})
+}
+
+// A person who edits while an apply is at work keeps the edit.
+func TestEditDuringApply(t *testing.T) {
+	t.Parallel()
+	before := files{"a": "f:1\n", "b": "f:1\n"}
+	s := newStore(t, before)
+	p := sealed(t, s, "test", before, files{"a": "f:2\n", "b": "f:2\n"}, nil)
+	s.step = func(step string) error {
+		if step == "write b" {
+			put(t, s.Root, "b", "f:mine\n")
+		}
+		return nil
+	}
+	_, err := apply(t, s, p, Options{})
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "b (changed this moment)") || !strings.Contains(err.Error(), filepath.Join(s.Dir, "kept")) {
+		t.Errorf("%v", err)
+	}
+	same(t, "tree", snapshot(t, s.Root), files{"a": "f:1\n", "b": "f:mine\n"})
+	settled(t, s)
+}
+
+func TestFolderMovedDuringApply(t *testing.T) {
+	t.Parallel()
+	before := files{"a": "f:1\n", "b/in": "f:1\n"}
+	s := newStore(t, before)
+	p := sealed(t, s, "test", before, files{"a": "f:2\n", "b/in": "f:2\n"}, nil)
+	s.step = func(step string) error {
+		if step == "write b/in" { // its staged content goes away with the folder
+			check(t, os.Rename(filepath.Join(s.Root, "b"), filepath.Join(s.Root, "moved")))
+		}
+		return nil
+	}
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) {
+		t.Errorf("%v", err)
+	}
+	if got := snapshot(t, s.Root)["a"]; got != "f:1\n" {
+		t.Errorf("a is %q", got)
+	}
+}
+
+// A journal that came with a repository must not make us write.
+func TestForeignJournals(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(j *journal)
+		raw    string
+		says   string
+	}{
+		"of another place":  {func(j *journal) { j.Lock++ }, "", "not written in this place"},
+		"outside":           {func(j *journal) { j.Entries[0].Path = "../x" }, "", "inside the tree"},
+		"absolute":          {func(j *journal) { j.Entries[0].Path = "/tmp/x" }, "", "inside the tree"},
+		"in .git":           {func(j *journal) { j.Entries[0].Path = ".GIT/hooks/x" }, "", ".GIT folder"},
+		"folder outside":    {func(j *journal) { j.Made = []folderBefore{{Path: "../x"}} }, "", "inside the tree"},
+		"folder in .async":  {func(j *journal) { j.Folders = []folderBefore{{Path: ".async/x"}} }, "", ".async folder"},
+		"run with a path":   {func(j *journal) { j.Run = "../../x" }, "", "no name of a run"},
+		"fix with a path":   {func(j *journal) { j.Fix = "../x" }, "", "no name of a run"},
+		"id with a path":    {func(j *journal) { j.ID = "../x" }, "", "no name of a run"},
+		"newer":             {func(j *journal) { j.SchemaVersion = 2 }, "", "upgrade"},
+		"moved":             {func(j *journal) { j.Sub = "pkg" }, "", `was at "pkg"`},
+		"not JSON":          {nil, "{", "unexpected end"},
+		"original replaced": {func(j *journal) { j.Entries[0].Before.Digest = digest([]byte("evil")) }, "", ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			later := files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+			s, _ := crashed(t, one, later, "write b.txt")
+			text, err := os.ReadFile(s.journalPath())
+			check(t, err)
+			if c.change != nil {
+				j := &journal{}
+				check(t, json.Unmarshal(text, j))
+				c.change(j)
+				text, err = encodeJSON(j)
+				check(t, err)
+			} else {
+				text = []byte(c.raw)
+			}
+			check(t, os.WriteFile(s.journalPath(), text, 0o600))
+			was := snapshot(t, s.Root)
+			_, err = s.Recover(context.Background())
+			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), s.journalPath()) || !strings.Contains(err.Error(), s.originalsDir()) {
+				t.Errorf("%v", err)
+			}
+			if c.says != "" {
+				same(t, "untouched", snapshot(t, s.Root), was)
+			}
+		})
+	}
+}
+
+func TestRecoverOfNothing(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, one)
+	if r, err := s.Recover(context.Background()); r != nil || err != nil || exists(s.applyDir()) {
+		t.Errorf("%+v %v", r, err)
+	}
+	lock, err := s.lock(t.Context())
+	check(t, err)
+	defer func() { check(t, lock.Close()) }()
+	if r, err := s.Recover(context.Background()); r != nil || err != nil { // it does not even ask for the lock
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// The run may be pruned between the crash and the recovery.
+func TestRecoverWithoutItsRun(t *testing.T) {
+	t.Parallel()
+	s, _ := crashed(t, one, two, "record")
+	check(t, os.RemoveAll(s.runDir(runID)))
+	r, err := s.Recover(context.Background())
+	if err != nil || r.To != "completed" {
+		t.Errorf("%+v %v", r, err)
+	}
+	settled(t, s)
+}

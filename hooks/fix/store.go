@@ -1,0 +1,387 @@
+// The fixes of all runs of one root.
+
+package fix
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Store is the fixes of all runs of one root. The zero value of what is not exported is ready for use.
+type Store struct {
+	Root string
+	Dir  string // Root/.async
+
+	step func(name string) error // told of every step of an apply and of a recovery, and may break it; nil outside tests
+}
+
+// An Item is one line of `fix list --json`.
+type Item struct {
+	Run         string   `json:"run"`
+	Task        string   `json:"task"`
+	State       string   `json:"state"`
+	Disposition string   `json:"disposition"` // open|applied|rejected|superseded|reverted|none
+	Verdict     *string  `json:"verdict"`
+	Flags       []Flag   `json:"flags"`
+	Summary     *string  `json:"summary"`
+	Files       []string `json:"files"`
+	Rescue      []string `json:"rescue"` // relative to the run's folder; of all healings of this task in this run
+	CreatedAt   string   `json:"created_at"`
+}
+
+// A Proposal is a sealed fix that can be read and applied; or an interrupted one, which can be read.
+type Proposal struct {
+	Fix
+	Disposition string   // open|applied|rejected|superseded|reverted|none
+	Dir         string   // the run's folder
+	Diff        []byte   // the patch, checked against Fix.Patch.Digest; nil when there is none
+	Rescue      []string // rescue patches, relative to Dir
+
+	name   string // <name>.json …
+	digest string // of <name>.json
+	fault  error  // what is wrong with its decisions
+}
+
+// statePath is where decisions on the proposal are written.
+func (p *Proposal) statePath() string { return filepath.Join(p.Dir, "fixes", p.name+".state.jsonl") }
+
+// List gives every fix, newest first; of several healings of one task in one run the newest proposal counts, or the
+// newest of all when there is none. What cannot be read is in the errors and hides nothing else. A draft never sealed,
+// whose maker is gone, is State interrupted.
+func (s *Store) List() ([]Item, []error) {
+	runs, err := s.runs()
+	if err != nil {
+		return nil, []error{err}
+	}
+	items, errs := []Item{}, []error(nil)
+	for _, run := range runs {
+		fixes, faults := s.ofRun(run)
+		errs = append(errs, faults...)
+		for _, p := range fixes {
+			items = append(items, p.item())
+		}
+	}
+	slices.SortStableFunc(items, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.Run, a.Run), cmp.Compare(a.Task, b.Task))
+	})
+	return items, errs
+}
+
+func (p *Proposal) item() Item {
+	i := Item{
+		Run: p.Run, Task: p.Task, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict,
+		Flags: p.Flags, Files: []string{}, Rescue: p.Rescue, CreatedAt: p.CreatedAt,
+	}
+	fill(&i.Flags)
+	fill(&i.Rescue)
+	if p.AgentSaid != nil {
+		i.Summary = &p.AgentSaid.Summary
+	}
+	if p.Patch != nil {
+		for _, f := range p.Patch.Files {
+			i.Files = append(i.Files, f.Path)
+		}
+	}
+	return i
+}
+
+// Find gives a fix: run may be empty or "latest" (the newest run with a proposal), an id or a unique prefix; task may be
+// empty when the run has only one fix, or only one proposal. Errors to test for: ErrNone, ErrAmbiguous, ErrDamaged.
+func (s *Store) Find(run, task string) (*Proposal, error) {
+	runs, err := s.runs()
+	if err != nil {
+		return nil, err
+	}
+	if run == "" || run == "latest" {
+		if run, err = s.latest(runs); err != nil {
+			return nil, err
+		}
+	} else if run, err = oneRun(runs, run); err != nil {
+		return nil, err
+	}
+	fixes, faults := s.ofRun(run)
+	p, err := oneFix(fixes, run, task)
+	if err != nil {
+		return nil, errors.Join(append([]error{err}, faults...)...)
+	}
+	if p.fault != nil { // a broken chain of decisions must not pass for "nobody decided"
+		return nil, p.fault
+	}
+	if p.Patch != nil {
+		if p.Diff, err = p.readPatch(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// latest is the newest run with a proposal; where there is none at all, the newest with a fix that came to something else.
+func (s *Store) latest(runs []string) (string, error) {
+	var errs []error
+	other := ""
+	for _, run := range slices.Backward(runs) {
+		fixes, faults := s.ofRun(run)
+		errs = append(errs, faults...)
+		if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.State == Proposed }) {
+			return run, nil
+		}
+		if other == "" && len(fixes) > 0 {
+			other = run
+		}
+	}
+	if other != "" {
+		return other, nil
+	}
+	return "", errors.Join(append([]error{fmt.Errorf("%w: no run here has a proposed fix; `async-pipeline fix list` shows what became of each failure", ErrNone)}, errs...)...)
+}
+
+func oneRun(runs []string, prefix string) (string, error) {
+	if slices.Contains(runs, prefix) {
+		return prefix, nil
+	}
+	var found []string
+	for _, run := range runs {
+		if strings.HasPrefix(run, prefix) {
+			found = append(found, run)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%w: no run here begins with %q; `async-pipeline fix list` shows them", ErrNone, prefix)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%w: %d runs begin with %q: %s; type more of the id", ErrAmbiguous, len(found), prefix, strings.Join(found[:min(len(found), 5)], ", "))
+}
+
+func oneFix(fixes []*Proposal, run, task string) (*Proposal, error) {
+	var tasks []string
+	var proposed []*Proposal
+	for _, p := range fixes {
+		if task != "" && p.Task == task {
+			return p, nil
+		}
+		tasks = append(tasks, p.Task)
+		if p.State == Proposed {
+			proposed = append(proposed, p)
+		}
+	}
+	switch {
+	case len(fixes) == 0:
+		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run", ErrNone, run, run)
+	case task != "":
+		return nil, fmt.Errorf("%w: run %s has none for task %q; it has: %s", ErrNone, run, task, strings.Join(tasks, ", "))
+	case len(fixes) == 1:
+		return fixes[0], nil
+	case len(proposed) == 1:
+		return proposed[0], nil
+	}
+	return nil, fmt.Errorf("%w: run %s has several: %s; name the task", ErrAmbiguous, run, strings.Join(tasks, ", "))
+}
+
+// runs lists the runs' folders, oldest first. A link is no run.
+func (s *Store) runs() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(s.Dir, "runs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var runs []string
+	for _, e := range entries { // sorted by name, which is by time
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			runs = append(runs, e.Name())
+		}
+	}
+	return runs, nil
+}
+
+// ofRun gives the fixes of one run that count, sorted by task.
+func (s *Store) ofRun(run string) ([]*Proposal, []error) {
+	dir := filepath.Join(s.Dir, "runs", run)
+	folder := filepath.Join(dir, "fixes")
+	if !exists(folder) {
+		return nil, nil
+	}
+	if !isDir(folder) {
+		return nil, []error{fmt.Errorf("%w: %s is not a folder", ErrDamaged, folder)}
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, []error{err}
+	}
+	counts := map[string]*Proposal{}
+	var errs []error
+	for _, e := range entries {
+		name, sealed := strings.CutSuffix(e.Name(), ".json")
+		var p *Proposal
+		switch {
+		case strings.HasPrefix(name, "."):
+			continue
+		case sealed:
+			p, err = readFix(dir, run, name)
+		case e.IsDir() && !exists(filepath.Join(folder, name+".json")):
+			p, err = readDraft(dir, run, name)
+		default:
+			continue
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if p == nil {
+			continue
+		}
+		p.Rescue = rescues(dir, name)
+		old := counts[p.Task]
+		if old != nil {
+			p.Rescue, old.Rescue = mergeRescue(p, old), mergeRescue(p, old)
+			if !newer(p, old) {
+				continue
+			}
+		}
+		counts[p.Task] = p
+	}
+	var all []*Proposal
+	for _, p := range counts {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *Proposal) int { return cmp.Compare(a.Task, b.Task) })
+	return all, errs
+}
+
+// newer says whether p counts before old: a proposal before what is none, then the later healing. A heal that found
+// nothing does not hide the proposal that an earlier one made.
+func newer(p, old *Proposal) bool {
+	if a, b := p.State == Proposed, old.State == Proposed; a != b {
+		return a
+	}
+	return number(p.name) > number(old.name)
+}
+
+func mergeRescue(a, b *Proposal) []string {
+	if number(a.name) > number(b.name) {
+		a, b = b, a
+	}
+	return slices.Concat(a.Rescue, b.Rescue)
+}
+
+// readFix reads <name>.json. A fix whose decisions are damaged is given together with the error.
+func readFix(dir, run, name string) (*Proposal, error) {
+	path := filepath.Join(dir, "fixes", name+".json")
+	text, err := readFile(path, maxJSON)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	p := &Proposal{Dir: dir, name: name, digest: digest(text)}
+	if err := checkVersion(path, text); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &p.Fix); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+	}
+	switch {
+	case p.Task == "" || p.State == "":
+		err = fmt.Errorf("%w: %s: task or state is missing", ErrDamaged, path)
+	case p.Run != run:
+		err = fmt.Errorf("%w: %s says that it belongs to run %q", ErrDamaged, path, p.Run)
+	case p.State == Proposed && p.Patch == nil:
+		err = fmt.Errorf("%w: %s: proposed, but without a patch", ErrDamaged, path)
+	case p.Patch != nil && p.Patch.Path != "fixes/"+name+".patch":
+		err = fmt.Errorf("%w: %s: its patch is %q, not the file beside it", ErrDamaged, path, p.Patch.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	decisions, err := readDecisions(p.statePath(), p.digest)
+	p.Disposition, p.fault = disposition(p.State, decisions), err
+	return p, err
+}
+
+func checkVersion(path string, text []byte) error {
+	var head struct {
+		SchemaVersion int `json:"schema_version"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+	}
+	switch v := head.SchemaVersion; {
+	case v > SchemaVersion:
+		return fmt.Errorf("%s was written by a newer async-pipeline (format %d, this one reads up to %d): upgrade to read it", path, v, SchemaVersion)
+	case v < 1:
+		return fmt.Errorf("%w: %s: schema_version is missing", ErrDamaged, path)
+	}
+	return nil
+}
+
+// readDraft gives what a healing that was never sealed left; nil while somebody is at work, or when nothing was begun.
+func readDraft(dir, run, name string) (*Proposal, error) {
+	path := filepath.Join(dir, "fixes", name, "draft.json")
+	if !exists(path) || locked(path) {
+		return nil, nil
+	}
+	text, err := readFile(path, maxJSON)
+	if errors.Is(err, fs.ErrNotExist) { // sealed meanwhile
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if err := checkVersion(path, text); err != nil {
+		return nil, err
+	}
+	var o opened
+	if err := json.Unmarshal(text, &o); err != nil || o.Task == "" {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, cmp.Or(err, errors.New("task is missing")))
+	}
+	f := Fix{SchemaVersion: o.SchemaVersion, Run: run, RunDigest: o.RunDigest, Task: o.Task, CreatedAt: o.StartedAt, State: Interrupted}
+	fillLists(&f)
+	return &Proposal{Fix: f, Disposition: none, Dir: dir, name: name}, nil
+}
+
+// rescues lists the rescue patches of one healing, by attempt.
+func rescues(dir, name string) []string {
+	folder := filepath.Join(dir, "fixes", name)
+	if !isDir(folder) {
+		return nil
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	var attempts []int
+	for _, e := range entries {
+		n, ok := strings.CutPrefix(e.Name(), "attempt-")
+		n, patch := strings.CutSuffix(n, ".patch")
+		if i, err := strconv.Atoi(n); ok && patch && err == nil && e.Type().IsRegular() {
+			attempts = append(attempts, i)
+		}
+	}
+	slices.Sort(attempts)
+	var rel []string
+	for _, n := range attempts {
+		rel = append(rel, fmt.Sprintf("fixes/%s/attempt-%d.patch", name, n))
+	}
+	return rel
+}
+
+// readPatch reads the patch and checks it against the record.
+func (p *Proposal) readPatch() ([]byte, error) {
+	path := filepath.Join(p.Dir, filepath.FromSlash(p.Patch.Path))
+	b, err := readFile(path, maxPatch)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if got := digest(b); got != p.Patch.Digest {
+		return nil, fmt.Errorf("%w: %s has digest %s, the record says %s: it was changed after it was proposed; heal again", ErrDamaged, path, got, p.Patch.Digest)
+	}
+	return b, nil
+}

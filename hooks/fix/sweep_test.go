@@ -1,0 +1,206 @@
+package fix
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+const childEnv = "FIX_TEST_APPLY_IN"
+
+// full asks for the long sweeps.
+var full = os.Getenv("ASYNC_PIPELINE_SWEEP") == "full"
+
+func TestMain(m *testing.M) {
+	if root := os.Getenv(childEnv); root != "" {
+		os.Exit(applyInChild(root))
+	}
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
+	if !asked {
+		checks := "250"
+		if full {
+			checks = "5000"
+		}
+		if err := flag.Set("rapid.checks", checks); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// applyInChild applies the one fix below root; its first output says that it begins.
+func applyInChild(root string) int {
+	s := &Store{Root: root, Dir: filepath.Join(root, ".async")}
+	p, err := s.Find(runID, "test")
+	if err == nil {
+		fmt.Println("apply")
+		_, err = s.Apply(context.Background(), p, Options{})
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+// sweepTrees are two trees with 30 differences of every kind.
+func sweepTrees() (before, after files) {
+	before, after = files{}, files{}
+	for i := range 5 {
+		body := strings.Repeat(fmt.Sprintf("line of %d\n", i), 2000)
+		before[fmt.Sprintf("edit/%d", i)], after[fmt.Sprintf("edit/%d", i)] = "f:"+body, "f:first\n"+body
+		after[fmt.Sprintf("add/%d/new", i)] = "f:new\n"
+		before[fmt.Sprintf("del/%d/old", i)] = "f:old\n"
+		before[fmt.Sprintf("mode%d", i)], after[fmt.Sprintf("mode%d", i)] = "f:#!\n", "x:#!\n"
+		before[fmt.Sprintf("link%d", i)], after[fmt.Sprintf("link%d", i)] = "l:mode0", "l:mode1"
+		before[fmt.Sprintf("bin/%d", i)], after[fmt.Sprintf("bin/%d", i)] = "f:\x00\x01", "f:\x00\x02"
+	}
+	return before, after
+}
+
+// A `fix apply` that is killed at any moment leaves a tree that the next command makes whole.
+func TestKilledApply(t *testing.T) {
+	t.Parallel()
+	rounds := 20
+	if full {
+		rounds = 200
+	}
+	before, after := sweepTrees()
+	self, err := os.Executable()
+	check(t, err)
+	took := time.Duration(0)
+	ends := map[string]int{}
+	for round := range rounds + 1 {
+		s := newStore(t, before)
+		sealed(t, s, "test", before, after, nil)
+		c := exec.CommandContext(t.Context(), self)
+		c.Env = append(os.Environ(), childEnv+"="+s.Root)
+		out, err := c.StdoutPipe()
+		check(t, err)
+		check(t, c.Start())
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "apply\n" {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+			t.Fatalf("the child says %q %v", line, err)
+		}
+		begun := time.Now()
+		switch { // the first one is only measured
+		case round%2 == 1:
+			time.Sleep(rand.N(took + took/10))
+			check(t, c.Process.Kill())
+		case round > 0: // while it writes, which is the smaller part of it
+			for !exists(s.journalPath()) && time.Since(begun) < 5*took {
+				time.Sleep(20 * time.Microsecond)
+			}
+			time.Sleep(rand.N(took / 16))
+			check(t, c.Process.Kill())
+		}
+		err = c.Wait()
+		if round == 0 {
+			check(t, err)
+			took = time.Since(begun)
+		}
+		r, err := s.Recover(context.Background())
+		check(t, err)
+		to := "nothing to settle"
+		if r != nil {
+			to = r.To
+		}
+		ends[to]++
+		whole(t, fmt.Sprintf("round %d, %s", round, to), s, before, after)
+		check(t, os.RemoveAll(s.Root))
+	}
+	t.Logf("an apply takes %v; %v", took, ends)
+}
+
+// What Apply makes of a tree is what the patch makes of it in memory, for any two trees.
+func TestApplyIsThePatch(t *testing.T) {
+	t.Parallel()
+	root := tempDir(t)
+	content := rapid.OneOf(
+		rapid.Just(""), rapid.StringMatching(`([a-c]{0,3}\n){0,8}`), rapid.StringMatching(`([a-c]{0,3}\r?\n){0,6}[a-c]?`),
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 40), func(b []byte) string { return string(b) }),
+	)
+	names := []string{"a", "a/b", "a/b/c", "n.txt", "dir/x", "dir/y z", "dir/sub/é", "q\"uote", "new\nline", "tab\there", "-dash", "back\\slash", "other/deep/er/f", "inv\xff\xfealid"}
+	node := rapid.Custom(func(t *rapid.T) string {
+		switch rapid.IntRange(0, 6).Draw(t, "kind") {
+		case 0:
+			return "l:" + rapid.StringMatching(`[a-z./]{1,8}`).Draw(t, "target")
+		case 1, 2:
+			return "x:" + content.Draw(t, "content")
+		}
+		return "f:" + content.Draw(t, "content")
+	})
+	grow := func(t *rapid.T, old files) files {
+		f := files{}
+		for _, name := range names {
+			taken := false
+			for _, dir := range parents(name) {
+				_, file := f[dir]
+				taken = taken || file
+			}
+			v, was := old[name]
+			switch n := rapid.IntRange(0, 3).Draw(t, name); {
+			case taken || n == 0:
+			case n == 1 && was:
+				f[name] = v
+			case n == 2 && was && v[0] != 'l' && len(v) > 20: // an edit in place
+				f[name] = v[:10] + "edited\n" + v[12:]
+			default:
+				f[name] = node.Draw(t, "node")
+			}
+		}
+		return f
+	}
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		before := grow(rt, nil)
+		after := grow(rt, before)
+		changes := change(before, after)
+		if len(changes) == 0 {
+			rt.Skip("nothing changed")
+		}
+		n++
+		s := storeAt(t, root, before)
+		run := fmt.Sprintf("20261121T%06dZ-aaaa", n)
+		check(t, os.MkdirAll(s.runDir(run), 0o700))
+		p := sealedIn(t, s, run, "test", changes, nil)
+		parsed, err := patch.Parse(p.Diff)
+		check(t, err)
+		memory := files{}
+		for name, v := range before {
+			memory[name] = v
+		}
+		made, err := parsed.Apply(func(name string) (*patch.File, error) { return before.file(name), nil })
+		check(t, err)
+		for _, c := range made {
+			delete(memory, c.Path)
+			if c.After != nil {
+				memory[c.Path] = map[string]string{"100644": "f:", "100755": "x:", "120000": "l:"}[gitMode(c.After.Mode)] + string(c.After.Data)
+			}
+		}
+		if _, err := apply(t, s, p, Options{}); err != nil {
+			rt.Fatalf("%v", err)
+		}
+		same(rt, "tree", snapshot(t, s.Root), memory.with())
+		same(rt, "memory", memory, after)
+		if got, err := apply(t, s, p, Options{}); err != nil || !got.Already {
+			rt.Errorf("H16 a second time: %+v %v", got, err)
+		}
+		check(t, os.RemoveAll(s.runDir(run)))
+	})
+}
