@@ -1,0 +1,217 @@
+// Package hooks answers a sealed failure: context pack, reproduction, attempts, verification, one budget. It never
+// touches the verdict, the user's tree, or pipeline/run: the hall lends it RunTask.
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// Mark is the environment variable that everything a hook starts carries. A process that has it never heals.
+const Mark = "ASYNC_PIPELINE_HOOK"
+
+// An Engine answers the failures of one root.
+type Engine struct {
+	Config   *pipeline.Config
+	Store    *record.Store
+	Redact   *redact.Set
+	Environ  []string // the person's environment, KEY=VALUE
+	Cache    string   // the person's cache folder for this program: kept homes, scratch copies
+	RunTask  func(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error)
+	Agents   map[string]agent.Agent // by name
+	Tier     sandbox.Tier           // asked for on the command line; empty: the best there is
+	CI       bool                   // CI mode
+	Asked    bool                   // --heal, or the verb heal
+	Idle     time.Duration          // ends an agent that says nothing for so long; 0: DefaultIdle
+	Observer Observer
+}
+
+// DefaultIdle is how long an agent may be silent.
+const DefaultIdle = 2 * time.Minute
+
+// An Observer is told what the engine does, one call at a time; nil funcs are not called.
+type Observer struct {
+	Started func(h Started)
+	Step    func(s Step)
+	Done    func(o Outcome)
+}
+
+// Started is told when a hook begins.
+type Started struct {
+	Task      string
+	Kind      string // agent | run
+	Agent     string
+	Tier      sandbox.Tier
+	WallClock time.Duration
+	Attempts  int
+}
+
+// A Step is one thing that happens in a hook, in words for a person.
+type Step struct {
+	Task string
+	Text string
+	Left time.Duration // of the wall clock; 0 before it started
+}
+
+// An Outcome is how a hook ended.
+type Outcome struct {
+	Task string
+	Kind string         // agent | run
+	Fix  *fix.Fix       // of an agent hook
+	Run  *RunHookResult // of a run hook
+}
+
+// Answer runs the hooks of every failed task of a sealed run: one after the other, tasks in graph order, hooks in file
+// order, agents under heal.lock. In a process that carries Mark it starts nothing. An error means that a hook could not
+// be recorded; the verdict is touched by none of it.
+func (e *Engine) Answer(ctx context.Context, run *record.Sealed) ([]Outcome, error) {
+	if run.Status != record.Failed {
+		return nil, nil
+	}
+	return e.answer(ctx, run, func(_ *pipeline.Task, h pipeline.Hook) bool {
+		// Inside a hook not even a notification starts: a hook's failure starts no hook.
+		return h.Agent != nil || !e.inHook()
+	})
+}
+
+// Heal runs the agent hooks of a recorded failure again, from the tree and the Config as they are now. An empty task
+// means every failed one. The error says so when there is nothing to heal.
+func (e *Engine) Heal(ctx context.Context, run *record.Sealed, task string) ([]Outcome, error) {
+	if err := e.healable(run, task); err != nil {
+		return nil, err
+	}
+	return e.answer(ctx, run, func(t *pipeline.Task, h pipeline.Hook) bool {
+		return h.Agent != nil && (task == "" || t.Name == task)
+	})
+}
+
+// healable says why a run, or one task of it, cannot be healed.
+func (e *Engine) healable(run *record.Sealed, task string) error {
+	if run.Status != record.Failed {
+		return fmt.Errorf("run %s %s: only a failed run can be healed", run.ID, run.Status)
+	}
+	hooked := 0
+	for i := range run.Tasks {
+		r := &run.Tasks[i]
+		if !failed(r) || task != "" && r.Name != task {
+			continue
+		}
+		t := e.Config.Task(r.Name)
+		if t == nil {
+			return fmt.Errorf("task %q of run %s is no longer in %s: put it back, or run again", r.Name, run.ID, e.Config.File)
+		}
+		for _, h := range t.OnFail {
+			if h.Agent != nil {
+				hooked++
+			}
+		}
+	}
+	switch {
+	case hooked > 0:
+		return nil
+	case task == "":
+		return fmt.Errorf("no failed task of run %s has an on_fail \"agent\": add one in %s", run.ID, e.Config.File)
+	case run.Task(task) == nil:
+		return fmt.Errorf("run %s has no task %q", run.ID, task)
+	case !failed(run.Task(task)):
+		return fmt.Errorf("task %q of run %s is %s: only a failed task can be healed", task, run.ID, run.Task(task).Status)
+	}
+	return fmt.Errorf("task %q has no on_fail \"agent\": add one in %s", task, e.Config.File)
+}
+
+// answer walks the failed tasks and their hooks.
+func (e *Engine) answer(ctx context.Context, run *record.Sealed, want func(*pipeline.Task, pipeline.Hook) bool) (outcomes []Outcome, err error) {
+	journal, err := fix.OpenJournal(run.Dir, run.Digest, e.Redact.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, journal.Close()) }()
+	lock := healLock{store: e.Store}
+	defer lock.release()
+
+	var errs []error
+	for i := range run.Tasks {
+		ended := &run.Tasks[i]
+		t := e.Config.Task(ended.Name)
+		if !failed(ended) || t == nil {
+			continue
+		}
+		for n, hook := range t.OnFail {
+			if !want(t, hook) || hook.Run != nil && ctx.Err() != nil {
+				continue
+			}
+			var o Outcome
+			var err error
+			if hook.Run != nil {
+				o, err = e.notify(ctx, run, ended, t, hook.Run, n, journal)
+			} else {
+				o, err = e.heal(ctx, run, ended, t, hook.Agent, &lock)
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("hook of task %q: %w", t.Name, err))
+				continue
+			}
+			if e.Observer.Done != nil {
+				e.Observer.Done(o)
+			}
+			outcomes = append(outcomes, o)
+		}
+	}
+	return outcomes, errors.Join(errs...)
+}
+
+// A healLock is taken for the first agent and kept to the end of the walk.
+type healLock struct {
+	store *record.Store
+	lock  *record.Lock
+}
+
+func (l *healLock) take() error {
+	if l.lock != nil {
+		return nil
+	}
+	lock, err := l.store.HealLock()
+	if err == nil {
+		l.lock = lock
+	}
+	return err
+}
+
+func (l *healLock) release() {
+	if l.lock != nil {
+		_ = l.lock.Unlock() // the process's end would let go of it too
+	}
+}
+
+// failed says whether a task's end calls for hooks: never after an interrupt.
+func failed(t *record.Task) bool { return t.Status == record.Failed || t.Status == record.TimedOut }
+
+// inHook says whether this very process was started by a hook.
+func (e *Engine) inHook() bool { return e.env(Mark) != "" }
+
+// env is one variable of the person's environment.
+func (e *Engine) env(name string) string {
+	for _, kv := range e.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func (e *Engine) step(task string, left time.Duration, format string, args ...any) {
+	if e.Observer.Step != nil {
+		e.Observer.Step(Step{Task: task, Text: fmt.Sprintf(format, args...), Left: left})
+	}
+}

@@ -1,0 +1,312 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// The gate: the failed task's own command runs in a copy first, and the same failure must come back. It spends nothing of
+// the agent's budget, and no agent starts without it.
+
+// gateRuns is how often a check that does not reproduce is tried before it is called flaky or gone.
+const gateRuns = 3
+
+// gateFloor is the least time, per check, that a gate is given: its caches may be cold.
+const gateFloor = 2 * time.Minute
+
+// logLimit is how much of a check's output, in bytes, is kept to find test names in.
+const logLimit = 4 << 20
+
+// A gateResult is what the gate measured.
+type gateResult struct {
+	took time.Duration // of the check that reproduced
+}
+
+// A gateTry is one run of the check in a copy.
+type gateTry struct {
+	passed bool
+	error  string // could not be carried out, in words
+	sign   judge.Signature
+}
+
+// reproduce runs the gate and says whether the agent may start.
+func (h *healing) reproduce(ctx context.Context) bool {
+	want := h.wanted()
+	h.fix.Reproduction = &fix.Reproduction{Result: "different"}
+	h.fix.Reproduction.Signature.Run = want.String()
+
+	if h.pointsBack() {
+		return false
+	}
+	caches, note, err := h.homes.checkCaches(h.task)
+	if err != nil {
+		h.giveUp(ctx, "scratch_failed", err)
+		return false
+	}
+	if note != "" {
+		h.step("%s", note)
+	}
+	h.step("does it fail in a copy too? (%s)", h.tier)
+	if h.gateOnce(ctx, want, caches) {
+		return true
+	}
+	if h.fix.State != notReproduced {
+		return false
+	}
+	// Perhaps it needs what git ignores. If so, the person is told which folders to name.
+	few := h.base.Manifest
+	reason, kept := *h.fix.Reason, *h.fix.Reproduction
+	h.step("not reproduced; once more with everything that git ignores")
+	if !h.makeBase(ctx, true) {
+		return false
+	}
+	more := newFolders(few, h.base.Manifest)
+	if h.pointsBack() {
+		return false
+	}
+	if len(more) > 0 && h.gateOnce(ctx, want, caches) {
+		h.note("the failure needs ignored files; name them: scratch { include = [" + strings.Join(quoted(more, 8), ", ") + "] }")
+		return true
+	}
+	if h.fix.State == notReproduced {
+		h.fix.Reason, h.fix.Reproduction = &reason, &kept
+	}
+	return false
+}
+
+// pointsBack ends the healing when a copy at another path would run the tree's own code.
+func (h *healing) pointsBack() bool {
+	if h.tier == sandbox.View || len(h.base.PointsBack) == 0 {
+		return false
+	}
+	h.end(notReproduced, "points_back: "+listed(h.base.PointsBack, 3)+" name the tree by its absolute path, and this tier ("+
+		string(h.tier)+") cannot show the copy there; a check in the copy would run the tree's own code")
+	return true
+}
+
+// wanted is the failure that must come back.
+func (h *healing) wanted() judge.Signature {
+	s := judge.Signature{TimedOut: h.ended.Status == record.TimedOut}
+	if h.ended.ExitCode != nil {
+		s.ExitCode = *h.ended.ExitCode
+	}
+	if h.ended.Signal != nil {
+		s.Signal = *h.ended.Signal
+	}
+	if h.ended.Log != nil && h.ended.Log.LeftOutBytes == 0 {
+		if log, err := h.run.Tail(h.task.Name, logLimit); err == nil {
+			s.Tests = judge.Tests(log)
+		}
+	}
+	return s
+}
+
+// gateOnce tries the check until the failure is the same, or until it is clear that it is not; it fills in reproduction.
+func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches string) bool {
+	var passes int
+	var last gateTry
+	r := h.fix.Reproduction
+	for r.Runs = 1; r.Runs <= gateRuns; r.Runs++ {
+		started := time.Now()
+		last = h.gateTry(ctx, want, caches)
+		if ctx.Err() != nil {
+			h.end(cancelled, "interrupted")
+			return false
+		}
+		if last.error != "" {
+			break
+		}
+		if last.passed {
+			passes++
+		}
+		copied := last.sign.String()
+		r.Signature.Copy = &copied
+		same := !last.passed && want.Same(last.sign)
+		switch {
+		case same && r.Runs == 1:
+			r.Result = "same"
+			h.gate.took = time.Since(started)
+			h.fix.State, h.fix.Reason = "", nil
+			h.step("reproduced: %s", want)
+			return true
+		case same, passes > 0 && passes < r.Runs:
+			r.Result = flaky
+			h.end(flaky, fmt.Sprintf("mixed: the check passed in %d of %d runs in a copy; nothing was spent", passes, r.Runs))
+			return false
+		}
+		if !last.passed {
+			break // another failure, and no reason to think that it would change
+		}
+	}
+	r.Runs = min(r.Runs, gateRuns)
+	switch {
+	case last.error != "":
+		r.Result = "different"
+		h.end(notReproduced, "not_run: "+last.error)
+	case passes > 0:
+		r.Result = "passed"
+		h.end(notReproduced, "passed: the check passes in a copy of the tree; it may depend on something outside of it")
+	default:
+		r.Result = "different"
+		h.end(notReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s", want, last.sign, h.withheld()))
+	}
+	return false
+}
+
+// gateTry is one run in a fresh copy.
+func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches string) gateTry {
+	c, err := h.base.Copy(ctx, filepath.Join(h.homes.work, "check"))
+	if err != nil {
+		return gateTry{error: err.Error()}
+	}
+	defer h.tidy(c.Close)
+	box, err := h.homes.checkBox(h.base, c.Dir, caches, h.task, h.box())
+	if err != nil {
+		return gateTry{error: err.Error()}
+	}
+	log, _, err := h.draft.Log(fmt.Sprintf("gate-%d", h.fix.Reproduction.Runs))
+	if err != nil {
+		return gateTry{error: err.Error()}
+	}
+	defer log.Close()
+	tail := &tail{limit: logLimit}
+	got, err := h.runCheck(ctx, h.task, box, io.MultiWriter(log, tail))
+	switch {
+	case err != nil:
+		return gateTry{error: err.Error()}
+	case got.Error != nil:
+		return gateTry{error: *got.Error}
+	case got.Status == record.TimedOut && !want.TimedOut:
+		return gateTry{error: fmt.Sprintf("the check did not end within %s in a copy", h.cap())}
+	}
+	try := gateTry{passed: got.Status == record.Passed}
+	try.sign.TimedOut = got.Status == record.TimedOut
+	if got.ExitCode != nil {
+		try.sign.ExitCode = *got.ExitCode
+	}
+	if got.Signal != nil {
+		try.sign.Signal = *got.Signal
+	}
+	if h.ended.Log != nil && h.ended.Log.LeftOutBytes == 0 {
+		try.sign.Tests = judge.Tests(tail.Bytes())
+	}
+	return try
+}
+
+// runCheck runs a task in a copy. A failure by timeout keeps the task's own timeout, or it would pass by waiting longer; any
+// other gets more time, because caches may be cold.
+func (h *healing) runCheck(ctx context.Context, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error) {
+	if h.ended.Status != record.TimedOut || t.Name != h.task.Name {
+		relaxed := *t
+		relaxed.Timeout = max(t.Timeout, h.cap())
+		t = &relaxed
+	}
+	return h.e.RunTask(ctx, box.At(h.e.Config.Root), t, box, out)
+}
+
+// cap is how long one check may take in a copy.
+func (h *healing) cap() time.Duration {
+	limit := gateFloor
+	if h.ended.DurationMS != nil {
+		limit = max(limit, 3*time.Duration(*h.ended.DurationMS)*time.Millisecond)
+	}
+	return limit
+}
+
+// withheld names the secrets that the copy's check did not get, as the likely reason of another failure.
+func (h *healing) withheld() string {
+	if h.hook.PassSecrets {
+		return ""
+	}
+	var names []string
+	for _, v := range h.task.Env {
+		if len(v.Secrets) > 0 {
+			names = append(names, v.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; the copy was not given " + strings.Join(names, ", ") + " (pass_secrets = true gives secrets to checks)"
+}
+
+// newFolders are the top folders and files that more has and few has not.
+func newFolders(few, more *tree.Manifest) []string {
+	have := map[string]bool{}
+	for _, e := range few.Entries {
+		for p := e.Path; p != "" && !have[p]; p = parent(p) {
+			have[p] = true
+		}
+	}
+	var found []string
+	seen := map[string]bool{}
+	for _, e := range more.Entries {
+		p := e.Path
+		if have[p] {
+			continue
+		}
+		for parent(p) != "" && !have[parent(p)] {
+			p = parent(p)
+		}
+		if !seen[p] {
+			seen[p] = true
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// parent is the folder of a slash-separated path, "" at the top.
+func parent(p string) string {
+	i := strings.LastIndexByte(p, '/')
+	if i < 0 {
+		return ""
+	}
+	return p[:i]
+}
+
+func quoted(names []string, most int) []string {
+	var q []string
+	for _, n := range names[:min(len(names), most)] {
+		q = append(q, fmt.Sprintf("%q", n))
+	}
+	return q
+}
+
+// listed names the first few, and says how many more there are.
+func listed(names []string, most int) string {
+	s := strings.Join(names[:min(len(names), most)], ", ")
+	if n := len(names) - most; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
+}
+
+// A tail is a writer that keeps the last bytes.
+type tail struct {
+	limit int
+	b     []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	t.b = append(t.b, p[max(0, n-t.limit):]...)
+	if len(t.b) > 2*t.limit {
+		t.b = append(t.b[:0], t.b[len(t.b)-t.limit:]...)
+	}
+	return n, nil
+}
+
+// Bytes is what was kept, at most limit.
+func (t *tail) Bytes() []byte { return t.b[max(0, len(t.b)-t.limit):] }

@@ -1,0 +1,322 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+// States of a fix that are decided here.
+const (
+	skipped       = "skipped"
+	notReproduced = "not_reproduced"
+	flaky         = "flaky"
+	noFix         = "no_fix"
+	stateFailed   = "failed"
+	cancelled     = "cancelled"
+	proposed      = "proposed"
+)
+
+// A healing is one agent hook at work: what it was given, then what it learns, in that order.
+type healing struct {
+	e     *Engine
+	run   *record.Sealed
+	ended *record.Task
+	task  *pipeline.Task
+	hook  *pipeline.AgentHook
+	agent agent.Agent
+
+	tier  sandbox.Tier
+	draft *fix.Draft
+	fix   *fix.Fix
+	homes *homes
+	base  *scratch.Base
+	gate  gateResult
+	check *judge.Checks
+	// agentCaches is the kept folder of the agent's build caches.
+	agentCaches string
+	until       time.Time // the end of the wall clock; zero before it started
+}
+
+// heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could not
+// be recorded.
+func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, hook *pipeline.AgentHook, lock *healLock) (o Outcome, err error) {
+	draft, err := fix.Begin(run.Dir, run.ID, run.Digest, t.Name, e.Redact.Bytes)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer func() { err = errors.Join(err, draft.Close()) }()
+	draft.Secrets = e.Redact
+	h := &healing{
+		e: e, run: run, ended: ended, task: t, hook: hook, agent: e.Agents[hook.Use],
+		draft: draft,
+		fix: &fix.Fix{
+			Run: run.ID, RunDigest: run.Digest, Task: t.Name, CreatedAt: stamp(time.Now()),
+			Budget: &fix.Budget{Limit: fix.Amounts{
+				Attempts: new(hook.Budget.Attempts), WallClockMS: new(hook.Budget.WallClock.Milliseconds()),
+			}},
+		},
+	}
+	if reason := h.skip(lock); reason != "" {
+		h.end(skipped, reason)
+	} else {
+		if e.Observer.Started != nil {
+			e.Observer.Started(Started{
+				Task: t.Name, Kind: "agent", Agent: hook.Use, Tier: h.tier,
+				WallClock: hook.Budget.WallClock, Attempts: hook.Budget.Attempts,
+			})
+		}
+		h.work(ctx)
+	}
+	if err := draft.Seal(h.fix); err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{Task: t.Name, Kind: "agent", Fix: h.fix}, nil
+}
+
+// skip says why nothing is started, or "". Everything here is found out before a single file is copied.
+func (h *healing) skip(lock *healLock) string {
+	switch {
+	case h.e.inHook():
+		return "hook: this process was started by a hook, and hooks start no hooks"
+	case h.e.CI && !h.hook.CI:
+		return "ci: healing is off in CI unless the hook has ci = true and --heal is given"
+	case h.e.CI && !h.e.Asked:
+		return "ci: the hook allows CI, but --heal was not given"
+	case h.agent == nil:
+		return "agent_missing: no agent " + h.hook.Use
+	}
+	if err := h.agent.Ready(); err != nil {
+		return "agent_missing: " + err.Error()
+	}
+	tier, err := h.e.pickTier()
+	if err != nil {
+		return "sandbox_unsupported: " + err.Error()
+	}
+	h.tier = tier
+	if err := lock.take(); err != nil {
+		if errors.Is(err, record.ErrLocked) {
+			return "heal_locked: " + err.Error()
+		}
+		return "heal_lock: " + err.Error()
+	}
+	return ""
+}
+
+// pickTier is the tier that was asked for, or the best there is. Without one, only a person can grant "none".
+func (e *Engine) pickTier() (sandbox.Tier, error) {
+	if e.Tier != "" {
+		return e.Tier, nil
+	}
+	if best := sandbox.Best(); best != sandbox.None {
+		return best, nil
+	}
+	return "", errors.New("this machine confines nothing (no mount namespace, no Landlock); --sandbox none runs the agent unconfined")
+}
+
+// work is the walk of one healing: tree digest, copy, gate, attempts, proposal, tree digest.
+func (h *healing) work(ctx context.Context) {
+	before, err := h.e.lookAt(ctx, nil)
+	if err != nil {
+		h.giveUp(ctx, "tree", err)
+		return
+	}
+	best := h.workInCopies(ctx)
+
+	after, err := h.e.lookAt(context.WithoutCancel(ctx), before)
+	if err != nil {
+		h.note("the tree could not be read again: " + err.Error())
+		best.cap("tree_unknown")
+	} else {
+		changed := before.compare(after)
+		h.fix.Tree = &fix.Tree{Before: before.digest, After: after.digest, Changed: changed}
+		if len(changed) > 0 {
+			h.step("the tree changed meanwhile: %d paths, %s first", len(changed), changed[0])
+			if h.tier != sandbox.View {
+				best.cap("tree_changed")
+			}
+		}
+	}
+	h.propose(best)
+}
+
+// workInCopies makes the base, runs the gate and the attempts, and removes what it made.
+func (h *healing) workInCopies(ctx context.Context) *candidate {
+	homes, err := newHomes(h.e, h.e.Config.Root)
+	if err != nil {
+		h.giveUp(ctx, "scratch_failed", err)
+		return nil
+	}
+	h.homes = homes
+	defer h.tidy(homes.close)
+	if !h.makeBase(ctx, false) {
+		return nil
+	}
+	defer h.tidy(func() error {
+		if h.base == nil {
+			return nil
+		}
+		return h.base.Close()
+	})
+	if !h.reproduce(ctx) {
+		return nil
+	}
+	return h.attempts(ctx)
+}
+
+// makeBase copies the tree and stores what git cannot give back.
+func (h *healing) makeBase(ctx context.Context, everything bool) bool {
+	if h.base != nil {
+		if err := h.base.Close(); err != nil {
+			h.giveUp(ctx, "scratch_failed", err)
+			return false
+		}
+		h.base = nil
+	}
+	base, err := scratch.Make(ctx, h.homes.work, scratch.Source{
+		Root: h.e.Config.Root, Outputs: h.passedOutputs(), Everything: everything,
+		Include: h.task.Scratch.Include, Exclude: h.task.Scratch.Exclude,
+	})
+	if err != nil {
+		h.giveUp(ctx, "scratch_failed", err)
+		return false
+	}
+	h.base, h.draft.Sub = base, base.Sub
+	loose, err := base.Loose(ctx)
+	if err != nil {
+		h.giveUp(ctx, "scratch_failed", err)
+		return false
+	}
+	complete, err := h.draft.StoreBase(base.Manifest, base.Commit, loose, base.Read)
+	if err != nil {
+		h.giveUp(ctx, "scratch_failed", err)
+		return false
+	}
+	h.fix.Base = &fix.Base{Tree: base.Manifest.Digest(), Commit: orNull(base.Commit), Complete: complete}
+	h.fix.Omitted = base.Omitted
+	h.check = judge.NewChecks(judge.Tree{Paths: base.Paths(), Read: func(path string) ([]byte, error) {
+		f, err := base.Read(path)
+		if err != nil || f == nil {
+			return nil, err
+		}
+		return f.Data, nil
+	}}, base.Sub, h.hook.Protect)
+	if len(base.Taken) > 0 {
+		h.step("the copy has %s", listed(base.Taken, 4))
+	}
+	return true
+}
+
+// passedOutputs are the declared outputs of the run's passed tasks.
+func (h *healing) passedOutputs() []string {
+	var globs []string
+	for i := range h.run.Tasks {
+		r := &h.run.Tasks[i]
+		if t := h.e.Config.Task(r.Name); t != nil && (r.Status == record.Passed || r.Status == record.Cached) {
+			globs = append(globs, t.Outputs...)
+		}
+	}
+	return globs
+}
+
+// propose seals the best candidate into the fix, or leaves the state as the walk set it.
+func (h *healing) propose(best *candidate) {
+	if best == nil || h.fix.State == cancelled {
+		if h.fix.State == "" {
+			h.end(stateFailed, "no attempt changed anything")
+		}
+		return
+	}
+	if err := h.draft.StoreTouched(best.changes); err != nil {
+		h.end(stateFailed, "store: "+err.Error())
+		return
+	}
+	if err := h.draft.Propose(h.fix, best.changes); err != nil {
+		reason := "store: " + err.Error()
+		if errors.Is(err, fix.ErrSecret) {
+			reason = "secret: " + err.Error()
+		}
+		h.end(stateFailed, reason)
+		return
+	}
+	h.fix.State, h.fix.Reason = proposed, nil
+	h.fix.Verdict = new(best.verdict)
+	h.fix.Verification = best.verification
+	h.fix.Flags = h.flags(best.changes)
+	h.fix.Omitted = append(h.fix.Omitted, best.omitted...)
+	h.fix.Control, h.fix.AgentSaid = new(best.control), best.said
+}
+
+// giveUp ends the healing for a fault of ours or of the machine; a cancelled context is no fault.
+func (h *healing) giveUp(ctx context.Context, kind string, err error) {
+	if ctx.Err() != nil {
+		h.end(cancelled, "interrupted")
+		return
+	}
+	h.fix.Kind = new(kind)
+	h.end(stateFailed, kind+": "+err.Error())
+}
+
+// tidy removes what is no longer needed; what stays behind is said.
+func (h *healing) tidy(remove func() error) {
+	if err := remove(); err != nil {
+		h.note("left behind: " + err.Error())
+	}
+}
+
+// end sets the state and the words for it.
+func (h *healing) end(state, reason string) {
+	h.fix.State = state
+	h.fix.Reason = orNull(h.e.Redact.String(reason))
+}
+
+// note adds words to the fix that change nothing.
+func (h *healing) note(text string) {
+	text = h.e.Redact.String(text)
+	if h.fix.Note != nil {
+		text = *h.fix.Note + "; " + text
+	}
+	h.fix.Note = &text
+}
+
+// step tells the person, and the journal, what happens.
+func (h *healing) step(format string, args ...any) {
+	var left time.Duration
+	if !h.until.IsZero() {
+		left = max(0, time.Until(h.until))
+	}
+	text := h.e.Redact.String(fmt.Sprintf(format, args...))
+	h.event("step", map[string]any{"text": text})
+	h.e.step(h.task.Name, left, "%s", text)
+}
+
+// event writes to the journal of the hooks. A journal that cannot be written is said in the fix: the work goes on.
+func (h *healing) event(kind string, data map[string]any) {
+	if err := h.draft.Event(kind, data); err != nil {
+		h.note("journal: " + err.Error())
+	}
+}
+
+// box is what every box of this healing has in common.
+func (h *healing) box() sandbox.Box {
+	return sandbox.Box{Tier: h.tier, Hook: h.run.ID + "/" + h.task.Name, Secrets: h.hook.PassSecrets}
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// stamp is a time as records have it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,363 @@
+package hooks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otiai10/copy"
+
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+// homes are the folders that the processes of one hook may write besides their copy. Three kinds never mix: what the
+// gate filled (kept: it runs the person's own code), what an agent filled (kept, for agents only), and the throw-away
+// copy of the first that each verification gets, because patched code could write what the next check reads.
+type homes struct {
+	e    *Engine
+	work string // parent of base, copies and throw-away folders
+	kept string // kept folders of this root: check/ and agent/
+	// rescued takes copies whose difference could not be stored; only a person removes what is there.
+	rescued string
+	throws  int // throw-away folders made so far
+}
+
+// seedLimit is how much of the person's build caches, in bytes, a kept folder starts with.
+const seedLimit = 2 << 30
+
+// cacheFolders are the build caches that get a place of their own, and the variables their tools read.
+var cacheFolders = []struct{ variable, folder string }{
+	{"XDG_CACHE_HOME", "xdg"},
+	{"GOCACHE", "go-build"},
+	{"GOMODCACHE", "go-mod"},
+	{"npm_config_cache", "npm"},
+	{"GRADLE_USER_HOME", "gradle"},
+}
+
+// newHomes picks the folders of the tree at root; all lie outside of it.
+func newHomes(e *Engine, root string) (*homes, error) {
+	key := sha256.Sum256([]byte(root))
+	name := hex.EncodeToString(key[:8])
+	cache := e.Cache
+	if top, err := filepath.EvalSymlinks(root); err == nil && inside(cache, top) {
+		cache = filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid()))
+	}
+	h := &homes{
+		e: e, work: filepath.Join(cache, "scratch", name), kept: filepath.Join(cache, "kept", name),
+		rescued: filepath.Join(cache, "rescued"),
+	}
+	for _, dir := range []string{h.work, h.kept} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("folder for scratch copies: %w", err)
+		}
+	}
+	// What a killed runner left: heal.lock is ours, so nobody works there.
+	if _, err := scratch.Sweep(h.work); err != nil {
+		return nil, err
+	}
+	return h, h.close()
+}
+
+// inside says whether path is dir or lies below it.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// checkCaches gives the kept caches of checks. They start as a copy of the person's build cache; note says so in words when
+// they start cold.
+func (h *homes) checkCaches(t *pipeline.Task) (dir, note string, err error) {
+	dir = filepath.Join(h.kept, "check")
+	if exists(filepath.Join(dir, seeded)) {
+		return dir, "", nil
+	}
+	if err := makeCaches(dir); err != nil {
+		return "", "", err
+	}
+	from := h.personal(t, "GOCACHE", filepath.Join(".cache", "go-build"))
+	size, err := sizeOf(from)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil || size > seedLimit:
+		note = fmt.Sprintf("the build cache of checks starts cold (yours is over %d GiB): the first check takes longer", seedLimit>>30)
+	default:
+		build := filepath.Join(dir, "go-build")
+		if err := copyFolder(from, build, time.Time{}); err != nil {
+			return "", "", err
+		}
+		if err := age(build); err != nil {
+			return "", "", err
+		}
+	}
+	return dir, note, os.WriteFile(filepath.Join(dir, seeded), nil, 0o600)
+}
+
+// agentCaches gives the kept caches of agents. They start with what the gate used.
+func (h *homes) agentCaches(check string) (string, error) {
+	dir := filepath.Join(h.kept, "agent")
+	if exists(filepath.Join(dir, seeded)) {
+		return dir, nil
+	}
+	if err := h.copyCaches(check, dir); err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, seeded), nil, 0o600)
+}
+
+// seeded is the file that says that a kept folder was filled; without it, whatever killed the filling, it is filled again.
+const seeded = ".seeded"
+
+func makeCaches(dir string) error {
+	for _, c := range cacheFolders {
+		if err := os.MkdirAll(filepath.Join(dir, c.folder), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Go brings the time of a build cache's entry up to date when it reads one that is older than an hour. So a kept folder starts
+// with old entries, and those that a check used can be told from the rest.
+const (
+	unused = 2 * time.Hour
+	used   = 70 * time.Minute
+)
+
+// age makes every file below dir look as if it had not been used.
+func age(dir string) error {
+	old := time.Now().Add(-unused)
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		return os.Chtimes(path, old, old)
+	})
+}
+
+// copyCaches copies caches, of Go's build cache only what was used: the rest can be gigabytes.
+func (h *homes) copyCaches(from, to string) error {
+	if err := makeCaches(to); err != nil {
+		return err
+	}
+	for _, c := range cacheFolders {
+		newer := time.Time{}
+		if c.folder == "go-build" {
+			newer = time.Now().Add(-used)
+		}
+		if err := copyFolder(filepath.Join(from, c.folder), filepath.Join(to, c.folder), newer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// throwAway gives an empty folder that close of the base removes.
+func (h *homes) throwAway(kind string) (string, error) {
+	h.throws++
+	dir := filepath.Join(h.work, fmt.Sprintf("%s-%d", kind, h.throws))
+	if err := removeAll(dir); err != nil {
+		return "", err
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// throwAwayCaches is a copy of the kept caches for one verification.
+func (h *homes) throwAwayCaches(kept string) (string, error) {
+	dir, err := h.throwAway("caches")
+	if err != nil {
+		return "", err
+	}
+	return dir, h.copyCaches(kept, dir)
+}
+
+// checkBox is where the gate and verifications run: HOME is the person's, to read.
+func (h *homes) checkBox(base *scratch.Base, copyDir, caches string, t *pipeline.Task, box sandbox.Box) (sandbox.Box, error) {
+	tmp, err := h.throwAway("tmp")
+	if err != nil {
+		return box, err
+	}
+	box.Tree, box.Copy, box.Tmp = base.Top, copyDir, tmp
+	box.Write = []string{caches}
+	box.Read = h.readable(t)
+	box.Env = append(h.cacheEnv(caches, t), h.gitEnv(nil)...)
+	return box, nil
+}
+
+// agentBox is where an agent works: HOME is its own, and empty.
+func (h *homes) agentBox(base *scratch.Base, copyDir, caches string, t *pipeline.Task, box sandbox.Box, filters [][2]string) (sandbox.Box, error) {
+	home, err := h.throwAway("home")
+	if err != nil {
+		return box, err
+	}
+	tmp, err := h.throwAway("tmp")
+	if err != nil {
+		return box, err
+	}
+	box.Tree, box.Copy, box.Tmp, box.Home = base.Top, copyDir, tmp, home
+	box.Write = []string{caches, home}
+	box.Read = h.readable(t)
+	box.Env = append(h.cacheEnv(caches, t), h.gitEnv(filters)...)
+	return box, nil
+}
+
+// readable are the folders that must stay visible where they would be hidden: the person's home and Go's downloads.
+func (h *homes) readable(t *pipeline.Task) []string {
+	var paths []string
+	for _, p := range []string{h.e.env("HOME"), h.downloads(t)} {
+		if info, err := os.Stat(p); filepath.IsAbs(p) && err == nil && info.IsDir() && p != "/" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// cacheEnv points the tools' own variables at caches. Go's modules come from the person's downloads, as a proxy.
+func (h *homes) cacheEnv(caches string, t *pipeline.Task) []string {
+	var env []string
+	for _, c := range cacheFolders {
+		env = append(env, c.variable+"="+filepath.Join(caches, c.folder))
+	}
+	if d := h.downloads(t); d != "" {
+		env = append(env, "GOPROXY=file://"+filepath.ToSlash(d), "GONOPROXY=none", "GOSUMDB=off")
+	}
+	return env
+}
+
+// downloads is the person's Go download cache, or empty.
+func (h *homes) downloads(t *pipeline.Task) string {
+	gopath := h.personal(t, "GOPATH", "go")
+	first := filepath.SplitList(gopath)
+	if len(first) == 0 {
+		return ""
+	}
+	mod := h.personal(t, "GOMODCACHE", "")
+	if mod == "" {
+		mod = filepath.Join(first[0], "pkg", "mod")
+	}
+	d := filepath.Join(mod, "cache", "download")
+	if info, err := os.Stat(d); err != nil || !info.IsDir() {
+		return ""
+	}
+	return d
+}
+
+// personal is the value that a tool of task t sees of a Go variable: the task's own, what it passes, what `go env -w`
+// stored, else rest below HOME.
+func (h *homes) personal(t *pipeline.Task, name, rest string) string {
+	for _, v := range t.Env {
+		if v.Name == name && v.Value != "" {
+			return v.Value
+		}
+	}
+	for _, pass := range t.PassEnv {
+		prefix, star := strings.CutSuffix(pass, "*")
+		if pass == name || star && strings.HasPrefix(name, prefix) {
+			if v := h.e.env(name); v != "" {
+				return v
+			}
+		}
+	}
+	home := h.e.env("HOME")
+	if stored, err := os.ReadFile(filepath.Join(home, ".config", "go", "env")); err == nil {
+		for line := range strings.Lines(string(stored)) {
+			if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok && v != "" {
+				return v
+			}
+		}
+	}
+	if rest == "" || home == "" {
+		return ""
+	}
+	return filepath.Join(home, rest)
+}
+
+// gitEnv is configuration for git inside a box: nothing of the person's global configuration runs code there. Filters
+// are given to agents, whose HOME is empty: without them every filtered file would look dirty to them.
+func (h *homes) gitEnv(filters [][2]string) []string {
+	entries := append([][2]string{
+		{"core.fsmonitor", "false"},
+		{"core.hooksPath", os.DevNull},
+		{"safe.directory", "*"},
+	}, filters...)
+	return git.ConfigEnv(entries)
+}
+
+// close removes what was thrown away.
+func (h *homes) close() error {
+	var errs []error
+	for _, kind := range []string{"caches", "home", "tmp"} {
+		found, _ := filepath.Glob(filepath.Join(h.work, kind+"-*"))
+		for _, dir := range found {
+			errs = append(errs, removeAll(dir))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// copyFolder copies a cache, or its files that are newer. Never hard links: they share the inode, and an agent would write
+// through them.
+func copyFolder(from, to string, newer time.Time) error {
+	return copy.Copy(from, to, copy.Options{
+		PreserveTimes: true,
+		NumOfWorkers:  4,
+		Skip: func(info os.FileInfo, _, _ string) (bool, error) {
+			return info.Mode().IsRegular() && info.ModTime().Before(newer), nil
+		},
+		OnError: func(_, _ string, err error) error {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+				return nil // a cache may lose entries at any moment; the worst is a miss
+			}
+			return err
+		},
+	})
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// sizeOf adds up the files below dir, in bytes, and stops counting past seedLimit.
+func sizeOf(dir string) (int64, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return 0, err
+	}
+	var size int64
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if info, err := d.Info(); err == nil {
+			size += info.Size()
+		}
+		if size > seedLimit {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return size, err
+}
+
+// removeAll removes a folder also where Go's module cache made folders read-only.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) // what cannot be changed is named by the RemoveAll below
+		}
+		return err
+	})
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,240 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// packLimit is the size of a context pack, in bytes, at most; tailLimit that of the log in it.
+const (
+	packLimit = 16 << 10
+	tailLimit = 4 << 10
+)
+
+// A pack is what any agent host needs to repair a failed task by itself. Log is data from outside: it stands in its own
+// field and is never part of an instruction.
+type pack struct {
+	SchemaVersion int               `json:"schema_version"`
+	Run           string            `json:"run"`
+	Task          string            `json:"task"`
+	Description   string            `json:"description,omitempty"`
+	Command       any               `json:"command"` // a list is argv, a string is shell text
+	Dir           string            `json:"dir"`     // relative to the root
+	Status        string            `json:"status"`
+	ExitCode      *int              `json:"exit_code"`
+	Signal        *string           `json:"signal"`
+	Error         *string           `json:"error"`
+	Attempts      int               `json:"attempts"`
+	RunAgain      string            `json:"run_again"`
+	LogTail       string            `json:"log_tail"`
+	Changed       packChanged       `json:"changed"`
+	Git           packGit           `json:"git"`
+	Tools         map[string]string `json:"tools"` // program → what it says its version is
+}
+
+// packChanged says what changed since the task last passed. This version keeps no baseline.
+type packChanged struct {
+	Baseline     string   `json:"baseline"`
+	Dependencies []string `json:"dependencies"` // whose outputs changed; null: not known
+}
+
+type packGit struct {
+	Commit    *string  `json:"commit"`
+	Dirty     []string `json:"dirty"` // null: not known
+	DirtyMore int      `json:"dirty_more,omitempty"`
+}
+
+// Pack is the context pack of a failed task, one JSON object. What WritePacks stored is given as it was.
+func (e *Engine) Pack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
+	stored, err := os.ReadFile(packPath(run, task))
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return stored, err
+	}
+	return e.buildPack(ctx, run, task)
+}
+
+// WritePacks stores the context pack of every failed task beside the sealed run.
+func (e *Engine) WritePacks(ctx context.Context, run *record.Sealed) error {
+	for i := range run.Tasks {
+		if !failed(&run.Tasks[i]) {
+			continue
+		}
+		name := run.Tasks[i].Name
+		b, err := e.buildPack(ctx, run, name)
+		if err != nil {
+			return fmt.Errorf("context pack of task %q: %w", name, err)
+		}
+		path := packPath(run, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := record.WriteFile(path, b, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func packPath(run *record.Sealed, task string) string {
+	return filepath.Join(run.Dir, "context", record.PathName(task)+".json")
+}
+
+func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
+	ended := run.Task(task)
+	if ended == nil {
+		return nil, fmt.Errorf("run %s has no task %q", run.ID, task)
+	}
+	if !failed(ended) {
+		return nil, fmt.Errorf("task %q of run %s is %s: a context pack is made of a failed task", task, run.ID, ended.Status)
+	}
+	p := pack{
+		SchemaVersion: 1, Run: run.ID, Task: task, Dir: ".", Status: ended.Status, ExitCode: ended.ExitCode,
+		Signal: ended.Signal, Error: ended.Error, Attempts: ended.Attempts,
+		RunAgain: "async-pipeline run --only " + task,
+		Changed:  packChanged{Baseline: "none"},
+		Tools:    map[string]string{},
+	}
+	if tail, err := run.Tail(task, 2*tailLimit); err == nil {
+		p.LogTail = cleanTail(string(tail), run.Root, tailLimit)
+	}
+	if t := e.Config.Task(task); t != nil {
+		p.Description, p.Dir, p.Command = t.Description, t.Dir, commandOf(t)
+		p.Tools = e.toolVersions(ctx, t)
+	}
+	if run.Git != nil {
+		p.Git.Commit = run.Git.Commit
+	}
+	if repo, err := git.Find(ctx, e.Config.Root); err == nil {
+		p.Git.Dirty, err = repo.Dirty(ctx)
+		if err != nil {
+			p.Git.Dirty = nil
+		}
+	}
+	return e.encodePack(p)
+}
+
+// encodePack cuts what can be cut until the pack fits: the list of dirty files first, then the log from its front.
+func (e *Engine) encodePack(p pack) ([]byte, error) {
+	for {
+		b, err := json.MarshalIndent(p, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		b = append(e.Redact.Bytes(b), '\n')
+		switch {
+		case len(b) <= packLimit:
+			return b, nil
+		case len(p.Git.Dirty) > 0:
+			keep := len(p.Git.Dirty) / 2
+			p.Git.DirtyMore += len(p.Git.Dirty) - keep
+			p.Git.Dirty = p.Git.Dirty[:keep]
+		case len(p.LogTail) > 256:
+			p.LogTail = lastText(p.LogTail, len(p.LogTail)/2)
+		case len(p.Description) > 256:
+			p.Description = p.Description[:256]
+		default:
+			p.Command = "(longer than a context pack can hold)"
+			if len(b) > 4*packLimit || p.Error == nil {
+				return b, nil
+			}
+			p.Error = nil
+		}
+	}
+}
+
+// commandOf is the command as written, without the values of secrets.
+func commandOf(t *pipeline.Task) any {
+	if t.Run.Argv == nil {
+		return t.Run.Shell.Value
+	}
+	argv := make([]string, len(t.Run.Argv))
+	for i, a := range t.Run.Argv {
+		argv[i] = a.Value
+	}
+	return argv
+}
+
+// cleanTail is the end of a log for a reader that is a model: no terminal control, no characters that hide or reorder
+// text, and the root's own path as "." so that nobody follows it back to the tree.
+func cleanTail(text, root string, limit int) string {
+	text = agent.Clean(text)
+	text = strings.ReplaceAll(text, root+"/", "./")
+	text = strings.ReplaceAll(text, root, ".")
+	return lastText(text, limit)
+}
+
+// lastText is the last bytes of text, from the start of a line where there is one, else of a rune.
+func lastText(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	text = text[len(text)-limit:]
+	if i := strings.IndexByte(text, '\n'); i >= 0 && i < len(text)-1 {
+		return text[i+1:]
+	}
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// versionArgs says how programs are asked for their version.
+var versionArgs = map[string]string{
+	"go": "version", "node": "--version", "npm": "--version", "python": "--version", "python3": "--version",
+	"cargo": "--version", "rustc": "--version", "java": "-version", "make": "--version", "gcc": "--version",
+}
+
+// toolVersions asks the command's own program. A program that is not known is not run: who knows what it would do.
+func (e *Engine) toolVersions(ctx context.Context, t *pipeline.Task) map[string]string {
+	versions := map[string]string{}
+	program := ""
+	if len(t.Run.Argv) > 0 {
+		program = t.Run.Argv[0].Value
+	} else if words := strings.Fields(t.Run.Shell.Value); len(words) > 0 {
+		program = words[0]
+	}
+	arg, known := versionArgs[program]
+	if !known {
+		return versions
+	}
+	ask := *t
+	ask.Run = pipeline.Command{Argv: []pipeline.Text{{Value: program}, {Value: arg}}}
+	ask.Timeout = 5 * time.Second
+	var out bytes.Buffer
+	got, err := e.RunTask(ctx, e.Config.Root, &ask, sandbox.Box{Tier: sandbox.None}, &out)
+	if err == nil && got.Status == record.Passed {
+		first, _, _ := strings.Cut(out.String(), "\n")
+		versions[program] = strings.TrimSpace(first)
+	}
+	return versions
+}
+
+// commandText is the command in one line, for a prompt.
+func commandText(t *pipeline.Task) string {
+	if t.Run.Argv == nil {
+		return t.Run.Shell.Value
+	}
+	words := make([]string, len(t.Run.Argv))
+	for i, a := range t.Run.Argv {
+		words[i] = a.Value
+		if strings.ContainsAny(a.Value, " \t\n\"'\\$") || a.Value == "" {
+			words[i] = fmt.Sprintf("%q", a.Value)
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,226 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// Verdicts.
+const (
+	verified   = "verified"
+	suspect    = "suspect"
+	unverified = "unverified"
+)
+
+// verify decides a candidate in fresh copies, never in the agent's: (a) with the patch as proposed; (b) with every check file put
+// back to what it was. Both have the agent's confinement, caches that are thrown away, and nothing of the agent's environment.
+func (h *healing) verify(ctx context.Context, n int, c *candidate) {
+	c.verdict = unverified
+	c.verification = &fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}}
+	v := c.verification
+
+	ok, reason, feedback := h.verifyOnce(ctx, fmt.Sprintf("verify-%d-proposed", n), c.changes, h.toVerify(c.changes, true), &v.Proposed)
+	if !ok {
+		v.Reason, c.feedback = orNull(reason), feedback
+		return
+	}
+	ok, reason, _ = h.verifyOnce(ctx, fmt.Sprintf("verify-%d-original", n), h.withoutChecks(c.changes), h.toVerify(c.changes, false), &v.OriginalChecks)
+	switch {
+	case ok:
+		c.verdict = verified
+	case reason == "check_failed":
+		c.verdict = suspect
+		v.Reason = new("check_changed")
+	default:
+		v.Reason = orNull(reason)
+	}
+}
+
+// withoutChecks is the candidate with every check file as the base has it.
+func (h *healing) withoutChecks(changes []patch.Change) []patch.Change {
+	var rest []patch.Change
+	for _, c := range changes {
+		if class, _ := h.check.Class(c.Path); class == 0 {
+			rest = append(rest, c)
+		}
+	}
+	return rest
+}
+
+// verifyOnce runs tasks, in order, in one fresh copy of base + changes. It stops at the first that does not pass.
+func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.Change, tasks []*pipeline.Task, checks *[]fix.Check) (ok bool, reason, feedback string) {
+	if ctx.Err() != nil {
+		return false, "no_time", ""
+	}
+	fault := func(err error) (bool, string, string) {
+		if ctx.Err() != nil {
+			return false, "no_time", ""
+		}
+		return false, "not_run: " + h.e.Redact.String(err.Error()), ""
+	}
+	kept, _, err := h.homes.checkCaches(h.task)
+	if err != nil {
+		return fault(err)
+	}
+	caches, err := h.homes.throwAwayCaches(kept)
+	if err != nil {
+		return fault(err)
+	}
+	defer h.tidy(func() error { return removeAll(caches) })
+	copied, err := h.base.Copy(ctx, filepath.Join(h.homes.work, "check"))
+	if err != nil {
+		return fault(err)
+	}
+	defer h.tidy(copied.Close)
+	if err := copied.Put(changes); err != nil {
+		return fault(err)
+	}
+	box, err := h.homes.checkBox(h.base, copied.Dir, caches, h.task, h.box())
+	if err != nil {
+		return fault(err)
+	}
+	for _, t := range tasks {
+		log, rel, err := h.draft.Log(name + "-" + t.Name)
+		if err != nil {
+			return fault(err)
+		}
+		tail := &tail{limit: agent.TailOfVerification}
+		got, err := h.runCheck(ctx, t, box, io.MultiWriter(log, tail))
+		if e := log.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			return fault(err)
+		}
+		passed := got.Status == record.Passed
+		*checks = append(*checks, fix.Check{
+			Task: t.Name, Passed: passed, ExitCode: got.ExitCode, DurationMS: got.DurationMS, Log: &rel,
+		})
+		if passed {
+			continue
+		}
+		if ctx.Err() != nil {
+			return false, "no_time", ""
+		}
+		return false, "check_failed", fmt.Sprintf("task %q failed with the patch applied:\n%s", t.Name, cleanTail(string(tail.Bytes()), h.base.Top, agent.TailOfVerification))
+	}
+	return true, "", ""
+}
+
+// toVerify are the tasks to run, in order: dependencies that the changes can have changed, the failed task, and, with also,
+// what verify names together with what that waits for and no run has made. Never what depends on the failed task.
+func (h *healing) toVerify(changes []patch.Change, also bool) []*pipeline.Task {
+	var tasks []*pipeline.Task
+	seen := map[string]bool{}
+	add := func(t *pipeline.Task) {
+		if t != nil && !seen[t.Name] {
+			seen[t.Name] = true
+			tasks = append(tasks, t)
+		}
+	}
+	for _, t := range h.before(h.task.Name) {
+		if h.changedBy(t, changes) {
+			add(t)
+		}
+	}
+	add(h.task)
+	if !also {
+		return tasks
+	}
+	for _, name := range h.hook.Verify {
+		for _, t := range h.before(name) {
+			r := h.run.Task(t.Name)
+			made := r != nil && (r.Status == record.Passed || r.Status == record.Cached)
+			if !made || h.changedBy(t, changes) {
+				add(t)
+			}
+		}
+		add(h.e.Config.Task(name))
+	}
+	return tasks
+}
+
+// before lists what a task waits for, dependencies first.
+func (h *healing) before(name string) []*pipeline.Task {
+	g, err := pipeline.Select(h.e.Config, []string{name}, false)
+	if err != nil {
+		return nil
+	}
+	return g.Ancestors(name)
+}
+
+// changedBy says whether changes can have changed what t makes: they touch its declared inputs, or it declares none.
+func (h *healing) changedBy(t *pipeline.Task, changes []patch.Change) bool {
+	if len(t.Inputs) == 0 {
+		return true
+	}
+	for _, c := range changes {
+		rel := c.Path
+		if h.base.Sub != "." {
+			var below bool
+			if rel, below = strings.CutPrefix(c.Path, h.base.Sub+"/"); !below {
+				continue
+			}
+		}
+		if matches(t.Inputs, rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches says whether path is among globs: in order, the last that matches wins, "!" takes away.
+func matches(globs []string, p string) bool {
+	in := false
+	for _, g := range globs {
+		g, not := strings.CutPrefix(g, "!")
+		g = path.Clean(g)
+		if ok, err := doublestar.Match(g, p); err == nil && ok {
+			in = !not
+		}
+	}
+	return in
+}
+
+// verificationNeeds is what verification will take, as far as it was measured: what comes before the check, as the run
+// measured it, and the check twice, as the gate did. Before it, an agent that does not stop by itself is ended.
+func (h *healing) verificationNeeds() time.Duration {
+	need := sandbox.Grace + 2*h.gate.took
+	for _, t := range h.before(h.task.Name) {
+		if r := h.run.Task(t.Name); r != nil && r.DurationMS != nil {
+			need += time.Duration(*r.DurationMS) * time.Millisecond
+		}
+	}
+	return need
+}
+
+// flags names the touched check files. It reports; it accuses nobody.
+func (h *healing) flags(changes []patch.Change) []fix.Flag {
+	var flags []fix.Flag
+	for _, c := range changes {
+		class, rule := h.check.Class(c.Path)
+		if class == 0 {
+			continue
+		}
+		detail := "a check file: verification also ran with it as it was"
+		if rule == "protected_file" {
+			detail = "named by protect, or PIPELINE.hcl: verification also ran with it as it was"
+		}
+		flags = append(flags, fix.Flag{ID: fmt.Sprintf("f%d", len(flags)+1), Rule: rule, Path: new(c.Path), Detail: detail})
+	}
+	return flags
+}
