@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// cacheDir is the folder for kept homes and scratch copies: the person's cache folder, else one in the folder for
+// temporary files that belongs to this user and to nobody else.
+func (h *hall) cacheDir() (string, error) {
+	var candidates []string
+	if x := h.env("XDG_CACHE_HOME"); filepath.IsAbs(x) {
+		candidates = append(candidates, filepath.Join(x, "async-pipeline"))
+	}
+	if home := h.env("HOME"); filepath.IsAbs(home) {
+		candidates = append(candidates, filepath.Join(home, ".cache", "async-pipeline"))
+	}
+	tmp := h.env("TMPDIR")
+	if !filepath.IsAbs(tmp) {
+		tmp = os.TempDir()
+	}
+	candidates = append(candidates, filepath.Join(tmp, "async-pipeline-"+strconv.Itoa(os.Getuid())))
+	var last error
+	for _, dir := range candidates {
+		if last = ownFolder(dir); last == nil {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no folder for scratch copies can be written (%w): set XDG_CACHE_HOME to one", last)
+}
+
+// ownFolder makes dir and says whether it can be used: a folder of this user that others cannot write, in which a file can be made.
+func ownFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || !ok || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s is not a folder of yours alone", dir)
+	}
+	f, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return err
+	}
+	_ = f.Close() // nothing was written
+	return os.Remove(f.Name())
+}

@@ -1,0 +1,158 @@
+// The two wings as the hall wires them: the runner, and the engine that borrows its RunTask.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/cli"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+func (h *hall) runner(c *pipeline.Config, concurrency int) *run.Runner {
+	return &run.Runner{Config: c, Environ: h.environ, Redact: h.secrets, Parallel: concurrency}
+}
+
+// engine makes what answers the failures of a run, and shows on screen what it does.
+func (h *hall) engine(c *pipeline.Config, s *record.Sealed, screen *view.Screen, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
+	cache, err := h.cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return &hooks.Engine{
+		Config: c, Store: record.At(c.Root), Redact: h.secrets, Environ: h.environ, Cache: cache,
+		RunTask: h.runner(c, 1).RunTask,
+		Agents:  h.agents(c),
+		Tier:    tier, CI: f.ci, Asked: f.asked,
+		Observer: hooks.Observer{
+			Started: func(s hooks.Started) {
+				if s.Kind == "run" {
+					screen.RunHookStarted(s.Task)
+					return
+				}
+				screen.HookStarted(s.Task, s.Agent, string(s.Tier), s.Attempts, s.WallClock)
+			},
+			Step: func(s hooks.Step) { screen.HookStep(s.Task, s.Text, s.Left) },
+			Done: func(o hooks.Outcome) { h.showOutcome(screen, s.Dir, o) },
+		},
+	}, nil
+}
+
+func (h *hall) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) {
+	if o.Fix != nil {
+		screen.Outcome(o.Fix, h.commands(runDir, o.Fix))
+	}
+	if r := o.Run; r != nil {
+		problem, log := r.Error, ""
+		if problem == record.Failed && r.ExitCode > 0 {
+			problem = "" // the exit code says more
+		}
+		if r.Log != "" {
+			log = filepath.Join(runDir, filepath.FromSlash(r.Log))
+		}
+		screen.RunHookDone(o.Task, r.ExitCode, problem, time.Duration(r.DurationMS)*time.Millisecond, log)
+	}
+}
+
+// commands are what a person types about a fix.
+func (h *hall) commands(runDir string, f *fix.Fix) view.Commands {
+	return view.Commands{
+		Apply: h.typed("fix", "apply", f.Run, f.Task),
+		Show:  h.typed("fix", "show", f.Run, f.Task),
+		Dir:   runDir,
+	}
+}
+
+// agents are the agents of the configuration by name.
+func (h *hall) agents(c *pipeline.Config) map[string]agent.Agent {
+	agents := map[string]agent.Agent{}
+	for _, a := range c.Agents {
+		argv := make([]string, len(a.Command))
+		for i, w := range a.Command {
+			argv[i] = w.Value
+		}
+		agents[a.Name] = &cli.Command{ID: a.Name, Argv: argv, Look: func(program string) error { return h.look(c.Root, program) }}
+	}
+	return agents
+}
+
+// look says why a program cannot be started: a path is relative to the root, a name is looked up in PATH.
+func (h *hall) look(root, program string) error {
+	if strings.Contains(program, "/") {
+		if !filepath.IsAbs(program) {
+			program = filepath.Join(root, program)
+		}
+		return executable(program)
+	}
+	for _, dir := range filepath.SplitList(h.env("PATH")) {
+		if filepath.IsAbs(dir) && executable(filepath.Join(dir, program)) == nil {
+			return nil
+		}
+	}
+	return errors.New("it is not in PATH")
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("there is no such file")
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
+		return errors.New("it is not an executable file")
+	}
+	return nil
+}
+
+// sweep ends and removes what a killed runner left, and says so. Its own trouble stops nothing.
+func (h *hall) sweep() {
+	if h.env(hooks.Mark) != "" {
+		return // in a hook: what is alive here belongs to the one that started us
+	}
+	left, err := sandbox.EndOrphans()
+	if err != nil {
+		h.said().Warning("looking for processes of a killed run: " + err.Error())
+	}
+	for _, p := range left {
+		h.said().Note(fmt.Sprintf("ended process %d, which a killed run left (%s)", p.PID, p.Hook))
+	}
+	cache, err := h.cacheDir()
+	if err != nil {
+		return // said when it is needed
+	}
+	parents, err := os.ReadDir(filepath.Join(cache, "scratch"))
+	if err != nil {
+		return // there never was a copy
+	}
+	for _, d := range parents {
+		gone, err := scratch.Sweep(filepath.Join(cache, "scratch", d.Name()))
+		if err != nil {
+			h.said().Warning("removing scratch copies of a killed run: " + err.Error())
+		}
+		for _, l := range gone {
+			h.said().Note("removed a scratch copy that a killed run left: " + l.Dir)
+		}
+	}
+}
+
+// journalLine prints a line of the journal for run --json.
+func (h *hall) journalLine(line []byte) {
+	if n := len(line); n == 0 || line[n-1] != '\n' {
+		line = append(append([]byte{}, line...), '\n')
+	}
+	_, _ = h.out.Write(line) // an outlet keeps its trouble for the end
+}

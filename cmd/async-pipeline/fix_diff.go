@@ -1,0 +1,24 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func (h *hall) fixDiffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff [RUN] [TASK]",
+		Short: "Print the patch as it is; `git apply` takes it",
+		Example: `  async-pipeline fix diff test
+  async-pipeline fix diff 20261121T024000Z-7f3a test > fix.patch`,
+		Args: atMost(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			_, p, err := h.findFix(args)
+			if err != nil {
+				return err
+			}
+			if p.Diff == nil {
+				return &fault{exitFailed, "the fix for " + p.Task + " of run " + p.Run + " has no patch (" + p.State + ")"}
+			}
+			_, err = h.out.Write(p.Diff)
+			return err
+		},
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+func (h *hall) healCommand() *cobra.Command {
+	f := healFlags{asked: true}
+	var vars []string
+	c := &cobra.Command{
+		Use:   "heal [RUN] [TASK]",
+		Short: "Have a fix proposed for a recorded failure",
+		Long: `Carries out the on_fail "agent" of a failed task of a recorded run, now, from the
+tree and PIPELINE.hcl as they are now. Without RUN it is the newest run, without
+TASK every failed task. In CI mode the hook needs ci = true.
+
+Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
+		Example: `  async-pipeline heal
+  async-pipeline heal test
+  async-pipeline heal 20261121T024000Z-7f3a test`,
+		Args: atMost(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f.ci = f.ci || h.ciMode()
+			return h.heal(f, vars, args)
+		},
+	}
+	f.flags(c)
+	varFlag(c, &vars)
+	return c
+}
+
+func (h *hall) heal(f healFlags, vars, args []string) error {
+	tier, err := f.check()
+	if err != nil {
+		return err
+	}
+	c, err := h.load(vars)
+	if err != nil {
+		return err
+	}
+	if h.env(hooks.Mark) != "" {
+		return refuse("this process was started by a hook (%s is set): a hook never heals", hooks.Mark)
+	}
+	store := record.At(c.Root)
+	run, task, err := healed(store, c, args)
+	if err != nil {
+		return err
+	}
+	h.sweep()
+	e, err := h.engine(c, run, h.shown(), f, tier)
+	if err != nil {
+		return err
+	}
+	stop := h.listenHealing()
+	defer stop.stop()
+	h.out.onLost(stop.unread)
+	defer h.out.onLost(nil)
+
+	type end struct {
+		outcomes []hooks.Outcome
+		err      error
+	}
+	ends := make(chan end, 1)
+	go func() {
+		outcomes, err := e.Heal(stop.ctx, run, task)
+		ends <- end{outcomes, err}
+	}()
+	var done end
+	select {
+	case done = <-ends:
+	case <-stop.again:
+	}
+	switch stop.signal() {
+	case syscall.SIGINT:
+		return &fault{code: exitInt}
+	case syscall.SIGTERM:
+		return &fault{code: exitTerm}
+	}
+	if done.err != nil {
+		return done.err
+	}
+	for _, o := range done.outcomes {
+		if o.Fix != nil && o.Fix.State == "proposed" {
+			return nil
+		}
+	}
+	return &fault{code: exitFailed}
+}
+
+// healed reads the arguments: RUN TASK, RUN alone, or TASK alone, which is one of the newest run.
+func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sealed, string, error) {
+	id, task := "latest", ""
+	switch len(args) {
+	case 2:
+		id, task = args[0], args[1]
+	case 1:
+		_, err := store.Find(args[0])
+		if errors.Is(err, record.ErrNoRun) {
+			task = args[0]
+		} else {
+			id = args[0]
+		}
+	}
+	run, err := findRun(store, id)
+	if err != nil {
+		return nil, "", err
+	}
+	if task != "" && run.Task(task) == nil {
+		if len(args) == 1 && c.Task(task) == nil {
+			return nil, "", refuse("%q is neither a recorded run nor a task of the newest run %s", task, run.ID)
+		}
+		return nil, "", refuse("run %s has no task %q", run.ID, task)
+	}
+	return run, task, nil
+}

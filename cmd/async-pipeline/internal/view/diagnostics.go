@@ -1,0 +1,87 @@
+// Faults of a PIPELINE.hcl: place, what is wrong, the source line with a caret below the fault, and the remedy.
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// Diagnostics shows every fault, in order.
+func (s *Screen) Diagnostics(faults []pipeline.Error) {
+	for _, f := range faults {
+		s.put(s.diagnostic(f))
+	}
+}
+
+// Place is a position with its path as it is shown.
+func (s *Screen) Place(p pipeline.Pos) string {
+	if p.File == "" {
+		return ""
+	}
+	p.File = s.Path(p.File)
+	return p.String()
+}
+
+func (s *Screen) diagnostic(f pipeline.Error) string {
+	var b strings.Builder
+	word, colour := "error", red
+	if f.Warning {
+		word, colour = "warning", yellow
+	}
+	if p := s.Place(f.Pos); p != "" {
+		b.WriteString(s.paint(bold, p) + ": ")
+	}
+	b.WriteString(s.paint(colour, word) + ": " + Harmless(f.Summary) + "\n")
+	if f.Source != "" {
+		b.WriteString(s.sourceLine(f, colour))
+	}
+	detail := f.Detail
+	if f.Suggestion != "" && !strings.Contains(detail, f.Suggestion) {
+		detail = strings.TrimSpace(detail + fmt.Sprintf("\nDid you mean %q?", f.Suggestion))
+	}
+	if strings.TrimSpace(detail) != "" {
+		b.WriteString(paragraph(detail, "  "))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// sourceLine shows the line at fault, the window of it around the fault where it is long.
+func (s *Screen) sourceLine(f pipeline.Error, colour string) string {
+	const room = Width - 10
+	line := []rune(strings.TrimRight(f.Source, "\r\n"))
+	start := min(max(f.Pos.Column-1, 0), len(line))
+	width := max(f.Width, 1)
+	stop := min(start+width, len(line))
+	before, fault, after := string(line[:start]), string(line[start:stop]), string(line[stop:])
+	shown := func(t string) string { return untab(clean(t, true, false)) }
+	// Tabs are replaced with the text before them in view, so that the caret stands where the fault does.
+	whole := shown(before + fault + after)
+	lead := columns(shown(before))
+	span := max(columns(shown(before+fault))-lead, 1)
+	if columns(whole) > room {
+		parts := []rune(whole)
+		from := 0
+		if lead > room/2 {
+			from = min(lead-room/2, len(parts))
+		}
+		to := min(from+room, len(parts))
+		whole = string(parts[from:to])
+		if from > 0 {
+			whole = "…" + string(parts[from+1:to])
+		}
+		if to < len(parts) {
+			whole += "…"
+		}
+		lead -= from
+	}
+	number := fmt.Sprintf("%5d │ ", f.Pos.Line)
+	if f.Pos.Line == 0 {
+		number = "      │ "
+	}
+	span = min(span, max(room-lead, 1))
+	return s.paint(dim, number) + whole + "\n" +
+		s.paint(dim, "      │ ") + strings.Repeat(" ", max(lead, 0)) + s.paint(colour, strings.Repeat("^", span)) + "\n"
+}

@@ -1,0 +1,298 @@
+// One fix for a reviewer: root cause, what is uncertain, patch, verification, flags, cost, and the one command to apply it.
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+)
+
+// ShowFix shows a fix whole.
+func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
+	f := &p.Fix
+	var b strings.Builder
+	b.WriteString(s.paint(bold, "Fix for "+Harmless(f.Task)+" of run "+Harmless(f.Run)) + "\n")
+	b.WriteString(s.standing(p))
+
+	s.section(&b, "Root cause", s.rootCause(f))
+	s.section(&b, "Uncertain, and what to check", s.doubtLines(f))
+	s.section(&b, "Patch", s.patchPart(p, c))
+	s.section(&b, "Verification", s.verification(f))
+	if f.State == "proposed" {
+		flags := s.flagLines(f)
+		if flags == "" {
+			flags = "  none\n"
+		}
+		s.section(&b, "Flags", flags)
+	}
+	s.section(&b, "Reproduction", s.reproduction(f))
+	s.section(&b, "Attempts and budget", s.attempts(f))
+	s.section(&b, "Evidence", s.evidence(f, c))
+	b.WriteString(s.applyPart(p, c))
+	s.put(b.String())
+}
+
+func (s *Screen) section(b *strings.Builder, title, text string) {
+	if text != "" {
+		b.WriteString("\n" + s.paint(bold, title) + "\n" + text)
+	}
+}
+
+// standing is the line of state, verdict and disposition, and what the verdict means.
+func (s *Screen) standing(p *fix.Proposal) string {
+	f := &p.Fix
+	if f.State != "proposed" {
+		return "  " + s.paint(yellow, Harmless(f.State)) + ": " + stateWord(f.State) + "\n" + paragraphIf(stateText(f)) + s.said(f)
+	}
+	word, colour := verdictOf(f)
+	line := "  proposed · " + s.paint(colour, word)
+	if p.Disposition != "" {
+		line += " · " + Harmless(p.Disposition)
+	}
+	return line + "\n" + paragraph(verdictText(f), "  ")
+}
+
+func (s *Screen) rootCause(f *fix.Fix) string {
+	if len(f.Attempts) == 0 {
+		return ""
+	}
+	text := ""
+	if f.AgentSaid != nil && f.AgentSaid.RootCause != nil {
+		text = *f.AgentSaid.RootCause
+	}
+	if f.State == "proposed" && f.AgentSaid != nil && f.AgentSaid.Summary != "" && f.AgentSaid.Summary != text {
+		text = strings.TrimSpace(text + "\nWhat was done: " + f.AgentSaid.Summary)
+	}
+	if strings.TrimSpace(text) == "" {
+		return "  not given by the agent\n"
+	}
+	return s.paint(dim, "  (the agent's words; nobody checked them)") + "\n" + paragraph(text, quoted)
+}
+
+func (s *Screen) doubtLines(f *fix.Fix) string {
+	var b strings.Builder
+	for _, d := range doubts(f) {
+		for i, line := range wrap(Harmless(d), Width-4) {
+			lead := "    "
+			if i == 0 {
+				lead = "  - "
+			}
+			b.WriteString(lead + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (s *Screen) patchPart(p *fix.Proposal, c Commands) string {
+	if p.Patch == nil {
+		return s.rescues(&p.Fix, c.Dir)
+	}
+	added, removed := 0, 0
+	for _, f := range p.Patch.Files {
+		added += f.Added
+		removed += f.Removed
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s, +%d −%d, in %s\n", count(len(p.Patch.Files), "file"), added, removed, s.Path(joined(c.Dir, p.Patch.Path)))
+	b.WriteString(s.patchFiles(&p.Fix))
+	if len(p.Diff) > 0 {
+		b.WriteString("\n" + s.diff(p.Diff))
+	}
+	return b.String()
+}
+
+// quoted stands before words that somebody else wrote, so that they cannot pass for ours.
+const quoted = "  │ "
+
+// said is the agent's summary, quoted.
+func (s *Screen) said(f *fix.Fix) string {
+	if f.AgentSaid == nil || strings.TrimSpace(f.AgentSaid.Summary) == "" {
+		return ""
+	}
+	return "  The agent says:\n" + paragraph(f.AgentSaid.Summary, quoted)
+}
+
+// joined puts a path of the record behind the run's folder.
+func joined(dir, path string) string {
+	if dir == "" {
+		return path
+	}
+	return dir + "/" + path
+}
+
+func (s *Screen) verification(f *fix.Fix) string {
+	if f.Verification == nil {
+		return ""
+	}
+	var b strings.Builder
+	rows := func(title string, checks []fix.Check) {
+		b.WriteString("  " + title + "\n")
+		if len(checks) == 0 {
+			b.WriteString("    " + s.paint(yellow, "not run") + "\n")
+		}
+		wide := 0
+		for _, c := range checks {
+			wide = max(wide, min(columns(Harmless(c.Task)), 40))
+		}
+		for _, c := range checks {
+			result := s.paint(green, pad("passed", 10))
+			if !c.Passed {
+				word := "failed"
+				if c.ExitCode != nil {
+					word = fmt.Sprintf("exit %d", *c.ExitCode)
+				}
+				result = s.paint(red, pad(word, 10))
+			}
+			b.WriteString("    " + pad(Harmless(c.Task), wide) + "  " + result + "  " + ms(c.DurationMS) + "\n")
+		}
+	}
+	rows("with the patch as proposed", f.Verification.Proposed)
+	rows("with the check files as they were", f.Verification.OriginalChecks)
+	if f.State != "proposed" && f.Verification.Reason != nil && *f.Verification.Reason != "" {
+		b.WriteString(paragraph(*f.Verification.Reason, "  "))
+	}
+	return b.String()
+}
+
+func (s *Screen) reproduction(f *fix.Fix) string {
+	if f.Reproduction == nil {
+		return ""
+	}
+	r := f.Reproduction
+	word := map[string]string{
+		"same":      "the same failure came back in a copy",
+		"different": "another failure came back in a copy",
+		"passed":    "the task passed in a copy",
+		"flaky":     "the task failed and passed in copies",
+	}[r.Result]
+	if word == "" {
+		word = Harmless(r.Result)
+	}
+	text := paragraph(fmt.Sprintf("%s (%s)", word, count(r.Runs, "run")), "  ")
+	text += paragraph("in the run   "+r.Signature.Run, "    ")
+	if r.Signature.Copy != nil && (*r.Signature.Copy != r.Signature.Run || r.Result != "same") {
+		text += paragraph("in the copy  "+*r.Signature.Copy, "    ")
+	}
+	return text
+}
+
+func (s *Screen) attempts(f *fix.Fix) string {
+	var b strings.Builder
+	for _, a := range f.Attempts {
+		how := "ended by itself"
+		if a.Kind != nil && *a.Kind != "" {
+			how = *a.Kind
+		}
+		if a.Evidence != nil && *a.Evidence != "" {
+			how += ": " + *a.Evidence
+		}
+		who := a.Agent
+		if a.Model != nil && *a.Model != "" {
+			who += " (" + *a.Model + ")"
+		}
+		text := fmt.Sprintf("%d. %s, sandbox %s, %s, %s; tokens %s, cost %s", a.Number, who, a.Sandbox,
+			Duration(time.Duration(a.DurationMS)*time.Millisecond), how, tokens(a.Tokens), cost(a.CostUSD))
+		for i, line := range wrap(Harmless(text), Width-5) {
+			lead := "     "
+			if i == 0 {
+				lead = "  "
+			}
+			b.WriteString(lead + line + "\n")
+		}
+	}
+	if f.Budget != nil {
+		u, l := f.Budget.Used, f.Budget.Limit
+		parts := []string{
+			"attempts " + of(number(u.Attempts), number(l.Attempts)),
+			"wall clock " + of(ms(u.WallClockMS), ms(l.WallClockMS)),
+			"tokens " + of(number64(u.Tokens), number64(l.Tokens)),
+			"cost " + of(cost(u.CostUSD), cost(l.CostUSD)),
+		}
+		b.WriteString(paragraph("used: "+strings.Join(parts, " · "), "  "))
+	}
+	return b.String()
+}
+
+func (s *Screen) evidence(f *fix.Fix, c Commands) string {
+	var b strings.Builder
+	if f.Base != nil {
+		commit := "none"
+		if f.Base.Commit != nil && *f.Base.Commit != "" {
+			commit = Harmless(*f.Base.Commit)
+		}
+		b.WriteString("  commit " + commit + "\n  tree   " + Harmless(f.Base.Tree) + "\n")
+	}
+	if f.Patch != nil {
+		b.WriteString("  patch  " + Harmless(f.Patch.Digest) + "\n")
+	}
+	if c.Dir != "" && (len(f.Attempts) > 0 || f.Patch != nil) {
+		b.WriteString("  files  " + s.Path(c.Dir) + "/fixes\n")
+	}
+	return b.String()
+}
+
+// applyPart ends with the one command, alone on its line, where there is something to apply.
+func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
+	if p.State != "proposed" {
+		return ""
+	}
+	switch p.Disposition {
+	case "applied":
+		return "\nIt is already applied.\n"
+	case "rejected", "superseded", "reverted":
+		return "\nIt was " + p.Disposition + ".\n"
+	}
+	var b strings.Builder
+	b.WriteString("\n" + s.paint(bold, "To apply it, type") + "\n\n" + c.Apply + "\n")
+	if ids := flagIDs(&p.Fix); len(ids) > 0 {
+		b.WriteString("\n" + paragraph("and after it, for each flag that you have looked at: --accept "+strings.Join(ids, " --accept "), "  "))
+	}
+	return b.String()
+}
+
+// flagIDs are what apply wants to be named.
+func flagIDs(f *fix.Fix) []string {
+	var ids []string
+	for _, g := range f.Flags {
+		ids = append(ids, Harmless(g.ID))
+	}
+	return ids
+}
+
+// of is "used of limit"; a limit that is not there is left out.
+func of(used, limit string) string {
+	if limit == "unknown" || limit == "?" {
+		return used
+	}
+	return used + " of " + limit
+}
+
+func number(n *int) string {
+	if n == nil {
+		return "unknown"
+	}
+	return fmt.Sprint(*n)
+}
+
+func number64(n *int64) string {
+	if n == nil {
+		return "unknown"
+	}
+	return fmt.Sprint(*n)
+}
+
+func cost(c *float64) string {
+	if c == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("$%.2f", *c)
+}
+
+func tokens(t fix.Tokens) string {
+	if t.Input == nil && t.Output == nil {
+		return "unknown"
+	}
+	return number64(t.Input) + " in, " + number64(t.Output) + " out"
+}

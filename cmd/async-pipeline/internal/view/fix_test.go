@@ -1,0 +1,209 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+)
+
+const patchText = `diff --git a/sum.go b/sum.go
+index 1111111111111111111111111111111111111111..2222222222222222222222222222222222222222 100644
+--- a/sum.go
++++ b/sum.go
+@@ -3,5 +3,5 @@ package sum
+ func Sum(numbers []int) int {
+ 	total := 0
+-	for i := 0; i < len(numbers)-1; i++ {
++	for i := 0; i < len(numbers); i++ { // every number counts, the last one too, as the test TestSum says
+ 		total += numbers[i]
+--- this line is removed although it looks like a header
+\ No newline at end of file
+diff --git a/logo.png b/logo.png
+new file mode 100644
+index 0000000000000000000000000000000000000000..3333333333333333333333333333333333333333
+GIT binary patch
+literal 12
+Tcmb=J<XXVV00000
+
+literal 0
+HcmV?d00001
+
+`
+
+// sample is a verified proposal; the variants change it.
+func sample() *fix.Proposal {
+	r := &fix.Reproduction{Result: "same", Runs: 1}
+	r.Signature.Run = "exit 1; TestSum"
+	r.Signature.Copy = ptr("exit 1; TestSum")
+	return &fix.Proposal{
+		Disposition: "open",
+		Dir:         "/home/me/shop/.async/runs/20261121T024000Z-7f3a",
+		Diff:        []byte(patchText),
+		Fix: fix.Fix{
+			Run: "20261121T024000Z-7f3a", Task: "test", State: "proposed", Verdict: ptr("verified"), Control: ptr("ok"),
+			AgentSaid: &fix.Said{
+				Outcome: "fixed", Summary: "Let the loop run to the last number.",
+				RootCause: ptr("Sum stops one element before the end of the slice, so the last number is never added. Every caller with more than one number gets too little."),
+			},
+			Base:         &fix.Base{Tree: "sha256:" + strings.Repeat("ab", 32), Commit: ptr("4b825dc642cb6eb9a060e54bf8d69288fbee4904"), Complete: true},
+			Tree:         &fix.Tree{},
+			Patch:        &fix.PatchRef{Path: "fixes/test.patch", Digest: "sha256:" + strings.Repeat("cd", 32), Bytes: 500, Files: []fix.PatchFile{{Path: "sum.go", Change: "modified", Added: 1, Removed: 2}, {Path: "logo.png", Change: "added"}}},
+			Reproduction: r,
+			Verification: &fix.Verification{
+				Proposed:       []fix.Check{{Task: "build", Passed: true, ExitCode: ptr(0), DurationMS: ptr(int64(812))}, {Task: "test", Passed: true, ExitCode: ptr(0), DurationMS: ptr(int64(1204))}},
+				OriginalChecks: []fix.Check{{Task: "test", Passed: true, ExitCode: ptr(0), DurationMS: ptr(int64(1190))}},
+			},
+			Attempts: []fix.Attempt{{Number: 1, Agent: "fixer", ExitCode: ptr(0), DurationMS: 12300, Sandbox: "view", Rescue: ptr("fixes/test/attempt-1.patch")}},
+			Budget: &fix.Budget{
+				Limit: fix.Amounts{Attempts: ptr(2), WallClockMS: ptr(int64(300000))},
+				Used:  fix.Amounts{Attempts: ptr(1), WallClockMS: ptr(int64(16400))},
+			},
+		},
+	}
+}
+
+func commandsOf(p *fix.Proposal) Commands {
+	return Commands{
+		Apply: "async-pipeline fix apply " + p.Run + " " + p.Task, Show: "async-pipeline fix show " + p.Run + " " + p.Task,
+		Dir: "/home/me/shop/.async/runs/" + p.Run,
+	}
+}
+
+// variants of the sample by the name of their golden file.
+var variants = map[string]func(p *fix.Proposal){
+	"verified": func(*fix.Proposal) {},
+	"suspect": func(p *fix.Proposal) {
+		p.Verdict, p.Control = ptr("suspect"), ptr("missing")
+		p.AgentSaid = nil
+		p.Verification.OriginalChecks[0].Passed, p.Verification.OriginalChecks[0].ExitCode = false, ptr(1)
+		p.Verification.Reason = ptr("check_changed")
+		p.Flags = []fix.Flag{
+			{ID: "F1", Rule: "check_file", Path: ptr("sum_test.go"), Line: ptr(12), Detail: "the failed task reads this file"},
+			{ID: "F2", Rule: "exit_swallowed", Caps: true, Path: ptr("Makefile"), Detail: "|| true was added"},
+		}
+	},
+	"unverified": func(p *fix.Proposal) {
+		p.Verdict = ptr("unverified")
+		p.Verification.Proposed[1].Passed, p.Verification.Proposed[1].ExitCode = false, ptr(1)
+		p.Verification.OriginalChecks = nil
+		p.Verification.Reason = ptr("with the patch test still fails")
+		p.Attempts[0].Kind, p.Attempts[0].Evidence, p.Attempts[0].Sandbox = ptr("wall_timeout"), ptr("ended after 5m0s"), "none"
+		p.Tree.Changed = []string{"notes.txt"}
+		p.Attempts[0].Tokens = fix.Tokens{Input: ptr(int64(1200)), Output: ptr(int64(340))}
+		p.Attempts[0].CostUSD = ptr(0.0215)
+	},
+	"no_fix": func(p *fix.Proposal) {
+		p.State, p.Verdict, p.Disposition, p.Patch, p.Diff, p.Verification = "no_fix", nil, "none", nil, nil, nil
+		p.AgentSaid = &fix.Said{Outcome: "no_fix", Summary: "The test needs a database\nthat is not here. \u202eevil\x1b[2J"}
+	},
+	"not_reproduced": func(p *fix.Proposal) {
+		p.State, p.Verdict, p.Disposition, p.Patch, p.Diff, p.Verification, p.AgentSaid, p.Control = "not_reproduced", nil, "none", nil, nil, nil, nil, nil
+		p.Attempts, p.Base = nil, nil
+		p.Reason = ptr("different: another failure came back")
+		p.Reproduction.Result = "different"
+		p.Reproduction.Signature.Copy = ptr("exit 127")
+		p.Budget.Used = fix.Amounts{Attempts: ptr(0), WallClockMS: ptr(int64(0))}
+	},
+	"applied": func(p *fix.Proposal) { p.Disposition = "applied" },
+}
+
+func TestShowFix(t *testing.T) {
+	t.Parallel()
+	for name, change := range variants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := sample()
+			change(p)
+			text := golden(t, "show_"+name, func(s *Screen) { s.ShowFix(p, commandsOf(p)) })
+			if command := "\nasync-pipeline fix apply 20261121T024000Z-7f3a test\n"; strings.Contains(text, command) != (p.State == "proposed" && p.Disposition == "open") {
+				t.Errorf("the apply command alone on its line: got\n%s", text)
+			}
+		})
+	}
+}
+
+// Colour changes nothing but colour.
+func TestShowFixColour(t *testing.T) {
+	t.Parallel()
+	p := sample()
+	var plain, colour strings.Builder
+	(&Screen{W: &plain, Base: "/home/me/shop"}).ShowFix(p, commandsOf(p))
+	(&Screen{W: &colour, Base: "/home/me/shop", Colour: true}).ShowFix(p, commandsOf(p))
+	var bare strings.Builder
+	for line := range strings.SplitAfterSeq(colour.String(), "\n") {
+		bare.WriteString(clean(strings.TrimSuffix(line, "\n"), true, false))
+		if strings.HasSuffix(line, "\n") {
+			bare.WriteByte('\n')
+		}
+	}
+	if bare.String() != plain.String() {
+		t.Errorf("coloured without colours:\n%s\nplain:\n%s", bare.String(), plain.String())
+	}
+	if !strings.Contains(colour.String(), "\x1b[32m+    for i := 0") {
+		t.Error("an added line is not green")
+	}
+	// Inside a hunk a removed line that looks like a header is a removed line.
+	if !strings.Contains(colour.String(), "\x1b[31m--- this line is removed") {
+		t.Error("a removed line that begins with -- is not red")
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	for name, change := range variants {
+		if name == "applied" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := sample()
+			change(p)
+			golden(t, "outcome_"+name, func(s *Screen) { s.Outcome(&p.Fix, commandsOf(p)) })
+		})
+	}
+}
+
+func TestHealing(t *testing.T) {
+	t.Parallel()
+	golden(t, "healing", func(s *Screen) {
+		s.HookStarted("test", "fixer", "view", 2, 5*time.Minute)
+		s.HookStep("test", "does it fail in a copy too?", 0)
+		s.HookStep("test", "reproduced: exit 1; TestSum", 291*time.Second)
+		s.HookStep("test", "attempt 1 changed 14 files; rescue patch: fixes/test/attempt-1.patch and some more", 200*time.Second)
+		s.RunHookStarted("test")
+		s.RunHookDone("test", 0, "", 300*time.Millisecond, "")
+		s.RunHookDone("test", 3, "", 300*time.Millisecond, "/home/me/shop/.async/runs/x/fixes/test.run.log")
+		s.RunHookDone("test", 124, "timed out after 10s", 10*time.Second, "")
+	})
+}
+
+func TestFixes(t *testing.T) {
+	t.Parallel()
+	golden(t, "list", func(s *Screen) {
+		s.Fixes(nil)
+		s.Fixes([]fix.Item{
+			{
+				Run: "20261121T024500Z-11aa", Task: "test", State: "proposed", Disposition: "open", Verdict: ptr("verified"),
+				Summary: ptr("Let the loop run to the last number, which it did not do before, so that all of them count."), Files: []string{"sum.go"},
+			},
+			{
+				Run: "20261121T024000Z-7f3a", Task: "lint", State: "proposed", Disposition: "applied", Verdict: ptr("suspect"), Files: []string{"a.go", "b.go"},
+				Flags: []fix.Flag{{ID: "F1", Rule: "check_file"}},
+			},
+			{Run: "20261120T024000Z-0001", Task: "a-very-long-name-of-a-task", State: "no_fix", Disposition: "none", Rescue: []string{"fixes/x/attempt-1.patch"}},
+		})
+	})
+}
+
+func TestApplied(t *testing.T) {
+	t.Parallel()
+	p := sample()
+	golden(t, "applied", func(s *Screen) {
+		a := fix.Applied{Files: []string{"sum.go", "logo.png"}}
+		s.Applied(&p.Fix, a, false, "async-pipeline run test")
+		s.Applied(&p.Fix, a, true, "async-pipeline run test")
+		s.Applied(&p.Fix, fix.Applied{Already: true}, false, "async-pipeline run test")
+	})
+}

@@ -1,0 +1,149 @@
+// What is shown while hooks answer a failure, and what came of it.
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+)
+
+// HookStarted says who begins to work, how far it is confined, and what it may spend.
+func (s *Screen) HookStarted(task, agent, tier string, attempts int, wallClock time.Duration) {
+	s.put("\n" + s.paint(bold, fmt.Sprintf("%s works on %s", Harmless(agent), Harmless(task))) + " in a copy of the tree\n" +
+		s.paint(dim, fmt.Sprintf("  sandbox %s; budget %s and %s", Harmless(tier), count(attempts, "attempt"), Duration(wallClock))) + "\n" +
+		s.paint(dim, "  The run is already recorded as failed; Ctrl-C ends only the healing.") + "\n")
+}
+
+// RunHookStarted says that an on_fail "run" begins.
+func (s *Screen) RunHookStarted(task string) {
+	s.put("\n" + s.paint(bold, `on_fail "run" of `+Harmless(task)) + "\n")
+}
+
+// HookStep is one thing that happened; left is what is left of the wall clock, 0 before it started.
+func (s *Screen) HookStep(task, text string, left time.Duration) {
+	lead := s.paint(dim, Harmless(task)+" ·") + " "
+	tail := ""
+	if left > 0 {
+		tail = "(" + Duration(left) + " left)"
+	}
+	indent := columns(Harmless(task)) + 3
+	var b strings.Builder
+	words := Harmless(text)
+	parts := wrap(words, max(Width-indent, 30))
+	for i, part := range parts {
+		if i == 0 {
+			b.WriteString(lead + part)
+		} else {
+			b.WriteString("\n" + strings.Repeat(" ", indent) + part)
+		}
+	}
+	if tail != "" {
+		if indent+columns(parts[len(parts)-1])+1+len(tail) > Width {
+			b.WriteString("\n" + strings.Repeat(" ", indent-1))
+		}
+		b.WriteString(" " + s.paint(dim, tail))
+	}
+	s.put(b.String() + "\n")
+}
+
+// RunHookDone says how an on_fail "run" ended.
+func (s *Screen) RunHookDone(task string, exit int, problem string, took time.Duration, log string) {
+	if problem == "" && exit == 0 {
+		s.Line("%s on_fail \"run\" of %s done %s", s.paint(green, "✓"), Harmless(task), Duration(took))
+		return
+	}
+	if problem == "" {
+		problem = fmt.Sprintf("exit %d", exit)
+	}
+	s.Line("%s on_fail \"run\" of %s failed: %s %s", s.paint(yellow, "!"), Harmless(task), Harmless(problem), Duration(took))
+	s.Line("  This changes nothing in the verdict.")
+	if log != "" {
+		s.Line("  log      %s", s.Path(log))
+	}
+}
+
+// Commands are what a person types about one fix.
+type Commands struct {
+	Apply string // the one command that applies it
+	Show  string
+	Dir   string // folder of the run; the paths of its record are relative to it
+}
+
+// Outcome shows what came of an agent hook, with the command that applies a proposal on a line of its own.
+func (s *Screen) Outcome(f *fix.Fix, c Commands) {
+	var b strings.Builder
+	b.WriteByte('\n')
+	if f.State != "proposed" {
+		b.WriteString(s.paint(yellow, "No fix is proposed for "+Harmless(f.Task)) + ": " + stateWord(f.State) + "\n")
+		b.WriteString(paragraphIf(stateText(f)) + s.said(f))
+		b.WriteString(s.rescues(f, c.Dir))
+		b.WriteString("  look at it  " + s.paint(cyan, c.Show) + "\n")
+		s.put(b.String())
+		return
+	}
+	verdict, colour := verdictOf(f)
+	b.WriteString(s.paint(bold, "Proposed fix for "+Harmless(f.Task)) + ": " + s.paint(colour, verdict) + "\n")
+	b.WriteString(paragraph(verdictText(f), "  "))
+	b.WriteString(s.said(f))
+	b.WriteString(s.patchFiles(f))
+	b.WriteString(s.flagLines(f))
+	b.WriteString("\n  look at it first  " + s.paint(cyan, c.Show) + "\n  then apply it     with this command, which only you can give:\n\n")
+	b.WriteString(s.paint(bold, c.Apply) + "\n")
+	s.put(b.String())
+}
+
+// patchFiles lists the files of the patch with their added and removed lines.
+func (s *Screen) patchFiles(f *fix.Fix) string {
+	if f.Patch == nil {
+		return ""
+	}
+	var b strings.Builder
+	wide := 0
+	for _, p := range f.Patch.Files {
+		wide = max(wide, min(columns(Harmless(p.Path)), 56))
+	}
+	for _, p := range f.Patch.Files {
+		b.WriteString("  " + pad(p.Change, 8) + "  " + pad(Harmless(p.Path), wide) + "  " +
+			s.paint(green, fmt.Sprintf("+%d", p.Added)) + " " + s.paint(red, fmt.Sprintf("−%d", p.Removed)) + "\n")
+	}
+	return b.String()
+}
+
+// flagLines lists the gaming report, one flag a line.
+func (s *Screen) flagLines(f *fix.Fix) string {
+	if len(f.Flags) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, g := range f.Flags {
+		place := ""
+		if g.Path != nil {
+			place = Harmless(*g.Path)
+			if g.Line != nil {
+				place += fmt.Sprintf(":%d", *g.Line)
+			}
+		}
+		caps := ""
+		if g.Caps {
+			caps = " (by itself this keeps the fix from being verified)"
+		}
+		b.WriteString("  " + s.paint(yellow, Harmless(g.ID)+" "+Harmless(g.Rule)) + "  " + place + "\n")
+		if text := Harmless(g.Detail) + caps; strings.TrimSpace(text) != "" {
+			b.WriteString(paragraph(text, "     "))
+		}
+	}
+	return b.String()
+}
+
+// rescues names what attempts left behind although nothing is proposed.
+func (s *Screen) rescues(f *fix.Fix, dir string) string {
+	var b strings.Builder
+	for _, a := range f.Attempts {
+		if a.Rescue != nil && *a.Rescue != "" {
+			fmt.Fprintf(&b, "  what attempt %d changed is kept in\n    %s\n", a.Number, s.Path(joined(dir, *a.Rescue)))
+		}
+	}
+	return b.String()
+}

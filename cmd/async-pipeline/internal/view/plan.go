@@ -1,0 +1,86 @@
+// What would run and why (run --dry-run), and what there is to run (list).
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// A Planned is one task of a plan.
+type Planned struct {
+	Task  *pipeline.Task
+	After []string // the selected tasks it waits for
+	Why   string   // "asked for", "job verify", "needed by test"
+}
+
+// Plan shows the tasks in the order they start in.
+func (s *Screen) Plan(plan []Planned, parallel int) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d at a time; nothing was run:\n", count(len(plan), "task"), parallel)
+	for i, p := range plan {
+		fmt.Fprintf(&b, "%3d. %s  %s", i+1, s.paint(bold, Harmless(p.Task.Name)), s.paint(dim, p.Why))
+		if len(p.After) > 0 {
+			b.WriteString(s.paint(dim, ", after "+Harmless(strings.Join(p.After, ", "))))
+		}
+		b.WriteString("\n     $ " + Command(p.Task.Run) + "\n")
+	}
+	s.put(b.String())
+}
+
+// Tasks lists the tasks and jobs of a configuration.
+func (s *Screen) Tasks(c *pipeline.Config) {
+	var b strings.Builder
+	b.WriteString(s.paint(bold, "Tasks") + "\n")
+	if len(c.Tasks) == 0 {
+		b.WriteString("  none\n")
+	}
+	wide := 0
+	for _, t := range c.Tasks {
+		wide = max(wide, min(columns(Harmless(t.Name)), 24))
+	}
+	for _, j := range c.Jobs {
+		wide = max(wide, min(columns(Harmless(j.Name)), 24))
+	}
+	for _, t := range c.Tasks {
+		about := Harmless(t.Description)
+		if about == "" {
+			about = "$ " + Command(t.Run)
+		}
+		b.WriteString("  " + pad(Harmless(t.Name), wide) + "  " + cut(about, max(Width-wide-4, 20)) + "\n")
+		var more []string
+		if len(t.DependsOn) > 0 {
+			more = append(more, "after "+Harmless(strings.Join(t.DependsOn, ", ")))
+		}
+		for _, h := range OnFail(t) {
+			more = append(more, "on_fail: "+h)
+		}
+		if len(more) > 0 {
+			for _, line := range wrap(strings.Join(more, " · "), max(Width-wide-4, 20)) {
+				b.WriteString(s.paint(dim, strings.Repeat(" ", wide+4)+line) + "\n")
+			}
+		}
+	}
+	if len(c.Jobs) > 0 {
+		b.WriteString("\n" + s.paint(bold, "Jobs") + "\n")
+		for _, j := range c.Jobs {
+			b.WriteString("  " + pad(Harmless(j.Name), wide) + "  " + cut(Harmless(strings.Join(j.Tasks, ", ")), max(Width-wide-4, 20)) + "\n")
+		}
+	}
+	s.put(b.String())
+}
+
+// OnFail names the hooks of a task: "agent claude", "run".
+func OnFail(t *pipeline.Task) []string {
+	var names []string
+	for _, h := range t.OnFail {
+		if h.Agent != nil {
+			names = append(names, "agent "+Harmless(h.Agent.Use))
+		}
+		if h.Run != nil {
+			names = append(names, "run")
+		}
+	}
+	return names
+}

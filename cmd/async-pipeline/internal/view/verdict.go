@@ -1,0 +1,185 @@
+// States and verdicts of a fix, in words a person can act on.
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+)
+
+// stateWord is a state in a few words.
+func stateWord(state string) string {
+	switch state {
+	case "not_reproduced":
+		return "the failure did not come back in a copy"
+	case "flaky":
+		return "the failure comes and goes"
+	case "no_fix":
+		return "the agent found none"
+	case "skipped":
+		return "healing was skipped"
+	case "cancelled":
+		return "healing was cancelled"
+	case "interrupted":
+		return "healing was interrupted"
+	case "failed":
+		return "healing failed"
+	}
+	return Harmless(state)
+}
+
+// stateText says why there is no proposal.
+func stateText(f *fix.Fix) string {
+	var lines []string
+	if f.Reason != nil && *f.Reason != "" {
+		lines = append(lines, "Reason: "+*f.Reason)
+	}
+	switch f.State {
+	case "not_reproduced":
+		lines = append(lines, "No agent was started and nothing was spent: a fix that was never seen to fail in the copy could not be judged.")
+	case "flaky":
+		lines = append(lines, "No agent was started: with a check that passes by itself, a fix could not be told from luck.")
+	}
+	if f.Kind != nil && *f.Kind != "" {
+		lines = append(lines, "The last attempt ended with: "+*f.Kind)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verdictOf is the verdict and its colour.
+func verdictOf(f *fix.Fix) (word, colour string) {
+	if f.Verdict == nil {
+		return "no verdict", yellow
+	}
+	switch *f.Verdict {
+	case "verified":
+		return "verified", green
+	case "suspect":
+		return "suspect", red
+	case "unverified":
+		return "unverified", yellow
+	}
+	return Harmless(*f.Verdict), yellow
+}
+
+// verdictText is what the verdict means and does not mean.
+func verdictText(f *fix.Fix) string {
+	task := Harmless(f.Task)
+	word, _ := verdictOf(f)
+	text := ""
+	switch word {
+	case "verified":
+		text = fmt.Sprintf("In a fresh copy with only this patch, %s passes, also with every check file put back to what it was.", task)
+	case "suspect":
+		switch {
+		case f.Verification != nil && !allPassed(f.Verification.OriginalChecks):
+			text = fmt.Sprintf("With the patch %s passes, but not with the check files as they were: the patch needs its own changes to the checks. "+
+				"That can be an honest correction of a wrong test; it is for you to decide.", task)
+		case caps(f):
+			text = fmt.Sprintf("%s passes, but a flag below says that the patch may have changed what the check means.", task)
+		default:
+			text = fmt.Sprintf("%s passes in a fresh copy with this patch, but not everything speaks for it.", task)
+		}
+	case "unverified":
+		text = fmt.Sprintf("It was not seen that %s passes with this patch.", task)
+	}
+	if f.Verification != nil && f.Verification.Reason != nil && *f.Verification.Reason != "" {
+		text += " (" + *f.Verification.Reason + ")"
+	}
+	return strings.TrimSpace(text)
+}
+
+func allPassed(checks []fix.Check) bool {
+	for _, c := range checks {
+		if !c.Passed {
+			return false
+		}
+	}
+	return true
+}
+
+func caps(f *fix.Fix) bool {
+	for _, g := range f.Flags {
+		if g.Caps {
+			return true
+		}
+	}
+	return false
+}
+
+// doubts is what is uncertain about a fix and what a reviewer can check, from the evidence alone.
+func doubts(f *fix.Fix) []string {
+	var d []string
+	add := func(format string, args ...any) { d = append(d, fmt.Sprintf(format, args...)) }
+	word, _ := verdictOf(f)
+	switch {
+	case f.State != "proposed":
+	case word == "verified":
+		add("A special case for the test's own input would pass these checks too: read the changed lines that are not tests.")
+	case word == "suspect":
+		add("Read each flagged place and each changed check file, and ask whether the test or the code was wrong.")
+	case word == "unverified":
+		add("Apply it only to go on from there, and run the task yourself.")
+	}
+	if f.Tree != nil && len(f.Tree.Changed) > 0 {
+		add("The tree changed while this hook worked (you, an editor, or the agent; nothing was undone): %s", list(f.Tree.Changed))
+	}
+	for _, tier := range tiers(f) {
+		switch tier {
+		case "none":
+			add("The agent worked with sandbox none: nothing held it back from writing outside its copy.")
+		case "fence":
+			add("The agent worked with sandbox fence: writing outside its copy was refused, reading and the network were open.")
+		case "view":
+			add("The agent worked with sandbox view: its writes stayed in the copy, reading elsewhere and the network were open.")
+		}
+	}
+	if f.Control != nil {
+		switch *f.Control {
+		case "missing":
+			add("The agent ended without a readable report; the patch is what it left in its copy.")
+		case "recovered":
+			add("The agent's report had to be asked for again.")
+		}
+	}
+	if f.State == "proposed" && f.Reproduction != nil && f.Reproduction.Runs > 1 {
+		add("The failure was looked for in %d runs before it was believed.", f.Reproduction.Runs)
+	}
+	if f.Base != nil && !f.Base.Complete {
+		add("Not all of the base could be kept (over 64 MiB): some of it may be missing when this is checked again later.")
+	}
+	if n := len(f.Omitted); n > 0 {
+		var paths []string
+		for _, o := range f.Omitted {
+			paths = append(paths, o.Path+" ("+o.Why+")")
+		}
+		add("Not in the patch: %s", list(paths))
+	}
+	if f.Note != nil && *f.Note != "" {
+		add("%s", *f.Note)
+	}
+	return d
+}
+
+// list names the first few of what may be many.
+func list(items []string) string {
+	const most = 8
+	if len(items) <= most {
+		return strings.Join(items, ", ")
+	}
+	return strings.Join(items[:most], ", ") + fmt.Sprintf(" and %d more", len(items)-most)
+}
+
+// tiers are the sandbox tiers of the attempts, without doubles.
+func tiers(f *fix.Fix) []string {
+	var t []string
+	seen := map[string]bool{}
+	for _, a := range f.Attempts {
+		if a.Sandbox != "" && !seen[a.Sandbox] {
+			seen[a.Sandbox] = true
+			t = append(t, a.Sandbox)
+		}
+	}
+	return t
+}

@@ -1,0 +1,122 @@
+// Words and numbers as they are shown: durations, counts, how a task ended.
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// Duration is d for a person: 0.4s, 12.3s, 4m05s, 2h03m.
+func Duration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0.0s"
+	case d < time.Minute-50*time.Millisecond:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+}
+
+func ms(n *int64) string {
+	if n == nil {
+		return "?"
+	}
+	return Duration(time.Duration(*n) * time.Millisecond)
+}
+
+// count is "1 file", "2 files".
+func count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// ended says how a task ended, without its time.
+func ended(t record.Task) string {
+	switch t.Status {
+	case record.Passed:
+		if t.ProcessesLeft != nil && *t.ProcessesLeft > 0 {
+			return fmt.Sprintf("passed, and left %d running (ended)", *t.ProcessesLeft)
+		}
+		return "passed"
+	case record.Cached:
+		return "cached"
+	case record.TimedOut:
+		return "timed out"
+	case record.Skipped:
+		return "skipped (" + why(t) + ")"
+	case record.Cancelled:
+		return "cancelled"
+	case record.Failed:
+		switch {
+		case t.Error != nil:
+			return "failed: " + Harmless(*t.Error)
+		case t.Signal != nil:
+			return "failed: ended by " + Harmless(*t.Signal)
+		case t.ExitCode != nil:
+			return fmt.Sprintf("failed: exit %d", *t.ExitCode)
+		}
+		return "failed"
+	}
+	return Harmless(t.Status)
+}
+
+// why is the reason of a task that was not started.
+func why(t record.Task) string {
+	reason, by := "not started", ""
+	if t.BlockedBy != nil {
+		by = Harmless(*t.BlockedBy)
+	}
+	if t.Reason != nil {
+		reason = *t.Reason
+	}
+	switch pipeline.Reason(reason) {
+	case pipeline.FailFast:
+		if by != "" {
+			return "fail-fast: " + by + " failed"
+		}
+		return "fail-fast: another task failed"
+	case pipeline.Dependency:
+		if by != "" {
+			return "dependency: " + by + " did not pass"
+		}
+		return "dependency: a task it waits for did not pass"
+	case pipeline.Signal:
+		return "the run was interrupted"
+	}
+	return Harmless(reason)
+}
+
+// Command is a command as a person would type it, on one line.
+func Command(c pipeline.Command) string {
+	if c.Argv == nil {
+		lines := strings.Split(strings.TrimSpace(c.Shell.Value), "\n")
+		if len(lines) > 1 {
+			return Harmless(lines[0]) + " …"
+		}
+		return Harmless(lines[0])
+	}
+	words := make([]string, len(c.Argv))
+	for i, a := range c.Argv {
+		words[i] = Quote(a.Value)
+	}
+	return strings.Join(words, " ")
+}
+
+// Quote is one word for a shell.
+func Quote(word string) string {
+	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+"
+	if word != "" && strings.Trim(word, bare) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(Harmless(word), "'", `'\''`) + "'"
+}

@@ -1,0 +1,289 @@
+// One run from the lock to the sealed verdict, and then the hooks. The order of what stands here is the promise
+// "judge first, repair after".
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
+)
+
+// A performance is one run being carried out.
+type performance struct {
+	h      *hall
+	call   *runCall
+	tier   sandbox.Tier
+	config *pipeline.Config
+	graph  *pipeline.Graph
+	screen *view.Screen
+	store  *record.Store
+	job    *string
+
+	mu    sync.Mutex             // guards what follows: after a second signal the runner still reports
+	known map[string]record.Task // tasks that have ended
+	live  *view.Live
+}
+
+func (p *performance) perform() error {
+	lock, err := p.store.RunLock()
+	if errors.Is(err, record.ErrLocked) {
+		return refuse("%v", err)
+	}
+	if err != nil {
+		return refuse("the run cannot be recorded: %v", err)
+	}
+	sealed, code, err := p.record()
+	if unlock := lock.Unlock(); err == nil && unlock != nil {
+		err = refuse("run.lock: %v", unlock)
+	}
+	if err != nil {
+		return err
+	}
+	p.summary(sealed)
+	if sealed.Status == record.Failed && code == exitFailed {
+		p.answer(sealed)
+	}
+	if code == 0 {
+		return nil
+	}
+	return &fault{code: code}
+}
+
+// record runs the tasks and seals the verdict. The code is the run's exit code; with an error there is no verdict.
+func (p *performance) record() (*record.Sealed, int, error) {
+	h := p.h
+	h.sweep()
+	names := make([]string, 0, len(p.graph.Tasks()))
+	for _, t := range p.graph.Tasks() {
+		names = append(names, t.Name)
+	}
+	p.live, p.known = p.screen.Live(names), map[string]record.Task{}
+
+	started := time.Now()
+	var follow func([]byte)
+	if p.call.json {
+		follow = func(line []byte) { h.journalLine(line) }
+	}
+	draft, err := p.store.Begin(started, h.secrets.Bytes, follow)
+	if err != nil {
+		return nil, 0, refuse("the run cannot be recorded: %v", err)
+	}
+	unrecorded := func(err error) (*record.Sealed, int, error) {
+		return nil, 0, refuse("run %s could not be recorded, so there is no verdict: %v", draft.ID, err)
+	}
+
+	stop := listen(p.interrupted)
+	defer stop.stop()
+	h.out.onLost(stop.unread)
+	defer h.out.onLost(nil)
+
+	r := record.Run{
+		Root: p.config.Root, Job: p.job, CI: p.call.heal.ci, Healing: h.healing(p.call),
+		StartedAt: record.Time{Time: started}, Git: gitFacts(stop.ctx, p.config.Root),
+	}
+	graph, err := nodes(p.graph, h.secrets)
+	if err != nil {
+		return unrecorded(err)
+	}
+	if err := draft.Graph(graph); err != nil {
+		return unrecorded(err)
+	}
+	if err := draft.Event(record.Event{Type: "run_started", Data: map[string]any{
+		"run": draft.ID, "root": r.Root, "job": r.Job, "ci": r.CI, "tasks": names, "healing": r.Healing,
+	}}); err != nil {
+		return unrecorded(err)
+	}
+
+	tasks, broken := p.tasks(stop, draft)
+	if broken == nil {
+		p.watch(func() { p.live.End(tasks) })
+	}
+
+	// From here on it is decided what the run was; a signal that comes later changes nothing.
+	interrupted := 0
+	switch {
+	case stop.signal() == syscall.SIGINT:
+		interrupted = exitInt
+	case stop.signal() == syscall.SIGTERM:
+		interrupted = exitTerm
+	case errors.Is(h.out.problem(), syscall.EPIPE):
+		interrupted = exitPipe
+	}
+	r.Tasks = tasks
+	r.Status, r.ExitCode = status(tasks, interrupted)
+	if broken != nil {
+		r.Status, r.ExitCode = record.Interrupted, exitRefused
+	}
+	finished := time.Now()
+	r.FinishedAt, r.DurationMS = record.Time{Time: finished}, finished.Sub(started).Milliseconds()
+	eventErr := draft.Event(record.Event{Type: "run_finished", Data: map[string]any{
+		"run": draft.ID, "status": r.Status, "exit_code": r.ExitCode, "duration_ms": r.DurationMS,
+	}})
+	if eventErr != nil && broken == nil {
+		r.Status, r.ExitCode, broken = record.Interrupted, exitRefused, eventErr
+	}
+	sealed, err := draft.Seal(r)
+	if err := errors.Join(broken, err); err != nil {
+		return unrecorded(err)
+	}
+	return sealed, r.ExitCode, nil
+}
+
+// tasks carries out the graph. After a second signal it returns at once with what is known: the supervisors end what
+// still runs when this process is gone.
+func (p *performance) tasks(stop *interruption, draft *record.Draft) ([]record.Task, error) {
+	type end struct {
+		tasks []record.Task
+		err   error
+	}
+	runner := p.h.runner(p.config, p.call.concurrency)
+	runner.Observer = run.Observer{
+		Started:  func(t *pipeline.Task) { p.watch(func() { p.live.Started(t) }) },
+		Output:   func(t *pipeline.Task, chunk []byte) { p.watch(func() { p.live.Output(t.Name, chunk) }) },
+		Finished: func(_ *pipeline.Task, r record.Task) { p.watch(func() { p.known[r.Name] = r; p.live.Finished(r) }) },
+	}
+	ends := make(chan end, 1)
+	go func() {
+		tasks, err := runner.Run(stop.ctx, p.graph, draft)
+		ends <- end{tasks, err}
+	}()
+	select {
+	case e := <-ends:
+		return e.tasks, e.err
+	case <-stop.again:
+		return p.asKnown(), nil
+	}
+}
+
+// watch is one thing that is shown, with the lock held.
+func (p *performance) watch(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+// asKnown is the tasks of the graph as far as their ends are known; the others are cancelled.
+func (p *performance) asKnown() []record.Task {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	reason := string(pipeline.Signal)
+	var tasks []record.Task
+	for _, t := range p.graph.Tasks() {
+		r, ok := p.known[t.Name]
+		if !ok {
+			r = record.Task{Name: t.Name, Status: record.Cancelled, Reason: &reason}
+		}
+		tasks = append(tasks, r)
+	}
+	return tasks
+}
+
+func (p *performance) interrupted(s syscall.Signal) {
+	p.h.said().Note("interrupted (" + s.String() + "): tasks are being ended, the run is recorded as interrupted; once more to leave at once")
+}
+
+// answer lets the hooks answer a sealed failure. Whatever happens in it, the exit code stays.
+func (p *performance) answer(sealed *record.Sealed) {
+	h := p.h
+	e, err := h.engine(p.config, sealed, p.screen, p.call.heal, p.tier)
+	if err != nil {
+		h.said().Warning("the failure is not answered: " + err.Error())
+		return
+	}
+	stop := h.listenHealing()
+	defer stop.stop()
+	if err := e.WritePacks(stop.ctx, sealed); err != nil {
+		h.said().Warning(err.Error())
+	}
+	if p.call.noHeal || !p.hooked(sealed) {
+		return
+	}
+	answered := make(chan error, 1)
+	go func() {
+		_, err := e.Answer(stop.ctx, sealed)
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		if err != nil {
+			h.said().Warning(err.Error())
+		}
+	case <-stop.again:
+	}
+}
+
+// hooked says whether a failed task has hooks at all.
+func (p *performance) hooked(sealed *record.Sealed) bool {
+	for _, r := range sealed.Tasks {
+		if t := p.config.Task(r.Name); t != nil && len(t.OnFail) > 0 && (r.Status == record.Failed || r.Status == record.TimedOut) {
+			return true
+		}
+	}
+	return false
+}
+
+// listenHealing takes signals while hooks work: the first ends the healing, and only that.
+func (h *hall) listenHealing() *interruption {
+	return listen(func(syscall.Signal) {
+		h.said().Note("healing is being ended; what the agent changed so far is kept as a rescue patch; once more to leave at once")
+	})
+}
+
+// healing is what run.json says of it.
+func (h *hall) healing(c *runCall) record.Healing {
+	because := func(mode, reason string) record.Healing { return record.Healing{Mode: mode, Reason: &reason} }
+	switch {
+	case c.noHeal:
+		return because("off", "--no-heal")
+	case h.env(hooks.Mark) != "":
+		return because("off", "started by a hook ("+hooks.Mark+" is set)")
+	case c.heal.ci && !c.heal.asked:
+		return because("ci", "CI mode without --heal")
+	case c.heal.ci:
+		return because("on", "--heal")
+	}
+	return record.Healing{Mode: "on"}
+}
+
+// gitFacts is what git says of the tree; nil where it is in no work tree, fields nil where git does not say in time.
+func gitFacts(ctx context.Context, root string) *record.Git {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	repo, err := git.Find(ctx, root)
+	if err != nil {
+		return nil
+	}
+	facts := &record.Git{}
+	if commit, branch, err := repo.Head(ctx); err == nil {
+		if commit != "" {
+			facts.Commit = &commit
+		}
+		if branch != "" {
+			facts.Branch = &branch
+		}
+	}
+	if paths, err := repo.Dirty(ctx); err == nil {
+		dirty := len(paths) > 0
+		facts.Dirty = &dirty
+	}
+	return facts
+}
+
+// logPath is where a task's log stands.
+func logPath(s *record.Sealed, t *record.Task) string {
+	if t.Log == nil {
+		return ""
+	}
+	return filepath.Join(s.Dir, filepath.FromSlash(t.Log.Path))
+}

@@ -1,0 +1,168 @@
+// Finding and reading what a verb works on: the root, its PIPELINE.hcl, its records.
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// varFlag gives a verb that reads PIPELINE.hcl the flag --var.
+func varFlag(c *cobra.Command, vars *[]string) {
+	c.Flags().StringArrayVar(vars, "var", nil, "set a variable of PIPELINE.hcl: `NAME=VALUE`; may be repeated")
+}
+
+// start is the folder a verb looks from: the working directory or -C.
+func (h *hall) start() (string, error) {
+	dir := h.dir
+	if h.into != "" {
+		dir = h.into
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(h.dir, dir)
+		}
+	}
+	// Symlinks are resolved once, here: a copy of the tree stands at the very path that is recorded.
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", refuse("-C %s: there is no such folder", h.into)
+	}
+	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+		return "", refuse("-C %s is not a folder", h.into)
+	}
+	return real, nil
+}
+
+// pipelineFile finds PIPELINE.hcl.
+func (h *hall) pipelineFile() (string, error) {
+	dir, err := h.start()
+	if err != nil {
+		return "", err
+	}
+	file, err := hclfile.Find(dir)
+	if errors.Is(err, hclfile.ErrNotFound) {
+		return "", refuse("no PIPELINE.hcl in %s or a folder above: write one there, or name its folder with -C DIR", dir)
+	}
+	return file, err
+}
+
+// load finds and reads PIPELINE.hcl, after settling what an interrupted apply left. Its faults have been shown when the error comes back.
+func (h *hall) load(vars []string) (*pipeline.Config, error) {
+	file, err := h.pipelineFile()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.settle(filepath.Dir(file)); err != nil {
+		return nil, err
+	}
+	c, err := h.read(file, vars)
+	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
+		h.said().Diagnostics(faults)
+		return nil, refuse("%s is not used: correct what is named above", h.said().Path(file))
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.said().Diagnostics(c.Warnings)
+	return c, nil
+}
+
+// read reads the file and makes its secrets known to everything that writes.
+func (h *hall) read(file string, vars []string) (*pipeline.Config, error) {
+	values := map[string]string{}
+	for _, v := range vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, refuse("--var %q is not of the form NAME=VALUE", v)
+		}
+		values[name] = value
+	}
+	c, err := hclfile.Load(file, hclfile.Options{Vars: values, Env: h.lookup})
+	if c == nil {
+		return nil, err
+	}
+	for _, s := range c.Secrets {
+		if !h.secrets.Add(s.Name, s.Value) && s.Value != "" {
+			h.said().Warning("the secret " + s.Name + " is shorter than 6 bytes: it cannot be kept out of logs and records")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// settle completes or undoes an apply that was interrupted.
+func (h *hall) settle(root string) error {
+	r, err := h.fixes(root).Recover(context.Background())
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil // something else has our name: nobody began to apply there
+	}
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return nil
+	}
+	what := "was undone; these files are as they were before it"
+	if r.To == "completed" {
+		what = "was completed"
+	}
+	text := "an interrupted apply of the fix for " + r.Task + " of run " + r.Run + " " + what + ": " + strings.Join(r.Files, ", ")
+	if len(r.Left) > 0 {
+		text += "\nnot touched, because somebody edited them since: " + strings.Join(r.Left, ", ")
+	}
+	if r.Kept != "" {
+		text += "\nwhat they held before the apply is in " + r.Kept
+	}
+	h.said().Note(text)
+	return nil
+}
+
+func (h *hall) fixes(root string) *fix.Store {
+	return &fix.Store{Root: root, Dir: filepath.Join(root, ".async")}
+}
+
+// recordRoot finds the root by its PIPELINE.hcl or, where that is gone, by its records.
+func (h *hall) recordRoot() (string, error) {
+	dir, err := h.start()
+	if err != nil {
+		return "", err
+	}
+	if file, err := hclfile.Find(dir); err == nil {
+		return filepath.Dir(file), nil
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(filepath.Join(at, ".async", "runs")); err == nil && info.IsDir() {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", refuse("neither a PIPELINE.hcl nor recorded runs in %s or a folder above: go to the project, or name it with -C DIR", dir)
+		}
+	}
+}
+
+// findRun finds a recorded run and says what to do where there is none.
+func findRun(s *record.Store, id string) (*record.Sealed, error) {
+	r, err := s.Find(id)
+	switch {
+	case errors.Is(err, record.ErrNoRun), errors.Is(err, fs.ErrNotExist):
+		if id == "latest" {
+			return nil, refuse("no run is recorded here yet: async-pipeline run makes one")
+		}
+		return nil, refuse("there is no run %q here: `latest` is the newest, .async/runs has them all", id)
+	case errors.Is(err, record.ErrAmbiguous):
+		return nil, refuse("more than one run begins with %q: write more of its id", id)
+	}
+	return r, err
+}

@@ -1,0 +1,148 @@
+// The command line: the verbs, what they have in common, and what is said to a word that is none of them.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+func (h *hall) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "async-pipeline",
+		Short: "Run a pipeline; answer a failed task with a proposed fix",
+		Long: `Runs the tasks of PIPELINE.hcl, dependencies first, and stops at the first failure.
+A failed task that has an on_fail "agent" is answered with a proposed fix: the
+agent works in a copy, and the result is a patch with evidence. Nothing is
+written to your tree unless you type: async-pipeline fix apply`,
+		Example: `  async-pipeline validate
+  async-pipeline run
+  async-pipeline fix show
+  async-pipeline fix apply`,
+		Version:           version(),
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetVersionTemplate("async-pipeline {{.Version}}\n")
+	root.PersistentFlags().StringVarP(&h.into, "directory", "C", "", "work in `DIR` instead of the working directory")
+	root.PersistentFlags().BoolP("help", "h", false, "show this help")
+	root.Flags().Bool("version", false, "print the version")
+	group(root)
+	root.AddCommand(h.runCommand(), h.healCommand(), h.validateCommand(), h.listCommand(), h.contextCommand(),
+		h.fixCommand(), h.versionCommand())
+	root.SetFlagErrorFunc(flagError)
+	// Never nil: cobra would take os.Args instead.
+	root.SetArgs(append([]string{}, h.args...))
+	root.SetIn(h.stdin)
+	root.SetOut(h.out)
+	root.SetErr(h.err)
+	return root
+}
+
+// group makes a command that only holds others: alone it shows its help, with an unknown word it is refused.
+func group(c *cobra.Command) {
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownVerb(c, args[0])
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+}
+
+func unknownVerb(c *cobra.Command, word string) error {
+	var known []string
+	for _, s := range c.Commands() {
+		if s.IsAvailableCommand() {
+			known = append(known, s.Name())
+		}
+	}
+	remedy := fmt.Sprintf("%s --help shows them all", c.CommandPath())
+	if near := pipeline.Nearest(word, known); near != "" {
+		remedy = fmt.Sprintf("did you mean %q?", near)
+	}
+	return refuse("there is no verb %q in %s: %s", word, c.CommandPath(), remedy)
+}
+
+// flagError says what is wrong with a flag, in our words, with the flag that was probably meant.
+func flagError(c *cobra.Command, err error) error {
+	unknown := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &unknown) {
+		return refuse("%v (%s --help shows the flags)", err, c.CommandPath())
+	}
+	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
+		return unknownVerb(c, args[0])
+	}
+	name := unknown.GetSpecifiedName()
+	if len(name) == 1 || unknown.GetSpecifiedShortnames() != "" {
+		return refuse("%s has no flag -%s: %s --help shows the flags", c.CommandPath(), name, c.CommandPath())
+	}
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	remedy := c.CommandPath() + " --help shows the flags"
+	if near := pipeline.Nearest(name, known); near != "" {
+		remedy = fmt.Sprintf("did you mean --%s?", near)
+	}
+	return refuse("%s has no flag --%s: %s", c.CommandPath(), name, remedy)
+}
+
+// atMost and exactly count arguments in our words.
+func atMost(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > n {
+			return refuse("%s takes no argument %q: write %s", c.CommandPath(), args[n], c.UseLine())
+		}
+		return nil
+	}
+}
+
+func exactly(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < n {
+			return refuse("%s needs more arguments: write %s", c.CommandPath(), c.UseLine())
+		}
+		return atMost(n)(c, args)
+	}
+}
+
+func (h *hall) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  atMost(0),
+		RunE: func(*cobra.Command, []string) error {
+			h.shown().Line("async-pipeline %s", version())
+			return nil
+		},
+	}
+}
+
+// version is what the Go toolchain wrote into the program.
+func version() string {
+	v, commit, dirty := "devel", "", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if m := info.Main.Version; m != "" && m != "(devel)" {
+			v = m
+		}
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				commit = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				dirty = ", modified"
+			}
+		}
+	}
+	if len(commit) >= 12 && !strings.Contains(v, commit[:12]) {
+		v += " (" + commit[:12] + dirty + ")"
+	}
+	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// A runCall is the flags of one `run`.
+type runCall struct {
+	heal        healFlags
+	noHeal      bool
+	concurrency int
+	dryRun      bool
+	json        bool
+	only        bool
+	vars        []string
+}
+
+// healFlags are what run and heal have in common.
+type healFlags struct {
+	asked bool   // --heal, or the verb
+	ci    bool   // --ci, or the environment says so
+	tier  string // --sandbox
+}
+
+func (f *healFlags) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&f.ci, "ci", false, "CI mode: nobody watches; also when CI is set to anything but 0 or false")
+	c.Flags().StringVar(&f.tier, "sandbox", "", "how agents and checks in copies are confined: `view|fence|none`\n(default: the strongest of these that this machine has)")
+}
+
+// check refuses a tier that does not exist.
+func (f *healFlags) check() (sandbox.Tier, error) {
+	switch t := sandbox.Tier(f.tier); t {
+	case "", sandbox.View, sandbox.Fence, sandbox.None:
+		return t, nil
+	}
+	return "", refuse("--sandbox %q is not a tier: write view, fence or none", f.tier)
+}
+
+func (h *hall) runCommand() *cobra.Command {
+	var r runCall
+	c := &cobra.Command{
+		Use:   "run [JOB|TASK...]",
+		Short: "Run tasks with what they depend on",
+		Long: `Runs jobs and tasks with what they depend on: the job "default" when none is
+named, every task when there is no such job. After the first failure nothing new
+starts. The run is recorded in .async/runs; then a failed task's on_fail hooks are
+carried out. They never change the verdict.
+
+Exit code: 0 passed, 1 a task failed, 2 could not be carried out, 130 and 143 ended
+by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
+		Example: `  async-pipeline run
+  async-pipeline run test lint
+  async-pipeline run --only test
+  async-pipeline run --dry-run --var go=go1.26
+  async-pipeline run --json | jq .type`,
+		RunE: func(c *cobra.Command, names []string) error {
+			if c.Flags().Changed("concurrency") && r.concurrency < 1 {
+				return refuse("--concurrency %d: at least one task runs at a time", r.concurrency)
+			}
+			if r.noHeal && r.heal.asked {
+				return refuse("--heal and --no-heal say the opposite: leave one out")
+			}
+			if r.dryRun && r.json {
+				return refuse("--json is the journal of a run, and --dry-run makes none: leave one out")
+			}
+			r.heal.ci = r.heal.ci || h.ciMode()
+			return h.run(&r, names)
+		},
+	}
+	r.heal.flags(c)
+	varFlag(c, &r.vars)
+	f := c.Flags()
+	f.BoolVar(&r.heal.asked, "heal", false, "in CI mode: also heal where the hook has ci = true")
+	f.BoolVar(&r.noHeal, "no-heal", false, "record the verdict and stop: no on_fail hook starts")
+	f.IntVar(&r.concurrency, "concurrency", 0, "run `N` tasks at a time (default: what PIPELINE.hcl says, else the number of CPUs)")
+	f.BoolVar(&r.dryRun, "dry-run", false, "show what would run and why, and run nothing")
+	f.BoolVar(&r.json, "json", false, "print the run's journal, one JSON object a line, and messages on stderr")
+	f.BoolVar(&r.only, "only", false, "leave out what the named tasks depend on")
+	return c
+}
+
+// run selects the tasks, carries them out, and lets the hooks answer a failure.
+func (h *hall) run(r *runCall, names []string) error {
+	tier, err := r.heal.check()
+	if err != nil {
+		return err
+	}
+	c, err := h.load(r.vars)
+	if err != nil {
+		return err
+	}
+	g, err := h.selectTasks(c, names, r.only)
+	if err != nil {
+		return err
+	}
+	if r.dryRun {
+		h.shown().Plan(planned(c, g, names), parallel(c, r.concurrency))
+		return nil
+	}
+	screen := h.shown()
+	if r.json {
+		screen = h.said()
+	}
+	p := &performance{h: h, call: r, tier: tier, config: c, graph: g, screen: screen, store: record.At(c.Root), job: jobOf(c, names)}
+	return p.perform()
+}
+
+// selectTasks picks the graph and shows what is wrong with the names.
+func (h *hall) selectTasks(c *pipeline.Config, names []string, only bool) (*pipeline.Graph, error) {
+	g, err := pipeline.Select(c, names, only)
+	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
+		h.said().Diagnostics(faults)
+		return nil, &fault{code: exitRefused}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if only {
+		return g, outputsThere(c, g)
+	}
+	return g, nil
+}
+
+// jobOf is the one job that was asked for, or nil.
+func jobOf(c *pipeline.Config, names []string) *string {
+	name := "default"
+	if len(names) == 1 {
+		name = names[0]
+	}
+	if len(names) > 1 || c.Job(name) == nil {
+		return nil
+	}
+	return &name
+}
+
+// planned says why each task of the graph is in it.
+func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Planned {
+	why := map[string]string{}
+	if len(names) == 0 {
+		if c.Job("default") != nil {
+			names = []string{"default"}
+		} else {
+			for _, t := range g.Tasks() {
+				why[t.Name] = "every task"
+			}
+		}
+	}
+	for _, n := range names {
+		if c.Task(n) != nil {
+			why[n] = "asked for"
+			continue
+		}
+		if j := c.Job(n); j != nil {
+			for _, t := range j.Tasks {
+				if why[t] == "" {
+					why[t] = "job " + n
+				}
+			}
+		}
+	}
+	var plan []view.Planned
+	for _, t := range g.Tasks() {
+		if why[t.Name] == "" {
+			why[t.Name] = "needed by " + neededBy(g, t.Name)
+		}
+		plan = append(plan, view.Planned{Task: t, After: g.DependsOn(t.Name), Why: why[t.Name]})
+	}
+	return plan
+}
+
+// neededBy is the first selected task that waits for name.
+func neededBy(g *pipeline.Graph, name string) string {
+	for _, t := range g.Tasks() {
+		for _, d := range g.DependsOn(t.Name) {
+			if d == name {
+				return t.Name
+			}
+		}
+	}
+	return "another task"
+}
+
+// status is a run's status and exit code by what became of its tasks.
+func status(tasks []record.Task, interrupted int) (string, int) {
+	passed, failed, cancelled := true, false, false
+	for _, t := range tasks {
+		switch t.Status {
+		case record.Passed, record.Cached:
+		case record.Cancelled:
+			passed, cancelled = false, true
+		case record.Failed, record.TimedOut:
+			passed, failed = false, true
+		default:
+			passed = false
+		}
+	}
+	switch {
+	case passed:
+		return record.Passed, 0
+	case interrupted != 0:
+		return record.Interrupted, interrupted
+	case cancelled:
+		return record.Interrupted, exitRefused
+	case failed:
+		return record.Failed, exitFailed
+	}
+	// Tasks were left out although none failed: nobody may take this for a pass.
+	return record.Interrupted, exitRefused
+}
+
+func count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,440 @@
+// Commands for scripts:
+//
+//	gitinit [DIR]                 a repository with everything committed, and a user
+//	treedigest FILE [DIR]         digest of a tree (content, modes, links, git's index, refs, configuration) without .async
+//	jsonq FILE PATH VALUE         a value in a JSON file, or in stdout; FILE may hold *, the newest match counts
+//	jsonenv NAME FILE PATH        sets an environment variable to such a value
+//	jsonhas FILE PATH TEXT        the value contains a text
+//	globenv NAME PATTERN          sets an environment variable to the newest file that matches
+//	waitfile FILE                 waits up to 30 s for a file that is not empty
+//	exit CODE PROGRAM [ARG...]    runs a program that must end with this exit code
+//	start NAME PROGRAM [ARG...]   starts a program; output in NAME.stdout and NAME.stderr; ended with the script
+//	signal NAME|PIDFILE SIGNAL    sends INT, TERM, KILL, STOP, CONT … to a started program or the process in a file
+//	finish NAME CODE              waits for a started program, which must end with this exit code
+//	gone PIDFILE                  waits up to 5 s until the process in a file is no more
+//
+// In PATH, parts are divided by dots: a field, an index, -1 for the last, len (or a quoted #) for the length, or field=value for the first
+// element with it: tasks.name=build.status. A .jsonl file is the list of its lines. VALUE is compared with a string as it
+// is and with anything else as JSON (1, true, null, ["a"]). `! jsonq` wants another value or none.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+type stateKey struct{}
+
+// A scriptState is what one script's commands remember.
+type scriptState struct {
+	written map[string]bool // files that treedigest wrote: no part of a tree
+	started map[string]*startedCommand
+}
+
+type startedCommand struct {
+	cmd  *exec.Cmd
+	done chan error
+}
+
+type scriptCommand = func(ts *testscript.TestScript, neg bool, args []string)
+
+func scriptCommands() map[string]scriptCommand {
+	return map[string]scriptCommand{
+		"gitinit": cmdGitinit, "treedigest": cmdTreedigest, "jsonq": cmdJSONQ, "jsonenv": cmdJSONEnv, "jsonhas": cmdJSONHas,
+		"globenv":  cmdGlobEnv,
+		"waitfile": cmdWaitfile, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "gone": cmdGone, "has": cmdHas,
+	}
+}
+
+func state(ts *testscript.TestScript) *scriptState { return ts.Value(stateKey{}).(*scriptState) }
+
+// usage ends a script whose command is not written right.
+func usage(ts *testscript.TestScript, neg bool, ok bool, text string) {
+	if neg || !ok {
+		ts.Fatalf("usage: %s", text)
+	}
+}
+
+func cmdGitinit(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) <= 1, "gitinit [DIR]")
+	dir := "."
+	if len(args) == 1 {
+		dir = args[0]
+	}
+	for _, line := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"config", "user.name", "Somebody"},
+		{"config", "user.email", "somebody@example.com"},
+		{"add", "-A"},
+		{"commit", "-q", "--allow-empty", "-m", "start"},
+	} {
+		ts.Check(ts.Exec("git", append([]string{"-C", ts.MkAbs(dir)}, line...)...))
+	}
+}
+
+func cmdTreedigest(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1 || len(args) == 2, "treedigest FILE [DIR]")
+	dir := ts.MkAbs(".")
+	if len(args) == 2 {
+		dir = ts.MkAbs(args[1])
+	}
+	out := ts.MkAbs(args[0])
+	st := state(ts)
+	st.written[out] = true
+	var lines []string
+	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case rel == ".home" || rel == ".tmp" || d.Name() == ".async" || filepath.ToSlash(rel) == ".git/objects":
+			return fs.SkipDir
+		case st.written[path], rel == filepath.Join(".git", "index"):
+			return nil // the index is asked of git below: a refresh of it is no change
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		what := ""
+		switch {
+		case info.Mode().IsRegular():
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			what = fmt.Sprintf("%x", sha256.Sum256(b))
+		case info.Mode()&fs.ModeSymlink != 0:
+			if what, err = os.Readlink(path); err != nil {
+				return err
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%q %v %s", rel, info.Mode(), what))
+		return nil
+	}))
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+		for _, question := range [][]string{{"ls-files", "-s"}, {"for-each-ref"}} {
+			cmd := exec.CommandContext(context.Background(), "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, question...)...)
+			cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+			b, err := cmd.Output()
+			ts.Check(err)
+			lines = append(lines, string(b))
+		}
+	}
+	// The list itself and not one sum of it: a difference says what it is.
+	ts.Check(os.WriteFile(out, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+}
+
+func modTime(ts *testscript.TestScript, file string) time.Time {
+	info, err := os.Stat(file)
+	ts.Check(err)
+	return info.ModTime()
+}
+
+// newest is the newest file that a pattern matches. Names of runs made in one second say nothing about their order.
+func newest(ts *testscript.TestScript, pattern string) string {
+	matches, err := filepath.Glob(ts.MkAbs(pattern))
+	ts.Check(err)
+	if len(matches) == 0 {
+		ts.Fatalf("no file %s", pattern)
+	}
+	return slices.MaxFunc(matches, func(a, b string) int { return modTime(ts, a).Compare(modTime(ts, b)) })
+}
+
+// readJSON reads stdout, stderr, or the file that a pattern matches, the newest of several.
+func readJSON(ts *testscript.TestScript, file string) any {
+	var text string
+	if file == "stdout" || file == "stderr" {
+		text = ts.ReadFile(file)
+	} else {
+		text = ts.ReadFile(newest(ts, file))
+	}
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err == nil && !strings.HasSuffix(file, ".jsonl") {
+		return v
+	}
+	list := []any{}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		var line any
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			ts.Fatalf("%s is neither JSON nor lines of it: %v: %s", file, err, lines.Text())
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+var errNoValue = errors.New("nothing there")
+
+// pick follows a dotted path.
+func pick(v any, path string) (any, error) {
+	if path == "." || path == "" {
+		return v, nil
+	}
+	for part := range strings.SplitSeq(path, ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[part]
+			if !ok {
+				return nil, fmt.Errorf("%w: %q", errNoValue, part)
+			}
+			v = next
+		case []any:
+			next, err := element(at, part)
+			if err != nil {
+				return nil, err
+			}
+			v = next
+		default:
+			return nil, fmt.Errorf("%w: %q of %v", errNoValue, part, v)
+		}
+	}
+	return v, nil
+}
+
+func element(list []any, part string) (any, error) {
+	if part == "len" || part == "#" {
+		return float64(len(list)), nil
+	}
+	if field, want, ok := strings.Cut(part, "="); ok {
+		for _, e := range list {
+			if m, ok := e.(map[string]any); ok && sameValue(m[field], want) {
+				return e, nil
+			}
+		}
+		return nil, fmt.Errorf("%w: no element with %s", errNoValue, part)
+	}
+	n, err := strconv.Atoi(part)
+	if n < 0 {
+		n += len(list)
+	}
+	if err != nil || n < 0 || n >= len(list) {
+		return nil, fmt.Errorf("%w: element %s of %d", errNoValue, part, len(list))
+	}
+	return list[n], nil
+}
+
+func sameValue(v any, want string) bool {
+	if s, ok := v.(string); ok {
+		return s == want
+	}
+	return asJSON(v) == want
+}
+
+func asJSON(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func cmdJSONQ(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: jsonq FILE PATH VALUE")
+	}
+	v, err := pick(readJSON(ts, args[0]), args[1])
+	if same := err == nil && sameValue(v, args[2]); same == neg {
+		ts.Fatalf("%s: %s is %s (%v)", args[0], args[1], asJSON(v), err)
+	}
+}
+
+func cmdJSONHas(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: jsonhas FILE PATH TEXT")
+	}
+	v, err := pick(readJSON(ts, args[0]), args[1])
+	text, ok := v.(string)
+	if !ok {
+		text = asJSON(v)
+	}
+	if has := err == nil && strings.Contains(text, args[2]); has == neg {
+		ts.Fatalf("%s: %s is %s (%v)", args[0], args[1], asJSON(v), err)
+	}
+}
+
+func cmdJSONEnv(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 3, "jsonenv NAME FILE PATH")
+	v, err := pick(readJSON(ts, args[1]), args[2])
+	ts.Check(err)
+	text, ok := v.(string)
+	if !ok {
+		text = asJSON(v)
+	}
+	ts.Setenv(args[0], text)
+}
+
+func cmdGlobEnv(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "globenv NAME PATTERN")
+	ts.Setenv(args[0], newest(ts, args[1]))
+}
+
+func cmdWaitfile(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "waitfile FILE")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		matches, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, m := range matches {
+			if info, err := os.Stat(m); err == nil && info.Size() > 0 {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("no file %s after 30 s", args[0])
+		}
+	}
+}
+
+func exitCode(err error) int {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if st, ok := exit.Sys().(syscall.WaitStatus); ok && st.Signaled() {
+			return 128 + int(st.Signal())
+		}
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return -1
+	}
+	return 0
+}
+
+func cmdExit(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) >= 2, "exit CODE PROGRAM [ARG...]")
+	err := ts.Exec(args[1], args[2:]...)
+	if got := strconv.Itoa(exitCode(err)); got != args[0] {
+		ts.Fatalf("exit code %s, want %s (%v)", got, args[0], err)
+	}
+}
+
+func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) >= 2, "start NAME PROGRAM [ARG...]")
+	stdout, err := os.Create(ts.MkAbs(args[0] + ".stdout"))
+	ts.Check(err)
+	defer stdout.Close()
+	stderr, err := os.Create(ts.MkAbs(args[0] + ".stderr"))
+	ts.Check(err)
+	defer stderr.Close()
+	program := args[1]
+	if filepath.Base(program) == program {
+		if program, err = lookIn(ts.Getenv("PATH"), program); err != nil {
+			ts.Fatalf("%v", err)
+		}
+	}
+	cmd := exec.CommandContext(context.Background(), program, args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = environment(ts)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.WaitDelay = 10 * time.Second
+	ts.Check(cmd.Start())
+	s := &startedCommand{cmd: cmd, done: make(chan error, 1)}
+	state(ts).started[args[0]] = s
+	go func() { s.done <- cmd.Wait() }()
+	ts.Defer(func() {
+		_ = cmd.Process.Kill() // most have ended
+	})
+}
+
+// environment is the script's, asked of a program because testscript gives single variables only.
+func environment(ts *testscript.TestScript) []string {
+	file := filepath.Join(ts.Getenv("TMPDIR"), "environment")
+	ts.Check(ts.Exec("sh", "-c", `exec env -0 > "$1"`, "sh", file))
+	return strings.Split(strings.TrimRight(ts.ReadFile(file), "\x00"), "\x00")
+}
+
+func lookIn(path, name string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if executable(filepath.Join(dir, name)) == nil {
+			return filepath.Join(dir, name), nil
+		}
+	}
+	return "", fmt.Errorf("no program %s", name)
+}
+
+func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "finish NAME CODE")
+	s := state(ts).started[args[0]]
+	if s == nil {
+		ts.Fatalf("nothing was started as %s", args[0])
+	}
+	select {
+	case err := <-s.done:
+		if got := strconv.Itoa(exitCode(err)); got != args[1] {
+			ts.Fatalf("%s: exit code %s, want %s\n%s%s", args[0], got, args[1], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
+		}
+	case <-time.After(60 * time.Second):
+		ts.Fatalf("%s still runs after 60 s\n%s%s", args[0], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
+	}
+}
+
+func pidIn(ts *testscript.TestScript, file string) int {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(file)))
+	ts.Check(err)
+	if pid < 2 {
+		ts.Fatalf("%s: %d is no process to touch", file, pid)
+	}
+	return pid
+}
+
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "signal NAME|PIDFILE SIGNAL")
+	sig := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(args[1]), "SIG"))
+	if sig == 0 {
+		ts.Fatalf("no signal %s", args[1])
+	}
+	if s := state(ts).started[args[0]]; s != nil {
+		ts.Check(s.cmd.Process.Signal(sig))
+		return
+	}
+	ts.Check(syscall.Kill(pidIn(ts, args[0]), sig))
+}
+
+func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "gone PIDFILE")
+	pid := pidIn(ts, args[0])
+	for end := time.Now().Add(5 * time.Second); !dead(pid); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("process %d of %s is still there", pid, args[0])
+		}
+	}
+}
+
+// dead also takes a zombie for gone: whose child it was is not the matter here.
+func dead(pid int) bool {
+	if err := syscall.Kill(pid, 0); err != nil {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, after, _ := bytes.Cut(stat, []byte(") "))
+	return bytes.HasPrefix(after, []byte("Z"))
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+func (h *hall) validateCommand() *cobra.Command {
+	var vars []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "validate",
+		Short: "Check PIPELINE.hcl; nothing is run",
+		Long: `Reads PIPELINE.hcl and reports every fault at once, each with its place, its line
+and what to write instead. Nothing is run. Exit code: 0 no fault, 2 faults.`,
+		Example: `  async-pipeline validate
+  async-pipeline validate --json`,
+		Args: atMost(0),
+		RunE: func(*cobra.Command, []string) error { return h.validate(vars, asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the faults as a JSON list")
+	varFlag(c, &vars)
+	return c
+}
+
+func (h *hall) validate(vars []string, asJSON bool) error {
+	c, faults, err := h.examine(vars)
+	if err != nil && !asJSON {
+		return err
+	}
+	if asJSON {
+		if f := (*fault)(nil); err != nil && errors.As(err, &f) {
+			faults = pipeline.Errors{{Summary: f.text}}
+		} else if err != nil {
+			faults = pipeline.Errors{{Summary: err.Error()}}
+		}
+		if err := h.printJSON(diagnostics(faults)); err != nil {
+			return err
+		}
+		if serious(faults) > 0 {
+			return &fault{code: exitRefused}
+		}
+		return nil
+	}
+	h.said().Diagnostics(faults)
+	if n := serious(faults); n > 0 {
+		return refuse("%s", count(n, "fault")+" in PIPELINE.hcl")
+	}
+	h.shown().Line("%s: %s, %s, %s, ok", h.shown().Path(c.File), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"), count(len(c.Agents), "agent"))
+	return nil
+}
+
+// examine reads the file and gives all its faults, warnings too. The error is for what is not a fault of the file.
+func (h *hall) examine(vars []string) (*pipeline.Config, pipeline.Errors, error) {
+	file, err := h.pipelineFile()
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := h.read(file, vars)
+	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
+		return nil, faults, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	all := append(pipeline.Errors{}, c.Warnings...)
+	names := make([]string, 0, len(c.Tasks))
+	for _, t := range c.Tasks {
+		names = append(names, t.Name)
+	}
+	if _, err := pipeline.Select(c, names, false); err != nil {
+		if faults := pipeline.Errors(nil); errors.As(err, &faults) {
+			all = append(all, faults...)
+		} else {
+			return nil, nil, err
+		}
+	}
+	return c, all, nil
+}
+
+func serious(faults pipeline.Errors) int {
+	n := 0
+	for _, f := range faults {
+		if !f.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+// A diagnostic is one fault in validate --json; what is not known is null.
+type diagnostic struct {
+	Severity   string  `json:"severity"` // error | warning
+	Summary    string  `json:"summary"`
+	Detail     *string `json:"detail"`
+	File       *string `json:"file"`
+	Line       *int    `json:"line"`
+	Column     *int    `json:"column"`
+	Suggestion *string `json:"suggestion"`
+}
+
+func diagnostics(faults pipeline.Errors) []diagnostic {
+	list := []diagnostic{}
+	for _, f := range faults {
+		d := diagnostic{
+			Severity: "error", Summary: f.Summary, Detail: orNull(f.Detail), File: orNull(f.Pos.File),
+			Suggestion: orNull(f.Suggestion), Line: orNull(f.Pos.Line), Column: orNull(f.Pos.Column),
+		}
+		if f.Warning {
+			d.Severity = "warning"
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// orNull is nil for the zero value: not known.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// printJSON prints v on stdout, indented.
+func (h *hall) printJSON(v any) error {
+	e := json.NewEncoder(h.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
