@@ -34,6 +34,7 @@ type Engine struct {
 	CI       bool                   // CI mode
 	Asked    bool                   // --heal, or the verb heal
 	Idle     time.Duration          // ends an agent that says nothing for so long; 0: DefaultIdle
+	Since    func(task string) string // what changed since the recorded run, in words; nil: the run has just ended
 	Observer Observer
 }
 

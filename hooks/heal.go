@@ -75,6 +75,12 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 				WallClock: hook.Budget.WallClock, Attempts: hook.Budget.Attempts,
 			})
 		}
+		if e.Since != nil {
+			if since := e.Since(t.Name); since != "" {
+				h.note("since the run: " + since)
+				h.step("since the run: %s", since)
+			}
+		}
 		h.work(ctx)
 	}
 	if err := draft.Seal(h.fix); err != nil {

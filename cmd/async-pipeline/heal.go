@@ -58,6 +58,7 @@ func (h *hall) heal(f healFlags, vars, args []string) error {
 	if err != nil {
 		return err
 	}
+	e.Since = func(task string) string { return h.since(c, run, task) }
 	stop := h.listenHealing()
 	defer stop.stop()
 	h.out.onLost(stop.unread)

@@ -177,6 +177,19 @@ func (s *Sealed) Task(name string) *Task {
 	return nil
 }
 
+// Graph gives the graph that the run was asked to carry out.
+func (s *Sealed) Graph() ([]Node, error) {
+	b, err := readFile(s.Dir, "graph.json", maxRun)
+	if err != nil {
+		return nil, err
+	}
+	var g graph
+	if err := json.Unmarshal(b, &g); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(s.Dir, "graph.json"), err)
+	}
+	return g.Tasks, nil
+}
+
 // Tail gives the last max bytes of a task's log, less when it has less; nothing when the task has no log. A log that is
 // a link out of the run's folder is not read.
 func (s *Sealed) Tail(task string, max int) ([]byte, error) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -38,4 +40,41 @@ func fingerprint(t *pipeline.Task, secrets *redact.Set) (string, error) {
 	}
 	sum := sha256.Sum256(secrets.Bytes(b))
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// since says what changed since a run that is healed later: the task as written, and the commit.
+func (h *hall) since(c *pipeline.Config, run *record.Sealed, task string) string {
+	var changes []string
+	if t := c.Task(task); t != nil {
+		now, err := fingerprint(t, h.secrets)
+		nodes, graph := run.Graph()
+		switch {
+		case err != nil || graph != nil:
+			changes = append(changes, "it is not known whether the task is as it was")
+		default:
+			for _, n := range nodes {
+				if n.Name == task && n.Fingerprint != now {
+					changes = append(changes, "the task is written differently in PIPELINE.hcl")
+				}
+			}
+		}
+	}
+	was, is := "", ""
+	if run.Git != nil && run.Git.Commit != nil {
+		was = *run.Git.Commit
+	}
+	if git := gitFacts(context.Background(), c.Root); git != nil && git.Commit != nil {
+		is = *git.Commit
+	}
+	if was != is {
+		changes = append(changes, "the commit was "+short(was)+" and is "+short(is))
+	}
+	return strings.Join(changes, "; ")
+}
+
+func short(commit string) string {
+	if commit == "" {
+		return "none"
+	}
+	return commit[:min(12, len(commit))]
 }
