@@ -85,6 +85,9 @@ func (h *homes) checkCaches(t *pipeline.Task) (dir, note string, err error) {
 		return "", "", err
 	}
 	from := h.personal(t, "GOCACHE", filepath.Join(".cache", "go-build"))
+	if real, err := filepath.EvalSymlinks(from); err == nil {
+		from = real // many keep it on another disk; a copied link would be the person's own cache
+	}
 	size, err := sizeOf(from)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -161,14 +164,11 @@ func (h *homes) copyCaches(from, to string) error {
 	return nil
 }
 
-// throwAway gives an empty folder that close of the base removes.
+// throwAway gives an empty folder that close of the homes removes, or the next runner if this one is killed.
 func (h *homes) throwAway(kind string) (string, error) {
 	h.throws++
 	dir := filepath.Join(h.work, fmt.Sprintf("%s-%d", kind, h.throws))
-	if err := removeAll(dir); err != nil {
-		return "", err
-	}
-	return dir, os.MkdirAll(dir, 0o700)
+	return dir, scratch.Folder(dir)
 }
 
 // throwAwayCaches is a copy of the kept caches for one verification.

@@ -128,6 +128,9 @@ func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string)
 	return e.encodePack(p)
 }
 
+// tooLong stands for a command that is longer than a pack can hold.
+const tooLong = "(longer than a context pack can hold)"
+
 // encodePack cuts what can be cut until the pack fits: the list of dirty files first, then the log from its front.
 func (e *Engine) encodePack(p pack) ([]byte, error) {
 	for {
@@ -147,12 +150,12 @@ func (e *Engine) encodePack(p pack) ([]byte, error) {
 			p.LogTail = lastText(p.LogTail, len(p.LogTail)/2)
 		case len(p.Description) > 256:
 			p.Description = p.Description[:256]
+		case p.Error != nil && len(*p.Error) > 256:
+			p.Error = new((*p.Error)[:256])
+		case p.Command != tooLong:
+			p.Command = tooLong
 		default:
-			p.Command = "(longer than a context pack can hold)"
-			if len(b) > 4*packLimit || p.Error == nil {
-				return b, nil
-			}
-			p.Error = nil
+			return nil, fmt.Errorf("a context pack of %d bytes; at most %d are allowed", len(b), packLimit)
 		}
 	}
 }

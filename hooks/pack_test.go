@@ -1,0 +1,136 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// sealedRun records a run of one failed task with this log.
+func sealedRun(t *testing.T, root, log string) (*record.Store, *record.Sealed) {
+	t.Helper()
+	s := record.At(root)
+	d, err := s.Begin(time.Now(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := d.Log("check")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, log); err != nil {
+		t.Fatal(err)
+	}
+	l, err := w.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := d.Seal(record.Run{Root: root, Status: record.Failed, ExitCode: 1, Tasks: []record.Task{
+		{Name: "fine", Status: record.Passed, ExitCode: new(0)},
+		{Name: "check", Status: record.Failed, ExitCode: new(1), Attempts: 1, Log: &l},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, sealed
+}
+
+func packOf(t *testing.T, task *pipeline.Task, log string, secrets *redact.Set) (map[string]any, []byte) {
+	t.Helper()
+	root := t.TempDir()
+	store, run := sealedRun(t, root, strings.ReplaceAll(log, "ROOT", root))
+	task.Name = "check"
+	e := &Engine{
+		Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{task}}, Store: store, Redact: secrets,
+		RunTask: func(context.Context, string, *pipeline.Task, sandbox.Box, io.Writer) (record.Task, error) {
+			t.Error("an unknown program was run")
+			return record.Task{}, nil
+		},
+	}
+	b, err := e.Pack(t.Context(), run, "check")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p map[string]any
+	if err := json.Unmarshal(b, &p); err != nil {
+		t.Fatalf("the pack is no JSON: %v", err)
+	}
+	return p, b
+}
+
+func TestPack(t *testing.T) {
+	t.Parallel()
+	secrets := &redact.Set{}
+	secrets.Add("TOKEN", "s3cret-value")
+	log := "early\n" + strings.Repeat("line\n", 3000) + "\x1b[31mred\x1b[0m at ROOT/src/a.go:1 with s3cret-value and \u202Ereversed\x07\n"
+	p, b := packOf(t, &pipeline.Task{Run: pipeline.Command{Argv: []pipeline.Text{{Value: "./check.sh"}, {Value: "s3cret-value"}}}, Dir: "sub"}, log, secrets)
+	tail, _ := p["log_tail"].(string)
+	for _, c := range []struct {
+		name string
+		ok   bool
+	}{
+		{"the end of the log is there", strings.HasSuffix(tail, "red at ./src/a.go:1 with [redacted] and reversed\n")},
+		{"at most 4 KiB of it", len(tail) <= tailLimit && strings.HasPrefix(tail, "line\n")},
+		{"no secret anywhere", !strings.Contains(string(b), "s3cret-value")},
+		{"at most 16 KiB", len(b) <= packLimit},
+		{"how to run it again", p["run_again"] == "async-pipeline run --only check"},
+		{"the folder", p["dir"] == "sub"},
+		{"the exit code", p["exit_code"] == 1.0},
+		{"no signal is null", p["signal"] == nil},
+		{"no baseline", p["changed"].(map[string]any)["baseline"] == "none"},
+	} {
+		if !c.ok {
+			t.Errorf("%s: not so in %s", c.name, b)
+		}
+	}
+}
+
+// Whatever the parts are, the pack has a bound.
+func TestPackIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, task := range map[string]*pipeline.Task{
+		"long command":     {Run: pipeline.Command{Shell: pipeline.Text{Value: "true " + strings.Repeat("x", 50<<10)}}},
+		"long description": {Description: strings.Repeat("d", 50<<10), Run: pipeline.Command{Shell: pipeline.Text{Value: "true"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, b := packOf(t, task, strings.Repeat("\"\\\u00e9", 5000), nil); len(b) > packLimit {
+				t.Errorf("%d bytes", len(b))
+			}
+		})
+	}
+}
+
+// What was stored with the run is what is given later, also when the task is written differently by then.
+func TestPackIsStored(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	store, run := sealedRun(t, root, "first\n")
+	e := &Engine{Config: &pipeline.Config{Root: root}, Store: store}
+	if err := e.WritePacks(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := os.ReadFile(filepath.Join(run.Dir, "context", "check.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := e.Pack(t.Context(), run, "check"); err != nil || string(b) != string(stored) {
+		t.Errorf("Pack gives %s (%v), stored is %s", b, err, stored)
+	}
+	if _, err := e.Pack(t.Context(), run, "fine"); err == nil {
+		t.Error("a context pack of a task that passed")
+	}
+	if _, err := e.Pack(t.Context(), run, "none"); err == nil {
+		t.Error("a context pack of a task that is not in the run")
+	}
+}
