@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,9 +52,9 @@ func (c *candidate) better(o *candidate) bool {
 // attempts lets the agent work until a difference is verified, or suspect, or the budget ends. Every attempt starts from
 // the base.
 func (h *healing) attempts(ctx context.Context) *candidate {
-	check, _, err := h.homes.checkCaches(h.task)
+	check, _, err := h.homes.checkCaches(ctx, h.task)
 	if err == nil {
-		h.agentCaches, err = h.homes.agentCaches(check) // before the clock starts: it is not the agent's doing
+		h.agentCaches, err = h.homes.agentCaches(ctx, check, h.gate.started) // before the clock starts: it is not the agent's doing
 	}
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
@@ -72,12 +73,9 @@ func (h *healing) attempts(ctx context.Context) *candidate {
 	var best *candidate
 	feedback := ""
 	for n := 1; n <= h.hook.Budget.Attempts; n++ {
-		if n > 1 && time.Until(h.until) < minUseful {
-			h.step("no attempt %d: %s of the wall clock left is too little", n, time.Until(h.until).Round(time.Second))
-			if best == nil {
-				h.kind(agent.WallTimeout)
-				h.end(stateFailed, "wall_timeout: the wall clock of "+h.hook.Budget.WallClock.String()+" was spent")
-			}
+		if left := time.Until(h.until.Add(-h.reserve())); n > 1 && left < minUseful {
+			h.step("no attempt %d: %s of the wall clock left is too little", n, max(0, left).Round(time.Second))
+			h.note(fmt.Sprintf("there was no attempt %d: too little of the wall clock was left", n))
 			break
 		}
 		c, more := h.attempt(wall, n, feedback)
@@ -159,7 +157,7 @@ func (h *healing) attempt(wall context.Context, n int, feedback string) (*candid
 	case len(changes) == 0:
 		h.end(stateFailed, string(kind)+": "+evidence)
 		h.fix.Omitted = append(h.fix.Omitted, omitted...)
-		return nil, class == agent.Transient
+		return nil, class == agent.Transient && !h.idledBefore(kind)
 	}
 	c := &candidate{changes: changes, omitted: omitted, control: control, said: said}
 	h.verify(wall, n, c)
@@ -258,10 +256,11 @@ func (h *healing) request(ctx context.Context, n int, box sandbox.Box, raw io.Wr
 	}
 	return agent.Request{
 		Attempt: n,
-		Prompt: agent.Prompt(agent.PromptParts{
+		// A command may hold a secret: checks may be given it, an agent never is.
+		Prompt: h.e.Redact.String(agent.Prompt(agent.PromptParts{
 			Person: h.hook.Prompt, Task: h.task.Name, Command: commandText(h.task), Dir: dir,
 			Attempt: n, Attempts: h.hook.Budget.Attempts, Left: left, Protect: h.hook.Protect, Tail: feedback,
-		}),
+		})),
 		Pack: pack, Dir: dir, Env: h.agentEnv(box), Idle: idle,
 		Exec: func(ctx context.Context, c agent.Command) (agent.Exit, error) { return exec(ctx, box, c) },
 		Note: func(l agent.Line) {
@@ -271,7 +270,7 @@ func (h *healing) request(ctx context.Context, n int, box sandbox.Box, raw io.Wr
 		},
 		Raw: raw,
 		Check: func(ctx context.Context, out io.Writer) (bool, error) {
-			got, err := h.runCheck(ctx, h.task, box, out)
+			got, err := h.runCheck(ctx, h.task, box, out, 0)
 			return err == nil && got.Status == record.Passed, err
 		},
 	}
@@ -284,7 +283,7 @@ func exec(ctx context.Context, box sandbox.Box, c agent.Command) (agent.Exit, er
 	})
 	wall := errors.Is(context.Cause(ctx), errWallClock)
 	return agent.Exit{
-		Code: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut || r.Cancelled && wall, IdledOut: r.IdledOut,
+		Code: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut || wall && (r.Cancelled || err != nil), IdledOut: r.IdledOut,
 		Cancelled: r.Cancelled && !wall, ProcessesLeft: r.ProcessesLeft, Duration: r.Duration,
 	}, err
 }
@@ -302,6 +301,15 @@ func (h *healing) agentEnv(box sandbox.Box) []string {
 	env = append(env, "HOME="+box.Home, "TMPDIR="+box.Tmp,
 		"ASYNC_PIPELINE_RUN_ID="+h.run.ID, "ASYNC_PIPELINE_TASK="+h.task.Name)
 	return append(env, box.Env...)
+}
+
+// idledBefore says whether this is not the first attempt that fell silent: once more is enough.
+func (h *healing) idledBefore(kind agent.Kind) bool {
+	if kind != agent.IdleTimeout {
+		return false
+	}
+	before := h.fix.Attempts[:len(h.fix.Attempts)-1]
+	return slices.ContainsFunc(before, func(a fix.Attempt) bool { return a.Kind != nil && *a.Kind == string(kind) })
 }
 
 // said is what the control object says, without secrets.

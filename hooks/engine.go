@@ -29,11 +29,11 @@ type Engine struct {
 	Environ  []string // the person's environment, KEY=VALUE
 	Cache    string   // the person's cache folder for this program: kept homes, scratch copies
 	RunTask  func(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error)
-	Agents   map[string]agent.Agent // by name
-	Tier     sandbox.Tier           // asked for on the command line; empty: the best there is
-	CI       bool                   // CI mode
-	Asked    bool                   // --heal, or the verb heal
-	Idle     time.Duration          // ends an agent that says nothing for so long; 0: DefaultIdle
+	Agents   map[string]agent.Agent   // by name
+	Tier     sandbox.Tier             // asked for on the command line; empty: the best there is
+	CI       bool                     // CI mode
+	Asked    bool                     // --heal, or the verb heal
+	Idle     time.Duration            // ends an agent that says nothing for so long; 0: DefaultIdle
 	Since    func(task string) string // what changed since the recorded run, in words; nil: the run has just ended
 	Observer Observer
 }
@@ -149,13 +149,17 @@ func (e *Engine) answer(ctx context.Context, run *record.Sealed, want func(*pipe
 			continue
 		}
 		for n, hook := range t.OnFail {
-			if !want(t, hook) || hook.Run != nil && ctx.Err() != nil {
+			if !want(t, hook) {
 				continue
 			}
 			var o Outcome
 			var err error
 			if hook.Run != nil {
-				o, err = e.notify(ctx, run, ended, t, hook.Run, n, journal)
+				tell := ctx
+				if ctx.Err() != nil { // Ctrl-C ended the healing; a notification is none, and has its own bound
+					tell = context.WithoutCancel(ctx)
+				}
+				o, err = e.notify(tell, run, ended, t, hook.Run, n, journal)
 			} else {
 				o, err = e.heal(ctx, run, ended, t, hook.Agent, &lock)
 			}

@@ -30,7 +30,9 @@ const logLimit = 4 << 20
 
 // A gateResult is what the gate measured.
 type gateResult struct {
-	took time.Duration // of the check that reproduced
+	name    string // of its logs
+	started time.Time
+	took    time.Duration // of the check that reproduced
 }
 
 // A gateTry is one run of the check in a copy.
@@ -49,7 +51,7 @@ func (h *healing) reproduce(ctx context.Context) bool {
 	if h.pointsBack() {
 		return false
 	}
-	caches, note, err := h.homes.checkCaches(h.task)
+	caches, note, err := h.homes.checkCaches(ctx, h.task)
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
 		return false
@@ -58,6 +60,7 @@ func (h *healing) reproduce(ctx context.Context) bool {
 		h.step("%s", note)
 	}
 	h.step("does it fail in a copy too? (%s)", h.tier)
+	h.gate.name, h.gate.started = "gate", time.Now()
 	if h.gateOnce(ctx, want, caches) {
 		return true
 	}
@@ -65,12 +68,19 @@ func (h *healing) reproduce(ctx context.Context) bool {
 		return false
 	}
 	// Perhaps it needs what git ignores. If so, the person is told which folders to name.
-	few := h.base.Manifest
-	reason, kept := *h.fix.Reason, *h.fix.Reproduction
+	few, sealed := h.base.Manifest, *h.fix
+	repro := *h.fix.Reproduction
+	sealed.Reproduction = &repro
 	h.step("not reproduced; once more with everything that git ignores")
 	if !h.makeBase(ctx, true) {
+		if ctx.Err() == nil {
+			more := h.fix.Reason
+			*h.fix = sealed
+			h.note("with everything that git ignores it could not be tried: " + *more)
+		}
 		return false
 	}
+	h.gate.name = "gate-all"
 	more := newFolders(few, h.base.Manifest)
 	if h.pointsBack() {
 		return false
@@ -80,7 +90,7 @@ func (h *healing) reproduce(ctx context.Context) bool {
 		return true
 	}
 	if h.fix.State == notReproduced {
-		h.fix.Reason, h.fix.Reproduction = &reason, &kept
+		*h.fix = sealed
 	}
 	return false
 }
@@ -156,10 +166,10 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 		h.end(notReproduced, "not_run: "+last.error)
 	case passes > 0:
 		r.Result = "passed"
-		h.end(notReproduced, "passed: the check passes in a copy of the tree; it may depend on something outside of it")
+		h.end(notReproduced, "passed: the check passes in a copy of the tree; it may depend on something outside of it"+h.historyMissing())
 	default:
 		r.Result = "different"
-		h.end(notReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s", want, last.sign, h.withheld()))
+		h.end(notReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s", want, last.sign, h.withheld()+h.historyMissing()))
 	}
 	return false
 }
@@ -175,20 +185,20 @@ func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches stri
 	if err != nil {
 		return gateTry{error: err.Error()}
 	}
-	log, _, err := h.draft.Log(fmt.Sprintf("gate-%d", h.fix.Reproduction.Runs))
+	log, _, err := h.draft.Log(fmt.Sprintf("%s-%d", h.gate.name, h.fix.Reproduction.Runs))
 	if err != nil {
 		return gateTry{error: err.Error()}
 	}
 	defer log.Close()
 	tail := &tail{limit: logLimit}
-	got, err := h.runCheck(ctx, h.task, box, io.MultiWriter(log, tail))
+	got, err := h.runCheck(ctx, h.task, box, io.MultiWriter(log, tail), h.patience(h.task))
 	switch {
 	case err != nil:
 		return gateTry{error: err.Error()}
 	case got.Error != nil:
 		return gateTry{error: *got.Error}
 	case got.Status == record.TimedOut && !want.TimedOut:
-		return gateTry{error: fmt.Sprintf("the check did not end within %s in a copy", h.cap())}
+		return gateTry{error: fmt.Sprintf("the check did not end within %s in a copy", h.patience(h.task))}
 	}
 	try := gateTry{passed: got.Status == record.Passed}
 	try.sign.TimedOut = got.Status == record.TimedOut
@@ -204,22 +214,24 @@ func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches stri
 	return try
 }
 
-// runCheck runs a task in a copy. A failure by timeout keeps the task's own timeout, or it would pass by waiting longer; any
-// other gets more time, because caches may be cold.
-func (h *healing) runCheck(ctx context.Context, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error) {
+// runCheck runs a task in a copy; unbounded is the limit of a task that has no timeout, 0 for none. A failure by timeout keeps
+// the task's own timeout, or it would pass by waiting longer; any other gets more time, because caches may be cold.
+func (h *healing) runCheck(ctx context.Context, t *pipeline.Task, box sandbox.Box, out io.Writer, unbounded time.Duration) (record.Task, error) {
 	if h.ended.Status != record.TimedOut || t.Name != h.task.Name {
 		relaxed := *t
-		relaxed.Timeout = max(t.Timeout, h.cap())
+		if relaxed.Timeout = unbounded; t.Timeout > 0 {
+			relaxed.Timeout = max(t.Timeout, h.patience(t))
+		}
 		t = &relaxed
 	}
 	return h.e.RunTask(ctx, box.At(h.e.Config.Root), t, box, out)
 }
 
-// cap is how long one check may take in a copy.
-func (h *healing) cap() time.Duration {
+// patience is how long a task may take in a copy, where its caches may be cold.
+func (h *healing) patience(t *pipeline.Task) time.Duration {
 	limit := gateFloor
-	if h.ended.DurationMS != nil {
-		limit = max(limit, 3*time.Duration(*h.ended.DurationMS)*time.Millisecond)
+	if r := h.run.Task(t.Name); r != nil && r.DurationMS != nil {
+		limit = max(limit, 3*time.Duration(*r.DurationMS)*time.Millisecond)
 	}
 	return limit
 }
@@ -239,6 +251,14 @@ func (h *healing) withheld() string {
 		return ""
 	}
 	return "; the copy was not given " + strings.Join(names, ", ") + " (pass_secrets = true gives secrets to checks)"
+}
+
+// historyMissing says so when the copy's git has one commit only, as a likely reason of another failure.
+func (h *healing) historyMissing() string {
+	if !h.base.HistoryMissing {
+		return ""
+	}
+	return "; history_missing: the copy's git has a single commit (a partial clone, or more than 2 GiB of history)"
 }
 
 // newFolders are the top folders and files that more has and few has not.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -121,6 +122,9 @@ func (h *healing) skip(lock *healLock) string {
 // pickTier is the tier that was asked for, or the best there is. Without one, only a person can grant "none".
 func (e *Engine) pickTier() (sandbox.Tier, error) {
 	if e.Tier != "" {
+		if !slices.Contains(sandbox.Tiers(), e.Tier) {
+			return "", fmt.Errorf("this machine cannot give the tier %s that was asked for; it has %s", e.Tier, sandbox.Best())
+		}
 		return e.Tier, nil
 	}
 	if best := sandbox.Best(); best != sandbox.None {

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -76,7 +77,7 @@ func inside(path, dir string) bool {
 
 // checkCaches gives the kept caches of checks. They start as a copy of the person's build cache; note says so in words when
 // they start cold.
-func (h *homes) checkCaches(t *pipeline.Task) (dir, note string, err error) {
+func (h *homes) checkCaches(ctx context.Context, t *pipeline.Task) (dir, note string, err error) {
 	dir = filepath.Join(h.kept, "check")
 	if exists(filepath.Join(dir, seeded)) {
 		return dir, "", nil
@@ -95,7 +96,7 @@ func (h *homes) checkCaches(t *pipeline.Task) (dir, note string, err error) {
 		note = fmt.Sprintf("the build cache of checks starts cold (yours is over %d GiB): the first check takes longer", seedLimit>>30)
 	default:
 		build := filepath.Join(dir, "go-build")
-		if err := copyFolder(from, build, time.Time{}); err != nil {
+		if err := copyFolder(ctx, from, build, time.Time{}); err != nil {
 			return "", "", err
 		}
 		if err := age(build); err != nil {
@@ -105,13 +106,13 @@ func (h *homes) checkCaches(t *pipeline.Task) (dir, note string, err error) {
 	return dir, note, os.WriteFile(filepath.Join(dir, seeded), nil, 0o600)
 }
 
-// agentCaches gives the kept caches of agents. They start with what the gate used.
-func (h *homes) agentCaches(check string) (string, error) {
+// agentCaches gives the kept caches of agents. They start with what the gate, which began at since, used.
+func (h *homes) agentCaches(ctx context.Context, check string, since time.Time) (string, error) {
 	dir := filepath.Join(h.kept, "agent")
 	if exists(filepath.Join(dir, seeded)) {
 		return dir, nil
 	}
-	if err := h.copyCaches(check, dir); err != nil {
+	if err := h.copyCaches(ctx, check, dir, since); err != nil {
 		return "", err
 	}
 	return dir, os.WriteFile(filepath.Join(dir, seeded), nil, 0o600)
@@ -148,16 +149,16 @@ func age(dir string) error {
 }
 
 // copyCaches copies caches, of Go's build cache only what was used: the rest can be gigabytes.
-func (h *homes) copyCaches(from, to string) error {
+func (h *homes) copyCaches(ctx context.Context, from, to string, since time.Time) error {
 	if err := makeCaches(to); err != nil {
 		return err
 	}
 	for _, c := range cacheFolders {
 		newer := time.Time{}
 		if c.folder == "go-build" {
-			newer = time.Now().Add(-used)
+			newer = since.Add(-used)
 		}
-		if err := copyFolder(filepath.Join(from, c.folder), filepath.Join(to, c.folder), newer); err != nil {
+		if err := copyFolder(ctx, filepath.Join(from, c.folder), filepath.Join(to, c.folder), newer); err != nil {
 			return err
 		}
 	}
@@ -171,13 +172,13 @@ func (h *homes) throwAway(kind string) (string, error) {
 	return dir, scratch.Folder(dir)
 }
 
-// throwAwayCaches is a copy of the kept caches for one verification.
-func (h *homes) throwAwayCaches(kept string) (string, error) {
+// throwAwayCaches is a copy of what the gate, which began at since, used of the kept caches: for one verification.
+func (h *homes) throwAwayCaches(ctx context.Context, kept string, since time.Time) (string, error) {
 	dir, err := h.throwAway("caches")
 	if err != nil {
 		return "", err
 	}
-	return dir, h.copyCaches(kept, dir)
+	return dir, h.copyCaches(ctx, kept, dir, since)
 }
 
 // checkBox is where the gate and verifications run: HOME is the person's, to read.
@@ -306,12 +307,12 @@ func (h *homes) close() error {
 
 // copyFolder copies a cache, or its files that are newer. Never hard links: they share the inode, and an agent would write
 // through them.
-func copyFolder(from, to string, newer time.Time) error {
+func copyFolder(ctx context.Context, from, to string, newer time.Time) error {
 	return copy.Copy(from, to, copy.Options{
 		PreserveTimes: true,
 		NumOfWorkers:  4,
 		Skip: func(info os.FileInfo, _, _ string) (bool, error) {
-			return info.Mode().IsRegular() && info.ModTime().Before(newer), nil
+			return info.Mode().IsRegular() && info.ModTime().Before(newer), ctx.Err()
 		},
 		OnError: func(_, _ string, err error) error {
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -128,17 +129,40 @@ func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string)
 	return e.encodePack(p)
 }
 
+// hide takes secrets out of everything that a person or a program wrote. Names, digests and the structure stay.
+func (p *pack) hide(clean func(string) string) {
+	p.Description, p.LogTail = clean(p.Description), clean(p.LogTail)
+	if p.Error != nil {
+		p.Error = new(clean(*p.Error))
+	}
+	switch c := p.Command.(type) {
+	case string:
+		p.Command = clean(c)
+	case []string:
+		for i := range c {
+			c[i] = clean(c[i])
+		}
+	}
+	for i := range p.Git.Dirty {
+		p.Git.Dirty[i] = clean(p.Git.Dirty[i])
+	}
+	for program, version := range p.Tools {
+		p.Tools[program] = clean(version)
+	}
+}
+
 // tooLong stands for a command that is longer than a pack can hold.
 const tooLong = "(longer than a context pack can hold)"
 
 // encodePack cuts what can be cut until the pack fits: the list of dirty files first, then the log from its front.
 func (e *Engine) encodePack(p pack) ([]byte, error) {
+	p.hide(e.Redact.String)
 	for {
 		b, err := json.MarshalIndent(p, "", "  ")
 		if err != nil {
 			return nil, err
 		}
-		b = append(e.Redact.Bytes(b), '\n')
+		b = append(b, '\n')
 		switch {
 		case len(b) <= packLimit:
 			return b, nil
@@ -160,7 +184,7 @@ func (e *Engine) encodePack(p pack) ([]byte, error) {
 	}
 }
 
-// commandOf is the command as written, without the values of secrets.
+// commandOf is the command as written; redaction is the caller's.
 func commandOf(t *pipeline.Task) any {
 	if t.Run.Argv == nil {
 		return t.Run.Shell.Value
@@ -176,9 +200,13 @@ func commandOf(t *pipeline.Task) any {
 // text, and the root's own path as "." so that nobody follows it back to the tree.
 func cleanTail(text, root string, limit int) string {
 	text = agent.Clean(text)
-	text = strings.ReplaceAll(text, root+"/", "./")
-	text = strings.ReplaceAll(text, root, ".")
+	text = rootPath(root).ReplaceAllString(text, ".$1")
 	return lastText(text, limit)
+}
+
+// rootPath matches a path where a name ends, so that /work/shop is not found in /work/shop-api.
+func rootPath(root string) *regexp.Regexp {
+	return regexp.MustCompile(regexp.QuoteMeta(root) + `([^-_.0-9A-Za-z\x80-\x{10FFFF}]|[.]?(?:$|\s))`)
 }
 
 // lastText is the last bytes of text, from the start of a line where there is one, else of a rune.
@@ -212,7 +240,7 @@ func (e *Engine) toolVersions(ctx context.Context, t *pipeline.Task) map[string]
 		program = words[0]
 	}
 	arg, known := versionArgs[program]
-	if !known {
+	if !known || e.RunTask == nil {
 		return versions
 	}
 	ask := *t

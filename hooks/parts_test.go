@@ -1,6 +1,8 @@
 package hooks
 
 import (
+	"context"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -151,6 +154,89 @@ func TestReserve(t *testing.T) {
 	h.gate.took = time.Minute
 	if got := h.reserve(); got != 30*time.Second || h.fix.Note == nil || !strings.Contains(*h.fix.Note, "4m6s would have been enough") {
 		t.Errorf("%s, %v", got, *h.fix.Note)
+	}
+}
+
+// How long a task may take in a copy: caches may be cold there, a failure by timeout must not pass by waiting longer, and a task
+// without a timeout has none in a verification.
+func TestRunCheckTimeout(t *testing.T) {
+	t.Parallel()
+	minute := int64(60_000)
+	for _, c := range []struct {
+		name      string
+		status    string
+		task      pipeline.Task
+		unbounded time.Duration
+		want      time.Duration
+	}{
+		{"no timeout, in the gate", record.Failed, pipeline.Task{Name: "test"}, 3 * time.Minute, 3 * time.Minute},
+		{"no timeout, in a verification", record.Failed, pipeline.Task{Name: "test"}, 0, 0},
+		{"a dependency is given its own time", record.Failed, pipeline.Task{Name: "build", Timeout: time.Second}, 0, 3 * time.Minute},
+		{"a long timeout stays", record.Failed, pipeline.Task{Name: "build", Timeout: time.Hour}, 0, time.Hour},
+		{"never less than the floor", record.Failed, pipeline.Task{Name: "other", Timeout: time.Second}, 0, gateFloor},
+		{"a failure by timeout", record.TimedOut, pipeline.Task{Name: "test", Timeout: time.Second}, 3 * time.Minute, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var got time.Duration
+			h := &healing{
+				task: &pipeline.Task{Name: "test"}, ended: &record.Task{Status: c.status},
+				run: &record.Sealed{Run: record.Run{Tasks: []record.Task{{Name: "build", DurationMS: &minute}}}},
+				e: &Engine{
+					Config: &pipeline.Config{Root: "/root-of-nothing"},
+					RunTask: func(_ context.Context, _ string, t *pipeline.Task, _ sandbox.Box, _ io.Writer) (record.Task, error) {
+						got = t.Timeout
+						return record.Task{}, nil
+					},
+				},
+			}
+			if _, err := h.runCheck(t.Context(), &c.task, sandbox.Box{Tier: sandbox.None}, io.Discard, c.unbounded); err != nil || got != c.want {
+				t.Errorf("%s, want %s (%v)", got, c.want, err)
+			}
+		})
+	}
+}
+
+func TestPickTier(t *testing.T) {
+	t.Parallel()
+	if _, err := (&Engine{Tier: "full"}).pickTier(); err == nil {
+		t.Error("a tier that this machine does not have is given")
+	}
+	if tier, err := (&Engine{Tier: sandbox.None}).pickTier(); err != nil || tier != sandbox.None {
+		t.Error("what a person grants is refused", err)
+	}
+}
+
+func TestIdledBefore(t *testing.T) {
+	t.Parallel()
+	idle := string(agent.IdleTimeout)
+	h := &healing{fix: &fix.Fix{Attempts: []fix.Attempt{{Kind: &idle}}}}
+	if h.idledBefore(agent.IdleTimeout) {
+		t.Error("the first silence deserves one more attempt")
+	}
+	h.fix.Attempts = append(h.fix.Attempts, fix.Attempt{Kind: &idle})
+	if !h.idledBefore(agent.IdleTimeout) {
+		t.Error("the second does not")
+	}
+}
+
+func TestCleanTail(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"/work/shop/a.go:1":           "./a.go:1",
+		"in /work/shop":               "in .",
+		"in /work/shop, or\n":         "in ., or\n",
+		"/work/shop-api/a.go":         "/work/shop-api/a.go",
+		"/work/shop.old/a.go":         "/work/shop.old/a.go",
+		"see /work/shop. Next":        "see .. Next",
+		"/work/shop/x and /work/shop": "./x and .",
+	} {
+		if got := cleanTail(in, "/work/shop", 100); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+	if got := cleanTail("first\nsecond\nthird", "/r", 8); got != "third" {
+		t.Errorf("%q", got)
 	}
 }
 

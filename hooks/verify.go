@@ -72,11 +72,11 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 		}
 		return false, "not_run: " + h.e.Redact.String(err.Error()), ""
 	}
-	kept, _, err := h.homes.checkCaches(h.task)
+	kept, _, err := h.homes.checkCaches(ctx, h.task)
 	if err != nil {
 		return fault(err)
 	}
-	caches, err := h.homes.throwAwayCaches(kept)
+	caches, err := h.homes.throwAwayCaches(ctx, kept, h.gate.started)
 	if err != nil {
 		return fault(err)
 	}
@@ -99,7 +99,7 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 			return fault(err)
 		}
 		tail := &tail{limit: agent.TailOfVerification}
-		got, err := h.runCheck(ctx, t, box, io.MultiWriter(log, tail))
+		got, err := h.runCheck(ctx, t, box, io.MultiWriter(log, tail), 0) // the wall clock bounds it
 		if e := log.Close(); err == nil {
 			err = e
 		}

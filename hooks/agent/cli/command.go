@@ -73,7 +73,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
 		// an agent need not read what it is told
 	case err != nil && ctx.Err() != nil:
-		exit.Cancelled = true
+		exit.Cancelled = !exit.TimedOut // what was to be ended has ended, or will not; err says which, below
 	case err != nil:
 		rec.note("end", map[string]any{"error": err.Error()})
 		return agent.Turn{}, fmt.Errorf("agent %q: %w", c.ID, err)
@@ -94,6 +94,9 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 		control:   turn.Control != nil,
 		stderr:    rec.lastWords(),
 	})
+	if err != nil && ctx.Err() != nil {
+		turn.Evidence += "; " + err.Error()
+	}
 	end := map[string]any{
 		"exit_code": exit.Code, "signal": null(exit.Signal), "kind": null(string(turn.Kind)), "evidence": null(turn.Evidence),
 		"problem": null(turn.Problem), "control": turn.Control,
