@@ -61,7 +61,7 @@ func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 		return nil, err
 	}
 	b.PointsBack = pointsBack(b, s.Root)
-	return b, nil
+	return b, b.remember(s.Exclude)
 }
 
 // newFolder makes a new folder below parent, its stamp first.
@@ -102,16 +102,8 @@ func look(ctx context.Context, s Source) (*maker, error) {
 	}
 	m := &maker{all: s.Everything, base: &Base{Top: root, Sub: ".", copies: map[*Copy]bool{}}}
 	b := m.base
-	if m.repo, err = git.Find(ctx, root); err != nil && !errors.Is(err, git.ErrNone) {
+	if m.repo, err = git.Of(ctx, root); err != nil && !errors.Is(err, git.ErrNone) {
 		return nil, err
-	}
-	if m.repo != nil {
-		// A root that an outer repository ignores (a home folder under git) is in no repository, as far as it can tell.
-		if ignored, err := m.repo.IgnoresFolder(ctx, root); err != nil {
-			return nil, err
-		} else if ignored {
-			m.repo = nil
-		}
 	}
 	if m.repo != nil {
 		b.Top = m.repo.Top

@@ -5,6 +5,7 @@
 //
 //	base-<random>.stamp    JSON: pid, start time and boot of the runner that made it; written first
 //	base-<random>/tree     Base.Dir: the tree as it was, with a private .git
+//	base-<random>/memory   what else a base knows, so that the work in a killed runner's copy can be told from the base
 //	base-<random>/rules    the .gitignore files of the base, by which new paths are judged whatever an agent does to its own
 //	<copy>.stamp, <copy>   the same for each copy, wherever its maker put it
 //

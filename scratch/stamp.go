@@ -3,7 +3,6 @@
 package scratch
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // stampSuffix is what the name of a stamp adds to that of its folder.
@@ -23,56 +22,15 @@ const stampSuffix = ".stamp"
 // unstamped is how old a folder without a stamp must be before it counts as left behind.
 const unstamped = time.Hour
 
-// A stamp is a process that can be told from a later one with the same id.
+// A stamp says who made a folder.
 type stamp struct {
-	SchemaVersion int    `json:"schema_version"`
-	PID           int    `json:"pid"`
-	Start         uint64 `json:"start"` // field 22 of /proc/<pid>/stat, in clock ticks since boot; 0 where there is no /proc
-	Boot          string `json:"boot"`  // /proc/sys/kernel/random/boot_id
-}
-
-func self() stamp {
-	start, _ := started(os.Getpid())
-	return stamp{1, os.Getpid(), start, boot()}
-}
-
-func (s stamp) alive() bool {
-	if s.Boot != boot() || s.PID <= 0 {
-		return false
-	}
-	start, ok := started(s.PID)
-	if !ok && s.Start == 0 { // no /proc here: the id is all there is
-		err := syscall.Kill(s.PID, 0)
-		return err == nil || errors.Is(err, syscall.EPERM)
-	}
-	return ok && start == s.Start
-}
-
-func boot() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return string(bytes.TrimSpace(id))
-}
-
-// started reads field 22 of /proc/<pid>/stat; the name before it, in parentheses, may hold anything.
-func started(pid int) (uint64, bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, false
-	}
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(fields) < 20 || fields[0] == "Z" {
-		return 0, false
-	}
-	start, err := strconv.ParseUint(fields[19], 10, 64)
-	return start, err == nil
+	SchemaVersion int `json:"schema_version"`
+	process.Stamp
 }
 
 // putStamp writes the stamp of dir, whole or not at all, before dir is there. One that a dead runner left is replaced.
 func putStamp(dir string) error {
-	b, err := json.Marshal(self())
+	b, err := json.Marshal(stamp{1, process.Self()})
 	if err != nil {
 		return err
 	}
@@ -139,7 +97,7 @@ func readStamp(dir string, made *time.Time) (known, live bool) {
 	if json.Unmarshal(b, &s) != nil || s.PID == 0 {
 		return false, false
 	}
-	return true, s.alive()
+	return true, s.Alive()
 }
 
 // Sweep removes what Leftovers lists and gives it.

@@ -4,33 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
-)
 
-func TestStamp(t *testing.T) {
-	t.Parallel()
-	s := self()
-	if !s.alive() {
-		t.Error("this process is not alive")
-	}
-	for name, other := range map[string]stamp{"another start": {1, s.PID, s.Start + 1, s.Boot}, "another boot": {1, s.PID, s.Start, "x"}, "none": {}} {
-		if other.alive() && s.Start != 0 {
-			t.Errorf("%s is alive", name)
-		}
-	}
-	cmd := exec.CommandContext(context.Background(), "true")
-	must(t, cmd.Start())
-	start, _ := started(cmd.Process.Pid)
-	dead := stamp{1, cmd.Process.Pid, start, boot()}
-	must(t, cmd.Wait())
-	if dead.alive() {
-		t.Error("an ended process is alive")
-	}
-}
+	"github.com/async-pipeline/async-pipeline/internal/process"
+)
 
 func TestSweep(t *testing.T) {
 	t.Parallel()
@@ -44,7 +24,7 @@ func TestSweep(t *testing.T) {
 	b := makeBase(t, Source{Root: top})
 	c := makeCopy(t, b)
 	parent := filepath.Dir(b.holder)
-	dead, err := json.Marshal(stamp{1, 1 << 30, 1, boot()})
+	dead, err := json.Marshal(stamp{1, process.Stamp{PID: 1 << 30, Start: 1, Boot: process.Self().Boot}})
 	must(t, err)
 	old := time.Now().Add(-2 * time.Hour)
 	for _, name := range []string{"killed", "noted", "young", "torn", "oldtorn"} {

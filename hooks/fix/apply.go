@@ -16,6 +16,7 @@ import (
 // Options of Apply. There is nothing here, and nowhere else, that makes it happen without a person.
 type Options struct {
 	Files      []string // only these paths of the patch; nil: all
+	Dir        string   // absolute: where a person typed Files; empty: they are paths of the patch
 	AllowDirty bool
 	Accept     []string // flag ids or rules
 	DryRun     bool
@@ -52,7 +53,7 @@ func (s *Store) Apply(ctx context.Context, p *Proposal, o Options) (Applied, err
 	switch {
 	case o.DryRun:
 		return done, nil
-	case done.Already && w.disposition == applied:
+	case done.Already && w.recorded():
 		return done, nil
 	case done.Already:
 		return done, addDecision(p.statePath(), p.digest, decision{By: o.By, To: applied, Files: w.files, Accepted: w.accepted})
@@ -90,16 +91,19 @@ func (s *Store) applyDir() string { return filepath.Join(s.Dir, "apply") }
 // lock takes .async/apply/lock, waiting for who holds it until ctx ends.
 func (s *Store) lock(ctx context.Context) (*flock.Flock, error) {
 	dir := s.applyDir()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := realFolders(s.Dir, dir); err != nil {
 		return nil, err
 	}
-	if !isDir(dir) {
-		return nil, fmt.Errorf("%s is not a folder: remove it", dir)
+	if err := makeFolder(dir); err != nil {
+		return nil, err
 	}
 	path := filepath.Join(dir, "lock")
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW), flock.SetPermissions(0o600))
 	if _, err := l.TryLockContext(ctx, 10*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("%s: waiting for another apply: %w", path, err)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: waiting for another apply: %w", path, err)
+		}
+		return nil, advise(err, path)
 	}
 	return l, nil
 }

@@ -6,11 +6,12 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -67,22 +68,23 @@ func (d *Draft) StoreBase(m *tree.Manifest, commit string, contents []string, re
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b := &baseFile{SchemaVersion: SchemaVersion, Tree: m.Digest(), Entries: m.Entries, Omitted: m.Omitted, LeftOut: []leftOut{}, seen: map[string]bool{}}
+	b.hideNames(d.Secrets)
 	fill(&b.Entries)
 	fill(&b.Omitted)
 	if commit != "" {
 		b.Commit = &commit
 	}
-	if err := os.MkdirAll(d.path("/base"), 0o700); err != nil {
+	if err := makeFolder(d.path("/base")); err != nil {
 		return false, err
 	}
 	for _, path := range contents {
 		if e, ok := m.Find(path); ok && b.bytes+e.Size > maxBase { // not read only to be left out
-			b.leave(path, "oversize", &e.Size)
+			b.leave(d.Secrets.String(path), "oversize", &e.Size)
 			continue
 		}
 		file, err := read(path)
 		if err != nil {
-			b.leave(path, "unreadable", nil)
+			b.leave(d.Secrets.String(path), "unreadable", nil)
 			continue
 		}
 		if file == nil {
@@ -95,6 +97,23 @@ func (d *Draft) StoreBase(m *tree.Manifest, commit string, contents []string, re
 	d.base = b
 	err = d.writeBase()
 	return b.Complete, err
+}
+
+// hideNames takes secrets out of paths and link targets. An entry that held one is no longer what it was, so it counts as
+// left out.
+func (b *baseFile) hideNames(secrets *redact.Set) {
+	b.Entries, b.Omitted = slices.Clone(b.Entries), slices.Clone(b.Omitted)
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		path, link := secrets.String(e.Path), secrets.String(e.Link)
+		if path != e.Path || link != e.Link {
+			e.Path, e.Link = path, link
+			b.leave(path, "secret", &e.Size)
+		}
+	}
+	for i := range b.Omitted {
+		b.Omitted[i].Path = secrets.String(b.Omitted[i].Path)
+	}
 }
 
 // StoreTouched adds the base content of files that a patch touches.
@@ -116,6 +135,7 @@ func (d *Draft) StoreTouched(changes []patch.Change) error {
 }
 
 func (d *Draft) storeContent(b *baseFile, path string, data []byte) error {
+	path = d.Secrets.String(path)
 	sum := digest(data)
 	if b.seen[sum] {
 		return nil
@@ -152,5 +172,5 @@ func (d *Draft) writeBase() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(d.path("/base.json"), append(cleanJSON(text, d.clean), '\n'), true)
+	return writeFile(d.path("/base.json"), append(text, '\n'), true)
 }

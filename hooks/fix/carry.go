@@ -20,9 +20,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// A journal is apply/journal.json. It is written before the first file of the tree is touched and goes after the last
+// An applying is apply/journal.json. It is written before the first file of the tree is touched and goes after the last
 // thing that an apply does.
-type journal struct {
+type applying struct {
 	SchemaVersion int            `json:"schema_version"`
 	ID            string         `json:"id"`
 	Lock          uint64         `json:"lock"` // inode of apply/lock: a journal that came here with the files of a repository does not know it, and is not obeyed
@@ -66,7 +66,7 @@ func (s *Store) original(n int) string {
 }
 
 // temp is the name of the n-th entry's new content before it has its own, below a folder.
-func (j *journal) temp(dir string, n int) string {
+func (j *applying) temp(dir string, n int) string {
 	return path.Join(dir, fmt.Sprintf(".async-pipeline-%s-%d", j.ID, n))
 }
 
@@ -77,7 +77,7 @@ func (s *Store) carry(w *work) error {
 		return errors.Join(fmt.Errorf("nothing was written: %w", err), s.clear())
 	}
 	if err := s.write(w, j); err != nil {
-		return s.rollback(w.place, j, err)
+		return s.rollback(w.place, j, w.advise(err))
 	}
 	w.written = true // also should the journal not hear of it: with every file in its place it is completed, not undone
 	j.Written = true
@@ -88,7 +88,7 @@ func (s *Store) carry(w *work) error {
 }
 
 // begin stores originals and journal; after it a crash can be undone.
-func (s *Store) begin(w *work) (*journal, error) {
+func (s *Store) begin(w *work) (*applying, error) {
 	lock, err := inode(filepath.Join(s.applyDir(), "lock"))
 	if err != nil {
 		return nil, err
@@ -96,12 +96,12 @@ func (s *Store) begin(w *work) (*journal, error) {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // never fails
 	p := w.proposal
-	j := &journal{
+	j := &applying{
 		SchemaVersion: SchemaVersion, ID: hex.EncodeToString(id), Lock: lock, StartedAt: stamp(time.Now()),
 		Run: p.Run, Task: p.Task, Fix: p.name, Digest: p.digest, Sub: w.sub, By: w.by, Files: w.files, Accepted: w.accepted,
 	}
 	if err := os.Mkdir(s.originalsDir(), 0o700); err != nil {
-		return nil, err
+		return nil, advise(err, s.originalsDir())
 	}
 	for i, m := range w.moves {
 		j.Entries = append(j.Entries, entry{Path: m.path, PathBytes: rawPath(m.path), Perm: m.perm, Before: m.before, After: m.after})
@@ -128,7 +128,7 @@ func (s *Store) begin(w *work) (*journal, error) {
 }
 
 // plan lists the folders that are there and may go, and those that are not there and will be made.
-func (j *journal) plan(w *work) error {
+func (j *applying) plan(w *work) error {
 	seen := map[string]bool{}
 	for _, m := range w.moves {
 		dirs := parents(m.path)
@@ -160,7 +160,7 @@ func (j *journal) plan(w *work) error {
 	return nil
 }
 
-func (s *Store) writeJournal(j *journal) error {
+func (s *Store) writeJournal(j *applying) error {
 	text, err := encodeJSON(j)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (s *Store) writeJournal(j *journal) error {
 
 // write puts every new content beside its place, then moves each in, deletions first. What can fail for want of room
 // or permission has mostly failed before the first file changes.
-func (s *Store) write(w *work, j *journal) error {
+func (s *Store) write(w *work, j *applying) error {
 	temps := make([]string, len(w.moves))
 	for i, m := range w.moves {
 		if m.to == nil {
@@ -226,6 +226,15 @@ func (s *Store) write(w *work, j *journal) error {
 	return s.at("written")
 }
 
+// advise says what to do about an error of writing the tree.
+func (w *work) advise(err error) error {
+	var at *fs.PathError
+	if !errors.As(err, &at) {
+		return err
+	}
+	return advise(err, filepath.Join(w.place.top.Name(), filepath.FromSlash(path.Dir(at.Path))))
+}
+
 // moveIn gives a staged content its name; folders on the way are made.
 func (w *work) moveIn(temp string, m move) error {
 	for _, dir := range slices.Backward(parents(m.path)) {
@@ -248,7 +257,7 @@ func (w *work) still(m move) error {
 		return err
 	}
 	if !h.holds(m.before) && (m.before != nil || !h.dir) {
-		return w.conflict([]string{m.path + " (changed this moment)"})
+		return w.conflict([]string{m.path}, []string{m.path + " (changed this moment)"}, nil)
 	}
 	return nil
 }
@@ -264,7 +273,7 @@ func emptied(pl *place, deleted string) error {
 }
 
 // syncFolders puts the new names on the disk.
-func syncFolders(pl *place, j *journal) error {
+func syncFolders(pl *place, j *applying) error {
 	seen := map[string]bool{}
 	for i := range j.Entries {
 		for _, dir := range append(parents(j.Entries[i].name()), ".") {
@@ -281,7 +290,7 @@ func syncFolders(pl *place, j *journal) error {
 }
 
 // rollback undoes what was written before cause.
-func (s *Store) rollback(pl *place, j *journal, cause error) error {
+func (s *Store) rollback(pl *place, j *applying, cause error) error {
 	left, kept, err := s.undo(pl, j)
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w; what was written could not be taken back yet, the next command tries again", cause), err)
@@ -295,12 +304,15 @@ func (s *Store) rollback(pl *place, j *journal, cause error) error {
 }
 
 // finish records the apply and clears the journal. It may be called again after a crash anywhere in it.
-func (s *Store) finish(j *journal) error {
+func (s *Store) finish(j *applying) error {
 	if err := s.at("record"); err != nil {
 		return err
 	}
 	dir := filepath.Join(s.Dir, "runs", j.Run, "fixes")
 	state := filepath.Join(dir, j.Fix+".state.jsonl")
+	if err := realRun(filepath.Dir(dir)); err != nil {
+		return err
+	}
 	decisions, err := readDecisions(state, j.Digest)
 	switch {
 	case err != nil:
@@ -321,8 +333,10 @@ func (s *Store) finish(j *journal) error {
 
 // clear removes everything below apply/ but the lock; the journal first, since without it nothing else counts.
 func (s *Store) clear() error {
-	if err := os.Remove(s.journalPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if exists(s.journalPath()) {
+		if err := os.Remove(s.journalPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	entries, err := os.ReadDir(s.applyDir())
 	if err != nil {
@@ -346,7 +360,7 @@ func inode(path string) (uint64, error) {
 }
 
 // stored gives the original of the n-th entry, checked.
-func (s *Store) stored(j *journal, n int) (*patch.File, error) {
+func (s *Store) stored(j *applying, n int) (*patch.File, error) {
 	e := j.Entries[n]
 	b, err := readFile(s.original(n), maxPatch)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +25,7 @@ type work struct {
 	files       []string
 	accepted    []string // ids of flags
 	disposition string   // before this apply
+	applied     []string // before this apply
 	moves       []move   // what is not there yet; empty: nothing is to be written
 	written     bool     // every file is in its place
 }
@@ -44,11 +47,15 @@ func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error
 	if p.name == "" {
 		return nil, refused("the proposal was not read from the store")
 	}
+	if err := p.real(); err != nil {
+		return nil, refused("%w", err)
+	}
 	decisions, err := readDecisions(p.statePath(), p.digest)
 	if err != nil {
 		return nil, refused("%w", err)
 	}
-	w := &work{proposal: p, by: o.By, disposition: disposition(p.State, decisions)}
+	w := &work{proposal: p, by: o.By}
+	w.disposition, w.applied = disposition(&p.Fix, decisions)
 	switch {
 	case p.State != Proposed || p.Patch == nil:
 		return nil, refused("the healing of task %s in run %s ended as %s; there is nothing to apply", p.Task, p.Run, p.State)
@@ -57,11 +64,14 @@ func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error
 	case digest(p.Diff) != p.Patch.Digest:
 		return nil, refused("%w: the patch is not the one that was proposed; heal again", ErrDamaged)
 	}
+	if err := consistent(&p.Fix); err != nil {
+		return nil, refused("%w: %w; heal again", ErrDamaged, err)
+	}
+	if err := p.ofItsRun(); err != nil {
+		return nil, refused("%w", err)
+	}
 	parsed, recorded, err := p.readDiff()
 	if err != nil {
-		return nil, err
-	}
-	if w.files, err = chosen(recorded, o.Files); err != nil {
 		return nil, err
 	}
 	top, repo, err := s.top(ctx, p)
@@ -69,6 +79,18 @@ func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error
 		return nil, err
 	}
 	if w.sub, err = s.under(top); err != nil {
+		return nil, err
+	}
+	if repo != nil {
+		came, err := tracked(ctx, repo, w.sub)
+		if err != nil {
+			return nil, err
+		}
+		if came {
+			return nil, refused("%w", ErrForeign)
+		}
+	}
+	if w.files, err = chosen(recorded, o, top); err != nil {
 		return nil, err
 	}
 	if p.Base != nil && p.Base.Sub != nil && *p.Base.Sub != w.sub {
@@ -86,7 +108,7 @@ func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error
 
 // compare checks the tree against the patch.
 func (w *work) compare(ctx context.Context, parsed *patch.Patch, recorded map[string]PatchFile, repo *git.Repo, o Options) error {
-	if err := w.present(recorded); err != nil {
+	if err := w.present(ctx, recorded, repo); err != nil {
 		return err
 	}
 	var err error
@@ -110,7 +132,29 @@ func (w *work) compare(ctx context.Context, parsed *patch.Patch, recorded map[st
 			return refused("%w: %s; commit or stash them, or say --allow-dirty", ErrDirty, list(dirty))
 		}
 	}
+	if err := w.writable(); err != nil {
+		return err
+	}
 	return w.target(parsed)
+}
+
+// writable says which folder of a file that is to be written takes no new names.
+func (w *work) writable() error {
+	seen := map[string]bool{}
+	for _, m := range w.moves {
+		dir, err := w.place.nearest(m.path)
+		if err != nil {
+			return refused("%w", err)
+		}
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		if err := w.place.writable(dir); err != nil {
+			return refused("%s could not be written: %w", m.path, advise(err, filepath.Join(w.place.top.Name(), filepath.FromSlash(dir))))
+		}
+	}
+	return nil
 }
 
 func (p *Proposal) patchPath() string { return filepath.Join(p.Dir, filepath.FromSlash(p.Patch.Path)) }
@@ -141,27 +185,49 @@ func (p *Proposal) readDiff() (*patch.Patch, map[string]PatchFile, error) {
 	return parsed, recorded, nil
 }
 
-// chosen gives the paths of the patch that are to be applied, sorted.
-func chosen(recorded map[string]PatchFile, only []string) ([]string, error) {
-	var all []string
-	for name := range recorded {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	if only == nil {
+// chosen gives the paths of the patch that are to be applied, sorted. A name is a path of the patch, or one as it is
+// typed in o.Dir; with ./ or ../ before it the latter comes first.
+func chosen(recorded map[string]PatchFile, o Options, top string) ([]string, error) {
+	all := slices.Sorted(maps.Keys(recorded))
+	if o.Files == nil {
 		return all, nil
 	}
-	for _, name := range only {
-		if !slices.Contains(all, name) {
-			return nil, refused("%q is not in the patch; it touches: %s", name, list(all))
+	var only []string
+	for _, typed := range o.Files {
+		names := []string{path.Clean(filepath.ToSlash(typed)), below(top, o.Dir, typed)}
+		if strings.HasPrefix(typed, ".") {
+			slices.Reverse(names)
 		}
+		n := slices.IndexFunc(names, func(name string) bool { return slices.Contains(all, name) })
+		if n < 0 {
+			return nil, refused("%q is not in the patch; it touches: %s", typed, list(all))
+		}
+		only = append(only, names[n])
 	}
-	only = slices.Clone(only)
 	slices.Sort(only)
 	if only = slices.Compact(only); len(only) == 0 {
 		return nil, refused("no file is chosen; the patch touches: %s", list(all))
 	}
 	return only, nil
+}
+
+// below is a path that was typed in dir, relative to top and slash-separated; empty when it is none below top.
+func below(top, dir, typed string) string {
+	if !filepath.IsAbs(typed) {
+		if dir == "" {
+			return ""
+		}
+		typed = filepath.Join(dir, typed)
+	}
+	// Only the folder is resolved: the file itself may be a link, or not there yet.
+	if real, err := filepath.EvalSymlinks(filepath.Dir(typed)); err == nil {
+		typed = filepath.Join(real, filepath.Base(typed))
+	}
+	rel, err := filepath.Rel(top, typed)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
 }
 
 // acceptedFlags gives the ids of the flags that concern files, when each was accepted by id or rule.
@@ -197,7 +263,7 @@ func (p *Proposal) acceptedFlags(files []string, o Options) ([]string, error) {
 
 // top is the folder that the patch's paths start from: git's top, or the root where there is no git.
 func (s *Store) top(ctx context.Context, p *Proposal) (string, *git.Repo, error) {
-	repo, err := git.Find(ctx, s.Root)
+	repo, err := git.Of(ctx, s.Root)
 	if err == nil {
 		return repo.Top, repo, nil
 	}

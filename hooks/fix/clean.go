@@ -1,4 +1,4 @@
-// Redaction of what is written: JSON string by string, streams line by line.
+// Redaction of what is written: of a fix its free text, of what an agent said every string, of streams line by line.
 
 package fix
 
@@ -6,8 +6,72 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
+
+// cleaned is a copy of f without secrets in what is free text. Names, states, digests, and the paths by which a proposal
+// is found and applied stay what they are, even if a secret is spelled so: Propose refuses a patch whose paths hold one.
+// Paths that are only told of (left out of the patch, changed in the tree) may be an agent's, and are free text.
+func (f *Fix) cleaned(clean func([]byte) []byte) (*Fix, error) {
+	text, err := encodeJSON(f)
+	if err != nil {
+		return nil, err
+	}
+	c := &Fix{}
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, err
+	}
+	words := func(s *string) {
+		if s != nil {
+			*s = string(clean([]byte(*s)))
+		}
+	}
+	reason := func(s *string) { // a word of ours, and perhaps free text after ": "
+		if s == nil {
+			return
+		}
+		head, rest, more := strings.Cut(*s, ": ")
+		switch {
+		case strings.Trim(head, "abcdefghijklmnopqrstuvwxyz_") != "":
+			words(s)
+		case more:
+			words(&rest)
+			*s = head + ": " + rest
+		}
+	}
+	reason(c.Reason)
+	words(c.Note)
+	if c.AgentSaid != nil {
+		words(&c.AgentSaid.Summary)
+		words(c.AgentSaid.RootCause)
+	}
+	if c.Tree != nil {
+		for i := range c.Tree.Changed {
+			words(&c.Tree.Changed[i])
+		}
+	}
+	for i := range c.Omitted {
+		words(&c.Omitted[i].Path)
+	}
+	for i := range c.Flags {
+		words(&c.Flags[i].Detail)
+	}
+	if r := c.Reproduction; r != nil {
+		words(&r.Signature.Run)
+		words(r.Signature.Copy)
+	}
+	if c.Verification != nil {
+		reason(c.Verification.Reason)
+	}
+	for i := range c.Attempts {
+		a := &c.Attempts[i]
+		words(a.Evidence)
+		words(a.CLIVersion)
+		words(a.Model)
+	}
+	return c, nil
+}
 
 // cleanJSON cleans the strings of a JSON text one by one, decoded: a secret with a quote in it would not be found in
 // its encoded form. Then the text as a whole, unless that would break it (a secret of digits inside a number).

@@ -16,6 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
@@ -68,7 +70,7 @@ func Begin(runDir, runID, runDigest, task string, clean func([]byte) []byte) (*D
 
 // claim takes the first free name: making the folder is what nobody can do twice.
 func (d *Draft) claim() error {
-	base := pathName(d.Task)
+	base := filename.Of(d.Task)
 	for n := 1; ; n++ {
 		d.name = numbered(base, n)
 		if exists(d.path(".json")) {
@@ -79,7 +81,7 @@ func (d *Draft) claim() error {
 			continue
 		}
 		if err != nil {
-			return err
+			return advise(err, d.path(""))
 		}
 		break
 	}
@@ -87,7 +89,7 @@ func (d *Draft) claim() error {
 	tmp := d.path("/.draft")
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return err
+		return advise(err, tmp)
 	}
 	d.alive = f
 	if err := hold(f); err != nil {
@@ -97,14 +99,14 @@ func (d *Draft) claim() error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(append(cleanJSON(text, d.clean), '\n')); err != nil {
-		return err
+	if _, err := f.Write(append(text, '\n')); err != nil { // names and digests only
+		return advise(err, tmp)
 	}
 	if err := os.Rename(tmp, d.path("/draft.json")); err != nil {
 		return err
 	}
 	d.transcript, err = os.OpenFile(d.path(".transcript.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o600)
-	return err
+	return advise(err, d.path(".transcript.jsonl"))
 }
 
 // path is the absolute path of one of the draft's own files.
@@ -131,17 +133,23 @@ func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error 
 	if d.transcript == nil {
 		return fmt.Errorf("transcript of %s: %w", d.name, os.ErrClosed)
 	}
-	fields := []field{{"seq", d.lines + 1}, {"at", stamp(time.Now())}, {"attempt", attempt}, {"type", kind}}
+	fields := []journal.Field{
+		{Name: "seq", Value: d.lines + 1}, {Name: "at", Value: stamp(time.Now())}, {Name: "attempt", Value: attempt}, {Name: "type", Value: kind},
+	}
 	for _, name := range sortedKeys(data) {
-		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-			fields = append(fields, field{name, data[name]})
+		if !slices.ContainsFunc(fields, func(f journal.Field) bool { return f.Name == name }) {
+			value, err := encodeJSON(data[name])
+			if err != nil {
+				return fmt.Errorf("transcript of %s: %s: %w", d.name, name, err)
+			}
+			fields = append(fields, journal.Field{Name: name, Value: json.RawMessage(cleanJSON(value, d.clean))})
 		}
 	}
-	line, err := encodeLine(fields)
+	line, err := journal.Object(fields)
 	if err != nil {
 		return fmt.Errorf("transcript of %s: %w", d.name, err)
 	}
-	if _, err := d.transcript.Write(append(cleanJSON(line, d.clean), '\n')); err != nil {
+	if _, err := d.transcript.Write(append(line, '\n')); err != nil {
 		return err
 	}
 	d.lines++
@@ -162,7 +170,7 @@ func (d *Draft) Raw(attempt int) (io.WriteCloser, error) {
 
 // Log opens a bounded log of a check (the tail is kept), and gives its path relative to the run's folder.
 func (d *Draft) Log(name string) (w io.WriteCloser, rel string, err error) {
-	suffix := "/" + pathName(name) + ".log"
+	suffix := "/" + filename.Of(name) + ".log"
 	f, err := create(d.path(suffix))
 	if err != nil {
 		return nil, "", err
@@ -176,10 +184,13 @@ func HookLog(runDir, task string, n int, clean func([]byte) []byte) (w io.WriteC
 	if clean == nil {
 		clean = func(b []byte) []byte { return b }
 	}
-	rel = fmt.Sprintf("fixes/%s.hook-%d.log", pathName(task), n)
+	rel = fmt.Sprintf("fixes/%s.hook-%d.log", filename.Of(task), n)
 	path := filepath.Join(runDir, filepath.FromSlash(rel))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := realRun(runDir); err != nil {
 		return nil, "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, "", advise(err, path)
 	}
 	f, err := create(path)
 	if err != nil {
@@ -200,10 +211,6 @@ func (d *Draft) Seal(f *Fix) error {
 		return fmt.Errorf("fix %s: %w", d.name, os.ErrClosed)
 	case exists(d.path(".json")):
 		return fmt.Errorf("%s is sealed: it never changes", d.path(".json"))
-	case !slices.Contains(states, f.State):
-		return fmt.Errorf("fix %s: %q is no state of a fix", d.name, f.State)
-	case (f.State == Proposed) != (f.Patch != nil):
-		return fmt.Errorf("fix %s: state %s does not go with patch %v", d.name, f.State, f.Patch)
 	}
 	f.SchemaVersion, f.Run, f.RunDigest, f.Task = SchemaVersion, d.Run, d.runDigest, d.Task
 	if f.CreatedAt == "" {
@@ -213,12 +220,16 @@ func (d *Draft) Seal(f *Fix) error {
 		f.Base = d.base.said(d.Sub)
 	}
 	fillLists(f)
-	text, err := encodeJSON(f)
+	stored, err := f.cleaned(d.clean)
+	if err != nil {
+		return fmt.Errorf("fix %s: %w", d.name, err)
+	}
+	if err := stored.wellFormed(d.Run, d.name); err != nil { // a record that nobody could read again is none
+		return fmt.Errorf("fix %s: %w", d.name, err)
+	}
+	text, err := encodeJSON(stored)
 	if err != nil {
 		return err
-	}
-	if text = cleanJSON(text, d.clean); !json.Valid(text) {
-		return fmt.Errorf("fix %s: not valid JSON after redaction", d.name)
 	}
 	if d.transcript != nil { // the record counts on it
 		if err := d.transcript.Sync(); err != nil {
@@ -230,8 +241,6 @@ func (d *Draft) Seal(f *Fix) error {
 	}
 	return os.Remove(d.path("/draft.json"))
 }
-
-var states = []string{Skipped, NotReproduced, Flaky, NoFix, Failed, Cancelled, Interrupted, Proposed}
 
 // fillLists makes empty lists of missing ones: readers see [] and never null.
 func fillLists(f *Fix) {

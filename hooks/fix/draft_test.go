@@ -14,42 +14,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
-func TestPathName(t *testing.T) {
-	t.Parallel()
-	cases := map[string]string{
-		"test":              "test",
-		`test["linux"]`:     "test%5B%22linux%22%5D",
-		"a/b":               "a%2Fb",
-		".hidden":           "%2Ehidden",
-		"test@2":            "test%402",
-		"a%2Fb":             "a%252Fb",
-		"a.json":            "a%2Ejson",
-		"events.jsonl":      "events%2Ejsonl",
-		"a.b":               "a.b",
-		"":                  "",
-		"ü":                 "%C3%BC",
-		"..":                "%2E.",
-		"sp ace\nline":      "sp%20ace%0Aline",
-		"base_Name-1.patch": "base_Name-1%2Epatch",
-	}
-	seen := map[string]string{}
-	for task, want := range cases {
-		got := pathName(task)
-		if got != want {
-			t.Errorf("pathName(%q) = %q, want %q", task, got, want)
-		}
-		if other, ok := seen[got]; ok {
-			t.Errorf("%q and %q share %q", task, other, got)
-		}
-		seen[got] = task
-	}
-	long := strings.Repeat("é", 100)
-	a, b := pathName(long), pathName(long+"x")
-	if a == b || len(a) != nameMax+17 || pathName(a) == a {
-		t.Errorf("long names: %q and %q", a, b)
-	}
-}
-
 func TestDraftFiles(t *testing.T) {
 	t.Parallel()
 	before := files{"a.go": "f:one\n", "untracked.txt": "f:mine\n"}
@@ -58,7 +22,7 @@ func TestDraftFiles(t *testing.T) {
 	d, err := Begin(dir, runID, "sha256:abc", "test", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter"), []byte("***")) })
 	check(t, err)
 	defer func() { check(t, d.Close()) }()
-	check(t, d.Event("gate", map[string]any{"result": "same", "seq": 99, "words": "hunter"}))
+	check(t, d.Event("gate", map[string]any{"result": "same", "words": "hunter"}))
 	check(t, d.Transcript(1, "text", map[string]any{"text": "the hunter", "at": "x"}))
 	check(t, d.Transcript(1, "end", nil))
 	raw, err := d.Raw(1)
@@ -85,13 +49,13 @@ func TestDraftFiles(t *testing.T) {
 	}
 	changes := change(before, files{"a.go": "f:two\n", "untracked.txt": "f:mine\n"})
 	check(t, d.StoreTouched(changes))
-	rescue, left, err := d.Rescue(1, changes)
+	rescue, err := d.Rescue(1, changes)
 	check(t, err)
-	if rescue != "fixes/test/attempt-1.patch" || left != nil {
-		t.Errorf("rescue %q, left %q", rescue, left)
+	if rescue.Path != "fixes/test/attempt-1.patch" || rescue.Redacted != "" || rescue.Left != nil {
+		t.Errorf("rescue %+v", rescue)
 	}
 	d.Sub = "."
-	f := &Fix{AgentSaid: &Said{Outcome: "fixed", Summary: "no hunter"}}
+	f := &Fix{AgentSaid: &Said{Outcome: "fixed", Summary: "no hunter"}, Verdict: ptr("unverified")}
 	check(t, d.Propose(f, changes))
 	check(t, d.Seal(f))
 	if err := d.Seal(f); err == nil {
@@ -235,15 +199,15 @@ func TestSecretsStayOut(t *testing.T) {
 				t.Errorf("the message does not name the secret: %v", err)
 			}
 			changes = append(changes, patch.Change{Path: "zz", After: &patch.File{Mode: 0o644, Data: []byte("work\n")}})
-			rel, left, err := d.Rescue(1, changes)
+			r, err := d.Rescue(1, changes)
 			check(t, err)
-			b, err := os.ReadFile(filepath.Join(s.runDir(runID), rel))
+			b, err := os.ReadFile(filepath.Join(s.runDir(runID), r.Path))
 			check(t, err)
 			if !bytes.Contains(b, []byte("work")) || bytes.Contains(b, []byte("s3cr3t-value")) {
 				t.Errorf("rescue: %s", b)
 			}
-			if (len(left) == 1) != c.held {
-				t.Errorf("left out: %q", left)
+			if (len(r.Left) == 1) != c.held || (r.Redacted != "") != c.held || c.held && r.Left[0].Why != "secret" {
+				t.Errorf("left out: %+v", r)
 			}
 			read := func(path string) (*patch.File, error) { return c.before.file(path), nil }
 			var paths []string
@@ -274,20 +238,20 @@ func TestRescueOfNothing(t *testing.T) {
 	d, err := Begin(s.runDir(runID), runID, "sha256:00", "test", nil)
 	check(t, err)
 	defer func() { check(t, d.Close()) }()
-	rel, left, err := d.Rescue(1, nil)
-	if rel != "" || left != nil || err != nil {
-		t.Errorf("G60 no change: %q %q %v", rel, left, err)
+	r, err := d.Rescue(1, nil)
+	if r.Path != "" || r.Redacted != "" || r.Left != nil || err != nil {
+		t.Errorf("G60 no change: %+v %v", r, err)
 	}
 	if err := d.Propose(&Fix{}, nil); err == nil {
 		t.Error("an empty difference was proposed")
 	}
-	rel, left, err = d.Rescue(2, []patch.Change{
+	r, err = d.Rescue(2, []patch.Change{
 		{Path: ".git/hooks/x", After: &patch.File{Mode: 0o644, Data: []byte("evil")}},
 		{Path: "ok", After: &patch.File{Mode: 0o644, Data: []byte("ok\n")}},
 	})
 	check(t, err)
-	if rel == "" || fmt.Sprint(left) != "[.git/hooks/x]" {
-		t.Errorf("what no patch can hold must not lose the rest: %q %q", rel, left)
+	if r.Path == "" || fmt.Sprint(r.Left) != "[{.git/hooks/x special}]" {
+		t.Errorf("what no patch can hold must not lose the rest: %+v", r)
 	}
 }
 
@@ -353,38 +317,31 @@ func TestBoundedStreams(t *testing.T) {
 	}
 }
 
-func TestChain(t *testing.T) {
+// Two drafts of one run write one journal, its first line once.
+func TestJournal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a, err := OpenJournal(dir, "sha256:run", nil)
+	clean := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(`pa"ss`), []byte("[x]")) }
+	a, err := OpenJournal(dir, "sha256:run", clean)
 	check(t, err)
-	defer func() { check(t, a.Close()) }()
-	b, err := OpenJournal(dir, "sha256:run", nil) // two drafts of one run
+	defer func() { check(t, errors.Join(a.Close(), a.Close())) }()
+	b, err := OpenJournal(dir, "sha256:run", nil)
 	check(t, err)
 	defer func() { check(t, b.Close()) }()
+	data := map[string]any{"task": "t", "x": `my pa"ss`}
 	check(t, a.Event("one", nil))
 	check(t, b.Event("two", nil))
-	path := filepath.Join(dir, "fixes", "events.jsonl")
-	text, err := os.ReadFile(path)
-	check(t, err)
-	check(t, os.WriteFile(path, append(text, `{"seq":4,"at`...), 0o600)) // a crash in the middle of a line
-	check(t, a.Event("three", map[string]any{"x": []int{1}}))
-	text, err = os.ReadFile(path)
-	check(t, err)
-	lines, whole := splitLines(text)
-	if len(lines) != 4 || whole != len(text) {
-		t.Fatalf("%s", text)
+	check(t, a.Event("three", data))
+	if data["task"] != "t" {
+		t.Error("the caller's data was changed")
 	}
-	check(t, checkChain(lines, nil))
-	for i := range lines {
-		broken := append([][]byte{}, lines...)
-		broken[i] = bytes.Replace(broken[i], []byte(`"at":"2`), []byte(`"at":"3`), 1)
-		if err := checkChain(broken, nil); (err == nil) != (i == len(lines)-1) {
-			t.Errorf("line %d changed: %v", i+1, err)
-		}
-		if err := checkChain(append(append([][]byte{}, lines[:i]...), lines[i+1:]...), nil); (err == nil) != (i == len(lines)-1) {
-			t.Errorf("line %d removed: %v", i+1, err)
-		}
+	if err := a.Event("four", map[string]any{"prev": 1}); err == nil {
+		t.Error("a field of every line was taken")
+	}
+	lines := readChain(t, filepath.Join(dir, "fixes", "events.jsonl"), nil)
+	if len(lines) != 4 || !bytes.Contains(lines[0], []byte(`"type":"opened","run":"`+filepath.Base(dir)+`","run_digest":"sha256:run","prev":null}`)) ||
+		!bytes.Contains(lines[3], []byte(`"type":"three","task":"t","x":"my [x]","prev":"`)) {
+		t.Errorf("%s", bytes.Join(lines, []byte("\n")))
 	}
 }
 

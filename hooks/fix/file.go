@@ -33,6 +33,10 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 
 // writeFile puts data at path, all or nothing. With sync it is on the disk, its name too, before writeFile returns.
 func writeFile(path string, data []byte, sync bool) error {
+	return advise(putFile(path, data, sync), path)
+}
+
+func putFile(path string, data []byte, sync bool) error {
 	dir := filepath.Dir(path)
 	if sync {
 		if err := renameio.WriteFile(path, data, 0o600, renameio.WithTempDir(dir)); err != nil {
@@ -59,13 +63,13 @@ func writeFile(path string, data []byte, sync bool) error {
 func writeSynced(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return err
+		return advise(err, path)
 	}
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close())
+	return advise(errors.Join(err, f.Close()), path)
 }
 
 func syncDir(dir string) error {

@@ -1,7 +1,7 @@
 // Package fix is what was proposed, its review, and the only way a repair reaches the user's tree.
 //
-// It owns two places below .async. <name> is the task's name, escaped so that two tasks never share a file; a later
-// healing of the same failure is <name>@2, @3 ….
+// It owns two places below .async. <name> is the task's name, escaped as internal/filename has it; a later healing of the
+// same failure is <name>@2, @3 …. Hash chains are as internal/journal has them.
 //
 //	runs/<run>/fixes/
 //	  events.jsonl               journal of the hooks, a hash chain; its first line holds the digest of run.json
@@ -11,6 +11,7 @@
 //	  <name>.state.jsonl         what people did with it: {seq, at, by, to, files, accepted, prev}; a hash chain anchored in <name>.json
 //	  <name>/draft.json          who is at work; its maker holds a lock on it until it ends. Goes when <name>.json is written
 //	  <name>/attempt-<n>.patch   rescue: what each attempt left
+//	  <name>/attempt-<n>.redacted.patch  the same of files that hold a secret, without it: to be read, not to be applied
 //	  <name>/attempt-<n>.raw.jsonl  what the agent's program printed, bounded
 //	  <name>/<check>.log         output of a check, bounded: the tail is kept
 //	  <name>/base.json, base/<hex>  what the copy held before the agent, and contents that git cannot give back
@@ -19,6 +20,9 @@
 //	  originals/<n>              what the files held
 //	  journal.json               what is being written and where; its being there means that an apply is under way
 //	kept/<id>/…                  originals of files that somebody edited between a crash and its repair
+//
+// No folder of these is followed through a link, for reading or writing: a repository can hold one. A fix counts only
+// beside the run.json whose digest it names, and records that git tracks are never applied.
 //
 // A folder <name> with draft.json and without <name>.json is a healing that was interrupted, if nobody holds the lock.
 // An apply whose journal is there and whose lock is free was interrupted; Recover settles it. Fixes go with their run;
@@ -48,8 +52,8 @@ const (
 
 // Dispositions: what people did with a fix.
 const (
-	open       = "open"       // proposed, and nobody decided yet
-	applied    = "applied"    // in the tree
+	open       = "open"       // proposed, and nobody decided yet, or only some of its files are in the tree
+	applied    = "applied"    // in the tree, every file of it
 	rejected   = "rejected"   // a person said no
 	superseded = "superseded" // a later one took its place
 	reverted   = "reverted"   // it was applied, and undone

@@ -218,6 +218,9 @@ func (p *place) unlink(name string) error {
 // rmdir removes a folder when it is empty; that it is not, or is gone, is no error.
 func (p *place) rmdir(name string) error {
 	err := p.in(name, func(dir int, base string) error { return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR) })
+	if err == nil || p.nothing(name) {
+		return nil
+	}
 	if absent(err) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.EBUSY) {
 		return nil
 	}
@@ -236,6 +239,26 @@ func (p *place) mkdir(name string, perm uint32, exact bool) error {
 		return nil
 	}
 	return err
+}
+
+// writable says why a folder takes no new names; nil when it does.
+func (p *place) writable(dir string) error {
+	f, err := p.folder(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	return unix.Faccessat(int(f.Fd()), ".", unix.W_OK|unix.X_OK, 0)
+}
+
+// nothing says that a path is not there. It asks without writing: a file system that is read-only says EROFS to
+// whoever removes nothing.
+func (p *place) nothing(name string) bool {
+	err := p.in(name, func(dir int, base string) error {
+		var st unix.Stat_t
+		return unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	return absent(err)
 }
 
 // sync puts the names in a folder on the disk; a folder that is gone needs nothing.

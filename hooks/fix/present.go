@@ -3,6 +3,7 @@
 package fix
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -10,14 +11,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
 // present finds what is still to be written: files that are already as the patch makes them are done, every other one
 // must be as the fix found it.
-func (w *work) present(recorded map[string]PatchFile) error {
-	var wrong, blocked []string
-	folders := map[string]bool{} // paths to be added where a folder stands
+func (w *work) present(ctx context.Context, recorded map[string]PatchFile, repo *git.Repo) error {
+	var wrong, changed, blocked []string // wrong: the paths, changed: with a word to each
+	folders := map[string]bool{}         // paths to be added where a folder stands
 	for _, name := range w.files {
 		r := recorded[name]
 		h, err := w.place.look(name, most(r.Before, r.After))
@@ -33,7 +35,7 @@ func (w *work) present(recorded map[string]PatchFile) error {
 		case r.Before == nil && h.dir:
 			folders[name] = true
 		default:
-			wrong = append(wrong, name+difference(h, r.Before))
+			wrong, changed = append(wrong, name), append(changed, name+difference(h, r.Before))
 			continue
 		}
 		w.moves = append(w.moves, move{path: name, before: r.Before, after: r.After, was: h.file, perm: h.perm})
@@ -50,17 +52,21 @@ func (w *work) present(recorded map[string]PatchFile) error {
 			if other, err := w.stays(m.path); err != nil {
 				return refused("%w", err)
 			} else if other != "" {
-				wrong = append(wrong, m.path+" (a folder that holds "+other+")")
+				wrong, changed = append(wrong, m.path), append(changed, m.path+" (a folder that holds "+other+")")
 			}
 		}
 	}
 	if len(blocked) > 0 {
 		return refused("a link or file is on the way to: %s; move it away, or heal again", list(blocked))
 	}
-	if len(wrong) > 0 {
-		return w.conflict(wrong)
+	if len(wrong) == 0 {
+		return nil
 	}
-	return nil
+	var dirty []string
+	if repo != nil {
+		dirty, _ = repo.Dirty(ctx, wrong...) // only for the advice
+	}
+	return w.conflict(wrong, changed, dirty)
 }
 
 // addsBelow says whether the patch adds something below a path.
@@ -73,14 +79,36 @@ func addsBelow(recorded map[string]PatchFile, dir string) bool {
 	return false
 }
 
-func (w *work) conflict(wrong []string) error {
-	p := w.proposal
-	before := ""
-	if w.disposition == applied {
+// conflict says what stands in the way of the patch and what to do; dirty are those that git has uncommitted edits of.
+func (w *work) conflict(wrong, changed, dirty []string) error {
+	before, undo := "", ""
+	if slices.ContainsFunc(wrong, func(name string) bool { return slices.Contains(w.applied, asStored(name)) }) {
 		before = "it was applied before; since then: "
 	}
-	return refused("%s%w: %s; heal again (async-pipeline heal %s %s), or merge by hand in %s: git apply --3way %s",
-		before, ErrConflict, list(wrong), p.Run, p.Task, w.place.top.Name(), p.patchPath())
+	if len(dirty) > 0 {
+		undo = "undo or stash your uncommitted edits of " + list(dirty) + " and apply again, or "
+	}
+	return refused("%s%w: %s; %shave a new fix proposed: async-pipeline heal %s %s",
+		before, ErrConflict, list(changed), undo, w.proposal.Run, quoted(w.proposal.Task))
+}
+
+// quoted is one word for a shell.
+func quoted(word string) string {
+	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+	if strings.Trim(word, bare) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// asStored is a path as JSON gives it back: each byte that is not UTF-8 became U+FFFD.
+func asStored(name string) string { return string([]rune(name)) }
+
+// recorded says whether all the chosen files are recorded as applied.
+func (w *work) recorded() bool {
+	return !slices.ContainsFunc(w.files, func(name string) bool {
+		return !slices.Contains(w.applied, asStored(name))
+	})
 }
 
 func most(a, b *Content) int64 {

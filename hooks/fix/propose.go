@@ -8,37 +8,77 @@ import (
 	"path"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// Rescue writes attempt-<n>.patch and gives its path relative to the run's folder; empty when there is nothing to write.
-// No work is lost and no secret is written: files whose change holds a secret, and those that no patch can hold, are
-// left out by name.
-func (d *Draft) Rescue(attempt int, changes []patch.Change) (rel string, left []string, err error) {
-	var kept []patch.Change
+// A Rescued is what Rescue stored of one attempt. Paths of patches are relative to the run's folder.
+type Rescued struct {
+	Path     string         // attempt-<n>.patch; empty: nothing could be written as it was
+	Redacted string         // attempt-<n>.redacted.patch, the files whose change holds a secret, without it; empty: none
+	Left     []tree.Omitted // what is not in Path, and why: secret (in Redacted), special (no patch can hold it)
+}
+
+// Rescue writes what an attempt changed. No work is lost and no secret is written: files whose change holds one stand in
+// a patch of their own, in which Mark stands for each value, before and after the change alike; so it applies only by
+// hand. What no patch can hold is left out by name.
+func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
+	var r Rescued
+	var kept, hidden []patch.Change
+	taken := map[string]bool{} // paths of hidden
 	for _, c := range changes {
 		text, err := patch.Encode([]patch.Change{c})
 		if err != nil {
-			left = append(left, c.Path)
+			r.Left = append(r.Left, tree.Omitted{Path: d.Secrets.String(c.Path), Why: "special"})
 			continue
 		}
-		if _, secret := d.secretIn(c, text); secret {
-			left = append(left, c.Path)
+		if _, secret := d.secretIn(c, text); !secret {
+			kept = append(kept, c)
 			continue
 		}
-		kept = append(kept, c)
+		h := d.hide(c)
+		for n := 2; taken[h.Path]; n++ { // two names that differed in the secret alone
+			h.Path = fmt.Sprintf("%s-%d", d.Secrets.String(c.Path), n)
+		}
+		r.Left = append(r.Left, tree.Omitted{Path: h.Path, Why: "secret"})
+		if text, err = patch.Encode([]patch.Change{h}); err != nil {
+			continue
+		}
+		if _, secret := d.secretIn(h, text); !secret {
+			taken[h.Path] = true
+			hidden = append(hidden, h)
+		}
 	}
-	if len(kept) == 0 {
-		return "", left, nil
+	var err error
+	if r.Path, err = d.rescue(fmt.Sprintf("/attempt-%d.patch", attempt), kept); err != nil {
+		return r, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
 	}
-	text, err := patch.Encode(kept)
-	if err != nil {
-		return "", left, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
+	if r.Redacted, err = d.rescue(fmt.Sprintf("/attempt-%d.redacted.patch", attempt), hidden); err != nil {
+		return r, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
 	}
-	suffix := fmt.Sprintf("/attempt-%d.patch", attempt)
+	return r, nil
+}
+
+// rescue writes one patch and gives its path; empty when there is nothing to write.
+func (d *Draft) rescue(suffix string, changes []patch.Change) (string, error) {
+	text, err := patch.Encode(changes)
+	if err != nil || len(text) == 0 {
+		return "", err
+	}
 	if err := writeFile(d.path(suffix), text, true); err != nil {
-		return "", left, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
+		return "", err
 	}
-	return d.rel(suffix), left, nil
+	return d.rel(suffix), nil
+}
+
+// hide is a change without secrets in its path and its contents.
+func (d *Draft) hide(c patch.Change) patch.Change {
+	side := func(f *patch.File) *patch.File {
+		if f == nil {
+			return nil
+		}
+		return &patch.File{Mode: f.Mode, Data: d.Secrets.Bytes(f.Data)}
+	}
+	return patch.Change{Path: d.Secrets.String(c.Path), Before: side(c.Before), After: side(c.After)}
 }
 
 // Propose writes <task>.patch and fills f.Patch and f.State. ErrSecret names the file and the secret when a change holds

@@ -29,6 +29,9 @@ type Recovered struct {
 // hall calls it before any verb. nil: nothing was to be done. While another process applies it waits, until ctx ends. It
 // may itself be interrupted and called again.
 func (s *Store) Recover(ctx context.Context) (*Recovered, error) {
+	if err := realFolders(s.Dir, s.applyDir()); err != nil {
+		return nil, err
+	}
 	entries, err := os.ReadDir(s.applyDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -109,11 +112,11 @@ func (s *Store) unsettled(err error) error {
 }
 
 // readJournal reads a journal and believes only one that was written here.
-func (s *Store) readJournal(text []byte) (*journal, error) {
+func (s *Store) readJournal(text []byte) (*applying, error) {
 	if err := checkVersion(s.journalPath(), text); err != nil {
 		return nil, err
 	}
-	j := &journal{}
+	j := &applying{}
 	if err := json.Unmarshal(text, j); err != nil {
 		return nil, err
 	}
@@ -145,7 +148,7 @@ func (s *Store) readJournal(text []byte) (*journal, error) {
 }
 
 // complete says whether every file is in its place.
-func (j *journal) complete(pl *place) (bool, error) {
+func (j *applying) complete(pl *place) (bool, error) {
 	if j.Written {
 		return true, nil
 	}
@@ -163,7 +166,7 @@ func (j *journal) complete(pl *place) (bool, error) {
 }
 
 // complete ends an apply whose files are all in their place.
-func (s *Store) complete(pl *place, j *journal) error {
+func (s *Store) complete(pl *place, j *applying) error {
 	if !j.Written {
 		if err := removeTemps(pl, j); err != nil {
 			return err
@@ -192,7 +195,7 @@ func (s *Store) complete(pl *place, j *journal) error {
 // undo takes back what was written: of each file only if it still holds what the apply wrote. Files that somebody
 // edited since are left as they are, and what they held is kept in a folder of its own. It may be interrupted and done
 // again.
-func (s *Store) undo(pl *place, j *journal) (left []string, kept string, err error) {
+func (s *Store) undo(pl *place, j *applying) (left []string, kept string, err error) {
 	if err := removeTemps(pl, j); err != nil {
 		return nil, "", err
 	}
@@ -250,7 +253,7 @@ func (s *Store) undo(pl *place, j *journal) (left []string, kept string, err err
 }
 
 // restore puts the n-th entry back as it was; false when somebody edited it since.
-func (s *Store) restore(pl *place, j *journal, n int) (bool, error) {
+func (s *Store) restore(pl *place, j *applying, n int) (bool, error) {
 	e := &j.Entries[n]
 	h, err := pl.look(e.name(), most(e.Before, e.After))
 	if err != nil {
@@ -284,7 +287,10 @@ func (s *Store) restore(pl *place, j *journal, n int) (bool, error) {
 }
 
 // keep copies an original to where it stays.
-func (s *Store) keep(j *journal, n int) (string, error) {
+func (s *Store) keep(j *applying, n int) (string, error) {
+	if err := realFolders(filepath.Join(s.Dir, "kept")); err != nil {
+		return "", err
+	}
 	dir := filepath.Join(s.Dir, "kept", j.ID)
 	f, err := s.stored(j, n)
 	if err != nil {
@@ -298,11 +304,13 @@ func (s *Store) keep(j *journal, n int) (string, error) {
 }
 
 // removeTemps removes contents that were staged and have no name yet.
-func removeTemps(pl *place, j *journal) error {
+func removeTemps(pl *place, j *applying) error {
 	for i := range j.Entries {
 		for _, dir := range append(parents(j.Entries[i].name()), ".") {
-			if err := pl.unlink(j.temp(dir, i)); err != nil && !absent(err) {
-				return err
+			if temp := j.temp(dir, i); !pl.nothing(temp) {
+				if err := pl.unlink(temp); err != nil && !absent(err) {
+					return err
+				}
 			}
 		}
 	}

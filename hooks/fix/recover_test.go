@@ -326,23 +326,23 @@ func TestFolderMovedDuringApply(t *testing.T) {
 func TestForeignJournals(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		change func(j *journal)
+		change func(j *applying)
 		raw    string
 		says   string
 	}{
-		"of another place":  {func(j *journal) { j.Lock++ }, "", "not written in this place"},
-		"outside":           {func(j *journal) { j.Entries[0].Path = "../x" }, "", "inside the tree"},
-		"absolute":          {func(j *journal) { j.Entries[0].Path = "/tmp/x" }, "", "inside the tree"},
-		"in .git":           {func(j *journal) { j.Entries[0].Path = ".GIT/hooks/x" }, "", ".GIT folder"},
-		"folder outside":    {func(j *journal) { j.Made = []folderBefore{{Path: "../x"}} }, "", "inside the tree"},
-		"folder in .async":  {func(j *journal) { j.Folders = []folderBefore{{Path: ".async/x"}} }, "", ".async folder"},
-		"run with a path":   {func(j *journal) { j.Run = "../../x" }, "", "no name of a run"},
-		"fix with a path":   {func(j *journal) { j.Fix = "../x" }, "", "no name of a run"},
-		"id with a path":    {func(j *journal) { j.ID = "../x" }, "", "no name of a run"},
-		"newer":             {func(j *journal) { j.SchemaVersion = 2 }, "", "upgrade"},
-		"moved":             {func(j *journal) { j.Sub = "pkg" }, "", `was at "pkg"`},
+		"of another place":  {func(j *applying) { j.Lock++ }, "", "not written in this place"},
+		"outside":           {func(j *applying) { j.Entries[0].Path = "../x" }, "", "inside the tree"},
+		"absolute":          {func(j *applying) { j.Entries[0].Path = "/tmp/x" }, "", "inside the tree"},
+		"in .git":           {func(j *applying) { j.Entries[0].Path = ".GIT/hooks/x" }, "", ".GIT folder"},
+		"folder outside":    {func(j *applying) { j.Made = []folderBefore{{Path: "../x"}} }, "", "inside the tree"},
+		"folder in .async":  {func(j *applying) { j.Folders = []folderBefore{{Path: ".async/x"}} }, "", ".async folder"},
+		"run with a path":   {func(j *applying) { j.Run = "../../x" }, "", "no name of a run"},
+		"fix with a path":   {func(j *applying) { j.Fix = "../x" }, "", "no name of a run"},
+		"id with a path":    {func(j *applying) { j.ID = "../x" }, "", "no name of a run"},
+		"newer":             {func(j *applying) { j.SchemaVersion = 2 }, "", "upgrade"},
+		"moved":             {func(j *applying) { j.Sub = "pkg" }, "", `was at "pkg"`},
 		"not JSON":          {nil, "{", "unexpected end"},
-		"original replaced": {func(j *journal) { j.Entries[0].Before.Digest = digest([]byte("evil")) }, "", ""},
+		"original replaced": {func(j *applying) { j.Entries[0].Before.Digest = digest([]byte("evil")) }, "", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -352,7 +352,7 @@ func TestForeignJournals(t *testing.T) {
 			text, err := os.ReadFile(s.journalPath())
 			check(t, err)
 			if c.change != nil {
-				j := &journal{}
+				j := &applying{}
 				check(t, json.Unmarshal(text, j))
 				c.change(j)
 				text, err = encodeJSON(j)

@@ -33,14 +33,16 @@ type Item struct {
 	Flags       []Flag   `json:"flags"`
 	Summary     *string  `json:"summary"`
 	Files       []string `json:"files"`
-	Rescue      []string `json:"rescue"` // relative to the run's folder; of all healings of this task in this run
+	Applied     []string `json:"applied"` // of Files: what fix apply wrote and nobody reverted
+	Rescue      []string `json:"rescue"`  // relative to the run's folder; of all healings of this task in this run
 	CreatedAt   string   `json:"created_at"`
 }
 
 // A Proposal is a sealed fix that can be read and applied; or an interrupted one, which can be read.
 type Proposal struct {
 	Fix
-	Disposition string   // open|applied|rejected|superseded|reverted|none
+	Disposition string   // open|applied|rejected|superseded|reverted|none; applied only when every file is
+	Applied     []string // paths of the patch that were applied and not reverted, sorted
 	Dir         string   // the run's folder
 	Diff        []byte   // the patch, checked against Fix.Patch.Digest; nil when there is none
 	Rescue      []string // rescue patches, relative to Dir
@@ -57,11 +59,8 @@ func (p *Proposal) statePath() string { return filepath.Join(p.Dir, "fixes", p.n
 // newest of all when there is none. What cannot be read is in the errors and hides nothing else. A draft never sealed,
 // whose maker is gone, is State interrupted.
 func (s *Store) List() ([]Item, []error) {
-	runs, err := s.runs()
-	if err != nil {
-		return nil, []error{err}
-	}
-	items, errs := []Item{}, []error(nil)
+	runs, errs := s.runs()
+	items := []Item{}
 	for _, run := range runs {
 		fixes, faults := s.ofRun(run)
 		errs = append(errs, faults...)
@@ -78,8 +77,9 @@ func (s *Store) List() ([]Item, []error) {
 func (p *Proposal) item() Item {
 	i := Item{
 		Run: p.Run, Task: p.Task, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict,
-		Flags: p.Flags, Files: []string{}, Rescue: p.Rescue, CreatedAt: p.CreatedAt,
+		Flags: p.Flags, Files: []string{}, Applied: p.Applied, Rescue: p.Rescue, CreatedAt: p.CreatedAt,
 	}
+	fill(&i.Applied)
 	fill(&i.Flags)
 	fill(&i.Rescue)
 	if p.AgentSaid != nil {
@@ -96,16 +96,15 @@ func (p *Proposal) item() Item {
 // Find gives a fix: run may be empty or "latest" (the newest run with a proposal), an id or a unique prefix; task may be
 // empty when the run has only one fix, or only one proposal. Errors to test for: ErrNone, ErrAmbiguous, ErrDamaged.
 func (s *Store) Find(run, task string) (*Proposal, error) {
-	runs, err := s.runs()
-	if err != nil {
-		return nil, err
-	}
+	runs, unread := s.runs()
+	var err error
 	if run == "" || run == "latest" {
-		if run, err = s.latest(runs); err != nil {
-			return nil, err
-		}
-	} else if run, err = oneRun(runs, run); err != nil {
-		return nil, err
+		run, err = s.latest(runs)
+	} else {
+		run, err = oneRun(runs, run)
+	}
+	if err != nil {
+		return nil, errors.Join(append([]error{err}, unread...)...)
 	}
 	fixes, faults := s.ofRun(run)
 	p, err := oneFix(fixes, run, task)
@@ -187,22 +186,31 @@ func oneFix(fixes []*Proposal, run, task string) (*Proposal, error) {
 	return nil, fmt.Errorf("%w: run %s has several: %s; name the task", ErrAmbiguous, run, strings.Join(tasks, ", "))
 }
 
-// runs lists the runs' folders, oldest first. A link is no run.
-func (s *Store) runs() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(s.Dir, "runs"))
+// runs lists the runs' folders, oldest first. A link is no run, and an error that hides nothing else.
+func (s *Store) runs() ([]string, []error) {
+	dir := filepath.Join(s.Dir, "runs")
+	if err := realFolders(s.Dir, dir); err != nil {
+		return nil, []error{fmt.Errorf("%w: %w", ErrDamaged, err)}
+	}
+	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, []error{err}
 	}
 	var runs []string
+	var errs []error
 	for _, e := range entries { // sorted by name, which is by time
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir():
 			runs = append(runs, e.Name())
+		case e.Type()&fs.ModeSymlink != 0:
+			errs = append(errs, fmt.Errorf("%w: %w", ErrDamaged, realFolders(filepath.Join(dir, e.Name()))))
 		}
 	}
-	return runs, nil
+	return runs, errs
 }
 
 // ofRun gives the fixes of one run that count, sorted by task.
@@ -211,6 +219,9 @@ func (s *Store) ofRun(run string) ([]*Proposal, []error) {
 	folder := filepath.Join(dir, "fixes")
 	if !exists(folder) {
 		return nil, nil
+	}
+	if err := realRun(dir); err != nil {
+		return nil, []error{fmt.Errorf("%w: %w", ErrDamaged, err)}
 	}
 	if !isDir(folder) {
 		return nil, []error{fmt.Errorf("%w: %s is not a folder", ErrDamaged, folder)}
@@ -231,6 +242,8 @@ func (s *Store) ofRun(run string) ([]*Proposal, []error) {
 			p, err = readFix(dir, run, name)
 		case e.IsDir() && !exists(filepath.Join(folder, name+".json")):
 			p, err = readDraft(dir, run, name)
+		case e.Type()&fs.ModeSymlink != 0 && !strings.Contains(name, "."):
+			p, err = nil, fmt.Errorf("%w: %w", ErrDamaged, realFolders(filepath.Join(folder, name)))
 		default:
 			continue
 		}
@@ -288,22 +301,30 @@ func readFix(dir, run, name string) (*Proposal, error) {
 	if err := json.Unmarshal(text, &p.Fix); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
-	switch {
-	case p.Task == "" || p.State == "":
-		err = fmt.Errorf("%w: %s: task or state is missing", ErrDamaged, path)
-	case p.Run != run:
-		err = fmt.Errorf("%w: %s says that it belongs to run %q", ErrDamaged, path, p.Run)
-	case p.State == Proposed && p.Patch == nil:
-		err = fmt.Errorf("%w: %s: proposed, but without a patch", ErrDamaged, path)
-	case p.Patch != nil && p.Patch.Path != "fixes/"+name+".patch":
-		err = fmt.Errorf("%w: %s: its patch is %q, not the file beside it", ErrDamaged, path, p.Patch.Path)
+	if err := p.wellFormed(run, name); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
-	if err != nil {
+	if err := p.ofItsRun(); err != nil {
 		return nil, err
 	}
 	decisions, err := readDecisions(p.statePath(), p.digest)
-	p.Disposition, p.fault = disposition(p.State, decisions), err
+	p.Disposition, p.Applied = disposition(&p.Fix, decisions)
+	p.fault = err
 	return p, err
+}
+
+// wellFormed says why nobody could work with a fix that stands in <name>.json of a run. Seal writes nothing that it
+// refuses.
+func (f *Fix) wellFormed(run, name string) error {
+	switch {
+	case f.Task == "" || f.State == "":
+		return errors.New("task or state is missing")
+	case f.Run != run:
+		return fmt.Errorf("it says that it belongs to run %q", f.Run)
+	case f.Patch != nil && f.Patch.Path != "fixes/"+name+".patch":
+		return fmt.Errorf("its patch is %q, not the file beside it", f.Patch.Path)
+	}
+	return consistent(f)
 }
 
 func checkVersion(path string, text []byte) error {
@@ -357,18 +378,25 @@ func rescues(dir, name string) []string {
 	if err != nil {
 		return nil
 	}
-	var attempts []int
+	type rescue struct {
+		attempt int
+		rel     string
+	}
+	var found []rescue
 	for _, e := range entries {
 		n, ok := strings.CutPrefix(e.Name(), "attempt-")
 		n, patch := strings.CutSuffix(n, ".patch")
+		n, _ = strings.CutSuffix(n, ".redacted")
 		if i, err := strconv.Atoi(n); ok && patch && err == nil && e.Type().IsRegular() {
-			attempts = append(attempts, i)
+			found = append(found, rescue{i, "fixes/" + name + "/" + e.Name()})
 		}
 	}
-	slices.Sort(attempts)
+	slices.SortFunc(found, func(a, b rescue) int {
+		return cmp.Or(cmp.Compare(a.attempt, b.attempt), cmp.Compare(a.rel, b.rel)) // .patch before .redacted.patch
+	})
 	var rel []string
-	for _, n := range attempts {
-		rel = append(rel, fmt.Sprintf("fixes/%s/attempt-%d.patch", name, n))
+	for _, r := range found {
+		rel = append(rel, r.rel)
 	}
 	return rel
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
 var (
@@ -76,7 +78,7 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, one)
 	rescue := func(d *Draft, _ *Fix) {
-		_, _, err := d.Rescue(1, change(one, two))
+		_, err := d.Rescue(1, change(one, two))
 		check(t, err)
 	}
 	sealedIn(t, s, runID, `test["linux"]`, change(one, two), func(d *Draft, f *Fix) {
@@ -102,9 +104,9 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	}
 	got, err := json.Marshal(items)
 	check(t, err)
-	want := `[{"run":"` + runID + `","task":"lint","state":"no_fix","disposition":"none","verdict":null,"flags":[],"summary":null,"files":[],"rescue":[],"created_at":"2026-11-21T05:00:00.000Z"},` +
+	want := `[{"run":"` + runID + `","task":"lint","state":"no_fix","disposition":"none","verdict":null,"flags":[],"summary":null,"files":[],"applied":[],"rescue":[],"created_at":"2026-11-21T05:00:00.000Z"},` +
 		`{"run":"` + runID + `","task":"test[\"linux\"]","state":"proposed","disposition":"open","verdict":"suspect","flags":[{"id":"F1","rule":"check_file","caps":false,"path":null,"line":null,"detail":""}],` +
-		`"summary":"second","files":["a.txt"],"rescue":["fixes/test%5B%22linux%22%5D/attempt-1.patch","fixes/test%5B%22linux%22%5D@2/attempt-1.patch"],"created_at":"2026-11-21T04:00:00.000Z"}]`
+		`"summary":"second","files":["a.txt"],"applied":[],"rescue":["fixes/test%5B%22linux%22%5D/attempt-1.patch","fixes/test%5B%22linux%22%5D@2/attempt-1.patch"],"created_at":"2026-11-21T04:00:00.000Z"}]`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -113,13 +115,13 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 func TestInterruptedHealing(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, one)
-	d, err := Begin(s.runDir(runID), runID, "sha256:00", "te/st", nil)
+	d, err := Begin(s.runDir(runID), runID, s.verdict(t, runID), "te/st", nil)
 	check(t, err)
-	_, _, err = d.Rescue(1, change(one, two))
+	_, err = d.Rescue(1, change(one, two))
 	check(t, err)
-	_, _, err = d.Rescue(10, change(one, two))
+	_, err = d.Rescue(10, change(one, two))
 	check(t, err)
-	_, _, err = d.Rescue(2, change(one, two))
+	_, err = d.Rescue(2, change(one, two))
 	check(t, err)
 	if items, errs := s.List(); len(items)+len(errs) != 0 {
 		t.Errorf("a healing at work is listed: %+v %v", items, errs)
@@ -148,9 +150,9 @@ func TestNoFixKeepsItsDifference(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, one)
 	p := sealedIn(t, s, runID, "test", nil, func(d *Draft, f *Fix) {
-		rel, _, err := d.Rescue(1, change(one, two))
+		r, err := d.Rescue(1, change(one, two))
 		check(t, err)
-		f.Attempts = []Attempt{{Number: 1, Rescue: &rel}}
+		f.Attempts = []Attempt{{Number: 1, Rescue: &r.Path}}
 	})
 	if p.State != NoFix || p.Patch != nil || len(p.Rescue) != 1 || p.Rescue[0] != *p.Attempts[0].Rescue {
 		t.Errorf("H20 no_fix with a difference: %+v", p)
@@ -244,9 +246,13 @@ func TestLinkedFoldersAreNoRuns(t *testing.T) {
 	sealed(t, s, "test", one, two, nil)
 	check(t, os.Symlink(runID, filepath.Join(s.Dir, "runs", "20261122T000000Z-link")))
 	items, errs := s.List()
-	if len(items) != 1 || len(errs) != 0 {
+	if len(items) != 1 || len(errs) != 1 || !strings.Contains(errs[0].Error(), "20261122T000000Z-link is a link") {
 		t.Errorf("%+v %v", items, errs)
 	}
+	if _, err := s.Find("20261122", "test"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("Find: %v", err)
+	}
+	check(t, os.Remove(filepath.Join(s.Dir, "runs", "20261122T000000Z-link")))
 	check(t, os.Rename(filepath.Join(s.runDir(runID), "fixes"), filepath.Join(s.Dir, "elsewhere")))
 	check(t, os.Symlink(filepath.Join(s.Dir, "elsewhere"), filepath.Join(s.runDir(runID), "fixes")))
 	if items, errs = s.List(); len(items) != 0 || len(errs) != 1 || !errors.Is(errs[0], ErrDamaged) {
@@ -279,10 +285,20 @@ func TestFrozenV1(t *testing.T) {
 	if p, err = s.Find("latest", "lint"); err != nil || p.State != Skipped || *p.Reason != "heal_locked" {
 		t.Errorf("%+v %v", p, err)
 	}
-	text, err := os.ReadFile(filepath.Join(s.Dir, "runs", "20261121T024000Z-7f3a", "fixes", "events.jsonl"))
-	check(t, err)
-	lines, _ := splitLines(text)
-	if err := checkChain(lines, nil); err != nil || len(lines) < 2 {
-		t.Errorf("events: %v", err)
+	if lines := readChain(t, filepath.Join(s.Dir, "runs", "20261121T024000Z-7f3a", "fixes", "events.jsonl"), nil); len(lines) < 2 {
+		t.Errorf("%d events", len(lines))
 	}
+}
+
+// readChain reads a journal that must be whole.
+func readChain(t *testing.T, path string, prev *string) [][]byte {
+	t.Helper()
+	f, err := os.Open(path)
+	check(t, err)
+	defer func() { check(t, f.Close()) }()
+	lines, torn, err := journal.Read(f, prev)
+	if err != nil || torn {
+		t.Fatalf("%s: torn %v, %v", path, torn, err)
+	}
+	return lines
 }

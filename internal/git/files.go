@@ -120,6 +120,12 @@ func (r *Repo) Tracked(ctx context.Context) (map[string]string, error) {
 	return tracked, nil
 }
 
+// Tracks says whether the index holds path, relative to Top, or anything below it.
+func (r *Repo) Tracks(ctx context.Context, path string) (bool, error) {
+	tracked, err := r.list(ctx, "--", path)
+	return len(tracked) > 0, err
+}
+
 // Submodules lists the paths of the index that are repositories of their own and stand there with a .git.
 func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	tracked, err := r.Tracked(ctx)
@@ -136,8 +142,8 @@ func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	return links, nil
 }
 
-// IgnoresFolder says whether the folder dir, an absolute path below Top, is ignored as a whole: git tracks nothing in it and takes nothing from it.
-func (r *Repo) IgnoresFolder(ctx context.Context, dir string) (bool, error) {
+// ignoresFolder says whether the folder dir, an absolute path below Top, is ignored as a whole: git tracks nothing in it and takes nothing from it.
+func (r *Repo) ignoresFolder(ctx context.Context, dir string) (bool, error) {
 	rel, err := filepath.Rel(r.Top, dir)
 	if err != nil || rel == "." {
 		return false, err

@@ -57,6 +57,29 @@ func Find(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
+// Of gives the work tree that counts for the root of a pipeline: the one that holds it, or ErrNone. A root that an outer
+// repository ignores as a whole (below a home folder under git) is in none, as far as anybody can tell there.
+func Of(ctx context.Context, root string) (*Repo, error) {
+	r, err := Find(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, err
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	ignored, err := r.ignoresFolder(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	if ignored {
+		return nil, fmt.Errorf("%s: %w (the repository at %s ignores it)", root, ErrNone, r.Top)
+	}
+	return r, nil
+}
+
 // noRepo tells "there is none" from "git refuses to look".
 func noRepo(dir string, err error) error {
 	if errors.Is(err, ErrNone) {

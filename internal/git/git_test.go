@@ -75,6 +75,28 @@ func newRepo(t *testing.T, files map[string]string, args ...string) (string, *Re
 	return top, r
 }
 
+// A root that an outer repository ignores as a whole is in no repository; one of which it tracks a file is.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	top, _ := newRepo(t, map[string]string{".gitignore": "*\n!.gitignore\n!kept/\n!kept/**\n", "kept/a": "1"})
+	write(t, top, map[string]string{"proj/a": "1", "deep/in/a": "1", "forced/a": "1", "forced/b": "1"})
+	run(t, top, "add", "-f", "forced/a")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(top+"/proj", link); err != nil {
+		t.Fatal(err)
+	}
+	for dir, counts := range map[string]bool{top: true, top + "/kept": true, top + "/forced": true, top + "/proj": false, top + "/deep/in": false, link: false} {
+		r, err := Of(ctx, dir)
+		if counts && (err != nil || r.Top != top) || !counts && !errors.Is(err, ErrNone) {
+			t.Errorf("%s: %+v, %v", dir, r, err)
+		}
+	}
+	if _, err := Of(ctx, t.TempDir()); !errors.Is(err, ErrNone) {
+		t.Error(err)
+	}
+}
+
 func TestFind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -340,5 +362,16 @@ func TestDirty(t *testing.T) {
 	got, err = r.Dirty(ctx, "same", "changed", "new", "*")
 	if want := []string{"changed", "new"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("some: %q %v", got, err)
+	}
+}
+
+func TestTracks(t *testing.T) {
+	t.Parallel()
+	top, r := newRepo(t, map[string]string{"dir/in/file": "1", "file": "1", "star": "1"})
+	write(t, top, map[string]string{"new/file": "1"})
+	for path, want := range map[string]bool{"dir": true, "dir/in": true, "file": true, "dir/in/file": true, "new": false, "none": false, "di": false, "s*": false} {
+		if got, err := r.Tracks(context.Background(), path); err != nil || got != want {
+			t.Errorf("%s: %v %v", path, got, err)
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // Best is the strongest tier that this machine gives, tried once and remembered.
@@ -74,7 +76,10 @@ func newProbe(b Box) *probe {
 	return p
 }
 
-const probeFile = "copy"
+const (
+	probeFile = "copy"
+	leaks     = "the box does not hold: " // before what a probe found
+)
 
 func (p *probe) try() error {
 	name := filepath.Join(p.Outside, ".async-pipeline-probe")
@@ -83,8 +88,17 @@ func (p *probe) try() error {
 		_ = os.Remove(name)
 		return errors.New("a file could be made outside of the box")
 	}
+	var limit unix.Rlimit
+	if err := unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, nil, &limit); err == nil && len(conventions) > 0 &&
+		unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, &limit, nil) == nil {
+		return errors.New("a limit of a process outside of the box could be set")
+	}
 	if p.Copy == "" {
 		return nil
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs("/", &st); err != nil || st.Flags&unix.ST_RDONLY == 0 {
+		return errors.New("what lies outside of the box can be changed")
 	}
 	if _, err := os.Stat(p.Copy); err != nil {
 		return errors.New("the copy is not seen at the tree's path")

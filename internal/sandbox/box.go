@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // The two marks that everything started by a runner carries in its environment.
 const (
 	hookMark   = "ASYNC_PIPELINE_HOOK"
-	runnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see Stamp
+	runnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see process.Stamp
 )
 
 // At is where path, a path of the tree, stands for a command in the box. Other paths stand where they are.
@@ -109,16 +111,11 @@ func (b Box) environ(c Command) []string {
 
 // marks tell, of any process on this machine, which runner and which hook started it.
 func (b Box) marks() []string {
-	m := []string{runnerMark + "=" + Self().String()}
+	m := []string{runnerMark + "=" + process.Self().String()}
 	if b.Hook != "" {
 		m = append(m, hookMark+"="+b.Hook)
 	}
 	return m
-}
-
-// String is the stamp as a mark has it.
-func (s Stamp) String() string {
-	return fmt.Sprintf("%d.%d.%s", s.PID, s.Start, s.Boot)
 }
 
 // below gives path relative to root when it is root or lies under it. Both are taken as written.

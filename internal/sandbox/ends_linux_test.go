@@ -301,31 +301,6 @@ func parentOfRoot(pids []int) int {
 	return 0
 }
 
-func TestStamp(t *testing.T) {
-	t.Parallel()
-	if s := Self(); !s.Alive() || s.PID != os.Getpid() || s.Start == 0 || s.Boot == "" {
-		t.Errorf("%+v", s)
-	}
-	for name, s := range map[string]Stamp{
-		"another start": {os.Getpid(), Self().Start + 1, Self().Boot},
-		"another boot":  {os.Getpid(), Self().Start, "x"},
-		"no process":    {1 << 30, 1, Self().Boot},
-		"zero":          {},
-	} {
-		if s.Alive() {
-			t.Errorf("%s is alive", name)
-		}
-	}
-	if s, ok := parseStamp(Self().String()); !ok || s != Self() {
-		t.Errorf("%+v", s)
-	}
-	for _, bad := range []string{"", "1", "1.2", "1.2.", "x.2.b", "1.x.b", "-1.2.b"} {
-		if s, ok := parseStamp(bad); ok {
-			t.Errorf("%q is %+v", bad, s)
-		}
-	}
-}
-
 // TestMainIsNotTripped starts the program with the arguments of a helper but without its socket.
 func TestMainIsNotTripped(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func enter(control *os.File, _ *json.Decoder, s spec) {
 	}
 	if s.Probe != nil {
 		if err := s.Probe.try(); err != nil {
-			refuse(&refusal{err.Error(), true})
+			refuse(&refusal{leaks + err.Error(), true})
 		}
 		syscall.Exit(0)
 	}
@@ -75,5 +75,8 @@ func confine(s spec) error {
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	return raise(rules)
+	if err := raise(rules); err != nil {
+		return err
+	}
+	return filter()
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +18,7 @@ type tree struct {
 	proc    *os.Process
 	control *os.File
 	done    chan ending
-	late    *time.Timer // for a supervisor that does not do what it is told
+	watch   watchdog
 }
 
 // supervisors are those of this process, by id. Starting one holds the lock for reading and sweep for writing, so that
@@ -67,106 +66,91 @@ func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 	}
 	supervisors.ids.Store(proc.Pid, struct{}{})
 	t := &tree{proc: proc, control: ours, done: make(chan ending, 1)}
-	t.late = time.AfterFunc(time.Hour, t.force)
-	t.late.Stop()
+	t.watch.start(proc)
 	_, _ = ours.Write(encode(s.wire())) // a supervisor that is gone already is follow's to report
 	go t.follow(b, s)
 	return t, nil
 }
 
-// order passes one on. A supervisor that its own tree stopped is woken, and one that still does nothing is killed.
-func (t *tree) order(o order) {
-	_, _ = t.control.Write(encode(message{Order: o})) // when it is gone, follow knows
-	_ = t.proc.Signal(syscall.SIGCONT)
-	wait := giveUp + time.Second
-	if o == orderTerm {
-		wait += Grace
-	}
-	t.late.Reset(wait)
-}
-
-func (t *tree) force() { _ = t.proc.Kill() }
-
 // follow waits for the report and the supervisor's end, and sends the one ending.
 func (t *tree) follow(b Box, s spec) {
-	var m message
-	reported := json.NewDecoder(t.control).Decode(&m) == nil
+	m, began, reported := t.listen()
+	t.watch.over() // from here on the supervisor's id may become another process's
 	state, err := t.proc.Wait()
-	t.late.Stop()
+	t.watch.stop()
 	supervisors.ids.Delete(t.proc.Pid)
 	_ = t.control.Close()
 
 	end := ending{code: m.Code, signal: m.Signal, told: m.Told, left: m.Left}
 	switch {
 	case !reported:
-		left, stuck := sweep()
-		end = ending{code: 128 + int(syscall.SIGKILL), signal: "SIGKILL", told: true, left: left}
-		how := fmt.Sprint(state)
-		if err != nil {
-			how = err.Error()
-		}
-		end.err = fmt.Errorf("the supervisor of %s was ended from outside (%s); the %d processes it had in its care were killed",
-			s.Argv[0], how, left)
-		if stuck > 0 {
-			end.err = fmt.Errorf("%w, but %d could not be", end.err, stuck)
-		}
+		end = t.orphaned(m, began, s.Argv[0], how(state, err))
 	case m.Refused != "" && m.NoTier:
+		end.never = true
 		end.err = fmt.Errorf("%w: %s: %s", ErrTier, b.Tier, m.Refused)
 	case m.Refused != "":
+		end.never = true
 		end.err = fmt.Errorf("cannot start %s: %s", s.Argv[0], m.Refused)
 	case m.Stuck > 0:
-		end.err = fmt.Errorf("%s: %d processes could not be ended, look for them with ps", s.Argv[0], m.Stuck)
+		end.err = stuckError(s.Argv[0], m.Stuck)
 	}
 	t.done <- end
 }
 
-// sweep kills what killed supervisors left to this process: its children in a foreign session, which only a supervisor's
-// tree can be, and all that descends from them. It gives how many there were and how many would not end.
-func sweep() (killed, stuck int) {
-	supervisors.Lock()
-	defer supervisors.Unlock()
-	found := map[int]bool{}
-	end := time.Now().Add(giveUp)
-	for quiet := 0; quiet < 3; {
-		left := strays()
-		stuck = len(left)
-		if stuck == 0 {
-			quiet++
-		} else {
-			quiet = 0
+// listen returns with the report, or when the supervisor is gone without one. What it said before is in m: nothing, or
+// how the command ended.
+func (t *tree) listen() (m message, began, reported bool) {
+	dec := json.NewDecoder(t.control)
+	for {
+		var next message
+		if dec.Decode(&next) != nil {
+			return m, began, false
 		}
-		for _, p := range left {
-			tree := append(descendants(p), p)
-			for _, q := range living(tree) {
-				found[q] = true
-			}
-			signalAll(tree, syscall.SIGKILL)
+		switch {
+		case next.Begins:
+			began = true
+		case next.Ended:
+			m = next
+			t.watch.within(settle + Grace)
+		default:
+			return next, began, true
 		}
-		for _, p := range left {
-			// By id, never -1: other children of this program belong to whoever started them.
-			_, _ = syscall.Wait4(p, nil, syscall.WNOHANG, nil)
-		}
-		if time.Now().After(end) {
-			break
-		}
-		time.Sleep(time.Millisecond)
 	}
-	return len(found), stuck
 }
 
-func strays() []int {
-	own, err := unix.Getsid(0)
+// orphaned is the ending of a tree whose supervisor made no report. What it had in its care came to this process.
+func (t *tree) orphaned(m message, began bool, name, how string) ending {
+	killed, stuck := sweep(t.watch.struck)
+	due := !t.watch.due.IsZero()
+	if !began {
+		return ending{never: true, err: fmt.Errorf("cannot start %s: its supervisor ended before it did anything (%s): "+
+			"look whether this user has open files, processes and memory left", name, how)}
+	}
+	end := ending{code: m.Code, signal: m.Signal, told: m.Told, left: killed}
+	if !m.Ended { // the command was one of those killed
+		end = ending{code: 128 + int(syscall.SIGKILL), signal: "SIGKILL", told: due, left: max(0, killed-1)}
+	}
+	if !due {
+		end.told = true // no clock of the runner's ended it
+		end.err = fmt.Errorf("the supervisor of %s was ended from outside (%s); the %d processes it had in its care were killed",
+			name, how, killed)
+	}
+	switch {
+	case stuck > 0 && end.err != nil:
+		end.err = fmt.Errorf("%w, but %d could not be", end.err, stuck)
+	case stuck > 0:
+		end.err = stuckError(name, stuck)
+	}
+	return end
+}
+
+func stuckError(name string, n int) error {
+	return fmt.Errorf("%s: %d processes could not be ended, look for them with ps", name, n)
+}
+
+func how(state *os.ProcessState, err error) string {
 	if err != nil {
-		return nil
+		return err.Error()
 	}
-	var left []int
-	for _, p := range children(os.Getpid()) {
-		if _, supervisor := supervisors.ids.Load(p); supervisor {
-			continue
-		}
-		if st, ok := readStat(p); ok && st.parent == os.Getpid() && st.session != own {
-			left = append(left, p)
-		}
-	}
-	return left
+	return state.String()
 }

@@ -22,22 +22,26 @@ func mountView(s spec) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return &refusal{"cannot make mounts private: " + err.Error(), true}
 	}
-	mounts := s.Mounts
-	if s.Tmp != "" {
-		mounts = append([]mount{{From: s.Tmp, At: s.Hidden}}, mounts...)
-	}
-	clones := make([]clone, 0, len(mounts))
+	clones := make([]clone, 0, len(s.Mounts))
 	defer func() {
 		for _, c := range clones {
 			_ = unix.Close(c.fd)
 		}
 	}()
-	for _, m := range mounts {
+	for _, m := range s.Mounts {
 		c, err := m.clone()
 		if err != nil {
 			return err
 		}
 		clones = append(clones, c)
+	}
+	// Landlock does not hold back changes of modes, owners and times. What was taken above keeps its own state, and what
+	// is no file is written to through a read-only mount as ever: devices, pipes, sockets.
+	if !s.Open {
+		ro := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+		if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &ro); err != nil {
+			return &refusal{"cannot make what lies outside read-only: " + err.Error(), true}
+		}
 	}
 	for _, c := range clones {
 		err := c.attach()
@@ -52,6 +56,13 @@ func mountView(s spec) error {
 }
 
 func (m mount) clone() (clone, error) {
+	if m.From == "" {
+		fd, err := memory()
+		if err != nil {
+			return clone{}, m.failed("make a file system in memory for", m.At, err)
+		}
+		return clone{m, fd, true}, nil
+	}
 	fd, err := unix.OpenTree(unix.AT_FDCWD, m.From, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
 		return clone{}, m.failed("take", m.From, err)
@@ -69,6 +80,24 @@ func (m mount) clone() (clone, error) {
 		return clone{}, m.failed("look at", m.From, err)
 	}
 	return clone{m, fd, st.Mode&unix.S_IFMT == unix.S_IFDIR}, nil
+}
+
+// memory makes what stands at /dev/shm: nothing in it outlives the command.
+func memory() (int, error) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer func() { _ = unix.Close(fs) }()
+	for _, kv := range [][2]string{{"mode", "1777"}, {"size", "1g"}} {
+		if err := unix.FsconfigSetString(fs, kv[0], kv[1]); err != nil {
+			return -1, err
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
 func (c clone) attach() error {

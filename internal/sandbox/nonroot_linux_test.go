@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -66,6 +67,19 @@ func TestAsNobody(t *testing.T) {
 	if err := os.Chown(filepath.Join(tree, "file"), nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
+	py := python(t)
+	// With the value that they have, so that nothing happens where it works. Root without capabilities may not anyway.
+	const reniceMany = `
+import errno, os, sys
+for which, who in (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP, os.getpgid(0)):
+    try: os.setpriority(which, who, os.getpriority(os.PRIO_PROCESS, 0))
+    except PermissionError: continue
+    sys.exit(1)`
+	outside := filepath.Join(elsewhere(t), "outside")
+	write(t, outside, "")
+	if err := errors.Join(os.Chown(outside, nobody, nobody), os.Chmod(filepath.Dir(outside), 0o755)); err != nil {
+		t.Fatal(err)
+	}
 	cmd, out := startRunner(t, exe, sys, runnerJob{})
 	best := answer(t, cmd, out).Best
 	if best == None {
@@ -77,6 +91,7 @@ func TestAsNobody(t *testing.T) {
 		want       string
 	}{
 		{View, tree, `cat "$1/file"; echo x > "$1/new"; id -u; id -g; echo y > /tmp/y; ls "$TMPDIR/y" >/dev/null; grep -c "^Cap.*0000000000000000" /proc/self/status; cat /proc/[0-9]*/root"$1/file" 2>/dev/null | sort -u`, "the copy's\n65534\n65534\n5\nthe copy's\n"},
+		{View, tree, `chmod 600 "$2" || chmod 644 "$2" || touch -c "$2" || echo x > "$1/mine" && chmod 600 "$1/mine" && chmod 711 /tmp && chmod 755 /tmp && echo x > /dev/shm/f && stat -fc %b /dev/shm && prlimit --core=0:0 true && ! prlimit --pid $PPID --core=0:0 && "$3" -c "$4" && echo held`, "262144\nheld\n"},
 		{Fence, copied, `cat "$1/file"; echo x > "$1/file" && echo written; echo z > ./z && echo fine`, "the person's\nfine\n"},
 		{None, copied, `echo free`, "free\n"},
 	} {
@@ -86,7 +101,7 @@ func TestAsNobody(t *testing.T) {
 			}
 			cmd, out := startRunner(t, exe, sys, runnerJob{
 				Box: Box{Tier: tt.tier, Tree: tree, Copy: copied, Tmp: tmp}, Dir: tt.at, Env: testEnv,
-				Argv: []string{"sh", "-c", "exec 2>/dev/null; " + tt.script, "sh", tree},
+				Argv: []string{"sh", "-c", "exec 2>/dev/null; " + tt.script, "sh", tree, outside, py, reniceMany},
 			})
 			a := answer(t, cmd, out)
 			if a.Err != "" || a.Out != tt.want {
@@ -94,6 +109,9 @@ func TestAsNobody(t *testing.T) {
 			}
 			if got := read(t, filepath.Join(tree, "file")); got != "the person's\n" {
 				t.Errorf("the tree's file is %q", got)
+			}
+			if info, _ := os.Stat(outside); info.Mode() != 0o644 {
+				t.Errorf("the file outside is %v", info)
 			}
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // Orphans lists processes of this user that carry the mark of a runner that is no longer alive.
@@ -20,10 +22,10 @@ func Orphans() ([]Process, error) {
 		return nil, fmt.Errorf("looking for processes that a killed run left: %w", err)
 	}
 	var left []Process
-	alive := map[Stamp]bool{}
+	alive := map[process.Stamp]bool{}
 	for _, pid := range allProcesses() {
 		runner, hook, ok := readMarks(pid)
-		if !ok || pid == os.Getpid() || runner.Boot != bootID() {
+		if !ok || pid == os.Getpid() || runner.Boot != process.Self().Boot {
 			continue
 		}
 		// In a container the same numbers are other processes: its own runner must look there.
@@ -42,7 +44,7 @@ func Orphans() ([]Process, error) {
 }
 
 // readMarks are the marks of a process of this user; ok is false when it has none.
-func readMarks(pid int) (runner Stamp, hook string, ok bool) {
+func readMarks(pid int) (runner process.Stamp, hook string, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	info, err := os.Stat(dir)
 	if err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
@@ -53,22 +55,8 @@ func readMarks(pid int) (runner Stamp, hook string, ok bool) {
 		return runner, "", false
 	}
 	vars := strings.Split(string(env), "\x00")
-	runner, ok = parseStamp(lookupEnv(vars, runnerMark))
+	runner, ok = process.Parse(lookupEnv(vars, runnerMark))
 	return runner, lookupEnv(vars, hookMark), ok
-}
-
-// parseStamp reads a mark; ok is false for anything else.
-func parseStamp(mark string) (s Stamp, ok bool) {
-	pid, rest, ok1 := strings.Cut(mark, ".")
-	start, boot, ok2 := strings.Cut(rest, ".")
-	if !ok1 || !ok2 || boot == "" {
-		return Stamp{}, false
-	}
-	var err1, err2 error
-	s.PID, err1 = strconv.Atoi(pid)
-	s.Start, err2 = strconv.ParseUint(start, 10, 64)
-	s.Boot = boot
-	return s, err1 == nil && err2 == nil && s.PID > 0
 }
 
 // EndOrphans ends them, by id, and gives those that were found.

@@ -25,6 +25,7 @@ const (
 
 // An ending is how the tree ended.
 type ending struct {
+	never  bool // the command was not started; err says why
 	code   int
 	signal string
 	told   bool // an order came before the command had ended
@@ -34,9 +35,11 @@ type ending struct {
 
 // Run runs c in the box and returns when no process of it is left. When ctx ends, a timeout passes, or the command idles,
 // the tree gets SIGTERM, SIGKILL after Grace, and Run returns at most 100 ms later. context.Cause(ctx) == ErrNow means no grace.
-// An error means "could not be done": ErrTier, a bad Box, a supervisor that cannot start or that was killed. A program that
-// is not found is exit code 127 with a line on Stderr. Run waits for a Write of Stdout or Stderr that does not return; it
-// does not wait for a Read of Stdin.
+// A supervisor that does not end the tree is replaced: then Run returns within a second of the SIGKILL that was due.
+// An error means "could not be done": ErrTier, a bad Box, a supervisor that cannot start or that was killed before the end
+// was asked for; when the command was not started, the Result that comes with it is the zero one. A program that is not
+// found is exit code 127 with a line on Stderr. Run waits for a Write of Stdout or Stderr that does not return; it does not
+// wait for a Read of Stdin.
 func (b Box) Run(ctx context.Context, c Command) (Result, error) {
 	if err := b.check(c); err != nil {
 		return Result{}, err
@@ -45,12 +48,13 @@ func (b Box) Run(ctx context.Context, c Command) (Result, error) {
 }
 
 func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
-	res := Result{Started: time.Now()}
+	var res Result
 	if ctx.Err() != nil {
 		res.Cancelled, res.ExitCode = true, 128+15
 		return res, nil
 	}
-	std, err := openStreams(c, res.Started)
+	started := time.Now()
+	std, err := openStreams(c, started)
 	if err != nil {
 		return res, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
@@ -59,10 +63,14 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 	if err != nil {
 		return res, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
+	res.Started = started
 	std.pump()
 
 	end := watch(ctx, c, t, std, &res)
 	outErr := std.drain()
+	if end.never {
+		return Result{}, end.err
+	}
 	res.Duration = time.Since(res.Started)
 	res.ExitCode, res.Signal, res.ProcessesLeft = end.code, end.signal, end.left
 	if !end.told {
@@ -132,13 +140,16 @@ type streams struct {
 	last  atomic.Int64 // nanoseconds after start at which something was read last
 }
 
-func openStreams(c Command, start time.Time) (s *streams, err error) {
-	s = &streams{start: start}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
+func openStreams(c Command, start time.Time) (*streams, error) {
+	s := &streams{start: start}
+	if err := s.openAll(c); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *streams) openAll(c Command) (err error) {
 	if c.Stdin == nil {
 		s.child[0], err = os.Open(os.DevNull)
 	} else {
@@ -146,17 +157,17 @@ func openStreams(c Command, start time.Time) (s *streams, err error) {
 		s.src = c.Stdin
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.child[1], err = s.open(c.Stdout); err != nil {
-		return nil, err
+		return err
 	}
 	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
 		s.child[2] = s.child[1] // one pipe, so that the order of what is written survives
-		return s, nil
+		return nil
 	}
 	s.child[2], err = s.open(c.Stderr)
-	return s, err
+	return err
 }
 
 func (s *streams) open(w io.Writer) (*os.File, error) {

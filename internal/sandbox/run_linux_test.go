@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -102,9 +104,12 @@ func TestRefusals(t *testing.T) {
 			if tt.box.Tier == Fence {
 				needTier(t, Fence)
 			}
-			_, err := tt.box.Run(t.Context(), tt.c)
+			res, err := tt.box.Run(t.Context(), tt.c)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, ErrTier) {
 				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if res != (Result{}) {
+				t.Errorf("nothing was started, and the result is %+v", res)
 			}
 		})
 	}
@@ -122,7 +127,7 @@ func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
 				Env: []string{"A=1", "HOME=/nowhere", "TMPDIR=/nowhere", "A=2", "PWD=/x", hookMark + "=other", runnerMark + "=other"},
 			})
 			want := "A=2\nHOME=" + home + "\nTMPDIR=" + tmp + "\nPWD=/usr\n" +
-				"ASYNC_PIPELINE_HOOK=r1/build\nASYNC_PIPELINE_RUNNER=" + Self().String() + "\n"
+				"ASYNC_PIPELINE_HOOK=r1/build\nASYNC_PIPELINE_RUNNER=" + process.Self().String() + "\n"
 			if out != want {
 				t.Errorf("environment\n%s\nwant\n%s", out, want)
 			}

@@ -16,8 +16,8 @@ type Tier string
 
 const (
 	None  Tier = "none"  // nothing is held back
-	Fence Tier = "fence" // Landlock: writing is refused outside Box.Write; reading and the network are open
-	View  Tier = "view"  // Fence, in a mount namespace in which Copy stands at Tree and /tmp is private
+	Fence Tier = "fence" // Landlock: writing is refused outside Box.Write; reading and the network are open, and so are modes, owners, times, /dev/shm
+	View  Tier = "view"  // Fence, in a mount namespace in which Copy stands at Tree, /tmp and /dev/shm are private, and all else is read-only
 )
 
 // A Box says where a command runs and what it may touch. The zero Box is refused: a tier is always said.
@@ -26,7 +26,7 @@ type Box struct {
 	Tree    string   // absolute path of the tree that Copy is a copy of; empty outside of a copy
 	Copy    string   // absolute path of the copy; in View it stands at Tree, otherwise at its own path
 	Write   []string // absolute paths, existing, that may be written besides Copy and Tmp
-	Read    []string // absolute paths under /tmp or Tree that must stay visible in View (read-only unless in Write)
+	Read    []string // absolute paths under /tmp, /dev/shm or Tree that must stay visible in View (read-only unless in Write)
 	Home    string   // HOME; empty keeps the caller's
 	Tmp     string   // TMPDIR, an existing private folder; in View it stands at /tmp too. Empty keeps the caller's
 	Env     []string // KEY=VALUE for caches and git; a variable that the task sets itself wins
@@ -52,9 +52,9 @@ type Result struct {
 	Signal        string // "SIGKILL" …; empty when the command exited by itself
 	TimedOut      bool
 	IdledOut      bool
-	Cancelled     bool // ctx ended
-	ProcessesLeft int  // descendants that were still alive when the command had ended, and were ended
-	Started       time.Time
+	Cancelled     bool      // ctx ended
+	ProcessesLeft int       // descendants that were still alive when the command had ended, or had to be killed after Grace, and were ended
+	Started       time.Time // zero: the command was not started
 	Duration      time.Duration
 }
 
@@ -71,11 +71,4 @@ var ErrNow = errors.New("end at once")
 type Process struct {
 	PID  int
 	Hook string // the ASYNC_PIPELINE_HOOK it carries; empty for what a task outside of hooks started
-}
-
-// A Stamp is a process that can be told from a later one with the same id.
-type Stamp struct {
-	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // field 22 of /proc/<pid>/stat, in clock ticks since boot
-	Boot  string `json:"boot"`  // /proc/sys/kernel/random/boot_id
 }

@@ -12,28 +12,32 @@ type spec struct {
 	Dir    string
 	Env    []string
 	Marks  []string // the environment of the helpers themselves
-	Tmp    string   // what stands at /tmp; empty: what always stood there
-	Hidden string   // the real path of /tmp
 	Mounts []mount  // outer before inner
+	Open   bool     // in a view, what is not among the mounts is not made read-only
 	Write  []string // where the fence lets write, as paths inside
 	Parent int      // the supervisor, set by it
 	Probe  *probe   // try the box instead of running Argv
 }
 
-// A mount shows a folder or file of the machine at another place inside.
+// A mount shows a folder or file of the machine at its own or another place inside.
 type mount struct {
-	From     string // without symlinks
+	From     string // without symlinks; empty: a new file system in memory
 	At       string
 	ReadOnly bool
 	Within   string // At may be made (an empty folder or file) when it is below this
 	Optional bool   // an alias of a place that is shown anyway: a symlink on the way to At is no fault
 }
 
-// A message is what goes over a control socket after the spec: orders down, one report up.
+// A message is what goes over a control socket after the spec: orders down, the report up. When the command has ended, a
+// first report goes ahead of it.
 type message struct {
 	Order order `json:",omitempty"`
 
+	// Begins comes before the report, and before the command is started: without it nothing was.
+	Begins bool `json:",omitempty"`
+
 	// The report. Refused says why nothing was started; NoTier that the machine is at fault and not the box.
+	Ended   bool   `json:",omitempty"` // only the command ended yet: Code, Signal and Told are final
 	Refused string `json:",omitempty"`
 	NoTier  bool   `json:",omitempty"`
 	Code    int    `json:",omitempty"`
@@ -86,7 +90,7 @@ func (s spec) each(f func(string) string) spec {
 		return list
 	}
 	s.Argv, s.Env, s.Marks, s.Write = all(s.Argv), all(s.Env), all(s.Marks), all(s.Write)
-	s.Dir, s.Tmp, s.Hidden = f(s.Dir), f(s.Tmp), f(s.Hidden)
+	s.Dir = f(s.Dir)
 	s.Mounts = slices.Clone(s.Mounts)
 	for i := range s.Mounts {
 		m := &s.Mounts[i]

@@ -19,24 +19,25 @@ const (
 	settle   = 10 * time.Millisecond // what a command's helpers have to end by themselves before they count as left
 	pollKill = 2 * time.Millisecond
 	pollTerm = 20 * time.Millisecond
-	giveUp   = 5 * time.Second // after which a process that SIGKILL does not end is reported
+	weighing = 250 * time.Millisecond // before SIGKILL, what did not heed SIGTERM is counted
+	giveUp   = 5 * time.Second        // after which a process that SIGKILL does not end is reported
 )
-
-// An exit is one process that was reaped.
-type exit struct {
-	pid int
-	ws  syscall.WaitStatus
-}
 
 // A supervisor's fields belong to the goroutine of run.
 type supervisor struct {
 	command int // process id
+	control *os.File
+	brood   brood
 	report  message
 	ended   time.Time // when the command itself was reaped
 	counted bool      // report.Left is final
+	weighed bool      // report.Left is what stood before SIGKILL
 	termed  time.Time // when the tree was first asked to end
 	asked   map[int]bool
 	killing time.Time
+	rewalk  time.Time // when the whole tree is to be walked again
+	struck  map[int]bool
+	blind   bool // /proc cannot be walked from here any more: what is left is what was struck
 }
 
 func supervise(control *os.File, dec *json.Decoder, s spec) {
@@ -60,6 +61,7 @@ func supervise(control *os.File, dec *json.Decoder, s spec) {
 		}
 	}()
 
+	_, _ = control.Write(encode(message{Begins: true}))
 	s.Parent = os.Getpid()
 	pid, entered, err := start(s)
 	if null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0); err == nil {
@@ -72,8 +74,11 @@ func supervise(control *os.File, dec *json.Decoder, s spec) {
 		_, _ = control.Write(encode(startFailure(err)))
 		return
 	}
-	sv := supervisor{command: pid, asked: map[int]bool{}}
+	sv := supervisor{command: pid, control: control, brood: openBrood(), asked: map[int]bool{}, struck: map[int]bool{}}
 	sv.run(orders)
+	if sv.blind {
+		sv.report.Left = len(sv.struck)
+	}
 	if m := <-entered; m.Refused != "" {
 		sv.report.Refused, sv.report.NoTier = m.Refused, m.NoTier
 	}
@@ -96,20 +101,21 @@ func startFailure(err error) message {
 
 // run returns when the tree is dead, or when SIGKILL does not end what is left of it.
 func (sv *supervisor) run(orders <-chan order) {
-	exits := make(chan exit)
-	go reap(exits)
+	exits := make(chan syscall.WaitStatus, 1)
+	go reap(sv.command, exits)
 	tick := time.NewTimer(time.Hour)
 	defer tick.Stop()
 	for {
 		select {
-		case e, ok := <-exits:
+		case ws, ok := <-exits:
 			if !ok {
 				return
 			}
-			if e.pid == sv.command && sv.ended.IsZero() {
-				sv.ended = time.Now()
-				sv.report.Code, sv.report.Signal = codeOf(e.ws)
-			}
+			sv.ended = time.Now()
+			sv.report.Code, sv.report.Signal = codeOf(ws)
+			early := sv.report
+			early.Ended = true
+			_, _ = sv.control.Write(encode(early)) // the runner needs it if this supervisor does not come to its report
 		case o, ok := <-orders:
 			sv.report.Told = sv.report.Told || sv.ended.IsZero()
 			if !ok {
@@ -135,26 +141,33 @@ func (sv *supervisor) step() time.Duration {
 	now := time.Now()
 	if !sv.ended.IsZero() && !sv.counted && now.Sub(sv.ended) >= settle {
 		sv.counted = true
-		if left := living(descendants(os.Getpid())); len(left) > 0 {
-			sv.report.Left = len(left)
+		if left := living(sv.descendants()); len(left) > 0 || sv.blind {
+			if !sv.weighed {
+				sv.report.Left = len(left)
+			}
 			sv.term()
 		}
 	}
-	if !sv.termed.IsZero() && now.Sub(sv.termed) >= Grace {
-		sv.kill()
+	if !sv.termed.IsZero() {
+		if sv.ended.IsZero() && now.Sub(sv.termed) >= Grace-weighing {
+			sv.weigh()
+		}
+		if now.Sub(sv.termed) >= Grace && sv.killing.IsZero() {
+			sv.killing = now
+		}
 	}
 	switch {
 	case !sv.killing.IsZero():
 		if now.Sub(sv.killing) > giveUp {
-			sv.report.Stuck = len(living(descendants(os.Getpid())))
+			sv.report.Stuck = len(living(sv.descendants()))
 			if sv.report.Stuck > 0 {
 				return 0
 			}
 		}
 		sv.kill()
-		return pollKill
+		return max(pollKill, 2*time.Since(now)) // the tree needs the processor too, to die
 	case !sv.termed.IsZero():
-		return min(pollTerm, time.Until(sv.termed.Add(Grace))+time.Microsecond)
+		return max(time.Microsecond, min(pollTerm, time.Until(sv.termed.Add(Grace))))
 	case !sv.ended.IsZero():
 		if sv.counted { // a process appeared between the count and now, or only zombies wait for the reaper
 			sv.counted = false
@@ -172,7 +185,7 @@ func (sv *supervisor) term() {
 	if sv.termed.IsZero() {
 		sv.termed = time.Now()
 	}
-	for _, p := range descendants(os.Getpid()) {
+	for _, p := range sv.descendants() {
 		if !sv.asked[p] {
 			sv.asked[p] = true
 			signalAll([]int{p}, syscall.SIGTERM)
@@ -181,41 +194,76 @@ func (sv *supervisor) term() {
 	}
 }
 
+// descendants are all, or those that can be seen.
+func (sv *supervisor) descendants() []int {
+	all := descendants(os.Getpid())
+	if len(all) == 0 {
+		all = sv.brood.children()
+		sv.blind = sv.blind || len(all) > 0
+	}
+	return all
+}
+
+// weigh counts, once, what did not end by itself, while the command lives.
+func (sv *supervisor) weigh() {
+	if !sv.weighed {
+		sv.weighed = true
+		sv.report.Left = max(0, len(living(sv.descendants()))-1)
+	}
+}
+
 // kill ends what it finds, again and again as long as new processes turn up: a chain of processes that fork and end
-// is caught by being asked for faster than it moves.
+// is caught by being asked for faster than it moves. Only this process's own children are asked for each time: what a
+// killed process had becomes one of them as it dies. The whole tree is walked now and then, for those that cannot be
+// killed and for deep ones.
 func (sv *supervisor) kill() {
 	if sv.killing.IsZero() {
 		sv.killing = time.Now()
 	}
+	if sv.ended.IsZero() && !sv.counted {
+		if !sv.termed.IsZero() {
+			sv.weigh()
+		}
+		sv.counted = true // from here on, who lives does so for want of time
+	}
 	seen := map[int]bool{}
 	for range 100 {
-		pids := descendants(os.Getpid())
 		fresh := false
-		for _, p := range pids {
+		for _, p := range sv.brood.children() {
+			signalAll([]int{p}, syscall.SIGKILL)
 			fresh = fresh || !seen[p]
 			seen[p] = true
+			if p != sv.command {
+				sv.struck[p] = true
+			}
 		}
 		if !fresh {
-			return
+			break
 		}
-		signalAll(pids, syscall.SIGKILL)
+	}
+	if start := time.Now(); !start.Before(sv.rewalk) {
+		signalAll(sv.descendants(), syscall.SIGKILL)
+		sv.rewalk = time.Now().Add(max(pollTerm, 4*time.Since(start)))
 	}
 }
 
-// reap waits for every child until there is none, which means that nothing of the tree is left.
-func reap(exits chan<- exit) {
+// reap waits for every child until there is none, which means that nothing of the tree is left. It sends how the
+// command ended. It waits for nobody: thousands of processes that were killed at once must not queue up behind a walk.
+func reap(command int, exits chan<- syscall.WaitStatus) {
 	defer close(exits)
 	for {
-		var e exit
-		var err error
-		e.pid, err = syscall.Wait4(-1, &e.ws, 0, nil)
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil {
 			return
 		}
-		exits <- e
+		if pid == command {
+			exits <- ws
+			command = 0 // its id may come again
+		}
 	}
 }
 

@@ -30,13 +30,21 @@ func (c cleaner) optional(s *string) *string {
 	return &clean
 }
 
-// value is v as JSON with every string cleaned.
-func (c cleaner) value(v any) ([]byte, error) {
-	b, err := encode(v)
-	if err != nil || c == nil || bytes.Equal(c(b), b) { // nearly always there is nothing to clean
-		return b, err
+// values is what a journal cleans its values with: each is one JSON text, of which every string is cleaned.
+func (c cleaner) values() func(value []byte) []byte {
+	if c == nil {
+		return nil
 	}
-	return c.json(b)
+	return func(b []byte) []byte {
+		if bytes.Equal(c(b), b) { // nearly always there is nothing to clean
+			return b
+		}
+		clean, err := c.json(b)
+		if err != nil {
+			return []byte("null")
+		}
+		return clean
+	}
 }
 
 // json is one JSON text with every string cleaned.

@@ -11,7 +11,6 @@
 //	    logs/<task>.log          output, redacted, bounded
 //	    context/<task>.json      context pack of a failed task
 //	    run.json                 the verdict: written last, fsynced, never changed
-//	  runs/.gone-<run-id>/       being removed by Prune; the next Prune goes on with it
 //
 // Folders have mode 0700 and files 0600. Other rooms keep more in .async and in a run's folder (apply, cache, fixes);
 // what this room does not know it leaves alone.
@@ -30,10 +29,9 @@
 //
 // # Journals
 //
-// A line is one JSON object: seq (from 1), at, type, task (where there is one), the event's own fields, and prev: the
-// sha256 of the bytes of the line before, without its line end; null in the first line. A crash can leave an incomplete
-// last line; whoever opens the journal again cuts it off. run.json holds the number of lines and the hash of the last
-// one ("journal"), so no line can be changed or left out later without a trace.
+// events.jsonl is a hash chain as internal/journal has it: seq, at, type, task (where there is one), the event's own
+// fields, prev. run.json holds the number of lines and the hash of the last one ("journal"), so no line can be changed or
+// left out later without a trace.
 //
 // # Logs
 //
@@ -43,7 +41,7 @@
 //
 // # Names
 //
-// A task's name in a path is escaped by PathName, so that two names never share a file.
+// A task's name in a path is escaped as internal/filename has it, so that two names never share a file.
 //
 // # Locks
 //
@@ -52,8 +50,7 @@
 //
 // # Who may delete what
 //
-// Prune removes sealed runs that its caller does not keep, and nothing while heal.lock is held. Nothing here removes a
-// run without run.json. A person may remove any folder below runs/, or .async as a whole, when no lock is held.
+// Nothing here removes a run. A person may remove any folder below runs/, or .async as a whole, when no lock is held.
 //
 // # Versions
 //

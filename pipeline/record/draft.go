@@ -10,7 +10,13 @@ import (
 	"regexp"
 	"sync"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
+
+// An Event is one line of a run's journal.
+type Event = journal.Event
 
 // idPattern is what the ids of runs look like; a folder of another name is not ours.
 var idPattern = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
@@ -32,7 +38,7 @@ type Draft struct {
 	store   *Store
 	began   time.Time
 	clean   cleaner
-	journal *Journal
+	journal *journal.Journal
 
 	mu     sync.Mutex
 	sealed bool
@@ -60,7 +66,7 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 			return nil, advise(err, d.Dir)
 		}
 	}
-	b, err := json.Marshal(self())
+	b, err := json.Marshal(process.Self())
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +78,17 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 			return nil, err
 		}
 	}
-	d.journal, err = OpenJournal(filepath.Join(d.Dir, "events.jsonl"), clean, follow)
+	d.journal, err = journal.Open(d.events(), nil, d.clean.values(), follow)
 	if err != nil {
-		return nil, err
+		return nil, advise(err, d.events())
 	}
 	return d, nil
 }
 
 // Event appends a line that carries the hash of the line before.
-func (d *Draft) Event(e Event) error { return d.journal.Append(e) }
+func (d *Draft) Event(e Event) error { return advise(d.journal.Event(e), d.events()) }
+
+func (d *Draft) events() string { return filepath.Join(d.Dir, "events.jsonl") }
 
 // Log opens the log of a task: bounded in memory and on disk (the tail kept, the cut marked with the bytes left out).
 // Finish gives what run.json says of it. A second Log of the same task begins anew.
@@ -115,20 +123,6 @@ func (d *Draft) Graph(nodes []Node) error {
 	return WriteFile(filepath.Join(d.Dir, "graph.json"), append(b, '\n'), false)
 }
 
-// Context writes context/<task>.json. pack must be one JSON text.
-func (d *Draft) Context(task string, pack []byte) error {
-	if d.clean != nil {
-		// What cleaning leaves as it is stays as it was written, byte for byte.
-		if clean := d.clean(pack); string(clean) != string(pack) {
-			var err error
-			if pack, err = d.clean.json(pack); err != nil {
-				return fmt.Errorf("context of task %q: %w", task, err)
-			}
-		}
-	}
-	return WriteFile(filepath.Join(d.Dir, "context", PathName(task)+".json"), pack, false)
-}
-
 // Seal writes run.json, fsynced, last, and closes the journal; a draft is sealed once. ID, SchemaVersion and Journal are
 // filled in, and StartedAt where it is zero. If run.json cannot be written, Seal may be tried again.
 func (d *Draft) Seal(r Run) (*Sealed, error) {
@@ -143,9 +137,10 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 		return nil, fmt.Errorf("run %s cannot be sealed as %q", d.ID, r.Status)
 	}
 	if err := d.journal.Close(); err != nil {
-		return nil, err
+		return nil, advise(err, d.events())
 	}
-	r.ID, r.SchemaVersion, r.Journal = d.ID, SchemaVersion, d.journal.anchor()
+	lines, head := d.journal.End()
+	r.ID, r.SchemaVersion, r.Journal = d.ID, SchemaVersion, &Anchor{Lines: lines, Head: head}
 	if r.StartedAt.IsZero() {
 		r.StartedAt = Time{d.began}
 	}

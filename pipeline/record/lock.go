@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // A Lock is held by this process until Unlock or its end. The file stays.
@@ -18,7 +20,7 @@ type Lock struct{ held *flock.Flock }
 
 // holder is what a lock file holds, for the message only.
 type holder struct {
-	stamp
+	process.Stamp
 	Since Time `json:"started_at"`
 }
 
@@ -53,7 +55,7 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 		return nil, &lockedError{text: busy + ": " + who(s.Dir, name)}
 	}
 	// What is written here is for people. The lock holds without it, so a full disk does not stop the run here.
-	if b, err := json.Marshal(holder{self(), Time{time.Now()}}); err == nil {
+	if b, err := json.Marshal(holder{process.Self(), Time{time.Now()}}); err == nil {
 		_ = os.WriteFile(path, append(b, '\n'), 0o600)
 	}
 	return &Lock{l}, nil
@@ -63,7 +65,7 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 func who(dir, name string) string {
 	var h holder
 	b, err := readFile(dir, name, 4096)
-	if err != nil || json.Unmarshal(b, &h) != nil || !h.alive() {
+	if err != nil || json.Unmarshal(b, &h) != nil || !h.Alive() {
 		return fmt.Sprintf("wait until it has ended, then try again (it holds %s)", filepath.Join(dir, name))
 	}
 	return fmt.Sprintf("pid %d, since %s; wait until it has ended, or end it with: kill %d",

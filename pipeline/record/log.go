@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/filename"
 )
 
 // logLimit is how many bytes of output a log keeps.
@@ -37,7 +39,7 @@ type LogWriter struct {
 }
 
 func openLog(dir, task string) (*LogWriter, error) {
-	rel := "logs/" + PathName(task) + ".log"
+	rel := "logs/" + filename.Of(task) + ".log"
 	l := &LogWriter{path: filepath.Join(dir, filepath.FromSlash(rel)), rel: rel}
 	var err error
 	l.f, err = os.OpenFile(l.path, os.O_CREATE|os.O_RDWR|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)

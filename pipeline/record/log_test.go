@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/filename"
 )
 
 func TestLog(t *testing.T) {
@@ -39,7 +41,7 @@ func TestLog(t *testing.T) {
 			t.Parallel()
 			task := tt.name + `["x/y"]`
 			l := must[*LogWriter](t)(d.Log(task))
-			path := filepath.Join(d.Dir, "logs", PathName(task)+".log")
+			path := filepath.Join(d.Dir, "logs", filename.Of(task)+".log")
 			in := all[:tt.size]
 			for rest := in; len(rest) > 0; {
 				n := min(len(rest), tt.chunk)
@@ -55,7 +57,7 @@ func TestLog(t *testing.T) {
 			}
 			got := must[Log](t)(l.Finish())
 			file := must[[]byte](t)(os.ReadFile(path))
-			if got.Path != "logs/"+PathName(task)+".log" || got.Bytes+got.LeftOutBytes != int64(tt.size) {
+			if got.Path != "logs/"+filename.Of(task)+".log" || got.Bytes+got.LeftOutBytes != int64(tt.size) {
 				t.Errorf("%+v of %d bytes", got, tt.size)
 			}
 			if tt.size <= logLimit && got.LeftOutBytes != 0 {

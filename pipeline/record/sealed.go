@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/filename"
 )
 
 // maxRun is the largest run.json, in bytes, that is read: some 100,000 tasks.
@@ -190,10 +192,37 @@ func (s *Sealed) Graph() ([]Node, error) {
 	return g.Tasks, nil
 }
 
+// packFile is where the context pack of a task stands in the run's folder.
+func packFile(task string) string { return "context/" + filename.Of(task) + ".json" }
+
+// WriteContext stores the context pack of a failed task. Through a link in the place of one of our folders nothing is
+// written.
+func (s *Sealed) WriteContext(task string, pack []byte) error {
+	runs := filepath.Dir(s.Dir)
+	for _, dir := range []string{filepath.Dir(runs), runs, s.Dir} {
+		if err := isFolder(dir); err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(s.Dir, packFile(task))
+	if err := folder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return WriteFile(path, pack, false)
+}
+
+// Context gives the context pack that WriteContext stored; fs.ErrNotExist where there is none.
+func (s *Sealed) Context(task string) ([]byte, error) {
+	if dir := filepath.Join(s.Dir, "context"); hasLink(dir) {
+		return nil, isFolder(dir)
+	}
+	return readFile(s.Dir, packFile(task), maxRun)
+}
+
 // Tail gives the last max bytes of a task's log, less when it has less; nothing when the task has no log. A log that is
 // a link out of the run's folder is not read.
 func (s *Sealed) Tail(task string, max int) ([]byte, error) {
-	f, size, err := openFile(s.Dir, "logs/"+PathName(task)+".log")
+	f, size, err := openFile(s.Dir, "logs/"+filename.Of(task)+".log")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}

@@ -50,9 +50,7 @@ func TestSeal(t *testing.T) {
 			t.Errorf("run.json lacks %s:\n%s", want, file)
 		}
 	}
-	events := must[*os.File](t)(os.Open(filepath.Join(d.Dir, "events.jsonl")))
-	defer func() { _ = events.Close() }()
-	if end := must[Anchor](t)(CheckJournal(events)); *end.Head != *read.Journal.Head {
+	if lines, head := journalEnd(t, d.Dir); lines != 1 || head != *read.Journal.Head {
 		t.Error("the journal is not the one that was sealed")
 	}
 	if read.Task("a") == nil || read.Task("b") != nil {
@@ -182,57 +180,6 @@ func TestTail(t *testing.T) {
 	}
 }
 
-func TestPrune(t *testing.T) {
-	t.Parallel()
-	s := At(t.TempDir())
-	if err := s.Prune(func(string) bool { return false }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Lstat(s.Dir); err == nil {
-		t.Error("Prune made the folder")
-	}
-	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "run.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	old, kept := seal(t, s, noon), seal(t, s, noon)
-	draft := must[*Draft](t)(s.Begin(noon, nil, nil))
-	link := filepath.Join(s.runs(), "20200101T000000Z-0000")
-	left := filepath.Join(s.runs(), gone+"20200101T000000Z-0001")
-	foreign := filepath.Join(s.runs(), "mine")
-	err := errors.Join(os.Symlink(outside, link), os.MkdirAll(filepath.Join(left, "logs"), 0o700), os.Mkdir(foreign, 0o700))
-	if err != nil {
-		t.Fatal(err)
-	}
-	keep := func(id string) bool {
-		if id == draft.ID {
-			t.Error("asked about a run without a verdict")
-		}
-		return id == kept.ID
-	}
-	exists := func(path string) bool { _, err := os.Lstat(path); return err == nil }
-
-	heal := must[*Lock](t)(s.HealLock())
-	if err := s.Prune(keep); err != nil || !exists(old.Dir) || !exists(left) {
-		t.Errorf("pruned while hooks work: %v", err)
-	}
-	if err := heal.Unlock(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Prune(keep); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]bool{
-		old.Dir: false, left: false, kept.Dir: true, draft.Dir: true, link: true, foreign: true, filepath.Join(outside, "run.json"): true,
-	} {
-		if exists(path) != want {
-			t.Errorf("%s: exists is %v, want %v", path, !want, want)
-		}
-	}
-	lock := must[*Lock](t)(s.HealLock()) // it was given back
-	_ = lock.Unlock()
-}
-
 func TestTime(t *testing.T) {
 	t.Parallel()
 	var got struct{ A, B, C Time }
@@ -245,5 +192,65 @@ func TestTime(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"A":"yesterday"}`), &got); err == nil {
 		t.Error("yesterday is a time")
+	}
+}
+
+// A context pack is written into the run's own folder and nowhere else, and read from there.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	setup := func(t *testing.T) (*Store, *Sealed) {
+		s := At(t.TempDir())
+		d := must[*Draft](t)(s.Begin(noon, nil, nil))
+		return s, must[*Sealed](t)(d.Seal(Run{Status: Failed}))
+	}
+	_, run := setup(t)
+	if _, err := run.Context("a b"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("before it is written: %v", err)
+	}
+	for _, text := range []string{"one", "two"} {
+		if err := run.WriteContext("a b", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(must[[]byte](t)(run.Context("a b"))); got != text {
+			t.Errorf("%q", got)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(run.Dir, "context")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.WriteContext("a", nil); err != nil {
+		t.Errorf("the folder is gone: %v", err)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	err := errors.Join(os.WriteFile(secret, []byte("private"), 0o600), os.Symlink(secret, filepath.Join(run.Dir, "context", "evil.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := run.Context("evil"); err == nil {
+		t.Errorf("a link was read: %q", got)
+	}
+	for name, folder := range map[string]func(*Store, *Sealed) string{
+		".async":  func(s *Store, _ *Sealed) string { return s.Dir },
+		"runs":    func(s *Store, _ *Sealed) string { return s.runs() },
+		"run":     func(_ *Store, run *Sealed) string { return run.Dir },
+		"context": func(_ *Store, run *Sealed) string { return filepath.Join(run.Dir, "context") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, run := setup(t)
+			link, elsewhere := folder(s, run), filepath.Join(t.TempDir(), "elsewhere")
+			if err := errors.Join(os.Rename(link, elsewhere), os.Symlink(elsewhere, link)); err != nil {
+				t.Fatal(err)
+			}
+			if err := run.WriteContext("a", []byte("x")); err == nil || !strings.Contains(err.Error(), link+" is a link") {
+				t.Errorf("written through it: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(run.Dir, "context", "a.json")); err == nil {
+				t.Error("it was written elsewhere")
+			}
+			if _, err := run.Context("a"); err == nil || name == "context" && !strings.Contains(err.Error(), "is a link") {
+				t.Errorf("read through it: %v", err)
+			}
+		})
 	}
 }

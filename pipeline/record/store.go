@@ -66,6 +66,11 @@ func isFolder(path string) error {
 	}
 }
 
+func hasLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
 // isOurs says whether there is a store to read. False without an error means that nothing was recorded yet.
 func (s *Store) isOurs() (bool, error) {
 	for _, path := range []string{s.Dir, s.runs()} {

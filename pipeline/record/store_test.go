@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // asked makes the test program take a lock and hold it until its standard input ends.
@@ -262,7 +262,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	_ = seal(t, s, noon)
 	_ = must[*Draft](t)(s.Begin(noon, nil, nil)) // this process lives
-	stamped := func(st stamp) string {
+	stamped := func(st process.Stamp) string {
 		d := must[*Draft](t)(s.Begin(noon, nil, nil))
 		b := must[[]byte](t)(json.Marshal(st))
 		if err := WriteFile(filepath.Join(d.Dir, "maker.json"), b, false); err != nil {
@@ -270,7 +270,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		return d.ID
 	}
-	me := self()
+	me := process.Self()
 	reused, rebooted := me, me
 	reused.Start++
 	rebooted.Boot = "another boot"
@@ -284,34 +284,4 @@ func TestInterrupted(t *testing.T) {
 	if strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("interrupted %v, want %v", got, want)
 	}
-}
-
-func TestPathName(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("a", 300)
-	for name, want := range map[string]string{
-		"build": "build", "unit-test_2": "unit-test_2", `test["linux"]`: "test%5B%22linux%22%5D", "a/b": "a%2Fb",
-		"..": "%2E%2E", ".": "%2E", "": "%", "a.log": "a%2Elog", "a@2": "a%402", "%2E": "%252E", "-x": "%2Dx", "ü": "%C3%BC", "a\nb": "a%0Ab",
-	} {
-		if got := PathName(name); got != want {
-			t.Errorf("PathName(%q) = %q, want %q", name, got, want)
-		}
-	}
-	if a, b := PathName(long), PathName(long+"b"); a == b || len(a) > longName || len(b) > longName {
-		t.Errorf("long names: %q, %q", a, b)
-	}
-	if PathName(PathName(long)) == PathName(long) {
-		t.Error("a long name and what it became share a file")
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		gen := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a%2E./@h-]{0,8}`), rapid.StringMatching(`[a./]{80,200}`))
-		a, b := gen.Draw(t, "a"), gen.Draw(t, "b")
-		x, y := PathName(a), PathName(b)
-		if (a == b) != (x == y) {
-			t.Fatalf("%q → %q, %q → %q", a, x, b, y)
-		}
-		if x == "" || len(x) > longName || strings.ContainsAny(x, "/.@\x00\n ") || x[0] == '-' {
-			t.Fatalf("%q → %q is no safe name", a, x)
-		}
-	})
 }

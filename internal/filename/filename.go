@@ -1,4 +1,5 @@
-package record
+// Package filename is the names of tasks as names of files.
+package filename
 
 import (
 	"crypto/sha256"
@@ -6,14 +7,14 @@ import (
 	"strings"
 )
 
-// longName is how many bytes of an escaped name are kept as they are; there must be room for what other rooms add to it
-// below the 255 bytes that file systems take.
-const longName = 120
+// most is how long a result is at most, in bytes; there must be room for what others add to it below the 255 bytes that
+// file systems take.
+const most = 120
 
-// PathName is name as one path element: two names never share a file. ASCII letters, digits, "_" and (not in front) "-"
+// Of is a name as one path element: two names never share a file. ASCII letters, digits, "_" and (not in front) "-"
 // stand for themselves, every other byte becomes %XX. So there is no dot, no slash and no "@" in it, which file names
 // put behind a task's name. A name that gets too long ends in "%h" and a hash instead.
-func PathName(name string) string {
+func Of(name string) string {
 	if name == "" {
 		return "%"
 	}
@@ -30,11 +31,11 @@ func PathName(name string) string {
 			b.WriteByte(digits[c>>4])
 			b.WriteByte(digits[c&15])
 		}
-		if b.Len() <= longName-34 {
+		if b.Len() <= most-34 {
 			cut = b.Len()
 		}
 	}
-	if b.Len() <= longName {
+	if b.Len() <= most {
 		return b.String()
 	}
 	sum := sha256.Sum256([]byte(name))

@@ -1,0 +1,68 @@
+// The journal of the hooks of one run.
+
+package fix
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/async-pipeline/async-pipeline/internal/journal"
+)
+
+// A Journal is fixes/events.jsonl. It is safe for concurrent use, and several may be open on one file.
+type Journal struct {
+	lines *journal.Journal
+	clean func([]byte) []byte // nil: nothing is cleaned
+}
+
+// named are the fields of events that name something: what they name must be found again, whatever a secret is spelled
+// like. Every other value may hold free text.
+var named = map[string]bool{
+	"fix": true, "kind": true, "log": true, "path": true, "result": true, "run": true, "run_digest": true, "state": true, "status": true, "verdict": true,
+}
+
+// OpenJournal opens or makes the journal of the hooks of a run; the first line of a new one holds the digest of run.json.
+func OpenJournal(runDir, runDigest string, clean func([]byte) []byte) (*Journal, error) {
+	if err := realRun(runDir); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(runDir, "fixes")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, advise(err, dir)
+	}
+	// Event cleans: the journal does not know which values are names.
+	events := filepath.Join(dir, "events.jsonl")
+	j, err := journal.Open(events, nil, nil, nil)
+	if err != nil {
+		return nil, advise(err, events)
+	}
+	if err := j.First(journal.Event{Type: "opened", Data: map[string]any{"run": filepath.Base(runDir), "run_digest": runDigest}}); err != nil {
+		_ = j.Close() // nothing was written
+		return nil, advise(err, events)
+	}
+	return &Journal{j, clean}, nil
+}
+
+// Event appends a line {seq, at, type, task, …data, prev}; data holds the task, where there is one, as "task".
+func (j *Journal) Event(kind string, data map[string]any) error {
+	rest := maps.Clone(data)
+	task, _ := data["task"].(string)
+	delete(rest, "task")
+	for name, value := range rest {
+		if j.clean == nil || named[name] {
+			continue
+		}
+		text, err := encodeJSON(value)
+		if err != nil {
+			return fmt.Errorf("event %s: %s: %w", kind, name, err)
+		}
+		rest[name] = json.RawMessage(cleanJSON(text, j.clean))
+	}
+	return j.lines.Event(journal.Event{Type: kind, Task: task, Data: rest})
+}
+
+// Close closes the journal; closing twice does nothing.
+func (j *Journal) Close() error { return j.lines.Close() }

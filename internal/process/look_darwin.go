@@ -1,0 +1,25 @@
+package process
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+func boot() string {
+	tv, err := unix.SysctlTimeval("kern.boottime")
+	if err != nil {
+		return unknown
+	}
+	return fmt.Sprintf("%d-%d", tv.Sec, tv.Usec)
+}
+
+// look says when a process began, and whether it has ended and is only waited for; known is false where the system does not tell.
+func look(pid int) (start uint64, ended, known bool) {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil || int(p.Proc.P_pid) != pid {
+		return 0, false, false
+	}
+	const zombie = 5 // SZOMB of sys/proc.h
+	return uint64(p.Proc.P_starttime.Sec)*1e6 + uint64(p.Proc.P_starttime.Usec), p.Proc.P_stat == zombie, true
+}

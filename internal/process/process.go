@@ -1,0 +1,65 @@
+// Package process tells a process from a later one with the same id, also after a restart of the machine.
+package process
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// A Stamp is one process.
+type Stamp struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // Linux: field 22 of /proc/<pid>/stat, in clock ticks since boot; macOS: microseconds since 1970; 0: not known
+	Boot  string `json:"boot"`  // which start of the machine; Linux: /proc/sys/kernel/random/boot_id
+}
+
+// unknown stands for a boot that the system does not tell.
+const unknown = "unknown"
+
+var self = sync.OnceValue(func() Stamp {
+	s := Stamp{PID: os.Getpid(), Boot: boot()}
+	s.Start, _, _ = look(s.PID)
+	return s
+})
+
+// Self is the stamp of this process.
+func Self() Stamp { return self() }
+
+// Alive says whether that very process still runs; a zombie does not. In doubt it does: nothing is taken from a live one.
+func (s Stamp) Alive() bool {
+	if s.PID <= 0 || s.Boot != self().Boot {
+		return false
+	}
+	start, ended, known := look(s.PID)
+	switch {
+	case ended:
+		return false
+	case known && s.Start != 0:
+		return start == s.Start
+	}
+	return syscall.Kill(s.PID, 0) != syscall.ESRCH
+}
+
+// String is <pid>.<start>.<boot>.
+func (s Stamp) String() string { return fmt.Sprintf("%d.%d.%s", s.PID, s.Start, s.Boot) }
+
+// Parse reads what String gives; ok is false for anything else.
+func Parse(text string) (s Stamp, ok bool) {
+	pid, rest, ok1 := strings.Cut(text, ".")
+	start, boot, ok2 := strings.Cut(rest, ".")
+	if !ok1 || !ok2 || boot == "" {
+		return Stamp{}, false
+	}
+	var err1, err2 error
+	s.PID, err1 = strconv.Atoi(pid)
+	s.Start, err2 = strconv.ParseUint(start, 10, 64)
+	s.Boot = boot
+	if err1 != nil || err2 != nil || s.PID <= 0 {
+		return Stamp{}, false
+	}
+	return s, true
+}

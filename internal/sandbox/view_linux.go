@@ -1,0 +1,207 @@
+package sandbox
+
+// The mounts of a view: what is seen where, and what of it may be changed.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A view collects the mounts of a box. Its paths are without symlinks; tree and copy are empty outside of a copy.
+type view struct {
+	Box
+	command Command
+	tree    string
+	copy    string
+	covers  []cover
+	mounts  []mount
+}
+
+// A cover is a folder of the machine that something private stands at, and so hides what lies in it.
+type cover struct {
+	given string
+	at    string // without symlinks
+	from  string // empty: a new file system in memory
+}
+
+func newView(b Box, c Command) *view {
+	v := &view{Box: b, command: c, tree: resolved(b.Tree), copy: resolved(b.Copy)}
+	if b.Tmp != "" {
+		v.covers = append(v.covers, cover{"/tmp", resolved("/tmp"), resolved(b.Tmp)})
+	}
+	// What a command leaves in memory must not reach another command, nor the machine.
+	if shm := resolved("/dev/shm"); isDir(shm) {
+		v.covers = append(v.covers, cover{"/dev/shm", shm, ""})
+	}
+	return v
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func (v *view) fill() error {
+	for _, c := range v.covers {
+		v.mounts = append(v.mounts, mount{From: c.from, At: c.at})
+	}
+	if v.Tree == "" || v.tree == v.copy {
+		v.tree, v.copy = "", ""
+	} else {
+		if v.tree == "/" || slices.ContainsFunc(v.covers, func(c cover) bool { _, holds := below(v.tree, c.at); return holds }) {
+			return fmt.Errorf("a copy cannot stand at %s in tier %s: ask for tier %s", v.Tree, View, Fence)
+		}
+		v.add(mount{From: v.copy, At: v.tree})
+		if given := v.underCover(filepath.Clean(v.Tree)); given != v.tree && v.covered(v.hider(given)) {
+			v.add(mount{From: v.copy, At: given, Optional: true}) // the private /tmp hides the symlinks on its way
+		}
+	}
+	v.open()
+	for _, p := range v.Write {
+		v.show(p, false)
+	}
+	for _, p := range v.Read {
+		v.show(p, true)
+	}
+	for _, p := range []string{v.Copy, v.Tmp, v.Home, v.command.Dir} {
+		v.keep(p)
+	}
+	for _, p := range filepath.SplitList(lookupEnv(v.command.Env, "PATH")) {
+		if filepath.Base(p) == "bin" {
+			v.keep(filepath.Dir(p)) // a toolchain's programs need what lies beside their folder
+		}
+		v.keep(p)
+	}
+	for _, p := range v.command.Argv {
+		v.keep(p)
+	}
+	// Outer before inner, so that the copy covers a tree below something else that is shown.
+	slices.SortStableFunc(v.mounts, func(a, b mount) int {
+		return strings.Count(a.At, "/") - strings.Count(b.At, "/")
+	})
+	return nil
+}
+
+// open keeps what may be written so, at its own path, while everything else becomes read-only.
+func (v *view) open() {
+	var paths []string
+	for _, p := range slices.Concat([]string{v.Copy, v.Tmp}, v.Write) {
+		if p != "" {
+			paths = append(paths, resolved(p))
+		}
+	}
+	for _, p := range outermost(paths) {
+		if p != "/" && p != v.tree && v.hider(p) == "" && !v.covered(p) {
+			v.add(mount{From: p, At: p})
+		}
+	}
+}
+
+// keep shows a path that /tmp would hide. What lies in the tree is shown as the copy has it.
+func (v *view) keep(path string) {
+	if path == "" || !filepath.IsAbs(path) || v.inTree(path) {
+		return
+	}
+	v.show(path, true)
+}
+
+// show makes path visible where /tmp or the copy would hide it: under the name it was given and under its real one.
+func (v *view) show(path string, readOnly bool) {
+	path = filepath.Clean(path)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return // nothing there to be seen
+	}
+	from := real
+	if rel, ok := below(v.tree, real); ok && v.tree != "" && !v.inTree(path) {
+		// A link from outside into the tree: what the copy has there.
+		if from, err = filepath.EvalSymlinks(filepath.Join(v.copy, rel)); err != nil {
+			return
+		}
+		v.place(from, path, readOnly, true)
+		return
+	}
+	v.place(from, real, readOnly, false)
+	if path != real {
+		v.place(from, path, readOnly, true)
+	}
+}
+
+func (v *view) place(from, at string, readOnly, alias bool) {
+	at = v.underCover(at)
+	if at == v.tree || v.hider(at) == "" {
+		return // there stands the copy, or it is visible as it is
+	}
+	if _, holds := below(from, v.tree); holds && v.tree != "" && at != from {
+		return // the tree would be seen under another name
+	}
+	v.add(mount{From: from, At: at, ReadOnly: readOnly && !v.writable(from), Optional: alias})
+}
+
+// underCover is path where /tmp itself is a symlink.
+func (v *view) underCover(path string) string {
+	for _, c := range v.covers {
+		if rel, ok := below(c.given, path); ok {
+			return filepath.Join(c.at, rel)
+		}
+	}
+	return path
+}
+
+func (v *view) covered(at string) bool {
+	return slices.ContainsFunc(v.covers, func(c cover) bool { return c.at == at })
+}
+
+func (v *view) add(m mount) {
+	m.Within = v.hider(m.At)
+	for i, old := range v.mounts {
+		if old.At == m.At {
+			v.mounts[i].ReadOnly = old.ReadOnly && m.ReadOnly
+			v.mounts[i].Optional = old.Optional && m.Optional
+			return
+		}
+	}
+	v.mounts = append(v.mounts, m)
+}
+
+// hider is what hides at in the view: the copy, the private /tmp or /dev/shm, or nothing.
+func (v *view) hider(at string) string {
+	hiders := []string{v.tree}
+	for _, c := range v.covers {
+		hiders = append(hiders, c.at)
+	}
+	for _, h := range hiders {
+		if h == "" || h == at {
+			continue
+		}
+		if _, ok := below(h, at); ok {
+			return h
+		}
+	}
+	return ""
+}
+
+func (v *view) inTree(path string) bool {
+	if v.tree == "" {
+		return false
+	}
+	_, asGiven := below(v.Tree, path)
+	_, asIs := below(v.tree, path)
+	return asGiven || asIs
+}
+
+// writable says whether a real path lies in what the box may write.
+func (v *view) writable(real string) bool {
+	for _, w := range slices.Concat([]string{v.Copy, v.Tmp}, v.Write) {
+		if w == "" {
+			continue
+		}
+		if _, ok := below(resolved(w), real); ok {
+			return true
+		}
+	}
+	return false
+}
