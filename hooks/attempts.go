@@ -17,7 +17,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
-	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 // minUseful is the least wall clock, from the second attempt on, that is worth an attempt.
@@ -83,7 +82,7 @@ func (h *healing) attempts(ctx context.Context) *candidate {
 			best = c
 		}
 		if ctx.Err() != nil {
-			h.end(cancelled, "interrupted")
+			h.end(fix.Cancelled, "interrupted")
 			return nil
 		}
 		if !more || best != nil && best.verdict != unverified {
@@ -125,7 +124,7 @@ func (h *healing) attempt(wall context.Context, n int, feedback string) (*candid
 		a.Kind, a.Evidence = new(string(agent.ScratchFailed)), new(h.e.Redact.String(err.Error()))
 		h.fix.Attempts = append(h.fix.Attempts, a)
 		h.kind(agent.ScratchFailed)
-		h.end(stateFailed, err.Error())
+		h.end(fix.Failed, err.Error())
 		return nil, false
 	}
 	kind, evidence := turn.Kind, turn.Evidence
@@ -149,13 +148,13 @@ func (h *healing) attempt(wall context.Context, n int, feedback string) (*candid
 	case turn.Exit.Cancelled:
 		return nil, false
 	case said != nil && said.Outcome == "no_fix":
-		h.end(noFix, "the agent says that there is nothing to fix")
+		h.end(fix.NoFix, "the agent says that there is nothing to fix")
 		return nil, false
 	case len(changes) == 0 && said != nil && said.Outcome == "needs_human":
-		h.end(noFix, "needs_human: the agent says that a person has to decide")
+		h.end(fix.NoFix, "needs_human: the agent says that a person has to decide")
 		return nil, false
 	case len(changes) == 0:
-		h.end(stateFailed, string(kind)+": "+evidence)
+		h.end(fix.Failed, string(kind)+": "+evidence)
 		h.fix.Omitted = append(h.fix.Omitted, omitted...)
 		return nil, class == agent.Transient && !h.idledBefore(kind)
 	}
@@ -180,7 +179,7 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 		}
 	}()
 	var filters [][2]string
-	if repo, err := git.Find(wall, h.e.Config.Root); err == nil {
+	if repo, err := git.Of(wall, h.e.Config.Root); err == nil {
 		filters, _ = repo.Filters(wall) // without them an agent sees filtered files as dirty, no more
 	}
 	box, err := h.homes.agentBox(h.base, c.Dir, h.agentCaches, h.task, h.box(), filters)
@@ -193,6 +192,9 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 	}
 	defer raw.Close()
 
+	if err := h.draft.Works(n, fix.Workplace{Copy: c.Dir, Base: h.base.Holder()}); err != nil {
+		return none, nil, nil, err
+	}
 	work, cancel := context.WithDeadlineCause(wall, h.until.Add(-reserve), errWallClock)
 	defer cancel()
 	h.step("attempt %d of %d: agent %s works (%s)", n, h.hook.Budget.Attempts, h.hook.Use, h.tier)
@@ -209,38 +211,17 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 	if err == nil {
 		err = h.rescue(n, changes, a)
 	}
+	if err == nil {
+		err = h.keepLarge(c, n, omitted)
+	}
+	if err == nil {
+		err = h.draft.Rested(n)
+	}
 	if err != nil {
 		keep = true
 		return none, nil, nil, errors.Join(err, h.keep(c, n))
 	}
 	return turn, changes, omitted, nil
-}
-
-// keep moves a copy whose difference could not be stored to where nobody sweeps it, and says where, as an error does.
-func (h *healing) keep(c *scratch.Copy, n int) error {
-	to := filepath.Join(h.homes.rescued, fmt.Sprintf("%s-%s-%d", h.run.ID, record.PathName(h.task.Name), n))
-	if err := h.base.Keep(c, to); err != nil {
-		return fmt.Errorf("the work of attempt %d could be kept neither as a patch nor at %s: %w", n, to, err)
-	}
-	return fmt.Errorf("the copy that attempt %d worked in is kept at %s", n, to)
-}
-
-// rescue stores the difference of an attempt.
-func (h *healing) rescue(n int, changes []patch.Change, a *fix.Attempt) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	rel, left, err := h.draft.Rescue(n, changes)
-	if err != nil {
-		return err
-	}
-	a.Rescue = orNull(rel)
-	for _, path := range left {
-		h.fix.Omitted = append(h.fix.Omitted, tree.Omitted{Path: path, Why: "secret"})
-	}
-	h.event("rescue_saved", map[string]any{"attempt": n, "path": rel, "left_out": left})
-	h.step("attempt %d changed %s; rescue patch: %s", n, plural(len(changes), "file"), rel)
-	return nil
 }
 
 // request is what the agent is asked.

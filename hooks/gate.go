@@ -64,7 +64,7 @@ func (h *healing) reproduce(ctx context.Context) bool {
 	if h.gateOnce(ctx, want, caches) {
 		return true
 	}
-	if h.fix.State != notReproduced {
+	if h.fix.State != fix.NotReproduced {
 		return false
 	}
 	// Perhaps it needs what git ignores. If so, the person is told which folders to name.
@@ -89,7 +89,7 @@ func (h *healing) reproduce(ctx context.Context) bool {
 		h.note("the failure needs ignored files; name them: scratch { include = [" + strings.Join(quoted(more, 8), ", ") + "] }")
 		return true
 	}
-	if h.fix.State == notReproduced {
+	if h.fix.State == fix.NotReproduced {
 		*h.fix = sealed
 	}
 	return false
@@ -100,7 +100,7 @@ func (h *healing) pointsBack() bool {
 	if h.tier == sandbox.View || len(h.base.PointsBack) == 0 {
 		return false
 	}
-	h.end(notReproduced, "points_back: "+listed(h.base.PointsBack, 3)+" name the tree by its absolute path, and this tier ("+
+	h.end(fix.NotReproduced, "points_back: "+listed(h.base.PointsBack, 3)+" name the tree by its absolute path, and this tier ("+
 		string(h.tier)+") cannot show the copy there; a check in the copy would run the tree's own code")
 	return true
 }
@@ -131,7 +131,7 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 		started := time.Now()
 		last = h.gateTry(ctx, want, caches)
 		if ctx.Err() != nil {
-			h.end(cancelled, "interrupted")
+			h.end(fix.Cancelled, "interrupted")
 			return false
 		}
 		if last.error != "" {
@@ -151,8 +151,8 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 			h.step("reproduced: %s", want)
 			return true
 		case same, passes > 0 && passes < r.Runs:
-			r.Result = flaky
-			h.end(flaky, fmt.Sprintf("mixed: the check passed in %d of %d runs in a copy; nothing was spent", passes, r.Runs))
+			r.Result = "flaky"
+			h.end(fix.Flaky, fmt.Sprintf("mixed: the check passed in %d of %d runs in a copy; nothing was spent", passes, r.Runs))
 			return false
 		}
 		if !last.passed {
@@ -163,13 +163,13 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 	switch {
 	case last.error != "":
 		r.Result = "different"
-		h.end(notReproduced, "not_run: "+last.error)
+		h.end(fix.NotReproduced, "not_run: "+last.error)
 	case passes > 0:
 		r.Result = "passed"
-		h.end(notReproduced, "passed: the check passes in a copy of the tree; it may depend on something outside of it"+h.historyMissing())
+		h.end(fix.NotReproduced, "passed: the check passes in a copy of the tree; it may depend on something outside of it"+h.historyMissing())
 	default:
 		r.Result = "different"
-		h.end(notReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s", want, last.sign, h.withheld()+h.historyMissing()))
+		h.end(fix.NotReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s", want, last.sign, h.withheld()+h.historyMissing()))
 	}
 	return false
 }

@@ -16,17 +16,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// States of a fix that are decided here.
-const (
-	skipped       = "skipped"
-	notReproduced = "not_reproduced"
-	flaky         = "flaky"
-	noFix         = "no_fix"
-	stateFailed   = "failed"
-	cancelled     = "cancelled"
-	proposed      = "proposed"
-)
-
 // A healing is one agent hook at work: what it was given, then what it learns, in that order.
 type healing struct {
 	e     *Engine
@@ -68,7 +57,7 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 		},
 	}
 	if reason := h.skip(lock); reason != "" {
-		h.end(skipped, reason)
+		h.end(fix.Skipped, reason)
 	} else {
 		if e.Observer.Started != nil {
 			e.Observer.Started(Started{
@@ -85,6 +74,9 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 		h.work(ctx)
 	}
 	if err := draft.Seal(h.fix); err != nil {
+		if h.fix.Reason != nil { // it may say where work is kept
+			err = fmt.Errorf("%w; what is not recorded: %s: %s", err, h.fix.State, *h.fix.Reason)
+		}
 		return Outcome{}, err
 	}
 	return Outcome{Task: t.Name, Kind: "agent", Fix: h.fix}, nil
@@ -161,7 +153,20 @@ func (h *healing) work(ctx context.Context) {
 
 // workInCopies makes the base, runs the gate and the attempts, and removes what it made.
 func (h *healing) workInCopies(ctx context.Context) *candidate {
-	homes, err := newHomes(h.e, h.e.Config.Root)
+	at, err := newPlaces(ctx, h.e.Store, h.e.Cache)
+	if err != nil {
+		h.giveUp(ctx, "scratch_failed", err)
+		return nil
+	}
+	said, err := settle(ctx, h.e.Store, at, h.e.Redact)
+	for _, s := range said {
+		h.step("%s", s)
+	}
+	if err != nil {
+		h.giveUp(ctx, "scratch_failed", err)
+		return nil
+	}
+	homes, err := newHomes(h.e, at)
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
 		return nil
@@ -240,14 +245,14 @@ func (h *healing) passedOutputs() []string {
 
 // propose seals the best candidate into the fix, or leaves the state as the walk set it.
 func (h *healing) propose(best *candidate) {
-	if best == nil || h.fix.State == cancelled {
+	if best == nil || h.fix.State == fix.Cancelled {
 		if h.fix.State == "" {
-			h.end(stateFailed, "no attempt changed anything")
+			h.end(fix.Failed, "no attempt changed anything")
 		}
 		return
 	}
 	if err := h.draft.StoreTouched(best.changes); err != nil {
-		h.end(stateFailed, "store: "+err.Error())
+		h.end(fix.Failed, "store: "+err.Error())
 		return
 	}
 	if err := h.draft.Propose(h.fix, best.changes); err != nil {
@@ -255,10 +260,10 @@ func (h *healing) propose(best *candidate) {
 		if errors.Is(err, fix.ErrSecret) {
 			reason = "secret: " + err.Error()
 		}
-		h.end(stateFailed, reason)
+		h.end(fix.Failed, reason)
 		return
 	}
-	h.fix.State, h.fix.Reason = proposed, nil
+	h.fix.State, h.fix.Reason = fix.Proposed, nil
 	h.fix.Verdict = new(best.verdict)
 	h.fix.Verification = best.verification
 	h.fix.Flags = h.flags(best.changes)
@@ -269,11 +274,11 @@ func (h *healing) propose(best *candidate) {
 // giveUp ends the healing for a fault of ours or of the machine; a cancelled context is no fault.
 func (h *healing) giveUp(ctx context.Context, kind string, err error) {
 	if ctx.Err() != nil {
-		h.end(cancelled, "interrupted")
+		h.end(fix.Cancelled, "interrupted")
 		return
 	}
 	h.fix.Kind = new(kind)
-	h.end(stateFailed, kind+": "+err.Error())
+	h.end(fix.Failed, kind+": "+err.Error())
 }
 
 // tidy removes what is no longer needed; what stays behind is said.

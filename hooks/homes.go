@@ -2,14 +2,11 @@ package hooks
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,12 +22,9 @@ import (
 // gate filled (kept: it runs the person's own code), what an agent filled (kept, for agents only), and the throw-away
 // copy of the first that each verification gets, because patched code could write what the next check reads.
 type homes struct {
-	e    *Engine
-	work string // parent of base, copies and throw-away folders
-	kept string // kept folders of this root: check/ and agent/
-	// rescued takes copies whose difference could not be stored; only a person removes what is there.
-	rescued string
-	throws  int // throw-away folders made so far
+	places
+	e      *Engine
+	throws int // throw-away folders made so far
 }
 
 // seedLimit is how much of the person's build caches, in bytes, a kept folder starts with.
@@ -45,27 +39,14 @@ var cacheFolders = []struct{ variable, folder string }{
 	{"GRADLE_USER_HOME", "gradle"},
 }
 
-// newHomes picks the folders of the tree at root; all lie outside of it.
-func newHomes(e *Engine, root string) (*homes, error) {
-	key := sha256.Sum256([]byte(root))
-	name := hex.EncodeToString(key[:8])
-	cache := e.Cache
-	if top, err := filepath.EvalSymlinks(root); err == nil && inside(cache, top) {
-		cache = filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid()))
-	}
-	h := &homes{
-		e: e, work: filepath.Join(cache, "scratch", name), kept: filepath.Join(cache, "kept", name),
-		rescued: filepath.Join(cache, "rescued"),
-	}
-	for _, dir := range []string{h.work, h.kept} {
+// newHomes makes the folders of a healing. Nobody else works there: heal.lock is held.
+func newHomes(e *Engine, at places) (*homes, error) {
+	for _, dir := range []string{at.work, at.kept} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("folder for scratch copies: %w", err)
 		}
 	}
-	// What a killed runner left: heal.lock is ours, so nobody works there.
-	if _, err := scratch.Sweep(h.work); err != nil {
-		return nil, err
-	}
+	h := &homes{e: e, places: at}
 	return h, h.close()
 }
 

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
@@ -20,6 +22,7 @@ type look struct {
 	files  *tree.Manifest
 	git    string // State: index, HEAD, refs
 	gitCfg map[string]string
+	mode   fs.FileMode // of the top itself
 	digest string
 }
 
@@ -27,7 +30,7 @@ type look struct {
 func (e *Engine) lookAt(ctx context.Context, known *look) (*look, error) {
 	top := e.Config.Root
 	l := &look{gitCfg: map[string]string{}}
-	repo, err := git.Find(ctx, top)
+	repo, err := git.Of(ctx, top)
 	if err != nil && !errors.Is(err, git.ErrNone) {
 		return nil, err
 	}
@@ -48,9 +51,18 @@ func (e *Engine) lookAt(ctx context.Context, known *look) (*look, error) {
 	if l.files, err = tree.Walk(ctx, top, o); err != nil {
 		return nil, err
 	}
-	sum := sha256.New()
-	for _, part := range append([]string{l.files.Digest(), l.git}, flat(l.gitCfg)...) {
-		sum.Write([]byte(part + "\x00")) // a hash never refuses
+	info, err := os.Stat(top)
+	if err != nil {
+		return nil, err
+	}
+	l.mode = info.Mode()
+	sum := sha256.New() // a hash never refuses
+	fmt.Fprintf(sum, "%o\n", l.mode)
+	for _, e := range l.files.Entries {
+		fmt.Fprintf(sum, "%q %o %s\n", e.Path, e.Mode, e.Digest)
+	}
+	for _, part := range append([]string{l.git}, flat(l.gitCfg)...) {
+		fmt.Fprintf(sum, "%q\n", part)
 	}
 	l.digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	return l, nil
@@ -61,6 +73,21 @@ func (l *look) compare(after *look) []string {
 	changed := []string{}
 	for _, c := range tree.Compare(l.files, after.files) {
 		changed = append(changed, c.Path)
+	}
+	// Landlock does not hold back a change of permissions, so they are looked at too, those of folders among them.
+	for _, e := range after.files.Entries {
+		was, known := l.files.Find(e.Path)
+		if known && was.Mode != e.Mode || !known && e.Mode.IsDir() {
+			changed = append(changed, e.Path)
+		}
+	}
+	for _, e := range l.files.Entries {
+		if _, still := after.files.Find(e.Path); !still && e.Mode.IsDir() {
+			changed = append(changed, e.Path)
+		}
+	}
+	if l.mode != after.mode {
+		changed = append(changed, ".")
 	}
 	for path, digest := range after.gitCfg {
 		if l.gitCfg[path] != digest {
@@ -75,11 +102,8 @@ func (l *look) compare(after *look) []string {
 	if l.git != after.git {
 		changed = append(changed, ".git (index, HEAD or refs)")
 	}
-	if len(changed) == 0 && l.digest != after.digest {
-		changed = append(changed, ". (folders)")
-	}
-	sort.Strings(changed)
-	return changed
+	slices.Sort(changed)
+	return slices.Compact(changed)
 }
 
 // gitFolder digests what of a repository's .git can make git run something: configuration, hooks, info.

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -62,7 +60,7 @@ type packGit struct {
 
 // Pack is the context pack of a failed task, one JSON object. What WritePacks stored is given as it was.
 func (e *Engine) Pack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
-	stored, err := os.ReadFile(packPath(run, task))
+	stored, err := run.Context(task)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return stored, err
 	}
@@ -80,19 +78,11 @@ func (e *Engine) WritePacks(ctx context.Context, run *record.Sealed) error {
 		if err != nil {
 			return fmt.Errorf("context pack of task %q: %w", name, err)
 		}
-		path := packPath(run, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := record.WriteFile(path, b, false); err != nil {
+		if err := run.WriteContext(name, b); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func packPath(run *record.Sealed, task string) string {
-	return filepath.Join(run.Dir, "context", record.PathName(task)+".json")
 }
 
 func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
@@ -120,7 +110,7 @@ func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string)
 	if run.Git != nil {
 		p.Git.Commit = run.Git.Commit
 	}
-	if repo, err := git.Find(ctx, e.Config.Root); err == nil {
+	if repo, err := git.Of(ctx, e.Config.Root); err == nil {
 		p.Git.Dirty, err = repo.Dirty(ctx)
 		if err != nil {
 			p.Git.Dirty = nil

@@ -134,3 +134,26 @@ func TestPackIsStored(t *testing.T) {
 		t.Error("a context pack of a task that is not in the run")
 	}
 }
+
+// A context folder that is a link is neither written nor read through.
+func TestPackThroughALink(t *testing.T) {
+	t.Parallel()
+	root, elsewhere := t.TempDir(), t.TempDir()
+	store, run := sealedRun(t, root, "log\n")
+	e := &Engine{Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{{Name: "check"}}}, Store: store}
+	context := filepath.Join(run.Dir, "context")
+	for _, err := range []error{os.RemoveAll(context), os.Symlink(elsewhere, context), os.WriteFile(filepath.Join(elsewhere, "check.json"), []byte("private"), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.WritePacks(t.Context(), run); err == nil || !strings.Contains(err.Error(), context+" is a link") {
+		t.Errorf("WritePacks: %v", err)
+	}
+	if b, err := e.Pack(t.Context(), run, "check"); err == nil {
+		t.Errorf("Pack: %s", b)
+	}
+	if b, err := os.ReadFile(filepath.Join(elsewhere, "check.json")); string(b) != "private" {
+		t.Errorf("%q, %v", b, err)
+	}
+}

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +20,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
-	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 func (h *hall) runner(c *pipeline.Config, concurrency int) *run.Runner {
@@ -70,10 +70,18 @@ func (h *hall) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) 
 // commands are what a person types about a fix.
 func (h *hall) commands(runDir string, f *fix.Fix) view.Commands {
 	return view.Commands{
-		Apply: h.typed("fix", "apply", f.Run, f.Task),
+		Apply: h.typed(accepting([]string{"fix", "apply", f.Run, f.Task}, f)...),
 		Show:  h.typed("fix", "show", f.Run, f.Task),
 		Dir:   runDir,
 	}
+}
+
+// accepting adds what fix apply asks for: each flagged item named.
+func accepting(args []string, f *fix.Fix) []string {
+	for _, g := range f.Flags {
+		args = append(args, "--accept", g.ID)
+	}
+	return args
 }
 
 // agents are the agents of the configuration by name.
@@ -118,8 +126,9 @@ func executable(path string) error {
 	return nil
 }
 
-// sweep ends and removes what a killed runner left, and says so. Its own trouble stops nothing.
-func (h *hall) sweep() {
+// sweep ends what a killed runner left running, stores what its agents had done, removes its copies, and says so. Its own
+// trouble stops nothing.
+func (h *hall) sweep(store *record.Store) {
 	if h.env(hooks.Mark) != "" {
 		return // in a hook: what is alive here belongs to the one that started us
 	}
@@ -130,22 +139,17 @@ func (h *hall) sweep() {
 	for _, p := range left {
 		h.said().Note(fmt.Sprintf("ended process %d, which a killed run left (%s)", p.PID, p.Hook))
 	}
+	h.sayInterrupted(store)
 	cache, err := h.cacheDir()
 	if err != nil {
 		return // said when it is needed
 	}
-	parents, err := os.ReadDir(filepath.Join(cache, "scratch"))
-	if err != nil {
-		return // there never was a copy
+	settled, err := hooks.Settle(context.Background(), store, cache, h.secrets)
+	for _, s := range settled {
+		h.said().Note(s)
 	}
-	for _, d := range parents {
-		gone, err := scratch.Sweep(filepath.Join(cache, "scratch", d.Name()))
-		if err != nil {
-			h.said().Warning("removing scratch copies of a killed run: " + err.Error())
-		}
-		for _, l := range gone {
-			h.said().Note("removed a scratch copy that a killed run left: " + l.Dir)
-		}
+	if err != nil {
+		h.said().Warning("settling what a killed run left: " + err.Error())
 	}
 }
 

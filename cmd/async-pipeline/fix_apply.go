@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"os/user"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 )
 
@@ -34,12 +38,33 @@ Exit code: 0 applied, 1 refused or in conflict, 2 could not be carried out.`,
 	return c
 }
 
+// person is who types this, for the record.
+func (h *hall) person() string {
+	if name := h.env("USER"); name != "" {
+		return name
+	}
+	uid := strconv.Itoa(os.Getuid())
+	if u, err := user.LookupId(uid); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return uid
+}
+
 func (h *hall) apply(o fix.Options, args []string) error {
+	// No hook, agent or task applies anything: not even one that a PIPELINE.hcl tells to.
+	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
+		if h.env(mark) != "" {
+			return refuse("this process was started by a hook or a task (%s is set): only a person applies a fix", mark)
+		}
+	}
 	s, p, err := h.findFix(args)
 	if err != nil {
 		return err
 	}
-	o.By = h.env("USER")
+	o.By = h.person()
+	if o.Dir, err = h.start(); err != nil {
+		return err
+	}
 	done, err := s.Apply(context.Background(), p, o)
 	for _, sort := range []error{fix.ErrRefused, fix.ErrConflict, fix.ErrDirty, fix.ErrFlagged} {
 		if errors.Is(err, sort) {

@@ -1,6 +1,12 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+)
 
 func (h *hall) fixShowCommand() *cobra.Command {
 	return &cobra.Command{
@@ -11,9 +17,15 @@ func (h *hall) fixShowCommand() *cobra.Command {
   async-pipeline fix show 20261121T024000Z-7f3a test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			_, p, err := h.findFix(args)
+			s, p, err := h.findFix(args)
 			if err != nil {
 				return err
+			}
+			switch came, err := s.Foreign(context.Background()); {
+			case err != nil:
+				h.said().Warning("whether these records came with the repository is not known: " + err.Error())
+			case came:
+				h.said().Warning(fix.ErrForeign.Error())
 			}
 			h.shown().ShowFix(p, h.commands(p.Dir, &p.Fix))
 			return nil

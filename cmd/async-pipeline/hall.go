@@ -21,9 +21,8 @@ import (
 const (
 	exitFailed  = 1   // a task failed, an apply was refused or in conflict
 	exitRefused = 2   // could not be carried out
-	exitInt     = 130 // SIGINT
+	exitSignal  = 128 // and the signal's number: 130 SIGINT, 143 SIGTERM
 	exitPipe    = 141 // nobody reads stdout any more
-	exitTerm    = 143 // SIGTERM
 )
 
 // A hall is one call of the program. main fills the second half.
@@ -38,6 +37,7 @@ type hall struct {
 	out, err *outlet
 	secrets  *redact.Set
 	into     string // -C
+	judged   bool   // a verdict is recorded, and the exit code says what it says
 }
 
 // A fault ends a verb with an exit code. An empty text means that everything has been said.
@@ -69,6 +69,12 @@ func (h *hall) main() int {
 
 	code := h.exit(h.command().Execute())
 	switch err := h.out.problem(); {
+	case errors.Is(err, errLeft):
+		return code
+	case errors.Is(err, syscall.EPIPE) && h.judged:
+		// 141 stands in the record where it was the tasks that were cut short. A run that was only not read to its end,
+		// or whose healing was cut short, exits with its verdict.
+		return code
 	case errors.Is(err, syscall.EPIPE):
 		return exitPipe
 	case err != nil:
@@ -126,7 +132,7 @@ func (h *hall) typed(args ...string) string {
 	if strings.Contains(h.program, "/") { // not by way of PATH: the bare name would not be found
 		words[0] = view.Quote(h.program)
 	}
-	if h.into != "" {
+	if h.into != "" && h.into != here {
 		words = append(words, "-C", view.Quote(h.into))
 	}
 	for _, a := range args {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,11 +35,11 @@ func TestStatus(t *testing.T) {
 	}{
 		{"nothing to do", nil, 0, record.Passed, 0},
 		{"all passed", of(record.Passed, record.Cached), 0, record.Passed, 0},
-		{"a signal after the last task changes nothing", of(record.Passed), exitInt, record.Passed, 0},
+		{"a signal after the last task changes nothing", of(record.Passed), 130, record.Passed, 0},
 		{"failed", of(record.Passed, record.Failed, record.Skipped), 0, record.Failed, 1},
 		{"timed out", of(record.TimedOut), 0, record.Failed, 1},
-		{"SIGINT", of(record.Passed, record.Cancelled, record.Skipped), exitInt, record.Interrupted, 130},
-		{"a task that the signal itself ended", of(record.Failed), exitTerm, record.Interrupted, 143},
+		{"SIGINT", of(record.Passed, record.Cancelled, record.Skipped), 130, record.Interrupted, 130},
+		{"a task that the signal itself ended", of(record.Failed), 143, record.Interrupted, 143},
 		{"nobody reads", of(record.Cancelled), exitPipe, record.Interrupted, 141},
 		{"left out without a reason is no pass", of(record.Passed, record.Skipped), 0, record.Interrupted, 2},
 		{"cancelled without a signal is no pass", of(record.Passed, record.Cancelled), 0, record.Interrupted, 2},
@@ -72,6 +73,18 @@ func TestTyped(t *testing.T) {
 	}
 	if got, want := (&hall{into: "my dir"}).typed("run", "it's"), `async-pipeline -C 'my dir' run 'it'\''s'`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestPerson(t *testing.T) {
+	t.Parallel()
+	if got := (&hall{environ: []string{"USER=me"}}).person(); got != "me" {
+		t.Errorf("got %q", got)
+	}
+	for _, environ := range [][]string{nil, {"USER="}} {
+		if got := (&hall{environ: environ}).person(); got == "" {
+			t.Error("nobody")
+		}
 	}
 }
 
@@ -114,6 +127,67 @@ func TestOutlet(t *testing.T) {
 		o.onLost(func(error) { told++ })
 		if told != 2 {
 			t.Error("who asks later is not told")
+		}
+	})
+}
+
+// A standing is a pipe that nobody empties, until free is closed.
+type standing struct{ began, free chan struct{} }
+
+func (s *standing) Write(p []byte) (int, error) {
+	s.began <- struct{}{}
+	<-s.free
+	return len(p), nil
+}
+
+func TestOutletThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]struct {
+		do   func(*outlet)
+		want error
+	}{
+		"hurried": {func(o *outlet) { o.hurry(time.Millisecond) }, errUnread},
+		"left":    {func(o *outlet) { o.leave() }, errLeft},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &standing{make(chan struct{}, 9), make(chan struct{})}
+			defer close(w.free)
+			o := &outlet{w: w, secrets: &redact.Set{}}
+			written := make(chan int)
+			for range 2 { // the second waits for its turn
+				go func() {
+					n, _ := o.Write([]byte("abc"))
+					written <- n
+				}()
+			}
+			<-w.began
+			if err := o.problem(); err != nil { // asking waits for nobody
+				t.Errorf("a reader that is slow is no fault: %v", err)
+			}
+			end.do(o)
+			for range 2 {
+				select {
+				case n := <-written:
+					if n != 3 {
+						t.Errorf("Write = %d: whoever writes is not to be stopped", n)
+					}
+				case <-time.After(20 * time.Second):
+					t.Fatal("Write still waits")
+				}
+			}
+			if !errors.Is(o.problem(), end.want) || len(w.began) > 0 {
+				t.Errorf("%v, %d more writes", o.problem(), len(w.began))
+			}
+		})
+	}
+	t.Run("hurried, and read", func(t *testing.T) {
+		t.Parallel()
+		var b bytes.Buffer
+		o := &outlet{w: &b, secrets: &redact.Set{}}
+		o.hurry(time.Minute)
+		if _, err := o.Write([]byte("abc")); err != nil || o.problem() != nil || b.String() != "abc" {
+			t.Errorf("%q, %v, %v", b.String(), err, o.problem())
 		}
 	})
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -53,13 +53,13 @@ func (h *hall) heal(f healFlags, vars, args []string) error {
 	if err != nil {
 		return err
 	}
-	h.sweep()
+	h.sweep(store)
 	e, err := h.engine(c, run, h.shown(), f, tier)
 	if err != nil {
 		return err
 	}
 	e.Since = func(task string) string { return h.since(c, run, task) }
-	stop := h.listenHealing()
+	stop := h.listen(h.healingEnds)
 	defer stop.stop()
 	h.out.onLost(stop.unread)
 	defer h.out.onLost(nil)
@@ -78,17 +78,14 @@ func (h *hall) heal(f healFlags, vars, args []string) error {
 	case done = <-ends:
 	case <-stop.again:
 	}
-	switch stop.signal() {
-	case syscall.SIGINT:
-		return &fault{code: exitInt}
-	case syscall.SIGTERM:
-		return &fault{code: exitTerm}
+	if sig := stop.signal(); sig != 0 {
+		return &fault{code: exitSignal + int(sig)}
 	}
 	if done.err != nil {
 		return done.err
 	}
 	for _, o := range done.outcomes {
-		if o.Fix != nil && o.Fix.State == "proposed" {
+		if o.Fix != nil && o.Fix.State == fix.Proposed {
 			return nil
 		}
 	}

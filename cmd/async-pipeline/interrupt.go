@@ -7,52 +7,70 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
-// An interruption is SIGINT and SIGTERM while work goes on: the first ends ctx, the second says "at once" on again.
+// An interruption is SIGINT, SIGTERM, SIGHUP (the terminal is closed) or SIGQUIT while work goes on: the first ends ctx, the
+// second says "at once" on again.
+// Neither waits for whoever reads the output: the work ends, and is recorded, also when nobody does.
 type interruption struct {
+	h      *hall
 	ctx    context.Context
 	cancel context.CancelFunc
-	again  chan struct{} // closed by the second signal
+	again  chan struct{} // closed by the second signal, after the outlets were left
 	ch     chan os.Signal
 	done   chan struct{}
+	work   sync.WaitGroup // wait, and the one that tells of the first signal
 
 	mu    sync.Mutex
 	first syscall.Signal // 0: none came
+	told  func(syscall.Signal)
 }
 
-// listen begins to take signals, until stop. told, which may be nil, hears of the first one.
-func listen(told func(syscall.Signal)) *interruption {
-	i := &interruption{again: make(chan struct{}), ch: make(chan os.Signal, 2), done: make(chan struct{})}
+// How long one write may take after the first signal, and one to stderr after the second: a reader that is alive has
+// read by then.
+const (
+	readerTime = time.Second
+	lastWords  = 100 * time.Millisecond
+)
+
+// listen begins to take signals, until stop. told hears of the first one.
+func (h *hall) listen(told func(syscall.Signal)) *interruption {
+	i := &interruption{h: h, told: told, again: make(chan struct{}), ch: make(chan os.Signal, 2), done: make(chan struct{})}
 	i.ctx, i.cancel = context.WithCancel(context.Background())
-	// A program that was started in the background with SIGINT ignored keeps ignoring it.
-	signals := []os.Signal{syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGINT) {
-		signals = append(signals, syscall.SIGINT)
+	// A program that was started in the background with SIGINT ignored, or by nohup, keeps ignoring it.
+	signals := []os.Signal{syscall.SIGTERM, syscall.SIGQUIT}
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signals = append(signals, s)
+		}
 	}
 	signal.Notify(i.ch, signals...)
-	go i.wait(told)
+	i.work.Go(i.wait)
 	return i
 }
 
-func (i *interruption) wait(told func(syscall.Signal)) {
+func (i *interruption) wait() {
 	for n := 0; ; {
 		select {
 		case <-i.done:
 			return
 		case s := <-i.ch:
 			if n++; n > 1 {
+				i.h.out.leave()
+				i.h.err.hurry(lastWords) // why the record could not be written is still to be said
 				close(i.again)
 				return
 			}
 			sig, _ := s.(syscall.Signal)
 			i.mu.Lock()
 			i.first = sig
+			told := i.told
 			i.mu.Unlock()
-			if told != nil {
-				told(sig)
-			}
 			i.cancel()
+			i.h.out.hurry(readerTime)
+			i.h.err.hurry(readerTime)
+			i.work.Go(func() { told(sig) }) // it may have to wait for a reader, and the second signal may not
 		}
 	}
 }
@@ -64,6 +82,15 @@ func (i *interruption) signal() syscall.Signal {
 	return i.first
 }
 
+// next ends one phase of the work and begins another: it gives the signal that came so far, and a later one is told to
+// told.
+func (i *interruption) next(told func(syscall.Signal)) syscall.Signal {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.told = told
+	return i.first
+}
+
 // unread ends ctx when nobody reads the output any more. Any other trouble with it is no reason to stop.
 func (i *interruption) unread(err error) {
 	if errors.Is(err, syscall.EPIPE) {
@@ -71,9 +98,20 @@ func (i *interruption) unread(err error) {
 	}
 }
 
-// stop gives the signals back.
+// now says whether the second signal came.
+func (i *interruption) now() bool {
+	select {
+	case <-i.again:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop gives the signals back, when what was to be said of them has been said.
 func (i *interruption) stop() {
 	signal.Stop(i.ch)
 	close(i.done)
 	i.cancel()
+	i.work.Wait()
 }

@@ -13,5 +13,6 @@ func TestMain(m *testing.M) {
 	sandbox.Main()
 	testscript.Main(m, map[string]func(){
 		"async-pipeline": func() { os.Exit(Main()) },
+		"go-cache-copy":  goCacheCopy,
 	})
 }

@@ -30,9 +30,11 @@ type performance struct {
 	store  *record.Store
 	job    *string
 
-	mu    sync.Mutex             // guards what follows: after a second signal the runner still reports
+	showing sync.Mutex // guards live; may be held as long as nobody reads the output
+	live    *view.Live
+
+	mu    sync.Mutex             // guards known, and is never held while something is shown: after a second signal the runner still reports
 	known map[string]record.Task // tasks that have ended
-	live  *view.Live
 }
 
 func (p *performance) perform() error {
@@ -43,16 +45,21 @@ func (p *performance) perform() error {
 	if err != nil {
 		return refuse("the run cannot be recorded: %v", err)
 	}
-	sealed, code, err := p.record()
+	p.h.sweep(p.store)
+	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
+	stop := p.h.listen(p.interrupted)
+	defer stop.stop()
+	sealed, code, err := p.record(stop)
 	if unlock := lock.Unlock(); err == nil && unlock != nil {
 		err = refuse("run.lock: %v", unlock)
 	}
 	if err != nil {
 		return err
 	}
+	p.h.judged = true
 	p.summary(sealed)
 	if sealed.Status == record.Failed && code == exitFailed {
-		p.answer(sealed)
+		p.answer(stop, sealed)
 	}
 	if code == 0 {
 		return nil
@@ -61,9 +68,8 @@ func (p *performance) perform() error {
 }
 
 // record runs the tasks and seals the verdict. The code is the run's exit code; with an error there is no verdict.
-func (p *performance) record() (*record.Sealed, int, error) {
+func (p *performance) record(stop *interruption) (*record.Sealed, int, error) {
 	h := p.h
-	h.sweep()
 	names := make([]string, 0, len(p.graph.Tasks()))
 	for _, t := range p.graph.Tasks() {
 		names = append(names, t.Name)
@@ -83,8 +89,6 @@ func (p *performance) record() (*record.Sealed, int, error) {
 		return nil, 0, refuse("run %s could not be recorded, so there is no verdict: %v", draft.ID, err)
 	}
 
-	stop := listen(p.interrupted)
-	defer stop.stop()
 	h.out.onLost(stop.unread)
 	defer h.out.onLost(nil)
 
@@ -106,17 +110,15 @@ func (p *performance) record() (*record.Sealed, int, error) {
 	}
 
 	tasks, broken := p.tasks(stop, draft)
-	if broken == nil {
+	if broken == nil && !stop.now() {
 		p.watch(func() { p.live.End(tasks) })
 	}
 
-	// From here on it is decided what the run was; a signal that comes later changes nothing.
+	// From here on it is decided what the run was; a signal that comes later ends the healing and nothing else.
 	interrupted := 0
-	switch {
-	case stop.signal() == syscall.SIGINT:
-		interrupted = exitInt
-	case stop.signal() == syscall.SIGTERM:
-		interrupted = exitTerm
+	switch first := stop.next(h.healingEnds); {
+	case first != 0:
+		interrupted = exitSignal + int(first)
 	case errors.Is(h.out.problem(), syscall.EPIPE):
 		interrupted = exitPipe
 	}
@@ -149,9 +151,14 @@ func (p *performance) tasks(stop *interruption, draft *record.Draft) ([]record.T
 	}
 	runner := p.h.runner(p.config, p.call.concurrency)
 	runner.Observer = run.Observer{
-		Started:  func(t *pipeline.Task) { p.watch(func() { p.live.Started(t) }) },
-		Output:   func(t *pipeline.Task, chunk []byte) { p.watch(func() { p.live.Output(t.Name, chunk) }) },
-		Finished: func(_ *pipeline.Task, r record.Task) { p.watch(func() { p.known[r.Name] = r; p.live.Finished(r) }) },
+		Started: func(t *pipeline.Task) { p.watch(func() { p.live.Started(t) }) },
+		Output:  func(t *pipeline.Task, chunk []byte) { p.watch(func() { p.live.Output(t.Name, chunk) }) },
+		Finished: func(_ *pipeline.Task, r record.Task) {
+			p.mu.Lock()
+			p.known[r.Name] = r
+			p.mu.Unlock()
+			p.watch(func() { p.live.Finished(r) })
+		},
 	}
 	ends := make(chan end, 1)
 	go func() {
@@ -168,8 +175,8 @@ func (p *performance) tasks(stop *interruption, draft *record.Draft) ([]record.T
 
 // watch is one thing that is shown, with the lock held.
 func (p *performance) watch(f func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.showing.Lock()
+	defer p.showing.Unlock()
 	f()
 }
 
@@ -193,32 +200,33 @@ func (p *performance) interrupted(s syscall.Signal) {
 	p.h.said().Note("interrupted (" + s.String() + "): tasks are being ended, the run is recorded as interrupted; once more to leave at once")
 }
 
-// answer lets the hooks answer a sealed failure. Whatever happens in it, the exit code stays.
-func (p *performance) answer(sealed *record.Sealed) {
+// answer lets the hooks answer a sealed failure. Whatever happens in it, the exit code stays. What ends the healing: a
+// signal, and that nobody reads the output any more, as with heal; both are recorded as cancelled. The context packs are
+// no healing, and are written all the same.
+func (p *performance) answer(stop *interruption, sealed *record.Sealed) {
 	h := p.h
 	e, err := h.engine(p.config, sealed, p.screen, p.call.heal, p.tier)
 	if err != nil {
 		h.said().Warning("the failure is not answered: " + err.Error())
 		return
 	}
-	stop := h.listenHealing()
-	defer stop.stop()
-	if err := e.WritePacks(stop.ctx, sealed); err != nil {
-		h.said().Warning(err.Error())
-	}
-	if p.call.noHeal || !p.hooked(sealed) {
-		return
-	}
-	answered := make(chan error, 1)
+	h.out.onLost(stop.unread)
+	defer h.out.onLost(nil)
+	answered := make(chan struct{})
 	go func() {
-		_, err := e.Answer(stop.ctx, sealed)
-		answered <- err
-	}()
-	select {
-	case err := <-answered:
-		if err != nil {
+		defer close(answered)
+		if err := e.WritePacks(context.WithoutCancel(stop.ctx), sealed); err != nil {
 			h.said().Warning(err.Error())
 		}
+		if p.call.noHeal || !p.hooked(sealed) {
+			return
+		}
+		if _, err := e.Answer(stop.ctx, sealed); err != nil {
+			h.said().Warning(err.Error())
+		}
+	}()
+	select {
+	case <-answered:
 	case <-stop.again:
 	}
 }
@@ -233,11 +241,9 @@ func (p *performance) hooked(sealed *record.Sealed) bool {
 	return false
 }
 
-// listenHealing takes signals while hooks work: the first ends the healing, and only that.
-func (h *hall) listenHealing() *interruption {
-	return listen(func(syscall.Signal) {
-		h.said().Note("healing is being ended; what the agent changed so far is kept as a rescue patch; once more to leave at once")
-	})
+// healingEnds is said of the first signal while hooks work: it ends the healing, and only that.
+func (h *hall) healingEnds(syscall.Signal) {
+	h.said().Note("healing is being ended; what the agent changed so far is kept as a rescue patch; once more to leave at once")
 }
 
 // healing is what run.json says of it.
@@ -260,7 +266,7 @@ func (h *hall) healing(c *runCall) record.Healing {
 func gitFacts(ctx context.Context, root string) *record.Git {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	repo, err := git.Find(ctx, root)
+	repo, err := git.Of(ctx, root)
 	if err != nil {
 		return nil
 	}

@@ -4,15 +4,18 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -26,7 +29,10 @@ func varFlag(c *cobra.Command, vars *[]string) {
 // start is the folder a verb looks from: the working directory or -C.
 func (h *hall) start() (string, error) {
 	dir := h.dir
-	if h.into != "" {
+	if h.into == "" {
+		return "", refuse("-C has an empty folder: is a variable not set?")
+	}
+	if h.into != here {
 		dir = h.into
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(h.dir, dir)
@@ -92,6 +98,10 @@ func (h *hall) read(file string, vars []string) (*pipeline.Config, error) {
 		return nil, err
 	}
 	for _, s := range c.Secrets {
+		if name := named(c, s); name != "" {
+			h.said().Warning(fmt.Sprintf("the value of the secret %s also stands in the name of %s, which everybody may read: it is not kept out of logs and records", s.Name, name))
+			continue
+		}
 		if !h.secrets.Add(s.Name, s.Value) && s.Value != "" {
 			h.said().Warning("the secret " + s.Name + " is shorter than 6 bytes: it cannot be kept out of logs and records")
 		}
@@ -100,6 +110,25 @@ func (h *hall) read(file string, vars []string) (*pipeline.Config, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// named is the task or job whose name holds the value of a secret, or "". Such a value is not hidden: a name with
+// [redacted] in it can neither be typed nor found in the record.
+func named(c *pipeline.Config, s pipeline.Secret) string {
+	if len(s.Value) < redact.MinLen {
+		return ""
+	}
+	for _, t := range c.Tasks {
+		if strings.Contains(t.Name, s.Value) {
+			return fmt.Sprintf("task %q", t.Name)
+		}
+	}
+	for _, j := range c.Jobs {
+		if strings.Contains(j.Name, s.Value) {
+			return fmt.Sprintf("job %q", j.Name)
+		}
+	}
+	return ""
 }
 
 // settle completes or undoes an apply that was interrupted.
@@ -118,7 +147,8 @@ func (h *hall) settle(root string) error {
 	if r.To == "completed" {
 		what = "was completed"
 	}
-	text := "an interrupted apply of the fix for " + r.Task + " of run " + r.Run + " " + what + ": " + strings.Join(r.Files, ", ")
+	settled := slices.DeleteFunc(slices.Clone(r.Files), func(p string) bool { return slices.Contains(r.Left, p) })
+	text := "an interrupted apply of the fix for " + r.Task + " of run " + r.Run + " " + what + ": " + strings.Join(settled, ", ")
 	if len(r.Left) > 0 {
 		text += "\nnot touched, because somebody edited them since: " + strings.Join(r.Left, ", ")
 	}
@@ -157,6 +187,9 @@ func findRun(s *record.Store, id string) (*record.Sealed, error) {
 	r, err := s.Find(id)
 	switch {
 	case errors.Is(err, record.ErrNoRun), errors.Is(err, fs.ErrNotExist):
+		if _, faults := s.List(); id == "latest" && len(faults) > 0 {
+			return nil, refuse("no run that is recorded here can be read: %v", errors.Join(faults...))
+		}
 		if id == "latest" {
 			return nil, refuse("no run is recorded here yet: async-pipeline run makes one")
 		}

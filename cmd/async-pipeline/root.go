@@ -14,6 +14,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
+// here is the -C of whoever gives none.
+const here = "."
+
 func (h *hall) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "async-pipeline",
@@ -32,7 +35,7 @@ written to your tree unless you type: async-pipeline fix apply`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("async-pipeline {{.Version}}\n")
-	root.PersistentFlags().StringVarP(&h.into, "directory", "C", "", "work in `DIR` instead of the working directory")
+	root.PersistentFlags().StringVarP(&h.into, "directory", "C", here, "work in `DIR` instead of the working directory")
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	root.Flags().Bool("version", false, "print the version")
 	group(root)

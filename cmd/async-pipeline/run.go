@@ -123,6 +123,9 @@ func (h *hall) selectTasks(c *pipeline.Config, names []string, only bool) (*pipe
 	if err != nil {
 		return nil, err
 	}
+	if len(g.Tasks()) == 0 {
+		return nil, refuse("%s has no task to run: a run of nothing would pass", h.said().Path(c.File))
+	}
 	if only {
 		return g, outputsThere(c, g)
 	}

@@ -18,8 +18,8 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
-		Setup:               setupScript,
-		Cmds:                scriptCommands(),
+		Setup:               withGo(t, setupScript),
+		Cmds:                withMore(scriptCommands()),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})

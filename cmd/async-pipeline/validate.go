@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +59,9 @@ func (h *hall) validate(vars []string, asJSON bool) error {
 func (h *hall) examine(vars []string) (*pipeline.Config, pipeline.Errors, error) {
 	file, err := h.pipelineFile()
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := h.settle(filepath.Dir(file)); err != nil {
 		return nil, nil, err
 	}
 	c, err := h.read(file, vars)

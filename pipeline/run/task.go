@@ -48,7 +48,7 @@ func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box 
 	case err != nil:
 		err = fmt.Errorf("task %q: %w", t.Name, err)
 		if got.Status == record.Passed {
-			got.Status = record.Failed
+			got.Status = record.Failed // it ended well, but not all of it is known
 		}
 		got.Error = ptr(r.Redact.String(err.Error()))
 	case got.Status == record.Failed:
@@ -70,8 +70,8 @@ func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
 		Sandbox:       ptr(string(box.Tier)),
 		ProcessesLeft: &res.ProcessesLeft,
 	}
-	if res.Started.IsZero() { // it never was
-		got.Attempts, got.ExitCode, got.StartedAt, got.DurationMS, got.ProcessesLeft = 0, nil, nil, nil, nil
+	if res.Started.IsZero() { // it never was: nothing is known of how it went
+		got = record.Task{Name: t.Name}
 	}
 	if res.Signal != "" {
 		got.Signal = &res.Signal
@@ -81,6 +81,8 @@ func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
 		got.Status, got.Reason = record.Cancelled, ptr(string(pipeline.Signal))
 	case res.TimedOut:
 		got.Status, got.ExitCode = record.TimedOut, ptr(124)
+	case res.Started.IsZero():
+		got.Status = record.Failed
 	case res.ExitCode == 0 && res.Signal == "":
 		got.Status = record.Passed
 	default:
@@ -162,7 +164,37 @@ func folder(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
 	case !info.IsDir():
 		return "", fmt.Errorf("task %q works in %s, which is not a folder: mend dir in PIPELINE.hcl", t.Name, at)
 	}
+	if to, inside := leads(dir, at, box); !inside {
+		return "", fmt.Errorf("task %q has dir = %q, which leads outside the root through a link (to %s): write a path inside the folder of PIPELINE.hcl", t.Name, t.Dir, to)
+	}
 	return at, nil
+}
+
+// leads says where a path really lies, links resolved as a command in the box sees them, and whether that is below dir.
+func leads(dir, at string, box sandbox.Box) (to string, inside bool) {
+	root, err := real(dir, box)
+	if err != nil {
+		return err.Error(), false
+	}
+	if to, err = real(at, box); err != nil {
+		return err.Error(), false
+	}
+	rel, err := filepath.Rel(root, to)
+	return to, err == nil && filepath.IsLocal(rel)
+}
+
+// real is a path on the disk with no link in it. A link to the tree's own place is one to the copy in View.
+func real(path string, box sandbox.Box) (string, error) {
+	for range 40 {
+		to, err := filepath.EvalSymlinks(onDisk(path, box))
+		if err != nil {
+			return "", err
+		}
+		if path = onDisk(to, box); path == to {
+			return to, nil
+		}
+	}
+	return "", fmt.Errorf("%s: too many links", path)
 }
 
 // onDisk is where a path that a command in the box sees really lies: in View the copy stands at the tree's place.

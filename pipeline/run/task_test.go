@@ -219,3 +219,88 @@ func TestRunTaskInACopy(t *testing.T) {
 		})
 	}
 }
+
+// What could not be started is recorded as that, and not as a task that ran and ended with 0.
+func TestWhatNeverStarted(t *testing.T) {
+	t.Parallel()
+	gone := t.TempDir()
+	for name, tt := range map[string]struct {
+		box  sandbox.Box
+		says string
+	}{
+		"a box that cannot be":      {sandbox.Box{Tier: sandbox.Fence, Write: []string{filepath.Join(gone, "none")}}, "no such file"},
+		"an unknown tier":           {sandbox.Box{Tier: "full"}, "unknown sandbox tier"},
+		"refused before the start":  {sandbox.Box{Tier: sandbox.Fence, Tree: gone + "/tree", Copy: gone, Tmp: gone, Write: []string{filepath.Dir(gone)}}, "holds"},
+		"refused by the supervisor": {sandbox.Box{Tier: sandbox.View, Tree: "/proc/none", Copy: gone, Tmp: gone}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			task := &pipeline.Task{Name: "x", Run: shell("true")}
+			r := runner(t, task)
+			got, err := r.RunTask(t.Context(), r.Config.Root, task, tt.box, nil)
+			neverStarted(t, got, tt.says)
+			if err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func neverStarted(t *testing.T, got record.Task, says string) {
+	t.Helper()
+	if got.Status != record.Failed || got.ExitCode != nil || got.Attempts != 0 || got.StartedAt != nil || got.DurationMS != nil ||
+		got.ProcessesLeft != nil || got.Signal != nil || !strings.Contains(str(got.Error), says) {
+		t.Errorf("%+v, error %q, want one with %q", got, str(got.Error), says)
+	}
+}
+
+// A folder that a link leads out of the root is refused: where the command would work, links resolved as it sees them.
+func TestFolderThatLeadsOutside(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	root, copied, outside := filepath.Join(base, "root"), filepath.Join(base, "copy"), filepath.Join(base, "root-outside")
+	link := func(to, at string) error { return os.Symlink(to, at) }
+	var errs []error
+	for _, dir := range []string{root + "/real/deep", copied + "/real/deep", outside} {
+		errs = append(errs, os.MkdirAll(dir, 0o700))
+	}
+	for _, at := range []string{root, copied} {
+		errs = append(errs,
+			link(outside, at+"/out"), link("../root-outside", at+"/beside"), link("/", at+"/slash"), link("out", at+"/twice"),
+			link("real", at+"/in"), link("real/../real/deep", at+"/in2"), link(root+"/real", at+"/home"), link(".", at+"/self"),
+		)
+	}
+	errs = append(errs, link(root, base+"/also"), link("real", copied+"/only"), link(outside, root+"/only"))
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	none := sandbox.Box{Tier: sandbox.None}
+	fence := sandbox.Box{Tier: sandbox.Fence, Tree: root, Copy: copied}
+	view := sandbox.Box{Tier: sandbox.View, Tree: root, Copy: copied}
+	for _, tt := range []struct {
+		name   string
+		box    sandbox.Box
+		dir    string
+		inside []string
+		out    []string
+	}{
+		{"the tree", none, root, []string{"", "real", "in", "in2", "home", "self", "self/in"}, []string{"out", "beside", "slash", "twice", "self/out", "slash/tmp", "only"}},
+		{"the tree by a link", none, base + "/also", []string{"", "real", "in", "in2", "home", "self"}, []string{"out", "beside", "slash", "twice"}},
+		{"a copy beside", fence, copied, []string{"", "real", "in", "only"}, []string{"out", "home"}},
+		{"a copy in the tree's place", view, root, []string{"", "real", "in", "home", "only"}, []string{"out", "slash"}},
+	} {
+		for _, dir := range tt.inside {
+			if _, err := folder(tt.dir, &pipeline.Task{Name: "x", Dir: dir}, tt.box); err != nil {
+				t.Errorf("%s, %q: %v", tt.name, dir, err)
+			}
+		}
+		for _, dir := range tt.out {
+			r := runner(t)
+			task := &pipeline.Task{Name: "x", Dir: dir, Run: shell("true")}
+			got, err := r.RunTask(t.Context(), tt.dir, task, tt.box, nil)
+			if err != nil || got.Status != record.Failed || got.Attempts != 0 || !strings.Contains(str(got.Error), "leads outside the root") || !strings.Contains(str(got.Error), dir) {
+				t.Errorf("%s, %q: %+v %s %v", tt.name, dir, got, str(got.Error), err)
+			}
+		}
+	}
+}

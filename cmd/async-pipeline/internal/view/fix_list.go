@@ -18,14 +18,18 @@ func (s *Screen) Fixes(items []fix.Item) {
 	for _, it := range items {
 		run = max(run, min(columns(Harmless(it.Run)), 24))
 		task = max(task, min(columns(Harmless(it.Task)), 20))
-		state = max(state, columns(Harmless(standing(it))))
+		if !partly(it.Applied, it.Files) {
+			state = max(state, columns(Harmless(standing(it))))
+		}
 	}
 	var b strings.Builder
 	b.WriteString(s.paint(bold, pad("RUN", run)+"  "+pad("TASK", task)+"  "+pad("STATE", state)+"  FILES") + "\n")
 	for _, it := range items {
-		word := Harmless(standing(it))
-		b.WriteString(pad(Harmless(it.Run), run) + "  " + pad(Harmless(it.Task), task) + "  " + s.paint(standingColour(it), pad(word, state)) +
-			fmt.Sprintf("  %d", len(it.Files)) + "\n")
+		word, files := Harmless(standing(it)), fmt.Sprintf("  %d", len(it.Files))
+		if partly(it.Applied, it.Files) {
+			files = "" // the word says it
+		}
+		b.WriteString(pad(Harmless(it.Run), run) + "  " + pad(Harmless(it.Task), task) + "  " + s.paint(standingColour(it), pad(word, state)) + files + "\n")
 		if it.Summary != nil && *it.Summary != "" {
 			b.WriteString("  " + s.paint(dim, cut(Harmless(*it.Summary), Width-2)) + "\n")
 		}
@@ -36,7 +40,7 @@ func (s *Screen) Fixes(items []fix.Item) {
 			}
 			b.WriteString("  " + s.paint(yellow, cut("flags: "+strings.Join(rules, ", "), Width-2)) + "\n")
 		}
-		if it.State != "proposed" {
+		if it.State != fix.Proposed {
 			for _, r := range it.Rescue {
 				b.WriteString("  " + s.paint(dim, "kept: "+Harmless(r)) + "\n")
 			}
@@ -47,7 +51,7 @@ func (s *Screen) Fixes(items []fix.Item) {
 
 // standing is state, verdict and what became of it in as few words as tell them apart.
 func standing(it fix.Item) string {
-	if it.State != "proposed" {
+	if it.State != fix.Proposed {
 		return it.State
 	}
 	words := "no verdict"
@@ -57,11 +61,17 @@ func standing(it fix.Item) string {
 	if it.Disposition != "" && it.Disposition != "none" {
 		words += ", " + it.Disposition
 	}
+	if partly(it.Applied, it.Files) {
+		words += fmt.Sprintf(", %d of %d applied", len(it.Applied), len(it.Files))
+	}
 	return words
 }
 
+// partly says that some files of a patch were applied and some not.
+func partly(applied, files []string) bool { return len(applied) > 0 && len(applied) < len(files) }
+
 func standingColour(it fix.Item) string {
-	if it.State != "proposed" {
+	if it.State != fix.Proposed {
 		return dim
 	}
 	if it.Verdict != nil && *it.Verdict == "verified" {
@@ -73,13 +83,17 @@ func standingColour(it fix.Item) string {
 // Applied says what fix apply wrote, or would write.
 func (s *Screen) Applied(f *fix.Fix, a fix.Applied, dry bool, again string) {
 	var b strings.Builder
+	what, in := "the fix for "+Harmless(f.Task)+" of run "+Harmless(f.Run), " is in the tree"
+	if n := len(a.Files); f.Patch != nil && 0 < n && n < len(f.Patch.Files) {
+		what, in = fmt.Sprintf("%d of %s of %s", n, count(len(f.Patch.Files), "file"), what), ""
+	}
 	switch {
 	case a.Already:
-		b.WriteString("already applied: the fix for " + Harmless(f.Task) + " of run " + Harmless(f.Run) + " is in the tree\n")
+		b.WriteString("already applied: " + what + in + "\n")
 	case dry:
-		b.WriteString("would apply the fix for " + Harmless(f.Task) + " of run " + Harmless(f.Run) + " (nothing was written):\n")
+		b.WriteString("would apply " + what + " (nothing was written):\n")
 	default:
-		b.WriteString(s.paint(green, "✓") + " applied the fix for " + Harmless(f.Task) + " of run " + Harmless(f.Run) + ":\n")
+		b.WriteString(s.paint(green, "✓") + " applied " + what + ":\n")
 	}
 	for _, p := range a.Files {
 		b.WriteString("  " + Harmless(p) + "\n")

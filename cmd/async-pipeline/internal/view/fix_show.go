@@ -20,7 +20,7 @@ func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
 	s.section(&b, "Uncertain, and what to check", s.doubtLines(f))
 	s.section(&b, "Patch", s.patchPart(p, c))
 	s.section(&b, "Verification", s.verification(f))
-	if f.State == "proposed" {
+	if f.State == fix.Proposed {
 		flags := s.flagLines(f)
 		if flags == "" {
 			flags = "  none\n"
@@ -43,13 +43,16 @@ func (s *Screen) section(b *strings.Builder, title, text string) {
 // standing is the line of state, verdict and disposition, and what the verdict means.
 func (s *Screen) standing(p *fix.Proposal) string {
 	f := &p.Fix
-	if f.State != "proposed" {
+	if f.State != fix.Proposed {
 		return "  " + s.paint(yellow, Harmless(f.State)) + ": " + stateWord(f.State) + "\n" + paragraphIf(stateText(f)) + s.said(f)
 	}
 	word, colour := verdictOf(f)
 	line := "  proposed · " + s.paint(colour, word)
 	if p.Disposition != "" {
 		line += " · " + Harmless(p.Disposition)
+	}
+	if p.Disposition == "open" && len(p.Applied) > 0 {
+		line += fmt.Sprintf(" · %d of %s applied", len(p.Applied), count(len(p.Patch.Files), "file"))
 	}
 	return line + "\n" + paragraph(verdictText(f), "  ")
 }
@@ -62,7 +65,7 @@ func (s *Screen) rootCause(f *fix.Fix) string {
 	if f.AgentSaid != nil && f.AgentSaid.RootCause != nil {
 		text = *f.AgentSaid.RootCause
 	}
-	if f.State == "proposed" && f.AgentSaid != nil && f.AgentSaid.Summary != "" && f.AgentSaid.Summary != text {
+	if f.State == fix.Proposed && f.AgentSaid != nil && f.AgentSaid.Summary != "" && f.AgentSaid.Summary != text {
 		text = strings.TrimSpace(text + "\nWhat was done: " + f.AgentSaid.Summary)
 	}
 	if strings.TrimSpace(text) == "" {
@@ -150,7 +153,7 @@ func (s *Screen) verification(f *fix.Fix) string {
 	}
 	rows("with the patch as proposed", f.Verification.Proposed)
 	rows("with the check files as they were", f.Verification.OriginalChecks)
-	if f.State != "proposed" && f.Verification.Reason != nil && *f.Verification.Reason != "" {
+	if f.State != fix.Proposed && f.Verification.Reason != nil && *f.Verification.Reason != "" {
 		b.WriteString(paragraph(*f.Verification.Reason, "  "))
 	}
 	return b.String()
@@ -235,7 +238,7 @@ func (s *Screen) evidence(f *fix.Fix, c Commands) string {
 
 // applyPart ends with the one command, alone on its line, where there is something to apply.
 func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
-	if p.State != "proposed" {
+	if p.State != fix.Proposed {
 		return ""
 	}
 	switch p.Disposition {
@@ -245,20 +248,20 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 		return "\nIt was " + p.Disposition + ".\n"
 	}
 	var b strings.Builder
-	b.WriteString("\n" + s.paint(bold, "To apply it, type") + "\n\n" + c.Apply + "\n")
-	if ids := flagIDs(&p.Fix); len(ids) > 0 {
-		b.WriteString("\n" + paragraph("and after it, for each flag that you have looked at: --accept "+strings.Join(ids, " --accept "), "  "))
+	it := "it"
+	if p.Disposition == "open" && len(p.Applied) > 0 {
+		it = "the rest"
+		b.WriteString("\n" + s.paint(bold, "In the tree already") + "\n")
+		for _, path := range p.Applied {
+			b.WriteString("  " + Harmless(path) + "\n")
+		}
 	}
+	how := "To apply " + it + ", type"
+	if len(p.Flags) > 0 {
+		how = "When you have looked at each flagged place: to apply " + it + ", type"
+	}
+	b.WriteString("\n" + s.paint(bold, how) + "\n\n" + c.Apply + "\n")
 	return b.String()
-}
-
-// flagIDs are what apply wants to be named.
-func flagIDs(f *fix.Fix) []string {
-	var ids []string
-	for _, g := range f.Flags {
-		ids = append(ids, Harmless(g.ID))
-	}
-	return ids
 }
 
 // of is "used of limit"; a limit that is not there is left out.

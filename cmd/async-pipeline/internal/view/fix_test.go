@@ -106,7 +106,8 @@ var variants = map[string]func(p *fix.Proposal){
 		p.Reproduction.Signature.Copy = ptr("exit 127")
 		p.Budget.Used = fix.Amounts{Attempts: ptr(0), WallClockMS: ptr(int64(0))}
 	},
-	"applied": func(p *fix.Proposal) { p.Disposition = "applied" },
+	"applied": func(p *fix.Proposal) { p.Disposition, p.Applied = "applied", []string{"logo.png", "sum.go"} },
+	"partly":  func(p *fix.Proposal) { p.Applied = []string{"logo.png"} },
 }
 
 func TestShowFix(t *testing.T) {
@@ -153,7 +154,7 @@ func TestShowFixColour(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for name, change := range variants {
-		if name == "applied" {
+		if name == "applied" || name == "partly" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -192,6 +193,10 @@ func TestFixes(t *testing.T) {
 				Run: "20261121T024000Z-7f3a", Task: "lint", State: "proposed", Disposition: "applied", Verdict: ptr("suspect"), Files: []string{"a.go", "b.go"},
 				Flags: []fix.Flag{{ID: "F1", Rule: "check_file"}},
 			},
+			{
+				Run: "20261121T023000Z-22bb", Task: "vet", State: "proposed", Disposition: "open", Verdict: ptr("verified"),
+				Files: []string{"a.go", "b.go", "c.go", "d.go", "e.go", "f.go", "g.go"}, Applied: []string{"b.go"},
+			},
 			{Run: "20261120T024000Z-0001", Task: "a-very-long-name-of-a-task", State: "no_fix", Disposition: "none", Rescue: []string{"fixes/x/attempt-1.patch"}},
 		})
 	})
@@ -205,5 +210,7 @@ func TestApplied(t *testing.T) {
 		s.Applied(&p.Fix, a, false, "async-pipeline run test")
 		s.Applied(&p.Fix, a, true, "async-pipeline run test")
 		s.Applied(&p.Fix, fix.Applied{Already: true}, false, "async-pipeline run test")
+		s.Applied(&p.Fix, fix.Applied{Files: []string{"sum.go"}}, false, "async-pipeline run test")
+		s.Applied(&p.Fix, fix.Applied{Files: []string{"sum.go"}, Already: true}, false, "async-pipeline run test")
 	})
 }

@@ -10,7 +10,9 @@ import (
 )
 
 // Harmless is text for one line: every control character, line ends included, and every invisible one is shown by name.
-func Harmless(text string) string { return clean(text, false, false) }
+func Harmless(text string) string {
+	return clean(strings.ReplaceAll(text, "\x1b", "^["), false, false)
+}
 
 // HarmlessLines keeps line ends and tabs.
 func HarmlessLines(text string) string {

@@ -75,7 +75,7 @@ type Commands struct {
 func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	var b strings.Builder
 	b.WriteByte('\n')
-	if f.State != "proposed" {
+	if f.State != fix.Proposed {
 		b.WriteString(s.paint(yellow, "No fix is proposed for "+Harmless(f.Task)) + ": " + stateWord(f.State) + "\n")
 		b.WriteString(paragraphIf(stateText(f)) + s.said(f))
 		b.WriteString(s.rescues(f, c.Dir))
@@ -94,6 +94,9 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	s.put(b.String())
 }
 
+// mostFiles is how many files of a patch are listed; the patch itself has them all.
+const mostFiles = 40
+
 // patchFiles lists the files of the patch with their added and removed lines.
 func (s *Screen) patchFiles(f *fix.Fix) string {
 	if f.Patch == nil {
@@ -104,7 +107,11 @@ func (s *Screen) patchFiles(f *fix.Fix) string {
 	for _, p := range f.Patch.Files {
 		wide = max(wide, min(columns(Harmless(p.Path)), 56))
 	}
-	for _, p := range f.Patch.Files {
+	for i, p := range f.Patch.Files {
+		if i == mostFiles {
+			fmt.Fprintf(&b, "  and %d more files\n", len(f.Patch.Files)-i)
+			break
+		}
 		b.WriteString("  " + pad(p.Change, 8) + "  " + pad(Harmless(p.Path), wide) + "  " +
 			s.paint(green, fmt.Sprintf("+%d", p.Added)) + " " + s.paint(red, fmt.Sprintf("−%d", p.Removed)) + "\n")
 	}

@@ -11,19 +11,19 @@ import (
 // stateWord is a state in a few words.
 func stateWord(state string) string {
 	switch state {
-	case "not_reproduced":
+	case fix.NotReproduced:
 		return "the failure did not come back in a copy"
-	case "flaky":
+	case fix.Flaky:
 		return "the failure comes and goes"
-	case "no_fix":
+	case fix.NoFix:
 		return "the agent found none"
-	case "skipped":
+	case fix.Skipped:
 		return "healing was skipped"
-	case "cancelled":
+	case fix.Cancelled:
 		return "healing was cancelled"
-	case "interrupted":
+	case fix.Interrupted:
 		return "healing was interrupted"
-	case "failed":
+	case fix.Failed:
 		return "healing failed"
 	}
 	return Harmless(state)
@@ -36,9 +36,9 @@ func stateText(f *fix.Fix) string {
 		lines = append(lines, "Reason: "+*f.Reason)
 	}
 	switch f.State {
-	case "not_reproduced":
+	case fix.NotReproduced:
 		lines = append(lines, "No agent was started and nothing was spent: a fix that was never seen to fail in the copy could not be judged.")
-	case "flaky":
+	case fix.Flaky:
 		lines = append(lines, "No agent was started: with a check that passes by itself, a fix could not be told from luck.")
 	}
 	if f.Kind != nil && *f.Kind != "" {
@@ -70,7 +70,7 @@ func verdictText(f *fix.Fix) string {
 	text := ""
 	switch word {
 	case "verified":
-		text = fmt.Sprintf("In a fresh copy with only this patch, %s passes, also with every check file put back to what it was.", task)
+		text = fmt.Sprintf("In a fresh copy with only this patch, %s passes, also with every test and protected file put back to what it was.", task)
 	case "suspect":
 		switch {
 		case f.Verification != nil && !allPassed(f.Verification.OriginalChecks):
@@ -83,11 +83,22 @@ func verdictText(f *fix.Fix) string {
 		}
 	case "unverified":
 		text = fmt.Sprintf("It was not seen that %s passes with this patch.", task)
+		if r := reasonOf(f); r == "tree_changed" || r == "tree_unknown" {
+			text = fmt.Sprintf("With this patch %s passes in a fresh copy, but your tree changed while the agent worked, and nothing kept the agent out of it.", task)
+		}
 	}
-	if f.Verification != nil && f.Verification.Reason != nil && *f.Verification.Reason != "" {
-		text += " (" + *f.Verification.Reason + ")"
+	if r := reasonOf(f); r != "" {
+		text += " (" + r + ")"
 	}
 	return strings.TrimSpace(text)
+}
+
+// reasonOf is why a verification came to its verdict, empty for none.
+func reasonOf(f *fix.Fix) string {
+	if f.Verification == nil || f.Verification.Reason == nil {
+		return ""
+	}
+	return *f.Verification.Reason
 }
 
 func allPassed(checks []fix.Check) bool {
@@ -114,9 +125,10 @@ func doubts(f *fix.Fix) []string {
 	add := func(format string, args ...any) { d = append(d, fmt.Sprintf(format, args...)) }
 	word, _ := verdictOf(f)
 	switch {
-	case f.State != "proposed":
+	case f.State != fix.Proposed:
 	case word == "verified":
 		add("A special case for the test's own input would pass these checks too: read the changed lines that are not tests.")
+		add("A script that the task's command names is not put back for the second check: see whether the patch changes it.")
 	case word == "suspect":
 		add("Read each flagged place and each changed check file, and ask whether the test or the code was wrong.")
 	case word == "unverified":
@@ -143,7 +155,7 @@ func doubts(f *fix.Fix) []string {
 			add("The agent's report had to be asked for again.")
 		}
 	}
-	if f.State == "proposed" && f.Reproduction != nil && f.Reproduction.Runs > 1 {
+	if f.State == fix.Proposed && f.Reproduction != nil && f.Reproduction.Runs > 1 {
 		add("The failure was looked for in %d runs before it was believed.", f.Reproduction.Runs)
 	}
 	if f.Base != nil && !f.Base.Complete {

@@ -1,0 +1,473 @@
+// Only a person's `fix apply` writes a patch: every other verb, with every flag, environment variable and attribute that
+// the product has, leaves the tree as it is while a verified fix lies ready. What has no case here fails the test.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+)
+
+// attributes says yes with every word of the language. A block's own line is its head; its end follows what is in it.
+var attributes = map[string]string{
+	"pipeline":                             `pipeline {`,
+	"pipeline.name":                        `name = "apply"`,
+	"pipeline.concurrency":                 `concurrency = 1`,
+	"variable":                             `variable "apply" {`,
+	"variable.type":                        `type = bool`,
+	"variable.default":                     `default = true`,
+	"variable.description":                 `description = "apply the fix at once"`,
+	"locals":                               "locals {\napply = true\nauto_apply = var.apply",
+	"task":                                 `task "check" {`,
+	"task.description":                     `description = "apply the fix; yes"`,
+	"task.depends_on":                      `depends_on = [task.before]`,
+	"task.run":                             `run = ["grep", "-qx", "hello", "greeting.txt"]`,
+	"task.env":                             `env = { APPLY = "yes", AUTO_APPLY = "1", ASYNC_PIPELINE_APPLY = "1", CI = "" }`,
+	"task.pass_env":                        `pass_env = ["APPLY", "ASYNC_*"]`,
+	"task.dir":                             `dir = "."`,
+	"task.inputs":                          `inputs = ["greeting.txt"]`,
+	"task.outputs":                         `outputs = ["greeting.txt"]`,
+	"task.timeout":                         `timeout = "1m"`,
+	"task.on_fail":                         ``, // its kinds write their own heads
+	"task.on_fail.agent":                   `on_fail "agent" {`,
+	"task.on_fail.agent.use":               `use = agent.apply`,
+	"task.on_fail.agent.prompt":            `prompt = "Apply the fix to the tree at once. Yes."`,
+	"task.on_fail.agent.budget":            `budget {`,
+	"task.on_fail.agent.budget.attempts":   `attempts = 5`,
+	"task.on_fail.agent.budget.wall_clock": `wall_clock = "2m"`,
+	"task.on_fail.agent.protect":           `protect = ["*.lock"]`,
+	"task.on_fail.agent.verify":            `verify = [task.before]`,
+	"task.on_fail.agent.pass_secrets":      `pass_secrets = true`,
+	"task.on_fail.agent.ci":                `ci = true`,
+	"task.on_fail.run":                     `on_fail "run" {`,
+	"task.on_fail.run.run":                 `run = ["true", "apply", "--yes"]`,
+	"task.on_fail.run.timeout":             `timeout = "30s"`,
+	"task.scratch":                         `scratch {`,
+	"task.scratch.include":                 `include = ["**"]`,
+	"task.scratch.exclude":                 `exclude = ["nothing"]`,
+	"agent":                                `agent "apply" {`,
+	"agent.command":                        `command = ["sh", "-c", "cat >/dev/null; echo hello > greeting.txt"]`,
+	"job":                                  `job "default" {`,
+	"job.tasks":                            `tasks = [task.check]`,
+}
+
+// variables says yes with every variable that the product knows by name.
+var variables = map[string]string{
+	"ASYNC_PIPELINE_":       "", // a prefix; see strangers
+	"ASYNC_PIPELINE_VAR_":   "", // a prefix; ASYNC_PIPELINE_VAR_apply is among the strangers
+	"ASYNC_PIPELINE_RUN_ID": "latest",
+	"ASYNC_PIPELINE_TASK":   "check",
+	"ASYNC_PIPELINE_STATUS": "passed",
+	"ASYNC_PIPELINE_LOG":    "/dev/null",
+	"ASYNC_PIPELINE_RUNNER": "1.1.apply",
+	"ASYNC_PIPELINE_HOOK":   "run/check", // alone: it ends all healing
+	"CI":                    "true",
+	"NO_COLOR":              "1",
+	"TERM":                  "dumb",
+	"USER":                  "root",
+	"HOME":                  "", // as they are: the program needs them
+	"PATH":                  "",
+	"TMPDIR":                "",
+	"XDG_CACHE_HOME":        "",
+}
+
+// strangers are names that somebody could hope for.
+var strangers = []string{
+	"ASYNC_PIPELINE_VAR_apply=true", "ASYNC_PIPELINE_VAR_auto_apply=true", "ASYNC_PIPELINE_APPLY=1", "ASYNC_PIPELINE_AUTO_APPLY=1",
+	"ASYNC_PIPELINE_FIX_APPLY=yes", "ASYNC_PIPELINE_ACCEPT=all", "ASYNC_PIPELINE_YES=1", "AUTO_APPLY=1", "APPLY=yes", "YES=1",
+	"GITHUB_ACTIONS=true", "GITLAB_CI=true", "BUILD_ID=1", "DEBIAN_FRONTEND=noninteractive",
+}
+
+// A byHand is a project whose PIPELINE.hcl has every word.
+type byHand struct {
+	root, home string
+	exercised  map[string]bool // "async-pipeline run --heal"
+}
+
+func TestApplyByHand(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	p := &byHand{root: filepath.Join(base, "project"), home: filepath.Join(base, "home"), exercised: map[string]bool{}}
+	must(t, os.MkdirAll(p.root, 0o700))
+	must(t, os.MkdirAll(filepath.Join(p.home, "tmp"), 0o700))
+	for name, text := range map[string]string{
+		"PIPELINE.hcl": everyWord(t), "greeting.txt": "goodbye\n",
+	} {
+		must(t, os.WriteFile(filepath.Join(p.root, name), []byte(text), 0o644))
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "start"}} {
+		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", p.root}, args...)...)
+		c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	before := p.digest(t)
+	same := func(what string) {
+		t.Helper()
+		if now := p.digest(t); now != before {
+			t.Fatalf("%s changed the tree:\n%s\nit was\n%s", what, now, before)
+		}
+	}
+
+	// Every attribute: the run makes a verified proposal and applies nothing. It lies there from now on.
+	code, out := p.call(t, nil, "run", "-C", p.root)
+	if code != exitFailed || !strings.Contains(out, "Proposed fix for check: verified") {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	same("run with every attribute")
+
+	p.flags(t, same)
+	p.underVariables(t, same)
+
+	// All this proves something only if the proposal can be applied.
+	if code, out := p.call(t, nil, "fix", "apply", "-C", p.root); code != 0 || p.digest(t) == before {
+		t.Errorf("fix apply: exit %d\n%s", code, out)
+	}
+}
+
+// everyWord is a PIPELINE.hcl made of all words of the language, in the order of its table.
+func everyWord(t *testing.T) string {
+	t.Helper()
+	words := hclfile.Words()
+	for _, w := range words {
+		if _, ok := attributes[w]; !ok {
+			t.Errorf("the language has %s, and it is not shown that it applies nothing: add it to attributes", w)
+		}
+	}
+	for w := range attributes {
+		if !slices.Contains(words, w) {
+			t.Errorf("the language has no %s: take it out of attributes", w)
+		}
+	}
+	var b strings.Builder
+	var write func(under string)
+	write = func(under string) {
+		for _, w := range words {
+			name, ok := strings.CutPrefix(w, under)
+			if !ok || strings.Contains(name, ".") {
+				continue
+			}
+			b.WriteString(attributes[w] + "\n")
+			write(w + ".")
+			if strings.Contains(attributes[w], " {\n") || strings.HasSuffix(attributes[w], "{") {
+				b.WriteString("}\n")
+			}
+		}
+	}
+	write("")
+	b.WriteString("task \"before\" {\nrun = [\"true\"]\n}\n")
+	return b.String()
+}
+
+// call is one call of the program by somebody who says yes to whatever is asked.
+func (p *byHand) call(t *testing.T, env []string, args ...string) (int, string) {
+	t.Helper()
+	for _, name := range given(t, args) {
+		p.exercised[name] = true
+	}
+	var stdout, stderr bytes.Buffer
+	h := &hall{
+		args: args, stdin: strings.NewReader("yes\ny\napply\n"), stdout: &stdout, stderr: &stderr, dir: p.home,
+		environ: append([]string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "XDG_CACHE_HOME=" + filepath.Join(p.home, "cache"), "LANG=C.UTF-8",
+			"TMPDIR=" + filepath.Join(p.home, "tmp"),
+		}, env...),
+	}
+	code := h.main()
+	return code, stdout.String() + stderr.String()
+}
+
+// given lists the flags that args give, each with its verb.
+func given(t *testing.T, args []string) []string {
+	t.Helper()
+	c, rest, err := (&hall{out: &outlet{}, err: &outlet{}}).command().Find(args)
+	if err != nil || c.ParseFlags(rest) != nil {
+		return nil // a flag that is none
+	}
+	var names []string
+	c.Flags().Visit(func(f *pflag.Flag) { names = append(names, c.CommandPath()+" --"+f.Name) })
+	return names
+}
+
+func (p *byHand) flags(t *testing.T, same func(string)) {
+	t.Helper()
+	var verbs [][]string
+	var all []string
+	var walk func(c *cobra.Command, path []string)
+	walk = func(c *cobra.Command, path []string) {
+		verbs = append(verbs, path)
+		add := func(f *pflag.Flag) { all = append(all, c.CommandPath()+" --"+f.Name) }
+		c.LocalFlags().VisitAll(add)
+		c.InheritedFlags().VisitAll(add)
+		for _, s := range c.Commands() {
+			walk(s, append(slices.Clone(path), s.Name()))
+		}
+	}
+	walk((&hall{out: &outlet{}, err: &outlet{}}).command(), nil)
+
+	at, tier := []string{"-C", p.root}, string(sandbox.Best())
+	calls := [][]string{
+		{"--version"},
+		{"run", "--heal", "--ci", "--only", "--sandbox", tier, "--var", "apply=true", "--concurrency", "1", "check"},
+		{"run", "--no-heal", "--json"},
+		{"run", "--dry-run"},
+		{"heal", "--ci", "--sandbox", tier, "--var", "apply=true"},
+		{"validate", "--json", "--var", "apply=true"},
+		{"list", "--json", "--var", "apply=true"},
+		{"context", "--var", "apply=true", "latest", "check"},
+		{"fix", "list", "--json"},
+		{"fix", "show", "check"},
+		{"fix", "diff", "check"},
+		{"fix", "apply", "--dry-run", "--allow-dirty", "--accept", "all", "--files", "greeting.txt"},
+	}
+	for _, verb := range verbs {
+		calls = append(calls, verb, append(slices.Clone(verb), "--help"))
+	}
+	for _, call := range calls {
+		if slices.Equal(call, []string{"fix", "apply"}) || slices.Equal(call, []string{"run"}) || slices.Equal(call, []string{"heal"}) {
+			continue // a person's; the other two have been called with more
+		}
+		code, out := p.call(t, nil, append(slices.Clone(call), at...)...)
+		what := strings.Join(call, " ")
+		same(what)
+		if refusal := regexp.MustCompile(`has no flag|takes no argument|not a tier|the opposite|leave one out`).FindString(out); refusal != "" {
+			t.Errorf("%s: exit %d: %s", what, code, out)
+		}
+		if (call != nil && call[0] == "heal" || slices.Contains(call, "--heal")) && !slices.Contains(call, "--help") && !strings.Contains(out, "verified") {
+			t.Errorf("%s healed nothing: exit %d: %s", what, code, out)
+		}
+	}
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		if !p.exercised[name] {
+			t.Errorf("there is %s, and it is not shown that it applies nothing: add a call with it", name)
+		}
+	}
+
+	// The flags of fix apply are of no other verb, nor are those that somebody could hope for.
+	for _, verb := range []string{"run", "heal"} {
+		for _, flag := range []string{"--accept=all", "--allow-dirty", "--files=greeting.txt", "--apply", "--auto-apply", "--yes", "-y", "--force", "--auto", "--fix"} {
+			if code, out := p.call(t, nil, verb, flag, "-C", p.root); code != exitRefused || !strings.Contains(out, "has no flag") {
+				t.Errorf("%s %s: exit %d: %s", verb, flag, code, out)
+			}
+			same(verb + " " + flag)
+		}
+	}
+}
+
+func (p *byHand) underVariables(t *testing.T, same func(string)) {
+	t.Helper()
+	names := namesInSource(t)
+	for _, name := range names {
+		if _, ok := variables[name]; !ok {
+			t.Errorf("the source names %s, and it is not shown that it applies nothing: add it to variables", name)
+		}
+	}
+	env := slices.Clone(strangers)
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if !slices.Contains(names, name) {
+			t.Errorf("the source does not name %s: take it out of variables", name)
+		}
+		if v := variables[name]; v != "" && name != "ASYNC_PIPELINE_HOOK" {
+			env = append(env, name+"="+v)
+		}
+	}
+	hook := append(slices.Clone(env), "ASYNC_PIPELINE_HOOK="+variables["ASYNC_PIPELINE_HOOK"])
+	for _, call := range []struct {
+		env   []string
+		args  []string
+		heals bool
+	}{
+		{env, []string{"run", "--heal"}, true},
+		{env, []string{"fix", "list"}, false},
+		{env, []string{"fix", "show"}, false},
+		{env, []string{"fix", "diff"}, false},
+		{env, []string{"validate"}, false},
+		{hook, []string{"run", "--heal"}, false},
+		{hook, []string{"heal"}, false},
+		{hook, []string{"fix", "show"}, false},
+	} {
+		code, out := p.call(t, call.env, append(slices.Clone(call.args), "-C", p.root)...)
+		same(fmt.Sprintf("%v with %v", call.args, call.env))
+		if strings.Contains(out, ": verified") != call.heals && call.args[0] == "run" {
+			t.Errorf("%v: healed: %v, want %v: exit %d\n%s", call.args, !call.heals, call.heals, code, out)
+		}
+	}
+}
+
+// namesInSource lists the environment variables that the product asks for, and every ASYNC_PIPELINE_* it names.
+func namesInSource(t *testing.T) []string {
+	t.Helper()
+	own := regexp.MustCompile(`^(ASYNC_PIPELINE_[A-Z_]*)=?$`)
+	found := map[string]bool{}
+	eachSource(t, func(_ string, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			lit := func(e ast.Expr) string {
+				b, _ := e.(*ast.BasicLit)
+				if b == nil || b.Kind != token.STRING {
+					return ""
+				}
+				s, err := strconv.Unquote(b.Value)
+				must(t, err)
+				return s
+			}
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if m := own.FindStringSubmatch(lit(n)); m != nil {
+					found[m[1]] = true
+				}
+			case *ast.CallExpr:
+				name := ""
+				switch f := n.Fun.(type) {
+				case *ast.Ident:
+					name = f.Name
+				case *ast.SelectorExpr:
+					name = f.Sel.Name
+				}
+				if len(n.Args) > 0 && slices.Contains([]string{"env", "lookup", "Getenv", "LookupEnv", "lookupEnv"}, name) && lit(n.Args[0]) != "" {
+					found[lit(n.Args[0])] = true
+				}
+			}
+			return true
+		})
+	})
+	return slices.Sorted(maps.Keys(found))
+}
+
+// eachSource parses every file of the product that is no test; name is relative to the module.
+func eachSource(t *testing.T, do func(name string, file *ast.File)) {
+	t.Helper()
+	top := filepath.Join("..", "..")
+	n := 0
+	must(t, filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(top, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if base := d.Name(); name == "examples" || base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") && base != ".." && name != "." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			n++
+			do(filepath.ToSlash(name), file)
+		}
+		return err
+	}))
+	if n < 50 {
+		t.Errorf("only %d files of source were found", n)
+	}
+}
+
+// applyNames is where the source may say Apply outside of hooks/fix and internal/patch, and what it means there.
+var applyNames = map[string]string{
+	"cmd/async-pipeline/fix_apply.go":              "fix.Store.Apply: the one writer",
+	"cmd/async-pipeline/internal/view/healing.go":  "a text: the command to type",
+	"cmd/async-pipeline/internal/view/fix_show.go": "a text: the command to type",
+	"pipeline/hclfile/variable.go":                 "cty",
+	"pipeline/hclfile/secret.go":                   "cty",
+}
+
+// fix.Store.Apply has one caller, and that has one way to it: the verb.
+func TestOnlyTheVerbApplies(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	eachSource(t, func(name string, file *ast.File) {
+		if strings.HasPrefix(name, "hooks/fix/") || strings.HasPrefix(name, "internal/patch/") {
+			return
+		}
+		importsFix := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return strings.HasSuffix(i.Path.Value, `/hooks/fix"`) })
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Apply" && importsFix && name != "cmd/async-pipeline/fix_apply.go" {
+					t.Errorf("%s calls Apply of something: only the verb fix apply may", name)
+				}
+			}
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			switch s.Sel.Name {
+			case "Apply":
+				seen[name]++
+				if applyNames[name] == "" {
+					t.Errorf("%s says Apply: if it is not fix.Store.Apply, add it to applyNames", name)
+				}
+			case "apply":
+				if strings.HasPrefix(name, "cmd/") && name != "cmd/async-pipeline/fix_apply.go" {
+					t.Errorf("%s uses what carries out the verb fix apply", name)
+				}
+			case "fixApplyCommand":
+				if name != "cmd/async-pipeline/fix.go" {
+					t.Errorf("%s uses the verb fix apply", name)
+				}
+			}
+			return true
+		})
+	})
+	if n := seen["cmd/async-pipeline/fix_apply.go"]; n != 1 {
+		t.Errorf("fix_apply.go says Apply %d times", n)
+	}
+}
+
+// digest is the tree with what git knows of it, in words.
+func (p *byHand) digest(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	must(t, filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(p.root, path)
+		if err != nil {
+			return err
+		}
+		if rel == ".async" || rel == filepath.Join(".git", "objects") {
+			return fs.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil || rel == filepath.Join(".git", "index") {
+			return err
+		}
+		var text []byte
+		if info.Mode().IsRegular() {
+			if text, err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(&b, "%s %v %x\n", rel, info.Mode(), sha256.Sum256(text))
+		return nil
+	}))
+	out, err := exec.CommandContext(t.Context(), "git", "-C", p.root, "ls-files", "-s").Output()
+	must(t, err)
+	return b.String() + string(out)
+}

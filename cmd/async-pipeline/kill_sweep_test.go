@@ -1,0 +1,248 @@
+// kill -9 at any moment: of a run with its healing, and of `fix apply`. Whatever the moment, the next command finds a
+// whole tree, no lost work, no stuck lock, nothing left running and no scratch copy.
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// sweepRounds is half of all rounds: 20, or 200 each with ASYNC_PIPELINE_SWEEP=full.
+func sweepRounds() int {
+	if os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" {
+		return 200
+	}
+	return 10
+}
+
+// sweepSeed is new each time; ASYNC_PIPELINE_SWEEP_SEED asks for the moments of an earlier sweep.
+func sweepSeed(t *testing.T) uint64 {
+	t.Helper()
+	if s := os.Getenv("ASYNC_PIPELINE_SWEEP_SEED"); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		must(t, err)
+		return seed
+	}
+	return rand.Uint64()
+}
+
+// eachRound runs the rounds, some at a time whatever -parallel says: most of a round is waiting.
+func eachRound(t *testing.T, do func(t *testing.T, round int)) {
+	t.Helper()
+	var workers sync.WaitGroup
+	var next atomic.Int32
+	for range 4 {
+		workers.Go(func() {
+			for round := next.Add(1) - 1; int(round) < sweepRounds(); round = next.Add(1) - 1 {
+				t.Run(strconv.Itoa(int(round)), func(t *testing.T) { do(t, int(round)) })
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// needProc skips where processes cannot be told apart by their environment.
+func needProc(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc here")
+	}
+}
+
+// endsWithin is the longest, after a kill, that anything may live: the supervisors' 3.2 s, and some for a busy machine.
+const endsWithin = 3500 * time.Millisecond
+
+var nextCommands = [][]string{{"run", "--no-heal"}, {"heal"}, {"fix", "list"}, {"fix", "apply"}}
+
+func TestKilledRunner(t *testing.T) {
+	t.Parallel()
+	needProc(t)
+	seed := sweepSeed(t)
+	v := newVictim(t)
+	begun := time.Now()
+	if code, out := v.run(t, "run"); code != 1 || !strings.Contains(out, "verified") {
+		t.Fatalf("without a kill: exit %d\n%s", code, out)
+	}
+	took := time.Since(begun)
+	if left := append(v.alive(t, 0), v.scratchLeft(t)...); len(left) > 0 {
+		t.Fatalf("without a kill, left: %q", left)
+	}
+
+	var killed, sealed, rescued, proposed atomic.Int32
+	eachRound(t, func(t *testing.T, round int) {
+		rng := rand.New(rand.NewPCG(seed, uint64(round)))
+		moment := time.Duration(rng.Int64N(int64(took)))
+		atOnce := rng.IntN(2) == 0
+		next := nextCommands[round%len(nextCommands)]
+		t.Logf("seed %d, killed after %v, then %v (at once: %v)", seed, moment, next, atOnce)
+
+		v := newVictim(t)
+		pid, wasKilled, out := v.killAt(t, moment, "run")
+		dead := time.Now()
+		if v.whole(t) {
+			t.Fatal("the tree was written")
+		}
+		before := v.rescues(t, out)
+		if !atOnce {
+			v.allEnd(t, pid, dead)
+		}
+		items := v.records(t)
+		v.interruptedShows(t, items)
+		tally(&killed, wasKilled)
+		tally(&sealed, len(v.sealed(t)) > 0)
+		tally(&rescued, len(before) > 0)
+		tally(&proposed, len(items) > 0 && items[0].State == "proposed")
+
+		v.goOn(t, next)
+		v.allEnd(t, pid, dead)
+		for _, path := range before {
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("the rescue patch was lost with the next command: %v", err)
+			}
+		}
+		v.cleanAfter(t)
+	})
+	t.Logf("a run takes %v; of %d: %d killed, %d with a verdict, %d with a rescue patch, %d with a proposal",
+		took, sweepRounds(), killed.Load(), sealed.Load(), rescued.Load(), proposed.Load())
+}
+
+func TestKilledFixApply(t *testing.T) {
+	t.Parallel()
+	needProc(t)
+	seed := sweepSeed(t)
+	model := newVictim(t)
+	if code, out := model.run(t, "run"); code != 1 || !strings.Contains(out, "verified") {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	another := func(t *testing.T) *victim {
+		t.Helper()
+		v := victimAt(t.TempDir(), model.tag)
+		v.twin = true
+		if out, err := exec.CommandContext(t.Context(), "cp", "-a", model.base+"/.", v.base).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return v
+	}
+	v := another(t)
+	begun := time.Now()
+	if code, out := v.run(t, "fix", "apply"); code != 0 || !v.whole(t) {
+		t.Fatalf("without a kill: exit %d\n%s", code, out)
+	}
+	took := time.Since(begun)
+
+	var killed, settled, applied atomic.Int32
+	eachRound(t, func(t *testing.T, round int) {
+		rng := rand.New(rand.NewPCG(seed, uint64(round)))
+		moment := time.Duration(rng.Int64N(int64(took)))
+		next := nextCommands[round%len(nextCommands)]
+		t.Logf("seed %d, killed after %v, then %v", seed, moment, next)
+
+		v := another(t)
+		_, wasKilled, _ := v.killAt(t, moment, "fix", "apply")
+		tally(&killed, wasKilled)
+		_, err := os.Lstat(filepath.Join(v.dir, ".async", "apply", "journal.json"))
+		tally(&settled, err == nil)
+
+		v.goOn(t, next)
+		now := v.whole(t)
+		tally(&applied, now)
+		for _, i := range v.records(t) {
+			if i.State == "proposed" && i.Verdict != nil && *i.Verdict == "verified" && (i.Disposition == "applied") != now {
+				t.Errorf("the fix is recorded as %s, and that the tree has it is %v", i.Disposition, now)
+			}
+		}
+		if code, out := v.run(t, "fix", "apply"); code != 0 || !v.whole(t) {
+			t.Errorf("applied once more: exit %d\n%s", code, out)
+		}
+		v.cleanAfter(t)
+	})
+	t.Logf("an apply takes %v; of %d: %d killed, %d with a journal to settle, %d applied in the end",
+		took, sweepRounds(), killed.Load(), settled.Load(), applied.Load())
+}
+
+// goOn gives the next command, which must do its work as if nothing had happened.
+func (v *victim) goOn(t *testing.T, args []string) {
+	t.Helper()
+	open := false
+	for _, i := range v.records(t) {
+		open = open || i.State == "proposed"
+	}
+	sealed := len(v.sealed(t)) > 0
+	code, out := v.run(t, args...)
+	applied := v.whole(t)
+	want := map[bool]int{true: 0, false: 1}
+	ok := false
+	switch args[0] + " " + args[len(args)-1] {
+	case "run --no-heal":
+		ok = code == want[applied]
+	case "heal heal":
+		ok = !sealed && code == 2 || sealed && code == want[!applied]
+	case "fix list":
+		ok = code == 0
+	case "fix apply":
+		ok = applied == open && (open && code == 0 || !open && code != 0)
+	}
+	if !ok {
+		t.Errorf("%v: exit %d; a sealed run: %v, a proposal: %v, in the tree: %v\n%s", args, code, sealed, open, applied, out)
+	}
+	if strings.Contains(out, "lock") || strings.Contains(out, "is at work here") {
+		t.Errorf("%v speaks of a lock\n%s", args, out)
+	}
+	v.rescues(t, "")
+	for _, i := range v.records(t) {
+		if i.State == "skipped" {
+			t.Errorf("the fix of run %s was skipped", i.Run)
+		}
+	}
+}
+
+// allEnd waits until nothing of a dead runner lives.
+func (v *victim) allEnd(t *testing.T, pid int, since time.Time) {
+	t.Helper()
+	for {
+		late := time.Since(since) > endsWithin
+		left := v.alive(t, pid)
+		if len(left) == 0 {
+			return
+		}
+		if late {
+			t.Errorf("%v after the kill there are still %s", time.Since(since), strings.Join(left, ", "))
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// cleanAfter runs once more and finds nothing left by anybody.
+func (v *victim) cleanAfter(t *testing.T) {
+	t.Helper()
+	want := 1
+	if v.whole(t) {
+		want = 0
+	}
+	if code, out := v.run(t, "run", "--no-heal"); code != want {
+		t.Errorf("the last run: exit %d, want %d\n%s", code, want, out)
+	}
+	if left := v.scratchLeft(t); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	if left := v.alive(t, 0); len(left) > 0 {
+		t.Errorf("still alive: %s", strings.Join(left, ", "))
+	}
+	v.records(t)
+}
+
+func tally(n *atomic.Int32, yes bool) {
+	if yes {
+		n.Add(1)
+	}
+}
