@@ -72,7 +72,7 @@ var doors = []struct {
 	{"os.Exit", []string{"cmd/async-pipeline"}},
 	{"os.Stdout", []string{"cmd/async-pipeline"}},
 	{"os.Stderr", []string{"cmd/async-pipeline"}},
-	{"unsafe", nil},
+	{"unsafe", []string{"internal/sandbox"}},
 	{"go statement", []string{"cmd/async-pipeline", "pipeline", "internal/sandbox"}},
 }
 

@@ -69,8 +69,8 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 func TestApplyTwiceOfAnOddName(t *testing.T) {
 	t.Parallel()
 	after := files{"inv\xff\xfealid": "f:x\n", "b": "f:b\n"}
-	s := newStore(t, nil)
-	p := sealed(t, s, "test", nil, after, nil)
+	s := newStore(t, files{})
+	p := sealed(t, s, "test", files{}, after, nil)
 	for i, want := range []bool{false, true} {
 		got, err := apply(t, s, p, Options{Files: []string{"inv\xff\xfealid"}})
 		check(t, err)

@@ -53,7 +53,7 @@ func TestHarmless(t *testing.T) {
 		{"umlaut and emoji stay", "größer 🚀 日本", "größer 🚀 日本"},
 		{"cursor", "a\x1b[2Jb", "a^[[2Jb"},
 		{"title", "a\x1b]0;x\x07b", "a^[]0;x^Gb"},
-		{"colour goes", "a\x1b[1;31mb\x1b[0m", "ab"},
+		{"colour is shown: two names never look the same", "a\x1b[1;31mb\x1b[0m", "a^[[1;31mb^[[0m"},
 		{"line end", "a\nb\r\tc", "a^Jb^M^Ic"},
 		{"delete", "a\x7f", "a^?"},
 		{"C1 in UTF-8", "a\u009b2Jb", "a<U+009B>2Jb"},
