@@ -31,9 +31,9 @@ var floors = map[string]room{
 	"hooks":                            {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/fix", "hooks/agent", "hooks/judge", "internal/..."}},
 	"pipeline/run":                     {4, []string{"pipeline", "pipeline/record", "internal/sandbox", "internal/redact"}},
 	"hooks/agent/cli":                  {3, []string{"hooks/agent", "internal/..."}},
-	"hooks/fix":                        {3, []string{"internal/patch", "internal/tree", "internal/git", "internal/redact", "internal/journal", "internal/filename"}},
+	"hooks/fix":                        {3, []string{"internal/patch", "internal/tree", "internal/git", "internal/redact", "internal/journal", "internal/filename", "internal/advice"}},
 	"pipeline/hclfile":                 {3, []string{"pipeline"}},
-	"pipeline/record":                  {3, []string{"internal/process", "internal/journal", "internal/filename"}},
+	"pipeline/record":                  {3, []string{"internal/process", "internal/journal", "internal/filename", "internal/advice"}},
 	"hooks/agent":                      {2, []string{"internal/redact"}},
 	"hooks/judge":                      {2, []string{"internal/patch"}},
 	"scratch":                          {2, []string{"internal/tree", "internal/patch", "internal/git", "internal/process"}},
@@ -46,6 +46,7 @@ var floors = map[string]room{
 	"internal/process":                 {0, nil},
 	"internal/journal":                 {0, nil},
 	"internal/filename":                {0, nil},
+	"internal/advice":                  {0, nil},
 }
 
 // doors says which rooms may use what reaches out of the program: an import path, or a package and a name of it.

@@ -212,7 +212,10 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 		err = h.rescue(n, changes, a)
 	}
 	if err == nil {
-		err = h.keepLarge(c, n, omitted)
+		var named []string
+		if named, err = keepLarge(h.draft, c, n, omitted); len(named) > 0 {
+			h.step("not in the patch: %s", listed(named, 5))
+		}
 	}
 	if err == nil {
 		err = h.draft.Rested(n)

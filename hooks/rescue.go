@@ -63,22 +63,21 @@ func rescuePatch(d *fix.Draft, attempt int, changes []patch.Change) (fix.Rescued
 const keepLimit = 1 << 30
 
 // keepLarge says what a patch leaves out, and keeps the files that are only too large for it.
-func (h *healing) keepLarge(c *scratch.Copy, n int, omitted []tree.Omitted) error {
-	var named []string
+func keepLarge(d *fix.Draft, c *scratch.Copy, n int, omitted []tree.Omitted) (named []string, err error) {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer h.tidy(root.Close)
+	defer func() { err = errors.Join(err, root.Close()) }()
 	for _, o := range omitted {
 		if o.Why == "ignored" {
 			continue
 		}
 		where := o.Path + " (" + o.Why + ")"
 		if o.Why == "oversize" {
-			rel, err := h.keepFile(root, n, o.Path)
+			rel, err := keepFile(d, root, n, o.Path)
 			if err != nil {
-				return err
+				return named, err
 			}
 			if rel != "" {
 				where = o.Path + " (oversize, kept as " + rel + ")"
@@ -87,14 +86,13 @@ func (h *healing) keepLarge(c *scratch.Copy, n int, omitted []tree.Omitted) erro
 		named = append(named, where)
 	}
 	if len(named) > 0 {
-		h.event("left_out", map[string]any{"attempt": n, "paths": named})
-		h.step("not in the patch: %s", listed(named, 5))
+		err = d.Event("left_out", map[string]any{"attempt": n, "paths": named})
 	}
-	return nil
+	return named, err
 }
 
 // keepFile keeps one file; "" when there is none any more, or when it is beyond all measure.
-func (h *healing) keepFile(root *os.Root, n int, path string) (string, error) {
+func keepFile(d *fix.Draft, root *os.Root, n int, path string) (string, error) {
 	f, err := root.Open(path)
 	if errors.Is(err, os.ErrNotExist) { // an agent deleted a large file
 		return "", nil
@@ -106,5 +104,5 @@ func (h *healing) keepFile(root *os.Root, n int, path string) (string, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > keepLimit {
 		return "", err
 	}
-	return h.draft.KeepFile(n, path, io.LimitReader(f, keepLimit))
+	return d.KeepFile(n, path, io.LimitReader(f, keepLimit))
 }

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -72,7 +70,7 @@ func interrupted(ctx context.Context, d *fix.Draft, at places) ([]string, error)
 	var said []string
 	f := &fix.Fix{
 		State: fix.Interrupted, CreatedAt: stamp(time.Now()),
-		Reason: new("killed: the runner was ended while it healed; what its agent had changed is in the rescue patches"),
+		Reason: new("killed: the runner was ended while it healed"),
 	}
 	for attempt, w := range works {
 		if !inside(w.Copy, at.work) || !inside(w.Base, at.work) || !exists(w.Copy) {
@@ -106,12 +104,14 @@ func rescueFrom(ctx context.Context, d *fix.Draft, attempt int, w fix.Workplace)
 	if err != nil {
 		return "", err
 	}
-	changes, _, err := c.Changes(ctx)
+	changes, omitted, err := c.Changes(ctx)
 	if err != nil {
 		return "", err
 	}
-	// A copy that was being made lacks files; one in which nothing else differs holds no work.
-	if !slices.ContainsFunc(changes, func(c patch.Change) bool { return c.After != nil }) {
+	if _, err := keepLarge(d, c, attempt, omitted); err != nil {
+		return "", err
+	}
+	if len(changes) == 0 {
 		return "", nil
 	}
 	r, err := rescuePatch(d, attempt, changes)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
 // Options of Apply. There is nothing here, and nowhere else, that makes it happen without a person.
@@ -103,7 +105,7 @@ func (s *Store) lock(ctx context.Context) (*flock.Flock, error) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%s: waiting for another apply: %w", path, err)
 		}
-		return nil, advise(err, path)
+		return nil, advice.Writing(err, path)
 	}
 	return l, nil
 }

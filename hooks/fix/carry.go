@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -101,7 +102,7 @@ func (s *Store) begin(w *work) (*applying, error) {
 		Run: p.Run, Task: p.Task, Fix: p.name, Digest: p.digest, Sub: w.sub, By: w.by, Files: w.files, Accepted: w.accepted,
 	}
 	if err := os.Mkdir(s.originalsDir(), 0o700); err != nil {
-		return nil, advise(err, s.originalsDir())
+		return nil, advice.Writing(err, s.originalsDir())
 	}
 	for i, m := range w.moves {
 		j.Entries = append(j.Entries, entry{Path: m.path, PathBytes: rawPath(m.path), Perm: m.perm, Before: m.before, After: m.after})
@@ -232,7 +233,7 @@ func (w *work) advise(err error) error {
 	if !errors.As(err, &at) {
 		return err
 	}
-	return advise(err, filepath.Join(w.place.top.Name(), filepath.FromSlash(path.Dir(at.Path))))
+	return advice.Writing(err, filepath.Join(w.place.top.Name(), filepath.FromSlash(path.Dir(at.Path))))
 }
 
 // moveIn gives a staged content its name; folders on the way are made.

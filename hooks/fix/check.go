@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
@@ -151,7 +152,7 @@ func (w *work) writable() error {
 		}
 		seen[dir] = true
 		if err := w.place.writable(dir); err != nil {
-			return refused("%s could not be written: %w", m.path, advise(err, filepath.Join(w.place.top.Name(), filepath.FromSlash(dir))))
+			return refused("%s could not be written: %w", m.path, advice.Writing(err, filepath.Join(w.place.top.Name(), filepath.FromSlash(dir))))
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -81,7 +82,7 @@ func (d *Draft) claim() error {
 			continue
 		}
 		if err != nil {
-			return advise(err, d.path(""))
+			return advice.Writing(err, d.path(""))
 		}
 		break
 	}
@@ -89,7 +90,7 @@ func (d *Draft) claim() error {
 	tmp := d.path("/.draft")
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return advise(err, tmp)
+		return advice.Writing(err, tmp)
 	}
 	d.alive = f
 	if err := hold(f); err != nil {
@@ -100,13 +101,13 @@ func (d *Draft) claim() error {
 		return err
 	}
 	if _, err := f.Write(append(text, '\n')); err != nil { // names and digests only
-		return advise(err, tmp)
+		return advice.Writing(err, tmp)
 	}
 	if err := os.Rename(tmp, d.path("/draft.json")); err != nil {
 		return err
 	}
 	d.transcript, err = os.OpenFile(d.path(".transcript.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o600)
-	return advise(err, d.path(".transcript.jsonl"))
+	return advice.Writing(err, d.path(".transcript.jsonl"))
 }
 
 // path is the absolute path of one of the draft's own files.
@@ -190,7 +191,7 @@ func HookLog(runDir, task string, n int, clean func([]byte) []byte) (w io.WriteC
 		return nil, "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, "", advise(err, path)
+		return nil, "", advice.Writing(err, path)
 	}
 	f, err := create(path)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
 // Largest files that are read back, in bytes: a record from elsewhere must not fill the memory.
@@ -33,7 +35,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 
 // writeFile puts data at path, all or nothing. With sync it is on the disk, its name too, before writeFile returns.
 func writeFile(path string, data []byte, sync bool) error {
-	return advise(putFile(path, data, sync), path)
+	return advice.Writing(putFile(path, data, sync), path)
 }
 
 func putFile(path string, data []byte, sync bool) error {
@@ -63,13 +65,13 @@ func putFile(path string, data []byte, sync bool) error {
 func writeSynced(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return advise(err, path)
+		return advice.Writing(err, path)
 	}
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
-	return advise(errors.Join(err, f.Close()), path)
+	return advice.Writing(errors.Join(err, f.Close()), path)
 }
 
 func syncDir(dir string) error {

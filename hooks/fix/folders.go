@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
 // realFolders refuses a link in the place of any of these: a repository may hold one, and through it we would read and
@@ -56,34 +58,5 @@ func makeFolder(path string) error {
 		}
 		return nil
 	}
-	return advise(err, path)
+	return advice.Writing(err, path)
 }
-
-// advise says where err happened and what to do about it, where that is known. path is what was to be written.
-func advise(err error, path string) error {
-	var known *writeError
-	if err == nil || errors.As(err, &known) {
-		return err
-	}
-	var what, do string
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		what, do = "there is no space left on the disk (or in your quota)", "free some, then try again"
-	case errors.Is(err, syscall.EROFS):
-		what, do = "the file system is read-only", "make it writable, then try again"
-	case errors.Is(err, fs.ErrPermission):
-		what, do = "permission denied", "make its folder writable for you (was it made by another user, or with sudo?), then try again"
-	default:
-		return err
-	}
-	return &writeError{path: path, what: what, do: do, err: err}
-}
-
-// A writeError is advice on top of what the system said.
-type writeError struct {
-	path, what, do string
-	err            error
-}
-
-func (e *writeError) Error() string { return "writing " + e.path + ": " + e.what + ": " + e.do }
-func (e *writeError) Unwrap() error { return e.err }

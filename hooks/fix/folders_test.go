@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
 // moveAway puts a link in the place of a folder, which stands elsewhere from then on.
@@ -162,12 +164,12 @@ func TestAdvice(t *testing.T) {
 		syscall.EROFS:  "writing /x: the file system is read-only: make it writable",
 		syscall.EACCES: "writing /x: permission denied: make its folder writable",
 	} {
-		got := advise(advise(&fs.PathError{Op: "open", Path: "/x/.tmp-1", Err: err}, "/x"), "/y")
+		got := advice.Writing(advice.Writing(&fs.PathError{Op: "open", Path: "/x/.tmp-1", Err: err}, "/x"), "/y")
 		if !errors.Is(got, err) || !strings.HasPrefix(got.Error(), says) {
 			t.Errorf("%v", got)
 		}
 	}
-	if advise(nil, "/x") != nil || !errors.Is(advise(syscall.EIO, "/x"), syscall.EIO) || advise(syscall.EIO, "/x").Error() != syscall.EIO.Error() {
+	if advice.Writing(nil, "/x") != nil || !errors.Is(advice.Writing(syscall.EIO, "/x"), syscall.EIO) || advice.Writing(syscall.EIO, "/x").Error() != syscall.EIO.Error() {
 		t.Error("advice on what nobody can mend")
 	}
 	if _, err := os.Stat("/dev/full"); err == nil {
@@ -175,7 +177,7 @@ func TestAdvice(t *testing.T) {
 		check(t, err)
 		_, err = f.WriteString("x")
 		check(t, f.Close())
-		if !strings.Contains(advise(err, "/x").Error(), "free some") {
+		if !strings.Contains(advice.Writing(err, "/x").Error(), "free some") {
 			t.Errorf("a full disk: %v", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
@@ -31,17 +32,17 @@ func OpenJournal(runDir, runDigest string, clean func([]byte) []byte) (*Journal,
 	}
 	dir := filepath.Join(runDir, "fixes")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, advise(err, dir)
+		return nil, advice.Writing(err, dir)
 	}
 	// Event cleans: the journal does not know which values are names.
 	events := filepath.Join(dir, "events.jsonl")
 	j, err := journal.Open(events, nil, nil, nil)
 	if err != nil {
-		return nil, advise(err, events)
+		return nil, advice.Writing(err, events)
 	}
 	if err := j.First(journal.Event{Type: "opened", Data: map[string]any{"run": filepath.Base(runDir), "run_digest": runDigest}}); err != nil {
 		_ = j.Close() // nothing was written
-		return nil, advise(err, events)
+		return nil, advice.Writing(err, events)
 	}
 	return &Journal{j, clean}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
@@ -63,7 +64,7 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 			break
 		}
 		if !errors.Is(err, fs.ErrExist) || at.Sub(now) > time.Minute {
-			return nil, advise(err, d.Dir)
+			return nil, advice.Writing(err, d.Dir)
 		}
 	}
 	b, err := json.Marshal(process.Self())
@@ -80,13 +81,13 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 	}
 	d.journal, err = journal.Open(d.events(), nil, d.clean.values(), follow)
 	if err != nil {
-		return nil, advise(err, d.events())
+		return nil, advice.Writing(err, d.events())
 	}
 	return d, nil
 }
 
 // Event appends a line that carries the hash of the line before.
-func (d *Draft) Event(e Event) error { return advise(d.journal.Event(e), d.events()) }
+func (d *Draft) Event(e Event) error { return advice.Writing(d.journal.Event(e), d.events()) }
 
 func (d *Draft) events() string { return filepath.Join(d.Dir, "events.jsonl") }
 
@@ -137,7 +138,7 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 		return nil, fmt.Errorf("run %s cannot be sealed as %q", d.ID, r.Status)
 	}
 	if err := d.journal.Close(); err != nil {
-		return nil, advise(err, d.events())
+		return nil, advice.Writing(err, d.events())
 	}
 	lines, head := d.journal.End()
 	r.ID, r.SchemaVersion, r.Journal = d.ID, SchemaVersion, &Anchor{Lines: lines, Head: head}
@@ -156,7 +157,7 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 	}
 	d.sealed = true
 	if err := syncDir(d.store.runs()); err != nil {
-		return nil, advise(err, d.store.runs())
+		return nil, advice.Writing(err, d.store.runs())
 	}
 	return &Sealed{Run: r, Dir: d.Dir, Digest: digest(b)}, nil
 }

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
 // WriteFile writes data to a temporary name beside path and renames it (mode 0600); sync adds fsync of the file and of
@@ -23,7 +24,7 @@ func WriteFile(path string, data []byte, sync bool) error {
 	} else {
 		err = writeRenamed(path, data)
 	}
-	return advise(err, path)
+	return advice.Writing(err, path)
 }
 
 func writeSynced(path string, data []byte) error {
@@ -109,35 +110,3 @@ func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
-
-// advise says where err happened and what to do about it. path is the file or folder that was to be written.
-func advise(err error, path string) error {
-	if err == nil {
-		return nil
-	}
-	var what, do string
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		what, do = "there is no space left on the disk (or in your quota)", "free some, then run again"
-	case errors.Is(err, syscall.EROFS):
-		what, do = "the file system is read-only", "the record of a run stands in the root: make it writable, or work on a copy elsewhere"
-	case errors.Is(err, fs.ErrPermission):
-		what, do = "permission denied", "make its folder writable for you (was it made by another user, or with sudo?)"
-	case errors.Is(err, syscall.ENAMETOOLONG):
-		what, do = "the path is too long", "move the root to a shorter path"
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		what, do = "too many open files", "raise the limit (ulimit -n), or run fewer tasks at a time with --concurrency"
-	default:
-		return err
-	}
-	return &writeError{path: path, what: what, do: do, err: err}
-}
-
-// A writeError is advice on top of what the system said.
-type writeError struct {
-	path, what, do string
-	err            error
-}
-
-func (e *writeError) Error() string { return "writing " + e.path + ": " + e.what + ": " + e.do }
-func (e *writeError) Unwrap() error { return e.err }

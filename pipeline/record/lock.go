@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
@@ -42,13 +43,13 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file: look who made it, then remove it", path)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, advise(err, path)
+		return nil, advice.Writing(err, path)
 	}
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
 	if err != nil {
 		_ = l.Close()
-		return nil, advise(err, path)
+		return nil, advice.Writing(err, path)
 	}
 	if !ok {
 		_ = l.Close()

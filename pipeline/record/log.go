@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 )
 
@@ -44,7 +45,7 @@ func openLog(dir, task string) (*LogWriter, error) {
 	var err error
 	l.f, err = os.OpenFile(l.path, os.O_CREATE|os.O_RDWR|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, advise(err, l.path)
+		return nil, advice.Writing(err, l.path)
 	}
 	return l, nil
 }
@@ -70,7 +71,7 @@ func (l *LogWriter) Write(p []byte) (int, error) {
 		wrote, err := l.f.WriteAt(p[:min(int64(len(p)), logLimit-l.at)], l.at)
 		l.at += int64(wrote)
 		l.total += int64(wrote)
-		l.err = advise(err, l.path)
+		l.err = advice.Writing(err, l.path)
 		p = p[wrote:]
 	}
 	l.total += int64(len(p)) // what could not be written was printed too
@@ -105,7 +106,7 @@ func (l *LogWriter) Finish() (Log, error) {
 		if !l.ring {
 			l.kept = l.at
 		}
-		l.err = errors.Join(l.err, advise(l.f.Close(), l.path))
+		l.err = errors.Join(l.err, advice.Writing(l.f.Close(), l.path))
 		l.f = nil
 	}
 	return Log{Path: l.rel, Bytes: l.kept, LeftOutBytes: l.total - l.kept}, l.err
@@ -115,7 +116,7 @@ func (l *LogWriter) Finish() (Log, error) {
 func (l *LogWriter) publish() error {
 	out, err := os.CreateTemp(filepath.Dir(l.path), "."+filepath.Base(l.path)+".tmp*")
 	if err != nil {
-		return advise(err, l.path)
+		return advice.Writing(err, l.path)
 	}
 	kept := int64(logLimit)
 	// The oldest byte stands where the next one goes.
@@ -140,7 +141,7 @@ func (l *LogWriter) publish() error {
 	}
 	if err != nil {
 		_ = os.Remove(out.Name())
-		return advise(err, l.path)
+		return advice.Writing(err, l.path)
 	}
 	l.kept = kept
 	return nil

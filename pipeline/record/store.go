@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
 // A Store is the .async folder of one root.
@@ -46,14 +48,14 @@ func folder(path string) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("making %s: there is no folder %s", path, filepath.Dir(path))
 	}
-	return advise(err, path)
+	return advice.Writing(err, path)
 }
 
 // isFolder refuses a link or a file where a folder of ours should be.
 func isFolder(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return advise(err, path)
+		return advice.Writing(err, path)
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():

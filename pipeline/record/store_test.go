@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
@@ -180,12 +181,12 @@ func TestAdvice(t *testing.T) {
 		syscall.ENOSPC: "no space left", syscall.EDQUOT: "no space left", syscall.EROFS: "read-only",
 		syscall.EACCES: "permission denied", syscall.EMFILE: "ulimit -n",
 	} {
-		got := advise(&os.PathError{Op: "open", Path: "/x/y", Err: err}, "/x/y")
+		got := advice.Writing(&os.PathError{Op: "open", Path: "/x/y", Err: err}, "/x/y")
 		if !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), "/x/y") || !errors.Is(got, err) {
 			t.Errorf("%v became %v", err, got)
 		}
 	}
-	if advise(nil, "/x") != nil {
+	if advice.Writing(nil, "/x") != nil {
 		t.Error("advice without an error")
 	}
 	s := At(t.TempDir())

@@ -1,0 +1,42 @@
+// Package advice says what to do when a file cannot be written.
+package advice
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+)
+
+// Writing says where err happened and what to do about it, where that is known; path is the file or folder that was to be
+// written. An error that has advice keeps it, and one that nobody knows advice for stays as it is.
+func Writing(err error, path string) error {
+	var known *writeError
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	var what, do string
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		what, do = "there is no space left on the disk (or in your quota)", "free some, then try again"
+	case errors.Is(err, syscall.EROFS):
+		what, do = "the file system is read-only", "make it writable, then try again"
+	case errors.Is(err, fs.ErrPermission):
+		what, do = "permission denied", "make its folder writable for you (was it made by another user, or with sudo?), then try again"
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		what, do = "the path is too long", "move the root to a shorter path"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		what, do = "too many open files", "raise the limit (ulimit -n), or run fewer tasks at a time with --concurrency"
+	default:
+		return err
+	}
+	return &writeError{path: path, what: what, do: do, err: err}
+}
+
+// A writeError is advice on top of what the system said.
+type writeError struct {
+	path, what, do string
+	err            error
+}
+
+func (e *writeError) Error() string { return "writing " + e.path + ": " + e.what + ": " + e.do }
+func (e *writeError) Unwrap() error { return e.err }
