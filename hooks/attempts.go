@@ -120,6 +120,9 @@ func (h *healing) attempt(wall context.Context, n int, feedback string) (*candid
 	started := time.Now()
 	turn, changes, omitted, err := h.turn(wall, n, reserve, feedback, &a)
 	a.DurationMS = time.Since(started).Milliseconds()
+	if errors.Is(err, context.Canceled) || errors.Is(err, errWallClock) || errors.Is(err, context.DeadlineExceeded) {
+		return nil, false // before the agent was started
+	}
 	if err != nil {
 		a.Kind, a.Evidence = new(string(agent.ScratchFailed)), new(h.e.Redact.String(err.Error()))
 		h.fix.Attempts = append(h.fix.Attempts, a)
@@ -192,7 +195,9 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 	}
 	defer raw.Close()
 
-	if err := h.draft.Works(n, fix.Workplace{Copy: c.Dir, Base: h.base.Holder()}); err != nil {
+	if err := h.draft.Works(n, fix.Workplace{
+		Copy: c.Dir, Base: h.base.Holder(), Agent: h.hook.Use, Sandbox: string(h.tier), StartedAt: a.StartedAt,
+	}); err != nil {
 		return none, nil, nil, err
 	}
 	work, cancel := context.WithDeadlineCause(wall, h.until.Add(-reserve), errWallClock)
@@ -204,7 +209,7 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 	}
 	if turn.Exit.ProcessesLeft > 0 {
 		h.event("processes_ended", map[string]any{"attempt": n, "count": turn.Exit.ProcessesLeft})
-		h.step("ended %d processes that the agent left", turn.Exit.ProcessesLeft)
+		h.step("ended %s that the agent left", plural(turn.Exit.ProcessesLeft, "process"))
 	}
 	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
 	changes, omitted, err := c.Changes(context.WithoutCancel(wall))
@@ -331,8 +336,11 @@ func describe(c *candidate) string {
 }
 
 func plural(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

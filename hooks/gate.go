@@ -39,6 +39,7 @@ type gateResult struct {
 type gateTry struct {
 	passed bool
 	error  string // could not be carried out, in words
+	last   string // line of its output, without what a terminal would act on
 	sign   judge.Signature
 }
 
@@ -97,7 +98,15 @@ func (h *healing) reproduce(ctx context.Context) bool {
 
 // pointsBack ends the healing when a copy at another path would run the tree's own code.
 func (h *healing) pointsBack() bool {
-	if h.tier == sandbox.View || len(h.base.PointsBack) == 0 {
+	if h.tier == sandbox.View {
+		return false
+	}
+	if rootPath(h.base.Top).MatchString(commandText(h.task) + "\n") {
+		h.end(fix.NotReproduced, "points_back: the task's command names the tree by its absolute path, and this tier ("+
+			string(h.tier)+") cannot show the copy there; write the path relative to the root")
+		return true
+	}
+	if len(h.base.PointsBack) == 0 {
 		return false
 	}
 	h.end(fix.NotReproduced, "points_back: "+listed(h.base.PointsBack, 3)+" name the tree by its absolute path, and this tier ("+
@@ -131,6 +140,9 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 		started := time.Now()
 		last = h.gateTry(ctx, want, caches)
 		if ctx.Err() != nil {
+			if r.Runs--; r.Runs == 0 {
+				h.fix.Reproduction = nil // nothing came of it
+			}
 			h.end(fix.Cancelled, "interrupted")
 			return false
 		}
@@ -169,9 +181,17 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 		h.end(fix.NotReproduced, "passed: the check passes in a copy of the tree; it may depend on something outside of it"+h.historyMissing())
 	default:
 		r.Result = "different"
-		h.end(fix.NotReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s", want, last.sign, h.withheld()+h.historyMissing()))
+		h.end(fix.NotReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s%s", want, last.sign, last.said(), h.withheld()+h.historyMissing()))
 	}
 	return false
+}
+
+// said is the last line that the copy's check printed: often it names what a copy lacks.
+func (t gateTry) said() string {
+	if t.last == "" {
+		return ""
+	}
+	return fmt.Sprintf("; its last line there: %q", t.last)
 }
 
 // gateTry is one run in a fresh copy.
@@ -200,7 +220,7 @@ func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches stri
 	case got.Status == record.TimedOut && !want.TimedOut:
 		return gateTry{error: fmt.Sprintf("the check did not end within %s in a copy", h.patience(h.task))}
 	}
-	try := gateTry{passed: got.Status == record.Passed}
+	try := gateTry{passed: got.Status == record.Passed, last: lastLine(cleanTail(string(tail.Bytes()), h.base.Top, 400))}
 	try.sign.TimedOut = got.Status == record.TimedOut
 	if got.ExitCode != nil {
 		try.sign.ExitCode = *got.ExitCode
@@ -259,6 +279,12 @@ func (h *healing) historyMissing() string {
 		return ""
 	}
 	return "; history_missing: the copy's git has a single commit (a partial clone, or more than 2 GiB of history)"
+}
+
+// lastLine is the last line of text that says something.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
 }
 
 // newFolders are the top folders and files that more has and few has not.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -53,7 +54,7 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 			Run: run.ID, RunDigest: run.Digest, Task: t.Name, CreatedAt: stamp(time.Now()),
 			Budget: &fix.Budget{Limit: fix.Amounts{
 				Attempts: new(hook.Budget.Attempts), WallClockMS: new(hook.Budget.WallClock.Milliseconds()),
-			}},
+			}, Used: fix.Amounts{Attempts: new(0), WallClockMS: new(int64(0))}},
 		},
 	}
 	if reason := h.skip(lock); reason != "" {
@@ -142,7 +143,7 @@ func (h *healing) work(ctx context.Context) {
 		changed := before.compare(after)
 		h.fix.Tree = &fix.Tree{Before: before.digest, After: after.digest, Changed: changed}
 		if len(changed) > 0 {
-			h.step("the tree changed meanwhile: %d paths, %s first", len(changed), changed[0])
+			h.step("the tree changed meanwhile: %s", listed(changed, 3))
 			if h.tier != sandbox.View {
 				best.cap("tree_changed")
 			}
@@ -206,6 +207,7 @@ func (h *healing) makeBase(ctx context.Context, everything bool) bool {
 		return false
 	}
 	h.base, h.draft.Sub = base, base.Sub
+	h.homes.goes = slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
 	loose, err := base.Loose(ctx)
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)

@@ -24,7 +24,8 @@ import (
 type homes struct {
 	places
 	e      *Engine
-	throws int // throw-away folders made so far
+	goes   bool // the tree has a Go module: only then the person's build cache, which may be large, is of use
+	throws int  // throw-away folders made so far
 }
 
 // seedLimit is how much of the person's build caches, in bytes, a kept folder starts with.
@@ -63,8 +64,8 @@ func (h *homes) checkCaches(ctx context.Context, t *pipeline.Task) (dir, note st
 	if exists(filepath.Join(dir, seeded)) {
 		return dir, "", nil
 	}
-	if err := makeCaches(dir); err != nil {
-		return "", "", err
+	if err := makeCaches(dir); err != nil || !h.goes {
+		return dir, "", err
 	}
 	from := h.personal(t, "GOCACHE", filepath.Join(".cache", "go-build"))
 	if real, err := filepath.EvalSymlinks(from); err == nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -82,7 +83,12 @@ func interrupted(ctx context.Context, d *fix.Draft, at places) ([]string, error)
 		}
 		if rel != "" {
 			said = append(said, fmt.Sprintf("a killed run left work of an agent for task %s; it is now the rescue patch %s", d.Task, filepath.Join(at.store, "runs", d.Run, rel)))
-			f.Attempts = append(f.Attempts, fix.Attempt{Number: attempt, Rescue: &rel, StartedAt: f.CreatedAt})
+		}
+		if w.Agent != "" {
+			f.Attempts = append(f.Attempts, fix.Attempt{
+				Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: orNull(rel),
+				Kind: new(string(agent.LifecycleClose)), Class: new(string(agent.LifecycleClose.Class())), Evidence: new("the runner was ended"),
+			})
 		}
 		if err := d.Rested(attempt); err != nil {
 			return said, err

@@ -64,6 +64,8 @@ func wellKnown(m *tree.Manifest, p string) bool {
 		return true
 	case path.Base(dir) == ".bin":
 		return path.Base(path.Dir(dir)) == "node_modules"
+	case path.Base(dir) == "bin" && (strings.HasPrefix(name, "activate") || strings.HasPrefix(name, "Activate") || strings.HasPrefix(name, "pip")):
+		return false // every venv has them, and no check runs them
 	case path.Base(dir) == "bin":
 		_, venv := m.Find(path.Join(path.Dir(dir), "pyvenv.cfg"))
 		return venv

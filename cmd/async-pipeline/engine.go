@@ -16,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/cli"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -69,11 +70,38 @@ func (h *hall) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) 
 
 // commands are what a person types about a fix.
 func (h *hall) commands(runDir string, f *fix.Fix) view.Commands {
-	return view.Commands{
-		Apply: h.typed(accepting([]string{"fix", "apply", f.Run, f.Task}, f)...),
-		Show:  h.typed("fix", "show", f.Run, f.Task),
-		Dir:   runDir,
+	apply := accepting([]string{"fix", "apply", f.Run, f.Task}, f)
+	dirty := uncommitted(filepath.Dir(filepath.Dir(filepath.Dir(runDir))), f) // root/.async/runs/id
+	if len(dirty) > 0 {
+		apply = append(apply, "--allow-dirty")
 	}
+	return view.Commands{
+		Apply: h.typed(apply...), Dirty: dirty,
+		Show: h.typed("fix", "show", f.Run, f.Task),
+		Dir:  runDir,
+	}
+}
+
+// uncommitted are the files of a proposal that have changes which are not committed; none where git cannot say.
+func uncommitted(root string, f *fix.Fix) []string {
+	if f.Patch == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	repo, err := git.Of(ctx, root)
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	for _, p := range f.Patch.Files {
+		paths = append(paths, p.Path)
+	}
+	dirty, err := repo.Dirty(ctx, paths...)
+	if err != nil {
+		return nil
+	}
+	return dirty
 }
 
 // accepting adds what fix apply asks for: each flagged item named.

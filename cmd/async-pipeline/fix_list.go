@@ -26,6 +26,9 @@ func (h *hall) fixListCommand() *cobra.Command {
 			if asJSON {
 				return h.printJSON(append([]fix.Item{}, items...))
 			}
+			if len(items) == 0 && len(unread) > 0 {
+				return refuse("nothing that is recorded here can be read; see the warnings above")
+			}
 			h.shown().Fixes(items)
 			return nil
 		},

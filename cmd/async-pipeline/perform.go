@@ -205,6 +205,9 @@ func (p *performance) interrupted(s syscall.Signal) {
 // no healing, and are written all the same.
 func (p *performance) answer(stop *interruption, sealed *record.Sealed) {
 	h := p.h
+	if foreign, err := h.fixes(p.store.Root).Foreign(context.Background()); err == nil && foreign {
+		h.said().Warning("git tracks files in .async: a fix that is proposed here cannot be applied while it does; git rm -r --cached .async")
+	}
 	e, err := h.engine(p.config, sealed, p.screen, p.call.heal, p.tier)
 	if err != nil {
 		h.said().Warning("the failure is not answered: " + err.Error())

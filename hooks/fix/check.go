@@ -251,13 +251,13 @@ func (p *Proposal) acceptedFlags(files []string, o Options) ([]string, error) {
 		}
 		missing = append(missing, fmt.Sprintf("%s %s%s", f.ID, f.Rule, where))
 	}
-	if len(missing) > 0 {
-		return nil, refused("%w: %s; look at each, then name it by its id or rule", ErrFlagged, list(missing))
-	}
 	for _, a := range o.Accept {
 		if !slices.ContainsFunc(p.Flags, func(f Flag) bool { return f.ID == a || f.Rule == a }) {
 			return nil, refused("--accept %s: this fix has no such flag", a)
 		}
+	}
+	if len(missing) > 0 {
+		return nil, refused("%w: %s; look at each, then name it by its id or rule", ErrFlagged, list(missing))
 	}
 	return ids, nil
 }

@@ -19,6 +19,10 @@ import (
 type Workplace struct {
 	Copy string `json:"copy"` // absolute path of the agent's copy
 	Base string `json:"base"` // absolute path of the folder that scratch.Reopen takes
+
+	Agent     string `json:"agent"`
+	Sandbox   string `json:"sandbox"`
+	StartedAt string `json:"started_at"`
 }
 
 // Works notes where an attempt works, before its agent starts. Rested takes the note back once the rescue patch is stored.

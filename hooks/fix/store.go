@@ -274,10 +274,21 @@ func (s *Store) ofRun(run string) ([]*Proposal, []error) {
 // newer says whether p counts before old: a proposal before what is none, then the later healing. A heal that found
 // nothing does not hide the proposal that an earlier one made.
 func newer(p, old *Proposal) bool {
-	if a, b := p.State == Proposed, old.State == Proposed; a != b {
-		return a
+	if a, b := weight(p.State), weight(old.State); a != b {
+		return a > b
 	}
 	return number(p.name) > number(old.name)
+}
+
+// weight of a state: what was skipped hides nothing.
+func weight(state string) int {
+	switch state {
+	case Proposed:
+		return 2
+	case Skipped:
+		return 0
+	}
+	return 1
 }
 
 func mergeRescue(a, b *Proposal) []string {

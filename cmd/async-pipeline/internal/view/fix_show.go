@@ -90,7 +90,10 @@ func (s *Screen) doubtLines(f *fix.Fix) string {
 
 func (s *Screen) patchPart(p *fix.Proposal, c Commands) string {
 	if p.Patch == nil {
-		return s.rescues(&p.Fix, c.Dir)
+		if len(p.Rescue) == 0 {
+			return s.rescues(&p.Fix, c.Dir)
+		}
+		return s.kept(p.Rescue, c.Dir)
 	}
 	added, removed := 0, 0
 	for _, f := range p.Patch.Files {
@@ -260,7 +263,7 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	if len(p.Flags) > 0 {
 		how = "When you have looked at each flagged place: to apply " + it + ", type"
 	}
-	b.WriteString("\n" + s.paint(bold, how) + "\n\n" + c.Apply + "\n")
+	b.WriteString("\n" + s.dirty(c) + s.paint(bold, how) + "\n\n" + c.Apply + "\n")
 	return b.String()
 }
 

@@ -66,7 +66,8 @@ func (s *Screen) RunHookDone(task string, exit int, problem string, took time.Du
 
 // Commands are what a person types about one fix.
 type Commands struct {
-	Apply string // the one command that applies it
+	Apply string   // the one command that applies it
+	Dirty []string // files of the patch with changes that are not committed
 	Show  string
 	Dir   string // folder of the run; the paths of its record are relative to it
 }
@@ -89,6 +90,7 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	b.WriteString(s.said(f))
 	b.WriteString(s.patchFiles(f))
 	b.WriteString(s.flagLines(f))
+	b.WriteString(s.dirty(c))
 	b.WriteString("\n  look at it first  " + s.paint(cyan, c.Show) + "\n  then apply it     with this command, which only you can give:\n\n")
 	b.WriteString(s.paint(bold, c.Apply) + "\n")
 	s.put(b.String())
@@ -96,6 +98,14 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 
 // mostFiles is how many files of a patch are listed; the patch itself has them all.
 const mostFiles = 40
+
+// dirty says what of the patch has uncommitted changes: they stay, and the patch goes on top.
+func (s *Screen) dirty(c Commands) string {
+	if len(c.Dirty) == 0 {
+		return ""
+	}
+	return paragraph("Not committed: "+list(c.Dirty)+". The patch goes on top of what you changed; commit it first if you want to tell the two apart.", "  ")
+}
 
 // patchFiles lists the files of the patch with their added and removed lines.
 func (s *Screen) patchFiles(f *fix.Fix) string {
@@ -151,6 +161,15 @@ func (s *Screen) rescues(f *fix.Fix, dir string) string {
 		if a.Rescue != nil && *a.Rescue != "" {
 			fmt.Fprintf(&b, "  what attempt %d changed is kept in\n    %s\n", a.Number, s.Path(joined(dir, *a.Rescue)))
 		}
+	}
+	return b.String()
+}
+
+// kept names the rescue patches of a fix, those of earlier healings of the same failure too.
+func (s *Screen) kept(paths []string, dir string) string {
+	var b strings.Builder
+	for _, p := range paths {
+		fmt.Fprintf(&b, "  none is proposed; what an agent changed is kept in\n    %s\n", s.Path(joined(dir, p)))
 	}
 	return b.String()
 }

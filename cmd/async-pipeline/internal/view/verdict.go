@@ -150,6 +150,9 @@ func doubts(f *fix.Fix) []string {
 	if f.Control != nil {
 		switch *f.Control {
 		case "missing":
+			if f.Patch == nil {
+				break
+			}
 			add("The agent ended without a readable report; the patch is what it left in its copy.")
 		case "recovered":
 			add("The agent's report had to be asked for again.")
