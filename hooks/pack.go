@@ -194,7 +194,7 @@ func cleanTail(text, root string, limit int) string {
 	return lastText(text, limit)
 }
 
-// rootPath matches a path where a name ends, so that /work/shop is not found in /work/shop-api.
+// rootPath matches a path where a name ends, so that /srv/shop is not found in /srv/shop-api.
 func rootPath(root string) *regexp.Regexp {
 	return regexp.MustCompile(regexp.QuoteMeta(root) + `([^-_.0-9A-Za-z\x80-\x{10FFFF}]|[.]?(?:$|\s))`)
 }

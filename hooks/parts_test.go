@@ -223,15 +223,15 @@ func TestIdledBefore(t *testing.T) {
 func TestCleanTail(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"/work/shop/a.go:1":           "./a.go:1",
-		"in /work/shop":               "in .",
-		"in /work/shop, or\n":         "in ., or\n",
-		"/work/shop-api/a.go":         "/work/shop-api/a.go",
-		"/work/shop.old/a.go":         "/work/shop.old/a.go",
-		"see /work/shop. Next":        "see .. Next",
-		"/work/shop/x and /work/shop": "./x and .",
+		"/srv/shop/a.go:1":          "./a.go:1",
+		"in /srv/shop":              "in .",
+		"in /srv/shop, or\n":        "in ., or\n",
+		"/srv/shop-api/a.go":        "/srv/shop-api/a.go",
+		"/srv/shop.old/a.go":        "/srv/shop.old/a.go",
+		"see /srv/shop. Next":       "see .. Next",
+		"/srv/shop/x and /srv/shop": "./x and .",
 	} {
-		if got := cleanTail(in, "/work/shop", 100); got != want {
+		if got := cleanTail(in, "/srv/shop", 100); got != want {
 			t.Errorf("%q gives %q, want %q", in, got, want)
 		}
 	}

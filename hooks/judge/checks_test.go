@@ -180,13 +180,13 @@ func TestClassProtect(t *testing.T) {
 		1 calc_test.go  # class 1 comes first
 		0 main.go
 	`)
-	classes(t, files{}, "svc[1]", []string{"api/*.proto", "../shared/*.txt"}, `
+	classes(t, files{}, "svc[1]", []string{"api/*.proto", "../common/*.txt"}, `
 		1 svc[1]/api/a.proto
 		1 svc[1]/PIPELINE.hcl
 		0 svc1/api/a.proto
 		0 api/a.proto
 		0 PIPELINE.hcl
-		1 shared/a.txt
+		1 common/a.txt
 	`)
 	// A root that lies under tests/ is not all tests.
 	classes(t, files{}, "tests/app", nil, `
