@@ -34,7 +34,7 @@ func putStamp(dir string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(dir), ".stamp-*")
+	f, err := os.CreateTemp(filepath.Dir(dir), draftStamp+process.Self().String()+"-*")
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func sweepStamps(parent string) error {
 			continue
 		}
 		dir, isStamp := strings.CutSuffix(name, stampSuffix)
-		dead := strings.HasPrefix(e.Name(), ".stamp-") && time.Since(info.ModTime()) > unstamped
+		dead := abandoned(e.Name(), info.ModTime())
 		if isStamp {
 			made := info.ModTime()
 			known, live := readStamp(dir, &made)
@@ -142,6 +142,23 @@ func sweepStamps(parent string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// draftStamp begins the name of a stamp on its way, before its maker's own stamp.
+const draftStamp = ".stamp-"
+
+// abandoned says whether a stamp was on its way when its maker ended.
+func abandoned(name string, made time.Time) bool {
+	rest, draft := strings.CutPrefix(name, draftStamp)
+	if !draft {
+		return false
+	}
+	if i := strings.LastIndexByte(rest, '-'); i > 0 {
+		if maker, ok := process.Parse(rest[:i]); ok {
+			return !maker.Alive()
+		}
+	}
+	return time.Since(made) > unstamped
 }
 
 // remove removes a folder of ours and then its stamp: killed in between, the next sweep still finds it.

@@ -31,7 +31,9 @@ func TestSweep(t *testing.T) {
 		write(t, parent, map[string]string{name + "/ro/x": "1"})
 		must(t, os.Chmod(filepath.Join(parent, name, "ro"), 0o500))
 	}
-	write(t, parent, map[string]string{"killed.stamp": string(dead), "gone.stamp": string(dead), "torn.stamp": "{", "oldtorn.stamp": "", ".stamp-1": "", "a file": ""})
+	write(t, parent, map[string]string{"killed.stamp": string(dead), "gone.stamp": string(dead), "torn.stamp": "{", "oldtorn.stamp": "", ".stamp-1": "", "a file": "", draftStamp + process.Stamp{PID: 1 << 30, Start: 1, Boot: process.Self().Boot}.String() + "-42": ""})
+	mine := draftStamp + process.Self().String() + "-43" // on its way
+	write(t, parent, map[string]string{mine: ""})
 	for _, p := range []string{"noted", "oldtorn", "oldtorn.stamp", ".stamp-1"} {
 		must(t, os.Chtimes(filepath.Join(parent, p), old, old))
 	}
@@ -50,7 +52,7 @@ func TestSweep(t *testing.T) {
 	for _, e := range entries {
 		still = append(still, e.Name())
 	}
-	want := []string{"a file", filepath.Base(b.holder), filepath.Base(b.holder) + ".stamp", filepath.Base(c.Dir), filepath.Base(c.Dir) + ".stamp", "torn", "torn.stamp", "young"}
+	want := []string{mine, "a file", filepath.Base(b.holder), filepath.Base(b.holder) + ".stamp", filepath.Base(c.Dir), filepath.Base(c.Dir) + ".stamp", "torn", "torn.stamp", "young"}
 	slices.Sort(want)
 	if !slices.Equal(still, want) {
 		t.Errorf("left\n%q\nwant\n%q", still, want)
