@@ -71,18 +71,22 @@ func (h *healing) attempts(ctx context.Context) *candidate {
 
 	var best *candidate
 	feedback := ""
+	reserve := h.reserve()
 	for n := 1; n <= h.hook.Budget.Attempts; n++ {
-		if left := time.Until(h.until.Add(-h.reserve())); n > 1 && left < minUseful {
+		if left := time.Until(h.until.Add(-reserve)); n > 1 && left < minUseful {
 			h.step("no attempt %d: %s of the wall clock left is too little", n, max(0, left).Round(time.Second))
 			h.note(fmt.Sprintf("there was no attempt %d: too little of the wall clock was left", n))
 			break
 		}
-		c, more := h.attempt(wall, n, feedback)
+		c, more := h.attempt(wall, n, reserve, feedback)
 		if c != nil && c.better(best) {
 			best = c
 		}
 		if ctx.Err() != nil {
 			h.end(fix.Cancelled, "interrupted")
+			if len(h.fix.Attempts) == 0 {
+				h.fix.Kind = nil // no agent had started
+			}
 			return nil
 		}
 		if !more || best != nil && best.verdict != unverified {
@@ -105,25 +109,26 @@ func (h *healing) reserve() time.Duration {
 	if need <= half {
 		return need
 	}
-	if len(h.fix.Attempts) == 0 {
-		h.note(fmt.Sprintf("wall_clock %s leaves too little time for verification; %s would have been enough",
-			h.hook.Budget.WallClock, (2 * need).Round(time.Second)))
-	}
+	h.note(fmt.Sprintf("wall_clock %s leaves too little time for verification; %s would have been enough",
+		h.hook.Budget.WallClock, (2 * need).Round(time.Second)))
 	return half
 }
 
 // attempt is one turn of the agent in a fresh copy. It gives the difference if there is one to propose, and whether another
 // attempt makes sense.
-func (h *healing) attempt(wall context.Context, n int, feedback string) (*candidate, bool) {
-	reserve := h.reserve()
+func (h *healing) attempt(wall context.Context, n int, reserve time.Duration, feedback string) (*candidate, bool) {
 	a := fix.Attempt{Number: n, Agent: h.hook.Use, StartedAt: stamp(time.Now()), Sandbox: string(h.tier)}
 	started := time.Now()
 	turn, changes, omitted, err := h.turn(wall, n, reserve, feedback, &a)
 	a.DurationMS = time.Since(started).Milliseconds()
 	if errors.Is(err, context.Canceled) || errors.Is(err, errWallClock) || errors.Is(err, context.DeadlineExceeded) {
-		return nil, false // before the agent was started
+		// Before the agent was started. A person's cancel is said by the caller.
+		h.kind(agent.WallTimeout)
+		h.end(fix.Failed, "wall_timeout: the wall clock of "+h.hook.Budget.WallClock.String()+" ended before the agent could start")
+		return nil, false
 	}
 	if err != nil {
+		a.Class = new(string(agent.ScratchFailed.Class()))
 		a.Kind, a.Evidence = new(string(agent.ScratchFailed)), new(h.e.Redact.String(err.Error()))
 		h.fix.Attempts = append(h.fix.Attempts, a)
 		h.kind(agent.ScratchFailed)

@@ -13,8 +13,8 @@ func (h *hall) fixCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fix",
 		Short: "Review proposed fixes and apply one",
-		Long: `A proposed fix is a patch with the evidence for it. Nothing but fix apply, typed by
-a person, writes it to the tree. These verbs work without PIPELINE.hcl too.
+		Long: `A proposed fix is a patch with the evidence for it. Nothing but fix apply, typed
+by a person, writes it to the tree. These verbs work without PIPELINE.hcl too.
 
 One argument is a TASK of the newest run that has a proposal; two are RUN TASK.`,
 		Example: `  async-pipeline fix list

@@ -9,8 +9,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -287,4 +289,22 @@ func TestLook(t *testing.T) {
 			t.Errorf("look(%s) = %v", program, err)
 		}
 	}
+}
+
+// Help is read in a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		text := c.Long + "\n" + c.UsageString()
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > 80 {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), utf8.RuneCountInString(line), line)
+			}
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk((&hall{}).command())
 }

@@ -21,10 +21,10 @@ func (h *hall) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "async-pipeline",
 		Short: "Run a pipeline; answer a failed task with a proposed fix",
-		Long: `Runs the tasks of PIPELINE.hcl, dependencies first, and stops at the first failure.
-A failed task that has an on_fail "agent" is answered with a proposed fix: the
-agent works in a copy, and the result is a patch with evidence. Nothing is
-written to your tree unless you type: async-pipeline fix apply`,
+		Long: `Runs the tasks of PIPELINE.hcl, dependencies first, and stops at the first
+failure. A failed task that has an on_fail "agent" is answered with a proposed
+fix: the agent works in a copy, and the result is a patch with evidence. Nothing
+is written to your tree unless you type: async-pipeline fix apply`,
 		Example: `  async-pipeline validate
   async-pipeline run
   async-pipeline fix show
@@ -41,6 +41,10 @@ written to your tree unless you type: async-pipeline fix apply`,
 	group(root)
 	root.AddCommand(h.runCommand(), h.healCommand(), h.validateCommand(), h.listCommand(), h.contextCommand(),
 		h.fixCommand(), h.versionCommand())
+	root.SetUsageTemplate(strings.NewReplacer(
+		".LocalFlags.FlagUsages", ".LocalFlags.FlagUsagesWrapped 80",
+		".InheritedFlags.FlagUsages", ".InheritedFlags.FlagUsagesWrapped 80",
+	).Replace(root.UsageTemplate()))
 	root.SetFlagErrorFunc(flagError)
 	// Never nil: cobra would take os.Args instead.
 	root.SetArgs(append([]string{}, h.args...))

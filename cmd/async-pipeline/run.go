@@ -51,11 +51,11 @@ func (h *hall) runCommand() *cobra.Command {
 		Short: "Run tasks with what they depend on",
 		Long: `Runs jobs and tasks with what they depend on: the job "default" when none is
 named, every task when there is no such job. After the first failure nothing new
-starts. The run is recorded in .async/runs; then a failed task's on_fail hooks are
-carried out. They never change the verdict.
+starts. The run is recorded in .async/runs; then a failed task's on_fail hooks
+are carried out. They never change the verdict.
 
-Exit code: 0 passed, 1 a task failed, 2 could not be carried out, 130 and 143 ended
-by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
+Exit code: 0 passed, 1 a task failed, 2 could not be carried out, 130 and 143
+ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 		Example: `  async-pipeline run
   async-pipeline run test lint
   async-pipeline run --only test

@@ -16,8 +16,8 @@ func (h *hall) validateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Check PIPELINE.hcl; nothing is run",
-		Long: `Reads PIPELINE.hcl and reports every fault at once, each with its place, its line
-and what to write instead. Nothing is run. Exit code: 0 no fault, 2 faults.`,
+		Long: `Reads PIPELINE.hcl and reports every fault at once, each with its place, its
+line and what to write instead. Nothing is run. Exit code: 0 no fault, 2 faults.`,
 		Example: `  async-pipeline validate
   async-pipeline validate --json`,
 		Args: atMost(0),

@@ -171,8 +171,9 @@ func TestApplyIsThePatch(t *testing.T) {
 		before := grow(rt, nil)
 		after := grow(rt, before)
 		changes := change(before, after)
-		if len(changes) == 0 {
-			rt.Skip("nothing changed")
+		if len(changes) == 0 { // every case counts
+			after["always"] = "f:new"
+			changes = change(before, after)
 		}
 		n++
 		s := storeAt(t, root, before)
