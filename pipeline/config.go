@@ -14,6 +14,8 @@ type Config struct {
 	File        string // absolute path of PIPELINE.hcl
 	Name        string
 	Concurrency int      // tasks at a time; 0 means the number of CPUs
+	KeepRuns    int      // sealed runs that are kept; 0 keeps all
+	PassEnv     []string // names that every task may see; a * is allowed at the end
 	Tasks       []*Task  // in file order
 	Agents      []*Agent // in file order
 	Jobs        []*Job   // in file order
@@ -51,19 +53,30 @@ type EnvVar struct {
 
 // A Task is one command and what it needs.
 type Task struct {
-	Name        string
+	Name        string // test, or test["linux"] for one of several made by for_each or matrix
+	Base        string // the name as declared: test
 	Description string
 	Pos         Pos
-	DependsOn   []string // names of tasks, as written, without doubles
+	DependsOn   []string // names of tasks (of instances, where there are several), without doubles
 	Run         Command
 	Env         []EnvVar      // sorted by name
 	PassEnv     []string      // names; a * is allowed at the end
 	Dir         string        // slash-separated, relative to the root, inside it; "." by default
+	Dotenv      []string      // files of NAME=VALUE lines, slash-separated, relative to the root, inside it
 	Inputs      []string      // globs
 	Outputs     []string      // globs
-	Timeout     time.Duration // of the whole task; 0 means none
-	OnFail      []Hook        // in file order
+	Reads       []string      // files that file functions of this task read: inputs too; relative to the root, sorted
+	Timeout     time.Duration // of the whole task, all attempts included; 0 means none
+	Retry       Retry
+	OnFail      []Hook // in file order
 	Scratch     ScratchRules
+}
+
+// A Retry says how often a task that fails is tried. The zero Retry is one attempt.
+type Retry struct {
+	Attempts int           // in all; 0 and 1 mean one
+	Delay    time.Duration // between two attempts
+	OnExit   []int         // only these exit codes deserve another attempt; empty: every failure does
 }
 
 // ScratchRules say which paths a scratch copy takes besides, or leaves out of, the usual ones.

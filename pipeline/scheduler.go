@@ -25,9 +25,10 @@ type End struct {
 
 // A Scheduler walks a Graph. All the state of the walk belongs to the goroutine that called Walk.
 type Scheduler struct {
-	Parallel int                                      // tasks at a time; below 1 means 1
-	Do       func(ctx context.Context, t *Task) error // an error means: did not pass
-	Skip     func(End)                                // told of each task that is not started, as soon as that is known; may be nil
+	Parallel  int                                      // tasks at a time; below 1 means 1
+	KeepGoing bool                                     // after a failure, what does not depend on it goes on
+	Do        func(ctx context.Context, t *Task) error // an error means: did not pass
+	Skip      func(End)                                // told of each task that is not started, as soon as that is known; may be nil
 }
 
 // Walk runs every task of g after what it depends on. After the first failure nothing new starts and what

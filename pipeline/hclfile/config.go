@@ -113,6 +113,10 @@ func (r *reading) pipeline(b *block, c *pipeline.Config) {
 	if a := b.attrs["concurrency"]; a != nil {
 		c.Concurrency, _ = r.number(a, 1, 0)
 	}
+	if a := b.attrs["keep_runs"]; a != nil {
+		c.KeepRuns, _ = r.number(a, 1, 0)
+	}
+	c.PassEnv = r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName)
 }
 
 func (r *reading) agent(b *block) *pipeline.Agent {

@@ -19,8 +19,21 @@ type scope struct {
 	locals  map[string]*local
 	root    cty.Value // path.root
 	funcs   map[string]function.Function
-	touched map[string]bool // the secrets that the evaluation in progress asked for
-	way     []string        // the locals in progress
+	touched uses     // what the evaluation in progress asked for
+	way     []string // the locals in progress
+}
+
+// uses are what evaluations asked for.
+type uses struct {
+	secrets map[string]bool // names given to secret()
+	files   map[string]bool // what file functions read, relative to the root
+}
+
+func newUses() uses { return uses{secrets: make(map[string]bool), files: make(map[string]bool)} }
+
+func (u uses) add(more uses) {
+	maps.Copy(u.secrets, more.secrets)
+	maps.Copy(u.files, more.files)
 }
 
 // A local is one entry of a locals block, evaluated when it is first needed.
@@ -28,9 +41,9 @@ type local struct {
 	attr    *hcl.Attribute
 	state   int // 0 not begun, 1 in progress, 2 done
 	value   cty.Value
-	ok      bool            // false: a fault has been told, value is unknown
-	touched map[string]bool // secrets that went into it
-	vars    []string        // variables with text in them that went into it
+	ok      bool     // false: a fault has been told, value is unknown
+	touched uses     // what went into it
+	vars    []string // variables with text in them that went into it
 }
 
 const (
@@ -55,7 +68,7 @@ func newScope(r *reading) scope {
 		vars:    make(map[string]*variable),
 		locals:  make(map[string]*local),
 		funcs:   r.functions(),
-		touched: make(map[string]bool),
+		touched: newUses(),
 	}
 }
 
@@ -67,21 +80,21 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 	}
 	ctx, sound := r.context(expr)
 	saved := r.touched
-	r.touched = make(map[string]bool)
+	r.touched = newUses()
 	for _, name := range localsOf(expr) {
-		maps.Copy(r.touched, r.locals[name].touched)
+		r.touched.add(r.locals[name].touched)
 	}
 	value, diags := evaluate(expr, ctx)
 	mine := r.touched
 	r.touched = saved
-	maps.Copy(r.touched, mine)
+	r.touched.add(mine)
 
 	switch {
 	case !sound: // the fault is where the value comes from
 		return bad
 	case diags.HasErrors():
 		for _, d := range diags {
-			r.evalFault(d, expr, mine)
+			r.evalFault(d, expr, mine.secrets)
 		}
 		return bad
 	case !small(value):
@@ -90,7 +103,7 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 	}
 	if !value.IsWhollyKnown() {
 		// Only a secret that is not set is unknown; try() and can() lose its mark.
-		if value = r.markUnknown(value, mine); value == cty.NilVal {
+		if value = r.markUnknown(value, mine.secrets); value == cty.NilVal {
 			r.add(expr.Range(), "this value cannot be known while reading the file", "Write it in another way.")
 			return bad
 		}
@@ -185,7 +198,7 @@ func (r *reading) local(name string, l *local) {
 	l.state = inProgress
 	r.way = append(r.way, name)
 	saved := r.touched
-	r.touched = make(map[string]bool)
+	r.touched = newUses()
 	v := r.eval(l.attr.Expr, place{})
 	l.touched, r.touched = r.touched, saved
 	r.way = r.way[:len(r.way)-1]

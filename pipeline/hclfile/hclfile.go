@@ -29,8 +29,9 @@ var ErrNotFound = errors.New("no PIPELINE.hcl here or in a folder above")
 
 // Options are what the outside lends to a reading.
 type Options struct {
-	Vars map[string]string           // --var NAME=VALUE
-	Env  func(string) (string, bool) // the environment: env(), secret(), ASYNC_PIPELINE_VAR_<name>
+	Vars     map[string]string           // --var NAME=VALUE
+	VarFiles []string                    // --var-file PATH: NAME = VALUE lines in HCL, or a JSON object where the path ends in .json; the later wins
+	Env      func(string) (string, bool) // the environment: env(), secret(), ASYNC_PIPELINE_VAR_<name>
 }
 
 // Find walks up from dir to the nearest PIPELINE.hcl and gives its absolute path, or ErrNotFound.

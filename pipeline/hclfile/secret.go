@@ -35,7 +35,7 @@ func newSecrets() secrets {
 // secret is the value of secret(name): unknown while the variable is not set, so that whatever is made from it is
 // unknown too and no fault comes of it.
 func (r *reading) secret(name string) cty.Value {
-	r.touched[name] = true
+	r.touched.secrets[name] = true
 	value, ok := r.o.Env(name)
 	if !ok {
 		r.absent[name] = true

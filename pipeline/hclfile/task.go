@@ -3,6 +3,7 @@ package hclfile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,7 +15,10 @@ import (
 )
 
 func (r *reading) task(b *block, n *namesOfFile) *pipeline.Task {
-	t := &pipeline.Task{Name: b.name, Pos: r.pos(b.at), Dir: "."}
+	outer := r.touched
+	r.touched = newUses()
+	defer func() { r.touched = outer }()
+	t := &pipeline.Task{Name: b.name, Base: b.name, Pos: r.pos(b.at), Dir: "."}
 	t.Description, _ = r.str(b, "description")
 	if a := b.attrs["depends_on"]; a != nil {
 		all, _ := r.refs(a, "task", n)
@@ -40,6 +44,7 @@ func (r *reading) task(b *block, n *namesOfFile) *pipeline.Task {
 	if a := b.attrs["timeout"]; a != nil {
 		t.Timeout, _ = r.duration(a)
 	}
+	t.Dotenv = r.dotenv(b)
 	agents := 0
 	for _, c := range b.blocks {
 		switch c.word.name {
@@ -50,11 +55,14 @@ func (r *reading) task(b *block, n *namesOfFile) *pipeline.Task {
 			t.OnFail = append(t.OnFail, pipeline.Hook{Pos: r.pos(c.at), Agent: r.agentHook(c, t.Name, n)})
 		case "run":
 			t.OnFail = append(t.OnFail, pipeline.Hook{Pos: r.pos(c.at), Run: r.runHook(c, t.Name)})
+		case "retry":
+			t.Retry = r.retry(c)
 		case "scratch":
 			t.Scratch.Include = r.strs(c, "include", `["vendor/**"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "include") })
 			t.Scratch.Exclude = r.strs(c, "exclude", `["data/**"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "exclude") })
 		}
 	}
+	t.Reads = slices.Sorted(maps.Keys(r.touched.files))
 	return t
 }
 

@@ -17,15 +17,18 @@ var language = word{inner: []*word{
 	{name: "pipeline", block: true, once: true, inner: []*word{
 		{name: "name"},
 		{name: "concurrency"},
-		{name: "keep_runs", later: "the pruning of old runs"},
-		{name: "pass_env", later: "an environment layer for the whole pipeline"},
+		{name: "keep_runs"},
+		{name: "pass_env"},
 	}},
 	{name: "variable", block: true, label: "NAME", inner: []*word{
 		{name: "type"},
 		{name: "default"},
 		{name: "description"},
-		{name: "sensitive", later: "variables that are secret"},
-		{name: "validation", block: true, later: "conditions on the values of variables"},
+		{name: "sensitive"},
+		{name: "validation", block: true, inner: []*word{
+			{name: "condition"},
+			{name: "error_message"},
+		}},
 	}},
 	{name: "locals", block: true, free: true},
 	{name: "task", block: true, label: "NAME", inner: []*word{
@@ -66,10 +69,14 @@ var language = word{inner: []*word{
 			{name: "include"},
 			{name: "exclude"},
 		}},
-		{name: "dotenv", later: "the reading of .env files"},
-		{name: "for_each", later: "tasks that are multiplied"},
-		{name: "matrix", later: "tasks that are multiplied"},
-		{name: "retry", block: true, later: "a second try of a failed task"},
+		{name: "dotenv"},
+		{name: "for_each"},
+		{name: "matrix"},
+		{name: "retry", block: true, once: true, inner: []*word{
+			{name: "attempts"},
+			{name: "delay"},
+			{name: "on_exit"},
+		}},
 		{name: "cache", block: true, later: "the cache of results"},
 	}},
 	{name: "agent", block: true, label: "NAME", inner: []*word{

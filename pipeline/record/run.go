@@ -67,6 +67,7 @@ type Task struct {
 	ExitCode      *int    `json:"exit_code"`
 	Signal        *string `json:"signal"`
 	Error         *string `json:"error"` // why it could not be started, in words
+	Hint          *string `json:"hint"`  // what may have made it fail: a variable that is set in the person's environment and not passed
 	Attempts      int     `json:"attempts"`
 	StartedAt     *Time   `json:"started_at"`
 	DurationMS    *int64  `json:"duration_ms"`

@@ -13,6 +13,19 @@ import (
 // inherited are the variables that every task sees; LC_* besides.
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TZ", "TERM", "TMPDIR"}
 
+// A Layer is where a variable of a task's environment comes from.
+type Layer struct {
+	Name   string
+	Value  string   // not to be shown where Secret
+	From   string   // "inherited", "pipeline pass_env", "task pass_env", a dotenv file's path, "env"
+	Over   []string // the layers whose value it replaced, nearest first
+	Secret bool     // the value holds a secret
+}
+
+// Layers is the environment of a task in the tree, sorted by name, each variable with the layer it came from. The error is
+// that of Environment.
+func (r *Runner) Layers(t *pipeline.Task) ([]Layer, error) { panic("door") }
+
 // ours begins the names that belong to us. What a person has set for us is not for a task.
 const ours = "ASYNC_PIPELINE_"
 

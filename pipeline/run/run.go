@@ -24,11 +24,12 @@ type Observer struct {
 
 // A Runner carries out graphs. It is safe for concurrent use.
 type Runner struct {
-	Config   *pipeline.Config
-	Environ  []string // the person's environment, KEY=VALUE
-	Redact   *redact.Set
-	Parallel int // below 1: Config.Concurrency, else the number of CPUs
-	Observer Observer
+	Config    *pipeline.Config
+	Environ   []string // the person's environment, KEY=VALUE
+	Redact    *redact.Set
+	Parallel  int  // below 1: Config.Concurrency, else the number of CPUs
+	KeepGoing bool // after a failure, tasks that do not depend on it go on
+	Observer  Observer
 }
 
 // errNotPassed tells the scheduler that a task did not pass; the record says why.
