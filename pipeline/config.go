@@ -16,7 +16,8 @@ type Config struct {
 	Concurrency int      // tasks at a time; 0 means the number of CPUs
 	KeepRuns    int      // sealed runs that are kept; 0 keeps all
 	PassEnv     []string // names that every task may see; a * is allowed at the end
-	Tasks       []*Task  // in file order
+	Tasks       []*Task  // in file order; the instances of one in the order of their keys
+	Empty       []string // names of tasks whose for_each or matrix gives no instance
 	Agents      []*Agent // in file order
 	Jobs        []*Job   // in file order
 	Secrets     []Secret // every value that must never be written anywhere

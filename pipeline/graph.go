@@ -14,15 +14,14 @@ type Graph struct {
 }
 
 // Select takes jobs and tasks by name, with everything they depend on; only leaves the dependencies
-// out (and drops the edges to them). No names means the job "default" if there is one, else every task.
+// out (and drops the edges to them). The name of a task that is multiplied stands for all its instances.
+// No names means the job "default" if there is one, else every task.
 // The error is an Errors: a name that is neither, with a suggestion; a task that waits for itself, with the
 // whole way round. Order is deterministic: dependencies first, then file order.
 func Select(c *Config, names []string, only bool) (*Graph, error) {
-	at := make(map[string]int, len(c.Tasks)) // place in the file
-	for i, t := range c.Tasks {
-		at[t.Name] = i
-	}
-	picked, faults := pick(c, at, names)
+	all := newRoster(c)
+	at := all.at
+	picked, faults := pick(c, all, names)
 	if !only {
 		faults = append(faults, addDependencies(c, at, picked)...)
 	}
@@ -53,7 +52,7 @@ func Select(c *Config, names []string, only bool) (*Graph, error) {
 }
 
 // pick marks the tasks that the names stand for, by their place in the file.
-func pick(c *Config, at map[string]int, names []string) ([]bool, Errors) {
+func pick(c *Config, all *roster, names []string) ([]bool, Errors) {
 	picked := make([]bool, len(c.Tasks))
 	if len(names) == 0 {
 		if c.Job("default") == nil {
@@ -66,39 +65,52 @@ func pick(c *Config, at map[string]int, names []string) ([]bool, Errors) {
 	}
 	var faults Errors
 	for _, name := range names {
-		if i, ok := at[name]; ok {
-			picked[i] = true
+		if found, ok := all.find(c, name); ok {
+			for _, i := range found {
+				picked[i] = true
+			}
 			continue
 		}
 		job := c.Job(name)
 		if job == nil {
-			faults = append(faults, unknownName(c, name))
+			faults = append(faults, unknownName(c, all, name))
 			continue
 		}
 		for _, t := range job.Tasks {
-			if i, ok := at[t]; ok {
-				picked[i] = true
-			} else {
+			found, ok := all.find(c, t)
+			if !ok {
 				faults = append(faults, Error{Pos: job.Pos, Summary: fmt.Sprintf("job %q names the task %q, which does not exist", name, t)})
+			}
+			for _, i := range found {
+				picked[i] = true
 			}
 		}
 	}
 	return picked, faults
 }
 
-func unknownName(c *Config, name string) Error {
-	var known []string
+func unknownName(c *Config, all *roster, name string) Error {
+	e := Error{Pos: Pos{File: c.File}}
+	base, key, keyed := split(name)
+	if _, plain := all.at[base]; keyed && plain {
+		e.Summary, e.Suggestion = fmt.Sprintf("task %q is one task, without instances", base), base
+		e.Detail = fmt.Sprintf("did you mean %s?", base)
+		return e
+	}
+	if keyed && all.bases[base] != nil {
+		e.Summary = fmt.Sprintf("task %q has no instance %q", base, key)
+		e.Suggestion, e.Detail = all.nearest(c, base, key)
+		return e
+	}
+	known := slices.Concat(all.order, c.Empty) // a name before its instances, which are as near
 	for _, t := range c.Tasks {
 		known = append(known, t.Name)
 	}
 	for _, j := range c.Jobs {
 		known = append(known, j.Name)
 	}
-	e := Error{
-		Pos:        Pos{File: c.File},
-		Summary:    fmt.Sprintf("there is no task or job named %q", name),
-		Suggestion: Nearest(name, known),
-	}
+	e.Summary = fmt.Sprintf("there is no task or job named %q", name)
+	e.Suggestion = Nearest(name, known)
 	switch {
 	case e.Suggestion != "":
 		e.Detail = fmt.Sprintf("did you mean %q?", e.Suggestion)

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"container/heap"
 	"context"
 	"slices"
 )
@@ -10,7 +11,7 @@ type Reason string
 
 const (
 	FailFast   Reason = "fail_fast"  // another task failed first
-	Dependency Reason = "dependency" // a task it waits for did not pass
+	Dependency Reason = "dependency" // a task it waits for, directly or not, did not pass
 	Signal     Reason = "signal"     // the walk was cancelled
 )
 
@@ -20,7 +21,7 @@ type End struct {
 	Started   bool
 	Err       error  // what Do returned; nil when not started
 	Reason    Reason // why it was not started; empty when it was
-	BlockedBy string // the task that is to blame, when there is one
+	BlockedBy string // the task that failed and is to blame, when there is one; never one that was only skipped
 }
 
 // A Scheduler walks a Graph. All the state of the walk belongs to the goroutine that called Walk.
@@ -32,9 +33,11 @@ type Scheduler struct {
 }
 
 // Walk runs every task of g after what it depends on. After the first failure nothing new starts and what
-// runs is let finish (drain). When ctx ends nothing new starts either; Do sees the same ctx and ends its task.
-// What is ready starts in the order of g.Tasks(). Skip is called by the goroutine that called Walk, in that order too.
-// The Ends are in the order of g.Tasks().
+// runs is let finish (drain); with KeepGoing only what waits for the failed task, directly or not, is skipped. Of several
+// failed tasks that one waits for, the first to fail is to blame: the skip is told then. When ctx ends nothing new starts
+// in either case; Do sees the same ctx and ends its task.
+// What is ready starts in the order of g.Tasks(). Skip is called by the goroutine that called Walk; what one failure
+// skips comes in that order too. The Ends are in the order of g.Tasks().
 func (s Scheduler) Walk(ctx context.Context, g *Graph) []End {
 	w := begin(g)
 	finished := make(chan finish)
@@ -44,7 +47,7 @@ func (s Scheduler) Walk(ctx context.Context, g *Graph) []End {
 		if !w.stopped && ctx.Err() != nil {
 			w.cancel(s.Skip)
 		}
-		for !w.stopped && len(w.ready) > 0 && running < max(s.Parallel, 1) {
+		for !w.stopped && w.ready.Len() > 0 && running < max(s.Parallel, 1) {
 			i := w.next()
 			running++
 			t := w.ends[i].Task
@@ -60,7 +63,10 @@ func (s Scheduler) Walk(ctx context.Context, g *Graph) []End {
 			switch {
 			case f.err == nil:
 				w.release(f.at)
-			case ctx.Err() == nil && !w.stopped: // a task that was cancelled is nobody's fault
+			case ctx.Err() != nil || w.stopped: // a task that was cancelled is nobody's fault
+			case s.KeepGoing:
+				w.leaveOut(f.at, s.Skip)
+			default:
 				w.fail(f.at, s.Skip)
 			}
 		case <-cancelled:
@@ -80,7 +86,7 @@ type walk struct {
 	ends       []End
 	waits      []int   // how many dependencies have not passed yet
 	dependents [][]int // who waits for this one
-	ready      []int   // may start now, ascending
+	ready      places  // may start now: a heap, so that a wide graph costs no more a task than a narrow one
 	stopped    bool    // nothing new starts
 }
 
@@ -98,7 +104,7 @@ func begin(g *Graph) *walk {
 			w.dependents[at[d]] = append(w.dependents[at[d]], i)
 		}
 		if w.waits[i] == 0 {
-			w.ready = append(w.ready, i)
+			w.ready = append(w.ready, i) // ascending, so a heap already
 		}
 	}
 	return w
@@ -106,8 +112,7 @@ func begin(g *Graph) *walk {
 
 // next takes the task to start now.
 func (w *walk) next() int {
-	i := w.ready[0]
-	w.ready = w.ready[1:]
+	i := heap.Pop(&w.ready).(int)
 	w.ends[i].Started = true
 	return i
 }
@@ -116,8 +121,7 @@ func (w *walk) next() int {
 func (w *walk) release(passed int) {
 	for _, i := range w.dependents[passed] {
 		if w.waits[i]--; w.waits[i] == 0 {
-			at, _ := slices.BinarySearch(w.ready, i)
-			w.ready = slices.Insert(w.ready, at, i)
+			heap.Push(&w.ready, i)
 		}
 	}
 }
@@ -125,24 +129,40 @@ func (w *walk) release(passed int) {
 // fail stops the walk for the first failure. Whatever waits for it, directly or not, is its dependency's victim,
 // the rest is fail-fast's; both are blocked by the same root cause, as nothing starts after it.
 func (w *walk) fail(at int, skip func(End)) {
-	below := map[int]bool{at: true}
-	todo := []int{at}
-	for len(todo) > 0 {
-		for _, i := range w.dependents[todo[0]] {
-			if !below[i] {
-				below[i] = true
-				todo = append(todo, i)
-			}
-		}
-		todo = todo[1:]
-	}
+	below := w.below(at)
 	name := w.ends[at].Task.Name
 	w.stop(skip, func(i int) (Reason, string) {
-		if below[i] {
+		if _, found := slices.BinarySearch(below, i); found {
 			return Dependency, name
 		}
 		return FailFast, name
 	})
+}
+
+// leaveOut gives up what waits for a task that failed, and lets the rest go on. None of what waits is ready or running.
+func (w *walk) leaveOut(at int, skip func(End)) {
+	name := w.ends[at].Task.Name
+	for _, i := range w.below(at) {
+		w.giveUp(i, Dependency, name, skip)
+	}
+}
+
+// below lists, ascending, what waits for a task, directly or not. What is given up already is passed over, with all that
+// waits for it: so all the failures of a walk together cost one look at each edge.
+func (w *walk) below(at int) []int {
+	seen := map[int]bool{at: true}
+	var all []int
+	for todo := []int{at}; len(todo) > 0; todo = todo[1:] {
+		for _, i := range w.dependents[todo[0]] {
+			if !seen[i] && w.ends[i].Reason == "" {
+				seen[i] = true
+				all = append(all, i)
+				todo = append(todo, i)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // cancel stops the walk because its context has ended.
@@ -153,13 +173,17 @@ func (w *walk) cancel(skip func(End)) {
 func (w *walk) stop(skip func(End), why func(int) (Reason, string)) {
 	w.stopped = true
 	for i := range w.ends {
-		e := &w.ends[i]
-		if e.Started {
-			continue
+		if e := &w.ends[i]; !e.Started && e.Reason == "" {
+			reason, by := why(i)
+			w.giveUp(i, reason, by, skip)
 		}
-		e.Reason, e.BlockedBy = why(i)
-		if skip != nil {
-			skip(*e)
-		}
+	}
+}
+
+func (w *walk) giveUp(i int, why Reason, by string, skip func(End)) {
+	e := &w.ends[i]
+	e.Reason, e.BlockedBy = why, by
+	if skip != nil {
+		skip(*e)
 	}
 }

@@ -48,6 +48,7 @@ func TestWalk(t *testing.T) {
 		took     map[string]time.Duration // zero: at once
 		fails    []string
 		cancel   time.Duration // zero: never
+		on       bool          // KeepGoing
 		want     string
 	}{
 		{name: "all pass", lines: []string{"b: a", "a:", "c:"}, parallel: 2, want: "a passed, b passed, c passed"},
@@ -76,6 +77,25 @@ func TestWalk(t *testing.T) {
 			took: map[string]time.Duration{"slow": 5 * time.Second}, fails: []string{"bad"}, cancel: time.Second,
 			want: "slow failed, bad failed, c fail_fast bad",
 		},
+		{
+			name: "keep going", lines: []string{"a:", "b: a", "c: b", "d:", "e: d"}, parallel: 1, fails: []string{"a"}, on: true,
+			want: "a failed, b dependency a, c dependency a, d passed, e passed",
+		},
+		{
+			name: "keep going, two causes: the first to fail is to blame", lines: []string{"a:", "b:", "c: a b", "d: c", "e: a"}, parallel: 2,
+			took: map[string]time.Duration{"a": 2 * time.Second, "b": time.Second}, fails: []string{"a", "b"}, on: true,
+			want: "a failed, b failed, c dependency b, d dependency b, e dependency a",
+		},
+		{
+			name: "keep going, a failure far down is the cause, not the skip between", lines: []string{"a:", "b: a", "c: b", "d: c x", "x:"}, parallel: 1,
+			fails: []string{"b", "x"}, on: true,
+			want: "a passed, b failed, c dependency b, x failed, d dependency b",
+		},
+		{
+			name: "keep going until cancelled", lines: []string{"bad:", "below: bad", "slow:", "after: slow", "late:"}, parallel: 1,
+			took: map[string]time.Duration{"slow": 5 * time.Second}, fails: []string{"bad"}, cancel: time.Second, on: true,
+			want: "bad failed, below dependency bad, slow failed, after signal, late signal",
+		},
 		{name: "Parallel 0 means 1", lines: []string{"a:", "b:"}, fails: []string{"a"}, want: "a failed, b fail_fast a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,7 +109,8 @@ func TestWalk(t *testing.T) {
 				g := graph(t, config(c.lines...))
 				var told []pipeline.End
 				ends := pipeline.Scheduler{
-					Parallel: c.parallel,
+					Parallel:  c.parallel,
+					KeepGoing: c.on,
 					Do: func(ctx context.Context, task *pipeline.Task) error {
 						select {
 						case <-time.After(c.took[task.Name]):
@@ -112,6 +133,11 @@ func TestWalk(t *testing.T) {
 						skipped = append(skipped, e)
 					}
 				}
+				if c.on { // what several failures skip is told failure by failure
+					slices.SortFunc(told, func(a, b pipeline.End) int {
+						return slices.Index(g.Tasks(), a.Task) - slices.Index(g.Tasks(), b.Task)
+					})
+				}
 				if !slices.Equal(skipped, told) {
 					t.Errorf("Skip was told %v, the ends say %v", tell(told), tell(skipped))
 				}
@@ -122,11 +148,18 @@ func TestWalk(t *testing.T) {
 
 func TestWalkTellsSkipsBeforeTheDrain(t *testing.T) {
 	t.Parallel()
+	for _, keepGoing := range []bool{false, true} {
+		tellsSkipsAtOnce(t, keepGoing)
+	}
+}
+
+func tellsSkipsAtOnce(t *testing.T, keepGoing bool) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		var at time.Duration
+		at := time.Hour
 		pipeline.Scheduler{
-			Parallel: 2,
+			Parallel:  2,
+			KeepGoing: keepGoing,
 			Do: func(_ context.Context, task *pipeline.Task) error {
 				if task.Name == "slow" {
 					time.Sleep(time.Minute)
@@ -135,7 +168,7 @@ func TestWalkTellsSkipsBeforeTheDrain(t *testing.T) {
 				return errors.New("no")
 			},
 			Skip: func(pipeline.End) { at = time.Since(start) },
-		}.Walk(t.Context(), graph(t, config("slow:", "bad:", "c:")))
+		}.Walk(t.Context(), graph(t, config("slow:", "bad:", "c: bad")))
 		if at != 0 {
 			t.Errorf("told after %v", at)
 		}
@@ -185,6 +218,7 @@ func TestWalkProperties(t *testing.T) {
 		c := drawDAG(t)
 		g := graph(t, c)
 		parallel := rapid.IntRange(0, 4).Draw(t, "parallel")
+		keepGoing := rapid.Bool().Draw(t, "keep going")
 		bad := make(map[string]bool)
 		for _, task := range c.Tasks {
 			bad[task.Name] = rapid.IntRange(0, 9).Draw(t, "bad") == 0
@@ -196,7 +230,8 @@ func TestWalkProperties(t *testing.T) {
 		w := &watch{passed: make(map[string]bool)}
 		skips := make(map[string]int)
 		ends := pipeline.Scheduler{
-			Parallel: parallel,
+			Parallel:  parallel,
+			KeepGoing: keepGoing,
 			Do: func(_ context.Context, task *pipeline.Task) error {
 				w.mu.Lock()
 				w.running++
@@ -247,11 +282,11 @@ func TestWalkProperties(t *testing.T) {
 			waits := e.BlockedBy != "" && slices.ContainsFunc(g.Ancestors(name), func(a *pipeline.Task) bool { return a.Name == e.BlockedBy })
 			switch e.Reason {
 			case pipeline.Dependency:
-				if !bad[e.BlockedBy] || !waits {
+				if !bad[e.BlockedBy] || !waits || !slices.Contains(w.begun, e.BlockedBy) {
 					t.Fatalf("%s is not below %q", name, e.BlockedBy)
 				}
 			case pipeline.FailFast:
-				if !bad[e.BlockedBy] || waits {
+				if !bad[e.BlockedBy] || waits || keepGoing {
 					t.Fatalf("%s is below %q, or that did not fail", name, e.BlockedBy)
 				}
 			case pipeline.Signal:
@@ -263,10 +298,45 @@ func TestWalkProperties(t *testing.T) {
 		if failed == 0 && ctx.Err() == nil && len(w.begun) != len(ends) {
 			t.Fatal("nothing failed, but not all ran")
 		}
+		if keepGoing && ctx.Err() == nil {
+			for _, e := range ends {
+				below := slices.ContainsFunc(g.Ancestors(e.Task.Name), func(a *pipeline.Task) bool { return bad[a.Name] })
+				if e.Started == below || bad[e.Task.Name] != (e.Err != nil) && e.Started {
+					t.Fatalf("keep going: %+v, below a failure: %v", e, below)
+				}
+			}
+		}
 		if parallel <= 1 && failed == 0 && ctx.Err() == nil {
 			if got := strings.Join(w.begun, " "); got != names(g.Tasks()) {
 				t.Fatalf("order %s, want %s", got, names(g.Tasks()))
 			}
 		}
 	})
+}
+
+// BenchmarkWalk is what the order of 10,000 tasks costs, in the shapes that are hardest for it.
+func BenchmarkWalk(b *testing.B) {
+	const n = 10_000
+	wide, chain, pairs := make([]string, n), make([]string, n), make([]string, 0, n)
+	for i := range n {
+		wide[i] = fmt.Sprintf("t%d:", i)
+		chain[i] = fmt.Sprintf("t%d: t%d", i, i-1)
+	}
+	chain[0] = "t0:"
+	for i := range n / 2 { // what becomes ready stands in the file between what is ready already
+		pairs = append(pairs, fmt.Sprintf("b%d: a%d", i, n/2-1-i), fmt.Sprintf("a%d:", i))
+	}
+	for name, lines := range map[string][]string{"wide": wide, "chain": chain, "pairs": pairs} {
+		b.Run(name, func(b *testing.B) {
+			g, err := pipeline.Select(config(lines...), nil, false)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := pipeline.Scheduler{Parallel: 2, Do: func(context.Context, *pipeline.Task) error { return nil }}
+			for b.Loop() {
+				s.Walk(b.Context(), g)
+			}
+			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/n, "ns/task")
+		})
+	}
 }

@@ -21,7 +21,7 @@ type block struct {
 	faulty bool     // something in it was refused, so that what is missing may be what was meant
 }
 
-// block reads a body against its word. It is the only place that knows the native syntax's bodies.
+// block reads a body against its word. It knows the native syntax's bodies only: JSON has become one before (json.go).
 func (r *reading) block(body hcl.Body, w *word) *block {
 	b := &block{word: w, attrs: make(map[string]*hcl.Attribute)}
 	native, ok := body.(*hclsyntax.Body)

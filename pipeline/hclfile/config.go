@@ -23,20 +23,27 @@ func (r *reading) config(top *block) *pipeline.Config {
 	r.variables(top.of("variable"))
 	r.declareLocals(top.of("locals"))
 
-	n := &namesOfFile{tasks: make(map[string]bool), agents: make(map[string]bool)}
+	n := &namesOfFile{tasks: make(map[string]*declared), agents: make(map[string]*declared)}
 	entries := make(map[string]hcl.Range) // tasks and jobs share their names: both are said to run
 	agents := make(map[string]hcl.Range)
 	var fine []*block
+	tasks := make(map[*block]*declared)
 	for _, b := range top.blocks {
 		switch b.word.name {
 		case "task":
 			r.name(b, entries)
-			n.tasks[b.name] = true
+			r.inst = instance{base: b.name}
+			d := n.declare(b.name, r.multiple(b))
+			r.inst = instance{}
+			tasks[b], n.tasks[b.name] = d, d
+			if d.count == 0 {
+				c.Empty = append(c.Empty, b.name)
+			}
 		case "job":
 			r.name(b, entries)
 		case "agent":
 			r.name(b, agents)
-			n.agents[b.name] = true
+			n.agents[b.name] = &declared{name: b.name}
 		default:
 			continue
 		}
@@ -49,14 +56,14 @@ func (r *reading) config(top *block) *pipeline.Config {
 	for _, b := range fine {
 		switch b.word.name {
 		case "task":
-			c.Tasks = append(c.Tasks, r.task(b, n))
+			c.Tasks = append(c.Tasks, r.tasks(b, tasks[b], n)...)
 		case "agent":
 			c.Agents = append(c.Agents, r.agent(b))
 		case "job":
 			c.Jobs = append(c.Jobs, r.job(b, n))
 		}
 	}
-	r.relations(c, n)
+	r.relations(n)
 	return c
 }
 
@@ -151,12 +158,15 @@ func (r *reading) job(b *block, n *namesOfFile) *pipeline.Job {
 	if a == nil {
 		return j
 	}
-	all, ok := r.refs(a, "task", n)
-	for _, ref := range all {
-		j.Tasks = append(j.Tasks, ref.name)
-	}
-	if ok && len(j.Tasks) == 0 {
+	all := r.refs(a, n)
+	j.Tasks = all.names
+	if len(all.refs) == 0 && all.fine && empty(a.Expr) {
 		r.add(a.Expr.Range(), "tasks is empty", "Name at least one task: tasks = [task.NAME].")
 	}
 	return j
+}
+
+func empty(list hcl.Expression) bool {
+	parts, diags := hcl.ExprList(list)
+	return !diags.HasErrors() && len(parts) == 0
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
@@ -15,12 +16,16 @@ import (
 
 // A scope is what the expressions of a file may name.
 type scope struct {
-	vars    map[string]*variable
-	locals  map[string]*local
-	root    cty.Value // path.root
-	funcs   map[string]function.Function
-	touched uses     // what the evaluation in progress asked for
-	way     []string // the locals in progress
+	vars      map[string]*variable
+	locals    map[string]*local
+	root      cty.Value // path.root
+	funcs     map[string]function.Function
+	touched   uses     // what the evaluation in progress asked for
+	way       []string // the locals in progress
+	inst      instance // the task in progress
+	instances int      // of tasks that are multiplied, so far
+	spent     int      // bytes of the values so far, about
+	broke     bool     // too many of them have been told
 }
 
 // uses are what evaluations asked for.
@@ -74,14 +79,29 @@ func newScope(r *reading) scope {
 
 // eval finds the value of an expression, after checking that what it names exists.
 func (r *reading) eval(expr hcl.Expression, p place) outcome {
+	r.inst.where = hcl.Range{}
 	bad := outcome{Value: cty.DynamicVal}
-	if !r.check(expr, p) {
+	if v, ok := literal(expr); ok {
+		size, _ := sizeOf(v) // a file has no larger one
+		if !r.spend(size, expr) {
+			return bad
+		}
+		return outcome{v, true}
+	}
+	n := r.look(expr, p)
+	if !n.fine || r.broke {
 		return bad
 	}
-	ctx, sound := r.context(expr)
+	if n.varies {
+		r.inst.where = expr.Range()
+	}
+	ctx, sound := r.context(n)
 	saved := r.touched
 	r.touched = newUses()
-	for _, name := range localsOf(expr) {
+	for _, name := range n.of("var") {
+		r.touched.add(r.vars[name].touched)
+	}
+	for _, name := range n.of("local") {
 		r.touched.add(r.locals[name].touched)
 	}
 	value, diags := evaluate(expr, ctx)
@@ -89,6 +109,7 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 	r.touched = saved
 	r.touched.add(mine)
 
+	size, isSmall := sizeOf(value)
 	switch {
 	case !sound: // the fault is where the value comes from
 		return bad
@@ -97,8 +118,10 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 			r.evalFault(d, expr, mine.secrets)
 		}
 		return bad
-	case !small(value):
+	case !isSmall:
 		r.add(expr.Range(), "this value is larger than 1 MiB", "Keep data in files of their own.")
+		return bad
+	case !r.spend(size, expr):
 		return bad
 	}
 	if !value.IsWhollyKnown() {
@@ -110,6 +133,21 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 	}
 	r.derived(expr, value, ctx)
 	return outcome{value, true}
+}
+
+// literal gives the value of what is written out as one text, number, true, false or null: most of a file.
+func literal(expr hcl.Expression) (cty.Value, bool) {
+	switch e := expr.(type) {
+	case *hclsyntax.TemplateExpr:
+		if len(e.Parts) == 1 {
+			if part, ok := e.Parts[0].(*hclsyntax.LiteralValueExpr); ok && part.Val.Type() == cty.String {
+				return part.Val, true
+			}
+		}
+	case *hclsyntax.LiteralValueExpr:
+		return e.Val, true
+	}
+	return cty.NilVal, false
 }
 
 // evaluate turns a panic of the expression library into a fault. A stack overflow cannot be caught: see guard.go.
@@ -145,42 +183,37 @@ func (r *reading) evalFault(d *hcl.Diagnostic, expr hcl.Expression, touched map[
 	r.add(at, strings.TrimSuffix(d.Summary, "."), detail)
 }
 
-func localsOf(expr hcl.Expression) []string { return namesOf(expr, "local") }
-
-func namesOf(expr hcl.Expression, root string) []string {
-	var all []string
-	for _, t := range expr.Variables() {
-		if second, ok := step(t); ok && t.RootName() == root {
-			all = append(all, second)
-		}
-	}
-	return all
-}
-
 // context holds just what the expression names, so that a file of n locals does not cost n². It is not sound when
 // one of the values has a fault.
-func (r *reading) context(expr hcl.Expression) (*hcl.EvalContext, bool) {
+func (r *reading) context(n naming) (*hcl.EvalContext, bool) {
+	ctx := &hcl.EvalContext{Functions: r.funcs}
+	if len(n.names) == 0 {
+		return ctx, true
+	}
 	sound := true
 	vars, locals := make(map[string]cty.Value), make(map[string]cty.Value)
-	for _, name := range namesOf(expr, "var") {
+	for _, name := range n.of("var") {
 		v := r.vars[name]
 		vars[name] = v.value
 		sound = sound && v.ok
 	}
-	for _, name := range localsOf(expr) {
+	for _, name := range n.of("local") {
 		l := r.locals[name]
 		r.local(name, l)
 		locals[name] = l.value
 		sound = sound && l.ok
 	}
-	return &hcl.EvalContext{
-		Variables: map[string]cty.Value{
-			"var":   cty.ObjectVal(vars),
-			"local": cty.ObjectVal(locals),
-			"path":  cty.ObjectVal(map[string]cty.Value{"root": r.root}),
-		},
-		Functions: r.funcs,
-	}, sound
+	ctx.Variables = map[string]cty.Value{
+		"var":   cty.ObjectVal(vars),
+		"local": cty.ObjectVal(locals),
+		"path":  cty.ObjectVal(map[string]cty.Value{"root": r.root}),
+	}
+	if n.varies {
+		m := r.inst.of
+		ctx.Variables[m.root] = m.values[r.inst.number]
+		sound = sound && !m.broken
+	}
+	return ctx, sound
 }
 
 // local evaluates a local once. One that is in progress waits for itself.
@@ -206,43 +239,76 @@ func (r *reading) local(name string, l *local) {
 	l.vars = r.textVars(l.attr.Expr)
 }
 
-// textVars lists the variables whose text goes into an expression, directly or through locals.
+// textVars lists the variables whose text goes into an expression, directly or through locals or instances.
 func (r *reading) textVars(expr hcl.Expression) []string {
+	if _, ok := literal(expr); ok {
+		return nil
+	}
+	n := naming{names: expr.Variables()}
 	var all []string
-	for _, name := range namesOf(expr, "var") {
+	for _, name := range n.of("var") {
 		if v := r.vars[name]; v != nil && v.value.Type() != cty.Number && v.value.Type() != cty.Bool {
 			all = append(all, name)
 		}
 	}
-	for _, name := range localsOf(expr) {
+	for _, name := range n.of("local") {
 		if l := r.locals[name]; l != nil {
 			all = append(all, l.vars...)
 		}
+	}
+	if r.inst.of != nil && n.has(r.inst.of.root) {
+		all = append(all, r.inst.of.vars...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
+// maxSpent is how many bytes all values of a file may take together, about: tasks that are multiplied, or that all
+// take in a large local, would fill the memory.
+const maxSpent = 64 << 20
+
+// spend counts a value towards all values of the file.
+func (r *reading) spend(size int, expr hcl.Expression) bool {
+	if r.spent += size; r.spent <= maxSpent {
+		return true
+	}
+	if !r.broke {
+		r.broke = true
+		r.add(expr.Range(), "the values of this file are larger than 64 MiB together", "Keep data in files of their own, or multiply fewer tasks.")
+	}
+	return false
+}
+
 // small says that a value has at most a file's worth of text: locals that double each other would fill the memory.
 func small(v cty.Value) bool {
-	size := 0
+	_, ok := sizeOf(v)
+	return ok
+}
+
+// sizeOf is about how many bytes a value takes, and whether it is small.
+func sizeOf(v cty.Value) (bytes int, ok bool) {
+	if !v.IsMarked() && v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
+		n := len(v.AsString())
+		return 16 + n, n < maxSize
+	}
+	elements, text := 0, 0
 	v, _ = v.UnmarkDeep()
 	err := cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
-		size++
+		elements++
 		if v.IsKnown() && !v.IsNull() {
 			switch v.Type() {
 			case cty.String:
-				size += len(v.AsString())
+				text += len(v.AsString())
 			case cty.Number:
 				if n := v.AsBigFloat(); n.MantExp(nil) > 4096 || n.MantExp(nil) < -4096 {
-					size = maxSize
+					text = maxSize
 				}
 			}
 		}
-		if size >= maxSize {
+		if elements+text >= maxSize {
 			return false, pipeline.Error{}
 		}
 		return true, nil
 	})
-	return err == nil
+	return 16*elements + text, err == nil
 }

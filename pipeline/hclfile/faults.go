@@ -22,12 +22,14 @@ type reading struct {
 	path  string // as the caller gave it
 	abs   string
 	src   []byte
-	lines []string // of src, without line ends
+	lines []string // of src, without line ends, once a fault has quoted one
+	texts []text   // of a JSON file, in file order
 	o     Options
 
 	faults []pipeline.Error
 	seen   map[pipeline.Error]bool
 	more   int // faults beyond maxFaults
+	wrong  int // faults that are no warnings, so far
 
 	scope
 	secrets
@@ -35,9 +37,6 @@ type reading struct {
 
 func newReading(path, abs string, src []byte, o Options) *reading {
 	r := &reading{path: path, abs: abs, src: src, o: o, seen: make(map[pipeline.Error]bool)}
-	if len(src) <= maxSize {
-		r.lines = strings.Split(string(src), "\n") // they share one text, however many faults quote them
-	}
 	r.scope = newScope(r)
 	r.secrets = newSecrets()
 	return r
@@ -50,6 +49,9 @@ func (r *reading) whole(summary, detail string) {
 
 // add adds a fault at a place.
 func (r *reading) add(at hcl.Range, summary, detail string) {
+	if w := r.inst.where; r.inst.of != nil && at.Start.Byte >= w.Start.Byte && at.End.Byte <= w.End.Byte {
+		detail = strings.TrimSpace(detail + " It is so in " + r.inst.name + ".") // the value is another in the next one
+	}
 	r.put(r.at(at, summary, detail))
 }
 
@@ -77,8 +79,9 @@ func (r *reading) warn(at hcl.Range, summary, detail string) {
 }
 
 func (r *reading) at(at hcl.Range, summary, detail string) pipeline.Error {
+	at = r.real(at)
 	e := pipeline.Error{Pos: r.pos(at), Summary: summary, Detail: detail}
-	if line := at.Start.Line; line > 0 && line <= len(r.lines) {
+	if line := at.Start.Line; line > 0 && line <= len(r.quotable()) {
 		e.Source = strings.TrimSuffix(r.lines[line-1], "\r")
 		e.Width = at.End.Column - at.Start.Column
 		if at.End.Line != line {
@@ -89,6 +92,14 @@ func (r *reading) at(at hcl.Range, summary, detail string) pipeline.Error {
 	return e
 }
 
+// quotable are the lines of the file. They share one text, however many faults quote them.
+func (r *reading) quotable() []string {
+	if r.lines == nil && len(r.src) <= maxSize {
+		r.lines = strings.Split(string(r.src), "\n")
+	}
+	return r.lines
+}
+
 func (r *reading) pos(at hcl.Range) pipeline.Pos {
 	return pipeline.Pos{File: r.path, Line: at.Start.Line, Column: at.Start.Column}
 }
@@ -97,6 +108,9 @@ func (r *reading) put(e pipeline.Error) {
 	key := pipeline.Error{Pos: e.Pos, Summary: e.Summary}
 	if r.seen[key] {
 		return
+	}
+	if !e.Warning {
+		r.wrong++
 	}
 	if len(r.faults) >= maxFaults {
 		if !e.Warning {
@@ -182,7 +196,7 @@ func (r *reading) syntax(diags hcl.Diagnostics) bool {
 	return fine
 }
 
-var shellExpansion = regexp.MustCompile(`\$\{([^}"]*)\}?`)
+var shellExpansion = regexp.MustCompile(`[$%]\{([^}"]*)\}?`)
 
 // remedy is the parser's explanation, and ours where the fault is a known habit.
 func (r *reading) remedy(d *hcl.Diagnostic, at hcl.Range) string {
@@ -194,14 +208,17 @@ func (r *reading) remedy(d *hcl.Diagnostic, at hcl.Range) string {
 		return "Each attribute stands once; take one of them out."
 	}
 	line := at.Start.Line
-	if line < 1 || line > len(r.lines) || len(r.lines[line-1]) > 4096 {
+	if line < 1 || line > len(r.quotable()) || len(r.lines[line-1]) > 4096 {
 		return detail
 	}
 	text := r.lines[line-1]
 	offset := at.Start.Byte - bytes.LastIndexByte(r.src[:min(at.Start.Byte, len(r.src))], '\n') - 1
 	for _, m := range shellExpansion.FindAllStringSubmatchIndex(text, -1) {
-		if m[0] <= offset && offset <= m[1] && (m[0] == 0 || text[m[0]-1] != '$') {
+		if m[0] <= offset && offset <= m[1] && (m[0] == 0 || text[m[0]-1] != text[m[0]]) {
 			detail, _, _ = strings.Cut(detail, " Did you intend")
+			if text[m[0]] == '%' {
+				return fmt.Sprintf("%s Inside %%{ } stands a directive such as if or for. If a program is meant, write %%%s.", detail, text[m[0]:m[1]])
+			}
 			return fmt.Sprintf("%s Inside ${ } stands an expression of the pipeline. If the shell is meant, write $$%s.", detail, text[m[0]+1:m[1]])
 		}
 	}

@@ -3,6 +3,8 @@ package hclfile
 import (
 	"encoding/base64"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
@@ -39,9 +41,13 @@ var library = map[string]function.Function{
 	"toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)), "tostring": stdlib.MakeToFunc(cty.String),
 }
 
-// functions are the library and the two that ask the environment.
+// functions are the library, the two that ask the environment, and the three that read files.
 func (r *reading) functions() map[string]function.Function {
-	all := map[string]function.Function{"env": r.envFunc(), "secret": r.secretFunc()}
+	f := newFiles(filepath.Dir(r.abs))
+	all := map[string]function.Function{
+		"env": r.envFunc(), "secret": r.secretFunc(),
+		"file": r.fileFunc(f), "fileset": r.fileSetFunc(f), "filesha256": r.fileSHA256Func(f),
+	}
 	for name, f := range library {
 		all[name] = f
 	}
@@ -51,8 +57,9 @@ func (r *reading) functions() map[string]function.Function {
 // envFunc is env("NAME") and env("NAME", default).
 func (r *reading) envFunc() function.Function {
 	return function.New(&function.Spec{
-		Params:   []function.Parameter{{Name: "name", Type: cty.String}},
-		VarParam: &function.Parameter{Name: "default", Type: cty.String},
+		Description: "The value of an environment variable, or the default where it is not set.",
+		Params:      []function.Parameter{{Name: "name", Type: cty.String}},
+		VarParam:    &function.Parameter{Name: "default", Type: cty.String},
 		Type: func(args []cty.Value) (cty.Type, error) {
 			if len(args) > 2 {
 				return cty.String, function.NewArgErrorf(2, "env takes a name and a default")
@@ -75,8 +82,9 @@ func (r *reading) envFunc() function.Function {
 // secretFunc is secret("NAME").
 func (r *reading) secretFunc() function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "name", Type: cty.String, AllowMarked: true}},
-		Type:   function.StaticReturnType(cty.String),
+		Description: "The value of an environment variable that must not be shown or recorded. One that is not set is an error when the task is about to run.",
+		Params:      []function.Parameter{{Name: "name", Type: cty.String, AllowMarked: true}},
+		Type:        function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			if args[0].IsMarked() {
 				return cty.NilVal, function.NewArgErrorf(0, "the name of a secret cannot be secret itself")
@@ -92,8 +100,9 @@ func (r *reading) secretFunc() function.Function {
 
 // lengthFunc counts elements, or the characters of a text.
 var lengthFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowUnknown: true, AllowMarked: true}},
-	Type:   function.StaticReturnType(cty.Number),
+	Description: "The number of elements of a list, set or map, or of characters of a text.",
+	Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowUnknown: true, AllowMarked: true}},
+	Type:        function.StaticReturnType(cty.Number),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		if v, marks := args[0].Unmark(); v.Type() == cty.String {
 			n, err := stdlib.Strlen(v)
@@ -104,16 +113,18 @@ var lengthFunc = function.New(&function.Spec{
 })
 
 var base64EncodeFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "text", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.String),
+	Description: "A text in base64.",
+	Params:      []function.Parameter{{Name: "text", Type: cty.String}},
+	Type:        function.StaticReturnType(cty.String),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		return cty.StringVal(base64.StdEncoding.EncodeToString([]byte(args[0].AsString()))), nil
 	},
 })
 
 var base64DecodeFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "text", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.String),
+	Description: "The text that is written in base64.",
+	Params:      []function.Parameter{{Name: "text", Type: cty.String}},
+	Type:        function.StaticReturnType(cty.String),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		b, err := base64.StdEncoding.DecodeString(args[0].AsString())
 		if err != nil {
@@ -125,3 +136,40 @@ var base64DecodeFunc = function.New(&function.Spec{
 		return cty.StringVal(string(b)), nil
 	},
 })
+
+// signature is a call of a function, as the reference shows it.
+func signature(name string, f function.Function) string {
+	var params []string
+	for _, p := range f.Params() {
+		params = append(params, p.Name)
+	}
+	if p := f.VarParam(); p != nil && name == "env" {
+		params = append(params, p.Name) // one at most
+	} else if p != nil {
+		params = append(params, p.Name+"…")
+	}
+	return name + "(" + strings.Join(params, ", ") + ")"
+}
+
+// functionDoc says what a function gives: in the words of the library, and ours where it has none or they are wrong.
+func functionDoc(name string, f function.Function) string {
+	switch name {
+	case "can":
+		return "Whether the expression can be evaluated without an error."
+	case "try":
+		return "The first of the expressions that can be evaluated without an error."
+	case "csvdecode":
+		return "The rows of comma-separated values (RFC 4180), as a list of maps whose names are the first row."
+	case "format":
+		return "A text in which the verbs of the first argument, such as %s and %03d, are replaced with the others."
+	case "formatlist":
+		return "format for each element of the lists among the arguments, as a list."
+	case "hasindex":
+		return "Whether the collection has an element with the given key."
+	case "trimsuffix":
+		return "The text without the given suffix at its end, if it is there."
+	case "tolist", "tomap", "toset":
+		return fmt.Sprintf("The given value as a %s.", strings.TrimPrefix(name, "to"))
+	}
+	return f.Description()
+}

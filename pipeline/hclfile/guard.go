@@ -23,6 +23,22 @@ const (
 
 // guard refuses what would hurt the parser, before it is asked.
 func (r *reading) guard(src []byte) bool {
+	if !r.guardText(src) {
+		return false
+	}
+	if calm(src) {
+		return true
+	}
+	tokens, _ := hclsyntax.LexConfig(src, r.path, hcl.InitialPos) // what is no token the parser reports
+	at, what, ok := tooMuch(tokens)
+	if !ok {
+		r.add(at, what, "Give the parts names in a locals block, or put a long script into a file of its own.")
+	}
+	return ok
+}
+
+// guardText refuses what is no text of a bearable size.
+func (r *reading) guardText(src []byte) bool {
 	if len(src) > maxSize {
 		r.whole("the file is larger than 1 MiB", "Keep data in files of their own.")
 		return false
@@ -49,11 +65,6 @@ func (r *reading) guard(src []byte) bool {
 			at += n
 		}
 		r.add(r.placeOf(at), "the file is not UTF-8", fmt.Sprintf("The byte 0x%02x cannot stand here. Save the file as UTF-8.", src[at]))
-		return false
-	}
-	tokens, _ := hclsyntax.LexConfig(src, r.path, hcl.InitialPos) // what is no token the parser reports
-	if at, what, ok := tooMuch(tokens); !ok {
-		r.add(at, what, "Give the parts names in a locals block, or put a long script into a file of its own.")
 		return false
 	}
 	return true

@@ -1,9 +1,10 @@
 // Package hclfile turns PIPELINE.hcl into a pipeline.Config. It is the only room that knows HCL and cty.
 // Reading a file runs nothing: no process, no network, no model.
 //
-// The way through: read the bytes (hclfile.go) → refuse what would hurt the parser (guard.go) → syntax (faults.go)
-// → blocks against the one table of words (words.go, body.go) → variables and locals (variable.go, eval.go)
-// → tasks, hooks, agents, jobs (task.go, hook.go, config.go) → what they say about each other (refs.go).
+// The way through: read the bytes (hclfile.go) → refuse what would hurt the parser (guard.go) → syntax (faults.go), where
+// JSON becomes native syntax (json.go) → blocks against the one table of words (language.go, body.go) → variables and
+// locals (variable.go, eval.go) → how many of each task (each.go) → tasks, hooks, agents, jobs (task.go, hook.go, config.go)
+// → what they say about each other (refs.go, order.go).
 package hclfile
 
 import (
@@ -13,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/hashicorp/hcl/v2"
@@ -21,8 +23,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// Name is the file's name.
+// Name is the file's name, in HCL's native syntax.
 const Name = "PIPELINE.hcl"
+
+// NameJSON is its name where it is written in JSON.
+const NameJSON = Name + ".json"
 
 // ErrNotFound means that no folder from dir upwards holds a PIPELINE.hcl.
 var ErrNotFound = errors.New("no PIPELINE.hcl here or in a folder above")
@@ -34,25 +39,29 @@ type Options struct {
 	Env      func(string) (string, bool) // the environment: env(), secret(), ASYNC_PIPELINE_VAR_<name>
 }
 
-// Find walks up from dir to the nearest PIPELINE.hcl and gives its absolute path, or ErrNotFound.
+// Find walks up from dir to the nearest PIPELINE.hcl or PIPELINE.hcl.json and gives its absolute path, or ErrNotFound.
+// A folder that has both of them is an error: nobody could say which one counts.
 func Find(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
 	for {
-		path := filepath.Join(dir, Name)
-		// Lstat: whatever bears the name is the answer, also a broken link; Load says what is wrong with it.
-		_, err := os.Lstat(path)
-		if err == nil {
-			return path, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		native, json := filepath.Join(dir, Name), filepath.Join(dir, NameJSON)
+		isNative, err := there(native)
+		if err != nil {
 			return "", err
 		}
-		if _, err := os.Lstat(path + ".json"); err == nil {
-			// Going on upwards would find, and run, another project's file.
-			return "", fmt.Errorf("%s.json: this version does not read JSON; write it as %s", path, Name)
+		isJSON, err := there(json)
+		switch {
+		case err != nil:
+			return "", err
+		case isNative && isJSON:
+			return "", fmt.Errorf("%s and %s: there are both; keep one of them", native, NameJSON)
+		case isNative:
+			return native, nil
+		case isJSON:
+			return json, nil
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
@@ -60,6 +69,15 @@ func Find(dir string) (string, error) {
 		}
 		dir = up
 	}
+}
+
+// there says that something bears a name, also a broken link; Load says what is wrong with it.
+func there(path string) (bool, error) {
+	_, err := os.Lstat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return false, err
+	}
+	return err == nil, nil
 }
 
 // Load reads the file at path. The error is a pipeline.Errors with every fault of the file, each with its place,
@@ -106,18 +124,34 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 		o.Env = func(string) (string, bool) { return "", false }
 	}
 	r := newReading(path, abs, src, o)
-	if !r.guard(src) {
+	body, ok := r.parse(src)
+	if !ok {
 		return nil, r.errors()
 	}
-	file, diags := hclsyntax.ParseConfig(src, path, hcl.InitialPos)
-	if !r.syntax(diags) {
-		return nil, r.errors()
-	}
-	c := r.config(r.block(file.Body, &language))
+	c := r.config(r.block(body, &language))
 	if err := r.errors(); err != nil {
 		return nil, err
 	}
 	c.Secrets = r.secretList()
 	c.Warnings = r.warnings()
 	return c, nil
+}
+
+// parse reads the syntax, of which there are two.
+func (r *reading) parse(src []byte) (hcl.Body, bool) {
+	if strings.HasSuffix(r.path, ".json") {
+		if !r.guardText(src) {
+			return nil, false
+		}
+		body, ok := r.json(src)
+		return body, ok
+	}
+	if !r.guard(src) {
+		return nil, false
+	}
+	file, diags := hclsyntax.ParseConfig(src, r.path, hcl.InitialPos)
+	if !r.syntax(diags) {
+		return nil, false
+	}
+	return file.Body, true
 }

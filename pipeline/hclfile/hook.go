@@ -7,21 +7,23 @@ import (
 )
 
 // agentHook reads on_fail "agent" of a task.
-func (r *reading) agentHook(b *block, task string, n *namesOfFile) *pipeline.AgentHook {
+func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentHook {
 	h := &pipeline.AgentHook{}
-	if a := r.need(b, "use", "Write use = agent.NAME.", "on_fail %q of task %q names no agent", "agent", task); a != nil {
-		h.Use, _ = r.ref(a.Expr, "agent", a.Name, n)
+	if a := r.need(b, "use", "Write use = agent.NAME.", "on_fail %q of task %q names no agent", "agent", r.inst.base); a != nil {
+		if to, _, ok := r.ref(a.Expr, "agent", a.Name, n); ok {
+			h.Use = to.d.name
+		}
 	}
 	h.Prompt, _ = r.str(b, "prompt")
 	h.Protect = r.strs(b, "protect", `["**/*_test.go"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "protect") })
 	if a := b.attrs["verify"]; a != nil {
-		all, _ := r.refs(a, "task", n)
-		for _, to := range all {
-			if to.name != task { // it is verified in any case
-				h.Verify = append(h.Verify, to.name)
+		all := r.refs(a, n)
+		for _, name := range all.names {
+			if name != r.inst.name { // it is verified in any case
+				h.Verify = append(h.Verify, name)
 			}
 		}
-		n.verify = append(n.verify, refsOf{task, all})
+		n.verify = append(n.verify, refsOf{task, all.refs})
 	}
 	h.PassSecrets = r.boolean(b, "pass_secrets")
 	h.CI = r.boolean(b, "ci")
@@ -29,7 +31,7 @@ func (r *reading) agentHook(b *block, task string, n *namesOfFile) *pipeline.Age
 	const example = "Write budget { … } with attempts = 1 and wall_clock = \"5m\" in it."
 	budgets := b.of("budget")
 	if len(budgets) == 0 && !b.faulty {
-		r.addf(b.at, example, "on_fail %q of task %q has no budget: there is no unlimited one", "agent", task)
+		r.addf(b.at, example, "on_fail %q of task %q has no budget: there is no unlimited one", "agent", r.inst.base)
 	}
 	for _, c := range budgets {
 		if a := r.need(c, "attempts", "Write attempts = 1.", "the budget has no attempts: there is no unlimited budget"); a != nil {
@@ -43,9 +45,9 @@ func (r *reading) agentHook(b *block, task string, n *namesOfFile) *pipeline.Age
 }
 
 // runHook reads on_fail "run" of a task.
-func (r *reading) runHook(b *block, task string) *pipeline.RunHook {
+func (r *reading) runHook(b *block) *pipeline.RunHook {
 	h := &pipeline.RunHook{}
-	if a := r.need(b, "run", `Write run = ["./notify.sh"].`, "on_fail %q of task %q has nothing to run", "run", task); a != nil {
+	if a := r.need(b, "run", `Write run = ["./notify.sh"].`, "on_fail %q of task %q has nothing to run", "run", r.inst.base); a != nil {
 		h.Run = r.command(a)
 	}
 	if a := b.attrs["timeout"]; a != nil {

@@ -115,7 +115,7 @@ func TestVariables(t *testing.T) {
 		{name: "no functions", block: `type = list(string)`, flag: `split(",", "a")`, fault: "cannot be read"},
 		{name: "null", block: `type = list(string)`, flag: `null`, fault: "It is null"},
 		{name: "deep", block: `type = list(string)`, flag: strings.Repeat("[", 1000), fault: "cannot be read"},
-		{name: "none", block: ``, fault: `variable "v" has no value: Give one with --var v=VALUE or with ASYNC_PIPELINE_VAR_v, or write a default.`},
+		{name: "none", block: ``, fault: `variable "v" has no value: Give one with --var v=VALUE, with --var-file or with ASYNC_PIPELINE_VAR_v, or write a default.`},
 		{name: "a bad default counts also with a flag", block: "type = number\ndefault = \"x\"", flag: "1", fault: "the default of variable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -203,8 +203,13 @@ func TestFind(t *testing.T) {
 			t.Errorf("from %s: got %s, %v", dir, got, err)
 		}
 	}
-	write(filepath.Join(root, "a", hclfile.Name+".json"))
-	if _, err := hclfile.Find(deep); err == nil || !strings.Contains(err.Error(), "does not read JSON") {
+	json := filepath.Join(root, "a", hclfile.NameJSON)
+	write(json)
+	if got, err := hclfile.Find(deep); err != nil || got != json {
+		t.Errorf("the nearest one counts, got %s, %v", got, err)
+	}
+	write(filepath.Join(root, "a", hclfile.Name))
+	if _, err := hclfile.Find(deep); err == nil || !strings.Contains(err.Error(), "there are both") {
 		t.Errorf("got %v", err)
 	}
 	write(filepath.Join(deep, hclfile.Name))
@@ -252,7 +257,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	for _, w := range words {
-		if strings.Contains(w, "network") || strings.Contains(w, "retry") || strings.Contains(w, "apply") {
+		if strings.Contains(w, "network") || strings.Contains(w, "cache") || strings.Contains(w, "apply") {
 			t.Errorf("%s is refused and must not be listed", w)
 		}
 	}

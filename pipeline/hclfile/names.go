@@ -11,34 +11,69 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// check looks at all names in an expression, also in branches that are not taken.
-func (r *reading) check(expr hcl.Expression, p place) bool {
-	fine := true
-	for _, t := range expr.Variables() {
-		fine = r.checkName(t, p) && fine
+// A naming is what an expression names, also in branches that are not taken.
+type naming struct {
+	names  []hcl.Traversal
+	fine   bool // all of it exists; if not, the faults have been told
+	varies bool // each or matrix is among it
+}
+
+// look checks all names in an expression. What the expressions of a task that is multiplied name is looked at once.
+func (r *reading) look(expr hcl.Expression, p place) naming {
+	if m := r.inst.of; m != nil && m.looked != nil {
+		n, ok := m.looked[expr]
+		if !ok {
+			n = r.check(expr, p)
+			m.looked[expr] = n
+		}
+		return n
 	}
+	return r.check(expr, p)
+}
+
+func (r *reading) check(expr hcl.Expression, p place) naming {
+	n := naming{names: expr.Variables(), fine: true}
+	for _, t := range n.names {
+		n.fine = r.checkName(t, p) && n.fine
+	}
+	n.varies = n.fine && (n.has("each") || n.has("matrix"))
 	node, ok := expr.(hclsyntax.Node)
 	if !ok {
-		return fine
+		return n
 	}
-	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics { // it gives back what the visitor gives: nothing
-		call, ok := n.(*hclsyntax.FunctionCallExpr)
-		if !ok {
-			return nil
+	_ = hclsyntax.VisitAll(node, func(node hclsyntax.Node) hcl.Diagnostics { // it gives back what the visitor gives: nothing
+		if call, ok := node.(*hclsyntax.FunctionCallExpr); ok {
+			n.fine = r.checkCall(call) && n.fine
 		}
-		if _, ok := r.funcs[call.Name]; ok {
-			return nil
-		}
-		fine = false
-		if later, ok := laterFunctions[call.Name]; ok {
-			r.addf(call.NameRange, "Write the value instead.", "`%s()` needs %s, which this version does not have", call.Name, later)
-			return nil
-		}
-		r.wrongWord(call.NameRange, fmt.Sprintf("there is no function %q", call.Name), call.Name,
-			slices.Sorted(maps.Keys(r.funcs)), "The functions are those of HCL's standard library, env() and secret().")
 		return nil
 	})
-	return fine
+	return n
+}
+
+func (r *reading) checkCall(call *hclsyntax.FunctionCallExpr) bool {
+	if _, ok := r.funcs[call.Name]; ok {
+		return true
+	}
+	r.wrongWord(call.NameRange, fmt.Sprintf("there is no function %q", call.Name), call.Name,
+		slices.Sorted(maps.Keys(r.funcs)), "async-pipeline schema --markdown lists the functions.")
+	return false
+}
+
+// of lists the names after one root: a, b for var.a and var.b.
+func (n naming) of(root string) []string {
+	var all []string
+	for _, t := range n.names {
+		if t.RootName() == root {
+			if second, ok := step(t); ok {
+				all = append(all, second)
+			}
+		}
+	}
+	return all
+}
+
+func (n naming) has(root string) bool {
+	return slices.ContainsFunc(n.names, func(t hcl.Traversal) bool { return t.RootName() == root })
 }
 
 func (r *reading) checkName(t hcl.Traversal, p place) bool {
@@ -72,6 +107,8 @@ func (r *reading) checkName(t hcl.Traversal, p place) bool {
 			r.addf(at, "There is path.root, the folder of PIPELINE.hcl.", "there is no path.%s", second)
 			return false
 		}
+	case "each", "matrix":
+		return r.rootName(t, at, root)
 	default:
 		r.foreignName(t, at, root, p)
 		return false
@@ -103,7 +140,7 @@ func (r *reading) foreignName(t hcl.Traversal, at hcl.Range, root string, p plac
 		second, _ := step(t)
 		r.add(at, summary, fmt.Sprintf("Write %s(%q).", root, second))
 	case len(t) > 1:
-		r.wrongWord(at, summary, root, []string{"var", "local", "path"}, "The values are var.NAME, local.NAME and path.root.")
+		r.wrongWord(at, summary, root, []string{"var", "local", "path", "each", "matrix"}, "The values are var.NAME, local.NAME and path.root, and each or matrix in a task that has several instances.")
 	default:
 		r.add(at, summary, fmt.Sprintf("Text stands in quotes: %q. A variable of the environment is env(%q).", root, root))
 	}
@@ -111,6 +148,7 @@ func (r *reading) foreignName(t hcl.Traversal, at hcl.Range, root string, p plac
 
 // inTemplate says that what stands at a place begins an interpolation.
 func (r *reading) inTemplate(at hcl.Range) bool {
+	at = r.real(at)
 	if at.Start.Byte > len(r.src) {
 		return false
 	}

@@ -4,161 +4,224 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// namesOfFile are the blocks that may be referred to, and who refers to whom.
+// maxEdges is how many references there may be between the tasks of a file, each instance counted: task.a in a thousand
+// instances, with a thousand instances of a, is a million.
+const maxEdges = 1_000_000
+
+// namesOfFile are the blocks that may be referred to, and who refers to whom. Tasks go by their number in the file, each
+// instance counted.
 type namesOfFile struct {
-	tasks, agents map[string]bool
-	deps          []refsOf // depends_on
-	verify        []refsOf
+	tasks  map[string]*declared
+	agents map[string]*declared
+	names  []string // of all tasks
+	deps   []refsOf // depends_on
+	verify []refsOf
+	edges  int
+	stamp  []int // who was the last to name a task: for lists without doubles
+	stamps int
 }
 
+// A declared name stands for one task, or for its instances, which are neighbours.
+type declared struct {
+	name  string
+	first int
+	count int
+	of    *multiple
+	keys  map[string]int // key → number of the task
+}
+
+// refsOf are the references of one task.
 type refsOf struct {
-	task string
+	task int
 	to   []ref
 }
 
-// A ref is a reference such as task.build. It is read from the expression as it stands and never evaluated.
+// A ref is a reference such as task.build, which may mean several tasks.
 type ref struct {
-	name string
-	at   hcl.Range
+	d     *declared
+	first int
+	count int
+	whole bool // without a key
+	at    hcl.Range
 }
 
-// refs reads a list of references, without doubles.
-func (r *reading) refs(a *hcl.Attribute, kind string, n *namesOfFile) ([]ref, bool) {
+// references are a list of them, and the names of the tasks, without doubles.
+type references struct {
+	refs  []ref
+	names []string
+	edges int // how many tasks they name, doubles counted
+	fine  bool
+}
+
+// declare gives the task of a block, or its instances, their numbers.
+func (n *namesOfFile) declare(name string, m *multiple) *declared {
+	d := &declared{name: name, first: len(n.names), count: 1, of: m}
+	if m == nil || m.root == "" && !m.broken {
+		n.names = append(n.names, name)
+		n.stamp = append(n.stamp, 0)
+		return d
+	}
+	d.count, d.keys = len(m.keys), make(map[string]int, len(m.keys))
+	for _, key := range m.keys {
+		d.keys[key] = len(n.names)
+		n.names = append(n.names, pipeline.InstanceName(name, key))
+		n.stamp = append(n.stamp, 0)
+	}
+	return d
+}
+
+// refs reads a list of references to tasks.
+func (r *reading) refs(a *hcl.Attribute, n *namesOfFile) references {
+	m := r.inst.of
+	if m != nil {
+		if all, ok := m.fixed[a]; ok {
+			return r.notTooMany(all, a.Expr.Range(), n)
+		}
+	}
 	parts, diags := hcl.ExprList(a.Expr)
 	if diags.HasErrors() {
-		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [%s.NAME].", a.Name, kind), "%s must be a list of references, written out", a.Name)
-		return nil, false
+		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [task.NAME].", a.Name), "%s must be a list of references, written out", a.Name)
+		return references{}
 	}
-	var all []ref
-	fine := true
+	all := references{fine: true}
+	n.stamps++
+	fixed := true
 	for _, p := range parts {
-		name, ok := r.ref(p, kind, a.Name, n)
+		to, keyed, ok := r.ref(p, "task", a.Name, n)
+		fixed = fixed && !keyed
 		if !ok {
-			fine = false
+			all.fine = false
 			continue
 		}
-		if !slices.ContainsFunc(all, func(x ref) bool { return x.name == name }) {
-			all = append(all, ref{name, p.Range()})
+		before := len(all.names)
+		for i := to.first; i < to.first+to.count; i++ {
+			if n.stamp[i] != n.stamps {
+				n.stamp[i] = n.stamps
+				all.names = append(all.names, n.names[i])
+			}
 		}
+		if len(all.names) > before {
+			all.refs = append(all.refs, to)
+		}
+		all.edges += to.count
 	}
-	return all, fine
+	all.names = slices.Clip(all.names) // instances share it
+	if m != nil && m.fixed != nil && fixed {
+		m.fixed[a] = all
+	}
+	return r.notTooMany(all, a.Expr.Range(), n)
 }
 
-// ref reads one reference to a task or an agent.
-func (r *reading) ref(expr hcl.Expression, kind, what string, n *namesOfFile) (string, bool) {
+func (r *reading) notTooMany(all references, at hcl.Range, n *namesOfFile) references {
+	if n.edges += all.edges; n.edges <= maxEdges {
+		return all
+	}
+	r.addf(at, "Let them wait for one task that waits for all the others.", "the tasks of this file name each other more than %d times", maxEdges)
+	return references{}
+}
+
+// ref reads one reference to a task or an agent. Keyed says that it has a key, which may be another in the next instance.
+// A reference is read from the expression as it stands; only its key is evaluated.
+func (r *reading) ref(expr hcl.Expression, kind, what string, n *namesOfFile) (to ref, keyed, ok bool) {
 	known, mustRefer := n.tasks, what+" must refer to a task"
 	if kind == "agent" {
 		known, mustRefer = n.agents, what+" must refer to an agent"
 	}
 	at := expr.Range()
-	t, diags := hcl.AbsTraversalForExpr(expr)
+	t, key, diags := reference(expr)
 	if diags.HasErrors() {
 		detail := fmt.Sprintf("Write %s.NAME.", kind)
 		if v, diags := evaluate(expr, nil); !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
-			if name := strings.TrimPrefix(v.AsString(), kind+"."); known[name] {
+			if name := trimKind(v.AsString(), kind); known[name] != nil {
 				detail = fmt.Sprintf("Write %s.%s, without quotes.", kind, name)
 			}
 		}
 		r.add(at, mustRefer, detail)
-		return "", false
+		return ref{}, false, false
 	}
 	name, has := step(t)
 	switch {
-	case t.RootName() != kind && known[t.RootName()] && len(t) == 1:
+	case t.RootName() != kind && known[t.RootName()] != nil && len(t) == 1:
 		r.add(at, mustRefer, fmt.Sprintf("Did you mean %s.%s?", kind, t.RootName()))
-		return "", false
+		return ref{}, false, false
 	case t.RootName() != kind || !has:
 		r.add(at, mustRefer, fmt.Sprintf("Write %s.NAME.", kind))
-		return "", false
-	case len(t) > 2:
-		r.addf(at, fmt.Sprintf("Write %s.%s.", kind, name), "`%s.%s[…]` needs %s, which this version does not have", kind, name, "tasks that are multiplied")
-		return "", false
-	case !known[name]:
+		return ref{}, false, false
+	case known[name] == nil:
 		r.wrongWord(at, fmt.Sprintf("there is no %s %q", kind, name), name, slices.Sorted(maps.Keys(known)), fmt.Sprintf("Declare it: %s %q { … }", kind, name))
-		return "", false
+		return ref{}, false, false
 	}
-	return name, true
+	d := known[name]
+	to = ref{d, d.first, d.count, key == nil, at}
+	switch {
+	case len(t) > 2:
+		r.add(at, mustRefer, fmt.Sprintf(`Write %s.%s, or %s.%s["KEY"] for one of several instances.`, kind, name, kind, name))
+		return ref{}, false, false
+	case key == nil:
+		return to, false, true
+	case d.keys == nil:
+		r.addf(at, fmt.Sprintf("Write %s.%s.", kind, name), "%s %q is one, without instances", kind, name)
+		return ref{}, true, false
+	}
+	to.first, ok = r.refKey(key, d)
+	to.count = 1
+	return to, true, ok
 }
 
-// relations checks what tasks say about each other.
-func (r *reading) relations(c *pipeline.Config, n *namesOfFile) {
-	deps := make(map[string][]ref)
-	for _, d := range n.deps {
-		deps[d.task] = append(deps[d.task], d.to...)
+// refKey finds the instance that a key names, by its number.
+func (r *reading) refKey(key hcl.Expression, d *declared) (int, bool) {
+	const what = "the key of a reference"
+	v := r.eval(key, place{})
+	if !v.ok {
+		return 0, false
 	}
-	if r.cycles(n.deps, deps) {
-		return // in a way round everything waits for everything
+	at := key.Range()
+	opened, ok := r.open(v.Value, at, what)
+	if !ok {
+		return 0, false
 	}
-	below := make(map[string]map[string]bool) // failed task → what waits for it
-	for _, v := range n.verify {
-		if below[v.task] == nil {
-			below[v.task] = waitingFor(v.task, c.Tasks)
-		}
-		for _, to := range v.to {
-			if below[v.task][to.name] {
-				r.addf(to.at, fmt.Sprintf("It would run before %s has passed. Name tasks that can run without it.", v.task),
-					"verify names %q, which depends on %q", to.name, v.task)
-			}
-		}
+	text, ok := r.key(opened, at, what)
+	if !ok || d.of.broken {
+		return d.first, ok
 	}
+	if i, ok := d.keys[text]; ok {
+		return i, true
+	}
+	otherwise := "It has none at all."
+	if len(d.of.keys) > 0 {
+		otherwise = "It has " + pipeline.Some(d.of.keys) + "."
+	}
+	r.wrongWord(at, fmt.Sprintf("task %q has no instance %q", d.name, text), text, d.of.keys, otherwise)
+	return 0, false
 }
 
-// cycles tells of each edge that closes a way round, with the whole way, and whether there is one.
-func (r *reading) cycles(order []refsOf, deps map[string][]ref) bool {
-	found := false
-	state := make(map[string]int)
-	var way []string
-	var visit func(name string)
-	visit = func(name string) {
-		state[name] = inProgress
-		way = append(way, name)
-		for _, d := range deps[name] {
-			switch state[d.name] {
-			case 0:
-				visit(d.name)
-			case inProgress:
-				found = true
-				round := append(slices.Clone(way[slices.Index(way, d.name):]), d.name)
-				r.add(d.at, "tasks wait for each other: "+strings.Join(round, " → "), "Take one of them out of a depends_on.")
-			}
-		}
-		way = way[:len(way)-1]
-		state[name] = done
+// reference takes task.build["linux"] and task.build[each.key] apart, without evaluating.
+func reference(expr hcl.Expression) (t hcl.Traversal, key hcl.Expression, diags hcl.Diagnostics) {
+	if index, ok := expr.(*hclsyntax.IndexExpr); ok {
+		t, diags = hcl.AbsTraversalForExpr(index.Collection)
+		return t, index.Key, diags
 	}
-	for _, o := range order {
-		if state[o.task] == 0 {
-			visit(o.task)
-		}
+	t, diags = hcl.AbsTraversalForExpr(expr)
+	if diags.HasErrors() || len(t) != 3 {
+		return t, nil, diags
 	}
-	return found
+	if index, ok := t[2].(hcl.TraverseIndex); ok {
+		return t[:2], &hclsyntax.LiteralValueExpr{Val: index.Key, SrcRange: index.SrcRange}, nil
+	}
+	return t, nil, nil
 }
 
-// waitingFor gives every task that waits for name, directly or not.
-func waitingFor(name string, tasks []*pipeline.Task) map[string]bool {
-	dependents := make(map[string][]string)
-	for _, t := range tasks {
-		for _, d := range t.DependsOn {
-			dependents[d] = append(dependents[d], t.Name)
-		}
+func trimKind(s, kind string) string {
+	if len(s) > len(kind) && s[:len(kind)] == kind && s[len(kind)] == '.' {
+		return s[len(kind)+1:]
 	}
-	all := make(map[string]bool)
-	todo := []string{name}
-	for len(todo) > 0 {
-		for _, t := range dependents[todo[0]] {
-			if !all[t] {
-				all[t] = true
-				todo = append(todo, t)
-			}
-		}
-		todo = todo[1:]
-	}
-	return all
+	return s
 }

@@ -3,12 +3,14 @@ package hclfile
 // A Schema is one block of the language as editors and the reference page are told of it: generated from the decoder's own
 // table, so what it says is what is read.
 type Schema struct {
-	Name       string      `json:"name"`            // empty for the whole file
-	Label      string      `json:"label,omitempty"` // what the block's label is: NAME, or one of its kinds
-	Doc        string      `json:"doc"`
-	Repeats    bool        `json:"repeats"` // more than one may stand in the same place
-	Attributes []Attribute `json:"attributes"`
-	Blocks     []Schema    `json:"blocks"`
+	Name          string      `json:"name"`            // empty for the whole file
+	Label         string      `json:"label,omitempty"` // what the block's label is: NAME, or the kind that is described, as it is written: "agent"
+	Doc           string      `json:"doc"`
+	Required      bool        `json:"required"` // the block around it cannot be without it
+	Repeats       bool        `json:"repeats"`  // more than one may stand in the same place
+	AnyAttributes bool        `json:"any_attributes,omitempty"`
+	Attributes    []Attribute `json:"attributes"`
+	Blocks        []Schema    `json:"blocks"`
 }
 
 // An Attribute is one NAME = VALUE.
@@ -21,7 +23,31 @@ type Attribute struct {
 }
 
 // Language is the schema of PIPELINE.hcl, without the words that this version refuses.
-func Language() Schema { panic("door") }
+func Language() Schema {
+	s := describe(&language)
+	s.Doc = "A pipeline: " + Name + "."
+	return s
+}
 
-// Reference is docs/language.md, made of the same table.
-func Reference() []byte { panic("door") }
+func describe(w *word) Schema {
+	s := Schema{
+		Name: w.name, Label: w.label, Doc: w.doc, Required: w.must, Repeats: w.name != "" && !w.once, AnyAttributes: w.free,
+		Attributes: []Attribute{}, Blocks: []Schema{},
+	}
+	for _, i := range w.inner {
+		switch {
+		case i.later != "":
+		case !i.block:
+			s.Attributes = append(s.Attributes, Attribute{i.name, i.typ, i.must, i.def, i.doc})
+		case i.kinds != nil:
+			for _, kind := range i.kinds {
+				k := describe(kind)
+				k.Name, k.Label = i.name, `"`+kind.name+`"`
+				s.Blocks = append(s.Blocks, k)
+			}
+		default:
+			s.Blocks = append(s.Blocks, describe(i))
+		}
+	}
+	return s
+}

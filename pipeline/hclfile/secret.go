@@ -10,18 +10,19 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 // secrets are the values that must not be said, by value, and the names that were asked for.
 type secrets struct {
-	values map[string]string // value → name
-	raw    map[string]string // name → value, for those that are set
-	absent map[string]bool   // names that are not
+	values map[string]string   // value → name
+	raw    map[string][]string // name → values, for those that are set
+	absent map[string]bool     // names that are not
 }
 
-// A secretMark rides on every value made from secret(name).
+// A secretMark rides on every value made from secret(name), or from the sensitive variable that is called var.NAME.
 type secretMark struct{ name string }
 
 // minDerived is the shortest text, in bytes, that counts as secret because it was made from one. Shorter ones are
@@ -29,7 +30,7 @@ type secretMark struct{ name string }
 const minDerived = 6
 
 func newSecrets() secrets {
-	return secrets{values: make(map[string]string), raw: make(map[string]string), absent: make(map[string]bool)}
+	return secrets{values: make(map[string]string), raw: make(map[string][]string), absent: make(map[string]bool)}
 }
 
 // secret is the value of secret(name): unknown while the variable is not set, so that whatever is made from it is
@@ -41,7 +42,7 @@ func (r *reading) secret(name string) cty.Value {
 		r.absent[name] = true
 		return cty.UnknownVal(cty.String).Mark(secretMark{name})
 	}
-	r.raw[name] = value
+	r.raw[name] = []string{value}
 	v := cty.StringVal(value)
 	r.keep(value, name)
 	r.keep(v.AsString(), name) // cty normalizes Unicode, so a task may see another spelling
@@ -52,6 +53,23 @@ func (r *reading) keep(value, name string) {
 	if _, ok := r.values[value]; !ok && value != "" {
 		r.values[value] = name
 	}
+}
+
+// keepLeaves keeps every text and number in the value of a sensitive variable. Its names of attributes are no secrets.
+func (r *reading) keepLeaves(v cty.Value, name string) {
+	if v == cty.NilVal {
+		return
+	}
+	_ = cty.Walk(v, func(_ cty.Path, leaf cty.Value) (bool, error) { // the walker gives no error
+		if t := leaf.Type(); !leaf.IsKnown() || leaf.IsNull() || t != cty.String && t != cty.Number {
+			return true, nil
+		}
+		if text, err := convert.Convert(leaf, cty.String); err == nil {
+			r.keep(text.AsString(), name)
+			r.raw[name] = append(r.raw[name], text.AsString())
+		}
+		return true, nil
+	})
 }
 
 // derived keeps the texts that were made from secrets and no longer hold them, such as base64encode(secret("X")),
@@ -97,7 +115,7 @@ func (r *reading) keepDerived(text string, names []string) {
 		return
 	}
 	for _, name := range names {
-		if raw := r.raw[name]; raw != "" && strings.Contains(text, raw) {
+		if slices.ContainsFunc(r.raw[name], func(raw string) bool { return raw != "" && strings.Contains(text, raw) }) {
 			return
 		}
 	}
@@ -142,7 +160,11 @@ func (r *reading) markUnknown(v cty.Value, touched map[string]bool) cty.Value {
 func secretCalls(names map[string]bool) string {
 	var calls []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		calls = append(calls, fmt.Sprintf("secret(%q)", name))
+		call := fmt.Sprintf("secret(%q)", name)
+		if strings.HasPrefix(name, "var.") {
+			call = name
+		}
+		calls = append(calls, call)
 	}
 	return strings.Join(calls, " and ")
 }

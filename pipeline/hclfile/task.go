@@ -14,18 +14,36 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-func (r *reading) task(b *block, n *namesOfFile) *pipeline.Task {
+// tasks reads a task block: one task, or an instance for each element. After three instances with faults of their own the
+// others are left: they will have the same.
+func (r *reading) tasks(b *block, d *declared, n *namesOfFile) []*pipeline.Task {
+	defer func() { r.inst = instance{} }()
+	all := make([]*pipeline.Task, 0, d.count)
+	faulty := 0
+	for i := 0; i < d.count && faulty < 3; i++ {
+		before := r.wrong
+		r.inst = instance{base: b.name, name: n.names[d.first+i], of: d.of, number: i}
+		all = append(all, r.task(b, d, n))
+		if r.wrong > before {
+			faulty++
+		}
+	}
+	return all
+}
+
+// task reads the instance in progress.
+func (r *reading) task(b *block, d *declared, n *namesOfFile) *pipeline.Task {
 	outer := r.touched
 	r.touched = newUses()
 	defer func() { r.touched = outer }()
-	t := &pipeline.Task{Name: b.name, Base: b.name, Pos: r.pos(b.at), Dir: "."}
+	r.touched.add(d.of.touched)
+	number := d.first + r.inst.number
+	t := &pipeline.Task{Name: r.inst.name, Base: b.name, Pos: r.pos(b.at), Dir: "."}
 	t.Description, _ = r.str(b, "description")
 	if a := b.attrs["depends_on"]; a != nil {
-		all, _ := r.refs(a, "task", n)
-		for _, to := range all {
-			t.DependsOn = append(t.DependsOn, to.name)
-		}
-		n.deps = append(n.deps, refsOf{t.Name, all})
+		all := r.refs(a, n)
+		t.DependsOn = all.names
+		n.deps = append(n.deps, refsOf{number, all.refs})
 	}
 	if a := r.need(b, "run", `Write run = ["program", "argument"] or run = "shell text".`, "task %q has nothing to run", b.name); a != nil {
 		t.Run = r.command(a)
@@ -52,9 +70,9 @@ func (r *reading) task(b *block, n *namesOfFile) *pipeline.Task {
 			if agents++; agents > 1 {
 				r.addf(c.at, "A failure has one proposed fix. Put both wishes into one block.", "a second on_fail %q of task %q", "agent", b.name)
 			}
-			t.OnFail = append(t.OnFail, pipeline.Hook{Pos: r.pos(c.at), Agent: r.agentHook(c, t.Name, n)})
+			t.OnFail = append(t.OnFail, pipeline.Hook{Pos: r.pos(c.at), Agent: r.agentHook(c, number, n)})
 		case "run":
-			t.OnFail = append(t.OnFail, pipeline.Hook{Pos: r.pos(c.at), Run: r.runHook(c, t.Name)})
+			t.OnFail = append(t.OnFail, pipeline.Hook{Pos: r.pos(c.at), Run: r.runHook(c)})
 		case "retry":
 			t.Retry = r.retry(c)
 		case "scratch":

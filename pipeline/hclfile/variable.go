@@ -3,6 +3,7 @@ package hclfile
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,8 +21,18 @@ const VarPrefix = "ASYNC_PIPELINE_VAR_"
 
 // A variable is one variable block and the value it got.
 type variable struct {
+	value   cty.Value
+	ok      bool   // false: the fault has been told, value is unknown
+	touched uses   // what went into it
+	from    string // where its value comes from, for a person
+}
+
+// A given is a value from outside.
+type given struct {
 	value cty.Value
-	ok    bool // false: the fault has been told, value is unknown
+	text  string                       // as it was typed, where it was typed
+	from  string                       // "It comes from --var go."
+	fault func(summary, detail string) // adds a fault where a person has to mend it
 }
 
 func (r *reading) varNames() []string { return slices.Sorted(maps.Keys(r.vars)) }
@@ -29,54 +40,118 @@ func (r *reading) varNames() []string { return slices.Sorted(maps.Keys(r.vars)) 
 // variables reads every variable block. It comes before locals, which may name them.
 func (r *reading) variables(blocks []*block) {
 	first := make(map[string]hcl.Range)
+	var fine []*block
 	for _, b := range blocks {
-		v := r.variable(b)
 		if r.name(b, first) {
+			fine = append(fine, b)
+		}
+	}
+	secret := make(map[string]bool)
+	for _, b := range blocks {
+		secret[b.name] = r.sensitive(b) || secret[b.name]
+	}
+	files := r.varFiles(slices.Contains(slices.Collect(maps.Values(secret)), true))
+	for _, b := range blocks {
+		v := r.variable(b, secret[b.name], files)
+		if slices.Contains(fine, b) {
 			r.vars[b.name] = v
 		}
 	}
+	for _, b := range fine {
+		r.validations(b)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.o.Vars)) {
-		if _, ok := r.vars[name]; ok {
-			continue
+		if _, ok := r.vars[name]; !ok {
+			e := pipeline.Error{Pos: pipeline.Pos{File: r.path}, Summary: fmt.Sprintf("--var gives %q, but there is no variable of that name", name)}
+			r.put(r.noVariable(e, name))
 		}
-		e := pipeline.Error{
-			Pos:        pipeline.Pos{File: r.path},
-			Summary:    fmt.Sprintf("--var gives %q, but there is no variable of that name", name),
-			Suggestion: pipeline.Nearest(name, r.varNames()),
+	}
+	for _, f := range files {
+		for _, name := range slices.Sorted(maps.Keys(f.values)) {
+			if _, ok := r.vars[name]; !ok {
+				r.put(r.noVariable(f.at(name, fmt.Sprintf("there is no variable %q", name), ""), name))
+			}
 		}
-		switch {
-		case e.Suggestion != "":
-			e.Detail = fmt.Sprintf("Did you mean %s?", e.Suggestion)
-		default:
-			e.Detail = fmt.Sprintf("Declare it: variable %q { … }", name)
+		for _, e := range f.faults {
+			r.put(e)
 		}
-		r.put(e)
 	}
 }
 
-func (r *reading) variable(b *block) *variable {
+// noVariable says of a fault which variable was probably meant.
+func (r *reading) noVariable(e pipeline.Error, name string) pipeline.Error {
+	e.Detail = fmt.Sprintf("Declare it: variable %q { … }", name)
+	if len(r.faults) < maxFaults/5 {
+		e.Suggestion = pipeline.Nearest(name, r.varNames())
+	}
+	if e.Suggestion != "" {
+		e.Detail = fmt.Sprintf("Did you mean %s?", e.Suggestion)
+	}
+	return e
+}
+
+func (r *reading) variable(b *block, secret bool, files []*varFile) *variable {
 	bad := &variable{value: cty.DynamicVal}
 	r.str(b, "description")
 	typ, defaults, ok := r.varType(b)
 	if !ok {
 		return bad
 	}
-	fallback, ok := r.varDefault(b, typ, defaults)
+	saved := r.touched
+	r.touched = newUses()
+	fallback, ok := r.varDefault(b, typ, defaults, secret)
+	touched := r.touched
+	r.touched = saved
 	if !ok {
 		return bad
 	}
-	text, how, given := r.given(b.name)
-	switch {
-	case given:
-		v, ok := r.fromOutside(b, text, how, typ, defaults)
-		return &variable{v, ok}
-	case fallback != cty.NilVal:
-		return &variable{fallback, true}
-	case !b.faulty:
-		r.addf(b.at, fmt.Sprintf("Give one with --var %s=VALUE or with %s%s, or write a default.", b.name, VarPrefix, b.name),
-			"variable %q has no value", b.name)
+	// Each of the values must be right, also one that another wins over: else the fault comes on the day the other is gone.
+	var value cty.Value
+	var from string
+	for _, g := range r.givens(b, typ, files) {
+		v, fine := r.fromOutside(b, g, typ, defaults, secret)
+		if ok = ok && fine; fine {
+			value, from = v, g.from
+		}
 	}
-	return bad
+	switch {
+	case !ok:
+		return bad
+	case value != cty.NilVal:
+		touched = newUses()
+	case fallback != cty.NilVal:
+		value, from = fallback, "It is the default."
+	default:
+		if !b.faulty {
+			r.addf(b.at, fmt.Sprintf("Give one with --var %s=VALUE, with --var-file or with %s%s, or write a default.", b.name, VarPrefix, b.name),
+				"variable %q has no value", b.name)
+		}
+		return bad
+	}
+	if secret {
+		name := "var." + b.name
+		value = value.Mark(secretMark{name})
+		touched.secrets[name] = true
+	}
+	return &variable{value, true, touched, from}
+}
+
+// sensitive says whether a variable's value is a secret. One that cannot be read is.
+func (r *reading) sensitive(b *block) bool {
+	a := b.attrs["sensitive"]
+	if a == nil {
+		return false
+	}
+	if len(a.Expr.Variables()) > 0 {
+		r.add(a.Expr.Range(), "sensitive cannot name other values", "Write true or false.")
+		return true
+	}
+	v, ok := r.value(a)
+	if ok && v.Type() != cty.Bool {
+		r.wrongType(a.Expr.Range(), a.Name, "true or false, without quotes", v)
+		ok = false
+	}
+	return !ok || v.True()
 }
 
 // varType reads the type, which is any when none is written.
@@ -97,7 +172,7 @@ func (r *reading) varType(b *block) (cty.Type, *typeexpr.Defaults, bool) {
 }
 
 // varDefault gives NilVal when no default is written.
-func (r *reading) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaults) (cty.Value, bool) {
+func (r *reading) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
 	a := b.attrs["default"]
 	if a == nil {
 		return cty.NilVal, true
@@ -116,44 +191,83 @@ func (r *reading) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaults
 		return cty.NilVal, false
 	}
 	value, err := fit(v.Value, typ, defaults)
+	if secret { // also one that is not used: what the file says is a secret is one
+		r.keepLeaves(v.Value, "var."+b.name)
+		r.keepLeaves(value, "var."+b.name)
+	}
 	if err != nil {
-		r.addf(at, fmt.Sprintf("%s.", err), "the default of variable %q does not have its type", b.name)
+		r.addf(at, reason(err, b.name, secret), "the default of variable %q does not have its type", b.name)
 		return cty.NilVal, false
 	}
 	return value, true
 }
 
-// given finds the value that comes from outside, and the way it came.
-func (r *reading) given(name string) (text, how string, ok bool) {
-	if text, ok := r.o.Vars[name]; ok {
-		return text, "--var " + name, true
+// reason is why a value does not fit. The library quotes what it likes, so of a secret it is not told.
+func reason(err error, name string, secret bool) string {
+	switch {
+	case secret:
+		return fmt.Sprintf("The reason is not told, because it may hold the value of var.%s.", name)
+	case err != nil:
+		return fmt.Sprintf("%s.", err)
 	}
-	if text, ok := r.o.Env(VarPrefix + name); ok {
-		return text, VarPrefix + name, true
+	return "It is null."
+}
+
+// givens are the values that come from outside, in the order in which the later wins.
+func (r *reading) givens(b *block, typ cty.Type, files []*varFile) []given {
+	var all []given
+	typed := func(text, how string) {
+		g := given{value: cty.StringVal(text), text: text, from: fmt.Sprintf("It comes from %s.", how)}
+		g.fault = func(summary, detail string) {
+			r.add(b.at, fmt.Sprintf("the value that %s gives %s", how, summary), detail)
+		}
+		if !typ.IsPrimitiveType() && typ != cty.DynamicPseudoType {
+			g.value = cty.NilVal // a list or map is read as HCL
+		}
+		all = append(all, g)
 	}
-	return "", "", false
+	if text, ok := r.o.Env(VarPrefix + b.name); ok {
+		typed(text, VarPrefix+b.name)
+	}
+	for _, f := range files {
+		if v, ok := f.values[b.name]; ok {
+			all = append(all, given{
+				value: v.value,
+				from:  fmt.Sprintf("It comes from line %d of %s.", v.nameAt.Start.Line, filepath.Base(f.path)),
+				fault: func(summary, detail string) {
+					f.put(f.at(b.name, fmt.Sprintf("the value of %q %s", b.name, summary), detail))
+				},
+			})
+		}
+	}
+	if text, ok := r.o.Vars[b.name]; ok {
+		typed(text, "--var "+b.name)
+	}
+	return all
 }
 
 // fromOutside makes a value of the variable's type: text is taken as it stands, a list or map is read as HCL.
-func (r *reading) fromOutside(b *block, text, how string, typ cty.Type, defaults *typeexpr.Defaults) (cty.Value, bool) {
-	v := cty.StringVal(text)
-	if !typ.IsPrimitiveType() && typ != cty.DynamicPseudoType {
-		parsed, ok := parseValue(text)
+func (r *reading) fromOutside(b *block, g given, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
+	if secret && g.value != cty.NilVal {
+		r.keep(g.text, "var."+b.name) // cty normalizes Unicode, so a task may see another spelling
+		r.keepLeaves(g.value, "var."+b.name)
+	}
+	v := g.value
+	if v == cty.NilVal {
+		parsed, ok := parseValue(g.text)
 		if !ok {
-			r.addf(b.at, fmt.Sprintf(`Write it as in the file, for example ["a", "b"] or { a = "b" }. It is read as %s.`, typeexpr.TypeString(typ)),
-				"the value that %s gives cannot be read", how)
+			g.fault("cannot be read", fmt.Sprintf(`Write it as in the file, for example ["a", "b"] or { a = "b" }. It is read as %s.`, typeexpr.TypeString(typ)))
 			return cty.DynamicVal, false
 		}
 		v = parsed
 	}
 	value, err := fit(v, typ, defaults)
 	if err != nil || value.IsNull() {
-		detail := "It is null."
-		if err != nil {
-			detail = fmt.Sprintf("%s.", err)
-		}
-		r.addf(b.at, detail, "the value that %s gives does not have the type %s", how, typeexpr.TypeString(typ))
+		g.fault("does not have the type "+typeexpr.TypeString(typ), reason(err, b.name, secret))
 		return cty.DynamicVal, false
+	}
+	if secret {
+		r.keepLeaves(value, "var."+b.name)
 	}
 	return value, true
 }

@@ -1,11 +1,5 @@
 task "a" {
-  run      = ["true"]
-  dotenv   = [".env"] # ERROR: `dotenv` needs
-  for_each = ["a"]    # ERROR: `for_each` needs
-  matrix   = {}       # ERROR: `matrix` needs
-  retry {             # ERROR: `retry` needs
-    attempts = 2
-  }
+  run = ["true"]
   cache { # ERROR: `cache` needs
     enabled = false
   }

@@ -4,5 +4,5 @@ agent "b" { # ERROR: agent "b" has no command
 }
 job "j" { # ERROR: job "j" has no tasks
 }
-variable "v" { # ERROR: --var v=VALUE or with ASYNC_PIPELINE_VAR_v
+variable "v" { # ERROR: Give one with --var v=VALUE, with --var-file or with ASYNC_PIPELINE_VAR_v
 }

@@ -25,7 +25,7 @@ task "f" {
   run        = ["true"]
 }
 task "g" {
-  depends_on = [task.build["linux"]] # ERROR: needs tasks that are multiplied
+  depends_on = [task.build["linux"]] # ERROR: task "build" is one, without instances
   run        = ["true"]
 }
 job "j" {

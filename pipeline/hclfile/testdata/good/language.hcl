@@ -2,6 +2,8 @@
 pipeline {
   name        = "shop"
   concurrency = 4
+  keep_runs   = 20
+  pass_env    = ["GOPRIVATE"]
 }
 
 variable "go" {
@@ -17,13 +19,28 @@ variable "opts" {
   type    = object({ race = optional(bool, true), n = number })
   default = { n = 2 }
 }
-variable "from" {}
+variable "from" {
+  validation {
+    condition     = substr(var.from, 0, 3) == "the"
+    error_message = "from must begin with the."
+  }
+  validation {
+    condition     = var.from != var.go
+    error_message = "from and go must differ."
+  }
+}
+variable "token" {
+  type      = string
+  default   = "kept out of sight"
+  sensitive = true
+}
 locals {
   packages = local.all
   all      = "./..."
 }
 locals {
   sources = ["./**/*.go", "go.mod", "!gen/**"]
+  note    = trimspace(file("notes/one.txt"))
 }
 
 agent "mine" {
@@ -42,11 +59,21 @@ task "test" {
     N           = 4
     FROM        = var.from
     HOME2       = "${env("HOME", "x")}/2"
+    NOTE        = local.note
+    NOTES       = join(" ", fileset("notes/**/*.{txt,md}"))
+    SUM         = filesha256("notes/sub/two.md")
+    TOKEN       = "Bearer ${var.token}"
     NONE        = env("NONE", "default")
   }
   pass_env = ["GOFLAGS", "AWS_*"]
   dir      = "./sub/../sub"
+  dotenv   = [".env", "./env/../env/test"]
   timeout  = "1m30s"
+  retry {
+    attempts = 3
+    delay    = "500ms"
+    on_exit  = [75, 1, 75]
+  }
   on_fail "run" {
     run     = ["./notify.sh"]
     timeout = "10s"
@@ -78,6 +105,16 @@ task "build" {
   run = [for s in split(" ", "go build ./..."): s]
 }
 
+task "greet" {
+  for_each = { fr = "Bonjour", en = "Hello" }
+  run      = ["echo", each.key, each.value]
+}
+task "cross" {
+  depends_on = [task.greet["fr"]]
+  matrix     = { os = ["linux", "darwin"], arch = ["amd64"] }
+  run        = ["go", "build", matrix.os, matrix.arch]
+}
+
 job "default" {
-  tasks = [task.test, task.vet]
+  tasks = [task.test, task.vet, task.cross]
 }

@@ -1,0 +1,305 @@
+package hclfile
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+const (
+	maxInstances    = 1000  // of one task
+	maxAllInstances = 20000 // of all tasks that are multiplied
+)
+
+// A multiple is what for_each or matrix make of one task. It belongs to the task's block.
+type multiple struct {
+	root    string      // each or matrix; empty for a task that is not multiplied
+	keys    []string    // of the instances, in their order
+	values  []cty.Value // what root is in each of them, an object
+	names   []string    // the attributes of root
+	broken  bool        // a fault has been told; what comes of it is unknown, and there is one instance to look at
+	touched uses        // what went into it
+	vars    []string    // variables with text in them that went into it
+
+	looked map[hcl.Expression]naming     // what the expressions of the task name: it is the same in every instance
+	fixed  map[*hcl.Attribute]references // the references that are the same in every instance
+}
+
+// An instance is the task whose expressions are evaluated just now.
+type instance struct {
+	base   string // the name as declared; empty outside tasks
+	name   string
+	of     *multiple
+	number int       // among its siblings
+	where  hcl.Range // the expression evaluated last, if it names each or matrix
+}
+
+// multiple reads for_each and matrix.
+func (r *reading) multiple(b *block) *multiple {
+	m := &multiple{}
+	each, matrix := b.attrs["for_each"], b.attrs["matrix"]
+	if each == nil && matrix == nil {
+		return m
+	}
+	m.looked, m.fixed = make(map[hcl.Expression]naming), make(map[*hcl.Attribute]references)
+	outer := r.touched
+	r.touched = newUses()
+	defer func() { m.touched, r.touched = r.touched, outer }()
+	ok := false
+	switch {
+	case each != nil && matrix != nil:
+		second := each
+		if matrix.NameRange.Start.Byte > each.NameRange.Start.Byte {
+			second = matrix
+		}
+		r.addf(second.NameRange, "Take one of them out: a matrix with one more axis does the work of both.", "task %q has both for_each and matrix", b.name)
+	case each != nil:
+		m.root, m.names = "each", []string{"key", "value"}
+		ok = r.forEach(each, b, m)
+		m.vars = r.textVars(each.Expr)
+	default:
+		m.root = "matrix"
+		ok = r.matrix(matrix, b, m)
+		m.vars = r.textVars(matrix.Expr)
+	}
+	if !ok {
+		m.broken, m.keys, m.values = true, []string{"?"}, []cty.Value{cty.DynamicVal}
+	}
+	return m
+}
+
+// forEach makes an instance for each element: of a map in the order of its keys, of a set in its order, of a list, which
+// counts as a set, as it is written.
+func (r *reading) forEach(a *hcl.Attribute, b *block, m *multiple) bool {
+	const example = `Write for_each = ["a", "b"] or for_each = { a = 1, b = 2 }.`
+	v, ok := r.value(a)
+	if !ok {
+		return false
+	}
+	at := a.Expr.Range()
+	t := v.Type()
+	isMap := t.IsMapType() || t.IsObjectType()
+	if !isMap && !t.IsSetType() && !t.IsTupleType() && !t.IsListType() {
+		r.addf(at, fmt.Sprintf("It is %s. %s", kind(v), example), "for_each must be a set or a map")
+		return false
+	}
+	if !r.enough(v.LengthInt(), at, b) {
+		return false
+	}
+	places, _ := hcl.ExprList(a.Expr) // where the elements are written out
+	seen := make(map[string]bool)
+	i := 0
+	for it := v.ElementIterator(); it.Next(); i++ {
+		k, e := it.Element()
+		if !isMap {
+			k = e
+		}
+		where := at
+		if i < len(places) {
+			where = places[i].Range()
+		}
+		key, fine := r.key(k, where, a.Name)
+		switch {
+		case !fine:
+			ok = false
+			continue
+		case seen[key]:
+			r.addf(where, "A list counts as a set: each element stands once. Take one of them out, or write distinct(…).", "for_each has %q twice", key)
+			ok = false
+			continue
+		}
+		seen[key] = true
+		m.keys = append(m.keys, key)
+		if !isMap {
+			e = cty.StringVal(key)
+		}
+		m.values = append(m.values, cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": e}))
+	}
+	if v.LengthInt() == 0 {
+		r.none(at, b, "for_each is empty")
+	}
+	return ok
+}
+
+// An axis is one list of a matrix.
+type axis struct {
+	name   string
+	values []cty.Value
+	texts  []string
+}
+
+// matrix makes an instance for each combination. The axes go in the order of their names, the last one fastest.
+func (r *reading) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
+	v, ok := r.value(a)
+	if !ok {
+		return false
+	}
+	at := a.Expr.Range()
+	const example = `Write matrix = { os = ["linux", "darwin"], arch = ["amd64"] }.`
+	if t := v.Type(); !t.IsMapType() && !t.IsObjectType() {
+		r.addf(at, fmt.Sprintf("It is %s. %s", kind(v), example), "matrix must be a map of lists")
+		return false
+	}
+	if v.LengthInt() == 0 {
+		r.add(at, "matrix has no axis", example)
+		return false
+	}
+	places := writtenOut(a.Expr)
+	var axes []axis
+	count := 1
+	for it := v.ElementIterator(); it.Next(); {
+		k, list := it.Element()
+		where := at
+		if p, ok := places[k.AsString()]; ok {
+			where = p
+		}
+		x, fine := r.axis(k.AsString(), list, where)
+		ok = ok && fine
+		axes = append(axes, x)
+		m.names = append(m.names, x.name)
+		count = min(count*len(x.values), maxSize) // no product of what is left can overflow
+	}
+	if !ok || !r.enough(count, at, b) {
+		return false
+	}
+	if count == 0 {
+		r.none(at, b, "an axis of its matrix is empty")
+		return true
+	}
+	seen := make(map[string]bool)
+	for i := range count {
+		texts, values := make([]string, len(axes)), make(map[string]cty.Value)
+		for j := len(axes) - 1; j >= 0; j-- {
+			x := axes[j]
+			texts[j], values[x.name] = x.texts[i%len(x.values)], x.values[i%len(x.values)]
+			i /= len(x.values)
+		}
+		key := strings.Join(texts, ",")
+		if seen[key] {
+			r.addf(at, "The key of an instance is its values, joined by commas. Write each value once, and none with a comma that makes it ambiguous.",
+				"two combinations of the matrix have the key %q", key)
+			return false
+		}
+		seen[key] = true
+		m.keys = append(m.keys, key)
+		m.values = append(m.values, cty.ObjectVal(values))
+	}
+	return true
+}
+
+// axis reads one list of a matrix.
+func (r *reading) axis(name string, list cty.Value, at hcl.Range) (axis, bool) {
+	x := axis{name: name}
+	if !hclsyntax.ValidIdentifier(name) {
+		r.addf(at, "A name begins with a letter and goes on with letters, digits, _ and -.", "%q is not a valid name for an axis", name)
+		return x, false
+	}
+	if t := list.Type(); list.IsNull() || !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+		r.addf(at, fmt.Sprintf("It is %s. Write %s = [\"a\", \"b\"].", kind(list), name), "the axis %s of the matrix must be a list", name)
+		return x, false
+	}
+	if list.LengthInt() > maxInstances { // not one of them need be looked at
+		x.values = make([]cty.Value, list.LengthInt())
+		return x, true
+	}
+	ok := true
+	for _, v := range list.Elements() {
+		text, fine := r.key(v, at, "the axis "+name)
+		ok = ok && fine
+		x.values, x.texts = append(x.values, v), append(x.texts, text)
+	}
+	return x, ok
+}
+
+// writtenOut gives the places of the values of a map that is written out.
+func writtenOut(expr hcl.Expression) map[string]hcl.Range {
+	all := make(map[string]hcl.Range)
+	pairs, _ := hcl.ExprMap(expr)
+	for _, p := range pairs {
+		if k, diags := evaluate(p.Key, nil); !diags.HasErrors() && k.Type() == cty.String && k.IsKnown() && !k.IsNull() {
+			all[k.AsString()] = p.Value.Range()
+		}
+	}
+	return all
+}
+
+// key makes the key of an instance, or a part of one: numbers, true and false become text.
+func (r *reading) key(v cty.Value, at hcl.Range, what string) (string, bool) {
+	switch {
+	case v.IsNull():
+		r.addf(at, "Take it out.", "%s holds null", what)
+		return "", false
+	case !v.Type().IsPrimitiveType():
+		r.addf(at, fmt.Sprintf("It is %s. A name is made from each element.", kind(v)), "%s holds what is not text", what)
+		return "", false
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil {
+		r.addf(at, "Put it in quotes.", "%s holds what is not text", what)
+		return "", false
+	}
+	s := text.AsString()
+	if s == "" || strings.ContainsFunc(s, unicode.IsControl) {
+		r.addf(at, "A name is made from each element: write a text on one line.", "%s holds a text that is empty or has control characters", what)
+		return "", false
+	}
+	return s, true
+}
+
+// enough keeps a file from making more tasks than anybody wants.
+func (r *reading) enough(count int, at hcl.Range, b *block) bool {
+	if count > maxInstances {
+		r.addf(at, fmt.Sprintf("A task has at most %d.", maxInstances), "task %q has more than %d instances", b.name, maxInstances)
+		return false
+	}
+	if r.instances += count; r.instances > maxAllInstances {
+		r.addf(at, "Multiply fewer tasks.", "the file has more than %d instances", maxAllInstances)
+		return false
+	}
+	return true
+}
+
+func (r *reading) none(at hcl.Range, b *block, why string) {
+	r.warn(at, fmt.Sprintf("task %q has no instances, because %s", b.name, why), "Nothing runs under this name, and nothing waits for it.")
+}
+
+// rootName checks a name that begins with each or matrix.
+func (r *reading) rootName(t hcl.Traversal, at hcl.Range, root string) bool {
+	from := map[string]string{"each": "for_each", "matrix": "matrix"}[root]
+	in := r.inst.of
+	second, has := step(t)
+	switch {
+	case r.inst.base == "":
+		r.addf(at, "It has another value in each instance of the task.", "%s may stand in a task with %s only", root, from)
+	case in == nil: // in for_each or matrix themselves
+		r.addf(at, "The instances are made from this value; it may name var, local and path.", "%s cannot stand in for_each or matrix", root)
+	case in.root == "" && in.broken: // both of them
+		return true
+	case in.root == "":
+		r.addf(at, fmt.Sprintf("Give the task a %s, or write the value instead.", from), "%s needs a %s, which task %q does not have", root, from, r.inst.base)
+	case in.root != root && root == "each":
+		r.addf(at, "Write matrix.AXIS.", "each needs a for_each, and task %q has a matrix", r.inst.base)
+	case in.root != root:
+		r.addf(at, "Write each.key or each.value.", "matrix needs a matrix, and task %q has a for_each", r.inst.base)
+	case !has && root == "each":
+		r.add(at, "each alone is not a value", "Write each.key or each.value.")
+	case !has:
+		r.add(at, "matrix alone is not a value", "Write matrix.AXIS.")
+	case in.broken && len(in.names) == 0:
+		return true
+	default:
+		for _, name := range in.names {
+			if name == second {
+				return true
+			}
+		}
+		r.wrongWord(at, fmt.Sprintf("there is no %s.%s", root, second), second, in.names,
+			fmt.Sprintf("There are %s.%s.", root, strings.Join(in.names, ", "+root+".")))
+	}
+	return false
+}

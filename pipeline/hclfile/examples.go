@@ -1,0 +1,130 @@
+package hclfile
+
+// The examples of the language: each is a whole file that can be read, and has every attribute of its block.
+
+const pipelineExample = `pipeline {
+  name        = "shop"
+  concurrency = 4
+  keep_runs   = 50
+  pass_env    = ["GOFLAGS", "AWS_*"]
+}
+`
+
+const variableExample = `variable "go" {
+  type        = string
+  default     = "go"
+  description = "The Go command"
+  sensitive   = false
+  validation {
+    condition     = length(var.go) > 0
+    error_message = "go must name a command."
+  }
+}
+task "build" {
+  run = [var.go, "build", "./..."]
+}
+`
+
+const localsExample = `locals {
+  sources = ["**/*.go", "go.mod", "go.sum"]
+}
+task "vet" {
+  inputs = local.sources
+  run    = ["go", "vet", "./..."]
+}
+`
+
+const taskExample = `task "generate" {
+  run = ["go", "generate", "./..."]
+}
+task "test" {
+  description = "Test every package"
+  depends_on  = [task.generate]
+  run         = "go test ./... 2>&1 | tee report.txt"
+  env         = { CGO_ENABLED = "0", TOKEN = secret("NPM_TOKEN") }
+  pass_env    = ["GOPRIVATE"]
+  dotenv      = [".env"]
+  dir         = "."
+  inputs      = ["**/*.go", "!gen/**"]
+  outputs     = ["report.txt"]
+  timeout     = "5m"
+}
+task "greet" {
+  for_each = { fr = "Bonjour", en = "Hello" }
+  run      = ["echo", each.value]
+}
+task "build" {
+  depends_on = [task.test]
+  matrix     = { os = ["linux", "darwin"], arch = ["amd64", "arm64"] }
+  run        = ["go", "build", "./..."]
+  env        = { GOOS = matrix.os, GOARCH = matrix.arch }
+}
+`
+
+const retryExample = `task "fetch" {
+  run     = ["curl", "-fsSO", "https://example.com/data.json"]
+  timeout = "2m"
+  retry {
+    attempts = 3
+    delay    = "500ms"
+    on_exit  = [6, 7, 28]
+  }
+}
+`
+
+const onFailExample = `agent "mine" {
+  command = ["./tools/agent.sh"]
+}
+task "vet" {
+  run = ["go", "vet", "./..."]
+}
+task "test" {
+  run = ["go", "test", "./..."]
+  on_fail "agent" {
+    use    = agent.mine
+    prompt = "Fix the cause with the smallest change."
+    budget {
+      attempts   = 1
+      wall_clock = "5m"
+    }
+    protect      = ["**/*_test.go"]
+    verify       = [task.vet]
+    pass_secrets = false
+    ci           = false
+  }
+}
+`
+
+const onFailRunExample = `task "test" {
+  run = ["go", "test", "./..."]
+  on_fail "run" {
+    run     = ["./notify.sh"]
+    timeout = "10s"
+  }
+}
+`
+
+const scratchExample = `task "test" {
+  run = ["go", "test", "./..."]
+  scratch {
+    include = ["vendor_local/**"]
+    exclude = ["big-data/**"]
+  }
+}
+`
+
+const jobExample = `task "build" {
+  run = ["go", "build", "./..."]
+}
+task "test" {
+  run = ["go", "test", "./..."]
+}
+job "verify" {
+  tasks = [task.build, task.test]
+}
+`
+
+const agentExample = `agent "mine" {
+  command = ["./tools/agent.sh", "--root", path.root]
+}
+`

@@ -1,0 +1,298 @@
+package hclfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+const (
+	maxText    = 1 << 20  // bytes of one file that file() reads
+	maxTexts   = 16 << 20 // bytes of all of them
+	maxMatches = 10_000   // files that fileset() finds
+	maxWalked  = 200_000  // names that all calls of fileset() look at
+)
+
+// files is what the functions that read have read: each file once a reading, also in a loop. All names are relative to the
+// root and slash-separated; nothing outside the root is opened, whichever way a link leads.
+type files struct {
+	root   string
+	texts  map[string]string
+	hashes map[string]string
+	sets   map[string][]string
+	size   int // of texts
+	walked int
+}
+
+func newFiles(root string) *files {
+	return &files{root: root, texts: make(map[string]string), hashes: make(map[string]string), sets: make(map[string][]string)}
+}
+
+// once gives what an earlier call for the same name found, or finds it. Faults are not kept: they end the reading.
+func once[T any](seen map[string]T, name string, find func(string) (T, error)) (T, error) {
+	if v, ok := seen[name]; ok {
+		return v, nil
+	}
+	v, err := find(name)
+	if err == nil {
+		seen[name] = v
+	}
+	return v, err
+}
+
+// fileFunc is file("PATH").
+func (r *reading) fileFunc(f *files) function.Function {
+	return r.readFunc(f, "The text of a file, which is UTF-8 and at most 1 MiB; trimspace() takes off its last line end. The path is relative to the folder of PIPELINE.hcl, and inside it.",
+		func(name string) (string, error) { return once(f.texts, name, f.text) })
+}
+
+// fileSHA256Func is filesha256("PATH").
+func (r *reading) fileSHA256Func(f *files) function.Function {
+	return r.readFunc(f, "The SHA-256 of a file, in hexadecimal. The path is relative to the folder of PIPELINE.hcl, and inside it.",
+		func(name string) (string, error) { return once(f.hashes, name, f.hash) })
+}
+
+// readFunc is a function of one file. The file becomes an input of the task in whose making it was called.
+func (r *reading) readFunc(f *files, doc string, read func(name string) (string, error)) function.Function {
+	return function.New(&function.Spec{
+		Description: doc,
+		Params:      []function.Parameter{{Name: "path", Type: cty.String, AllowMarked: true}},
+		Type:        function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if args[0].IsMarked() {
+				return cty.NilVal, function.NewArgErrorf(0, "the name of a file cannot be secret: it is recorded as an input")
+			}
+			name, err := inside(args[0].AsString())
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			v, err := read(name)
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			r.touched.files[name] = true
+			if to := f.behind(name); to != name { // a link: what it leads to is read as well
+				r.touched.files[to] = true
+			}
+			return cty.StringVal(v), nil
+		},
+	})
+}
+
+// fileSetFunc is fileset("PATTERN"): a list, which can be put behind other arguments and is a set where one is wanted.
+func (r *reading) fileSetFunc(f *files) function.Function {
+	return function.New(&function.Spec{
+		Description: "The files that match a pattern relative to the folder of PIPELINE.hcl: ** is any folders, {a,b} either; sorted. Folders called .git and .async are left out.",
+		Params:      []function.Parameter{{Name: "pattern", Type: cty.String, AllowMarked: true}},
+		Type:        function.StaticReturnType(cty.List(cty.String)),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if args[0].IsMarked() {
+				return cty.NilVal, function.NewArgErrorf(0, "the pattern cannot be secret: what it finds is recorded as input")
+			}
+			names, err := once(f.sets, args[0].AsString(), f.match)
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			all := make([]cty.Value, 0, len(names))
+			for _, name := range names {
+				r.touched.files[name] = true
+				all = append(all, cty.StringVal(name))
+			}
+			if len(all) == 0 {
+				return cty.ListValEmpty(cty.String), nil
+			}
+			return cty.ListVal(all), nil
+		},
+	})
+}
+
+// inside cleans the name of a file that must lie inside the root.
+func inside(name string) (string, error) {
+	clean := path.Clean(name)
+	switch {
+	case strings.TrimSpace(name) == "":
+		return "", errors.New("it is empty: write the name of a file, relative to the folder of PIPELINE.hcl")
+	case strings.ContainsRune(name, 0):
+		return "", errors.New("it holds a NUL byte, which no name of a file can")
+	case path.IsAbs(name):
+		return "", fmt.Errorf("%s is an absolute path: write it relative to the folder of PIPELINE.hcl, and inside it", name)
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		return "", fmt.Errorf("%s leaves the folder of PIPELINE.hcl: only files inside it can be read", name)
+	}
+	return clean, nil
+}
+
+// open opens a regular file for reading.
+func (f *files) open(name string) (*os.File, error) {
+	root, err := os.OpenRoot(f.root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // only read
+	// O_NONBLOCK: opening a FIFO must not wait for somebody to write to it. It means nothing to a regular file.
+	file, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, f.why(name, err)
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		err = f.why(name, err)
+	case info.IsDir():
+		err = fmt.Errorf("%s is a folder: name a file, or find those in it with fileset(%q)", name, path.Join(name, "**"))
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file, and no other can be read", name)
+	}
+	if err != nil {
+		_ = file.Close() // only read
+		return nil, err
+	}
+	return file, nil
+}
+
+// why is the reason why a file cannot be read, and what to do.
+func (f *files) why(name string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("there is no file %s in the folder of PIPELINE.hcl: correct the path, or write try(file(…), \"…\") if it may be absent", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s may not be read: change its permissions", name)
+	}
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		if _, system := p.Err.(syscall.Errno); !system { //nolint:errorlint // what os.Root says of a way out is no error number
+			return fmt.Errorf("%s is a link that leads out of the folder of PIPELINE.hcl: only files inside it can be read", name)
+		}
+		err = p.Err
+	}
+	return fmt.Errorf("%s cannot be read: %w", name, err)
+}
+
+// text reads a file of text.
+func (f *files) text(name string) (string, error) {
+	file, err := f.open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	b, err := io.ReadAll(io.LimitReader(file, maxText+1))
+	switch {
+	case err != nil:
+		return "", f.why(name, err)
+	case len(b) > maxText:
+		return "", fmt.Errorf("%s is larger than 1 MiB: let the task read it", name)
+	case f.size+len(b) > maxTexts:
+		return "", fmt.Errorf("with %s, more than 16 MiB of files are read: let the tasks read them", name)
+	case !utf8.Valid(b):
+		return "", fmt.Errorf("%s is not UTF-8 text: let the task read it, or take filesha256(%q)", name, name)
+	}
+	f.size += len(b)
+	return string(b), nil
+}
+
+// hash is the SHA-256 of a file. It reads as much as there is when it begins, also of one that grows.
+func (f *files) hash(name string) (string, error) {
+	file, err := f.open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	info, err := file.Stat()
+	if err != nil {
+		return "", f.why(name, err)
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(file, info.Size())); err != nil {
+		return "", f.why(name, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// behind is the file that a name leads to, or the name itself where no link is in the way.
+func (f *files) behind(name string) string {
+	root, err := filepath.EvalSymlinks(f.root)
+	if err != nil {
+		return name
+	}
+	to, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return name
+	}
+	rel, err := filepath.Rel(root, to)
+	if err != nil || !filepath.IsLocal(rel) {
+		return name
+	}
+	return filepath.ToSlash(rel)
+}
+
+// match finds the files that match a pattern, sorted.
+func (f *files) match(pattern string) ([]string, error) {
+	for strings.HasPrefix(pattern, "./") {
+		pattern = strings.TrimLeft(strings.TrimPrefix(pattern, "."), "/")
+	}
+	switch {
+	case strings.TrimSpace(pattern) == "":
+		return nil, errors.New(`it is empty: write a pattern such as "src/**"`)
+	case strings.HasPrefix(pattern, "/"):
+		return nil, fmt.Errorf("%s is an absolute path: write it relative to the folder of PIPELINE.hcl", pattern)
+	case upwards.MatchString(pattern):
+		return nil, fmt.Errorf("%s leaves the folder of PIPELINE.hcl: only files inside it can be found", pattern)
+	case !doublestar.ValidatePattern(pattern):
+		return nil, fmt.Errorf(`%s cannot be read: brackets and braces must be closed; write \[ for a bracket in a name`, pattern)
+	}
+	root, err := os.OpenRoot(f.root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // only read
+	base, _ := doublestar.SplitPattern(pattern)
+	base = path.Clean(base)
+	var found []string
+	if slices.ContainsFunc(strings.Split(base, "/"), apart) {
+		return nil, nil
+	}
+	err = fs.WalkDir(root.FS(), base, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == base && !errors.Is(err, fs.ErrPermission):
+			return fs.SkipAll // there is no such folder, or a link is in the way: nothing matches
+		case err != nil:
+			return f.why(name, err)
+		case apart(d.Name()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if f.walked++; f.walked > maxWalked {
+			return fmt.Errorf("%s looks through more than %d files and folders: begin it with a folder", pattern, maxWalked)
+		}
+		if d.IsDir() || !doublestar.MatchUnvalidated(pattern, name) {
+			return nil
+		}
+		if info, err := root.Stat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() {
+			return nil //nolint:nilerr // a broken link, or one that leads out: no file of the root
+		}
+		if found = append(found, name); len(found) > maxMatches {
+			return fmt.Errorf("%s finds more than %d files: write a narrower pattern", pattern, maxMatches)
+		}
+		return nil
+	})
+	slices.Sort(found)
+	return found, err
+}
+
+// apart says that what bears a name is no source of the project: git's own, or ours.
+func apart(name string) bool { return name == ".git" || name == ".async" }

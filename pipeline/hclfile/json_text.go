@@ -1,0 +1,225 @@
+package hclfile
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// template makes the expression of a text in which ${…} may stand.
+func (j *jsonFile) template(text string, at hcl.Range) hclsyntax.Expression {
+	literal := &hclsyntax.TemplateExpr{SrcRange: at, Parts: []hclsyntax.Expression{
+		&hclsyntax.LiteralValueExpr{Val: cty.StringVal(text), SrcRange: at},
+	}}
+	if !strings.Contains(text, "${") && !strings.Contains(text, "%{") {
+		return literal
+	}
+	src := []byte(text)
+	start := j.inside(at)
+	tokens, _ := hclsyntax.LexTemplate(src, j.path, start) // what is no token the parser reports
+	if !j.follow(tokens) {
+		return literal
+	}
+	expr, diags := hclsyntax.ParseTemplate(src, j.path, start)
+	if !j.parsed(diags) {
+		return unknown(at)
+	}
+	return expr
+}
+
+// code makes the expression that a text spells: "task.build" is the reference task.build.
+func (j *jsonFile) code(expr hcl.Expression) hclsyntax.Expression {
+	at := expr.Range()
+	v, _ := evaluate(expr, nil)
+	if v.Type() != cty.String || v.IsNull() {
+		return j.expression(expr)
+	}
+	src := []byte(v.AsString())
+	start := j.inside(at)
+	tokens, _ := hclsyntax.LexExpression(src, j.path, start)
+	if !j.follow(tokens) {
+		return unknown(at)
+	}
+	code, diags := hclsyntax.ParseExpression(src, j.path, start)
+	if !j.parsed(diags) {
+		return unknown(at)
+	}
+	return code
+}
+
+// unknown stands for an expression whose fault has been told.
+func unknown(at hcl.Range) hclsyntax.Expression {
+	return &hclsyntax.LiteralValueExpr{Val: cty.NullVal(cty.DynamicPseudoType), SrcRange: at}
+}
+
+func (j *jsonFile) follow(tokens hclsyntax.Tokens) bool {
+	at, what, ok := tooMuch(tokens)
+	if !ok {
+		j.broken = true
+		j.add(at, what, "Give the parts names in a locals block, or put a long script into a file of its own.")
+	}
+	return ok
+}
+
+func (j *jsonFile) parsed(diags hcl.Diagnostics) bool {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError && d.Subject != nil {
+			j.broken = true
+			j.add(*d.Subject, strings.TrimSuffix(d.Summary, "."), j.remedy(d, j.real(*d.Subject)))
+			return false
+		}
+	}
+	return !diags.HasErrors()
+}
+
+// A text is a text of a JSON file that was read as an expression. Its parser sees it without its escapes, so that its
+// places must be found again in the file.
+type text struct {
+	open  hcl.Pos // of the opening quote
+	close int     // the byte of the closing one
+}
+
+// inside is where the content of a text begins.
+func (j *jsonFile) inside(at hcl.Range) hcl.Pos {
+	j.texts = append(j.texts, text{at.Start, at.End.Byte - 1}) // in file order, as the file is walked
+	return hcl.Pos{Line: at.Start.Line, Column: at.Start.Column + 1, Byte: at.Start.Byte + 1}
+}
+
+// real finds a place in a text of a JSON file; any other place it gives back.
+func (r *reading) real(at hcl.Range) hcl.Range {
+	i := sort.Search(len(r.texts), func(i int) bool { return r.texts[i].open.Byte >= at.Start.Byte }) - 1
+	if i < 0 || at.Start.Byte > r.texts[i].close {
+		return at
+	}
+	t := r.texts[i]
+	at.Start = r.unescaped(t, at.Start.Byte-t.open.Byte-1)
+	if at.End.Byte <= t.close {
+		at.End = r.unescaped(t, at.End.Byte-t.open.Byte-1)
+	}
+	return at
+}
+
+// unescaped is the place of one byte of a text, counted without escapes.
+func (r *reading) unescaped(t text, n int) hcl.Pos {
+	from := t.open.Byte + 1
+	i := from
+	for n > 0 && i < t.close {
+		rest := r.src[i:t.close]
+		wide, narrow := escape(rest)
+		i += wide
+		n -= narrow
+	}
+	return hcl.Pos{Line: t.open.Line, Column: t.open.Column + 1 + utf8.RuneCount(r.src[from:i]), Byte: i}
+}
+
+// escape gives the size of the first character of a JSON text, and its size without escapes.
+func escape(s []byte) (wide, narrow int) {
+	if len(s) < 2 || s[0] != '\\' {
+		_, n := utf8.DecodeRune(s)
+		return n, n
+	}
+	if s[1] != 'u' {
+		return 2, 1
+	}
+	c, ok := unit(s)
+	if !ok {
+		return 2, 1
+	}
+	if second, ok := unit(s[6:]); ok && utf16.IsSurrogate(c) {
+		if both := utf16.DecodeRune(c, second); both != unicode.ReplacementChar {
+			return 12, utf8.RuneLen(both)
+		}
+	}
+	if utf16.IsSurrogate(c) {
+		c = unicode.ReplacementChar
+	}
+	return 6, utf8.RuneLen(c)
+}
+
+// unit reads \uXXXX.
+func unit(s []byte) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	return rune(n), err == nil
+}
+
+// prepended are the characters that the parser's scanner takes together with the one behind them, even a quote: what it sees
+// as one text, anybody else sees as two. (Unicode 15, Grapheme_Cluster_Break=Prepend)
+var prepended = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x0600, 0x0605, 1}, {0x06dd, 0x06dd, 1}, {0x070f, 0x070f, 1}, {0x0890, 0x0891, 1}, {0x08e2, 0x08e2, 1}, {0x0d4e, 0x0d4e, 1},
+	},
+	R32: []unicode.Range32{
+		{0x110bd, 0x110bd, 1},
+		{0x110cd, 0x110cd, 1},
+		{0x111c2, 0x111c3, 1},
+		{0x1193f, 0x1193f, 1},
+		{0x11941, 0x11941, 1},
+		{0x11a3a, 0x11a3a, 1},
+		{0x11a84, 0x11a89, 1},
+		{0x11d46, 0x11d46, 1},
+		{0x11f02, 0x11f02, 1},
+	},
+}
+
+// tooMuchJSON finds the first byte of JSON that nests deeper, or makes a longer number, than the parser can follow. It ends
+// texts where the parser's scanner does, whether they are whole or not.
+func tooMuchJSON(src []byte) (at int, what string, ok bool) {
+	depth := 0
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '"':
+			end, ok := textEnd(src, i)
+			if !ok {
+				return end, "a quote or a backslash cannot stand behind this character", false
+			}
+			i = end - 1
+		case c == '[' || c == '{':
+			if depth++; depth > maxDepth {
+				return i, fmt.Sprintf("this is nested deeper than %d levels of lists and objects", maxDepth), false
+			}
+		case c == ']' || c == '}':
+			depth--
+		case c >= '0' && c <= '9':
+			end := i
+			for end < len(src) && strings.IndexByte("0123456789.eE+-", src[end]) >= 0 {
+				end++
+			}
+			if !smallNumber(src[i:end]) {
+				return i, "this number is too long", false
+			}
+			i = end - 1
+		}
+	}
+	return 0, "", true
+}
+
+// textEnd gives the byte behind a text that begins at a quote, or the place of a character that hides a quote.
+func textEnd(src []byte, i int) (int, bool) {
+	escaped := false
+	for i++; i < len(src); i++ {
+		c := src[i]
+		switch {
+		case c < ' ': // the scanner leaves an open text here
+			return i, true
+		case c == '"' && !escaped:
+			return i + 1, true
+		case c >= utf8.RuneSelf:
+			if r, n := utf8.DecodeRune(src[i:]); unicode.Is(prepended, r) && i+n < len(src) && (src[i+n] == '"' || src[i+n] == '\\') {
+				return i, false
+			}
+		}
+		escaped = c == '\\' && !escaped
+	}
+	return i, true
+}

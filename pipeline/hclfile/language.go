@@ -1,0 +1,133 @@
+package hclfile
+
+// language is the table of all words. What stands here is decoded or refused; nothing else is.
+var language = word{inner: []*word{
+	{
+		name: "pipeline", block: true, once: true, example: pipelineExample,
+		doc: "Settings of the whole file. The block may be left out.",
+		inner: []*word{
+			{name: "name", typ: "string", doc: "What the pipeline is called in what is shown and recorded. Without it: the name of the root folder."},
+			{name: "concurrency", typ: "number", doc: "How many tasks run at a time, 1 or more. Without it: the number of CPUs."},
+			{name: "keep_runs", typ: "number", doc: "How many sealed runs are kept, 1 or more; older ones are removed, but never one with an open fix proposal. Without it all are kept."},
+			{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that every task may see. A * may stand at the end of a name."},
+		},
+	},
+	{
+		name: "variable", block: true, label: "NAME", example: variableExample,
+		doc: "A value that may be given from outside. It is named as var.NAME.",
+		inner: []*word{
+			{name: "type", typ: "type", doc: "What the value must be: string, number, bool, list(…), set(…), map(…), tuple([…]) or object({…}), in which optional(TYPE, DEFAULT) may stand. Without it any value will do, and what comes from the command line or the environment is text."},
+			{name: "default", typ: "any", doc: "The value where none is given. It can name no other value. A variable without a default must be given one."},
+			{name: "description", typ: "string", def: `""`, doc: "What the variable is for."},
+			{name: "sensitive", typ: "bool", def: "false", doc: "The value is a secret, as if it came from secret(): it may stand in env and run only, is removed from everything that is shown or recorded, and is withheld from agents. So is a default, although everybody who can read the file can read it there."},
+			{
+				name: "validation", block: true, example: variableExample,
+				doc: "What must be true of the value, whichever way it came. There may be several; all that fail are told.",
+				inner: []*word{
+					{name: "condition", typ: "bool", must: true, doc: "Must be true. It can name variables, and nothing else."},
+					{name: "error_message", typ: "string", must: true, doc: "What is said where the condition is false. It may not be made from a secret."},
+				},
+			},
+		},
+	},
+	{
+		name: "locals", block: true, free: true, example: localsExample,
+		doc: "Values with a name, for use in this file as local.NAME. Each NAME = VALUE is one; there may be several blocks.",
+	},
+	{
+		name: "task", block: true, label: "NAME", example: taskExample,
+		doc:   "One command and what it needs.",
+		inner: taskWords,
+	},
+	{
+		name: "agent", block: true, label: "NAME", example: agentExample,
+		doc: "A program that may be asked for a fix.",
+		inner: []*word{
+			{name: "command", typ: "list(string)", must: true, doc: "The program and its arguments. It reads the prompt on stdin and works in its current directory, which is a copy of the tree."},
+			{name: "cli", later: "the built-in knowledge of agent programs"},
+			{name: "model", later: "the choice of a model"},
+			{name: "args", later: "the built-in knowledge of agent programs"},
+			{name: "api_key", later: "the relay that keeps a key away from its agent"},
+			{name: "base_url", later: "the relay to another endpoint"},
+			{name: "provider", later: "model providers"},
+			{name: "max_turns", later: "the model loop"},
+			{name: "retry", block: true, later: "a second try of a failed agent"},
+		},
+	},
+	{
+		name: "job", block: true, label: "NAME", example: jobExample,
+		doc: "A named entry point: run NAME runs its tasks and what they depend on. The job \"default\" is what run without a name runs; without it, that is every task.",
+		inner: []*word{
+			{name: "tasks", typ: "list(task)", must: true, doc: "At least one."},
+		},
+	},
+}}
+
+var taskWords = []*word{
+	{name: "description", typ: "string", def: `""`, doc: "What the task is for; list shows it."},
+	{name: "depends_on", typ: "list(task)", def: "[]", doc: "Tasks that must have passed before this one starts. task.NAME of a task with several instances is all of them; task.NAME[\"KEY\"] is one."},
+	{name: "run", typ: "command", must: true, doc: "What is run."},
+	{name: "env", typ: "map(string)", def: "{}", doc: "Variables of the task's environment. Numbers, true and false become text."},
+	{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that this task may see. A * may stand at the end of a name."},
+	{name: "dir", typ: "path", def: `"."`, doc: "The folder the task works in."},
+	{name: "inputs", typ: "list(glob)", def: "[]", doc: "Files that the task reads. A pattern that begins with ! leaves files out."},
+	{name: "outputs", typ: "list(glob)", def: "[]", doc: "Files that the task makes."},
+	{name: "timeout", typ: "duration", doc: "How long the task may take, all attempts included. Without it there is no limit."},
+	{name: "on_fail", block: true, doc: "What answers a failure of the task. Nothing in it changes the verdict.", kinds: []*word{
+		{
+			name: "agent", block: true, once: true, example: onFailExample,
+			doc: "Asks an agent for a fix. It works in a copy of the tree; the result is a patch with evidence, and only fix apply, typed by a person, writes it to the tree.",
+			inner: []*word{
+				{name: "use", typ: "agent", must: true, doc: "Which agent."},
+				{name: "prompt", typ: "string", def: `""`, doc: "What the agent is told besides what is known of the failure."},
+				{
+					name: "budget", block: true, once: true, must: true, example: onFailExample,
+					doc: "What the fix may cost. There is no unlimited budget.",
+					inner: []*word{
+						{name: "attempts", typ: "number", must: true, doc: "How often the agent may try, 1 to 5."},
+						{name: "wall_clock", typ: "duration", must: true, doc: "How long everything may take together: tries, retries and verification."},
+						{name: "tokens", later: "an agent whose use of tokens is counted"},
+						{name: "cost_usd", later: "an agent whose cost is counted"},
+					},
+				},
+				{name: "protect", typ: "list(glob)", def: "[]", doc: "Files a fix should not touch, besides those that look like checks: a fix that does is flagged."},
+				{name: "verify", typ: "list(task)", def: "[]", doc: "Tasks that are run on the patched copy besides the failed task and what comes before it."},
+				{name: "pass_secrets", typ: "bool", def: "false", doc: "The checks in the copy get the values of secret() and of sensitive variables."},
+				{name: "ci", typ: "bool", def: "false", doc: "The agent is asked in CI mode too, where --heal is given as well."},
+				{name: "output", later: "agents that answer with a diff"},
+				{name: "allow", later: "a policy for the commands of an agent"},
+				{name: "network", later: "confinement of the network"},
+				{name: "fallback", later: "a second agent to fall back to"},
+			},
+		},
+		{
+			name: "run", block: true, example: onFailRunExample,
+			doc: "Runs a command, such as a notification. It runs in CI mode too.",
+			inner: []*word{
+				{name: "run", typ: "command", must: true, doc: "What is run."},
+				{name: "timeout", typ: "duration", doc: "How long it may take."},
+			},
+		},
+	}},
+	{
+		name: "scratch", block: true, once: true, example: scratchExample,
+		doc: "What the copy that an agent works in takes besides, or leaves out of, the usual files.",
+		inner: []*word{
+			{name: "include", typ: "list(glob)", def: "[]", doc: "Ignored files that the copy needs."},
+			{name: "exclude", typ: "list(glob)", def: "[]", doc: "Files that the copy does not need."},
+		},
+	},
+	{name: "dotenv", typ: "list(path)", def: "[]", doc: "Files of NAME=VALUE lines for the task's environment; the later wins, env wins over all of them. One that does not exist is passed over."},
+	{name: "for_each", typ: "set, list or map", doc: "Makes an instance of the task for each element: NAME[\"KEY\"]. In it each.key and each.value are the element; of a set or list both are the text. At most 1,000 instances."},
+	{name: "matrix", typ: "map(list(string))", doc: "Makes an instance of the task for each combination of the lists' elements: NAME[\"linux,amd64\"], the axes in the order of their names. In it matrix.AXIS is the element of one list."},
+	{
+		name: "retry", block: true, once: true, example: retryExample,
+		doc: "Tries a task that failed once more, within its timeout.",
+		inner: []*word{
+			{name: "attempts", typ: "number", must: true, doc: "How often the task is tried in all, 1 to 10."},
+			{name: "delay", typ: "duration", doc: "How long is waited between two attempts. Without it: not at all."},
+			{name: "on_exit", typ: "list(number)", doc: "The exit codes, 1 to 255, that deserve another attempt. Without it every failure does."},
+		},
+	},
+	{name: "cache", block: true, later: "the cache of results"},
+}

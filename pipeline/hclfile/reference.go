@@ -1,0 +1,193 @@
+package hclfile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+//go:generate go test -run TestReference -update .
+
+// types explains the types of attributes, in the order in which a reader meets them.
+var types = []struct{ name, doc string }{
+	{"string", "Text in quotes, or a heredoc."},
+	{"number", "A whole number, without quotes."},
+	{"bool", "true or false, without quotes."},
+	{"duration", "Text such as \"500ms\", \"30s\", \"5m\" or \"1h30m\", longer than nothing."},
+	{"path", "Text: a path relative to the root, inside it, with slashes."},
+	{"glob", "Text: a pattern of paths relative to the root, inside it. `*` is anything but a slash, `**` any folders, `{a,b}` either, `[a-z]` one of these."},
+	{"command", "A list is a program and its arguments: no shell. Text is for `/bin/sh -eu -c`: see [Shell text](#shell-text)."},
+	{"task", "A reference, without quotes: task.NAME."},
+	{"agent", "A reference, without quotes: agent.NAME."},
+	{"type", "The name of a type, without quotes."},
+	{"any", "Any value."},
+	{"list(…)", "A list: [a, b]."},
+	{"map(…)", "A map: { NAME = VALUE }."},
+	{"set, list or map", "A list or set of texts, each of which stands once, or a map."},
+}
+
+const referenceHead = `# PIPELINE.hcl
+
+<!-- Generated from the table of words in pipeline/hclfile. Do not edit: go generate ./pipeline/hclfile -->
+
+` + "`PIPELINE.hcl`" + ` is found by walking up from the working directory; its folder is the *root*. It is written in
+[HCL](https://github.com/hashicorp/hcl/blob/main/hclsyntax/spec.md): blocks, ` + "`NAME = VALUE`" + `, ` + "`# comments`" + `. A block on one line holds one
+argument only. Reading the file runs nothing: no process, no network, no model. What it may ask for are the environment
+(env, secret) and files inside the root (file, fileset, filesha256).
+
+` + "`PIPELINE.hcl.json`" + ` is the same in JSON: a block is an object, that of a block with a name is an object of names
+(` + "`{\"task\": {\"build\": {\"run\": [\"make\"]}}}`" + `), several blocks are a list. References and types are text, ` + "`\"task.build\"`" + `; other
+expressions stand in text as ` + "`\"${var.name}\"`" + `. A folder has one of the two files.
+
+Whatever is not on this page is an error with its place. Every fault of a file is told at once.
+
+## Values
+
+| value | what it is |
+|---|---|
+| ` + "`var.NAME`" + ` | the value of a variable |
+| ` + "`local.NAME`" + ` | a value of a locals block |
+| ` + "`each.key`, `each.value`" + ` | in a task with for_each: the element of this instance |
+| ` + "`matrix.AXIS`" + ` | in a task with matrix: this instance's element of that list |
+| ` + "`path.root`" + ` | the absolute path of the root |
+
+` + "`task.NAME` and `agent.NAME`" + ` are references, not values: they stand in depends_on, verify, tasks and use only.
+
+## How a variable gets its value
+
+The first of these that gives one:
+
+1. ` + "`--var NAME=VALUE`" + `
+2. ` + "`--var-file PATH`" + `, of several the last: lines of ` + "`NAME = VALUE`" + `, or a JSON object where the path ends in ` + "`.json`" + `. No names and no
+   functions stand in it. A name that is no variable is an error.
+3. the environment variable ` + "`" + VarPrefix + "NAME`" + `
+4. the default
+
+What comes from --var or the environment is text as it stands where the type is string, number, bool or none; a list, map or
+object is written as in the file: ` + "`--var 'tags=[\"a\", \"b\"]'`" + `. Each value must have the type, also one that another wins over.
+
+## Types
+
+`
+
+const referenceShell = `
+## Shell text
+
+Where run is text, /bin/sh reads it after HCL has:
+
+- ` + "`$NAME` and `$(command)`" + ` pass through to the shell as they are.
+- ` + "`${…}`" + ` is a value of the pipeline: ` + "`${var.name}`" + `. ` + "`${HOME}`" + ` is an error, because HOME is no value of the pipeline: write ` + "`$HOME`" + `, or
+  ` + "`$${HOME}`" + `, which the shell sees as ` + "`${HOME}`" + `.
+- ` + "`%{…}`" + ` is a directive of HCL: write ` + "`%%{http_code}`" + ` where the program should see ` + "`%{http_code}`" + `.
+- A variable inside shell text gets a warning, because the shell reads what is in it. Hand it over in env, and write ` + "`\"$NAME\"`" + ` in the
+  text. Numbers and bools are no danger and get none.
+- The shell is run with -e and -u: the first command that fails ends the text, and so does a variable that is not set.
+- Carriage returns are taken out, so that a file saved with ` + "`\\r\\n`" + ` works.
+
+## A task's environment
+
+It is built, not inherited: PATH, HOME, USER, LANG, LC_*, TZ, TERM and TMPDIR, then what pass_env of the pipeline and of the
+task let through, then the dotenv files, then env. The later wins.
+
+## Secrets
+
+` + "`secret(\"NAME\")`" + ` is the environment variable NAME, and a variable with ` + "`sensitive = true`" + ` is a secret too. Secrets may stand in env and in
+run only, also as a part of a text. Their values, and what is made from them, are removed from everything that is shown or recorded;
+a value shorter than 6 bytes cannot be, and a warning says so. In the copy that an agent works in they are withheld unless
+pass_secrets is true.
+
+## Limits
+
+A file is at most 1 MiB, and brackets, operators and templates nest at most 200 deep. What file() reads is at most 1 MiB a file and
+16 MiB in all; fileset() finds at most 10,000 files.
+`
+
+// Reference is docs/language.md, made of the same table.
+func Reference() []byte {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	b.WriteString("| type | how it is written |\n|---|---|\n")
+	for _, t := range types {
+		fmt.Fprintf(&b, "| %s | %s |\n", t.name, cell(t.doc))
+	}
+	b.WriteString("\n## Blocks\n")
+	for _, w := range language.inner {
+		referBlock(&b, w, "", "")
+	}
+	b.WriteString(referenceShell)
+	b.WriteString("\n## Functions\n\nA call is `NAME(a, b)`; an argument that may be repeated has … behind it.\n\n| function | what it gives |\n|---|---|\n")
+	all := newReading("", "", nil, Options{}).funcs
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", signature(name, all[name]), cell(functionDoc(name, all[name])))
+	}
+	return []byte(b.String())
+}
+
+// referBlock writes the section of a block and those of the blocks in it. shown is the example that stands above already.
+func referBlock(b *strings.Builder, w *word, above, shown string) {
+	if w.later != "" {
+		return
+	}
+	title := above + w.name
+	for _, kind := range w.kinds {
+		k := *kind
+		k.name = fmt.Sprintf("%s %q", w.name, kind.name)
+		referBlock(b, &k, above, shown)
+	}
+	if w.kinds != nil {
+		return
+	}
+	fmt.Fprintf(b, "\n### %s%s\n\n%s%s\n", title, labelOf(w), w.doc, often(w))
+	if w.example != shown {
+		fmt.Fprintf(b, "\n```hcl\n%s```\n", w.example)
+	}
+	rows := false
+	for _, a := range w.inner {
+		if a.block || a.later != "" {
+			continue
+		}
+		if !rows {
+			b.WriteString("\n| attribute | type | default | what it is |\n|---|---|---|---|\n")
+			rows = true
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", a.name, a.typ, fallback(a), cell(a.doc))
+	}
+	for _, i := range w.inner {
+		if i.block {
+			referBlock(b, i, title+" → ", w.example)
+		}
+	}
+}
+
+func labelOf(w *word) string {
+	if w.label == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %q", w.label)
+}
+
+func often(w *word) string {
+	switch {
+	case w.must && w.once:
+		return " Required, once."
+	case w.once:
+		return " At most once."
+	}
+	return ""
+}
+
+func fallback(a *word) string {
+	switch {
+	case a.must:
+		return "required"
+	case a.def != "":
+		return "`" + a.def + "`"
+	}
+	return ""
+}
+
+// cell is text that can stand in a table.
+func cell(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}

@@ -1,0 +1,17 @@
+task "a" {
+  run = ["true"]
+  dotenv = [
+    "",               # ERROR: dotenv holds an empty name
+    "/etc/env",       # ERROR: dotenv holds an absolute path
+    "a/../../.env",   # ERROR: dotenv leaves the root
+    "*.env",          # ERROR: dotenv holds a pattern
+    "env/",           # ERROR: dotenv names a folder
+    ".",              # ERROR: dotenv names a folder
+    1,                # ERROR: dotenv must be text in quotes
+    secret("TOKEN"),  # ERROR: dotenv may not be made from a secret
+  ]
+}
+task "b" {
+  run    = ["true"]
+  dotenv = ".env" # ERROR: Write dotenv = [".env"].
+}

@@ -1,0 +1,177 @@
+package hclfile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// A varFile is one file of --var-file: NAME = VALUE in HCL, or a JSON object where its name ends in .json. It has faults
+// of its own, at places of its own.
+type varFile struct {
+	*reading
+	values map[string]fileValue
+	secret bool // some variable is sensitive: no value of this file is quoted
+}
+
+type fileValue struct {
+	value      cty.Value
+	nameAt, at hcl.Range
+}
+
+// varFiles reads them in the order given, in which the later wins.
+func (r *reading) varFiles(secret bool) []*varFile {
+	var all []*varFile
+	for _, path := range r.o.VarFiles {
+		src, err := readFile(path)
+		if err != nil {
+			e := pipeline.Error{Pos: pipeline.Pos{File: path}, Summary: "the file that --var-file names cannot be read", Detail: err.Error() + "."}
+			if is, ok := strings.CutPrefix(err.Error(), path+" is "); ok {
+				e.Detail = "It is " + is + "."
+			}
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				e.Summary, e.Detail = "the file that --var-file names does not exist", "Its path is relative to the folder you work in."
+			case errors.Is(err, fs.ErrPermission):
+				e.Detail = "Change its permissions."
+			}
+			r.put(e)
+			continue
+		}
+		f := &varFile{newReading(path, path, src, Options{}), make(map[string]fileValue), secret}
+		f.read(src)
+		all = append(all, f)
+	}
+	return all
+}
+
+func (f *varFile) read(src []byte) {
+	parse, guard := f.native, f.guard
+	if strings.HasSuffix(f.path, ".json") {
+		parse, guard = f.json, f.guardText
+	}
+	if !guard(src) {
+		return
+	}
+	attrs, ok := parse(src)
+	if f.secret {
+		for i := range f.faults {
+			f.faults[i].Source = strings.Repeat("*", len([]rune(f.faults[i].Source)))
+			f.faults[i].Detail = "The line is not shown, because it may hold the value of a sensitive variable."
+		}
+	}
+	if !ok {
+		return
+	}
+	for _, a := range attrs {
+		value, summary, detail := written(a.Expr)
+		f.values[a.Name] = fileValue{value, a.NameRange, a.Expr.Range()}
+		if summary != "" {
+			f.put(f.at(a.Name, summary, detail))
+			delete(f.values, a.Name)
+		}
+	}
+}
+
+// native reads HCL.
+func (f *varFile) native(src []byte) ([]*hcl.Attribute, bool) {
+	file, diags := hclsyntax.ParseConfig(src, f.path, hcl.InitialPos)
+	if !f.syntax(diags) {
+		return nil, false
+	}
+	body, ok := file.Body.(*hclsyntax.Body)
+	if !ok {
+		return nil, false
+	}
+	for _, b := range body.Blocks {
+		f.add(b.TypeRange, "a file of variables holds no blocks", "Write NAME = VALUE. A variable is declared in PIPELINE.hcl.")
+	}
+	return inOrder(body.Attributes), true
+}
+
+func inOrder(attrs hclsyntax.Attributes) []*hcl.Attribute {
+	all := make([]*hcl.Attribute, 0, len(attrs))
+	for _, a := range attrs {
+		all = append(all, a.AsHCLAttribute())
+	}
+	slices.SortFunc(all, func(a, b *hcl.Attribute) int { return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte) })
+	return all
+}
+
+// json reads a JSON object. Text in it is taken as it stands.
+func (f *varFile) json(src []byte) ([]*hcl.Attribute, bool) {
+	if first := bytes.TrimLeft(src, " \t\r\n"); len(first) == 0 || first[0] != '{' {
+		f.whole("the file is not a JSON object", `Write { "NAME": VALUE }.`)
+		return nil, false
+	}
+	if at, what, ok := tooMuchJSON(src); !ok {
+		f.add(f.placeOf(at), what, "Write fewer levels of lists and objects, and shorter numbers.")
+		return nil, false
+	}
+	file, diags := hcljson.Parse(src, f.path)
+	if !f.syntax(diags) {
+		return nil, false
+	}
+	attrs, diags := file.Body.JustAttributes()
+	f.syntax(diags)
+	all := make([]*hcl.Attribute, 0, len(attrs))
+	for _, a := range attrs {
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b *hcl.Attribute) int { return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte) })
+	return all, true
+}
+
+// written is the value of an expression that names nothing and calls nothing, or what is wrong with it.
+func written(expr hcl.Expression) (v cty.Value, summary, detail string) {
+	const plainly = "A file of variables names no other values and calls no functions. Text stands in quotes."
+	if native, ok := expr.(hclsyntax.Node); ok {
+		calls := false
+		_ = hclsyntax.VisitAll(native, func(n hclsyntax.Node) hcl.Diagnostics { // it gives back what the visitor gives: nothing
+			_, call := n.(*hclsyntax.FunctionCallExpr)
+			calls = calls || call
+			return nil
+		})
+		if calls || len(expr.Variables()) > 0 {
+			return cty.NilVal, "this value is not written out", plainly
+		}
+	}
+	v, diags := evaluate(expr, nil)
+	switch {
+	case diags.HasErrors() || !v.IsWhollyKnown():
+		return cty.NilVal, "this value cannot be read", plainly
+	case v.IsNull():
+		return cty.NilVal, "this value is null", "Leave it out, or give it a value."
+	case !small(v):
+		return cty.NilVal, "this value is larger than 1 MiB", "Keep data in files of their own."
+	}
+	return v, "", ""
+}
+
+// at is a fault of the value of that name. Its line is shown without the value where that may be secret.
+func (f *varFile) at(name, summary, detail string) pipeline.Error {
+	v := f.values[name]
+	where := v.at
+	if strings.HasPrefix(summary, "there is no variable") {
+		where = v.nameAt
+	}
+	e := f.reading.at(where, summary, detail)
+	if line := []rune(e.Source); f.secret {
+		from := len(line)
+		if v.at.Start.Line == e.Pos.Line {
+			from = min(max(v.at.Start.Column-1, 0), from)
+		}
+		e.Source = string(line[:from]) + strings.Repeat("*", len(line)-from)
+	}
+	return e
+}

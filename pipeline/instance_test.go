@@ -1,0 +1,131 @@
+package pipeline_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// multiplied is gen, build of two, test of three that waits for some of build, and two jobs.
+func multiplied() *pipeline.Config {
+	c := &pipeline.Config{File: "/r/PIPELINE.hcl", Empty: []string{"none"}}
+	add := func(base, key string, deps ...string) {
+		t := &pipeline.Task{Name: base, Base: base, DependsOn: deps}
+		if key != "" {
+			t.Name = pipeline.InstanceName(base, key)
+		}
+		c.Tasks = append(c.Tasks, t)
+	}
+	add("gen", "")
+	add("test", "linux", `build["linux"]`)
+	add("test", "darwin", `build["darwin"]`)
+	add("test", `a"b\c`)
+	add("build", "linux", "gen")
+	add("build", "darwin", "gen")
+	c.Jobs = []*pipeline.Job{{Name: "ci", Tasks: []string{"build", `test["linux"]`, "none"}}}
+	return c
+}
+
+func TestSelectInstances(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ask  string
+		only bool
+		want string
+	}{
+		{ask: `test["linux"]`, want: `gen build["linux"] test["linux"]`},
+		{ask: `test[linux]`, want: `gen build["linux"] test["linux"]`},
+		{ask: "test", only: true, want: `test["linux"] test["darwin"] test["a\"b\\c"]`},
+		{ask: "build", want: `gen build["linux"] build["darwin"]`},
+		{ask: `build test["darwin"]`, want: `gen build["linux"] build["darwin"] test["darwin"]`},
+		{ask: `test["a\"b\\c"]`, want: `test["a\"b\\c"]`},
+		{ask: "none", want: ""},
+		{ask: "ci", want: `gen build["linux"] test["linux"] build["darwin"]`},
+	} {
+		t.Run(c.ask, func(t *testing.T) {
+			t.Parallel()
+			g, err := pipeline.Select(multiplied(), strings.Fields(c.ask), c.only)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := names(g.Tasks()); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestUnknownInstances(t *testing.T) {
+	t.Parallel()
+	for ask, want := range map[string]struct{ text, suggestion string }{
+		`test["linx"]`: {`task "test" has no instance "linx": did you mean test["linux"]?`, `test["linux"]`},
+		`test[dawin]`:  {`task "test" has no instance "dawin": did you mean test["darwin"]?`, `test["darwin"]`},
+		`build["bsd"]`: {`task "build" has no instance "bsd": it has linux, darwin`, ""},
+		`gen["linux"]`: {`task "gen" is one task, without instances: did you mean gen?`, "gen"},
+		"tets":         {`did you mean "test"?`, "test"},
+		"buidl":        {`did you mean "build"?`, "build"},
+		"non":          {`did you mean "none"?`, "none"},
+		"[":            {`there is no task or job named "["`, ""},
+	} {
+		_, err := pipeline.Select(multiplied(), []string{ask}, false)
+		var faults pipeline.Errors
+		if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(err.Error(), want.text) || faults[0].Suggestion != want.suggestion {
+			t.Errorf("%s: got %v, want %v", ask, err, want)
+		}
+	}
+}
+
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	c := multiplied()
+	for base, want := range map[string]string{
+		"gen": "gen", "build": `build["linux"] build["darwin"]`, "none": "", `build["linux"]`: "", "nothing": "",
+	} {
+		if got := names(c.Named(base)); got != want {
+			t.Errorf("Named(%s) = %s, want %s", base, got, want)
+		}
+	}
+	if got := names(config("a:", "b: a").Named("a")); got != "a" {
+		t.Errorf("a task without a base is its own, got %q", got)
+	}
+}
+
+func TestSome(t *testing.T) {
+	t.Parallel()
+	all := strings.Fields("a b c d e f g h i j")
+	if got := pipeline.Some(all[:8]); got != "a, b, c, d, e, f, g, h" {
+		t.Error(got)
+	}
+	if got := pipeline.Some(all); got != "a, b, c, d, e, f, g, h and 2 more" {
+		t.Error(got)
+	}
+}
+
+// Every name is looked up, none is looked for.
+func TestSelectManyInstances(t *testing.T) {
+	t.Parallel()
+	const n = 20000
+	c := &pipeline.Config{}
+	var ask []string
+	for i := range n {
+		task := &pipeline.Task{Base: fmt.Sprint("t", i%200)}
+		task.Name = pipeline.InstanceName(task.Base, fmt.Sprint(i))
+		if i > 0 {
+			task.DependsOn = []string{c.Tasks[i-1].Name}
+		}
+		c.Tasks = append(c.Tasks, task)
+		ask = append(ask, task.Name, task.Base)
+	}
+	start := time.Now()
+	g, err := pipeline.Select(c, ask[:2000], false)
+	if err != nil || len(g.Tasks()) != n {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
