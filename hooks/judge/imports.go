@@ -11,31 +11,33 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
 var (
-	pyFrom   = regexp.MustCompile(`(?m)^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)`)
-	pyImport = regexp.MustCompile(`(?m)^[ \t]*import[ \t]+([^\n#;]+)`)
-	webUse   = regexp.MustCompile(`\b(?:from|import|require|requireActual|importActual|mock|resolve)\s*\(?\s*['"]((?:\.|@/|~/)[^'"\n]*)['"]`)
-	include  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]+["<]([^">\n]+)[">]`)
-	rbUse    = regexp.MustCompile(`(?m)^[ \t]*(require_relative|require|load)[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
-	shUse    = regexp.MustCompile(`(?m)^[ \t]*(?:source|\.|load)[ \t]+["']?([^\s"';]+)`)
-	jvmUse   = regexp.MustCompile(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+(?:\.\*)?)`)
-	phpUse   = regexp.MustCompile(`(?m)^[ \t]*use[ \t]+([\w\\]+)`)
-	phpFile  = regexp.MustCompile(`\b(?:require|include)(?:_once)?\b[^;'"\n]*['"]([^'"\n]+)['"]`)
-	rustMod  = regexp.MustCompile(`(?m)^[ \t]*(#\[cfg\([^\n]*\btest\b[^\n]*\)\]\s*)?(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;`)
-	goEmbed  = regexp.MustCompile(`(?m)^//go:embed[ \t]+(.+)$`)
+	pyFrom   = late.Regexp(`(?m)^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)`)
+	pyImport = late.Regexp(`(?m)^[ \t]*import[ \t]+([^\n#;]+)`)
+	webUse   = late.Regexp(`\b(?:from|import|require|requireActual|importActual|mock|resolve)\s*\(?\s*['"]((?:\.|@/|~/)[^'"\n]*)['"]`)
+	include  = late.Regexp(`(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]+["<]([^">\n]+)[">]`)
+	rbUse    = late.Regexp(`(?m)^[ \t]*(require_relative|require|load)[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
+	shUse    = late.Regexp(`(?m)^[ \t]*(?:source|\.|load)[ \t]+["']?([^\s"';]+)`)
+	jvmUse   = late.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+(?:\.\*)?)`)
+	phpUse   = late.Regexp(`(?m)^[ \t]*use[ \t]+([\w\\]+)`)
+	phpFile  = late.Regexp(`\b(?:require|include)(?:_once)?\b[^;'"\n]*['"]([^'"\n]+)['"]`)
+	rustMod  = late.Regexp(`(?m)^[ \t]*(#\[cfg\([^\n]*\btest\b[^\n]*\)\]\s*)?(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;`)
+	goEmbed  = late.Regexp(`(?m)^//go:embed[ \t]+(.+)$`)
 
 	// testLibrary: what only tests and their helpers import.
-	testLibrary = map[string]*regexp.Regexp{
-		"go":   regexp.MustCompile(`^(?:testing(?:/.*)?|net/http/httptest|github\.com/stretchr/testify.*|github\.com/onsi/.*|github\.com/google/go-cmp/.*|gotest\.tools/.*)$`),
-		"py":   regexp.MustCompile(`(?m)^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|mock|hypothesis|nose|doctest)\b`),
-		"web":  regexp.MustCompile(`['"](?:vitest|@jest/globals|chai|sinon|mocha|jest|supertest|@testing-library/[^'"\n]+|@playwright/test|node:test|ava|tap|tape)['"]`),
-		"c":    regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+["<](?:gtest/|gmock/|catch2?/|doctest|cmocka|check\.h|unity\.h|boost/test)`),
-		"ruby": regexp.MustCompile(`(?m)^[ \t]*require[ \t]+['"](?:minitest|rspec|test/unit)`),
-		"jvm":  regexp.MustCompile(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(?:org\.junit|org\.mockito|org\.assertj|org\.testng|io\.kotest|org\.spockframework)\b`),
+	testLibrary = map[string]func() *regexp.Regexp{
+		"go":   late.Regexp(`^(?:testing(?:/.*)?|net/http/httptest|github\.com/stretchr/testify.*|github\.com/onsi/.*|github\.com/google/go-cmp/.*|gotest\.tools/.*)$`),
+		"py":   late.Regexp(`(?m)^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|mock|hypothesis|nose|doctest)\b`),
+		"web":  late.Regexp(`['"](?:vitest|@jest/globals|chai|sinon|mocha|jest|supertest|@testing-library/[^'"\n]+|@playwright/test|node:test|ava|tap|tape)['"]`),
+		"c":    late.Regexp(`(?m)^[ \t]*#[ \t]*include[ \t]+["<](?:gtest/|gmock/|catch2?/|doctest|cmocka|check\.h|unity\.h|boost/test)`),
+		"ruby": late.Regexp(`(?m)^[ \t]*require[ \t]+['"](?:minitest|rspec|test/unit)`),
+		"jvm":  late.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(?:org\.junit|org\.mockito|org\.assertj|org\.testng|io\.kotest|org\.spockframework)\b`),
 	}
-	pyTest = regexp.MustCompile(`(?m)^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+Test|class[ \t]+\w+\([^)\n]*TestCase)`)
+	pyTest = late.Regexp(`(?m)^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+Test|class[ \t]+\w+\([^)\n]*TestCase)`)
 )
 
 // languages that are scanned, by extension.
@@ -55,7 +57,7 @@ func language(p string) string { return languages[strings.ToLower(path.Ext(p))] 
 func (s *survey) uses(p string, src []byte) (files []string, testing bool) {
 	lang := language(p)
 	if re := testLibrary[lang]; re != nil && lang != "go" {
-		testing = re.Match(src)
+		testing = re().Match(src)
 	}
 	switch dir := path.Dir(p); lang {
 	case "go":
@@ -63,17 +65,17 @@ func (s *survey) uses(p string, src []byte) (files []string, testing bool) {
 	case "py":
 		files = s.pyUses(dir, src)
 	case "web":
-		for _, m := range webUse.FindAllSubmatchIndex(src, -1) {
+		for _, m := range webUse().FindAllSubmatchIndex(src, -1) {
 			if !commented(src, m[0]) {
 				files = append(files, s.webFile(dir, string(src[m[2]:m[3]]))...)
 			}
 		}
 	case "c":
-		for _, m := range include.FindAllSubmatch(src, -1) {
+		for _, m := range include().FindAllSubmatch(src, -1) {
 			files = append(files, s.first(string(m[1]), dir, ".", s.sub, "include", "src", path.Join(s.sub, "include"), path.Join(s.sub, "src"))...)
 		}
 	case "ruby":
-		for _, m := range rbUse.FindAllSubmatch(src, -1) {
+		for _, m := range rbUse().FindAllSubmatch(src, -1) {
 			name := strings.TrimSuffix(string(m[2]), ".rb") + ".rb"
 			if string(m[1]) == "require_relative" || strings.HasPrefix(name, ".") {
 				files = append(files, s.first(name, dir)...)
@@ -82,28 +84,28 @@ func (s *survey) uses(p string, src []byte) (files []string, testing bool) {
 			files = append(files, s.first(name, ".", "lib", "spec", "test", s.sub, path.Join(s.sub, "lib"), path.Join(s.sub, "spec"), path.Join(s.sub, "test"))...)
 		}
 	case "shell":
-		for _, m := range shUse.FindAllSubmatch(src, -1) {
+		for _, m := range shUse().FindAllSubmatch(src, -1) {
 			name := afterVariable(string(m[1]))
 			for _, end := range []string{"", ".bash", ".sh"} {
 				files = append(files, s.first(name+end, dir, ".", s.sub)...)
 			}
 		}
 	case "jvm":
-		for _, m := range jvmUse.FindAllSubmatch(src, -1) {
+		for _, m := range jvmUse().FindAllSubmatch(src, -1) {
 			files = append(files, s.named(strings.ReplaceAll(string(m[1]), ".", "/"), jvmExts)...)
 		}
 	case "php":
-		for _, m := range phpFile.FindAllSubmatch(src, -1) {
+		for _, m := range phpFile().FindAllSubmatch(src, -1) {
 			files = append(files, s.first(strings.TrimPrefix(string(m[1]), "/"), dir, ".", s.sub)...)
 		}
-		for _, m := range phpUse.FindAllSubmatch(src, -1) {
+		for _, m := range phpUse().FindAllSubmatch(src, -1) {
 			segments := strings.Split(strings.Trim(string(m[1]), `\`), `\`)
 			if n := len(segments); n > 1 {
 				files = append(files, s.named(path.Join(segments[n-2:]...), []string{".php"})...)
 			}
 		}
 	case "rust":
-		for _, m := range rustMod.FindAllSubmatch(src, -1) {
+		for _, m := range rustMod().FindAllSubmatch(src, -1) {
 			if len(m[1]) == 0 {
 				in := dir
 				if stem := strings.TrimSuffix(path.Base(p), ".rs"); stem != "mod" && stem != "lib" && stem != "main" {
@@ -167,7 +169,7 @@ func (s *survey) goUses(p string, src []byte) (files []string, testing bool) {
 			if err != nil {
 				continue
 			}
-			testing = testing || testLibrary["go"].MatchString(name)
+			testing = testing || testLibrary["go"]().MatchString(name)
 			if dir, ok := s.goPackage(name); ok {
 				files = append(files, path.Join(dir, goPackageFile))
 			}
@@ -176,7 +178,7 @@ func (s *survey) goUses(p string, src []byte) (files []string, testing bool) {
 	if strings.HasSuffix(p, "_test.go") || !bytes.Contains(src, []byte("//go:embed")) {
 		return files, testing
 	}
-	for _, m := range goEmbed.FindAllSubmatch(src, -1) {
+	for _, m := range goEmbed().FindAllSubmatch(src, -1) {
 		for _, pattern := range strings.Fields(string(m[1])) {
 			pattern = path.Join(path.Dir(p), strings.TrimPrefix(strings.Trim(pattern, "\"`"), "all:"))
 			for _, dir := range s.dirList {
@@ -228,13 +230,13 @@ func module(src []byte) string {
 
 func (s *survey) pyUses(dir string, src []byte) []string {
 	var files []string
-	for _, m := range pyImport.FindAllSubmatch(src, -1) {
+	for _, m := range pyImport().FindAllSubmatch(src, -1) {
 		for name := range strings.SplitSeq(string(m[1]), ",") {
 			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
 			files = append(files, s.pyModule(dir, name)...)
 		}
 	}
-	for _, m := range pyFrom.FindAllSubmatch(src, -1) {
+	for _, m := range pyFrom().FindAllSubmatch(src, -1) {
 		from := string(m[1])
 		for name := range strings.SplitSeq(strings.Trim(string(m[2]), "() \t\r\n"), ",") {
 			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")

@@ -136,7 +136,7 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 		u := s.unit(p)
 		files, testing := s.uses(p, src)
 		u.testing = u.testing || testing
-		if u.sure && path.Ext(p) == ".py" && !pyTest.Match(src) {
+		if u.sure && path.Ext(p) == ".py" && !pyTest().Match(src) {
 			u.sure = false // test_utils.py without a test: may be anything
 		}
 		for _, f := range files {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
 const (
@@ -54,11 +56,11 @@ type reader struct {
 type pkg struct{ test, failed, running bool }
 
 var (
-	failLine    = regexp.MustCompile(`^\s*--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
-	failInside  = regexp.MustCompile(`--- FAIL: ((?:Test|Fuzz|Example|Benchmark)\S*) \(\d+\.\d\ds\)$`) // after output without a line end
-	failPackage = regexp.MustCompile(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
-	passPackage = regexp.MustCompile(`^(?:ok  |\?   )\t\S+`)
-	runningTest = regexp.MustCompile(`^\t\t(\S+) \(.*\)$`)
+	failLine    = late.Regexp(`^\s*--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
+	failInside  = late.Regexp(`--- FAIL: ((?:Test|Fuzz|Example|Benchmark)\S*) \(\d+\.\d\ds\)$`) // after output without a line end
+	failPackage = late.Regexp(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
+	passPackage = late.Regexp(`^(?:ok  |\?   )\t\S+`)
+	runningTest = late.Regexp(`^\t\t(\S+) \(.*\)$`)
 )
 
 func (p *reader) line(raw []byte) {
@@ -75,14 +77,14 @@ func (p *reader) line(raw []byte) {
 // text reads a line of plain output. The package comes after its tests.
 func (p *reader) text(line string) {
 	if p.running {
-		if m := runningTest.FindStringSubmatch(line); m != nil {
+		if m := runningTest().FindStringSubmatch(line); m != nil {
 			p.pend(m[1])
 			return
 		}
 		p.running = false
 	}
 	if strings.Contains(line, "--- FAIL: ") {
-		for _, form := range []*regexp.Regexp{failLine, failInside} {
+		for _, form := range []*regexp.Regexp{failLine(), failInside()} {
 			if m := form.FindStringSubmatch(line); m != nil {
 				p.pend(m[1])
 				return
@@ -94,12 +96,12 @@ func (p *reader) text(line string) {
 		return
 	}
 	if strings.HasPrefix(line, "FAIL\t") {
-		if m := failPackage.FindStringSubmatch(line); m != nil {
+		if m := failPackage().FindStringSubmatch(line); m != nil {
 			p.close(m[1], m[2])
 		}
 		return
 	}
-	if len(p.pending) > 0 && passPackage.MatchString(line) {
+	if len(p.pending) > 0 && passPackage().MatchString(line) {
 		p.pending = nil // a package that passed only printed such lines
 	}
 }
@@ -149,7 +151,7 @@ func (p *reader) event(line []byte) bool {
 	}
 	switch {
 	case e.Action == "output" && of.running:
-		if m := runningTest.FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil {
+		if m := runningTest().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil {
 			of.test = true
 			p.add(e.Package + "." + m[1])
 		} else {
@@ -159,7 +161,7 @@ func (p *reader) event(line []byte) bool {
 		of.running = true
 	case e.Action == "output":
 		// A package whose tests could not start says why in its output only.
-		if m := failPackage.FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil && m[2] != "" {
+		if m := failPackage().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil && m[2] != "" {
 			of.test = true
 			p.add(m[1] + " " + m[2])
 		}

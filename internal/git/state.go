@@ -11,10 +11,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
 // Head is the commit and the branch; both empty before the first commit, branch empty when detached.
@@ -192,7 +193,7 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 	return same, nil
 }
 
-var statLine = regexp.MustCompile(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
+var statLine = late.Regexp(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
 
 // untouched says whether size and modification time of a file are those that the index remembers.
 func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
@@ -200,7 +201,7 @@ func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	m := statLine.FindSubmatch(bytes.TrimPrefix(out, []byte(name+"\x00")))
+	m := statLine().FindSubmatch(bytes.TrimPrefix(out, []byte(name+"\x00")))
 	if m == nil {
 		return false, nil
 	}

@@ -4,11 +4,12 @@ package patch
 
 import (
 	"errors"
-	"regexp"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-var indexLine = regexp.MustCompile(`^([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?$`)
+var indexLine = late.Regexp(`^([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?$`)
 
 func (s *scanner) header() (*header, error) {
 	h := &header{}
@@ -61,7 +62,7 @@ func (s *scanner) mode(to *string, prefix string) error {
 }
 
 func (s *scanner) index(h *header) error {
-	m := indexLine.FindStringSubmatch(strings.TrimPrefix(s.next(), "index "))
+	m := indexLine().FindStringSubmatch(strings.TrimPrefix(s.next(), "index "))
 	if m == nil || h.index || m[3] != "" && fileMode(m[3]) == 0 {
 		return s.bad("not an index line")
 	}

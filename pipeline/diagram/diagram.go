@@ -1,10 +1,59 @@
-// Package diagram draws a graph of tasks: as text, JSON, DOT, Mermaid or SVG.
+// Package diagram draws a graph of tasks: as text, JSON, DOT, Mermaid or SVG. It is pure: what is drawn depends on the graph
+// alone, down to the byte. Names come from a file that somebody else may have written, so every format writes them in a way
+// that can neither end its quoting nor move a terminal's cursor.
 package diagram
 
-import "github.com/async-pipeline/async-pipeline/pipeline"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
 
 // Formats are the names that Draw takes.
 var Formats = []string{"text", "json", "dot", "mermaid", "svg"}
 
-// Draw gives g in one of Formats. Text is at most width columns wide where the names let it.
-func Draw(g *pipeline.Graph, format string, width int) ([]byte, error) { panic("door") }
+// Draw gives g in one of Formats. Text is at most width columns wide where the names let it; the other formats have no use
+// for width.
+func Draw(g *pipeline.Graph, format string, width int) ([]byte, error) {
+	nodes := read(g)
+	switch format {
+	case "text":
+		return text(nodes, width), nil
+	case "json":
+		return asJSON(nodes)
+	case "dot":
+		return dot(nodes), nil
+	case "mermaid":
+		return mermaid(nodes), nil
+	case "svg":
+		return svg(nodes), nil
+	}
+	last := len(Formats) - 1
+	return nil, fmt.Errorf("%q is no format of a graph: write %s or %s", format, strings.Join(Formats[:last], ", "), Formats[last])
+}
+
+// A node is a task of the drawing; others go by their place in the list, which is dependencies first.
+type node struct {
+	name   string
+	about  string
+	after  []int // what it waits for, ascending
+	before []int // what waits for it, ascending
+}
+
+func read(g *pipeline.Graph) []node {
+	tasks := g.Tasks()
+	at := make(map[string]int, len(tasks))
+	nodes := make([]node, len(tasks))
+	for i, t := range tasks {
+		at[t.Name] = i
+		nodes[i] = node{name: t.Name, about: t.Description}
+	}
+	for i, t := range tasks {
+		for _, d := range g.DependsOn(t.Name) {
+			nodes[i].after = append(nodes[i].after, at[d])
+			nodes[at[d]].before = append(nodes[at[d]].before, i)
+		}
+	}
+	return nodes
+}

@@ -1,0 +1,330 @@
+package detect_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/detect"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+)
+
+var update = flag.Bool("update", false, "write the drafts into testdata")
+
+// What is expected stands at the end of each project's archive.
+const wantDraft, wantSaid = "want/PIPELINE.hcl", "want/said"
+
+// Every archive of testdata is a project, with the programs that are in PATH for it and the draft that is made of it.
+func TestProjects(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(files) < 14 {
+		t.Fatalf("%d projects: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			want := map[string]string{}
+			project := slices.DeleteFunc(slices.Clone(a.Files), func(f txtar.File) bool {
+				if f.Name == wantDraft || f.Name == wantSaid {
+					want[f.Name] = string(f.Data)
+					return true
+				}
+				return false
+			})
+			if err := txtar.Write(&txtar.Archive{Files: project}, dir); err != nil {
+				t.Fatal(err)
+			}
+			d := look(t, dir, header(t, string(a.Comment), "programs")...)
+			said := "Tasks: " + strings.Join(d.Tasks, " ") + "\n"
+			for _, f := range d.Found {
+				said += "Found: " + f + "\n"
+			}
+			for _, n := range d.Notes {
+				said += "Note:  " + n + "\n"
+			}
+			if *update {
+				a.Files = append(project, txtar.File{Name: wantDraft, Data: d.File}, txtar.File{Name: wantSaid, Data: []byte(said)})
+				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want[wantDraft], string(d.File)); diff != "" {
+				t.Errorf("the draft (-want +got); -update writes it\n%s", diff)
+			}
+			if diff := cmp.Diff(want[wantSaid], said); diff != "" {
+				t.Errorf("what is said (-want +got); -update writes it\n%s", diff)
+			}
+		})
+	}
+}
+
+func header(t *testing.T, comment, name string) []string {
+	t.Helper()
+	for line := range strings.Lines(comment) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.Fields(value)
+		}
+	}
+	t.Fatalf("no line %s: in the head of the archive", name)
+	return nil
+}
+
+// look drafts, and checks what holds for every draft.
+func look(t *testing.T, dir string, programs ...string) detect.Draft {
+	t.Helper()
+	d, err := detect.Look(dir, func(p string) bool { return slices.Contains(programs, p) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := load(t, dir, d.File)
+	var names []string
+	for _, task := range c.Tasks {
+		names = append(names, task.Name)
+		if task.Timeout == 0 || task.Description == "" {
+			t.Errorf("task %s has no timeout or no description", task.Name)
+		}
+		if info, err := os.Stat(filepath.Join(dir, task.Dir)); err != nil || !info.IsDir() {
+			t.Errorf("task %s: no folder %s", task.Name, task.Dir)
+		}
+	}
+	if diff := cmp.Diff(names, d.Tasks); diff != "" {
+		t.Errorf("Tasks (-file +said)\n%s", diff)
+	}
+	if got := string(hclwrite.Format(d.File)); got != string(d.File) {
+		t.Errorf("the draft is not formatted (-want +got)\n%s", cmp.Diff(got, string(d.File)))
+	}
+	bold := load(t, dir, uncommented(d.File))
+	hooks := 0
+	for _, task := range bold.Tasks {
+		hooks += len(task.OnFail)
+	}
+	if hooks > 1 || hooks != len(bold.Agents) {
+		t.Errorf("%d hooks and %d agents in the comments, want one of each at most", hooks, len(bold.Agents))
+	}
+	for _, n := range append(d.Notes, d.Found...) {
+		if strings.ContainsAny(n, "\n\r\x1b") || len(n) > 400 {
+			t.Errorf("not fit to be shown: %q", n)
+		}
+	}
+	return d
+}
+
+// load reads a draft as the program would, beside the project.
+func load(t *testing.T, dir string, text []byte) *pipeline.Config {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "*.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	c, err := hclfile.Load(f.Name(), hclfile.Options{})
+	if err != nil {
+		t.Fatalf("%s is refused: %v\n%s", dir, err, text)
+	}
+	if len(c.Warnings) > 0 {
+		t.Errorf("warnings: %v", c.Warnings)
+	}
+	return c
+}
+
+var opens = regexp.MustCompile(`^ *# (task|agent|on_fail) .*\{$`)
+
+// uncommented takes the # away from every task, hook and agent that is a comment.
+func uncommented(text []byte) []byte {
+	var b strings.Builder
+	inside := false
+	for line := range strings.Lines(string(text)) {
+		if inside || opens.MatchString(strings.TrimSuffix(line, "\n")) {
+			end := regexp.MustCompile(`^(  )?# }$`).MatchString(strings.TrimSuffix(line, "\n"))
+			inside = !end
+			line = strings.Replace(line, "# ", "", 1)
+		}
+		b.WriteString(line)
+	}
+	return []byte(b.String())
+}
+
+// Links are followed inside the project only, FIFOs are not waited for, and what is too long is not read.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "package.json")
+	write(t, outside, `{"name": "outside", "scripts": {"test": "touch pwned"}}`)
+	for _, name := range []string{"leads-out", "absolute", "circle", "nowhere", "fifo", "long", "inside", "folder"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(to, from string) {
+		t.Helper()
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	up, err := filepath.Rel(filepath.Join(dir, "leads-out"), outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link(up, "leads-out/package.json")
+	link("/etc/passwd", "absolute/package.json")
+	link("package.json", "circle/package.json")
+	link("../gone", "nowhere/package.json")
+	link("..", "circle/again")
+	link(filepath.Dir(outside), "elsewhere") // a folder that is a link is not entered
+	write(t, filepath.Join(dir, "package.real"), `{"name": "linked", "scripts": {"test": "exit 0"}}`)
+	link("../package.real", "inside/package.json")
+	mkfifo(t, filepath.Join(dir, "fifo", "package.json"))
+	if err := os.Mkdir(filepath.Join(dir, "folder", "package.json"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "long", "package.json"), `{"scripts": {"test": "exit 0"}, "x": "`+strings.Repeat("x", 1<<20)+`"}`)
+	d := look(t, dir, "npm")
+	if want := []string{"inside-test"}; !slices.Equal(d.Tasks, want) {
+		t.Errorf("tasks %q, want %q", d.Tasks, want)
+	}
+	for _, want := range []string{
+		"leads-out/package.json: not read: it is a link that leads out of the project or in a circle",
+		"absolute/package.json: not read: it is a link that leads out of the project or in a circle",
+		"circle/package.json: not read: it is a link that leads out of the project or in a circle",
+		"nowhere/package.json: not read: it is a link to nothing",
+		"fifo/package.json: not read: it is no regular file",
+		"long/package.json: not read: it is too long",
+	} {
+		if !slices.Contains(d.Notes, want) {
+			t.Errorf("no note %q in %q", want, d.Notes)
+		}
+	}
+	if strings.Contains(string(d.File), "pwned") || strings.Contains(string(d.File), "outside") {
+		t.Errorf("the draft has what lies outside:\n%s", d.File)
+	}
+}
+
+// A project of very many parts gives a file that a person can read, and says what is left out.
+func TestManyProjects(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 60 {
+		sub := filepath.Join(dir, fmt.Sprintf("p%02d", i))
+		if err := os.Mkdir(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(sub, "package.json"), `{"scripts": {"test": "exit 0"}}`)
+	}
+	d := look(t, dir, "npm")
+	if len(d.Tasks) != 24 || d.Tasks[23] != "p23-test" {
+		t.Errorf("%d tasks: %q", len(d.Tasks), d.Tasks)
+	}
+	if want := "left out, because 24 projects are enough for one file: p24/, p25/, p26/, p27/, p28/, p29/, p30/, p31/ and 28 more"; !slices.Equal(d.Notes, []string{want}) {
+		t.Errorf("notes %q", d.Notes)
+	}
+}
+
+// A lockfile of the wrong manager does not count against packageManager, and without either it is npm.
+func TestManagers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		said  string
+		files []string
+		run   string
+	}{
+		{"", nil, "npm install --no-audit --no-fund"},
+		{"", []string{"npm-shrinkwrap.json"}, "[ node_modules/.package-lock.json -nt npm-shrinkwrap.json ] || npm ci"},
+		{"", []string{"package-lock.json"}, "[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci"},
+		{"", []string{"pnpm-lock.yaml", "package-lock.json"}, "pnpm install --frozen-lockfile"},
+		{"pnpm@9.0.0", []string{"package-lock.json"}, "pnpm install"},
+		{"", []string{"yarn.lock"}, "yarn install --frozen-lockfile"},
+		{"yarn@1.22.0", []string{"yarn.lock"}, "yarn install --frozen-lockfile"},
+		{"yarn@4.1.0", []string{"yarn.lock"}, "yarn install --immutable"},
+		{"", []string{"yarn.lock", ".yarnrc.yml"}, "yarn install --immutable"},
+		{"", []string{"bun.lockb"}, "bun install --frozen-lockfile"},
+		{"bun", []string{"bun.lock"}, "bun install --frozen-lockfile"},
+		{"strange@1", []string{"bun.lock"}, "bun install --frozen-lockfile"},
+	} {
+		t.Run(tt.said+" "+strings.Join(tt.files, " "), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "package.json"), `{"packageManager": "`+tt.said+`", "scripts": {"test": "exit 0"}, "devDependencies": {"a": "1"}}`)
+			for _, f := range tt.files {
+				write(t, filepath.Join(dir, f), "x")
+			}
+			d := look(t, dir, "npm", "pnpm", "yarn", "bun")
+			c := load(t, dir, d.File)
+			install := c.Task("install")
+			if install == nil {
+				t.Fatalf("no task install:\n%s", d.File)
+			}
+			var words []string
+			for _, a := range install.Run.Argv {
+				words = append(words, a.Value)
+			}
+			if got := strings.Join(words, " ") + install.Run.Shell.Value; got != tt.run {
+				t.Errorf("runs %q, want %q", got, tt.run)
+			}
+			if test := c.Task("test"); !slices.Equal(test.DependsOn, []string{"install"}) {
+				t.Errorf("test waits for %q", test.DependsOn)
+			}
+		})
+	}
+}
+
+// The tools of a virtual environment in the project are used without being in PATH.
+func TestVirtualEnvironment(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".venv", "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/usr/bin/python3", filepath.Join(dir, ".venv", "bin", "python")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, ".venv", "bin", "pytest"), "")
+	write(t, filepath.Join(dir, "requirements.txt"), "pytest==8\n")
+	write(t, filepath.Join(dir, "ruff.toml"), "")
+	d := look(t, dir)
+	c := load(t, dir, d.File)
+	if !slices.Equal(d.Tasks, []string{"test"}) {
+		t.Fatalf("tasks %q", d.Tasks)
+	}
+	if a := c.Task("test").Run.Argv; len(a) != 3 || a[0].Value != ".venv/bin/python" || a[2].Value != "pytest" {
+		t.Errorf("runs %v", a)
+	}
+	if !slices.ContainsFunc(d.Notes, func(n string) bool {
+		return strings.Contains(n, "the task lint is a comment") && strings.Contains(n, "needs ruff")
+	}) {
+		t.Errorf("notes %q", d.Notes)
+	}
+}
+
+func TestNoFolder(t *testing.T) {
+	t.Parallel()
+	if _, err := detect.Look(filepath.Join(t.TempDir(), "gone"), func(string) bool { return true }); err == nil {
+		t.Error("a folder that is not there was looked at")
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

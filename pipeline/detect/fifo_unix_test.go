@@ -1,0 +1,14 @@
+package detect_test
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func mkfifo(t *testing.T, file string) {
+	t.Helper()
+	if err := unix.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,193 @@
+// Go modules and workspaces.
+package detect
+
+import (
+	"errors"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// goEnv are the variables of the go command that people set. Not GO*: GOOGLE_APPLICATION_CREDENTIALS begins like that too.
+var goEnv = []string{
+	"GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN", "GOPATH", "GOCACHE", "GOMODCACHE", "GOWORK", "XDG_CACHE_HOME",
+}
+
+func (l *look) golang(f *folder) *project {
+	if text := l.read(f, "go.work"); text != "" {
+		l.workspace(f, text)
+	}
+	text := l.read(f, "go.mod")
+	if text == "" {
+		return nil
+	}
+	module := directive(text, "module")
+	if module == "" {
+		l.note("%s: left out, because it names no module", at(f.path, "go.mod"))
+		return nil
+	}
+	s := goScan{tree: l.tree, left: maxScanFile}
+	s.descend(f.path, "", 0)
+	if !s.found {
+		l.note("%s: left out, because there is no Go file yet", at(f.path, "go.mod"))
+		return nil
+	}
+	p := &project{dir: f.path, kind: "go", found: at(f.path, "go.mod") + ": Go module " + line(module, 100), env: goEnv}
+	if v := directive(text, "go"); v != "" {
+		p.found += ", Go " + line(v, 20)
+	}
+	p.sources = []string{"**/*.go", "**/testdata/**", "go.mod", "go.sum"}
+	if s.more {
+		// What go:embed takes and what C compilers read is not to be told from names.
+		p.sources = []string{"**", "!bin/**"}
+	}
+	l.add(p, &task{name: "vet", about: "Find what compiles and is wrong", argv: []string{"go", "vet", "./..."}, sources: true, timeout: "10m"})
+	if config := f.has(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"); config != "" {
+		l.add(p, &task{
+			name: "lint", about: "golangci-lint, as " + config + " says", argv: []string{"golangci-lint", "run"},
+			needs: []string{"golangci-lint", "go"}, timeout: "10m",
+		})
+	}
+	l.add(p, &task{name: "test", about: "Run the tests", argv: []string{"go", "test", "./..."}, sources: true, timeout: "15m", checks: true})
+	switch {
+	case s.programs:
+		made := l.add(p, &task{
+			name: "build", about: "Compile the programs of cmd/ to bin/", argv: []string{"go", "build", "-o", "bin/", "./cmd/..."},
+			sources: true, outputs: []string{"bin/**"}, timeout: "10m",
+		})
+		l.ignored(f, made, "bin")
+	case s.main:
+		l.add(p, &task{name: "build", about: "Compile and link the program, and keep nothing", argv: []string{"go", "build", "-o", "/dev/null", "."}, sources: true, timeout: "10m"})
+	}
+	return p
+}
+
+// workspace says what is left to the modules of a go.work: each that is near enough is a project of its own.
+func (l *look) workspace(f *folder, text string) {
+	inside := false
+	for raw := range strings.Lines(text) {
+		raw, _, _ = strings.Cut(raw, "//")
+		words := strings.Fields(raw)
+		switch {
+		case len(words) > 0 && words[0] == ")":
+			inside = false
+			continue
+		case len(words) > 1 && words[0] == "use" && words[1] == "(":
+			inside = true
+			continue
+		case len(words) > 1 && words[0] == "use":
+			words = words[1:]
+		case !inside || len(words) == 0:
+			continue
+		}
+		dir := path.Join(f.path, strings.Trim(words[0], "\"`"))
+		if strings.HasPrefix(dir, "../") || dir == ".." || path.IsAbs(dir) {
+			l.note("%s: the module in %s was left out: it is not in this folder", at(f.path, "go.work"), dir)
+		} else if dir != top && strings.Count(dir, "/") >= deep {
+			l.note("%s: the module in %s was left out: only folders two levels deep are looked at", at(f.path, "go.work"), dir)
+		}
+	}
+}
+
+// directive is the argument of a line of go.mod: module example.com/shop.
+func directive(text, name string) string {
+	for raw := range strings.Lines(text) {
+		raw, _, _ = strings.Cut(raw, "//")
+		if words := strings.Fields(raw); len(words) == 2 && words[0] == name {
+			return strings.Trim(words[1], "\"`")
+		}
+	}
+	return ""
+}
+
+// A goScan looks at the Go files of one module, nested modules left out.
+type goScan struct {
+	*tree
+	left int64 // bytes that may still be read
+	seen int   // folders that were looked at
+
+	found    bool // there is a Go file
+	main     bool // the module's own folder is a program
+	programs bool // there is a program below cmd/
+	more     bool // the code is made from more than Go files, or there is too much of it to tell
+}
+
+// descend looks at dir and what is below; in is the way from the module's folder, slash-separated, "" for that folder itself.
+func (s *goScan) descend(dir, in string, level int) {
+	if s.seen++; level > 12 || s.seen > maxScanFolders {
+		s.more = true
+		return
+	}
+	f, err := s.folder(dir)
+	if err != nil || in != "" && f.files["go.mod"] {
+		return
+	}
+	for _, name := range sorted(f.files) {
+		switch path.Ext(name) {
+		case ".go":
+			s.file(path.Join(dir, name), in)
+		case ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".m", ".s", ".S", ".syso", ".f", ".swig":
+			s.more = true
+		}
+	}
+	for _, name := range f.dirs {
+		if !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") && name != "testdata" && name != "vendor" && name != "node_modules" {
+			s.descend(path.Join(dir, name), path.Join(in, name), level+1)
+		}
+	}
+}
+
+func (s *goScan) file(p, in string) {
+	text, err := s.open(p, s.left)
+	if err != nil {
+		s.more = s.more || errors.Is(err, errLong)
+		return
+	}
+	s.left -= int64(len(text))
+	s.found = true
+	if strings.Contains(text, "//go:embed ") {
+		s.more = true
+	}
+	if strings.HasSuffix(p, "_test.go") || !program(text) {
+		return
+	}
+	s.main = s.main || in == ""
+	s.programs = s.programs || in == "cmd" || strings.HasPrefix(in, "cmd/")
+}
+
+// program says whether a Go file is part of a program that is built: package main without a build constraint, of which we
+// cannot tell whether it holds.
+func program(text string) bool {
+	for raw := range strings.Lines(text) {
+		switch raw = strings.TrimSpace(raw); {
+		case strings.HasPrefix(raw, "//go:build"), strings.HasPrefix(raw, "// +build"):
+			return false
+		case strings.HasPrefix(raw, "package "):
+			words := strings.Fields(strings.TrimPrefix(raw, "package "))
+			return len(words) > 0 && strings.TrimSuffix(words[0], ";") == "main"
+		}
+	}
+	return false
+}
+
+// ignored notes that a folder which a task makes is not ignored by git.
+func (l *look) ignored(f *folder, by *task, made string) {
+	if by.lacks != "" {
+		return
+	}
+	for _, where := range []string{path.Join(f.path, ".gitignore"), ".gitignore"} {
+		text, err := l.open(where, maxFile)
+		if err != nil {
+			continue
+		}
+		for raw := range strings.Lines(text) {
+			if raw = strings.Trim(strings.TrimSpace(raw), "/*"); raw == made || raw == path.Join(f.path, made) {
+				return
+			}
+		}
+	}
+	l.note("%s/ is made by a task, and no .gitignore names it: add it there", path.Join(f.path, made))
+}
+
+func sorted[V any](set map[string]V) []string { return slices.Sorted(maps.Keys(set)) }

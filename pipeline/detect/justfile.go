@@ -1,0 +1,62 @@
+package detect
+
+import (
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+// justRecipe is the head of a recipe: a name, parameters, a colon that is not :=, what it waits for.
+var justRecipe = late.Regexp(`^@?([A-Za-z][A-Za-z0-9_-]*)((?:\s+[^:\s]+)*)\s*:(?:([^=].*)|$)`)
+
+// readJustfile lists the recipes that can be called without an argument; private ones and what stands in modules are left out.
+func readJustfile(text string) []target {
+	var all []target
+	private, inside := false, false
+	for raw := range strings.Lines(text) {
+		raw = strings.TrimRight(raw, "\r\n")
+		if raw == "" || strings.HasPrefix(raw, "#") {
+			continue
+		}
+		if strings.HasPrefix(raw, " ") || strings.HasPrefix(raw, "\t") {
+			if strings.HasPrefix(strings.TrimSpace(raw), "#!") { // the recipe is a script of another language
+				inside = false
+			}
+			if inside {
+				all[len(all)-1].lines = append(all[len(all)-1].lines, strings.TrimSpace(raw))
+			}
+			continue
+		}
+		inside = false
+		if strings.HasPrefix(raw, "[") {
+			private = private || strings.Contains(raw, "private")
+			continue
+		}
+		m := justRecipe().FindStringSubmatch(raw)
+		if m == nil {
+			continue
+		}
+		wanting := false
+		for param := range strings.FieldsSeq(m[2]) {
+			wanting = wanting || !strings.Contains(param, "=") && !strings.HasPrefix(param, "*")
+		}
+		if !private && !wanting {
+			waits, _, _ := strings.Cut(m[3], "#")
+			all = append(all, target{name: m[1], waits: strings.Fields(waits)})
+			inside = true
+		}
+		private = false
+	}
+	return all
+}
+
+// readTaskfile lists the tasks of a Taskfile.yml; internal ones and patterns are left out.
+func readTaskfile(text string) []target {
+	var all []target
+	for _, e := range yamlMap(text, "tasks") {
+		if e.is["internal"] != "true" && makeName().MatchString(strings.ReplaceAll(e.name, ":", "-")) {
+			all = append(all, target{name: e.name})
+		}
+	}
+	return all
+}

@@ -1,0 +1,157 @@
+// Which scripts of a package.json become tasks.
+package detect
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+// scriptSorts are the names that say a script looks, tests or builds, in the order of the tasks. A name with a part
+// (test:unit) is taken where there is no plain one, which mostly calls it.
+var scriptSorts = []struct {
+	sort  string
+	names []string
+}{
+	{"format", []string{"format:check", "format-check", "check:format", "check-format", "fmt:check", "prettier:check"}},
+	{"lint", []string{"lint", "eslint"}},
+	{"typecheck", []string{"typecheck", "type-check", "check-types", "types:check", "check:types", "tsc"}},
+	{"check", []string{"check"}},
+	{"build", []string{"build", "compile"}},
+	{"test", []string{"test"}},
+}
+
+// elsewhere are parts of a name that say: it does not end, it changes the sources, or it needs more than a checkout.
+var elsewhere = []string{
+	"watch", "fix", "write", "update", "dev", "start", "serve", "open", "ui", "debug", "deploy", "publish", "release", "e2e", "browser",
+	"docker", "push", "storybook", "preview", "clean", "install", "staging", "live",
+}
+
+var (
+	endless = late.Regexp(`(^|\s)--?(watch(All)?|fix|write|serve)(\s|=true|$)|\b(nodemon|tsc-watch|webpack-dev-server)\b`)
+	nothing = late.Regexp(`no test specified`)
+	// runners that wait for changes where they find no CI.
+	waits = late.Regexp(`\b(vitest|react-scripts test)\b`)
+	calls = late.Regexp(`\b(npm|pnpm|yarn|bun)\s+(run\s+|-s\s+)?([\w:.-]+)`)
+)
+
+// maxParts is how many parts of a script (test:a, test:b …) become tasks.
+const maxParts = 12
+
+// taken says which scripts become tasks, in order, and which of the others a person might miss.
+func taken(scripts map[string]string) (take, left []string) {
+	names := sorted(scripts)
+	for _, s := range scriptSorts {
+		var plain, parts []string
+		for _, n := range s.names {
+			if fit(n, scripts[n]) {
+				plain = append(plain, n)
+				break
+			}
+		}
+		for _, n := range names {
+			if head, _, ok := strings.Cut(n, ":"); ok && slices.Contains(s.names, head) && fit(n, scripts[n]) && len(parts) < maxParts && !slices.Contains(take, n) {
+				parts = append(parts, n)
+			}
+		}
+		if len(plain) > 0 {
+			parts = nil
+		}
+		take = append(append(take, plain...), parts...)
+	}
+	// A check that only calls others that are tasks already would run them twice.
+	take = slices.DeleteFunc(take, func(n string) bool {
+		if n != "check" {
+			return false
+		}
+		for _, c := range calls().FindAllStringSubmatch(scripts[n], -1) {
+			if c[3] != n && slices.Contains(take, c[3]) {
+				return true
+			}
+		}
+		return false
+	})
+	for _, n := range names {
+		if !slices.Contains(take, n) && !strings.HasPrefix(n, "pre") && !strings.HasPrefix(n, "post") {
+			left = append(left, n)
+		}
+	}
+	return take, left
+}
+
+// fit says whether a script is there, ends by itself, and can be named on a command line.
+func fit(name, script string) bool {
+	if strings.TrimSpace(script) == "" || nothing().MatchString(script) || endless().MatchString(script) || !speakable(name) || strings.HasPrefix(name, "-") {
+		return false
+	}
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(":-_.", r) }) {
+		if slices.Contains(elsewhere, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// scripts adds the tasks of a project's scripts: its own, and of the workspaces those that it has not. It gives the names of
+// its own that are none.
+func (l *look) scripts(p *project, m *manifest, g manager, members []member) (left []string) {
+	take, left := taken(m.scripts)
+	have := map[string]bool{}
+	for _, n := range take {
+		have[n] = true
+		l.script(p, &task{name: n, about: "Script: " + line(m.scripts[n], 60), argv: g.runScript(n)}, m.scripts[n])
+	}
+	all := map[string][]member{}
+	for _, w := range members {
+		theirs, _ := taken(w.scripts)
+		for _, n := range theirs {
+			if !have[n] {
+				all[n] = append(all[n], w)
+			}
+		}
+	}
+	for _, n := range sorted(all) {
+		l.everywhere(p, g, n, all[n])
+	}
+	return left
+}
+
+// everywhere runs a script in all workspaces that have it.
+func (l *look) everywhere(p *project, g manager, name string, in []member) {
+	script := ""
+	for _, w := range in {
+		script += w.scripts[name] + "\n"
+	}
+	about := "Script " + line(name, 30) + " in every workspace that has it"
+	switch g.name {
+	case "npm":
+		l.script(p, &task{name: name, about: about, argv: []string{"npm", "run", name, "--workspaces", "--if-present"}}, script)
+	case "pnpm":
+		l.script(p, &task{name: name, about: about, argv: []string{"pnpm", "--recursive", "run", name}}, script)
+	case "bun":
+		l.script(p, &task{name: name, about: about, argv: []string{"bun", "run", "--filter", "*", name}}, script)
+	default: // yarn's two ways to run everywhere differ between its versions; the way to run one is the same
+		for _, w := range in {
+			if w.name == "" || !speakable(w.name) || strings.HasPrefix(w.name, "-") {
+				l.note("%s: its script %s was left out: yarn finds a workspace by the name in it, and it has none", at(w.dir, "package.json"), name)
+				continue
+			}
+			t := &task{name: name + "-" + path.Base(w.dir), about: "Script " + line(name, 30) + " of " + line(w.dir, 60), argv: []string{"yarn", "workspace", w.name, "run", name}}
+			l.script(p, t, w.scripts[name])
+		}
+	}
+}
+
+// script adds the task of a script. What a build makes is not known: without inputs it is never taken for done.
+func (l *look) script(p *project, t *task, script string) {
+	head, _, _ := strings.Cut(t.name, ":")
+	t.checks = head == "test" || strings.HasPrefix(t.name, "test-")
+	t.sources = head != "build" && head != "compile" && !strings.HasPrefix(t.name, "build-") && !strings.HasPrefix(t.name, "compile-")
+	t.timeout = "15m"
+	if waits().MatchString(script) {
+		t.env = append(t.env, [2]string{"CI", "true"})
+	}
+	l.add(p, t)
+}

@@ -1,0 +1,204 @@
+// Python projects: pytest or unittest, ruff, mypy; by uv, poetry, hatch, a .venv, or the python3 in PATH.
+package detect
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+var pythonEnv = []string{"VIRTUAL_ENV", "PYTHONPATH", "PIP_INDEX_URL", "UV_CACHE_DIR", "UV_INDEX_URL", "UV_PYTHON", "POETRY_CACHE_DIR", "XDG_CACHE_HOME"}
+
+// A pythonic is how a project runs its tools.
+type pythonic struct {
+	how     string // uv | poetry | hatch | venv | ""
+	install *task
+	venv    string // .venv or venv
+}
+
+var testFile = late.Regexp(`^(test_.*|.*_test)\.py$`)
+
+func (l *look) python(f *folder) *project {
+	in, _ := l.testsOf(f)
+	file := f.has("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", "requirements.txt", "requirements-dev.txt")
+	own := false // tests in the folder itself
+	for _, n := range sorted(f.files) {
+		own = own || testFile().MatchString(n)
+		// Without settings it is tests that make a project, in the folder of what they test or one below.
+		if file == "" && (testFile().MatchString(n) && !l.below("python", f.path) || in != "" && strings.HasSuffix(n, ".py")) {
+			file = n
+		}
+	}
+	if file == "" {
+		return nil
+	}
+	l.belongs("python", f.path)
+	t := readTOML(l.read(f, "pyproject.toml"))
+	if file == "pyproject.toml" && !t.has("project") && !t.has("tool") && !t.has("build-system") {
+		l.note("%s: left out, because no table of a Python project is in it", at(f.path, file))
+		return nil
+	}
+	ini := l.read(f, "setup.cfg") + "\n" + l.read(f, "tox.ini")
+	name := t.get("project.name")
+	if name == "" {
+		name = t.get("tool.poetry.name")
+	}
+	p := &project{
+		dir: f.path, kind: "python", env: pythonEnv, sources: []string{"**", "!**/__pycache__/**", "!**/.venv/**", "!**/venv/**"},
+		found: strings.TrimRight(at(f.path, file)+": Python project "+line(name, 100), " "),
+	}
+	py := l.pythonic(f, t)
+	if py.how != "" {
+		p.found += ", " + py.how
+	}
+	wanted := strings.Join(append(append(t["project.dependencies"], t["dependency-groups.dev"]...), t["dependency-groups.test"]...), "\n") +
+		l.read(f, "requirements.txt") + "\n" + l.read(f, "requirements-dev.txt")
+	if f.has("ruff.toml", ".ruff.toml") != "" || t.has("tool.ruff") {
+		l.tool(p, py, &task{name: "lint", about: "ruff: find mistakes", timeout: "5m"}, "ruff", "check", ".")
+	}
+	if f.has("mypy.ini", ".mypy.ini") != "" || t.has("tool.mypy") || strings.Contains(ini, "[mypy]") {
+		args := []string{"."}
+		if t.has("tool.mypy.files") || t.has("tool.mypy.packages") || strings.Contains(ini, "[mypy]") {
+			args = nil // its settings say what to look at
+		}
+		l.tool(p, py, &task{name: "typecheck", about: "mypy: check the types", timeout: "10m"}, "mypy", args...)
+	}
+	test := &task{name: "test", about: "Run the tests with pytest", timeout: "15m", checks: true}
+	switch {
+	case f.has("pytest.ini", "conftest.py") != "" || t.has("tool.pytest") || strings.Contains(ini, "[tool:pytest]") || strings.Contains(ini, "[pytest]") || namesPytest().MatchString(wanted) ||
+		t.has("tool.poetry.group.dev.dependencies.pytest") || t.has("tool.poetry.dev-dependencies.pytest") || t.has("tool.poetry.group.test.dependencies.pytest"):
+		if py.how == "hatch" {
+			test.argv = []string{"hatch", "test"}
+			test.sources = true
+			l.add(p, test)
+			break
+		}
+		l.tool(p, py, test, "pytest")
+	case f.files["tox.ini"] && strings.Contains(ini, "[testenv"):
+		l.add(p, &task{name: "test", about: "Run the tests with tox", argv: []string{"tox"}, sources: true, timeout: "20m", checks: true})
+	default:
+		l.unittest(p, py, f, own)
+	}
+	if len(p.tasks) == 0 {
+		l.aside(f, "%s: left out, because neither tests nor settings of pytest, ruff or mypy were found", at(f.path, file))
+		return nil
+	}
+	if py.install != nil {
+		for _, t := range p.tasks {
+			t.after = append(t.after, py.install)
+		}
+		p.tasks = append([]*task{py.install}, p.tasks...)
+	}
+	if py.how == "" && f.has("requirements.txt", "requirements-dev.txt") != "" {
+		l.note("%s: nothing installs it; make a .venv with it (python3 -m venv .venv), and another init uses that", at(f.path, f.has("requirements.txt", "requirements-dev.txt")))
+	}
+	return p
+}
+
+var namesPytest = late.Regexp(`(?m)^\s*pytest\b`)
+
+// pythonic finds out how tools are run.
+func (l *look) pythonic(f *folder, t toml) pythonic {
+	backend := t.get("build-system.build-backend")
+	switch {
+	case f.files["uv.lock"] || t.has("tool.uv"):
+		args := []string{"uv", "sync"}
+		if f.files["uv.lock"] {
+			args = append(args, "--locked")
+		}
+		return pythonic{how: "uv", install: l.add(&project{}, &task{name: "install", about: "Install the dependencies with uv", argv: args, timeout: "15m"})}
+	case f.files["poetry.lock"] || t.has("tool.poetry") || strings.HasPrefix(backend, "poetry."):
+		return pythonic{how: "poetry", install: l.add(&project{}, &task{name: "install", about: "Install the dependencies with poetry", argv: []string{"poetry", "install", "--no-interaction"}, timeout: "15m"})}
+	case t.has("tool.hatch.envs"):
+		return pythonic{how: "hatch"}
+	}
+	for _, venv := range []string{".venv", "venv"} {
+		if l.there(path.Join(f.path, venv, "bin", "python")) {
+			return pythonic{how: "venv", venv: venv}
+		}
+	}
+	return pythonic{}
+}
+
+// tool adds a task that runs a Python program.
+func (l *look) tool(p *project, py pythonic, t *task, program string, args ...string) {
+	t.sources = true
+	switch py.how {
+	case "uv":
+		t.argv = append([]string{"uv", "run", "--no-sync", program}, args...)
+	case "poetry":
+		t.argv = append([]string{"poetry", "run", program}, args...)
+	case "hatch":
+		t.argv = append([]string{"hatch", "run", program}, args...)
+	case "venv":
+		if l.there(path.Join(p.dir, py.venv, "bin", program)) {
+			t.argv = append([]string{py.venv + "/bin/python", "-m", program}, args...)
+			break
+		}
+		fallthrough
+	default:
+		// -m puts the project's own folder where Python looks for modules; the program in PATH shows that there is one.
+		t.argv = append([]string{"python3", "-m", program}, args...)
+		t.needs = []string{"python3", program}
+		if program == "ruff" {
+			t.argv, t.needs = append([]string{"ruff"}, args...), []string{"ruff"}
+		}
+	}
+	l.add(p, t)
+}
+
+// unittest adds the tests that need nothing but Python, where there are any.
+func (l *look) unittest(p *project, py pythonic, f *folder, own bool) {
+	args := []string{"-m", "unittest", "discover"}
+	in, packaged := l.testsOf(f)
+	switch {
+	case own && !begins(f.files, "test"):
+		args = append(args, "-p", "*_test.py")
+	case own:
+	case in == "":
+		return
+	case packaged:
+		args = append(args, "-s", in, "-t", ".")
+	default:
+		args = append(args, "-s", in)
+	}
+	t := &task{name: "test", about: "Run the tests with unittest", sources: true, timeout: "15m", checks: true}
+	if sub, err := l.tree.folder(path.Join(f.path, "src")); err == nil && len(sub.dirs)+len(sub.files) > 0 {
+		t.env = append(t.env, [2]string{"PYTHONPATH", "src"})
+	}
+	switch py.how {
+	case "uv":
+		t.argv = append([]string{"uv", "run", "--no-sync", "python"}, args...)
+	case "poetry":
+		t.argv = append([]string{"poetry", "run", "python"}, args...)
+	case "hatch":
+		t.argv = append([]string{"hatch", "run", "python"}, args...)
+	case "venv":
+		t.argv = append([]string{fmt.Sprintf("%s/bin/python", py.venv)}, args...)
+	default:
+		t.argv = append([]string{"python3"}, args...)
+	}
+	l.add(p, t)
+}
+
+// testsOf is the folder below that holds the tests, or "", and whether it is a package.
+func (l *look) testsOf(f *folder) (name string, packaged bool) {
+	for _, name := range []string{"tests", "test"} {
+		if sub, err := l.tree.folder(path.Join(f.path, name)); err == nil && begins(sub.files, "test") {
+			return name, sub.files["__init__.py"]
+		}
+	}
+	return "", false
+}
+
+// begins says whether there is a Python file whose name begins so.
+func begins(names map[string]bool, prefix string) bool {
+	for n := range names {
+		if strings.HasPrefix(n, prefix) && strings.HasSuffix(n, ".py") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,50 @@
+package diagram
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// dot is the graph for Graphviz. Arrows go the way the work goes: from a task to what waits for it. A node's id is its name,
+// so that other tools can find it.
+// The quoting is that of https://graphviz.org/doc/info/lang.html: within quotes only \" is read by the language; a backslash
+// that is written twice stays two for the id and becomes one where it is drawn, and what is drawn knows the entities of HTML.
+func dot(nodes []node) []byte {
+	var b bytes.Buffer
+	b.WriteString("digraph pipeline {\n  rankdir=LR\n  node [shape=box, style=rounded, fontname=\"monospace\"]\n")
+	ids := make([]string, len(nodes))
+	taken := map[string]bool{}
+	for i, n := range nodes {
+		name := label(n.name)
+		for k := 2; taken[name]; k++ { // two names that differ only in what cannot be seen
+			name = fmt.Sprintf("%s (%d)", label(n.name), k)
+		}
+		taken[name] = true
+		ids[i] = `"` + dotEscape.Replace(name) + `"`
+		var shown []string
+		if strings.Contains(name, "&") {
+			shown = append(shown, `label="`+dotShown.Replace(name)+`"`)
+		}
+		if n.about != "" {
+			shown = append(shown, `tooltip="`+dotShown.Replace(label(n.about))+`"`)
+		}
+		b.WriteString("  " + ids[i])
+		if len(shown) > 0 {
+			b.WriteString(" [" + strings.Join(shown, ", ") + "]")
+		}
+		b.WriteByte('\n')
+	}
+	for i, n := range nodes {
+		for _, d := range n.after {
+			fmt.Fprintf(&b, "  %s -> %s\n", ids[d], ids[i])
+		}
+	}
+	b.WriteString("}\n")
+	return b.Bytes()
+}
+
+var (
+	dotEscape = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	dotShown  = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;")
+)

@@ -1,0 +1,53 @@
+package diagram
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// graph makes a graph of lines "name: dependency dependency"; a name may be quoted with ' to hold spaces.
+func graph(t testing.TB, lines string) *pipeline.Graph {
+	t.Helper()
+	c := &pipeline.Config{}
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		line, about, _ := strings.Cut(line, " # ")
+		name, after, _ := strings.Cut(line, ": ")
+		c.Tasks = append(c.Tasks, &pipeline.Task{Name: strings.TrimSuffix(name, ":"), DependsOn: strings.Fields(after), Description: about})
+	}
+	return selected(t, c)
+}
+
+func selected(t testing.TB, c *pipeline.Config) *pipeline.Graph {
+	t.Helper()
+	g, err := pipeline.Select(c, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// big is n tasks in layers of wide, each after up to three tasks of the layer before and one far away.
+func big(t testing.TB, n, wide int) *pipeline.Graph {
+	t.Helper()
+	c := &pipeline.Config{}
+	for i := range n {
+		task := &pipeline.Task{Name: fmt.Sprintf("task_%d", i)}
+		for k := range 3 {
+			if d := i - wide - k*k; d >= 0 {
+				task.DependsOn = append(task.DependsOn, fmt.Sprintf("task_%d", d))
+			}
+		}
+		if i%7 == 0 && i > 0 {
+			task.DependsOn = append(task.DependsOn, fmt.Sprintf("task_%d", i/7))
+		}
+		c.Tasks = append(c.Tasks, task)
+	}
+	return selected(t, c)
+}

@@ -1,0 +1,198 @@
+// A layered layout, first half: which column a task stands in, and in which order a column is read so that few lines cross.
+package diagram
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A box is a task in its column, or the place where a long line passes through a column that it only crosses (a bend). All
+// lines from one task share its bends: they part where their ways do.
+type box struct {
+	node   int // -1 for a bend
+	column int
+	from   []int // boxes of the column before, that lines come from
+	to     []int // boxes of the column after, that lines go to
+	x, y   float64
+	width  float64
+}
+
+func (b *box) bend() bool { return b.node < 0 }
+
+// A sheet is the tasks that have to do with each other, directly or not, in columns.
+type sheet struct {
+	boxes   []box
+	columns [][]int  // boxes, from the top down
+	far     [][2]int // lines from box to box over so many columns that they are drawn without bends
+	height  float64
+	width   float64
+}
+
+// mostBends bounds what long lines cost: beyond it the longest go straight.
+const mostBends = 50_000
+
+// split gives the sheets, in the order of their first tasks, and the tasks that have to do with no other.
+func split(nodes []node) (sheets [][]int, loose []int) {
+	seen := make([]bool, len(nodes))
+	for i, n := range nodes {
+		if seen[i] {
+			continue
+		}
+		if len(n.after)+len(n.before) == 0 {
+			loose = append(loose, i)
+			continue
+		}
+		seen[i] = true
+		members := []int{i}
+		for k := 0; k < len(members); k++ {
+			for _, next := range slices.Concat(nodes[members[k]].after, nodes[members[k]].before) {
+				if !seen[next] {
+					seen[next] = true
+					members = append(members, next)
+				}
+			}
+		}
+		slices.Sort(members)
+		sheets = append(sheets, members)
+	}
+	return sheets, loose
+}
+
+// layer puts tasks into columns: a task stands as far left as what it waits for lets it, so a column is what can start when
+// the columns before it have passed.
+func layer(nodes []node, members []int) *sheet {
+	s := &sheet{}
+	at := make(map[int]int, len(members)) // box of a task
+	for _, i := range members {           // dependencies first
+		column := 0
+		for _, d := range nodes[i].after {
+			column = max(column, s.boxes[at[d]].column+1)
+		}
+		at[i] = s.add(i, column)
+	}
+	longest := max(mostBends/len(members), 1)
+	for _, i := range members {
+		from := at[i]
+		way := []int{from} // the task and its bends so far, by column
+		for _, d := range nodes[i].before {
+			to := at[d]
+			span := s.boxes[to].column - s.boxes[from].column
+			if span > longest {
+				s.far = append(s.far, [2]int{from, to})
+				continue
+			}
+			for len(way) < span {
+				b := s.add(-1, s.boxes[from].column+len(way))
+				s.link(way[len(way)-1], b)
+				way = append(way, b)
+			}
+			s.link(way[span-1], to)
+		}
+	}
+	return s
+}
+
+func (s *sheet) add(node, column int) int {
+	b := len(s.boxes)
+	s.boxes = append(s.boxes, box{node: node, column: column})
+	for len(s.columns) <= column {
+		s.columns = append(s.columns, nil)
+	}
+	s.columns[column] = append(s.columns[column], b)
+	return b
+}
+
+func (s *sheet) link(from, to int) {
+	s.boxes[from].to = append(s.boxes[from].to, to)
+	s.boxes[to].from = append(s.boxes[to].from, from)
+}
+
+// order sorts the columns by the middle of their neighbours, there and back, and keeps the best order it met.
+func (s *sheet) order() {
+	const sweeps = 12
+	place := make([]int, len(s.boxes)) // in its column
+	put := func() {
+		for _, column := range s.columns {
+			for k, b := range column {
+				place[b] = k
+			}
+		}
+	}
+	put()
+	best, fewest := s.copyColumns(), s.crossings(place)
+	for sweep := 0; sweep < sweeps && fewest > 0; sweep++ {
+		for k := range s.columns {
+			column, back := k, sweep%2 == 1
+			if back {
+				column = len(s.columns) - 1 - k
+			}
+			s.sort(column, back, place)
+		}
+		if n := s.crossings(place); n < fewest {
+			best, fewest = s.copyColumns(), n
+		}
+	}
+	s.columns = best
+}
+
+func (s *sheet) copyColumns() [][]int {
+	c := make([][]int, len(s.columns))
+	for i := range s.columns {
+		c[i] = slices.Clone(s.columns[i])
+	}
+	return c
+}
+
+// sort orders one column by the mean place of the neighbours on one side; what has none there stays where it is.
+func (s *sheet) sort(column int, back bool, place []int) {
+	boxes := s.columns[column]
+	mean := make(map[int]float64, len(boxes))
+	for _, b := range boxes {
+		near := s.boxes[b].from
+		if back {
+			near = s.boxes[b].to
+		}
+		if len(near) == 0 {
+			mean[b] = float64(place[b])
+			continue
+		}
+		sum := 0
+		for _, n := range near {
+			sum += place[n]
+		}
+		mean[b] = float64(sum) / float64(len(near))
+	}
+	slices.SortStableFunc(boxes, func(a, b int) int { return cmp.Compare(mean[a], mean[b]) })
+	for k, b := range boxes {
+		place[b] = k
+	}
+}
+
+// crossings counts the pairs of lines that cross, column by column, with a Fenwick tree.
+func (s *sheet) crossings(place []int) int {
+	n := 0
+	for k := 1; k < len(s.columns); k++ {
+		tree := make([]int, len(s.columns[k])+1)
+		lines := 0
+		for _, from := range s.columns[k-1] {
+			ends := make([]int, 0, len(s.boxes[from].to))
+			for _, to := range s.boxes[from].to {
+				ends = append(ends, place[to]+1)
+			}
+			for _, end := range ends { // those before that end further down
+				upTo := 0
+				for i := end; i > 0; i -= i & -i {
+					upTo += tree[i]
+				}
+				n += lines - upTo
+			}
+			for _, end := range ends {
+				for i := end; i < len(tree); i += i & -i {
+					tree[i]++
+				}
+			}
+			lines += len(ends)
+		}
+	}
+	return n
+}
