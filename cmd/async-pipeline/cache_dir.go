@@ -11,6 +11,17 @@ import (
 // cacheDir is the folder for kept homes and scratch copies: the person's cache folder, else one in the folder for
 // temporary files that belongs to this user and to nobody else.
 func (h *hall) cacheDir() (string, error) {
+	var last error
+	for _, dir := range h.cacheCandidates() {
+		if last = ownFolder(dir); last == nil {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no folder for scratch copies can be written (%w): set XDG_CACHE_HOME to one", last)
+}
+
+// cacheCandidates are the folders that cacheDir tries, in its order.
+func (h *hall) cacheCandidates() []string {
 	var candidates []string
 	if x := h.env("XDG_CACHE_HOME"); filepath.IsAbs(x) {
 		candidates = append(candidates, filepath.Join(x, "async-pipeline"))
@@ -22,14 +33,23 @@ func (h *hall) cacheDir() (string, error) {
 	if !filepath.IsAbs(tmp) {
 		tmp = os.TempDir()
 	}
-	candidates = append(candidates, filepath.Join(tmp, "async-pipeline-"+strconv.Itoa(os.Getuid())))
-	var last error
-	for _, dir := range candidates {
-		if last = ownFolder(dir); last == nil {
-			return dir, nil
+	return append(candidates, filepath.Join(tmp, "async-pipeline-"+strconv.Itoa(os.Getuid())))
+}
+
+// cacheSeen is the folder that cacheDir would give if it is there already; empty where there is none. Nothing is made.
+func (h *hall) cacheSeen() string {
+	for _, dir := range h.cacheCandidates() {
+		if info, err := os.Lstat(dir); err == nil && ownedFolder(info) {
+			return dir
 		}
 	}
-	return "", fmt.Errorf("no folder for scratch copies can be written (%w): set XDG_CACHE_HOME to one", last)
+	return ""
+}
+
+// ownedFolder says whether info is a folder of this user that others cannot write.
+func ownedFolder(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return info.IsDir() && ok && int(st.Uid) == os.Getuid() && info.Mode().Perm()&0o022 == 0
 }
 
 // ownFolder makes dir and says whether it can be used: a folder of this user that others cannot write, in which a file can be made.
@@ -41,7 +61,7 @@ func ownFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || !ok || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+	if !ownedFolder(info) {
 		return fmt.Errorf("%s is not a folder of yours alone", dir)
 	}
 	f, err := os.CreateTemp(dir, ".probe-*")

@@ -27,8 +27,22 @@ func (h *hall) runner(c *pipeline.Config, concurrency int) *run.Runner {
 	return &run.Runner{Config: c, Environ: h.environ, Redact: h.secrets, Parallel: concurrency}
 }
 
-// engine makes what answers the failures of a run, and shows on screen what it does.
-func (h *hall) engine(c *pipeline.Config, s *record.Sealed, screen *view.Screen, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
+// healingScreen is where a healing is shown: screen, or the lines that scroll by above what is drawn in the terminal until end
+// is called.
+func (h *hall) healingScreen(screen *view.Screen, drawn bool) (above *view.Screen, live *view.Live, end func()) {
+	if !drawn {
+		return screen, nil, func() {}
+	}
+	live = screen.Live(nil, time.Now)
+	t := h.draw(live)
+	above = &view.Screen{}
+	*above = *screen
+	above.W = t
+	return above, live, t.close
+}
+
+// engine makes what answers the failures of a run, and shows on screen what it does; with a live view, there what it does now.
+func (h *hall) engine(c *pipeline.Config, s *record.Sealed, screen *view.Screen, live *view.Live, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
 	cache, err := h.cacheDir()
 	if err != nil {
 		return nil, err
@@ -39,17 +53,36 @@ func (h *hall) engine(c *pipeline.Config, s *record.Sealed, screen *view.Screen,
 		Agents:  h.agents(c),
 		Tier:    tier, CI: f.ci, Asked: f.asked,
 		Observer: hooks.Observer{
-			Started: func(s hooks.Started) {
-				if s.Kind == "run" {
-					screen.RunHookStarted(s.Task)
+			Started: func(s hooks.Started) { showHook(screen, live, s) },
+			Step: func(s hooks.Step) {
+				if live != nil {
+					live.HookStep(s.Task, s.Text, s.Left)
 					return
 				}
-				screen.HookStarted(s.Task, s.Agent, string(s.Tier), s.Attempts, s.WallClock)
+				screen.HookStep(s.Task, s.Text, s.Left)
 			},
-			Step: func(s hooks.Step) { screen.HookStep(s.Task, s.Text, s.Left) },
-			Done: func(o hooks.Outcome) { h.showOutcome(screen, s.Dir, o) },
+			Done: func(o hooks.Outcome) {
+				if live != nil {
+					live.HookDone()
+				}
+				h.showOutcome(screen, s.Dir, o)
+			},
 		},
 	}, nil
+}
+
+// showHook says that a hook begins.
+func showHook(screen *view.Screen, live *view.Live, s hooks.Started) {
+	what := s.Agent + " works on " + s.Task
+	if s.Kind == "run" {
+		what = `on_fail "run" of ` + s.Task
+		screen.RunHookStarted(s.Task)
+	} else {
+		screen.HookStarted(s.Task, s.Agent, string(s.Tier), s.Attempts, s.WallClock)
+	}
+	if live != nil {
+		live.HookStarted(s.Task, what, s.Attempts, s.WallClock)
+	}
 }
 
 func (h *hall) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) {
@@ -165,7 +198,11 @@ func (h *hall) sweep(store *record.Store) {
 		h.said().Warning("looking for processes of a killed run: " + err.Error())
 	}
 	for _, p := range left {
-		h.said().Note(fmt.Sprintf("ended process %d, which a killed run left (%s)", p.PID, p.Hook))
+		whose := "a task"
+		if p.Hook != "" {
+			whose = "the hook " + p.Hook
+		}
+		h.said().Note(fmt.Sprintf("ended process %d, which %s of a killed run left", p.PID, whose))
 	}
 	h.sayInterrupted(store)
 	cache, err := h.cacheDir()

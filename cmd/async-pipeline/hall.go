@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/term"
@@ -36,8 +37,10 @@ type hall struct {
 
 	out, err *outlet
 	secrets  *redact.Set
-	into     string // -C
-	judged   bool   // a verdict is recorded, and the exit code says what it says
+	into     string                   // -C
+	varFiles []string                 // --var-file
+	judged   bool                     // a verdict is recorded, and the exit code says what it says
+	terminal atomic.Pointer[terminal] // what is drawn in now; nil: nothing is
 }
 
 // A fault ends a verb with an exit code. An empty text means that everything has been said.
@@ -62,12 +65,17 @@ func (h *hall) main() int {
 
 	h.secrets = &redact.Set{}
 	h.out = &outlet{w: h.stdout, secrets: h.secrets}
-	h.err = &outlet{w: h.stderr, secrets: h.secrets}
+	h.err = &outlet{w: h.stderr, secrets: h.secrets, before: h.out}
 	if dir, err := filepath.EvalSymlinks(h.dir); err == nil {
 		h.dir = dir
 	}
 
-	code := h.exit(h.command().Execute())
+	command := h.command()
+	if columns := h.shown().Columns; columns > 0 && columns < view.Width {
+		command.SetUsageTemplate(strings.ReplaceAll(command.UsageTemplate(), "UsagesWrapped 80", fmt.Sprintf("UsagesWrapped %d", max(columns, 40))))
+	}
+	code := h.exit(command.Execute())
+	h.out.flush()
 	switch err := h.out.problem(); {
 	case errors.Is(err, errLeft):
 		return code
@@ -121,9 +129,14 @@ func (h *hall) shown() *view.Screen { return h.screen(h.out) }
 func (h *hall) said() *view.Screen  { return h.screen(h.err) }
 
 func (h *hall) screen(o *outlet) *view.Screen {
-	f, file := o.w.(*os.File)
-	colour := file && term.IsTerminal(int(f.Fd())) && h.env("NO_COLOR") == "" && h.env("TERM") != "dumb"
-	return &view.Screen{W: o, Colour: colour, Base: h.dir}
+	s := &view.Screen{W: o, Base: h.dir}
+	if fd, ok := terminalOf(o.w); ok {
+		s.Colour = h.env("NO_COLOR") == "" && h.env("TERM") != "" && h.env("TERM") != "dumb"
+		if columns, _, err := term.GetSize(fd); err == nil {
+			s.Columns = columns
+		}
+	}
+	return s
 }
 
 // typed is a call of this program as the person would type it from where they are.

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,110 +84,6 @@ func TestPerson(t *testing.T) {
 			t.Error("nobody")
 		}
 	}
-}
-
-// broken fails like a pipe that nobody reads.
-type broken struct{ writes int }
-
-func (b *broken) Write([]byte) (int, error) {
-	b.writes++
-	return 0, &os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}
-}
-
-func TestOutlet(t *testing.T) {
-	t.Parallel()
-	t.Run("secrets", func(t *testing.T) {
-		t.Parallel()
-		set := &redact.Set{}
-		set.Add("TOKEN", "hunter2-hunter2")
-		var b bytes.Buffer
-		o := &outlet{w: &b, secrets: set}
-		if n, err := o.Write([]byte("a hunter2-hunter2 b\n")); n != 20 || err != nil {
-			t.Errorf("Write = %d, %v", n, err)
-		}
-		if want := "a " + redact.Mark + " b\n"; b.String() != want {
-			t.Errorf("got %q, want %q", b.String(), want)
-		}
-	})
-	t.Run("nobody reads", func(t *testing.T) {
-		t.Parallel()
-		w, told := &broken{}, 0
-		o := &outlet{w: w, secrets: &redact.Set{}}
-		o.onLost(func(error) { told++ })
-		for range 3 {
-			if n, err := o.Write([]byte("abc")); n != 3 || err != nil {
-				t.Errorf("Write = %d, %v: whoever writes is not to be stopped", n, err)
-			}
-		}
-		if w.writes != 1 || told != 1 || !errors.Is(o.problem(), syscall.EPIPE) {
-			t.Errorf("%d writes, told %d times, %v", w.writes, told, o.problem())
-		}
-		o.onLost(func(error) { told++ })
-		if told != 2 {
-			t.Error("who asks later is not told")
-		}
-	})
-}
-
-// A standing is a pipe that nobody empties, until free is closed.
-type standing struct{ began, free chan struct{} }
-
-func (s *standing) Write(p []byte) (int, error) {
-	s.began <- struct{}{}
-	<-s.free
-	return len(p), nil
-}
-
-func TestOutletThatNobodyReads(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]struct {
-		do   func(*outlet)
-		want error
-	}{
-		"hurried": {func(o *outlet) { o.hurry(time.Millisecond) }, errUnread},
-		"left":    {func(o *outlet) { o.leave() }, errLeft},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := &standing{make(chan struct{}, 9), make(chan struct{})}
-			defer close(w.free)
-			o := &outlet{w: w, secrets: &redact.Set{}}
-			written := make(chan int)
-			for range 2 { // the second waits for its turn
-				go func() {
-					n, _ := o.Write([]byte("abc"))
-					written <- n
-				}()
-			}
-			<-w.began
-			if err := o.problem(); err != nil { // asking waits for nobody
-				t.Errorf("a reader that is slow is no fault: %v", err)
-			}
-			end.do(o)
-			for range 2 {
-				select {
-				case n := <-written:
-					if n != 3 {
-						t.Errorf("Write = %d: whoever writes is not to be stopped", n)
-					}
-				case <-time.After(20 * time.Second):
-					t.Fatal("Write still waits")
-				}
-			}
-			if !errors.Is(o.problem(), end.want) || len(w.began) > 0 {
-				t.Errorf("%v, %d more writes", o.problem(), len(w.began))
-			}
-		})
-	}
-	t.Run("hurried, and read", func(t *testing.T) {
-		t.Parallel()
-		var b bytes.Buffer
-		o := &outlet{w: &b, secrets: &redact.Set{}}
-		o.hurry(time.Minute)
-		if _, err := o.Write([]byte("abc")); err != nil || o.problem() != nil || b.String() != "abc" {
-			t.Errorf("%q, %v, %v", b.String(), err, o.problem())
-		}
-	})
 }
 
 func TestCacheDir(t *testing.T) {

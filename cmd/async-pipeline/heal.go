@@ -14,6 +14,7 @@ import (
 func (h *hall) healCommand() *cobra.Command {
 	f := healFlags{asked: true}
 	var vars []string
+	var how string
 	c := &cobra.Command{
 		Use:   "heal [RUN] [TASK]",
 		Short: "Have a fix proposed for a recorded failure",
@@ -28,15 +29,23 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f.ci = f.ci || h.ciMode()
-			return h.heal(f, vars, args)
+			if how == progressJSON {
+				return refuse("--progress json is the journal of a run, and heal makes none: `fix list --json` gives what came of it")
+			}
+			drawn, err := h.drawn(how, f.ci)
+			if err != nil {
+				return err
+			}
+			return h.heal(f, vars, drawn, args)
 		},
 	}
 	f.flags(c)
+	progressFlag(c, &how, "live or plain")
 	varFlag(c, &vars)
 	return c
 }
 
-func (h *hall) heal(f healFlags, vars, args []string) error {
+func (h *hall) heal(f healFlags, vars []string, drawn bool, args []string) error {
 	tier, err := f.check()
 	if err != nil {
 		return err
@@ -54,13 +63,16 @@ func (h *hall) heal(f healFlags, vars, args []string) error {
 		return err
 	}
 	h.sweep(store)
-	e, err := h.engine(c, run, h.shown(), f, tier)
+	stop := h.listen(h.healingEnds)
+	defer stop.stop()
+	defer h.stands().end()
+	screen, live, shown := h.healingScreen(h.shown(), drawn)
+	defer shown()
+	e, err := h.engine(c, run, screen, live, f, tier)
 	if err != nil {
 		return err
 	}
 	e.Since = func(task string) string { return h.since(c, run, task) }
-	stop := h.listen(h.healingEnds)
-	defer stop.stop()
 	h.out.onLost(stop.unread)
 	defer h.out.onLost(nil)
 

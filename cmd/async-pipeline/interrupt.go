@@ -17,7 +17,7 @@ type interruption struct {
 	h      *hall
 	ctx    context.Context
 	cancel context.CancelFunc
-	again  chan struct{} // closed by the second signal, after the outlets were left
+	again  chan struct{} // closed by the second signal, after the outlets were left or hurried
 	ch     chan os.Signal
 	done   chan struct{}
 	work   sync.WaitGroup // wait, and the one that tells of the first signal
@@ -27,7 +27,7 @@ type interruption struct {
 	told  func(syscall.Signal)
 }
 
-// How long one write may take after the first signal, and one to stderr after the second: a reader that is alive has
+// How long one write may take after the first signal, and one to stderr or a terminal after the second: a reader that is alive has
 // read by then.
 const (
 	readerTime = time.Second
@@ -57,7 +57,11 @@ func (i *interruption) wait() {
 			return
 		case s := <-i.ch:
 			if n++; n > 1 {
-				i.h.out.leave()
+				if i.h.terminal.Load() == nil {
+					i.h.out.leave()
+				} else {
+					i.h.out.hurry(lastWords) // what is drawn there is to be taken away
+				}
 				i.h.err.hurry(lastWords) // why the record could not be written is still to be said
 				close(i.again)
 				return

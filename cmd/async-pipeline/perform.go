@@ -27,11 +27,13 @@ type performance struct {
 	config *pipeline.Config
 	graph  *pipeline.Graph
 	screen *view.Screen
+	drawn  bool   // in a terminal, not as plain lines
+	trace  string // file of --trace; empty: none
 	store  *record.Store
 	job    *string
 
-	showing sync.Mutex // guards live; may be held as long as nobody reads the output
-	live    *view.Live
+	showing  sync.Mutex // held while progress is told something; as long as nobody reads the output
+	progress progress
 
 	mu    sync.Mutex             // guards known, and is never held while something is shown: after a second signal the runner still reports
 	known map[string]record.Task // tasks that have ended
@@ -49,6 +51,7 @@ func (p *performance) perform() error {
 	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
 	stop := p.h.listen(p.interrupted)
 	defer stop.stop()
+	defer p.h.stands().end()
 	sealed, code, err := p.record(stop)
 	if unlock := lock.Unlock(); err == nil && unlock != nil {
 		err = refuse("run.lock: %v", unlock)
@@ -57,9 +60,13 @@ func (p *performance) perform() error {
 		return err
 	}
 	p.h.judged = true
+	p.writeTrace(sealed)
 	p.summary(sealed)
 	if sealed.Status == record.Failed && code == exitFailed {
 		p.answer(stop, sealed)
+	}
+	if !stop.now() {
+		p.h.pruneAfter(p.config, p.store)
 	}
 	if code == 0 {
 		return nil
@@ -74,7 +81,14 @@ func (p *performance) record(stop *interruption) (*record.Sealed, int, error) {
 	for _, t := range p.graph.Tasks() {
 		names = append(names, t.Name)
 	}
-	p.live, p.known = p.screen.Live(names), map[string]record.Task{}
+	p.known = map[string]record.Task{}
+	if p.drawn {
+		live := p.screen.Live(names, time.Now)
+		p.progress = live
+		defer h.draw(live).close()
+	} else {
+		p.progress = p.screen.Lines(names)
+	}
 
 	started := time.Now()
 	var follow func([]byte)
@@ -111,7 +125,10 @@ func (p *performance) record(stop *interruption) (*record.Sealed, int, error) {
 
 	tasks, broken := p.tasks(stop, draft)
 	if broken == nil && !stop.now() {
-		p.watch(func() { p.live.End(tasks) })
+		p.watch(func() { p.progress.End(tasks) })
+	}
+	if !p.drawn {
+		h.out.flush() // whether anybody reads is part of the verdict
 	}
 
 	// From here on it is decided what the run was; a signal that comes later ends the healing and nothing else.
@@ -150,14 +167,15 @@ func (p *performance) tasks(stop *interruption, draft *record.Draft) ([]record.T
 		err   error
 	}
 	runner := p.h.runner(p.config, p.call.concurrency)
+	runner.KeepGoing = p.call.keepGoing
 	runner.Observer = run.Observer{
-		Started: func(t *pipeline.Task) { p.watch(func() { p.live.Started(t) }) },
-		Output:  func(t *pipeline.Task, chunk []byte) { p.watch(func() { p.live.Output(t.Name, chunk) }) },
+		Started: func(t *pipeline.Task) { p.watch(func() { p.progress.Started(t) }) },
+		Output:  func(t *pipeline.Task, chunk []byte) { p.watch(func() { p.progress.Output(t.Name, chunk) }) },
 		Finished: func(_ *pipeline.Task, r record.Task) {
 			p.mu.Lock()
 			p.known[r.Name] = r
 			p.mu.Unlock()
-			p.watch(func() { p.live.Finished(r) })
+			p.watch(func() { p.progress.Finished(r) })
 		},
 	}
 	ends := make(chan end, 1)
@@ -197,7 +215,10 @@ func (p *performance) asKnown() []record.Task {
 }
 
 func (p *performance) interrupted(s syscall.Signal) {
-	p.h.said().Note("interrupted (" + s.String() + "): tasks are being ended, the run is recorded as interrupted; once more to leave at once")
+	if t := p.h.terminal.Load(); t != nil {
+		t.live.Interrupted()
+	}
+	p.h.said().Note("interrupted (" + s.String() + "): nothing new starts, and what runs is being ended, with 3s for it; once more kills it at once")
 }
 
 // answer lets the hooks answer a sealed failure. Whatever happens in it, the exit code stays. What ends the healing: a
@@ -208,7 +229,9 @@ func (p *performance) answer(stop *interruption, sealed *record.Sealed) {
 	if foreign, err := h.fixes(p.store.Root).Foreign(context.Background()); err == nil && foreign {
 		h.said().Warning("git tracks files in .async: a fix that is proposed here cannot be applied while it does; git rm -r --cached .async")
 	}
-	e, err := h.engine(p.config, sealed, p.screen, p.call.heal, p.tier)
+	screen, live, drawn := h.healingScreen(p.screen, p.drawn)
+	defer drawn()
+	e, err := h.engine(p.config, sealed, screen, live, p.call.heal, p.tier)
 	if err != nil {
 		h.said().Warning("the failure is not answered: " + err.Error())
 		return

@@ -26,6 +26,16 @@ func varFlag(c *cobra.Command, vars *[]string) {
 	c.Flags().StringArrayVar(vars, "var", nil, "set a variable of PIPELINE.hcl: `NAME=VALUE`; may be repeated")
 }
 
+// varFileFlag gives every verb with the flag --var the flag --var-file.
+func (h *hall) varFileFlag(c *cobra.Command) {
+	if c.Flags().Lookup("var") != nil {
+		c.Flags().StringArrayVar(&h.varFiles, "var-file", nil, "set variables from the file `PATH`: NAME = VALUE lines, or a JSON object where it ends in .json; may be repeated")
+	}
+	for _, sub := range c.Commands() {
+		h.varFileFlag(sub)
+	}
+}
+
 // start is the folder a verb looks from: the working directory or -C.
 func (h *hall) start() (string, error) {
 	dir := h.dir
@@ -93,7 +103,11 @@ func (h *hall) read(file string, vars []string) (*pipeline.Config, error) {
 		}
 		values[name] = value
 	}
-	c, err := hclfile.Load(file, hclfile.Options{Vars: values, Env: h.lookup})
+	files, err := h.variableFiles()
+	if err != nil {
+		return nil, err
+	}
+	c, err := hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: h.lookup})
 	if c == nil {
 		return nil, err
 	}
@@ -110,6 +124,25 @@ func (h *hall) read(file string, vars []string) (*pipeline.Config, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// variableFiles are the absolute paths of --var-file, from where the verb works.
+func (h *hall) variableFiles() ([]string, error) {
+	var all []string
+	for _, path := range h.varFiles {
+		if path == "" {
+			return nil, refuse("--var-file has an empty path: is a variable not set?")
+		}
+		if !filepath.IsAbs(path) {
+			dir, err := h.start()
+			if err != nil {
+				return nil, err
+			}
+			path = filepath.Join(dir, path)
+		}
+		all = append(all, path)
+	}
+	return all, nil
 }
 
 // named is the task or job whose name holds the value of a secret, or "". Such a value is not hidden: a name with

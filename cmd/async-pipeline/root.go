@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,13 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	root.Flags().Bool("version", false, "print the version")
 	group(root)
 	root.AddCommand(h.runCommand(), h.healCommand(), h.validateCommand(), h.listCommand(), h.contextCommand(),
-		h.fixCommand(), h.versionCommand())
+		h.fixCommand(), h.versionCommand(), h.graphCommand(), h.completionCommand(), h.manCommand())
+	root.AddCommand(h.initCommand())
+	root.AddCommand(h.fmtCommand(), h.schemaCommand())
+	root.AddCommand(h.explainCommand(), h.runsCommand(), h.logsCommand(), h.doctorCommand(), h.gcCommand())
+	h.varFileFlag(root)
+	groupVerbs(root)
+	sayDefaultsOnce(root)
 	root.SetUsageTemplate(strings.NewReplacer(
 		".LocalFlags.FlagUsages", ".LocalFlags.FlagUsagesWrapped 80",
 		".InheritedFlags.FlagUsages", ".InheritedFlags.FlagUsagesWrapped 80",
@@ -51,7 +58,47 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	root.SetIn(h.stdin)
 	root.SetOut(h.out)
 	root.SetErr(h.err)
+	if h.completing() {
+		h.offerWords(root)
+	}
 	return root
+}
+
+// groups are the verbs as --help shows them.
+var groups = []struct {
+	title string
+	verbs []string
+}{
+	{"Run", []string{"run", "validate"}},
+	{"Look", []string{"list", "graph", "explain", "runs", "logs"}},
+	{"Repair", []string{"heal", "fix", "context"}},
+	{"Set up", []string{"init", "fmt", "schema", "doctor", "gc", "completion", "man", "version", "help"}},
+}
+
+func groupVerbs(root *cobra.Command) {
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range root.Commands() {
+			if slices.Contains(g.verbs, c.Name()) {
+				c.GroupID = g.title
+			}
+		}
+	}
+	root.SetHelpCommandGroupID(groups[len(groups)-1].title)
+}
+
+// sayDefaultsOnce keeps what a flag's help tells of its default from being told again.
+func sayDefaultsOnce(c *cobra.Command) {
+	once := func(f *pflag.Flag) {
+		if strings.Contains(f.Usage, "default") || f.DefValue == here {
+			f.DefValue = ""
+		}
+	}
+	c.Flags().VisitAll(once)
+	c.PersistentFlags().VisitAll(once)
+	for _, sub := range c.Commands() {
+		sayDefaultsOnce(sub)
+	}
 }
 
 // group makes a command that only holds others: alone it shows its help, with an unknown word it is refused.
@@ -122,9 +169,10 @@ func exactly(n int) cobra.PositionalArgs {
 
 func (h *hall) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  atMost(0),
+		Use:     "version",
+		Short:   "Print the version",
+		Example: `  async-pipeline version`,
+		Args:    atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			h.shown().Line("async-pipeline %s", version())
 			return nil

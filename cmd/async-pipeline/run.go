@@ -19,6 +19,9 @@ type runCall struct {
 	concurrency int
 	dryRun      bool
 	json        bool
+	progress    string // --progress
+	keepGoing   bool
+	trace       string // --trace
 	only        bool
 	vars        []string
 }
@@ -51,8 +54,12 @@ func (h *hall) runCommand() *cobra.Command {
 		Short: "Run tasks with what they depend on",
 		Long: `Runs jobs and tasks with what they depend on: the job "default" when none is
 named, every task when there is no such job. After the first failure nothing new
-starts. The run is recorded in .async/runs; then a failed task's on_fail hooks
-are carried out. They never change the verdict.
+starts (--keep-going: nothing that waits for it). The run is recorded in
+.async/runs; then a failed task's on_fail hooks are carried out. They never
+change the verdict.
+
+Ctrl-C once ends what runs (SIGTERM, SIGKILL after 3 s), twice at once; Ctrl-Z
+stops the tasks too.
 
 Exit code: 0 passed, 1 a task failed, 2 could not be carried out, 130 and 143
 ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
@@ -60,7 +67,8 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
   async-pipeline run test lint
   async-pipeline run --only test
   async-pipeline run --dry-run --var go=go1.26
-  async-pipeline run --json | jq .type`,
+  async-pipeline run --keep-going --trace trace.json
+  async-pipeline run --progress json | jq .type`,
 		RunE: func(c *cobra.Command, names []string) error {
 			if c.Flags().Changed("concurrency") && r.concurrency < 1 {
 				return refuse("--concurrency %d: at least one task runs at a time", r.concurrency)
@@ -68,8 +76,14 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 			if r.noHeal && r.heal.asked {
 				return refuse("--heal and --no-heal say the opposite: leave one out")
 			}
-			if r.dryRun && r.json {
-				return refuse("--json is the journal of a run, and --dry-run makes none: leave one out")
+			if err := r.shows(c.Flags().Changed("progress")); err != nil {
+				return err
+			}
+			if r.trace != "" && r.dryRun {
+				return refuse("--trace is of a run, and --dry-run makes none: leave one out")
+			}
+			if c.Flags().Changed("trace") && r.trace == "" {
+				return refuse("--trace has an empty path: is a variable not set?")
 			}
 			r.heal.ci = r.heal.ci || h.ciMode()
 			return h.run(&r, names)
@@ -82,14 +96,41 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	f.BoolVar(&r.noHeal, "no-heal", false, "record the verdict and stop: no on_fail hook starts")
 	f.IntVar(&r.concurrency, "concurrency", 0, "run `N` tasks at a time (default: what PIPELINE.hcl says, else the number of CPUs)")
 	f.BoolVar(&r.dryRun, "dry-run", false, "show what would run and why, and run nothing")
-	f.BoolVar(&r.json, "json", false, "print the run's journal, one JSON object a line, and messages on stderr")
+	f.BoolVar(&r.keepGoing, "keep-going", false, "after a failure go on with what does not depend on it")
+	progressFlag(c, &r.progress, "live, plain or json")
+	f.BoolVar(&r.json, "json", false, "--progress json: the run's journal on stdout, one JSON object a line, and messages on stderr")
+	f.StringVar(&r.trace, "trace", "", "write when each task ran to `FILE`, a trace for ui.perfetto.dev or chrome://tracing")
 	f.BoolVar(&r.only, "only", false, "leave out what the named tasks depend on")
 	return c
+}
+
+// shows settles how the run is shown. asked: --progress was typed.
+func (r *runCall) shows(asked bool) error {
+	switch {
+	case r.json && asked && r.progress != progressJSON:
+		return refuse("--json is --progress json, and --progress %s says something else: leave one out", r.progress)
+	case r.dryRun && (r.json || r.progress == progressJSON):
+		return refuse("--json is the journal of a run, and --dry-run makes none: leave one out")
+	case r.dryRun && asked:
+		return refuse("--progress is of a run, and --dry-run makes none: leave one out")
+	case r.json:
+		r.progress = progressJSON
+	}
+	r.json = r.progress == progressJSON
+	return nil
 }
 
 // run selects the tasks, carries them out, and lets the hooks answer a failure.
 func (h *hall) run(r *runCall, names []string) error {
 	tier, err := r.heal.check()
+	if err != nil {
+		return err
+	}
+	drawn, err := h.drawn(r.progress, r.heal.ci)
+	if err != nil {
+		return err
+	}
+	trace, err := h.traceFile(r.trace)
 	if err != nil {
 		return err
 	}
@@ -109,7 +150,9 @@ func (h *hall) run(r *runCall, names []string) error {
 	if r.json {
 		screen = h.said()
 	}
-	p := &performance{h: h, call: r, tier: tier, config: c, graph: g, screen: screen, store: record.At(c.Root), job: jobOf(c, names)}
+	p := &performance{
+		h: h, call: r, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
+	}
 	return p.perform()
 }
 

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"slices"
+	"time"
+
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -10,41 +14,86 @@ const tailBytes = 32 << 10
 
 // summary shows how the run ended and what to type next.
 func (p *performance) summary(s *record.Sealed) {
-	var failures []view.Failure
-	var next []view.Next
+	var failed []*record.Task
 	for i := range s.Tasks {
-		t := &s.Tasks[i]
-		if t.Status != record.Failed && t.Status != record.TimedOut {
-			continue
+		if t := &s.Tasks[i]; t.Status == record.Failed || t.Status == record.TimedOut {
+			failed = append(failed, t)
 		}
-		f := view.Failure{Task: *t, Log: logPath(s, t)}
-		if task := p.config.Task(t.Name); task != nil {
-			f.Command, f.Dir = view.Command(task.Run), task.Dir
-		}
-		if t.Log != nil {
-			tail, err := s.Tail(t.Name, tailBytes)
-			if err != nil {
-				tail = []byte("(the log cannot be read: " + err.Error() + ")")
-			}
-			f.Tail = tail
-		}
-		failures = append(failures, f)
-		next = append(next, p.next(s, t)...)
 	}
-	p.screen.Summary(s.Run, failures, next)
+	slices.SortStableFunc(failed, func(a, b *record.Task) int { return endOf(a).Compare(endOf(b)) }) // the first cause first
+	var failures []view.Failure
+	for _, t := range failed[:min(len(failed), view.MostFailures)] {
+		failures = append(failures, p.failure(s, t))
+	}
+	p.screen.Summary(s.Run, failures, p.criticalPath(s), p.next(s, failed))
 }
 
-// next is what a person may want to type about one failed task.
-func (p *performance) next(s *record.Sealed, t *record.Task) []view.Next {
-	next := []view.Next{{Does: "run it again", Type: p.h.typed("run", t.Name)}}
-	task := p.config.Task(t.Name)
-	if task == nil {
-		return next
+// endOf is when a task ended; a task that was not started has no time, and comes first.
+func endOf(t *record.Task) time.Time {
+	if t.StartedAt == nil || t.DurationMS == nil {
+		return time.Time{}
 	}
-	for _, hook := range task.OnFail {
-		if hook.Agent != nil && s.Healing.Mode != "on" {
-			return append(next, view.Next{Does: "have a fix proposed", Type: p.h.typed("heal", s.ID, t.Name)})
+	return t.StartedAt.Add(time.Duration(*t.DurationMS) * time.Millisecond)
+}
+
+func (p *performance) failure(s *record.Sealed, t *record.Task) view.Failure {
+	f := view.Failure{Task: *t, Log: logPath(s, t)}
+	if task := p.config.Task(t.Name); task != nil {
+		f.Command, f.Dir = view.Command(task.Run), task.Dir
+	}
+	if t.Log != nil {
+		tail, err := s.Tail(t.Name, tailBytes)
+		if err != nil {
+			tail = []byte("(the log cannot be read: " + err.Error() + ")")
+		}
+		f.Tail = tail
+	}
+	return f
+}
+
+// criticalPath is the chain of tasks that the run took as long as, with their times.
+func (p *performance) criticalPath(s *record.Sealed) []view.Stretch {
+	var path []view.Stretch
+	for _, name := range record.CriticalPath(s.Tasks, p.graph.DependsOn) {
+		if t := s.Task(name); t != nil && t.DurationMS != nil {
+			path = append(path, view.Stretch{Task: name, Took: time.Duration(*t.DurationMS) * time.Millisecond})
 		}
 	}
+	return path
+}
+
+// next is what a person may want to type about the failed tasks.
+func (p *performance) next(s *record.Sealed, failed []*record.Task) []view.Next {
+	const most = 10 // names on a command line that anybody would type
+	if len(failed) == 0 {
+		return nil
+	}
+	var names, healed []string
+	for _, t := range failed {
+		names = append(names, t.Name)
+		if p.heals(t) && s.Healing.Mode != "on" {
+			healed = append(healed, t.Name)
+		}
+	}
+	again := view.Next{Does: "run it again", Type: p.h.typed(append([]string{"run"}, names...)...)}
+	if len(names) > 1 {
+		again.Does = "run them again"
+		if len(names) > most {
+			again = view.Next{Does: "run all again", Type: p.h.typed("run")}
+		}
+	}
+	next := []view.Next{again}
+	switch {
+	case len(healed) == 1:
+		next = append(next, view.Next{Does: "have a fix proposed", Type: p.h.typed("heal", s.ID, healed[0])})
+	case len(healed) > 1:
+		next = append(next, view.Next{Does: "have fixes proposed", Type: p.h.typed("heal", s.ID)})
+	}
 	return next
+}
+
+// heals says whether a failure of a task is answered by an agent.
+func (p *performance) heals(t *record.Task) bool {
+	task := p.config.Task(t.Name)
+	return task != nil && slices.ContainsFunc(task.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil })
 }

@@ -98,6 +98,36 @@ func TestBeginMakesTheFolder(t *testing.T) {
 	}
 }
 
+// A clock that is set back while a run goes on: nothing ends before it began.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	now := time.Now()
+	d := must[*Draft](t)(s.Begin(now.Add(time.Hour), nil, nil)) // an hour later the clock shows an hour less
+	took := int64(-5)
+	given := Time{now}
+	r := Run{Status: Passed, FinishedAt: Time{now}, DurationMS: took, Tasks: []Task{{Name: "a", StartedAt: &given}, {Name: "b"}}}
+	_ = must[*Sealed](t)(d.Seal(r))
+	got := must[*Sealed](t)(s.Find("latest"))
+	if got.FinishedAt.Before(got.StartedAt.Time) || got.DurationMS < 0 || got.Task("a").StartedAt.Before(got.StartedAt.Time) || got.Task("b").StartedAt != nil {
+		t.Errorf("from %v to %v in %d ms; a from %v", got.StartedAt, got.FinishedAt, got.DurationMS, got.Task("a").StartedAt)
+	}
+	if !given.Equal(now) {
+		t.Error("the caller's task was changed")
+	}
+	// A clock that goes right is left alone, and what is not known stays so.
+	d = must[*Draft](t)(s.Begin(now, nil, nil))
+	r.StartedAt, r.FinishedAt, r.DurationMS = Time{now}, Time{now.Add(2 * time.Second)}, 2000
+	sealed := must[*Sealed](t)(d.Seal(r))
+	if !sealed.FinishedAt.Equal(now.Add(2*time.Second)) || !sealed.Task("a").StartedAt.Equal(now) {
+		t.Errorf("finished %v, begun %v", sealed.FinishedAt, now)
+	}
+	d = must[*Draft](t)(s.Begin(now, nil, nil))
+	if sealed := must[*Sealed](t)(d.Seal(Run{Status: Passed})); !sealed.FinishedAt.IsZero() {
+		t.Errorf("finished %v, although nobody said so", sealed.FinishedAt)
+	}
+}
+
 func TestIdsAreUniqueAndSort(t *testing.T) {
 	t.Parallel()
 	s := At(t.TempDir())

@@ -42,7 +42,7 @@ func (s *Screen) diagnostic(f pipeline.Error) string {
 		detail = strings.TrimSpace(detail + fmt.Sprintf("\nDid you mean %q?", f.Suggestion))
 	}
 	if strings.TrimSpace(detail) != "" {
-		b.WriteString(paragraph(detail, "  "))
+		b.WriteString(s.paragraph(detail, "  "))
 	}
 	b.WriteByte('\n')
 	return b.String()
@@ -50,7 +50,7 @@ func (s *Screen) diagnostic(f pipeline.Error) string {
 
 // sourceLine shows the line at fault, the window of it around the fault where it is long.
 func (s *Screen) sourceLine(f pipeline.Error, colour string) string {
-	const room = Width - 10
+	room := s.wide() - 10
 	line := []rune(strings.TrimRight(f.Source, "\r\n"))
 	start := min(max(f.Pos.Column-1, 0), len(line))
 	width := max(f.Width, 1)

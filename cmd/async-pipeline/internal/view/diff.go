@@ -69,7 +69,7 @@ func (s *Screen) diffLine(b *strings.Builder, sgr, line string) {
 	if carriage {
 		text += "^M"
 	}
-	for i, part := range chop(text, Width-4) {
+	for i, part := range chop(text, s.wide()-4) {
 		lead := "  "
 		if i > 0 {
 			lead = "  ↪ "

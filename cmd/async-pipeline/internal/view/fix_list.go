@@ -31,14 +31,14 @@ func (s *Screen) Fixes(items []fix.Item) {
 		}
 		b.WriteString(pad(Harmless(it.Run), run) + "  " + pad(Harmless(it.Task), task) + "  " + s.paint(standingColour(it), pad(word, state)) + files + "\n")
 		if it.Summary != nil && *it.Summary != "" {
-			b.WriteString("  " + s.paint(dim, cut(Harmless(*it.Summary), Width-2)) + "\n")
+			b.WriteString("  " + s.paint(dim, cut(Harmless(*it.Summary), s.wide()-2)) + "\n")
 		}
 		if n := len(it.Flags); n > 0 {
 			var rules []string
 			for _, g := range it.Flags {
 				rules = append(rules, Harmless(g.ID)+" "+Harmless(g.Rule))
 			}
-			b.WriteString("  " + s.paint(yellow, cut("flags: "+strings.Join(rules, ", "), Width-2)) + "\n")
+			b.WriteString("  " + s.paint(yellow, cut("flags: "+strings.Join(rules, ", "), s.wide()-2)) + "\n")
 		}
 		if it.State != fix.Proposed {
 			for _, r := range it.Rescue {
@@ -100,7 +100,7 @@ func (s *Screen) Applied(f *fix.Fix, a fix.Applied, dry bool, again string) {
 	}
 	if !a.Already && !dry {
 		if a.Note != "" {
-			b.WriteString(paragraph(a.Note, "  "))
+			b.WriteString(s.paragraph(a.Note, "  "))
 		}
 		b.WriteString("Nothing was committed. To see that it holds:\n  " + s.paint(cyan, again) + "\n")
 	}

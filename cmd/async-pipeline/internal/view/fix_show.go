@@ -44,7 +44,7 @@ func (s *Screen) section(b *strings.Builder, title, text string) {
 func (s *Screen) standing(p *fix.Proposal) string {
 	f := &p.Fix
 	if f.State != fix.Proposed {
-		return "  " + s.paint(yellow, Harmless(f.State)) + ": " + stateWord(f.State) + "\n" + paragraphIf(stateText(f)) + s.said(f)
+		return "  " + s.paint(yellow, Harmless(f.State)) + ": " + stateWord(f.State) + "\n" + s.paragraphIf(stateText(f)) + s.said(f)
 	}
 	word, colour := verdictOf(f)
 	line := "  proposed · " + s.paint(colour, word)
@@ -54,7 +54,7 @@ func (s *Screen) standing(p *fix.Proposal) string {
 	if p.Disposition == "open" && len(p.Applied) > 0 {
 		line += fmt.Sprintf(" · %d of %s applied", len(p.Applied), count(len(p.Patch.Files), "file"))
 	}
-	return line + "\n" + paragraph(verdictText(f), "  ")
+	return line + "\n" + s.paragraph(verdictText(f), "  ")
 }
 
 func (s *Screen) rootCause(f *fix.Fix) string {
@@ -71,13 +71,13 @@ func (s *Screen) rootCause(f *fix.Fix) string {
 	if strings.TrimSpace(text) == "" {
 		return "  not given by the agent\n"
 	}
-	return s.paint(dim, "  (the agent's words; nobody checked them)") + "\n" + paragraph(text, quoted)
+	return s.paint(dim, "  (the agent's words; nobody checked them)") + "\n" + s.paragraph(text, quoted)
 }
 
 func (s *Screen) doubtLines(f *fix.Fix) string {
 	var b strings.Builder
 	for _, d := range doubts(f) {
-		for i, line := range wrap(Harmless(d), Width-4) {
+		for i, line := range wrap(Harmless(d), s.wide()-4) {
 			lead := "    "
 			if i == 0 {
 				lead = "  - "
@@ -117,7 +117,7 @@ func (s *Screen) said(f *fix.Fix) string {
 	if f.AgentSaid == nil || strings.TrimSpace(f.AgentSaid.Summary) == "" {
 		return ""
 	}
-	return "  The agent says:\n" + paragraph(f.AgentSaid.Summary, quoted)
+	return "  The agent says:\n" + s.paragraph(f.AgentSaid.Summary, quoted)
 }
 
 // joined puts a path of the record behind the run's folder.
@@ -157,7 +157,7 @@ func (s *Screen) verification(f *fix.Fix) string {
 	rows("with the patch as proposed", f.Verification.Proposed)
 	rows("with the check files as they were", f.Verification.OriginalChecks)
 	if f.State != fix.Proposed && f.Verification.Reason != nil && *f.Verification.Reason != "" {
-		b.WriteString(paragraph(*f.Verification.Reason, "  "))
+		b.WriteString(s.paragraph(*f.Verification.Reason, "  "))
 	}
 	return b.String()
 }
@@ -176,10 +176,10 @@ func (s *Screen) reproduction(f *fix.Fix) string {
 	if word == "" {
 		word = Harmless(r.Result)
 	}
-	text := paragraph(fmt.Sprintf("%s (%s)", word, count(r.Runs, "run")), "  ")
-	text += paragraph("in the run   "+r.Signature.Run, "    ")
+	text := s.paragraph(fmt.Sprintf("%s (%s)", word, count(r.Runs, "run")), "  ")
+	text += s.paragraph("in the run   "+r.Signature.Run, "    ")
 	if r.Signature.Copy != nil && (*r.Signature.Copy != r.Signature.Run || r.Result != "same") {
-		text += paragraph("in the copy  "+*r.Signature.Copy, "    ")
+		text += s.paragraph("in the copy  "+*r.Signature.Copy, "    ")
 	}
 	return text
 }
@@ -200,7 +200,7 @@ func (s *Screen) attempts(f *fix.Fix) string {
 		}
 		text := fmt.Sprintf("%d. %s, sandbox %s, %s, %s; tokens %s, cost %s", a.Number, who, a.Sandbox,
 			Duration(time.Duration(a.DurationMS)*time.Millisecond), how, tokens(a.Tokens), cost(a.CostUSD))
-		for i, line := range wrap(Harmless(text), Width-5) {
+		for i, line := range wrap(Harmless(text), s.wide()-5) {
 			lead := "     "
 			if i == 0 {
 				lead = "  "
@@ -216,7 +216,7 @@ func (s *Screen) attempts(f *fix.Fix) string {
 			"tokens " + of(number64(u.Tokens), number64(l.Tokens)),
 			"cost " + of(cost(u.CostUSD), cost(l.CostUSD)),
 		}
-		b.WriteString(paragraph("used: "+strings.Join(parts, " · "), "  "))
+		b.WriteString(s.paragraph("used: "+strings.Join(parts, " · "), "  "))
 	}
 	return b.String()
 }

@@ -3,10 +3,15 @@
 package view
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
 )
 
 // Harmless is text for one line: every control character, line ends included, and every invisible one is shown by name.
@@ -28,33 +33,62 @@ func clean(text string, tabs, colours bool) string {
 	if plain(text) {
 		return text
 	}
-	var b strings.Builder
+	return string(appendClean(nil, []byte(text), tabs, colours))
+}
+
+// appendClean adds clean text to out. All that tasks print comes by here.
+func appendClean(out, text []byte, tabs, colours bool) []byte {
 	coloured := false
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == '\x1b' && sgr(text[i:]) > 0:
-			n = sgr(text[i:])
-			if colours {
-				b.WriteString(text[i : i+n])
-				coloured = true
-			}
-		case r == '\t' && tabs:
-			b.WriteByte('\t')
-		case r == utf8.RuneError && n == 1:
-			b.WriteRune(utf8.RuneError)
-		case r < 0x20 || r == 0x7f:
-			b.WriteByte('^')
-			b.WriteByte(byte(r) ^ 0x40)
-		case hidden(r):
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
+	for {
+		n := printable(text)
+		out = append(out, text[:n]...)
+		if text = text[n:]; len(text) == 0 {
+			break
 		}
-		i += n
+		if c := text[0]; c < utf8.RuneSelf {
+			n = 1
+			switch k := sgr(text); {
+			case k > 0:
+				n = k
+				if colours {
+					out = append(out, text[:n]...)
+					coloured = true
+				}
+			case c == '\t' && tabs:
+				out = append(out, '\t')
+			default:
+				out = append(out, '^', c^0x40)
+			}
+			text = text[n:]
+			continue
+		}
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			out = utf8.AppendRune(out, utf8.RuneError)
+		case hidden(r):
+			out = fmt.Appendf(out, "<U+%04X>", r)
+		default:
+			out = append(out, text[:n]...)
+		}
+		text = text[n:]
 	}
 	if coloured {
-		b.WriteString("\x1b[0m")
+		out = append(out, "\x1b[0m"...)
+	}
+	return out
+}
+
+// bare is text without its escape sequences.
+func bare(text string) string {
+	if !strings.ContainsRune(text, 0x1b) {
+		return text
+	}
+	var b strings.Builder
+	for g := (displaywidth.Options{ControlSequences: true}).StringGraphemes(text); g.Next(); {
+		if v := g.Value(); v[0] != 0x1b {
+			b.WriteString(v)
+		}
 	}
 	return b.String()
 }
@@ -69,15 +103,63 @@ func plain(text string) bool {
 	return true
 }
 
-// hidden are characters that act on their neighbours or cannot be seen: C1 controls, bidi marks, zero widths, tags, line separators.
-func hidden(r rune) bool {
-	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r) || r == 0x2028 || r == 0x2029 ||
-		r == 0x3164 || r == 0xffa0 || r == 0x115f || r == 0x1160
+// printable is how many bytes text begins with that are printable ASCII.
+func printable(text []byte) int {
+	rest := text
+	for len(rest) >= 16 { // two words at a time: all that tasks print comes by here
+		low, high := unprintable(binary.LittleEndian.Uint64(rest)), unprintable(binary.LittleEndian.Uint64(rest[8:]))
+		if low|high != 0 {
+			n := len(text) - len(rest)
+			if low == 0 {
+				n, low = n+8, high
+			}
+			return n + bits.TrailingZeros64(low)/8
+		}
+		rest = rest[16:]
+	}
+	for i, c := range rest {
+		if c < 0x20 || c >= 0x7f {
+			return len(text) - len(rest) + i
+		}
+	}
+	return len(text)
 }
 
+// unprintable sets the top bit of each of eight bytes that is not printable ASCII. The sums of one byte never reach the next.
+func unprintable(w uint64) uint64 {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	seven := w &^ tops
+	return (^(seven + 0x60*ones) | (seven + ones) | w) & tops
+}
+
+// hidden are characters that act on their neighbours or cannot be seen: C1 controls, bidi marks, zero widths, tags, line separators.
+func hidden(r rune) bool {
+	if r > 0xffff {
+		return unicode.Is(unicode.Cf, r)
+	}
+	return hiddenBelow()[r>>6]&(1<<(r&63)) != 0
+}
+
+// hiddenBelow is a bit for each character up to U+FFFF: looking through the tables for each would be most of the work.
+var hiddenBelow = sync.OnceValue(func() *[1 << 10]uint64 {
+	var set [1 << 10]uint64
+	add := func(r uint16) { set[r>>6] |= 1 << (r & 63) }
+	for _, table := range []*unicode.RangeTable{unicode.Cf, unicode.Cc} {
+		for _, r := range table.R16 {
+			for c := int(r.Lo); c <= int(r.Hi); c += int(r.Stride) {
+				add(uint16(c))
+			}
+		}
+	}
+	for _, r := range []uint16{0x2028, 0x2029, 0x3164, 0xffa0, 0x115f, 0x1160} {
+		add(r)
+	}
+	return &set
+})
+
 // sgr is the length of the colour sequence that text begins with, or 0.
-func sgr(text string) int {
-	if !strings.HasPrefix(text, "\x1b[") {
+func sgr(text []byte) int {
+	if len(text) < 3 || text[0] != 0x1b || text[1] != '[' {
 		return 0
 	}
 	for i := 2; i < len(text) && i < 40; i++ {

@@ -11,9 +11,9 @@ import (
 
 // HookStarted says who begins to work, how far it is confined, and what it may spend.
 func (s *Screen) HookStarted(task, agent, tier string, attempts int, wallClock time.Duration) {
-	s.put("\n" + s.paint(bold, fmt.Sprintf("%s works on %s", Harmless(agent), Harmless(task))) + " in a copy of the tree\n" +
-		s.paint(dim, fmt.Sprintf("  sandbox %s; budget %s and %s", Harmless(tier), count(attempts, "attempt"), Duration(wallClock))) + "\n" +
-		s.paint(dim, "  The run is already recorded as failed; Ctrl-C ends only the healing.") + "\n")
+	s.put("\n" + s.heading(fmt.Sprintf("%s works on %s", Harmless(agent), Harmless(task)), "in a copy of the tree") +
+		s.aside(fmt.Sprintf("sandbox %s; budget %s and %s", Harmless(tier), count(attempts, "attempt"), Duration(wallClock))) +
+		s.aside("The run is already recorded as failed; Ctrl-C ends only the healing."))
 }
 
 // RunHookStarted says that an on_fail "run" begins.
@@ -22,7 +22,9 @@ func (s *Screen) RunHookStarted(task string) {
 }
 
 // HookStep is one thing that happened; left is what is left of the wall clock, 0 before it started.
-func (s *Screen) HookStep(task, text string, left time.Duration) {
+func (s *Screen) HookStep(task, text string, left time.Duration) { s.put(s.step(task, text, left)) }
+
+func (s *Screen) step(task, text string, left time.Duration) string {
 	lead := s.paint(dim, Harmless(task)+" ·") + " "
 	tail := ""
 	if left > 0 {
@@ -31,7 +33,7 @@ func (s *Screen) HookStep(task, text string, left time.Duration) {
 	indent := columns(Harmless(task)) + 3
 	var b strings.Builder
 	words := Harmless(text)
-	parts := wrap(words, max(Width-indent, 30))
+	parts := wrap(words, max(s.wide()-indent, 30))
 	for i, part := range parts {
 		if i == 0 {
 			b.WriteString(lead + part)
@@ -40,12 +42,12 @@ func (s *Screen) HookStep(task, text string, left time.Duration) {
 		}
 	}
 	if tail != "" {
-		if indent+columns(parts[len(parts)-1])+1+len(tail) > Width {
+		if indent+columns(parts[len(parts)-1])+1+len(tail) > s.wide() {
 			b.WriteString("\n" + strings.Repeat(" ", indent-1))
 		}
 		b.WriteString(" " + s.paint(dim, tail))
 	}
-	s.put(b.String() + "\n")
+	return b.String() + "\n"
 }
 
 // RunHookDone says how an on_fail "run" ended.
@@ -78,20 +80,20 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	b.WriteByte('\n')
 	if f.State != fix.Proposed {
 		b.WriteString(s.paint(yellow, "No fix is proposed for "+Harmless(f.Task)) + ": " + stateWord(f.State) + "\n")
-		b.WriteString(paragraphIf(stateText(f)) + s.said(f))
+		b.WriteString(s.paragraphIf(stateText(f)) + s.said(f))
 		b.WriteString(s.rescues(f, c.Dir))
-		b.WriteString("  look at it  " + s.paint(cyan, c.Show) + "\n")
+		b.WriteString(s.next([]Next{{"look at it", c.Show}}))
 		s.put(b.String())
 		return
 	}
 	verdict, colour := verdictOf(f)
 	b.WriteString(s.paint(bold, "Proposed fix for "+Harmless(f.Task)) + ": " + s.paint(colour, verdict) + "\n")
-	b.WriteString(paragraph(verdictText(f), "  "))
+	b.WriteString(s.paragraph(verdictText(f), "  "))
 	b.WriteString(s.said(f))
 	b.WriteString(s.patchFiles(f))
 	b.WriteString(s.flagLines(f))
 	b.WriteString(s.dirty(c))
-	b.WriteString("\n  look at it first  " + s.paint(cyan, c.Show) + "\n  then apply it     with this command, which only you can give:\n\n")
+	b.WriteString("\n" + s.next([]Next{{"look at it first", c.Show}}) + s.paragraph("then apply it     with this command, which only you can give:", "  ") + "\n")
 	b.WriteString(s.paint(bold, c.Apply) + "\n")
 	s.put(b.String())
 }
@@ -104,7 +106,7 @@ func (s *Screen) dirty(c Commands) string {
 	if len(c.Dirty) == 0 {
 		return ""
 	}
-	return paragraph("Not committed: "+list(c.Dirty)+". The patch goes on top of what you changed; commit it first if you want to tell the two apart.", "  ")
+	return s.paragraph("Not committed: "+list(c.Dirty)+". The patch goes on top of what you changed; commit it first if you want to tell the two apart.", "  ")
 }
 
 // patchFiles lists the files of the patch with their added and removed lines.
@@ -148,7 +150,7 @@ func (s *Screen) flagLines(f *fix.Fix) string {
 		}
 		b.WriteString("  " + s.paint(yellow, Harmless(g.ID)+" "+Harmless(g.Rule)) + "  " + place + "\n")
 		if text := Harmless(g.Detail) + caps; strings.TrimSpace(text) != "" {
-			b.WriteString(paragraph(text, "     "))
+			b.WriteString(s.paragraph(text, "     "))
 		}
 	}
 	return b.String()

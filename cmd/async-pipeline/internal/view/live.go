@@ -1,170 +1,227 @@
-// A run as it happens: output with the task's name before each line, and a line a task when it ends.
+// A run or a healing in a terminal: what has ended scrolls by, what is at work stands below it and is drawn over.
 package view
 
 import (
-	"bytes"
-	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// longLine is how much of a line, in bytes, is held back for its end; a longer one is shown in pieces as it comes.
-const longLine = 16 << 10
-
-// A Live shows a run. It is told one thing at a time, as run.Observer promises.
+// A Live is told what happens by whom it happens to, and asked for frames by whoever owns the terminal. It is safe for
+// concurrent use, and nobody who tells it something waits for the terminal: what is told is state, and a frame shows the
+// state of its moment. What scrolls by is kept until a frame takes it along.
 type Live struct {
-	screen *Screen
-	width  int               // columns of the names
-	held   map[string][]byte // by task: an unfinished line
-	open   string            // the task whose line stands on the screen without its end
-	shown  map[string]bool   // tasks whose end was shown
+	screen *Screen          // how to paint; what is written to it goes elsewhere
+	now    func() time.Time // the clock
+	nudge  chan struct{}
+
+	mu      sync.Mutex
+	started time.Time
+	names   int // columns of the tasks' names
+	tasks   int // of the run; 0 in a healing
+	done    int // ended, whatever came of it
+	failed  int
+	skipped int
+	ending  bool // a signal came
+	rows    []*row
+	shown   map[string]bool // tasks whose end was shown
+	hook    *hookRow
+	scroll  []byte
+	paper   paper
 }
 
-// Live prepares to show a run of these tasks.
-func (s *Screen) Live(names []string) *Live {
-	l := &Live{screen: s, held: map[string][]byte{}, shown: map[string]bool{}}
-	for _, n := range names {
-		l.width = max(l.width, min(columns(Harmless(n)), 20))
+// A row is a task that runs.
+type row struct {
+	name  string
+	since time.Time
+	tail  []byte // the end of what it printed
+}
+
+// A hookRow is a hook at work.
+type hookRow struct {
+	task, what string
+	attempts   int
+	until      time.Time     // the end of its wall clock, once that runs
+	budget     time.Duration // until then
+	step       string        // what it does now
+	since      time.Time     // for so long
+}
+
+// tailBytes is how much of a task's output is kept to find its last line in.
+const tailBytes = 1 << 10
+
+// Live prepares to show a run of these tasks, or a healing where there are none. now is the clock.
+func (s *Screen) Live(names []string, now func() time.Time) *Live {
+	return &Live{
+		screen: s, now: now, nudge: make(chan struct{}, 1), started: now(), tasks: len(names), names: nameColumns(names, 24),
+		shown: make(map[string]bool, len(names)),
 	}
-	return l
 }
 
-func (l *Live) prefix(name string) string {
-	return l.screen.paint(dim, pad(Harmless(name), l.width)+" │") + " "
+// Changed gets a value when there is something new to draw.
+func (l *Live) Changed() <-chan struct{} { return l.nudge }
+
+// Touch asks for a frame.
+func (l *Live) Touch() {
+	select {
+	case l.nudge <- struct{}{}:
+	default:
+	}
 }
 
-// Started shows the command.
+// change does f with the lock held.
+func (l *Live) change(f func()) {
+	l.mu.Lock()
+	f()
+	l.mu.Unlock()
+	l.Touch()
+}
+
+// Write scrolls by: whole lines of our own.
+func (l *Live) Write(p []byte) (int, error) {
+	l.change(func() { l.scroll = append(l.scroll, p...) })
+	return len(p), nil
+}
+
+// Started adds a task to those that run.
 func (l *Live) Started(t *pipeline.Task) {
-	l.line(l.prefix(t.Name) + l.screen.paint(dim, cut("$ "+Command(t.Run), max(Width-l.width-3, 20))))
+	l.change(func() { l.rows = append(l.rows, &row{name: t.Name, since: l.now()}) })
 }
 
-// Output shows whole lines of a task and holds the rest back.
+// Output remembers the end of what a task printed.
 func (l *Live) Output(name string, chunk []byte) {
-	buf := append(l.held[name], chunk...)
-	var b strings.Builder
-	for {
-		end, skip := lineEnd(buf)
-		if end < 0 {
-			break
-		}
-		l.piece(&b, name, buf[:end], true)
-		buf = buf[end+skip:]
-	}
-	if len(buf) > longLine {
-		n := wholePart(buf)
-		l.piece(&b, name, buf[:n], false)
-		buf = buf[n:]
-	}
-	l.held[name] = bytes.Clone(buf)
-	if b.Len() > 0 {
-		l.screen.put(b.String())
-	}
-}
-
-// lineEnd finds the first line end: \n, \r\n, or a \r of a progress bar, which is shown as a line of its own.
-// A \r at the very end of the buffer may be half of \r\n: it waits.
-func lineEnd(b []byte) (end, skip int) {
-	i := bytes.IndexAny(b, "\r\n")
-	switch {
-	case i < 0:
-		return -1, 0
-	case b[i] == '\n':
-		return i, 1
-	case i+1 == len(b):
-		return -1, 0
-	case b[i+1] == '\n':
-		return i, 2
-	}
-	return i, 1
-}
-
-// wholePart is how much of a long unfinished line may be shown: no character and no colour sequence is torn apart.
-func wholePart(b []byte) int {
-	n := len(b)
-	if b[n-1] == '\r' {
-		n--
-	}
-	if i := bytes.LastIndexByte(b[:n], 0x1b); i >= 0 && n-i < 40 && sgr(string(b[i:n])) == 0 {
-		n = i
-	}
-	for k := 1; k < utf8.UTFMax && k <= n; k++ {
-		if utf8.RuneStart(b[n-k]) {
-			if !utf8.FullRune(b[n-k : n]) {
-				n -= k
+	l.change(func() {
+		for _, r := range l.rows {
+			if r.name == name {
+				r.print(chunk)
+				return
 			}
-			break
 		}
-	}
-	return n
+	})
 }
 
-// piece writes a part of a task's line; last ends it.
-func (l *Live) piece(b *strings.Builder, name string, text []byte, last bool) {
-	if l.open != name {
-		if l.open != "" {
-			b.WriteByte('\n')
-		}
-		b.WriteString(l.prefix(name))
+func (r *row) print(chunk []byte) {
+	if len(chunk) >= tailBytes {
+		r.tail = append(r.tail[:0], chunk[len(chunk)-tailBytes:]...)
+		return
 	}
-	b.WriteString(clean(string(text), true, l.screen.Colour))
-	l.open = name
-	if last {
-		b.WriteByte('\n')
-		l.open = ""
+	if over := len(r.tail) + len(chunk) - tailBytes; over > 0 {
+		r.tail = r.tail[:copy(r.tail, r.tail[over:])]
 	}
+	r.tail = append(r.tail, chunk...)
 }
 
-// flush shows what a task left without a line end.
-func (l *Live) flush(name string) {
-	rest := bytes.TrimSuffix(l.held[name], []byte("\r"))
-	delete(l.held, name)
-	var b strings.Builder
-	if len(rest) > 0 || l.open == name {
-		l.piece(&b, name, rest, true)
-		l.screen.put(b.String())
-	}
-}
-
-// line shows a line of our own, after ending a line that stands open.
-func (l *Live) line(text string) {
-	if l.open != "" {
-		text = "\n" + text
-		l.open = ""
-	}
-	l.screen.put(text + "\n")
-}
-
-// Finished shows how a task ended, once.
+// Finished lets a task's end scroll by, once.
 func (l *Live) Finished(t record.Task) {
+	l.change(func() { l.finished(t) })
+}
+
+func (l *Live) finished(t record.Task) {
 	if l.shown[t.Name] {
 		return
 	}
 	l.shown[t.Name] = true
-	l.flush(t.Name)
-	took := ""
-	if t.DurationMS != nil && t.Status != record.Skipped {
-		took = " " + Duration(time.Duration(*t.DurationMS)*time.Millisecond)
-	}
-	mark, colour := "✗", red
+	l.rows = slices.DeleteFunc(l.rows, func(r *row) bool { return r.name == t.Name })
+	l.done++
 	switch t.Status {
-	case record.Passed, record.Cached:
-		mark, colour = "✓", green
-	case record.Skipped, record.Cancelled:
-		mark, colour = "–", yellow
+	case record.Failed, record.TimedOut:
+		l.failed++
+	case record.Skipped:
+		l.skipped++
 	}
-	l.line(fmt.Sprintf("%s %s %s%s", l.screen.paint(colour, mark), l.screen.paint(bold, Harmless(t.Name)), ended(t), took))
+	l.scroll = append(append(l.scroll, l.screen.end(t)...), '\n')
 }
 
-// Interrupted says, once a signal came, what happens now.
-func (l *Live) Interrupted(text string) { l.line(l.screen.paint(yellow, text)) }
+// Interrupted says that a signal came: nothing new starts.
+func (l *Live) Interrupted() { l.change(func() { l.ending = true }) }
 
-// End shows what is still held back and the tasks whose end was not told, such as those that were never started.
+// End lets the tasks scroll by whose end was not told, such as those that were never started.
 func (l *Live) End(tasks []record.Task) {
-	for _, t := range tasks {
-		l.Finished(t)
+	l.change(func() {
+		for _, t := range tasks {
+			l.finished(t)
+		}
+	})
+}
+
+// HookStarted shows a hook at work: who works on which task, in how many attempts, with what budget; 0 where there is none.
+func (l *Live) HookStarted(task, what string, attempts int, budget time.Duration) {
+	l.change(func() {
+		l.hook = &hookRow{task: task, what: what, attempts: attempts, budget: budget, since: l.now()}
+	})
+}
+
+// HookStep shows what the hook does now; what it did before scrolls by. left is what is left of its wall clock, 0 before it
+// started.
+func (l *Live) HookStep(task, text string, left time.Duration) {
+	l.change(func() {
+		if l.hook == nil || l.hook.task != task {
+			l.hook = &hookRow{task: task, what: "a hook works on " + task}
+		}
+		l.pass()
+		l.hook.step, l.hook.since = text, l.now()
+		if left > 0 {
+			l.hook.until = l.now().Add(left)
+		}
+	})
+}
+
+// HookDone ends what is shown of a hook.
+func (l *Live) HookDone() {
+	l.change(func() {
+		l.pass()
+		l.hook = nil
+	})
+}
+
+// pass lets the hook's present step scroll by.
+func (l *Live) pass() {
+	if l.hook != nil && l.hook.step != "" {
+		l.scroll = append(l.scroll, l.screen.step(l.hook.task, l.hook.step, 0)...)
+		l.hook.step = ""
 	}
+}
+
+// Frame gives what brings a terminal of this size up to date, or nothing when it is. below says whether what is at work is
+// shown at all: a program in the background only lets scroll by.
+func (l *Live) Frame(columns, rows int, below bool) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var region []string
+	if below {
+		region = l.region(columns, rows)
+	}
+	frame := l.paper.frame(l.scroll, region, columns)
+	l.scroll = l.scroll[:0]
+	if cap(l.scroll) > 1<<20 {
+		l.scroll = nil
+	}
+	return frame
+}
+
+// Erase gives what takes away what stands below, so that others can write: the next frame draws it again.
+func (l *Live) Erase(columns int) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	frame := l.paper.frame(l.scroll, nil, columns)
+	l.scroll = l.scroll[:0]
+	return frame
+}
+
+// Forget takes it that the terminal shows something else by now: the next frame begins on a fresh line.
+func (l *Live) Forget() { l.change(func() { l.paper = paper{} }) }
+
+// last is the last line that a task printed, for one line of ours: colours and what moves the cursor are left out.
+func (r *row) last() string {
+	text := strings.TrimRight(string(r.tail), "\r\n\t ")
+	if i := strings.LastIndexAny(text, "\r\n"); i >= 0 {
+		text = text[i+1:]
+	} else if len(r.tail) == tailBytes {
+		text = strings.TrimLeftFunc(text, func(c rune) bool { return c == '\ufffd' }) // it was cut where it happened to be
+	}
+	return strings.TrimSpace(untab(clean(bare(text), true, false)))
 }

@@ -48,7 +48,7 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 		if about == "" {
 			about = "$ " + Command(t.Run)
 		}
-		b.WriteString("  " + pad(Harmless(t.Name), wide) + "  " + cut(about, max(Width-wide-4, 20)) + "\n")
+		b.WriteString("  " + pad(Harmless(t.Name), wide) + "  " + cut(about, max(s.wide()-wide-4, 20)) + "\n")
 		var more []string
 		if len(t.DependsOn) > 0 {
 			more = append(more, "after "+Harmless(strings.Join(t.DependsOn, ", ")))
@@ -57,7 +57,7 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 			more = append(more, "on_fail: "+h)
 		}
 		if len(more) > 0 {
-			for _, line := range wrap(strings.Join(more, " · "), max(Width-wide-4, 20)) {
+			for _, line := range wrap(strings.Join(more, " · "), max(s.wide()-wide-4, 20)) {
 				b.WriteString(s.paint(dim, strings.Repeat(" ", wide+4)+line) + "\n")
 			}
 		}
@@ -65,7 +65,7 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 	if len(c.Jobs) > 0 {
 		b.WriteString("\n" + s.paint(bold, "Jobs") + "\n")
 		for _, j := range c.Jobs {
-			b.WriteString("  " + pad(Harmless(j.Name), wide) + "  " + cut(Harmless(strings.Join(j.Tasks, ", ")), max(Width-wide-4, 20)) + "\n")
+			b.WriteString("  " + pad(Harmless(j.Name), wide) + "  " + cut(Harmless(strings.Join(j.Tasks, ", ")), max(s.wide()-wide-4, 20)) + "\n")
 		}
 	}
 	s.put(b.String())

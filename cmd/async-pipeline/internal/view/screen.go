@@ -1,4 +1,4 @@
-// Package view is what a person sees: plain lines at 80 columns, with colour where there is a terminal. It decides
+// Package view is what a person sees: plain lines, with colour where there is a terminal, and a live view in it. It decides
 // nothing and reads nothing; what comes from outside (logs, agents, paths) is made harmless before it is shown.
 package view
 
@@ -9,14 +9,29 @@ import (
 	"strings"
 )
 
-// Width is the number of columns that lines of our own stay within.
+// Width is the number of columns that lines of our own stay within where nobody knows the terminal's.
 const Width = 80
+
+// Text in longer lines is hard to read, and in shorter ones it is only torn apart.
+const (
+	widest    = 100
+	narrowest = 30
+)
 
 // A Screen is where a person reads. It belongs to one goroutine at a time; every call is one Write.
 type Screen struct {
-	W      io.Writer
-	Colour bool
-	Base   string // absolute folder that paths are shown relative to; empty shows them as they are
+	W       io.Writer
+	Colour  bool
+	Columns int    // of the terminal; 0 where there is none or it does not say
+	Base    string // absolute folder that paths are shown relative to; empty shows them as they are
+}
+
+// wide is the number of columns that lines of our own stay within.
+func (s *Screen) wide() int {
+	if s.Columns <= 0 {
+		return Width
+	}
+	return min(max(s.Columns, narrowest), widest)
 }
 
 // Colours, as SGR parameters.
@@ -39,6 +54,24 @@ func (s *Screen) paint(sgr, text string) string {
 
 // put writes text as it is. A screen that cannot be written to is its owner's concern, not the caller's.
 func (s *Screen) put(text string) { _, _ = io.WriteString(s.W, text) }
+
+// heading is a heading and what belongs to it, on the next line where there is no room on the same.
+func (s *Screen) heading(text, more string) string {
+	between := " "
+	if columns(text)+1+columns(more) > s.wide() {
+		between = "\n  "
+	}
+	return s.paint(bold, text) + between + more + "\n"
+}
+
+// aside is text that is not what a person came for.
+func (s *Screen) aside(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s.paragraph(text, "  ")) {
+		b.WriteString(s.paint(dim, strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	return b.String()
+}
 
 // Line writes one line.
 func (s *Screen) Line(format string, args ...any) { s.put(fmt.Sprintf(format, args...) + "\n") }

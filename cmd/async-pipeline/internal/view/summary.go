@@ -3,14 +3,26 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// TailLines is how many lines of a failed task's log the summary shows.
-const TailLines = 20
+// MostFailures is how many failed tasks the summary shows with the ends of their logs; the others are counted.
+const MostFailures = 30
+
+// tailOf is how many lines of each log are shown when so many failed.
+func tailOf(failures int) int {
+	switch {
+	case failures <= 3:
+		return 20
+	case failures <= 10:
+		return 8
+	}
+	return 3
+}
 
 // A Failure is a failed task as the summary shows it.
 type Failure struct {
@@ -21,16 +33,32 @@ type Failure struct {
 	Tail    []byte // the end of the log
 }
 
+// A Stretch is a task of the critical path.
+type Stretch struct {
+	Task string
+	Took time.Duration
+}
+
 // A Next is something to type, and what it does.
 type Next struct{ Does, Type string }
 
-// Summary shows how a run ended.
-func (s *Screen) Summary(r record.Run, failures []Failure, next []Next) {
+// Summary shows how a run ended: its failures, which may be the first of more, in the order they are to be read in.
+func (s *Screen) Summary(r record.Run, failures []Failure, path []Stretch, next []Next) {
 	var b strings.Builder
 	for _, f := range failures {
-		b.WriteString(s.failure(f))
+		b.WriteString(s.failure(f, tailOf(len(failures))))
+	}
+	failed := 0
+	for _, t := range r.Tasks {
+		if t.Status == record.Failed || t.Status == record.TimedOut {
+			failed++
+		}
+	}
+	if more := failed - len(failures); more > 0 && len(failures) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", s.paint(red, fmt.Sprintf("✗ and %d more failed", more)))
 	}
 	b.WriteString("\n" + s.counts(r) + "\n")
+	b.WriteString(s.critical(r, path))
 	switch r.Status {
 	case record.Failed:
 		b.WriteString("This run is recorded as " + s.paint(red, "failed") + ".\n")
@@ -43,7 +71,41 @@ func (s *Screen) Summary(r record.Run, failures []Failure, next []Next) {
 	s.put(b.String())
 }
 
-func (s *Screen) failure(f Failure) string {
+// critical is the chain of tasks that the run's time went into, where somebody waited for it.
+func (s *Screen) critical(r record.Run, path []Stretch) string {
+	const most = 8 // tasks that are named; the quickest of more are not
+	whole := time.Duration(r.DurationMS) * time.Millisecond
+	if len(path) == 0 || len(r.Tasks) < 2 || whole <= time.Second || r.Status == record.Interrupted {
+		return ""
+	}
+	sum, least := time.Duration(0), time.Duration(0)
+	var times []time.Duration
+	for _, p := range path {
+		sum += p.Took
+		times = append(times, p.Took)
+	}
+	if len(path) > most {
+		slices.Sort(times)
+		least = times[len(times)-most]
+	}
+	var words []string
+	for i, shown := 0, 0; i < len(path); i++ {
+		switch {
+		case path[i].Took >= least && shown < most:
+			shown++
+			words = append(words, Harmless(path[i].Task)+" "+Duration(path[i].Took))
+		case len(words) == 0 || words[len(words)-1] != "…":
+			words = append(words, "…")
+		}
+	}
+	for i := range len(words) - 1 {
+		words[i] += " →"
+	}
+	words = append(append([]string{"critical path:"}, words...), "("+Duration(sum)+" of "+Duration(whole)+")")
+	return strings.Join(wrapWords(words, s.wide()-2), "\n  ") + "\n"
+}
+
+func (s *Screen) failure(f Failure, tail int) string {
 	var b strings.Builder
 	took := ""
 	if f.Task.DurationMS != nil {
@@ -63,9 +125,11 @@ func (s *Screen) failure(f Failure) string {
 		}
 		b.WriteString("\n")
 	}
-	lines := tailLines(f.Tail, TailLines)
-	for _, line := range lines {
+	for _, line := range tailLines(f.Tail, tail) {
 		b.WriteString("  " + s.paint(dim, "│") + " " + clean(line, true, s.Colour) + "\n")
+	}
+	if f.Task.Hint != nil && *f.Task.Hint != "" {
+		b.WriteString(s.paragraph("hint: "+*f.Task.Hint, "  "))
 	}
 	return b.String()
 }
@@ -102,18 +166,26 @@ func (s *Screen) counts(r record.Run) string {
 	if len(parts) == 0 {
 		parts = []string{"nothing to run"}
 	}
-	return strings.Join(parts, ", ") + " in " + Duration(time.Duration(r.DurationMS)*time.Millisecond) + " · run " + r.ID
+	text, run := strings.Join(parts, ", ")+" in "+Duration(time.Duration(r.DurationMS)*time.Millisecond), "run "+r.ID
+	if columns(bare(text))+3+columns(run) > s.wide() {
+		return text + "\n" + run
+	}
+	return text + " · " + run
 }
 
-// next lists what to type, the commands below each other.
+// next lists what to type, the commands below each other where there is room. A command is never broken: it can be copied.
 func (s *Screen) next(next []Next) string {
 	var b strings.Builder
-	wide := 0
+	does, types := 0, 0
 	for _, n := range next {
-		wide = max(wide, columns(n.Does))
+		does, types = max(does, columns(n.Does)), max(types, columns(n.Type))
 	}
 	for _, n := range next {
-		b.WriteString("  " + pad(n.Does, wide) + "  " + s.paint(cyan, n.Type) + "\n")
+		if 2+does+2+types > s.wide() && s.Columns > 0 {
+			b.WriteString("  " + n.Does + "\n    " + s.paint(cyan, n.Type) + "\n")
+			continue
+		}
+		b.WriteString("  " + pad(n.Does, does) + "  " + s.paint(cyan, n.Type) + "\n")
 	}
 	return b.String()
 }

@@ -108,57 +108,57 @@ func TestWrapAndChop(t *testing.T) {
 	}
 }
 
-func TestLive(t *testing.T) {
+func TestLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", longLine) + "é"
 	for _, tt := range []struct {
 		name string
-		do   func(l *Live)
+		do   func(l *Lines)
 		want string
 	}{
-		{"whole lines", func(l *Live) {
+		{"whole lines", func(l *Lines) {
 			l.Output("build", []byte("one\ntwo\n"))
 		}, "build │ one\nbuild │ two\n"},
-		{"a line in pieces comes once", func(l *Live) {
+		{"a line in pieces comes once", func(l *Lines) {
 			l.Output("build", []byte("on"))
 			l.Output("go", []byte("x\n"))
 			l.Output("build", []byte("e\n"))
 		}, "go    │ x\nbuild │ one\n"},
-		{"the rest comes with the end", func(l *Live) {
+		{"the rest comes with the end", func(l *Lines) {
 			l.Output("build", []byte("no end"))
 			l.Finished(record.Task{Name: "build", Status: record.Passed, DurationMS: ptr(int64(1234))})
 		}, "build │ no end\n✓ build passed 1.2s\n"},
-		{"an end is shown once", func(l *Live) {
+		{"an end is shown once", func(l *Lines) {
 			r := record.Task{Name: "build", Status: record.Failed, ExitCode: ptr(1), DurationMS: ptr(int64(400))}
 			l.Finished(r)
 			l.End([]record.Task{r, {Name: "test", Status: record.Skipped, Reason: ptr("dependency"), BlockedBy: ptr("build")}})
 		}, "✗ build failed: exit 1 0.4s\n– test skipped (dependency: build did not pass)\n"},
-		{"CRLF, also when it is torn apart", func(l *Live) {
+		{"CRLF, also when it is torn apart", func(l *Lines) {
 			l.Output("go", []byte("a\r\nb\r"))
 			l.Output("go", []byte("\nc\n"))
 		}, "go    │ a\ngo    │ b\ngo    │ c\n"},
-		{"a progress bar is lines", func(l *Live) {
+		{"a progress bar is lines", func(l *Lines) {
 			l.Output("go", []byte("10%\r20%\r30%\n"))
 		}, "go    │ 10%\ngo    │ 20%\ngo    │ 30%\n"},
-		{"control characters are shown, tabs stay", func(l *Live) {
+		{"control characters are shown, tabs stay", func(l *Lines) {
 			l.Output("go", []byte("a\tb\x1b[2J\x1b[31mred\x1b[0m\n"))
 		}, "go    │ a\tb^[[2Jred\n"},
-		{"a very long line is streamed and not cut", func(l *Live) {
+		{"a very long line is streamed and not cut", func(l *Lines) {
 			l.Output("go", []byte(long[:len(long)-1])) // half of é is held back
 			l.Output("build", []byte("between\n"))
 			l.Output("go", []byte(long[len(long)-1:]+"!\n"))
 		}, "go    │ " + strings.Repeat("x", longLine) + "\nbuild │ between\ngo    │ é!\n"},
-		{"a long line that nobody interrupts is one line", func(l *Live) {
+		{"a long line that nobody interrupts is one line", func(l *Lines) {
 			l.Output("go", []byte(long+"y"))
 			l.Output("go", []byte("z\n"))
 		}, "go    │ " + long + "yz\n"},
-		{"invalid UTF-8", func(l *Live) {
+		{"invalid UTF-8", func(l *Lines) {
 			l.Output("go", []byte("a\xffb\n"))
 		}, "go    │ a\ufffdb\n"},
-		{"a command of several lines", func(l *Live) {
+		{"a command of several lines", func(l *Lines) {
 			l.Started(&pipeline.Task{Name: "go", Run: pipeline.Command{Shell: pipeline.Text{Value: "echo a\necho b"}}})
 		}, "go    │ $ echo a …\n"},
-		{"how tasks end", func(l *Live) {
+		{"how tasks end", func(l *Lines) {
 			l.Finished(record.Task{Name: "a", Status: record.TimedOut, ExitCode: ptr(124), DurationMS: ptr(int64(2000))})
 			l.Finished(record.Task{Name: "b", Status: record.Failed, Signal: ptr("SIGKILL"), DurationMS: ptr(int64(2000))})
 			l.Finished(record.Task{Name: "c", Status: record.Failed, Error: ptr("secret TOKEN is not set")})
@@ -171,7 +171,7 @@ func TestLive(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
-			l := (&Screen{W: &b}).Live([]string{"build", "go"})
+			l := (&Screen{W: &b}).Lines([]string{"build", "go"})
 			tt.do(l)
 			if b.String() != tt.want {
 				t.Errorf("got\n%q\nwant\n%q", b.String(), tt.want)
@@ -180,10 +180,10 @@ func TestLive(t *testing.T) {
 	}
 }
 
-func TestLiveColour(t *testing.T) {
+func TestLinesColour(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	l := (&Screen{W: &b, Colour: true}).Live([]string{"go"})
+	l := (&Screen{W: &b, Colour: true}).Lines([]string{"go"})
 	l.Output("go", []byte("\x1b[31mred\n"))
 	if want := "\x1b[2mgo │\x1b[0m \x1b[31mred\x1b[0m\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
@@ -229,9 +229,9 @@ func TestSummary(t *testing.T) {
 				Log: &record.Log{Path: "logs/test.log", LeftOutBytes: 1024},
 			},
 			Command: "go test ./...", Dir: "lib", Log: "/home/me/shop/.async/runs/x/logs/test.log", Tail: []byte(tail),
-		}}, []Next{{"run it again", "async-pipeline run test"}, {"have a fix proposed", "async-pipeline heal 20261121T024000Z-7f3a test"}})
-		s.Summary(record.Run{ID: "20261121T024000Z-7f3b", Status: record.Passed, DurationMS: 65000, Tasks: []record.Task{{Status: record.Passed}, {Status: record.Passed}}}, nil, nil)
-		s.Summary(record.Run{ID: "20261121T024000Z-7f3c", Status: record.Interrupted, Tasks: []record.Task{{Status: record.Cancelled}}}, nil, nil)
+		}}, nil, []Next{{"run it again", "async-pipeline run test"}, {"have a fix proposed", "async-pipeline heal 20261121T024000Z-7f3a test"}})
+		s.Summary(record.Run{ID: "20261121T024000Z-7f3b", Status: record.Passed, DurationMS: 65000, Tasks: []record.Task{{Status: record.Passed}, {Status: record.Passed}}}, nil, nil, nil)
+		s.Summary(record.Run{ID: "20261121T024000Z-7f3c", Status: record.Interrupted, Tasks: []record.Task{{Status: record.Cancelled}}}, nil, nil, nil)
 	})
 }
 

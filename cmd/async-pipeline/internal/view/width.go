@@ -3,38 +3,27 @@ package view
 
 import (
 	"strings"
-	"unicode"
+
+	"github.com/clipperhouse/displaywidth"
 )
 
-// columns is the width of harmless text.
+// columns is the width of harmless text. Terminals differ about a few characters; what must not be wider than it thinks is
+// drawn with the terminal's own wrapping switched off.
 func columns(text string) int {
-	n := 0
-	for _, r := range text {
-		n += runeColumns(r)
+	if plain(text) {
+		return len(text)
 	}
-	return n
-}
-
-// runeColumns knows the wide blocks (East Asian, emoji) and combining marks; it is an estimate, as terminals differ.
-func runeColumns(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me):
-		return 0
-	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
-		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1f64f,
-		r >= 0x1f900 && r <= 0x1f9ff, r >= 0x20000 && r <= 0x3fffd:
-		return 2
-	}
-	return 1
+	return displaywidth.String(text)
 }
 
 // wrap breaks one line at spaces so that no part is wider than width; a word that is wider stands alone, uncut.
-func wrap(text string, width int) []string {
+func wrap(text string, width int) []string { return wrapWords(strings.Fields(text), width) }
+
+// wrapWords breaks between words; what is one word is not torn apart.
+func wrapWords(words []string, width int) []string {
 	var lines []string
 	line := ""
-	for word := range strings.FieldsSeq(text) {
+	for _, word := range words {
 		switch {
 		case line == "":
 			line = word
@@ -51,12 +40,13 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// paragraph is text from outside, harmless, its own line ends kept, every line after indent and within Width.
-func paragraph(text, indent string) string {
+// paragraph is text from outside, harmless, its own line ends kept, every line after indent and within the screen.
+func (s *Screen) paragraph(text, indent string) string {
 	var b strings.Builder
+	room := s.wide() - columns(indent)
 	for line := range strings.SplitSeq(strings.TrimSpace(HarmlessLines(text)), "\n") {
 		line = strings.TrimRight(untab(line), " ")
-		if columns(line) <= Width-columns(indent) {
+		if columns(line) <= room {
 			b.WriteString(strings.TrimRight(indent+line, " ") + "\n") // as it was written: code keeps its columns
 			continue
 		}
@@ -64,7 +54,7 @@ func paragraph(text, indent string) string {
 		if len(lead) > 8 {
 			lead = lead[:8]
 		}
-		for _, part := range wrap(line, Width-columns(indent)-len(lead)) {
+		for _, part := range wrap(line, room-len(lead)) {
 			b.WriteString(strings.TrimRight(indent+lead+part, " ") + "\n")
 		}
 	}
@@ -72,24 +62,25 @@ func paragraph(text, indent string) string {
 }
 
 // paragraphIf is paragraph, or nothing where there is no text.
-func paragraphIf(text string) string {
+func (s *Screen) paragraphIf(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
-	return paragraph(text, "  ")
+	return s.paragraph(text, "  ")
 }
 
-// chop cuts harmless text hard into parts of at most width columns; at least one part.
+// chop cuts harmless text hard into parts of at most width columns; at least one part, and no character is torn apart.
 func chop(text string, width int) []string {
 	var parts []string
-	start, n := 0, 0
-	for i, r := range text {
-		w := runeColumns(r)
-		if n+w > width {
-			parts = append(parts, text[start:i])
-			start, n = i, 0
+	start, at, n := 0, 0, 0
+	for g := displaywidth.StringGraphemes(text); g.Next(); {
+		w := g.Width()
+		if n+w > width && at > start {
+			parts = append(parts, text[start:at])
+			start, n = at, 0
 		}
 		n += w
+		at += len(g.Value())
 	}
 	return append(parts, text[start:])
 }
@@ -99,7 +90,13 @@ func cut(text string, width int) string {
 	if columns(text) <= width {
 		return text
 	}
-	return chop(text, width-1)[0] + "…"
+	if width < 2 {
+		return strings.Repeat("…", max(width, 0))
+	}
+	if first := chop(text, width-1)[0]; columns(first) < width {
+		return first + "…"
+	}
+	return "…" // one wide character has no room
 }
 
 // pad fills with spaces up to width columns.
@@ -117,15 +114,14 @@ func untab(text string) string {
 	}
 	var b strings.Builder
 	n := 0
-	for _, r := range text {
-		if r != '\t' {
-			b.WriteRune(r)
-			n += runeColumns(r)
-			continue
+	for i, part := range strings.Split(text, "\t") {
+		if i > 0 {
+			k := 4 - n%4
+			b.WriteString(strings.Repeat(" ", k))
+			n += k
 		}
-		k := 4 - n%4
-		b.WriteString(strings.Repeat(" ", k))
-		n += k
+		b.WriteString(part)
+		n += columns(part)
 	}
 	return b.String()
 }

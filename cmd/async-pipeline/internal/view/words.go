@@ -42,6 +42,14 @@ func count(n int, one string) string {
 
 // ended says how a task ended, without its time.
 func ended(t record.Task) string {
+	if t.Attempts > 1 {
+		return endedAtLast(t) + fmt.Sprintf(" (%d attempts)", t.Attempts)
+	}
+	return endedAtLast(t)
+}
+
+// endedAtLast is how the last attempt at a task ended.
+func endedAtLast(t record.Task) string {
 	switch t.Status {
 	case record.Passed:
 		if t.ProcessesLeft != nil && *t.ProcessesLeft > 0 {

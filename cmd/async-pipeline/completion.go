@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// shells are what completion can be printed for.
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (h *hall) completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what makes a shell complete verbs, tasks and runs",
+		Long: `Prints a script for bash, zsh, fish or powershell. With it the shell completes
+verbs, flags and their values, tasks, jobs, runs and proposals. Completing reads
+PIPELINE.hcl and the records; it starts nothing and writes nothing.
+
+  bash        in ~/.bashrc: source <(async-pipeline completion bash)
+  zsh         async-pipeline completion zsh > "${fpath[1]}/_async-pipeline"
+              (and in ~/.zshrc: autoload -U compinit; compinit)
+  fish        async-pipeline completion fish > \
+              ~/.config/fish/completions/async-pipeline.fish
+  powershell  in $PROFILE: async-pipeline completion powershell |
+              Out-String | Invoke-Expression
+
+It takes effect in the next shell.`,
+		Example: `  async-pipeline completion bash
+  async-pipeline completion zsh > _async-pipeline
+  source <(async-pipeline completion bash)`,
+		Args: exactly(1),
+		RunE: func(c *cobra.Command, args []string) error { return h.completion(c.Root(), args[0]) },
+	}
+}
+
+func (h *hall) completion(root *cobra.Command, shell string) error {
+	var script bytes.Buffer
+	var err error
+	switch shell {
+	case "bash":
+		if err = root.GenBashCompletionV2(&script, true); err == nil {
+			script.WriteString(strings.ReplaceAll(bashWords, "PROGRAM", root.Name()))
+		}
+	case "zsh":
+		err = root.GenZshCompletion(&script)
+	case "fish":
+		err = root.GenFishCompletion(&script, true)
+	case "powershell":
+		err = root.GenPowerShellCompletionWithDesc(&script)
+	default:
+		return refuse("%q is no shell that completion is known for: write %s", shell, strings.Join(shells, ", "))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = h.out.Write(script.Bytes())
+	return err
+}
+
+// bashWords takes the place of a function of the generated script, which needs the package bash-completion. Bash splits words
+// at = and : too; this puts together what stands together on the line.
+const bashWords = `
+# Where the package bash-completion is not loaded, the one function of it that is needed.
+__PROGRAM_init_completion()
+{
+    COMPREPLY=()
+    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local rest=$COMP_LINE stripped word last= i
+    words=()
+    cword=0
+    for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
+        word=${COMP_WORDS[i]}
+        stripped=${rest#"${rest%%[![:blank:]]*}"}
+        if ((i > 0)) && [[ $stripped == "$rest" && ( $word == [=:]* || $last == [=:]* ) ]]; then
+            words[${#words[@]}-1]+=$word
+        else
+            words+=("$word")
+        fi
+        last=$word
+        rest=${stripped#"$word"}
+        ((i == COMP_CWORD)) && cword=$((${#words[@]} - 1))
+    done
+    cur=${words[cword]}
+    prev=
+    ((cword > 0)) && prev=${words[cword-1]}
+    return 0
+}
+`

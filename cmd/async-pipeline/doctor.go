@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// A checkup is one `doctor`: it looks and changes nothing, so it settles nothing either.
+type checkup struct {
+	h     *hall
+	vars  []string
+	dir   string        // where it looks from
+	store *record.Store // nil: there is neither a PIPELINE.hcl nor a record
+	found []view.Finding
+}
+
+func (h *hall) doctorCommand() *cobra.Command {
+	d := &checkup{h: h}
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong here; nothing is changed",
+		Long: `Looks at the project, its records and the machine, and changes nothing: runs
+that were killed and what they left, damaged records, locks and who holds them,
+git, the sandbox, disk space, the clock. Each line says what to do about it.
+
+Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
+		Example: `  async-pipeline doctor
+  async-pipeline doctor --json`,
+		Args: atMost(0),
+		RunE: func(*cobra.Command, []string) error {
+			if err := d.look(); err != nil {
+				return err
+			}
+			if asJSON {
+				if err := h.printJSON(findings(d.found)); err != nil {
+					return err
+				}
+			} else {
+				h.shown().Doctor(d.found)
+			}
+			for _, f := range d.found {
+				if f.State == view.Trouble {
+					return &fault{code: exitFailed}
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as a JSON list")
+	varFlag(c, &d.vars)
+	return c
+}
+
+// A finding is one line of doctor --json.
+type finding struct {
+	Check   string  `json:"check"`
+	State   string  `json:"state"` // ok | note | problem
+	Summary string  `json:"summary"`
+	Remedy  *string `json:"remedy"` // null: nothing is to be done
+}
+
+func findings(found []view.Finding) []finding {
+	list := []finding{}
+	for _, f := range found {
+		list = append(list, finding{f.Check, f.State, f.What, orNull(f.Remedy)})
+	}
+	return list
+}
+
+func (d *checkup) look() error {
+	dir, err := d.h.start()
+	if err != nil {
+		return err
+	}
+	d.dir = dir
+	d.fine("program", "async-pipeline %s", version())
+	if root, err := d.h.recordRoot(); err == nil {
+		d.dir, d.store = root, record.At(root)
+		d.pipelineFile()
+		if d.folder() {
+			d.runs()
+			d.fixes()
+			d.unsettled()
+			d.locks()
+			d.copies()
+		}
+	} else {
+		d.noted("project", "async-pipeline init drafts a PIPELINE.hcl", "neither a PIPELINE.hcl nor recorded runs in %s or a folder above: only the machine was looked at", dir)
+	}
+	d.processes()
+	d.git()
+	d.sandbox()
+	d.disk()
+	d.kept()
+	return nil
+}
+
+func (d *checkup) add(check, state, remedy, format string, args ...any) {
+	d.found = append(d.found, view.Finding{Check: check, State: state, What: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+func (d *checkup) fine(check, format string, args ...any) {
+	d.add(check, view.Fine, "", format, args...)
+}
+
+func (d *checkup) noted(check, remedy, format string, args ...any) {
+	d.add(check, view.Noted, remedy, format, args...)
+}
+
+func (d *checkup) trouble(check, remedy, format string, args ...any) {
+	d.add(check, view.Trouble, remedy, format, args...)
+}
+
+// path is a path as it is shown.
+func (d *checkup) path(p string) string { return d.h.said().Path(p) }
+
+// most is how many of a kind are named.
+const most = 10
+
+// andMore says how many of a kind are not named.
+func (d *checkup) andMore(check, state string, n int, what string) {
+	if n > most {
+		d.add(check, state, "", "and %d more %s", n-most, what)
+	}
+}
+
+func (d *checkup) locks() {
+	held := d.store.Held()
+	for _, l := range held {
+		d.noted("locks", "", "%s", holderText(l))
+	}
+	if len(held) == 0 {
+		d.fine("locks", "no lock is held")
+	}
+}
+
+// holderText says what a lock means and who holds it.
+func holderText(l record.Holder) string {
+	text := "a run is at work here"
+	if l.Lock == "heal.lock" {
+		text = "hooks of a run are at work here"
+	}
+	if l.PID > 0 {
+		text += fmt.Sprintf(" (%s is held by process %d since %s)", l.Lock, l.PID, l.Since.Local().Format("2006-01-02 15:04:05"))
+	}
+	return text
+}
+
+// endTime is how long what a killed run left may take to be ended by its own supervisors: their grace, and some.
+const endTime = sandbox.Grace + 2*time.Second
+
+// staying are processes of killed runs that nobody is just ending.
+func staying() ([]sandbox.Process, error) {
+	left, err := sandbox.Orphans()
+	for end := time.Now().Add(endTime); err == nil && len(left) > 0 && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
+		var now []sandbox.Process
+		now, err = sandbox.Orphans()
+		left = slices.DeleteFunc(left, func(p sandbox.Process) bool { return !slices.Contains(now, p) })
+	}
+	return left, err
+}
+
+func (d *checkup) processes() {
+	left, err := staying()
+	switch {
+	case err != nil:
+		d.noted("processes", "", "%v", err)
+	case len(left) == 0:
+		d.fine("processes", "no process of a killed run is left")
+	}
+	for i, p := range left {
+		if i == most {
+			break
+		}
+		of := ""
+		if p.Hook != "" {
+			of = ", of the hook of " + p.Hook
+		}
+		d.trouble("processes", d.h.typed("gc")+" ends it, the next run does too", "process %d was left by a killed run%s", p.PID, of)
+	}
+	d.andMore("processes", view.Trouble, len(left), "processes of killed runs")
+}
+
+// copies looks for what killed runners left of healings.
+func (d *checkup) copies() {
+	cache := d.h.cacheSeen()
+	if cache == "" {
+		return
+	}
+	// What cannot be read of a fix is said by fixes.
+	left, err := hooks.Left(context.Background(), d.store, cache)
+	if err != nil && !errors.Is(err, fix.ErrDamaged) {
+		d.trouble("copies", "", "what killed healings left cannot be seen: %v", err)
+	}
+	for i, a := range left.Healings {
+		if i == most {
+			break
+		}
+		d.trouble("copies", d.h.typed("gc")+" stores what its agent had changed as a rescue patch, the next run does too",
+			"the healing of %s of run %s was ended before it was done", a.Task, a.Run)
+	}
+	d.andMore("copies", view.Trouble, len(left.Healings), "healings that were ended")
+	if n := len(left.Copies); n > 0 {
+		d.trouble("copies", d.h.typed("gc")+" removes them, the next run does too", "%s of killed runs in %s", folders(n, "scratch folder"), d.path(filepath.Dir(left.Copies[0].Dir)))
+	}
+	if n := len(left.Rescued); n > 0 {
+		d.noted("copies", "take what you need from them, then remove them",
+			"%s whose changes could not be stored as a patch: %s", folders(n, "copy"), strings.Join(left.Rescued[:min(n, 3)], ", "))
+	}
+	if err == nil && len(left.Healings) == 0 && len(left.Copies) == 0 {
+		d.fine("copies", "no scratch copy of a killed run is left")
+	}
+}
+
+// kept says what the build caches of healings take.
+func (d *checkup) kept() {
+	sum, n, forgotten := int64(0), 0, 0
+	for _, cache := range d.h.cacheCandidates() {
+		all, err := hooks.AllKept(cache)
+		if err != nil {
+			d.noted("caches", "", "kept build caches: %v", err)
+		}
+		for _, k := range all {
+			n, sum = n+1, sum+k.Bytes
+			if k.Forgotten(time.Now()) {
+				forgotten++
+			}
+		}
+	}
+	switch {
+	case forgotten > 0:
+		d.noted("caches", d.h.typed("gc")+" removes those", "build caches are kept for %s (%s); %d of them nobody needs any more", count(n, "root"), view.Size(sum), forgotten)
+	case n > 0:
+		d.fine("caches", "build caches are kept for %s (%s)", count(n, "root"), view.Size(sum))
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+)
+
+// git says whether git is there and new enough, and whose work tree this is.
+func (d *checkup) git() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	repo, err := git.Of(ctx, d.dir)
+	switch {
+	case err == nil:
+		d.fine("git", "git is there, and %s is a work tree", d.path(repo.Top))
+	case errors.Is(err, git.ErrNone) && strings.Contains(err.Error(), "not installed"):
+		d.noted("git", "install git 2.32 or newer", "git is not installed: runs record no commit, and nobody can tell what is not committed")
+	case errors.Is(err, git.ErrNone):
+		d.noted("git", "", "not in a git work tree: runs record no commit, and nobody can tell what is not committed")
+	default:
+		d.trouble("git", "", "%v", err)
+	}
+}
+
+// sandbox says how far agents and checks in copies can be confined here, and why not further.
+func (d *checkup) sandbox() {
+	best := sandbox.Best()
+	if best == sandbox.View {
+		d.fine("sandbox", "sandbox view is there: what runs in a copy writes nothing outside of it")
+		return
+	}
+	why := ""
+	if err := sandbox.Why(sandbox.View); err != nil {
+		why = ": " + err.Error()
+	}
+	if best == sandbox.Fence {
+		d.noted("sandbox", "", "sandbox fence is there, view is not%s", why)
+		return
+	}
+	d.noted("sandbox", "give agents only what may be lost, or heal on a machine that has fence or view", "no sandbox: nothing holds an agent back from writing outside of its copy; view is not there%s", why)
+}
+
+// Space below which a disk is low: the smaller file systems by the first, the larger by the second.
+const (
+	lowBytes = 1 << 30
+	lowShare = 100 // 1 part of so many
+)
+
+// disk looks where records, scratch copies and temporary files are written.
+func (d *checkup) disk() {
+	seen := map[uint64]bool{}
+	low := false
+	for _, dir := range append([]string{d.dir, os.TempDir()}, d.h.cacheCandidates()[:1]...) {
+		dir = existing(dir)
+		info, err := os.Stat(dir)
+		if err != nil {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			if seen[uint64(st.Dev)] { //nolint:unconvert // a signed type elsewhere
+				continue
+			}
+			seen[uint64(st.Dev)] = true //nolint:unconvert // a signed type elsewhere
+		}
+		var fs unix.Statfs_t
+		if err := unix.Statfs(dir, &fs); err != nil || fs.Blocks == 0 {
+			continue
+		}
+		block := uint64(fs.Bsize) //nolint:unconvert // another type elsewhere
+		if free := fs.Bavail * block; free < lowBytes || free < fs.Blocks*block/lowShare {
+			low = true
+			d.trouble("disk", "free some; "+d.h.typed("gc")+" removes what nobody needs", "only %s are free where %s is: runs may end with a full disk", view.Size(int64(free)), d.path(dir))
+		}
+	}
+	if !low {
+		d.fine("disk", "there is room where records, copies and temporary files are written")
+	}
+}
+
+// existing is the nearest folder above a path that is there.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}

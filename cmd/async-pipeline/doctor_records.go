@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// pipelineFile counts the faults of PIPELINE.hcl.
+func (d *checkup) pipelineFile() {
+	file, err := hclfile.Find(d.dir)
+	if err != nil {
+		d.noted("pipeline", "", "there is no PIPELINE.hcl in %s, only records", d.path(d.dir))
+		return
+	}
+	c, err := d.h.read(file, d.vars)
+	faults := pipeline.Errors(nil)
+	switch {
+	case errors.As(err, &faults):
+		d.trouble("pipeline", d.h.typed("validate")+" shows them", "%s has %s", d.path(file), count(serious(faults), "fault"))
+	case err != nil:
+		d.trouble("pipeline", "", "%v", err)
+	case len(c.Warnings) > 0:
+		d.noted("pipeline", d.h.typed("validate")+" shows them", "%s is read, with %s", d.path(file), count(len(c.Warnings), "warning"))
+	default:
+		d.fine("pipeline", "%s is read: %s, %s", d.path(file), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"))
+	}
+}
+
+// folder looks at .async itself: a real folder, ours to write, and not git's. It says whether there are records to look at.
+func (d *checkup) folder() bool {
+	dir := d.store.Dir
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := writable(d.dir); err != nil {
+			d.trouble("records", "make it writable, or nothing can be recorded", "%s cannot be written: %v", d.path(d.dir), err)
+			return false
+		}
+		d.fine("records", "nothing is recorded here yet")
+		return false
+	}
+	if _, err := d.store.IDs(); err != nil {
+		d.trouble("records", "", "%v", err)
+		return false
+	}
+	if err := writable(dir); err != nil {
+		d.trouble("records", "make it writable, or nothing can be recorded", "%s cannot be written: %v", d.path(dir), err)
+	} else if info.Mode().Perm()&0o022 != 0 {
+		d.trouble("records", "chmod 700 "+view.Quote(dir), "others can write %s, and with it what is recorded", d.path(dir))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, err := git.Of(ctx, d.dir); err != nil {
+		return true // said by git
+	}
+	if foreign, err := d.h.fixes(d.dir).Foreign(ctx); err == nil && foreign {
+		d.trouble("records", "git rm -r --cached .async", "git tracks files in %s: records that came with a repository are never applied", d.path(dir))
+	} else if rules, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || !ignoresAll(string(rules)) {
+		d.trouble("records", "echo '*' > "+view.Quote(filepath.Join(dir, ".gitignore")), "git does not ignore %s: its .gitignore was changed or removed", d.path(dir))
+	}
+	return true
+}
+
+func ignoresAll(rules string) bool {
+	for line := range strings.Lines(rules) {
+		if strings.TrimSpace(line) == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// writable says why a folder cannot be written, without writing into it.
+func writable(dir string) error {
+	return unix.Access(dir, unix.W_OK|unix.X_OK)
+}
+
+// ahead is how far in the future a run may begin before the clock is in doubt.
+const ahead = time.Minute
+
+// runs looks at every record: damaged, interrupted, from the future.
+func (d *checkup) runs() {
+	ids, err := d.store.IDs()
+	if err != nil || len(ids) == 0 {
+		return // said by folder
+	}
+	var damaged []error
+	var interrupted []string
+	sealed := 0
+	for _, id := range ids {
+		e := d.store.Entry(id)
+		if e.Err == nil && e.Sealed != nil {
+			sealed++
+			e.Err = e.Sealed.Check()
+		}
+		switch {
+		case e.Err != nil:
+			damaged = append(damaged, e.Err)
+		case e.Sealed == nil && e.Live:
+			d.noted("runs", d.h.typed("logs", e.ID)+" lists what it printed so far", "run %s goes on", e.ID)
+		case e.Sealed == nil:
+			interrupted = append(interrupted, e.ID)
+		}
+	}
+	for i, err := range damaged {
+		if i == most {
+			break
+		}
+		remedy := "do not trust it; remove the folder of that run if you do not need what is left in it"
+		switch {
+		case record.Newer(err):
+			remedy = ""
+		case errors.Is(err, fs.ErrPermission):
+			remedy = "make it readable for you"
+		}
+		d.trouble("runs", remedy, "%v", err)
+	}
+	d.andMore("runs", view.Trouble, len(damaged), "damaged records")
+	for i, id := range interrupted {
+		if i == most {
+			break
+		}
+		d.noted("runs", d.h.typed("explain", "--run", id)+" tells what is known of it", "run %s was ended before its verdict; what it recorded is in %s", id, d.path(filepath.Join(d.store.Dir, "runs", id)))
+	}
+	d.andMore("runs", view.Noted, len(interrupted), "runs that were ended before their verdict")
+	if at := record.Began(ids[0]); time.Until(at) > ahead {
+		d.trouble("clock", "set the clock right; if it is, remove the folders of runs that are later than now",
+			"the newest run %s begins in the future: until then it stays the newest", ids[0])
+	}
+	if sealed > 0 && len(damaged) == 0 {
+		d.fine("runs", "%s with a verdict, all as they were written (%s in %s)", count(sealed, "run"), view.Size(sizeOf(d.store.Dir)), d.path(d.store.Dir))
+	}
+}
+
+// fixes looks at the records of fixes.
+func (d *checkup) fixes() {
+	items, unread := d.h.fixes(d.dir).List()
+	for i, err := range unread {
+		if i == most {
+			break
+		}
+		remedy := "do not apply it; heal the failure again"
+		if errors.Is(err, fs.ErrPermission) {
+			remedy = "make it readable for you"
+		}
+		d.trouble("fixes", remedy, "%v", err)
+	}
+	d.andMore("fixes", view.Trouble, len(unread), "damaged records of fixes")
+	open := 0
+	for _, it := range items {
+		if it.Disposition == "open" {
+			open++
+		}
+	}
+	if open > 0 {
+		d.noted("fixes", d.h.typed("fix", "list")+" lists them", "%s to decide on", count(open, "proposal"))
+	}
+}
+
+// unsettled says what the next command will do about an apply that was interrupted.
+func (d *checkup) unsettled() {
+	r, err := d.h.fixes(d.dir).Unsettled(context.Background())
+	switch {
+	case err != nil:
+		d.trouble("apply", "", "%v", err)
+	case r != nil:
+		d.trouble("apply", "any other command does it: "+d.h.typed("fix", "list"),
+			"an apply of the fix for %s of run %s was interrupted and will be %s: %s", r.Task, r.Run, r.To, strings.Join(r.Files[:min(len(r.Files), 8)], ", "))
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// An explainCall is the flags of one `explain`.
+type explainCall struct {
+	env, run, json bool
+	vars           []string
+}
+
+func (h *hall) explainCommand() *cobra.Command {
+	var e explainCall
+	c := &cobra.Command{
+		Use:   "explain [--env] TASK | explain --run [RUN] [TASK]",
+		Short: "Say what a task would do, or why a run ended as it did",
+		Long: `Says what a task is and would do, and how it ended last time. Nothing is run.
+
+--env shows each variable that the task would see with the layer it came from;
+secrets are hidden. --run tells of a recorded run instead: why each task ended
+as it did, where the time went, what hooks did; with TASK of that task alone.`,
+		Example: `  async-pipeline explain test
+  async-pipeline explain --json test
+  async-pipeline explain --env test
+  async-pipeline explain --run
+  async-pipeline explain --run latest test`,
+		Args: atMost(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case e.run && (e.env || e.json):
+				return refuse("--run goes with neither --env nor --json: leave one out")
+			case e.run:
+				return h.explainRun(e.vars, args)
+			case len(args) == 0:
+				return refuse("explain needs a task: write async-pipeline explain TASK, or explain --run for the newest run")
+			case len(args) == 2:
+				return refuse("explain takes one task; for a task of a recorded run write: explain --run %s %s", args[0], args[1])
+			}
+			return h.explain(e, args[0])
+		},
+	}
+	c.Flags().BoolVar(&e.env, "env", false, "show the variables that the task would see, each with its layer")
+	c.Flags().BoolVar(&e.run, "run", false, "tell of a recorded run: [RUN] [TASK], the newest by default")
+	c.Flags().BoolVar(&e.json, "json", false, "print the receipt as JSON; with --env the variables")
+	varFlag(c, &e.vars)
+	return c
+}
+
+func (h *hall) explain(e explainCall, name string) error {
+	c, err := h.load(e.vars)
+	if err != nil {
+		return err
+	}
+	t, err := oneTask(c, name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.env:
+		return h.explainEnv(c, t, e.json)
+	case e.json:
+		r := receiptOf()
+		return h.printJSON(receipt{Task: t.Name, Cache: r})
+	}
+	x := view.Explained{Task: t, Receipt: receiptOf(), Type: []view.Next{
+		{Does: "run it", Type: h.typed("run", t.Name)},
+		{Does: "what it sees", Type: h.typed("explain", "--env", t.Name)},
+	}}
+	for _, other := range c.Tasks {
+		if slices.Contains(other.DependsOn, t.Name) {
+			x.Before = append(x.Before, other.Name)
+		}
+	}
+	for _, j := range c.Jobs {
+		if slices.Contains(j.Tasks, t.Name) {
+			x.Jobs = append(x.Jobs, j.Name)
+		}
+	}
+	if run, last := lastTime(record.At(c.Root), t.Name); last != nil {
+		x.Last, x.LastRun, x.LastAt = last, run.ID, run.StartedAt.Time
+		x.Type = append(x.Type, view.Next{Does: "its last log", Type: h.typed("logs", run.ID, t.Name)})
+	}
+	h.shown().Explain(x, time.Now())
+	return nil
+}
+
+// oneTask finds a task by its name, and says which was probably meant.
+func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
+	if t := c.Task(name); t != nil {
+		return t, nil
+	}
+	var names, instances []string
+	for _, t := range c.Tasks {
+		names = append(names, t.Name)
+		if t.Base == name {
+			instances = append(instances, t.Name)
+		}
+	}
+	remedy := "async-pipeline list shows them"
+	if near := pipeline.Nearest(name, names); near != "" {
+		remedy = "did you mean " + near + "?"
+	}
+	switch {
+	case len(instances) > 0:
+		remedy = "it is " + count(len(instances), "task") + ", name one: " + strings.Join(instances[:min(len(instances), 8)], ", ")
+	case c.Job(name) != nil:
+		remedy = "it is a job, of " + strings.Join(c.Job(name).Tasks, ", ")
+	}
+	return nil, refuse("there is no task %q: %s", name, remedy)
+}
+
+// A receipt is explain --json: what the cache says of a task, in the fields of cache/<task>.json.
+type receipt struct {
+	Task string `json:"task"`
+	record.Cache
+}
+
+// receiptOf is every task's: this version keeps no results.
+func receiptOf() record.Cache {
+	reason := "this version keeps no results, so the task runs every time"
+	return record.Cache{Result: "off", Reason: &reason}
+}
+
+// lookedAt is how many runs, the newest first, are looked through for a task.
+const lookedAt = 100
+
+// lastTime is how a task ended in the newest run in which it was started, else in the newest that has it at all.
+func lastTime(store *record.Store, task string) (*record.Sealed, *record.Task) {
+	ids, err := store.IDs()
+	if err != nil {
+		return nil, nil // the records are not what was asked about
+	}
+	var run *record.Sealed
+	var last *record.Task
+	for _, id := range ids[:min(len(ids), lookedAt)] {
+		e := store.Entry(id)
+		if e.Sealed == nil {
+			continue
+		}
+		t := e.Sealed.Task(task)
+		if t != nil && t.Status != record.Skipped {
+			return e.Sealed, t
+		}
+		if t != nil && last == nil {
+			run, last = e.Sealed, t
+		}
+	}
+	return run, last
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// A shownVariable is one variable in explain --env --json; value is null where it is secret.
+type shownVariable struct {
+	Name   string   `json:"name"`
+	Value  *string  `json:"value"`
+	From   string   `json:"from"`
+	Over   []string `json:"over"`
+	Secret bool     `json:"secret"`
+}
+
+// shellsOwn are the names that every shell sets for itself: no task misses them.
+var shellsOwn = []string{"_", "OLDPWD", "PWD", "SHLVL"}
+
+// explainEnv shows what a task would see.
+func (h *hall) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) error {
+	layers, err := h.runner(c, 1).Layers(t)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	e := view.Environment{Task: t.Name}
+	list := []shownVariable{}
+	seen := map[string]bool{}
+	for _, l := range layers {
+		v := shownVariable{Name: l.Name, Value: &l.Value, From: l.From, Over: append([]string{}, l.Over...), Secret: l.Secret}
+		line := view.EnvLine{Name: l.Name, Value: l.Value, From: l.From, Over: l.Over, Secret: l.Secret}
+		if l.Secret {
+			v.Value, line.Value = nil, ""
+		}
+		list, e.Lines = append(list, v), append(e.Lines, line)
+		seen[l.Name] = true
+	}
+	if asJSON {
+		return h.printJSON(list)
+	}
+	for _, file := range t.Dotenv {
+		if _, err := os.Stat(filepath.Join(c.Root, filepath.FromSlash(file))); err != nil {
+			e.Dotenv = append(e.Dotenv, file)
+		}
+	}
+	var names []string
+	for _, kv := range h.environ {
+		if name, _, ok := strings.Cut(kv, "="); ok && name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, pass := range slices.Concat(c.PassEnv, t.PassEnv) {
+		prefix, star := strings.CutSuffix(pass, "*")
+		if !slices.ContainsFunc(names, func(n string) bool { return n == pass || star && strings.HasPrefix(n, prefix) }) {
+			e.Unset = append(e.Unset, pass)
+		}
+	}
+	for _, n := range slices.Compact(names) {
+		if !seen[n] && !strings.HasPrefix(n, "ASYNC_PIPELINE_") && !slices.Contains(shellsOwn, n) {
+			e.Outside = append(e.Outside, n)
+		}
+	}
+	h.shown().Environ(e)
+	return nil
+}

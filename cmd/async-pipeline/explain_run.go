@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// explainRun tells of a recorded run: [RUN] [TASK], RUN alone, or TASK alone, which is one of the newest.
+func (h *hall) explainRun(vars, args []string) error {
+	store, err := h.records()
+	if err != nil {
+		return err
+	}
+	id, task := "latest", ""
+	switch len(args) {
+	case 2:
+		id, task = args[0], args[1]
+	case 1:
+		if _, err := store.Look(args[0]); errors.Is(err, record.ErrNoRun) && args[0] != "latest" {
+			task = args[0]
+		} else {
+			id = args[0]
+		}
+	}
+	e, err := lookRun(store, id)
+	if err != nil {
+		return err
+	}
+	r := h.runStory(store, e)
+	if task == "" {
+		h.shown().ExplainRun(r, time.Now())
+		return nil
+	}
+	for _, t := range r.Run.Tasks {
+		if t.Name == task {
+			return h.explainTask(store, e, r, t, vars)
+		}
+	}
+	var names []string
+	for _, t := range r.Run.Tasks {
+		names = append(names, t.Name)
+	}
+	neither := ""
+	if len(args) == 1 {
+		neither = "neither a recorded run nor"
+	}
+	return noTask(task, e.ID, names, neither)
+}
+
+// runStory gathers what is known of a run, sealed or not.
+func (h *hall) runStory(store *record.Store, e record.Entry) view.RunStory {
+	r := view.RunStory{Sealed: e.Sealed != nil, Live: e.Live, Dir: e.Dir, Waited: map[string][]string{}}
+	if e.Sealed != nil {
+		r.Run = e.Sealed.Run
+	} else {
+		story, err := store.Story(e.ID)
+		if err != nil {
+			h.said().Warning(err.Error())
+		}
+		r.Run = record.Run{ID: e.ID, Job: story.Job, CI: story.CI, Healing: story.Healing, StartedAt: record.Time{Time: record.Began(e.ID)}}
+		for _, name := range story.Names {
+			r.Run.Tasks = append(r.Run.Tasks, asTold(story, e, name))
+		}
+	}
+	nodes, err := (&record.Sealed{Dir: e.Dir}).Graph()
+	if err != nil {
+		h.said().Warning("what waited for what is not known: " + err.Error())
+	}
+	for _, n := range nodes {
+		r.Waited[n.Name] = n.DependsOn
+	}
+	if r.Sealed {
+		r.Path = criticalPath(&r)
+		r.Hooks = h.hookStories(store, r.Run)
+		r.Type = h.afterRun(r)
+	}
+	return r
+}
+
+func criticalPath(r *view.RunStory) []view.Stretch {
+	took := map[string]time.Duration{}
+	for _, t := range r.Run.Tasks {
+		if t.DurationMS != nil {
+			took[t.Name] = time.Duration(*t.DurationMS) * time.Millisecond
+		}
+	}
+	var path []view.Stretch
+	for _, name := range record.CriticalPath(r.Run.Tasks, func(n string) []string { return r.Waited[n] }) {
+		path = append(path, view.Stretch{Task: name, Took: took[name]})
+	}
+	return path
+}
+
+// hookStories are what hooks did about the failures of a run, in the order of its tasks.
+func (h *hall) hookStories(store *record.Store, run record.Run) []view.HookStory {
+	fixes := h.fixes(store.Root)
+	told, err := fixes.HookRuns(run.ID)
+	if err != nil {
+		h.said().Warning(err.Error())
+	}
+	var all []view.HookStory
+	for _, t := range run.Tasks {
+		if t.Status != record.Failed && t.Status != record.TimedOut {
+			continue
+		}
+		switch p, err := fixes.Find(run.ID, t.Name); {
+		case err == nil:
+			all = append(all, view.HookStory{Task: t.Name, Fix: p})
+		case !errors.Is(err, fix.ErrNone):
+			h.said().Warning(err.Error())
+		}
+		for i := range told {
+			if told[i].Task == t.Name {
+				all = append(all, view.HookStory{Task: t.Name, Run: &told[i]})
+			}
+		}
+	}
+	return all
+}
+
+// afterRun is what a person may want to type about a run.
+func (h *hall) afterRun(r view.RunStory) []view.Next {
+	var next []view.Next
+	open := map[string]bool{}
+	for _, s := range r.Hooks {
+		if s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
+			open[s.Task] = true
+			next = append(next, view.Next{Does: "look at the fix", Type: h.typed("fix", "show", r.Run.ID, s.Task)})
+		}
+	}
+	for _, t := range r.Run.Tasks {
+		if t.Status != record.Failed && t.Status != record.TimedOut {
+			continue
+		}
+		next = append(next, view.Next{Does: "its log", Type: h.typed("logs", r.Run.ID, t.Name)})
+		if !open[t.Name] {
+			next = append(next, view.Next{Does: "run it again", Type: h.typed("run", t.Name)})
+		}
+		if len(next) >= 9 { // more is no help
+			break
+		}
+	}
+	return next
+}
+
+// explainTask tells of one task; of a failed one also what its context pack holds.
+func (h *hall) explainTask(store *record.Store, e record.Entry, r view.RunStory, t record.Task, vars []string) error {
+	var pack *view.Pack
+	file := ""
+	if e.Sealed != nil && (t.Status == record.Failed || t.Status == record.TimedOut) {
+		text, err := h.packOf(store, e.Sealed, t.Name, vars)
+		if err != nil {
+			return err
+		}
+		pack = &view.Pack{}
+		if err := json.Unmarshal(text, pack); err != nil {
+			h.said().Warning("the context pack of task " + t.Name + " is damaged: " + err.Error())
+			pack = nil
+		}
+		if at := filepath.Join(e.Dir, "context", filename.Of(t.Name)+".json"); pack != nil {
+			if _, err := os.Lstat(at); err == nil {
+				file = at
+			}
+		}
+	}
+	r.Type = nil
+	for _, s := range r.Hooks {
+		if s.Task == t.Name && s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
+			r.Type = append(r.Type, view.Next{Does: "look at the fix", Type: h.typed("fix", "show", r.Run.ID, t.Name)})
+		}
+	}
+	if t.Log != nil {
+		r.Type = append(r.Type, view.Next{Does: "its whole log", Type: h.typed("logs", r.Run.ID, t.Name)})
+	}
+	r.Type = append(r.Type, view.Next{Does: "run it again", Type: h.typed("run", "--only", t.Name)})
+	h.shown().ExplainTask(r, t, pack, file, time.Now())
+	return nil
+}
+
+// packOf is the context pack of a failed task. A stored one needs no PIPELINE.hcl; a broken one costs only what a new pack
+// would have told of the task.
+func (h *hall) packOf(store *record.Store, run *record.Sealed, task string, vars []string) ([]byte, error) {
+	config := &pipeline.Config{Root: store.Root}
+	if file, err := hclfile.Find(store.Root); err == nil {
+		if c, err := h.read(file, vars); err == nil {
+			config = c
+		}
+	}
+	e := &hooks.Engine{Config: config, Store: store, Redact: h.secrets, Environ: h.environ}
+	return e.Pack(context.Background(), run, task)
+}

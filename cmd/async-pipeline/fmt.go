@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+)
+
+// stdin is how a person names it among files.
+const stdin = "-"
+
+// mostFormatted is how much of a file is read, in bytes: one more than a PIPELINE.hcl may have.
+const mostFormatted = 1<<20 + 1
+
+func (h *hall) fmtCommand() *cobra.Command {
+	f := &formatting{h: h}
+	c := &cobra.Command{
+		Use:   "fmt [FILE...]",
+		Short: "Put PIPELINE.hcl into canonical form",
+		Long: `Formats PIPELINE.hcl, or the files named, in place, and prints the names of those
+it changed. Only spaces and the end of the file are changed. With - it reads
+stdin and writes stdout. When one of the files has faults, none is written.
+
+Exit code: 0 done, 1 --check found a file that is not formatted, 2 could not be
+carried out.`,
+		Example: `  async-pipeline fmt
+  async-pipeline fmt --diff
+  async-pipeline fmt - < PIPELINE.hcl`,
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(args) },
+	}
+	c.Flags().BoolVar(&f.check, "check", false, "write nothing; print the names of files that are not formatted, and exit with 1")
+	c.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print what would be changed, as a unified diff")
+	return c
+}
+
+// A formatting is one call of fmt.
+type formatting struct {
+	h           *hall
+	check, diff bool
+}
+
+// A source is one file that is formatted, before and after.
+type source struct {
+	path          string // absolute; - for stdin
+	info          fs.FileInfo
+	before, after []byte
+}
+
+func (s *source) changed() bool { return !bytes.Equal(s.before, s.after) }
+
+// name is what it is called in messages and diffs.
+func (s *source) name() string {
+	if s.path == stdin {
+		return "stdin"
+	}
+	return s.path
+}
+
+func (f *formatting) run(args []string) error {
+	writes := !f.check && !f.diff && !slices.Contains(args, stdin)
+	if writes && f.h.env(hooks.Mark) != "" {
+		return refuse("this process was started by a hook (%s is set): only a person has files formatted; --check and --diff write nothing", hooks.Mark)
+	}
+	paths, err := f.paths(args)
+	if err != nil {
+		return err
+	}
+	var all []*source
+	var faults pipeline.Errors
+	for _, path := range paths {
+		s, err := f.read(path)
+		if err != nil {
+			return err
+		}
+		s.after, err = hclfile.Format(s.name(), s.before)
+		if some := pipeline.Errors(nil); errors.As(err, &some) {
+			faults = append(faults, some...)
+		} else if err != nil {
+			return err
+		}
+		all = append(all, s)
+	}
+	if len(faults) > 0 {
+		f.h.said().Diagnostics(faults)
+		return refuse("nothing was formatted: correct what is named above")
+	}
+	return f.tell(all)
+}
+
+// paths are the files named, or the PIPELINE.hcl that every verb finds.
+func (f *formatting) paths(args []string) ([]string, error) {
+	if len(args) == 0 {
+		file, err := f.h.pipelineFile()
+		if err != nil {
+			return nil, err
+		}
+		return []string{file}, f.h.settle(filepath.Dir(file))
+	}
+	if slices.Contains(args, stdin) {
+		if len(args) > 1 {
+			return nil, refuse("- stands for stdin, and alone: format the files in a call of their own")
+		}
+		return args, nil
+	}
+	dir, err := f.h.start()
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, arg := range args {
+		if arg == "" {
+			return nil, refuse("a file has an empty name: is a variable not set?")
+		}
+		path := filepath.Clean(arg)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if file, err := hclfile.Find(filepath.Dir(path)); err == nil {
+			if err := f.h.settle(filepath.Dir(file)); err != nil {
+				return nil, err
+			}
+		}
+		if !slices.Contains(all, path) {
+			all = append(all, path)
+		}
+	}
+	return all, nil
+}
+
+// read reads a file. One that fmt could not put back as it was, but for its text, is refused.
+func (f *formatting) read(path string) (*source, error) {
+	if path == stdin {
+		b, err := io.ReadAll(io.LimitReader(f.h.stdin, mostFormatted))
+		if err != nil {
+			return nil, refuse("stdin cannot be read: %v", err)
+		}
+		return &source{path: path, before: b}, nil
+	}
+	shown := f.h.said().Path(path)
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, refuse("there is no file %s", shown)
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, refuse("%s is a folder: name the files in it", shown)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, refuse("%s is a symbolic link: name the file it leads to", shown)
+	case !info.Mode().IsRegular():
+		return nil, refuse("%s is not a regular file", shown)
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, refuse("%s may not be read: change its permissions", shown)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	b, err := io.ReadAll(io.LimitReader(file, mostFormatted))
+	return &source{path: path, info: info, before: b}, err
+}
+
+// tell says, or does, what was asked for.
+func (f *formatting) tell(all []*source) error {
+	different := 0
+	for _, s := range all {
+		switch {
+		case s.path == stdin && !f.check && !f.diff:
+			if _, err := f.h.out.Write(s.after); err != nil {
+				return err
+			}
+		case !s.changed():
+		case f.diff:
+			different++
+			if err := f.difference(s); err != nil {
+				return err
+			}
+		case f.check:
+			different++
+			f.h.shown().Line("%s", f.h.shown().Path(s.name()))
+		default:
+			if err := f.write(s); err != nil {
+				return err
+			}
+			f.h.shown().Line("%s", f.h.shown().Path(s.path))
+		}
+	}
+	if f.check && different > 0 {
+		return &fault{code: exitFailed}
+	}
+	return nil
+}
+
+// difference prints a diff that git apply takes, or, where a person reads, one in which nothing can move the cursor.
+func (f *formatting) difference(s *source) error {
+	name, mode := s.name(), fs.FileMode(0o644)
+	if s.path != stdin {
+		name, mode = filepath.Base(s.path), s.info.Mode()
+		if dir, err := f.h.start(); err == nil {
+			if rel, err := filepath.Rel(dir, s.path); err == nil && filepath.IsLocal(rel) {
+				name = rel
+			}
+		}
+	}
+	diff, err := patch.Encode([]patch.Change{{
+		Path: filepath.ToSlash(name), Before: &patch.File{Mode: mode, Data: s.before}, After: &patch.File{Mode: mode, Data: s.after},
+	}})
+	if err != nil {
+		return fmt.Errorf("the difference in %s cannot be shown: %w", s.path, err)
+	}
+	if _, terminal := terminalOf(f.h.out.w); terminal {
+		f.h.shown().Diff(diff)
+		return nil
+	}
+	_, err = f.h.out.Write(diff)
+	return err
+}
+
+// write replaces a file at once, or not at all, and keeps its permissions and its owner.
+func (f *formatting) write(s *source) error {
+	shown := f.h.said().Path(s.path)
+	if s.info.Mode().Perm()&0o200 == 0 {
+		return refuse("%s is write-protected: change its permissions (chmod u+w)", shown)
+	}
+	if now, err := os.ReadFile(s.path); err != nil || !bytes.Equal(now, s.before) {
+		return refuse("%s was changed while it was being formatted: try again", shown)
+	}
+	dir := filepath.Dir(s.path)
+	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(dir), renameio.WithStaticPermissions(s.info.Mode().Perm()))
+	if err != nil {
+		return refuse("%v", advice.Writing(err, s.path))
+	}
+	defer file.Cleanup() //nolint:errcheck // nothing is left to do when it cannot be removed
+	if owner, ok := s.info.Sys().(*syscall.Stat_t); ok {
+		_ = file.Chown(int(owner.Uid), int(owner.Gid)) // only root may give a file away; anybody else's is his own again
+	}
+	if _, err = file.Write(s.after); err == nil {
+		err = file.CloseAtomicallyReplace()
+	}
+	if err != nil {
+		return refuse("%v", advice.Writing(err, s.path))
+	}
+	return nil
+}

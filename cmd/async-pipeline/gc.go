@@ -1,0 +1,352 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// A gcCall is one `gc`.
+type gcCall struct {
+	h     *hall
+	dry   bool
+	keep  int // sealed runs to keep; below 1: all
+	store *record.Store
+
+	done []view.Removal
+	left []string // what was not removed, and why
+}
+
+func (h *hall) gcCommand() *cobra.Command {
+	g := &gcCall{h: h}
+	var vars []string
+	c := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove old runs, unused build caches, what killed runs left",
+		Long: `Ends processes and removes scratch copies that killed runs left, after keeping
+what agents had changed in them; removes build caches of roots that are gone or
+that nobody used for 30 days; and removes old runs: all but the newest N of
+--keep N or keep_runs of PIPELINE.hcl, never one with an open proposal. Where
+neither says how many to keep, no run is removed.`,
+		Example: `  async-pipeline gc --dry-run
+  async-pipeline gc
+  async-pipeline gc --keep 20`,
+		Args: atMost(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("keep") && g.keep < 1 {
+				return refuse("--keep %d: at least one run is kept", g.keep)
+			}
+			return g.gc(vars)
+		},
+	}
+	c.Flags().BoolVar(&g.dry, "dry-run", false, "say what would be removed, and remove nothing")
+	c.Flags().IntVar(&g.keep, "keep", 0, "keep the newest `N` runs (default: keep_runs of PIPELINE.hcl, else all)")
+	varFlag(c, &vars)
+	return c
+}
+
+func (g *gcCall) gc(vars []string) error {
+	h := g.h
+	if h.env(hooks.Mark) != "" {
+		return refuse("this process was started by a hook (%s is set): what is alive here belongs to who started it", hooks.Mark)
+	}
+	root, err := h.recordRoot()
+	if err != nil {
+		return err
+	}
+	if !g.dry {
+		if err := h.settle(root); err != nil {
+			return err
+		}
+	}
+	g.store = record.At(root)
+	if _, err := g.store.IDs(); err != nil {
+		return refuse("%v", err)
+	}
+	unknown := ""
+	if g.keep == 0 {
+		g.keep, unknown = g.configured(vars)
+	}
+	errs := []error{g.processes(), g.leftovers(), g.runs(unknown), g.kept(), g.probes()}
+	h.shown().Removed(g.done, g.left, g.dry)
+	return errors.Join(errs...)
+}
+
+// configured is keep_runs, or why it is not known.
+func (g *gcCall) configured(vars []string) (int, string) {
+	file, err := hclfile.Find(g.store.Root)
+	if err != nil {
+		return 0, "there is no PIPELINE.hcl that says how many to keep, and no --keep"
+	}
+	c, err := g.h.read(file, vars)
+	switch {
+	case err != nil:
+		return 0, "PIPELINE.hcl has faults (async-pipeline validate shows them), so keep_runs is not known; --keep N says it too"
+	case c.KeepRuns == 0:
+		return 0, "neither keep_runs in PIPELINE.hcl nor --keep says how many to keep"
+	}
+	return c.KeepRuns, ""
+}
+
+func (g *gcCall) removed(what, why string, bytes int64) {
+	g.done = append(g.done, view.Removal{What: what, Why: why, Bytes: bytes})
+}
+
+func (g *gcCall) processes() error {
+	look := sandbox.EndOrphans
+	if g.dry {
+		look = staying
+	}
+	left, err := look()
+	for _, p := range left {
+		why := "a killed run left it"
+		if p.Hook != "" {
+			why += ", in the hook of " + p.Hook
+		}
+		g.removed(fmt.Sprintf("process %d", p.PID), why, -1)
+	}
+	if err != nil {
+		return fmt.Errorf("looking for processes of a killed run: %w", err)
+	}
+	return nil
+}
+
+// leftovers ends the healings of killed runners: their work is kept, their copies are removed.
+func (g *gcCall) leftovers() error {
+	ctx := context.Background()
+	cache := g.h.cacheSeen()
+	if cache == "" {
+		return nil
+	}
+	before, unseen := hooks.Left(ctx, g.store, cache)
+	sizes := map[string]int64{}
+	for _, c := range before.Copies {
+		sizes[c.Dir] = sizeOf(c.Dir)
+	}
+	if !g.dry && (len(before.Copies) > 0 || len(before.Healings) > 0) {
+		said, err := hooks.Settle(ctx, g.store, cache, g.h.secrets)
+		for _, s := range said {
+			g.h.said().Note(s)
+		}
+		if err != nil {
+			unseen = fmt.Errorf("settling what a killed run left: %w", err)
+		}
+	}
+	n, bytes := 0, int64(0)
+	for _, c := range before.Copies {
+		if _, err := os.Lstat(c.Dir); g.dry || errors.Is(err, fs.ErrNotExist) {
+			n, bytes = n+1, bytes+sizes[c.Dir]
+		}
+	}
+	if n > 0 {
+		g.removed(folders(n, "scratch folder"), "killed runs left them", bytes)
+	}
+	if n < len(before.Copies) && unseen == nil {
+		g.left = append(g.left, folders(len(before.Copies)-n, "scratch folder")+" stay while somebody heals here.")
+	}
+	if len(before.Rescued) > 0 {
+		g.left = append(g.left, "Not touched: "+folders(len(before.Rescued), "copy")+" in "+filepath.Dir(before.Rescued[0])+" whose changes could not be stored as a patch; remove them when you have what you need.")
+	}
+	return unseen
+}
+
+func folders(n int, one string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case one == "copy":
+		return fmt.Sprintf("%d copies", n)
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// runs removes all but the newest sealed runs. unknown says why nobody knows how many to keep.
+func (g *gcCall) runs(unknown string) error {
+	if g.keep < 1 {
+		g.left = append(g.left, "No run is removed: "+unknown+".")
+		return nil
+	}
+	if held := g.store.Held(); len(held) > 0 {
+		g.left = append(g.left, "No run is removed while "+holderText(held[0])+".")
+		return nil
+	}
+	p := g.h.pruning(g.store, g.keep)
+	ids, err := g.store.IDs()
+	if err != nil {
+		return err
+	}
+	sizes, would := map[string]int64{}, []string{}
+	for _, id := range ids {
+		if !p.keeps(id) {
+			sizes[id] = sizeOf(filepath.Join(g.store.Dir, "runs", id))
+			would = append(would, id)
+		}
+	}
+	gone := would
+	if !g.dry && len(would) > 0 {
+		gone, err = g.store.Prune(p.keeps)
+	}
+	bytes := int64(0)
+	for _, id := range gone {
+		bytes += sizes[id]
+	}
+	if len(gone) > 0 {
+		g.removed(count(len(gone), "run"), fmt.Sprintf("older than the newest %d", g.keep), bytes)
+	}
+	for id, why := range p.why {
+		g.left = append(g.left, "Run "+id+" is kept: "+why+".")
+	}
+	return err
+}
+
+// A pruning decides which runs stay.
+type pruning struct {
+	h      *hall
+	store  *record.Store
+	oldest string            // the oldest of the newest sealed runs; empty keeps all
+	why    map[string]string // by id: what keeps a run that is older
+}
+
+// pruning keeps the newest sealed runs, keep of them, and what is newer than the oldest of these.
+func (h *hall) pruning(store *record.Store, keep int) *pruning {
+	p := &pruning{h: h, store: store, why: map[string]string{}}
+	ids, err := store.IDs()
+	if err != nil {
+		return p
+	}
+	for _, id := range ids {
+		if !store.HasVerdict(id) {
+			continue
+		}
+		if keep--; keep == 0 {
+			p.oldest = id
+			break
+		}
+	}
+	return p
+}
+
+func (p *pruning) keeps(id string) bool {
+	if p.oldest == "" || id >= p.oldest { // ids sort by time
+		return true
+	}
+	if !p.store.HasVerdict(id) && p.store.Entry(id).Live {
+		return true
+	}
+	if why := p.h.fixes(p.store.Root).Keeps(id); why != "" {
+		p.why[id] = why
+		return true
+	}
+	return false
+}
+
+// pruneAfter removes the runs that keep_runs makes too many, after one was sealed. Its own trouble stops nothing. While
+// another run or a healing is at work it leaves all to the next one.
+func (h *hall) pruneAfter(c *pipeline.Config, store *record.Store) {
+	if c.KeepRuns < 1 || h.env(hooks.Mark) != "" || len(store.Held()) > 0 {
+		return
+	}
+	p := h.pruning(store, c.KeepRuns)
+	if p.oldest == "" {
+		return
+	}
+	if _, err := store.Prune(p.keeps); err != nil {
+		h.said().Warning("removing old runs (keep_runs): " + err.Error())
+	}
+}
+
+// kept removes build caches that nobody needs.
+func (g *gcCall) kept() error {
+	var errs []error
+	for _, cache := range g.h.cacheCandidates() {
+		all, err := hooks.AllKept(cache)
+		errs = append(errs, err)
+		for _, k := range all {
+			if !k.Forgotten(time.Now()) {
+				continue
+			}
+			if !g.dry {
+				ok, err := hooks.RemoveKept(k)
+				errs = append(errs, err)
+				if !ok || err != nil {
+					continue
+				}
+			}
+			what, why := "the build caches kept in "+k.Dir, "nobody used them since "+k.Used.Local().Format("2006-01-02")
+			if k.Root != "" {
+				what = "the build caches kept for " + k.Root
+			}
+			if k.Gone() {
+				why = "that folder is gone"
+			}
+			g.removed(what, why, k.Bytes)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// probeTime is how old a probe's folder must be: a probe takes milliseconds.
+const probeTime = time.Hour
+
+// probes removes what a process that was killed while it tried the sandbox left.
+func (g *gcCall) probes() error {
+	n, errs := 0, []error(nil)
+	for _, dir := range oldProbes() {
+		if !g.dry {
+			if err := os.RemoveAll(dir); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		n++
+	}
+	if n > 0 {
+		g.removed(folders(n, "temporary folder"), "a trial of the sandbox was killed", -1)
+	}
+	return errors.Join(errs...)
+}
+
+// oldProbes are folders of this user among the temporary ones that no living process can need.
+func oldProbes() []string {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), "async-pipeline-probe-*")) // the pattern is right
+	var old []string
+	for _, dir := range found {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < probeTime {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Getuid() {
+			old = append(old, dir)
+		}
+	}
+	return old
+}
+
+// sizeOf adds up the files below a folder, in bytes, as far as they can be seen.
+func sizeOf(dir string) int64 {
+	sum := int64(0)
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what cannot be seen is not counted
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}

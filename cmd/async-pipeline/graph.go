@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/diagram"
+)
+
+func (h *hall) graphCommand() *cobra.Command {
+	var vars []string
+	var format string
+	c := &cobra.Command{
+		Use:   "graph [JOB|TASK...]",
+		Short: "Draw what waits for what; nothing is run",
+		Long: `Draws the tasks that run would take, and what each waits for: those that are
+named with what they depend on, else the job "default", else all.
+
+  text     a tree: below each task what it waits for; (above) and (below) say
+           where a task that is needed twice is drawn
+  json     {"tasks": [{"name", "description", "depends_on"}]}
+  dot      for Graphviz: async-pipeline graph --format dot | dot -Tpng
+  mermaid  for Markdown pages that draw it, as GitHub's and GitLab's do
+  svg      a picture for browsers, light and dark; it needs nothing else`,
+		Example: `  async-pipeline graph
+  async-pipeline graph test
+  async-pipeline graph --format svg > graph.svg
+  async-pipeline graph --format dot test lint`,
+		RunE: func(_ *cobra.Command, names []string) error {
+			if !slices.Contains(diagram.Formats, format) {
+				return refuse("--format %q is no format of a graph: write %s", format, strings.Join(diagram.Formats, ", "))
+			}
+			return h.graph(vars, format, names)
+		},
+	}
+	c.Flags().StringVar(&format, "format", diagram.Formats[0], "draw it as `"+strings.Join(diagram.Formats, "|")+"`")
+	varFlag(c, &vars)
+	return c
+}
+
+func (h *hall) graph(vars []string, format string, names []string) error {
+	c, err := h.load(vars)
+	if err != nil {
+		return err
+	}
+	g := &pipeline.Graph{}
+	if len(c.Tasks) > 0 || len(names) > 0 {
+		if g, err = h.selectTasks(c, names, false); err != nil {
+			return err
+		}
+	}
+	columns, _ := h.size()
+	picture, err := diagram.Draw(g, format, columns)
+	if err != nil {
+		return err
+	}
+	_, err = h.out.Write(picture)
+	return err
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/detect"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+)
+
+func (h *hall) initCommand() *cobra.Command {
+	var show bool
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Write a PIPELINE.hcl for the project that is here",
+		Long: `Looks at the files of the working directory and of folders up to two levels
+below (go.mod, package.json, pyproject.toml, Cargo.toml, CMakeLists.txt,
+Makefile, justfile, Taskfile.yml) and writes a PIPELINE.hcl that checks, tests
+and builds what is there. Nothing of the project is run, and no other file is
+written. A task whose program is not in PATH stands in the file as a comment.
+
+A PIPELINE.hcl that is there already is never changed.
+Exit code: 0 written or shown, 2 not.`,
+		Example: `  async-pipeline init
+  async-pipeline init --print
+  async-pipeline -C services/api init`,
+		Args: atMost(0),
+		RunE: func(*cobra.Command, []string) error { return h.init(show) },
+	}
+	c.Flags().BoolVar(&show, "print", false, "show it and write nothing")
+	return c
+}
+
+func (h *hall) init(show bool) error {
+	if h.env(hooks.Mark) != "" && !show {
+		return refuse("this process was started by a hook (%s is set): only a person, or a task, drafts a PIPELINE.hcl", hooks.Mark)
+	}
+	dir, err := h.start()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, hclfile.Name)
+	above := ""
+	if !show {
+		if above, err = noneIn(dir); err != nil {
+			return err
+		}
+	}
+	draft, err := detect.Look(dir, func(program string) bool { return h.inPath(program, dir) })
+	if err != nil {
+		return refuse("%v", err)
+	}
+	if show {
+		if _, err := h.out.Write(draft.File); err != nil {
+			return err
+		}
+		for _, n := range draft.Notes {
+			h.said().Note(n)
+		}
+		return nil
+	}
+	c, err := h.writeDraft(file, draft.File)
+	if err != nil {
+		return err
+	}
+	if above != "" {
+		h.said().Note(above + " is no longer the pipeline of this folder and those below: the nearest PIPELINE.hcl counts")
+	}
+	h.shown().Drafted(view.Drafted{
+		File: file, Found: draft.Found, Notes: draft.Notes, Config: c, Next: h.typed("run"),
+	})
+	return nil
+}
+
+// noneIn refuses a folder that has a PIPELINE.hcl, of whatever kind, and names the one of a folder above, if there is one.
+func noneIn(dir string) (above string, err error) {
+	for _, name := range []string{hclfile.Name, hclfile.Name + ".json"} {
+		file := filepath.Join(dir, name)
+		if _, err := os.Lstat(file); err == nil {
+			return "", refuse("%s is there already, and is not changed: edit it, or see what would be written with init --print", file)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", refuse("%s cannot be looked at: %v", file, err)
+		}
+	}
+	above, err = hclfile.Find(filepath.Dir(dir))
+	if err != nil {
+		return "", nil //nolint:nilerr // none above, or none that concerns this folder
+	}
+	return above, nil
+}
+
+// writeDraft writes the file whole or not at all, and never over another. It is read once before it gets its name: what
+// init writes passes validate.
+func (h *hall) writeDraft(file string, text []byte) (*pipeline.Config, error) {
+	draft := filepath.Join(filepath.Dir(file), "."+hclfile.Name+"."+rand.Text())
+	if err := writeNew(draft, text); err != nil {
+		return nil, refuse("%s cannot be written: %v", file, err)
+	}
+	defer func() { _ = os.Remove(draft) }() // it has its other name by then, or is of no use
+	c, err := hclfile.Load(draft, hclfile.Options{})
+	if err != nil {
+		return nil, refuse("no file was written: what was drafted has a fault, which is a fault of this program; please report it with the output of init --print\n%v", err)
+	}
+	// A link, not a rename: it fails where somebody was quicker.
+	err = os.Link(draft, file)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
+		err = writeNew(file, text)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, refuse("%s is there already, and is not changed", file)
+	case err != nil:
+		return nil, refuse("%s cannot be written: %v", file, err)
+	}
+	c.File = file
+	return c, nil
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(file string, text []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(file))
+	}
+	return nil
+}
+
+// inPath says whether a program is in PATH, for a process that is started in dir.
+func (h *hall) inPath(program, dir string) bool {
+	for _, folder := range filepath.SplitList(h.env("PATH")) {
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(dir, folder)
+		}
+		info, err := os.Stat(filepath.Join(folder, program))
+		if err == nil && info.Mode().IsRegular() && unix.Access(filepath.Join(folder, program), unix.X_OK) == nil {
+			return true
+		}
+	}
+	return false
+}

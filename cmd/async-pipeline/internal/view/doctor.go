@@ -1,0 +1,110 @@
+// What doctor found, and what gc removed.
+package view
+
+import (
+	"strings"
+)
+
+// States of a finding.
+const (
+	Fine    = "ok"
+	Noted   = "note"    // to know; nobody has to do anything
+	Trouble = "problem" // somebody has to do something
+)
+
+// A Finding is one thing that was looked at.
+type Finding struct {
+	Check  string // a word for scripts
+	State  string // ok | note | problem
+	What   string
+	Remedy string // what to do; empty: nothing
+}
+
+// Doctor shows the findings and what they come to.
+func (s *Screen) Doctor(findings []Finding) {
+	var b strings.Builder
+	problems := 0
+	for _, f := range findings {
+		mark := s.paint(green, "✓")
+		switch f.State {
+		case Noted:
+			mark = s.paint(yellow, "!")
+		case Trouble:
+			mark = s.paint(red, "✗")
+			problems++
+		}
+		for i, line := range wrap(Harmless(f.What), s.wide()-2) {
+			if i > 0 {
+				mark = " "
+			}
+			b.WriteString(mark + " " + line + "\n")
+		}
+		if f.Remedy != "" {
+			for i, line := range wrap(Harmless(f.Remedy), s.wide()-6) {
+				lead := "      "
+				if i == 0 {
+					lead = "    " + s.paint(cyan, "→") + " "
+				}
+				b.WriteString(lead + line + "\n")
+			}
+		}
+	}
+	b.WriteByte('\n')
+	switch problems {
+	case 0:
+		b.WriteString("Nothing here needs you.\n")
+	case 1:
+		b.WriteString(s.paint(red, "1 thing needs you") + ": see ✗ above.\n")
+	default:
+		b.WriteString(s.paint(red, count(problems, "thing")+" need you") + ": see ✗ above.\n")
+	}
+	s.put(b.String())
+}
+
+// A Removal is one line of gc.
+type Removal struct {
+	What  string // "2 runs", "kept build caches of /home/me/shop"
+	Why   string // may be empty
+	Bytes int64  // below zero: not measured
+}
+
+// Removed says what gc removed, or would remove, and what it left and why.
+func (s *Screen) Removed(done []Removal, left []string, dry bool) {
+	var b strings.Builder
+	verb := "removed "
+	if dry {
+		verb = "would remove "
+	}
+	sum := int64(0)
+	for _, r := range done {
+		line := verb + r.What
+		if r.Why != "" {
+			line += ": " + r.Why
+		}
+		if r.Bytes >= 0 {
+			line += " (" + Size(r.Bytes) + ")"
+			sum += r.Bytes
+		}
+		for i, part := range wrap(Harmless(line), s.wide()-2) {
+			mark := s.paint(green, "✓")
+			if i > 0 {
+				mark = " "
+			}
+			b.WriteString(mark + " " + part + "\n")
+		}
+	}
+	for _, l := range left {
+		b.WriteString(s.words(l, "  "))
+	}
+	switch {
+	case len(done) == 0 && dry:
+		b.WriteString("Nothing would be removed.\n")
+	case len(done) == 0:
+		b.WriteString("Nothing was removed.\n")
+	case dry:
+		b.WriteString(Size(sum) + " would be freed; nothing was removed.\n")
+	default:
+		b.WriteString(Size(sum) + " freed.\n")
+	}
+	s.put(b.String())
+}

@@ -1,0 +1,240 @@
+// What a task is and would do (explain), and its environment (explain --env).
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// An Explained is a task with what is known around it.
+type Explained struct {
+	Task    *pipeline.Task
+	Before  []string // tasks that wait for it
+	Jobs    []string // jobs that name it
+	Receipt record.Cache
+	Last    *record.Task // nil: it is in no recorded run that can be read
+	LastRun string
+	LastAt  time.Time
+	Type    []Next
+}
+
+// Explain shows it.
+func (s *Screen) Explain(e Explained, now time.Time) {
+	t := e.Task
+	var b strings.Builder
+	head := s.paint(bold, Harmless(t.Name))
+	if t.Description != "" {
+		head += "  " + Harmless(t.Description)
+	}
+	b.WriteString(head + "\n")
+	f := facts{s: s, b: &b}
+	f.command(t.Run)
+	f.add("in", unless(t.Dir, "."))
+	f.add("declared", s.Place(t.Pos))
+	f.add("waits for", strings.Join(t.DependsOn, ", "))
+	f.add("before", strings.Join(e.Before, ", "))
+	f.add("jobs", strings.Join(e.Jobs, ", "))
+	f.add("inputs", strings.Join(t.Inputs, ", "))
+	f.add("reads", strings.Join(t.Reads, ", "))
+	f.add("outputs", strings.Join(t.Outputs, ", "))
+	f.add("dotenv", strings.Join(t.Dotenv, ", "))
+	f.add("needs", missingSecrets(t))
+	if t.Timeout > 0 {
+		f.add("timeout", Duration(t.Timeout))
+	}
+	f.add("retry", retryText(t.Retry))
+	cache := e.Receipt.Result
+	if e.Receipt.Reason != nil {
+		cache += ": " + *e.Receipt.Reason
+	}
+	f.add("cache", cache)
+	for _, h := range t.OnFail {
+		f.hook(h)
+	}
+	if e.Last == nil {
+		f.add("last time", "in no recorded run")
+	} else {
+		took := ""
+		if e.Last.DurationMS != nil {
+			took = " after " + ms(e.Last.DurationMS)
+		}
+		f.add("last time", ended(*e.Last)+took+", "+Ago(e.LastAt, now)+", run "+e.LastRun)
+	}
+	b.WriteString("\n" + s.next(e.Type))
+	s.put(b.String())
+}
+
+// facts are lines with a word before each, broken at the screen's width.
+type facts struct {
+	s *Screen
+	b *strings.Builder
+}
+
+// wordColumns is the width of the words before facts.
+const wordColumns = 10
+
+// add writes one fact; nothing where it is empty.
+func (f facts) add(word, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	indent := strings.Repeat(" ", wordColumns+3)
+	for i, line := range wrap(Harmless(text), max(f.s.wide()-wordColumns-3, 20)) {
+		lead := indent
+		if i == 0 {
+			lead = "  " + f.s.paint(dim, pad(word, wordColumns)) + " "
+		}
+		f.b.WriteString(lead + line + "\n")
+	}
+}
+
+// command shows a command whole, as it was written.
+func (f facts) command(c pipeline.Command) {
+	if c.Argv != nil {
+		f.line("command", Command(c))
+		return
+	}
+	word := "shell"
+	for line := range strings.SplitSeq(strings.TrimSpace(HarmlessLines(c.Shell.Value)), "\n") {
+		f.line(word, untab(line))
+		word = ""
+	}
+}
+
+// line writes one fact that is not broken, so that it can be copied.
+func (f facts) line(word, text string) {
+	f.b.WriteString(strings.TrimRight("  "+f.s.paint(dim, pad(word, wordColumns))+" "+text, " ") + "\n")
+}
+
+func (f facts) hook(h pipeline.Hook) {
+	switch {
+	case h.Agent != nil:
+		a := h.Agent
+		where := "not in CI"
+		if a.CI {
+			where = "in CI with --heal"
+		}
+		f.add("on_fail", fmt.Sprintf("agent %s proposes a fix: %s, %s in all, %s",
+			a.Use, count(a.Budget.Attempts, "attempt"), Duration(a.Budget.WallClock), where))
+		f.add("", prefixed("protects ", a.Protect))
+		f.add("", prefixed("also verifies ", a.Verify))
+		if a.PassSecrets {
+			f.add("", "checks in the copy get secret() values")
+		}
+	case h.Run != nil:
+		f.add("on_fail", "run "+Command(h.Run.Run)+timeoutOf(h.Run.Timeout))
+	}
+}
+
+func timeoutOf(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return ", at most " + Duration(d)
+}
+
+func prefixed(with string, items []string) string {
+	if len(items) == 0 {
+		return ""
+	}
+	return with + strings.Join(items, ", ")
+}
+
+func unless(text, usual string) string {
+	if text == usual {
+		return ""
+	}
+	return text
+}
+
+func retryText(r pipeline.Retry) string {
+	if r.Attempts < 2 {
+		return ""
+	}
+	text := fmt.Sprintf("up to %d attempts", r.Attempts)
+	if r.Delay > 0 {
+		text += ", " + Duration(r.Delay) + " apart"
+	}
+	if len(r.OnExit) > 0 {
+		codes := make([]string, len(r.OnExit))
+		for i, c := range r.OnExit {
+			codes[i] = fmt.Sprint(c)
+		}
+		text += ", only after exit " + strings.Join(codes, ", ")
+	}
+	return text
+}
+
+// missingSecrets names what secret() was asked for and is not set.
+func missingSecrets(t *pipeline.Task) string {
+	texts := append([]pipeline.Text{t.Run.Shell}, t.Run.Argv...)
+	for _, v := range t.Env {
+		texts = append(texts, v.Text)
+	}
+	var names []string
+	for _, text := range texts {
+		names = append(names, text.Missing...)
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == 0 {
+		return ""
+	}
+	return strings.Join(names, ", ") + ": set in no environment variable, so the task cannot start"
+}
+
+// An EnvLine is one variable of a task.
+type EnvLine struct {
+	Name, Value string
+	From        string   // the layer it came from
+	Over        []string // the layers whose value it replaced
+	Secret      bool     // the value is not shown
+}
+
+// An Environment is what a task would see.
+type Environment struct {
+	Task    string
+	Lines   []EnvLine
+	Dotenv  []string // dotenv files that are not there
+	Unset   []string // names of pass_env that nobody has set
+	Outside []string // names that are set in the shell and not passed
+}
+
+// Environ shows it.
+func (s *Screen) Environ(e Environment) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The environment of %s: %s\n", s.paint(bold, Harmless(e.Task)), count(len(e.Lines), "variable"))
+	var names, froms []string
+	for _, l := range e.Lines {
+		names, froms = append(names, l.Name), append(froms, l.From)
+	}
+	wide, from := nameColumns(names, 28), nameColumns(froms, 18)
+	for _, l := range e.Lines {
+		value := Harmless(l.Value)
+		if l.Secret {
+			value = s.paint(yellow, "(hidden: it holds a secret)")
+		}
+		line := "  " + pad(Harmless(l.Name), wide) + "  " + s.paint(dim, pad(Harmless(l.From), from)) + "  " + value
+		if len(l.Over) > 0 {
+			line += s.paint(dim, " (instead of "+Harmless(strings.Join(l.Over, ", "))+")")
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	for _, about := range []struct {
+		says  string
+		names []string
+	}{
+		{"dotenv files that are not there:", e.Dotenv},
+		{"pass_env names that are not set:", e.Unset},
+		{"Set in your shell and not passed (pass_env = [\"NAME\"] passes one):", e.Outside},
+	} {
+		if len(about.names) > 0 {
+			b.WriteString("\n" + about.says + "\n" + s.words(strings.Join(about.names, ", "), "  "))
+		}
+	}
+	s.put(b.String())
+}

@@ -1,0 +1,217 @@
+// A run as plain lines: output with the task's name before each line, and a line a task when it ends.
+package view
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// longLine is how much of a line, in bytes, is held back for its end; a longer one is shown in pieces as it comes.
+const longLine = 16 << 10
+
+// A Lines shows a run as it goes. It is told one thing at a time, as run.Observer promises.
+type Lines struct {
+	screen *Screen
+	width  int               // columns of the names
+	held   map[string][]byte // by task: an unfinished line
+	open   string            // the task whose line stands on the screen without its end
+	shown  map[string]bool   // tasks whose end was shown
+	buf    []byte            // scratch
+}
+
+// Lines prepares to show a run of these tasks.
+func (s *Screen) Lines(names []string) *Lines {
+	l := &Lines{screen: s, held: map[string][]byte{}, shown: make(map[string]bool, len(names)), width: nameColumns(names, 20)}
+	return l
+}
+
+// nameColumns is the width that names are padded to: of the widest, and most at most.
+func nameColumns(names []string, most int) int {
+	wide := 0
+	for _, n := range names {
+		if wide = max(wide, min(columns(Harmless(n)), most)); wide == most {
+			break
+		}
+	}
+	return wide
+}
+
+func (l *Lines) prefix(name string) string {
+	return l.screen.paint(dim, pad(Harmless(name), l.width)+" │") + " "
+}
+
+// Started shows the command.
+func (l *Lines) Started(t *pipeline.Task) {
+	l.line(l.prefix(t.Name) + l.screen.paint(dim, cut("$ "+Command(t.Run), max(l.screen.wide()-l.width-3, 20))))
+}
+
+// Output shows whole lines of a task and holds the rest back.
+func (l *Lines) Output(name string, chunk []byte) {
+	held := l.held[name]
+	if len(held) > 0 {
+		chunk = append(held, chunk...)
+		held = chunk[:0] // its memory is used again below, from where nothing is read any more
+	}
+	out, prefix := l.buf[:0], l.prefix(name)
+	for {
+		if l.open == "" {
+			out, chunk = appendPlain(out, prefix, chunk)
+		}
+		end, skip := lineEnd(chunk)
+		if end < 0 {
+			break
+		}
+		out = l.piece(out, name, prefix, chunk[:end], true)
+		chunk = chunk[end+skip:]
+	}
+	if len(chunk) > longLine {
+		n := wholePart(chunk)
+		out = l.piece(out, name, prefix, chunk[:n], false)
+		chunk = chunk[n:]
+	}
+	if len(chunk) > 0 || cap(held) > 0 {
+		l.held[name] = append(held[:0], chunk...)
+	}
+	l.write(out)
+}
+
+// appendPlain adds the whole lines that text begins with to out, each after prefix, as long as they are nothing but printable
+// ASCII and tabs: what most tasks print most of the time. It gives the rest of text too.
+func appendPlain(out []byte, prefix string, text []byte) (more, rest []byte) {
+	for i := 0; ; {
+		i += printable(text[i:])
+		switch {
+		case i == len(text):
+			return out, text
+		case text[i] == '\n':
+			i++
+			out = append(append(out, prefix...), text[:i]...)
+			text, i = text[i:], 0
+		case text[i] == '\t':
+			i++
+		default:
+			return out, text
+		}
+	}
+}
+
+// write hands over what was put together in buf.
+func (l *Lines) write(out []byte) {
+	if len(out) > 0 {
+		_, _ = l.screen.W.Write(out) // a screen that cannot be written to is its owner's concern
+	}
+	if l.buf = out; cap(out) > 1<<20 {
+		l.buf = nil
+	}
+}
+
+// lineEnd finds the first line end: \n, \r\n, or a \r of a progress bar, which is shown as a line of its own.
+// A \r at the very end of the buffer may be half of \r\n: it waits.
+func lineEnd(b []byte) (end, skip int) {
+	i := bytes.IndexByte(b, '\n')
+	line := b
+	if i >= 0 {
+		line = b[:i]
+	}
+	switch r := bytes.IndexByte(line, '\r'); {
+	case r < 0:
+		return i, 1
+	case r+1 == i:
+		return r, 2
+	case r+1 == len(b):
+		return -1, 0
+	default:
+		return r, 1
+	}
+}
+
+// wholePart is how much of a long unfinished line may be shown: no character and no colour sequence is torn apart.
+func wholePart(b []byte) int {
+	n := len(b)
+	if b[n-1] == '\r' {
+		n--
+	}
+	if i := bytes.LastIndexByte(b[:n], 0x1b); i >= 0 && n-i < 40 && sgr(b[i:n]) == 0 {
+		n = i
+	}
+	for k := 1; k < utf8.UTFMax && k <= n; k++ {
+		if utf8.RuneStart(b[n-k]) {
+			if !utf8.FullRune(b[n-k : n]) {
+				n -= k
+			}
+			break
+		}
+	}
+	return n
+}
+
+// piece adds a part of a task's line to out; last ends it.
+func (l *Lines) piece(out []byte, name, prefix string, text []byte, last bool) []byte {
+	if l.open != name {
+		if l.open != "" {
+			out = append(out, '\n')
+		}
+		out = append(out, prefix...)
+	}
+	out = appendClean(out, text, true, l.screen.Colour)
+	l.open = name
+	if last {
+		out = append(out, '\n')
+		l.open = ""
+	}
+	return out
+}
+
+// flush shows what a task left without a line end.
+func (l *Lines) flush(name string) {
+	rest := bytes.TrimSuffix(l.held[name], []byte("\r"))
+	delete(l.held, name)
+	if len(rest) > 0 || l.open == name {
+		l.write(l.piece(l.buf[:0], name, l.prefix(name), rest, true))
+	}
+}
+
+// line shows a line of our own, after ending a line that stands open.
+func (l *Lines) line(text string) {
+	if l.open != "" {
+		text = "\n" + text
+		l.open = ""
+	}
+	l.screen.put(text + "\n")
+}
+
+// Finished shows how a task ended, once.
+func (l *Lines) Finished(t record.Task) {
+	if l.shown[t.Name] {
+		return
+	}
+	l.shown[t.Name] = true
+	l.flush(t.Name)
+	l.line(l.screen.end(t))
+}
+
+// end is how a task ended, on one line.
+func (s *Screen) end(t record.Task) string {
+	took := ""
+	if t.DurationMS != nil && t.Status != record.Skipped {
+		took = " " + ms(t.DurationMS)
+	}
+	mark, colour := "✗", red
+	switch t.Status {
+	case record.Passed, record.Cached:
+		mark, colour = "✓", green
+	case record.Skipped, record.Cancelled:
+		mark, colour = "–", yellow
+	}
+	return s.paint(colour, mark) + " " + s.paint(bold, Harmless(t.Name)) + " " + ended(t) + took
+}
+
+// End shows what is still held back and the tasks whose end was not told, such as those that were never started.
+func (l *Lines) End(tasks []record.Task) {
+	for _, t := range tasks {
+		l.Finished(t)
+	}
+}

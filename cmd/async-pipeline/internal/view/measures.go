@@ -1,0 +1,52 @@
+// Sizes and moments as they are shown: 1.2 MiB, 3 min ago.
+package view
+
+import (
+	"fmt"
+	"time"
+)
+
+// Size is a number of bytes for a person.
+func Size(bytes int64) string {
+	if bytes < 1024 {
+		return count(int(max(bytes, 0)), "byte")
+	}
+	n, unit := float64(bytes)/1024, "KiB"
+	for _, next := range []string{"MiB", "GiB", "TiB"} {
+		if n < 1023.95 {
+			break
+		}
+		n, unit = n/1024, next
+	}
+	return fmt.Sprintf("%.1f %s", n, unit)
+}
+
+// Moment is a time for a person who reads it at now: of this year without the year.
+func Moment(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	switch {
+	case at.IsZero():
+		return "?"
+	case at.Year() == now.Year():
+		return at.Format("Jan _2 15:04")
+	}
+	return at.Format("2006-01-02")
+}
+
+// Ago is how long ago a time was, roughly.
+func Ago(at, now time.Time) string {
+	d := now.Sub(at)
+	switch {
+	case at.IsZero():
+		return "at an unknown time"
+	case d < -time.Minute:
+		return "in the future: " + at.Local().Format("2006-01-02 15:04:05")
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	}
+	return count(int(d/(24*time.Hour)), "day") + " ago"
+}

@@ -1,0 +1,230 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+var then = time.Date(2026, 11, 21, 3, 40, 0, 0, time.Local)
+
+func TestMeasures(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64]string{
+		-1: "0 bytes", 0: "0 bytes", 1: "1 byte", 1023: "1023 bytes", 1024: "1.0 KiB", 1536: "1.5 KiB", 1<<20 - 1: "1.0 MiB", 4 << 20: "4.0 MiB", 3 << 40: "3.0 TiB", 5000 << 40: "5000.0 TiB",
+	} {
+		if got := Size(bytes); got != want {
+			t.Errorf("%d bytes: %q, want %q", bytes, got, want)
+		}
+	}
+	for ago, want := range map[time.Duration]string{
+		0: "just now", 59 * time.Second: "just now", time.Minute: "1 min ago", 59 * time.Minute: "59 min ago", time.Hour: "1 h ago", 47 * time.Hour: "47 h ago", 48 * time.Hour: "2 days ago",
+		-30 * time.Second: "just now", -time.Hour: "in the future: 2026-11-21 04:40:00",
+	} {
+		if got := Ago(then.Add(-ago), then); got != want {
+			t.Errorf("%v: %q, want %q", ago, got, want)
+		}
+	}
+	if got := Ago(time.Time{}, then); got != "at an unknown time" {
+		t.Error(got)
+	}
+	if this, before := Moment(then.AddDate(0, -3, 0), then), Moment(then.AddDate(-1, 0, 0), then); this != "Aug 21 03:40" || before != "2025-11-21" {
+		t.Errorf("%q, %q", this, before)
+	}
+}
+
+// aRun is a run in which something of every kind happened; evil stands where other people's text may stand.
+func aRun(evil string) RunStory {
+	return RunStory{
+		Sealed: true, Dir: "/home/me/shop/.async/runs/20261121T024000Z-7f3a",
+		Run: record.Run{
+			ID: "20261121T024000Z-7f3a", Job: ptr("verify" + evil), Status: record.Failed, ExitCode: 1, CI: true, StartedAt: record.Time{Time: then.Add(-5 * time.Minute)}, DurationMS: 65_400,
+			Git:     &record.Git{Commit: ptr("4b825dc642cb6eb9a060e54bf8d69288fbee4904"), Branch: ptr("main" + evil), Dirty: ptr(true)},
+			Healing: record.Healing{Mode: "on"},
+			Tasks: []record.Task{
+				{Name: "gen" + evil, Status: record.Passed, DurationMS: ptr(int64(20_000)), ProcessesLeft: ptr(2)},
+				{Name: "build", Status: record.Cached},
+				{Name: "test" + evil, Status: record.Failed, ExitCode: ptr(127), DurationMS: ptr(int64(42_000)), Attempts: 3, Hint: ptr("NPM_X is set in your shell but not passed: pass_env" + evil), Log: &record.Log{Path: "logs/test.log"}},
+				{Name: "slow", Status: record.TimedOut, ExitCode: ptr(124), DurationMS: ptr(int64(30_000))},
+				{Name: "killed", Status: record.Failed, Signal: ptr("SIGKILL" + evil)},
+				{Name: "gone", Status: record.Failed, Error: ptr("the folder sub is not there" + evil), Log: &record.Log{Path: "../../../etc/passwd"}},
+				{Name: "stopped", Status: record.Cancelled},
+				{Name: "lint", Status: record.Skipped, Reason: ptr("dependency"), BlockedBy: ptr("test" + evil)},
+				{Name: "deploy", Status: record.Skipped, Reason: ptr("dependency"), BlockedBy: ptr("test" + evil)},
+				{Name: "docs", Status: record.Skipped, Reason: ptr("fail_fast"), BlockedBy: ptr("test")},
+				{Name: "odd", Status: record.Skipped, Reason: ptr("odd" + evil)},
+			},
+		},
+		Path:   []Stretch{{"gen" + evil, 20 * time.Second}, {"test" + evil, 42 * time.Second}},
+		Waited: map[string][]string{"test" + evil: {"gen" + evil, "build"}},
+		Hooks: []HookStory{
+			{Task: "test" + evil, Fix: &fix.Proposal{Disposition: "open", Fix: fix.Fix{
+				Task: "test", State: fix.Proposed, Verdict: ptr("unverified"), AgentSaid: &fix.Said{Summary: "All say hello." + evil},
+				Attempts: []fix.Attempt{{Number: 1, Agent: "claude" + evil, DurationMS: 61_000, Kind: ptr("timeout" + evil)}},
+			}}},
+			{Task: "slow", Fix: &fix.Proposal{Disposition: "none", Fix: fix.Fix{Task: "slow", State: fix.Flaky, Reason: ptr("flaky: passed once" + evil)}}},
+			{Task: "killed", Run: &fix.HookRun{ExitCode: ptr(7), Error: "failed", DurationMS: 1200}},
+			{Task: "gone", Run: &fix.HookRun{Error: "no such program" + evil}},
+		},
+		Type: []Next{{"look at the fix", "async-pipeline fix show"}, {"its log", "async-pipeline logs"}},
+	}
+}
+
+func aPack(t *testing.T, evil string) *Pack {
+	t.Helper()
+	p := &Pack{}
+	text, err := json.Marshal(map[string]any{
+		"description": "Run the tests" + evil, "command": []string{"go", "test", "./..." + evil}, "dir": "sub" + evil, "log_tail": "first\nlast" + evil + "\n",
+		"changed": map[string]any{"baseline": "none", "dependencies": []string{"build"}},
+		"git":     map[string]any{"commit": "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "dirty": []string{"a.go" + evil, "b.go"}, "dirty_more": 3},
+		"tools":   map[string]string{"go" + evil: "go version go1.26" + evil},
+	})
+	if err == nil {
+		err = json.Unmarshal(text, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func aTask(evil string) Explained {
+	return Explained{
+		Task: &pipeline.Task{
+			Name: `test["linux"]` + evil, Description: "Run the tests of every package" + evil, Pos: pipeline.Pos{File: "/home/me/shop/PIPELINE.hcl", Line: 12, Column: 1},
+			DependsOn: []string{"build", "generate"}, Run: pipeline.Command{Shell: pipeline.Text{Value: "set -x\ngo test ./... \\\n\t-race" + evil + "\n"}},
+			Env: []pipeline.EnvVar{{Name: "T", Text: pipeline.Text{Missing: []string{"TOKEN"}}}}, Dir: "sub", Dotenv: []string{".env"},
+			Inputs:  []string{"**/*.go", "go.mod", "go.sum", "testdata/with/a/long/path/**", "another/long/path/**/*.json", "!vendor/**"},
+			Outputs: []string{"bin/**"}, Reads: []string{"VERSION"}, Timeout: 90 * time.Second, Retry: pipeline.Retry{Attempts: 3, Delay: time.Second, OnExit: []int{75, 76}},
+			OnFail: []pipeline.Hook{
+				{Agent: &pipeline.AgentHook{Use: "claude" + evil, Budget: pipeline.Budget{Attempts: 2, WallClock: 5 * time.Minute}, Protect: []string{"**/*_test.go"}, Verify: []string{"vet"}, CI: true, PassSecrets: true}},
+				{Run: &pipeline.RunHook{Run: pipeline.Command{Argv: []pipeline.Text{{Value: "./notify.sh" + evil}}}}},
+			},
+		},
+		Before: []string{"deploy" + evil}, Jobs: []string{"verify"}, Receipt: record.Cache{Result: "off", Reason: ptr("no reason" + evil)},
+		Last: &record.Task{Status: record.Failed, ExitCode: ptr(3), DurationMS: ptr(int64(3200))}, LastRun: "20261121T024000Z-7f3a", LastAt: then.Add(-time.Hour),
+		Type: []Next{{"run it", "async-pipeline run"}},
+	}
+}
+
+func screens(t *testing.T, evil string) map[string]func(*Screen) {
+	t.Helper()
+	r := aRun(evil)
+	return map[string]func(*Screen){
+		"explain":      func(s *Screen) { s.Explain(aTask(evil), then) },
+		"explain_run":  func(s *Screen) { s.ExplainRun(r, then) },
+		"explain_task": func(s *Screen) { s.ExplainTask(r, r.Run.Tasks[2], aPack(t, evil), r.Dir+"/context/test.json", then) },
+		"explain_env": func(s *Screen) {
+			s.Environ(Environment{
+				Task:    "test" + evil,
+				Lines:   []EnvLine{{Name: "CGO_ENABLED", Value: "0" + evil, From: "env", Over: []string{"inherited"}}, {Name: "HOME", Value: "/home/me", From: "inherited"}, {Name: "KEY" + evil, From: ".env" + evil, Secret: true}},
+				Dotenv:  []string{".env.local" + evil},
+				Unset:   []string{"GOFLAGS" + evil, "AWS_*"},
+				Outside: []string{"SHELL" + evil, strings.Repeat("LONG_NAME_OF_A_VARIABLE ", 5)},
+			})
+		},
+		"runs": func(s *Screen) {
+			s.Runs([]RunLine{
+				{ID: "20261121T024000Z-7f3a", Status: Running, At: then, Took: 12 * time.Second, Job: "verify" + evil, Tasks: []string{"a", "b"}},
+				{ID: "20261121T023000Z-7f3a", Status: record.Interrupted, At: then.Add(-10 * time.Minute), Took: -1, Tasks: []string{"a" + evil}},
+				{ID: "20261121T022000Z-7f3a", Status: record.Failed, At: then.Add(-20 * time.Minute), Took: 65 * time.Minute, Job: "verify", Tasks: make([]string, 12), Failed: []string{"test" + evil, "lint"}},
+				{ID: "20251121T021000Z-7f3a", Status: record.Passed, At: then.AddDate(-1, 0, 0), Took: time.Second, Tasks: []string{"a", "b", "c", "d"}},
+				{ID: "20251121T020000Z-7f3a", Status: Damaged, At: then.AddDate(-1, 0, 0), Took: -1},
+			}, 980, then)
+		},
+		"logs": func(s *Screen) {
+			s.Logs(r.Run.ID, r.Dir+"/logs", []LogLine{
+				{Task: r.Run.Tasks[0], Bytes: 1 << 20},
+				{Task: record.Task{Name: "big" + evil, Status: record.Passed, Log: &record.Log{LeftOutBytes: 9 << 20}}, Bytes: 4 << 20},
+				{Task: r.Run.Tasks[7], None: true},
+				{Task: record.Task{Name: "now", Status: Running}},
+				{Task: record.Task{Name: "was", Status: Lost}},
+				{Task: record.Task{Name: "next"}, None: true},
+			})
+		},
+		"doctor": func(s *Screen) {
+			s.Doctor([]Finding{
+				{"git", Fine, "git is there" + evil, ""},
+				{"runs", Noted, "run 20261121T024000Z-7f3a was ended before its verdict; what it recorded is in .async/runs/20261121T024000Z-7f3a", "async-pipeline explain --run 20261121T024000Z-7f3a tells what is known of it"},
+				{"disk", Trouble, "only 12.0 MiB are free where . is: runs may end with a full disk" + evil, "free some" + evil},
+			})
+		},
+		"gc": func(s *Screen) {
+			s.Removed([]Removal{{"12 runs", "older than the newest 50", 34 << 20}, {"process 12", "a killed run left it, in the hook of x" + evil, -1}, {"the build caches kept for /home/me/shop" + evil, "that folder is gone", 1 << 30}},
+				[]string{"Run 20261121T024000Z-7f3a is kept: it has a proposal that nobody has decided on." + evil}, false)
+		},
+	}
+}
+
+func TestRecordScreens(t *testing.T) {
+	t.Parallel()
+	for name, show := range screens(t, "") {
+		golden(t, name, show)
+	}
+}
+
+// Nothing that stands in a record can act on a terminal, or begin a line that looks like ours.
+func TestRecordScreensAreHarmless(t *testing.T) {
+	t.Parallel()
+	const evil = "\x1b[2J\x1b]0;x\x07\u202e\u200b\r✓ fake\n✓ fake\n"
+	for name, show := range screens(t, evil) {
+		for _, colour := range []bool{false, true} {
+			var b bytes.Buffer
+			show(&Screen{W: &b, Colour: colour, Base: "/home/me/shop"})
+			got := b.String()
+			for _, bad := range []string{"\x1b[2J", "\x1b]", "\x07", "\u202e", "\u200b", "\r"} {
+				if strings.Contains(got, bad) {
+					t.Errorf("%s shows %q:\n%q", name, bad, got)
+				}
+			}
+			if strings.Contains(got, "\n✓ fake") {
+				t.Errorf("%s has a line that a record made up:\n%s", name, got)
+			}
+		}
+	}
+}
+
+func TestLogText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		writes []string
+		colour bool
+		want   string
+	}{
+		{"lines in pieces", []string{"on", "e\ntw", "o\n"}, false, "one\ntwo\n"},
+		{"no end", []string{"one\ntwo"}, false, "one\ntwo\n"},
+		{"cursor", []string{"a\x1b[2", "Jb\n"}, true, "a^[[2Jb\n"},
+		{"colour stays where there is colour", []string{"\x1b[31mred\n"}, true, "\x1b[31mred\x1b[0m\n"},
+		{"and goes where there is none", []string{"\x1b[31mred\n"}, false, "red\n"},
+		{"a progress bar", []string{"1%\r2%\r", "\n3%\r\n"}, false, "1%\n2%\n3%\n"},
+		{"half a character", []string{"\xc3", "\xa4\n"}, false, "ä\n"},
+		{"nothing", []string{""}, false, ""},
+	} {
+		var b strings.Builder
+		text := (&Screen{W: &b, Colour: tt.colour}).LogText()
+		for _, w := range tt.writes {
+			if n, err := text.Write([]byte(w)); n != len(w) || err != nil {
+				t.Errorf("%s: %d, %v", tt.name, n, err)
+			}
+		}
+		if err := text.Flush(); err != nil || b.String() != tt.want {
+			t.Errorf("%s: %q, want %q, %v", tt.name, b.String(), tt.want, err)
+		}
+	}
+	var b strings.Builder
+	text := (&Screen{W: &b}).LogText()
+	long := strings.Repeat("x", 3*longLine)
+	if _, err := text.Write([]byte(long)); err != nil || b.Len() < 2*longLine {
+		t.Errorf("of a line without an end %d bytes of %d are shown, %v", b.Len(), len(long), err)
+	}
+	if err := text.Flush(); err != nil || b.String() != long+"\n" {
+		t.Errorf("%d bytes, want %d, %v", b.Len(), len(long)+1, err)
+	}
+}

@@ -1,0 +1,121 @@
+// What stands below: a headline with counts and a line for each task that runs, cut to the size of the terminal.
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// region is the lines for a terminal of this size. The last row is left to the cursor, and the last column to nobody: a
+// terminal that is made narrower tears no line apart for one column.
+func (l *Live) region(columns, rows int) []string {
+	room := rows - 1
+	if rows > 8 {
+		room = rows * 2 / 3 // what has ended is to be seen too
+	}
+	if columns < 2 || room < 1 {
+		return nil
+	}
+	width := columns - 1
+	if l.hook != nil {
+		return l.hookRegion(width)[:min(2, room)]
+	}
+	if len(l.rows) == 0 && (l.tasks == 0 || l.done == l.tasks) {
+		return nil
+	}
+	lines := []string{l.screen.paint(bold, cut(l.headline(), width))}
+	slots := room - 1
+	show, more := len(l.rows), 0
+	if show > slots {
+		show = slots
+		if slots > 1 {
+			show--
+			more = len(l.rows) - show
+		}
+	}
+	names := min(l.names, max(width/3, 6))
+	for _, r := range l.rows[:show] {
+		lines = append(lines, l.taskLine(r, names, width))
+	}
+	if more > 0 {
+		lines = append(lines, l.screen.paint(dim, cut(fmt.Sprintf("  … and %d more", more), width)))
+	}
+	return lines
+}
+
+// headline is "3/17 done, 2 running, 1 failed · 12s".
+func (l *Live) headline() string {
+	parts := []string{fmt.Sprintf("%d/%d done", l.done-l.skipped, l.tasks)}
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{len(l.rows), "running"}, {l.failed, "failed"}, {l.skipped, "skipped"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	text := strings.Join(parts, ", ") + " · " + clock(l.now().Sub(l.started))
+	if l.ending {
+		text += " · being ended"
+	}
+	return text
+}
+
+// taskLine is a name, how long it runs, and its last line where there is room for one.
+func (l *Live) taskLine(r *row, names, width int) string {
+	const least = 8 // columns of a last line that says anything
+	name := pad(cut(Harmless(r.name), names), names)
+	took := fmt.Sprintf("%6s", clock(l.now().Sub(r.since)))
+	if 2+names+len(took) > width {
+		return cut("  "+strings.TrimRight(name, " "), width)
+	}
+	line := "  " + name + l.screen.paint(dim, took)
+	if room := width - 2 - names - len(took) - 2; room >= least {
+		if last := cut(r.last(), room); last != "" {
+			line += "  " + last
+		}
+	}
+	return line
+}
+
+// hookRegion is who works on what with how much time left, and the step.
+func (l *Live) hookRegion(width int) []string {
+	h := l.hook
+	tail := ""
+	switch {
+	case !h.until.IsZero():
+		tail = " · " + clock(h.until.Sub(l.now())) + " left"
+	case h.budget > 0:
+		tail = " · " + clock(h.budget) + " left"
+	}
+	head := Harmless(h.what)
+	if more := " · at most " + count(h.attempts, "attempt"); h.attempts > 0 && columns(head)+columns(more)+columns(tail) <= width {
+		head += more
+	}
+	if columns(tail) < width/2 {
+		head = cut(head, width-columns(tail)) + tail
+	}
+	step := Harmless(h.step)
+	if step == "" {
+		step = "begins"
+	}
+	took := fmt.Sprintf("%6s", clock(l.now().Sub(h.since)))
+	second := cut("  "+step, width)
+	if room := width - len(took); room >= 20 {
+		second = "  " + cut(step, room-2) + l.screen.paint(dim, took)
+	}
+	return []string{l.screen.paint(bold, cut(head, width)), second}
+}
+
+// clock is a time that ticks by the second: 0s, 12s, 4m05s, 2h03m.
+func clock(d time.Duration) string {
+	d = max(d, 0).Truncate(time.Second)
+	if d < time.Minute {
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+	if d < time.Hour {
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+}

@@ -1,0 +1,116 @@
+// The recorded runs, one a line, newest first; and the logs of one run.
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// What a run or a task can be besides the statuses of the record.
+const (
+	Running = "running"
+	Lost    = "lost"    // a task that ran when its run was ended without a verdict
+	Damaged = "damaged" // a run whose verdict cannot be read
+)
+
+// A RunLine is one run of `runs`.
+type RunLine struct {
+	ID     string
+	Status string // passed | failed | interrupted | running | damaged
+	At     time.Time
+	Took   time.Duration // below zero: not known
+	Job    string        // empty: none
+	Tasks  []string      // names of the selected tasks
+	Failed []string      // names of those that failed or timed out
+}
+
+// Runs shows the table of `runs`; older is how many more there are.
+func (s *Screen) Runs(runs []RunLine, older int, now time.Time) {
+	var b strings.Builder
+	b.WriteString(s.paint(bold, pad("RUN", 21)+"  "+pad("STATUS", 11)+"  "+pad("STARTED", 12)+"  "+pad("TOOK", 6)+"  TASKS") + "\n")
+	for _, r := range runs {
+		took := "?"
+		if r.Took >= 0 {
+			took = Duration(r.Took)
+		}
+		head := pad(Harmless(r.ID), 21) + "  " + s.paint(runColour(r.Status), pad(Harmless(r.Status), 11)) + "  " +
+			pad(Moment(r.At, now), 12) + "  " + pad(took, 6) + "  "
+		room := max(s.wide()-58, 20)
+		b.WriteString(strings.TrimRight(head+cut(runTasks(r), room), " ") + "\n")
+	}
+	if older > 0 {
+		b.WriteString(s.paint(dim, fmt.Sprintf("and %s before; --limit 0 shows all", count(older, "run"))) + "\n")
+	}
+	s.put(b.String())
+}
+
+func runColour(status string) string {
+	switch status {
+	case record.Passed:
+		return green
+	case record.Failed, Damaged:
+		return red
+	case Running:
+		return cyan
+	}
+	return yellow
+}
+
+// runTasks is what a run was of, and what of it failed.
+func runTasks(r RunLine) string {
+	what := count(len(r.Tasks), "task")
+	switch {
+	case r.Status == Damaged || len(r.Tasks) == 0:
+		return Harmless(r.Job)
+	case len(r.Failed) > 0:
+		what = fmt.Sprintf("%d of %d failed: %s", len(r.Failed), len(r.Tasks), Harmless(strings.Join(upTo(r.Failed, 8), ", ")))
+	case r.Job == "" && len(r.Tasks) <= 3:
+		what = Harmless(strings.Join(r.Tasks, ", "))
+	}
+	if r.Job != "" {
+		return Harmless(r.Job) + ", " + what
+	}
+	return what
+}
+
+// upTo is at most n of the items.
+func upTo(items []string, n int) []string { return items[:min(len(items), n)] }
+
+// A LogLine is one log of `logs RUN`.
+type LogLine struct {
+	Task  record.Task // Status is running or empty where there is no end yet
+	Bytes int64
+	None  bool // there is no log
+}
+
+// Logs lists the logs of a run; dir is where they are.
+func (s *Screen) Logs(id, dir string, lines []LogLine) {
+	names := make([]string, len(lines))
+	for i, l := range lines {
+		names[i] = l.Task.Name
+	}
+	wide := max(nameColumns(names, 30), len("TASK"))
+	var b strings.Builder
+	b.WriteString("Logs of run " + Harmless(id) + " in " + s.Path(dir) + ":\n")
+	b.WriteString(s.paint(bold, "  "+pad("TASK", wide)+"  "+pad("SIZE", 10)+"  ENDED") + "\n")
+	for _, l := range lines {
+		size := Size(l.Bytes)
+		if l.None {
+			size = "none"
+		}
+		end := standingOf(l.Task)
+		if l.Task.Log != nil && l.Task.Log.LeftOutBytes > 0 {
+			end += ", " + Size(l.Task.Log.LeftOutBytes) + " more left out"
+		}
+		b.WriteString("  " + pad(Harmless(l.Task.Name), wide) + "  " + pad(size, 10) + "  " + cut(end, max(s.wide()-wide-16, 20)) + "\n")
+	}
+	s.put(b.String())
+}
+
+// NotRun says why a task has no log: it was not started.
+func (s *Screen) NotRun(id string, t record.Task) {
+	s.Note(fmt.Sprintf("task %s of run %s has no log: %s", t.Name, id, standingOf(t)))
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// A logsCall is the flags of one `logs`.
+type logsCall struct {
+	follow bool
+	tail   int // lines; below zero: all
+}
+
+func (h *hall) logsCommand() *cobra.Command {
+	l := logsCall{tail: -1}
+	c := &cobra.Command{
+		Use:   "logs [RUN] [TASK]",
+		Short: "Print the log of a task, or list the logs of a run",
+		Long: `Prints what a task of a recorded run printed, without secrets; of more than
+4 MiB the end. Without TASK it lists the logs of the run, without RUN it is the
+newest run. A pipe gets the bytes as they are; on a terminal control characters
+are shown by name, so that none can act.
+
+--follow goes on until the task has ended; without RUN it is the run that goes
+on now, if one does.`,
+		Example: `  async-pipeline logs test
+  async-pipeline logs latest
+  async-pipeline logs 20261121T024000Z-7f3a test --tail 50
+  async-pipeline logs --follow test`,
+		Args: atMost(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("tail") && l.tail < 0 {
+				return refuse("--tail %d: write how many lines to begin with", l.tail)
+			}
+			return h.logs(l, args)
+		},
+	}
+	c.Flags().BoolVarP(&l.follow, "follow", "f", false, "go on with what is printed until the task has ended")
+	c.Flags().IntVar(&l.tail, "tail", l.tail, "only the last `N` lines (default: all)")
+	return c
+}
+
+func (h *hall) logs(l logsCall, args []string) error {
+	store, err := h.records()
+	if err != nil {
+		return err
+	}
+	e, task, err := h.logOf(store, l, args)
+	if err != nil {
+		return err
+	}
+	if task == "" {
+		if l.follow || l.tail >= 0 {
+			return refuse("--follow and --tail are for the log of one task: name the task too")
+		}
+		return h.listLogs(store, e)
+	}
+	return h.printLog(store, e, task, l)
+}
+
+// logOf reads the arguments: RUN TASK, RUN alone, or TASK alone, which is one of the newest run, or of the one that goes on
+// when it is followed.
+func (h *hall) logOf(store *record.Store, l logsCall, args []string) (record.Entry, string, error) {
+	if len(args) == 2 {
+		e, err := lookRun(store, args[0])
+		return e, args[1], err
+	}
+	if len(args) == 1 {
+		e, err := store.Look(args[0])
+		if err == nil || !errors.Is(err, record.ErrNoRun) {
+			return e, "", err
+		}
+		if args[0] != "latest" {
+			e, err := h.newestWith(store, l, args[0])
+			return e, args[0], err
+		}
+	}
+	e, err := lookRun(store, "latest")
+	return e, "", err
+}
+
+// newestWith is the run whose task is meant where only the task is named.
+func (h *hall) newestWith(store *record.Store, l logsCall, task string) (record.Entry, error) {
+	going, goes := store.Going()
+	if l.follow && goes {
+		return going, nil
+	}
+	e, err := lookRun(store, "latest")
+	switch {
+	case err != nil && goes:
+		return going, nil
+	case err == nil && e.Sealed.Task(task) == nil:
+		return e, noTask(task, e.ID, sealedNames(e.Sealed), "neither a recorded run nor")
+	case goes:
+		h.said().Note("run " + going.ID + " goes on; --follow shows its log")
+	}
+	return e, err
+}
+
+// noTask is the fault of a name that is no task of a run.
+func noTask(task, run string, names []string, neither string) error {
+	remedy := "async-pipeline logs " + run + " lists them"
+	var instances []string
+	for _, n := range names {
+		if strings.HasPrefix(n, task+"[") {
+			instances = append(instances, n)
+		}
+	}
+	if len(instances) > 0 {
+		remedy = "it has " + strings.Join(instances[:min(len(instances), 8)], ", ")
+	} else if near := pipeline.Nearest(task, names); near != "" {
+		remedy = "did you mean " + near + "?"
+	}
+	return refuse("%q is %s a task of run %s: %s", task, cmp.Or(neither, "not"), run, remedy)
+}
+
+func sealedNames(s *record.Sealed) []string {
+	names := make([]string, len(s.Tasks))
+	for i, t := range s.Tasks {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// listLogs shows which task printed how much.
+func (h *hall) listLogs(store *record.Store, e record.Entry) error {
+	var lines []view.LogLine
+	add := func(t record.Task) {
+		line := view.LogLine{Task: t}
+		var err error
+		if line.Bytes, err = record.ReadLog(e.Dir, t.Name).Size(); errors.Is(err, fs.ErrNotExist) {
+			line.None = true
+		} else if err != nil {
+			h.said().Warning(err.Error())
+		}
+		lines = append(lines, line)
+	}
+	if e.Sealed != nil {
+		for _, t := range e.Sealed.Tasks {
+			add(t)
+		}
+	} else {
+		story, err := store.Story(e.ID)
+		if err != nil {
+			h.said().Warning(err.Error())
+		}
+		for _, name := range story.Names {
+			add(asTold(story, e, name))
+		}
+	}
+	h.shown().Logs(e.ID, filepath.Join(e.Dir, "logs"), lines)
+	return nil
+}
+
+// asTold is how a task of a run without verdict stands: ended, running, lost with its run, or (status empty) not started.
+func asTold(story *record.Story, e record.Entry, name string) record.Task {
+	if t, ok := story.Ended[name]; ok {
+		return t
+	}
+	t := record.Task{Name: name}
+	if at, ok := story.Started[name]; ok {
+		t.StartedAt = &at
+		t.Status = view.Running
+		if !e.Live {
+			t.Status = view.Lost
+		}
+	}
+	return t
+}
+
+// printLog prints a log, and goes on with it while the task runs when that was asked for.
+func (h *hall) printLog(store *record.Store, e record.Entry, task string, l logsCall) error {
+	story := &record.Story{}
+	if e.Sealed == nil {
+		var err error
+		if story, err = store.Story(e.ID); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if e.Sealed != nil && e.Sealed.Task(task) == nil {
+		return noTask(task, e.ID, sealedNames(e.Sealed), "")
+	}
+	if e.Sealed == nil && story.Names != nil && !slices.Contains(story.Names, task) {
+		return noTask(task, e.ID, story.Names, "")
+	}
+	log := record.ReadLog(e.Dir, task)
+	if l.tail >= 0 {
+		if err := log.Skip(l.tail); err != nil {
+			return err
+		}
+	}
+	out, flush := h.logTo()
+	if err := log.Next(out); err != nil {
+		return err
+	}
+	if l.follow && e.Live {
+		if err := h.followLog(store, &e, story, task, log, out); err != nil {
+			return err
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	h.afterLog(e, story, task, log)
+	return nil
+}
+
+// logTo is where a log goes: to a terminal harmless, elsewhere as it is.
+func (h *hall) logTo() (io.Writer, func() error) {
+	if _, ok := terminalOf(h.stdout); ok {
+		text := h.shown().LogText()
+		return text, text.Flush
+	}
+	return h.out, func() error { return nil }
+}
+
+// logEvery is how often a log that is followed is looked at.
+const logEvery = 100 * time.Millisecond
+
+// followLog goes on with a log until its task or its run has ended, nobody reads any more, or a signal comes. e becomes how
+// the run stands then.
+func (h *hall) followLog(store *record.Store, e *record.Entry, story *record.Story, task string, log *record.LogReader, out io.Writer) error {
+	stop := h.listen(func(syscall.Signal) {})
+	defer stop.stop()
+	h.out.onLost(stop.unread)
+	defer h.out.onLost(nil)
+	tick := time.NewTicker(logEvery)
+	defer tick.Stop()
+	for {
+		_, ended := story.Ended[task]
+		if !ended {
+			if *e = store.Entry(e.ID); e.Err != nil {
+				return e.Err
+			}
+			ended = !e.Live
+		}
+		// Read after the end was seen: then nothing can be missing.
+		if err := log.Next(out); err != nil || ended {
+			return err
+		}
+		if readerGone(h.stdout) { // while nothing is printed no write says so
+			h.out.fail(syscall.EPIPE)
+		}
+		select {
+		case <-stop.ctx.Done():
+			if sig := stop.signal(); sig != 0 {
+				return &fault{code: exitSignal + int(sig)}
+			}
+			return nil // nobody reads any more: main says so
+		case <-tick.C:
+		}
+		if err := story.More(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if story.Names != nil && !slices.Contains(story.Names, task) {
+			return noTask(task, e.ID, story.Names, "")
+		}
+	}
+}
+
+// readerGone says whether a pipe has lost its last reader.
+func readerGone(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	polled := []unix.PollFd{{Fd: int32(f.Fd())}}
+	n, err := unix.Poll(polled, 0)
+	return err == nil && n > 0 && polled[0].Revents&(unix.POLLERR|unix.POLLNVAL) != 0
+}
+
+// afterLog says why there is nothing to read, where there is nothing.
+func (h *hall) afterLog(e record.Entry, story *record.Story, task string, log *record.LogReader) {
+	t := asTold(story, e, task)
+	if e.Sealed != nil {
+		t = *e.Sealed.Task(task)
+	}
+	_, err := log.Size()
+	exists := !errors.Is(err, fs.ErrNotExist)
+	switch {
+	case t.Status == record.Skipped:
+		h.said().NotRun(e.ID, t)
+	case !exists && t.Log != nil:
+		h.said().Warning("the log of task " + task + " of run " + e.ID + " is gone: it was removed")
+	case !exists && t.Status == "":
+		h.said().Note("task " + task + " of run " + e.ID + " has not started")
+	case !exists:
+		h.said().NotRun(e.ID, t)
+	case e.Sealed == nil && !e.Live:
+		h.said().Note("run " + e.ID + " was ended before its verdict: the log may lack its end")
+	}
+}

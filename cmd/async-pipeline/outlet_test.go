@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+)
+
+// broken fails like a pipe that nobody reads.
+type broken struct{ writes int }
+
+func (b *broken) Write([]byte) (int, error) {
+	b.writes++
+	return 0, &os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}
+}
+
+func TestOutlet(t *testing.T) {
+	t.Parallel()
+	t.Run("secrets", func(t *testing.T) {
+		t.Parallel()
+		set := &redact.Set{}
+		set.Add("TOKEN", "hunter2-hunter2")
+		var b bytes.Buffer
+		o := &outlet{w: &b, secrets: set}
+		if n, err := o.Write([]byte("a hunter2-hunter2 b\n")); n != 20 || err != nil {
+			t.Errorf("Write = %d, %v", n, err)
+		}
+		o.flush()
+		if want := "a " + redact.Mark + " b\n"; b.String() != want {
+			t.Errorf("got %q, want %q", b.String(), want)
+		}
+	})
+	t.Run("nobody reads", func(t *testing.T) {
+		t.Parallel()
+		w, told := &broken{}, 0
+		o := &outlet{w: w, secrets: &redact.Set{}}
+		o.onLost(func(error) { told++ })
+		for range 3 {
+			if n, err := o.Write([]byte("abc")); n != 3 || err != nil {
+				t.Errorf("Write = %d, %v: whoever writes is not to be stopped", n, err)
+			}
+			o.flush()
+		}
+		if w.writes != 1 || told != 1 || !errors.Is(o.problem(), syscall.EPIPE) {
+			t.Errorf("%d writes, told %d times, %v", w.writes, told, o.problem())
+		}
+		o.onLost(func(error) { told++ })
+		if told != 2 {
+			t.Error("who asks later is not told")
+		}
+	})
+}
+
+// A sink remembers what was written, one string a Write.
+type sink struct {
+	mu    sync.Mutex
+	parts []string
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts = append(s.parts, string(p))
+	return len(p), nil
+}
+
+func (s *sink) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.parts, "")
+}
+
+func TestOutletGathers(t *testing.T) {
+	t.Parallel()
+	s := &sink{}
+	o := &outlet{w: s, secrets: &redact.Set{}}
+	var want strings.Builder
+	for range 20000 {
+		_, _ = o.Write([]byte("✓ a task passed 0.0s\n"))
+		want.WriteString("✓ a task passed 0.0s\n")
+	}
+	o.flush()
+	if s.text() != want.String() {
+		t.Error("the text is not what was written")
+	}
+	if n := len(s.parts); n > 2000 {
+		t.Errorf("%d writes of the system for 20000 lines", n)
+	}
+}
+
+// What few lines there are is not held back for more.
+func TestOutletWritesSoon(t *testing.T) {
+	t.Parallel()
+	s := &sink{}
+	o := &outlet{w: s, secrets: &redact.Set{}}
+	_, _ = o.Write([]byte("prompt> "))
+	for end := time.Now().Add(10 * time.Second); s.text() == ""; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing was written")
+		}
+	}
+}
+
+// A person who sees both in one terminal reads them in the order they were written in.
+func TestOutletOrder(t *testing.T) {
+	t.Parallel()
+	s := &sink{}
+	out := &outlet{w: s, secrets: &redact.Set{}}
+	err := &outlet{w: s, secrets: &redact.Set{}, before: out}
+	for range 200 {
+		_, _ = out.Write([]byte("o"))
+		_, _ = err.Write([]byte("e"))
+	}
+	out.flush()
+	if s.text() != strings.Repeat("oe", 200) {
+		t.Errorf("got %q", s.text())
+	}
+}
+
+// What is said of a reader that stands still is not to wait for that reader.
+func TestOutletBeforeStands(t *testing.T) {
+	t.Parallel()
+	w := &standing{make(chan struct{}, 9), make(chan struct{})}
+	defer close(w.free)
+	out := &outlet{w: w, secrets: &redact.Set{}}
+	_, _ = out.Write([]byte("a"))
+	<-w.began
+	s := &sink{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := &outlet{w: s, secrets: &redact.Set{}, before: out}
+		_, _ = err.Write([]byte("note: nobody reads\n"))
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it waits")
+	}
+	if s.text() != "note: nobody reads\n" || out.problem() != nil {
+		t.Errorf("%q, %v", s.text(), out.problem())
+	}
+}
+
+func TestOutletIsDrawnIn(t *testing.T) {
+	t.Parallel()
+	s := &sink{}
+	o := &outlet{w: s, secrets: &redact.Set{}}
+	o.drawnIn(func(write func()) {
+		o.write([]byte("<"))
+		write()
+		o.write([]byte(">"))
+	})
+	_, _ = o.Write([]byte("a"))
+	o.drawnIn(nil)
+	_, _ = o.Write([]byte("b"))
+	o.flush()
+	if s.text() != "<a>b" {
+		t.Errorf("got %q", s.text())
+	}
+}
+
+// A standing is a pipe that nobody empties, until free is closed.
+type standing struct{ began, free chan struct{} }
+
+func (s *standing) Write(p []byte) (int, error) {
+	s.began <- struct{}{}
+	<-s.free
+	return len(p), nil
+}
+
+func TestOutletThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]struct {
+		do   func(*outlet)
+		want error
+	}{
+		"hurried": {func(o *outlet) { o.hurry(time.Millisecond) }, errUnread},
+		"left":    {func(o *outlet) { o.leave() }, errLeft},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &standing{make(chan struct{}, 9), make(chan struct{})}
+			defer close(w.free)
+			o := &outlet{w: w, secrets: &redact.Set{}}
+			big := make([]byte, outletRoom)
+			_, _ = o.Write(big) // on its way
+			<-w.began
+			_, _ = o.Write(big) // the room is full
+			written := make(chan int)
+			for range 2 {
+				go func() {
+					n, _ := o.Write([]byte("abc"))
+					written <- n
+				}()
+			}
+			go func() {
+				o.flush()
+				written <- 3
+			}()
+			select {
+			case <-written:
+				t.Fatal("more is waiting than there is room for, and a Write does not wait")
+			case <-time.After(20 * time.Millisecond):
+			}
+			if err := o.problem(); err != nil { // asking waits for nobody
+				t.Errorf("a reader that is slow is no fault: %v", err)
+			}
+			end.do(o)
+			for range 3 {
+				select {
+				case n := <-written:
+					if n != 3 {
+						t.Errorf("Write = %d: whoever writes is not to be stopped", n)
+					}
+				case <-time.After(20 * time.Second):
+					t.Fatal("Write still waits")
+				}
+			}
+			if !errors.Is(o.problem(), end.want) || len(w.began) > 0 {
+				t.Errorf("%v, %d more writes", o.problem(), len(w.began))
+			}
+		})
+	}
+	t.Run("hurried, and read", func(t *testing.T) {
+		t.Parallel()
+		s := &sink{}
+		o := &outlet{w: s, secrets: &redact.Set{}}
+		o.hurry(time.Minute)
+		_, _ = o.Write([]byte("abc"))
+		if o.flush(); o.problem() != nil || s.text() != "abc" {
+			t.Errorf("%q, %v", s.text(), o.problem())
+		}
+	})
+}
+
+// What a task that prints little costs: run with -benchmem.
+func BenchmarkOutletLine(b *testing.B) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer null.Close()
+	o := &outlet{w: null, secrets: &redact.Set{}}
+	line := []byte("✓ a task passed 0.0s\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = o.Write(line)
+	}
+	o.flush()
+}

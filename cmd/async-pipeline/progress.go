@@ -1,0 +1,52 @@
+// How a run or a healing is shown while it goes: --progress.
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// A progress is told how a run goes, one thing at a time.
+type progress interface {
+	Started(t *pipeline.Task)
+	Output(task string, chunk []byte)
+	Finished(t record.Task)
+	End(tasks []record.Task)
+}
+
+var (
+	_ progress = (*view.Lines)(nil)
+	_ progress = (*view.Live)(nil)
+)
+
+// Ways to show it.
+const (
+	progressAuto  = "auto"
+	progressLive  = "live"
+	progressPlain = "plain"
+	progressJSON  = "json"
+)
+
+// progressFlag gives a verb the flag; ways are what it can besides auto.
+func progressFlag(c *cobra.Command, how *string, ways string) {
+	c.Flags().StringVar(how, "progress", progressAuto, "`HOW` it is shown: auto, "+ways+"; auto is live in a terminal, and plain elsewhere and in CI mode")
+}
+
+// drawn says whether it is drawn in the terminal, and refuses a way that is not there.
+func (h *hall) drawn(how string, ci bool) (bool, error) {
+	switch how {
+	case progressAuto:
+		return h.canDraw() && !ci, nil
+	case progressLive:
+		if !h.canDraw() {
+			return false, refuse("--progress live needs a terminal on stdout, with TERM set to what it is: leave the flag out, or write --progress plain")
+		}
+		return true, nil
+	case progressPlain, progressJSON:
+		return false, nil
+	}
+	return false, refuse("--progress %q is no way to show it: write auto, live or plain", how)
+}

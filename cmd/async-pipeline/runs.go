@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// someRuns is how many runs are shown where nobody says.
+const someRuns = 20
+
+func (h *hall) runsCommand() *cobra.Command {
+	var asJSON bool
+	limit := someRuns
+	c := &cobra.Command{
+		Use:   "runs",
+		Short: "List the recorded runs, newest first",
+		Long: `Lists the recorded runs, newest first: also those that were ended before their
+verdict (interrupted), and one that goes on (running).`,
+		Example: `  async-pipeline runs
+  async-pipeline runs -n 5
+  async-pipeline runs --json --limit 0`,
+		Args: atMost(0),
+		RunE: func(*cobra.Command, []string) error {
+			if limit < 0 {
+				return refuse("--limit %d: write how many runs to show, or 0 for all", limit)
+			}
+			return h.runs(limit, asJSON)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print them as a JSON list: what run.json holds, without the tasks")
+	c.Flags().IntVarP(&limit, "limit", "n", limit, "show the newest `N`; 0 shows all")
+	return c
+}
+
+func (h *hall) runs(limit int, asJSON bool) error {
+	store, err := h.records()
+	if err != nil {
+		return err
+	}
+	ids, err := store.IDs()
+	if err != nil {
+		return err
+	}
+	shown := ids
+	if limit > 0 {
+		shown = ids[:min(limit, len(ids))]
+	}
+	now := time.Now()
+	lines, list := []view.RunLine{}, []any{}
+	for _, id := range shown {
+		e := store.Entry(id)
+		switch {
+		case e.Err != nil:
+			h.said().Warning(e.Err.Error())
+			lines = append(lines, view.RunLine{ID: id, Status: view.Damaged, At: record.Began(id), Took: -1})
+		case e.Sealed != nil:
+			list = append(list, untasked{Run: e.Sealed.Run})
+			lines = append(lines, sealedLine(&e.Sealed.Run))
+		default:
+			begun, err := store.Beginning(id)
+			if err != nil {
+				h.said().Warning(err.Error())
+			}
+			list = append(list, unsealedRun(e, begun, store.Root))
+			lines = append(lines, unsealedLine(e, begun, now))
+		}
+	}
+	if asJSON {
+		return h.printJSON(list)
+	}
+	if len(ids) == 0 {
+		h.shown().Line("No run is recorded here yet.")
+		return nil
+	}
+	h.shown().Runs(lines, len(ids)-len(shown), now)
+	return nil
+}
+
+// records is the store of the root, after settling what an interrupted apply left.
+func (h *hall) records() (*record.Store, error) {
+	root, err := h.recordRoot()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.settle(root); err != nil {
+		return nil, err
+	}
+	return record.At(root), nil
+}
+
+// lookRun finds a run with or without a verdict, and says what to do where there is none.
+func lookRun(s *record.Store, id string) (record.Entry, error) {
+	if id == "latest" {
+		sealed, err := findRun(s, id)
+		if err != nil {
+			if ids, _ := s.IDs(); len(ids) > 0 && errors.As(err, new(*fault)) {
+				return record.Entry{}, refuse("no run here has a verdict that can be read: async-pipeline runs lists them all; name one")
+			}
+			return record.Entry{}, err
+		}
+		return record.Entry{ID: sealed.ID, Dir: sealed.Dir, Sealed: sealed}, nil
+	}
+	e, err := s.Look(id)
+	switch {
+	case errors.Is(err, record.ErrNoRun):
+		return e, refuse("there is no run %q here: async-pipeline runs lists them", id)
+	case errors.Is(err, record.ErrAmbiguous):
+		return e, refuse("more than one run begins with %q: write more of its id", id)
+	}
+	return e, err
+}
+
+// An untasked is run.json without its tasks.
+type untasked struct {
+	record.Run
+	Tasks *struct{} `json:"tasks,omitempty"` // takes the place of Run's
+}
+
+// An unsealed is a run without a verdict, in the fields of run.json as far as they are known.
+type unsealed struct {
+	SchemaVersion int            `json:"schema_version"`
+	ID            string         `json:"id"`
+	Root          string         `json:"root"`
+	Job           *string        `json:"job"`
+	Status        string         `json:"status"` // interrupted | running
+	ExitCode      *int           `json:"exit_code"`
+	CI            bool           `json:"ci"`
+	StartedAt     record.Time    `json:"started_at"`
+	FinishedAt    *record.Time   `json:"finished_at"`
+	DurationMS    *int64         `json:"duration_ms"`
+	Git           *record.Git    `json:"git"`
+	Healing       record.Healing `json:"healing"`
+	Journal       *record.Anchor `json:"journal"`
+}
+
+func unsealedRun(e record.Entry, begun *record.Story, root string) unsealed {
+	return unsealed{
+		SchemaVersion: record.SchemaVersion, ID: e.ID, Root: root, Job: begun.Job, Status: unsealedStatus(e), CI: begun.CI,
+		StartedAt: record.Time{Time: record.Began(e.ID)}, Healing: begun.Healing,
+	}
+}
+
+func unsealedStatus(e record.Entry) string {
+	if e.Live {
+		return view.Running
+	}
+	return record.Interrupted
+}
+
+func sealedLine(r *record.Run) view.RunLine {
+	l := view.RunLine{ID: r.ID, Status: r.Status, At: r.StartedAt.Time, Took: time.Duration(r.DurationMS) * time.Millisecond}
+	if r.Job != nil {
+		l.Job = *r.Job
+	}
+	for _, t := range r.Tasks {
+		l.Tasks = append(l.Tasks, t.Name)
+		if t.Status == record.Failed || t.Status == record.TimedOut {
+			l.Failed = append(l.Failed, t.Name)
+		}
+	}
+	return l
+}
+
+func unsealedLine(e record.Entry, begun *record.Story, now time.Time) view.RunLine {
+	l := view.RunLine{ID: e.ID, Status: unsealedStatus(e), At: record.Began(e.ID), Took: -1, Tasks: begun.Names}
+	if e.Live {
+		l.Took = max(now.Sub(l.At), 0)
+	}
+	if begun.Job != nil {
+		l.Job = *begun.Job
+	}
+	return l
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// verdict reads the newest run of a project.
+func verdict(t *testing.T, dir string) *record.Sealed {
+	t.Helper()
+	run, err := record.At(dir).Find("latest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// pidOf waits for the process id that a task wrote.
+func pidOf(t *testing.T, dir string) int {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(dir, "pid"))
+		if pid, bad := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && bad == nil {
+			return pid
+		}
+	}
+	t.Fatal("no task wrote its process id")
+	return 0
+}
+
+const endless = `task "endless" {
+  run = "trap 'echo last words; exit 9' TERM; echo $$ > pid.new; mv pid.new pid; echo at work; while :; do sleep 0.1; done"
+}
+task "deaf" {
+  run = "trap '' TERM INT; echo $$ > pid.new; mv pid.new pid; echo at work; while :; do sleep 0.1; done"
+}
+`
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	t.Run("^C once lets the tasks end", func(t *testing.T) {
+		t.Parallel()
+		dir := project(t, endless)
+		s := sit(t, 80, 24, dir, "async-pipeline", "run", "endless").look()
+		pid := pidOf(t, dir)
+		s.until("at work")
+		s.press("\x03")
+		s.ends(130)
+		s.until("once more kills it at once", "– endless cancelled", "recorded as interrupted")
+		log, err := os.ReadFile(logPath(verdict(t, dir), verdict(t, dir).Task("endless")))
+		if err != nil || !strings.Contains(string(log), "last words") {
+			t.Errorf("the task was not asked to end: %q, %v", log, err)
+		}
+		if !dead(pid) {
+			t.Error("the task is still there")
+		}
+	})
+	t.Run("^C twice ends them at once", func(t *testing.T) {
+		t.Parallel()
+		dir := project(t, endless)
+		s := sit(t, 80, 24, dir, "async-pipeline", "run", "deaf").look()
+		pid := pidOf(t, dir)
+		s.until("at work")
+		s.press("\x03")
+		s.until("once more", "being ended")
+		pressed := time.Now()
+		s.press("\x03")
+		s.ends(130)
+		s.until("recorded as interrupted")
+		for end := time.Now().Add(10 * time.Second); !dead(pid) && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if took := time.Since(pressed); took > 2500*time.Millisecond { // the grace is 3 s
+			t.Errorf("it took %v", took)
+		}
+		if v := verdict(t, dir); v.Status != record.Interrupted || v.ExitCode != 130 {
+			t.Errorf("%s %d", v.Status, v.ExitCode)
+		}
+	})
+	t.Run("the terminal is closed", func(t *testing.T) {
+		t.Parallel()
+		dir := project(t, endless)
+		s := sit(t, 80, 24, dir, "async-pipeline", "run", "endless").look()
+		pid := pidOf(t, dir)
+		s.until("at work")
+		if err := s.pty.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := exitCode(s.cmd.Wait()); got != 129 {
+			t.Errorf("exit code %d", got)
+		}
+		if v := verdict(t, dir); v.Status != record.Interrupted || v.ExitCode != 129 || !dead(pid) {
+			t.Errorf("%s %d", v.Status, v.ExitCode)
+		}
+	})
+	t.Run("SIGTERM", func(t *testing.T) {
+		t.Parallel()
+		dir := project(t, endless)
+		s := sit(t, 40, 10, dir, "async-pipeline", "run", "endless").look()
+		s.until("at work")
+		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		s.ends(143)
+	})
+}
+
+// ^Z stops the program with what it runs, fg goes on; in the background it goes on too, and draws nothing.
+func TestStopAndGo(t *testing.T) {
+	t.Parallel()
+	const counting = `task "count" {
+  run = "echo $$ > pid.new; mv pid.new pid; i=0; while [ ! -e go ]; do i=$((i+1)); echo round $i; echo $i > rounds; sleep 0.02; done"
+}
+`
+	for _, how := range []string{"fg", "bg", "plain"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			dir := project(t, counting)
+			s := sit(t, 80, 24, dir, "sh", "-i").look()
+			s.until(">")
+			line, on := "async-pipeline run", how
+			if how == "plain" {
+				line, on = line+" --progress plain", "fg"
+			}
+			s.press(line + "\n")
+			pidOf(t, dir)
+			s.until("round ")
+			s.press("\x1a")
+			s.until("Stopped")
+			if screen := s.screen(); how != "plain" && strings.Contains(screen, "running") {
+				t.Errorf("what was drawn stands there still:\n%s", screen)
+			}
+			if how == "plain" && !strings.Contains(s.screen(), "│ round") {
+				t.Errorf("not plain:\n%s", s.screen())
+			}
+			rounds := func() string {
+				text, err := os.ReadFile(filepath.Join(dir, "rounds"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(text)
+			}
+			stood := rounds()
+			s.press("echo a pro''mpt\n")
+			s.until("a prompt")
+			time.Sleep(200 * time.Millisecond)
+			if now := rounds(); now != stood {
+				t.Errorf("the task went on while the program stood: %s %s", stood, now)
+			}
+			before := len(s.output())
+			s.press(on + "\n")
+			if how == "fg" {
+				s.until("0/1 done, 1 running", "round ")
+			}
+			allow(t, dir, "go")
+			s.until("✓ count passed", "1 passed in")
+			if after := string(s.output()[before:]); how == "bg" && strings.Contains(after, "running ·") {
+				t.Errorf("drawn from the background: %q", after)
+			}
+			s.press("exit\n")
+			s.ends(0)
+			if screen := s.screen(); !strings.Contains(screen, "a prompt") {
+				t.Errorf("what others wrote is gone:\n%s", screen)
+			}
+		})
+	}
+}
+
+func TestResize(t *testing.T) {
+	t.Parallel()
+	dir := project(t, `task "wait" {
+  run = "echo a line that is cut when the terminal is narrow; while [ ! -e go ]; do sleep 0.05; done"
+}
+`)
+	s := sit(t, 80, 24, dir, "async-pipeline", "run").look()
+	s.until("when the terminal is narrow")
+	s.resize(30, 24)
+	s.until("a line that is…")
+	s.resize(100, 40)
+	s.until("when the terminal is narrow")
+	if n := strings.Count(s.screen(), "running"); n != 1 {
+		t.Errorf("%d headlines:\n%s", n, s.screen())
+	}
+	allow(t, dir, "go")
+	s.ends(0)
+	if screen := s.screen(); strings.Contains(screen, "running") || strings.Contains(screen, "line that") {
+		t.Errorf("something is left:\n%s", screen)
+	}
+}
+
+// Tasks do not wait for a terminal that nobody reads.
+func TestTerminalThatStands(t *testing.T) {
+	t.Parallel()
+	var hcl strings.Builder
+	for i := range 150 { // their ends are more than a terminal holds back
+		fmt.Fprintf(&hcl, "task \"a_task_with_a_name_that_is_rather_long_for_a_task_%d\" {\n  run = [\"true\"]\n}\n", i)
+	}
+	hcl.WriteString("job \"default\" {\n  tasks = [task.z]\n}\ntask \"z\" {\n  run = \"touch z\"\n  depends_on = [")
+	for i := range 150 {
+		fmt.Fprintf(&hcl, "task.a_task_with_a_name_that_is_rather_long_for_a_task_%d, ", i)
+	}
+	hcl.WriteString("]\n}\n")
+	dir := project(t, hcl.String())
+	s := sit(t, 80, 24, dir, "async-pipeline", "run")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "z")); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the tasks wait for the terminal")
+		}
+	}
+	s.look().ends(0)
+	s.until("✓ z passed", "151 passed")
+}
+
+// Nobody who tells what happens waits for a frame that is being written.
+func TestDrawingHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	w := &standing{make(chan struct{}, 9), make(chan struct{})}
+	defer close(w.free)
+	h := &hall{stdout: w, stderr: io.Discard}
+	h.out = &outlet{w: w}
+	h.err = &outlet{w: io.Discard, before: h.out}
+	live := h.shown().Live([]string{"a", "b"}, time.Now)
+	d := h.draw(live)
+	live.Finished(record.Task{Name: "a", Status: record.Passed})
+	<-w.began // a frame is on its way, for ever
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		live.Output("b", []byte("x\n"))
+		live.Finished(record.Task{Name: "b", Status: record.Passed})
+		_, _ = d.Write([]byte("a step of a hook\n"))
+	}()
+	select {
+	case <-told:
+	case <-time.After(20 * time.Second):
+		t.Fatal("they wait for the terminal")
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		d.close()
+	}()
+	h.out.leave()
+	select {
+	case <-closed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the end waits for a terminal that was left")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	dir := project(t, "task \"a\" {\n  run = \"echo hello\"\n}\n")
+	for _, tt := range []struct {
+		name  string
+		shell string
+		code  int
+		want  []string
+		not   string
+	}{
+		{"a terminal that can do nothing", "TERM=dumb async-pipeline run", 0, []string{"a │ hello", "✓ a passed"}, "\x1b"},
+		{"no TERM", "env -u TERM async-pipeline run", 0, []string{"a │ hello"}, "\x1b"},
+		{"CI mode", "CI=1 async-pipeline run", 0, []string{"a │ hello"}, "?2026"},
+		{"live in CI mode, as asked for", "CI=1 async-pipeline run --progress live", 0, []string{"✓ a passed"}, "a │"},
+		{"NO_COLOR", "NO_COLOR=1 async-pipeline run", 0, []string{"✓ a passed"}, "\x1b[32m"},
+		{"plain", "async-pipeline run --progress plain", 0, []string{"a │ hello"}, "?2026"},
+		{"json", "async-pipeline run --progress json 2>/dev/null", 0, []string{`"type":"run_started"`}, "│"},
+		{"live into a pipe", "async-pipeline run --progress live | cat; exit 2", 2, []string{"--progress live needs a terminal"}, "passed"},
+		{"live where it cannot be", "TERM=dumb async-pipeline run --progress live", 2, []string{"--progress live needs a terminal"}, "passed"},
+		{"no such way", "async-pipeline run --progress fancy", 2, []string{`--progress "fancy" is no way`}, "passed"},
+		{"stderr elsewhere", "async-pipeline run 2>err", 0, []string{"✓ a passed", "1 passed"}, "a │"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := sit(t, 100, 24, dir, "sh", "-c", tt.shell).look() // one after the other: one run at a time
+			s.ends(tt.code)
+			screen := s.screen()
+			for _, w := range tt.want {
+				if !strings.Contains(strings.ReplaceAll(screen, "\n", ""), w) {
+					t.Errorf("no %q:\n%s", w, screen)
+				}
+			}
+			if strings.Contains(string(s.output()), tt.not) {
+				t.Errorf("%q in %q", tt.not, s.output())
+			}
+		})
+	}
+}

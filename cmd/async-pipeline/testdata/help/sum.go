@@ -1,0 +1,4 @@
+// Package sum adds.
+package sum
+
+const sum = 5

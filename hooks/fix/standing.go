@@ -1,0 +1,181 @@
+// What killed commands left of fixes, and what may not be removed: looked at, and not changed.
+
+package fix
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Unsettled says what Recover would do: To is completed or undone. nil: nothing is to be done, or another process applies
+// right now. Nothing is written, and nobody is waited for.
+func (s *Store) Unsettled(ctx context.Context) (*Recovered, error) {
+	if err := realFolders(s.Dir, s.applyDir()); err != nil {
+		return nil, err
+	}
+	if !isDir(s.applyDir()) || locked(filepath.Join(s.applyDir(), "lock")) {
+		return nil, nil
+	}
+	text, err := readFile(s.journalPath(), maxJSON)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	j, err := s.readJournal(text)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	top, _, err := s.top(ctx, nil)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	pl, err := openPlace(top)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	defer pl.close()
+	r := &Recovered{Run: j.Run, Task: j.Task, To: "undone", Files: []string{}}
+	for i := range j.Entries {
+		r.Files = append(r.Files, j.Entries[i].name())
+	}
+	complete, err := j.complete(pl)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	if complete {
+		r.To = "completed"
+	}
+	return r, nil
+}
+
+// An Abandoned is a healing whose maker is gone and that nobody has sealed yet.
+type Abandoned struct{ Run, Task string }
+
+// Abandoned lists them, oldest first. What cannot be read is in the errors and hides nothing else.
+func (s *Store) Abandoned() ([]Abandoned, []error) {
+	runs, errs := s.runs()
+	var all []Abandoned
+	for _, run := range runs {
+		drafts, faults := s.drafts(run)
+		errs = append(errs, faults...)
+		for _, p := range drafts {
+			all = append(all, Abandoned{run, p.Task})
+		}
+	}
+	return all, errs
+}
+
+// drafts are the healings of one run that were begun and never sealed, and whose maker is gone.
+func (s *Store) drafts(run string) ([]*Proposal, []error) {
+	dir := filepath.Join(s.Dir, "runs", run)
+	entries, err := s.entries(dir)
+	if err != nil {
+		return nil, []error{err}
+	}
+	var all []*Proposal
+	var errs []error
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
+			continue
+		}
+		p, err := readDraft(dir, run, e.Name())
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if p != nil {
+			all = append(all, p)
+		}
+	}
+	return all, errs
+}
+
+// entries lists the fixes folder of a run; none where there is no such folder.
+func (s *Store) entries(runDir string) ([]os.DirEntry, error) {
+	if err := realRun(runDir); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	entries, err := os.ReadDir(filepath.Join(runDir, "fixes"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+// Keeps says why a run must not be removed: a person has yet to decide on a proposal of it, somebody heals it, a healing of
+// it was not settled, or its fixes cannot be read. Empty: nothing keeps it. run is an id.
+func (s *Store) Keeps(run string) string {
+	dir := filepath.Join(s.Dir, "runs", run)
+	entries, err := s.entries(dir)
+	if err != nil {
+		return "its fixes cannot be read: " + err.Error()
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	for _, e := range entries {
+		if e.IsDir() && exists(filepath.Join(dir, "fixes", e.Name(), "draft.json")) && !exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
+			return "a healing of it has not ended"
+		}
+	}
+	fixes, faults := s.ofRun(run)
+	if len(faults) > 0 {
+		return "its fixes cannot be read: " + faults[0].Error()
+	}
+	if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.Disposition == open }) {
+		return "it has a proposal that nobody has decided on"
+	}
+	return ""
+}
+
+// A HookRun is how an on_fail "run" ended.
+type HookRun struct {
+	Task       string  `json:"task"`
+	ExitCode   *int    `json:"exit_code"`
+	Error      string  `json:"error"` // empty when it passed
+	DurationMS int64   `json:"duration_ms"`
+	Log        *string `json:"log"` // relative to the run's folder
+}
+
+// HookRuns gives the on_fail "run" hooks of a run, in the order they ended. What stands before a damaged line is given with
+// the error.
+func (s *Store) HookRuns(run string) ([]HookRun, error) {
+	dir := filepath.Join(s.Dir, "runs", run)
+	if err := realRun(dir); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	path := filepath.Join(dir, "fixes", "events.jsonl")
+	text, err := readFile(path, maxJSON)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []HookRun
+	for line := range bytes.Lines(text) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // a crash left half of it
+		}
+		var l struct {
+			Type string `json:"type"`
+			HookRun
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			return all, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+		}
+		if l.Type == "hook_run_finished" {
+			all = append(all, l.HookRun)
+		}
+	}
+	return all, nil
+}

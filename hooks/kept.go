@@ -1,0 +1,140 @@
+package hooks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+// rootFile stands in a kept folder and holds the path of the root it is for; its time is that of the last healing.
+const rootFile = "root"
+
+// Unused is how long a kept folder may lie before RemoveKept takes it for forgotten.
+const Unused = 30 * 24 * time.Hour
+
+// used notes in a kept folder whose it is, and that it is used now.
+func (at places) used(root string) error {
+	path := filepath.Join(at.kept, rootFile)
+	if b, err := os.ReadFile(path); err == nil && string(b) == root+"\n" {
+		now := time.Now()
+		return os.Chtimes(path, now, now)
+	}
+	return record.WriteFile(path, []byte(root+"\n"), false)
+}
+
+// A Kept is the build caches that are kept for one root.
+type Kept struct {
+	Dir   string
+	Root  string // empty: not known, it was made by a version that did not say
+	Used  time.Time
+	Bytes int64
+	Busy  bool // a healing is at work
+}
+
+// Gone says that the folder it was kept for is no more.
+func (k *Kept) Gone() bool {
+	_, err := os.Lstat(k.Root)
+	return k.Root != "" && errors.Is(err, fs.ErrNotExist)
+}
+
+// Forgotten says that nobody needs it any more: its root is gone, or it was not used for long.
+func (k *Kept) Forgotten(now time.Time) bool {
+	return !k.Busy && (k.Gone() || now.Sub(k.Used) > Unused || strings.HasPrefix(filepath.Base(k.Dir), doomed))
+}
+
+// doomed begins the name of a kept folder that is being removed.
+const doomed = ".gone-"
+
+// AllKept lists what is kept below cache, of every root. A folder that cannot be read is in the error and hides no other.
+func AllKept(cache string) ([]Kept, error) {
+	entries, err := os.ReadDir(filepath.Join(cache, "kept"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Kept
+	var errs []error
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		k := Kept{Dir: filepath.Join(cache, "kept", e.Name())}
+		k.Busy, err = scratch.InUse(filepath.Join(cache, "scratch", e.Name()))
+		if err != nil {
+			k.Busy = true // in doubt it is
+			errs = append(errs, err)
+		}
+		if err := k.measure(); err != nil {
+			errs = append(errs, err)
+		}
+		if info, err := os.Lstat(filepath.Join(k.Dir, rootFile)); err == nil && info.Mode().IsRegular() && info.Size() < 1<<16 {
+			if b, err := os.ReadFile(filepath.Join(k.Dir, rootFile)); err == nil {
+				k.Root, k.Used = strings.TrimSuffix(string(b), "\n"), info.ModTime()
+			}
+		}
+		all = append(all, k)
+	}
+	return all, errors.Join(errs...)
+}
+
+// measure adds up what is in a kept folder and finds the newest of it. Files may go while we look.
+func (k *Kept) measure() error {
+	err := filepath.WalkDir(k.Dir, func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // removed meanwhile
+		}
+		if info.Mode().IsRegular() {
+			k.Bytes += info.Size()
+		}
+		if info.ModTime().After(k.Used) {
+			k.Used = info.ModTime()
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("kept build caches: %w", err)
+	}
+	return nil
+}
+
+// RemoveKept removes kept build caches, unless somebody works with them; false: somebody does. The worst that comes of it
+// is that the next check takes longer.
+func RemoveKept(k Kept) (bool, error) {
+	if k.Root != "" && !k.Gone() {
+		if store := record.At(k.Root); exists(store.Dir) {
+			lock, err := store.HealLock()
+			if errors.Is(err, record.ErrLocked) {
+				return false, nil
+			}
+			if err == nil {
+				defer func() { _ = lock.Unlock() }() // it goes with the process at the latest
+			}
+		}
+	}
+	busy, err := scratch.InUse(filepath.Join(filepath.Dir(filepath.Dir(k.Dir)), "scratch", filepath.Base(k.Dir)))
+	if busy || err != nil {
+		return false, err
+	}
+	// Under another name first: who begins to heal now finds nothing, instead of half of it.
+	gone := filepath.Join(filepath.Dir(k.Dir), doomed+strings.TrimPrefix(filepath.Base(k.Dir), doomed))
+	if err := os.Rename(k.Dir, gone); err != nil {
+		gone = k.Dir
+	}
+	return true, removeAll(gone)
+}

@@ -1,0 +1,129 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
+)
+
+// An Entry is one folder of runs/ as it stands: with a verdict, without one, or damaged.
+type Entry struct {
+	ID     string
+	Dir    string  // .async/runs/<id>
+	Sealed *Sealed // nil: there is no verdict, or none that can be read
+	Live   bool    // no verdict yet: its maker still records
+	Err    error   // why the verdict cannot be read
+}
+
+// IDs lists the folders of runs, newest first, sealed or not. What is not named like a run is not ours.
+func (s *Store) IDs() ([]string, error) {
+	ids, err := s.ids()
+	slices.Reverse(ids)
+	return ids, err
+}
+
+// Entry reads one of IDs.
+func (s *Store) Entry(id string) Entry {
+	e := Entry{ID: id, Dir: filepath.Join(s.runs(), id)}
+	e.Sealed, e.Err = s.open(id)
+	if !errors.Is(e.Err, fs.ErrNotExist) {
+		return e
+	}
+	e.Err = nil
+	if e.Live = s.live(id); e.Live {
+		return e
+	}
+	// The maker may have sealed the run and ended while we looked.
+	if e.Sealed, e.Err = s.open(id); errors.Is(e.Err, fs.ErrNotExist) {
+		e.Err = nil
+	}
+	return e
+}
+
+// live says whether the maker of a run without verdict is alive. Between the folder and the stamp there are a few
+// microseconds.
+func (s *Store) live(id string) bool {
+	dir := filepath.Join(s.runs(), id)
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	b, err := readFile(dir, "maker.json", 4096)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Since(info.ModTime()) < 10*time.Second
+	}
+	var maker process.Stamp
+	return err == nil && json.Unmarshal(b, &maker) == nil && maker.Alive()
+}
+
+// Look finds a run by id or unique prefix, also one without verdict; "latest" is the newest that has one. ErrNoRun and
+// ErrAmbiguous may be tested for.
+func (s *Store) Look(id string) (Entry, error) {
+	if id == "latest" {
+		sealed, err := s.Find(id)
+		if err != nil {
+			return Entry{}, err
+		}
+		return Entry{ID: sealed.ID, Dir: sealed.Dir, Sealed: sealed}, nil
+	}
+	ids, err := s.ids()
+	if err != nil {
+		return Entry{}, err
+	}
+	var match []string
+	for _, have := range ids {
+		if id != "" && strings.HasPrefix(have, id) {
+			match = append(match, have)
+		}
+	}
+	switch len(match) {
+	case 0:
+		return Entry{}, s.noRun(id, ids)
+	case 1:
+		e := s.Entry(match[0])
+		return e, e.Err
+	}
+	few := match[max(0, len(match)-5):]
+	return Entry{}, fmt.Errorf("%w: %q may be %s; write more of it", ErrAmbiguous, id, strings.Join(few, ", "))
+}
+
+// Going is the newest run that still goes on; false where there is none.
+func (s *Store) Going() (Entry, bool) {
+	ids, err := s.IDs()
+	if err != nil {
+		return Entry{}, false // said by whatever is done instead
+	}
+	for _, id := range ids {
+		if s.hasVerdict(id) {
+			continue
+		}
+		if e := s.Entry(id); e.Live {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Began is when a run began, as its id says: to the second.
+func Began(id string) time.Time {
+	stamp, _, _ := strings.Cut(id, "-")
+	at, err := time.Parse("20060102T150405Z", stamp)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// HasVerdict says whether a run's folder holds a run.json, whatever is in it.
+func (s *Store) HasVerdict(id string) bool { return s.hasVerdict(id) }
+
+// Newer says that an error of this room is about a record of a newer version, which is not damaged.
+func Newer(err error) bool { return errors.Is(err, errNewer) }
