@@ -1,0 +1,1 @@
+create table items (id text primary key, price bigint not null);

@@ -1,0 +1,1 @@
+create index items_price on items (price);
