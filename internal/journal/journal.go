@@ -24,23 +24,62 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Journal is one that is open for writing. It is safe for concurrent use, and several may be open on one file, in
-// other processes too: each line is written under the file's lock.
+// A Journal is one that is open for writing. It is safe for concurrent use. Several may be open on one file, in other
+// processes too: each line is written under the file's lock. The journal of Own has its file alone.
 type Journal struct {
 	path   string
 	clean  func(value []byte) []byte
 	follow func(line []byte)
+	own    bool // the file is locked until Close: nobody else has written to it
 
 	mu sync.Mutex // guards what follows
 	f  *os.File   // nil when closed
+	w  lineWriter
 	chain
 }
 
 // Open opens or makes a journal. prev is what its first line carries as prev. clean (may be nil) is given every value
-// as JSON, and gives it as JSON without secrets; it is not asked about seq, at, prev, and an event's type and task.
+// that may hold text as JSON, and gives it as JSON without secrets; it must not keep the slice, and is not asked about
+// seq, at, prev, and an event's type and task.
 // follow (may be nil) is told each line, without its line end, after it was written here, one call at a time; it must
 // not keep the slice.
 func Open(path string, prev *string, clean func(value []byte) []byte, follow func(line []byte)) (*Journal, error) {
+	j, err := openFile(path, clean, follow)
+	if err != nil {
+		return nil, err
+	}
+	if prev != nil {
+		j.head = *prev
+	}
+	if err := j.alone(func() error { return nil }); err != nil {
+		return nil, errors.Join(err, j.f.Close())
+	}
+	return j, nil
+}
+
+// Own is Open without prev for a journal that nobody else may write before Close: the file is locked once, and a line
+// costs one call of the system. Where somebody else writes it already, that is the error.
+func Own(path string, clean func(value []byte) []byte, follow func(line []byte)) (*Journal, error) {
+	j, err := openFile(path, clean, follow)
+	if err != nil {
+		return nil, err
+	}
+	if err = lock(j.f, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		err = errors.New("somebody else is writing it")
+	}
+	if err != nil {
+		err = fmt.Errorf("locking %s: %w", path, err)
+	} else {
+		err = j.catchUp()
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.f.Close())
+	}
+	j.own = true
+	return j, nil
+}
+
+func openFile(path string, clean func(value []byte) []byte, follow func(line []byte)) (*Journal, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file: look who made it, then remove it", path)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,21 +89,15 @@ func Open(path string, prev *string, clean func(value []byte) []byte, follow fun
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{path: path, clean: clean, follow: follow, f: f}
-	if prev != nil {
-		j.head = *prev
-	}
-	if err := j.alone(func() error { return nil }); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return j, nil
+	return &Journal{path: path, clean: clean, follow: follow, f: f, w: lineWriter{from: time.Now()}}, nil
 }
 
 // An Event is a line that says of what kind it is: {seq, at, type, task, …data by name, prev}.
 type Event struct {
-	Type string         // run_started | task_started | task_finished | task_skipped | run_finished …
-	Task string         // empty where none
-	Data map[string]any // more fields; seq, at, type, task and prev are taken
+	Type   string         // run_started | task_started | task_retried | task_finished | task_skipped | run_finished …
+	Task   string         // empty where none
+	Fields []Field        // more fields, in this order; seq, at, type, task and prev are taken
+	Data   map[string]any // more fields, sorted by name, behind Fields
 }
 
 // Append writes a line of fields: {seq, at, …fields, prev}. After an error nothing of the line is in the file.
@@ -77,24 +110,26 @@ func (j *Journal) Event(e Event) error { return j.event(false, e) }
 func (j *Journal) First(e Event) error { return j.event(true, e) }
 
 func (j *Journal) event(first bool, e Event) error {
-	asIs := []Field{{"type", e.Type}}
-	if e.Task != "" {
-		asIs = append(asIs, Field{"task", e.Task})
-	}
-	var fields []Field
-	for _, name := range slices.Sorted(maps.Keys(e.Data)) {
-		if name == "type" || name == "task" {
-			return fmt.Errorf("event %s: %q is a field of every event", e.Type, name)
+	fields := e.Fields
+	if len(e.Data) > 0 {
+		fields = slices.Clone(fields)
+		for _, name := range slices.Sorted(maps.Keys(e.Data)) {
+			fields = append(fields, Field{name, e.Data[name]})
 		}
-		fields = append(fields, Field{name, e.Data[name]})
 	}
-	if err := j.write(first, asIs, fields); err != nil {
+	for _, f := range fields {
+		if f.Name == "type" || f.Name == "task" {
+			return fmt.Errorf("event %s: %q is a field of every event", e.Type, f.Name)
+		}
+	}
+	if err := j.write(first, &e, fields); err != nil {
 		return fmt.Errorf("event %s: %w", e.Type, err)
 	}
 	return nil
 }
 
-func (j *Journal) write(first bool, asIs, fields []Field) error {
+// write writes a line: seq and at, what an event is (as it is), the fields (cleaned), prev.
+func (j *Journal) write(first bool, e *Event, fields []Field) error {
 	for _, f := range fields {
 		switch f.Name {
 		case "seq", "at", "prev":
@@ -107,14 +142,15 @@ func (j *Journal) write(first bool, asIs, fields []Field) error {
 		if first && j.seq > 0 {
 			return nil
 		}
-		line, err := j.line(asIs, fields)
+		line, err := j.w.line(&j.chain, j.clean, e, fields)
 		if err != nil {
 			return err
 		}
-		if _, err := j.f.WriteAt(append(line, '\n'), j.size); err != nil {
+		if _, err := j.f.WriteAt(line, j.size); err != nil {
 			_ = j.f.Truncate(j.size) // half a line would have to be cut off by the next writer
 			return err
 		}
+		line = line[:len(line)-1]
 		j.add(line)
 		if j.follow != nil {
 			j.follow(line)
@@ -123,39 +159,27 @@ func (j *Journal) write(first bool, asIs, fields []Field) error {
 	})
 }
 
-// line is the next line: seq and at, what is written as it is, what is cleaned, prev.
-func (j *Journal) line(asIs, fields []Field) ([]byte, error) {
-	all := slices.Concat([]Field{{"seq", j.seq + 1}, {"at", stamp(time.Now())}}, asIs)
-	for _, f := range fields {
-		value, err := encode(f.Value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		if j.clean != nil {
-			value = j.clean(value)
-		}
-		all = append(all, Field{f.Name, raw(value)})
-	}
-	return Object(append(all, Field{"prev", known(j.head)}))
-}
-
 // alone calls do under the file's lock, after reading what others have written meanwhile and cutting off what a crash
 // has left of a line.
 func (j *Journal) alone(do func() error) error {
 	if j.f == nil {
 		return fmt.Errorf("%s: %w", j.path, os.ErrClosed)
 	}
-	fd := int(j.f.Fd())
-	for {
-		err := unix.Flock(fd, unix.LOCK_EX)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("locking %s: %w", j.path, err)
-		}
+	if j.own {
+		return do()
 	}
-	defer func() { _ = unix.Flock(fd, unix.LOCK_UN) }() // closing the file would do it too
+	if err := lock(j.f, unix.LOCK_EX); err != nil {
+		return fmt.Errorf("locking %s: %w", j.path, err)
+	}
+	defer func() { _ = lock(j.f, unix.LOCK_UN) }() // closing the file would do it too
+	if err := j.catchUp(); err != nil {
+		return err
+	}
+	return do()
+}
+
+// catchUp reads what others have written, and cuts off what a crash has left of a line.
+func (j *Journal) catchUp() error {
 	info, err := j.f.Stat()
 	if err != nil {
 		return err
@@ -169,12 +193,18 @@ func (j *Journal) alone(do func() error) error {
 			return fmt.Errorf("%s: %w", j.path, err)
 		}
 		if torn {
-			if err := j.f.Truncate(j.size); err != nil {
-				return err
-			}
+			return j.f.Truncate(j.size)
 		}
 	}
-	return do()
+	return nil
+}
+
+func lock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 // End is the number of lines as far as they are known here, and the hash of the last one; nil for no line.

@@ -2,12 +2,16 @@ package journal
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"pgregory.net/rapid"
 )
 
 func check(t testing.TB, errs ...error) {
@@ -220,6 +224,110 @@ func TestClean(t *testing.T) {
 	if _, _, err := Read(bytes.NewReader(text), nil); err != nil || !strings.Contains(string(text), `"type":"task","task":"a","a":"<*>&<*>","n":1,"prev":null}`) {
 		t.Errorf("%s: %v", text, err)
 	}
+}
+
+// What is written without the encoder is what the encoder writes.
+func TestValuesAreAsTheEncoderHasThem(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text, n := rapid.String().Draw(t, "text"), rapid.Int64().Draw(t, "n")
+		i := int(n)
+		for _, v := range []any{
+			text, &text, n, &n, i, &i, n > 0, nil, (*string)(nil), (*int)(nil), (*int64)(nil), string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")),
+			[]string{text},
+			map[string]any{text: n},
+			json.RawMessage("[1, 2]"), "<&>\u2028\x7f",
+		} {
+			var want bytes.Buffer
+			enc := json.NewEncoder(&want)
+			enc.SetEscapeHTML(false)
+			check2(t, enc.Encode(v))
+			got, err := encode(v)
+			check2(t, err)
+			if string(got)+"\n" != want.String() {
+				t.Fatalf("%#v became %s, want %s", v, got, want.String())
+			}
+		}
+	})
+}
+
+func check2(t *rapid.T, err error) {
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFieldsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j.jsonl")
+	j := open(t, path)
+	check(t, j.Event(Event{Type: "x", Fields: []Field{{"z", 1}, {"a", nil}}, Data: map[string]any{"d": true, "c": "s"}}))
+	text, err := os.ReadFile(path)
+	check(t, err)
+	if !strings.Contains(string(text), `"type":"x","z":1,"a":null,"c":"s","d":true,"prev":null}`) {
+		t.Errorf("line %s", text)
+	}
+	for _, name := range []string{"seq", "at", "prev", "type", "task"} {
+		if j.Event(Event{Type: "x", Fields: []Field{{name, 1}}}) == nil {
+			t.Errorf("a second %s was taken", name)
+		}
+	}
+}
+
+// A journal that is owned has its file alone, goes on where the last one ended, and is free again when it is closed.
+func TestOwn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j.jsonl")
+	for n := range 3 {
+		j, err := Own(path, nil, nil)
+		check(t, err, j.Append(Field{"n", n}))
+		if _, err := Own(path, nil, nil); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("a second owner: %v", err)
+		}
+		check(t, j.Close())
+		if lines, head := j.End(); lines != int64(n)+1 || head == nil {
+			t.Errorf("it ends at %d, %v", lines, head)
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		check(t, err)
+		_, err = f.WriteString(`{"torn`)
+		check(t, err, f.Close())
+	}
+	text, err := os.ReadFile(path)
+	check(t, err)
+	if lines, torn, err := Read(bytes.NewReader(text), nil); err != nil || !torn || len(lines) != 3 {
+		t.Errorf("%d lines, torn %v, %v", len(lines), torn, err)
+	}
+	check(t, os.WriteFile(path, []byte("garbage\n"), 0o600))
+	if _, err := Own(path, nil, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged one: %v", err)
+	}
+}
+
+// BenchmarkEvent is a line of a journal that is owned, against a line that is only appended ("x-append").
+func BenchmarkEvent(b *testing.B) {
+	f, err := os.Create(filepath.Join(b.TempDir(), "plain"))
+	check(b, err)
+	defer func() { check(b, f.Close()) }()
+	line := []byte(strings.Repeat("x", 300) + "\n")
+	const lines = 5000
+	start := time.Now()
+	for range lines {
+		if _, err := f.Write(line); err != nil {
+			b.Fatal(err)
+		}
+	}
+	limit := time.Since(start) / lines
+	j, err := Own(filepath.Join(b.TempDir(), "j.jsonl"), func(p []byte) []byte { return p }, nil)
+	check(b, err)
+	defer func() { check(b, j.Close()) }()
+	code, took := 0, int64(17)
+	for b.Loop() {
+		check(b, j.Event(Event{Type: "task_finished", Task: "build", Fields: []Field{
+			{"status", "passed"}, {"exit_code", &code}, {"signal", (*string)(nil)}, {"error", nil}, {"duration_ms", &took}, {"processes_left", &code},
+		}}))
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(limit), "x-append")
 }
 
 func TestObject(t *testing.T) {

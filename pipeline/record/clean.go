@@ -86,6 +86,7 @@ func (c cleaner) run(r *Run) {
 	copy(tasks, r.Tasks)
 	for i := range tasks {
 		tasks[i].Error = c.optional(tasks[i].Error)
+		tasks[i].Hint = c.optional(tasks[i].Hint)
 		if tasks[i].Cache != nil {
 			cache := *tasks[i].Cache
 			cache.Reason = c.optional(cache.Reason)

@@ -40,11 +40,11 @@ func TestClean(t *testing.T) {
 	text := "no hunter22 here"
 	given := Run{
 		Status: Failed, DurationMS: 123456, Git: &Git{Branch: &text}, Healing: Healing{Mode: "on", Reason: &text},
-		Tasks: []Task{{Name: "t", Status: Failed, Error: &text, Cache: &Cache{Result: "miss", Reason: &text}}},
+		Tasks: []Task{{Name: "t", Status: Failed, Error: &text, Hint: &text, Cache: &Cache{Result: "miss", Reason: &text}}},
 	}
 	sealed := must[*Sealed](t)(d.Seal(given))
 	b := must[[]byte](t)(os.ReadFile(filepath.Join(d.Dir, "run.json")))
-	if bytes.Contains(b, []byte("hunter22")) || bytes.Count(b, []byte("no [redacted] here")) != 4 {
+	if bytes.Contains(b, []byte("hunter22")) || bytes.Count(b, []byte("no [redacted] here")) != 5 {
 		t.Errorf("run.json: %s", b)
 	}
 	if sealed.Status != Failed || sealed.DurationMS != 123456 || *given.Tasks[0].Error != text || *given.Git.Branch != text {

@@ -11,6 +11,7 @@
 //	    logs/<task>.log          output, redacted, bounded
 //	    context/<task>.json      context pack of a failed task
 //	    run.json                 the verdict: written last, fsynced, never changed
+//	  runs/.gone-<run-id>/       a run that is being removed
 //
 // Folders have mode 0700 and files 0600. Other rooms keep more in .async and in a run's folder (apply, cache, fixes);
 // what this room does not know it leaves alone.
@@ -30,7 +31,7 @@
 // # Journals
 //
 // events.jsonl is a hash chain as internal/journal has it: seq, at, type, task (where there is one), the event's own
-// fields, prev. run.json holds the number of lines and the hash of the last one ("journal"), so no line can be changed or
+// fields, prev. It is locked (flock) by its one writer from the first line to the last. run.json holds the number of lines and the hash of the last one ("journal"), so no line can be changed or
 // left out later without a trace.
 //
 // # Logs
@@ -50,7 +51,10 @@
 //
 // # Who may delete what
 //
-// Nothing here removes a run. A person may remove any folder below runs/, or .async as a whole, when no lock is held.
+// Prune removes whole runs: sealed ones while nobody holds heal.lock (it holds it meanwhile), and interrupted ones; never one
+// whose maker is alive and has not sealed it. It renames the folder to .gone-<run-id>, which is no run, and then removes what
+// is in it; what a crash leaves of that goes with the next Prune. Links are removed, not followed. A person may remove any
+// folder below runs/, or .async as a whole, when no lock is held.
 //
 // # Versions
 //

@@ -11,13 +11,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
-// An Event is one line of a run's journal.
-type Event = journal.Event
+// An Event is one line of a run's journal, a Field one member of it.
+type (
+	Event = journal.Event
+	Field = journal.Field
+)
 
 // idPattern is what the ids of runs look like; a folder of another name is not ours.
 var idPattern = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
@@ -64,30 +66,41 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 			break
 		}
 		if !errors.Is(err, fs.ErrExist) || at.Sub(now) > time.Minute {
-			return nil, advice.Writing(err, d.Dir)
+			return nil, writing(err, d.Dir)
 		}
 	}
-	b, err := json.Marshal(process.Self())
-	if err != nil {
+	if err := d.open(follow); err != nil {
+		_ = os.RemoveAll(d.Dir) // on a full disk every try would leave one more run that never was
 		return nil, err
-	}
-	if err := WriteFile(filepath.Join(d.Dir, "maker.json"), b, false); err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"logs", "context"} {
-		if err := folder(filepath.Join(d.Dir, name)); err != nil {
-			return nil, err
-		}
-	}
-	d.journal, err = journal.Open(d.events(), nil, d.clean.values(), follow)
-	if err != nil {
-		return nil, advice.Writing(err, d.events())
 	}
 	return d, nil
 }
 
+// open makes what stands in the run's folder from the beginning.
+func (d *Draft) open(follow func(line []byte)) error {
+	b, err := json.Marshal(process.Self())
+	if err != nil {
+		return err
+	}
+	if err := WriteFile(filepath.Join(d.Dir, "maker.json"), b, false); err != nil {
+		return err
+	}
+	for _, name := range []string{"logs", "context"} {
+		if err := folder(filepath.Join(d.Dir, name)); err != nil {
+			return err
+		}
+	}
+	d.journal, err = journal.Own(d.events(), d.clean.values(), follow)
+	return writing(err, d.events())
+}
+
 // Event appends a line that carries the hash of the line before.
-func (d *Draft) Event(e Event) error { return advice.Writing(d.journal.Event(e), d.events()) }
+func (d *Draft) Event(e Event) error {
+	if err := d.journal.Event(e); err != nil {
+		return writing(err, d.events())
+	}
+	return nil
+}
 
 func (d *Draft) events() string { return filepath.Join(d.Dir, "events.jsonl") }
 
@@ -124,8 +137,26 @@ func (d *Draft) Graph(nodes []Node) error {
 	return WriteFile(filepath.Join(d.Dir, "graph.json"), append(b, '\n'), false)
 }
 
+// steady makes the times of a verdict follow each other. Its tasks are a copy already.
+func (d *Draft) steady(r *Run) {
+	of := func(t Time) Time {
+		if t.IsZero() {
+			return t
+		}
+		return Time{journal.Steady(d.began, t.Time)}
+	}
+	r.StartedAt, r.FinishedAt, r.DurationMS = of(r.StartedAt), of(r.FinishedAt), max(0, r.DurationMS)
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; t.StartedAt != nil {
+			at := of(*t.StartedAt)
+			t.StartedAt = &at
+		}
+	}
+}
+
 // Seal writes run.json, fsynced, last, and closes the journal; a draft is sealed once. ID, SchemaVersion and Journal are
-// filled in, and StartedAt where it is zero. If run.json cannot be written, Seal may be tried again.
+// filled in, and StartedAt where it is zero. Where the clock was set back while the run went on, the times that are written go
+// by the one that showed its beginning. If run.json cannot be written, Seal may be tried again.
 func (d *Draft) Seal(r Run) (*Sealed, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,7 +169,7 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 		return nil, fmt.Errorf("run %s cannot be sealed as %q", d.ID, r.Status)
 	}
 	if err := d.journal.Close(); err != nil {
-		return nil, advice.Writing(err, d.events())
+		return nil, writing(err, d.events())
 	}
 	lines, head := d.journal.End()
 	r.ID, r.SchemaVersion, r.Journal = d.ID, SchemaVersion, &Anchor{Lines: lines, Head: head}
@@ -146,6 +177,7 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 		r.StartedAt = Time{d.began}
 	}
 	d.clean.run(&r)
+	d.steady(&r)
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, err
@@ -157,7 +189,7 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 	}
 	d.sealed = true
 	if err := syncDir(d.store.runs()); err != nil {
-		return nil, advice.Writing(err, d.store.runs())
+		return nil, writing(err, d.store.runs())
 	}
 	return &Sealed{Run: r, Dir: d.Dir, Digest: digest(b)}, nil
 }

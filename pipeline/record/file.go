@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -24,8 +25,29 @@ func WriteFile(path string, data []byte, sync bool) error {
 	} else {
 		err = writeRenamed(path, data)
 	}
+	return writing(err, path)
+}
+
+// writing is advice.Writing, and says besides what it means that a folder of ours is gone.
+func writing(err error, path string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, look := os.Lstat(filepath.Dir(path)); errors.Is(look, fs.ErrNotExist) {
+			return &goneError{path, err}
+		}
+	}
 	return advice.Writing(err, path)
 }
+
+// A goneError is a file that cannot be written as its folder was taken away.
+type goneError struct {
+	path string
+	err  error
+}
+
+func (e *goneError) Error() string {
+	return "writing " + e.path + ": its folder is gone, something removed it while the run went on: look which task removes .async, or what is in it, then run again"
+}
+func (e *goneError) Unwrap() error { return e.err }
 
 func writeSynced(path string, data []byte) error {
 	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600))

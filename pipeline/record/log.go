@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 )
 
@@ -43,11 +42,43 @@ func openLog(dir, task string) (*LogWriter, error) {
 	rel := "logs/" + filename.Of(task) + ".log"
 	l := &LogWriter{path: filepath.Join(dir, filepath.FromSlash(rel)), rel: rel}
 	var err error
-	l.f, err = os.OpenFile(l.path, os.O_CREATE|os.O_RDWR|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	const anew = os.O_CREATE | os.O_EXCL | os.O_RDWR
+	if l.f, err = os.OpenFile(l.path, anew, 0o600); errors.Is(err, fs.ErrExist) {
+		if err = os.Remove(l.path); err == nil {
+			l.f, err = os.OpenFile(l.path, anew, 0o600)
+		}
+	}
 	if err != nil {
-		return nil, advice.Writing(err, l.path)
+		return nil, writing(err, l.path)
 	}
 	return l, nil
+}
+
+// Tail gives the last most bytes of what the task has printed so far, less when there is less. It is not for after Finish.
+func (l *LogWriter) Tail(most int64) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return nil, fmt.Errorf("%s is closed", l.path)
+	}
+	b := make([]byte, min(most, l.have()))
+	// In a ring the oldest byte stands where the next one goes.
+	wrap := max(0, int64(len(b))-l.at)
+	if wrap > 0 {
+		if _, err := l.f.ReadAt(b[:wrap], logLimit-wrap); err != nil {
+			return nil, err
+		}
+	}
+	_, err := l.f.ReadAt(b[wrap:], l.at-int64(len(b))+wrap)
+	return b, err
+}
+
+// have is how many bytes of output f holds.
+func (l *LogWriter) have() int64 {
+	if l.ring {
+		return logLimit
+	}
+	return l.at
 }
 
 func (l *LogWriter) Write(p []byte) (int, error) {
@@ -71,7 +102,7 @@ func (l *LogWriter) Write(p []byte) (int, error) {
 		wrote, err := l.f.WriteAt(p[:min(int64(len(p)), logLimit-l.at)], l.at)
 		l.at += int64(wrote)
 		l.total += int64(wrote)
-		l.err = advice.Writing(err, l.path)
+		l.err = writing(err, l.path)
 		p = p[wrote:]
 	}
 	l.total += int64(len(p)) // what could not be written was printed too
@@ -106,7 +137,7 @@ func (l *LogWriter) Finish() (Log, error) {
 		if !l.ring {
 			l.kept = l.at
 		}
-		l.err = errors.Join(l.err, advice.Writing(l.f.Close(), l.path))
+		l.err = errors.Join(l.err, writing(l.f.Close(), l.path))
 		l.f = nil
 	}
 	return Log{Path: l.rel, Bytes: l.kept, LeftOutBytes: l.total - l.kept}, l.err
@@ -116,7 +147,7 @@ func (l *LogWriter) Finish() (Log, error) {
 func (l *LogWriter) publish() error {
 	out, err := os.CreateTemp(filepath.Dir(l.path), "."+filepath.Base(l.path)+".tmp*")
 	if err != nil {
-		return advice.Writing(err, l.path)
+		return writing(err, l.path)
 	}
 	kept := int64(logLimit)
 	// The oldest byte stands where the next one goes.
@@ -141,7 +172,7 @@ func (l *LogWriter) publish() error {
 	}
 	if err != nil {
 		_ = os.Remove(out.Name())
-		return advice.Writing(err, l.path)
+		return writing(err, l.path)
 	}
 	l.kept = kept
 	return nil

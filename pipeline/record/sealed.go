@@ -43,19 +43,23 @@ func (s *Store) open(id string) (*Sealed, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, "run.json")
-	var version struct {
-		SchemaVersion int `json:"schema_version"`
-	}
-	if err := json.Unmarshal(b, &version); err != nil {
-		return nil, fmt.Errorf("%s is damaged (%w): remove the folder if you do not need what is left in it", path, err)
-	}
-	if version.SchemaVersion > SchemaVersion {
-		return nil, fmt.Errorf("%s was %w (schema_version %d, this one reads up to %d): update async-pipeline to read it",
-			path, errNewer, version.SchemaVersion, SchemaVersion)
-	}
 	sealed := &Sealed{Dir: dir, Digest: digest(b)}
-	if err := json.Unmarshal(b, &sealed.Run); err != nil {
-		return nil, fmt.Errorf("%s is damaged (%w): remove the folder if you do not need what is left in it", path, err)
+	damaged := json.Unmarshal(b, &sealed.Run)
+	version := sealed.SchemaVersion
+	if damaged != nil { // a newer version may have given a field another form
+		var only struct {
+			SchemaVersion int `json:"schema_version"`
+		}
+		if json.Unmarshal(b, &only) == nil {
+			version = only.SchemaVersion
+		}
+	}
+	if version > SchemaVersion {
+		return nil, fmt.Errorf("%s was %w (schema_version %d, this one reads up to %d): update async-pipeline to read it",
+			path, errNewer, version, SchemaVersion)
+	}
+	if damaged != nil {
+		return nil, fmt.Errorf("%s is damaged (%w): remove the folder if you do not need what is left in it", path, damaged)
 	}
 	if sealed.SchemaVersion < 1 || sealed.ID != id {
 		return nil, fmt.Errorf("%s is not the verdict of run %s (it says %q): the folder was renamed or changed by hand", path, id, sealed.ID)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -252,5 +253,31 @@ func TestContext(t *testing.T) {
 				t.Errorf("read through it: %v", err)
 			}
 		})
+	}
+}
+
+// A verdict of ten thousand tasks costs memory in proportion, and is read again.
+func TestSealOfManyTasks(t *testing.T) {
+	s := At(t.TempDir())
+	d := must[*Draft](t)(s.Begin(noon, func(p []byte) []byte { return p }, nil))
+	code, took, tier := 0, int64(2), "none"
+	tasks := make([]Task, 10_000)
+	for i := range tasks {
+		name := fmt.Sprintf("task-%d", i)
+		tasks[i] = Task{
+			Name: name, Status: Passed, ExitCode: &code, Attempts: 1, StartedAt: &Time{noon}, DurationMS: &took,
+			Log: &Log{Path: "logs/" + name + ".log", Bytes: 10}, Sandbox: &tier, ProcessesLeft: &code,
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_ = must[*Sealed](t)(d.Seal(Run{Status: Passed, Tasks: tasks}))
+	runtime.ReadMemStats(&after)
+	// TotalAlloc counts all that was ever allocated: no garbage collection can hide anything.
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20 {
+		t.Errorf("the verdict of %d tasks allocated %d bytes", len(tasks), grown)
+	}
+	if got := must[*Sealed](t)(s.Find("latest")); len(got.Tasks) != len(tasks) || got.Tasks[9_999].Log.Path != "logs/task-9999.log" {
+		t.Errorf("%d tasks are read", len(got.Tasks))
 	}
 }

@@ -2,11 +2,17 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -59,28 +65,123 @@ func BenchmarkOutput(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(limit), "x-pipe")
 }
 
-// BenchmarkTasks is what a task costs that does nothing, records included, against starting it alone ("x-spawn").
+// BenchmarkTasks is what a task costs that does nothing, full records included, of a thousand that may all run at once and
+// of a thousand in a chain, against starting the same program with a log file each, as many at a time ("x-spawn"). The two
+// are measured in turns: a machine is never equally fast for long.
 func BenchmarkTasks(b *testing.B) {
+	const n = 1000
+	for _, shape := range []struct {
+		name     string
+		parallel int
+	}{{"wide", runtime.NumCPU()}, {"chain", 1}} {
+		b.Run(shape.name, func(b *testing.B) {
+			tasks := make([]*pipeline.Task, n)
+			for i := range tasks {
+				tasks[i] = &pipeline.Task{Name: fmt.Sprintf("t%d", i), Run: argv("true")}
+				if shape.name == "chain" && i > 0 {
+					tasks[i].DependsOn = []string{tasks[i-1].Name}
+				}
+			}
+			r := runner(b, tasks...)
+			r.Parallel = shape.parallel
+			var ours, limit time.Duration
+			for b.Loop() {
+				limit += spawn(b, n, shape.parallel)
+				start := time.Now()
+				ended, _ := carry(b, b.Context(), r)
+				ours += time.Since(start)
+				if last := ended[n-1]; last.Status != record.Passed {
+					b.Fatalf("%+v", last)
+				}
+			}
+			b.ReportMetric(float64(ours)/float64(b.N)/n, "ns/task")
+			b.ReportMetric(float64(ours)/float64(limit), "x-spawn")
+		})
+	}
+}
+
+// spawn starts a program that does nothing n times, each with a file for its output.
+func spawn(b *testing.B, n, parallel int) time.Duration {
+	b.Helper()
+	program, err := exec.LookPath("true")
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	places := make(chan int)
+	var workers sync.WaitGroup
 	start := time.Now()
-	for range 50 {
-		if err := exec.CommandContext(b.Context(), "true").Run(); err != nil {
-			b.Fatal(err)
-		}
+	for range parallel {
+		workers.Go(func() {
+			for i := range places {
+				log, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
+				if err != nil {
+					b.Error(err)
+					continue
+				}
+				cmd := exec.CommandContext(b.Context(), program)
+				cmd.Stdout, cmd.Stderr = log, log
+				if err := errors.Join(cmd.Run(), log.Close()); err != nil {
+					b.Error(err)
+				}
+			}
+		})
 	}
-	limit := time.Since(start) / 50
-	r := runner(b, &pipeline.Task{Name: "none", Run: argv("true")})
-	g, err := pipeline.Select(r.Config, nil, false)
-	if err != nil {
-		b.Fatal(err)
+	for i := range n {
+		places <- i
 	}
-	d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
-	if err != nil {
-		b.Fatal(err)
+	close(places)
+	workers.Wait()
+	return time.Since(start)
+}
+
+// BenchmarkOverhead is what a task costs in this room alone, without its process and its record: environment, folder,
+// redaction, hint.
+func BenchmarkOverhead(b *testing.B) {
+	t := &pipeline.Task{Name: "x", Dir: ".", Run: argv("true")}
+	r := runner(b, t)
+	for i := range 100 { // as a person's shell has them
+		r.Environ = append(r.Environ, fmt.Sprintf("VARIABLE_%d=%d", i, i))
 	}
+	box := sandbox.Box{Tier: sandbox.None, Secrets: true}
+	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.Run(b.Context(), g, d); err != nil {
+		c, err := r.command(r.Config.Root, t, box)
+		if err != nil || len(c.Env) < 3 {
+			b.Fatal(c.Env, err)
+		}
+		if err := r.Redact.Writer(io.Discard).Close(); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(limit), "x-spawn")
+}
+
+// BenchmarkMemory is the most memory that a run of 10,000 tasks with records holds at once ("heap-MB"), their processes left
+// out: what is known of each task, and run.json.
+func BenchmarkMemory(b *testing.B) {
+	const n = 10_000
+	tasks := make([]*pipeline.Task, n)
+	for i := range tasks {
+		tasks[i] = &pipeline.Task{Name: fmt.Sprintf("t%d", i), Dir: "none", Run: argv("true")} // is not there: nothing is started
+	}
+	var most uint64
+	for b.Loop() {
+		r := runner(b, tasks...)
+		r.KeepGoing = true
+		var before, now runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		ended := 0
+		r.Observer.Finished = func(*pipeline.Task, record.Task) {
+			if ended++; ended%500 == 0 {
+				runtime.ReadMemStats(&now)
+				most = max(most, now.HeapInuse-min(before.HeapInuse, now.HeapInuse))
+			}
+		}
+		carry(b, b.Context(), r)
+		runtime.ReadMemStats(&now)
+		most = max(most, now.HeapInuse-min(before.HeapInuse, now.HeapInuse))
+	}
+	b.ReportMetric(float64(most)/(1<<20), "heap-MB")
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/n, "ns/task")
 }

@@ -188,6 +188,34 @@ func TestRunDrainsAndIsBounded(t *testing.T) {
 	}
 }
 
+// With KeepGoing only what waits for a failure is skipped, and is blocked by the task that failed.
+func TestRunKeepsGoing(t *testing.T) {
+	t.Parallel()
+	r := runner(t,
+		&pipeline.Task{Name: "bad", Run: shell("exit 1")},
+		&pipeline.Task{Name: "below", DependsOn: []string{"bad"}, Run: shell("touch below")},
+		&pipeline.Task{Name: "deep", DependsOn: []string{"below", "good"}, Run: shell("touch deep")},
+		&pipeline.Task{Name: "good", Run: shell("true")},
+		&pipeline.Task{Name: "after", DependsOn: []string{"good"}, Run: shell("touch after")},
+	)
+	r.Parallel, r.KeepGoing = 1, true
+	tasks, _ := carry(t, t.Context(), r)
+	var got []string
+	for _, task := range tasks {
+		got = append(got, fmt.Sprintf("%s %s %s %s", task.Name, task.Status, str(task.Reason), str(task.BlockedBy)))
+	}
+	want := "after passed null null, bad failed null null, below skipped dependency bad, deep skipped dependency bad, good passed null null"
+	slices.Sort(got)
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+	for name, want := range map[string]bool{"after": true, "below": false, "deep": false} {
+		if _, err := os.Stat(filepath.Join(r.Config.Root, name)); (err == nil) != want {
+			t.Errorf("%s was run: %v", name, !want)
+		}
+	}
+}
+
 func TestRunIsCancelled(t *testing.T) {
 	t.Parallel()
 	r := runner(t,
@@ -235,6 +263,39 @@ func TestRunWithoutARecord(t *testing.T) {
 	}
 	if tasks[1].Status != record.Failed || tasks[1].Attempts != 0 || !strings.Contains(str(tasks[1].Error), "cannot be recorded") {
 		t.Errorf("second %+v", tasks[1])
+	}
+	if _, err := os.Stat(filepath.Join(r.Config.Root, "second")); err == nil {
+		t.Error("a task ran that could not be recorded")
+	}
+}
+
+// After the first line that could not be written the journal has no more: no gap, and one error.
+func TestRunWithoutAJournal(t *testing.T) {
+	t.Parallel()
+	r := runner(t,
+		&pipeline.Task{Name: "first", Run: shell("true")},
+		&pipeline.Task{Name: "second", DependsOn: []string{"first"}, Run: shell("touch second")},
+		&pipeline.Task{Name: "third", DependsOn: []string{"second"}, Run: shell("true")},
+	)
+	g, err := pipeline.Select(r.Config, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Observer.Started = func(*pipeline.Task) {
+		if _, err := d.Seal(record.Run{Status: record.Interrupted}); err != nil { // it closes the journal
+			t.Error(err)
+		}
+	}
+	tasks, err := r.Run(t.Context(), g, d)
+	if err == nil || strings.Count(err.Error(), "events.jsonl") != 1 {
+		t.Errorf("error %v", err)
+	}
+	if tasks[0].Status != record.Passed || tasks[1].Status != record.Failed || tasks[2].Status != record.Skipped {
+		t.Errorf("tasks %+v", tasks)
 	}
 	if _, err := os.Stat(filepath.Join(r.Config.Root, "second")); err == nil {
 		t.Error("a task ran that could not be recorded")

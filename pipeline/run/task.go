@@ -2,14 +2,9 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -18,15 +13,18 @@ import (
 
 // RunTask runs one task's command in dir (the root as the command sees it: for a copy, Box.At(root)) and writes its
 // output, redacted and in the order it was written, to out (nil: nowhere). It is the one way a task is run: in the tree,
-// in the reproduction gate, in a verification. A task that lacks a secret, a folder, or may not have what it needs is
+// in the reproduction gate, in a verification; a task that is retried is retried in all three. A task that lacks a secret,
+// a folder, or may not have what it needs is
 // Failed with Error set, and was not started. An error means that the box could not run it,
 // or not to its end; the task given did not pass.
 func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error) {
+	return r.runTask(ctx, dir, t, box, out, func(int, record.Task) {})
+}
+
+func (r *Runner) runTask(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer, retried func(attempt int, before record.Task)) (record.Task, error) {
 	select {
 	case <-ctx.Done():
-		cancelled := notStarted(t, record.Cancelled, "")
-		cancelled.Reason = ptr(string(pipeline.Signal))
-		return cancelled, nil
+		return cancelled(notStarted(t, "", "")), nil
 	default:
 	}
 	c, err := r.command(dir, t, box)
@@ -36,6 +34,12 @@ func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box 
 	if out == nil {
 		out = io.Discard
 	}
+	tries := trying{r: r, t: t, box: box, out: &lined{to: out}, retried: retried}
+	return tries.all(ctx, c)
+}
+
+// attempt runs the command once.
+func (r *Runner) attempt(ctx context.Context, t *pipeline.Task, c sandbox.Command, box sandbox.Box, out io.Writer) (record.Task, error) {
 	w := r.Redact.Writer(out)
 	c.Stdout, c.Stderr = w, w // one writer: one pipe, so the order of the two streams survives
 	res, err := box.Run(ctx, c)
@@ -44,6 +48,11 @@ func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box 
 		err = fmt.Errorf("output: %w", closed)
 	}
 	got := ended(t, box, res)
+	if err != nil && res.Started.IsZero() {
+		if gone := there(c.Dir, t, box); gone != nil { // looked for only now: it costs, and is nearly always there
+			return notStarted(t, record.Failed, r.Redact.String(gone.Error())), nil
+		}
+	}
 	switch {
 	case err != nil:
 		err = fmt.Errorf("task %q: %w", t.Name, err)
@@ -61,6 +70,13 @@ func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box 
 
 // ended is what a result means for the record.
 func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
+	if res.Started.IsZero() { // it never was: nothing is known of how it went
+		got := record.Task{Name: t.Name, Status: record.Failed}
+		if res.Cancelled {
+			got = cancelled(got)
+		}
+		return got
+	}
 	got := record.Task{
 		Name:          t.Name,
 		Attempts:      1,
@@ -70,24 +86,25 @@ func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
 		Sandbox:       ptr(string(box.Tier)),
 		ProcessesLeft: &res.ProcessesLeft,
 	}
-	if res.Started.IsZero() { // it never was: nothing is known of how it went
-		got = record.Task{Name: t.Name}
-	}
 	if res.Signal != "" {
 		got.Signal = &res.Signal
 	}
 	switch {
 	case res.Cancelled:
-		got.Status, got.Reason = record.Cancelled, ptr(string(pipeline.Signal))
+		got = cancelled(got)
 	case res.TimedOut:
 		got.Status, got.ExitCode = record.TimedOut, ptr(124)
-	case res.Started.IsZero():
-		got.Status = record.Failed
 	case res.ExitCode == 0 && res.Signal == "":
 		got.Status = record.Passed
 	default:
 		got.Status = record.Failed
 	}
+	return got
+}
+
+// cancelled is a task that did not come to its end because of a signal.
+func cancelled(got record.Task) record.Task {
+	got.Status, got.Reason = record.Cancelled, ptr(string(pipeline.Signal))
 	return got
 }
 
@@ -126,7 +143,7 @@ func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox
 	if t.Run.Argv == nil {
 		argv = append([]string{"/bin/sh", "-eu", "-c"}, argv...)
 	}
-	env, _, err := r.Environment(t, box)
+	env, _, err := r.environment(dir, t, box)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
@@ -144,121 +161,4 @@ func (r *Runner) named(w pipeline.Text) string {
 	}
 	name, _ := r.Redact.Find([]byte(w.Value))
 	return name
-}
-
-// folder is where the task works, as the command sees it. It is looked for on the real disk.
-func folder(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
-	rel := filepath.FromSlash(t.Dir)
-	if rel == "" {
-		rel = "."
-	}
-	if !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("task %q has dir = %q, which is not inside the root: write a path relative to the folder of PIPELINE.hcl", t.Name, t.Dir)
-	}
-	at := filepath.Join(dir, rel)
-	switch info, err := os.Stat(onDisk(at, box)); {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return "", fmt.Errorf("task %q works in %s, which does not exist: make that folder, or mend dir in PIPELINE.hcl", t.Name, at)
-	case err != nil:
-		return "", fmt.Errorf("task %q works in %s: %w", t.Name, at, err)
-	case !info.IsDir():
-		return "", fmt.Errorf("task %q works in %s, which is not a folder: mend dir in PIPELINE.hcl", t.Name, at)
-	}
-	if to, inside := leads(dir, at, box); !inside {
-		return "", fmt.Errorf("task %q has dir = %q, which leads outside the root through a link (to %s): write a path inside the folder of PIPELINE.hcl", t.Name, t.Dir, to)
-	}
-	return at, nil
-}
-
-// leads says where a path really lies, links resolved as a command in the box sees them, and whether that is below dir.
-func leads(dir, at string, box sandbox.Box) (to string, inside bool) {
-	root, err := real(dir, box)
-	if err != nil {
-		return err.Error(), false
-	}
-	if to, err = real(at, box); err != nil {
-		return err.Error(), false
-	}
-	rel, err := filepath.Rel(root, to)
-	return to, err == nil && filepath.IsLocal(rel)
-}
-
-// real is a path on the disk with no link in it. A link to the tree's own place is one to the copy in View.
-func real(path string, box sandbox.Box) (string, error) {
-	for range 40 {
-		to, err := filepath.EvalSymlinks(onDisk(path, box))
-		if err != nil {
-			return "", err
-		}
-		if path = onDisk(to, box); path == to {
-			return to, nil
-		}
-	}
-	return "", fmt.Errorf("%s: too many links", path)
-}
-
-// onDisk is where a path that a command in the box sees really lies: in View the copy stands at the tree's place.
-func onDisk(path string, box sandbox.Box) string {
-	if box.Tier != sandbox.View || box.Copy == "" || box.Tree == "" {
-		return path
-	}
-	rel, err := filepath.Rel(box.Tree, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return path
-	}
-	return filepath.Join(box.Copy, rel)
-}
-
-// unrunnable says why the program of a task could not be run, or "" when it was run and failed by itself.
-func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbox.Result) string {
-	if t.Run.Argv == nil || res.ExitCode != 127 && res.ExitCode != 126 {
-		return "" // a shell has said it in the output
-	}
-	name := c.Argv[0]
-	if strings.Contains(name, "/") {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(c.Dir, path)
-		}
-		switch executable(onDisk(path, box)) {
-		case found:
-			return ""
-		case refused:
-			return fmt.Sprintf("task %q: %s cannot be executed: make it executable (chmod +x), or name its interpreter in run", t.Name, path)
-		}
-		return fmt.Sprintf("task %q: there is no program %s: mend run, or make it in a task that this one depends on", t.Name, path)
-	}
-	list := parse(c.Env)["PATH"]
-	best := absent
-	for _, dir := range filepath.SplitList(list) {
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(c.Dir, dir)
-		}
-		best = max(best, executable(onDisk(filepath.Join(dir, name), box)))
-	}
-	switch best {
-	case found:
-		return ""
-	case refused:
-		return fmt.Sprintf("task %q: %s in PATH cannot be executed: make it executable (chmod +x)", t.Name, name)
-	}
-	return fmt.Sprintf("task %q: the program %s was not found in PATH: install it, or mend run or PATH", t.Name, name)
-}
-
-// What a file is as a program.
-const (
-	absent = iota
-	refused
-	found
-)
-
-func executable(path string) int {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return absent
-	case err != nil, info.IsDir(), info.Mode()&0o111 == 0:
-		return refused
-	}
-	return found
 }

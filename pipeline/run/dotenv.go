@@ -1,0 +1,103 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/joho/godotenv"
+)
+
+// maxDotenv is the largest dotenv file, in bytes, that is read.
+const maxDotenv = 1 << 20
+
+// dotenv sets what the task's dotenv files say; the later file wins. A file that does not exist is passed over: it is
+// usually one person's own, and not in the repository.
+func (b *building) dotenv(dir string) error {
+	for _, file := range b.t.Dotenv {
+		text, err := readDotenv(onDisk(dir, b.box), file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("task %q has dotenv = %q: %w", b.t.Name, file, err)
+		}
+		set, err := parseDotenv(file, text)
+		if err != nil {
+			return fmt.Errorf("task %q: %w", b.t.Name, err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			if !b.box.Secrets && b.r.secret(name, set[name]) {
+				b.hold(name)
+				continue
+			}
+			b.set(name, set[name], file)
+		}
+	}
+	return nil
+}
+
+// readDotenv reads a regular file below root; a link out of it is not followed, and a pipe is not waited for. The error is
+// fs.ErrNotExist where there is no such file.
+func readDotenv(root, file string) ([]byte, error) {
+	if !filepath.IsLocal(filepath.FromSlash(file)) {
+		return nil, errors.New("it is not inside the root: write a path relative to the folder of PIPELINE.hcl")
+	}
+	in, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	f, err := in.OpenFile(path.Clean(file), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case errors.Is(err, fs.ErrPermission):
+		return nil, errors.New("you may not read it: change its mode")
+	case err != nil:
+		return nil, fmt.Errorf("it cannot be opened inside the root (a link must not lead out of it): %w", errors.Unwrap(err))
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file: name a file of NAME=VALUE lines")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxDotenv+1))
+	if err == nil && len(text) > maxDotenv {
+		err = fmt.Errorf("it has more than %d bytes: name a file of NAME=VALUE lines", maxDotenv)
+	}
+	return text, err
+}
+
+// parseDotenv reads the text of a dotenv file. Nothing from outside the file goes into it: a ${NAME} is what the same file
+// has set above. A fault is told with file and line, and never quotes the file, which may hold what nobody should see.
+//
+// godotenv expands and unescapes the values; what it would silently read as something else is refused, or mended, before.
+func parseDotenv(file string, text []byte) (map[string]string, error) {
+	s := &statements{rest: bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")), line: 1, known: make(map[string]bool)}
+	if err := s.all(); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", file, s.line, err)
+	}
+	set, err := godotenv.UnmarshalBytes(s.plain)
+	if err != nil || len(set) != len(s.known) {
+		return nil, fmt.Errorf("%s: it cannot be read as lines of NAME=VALUE", file) // its own words would quote the file
+	}
+	for name, value := range set {
+		if strings.ContainsRune(value, 0) {
+			return nil, fmt.Errorf("%s: the value of %s holds a NUL byte: no program can be given one", file, name)
+		}
+	}
+	return set, nil
+}

@@ -1,0 +1,170 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// statements goes over a dotenv file and gives it in the plain form that godotenv reads rightly: one NAME=VALUE after
+// the other, without comments.
+type statements struct {
+	rest  []byte
+	line  int             // of the statement in hand, from 1
+	known map[string]bool // names set so far
+	plain []byte
+}
+
+// called is what a variable of a dotenv file may be called.
+var called = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+
+// use is where godotenv would put the value of a variable: with or without braces, in capitals.
+var use = regexp.MustCompile(`(\\)?\$(\()?(\{)?([A-Z0-9_]+)?(\})?`)
+
+// all goes over the file; after an error line is where it is.
+func (s *statements) all() error {
+	next := 0 // lines that the statement before took
+	for {
+		s.line += next
+		next = 0
+		s.blank()
+		if len(s.rest) == 0 {
+			return nil
+		}
+		if s.rest[0] == '#' {
+			s.rest = s.rest[end(s.rest):]
+			continue
+		}
+		before := len(s.rest)
+		text := s.rest
+		if err := s.statement(); err != nil {
+			return err
+		}
+		next = bytes.Count(text[:before-len(s.rest)], []byte("\n"))
+	}
+}
+
+// blank goes to the next thing that is no white space.
+func (s *statements) blank() {
+	i := 0
+	for i < len(s.rest) && bytes.IndexByte([]byte(" \t\v\f\r\n"), s.rest[i]) >= 0 {
+		if s.rest[i] == '\n' {
+			s.line++
+		}
+		i++
+	}
+	s.rest = s.rest[i:]
+}
+
+// end is where the line ends that b begins with.
+func end(b []byte) int {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		return i
+	}
+	return len(b)
+}
+
+// statement takes one NAME=VALUE, up to the end of its last line.
+func (s *statements) statement() error {
+	line := s.rest[:end(s.rest)]
+	at := bytes.IndexAny(line, "=:")
+	if at < 0 {
+		return errors.New("this is no NAME=VALUE")
+	}
+	key := strings.TrimSpace(string(line[:at]))
+	if words := strings.Fields(key); len(words) == 2 && words[0] == "export" {
+		key = words[1]
+	}
+	switch {
+	case !called.MatchString(key):
+		return errors.New("what stands before the = is no name of a variable: use letters, digits and _")
+	case strings.HasPrefix(key, ours):
+		return fmt.Errorf("the names that begin with %s are async-pipeline's own; use another", ours)
+	}
+	s.rest = s.rest[at+1:]
+	before := len(s.rest)
+	s.rest = bytes.TrimLeft(s.rest, " \t\v\f")
+	spaced := len(s.rest) < before
+	var value []byte
+	var err error
+	if len(s.rest) > 0 && (s.rest[0] == '"' || s.rest[0] == '\'') {
+		value, err = s.quoted()
+	} else {
+		value, err = s.bare(spaced)
+	}
+	if err != nil {
+		return err
+	}
+	s.known[key] = true
+	s.plain = append(append(append(s.plain, key...), '='), value...)
+	s.plain = append(s.plain, '\n')
+	return nil
+}
+
+// bare takes a value without quotes: up to the end of the line, or to a # after a space.
+func (s *statements) bare(spaced bool) ([]byte, error) {
+	line := s.rest[:end(s.rest)]
+	s.rest = s.rest[len(line):]
+	for i, c := range line {
+		last, _ := utf8.DecodeLastRune(line[:i])
+		if c == '#' && (i == 0 && spaced || i > 0 && unicode.IsSpace(last)) {
+			line = line[:i]
+			break
+		}
+	}
+	line = bytes.TrimSpace(line)
+	if bytes.ContainsRune(line, '\r') {
+		return nil, errors.New("there is a carriage return in the value: put it into double quotes as \\r")
+	}
+	return line, s.uses(line)
+}
+
+// quoted takes a value in quotes, which may go over several lines. As in godotenv a quote behind a \ does not end it.
+func (s *statements) quoted() ([]byte, error) {
+	quote := s.rest[0]
+	i := 1
+	for i < len(s.rest) && (s.rest[i] != quote || s.rest[i-1] == '\\') {
+		i++
+	}
+	if i >= len(s.rest) {
+		return nil, fmt.Errorf("the value begins with %c and has no end: write the closing %c (a value that ends in a \\ stands without quotes)", quote, quote)
+	}
+	value := s.rest[:i+1]
+	if i >= 2 && s.rest[i-1] == quote { // it would lose that one too
+		return nil, fmt.Errorf("the value ends in an escaped %c, which is not understood: use the other kind of quotes", quote)
+	}
+	s.rest = s.rest[i+1:]
+	tail := bytes.TrimSpace(s.rest[:end(s.rest)])
+	if len(tail) > 0 && tail[0] != '#' {
+		return nil, fmt.Errorf("something follows the closing %c of the value: escape a %c inside as \\%c, or use the other kind of quotes", quote, quote, quote)
+	}
+	s.rest = s.rest[end(s.rest):]
+	if quote == '\'' {
+		return value, nil
+	}
+	return value, s.uses(value)
+}
+
+// uses refuses what would silently become an empty or a wrong text. It does not say which name: it may be half a password.
+func (s *statements) uses(value []byte) error {
+	for _, m := range use.FindAllSubmatch(value, -1) {
+		escaped, command, brace, of, closed := m[1] != nil, m[2] != nil, m[3] != nil, string(m[4]), m[5] != nil
+		const literally = `; to mean it literally put the value into single quotes, or write \$`
+		switch {
+		case escaped:
+		case command:
+			return errors.New("$(…) runs nothing here" + literally)
+		case brace && (of == "" || !closed):
+			return errors.New("only ${NAME} is understood here, in capitals and without a default" + literally)
+		case !brace && of != "" && closed: // it would lose the brace
+			return errors.New("a $NAME has a } behind it: write ${NAME}" + literally)
+		case of != "" && !s.known[of]:
+			return errors.New("the value names a variable ($NAME) that is set nowhere above in this file, and nothing from outside goes into it" + literally)
+		}
+	}
+	return nil
+}
