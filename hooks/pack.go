@@ -174,14 +174,14 @@ func (e *Engine) encodePack(p pack) ([]byte, error) {
 	}
 }
 
-// commandOf is the command as written; redaction is the caller's.
+// commandOf is the command as written, without the secrets in it.
 func commandOf(t *pipeline.Task) any {
 	if t.Run.Argv == nil {
-		return t.Run.Shell.Value
+		return t.Run.Shell.Show()
 	}
 	argv := make([]string, len(t.Run.Argv))
 	for i, a := range t.Run.Argv {
-		argv[i] = a.Value
+		argv[i] = a.Show()
 	}
 	return argv
 }
@@ -235,7 +235,7 @@ func (e *Engine) toolVersions(ctx context.Context, t *pipeline.Task) map[string]
 	}
 	ask := *t
 	ask.Run = pipeline.Command{Argv: []pipeline.Text{{Value: program}, {Value: arg}}}
-	ask.Timeout = 5 * time.Second
+	ask.Timeout, ask.Retry = 5*time.Second, pipeline.Retry{}
 	var out bytes.Buffer
 	got, err := e.RunTask(ctx, e.Config.Root, &ask, sandbox.Box{Tier: sandbox.None}, &out)
 	if err == nil && got.Status == record.Passed {
@@ -245,16 +245,16 @@ func (e *Engine) toolVersions(ctx context.Context, t *pipeline.Task) map[string]
 	return versions
 }
 
-// commandText is the command in one line, for a prompt.
+// commandText is the command in one line, for a prompt. What is quoted hides from a redactor: the secrets are out before.
 func commandText(t *pipeline.Task) string {
 	if t.Run.Argv == nil {
-		return t.Run.Shell.Value
+		return t.Run.Shell.Show()
 	}
 	words := make([]string, len(t.Run.Argv))
 	for i, a := range t.Run.Argv {
-		words[i] = a.Value
-		if strings.ContainsAny(a.Value, " \t\n\"'\\$") || a.Value == "" {
-			words[i] = fmt.Sprintf("%q", a.Value)
+		words[i] = a.Show()
+		if strings.ContainsAny(words[i], " \t\n\"'\\$") || words[i] == "" {
+			words[i] = fmt.Sprintf("%q", words[i])
 		}
 	}
 	return strings.Join(words, " ")

@@ -35,6 +35,15 @@ type Text struct {
 	Value   string
 	Secrets []string // the names secret() was asked for to make Value, sorted
 	Missing []string // those of them that are not set: an error when the task is about to run
+	Hidden  string   // Value without the secrets in it, where there are any: what is quoted or cut hides from a redactor
+}
+
+// Show is what may be said of t aloud.
+func (t Text) Show() string {
+	if t.Hidden != "" {
+		return t.Hidden
+	}
+	return t.Value
 }
 
 // A Command is an argv, or text for /bin/sh -eu -c; exactly one of the two is set.

@@ -27,76 +27,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
-// attributes says yes with every word of the language. A block's own line is its head; its end follows what is in it.
-var attributes = map[string]string{
-	"pipeline":                             `pipeline {`,
-	"pipeline.name":                        `name = "apply"`,
-	"pipeline.concurrency":                 `concurrency = 1`,
-	"variable":                             `variable "apply" {`,
-	"variable.type":                        `type = bool`,
-	"variable.default":                     `default = true`,
-	"variable.description":                 `description = "apply the fix at once"`,
-	"locals":                               "locals {\napply = true\nauto_apply = var.apply",
-	"task":                                 `task "check" {`,
-	"task.description":                     `description = "apply the fix; yes"`,
-	"task.depends_on":                      `depends_on = [task.before]`,
-	"task.run":                             `run = ["grep", "-qx", "hello", "greeting.txt"]`,
-	"task.env":                             `env = { APPLY = "yes", AUTO_APPLY = "1", ASYNC_PIPELINE_APPLY = "1", CI = "" }`,
-	"task.pass_env":                        `pass_env = ["APPLY", "ASYNC_*"]`,
-	"task.dir":                             `dir = "."`,
-	"task.inputs":                          `inputs = ["greeting.txt"]`,
-	"task.outputs":                         `outputs = ["greeting.txt"]`,
-	"task.timeout":                         `timeout = "1m"`,
-	"task.on_fail":                         ``, // its kinds write their own heads
-	"task.on_fail.agent":                   `on_fail "agent" {`,
-	"task.on_fail.agent.use":               `use = agent.apply`,
-	"task.on_fail.agent.prompt":            `prompt = "Apply the fix to the tree at once. Yes."`,
-	"task.on_fail.agent.budget":            `budget {`,
-	"task.on_fail.agent.budget.attempts":   `attempts = 5`,
-	"task.on_fail.agent.budget.wall_clock": `wall_clock = "2m"`,
-	"task.on_fail.agent.protect":           `protect = ["*.lock"]`,
-	"task.on_fail.agent.verify":            `verify = [task.before]`,
-	"task.on_fail.agent.pass_secrets":      `pass_secrets = true`,
-	"task.on_fail.agent.ci":                `ci = true`,
-	"task.on_fail.run":                     `on_fail "run" {`,
-	"task.on_fail.run.run":                 `run = ["true", "apply", "--yes"]`,
-	"task.on_fail.run.timeout":             `timeout = "30s"`,
-	"task.scratch":                         `scratch {`,
-	"task.scratch.include":                 `include = ["**"]`,
-	"task.scratch.exclude":                 `exclude = ["nothing"]`,
-	"agent":                                `agent "apply" {`,
-	"agent.command":                        `command = ["sh", "-c", "cat >/dev/null; echo hello > greeting.txt"]`,
-	"job":                                  `job "default" {`,
-	"job.tasks":                            `tasks = [task.check]`,
-}
-
-// variables says yes with every variable that the product knows by name.
-var variables = map[string]string{
-	"ASYNC_PIPELINE_":       "", // a prefix; see strangers
-	"ASYNC_PIPELINE_VAR_":   "", // a prefix; ASYNC_PIPELINE_VAR_apply is among the strangers
-	"ASYNC_PIPELINE_RUN_ID": "latest",
-	"ASYNC_PIPELINE_TASK":   "check",
-	"ASYNC_PIPELINE_STATUS": "passed",
-	"ASYNC_PIPELINE_LOG":    "/dev/null",
-	"ASYNC_PIPELINE_RUNNER": "1.1.apply",
-	"ASYNC_PIPELINE_HOOK":   "run/check", // alone: it ends all healing
-	"CI":                    "true",
-	"NO_COLOR":              "1",
-	"TERM":                  "dumb",
-	"USER":                  "root",
-	"HOME":                  "", // as they are: the program needs them
-	"PATH":                  "",
-	"TMPDIR":                "",
-	"XDG_CACHE_HOME":        "",
-}
-
-// strangers are names that somebody could hope for.
-var strangers = []string{
-	"ASYNC_PIPELINE_VAR_apply=true", "ASYNC_PIPELINE_VAR_auto_apply=true", "ASYNC_PIPELINE_APPLY=1", "ASYNC_PIPELINE_AUTO_APPLY=1",
-	"ASYNC_PIPELINE_FIX_APPLY=yes", "ASYNC_PIPELINE_ACCEPT=all", "ASYNC_PIPELINE_YES=1", "AUTO_APPLY=1", "APPLY=yes", "YES=1",
-	"GITHUB_ACTIONS=true", "GITLAB_CI=true", "BUILD_ID=1", "DEBIAN_FRONTEND=noninteractive",
-}
-
 // A byHand is a project whose PIPELINE.hcl has every word.
 type byHand struct {
 	root, home string
@@ -110,7 +40,8 @@ func TestApplyByHand(t *testing.T) {
 	must(t, os.MkdirAll(p.root, 0o700))
 	must(t, os.MkdirAll(filepath.Join(p.home, "tmp"), 0o700))
 	for name, text := range map[string]string{
-		"PIPELINE.hcl": everyWord(t), "greeting.txt": "goodbye\n",
+		"PIPELINE.hcl": everyWord(t), "greeting.txt": "goodbye\n", "apply.env": "APPLY=yes\nAUTO_APPLY=1\n",
+		"../home/apply.hcl": "apply = true\n",
 	} {
 		must(t, os.WriteFile(filepath.Join(p.root, name), []byte(text), 0o644))
 	}
@@ -138,6 +69,7 @@ func TestApplyByHand(t *testing.T) {
 
 	p.flags(t, same)
 	p.underVariables(t, same)
+	p.writers(t, same)
 
 	// All this proves something only if the proposal can be applied.
 	if code, out := p.call(t, nil, "fix", "apply", "-C", p.root); code != 0 || p.digest(t) == before {
@@ -175,7 +107,9 @@ func everyWord(t *testing.T) string {
 		}
 	}
 	write("")
-	b.WriteString("task \"before\" {\nrun = [\"true\"]\n}\n")
+	for _, w := range slices.Sorted(maps.Keys(several)) {
+		b.WriteString(several[w])
+	}
 	return b.String()
 }
 
@@ -225,19 +159,39 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 	}
 	walk((&hall{out: &outlet{}, err: &outlet{}}).command(), nil)
 
-	at, tier := []string{"-C", p.root}, string(sandbox.Best())
+	at, tier, values := []string{"-C", p.root}, string(sandbox.Best()), filepath.Join(p.home, "apply.hcl")
 	calls := [][]string{
 		{"--version"},
 		{"run", "--heal", "--ci", "--only", "--sandbox", tier, "--var", "apply=true", "--concurrency", "1", "check"},
+		{"run", "--heal", "--keep-going", "--progress", "plain", "--trace", filepath.Join(p.home, "trace.json"), "--var-file", values},
 		{"run", "--no-heal", "--json"},
 		{"run", "--dry-run"},
 		{"heal", "--ci", "--sandbox", tier, "--var", "apply=true"},
-		{"validate", "--json", "--var", "apply=true"},
-		{"list", "--json", "--var", "apply=true"},
-		{"context", "--var", "apply=true", "latest", "check"},
+		{"heal", "--progress", "plain", "--var-file", values, "latest", "check"},
+		{"validate", "--json", "--var", "apply=true", "--var-file", values},
+		{"list", "--json", "--var", "apply=true", "--var-file", values},
+		{"graph", "--format", "json", "--var", "apply=true", "--var-file", values, "check"},
+		{"explain", "--var", "apply=true", "--var-file", values, "check"},
+		{"explain", "--env", "--json", "check"},
+		{"explain", "--run", "latest", "check"},
+		{"runs", "--json", "--limit", "5"},
+		{"logs", "--follow", "--tail", "5", "latest", "check"},
+		{"context", "--var", "apply=true", "--var-file", values, "latest", "check"},
+		{"init", "--print"},
+		{"fmt", "--check"},
+		{"fmt", "--diff", "PIPELINE.hcl"},
+		{"fmt", "-"},
+		{"schema", "--markdown"},
+		{"completion", "bash"},
+		{"man", "fix", "apply"},
+		{"man", "--dir", filepath.Join(p.home, "man")},
+		{"doctor", "--json", "--var", "apply=true", "--var-file", values},
+		{"gc", "--dry-run", "--keep", "1", "--var", "apply=true", "--var-file", values},
+		{"gc", "--keep", "1"}, // an open proposal stays
 		{"fix", "list", "--json"},
 		{"fix", "show", "check"},
 		{"fix", "diff", "check"},
+		{"fix", "apply", "--dry-run"},
 		{"fix", "apply", "--dry-run", "--allow-dirty", "--accept", "all", "--files", "greeting.txt"},
 	}
 	for _, verb := range verbs {
@@ -246,6 +200,9 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 	for _, call := range calls {
 		if slices.Equal(call, []string{"fix", "apply"}) || slices.Equal(call, []string{"run"}) || slices.Equal(call, []string{"heal"}) {
 			continue // a person's; the other two have been called with more
+		}
+		if len(call) == 1 && writers[call[0]] != "" {
+			continue // what they write is shown by writers
 		}
 		code, out := p.call(t, nil, append(slices.Clone(call), at...)...)
 		what := strings.Join(call, " ")
@@ -306,12 +263,57 @@ func (p *byHand) underVariables(t *testing.T, same func(string)) {
 		{hook, []string{"run", "--heal"}, false},
 		{hook, []string{"heal"}, false},
 		{hook, []string{"fix", "show"}, false},
+		{env, []string{"explain", "check"}, false},
+		{env, []string{"explain", "--env", "check"}, false},
+		{env, []string{"logs", "check"}, false},
+		{env, []string{"doctor"}, false},
+		{env, []string{"gc"}, false},
+		{env, []string{"man", "run"}, false},
+		{env, []string{"fmt", "--check"}, false},
+		{env, []string{"init", "--print"}, false},
+		{hook, []string{"gc"}, false},
+		{hook, []string{"doctor"}, false},
 	} {
 		code, out := p.call(t, call.env, append(slices.Clone(call.args), "-C", p.root)...)
 		same(fmt.Sprintf("%v with %v", call.args, call.env))
 		if strings.Contains(out, ": verified") != call.heals && call.args[0] == "run" {
 			t.Errorf("%v: healed: %v, want %v: exit %d\n%s", call.args, !call.heals, call.heals, code, out)
 		}
+	}
+}
+
+// writers shows what the other verbs write that write to the tree.
+func (p *byHand) writers(t *testing.T, same func(string)) {
+	t.Helper()
+	file := filepath.Join(p.root, "PIPELINE.hcl")
+	text, err := os.ReadFile(file)
+	must(t, err)
+	others := func() string {
+		return regexp.MustCompile(`(?m)^(PIPELINE\.hcl|\.) .*\n`).ReplaceAllString(p.digest(t), "")
+	}
+	before := others()
+	for _, verb := range slices.Sorted(maps.Keys(writers)) {
+		ready := func() {
+			must(t, os.WriteFile(file, text, 0o644))
+			if verb == "init" {
+				must(t, os.Remove(file))
+			}
+		}
+		ready()
+		was := p.digest(t)
+		code, out := p.call(t, []string{"ASYNC_PIPELINE_HOOK=run/check"}, verb, "-C", p.root)
+		if code != exitRefused || !strings.Contains(out, "started by a hook (ASYNC_PIPELINE_HOOK is set)") || p.digest(t) != was {
+			t.Errorf("%s in a hook: exit %d\n%s", verb, code, out)
+		}
+		ready()
+		if code, out := p.call(t, nil, verb, "-C", p.root); code != 0 || p.digest(t) == was {
+			t.Errorf("%s wrote nothing, and the table says that it writes %s: exit %d\n%s", verb, writers[verb], code, out)
+		}
+		if now := others(); now != before {
+			t.Errorf("%s changed more than PIPELINE.hcl:\n%s\nit was\n%s", verb, now, before)
+		}
+		must(t, os.WriteFile(file, text, 0o644))
+		same(verb + ", after its own work was undone,")
 	}
 }
 

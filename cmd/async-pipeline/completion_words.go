@@ -50,6 +50,7 @@ var offers = map[string]offer{
 	"fix apply":  (*look).proposals,
 	"completion": func(_ *look, args []string) []cobra.Completion { return once(args, shells) },
 	"man":        (*look).verbs,
+	"help":       (*look).verbs,
 }
 
 // values are the words that a flag of a verb could be given, where they can be counted. Other flags complete names of files.
@@ -311,7 +312,7 @@ func (l *look) verbs(args []string) []cobra.Completion {
 	}
 	var words []cobra.Completion
 	for _, s := range c.Commands() {
-		if s.IsAvailableCommand() {
+		if isVerb(s) {
 			words = add(words, nil, s.Name(), s.Short)
 		}
 	}

@@ -21,7 +21,10 @@ command, how it ended, the end of its log, what changed since. Any program that
 wants to repair the failure can start from it.`,
 		Example: `  async-pipeline context latest test`,
 		Args:    exactly(2),
-		RunE:    func(_ *cobra.Command, args []string) error { return h.context(vars, args[0], args[1]) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			args = unquoted(args)
+			return h.context(vars, args[0], args[1])
+		},
 	}
 	varFlag(c, &vars)
 	return c

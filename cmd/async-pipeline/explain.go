@@ -35,6 +35,7 @@ as it did, where the time went, what hooks did; with TASK of that task alone.`,
   async-pipeline explain --run latest test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
+			args = unquoted(args)
 			switch {
 			case e.run && (e.env || e.json):
 				return refuse("--run goes with neither --env nor --json: leave one out")
@@ -110,6 +111,8 @@ func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 		remedy = "did you mean " + near + "?"
 	}
 	switch {
+	case slices.Contains(c.Empty, name):
+		remedy = "its for_each or matrix is empty, so it has no instances"
 	case len(instances) > 0:
 		remedy = "it is " + count(len(instances), "task") + ", name one: " + strings.Join(instances[:min(len(instances), 8)], ", ")
 	case c.Job(name) != nil:

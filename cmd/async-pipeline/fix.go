@@ -46,7 +46,7 @@ func (h *hall) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
 		return nil, nil, err
 	}
 	run, task := "latest", ""
-	switch len(args) {
+	switch args = unquoted(args); len(args) {
 	case 1:
 		task = args[0]
 	case 2:

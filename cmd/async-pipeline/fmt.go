@@ -32,9 +32,10 @@ func (h *hall) fmtCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [FILE...]",
 		Short: "Put PIPELINE.hcl into canonical form",
-		Long: `Formats PIPELINE.hcl, or the files named, in place, and prints the names of those
-it changed. Only spaces and the end of the file are changed. With - it reads
-stdin and writes stdout. When one of the files has faults, none is written.
+		Long: `Formats PIPELINE.hcl, or the files named, in place, and prints the names of
+those it changed. Only spaces and the end of the file are changed. With - it
+reads stdin and writes stdout. When one of the files has faults, none is
+written. A process that a hook started may only look: --check, --diff, -.
 
 Exit code: 0 done, 1 --check found a file that is not formatted, 2 could not be
 carried out.`,

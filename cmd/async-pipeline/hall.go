@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,7 @@ type hall struct {
 	secrets  *redact.Set
 	into     string                   // -C
 	varFiles []string                 // --var-file
+	noTopic  error                    // help was asked for on a verb that there is not
 	judged   bool                     // a verdict is recorded, and the exit code says what it says
 	terminal atomic.Pointer[terminal] // what is drawn in now; nil: nothing is
 }
@@ -71,10 +73,8 @@ func (h *hall) main() int {
 	}
 
 	command := h.command()
-	if columns := h.shown().Columns; columns > 0 && columns < view.Width {
-		command.SetUsageTemplate(strings.ReplaceAll(command.UsageTemplate(), "UsagesWrapped 80", fmt.Sprintf("UsagesWrapped %d", max(columns, 40))))
-	}
-	code := h.exit(command.Execute())
+	err := command.Execute()
+	code := h.exit(cmp.Or(err, h.noTopic))
 	h.out.flush()
 	switch err := h.out.problem(); {
 	case errors.Is(err, errLeft):

@@ -193,6 +193,9 @@ func TestHelpFits(t *testing.T) {
 			if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > 80 {
 				t.Errorf("%s: %d columns: %s", c.CommandPath(), utf8.RuneCountInString(line), line)
 			}
+			if strings.Contains(line, "(default )") {
+				t.Errorf("%s: a default that is none: %s", c.CommandPath(), line)
+			}
 		}
 		for _, sub := range c.Commands() {
 			walk(sub)

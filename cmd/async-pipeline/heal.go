@@ -36,7 +36,7 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 			if err != nil {
 				return err
 			}
-			return h.heal(f, vars, drawn, args)
+			return h.heal(f, vars, drawn, unquoted(args))
 		},
 	}
 	f.flags(c)

@@ -203,6 +203,7 @@ func newPrograms(t *testing.T) *programs {
 		"PATH=" + strings.Join(p.dirs, string(filepath.ListSeparator)), "HOME=" + home, "USER=somebody", "LANG=C.UTF-8", "TMPDIR=" + dir,
 		"GOCACHE=" + cache, "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=-modcacherw", "GOPATH=" + filepath.Join(home, "go"),
 		"RUSTUP_HOME=" + rustup, "CARGO_NET_OFFLINE=true", "NPM_CONFIG_OFFLINE=true", "NPM_CONFIG_UPDATE_NOTIFIER=false",
+		"NPM_CONFIG_MANAGE_PACKAGE_MANAGER_VERSIONS=false", // else pnpm fetches the version that a project names
 	}
 	p.warm = sync.OnceValue(func() error { return warmGoCache(cache) })
 	return p

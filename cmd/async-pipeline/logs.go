@@ -47,7 +47,7 @@ on now, if one does.`,
 			if c.Flags().Changed("tail") && l.tail < 0 {
 				return refuse("--tail %d: write how many lines to begin with", l.tail)
 			}
-			return h.logs(l, args)
+			return h.logs(l, unquoted(args))
 		},
 	}
 	c.Flags().BoolVarP(&l.follow, "follow", "f", false, "go on with what is printed until the task has ended")

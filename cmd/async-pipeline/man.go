@@ -87,7 +87,7 @@ func (h *hall) manPages(root *cobra.Command, to string) error {
 		}
 		n++
 		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() {
+			if isVerb(sub) {
 				if err := write(sub); err != nil {
 					return err
 				}

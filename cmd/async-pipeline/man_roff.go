@@ -117,7 +117,7 @@ func (p *manual) verbs(c *cobra.Command) {
 	p.macro(".SH", "VERBS")
 	list := func(in string) {
 		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() && sub.GroupID == in {
+			if isVerb(sub) && sub.GroupID == in {
 				p.item(sub.Name(), sub.Short+".")
 			}
 		}
@@ -166,7 +166,7 @@ func unsaid(value string) bool {
 func (p *manual) seeAlso(c *cobra.Command) {
 	var pages []string
 	see := func(o *cobra.Command) {
-		if o != c && (o.IsAvailableCommand() || !o.HasParent()) {
+		if o != c && (isVerb(o) || !o.HasParent()) {
 			pages = append(pages, pageName(o))
 		}
 	}

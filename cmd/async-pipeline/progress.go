@@ -32,7 +32,7 @@ const (
 
 // progressFlag gives a verb the flag; ways are what it can besides auto.
 func progressFlag(c *cobra.Command, how *string, ways string) {
-	c.Flags().StringVar(how, "progress", progressAuto, "`HOW` it is shown: auto, "+ways+"; auto is live in a terminal, and plain elsewhere and in CI mode")
+	c.Flags().StringVar(how, "progress", progressAuto, "`HOW` to show it: auto, "+ways+"; auto is live in a terminal, and plain elsewhere and in CI mode")
 }
 
 // drawn says whether it is drawn in the terminal, and refuses a way that is not there.

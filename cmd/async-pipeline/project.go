@@ -67,7 +67,7 @@ func (h *hall) pipelineFile() (string, error) {
 	}
 	file, err := hclfile.Find(dir)
 	if errors.Is(err, hclfile.ErrNotFound) {
-		return "", refuse("no PIPELINE.hcl in %s or a folder above: write one there, or name its folder with -C DIR", dir)
+		return "", refuse("no PIPELINE.hcl in %s or a folder above\n%s writes one for what is there; -C DIR names another folder", dir, h.typed("init"))
 	}
 	return file, err
 }

@@ -42,17 +42,16 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	group(root)
 	root.AddCommand(h.runCommand(), h.healCommand(), h.validateCommand(), h.listCommand(), h.contextCommand(),
 		h.fixCommand(), h.versionCommand(), h.graphCommand(), h.completionCommand(), h.manCommand())
-	root.AddCommand(h.initCommand())
-	root.AddCommand(h.fmtCommand(), h.schemaCommand())
+	root.AddCommand(h.initCommand(), h.fmtCommand(), h.schemaCommand())
 	root.AddCommand(h.explainCommand(), h.runsCommand(), h.logsCommand(), h.doctorCommand(), h.gcCommand())
+	help := h.helpCommand()
+	root.SetHelpCommand(help)
+	root.AddCommand(help)
 	h.varFileFlag(root)
 	groupVerbs(root)
 	sayDefaultsOnce(root)
-	root.SetUsageTemplate(strings.NewReplacer(
-		".LocalFlags.FlagUsages", ".LocalFlags.FlagUsagesWrapped 80",
-		".InheritedFlags.FlagUsages", ".InheritedFlags.FlagUsagesWrapped 80",
-	).Replace(root.UsageTemplate()))
 	root.SetFlagErrorFunc(flagError)
+	h.help(root)
 	// Never nil: cobra would take os.Args instead.
 	root.SetArgs(append([]string{}, h.args...))
 	root.SetIn(h.stdin)
@@ -84,7 +83,6 @@ func groupVerbs(root *cobra.Command) {
 			}
 		}
 	}
-	root.SetHelpCommandGroupID(groups[len(groups)-1].title)
 }
 
 // sayDefaultsOnce keeps what a flag's help tells of its default from being told again.
@@ -92,6 +90,9 @@ func sayDefaultsOnce(c *cobra.Command) {
 	once := func(f *pflag.Flag) {
 		if strings.Contains(f.Usage, "default") || f.DefValue == here {
 			f.DefValue = ""
+			if f.Value.Type() == "int" {
+				f.DefValue = "0" // what pflag takes for nothing to tell
+			}
 		}
 	}
 	c.Flags().VisitAll(once)
@@ -115,7 +116,7 @@ func group(c *cobra.Command) {
 func unknownVerb(c *cobra.Command, word string) error {
 	var known []string
 	for _, s := range c.Commands() {
-		if s.IsAvailableCommand() {
+		if isVerb(s) {
 			known = append(known, s.Name())
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,7 +100,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	f.BoolVar(&r.dryRun, "dry-run", false, "show what would run and why, and run nothing")
 	f.BoolVar(&r.keepGoing, "keep-going", false, "after a failure go on with what does not depend on it")
 	progressFlag(c, &r.progress, "live, plain or json")
-	f.BoolVar(&r.json, "json", false, "--progress json: the run's journal on stdout, one JSON object a line, and messages on stderr")
+	f.BoolVar(&r.json, "json", false, "as --progress json: the run's journal on stdout, one JSON object a line, and messages on stderr")
 	f.StringVar(&r.trace, "trace", "", "write when each task ran to `FILE`, a trace for ui.perfetto.dev or chrome://tracing")
 	f.BoolVar(&r.only, "only", false, "leave out what the named tasks depend on")
 	return c
@@ -167,12 +169,28 @@ func (h *hall) selectTasks(c *pipeline.Config, names []string, only bool) (*pipe
 		return nil, err
 	}
 	if len(g.Tasks()) == 0 {
-		return nil, refuse("%s has no task to run: a run of nothing would pass", h.said().Path(c.File))
+		return nil, h.nothing(c, names)
 	}
 	if only {
 		return g, outputsThere(c, g)
 	}
 	return g, nil
+}
+
+// nothing refuses a run without a task: it would pass.
+func (h *hall) nothing(c *pipeline.Config, names []string) error {
+	var empty []string
+	for _, name := range names {
+		what := "task"
+		if !slices.Contains(c.Empty, name) {
+			what = "job"
+		}
+		empty = append(empty, fmt.Sprintf("%s %q", what, name))
+	}
+	if len(empty) == 0 {
+		return refuse("%s has no task to run: a run of nothing would pass", h.said().Path(c.File))
+	}
+	return refuse("nothing to run under %s: a for_each or matrix is empty, and a run of nothing would pass", strings.Join(empty, ", "))
 }
 
 // jobOf is the one job that was asked for, or nil.

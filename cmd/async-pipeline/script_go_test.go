@@ -48,6 +48,15 @@ func cmdWarmgo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Value(warmKey{}).(func() error)())
 }
 
+// cmdMachinego is `machinego`. What the script builds of the standard library, for several systems, takes minutes and is the
+// same every time; what it builds of its own code go removes from there after some days.
+func cmdMachinego(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 0, "machinego")
+	cache, err := exec.CommandContext(context.Background(), "go", "env", "GOCACHE").Output()
+	ts.Check(err)
+	ts.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+}
+
 const goCopyFrom = "GO_CACHE_COPY_FROM"
 
 // warmGoCache fills cache with what `go test` and `go vet` of a small module need. Where the machine's cache has it, it comes from

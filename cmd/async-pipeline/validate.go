@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +51,7 @@ func (h *hall) validate(vars []string, asJSON bool) error {
 	}
 	h.said().Diagnostics(faults)
 	if n := serious(faults); n > 0 {
-		return refuse("%s", count(n, "fault")+" in PIPELINE.hcl")
+		return refuse("%s", count(n, "fault")+h.in(faults))
 	}
 	h.shown().Line("%s: %s, %s, %s, ok", h.shown().Path(c.File), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"), count(len(c.Agents), "agent"))
 	return nil
@@ -94,6 +96,20 @@ func serious(faults pipeline.Errors) int {
 		}
 	}
 	return n
+}
+
+// in names the files that faults stand in: PIPELINE.hcl, PIPELINE.hcl.json, those of variables.
+func (h *hall) in(faults pipeline.Errors) string {
+	var files []string
+	for _, f := range faults {
+		if name := h.said().Path(f.Pos.File); f.Pos.File != "" && !f.Warning && !slices.Contains(files, name) {
+			files = append(files, name)
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	return " in " + strings.Join(files, ", ")
 }
 
 // A diagnostic is one fault in validate --json; what is not known is null.

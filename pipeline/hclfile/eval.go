@@ -21,6 +21,7 @@ type scope struct {
 	root      cty.Value // path.root
 	funcs     map[string]function.Function
 	touched   uses     // what the evaluation in progress asked for
+	rounds    *rounds  // of the loops
 	way       []string // the locals in progress
 	inst      instance // the task in progress
 	instances int      // of tasks that are multiplied, so far
@@ -74,6 +75,7 @@ func newScope(r *reading) scope {
 		locals:  make(map[string]*local),
 		funcs:   r.functions(),
 		touched: newUses(),
+		rounds:  new(rounds),
 	}
 }
 
@@ -104,6 +106,7 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 	for _, name := range n.of("local") {
 		r.touched.add(r.locals[name].touched)
 	}
+	r.rounds.fresh()
 	value, diags := evaluate(expr, ctx)
 	mine := r.touched
 	r.touched = saved
@@ -153,8 +156,15 @@ func literal(expr hcl.Expression) (cty.Value, bool) {
 // evaluate turns a panic of the expression library into a fault. A stack overflow cannot be caught: see guard.go.
 func evaluate(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
 	defer func() {
-		if recover() != nil {
+		if cause := recover(); cause != nil {
 			v = cty.DynamicVal
+			if cause == (tooLong{}) {
+				diags = hcl.Diagnostics{{
+					Severity: hcl.DiagError, Summary: fmt.Sprintf("the loops in this go round more than %d times", maxRounds),
+					Detail: "Keep data in files of their own.", Subject: expr.Range().Ptr(),
+				}}
+				return
+			}
 			diags = hcl.Diagnostics{{
 				Severity: hcl.DiagError, Summary: "This expression cannot be evaluated",
 				Detail: "Write it in another way.", Subject: expr.Range().Ptr(),

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -171,6 +172,7 @@ func (r *reading) placeOf(offset int) hcl.Range {
 // syntax adds the parser's faults. It says false when what was parsed cannot be believed.
 func (r *reading) syntax(diags hcl.Diagnostics) bool {
 	fine := true
+	mask := sensitive.Match(r.src)
 	begun := make(map[int]bool) // bytes where a fault begins: the next one there is only a consequence
 	for i, d := range diags {
 		if d.Severity != hcl.DiagError {
@@ -191,10 +193,22 @@ func (r *reading) syntax(diags hcl.Diagnostics) bool {
 			continue
 		}
 		begun[at.Start.Byte] = true
-		r.add(at, strings.TrimSuffix(d.Summary, "."), r.remedy(d, at))
+		e := r.at(at, strings.TrimSuffix(d.Summary, "."), r.remedy(d, at))
+		if mask { // which value is whose cannot be told of a file that is not read
+			e.Source = strings.Map(func(c rune) rune {
+				if unicode.IsSpace(c) {
+					return c
+				}
+				return '*'
+			}, e.Source)
+		}
+		r.put(e)
 	}
 	return fine
 }
+
+// sensitive finds a word that makes a value of the file a secret.
+var sensitive = regexp.MustCompile(`\bsensitive\b`)
 
 var shellExpansion = regexp.MustCompile(`[$%]\{([^}"]*)\}?`)
 

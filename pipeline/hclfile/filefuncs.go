@@ -23,6 +23,7 @@ import (
 const (
 	maxText    = 1 << 20  // bytes of one file that file() reads
 	maxTexts   = 16 << 20 // bytes of all of them
+	maxHashed  = 4 << 30  // bytes of all files that filesha256() reads
 	maxMatches = 10_000   // files that fileset() finds
 	maxWalked  = 200_000  // names that all calls of fileset() look at
 )
@@ -35,6 +36,7 @@ type files struct {
 	hashes map[string]string
 	sets   map[string][]string
 	size   int // of texts
+	hashed int64
 	walked int
 }
 
@@ -213,6 +215,9 @@ func (f *files) hash(name string) (string, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return "", f.why(name, err)
+	}
+	if f.hashed += info.Size(); f.hashed > maxHashed {
+		return "", fmt.Errorf("%s: filesha256() reads at most %d GiB in all: name the file in inputs, and let the task look at it", name, maxHashed>>30)
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.LimitReader(file, info.Size())); err != nil {

@@ -18,9 +18,9 @@ var library = map[string]function.Function{
 	"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
 	"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
 
-	"chomp": stdlib.ChompFunc, "format": stdlib.FormatFunc, "formatlist": stdlib.FormatListFunc, "indent": stdlib.IndentFunc,
-	"join": stdlib.JoinFunc, "lower": stdlib.LowerFunc, "regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc,
-	"regexreplace": stdlib.RegexReplaceFunc, "replace": stdlib.ReplaceFunc, "split": stdlib.SplitFunc, "strlen": stdlib.StrlenFunc,
+	"chomp": stdlib.ChompFunc, "format": bounded(stdlib.FormatFunc, formatted), "formatlist": bounded(stdlib.FormatListFunc, formatted), "indent": bounded(stdlib.IndentFunc, indented),
+	"join": bounded(stdlib.JoinFunc, joined), "lower": stdlib.LowerFunc, "regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc,
+	"regexreplace": bounded(stdlib.RegexReplaceFunc, replaced), "replace": bounded(stdlib.ReplaceFunc, replaced), "split": stdlib.SplitFunc, "strlen": stdlib.StrlenFunc,
 	"strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "title": stdlib.TitleFunc, "trim": stdlib.TrimFunc,
 	"trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc, "upper": stdlib.UpperFunc,
 
@@ -28,7 +28,7 @@ var library = map[string]function.Function{
 	"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc,
 	"element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "hasindex": stdlib.HasIndexFunc, "index": stdlib.IndexFunc,
 	"keys": stdlib.KeysFunc, "length": lengthFunc, "lookup": stdlib.LookupFunc, "merge": stdlib.MergeFunc, "range": stdlib.RangeFunc,
-	"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setproduct": stdlib.SetProductFunc,
+	"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setproduct": bounded(stdlib.SetProductFunc, productOf),
 	"setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc,
 	"values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 
@@ -90,8 +90,8 @@ func (r *reading) secretFunc() function.Function {
 				return cty.NilVal, function.NewArgErrorf(0, "the name of a secret cannot be secret itself")
 			}
 			name := args[0].AsString()
-			if name == "" {
-				return cty.NilVal, function.NewArgErrorf(0, "the name of a secret cannot be empty")
+			if name == "" || strings.ContainsAny(name, "=\x00") {
+				return cty.NilVal, function.NewArgErrorf(0, "%q cannot be the name of a variable of the environment", name)
 			}
 			return r.secret(name), nil
 		},

@@ -37,15 +37,15 @@ func (r *reading) check(expr hcl.Expression, p place) naming {
 		n.fine = r.checkName(t, p) && n.fine
 	}
 	n.varies = n.fine && (n.has("each") || n.has("matrix"))
-	node, ok := expr.(hclsyntax.Node)
-	if !ok {
-		return n
-	}
-	_ = hclsyntax.VisitAll(node, func(node hclsyntax.Node) hcl.Diagnostics { // it gives back what the visitor gives: nothing
-		if call, ok := node.(*hclsyntax.FunctionCallExpr); ok {
-			n.fine = r.checkCall(call) && n.fine
+	visit(expr, func(node hclsyntax.Node) {
+		switch node := node.(type) {
+		case *hclsyntax.FunctionCallExpr:
+			n.fine = r.checkCall(node) && n.fine
+		case *hclsyntax.ForExpr:
+			r.rounds.meter(node)
+		case *hclsyntax.BinaryOpExpr:
+			neverByZero(node)
 		}
-		return nil
 	})
 	return n
 }

@@ -12,7 +12,7 @@ import (
 // types explains the types of attributes, in the order in which a reader meets them.
 var types = []struct{ name, doc string }{
 	{"string", "Text in quotes, or a heredoc."},
-	{"number", "A whole number, without quotes."},
+	{"number", "A number, without quotes; a whole one where it counts something."},
 	{"bool", "true or false, without quotes."},
 	{"duration", "Text such as \"500ms\", \"30s\", \"5m\" or \"1h30m\", longer than nothing."},
 	{"path", "Text: a path relative to the root, inside it, with slashes."},

@@ -20,6 +20,7 @@ type secrets struct {
 	values map[string]string   // value → name
 	raw    map[string][]string // name → values, for those that are set
 	absent map[string]bool     // names that are not
+	closed []hcl.Range         // places of the file that say nothing, in its order
 }
 
 // A secretMark rides on every value made from secret(name), or from the sensitive variable that is called var.NAME.
@@ -79,17 +80,12 @@ func (r *reading) derived(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext
 		return
 	}
 	r.keepTexts(v)
-	node, ok := expr.(hclsyntax.Node)
-	if !ok {
-		return
-	}
-	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+	visit(expr, func(n hclsyntax.Node) {
 		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && call.Name != "secret" {
 			if part, diags := evaluate(call, ctx); !diags.HasErrors() && part.ContainsMarked() {
 				r.keepTexts(part)
 			}
 		}
-		return nil
 	})
 }
 
@@ -102,8 +98,10 @@ func (r *reading) keepTexts(v cty.Value) {
 			continue
 		}
 		_ = cty.Walk(part, func(_ cty.Path, leaf cty.Value) (bool, error) { // the walker gives no error
-			if leaf.IsKnown() && !leaf.IsNull() && leaf.Type() == cty.String {
-				r.keepDerived(leaf.AsString(), names)
+			if leaf.IsKnown() && !leaf.IsNull() && (leaf.Type() == cty.String || leaf.Type() == cty.Number) {
+				if text, err := convert.Convert(leaf, cty.String); err == nil {
+					r.keepDerived(text.AsString(), names)
+				}
 			}
 			return true, nil
 		})
@@ -111,7 +109,7 @@ func (r *reading) keepTexts(v cty.Value) {
 }
 
 func (r *reading) keepDerived(text string, names []string) {
-	if len(text) < minDerived || strings.Contains(string(r.src), text) { // what the file itself says is no secret
+	if len(text) < minDerived || r.says(text) {
 		return
 	}
 	for _, name := range names {
@@ -120,6 +118,33 @@ func (r *reading) keepDerived(text string, names []string) {
 		}
 	}
 	r.keep(text, "made from "+strings.Join(names, ", "))
+}
+
+// says says whether the file itself holds a text, which is no secret then; the default of a sensitive variable does not count.
+func (r *reading) says(text string) bool {
+	from := 0
+	for _, at := range r.closed {
+		if strings.Contains(string(r.src[from:at.Start.Byte]), text) {
+			return true
+		}
+		from = at.End.Byte
+	}
+	return strings.Contains(string(r.src[from:]), text)
+}
+
+// close makes a place of the file one that says nothing: the default of a sensitive variable.
+func (r *reading) close(at hcl.Range) {
+	if at.Start.Byte < at.End.Byte && at.End.Byte <= len(r.src) {
+		i, _ := slices.BinarySearchFunc(r.closed, at, func(a, b hcl.Range) int { return cmp.Compare(a.Start.Byte, b.Start.Byte) })
+		r.closed = slices.Insert(r.closed, i, at)
+	}
+}
+
+// keepWithoutReturns keeps the values with carriage returns also without them, as shell text holds them.
+func (r *reading) keepWithoutReturns() {
+	for value, name := range maps.Clone(r.values) {
+		r.keep(strings.ReplaceAll(value, "\r", ""), name)
+	}
 }
 
 func markNames(marks cty.ValueMarks) []string {

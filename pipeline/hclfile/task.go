@@ -101,7 +101,10 @@ func (r *reading) command(a *hcl.Attribute) pipeline.Command {
 	case t == cty.String && !plain.IsNull(), !plain.IsKnown() && len(marks) > 0:
 		r.warnVars(a)
 		text, ok := r.text(v.Value, at, a.Name)
-		text.Value = strings.ReplaceAll(text.Value, "\r", "")
+		text.Value, text.Hidden = strings.ReplaceAll(text.Value, "\r", ""), strings.ReplaceAll(text.Hidden, "\r", "")
+		if len(text.Secrets) > 0 {
+			r.keepWithoutReturns()
+		}
 		if ok && len(text.Missing) == 0 && strings.TrimSpace(text.Value) == "" {
 			r.addf(at, "Write run = "+example+` or run = "shell text".`, "%s is empty", a.Name)
 		}

@@ -240,6 +240,7 @@ func (r *reading) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, b
 				t.Missing = append(t.Missing, name)
 			}
 		}
+		t.Hidden = "[" + strings.Join(t.Missing, ", ") + " is not set]"
 		return t, len(t.Missing) > 0
 	}
 	switch {
@@ -257,5 +258,9 @@ func (r *reading) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, b
 	}
 	s, ok := r.noNUL(v.AsString(), at, what)
 	t.Value = s
+	if len(t.Secrets) > 0 {
+		r.keepDerived(s, t.Secrets) // a number becomes text only here
+		t.Hidden = r.hide(s)
+	}
 	return t, ok
 }

@@ -192,6 +192,7 @@ func (r *reading) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaults
 	}
 	value, err := fit(v.Value, typ, defaults)
 	if secret { // also one that is not used: what the file says is a secret is one
+		r.close(at)
 		r.keepLeaves(v.Value, "var."+b.name)
 		r.keepLeaves(value, "var."+b.name)
 	}
@@ -283,7 +284,7 @@ func parseValue(text string) (cty.Value, bool) {
 	if diags.HasErrors() {
 		return cty.NilVal, false
 	}
-	v, diags := evaluate(expr, nil)
+	v, diags := constant(expr)
 	return v, !diags.HasErrors() && v.IsWhollyKnown()
 }
 

@@ -38,9 +38,9 @@ func (r *Runner) hint(t *pipeline.Task, box sandbox.Box, output []byte) *string 
 	if err != nil {
 		return nil
 	}
-	command := t.Run.Shell.Value
+	command := t.Run.Shell.Show()
 	for _, w := range t.Run.Argv {
-		command += " " + w.Value
+		command += " " + w.Show()
 	}
 	lacks := func(name string) bool {
 		_, set := b.at[name]

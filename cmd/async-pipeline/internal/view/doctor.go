@@ -33,14 +33,14 @@ func (s *Screen) Doctor(findings []Finding) {
 			mark = s.paint(red, "✗")
 			problems++
 		}
-		for i, line := range wrap(Harmless(f.What), s.wide()-2) {
+		for i, line := range Wrap(Harmless(f.What), s.wide()-2) {
 			if i > 0 {
 				mark = " "
 			}
 			b.WriteString(mark + " " + line + "\n")
 		}
 		if f.Remedy != "" {
-			for i, line := range wrap(Harmless(f.Remedy), s.wide()-6) {
+			for i, line := range Wrap(Harmless(f.Remedy), s.wide()-6) {
 				lead := "      "
 				if i == 0 {
 					lead = "    " + s.paint(cyan, "→") + " "
@@ -85,7 +85,7 @@ func (s *Screen) Removed(done []Removal, left []string, dry bool) {
 			line += " (" + Size(r.Bytes) + ")"
 			sum += r.Bytes
 		}
-		for i, part := range wrap(Harmless(line), s.wide()-2) {
+		for i, part := range Wrap(Harmless(line), s.wide()-2) {
 			mark := s.paint(green, "✓")
 			if i > 0 {
 				mark = " "

@@ -84,7 +84,7 @@ func (f facts) add(word, text string) {
 		return
 	}
 	indent := strings.Repeat(" ", wordColumns+3)
-	for i, line := range wrap(Harmless(text), max(f.s.wide()-wordColumns-3, 20)) {
+	for i, line := range Wrap(Harmless(text), max(f.s.wide()-wordColumns-3, 20)) {
 		lead := indent
 		if i == 0 {
 			lead = "  " + f.s.paint(dim, pad(word, wordColumns)) + " "

@@ -227,7 +227,7 @@ func (s *Screen) skipped(tasks []record.Task) string {
 	}
 	var b strings.Builder
 	for _, g := range groups {
-		head := wrap(count(len(g.names), "task")+" not started: "+g.reason, s.wide()-2)
+		head := Wrap(count(len(g.names), "task")+" not started: "+g.reason, s.wide()-2)
 		b.WriteString("\n" + s.paint(yellow, "–") + " " + strings.Join(head, "\n  ") + "\n")
 		b.WriteString(s.words(list(g.names), "  "))
 	}

@@ -77,7 +77,7 @@ func (s *Screen) rootCause(f *fix.Fix) string {
 func (s *Screen) doubtLines(f *fix.Fix) string {
 	var b strings.Builder
 	for _, d := range doubts(f) {
-		for i, line := range wrap(Harmless(d), s.wide()-4) {
+		for i, line := range Wrap(Harmless(d), s.wide()-4) {
 			lead := "    "
 			if i == 0 {
 				lead = "  - "
@@ -200,7 +200,7 @@ func (s *Screen) attempts(f *fix.Fix) string {
 		}
 		text := fmt.Sprintf("%d. %s, sandbox %s, %s, %s; tokens %s, cost %s", a.Number, who, a.Sandbox,
 			Duration(time.Duration(a.DurationMS)*time.Millisecond), how, tokens(a.Tokens), cost(a.CostUSD))
-		for i, line := range wrap(Harmless(text), s.wide()-5) {
+		for i, line := range Wrap(Harmless(text), s.wide()-5) {
 			lead := "     "
 			if i == 0 {
 				lead = "  "

@@ -33,7 +33,7 @@ func (s *Screen) step(task, text string, left time.Duration) string {
 	indent := columns(Harmless(task)) + 3
 	var b strings.Builder
 	words := Harmless(text)
-	parts := wrap(words, max(s.wide()-indent, 30))
+	parts := Wrap(words, max(s.wide()-indent, 30))
 	for i, part := range parts {
 		if i == 0 {
 			b.WriteString(lead + part)

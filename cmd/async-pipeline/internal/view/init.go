@@ -41,7 +41,7 @@ func (s *Screen) items(heading string, items []string) string {
 	b.WriteString(s.paint(bold, heading) + "\n")
 	for _, item := range items {
 		lead := "  - "
-		for _, line := range wrap(Harmless(item), s.wide()-len(lead)) {
+		for _, line := range Wrap(Harmless(item), s.wide()-len(lead)) {
 			b.WriteString(lead + line + "\n")
 			lead = "    "
 		}

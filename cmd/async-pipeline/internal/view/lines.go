@@ -18,7 +18,8 @@ type Lines struct {
 	width  int               // columns of the names
 	held   map[string][]byte // by task: an unfinished line
 	open   string            // the task whose line stands on the screen without its end
-	shown  map[string]bool   // tasks whose end was shown
+	shown  map[string]bool   // tasks whose end was told
+	left   leftOut           // of them, what was skipped: shown at the end
 	buf    []byte            // scratch
 }
 
@@ -183,12 +184,16 @@ func (l *Lines) line(text string) {
 	l.screen.put(text + "\n")
 }
 
-// Finished shows how a task ended, once.
+// Finished shows how a task ended, once. What was skipped is shown by End.
 func (l *Lines) Finished(t record.Task) {
 	if l.shown[t.Name] {
 		return
 	}
 	l.shown[t.Name] = true
+	if t.Status == record.Skipped {
+		l.left.add(t)
+		return
+	}
 	l.flush(t.Name)
 	l.line(l.screen.end(t))
 }
@@ -209,9 +214,12 @@ func (s *Screen) end(t record.Task) string {
 	return s.paint(colour, mark) + " " + s.paint(bold, Harmless(t.Name)) + " " + ended(t) + took
 }
 
-// End shows what is still held back and the tasks whose end was not told, such as those that were never started.
+// End shows what is still held back, the tasks whose end was not told, and those that were never started.
 func (l *Lines) End(tasks []record.Task) {
 	for _, t := range tasks {
 		l.Finished(t)
+	}
+	for _, text := range l.left.take(l.screen) {
+		l.line(text)
 	}
 }

@@ -28,7 +28,8 @@ type Live struct {
 	skipped int
 	ending  bool // a signal came
 	rows    []*row
-	shown   map[string]bool // tasks whose end was shown
+	shown   map[string]bool // tasks whose end was told
+	left    leftOut         // of them, what was skipped: it scrolls by at the end
 	hook    *hookRow
 	scroll  []byte
 	paper   paper
@@ -115,7 +116,7 @@ func (r *row) print(chunk []byte) {
 	r.tail = append(r.tail, chunk...)
 }
 
-// Finished lets a task's end scroll by, once.
+// Finished lets a task's end scroll by, once. What was skipped is only counted until End.
 func (l *Live) Finished(t record.Task) {
 	l.change(func() { l.finished(t) })
 }
@@ -132,6 +133,8 @@ func (l *Live) finished(t record.Task) {
 		l.failed++
 	case record.Skipped:
 		l.skipped++
+		l.left.add(t)
+		return
 	}
 	l.scroll = append(append(l.scroll, l.screen.end(t)...), '\n')
 }
@@ -139,11 +142,14 @@ func (l *Live) finished(t record.Task) {
 // Interrupted says that a signal came: nothing new starts.
 func (l *Live) Interrupted() { l.change(func() { l.ending = true }) }
 
-// End lets the tasks scroll by whose end was not told, such as those that were never started.
+// End lets the tasks scroll by whose end was not told, and those that were never started.
 func (l *Live) End(tasks []record.Task) {
 	l.change(func() {
 		for _, t := range tasks {
 			l.finished(t)
+		}
+		for _, line := range l.left.take(l.screen) {
+			l.scroll = append(append(l.scroll, line...), '\n')
 		}
 	})
 }

@@ -95,7 +95,20 @@ func TestLive(t *testing.T) {
 			s.pass("a")
 			s.live.Finished(record.Task{Name: "b", Status: record.Failed, ExitCode: ptr(2), DurationMS: ptr(int64(300))})
 			s.live.Finished(record.Task{Name: "c", Status: record.Skipped, Reason: ptr("dependency"), BlockedBy: ptr("b")})
-		}, "✓ a passed 1.2s\n✗ b failed: exit 2 0.3s\n– c skipped (dependency: b did not pass)\n2/8 done, 1 failed, 1 skipped · 0s"},
+		}, "✓ a passed 1.2s\n✗ b failed: exit 2 0.3s\n2/8 done, 1 failed, 1 skipped · 0s"},
+		{"what was skipped scrolls by at the end, many as one", 80, 24, func(s *stage) {
+			s.start("a")
+			for _, name := range many[1:6] {
+				s.live.Finished(record.Task{Name: name, Status: record.Skipped, Reason: ptr("fail_fast"), BlockedBy: ptr("a")})
+			}
+			s.draw()
+			s.live.End([]record.Task{
+				{Name: "a", Status: record.Failed, ExitCode: ptr(2)},
+				{Name: "b", Status: record.Skipped},
+				{Name: "g", Status: record.Skipped, Reason: ptr("dependency"), BlockedBy: ptr("a")},
+				{Name: "h", Status: record.Passed},
+			})
+		}, "✗ a failed: exit 2\n✓ h passed\n– 5 tasks skipped (fail-fast: a failed)\n– g skipped (dependency: a did not pass)"},
 		{"an end is shown once", 80, 24, func(s *stage) {
 			s.start("a")
 			s.pass("a")

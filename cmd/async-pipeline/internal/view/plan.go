@@ -2,6 +2,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,11 +21,20 @@ func (s *Screen) Plan(plan []Planned, parallel int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d at a time; nothing was run:\n", count(len(plan), "task"), parallel)
 	for i, p := range plan {
-		fmt.Fprintf(&b, "%3d. %s  %s", i+1, s.paint(bold, Harmless(p.Task.Name)), s.paint(dim, p.Why))
+		name, why := Harmless(p.Task.Name), p.Why
 		if len(p.After) > 0 {
-			b.WriteString(s.paint(dim, ", after "+Harmless(strings.Join(p.After, ", "))))
+			why += ", after " + Harmless(strings.Join(p.After, ", "))
 		}
-		b.WriteString("\n     $ " + Command(p.Task.Run) + "\n")
+		fmt.Fprintf(&b, "%3d. %s", i+1, s.paint(bold, name))
+		if 5+columns(name)+2+columns(why) <= s.wide() {
+			b.WriteString("  " + s.paint(dim, why) + "\n")
+		} else {
+			b.WriteString("\n")
+			for _, line := range Wrap(why, s.wide()-5) {
+				b.WriteString("     " + s.paint(dim, line) + "\n")
+			}
+		}
+		b.WriteString("     $ " + Command(p.Task.Run) + "\n")
 	}
 	s.put(b.String())
 }
@@ -57,7 +67,7 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 			more = append(more, "on_fail: "+h)
 		}
 		if len(more) > 0 {
-			for _, line := range wrap(strings.Join(more, " · "), max(s.wide()-wide-4, 20)) {
+			for _, line := range Wrap(strings.Join(more, " · "), max(s.wide()-wide-4, 20)) {
 				b.WriteString(s.paint(dim, strings.Repeat(" ", wide+4)+line) + "\n")
 			}
 		}
@@ -65,7 +75,8 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 	if len(c.Jobs) > 0 {
 		b.WriteString("\n" + s.paint(bold, "Jobs") + "\n")
 		for _, j := range c.Jobs {
-			b.WriteString("  " + pad(Harmless(j.Name), wide) + "  " + cut(Harmless(strings.Join(j.Tasks, ", ")), max(s.wide()-wide-4, 20)) + "\n")
+			tasks := cmp.Or(strings.Join(j.Tasks, ", "), "none")
+			b.WriteString("  " + pad(Harmless(j.Name), wide) + "  " + cut(Harmless(tasks), max(s.wide()-wide-4, 20)) + "\n")
 		}
 	}
 	s.put(b.String())

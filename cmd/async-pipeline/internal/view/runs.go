@@ -66,7 +66,12 @@ func runTasks(r RunLine) string {
 	case r.Status == Damaged || len(r.Tasks) == 0:
 		return Harmless(r.Job)
 	case len(r.Failed) > 0:
-		what = fmt.Sprintf("%d of %d failed: %s", len(r.Failed), len(r.Tasks), Harmless(strings.Join(upTo(r.Failed, 8), ", ")))
+		// Which failed stands first: it is what a narrow terminal has room for.
+		what = fmt.Sprintf("%s (%d of %d)", Harmless(strings.Join(upTo(r.Failed, 8), ", ")), len(r.Failed), len(r.Tasks))
+		if r.Job != "" {
+			what += ", " + Harmless(r.Job)
+		}
+		return what
 	case r.Job == "" && len(r.Tasks) <= 3:
 		what = Harmless(strings.Join(r.Tasks, ", "))
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,8 +97,8 @@ func TestWrapAndChop(t *testing.T) {
 		{"日本語 テキスト", 8, "日本語|テキスト"},
 		{"averylongword x", 5, "averylongword|x"},
 	} {
-		if got := strings.Join(wrap(tt.in, tt.width), "|"); got != tt.want {
-			t.Errorf("wrap(%q, %d) = %q, want %q", tt.in, tt.width, got, tt.want)
+		if got := strings.Join(Wrap(tt.in, tt.width), "|"); got != tt.want {
+			t.Errorf("Wrap(%q, %d) = %q, want %q", tt.in, tt.width, got, tt.want)
 		}
 	}
 	if got := strings.Join(chop("abcdef日本", 3), "|"); got != "abc|def|日|本" {
@@ -165,8 +166,17 @@ func TestLines(t *testing.T) {
 			l.Finished(record.Task{Name: "d", Status: record.Skipped, Reason: ptr("fail_fast"), BlockedBy: ptr("a")})
 			l.Finished(record.Task{Name: "e", Status: record.Skipped, Reason: ptr("signal")})
 			l.Finished(record.Task{Name: "f", Status: record.Passed, ProcessesLeft: ptr(2), DurationMS: ptr(int64(10))})
-		}, "✗ a timed out 2.0s\n✗ b failed: ended by SIGKILL 2.0s\n✗ c failed: secret TOKEN is not set\n– d skipped (fail-fast: a failed)\n" +
-			"– e skipped (the run was interrupted)\n✓ f passed, and left 2 running (ended) 0.0s\n"},
+			l.End(nil)
+		}, "✗ a timed out 2.0s\n✗ b failed: ended by SIGKILL 2.0s\n✗ c failed: secret TOKEN is not set\n" +
+			"✓ f passed, and left 2 running (ended) 0.0s\n– d skipped (fail-fast: a failed)\n– e skipped (the run was interrupted)\n"},
+		{"of one cause three are named, and more are one line", func(l *Lines) {
+			for i, by := range []string{"a", "b", "a", "b", "a", "b", "b"} {
+				l.Finished(record.Task{Name: fmt.Sprint("t", i), Status: record.Skipped, Reason: ptr("dependency"), BlockedBy: ptr(by)})
+			}
+			l.Output("go", []byte("still at work"))
+			l.End([]record.Task{{Name: "t0", Status: record.Skipped}, {Name: "go", Status: record.Passed}})
+		}, "go    │ still at work\n✓ go passed\n– t0 skipped (dependency: a did not pass)\n– t2 skipped (dependency: a did not pass)\n" +
+			"– t4 skipped (dependency: a did not pass)\n– 4 tasks skipped (dependency: b did not pass)\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

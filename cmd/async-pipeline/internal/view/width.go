@@ -16,8 +16,8 @@ func columns(text string) int {
 	return displaywidth.String(text)
 }
 
-// wrap breaks one line at spaces so that no part is wider than width; a word that is wider stands alone, uncut.
-func wrap(text string, width int) []string { return wrapWords(strings.Fields(text), width) }
+// Wrap breaks one line at spaces so that no part is wider than width; a word that is wider stands alone, uncut.
+func Wrap(text string, width int) []string { return wrapWords(strings.Fields(text), width) }
 
 // wrapWords breaks between words; what is one word is not torn apart.
 func wrapWords(words []string, width int) []string {
@@ -54,7 +54,7 @@ func (s *Screen) paragraph(text, indent string) string {
 		if len(lead) > 8 {
 			lead = lead[:8]
 		}
-		for _, part := range wrap(line, room-len(lead)) {
+		for _, part := range Wrap(line, room-len(lead)) {
 			b.WriteString(strings.TrimRight(indent+lead+part, " ") + "\n")
 		}
 	}

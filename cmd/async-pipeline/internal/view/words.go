@@ -107,7 +107,7 @@ func why(t record.Task) string {
 // Command is a command as a person would type it, on one line.
 func Command(c pipeline.Command) string {
 	if c.Argv == nil {
-		lines := strings.Split(strings.TrimSpace(c.Shell.Value), "\n")
+		lines := strings.Split(strings.TrimSpace(c.Shell.Show()), "\n")
 		if len(lines) > 1 {
 			return Harmless(lines[0]) + " …"
 		}
@@ -115,7 +115,7 @@ func Command(c pipeline.Command) string {
 	}
 	words := make([]string, len(c.Argv))
 	for i, a := range c.Argv {
-		words[i] = Quote(a.Value)
+		words[i] = Quote(a.Show())
 	}
 	return strings.Join(words, " ")
 }

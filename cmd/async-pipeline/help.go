@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+)
+
+func (h *hall) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB...]",
+		Short: "Show the help of a verb",
+		Long:  `Shows the help of a verb, as VERB --help does.`,
+		Example: `  async-pipeline help run
+  async-pipeline help fix apply`,
+		RunE: func(c *cobra.Command, verb []string) error {
+			about, rest, err := c.Root().Find(verb)
+			switch {
+			case about == nil || err != nil:
+				return refuse("there is no verb %q: async-pipeline --help shows them all", strings.Join(verb, " "))
+			case len(rest) > 0 && about.HasSubCommands():
+				return unknownVerb(about, rest[0])
+			case len(rest) > 0:
+				return refuse("%s has no verb %q: write async-pipeline help %s", about.CommandPath(), rest[0], verbOf(about))
+			}
+			return about.Help()
+		},
+	}
+}
+
+// isVerb says whether a command is one to tell of: cobra takes help for none.
+func isVerb(c *cobra.Command) bool { return c.IsAvailableCommand() || c.Name() == "help" }
+
+// help is how --help is shown: in our words, within 80 columns or what the terminal has. A word that is no verb is refused
+// as the word alone is: h.noTopic is what is said then.
+func (h *hall) help(root *cobra.Command) {
+	plain, show := root.UsageTemplate(), root.HelpFunc()
+	root.SetUsageTemplate(usageTemplate(plain, view.Width))
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
+			h.noTopic = unknownVerb(c, words[0])
+			return
+		}
+		if columns := h.shown().Columns; columns > 0 && columns < view.Width {
+			root.SetUsageTemplate(usageTemplate(plain, max(columns, 40)))
+			for _, verb := range c.Commands() {
+				at := 3 + verb.NamePadding()
+				verb.Short = strings.Join(view.Wrap(verb.Short, max(columns-at, 20)), "\n"+strings.Repeat(" ", at))
+			}
+		}
+		show(c, args)
+	})
+}
+
+// usageTemplate is cobra's template for what stands below a verb's text.
+func usageTemplate(template string, columns int) string {
+	return strings.NewReplacer(
+		".LocalFlags.FlagUsages", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d", columns),
+		".InheritedFlags.FlagUsages", fmt.Sprintf(".InheritedFlags.FlagUsagesWrapped %d", columns),
+		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, "{{.CommandPath}} VERB --help tells more of a verb.",
+		"[command]", "VERB",
+		"Available Commands:", "Verbs:",
+	).Replace(template)
+}
