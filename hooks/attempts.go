@@ -207,7 +207,7 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 	}
 	work, cancel := context.WithDeadlineCause(wall, h.until.Add(-reserve), errWallClock)
 	defer cancel()
-	h.step("attempt %d of %d: agent %s works (%s)", n, h.hook.Budget.Attempts, h.hook.Use, h.tier)
+	h.step("attempt %d of %d: agent %s works (sandbox %s)", n, h.hook.Budget.Attempts, h.hook.Use, h.tier)
 	turn, err := h.agent.Turn(work, h.request(work, n, box, raw, feedback, time.Until(h.until.Add(-reserve))))
 	if err != nil {
 		turn = agent.Turn{Kind: agent.SpawnFailed, Evidence: err.Error()}

@@ -60,7 +60,7 @@ func (h *healing) reproduce(ctx context.Context) bool {
 	if note != "" {
 		h.step("%s", note)
 	}
-	h.step("does it fail in a copy too? (%s)", h.tier)
+	h.step("does it fail in a copy too? (sandbox %s)", h.tier)
 	h.gate.name, h.gate.started = "gate", time.Now()
 	if h.gateOnce(ctx, want, caches) {
 		return true

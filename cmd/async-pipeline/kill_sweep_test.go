@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// sweepRounds is half of all rounds: 20, or 200 each with ASYNC_PIPELINE_SWEEP=full.
+// sweepRounds is half of all rounds: 20, or 300 each with ASYNC_PIPELINE_SWEEP=full.
 func sweepRounds() int {
 	if os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" {
-		return 200
+		return 300
 	}
 	return 10
 }

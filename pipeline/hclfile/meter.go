@@ -12,9 +12,9 @@ import (
 // What reading a file may cost: a hundred bytes of nested loops, or a few functions fed with their own results, ask for more
 // time and memory than there is. The size of a finished value is looked at elsewhere (small): it comes too late here.
 const (
-	maxRounds    = 1_000_000  // of all the loops of one evaluation
-	maxAllRounds = 10_000_000 // of a file
-	maxMade      = 8 << 20    // bytes, or elements, that one call of a function may make
+	maxRounds    = 200_000   // of all the loops of one evaluation
+	maxAllRounds = 2_000_000 // of a file
+	maxMade      = 8 << 20   // bytes, or elements, that one call of a function may make
 )
 
 // tooLong is the panic of a loop that goes on for too long; evaluate makes it a fault.

@@ -54,7 +54,7 @@ func TestWhatReadingCosts(t *testing.T) {
 // The values of variables that come from outside are held to the same.
 func TestWhatAVariableCosts(t *testing.T) {
 	t.Parallel()
-	list := "[" + strings.Repeat("1,", 2000) + "1]"
+	list := "[" + strings.Repeat("1,", 700) + "1]"
 	loops := "[for x in " + list + ": [for y in " + list + ": y]]"
 	dir := t.TempDir()
 	path, vars := filepath.Join(dir, "PIPELINE.hcl"), filepath.Join(dir, "vars.hcl")

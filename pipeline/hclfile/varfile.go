@@ -146,7 +146,7 @@ func written(expr hcl.Expression) (v cty.Value, summary, detail string) {
 			return cty.NilVal, "this value is not written out", plainly
 		}
 	}
-	v, diags := evaluate(expr, nil)
+	v, diags := constant(expr)
 	switch {
 	case diags.HasErrors() || !v.IsWhollyKnown():
 		return cty.NilVal, "this value cannot be read", plainly

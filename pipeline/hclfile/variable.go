@@ -295,8 +295,43 @@ func fit(v cty.Value, typ cty.Type, defaults *typeexpr.Defaults) (out cty.Value,
 			err = fmt.Errorf("it cannot be converted to %s", typeexpr.TypeString(typ))
 		}
 	}()
+	if name, known := stranger(v, typ); name != "" {
+		if near := pipeline.Nearest(name, known); near != "" {
+			return cty.NilVal, fmt.Errorf("there is no attribute %q in it: did you mean %s?", name, near)
+		}
+		return cty.NilVal, fmt.Errorf("there is no attribute %q in it: there are %s", name, strings.Join(known, ", "))
+	}
 	if defaults != nil && !v.IsNull() {
 		v = defaults.Apply(v)
 	}
 	return convert.Convert(v, typ)
+}
+
+// stranger is an attribute of v that its type does not have, which a conversion would drop without a word, and those that
+// the type has there.
+func stranger(v cty.Value, typ cty.Type) (name string, known []string) {
+	v, _ = v.Unmark()
+	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() {
+		return "", nil
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		inner := cty.DynamicPseudoType
+		switch {
+		case typ.IsObjectType() && (v.Type().IsObjectType() || v.Type().IsMapType()):
+			if !typ.HasAttribute(k.AsString()) {
+				return k.AsString(), slices.Sorted(maps.Keys(typ.AttributeTypes()))
+			}
+			inner = typ.AttributeType(k.AsString())
+		case typ.IsCollectionType():
+			inner = typ.ElementType()
+		case typ.IsTupleType() && v.Type().IsTupleType() && typ.Length() == v.LengthInt():
+			i, _ := k.AsBigFloat().Int64()
+			inner = typ.TupleElementType(int(i))
+		}
+		if name, known := stranger(e, inner); name != "" {
+			return name, known
+		}
+	}
+	return "", nil
 }

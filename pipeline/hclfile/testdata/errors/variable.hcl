@@ -23,3 +23,13 @@ variable "f" {
 locals {
   silent = [var.a, var.b, var.c, var.d, var.f.a]
 }
+
+variable "shape" {
+  type    = object({ name = string, level = optional(number, 1) })
+  default = { name = "x", levl = 2 } # ERROR: there is no attribute "levl" in it: did you mean level?
+}
+
+variable "shapes" {
+  type    = map(object({ name = string }))
+  default = { a = { name = "x", size = 2 } } # ERROR: there is no attribute "size" in it: there are name
+}
