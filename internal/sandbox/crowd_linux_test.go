@@ -104,8 +104,12 @@ func TestSupervisorThatDoesNothing(t *testing.T) {
 				}
 				return len(p), nil
 			})
-			res, err := (Box{Tier: None}).Run(ctx, c)
+			res, err := harmed.Run(ctx, c)
 			took := time.Since(asked)
+			if name == "no memory" && err != nil && strings.Contains(err.Error(), "ended from outside") {
+				gone(t, tok, 0) // it needed some before it was asked for anything
+				return
+			}
 			if err != nil || !res.Cancelled || res.ProcessesLeft < 20 {
 				t.Errorf("%v %+v", err, res)
 			}
@@ -120,7 +124,7 @@ func TestSupervisorThatDoesNothing(t *testing.T) {
 		t.Parallel()
 		tok := token()
 		start := time.Now()
-		_, res := outputOf(t, Box{Tier: None}, sh(`prlimit --pid $PPID --nofile=3:3; sh -c 'trap "" TERM; while :; do sleep 1; done' "$1" & exit 6`, tok))
+		_, res := outputOf(t, harmed, sh(`prlimit --pid $PPID --nofile=3:3; sh -c 'trap "" TERM; while :; do sleep 1; done' "$1" & exit 6`, tok))
 		if res.ExitCode != 6 || res.Duration > Grace+2*time.Second {
 			t.Errorf("%+v after %v", res, time.Since(start))
 		}

@@ -98,21 +98,23 @@ func TestEscapes(t *testing.T) {
 			})
 			t.Run("runner killed", func(t *testing.T) {
 				t.Parallel()
-				tok := token()
-				cmd, _ := startRunner(t, os.Args[0], nil, runnerJob{
-					Box: Box{Tier: Best()}, Dir: "/", Env: testEnv, Argv: []string{"sh", "-c", tr.script + "sleep 300", "sh", tok, py},
-				})
-				waitToken(t, tok, tr.n+1)
-				time.Sleep(50 * time.Millisecond)
-				_ = cmd.Process.Kill()
-				t.Logf("ended after %v", gone(t, tok, 3*time.Second))
-				_ = cmd.Wait()
+				for _, tier := range []Tier{Best(), None} {
+					tok := token()
+					cmd, _ := startRunner(t, os.Args[0], nil, runnerJob{
+						Box: Box{Tier: tier}, Dir: "/", Env: testEnv, Argv: []string{"sh", "-c", tr.script + "sleep 300", "sh", tok, py},
+					})
+					waitToken(t, tok, tr.n+1)
+					time.Sleep(50 * time.Millisecond)
+					_ = cmd.Process.Kill()
+					t.Logf("%s: ended after %v", tier, gone(t, tok, 3*time.Second))
+					_ = cmd.Wait()
+				}
 			})
 			t.Run("supervisor killed", func(t *testing.T) {
 				t.Parallel()
 				tok := token()
 				script := tr.script + `sleep 0.3; kill -KILL $PPID; sleep 300`
-				res, err := (Box{Tier: None}).Run(t.Context(), Command{Argv: []string{"sh", "-c", script, "sh", tok, py}, Dir: "/", Env: testEnv})
+				res, err := harmed.Run(t.Context(), Command{Argv: []string{"sh", "-c", script, "sh", tok, py}, Dir: "/", Env: testEnv})
 				if err == nil || !strings.Contains(err.Error(), "the supervisor of sh was ended from outside") {
 					t.Errorf("%v %+v", err, res)
 				}
@@ -122,7 +124,11 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestSupervisorKilledFromOutside shows that one lost supervisor costs its own tree and no other.
+// harmed is a box whose commands have a supervisor each: what a test does to it, no other test has to bear.
+var harmed = Box{Tier: None, Hook: "run/harm"}
+
+// TestSupervisorKilledFromOutside shows that one lost supervisor of what is confined, or of a hook, costs its own tree and
+// no other.
 func TestSupervisorKilledFromOutside(t *testing.T) {
 	t.Parallel()
 	for _, tier := range Tiers() {
@@ -131,7 +137,7 @@ func TestSupervisorKilledFromOutside(t *testing.T) {
 			tok, other := token(), token()
 			ends := make(chan Result, 1)
 			go func() {
-				res, err := Box{Tier: tier}.Run(t.Context(), sh("setsid sleep 2; exit 6", other))
+				res, err := Box{Tier: tier, Hook: harmed.Hook}.Run(t.Context(), sh("setsid sleep 2; exit 6", other))
 				if err != nil {
 					t.Error(err)
 				}
@@ -143,7 +149,7 @@ func TestSupervisorKilledFromOutside(t *testing.T) {
 				}
 				_ = syscall.Kill(parentOfRoot(withToken(tok)), syscall.SIGKILL)
 			}()
-			_, err := Box{Tier: tier}.Run(t.Context(), sh(`env -i setsid sh -c 'trap "" TERM; while :; do sleep 1; done' "$1" & sleep 300`, tok))
+			_, err := Box{Tier: tier, Hook: harmed.Hook}.Run(t.Context(), sh(`env -i setsid sh -c 'trap "" TERM; while :; do sleep 1; done' "$1" & sleep 300`, tok))
 			if err == nil || !strings.Contains(err.Error(), "ended from outside") {
 				t.Errorf("error %v", err)
 			}
@@ -161,7 +167,7 @@ func TestSupervisorStopped(t *testing.T) {
 	tok := token()
 	c := sh("kill -STOP $PPID; sleep 300", tok)
 	c.Timeout = 500 * time.Millisecond
-	_, res := outputOf(t, Box{Tier: None}, c)
+	_, res := outputOf(t, harmed, c)
 	if !res.TimedOut || res.Duration > 3*time.Second {
 		t.Errorf("%+v", res)
 	}

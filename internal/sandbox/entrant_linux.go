@@ -4,7 +4,6 @@ package sandbox
 // (View) by the supervisor, and what it says before it is the command is a refusal.
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"runtime"
@@ -14,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func enter(control *os.File, _ *json.Decoder, s spec) {
+func enter(control *os.File, s spec) {
 	runtime.LockOSThread() // the fence and the dropped capabilities are this thread's, and it is the one that executes
 	refuse := func(err error) {
 		r := &refusal{text: err.Error()}
@@ -31,9 +30,10 @@ func enter(control *os.File, _ *json.Decoder, s spec) {
 		}
 		syscall.Exit(0)
 	}
-	path, err := locate(s)
+	path, err := locate(s.Argv[0], s.Dir, s.Env)
 	var m *missing
 	if errors.As(err, &m) {
+		m.complain()
 		syscall.Exit(m.code)
 	}
 	if err == nil {
@@ -53,9 +53,12 @@ func enter(control *os.File, _ *json.Decoder, s spec) {
 		}
 	}
 	m = notExecuted(path, err)
-	complain(m)
+	m.complain()
 	syscall.Exit(m.code)
 }
+
+// complain writes to the command's own stderr, as a shell would.
+func (m *missing) complain() { _, _ = syscall.Write(2, []byte(m.text+"\n")) }
 
 // confine makes the box. The order is: what needs capabilities first, the fence last.
 func confine(s spec) error {

@@ -1,156 +1,264 @@
 package sandbox
 
-// The runner's side of a supervisor.
+// One command as the runner's side of its supervisor sees it: how it is asked for, and what its ending means.
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// A tree is a running command and its supervisor.
+// A tree is a running command and what descends from it.
 type tree struct {
-	proc    *os.Process
-	control *os.File
+	link    *link
+	id      uint32
+	how     byte
+	tier    Tier
+	name    string // the program, as it was given
+	path    string
 	done    chan ending
-	watch   watchdog
+	entered <-chan message // what its entrant has to say; nil without one
+	watchdog
+
+	early *say    // how the command itself ended; guarded by link.mu
+	last  *ending // of a supervisor that ends with it; belongs to follow
 }
 
-// supervisors are those of this process, by id. Starting one holds the lock for reading and sweep for writing, so that
-// sweep never takes a supervisor that is just being started for a stray.
-var supervisors struct {
-	sync.RWMutex
-	ids sync.Map // int → struct{}
-}
-
-// adopt makes this process inherit what a killed supervisor leaves, once.
-var adopt = sync.OnceValue(func() error {
-	// A program that forgot Main would start itself for ever.
-	if helperRole() != "" {
-		return errors.New("sandbox.Main is not the first line of this program's main or TestMain")
-	}
-	return os.NewSyscallError("prctl(PR_SET_CHILD_SUBREAPER)", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-})
+// launches is how often a command is tried with another supervisor, when one was lost before it was asked.
+const launches = 3
 
 func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 	if err := adopt(); err != nil {
 		return nil, err
 	}
-	s, err := b.plan(c)
-	if err != nil {
-		return nil, err
+	r := request{argv: c.Argv, dir: c.Dir}
+	var fds []int
+	for i, f := range std {
+		switch {
+		case f == nil:
+		case i == 2 && f == std[1]:
+			r.std[2] = r.std[1]
+		default:
+			fds = append(fds, int(f.Fd()))
+			r.std[i] = byte(len(fds))
+		}
 	}
-	if trial {
-		s.Probe = newProbe(b)
+	var s spec
+	if b.Tier == None {
+		r.env = b.environ(c)
+		var err error
+		r.path, err = locate(c.Argv[0], c.Dir, r.env)
+		var m *missing
+		if errors.As(err, &m) {
+			t := &tree{done: make(chan ending, 1)}
+			t.done <- ending{code: m.code, says: m.text}
+			return t, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	} else {
+		var err error
+		if s, err = b.plan(c); err != nil {
+			return nil, err
+		}
+		if trial {
+			s.Probe = newProbe(b)
+		}
+		r.entrant(b)
 	}
-	ours, theirs, err := controlPair()
-	if err != nil {
-		return nil, err
+	gate.RLock()
+	defer gate.RUnlock()
+	for try := 1; ; try++ {
+		t, err := b.ask(c, r, s, fds)
+		if err == nil {
+			return t, nil
+		}
+		if try == launches {
+			return nil, err
+		}
 	}
-	defer func() { _ = theirs.Close() }()
+}
 
-	supervisors.RLock()
-	defer supervisors.RUnlock()
-	proc, err := os.StartProcess(helperExe, []string{helperName, roleSupervisor}, &os.ProcAttr{
-		Dir: "/", Env: s.Marks, Files: []*os.File{std[0], std[1], std[2], theirs},
-		Sys: &syscall.SysProcAttr{Setsid: true},
-	})
+// ask gives the request to a supervisor: that of the tasks, or, for what is confined or was started by a hook, one for
+// this command alone. What a model chose has no task's supervisor to harm.
+func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
+	t = &tree{how: r.how, tier: b.Tier, name: c.Argv[0], path: r.path, done: make(chan ending, 1)}
+	var l *link
+	if b.Tier == None && b.Hook == "" {
+		l, err = sharedLink()
+	} else {
+		l, err = newLink(b.marks(), true)
+	}
 	if err != nil {
-		_ = ours.Close()
+		return nil, err
+	}
+	if !l.add(t) {
+		return nil, errors.New("supervisor: it takes no more commands")
+	}
+	r.id = t.id
+	if r.how&startEntrant != 0 {
+		ours, theirs, err := controlPair()
+		if err != nil {
+			l.take(t.id)
+			return nil, err
+		}
+		defer func() { _ = theirs.Close() }()
+		s.Parent = l.pid
+		t.entered = instruct(ours, s)
+		fds = append(fds, int(theirs.Fd()))
+	}
+	if err := l.send(func(to []byte) []byte { return r.append(to, len(fds)) }, fds...); err != nil {
+		l.take(t.id)
+		l.retire()
 		return nil, fmt.Errorf("supervisor: %w", err)
 	}
-	supervisors.ids.Store(proc.Pid, struct{}{})
-	t := &tree{proc: proc, control: ours, done: make(chan ending, 1)}
-	t.watch.start(proc)
-	_, _ = ours.Write(encode(s.wire())) // a supervisor that is gone already is follow's to report
-	go t.follow(b, s)
 	return t, nil
 }
 
-// follow waits for the report and the supervisor's end, and sends the one ending.
-func (t *tree) follow(b Box, s spec) {
-	m, began, reported := t.listen()
-	t.watch.over() // from here on the supervisor's id may become another process's
-	state, err := t.proc.Wait()
-	t.watch.stop()
-	supervisors.ids.Delete(t.proc.Pid)
-	_ = t.control.Close()
+// entrant makes r the start of an entrant.
+func (r *request) entrant(b Box) {
+	r.how, r.path, r.dir = startEntrant, helperExe, ""
+	r.argv, r.env = []string{helperName, roleEntrant}, b.marks()
+	if b.Tier == View {
+		r.how |= startMounts
+		if !mayMount() {
+			r.how |= startUsers
+		}
+	}
+}
 
-	end := ending{code: m.Code, signal: m.Signal, told: m.Told, left: m.Left}
+// instruct tells an entrant what to do, and gives a channel with what it has to say: nothing when it became the command.
+func instruct(ours *os.File, s spec) <-chan message {
+	entered := make(chan message, 1)
+	go func() {
+		var m message
+		_, _ = ours.Write(encode(s.wire()))
+		_ = json.NewDecoder(ours).Decode(&m) // EOF: it is the command now
+		_ = ours.Close()
+		entered <- m
+	}()
+	return entered
+}
+
+// mayMount says whether this process may make a mount namespace without a user namespace.
+func mayMount() bool {
+	var data [2]unix.CapUserData
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		return os.Geteuid() == 0
+	}
+	return data[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
+}
+
+// order passes one on. A supervisor that a tree of its care stopped is woken.
+func (t *tree) order(o order) {
+	if t.link == nil {
+		return
+	}
+	kind, wait := askTerm, Grace
+	if o == orderKill {
+		kind, wait = askKill, 0
+	}
+	t.within(wait)
+	_ = t.link.proc.Signal(syscall.SIGCONT)
+	_ = t.link.send(func(to []byte) []byte { return frame(to, kind, t.id) }) // when it is gone, follow knows
+}
+
+// ending is what a report means.
+func (t *tree) ending(m say) ending {
+	end := ending{code: int(m.code), told: m.told, left: int(m.left)}
+	if m.signal != 0 {
+		end.signal = unix.SignalName(m.signal)
+	}
+	if m.stuck > 0 {
+		end.err = stuckError(t.name, int(m.stuck))
+	}
+	if m.kind == sayNever {
+		end = t.never(syscall.Errno(m.code))
+	}
+	if t.entered == nil {
+		return end
+	}
+	select {
+	case e := <-t.entered:
+		if e.Refused != "" && e.NoTier {
+			return ending{never: true, err: fmt.Errorf("%w: %s: %s", ErrTier, t.tier, e.Refused)}
+		}
+		if e.Refused != "" {
+			return ending{never: true, err: fmt.Errorf("cannot start %s: %s", t.name, e.Refused)}
+		}
+	case <-time.After(patience): // something that could not be ended holds its socket
+	}
+	return end
+}
+
+// never is the ending of a command that the supervisor could not start.
+func (t *tree) never(errno syscall.Errno) ending {
 	switch {
-	case !reported:
-		end = t.orphaned(m, began, s.Argv[0], how(state, err))
-	case m.Refused != "" && m.NoTier:
-		end.never = true
-		end.err = fmt.Errorf("%w: %s: %s", ErrTier, b.Tier, m.Refused)
-	case m.Refused != "":
-		end.never = true
-		end.err = fmt.Errorf("cannot start %s: %s", s.Argv[0], m.Refused)
-	case m.Stuck > 0:
-		end.err = stuckError(s.Argv[0], m.Stuck)
+	case t.how&startMounts != 0:
+		return ending{never: true, err: fmt.Errorf("%w: %s: cannot make a mount namespace: %w", ErrTier, t.tier, errno)}
+	case t.how&startEntrant != 0, errno == syscall.EAGAIN, errno == syscall.ENOMEM, errno == syscall.EMFILE, errno == syscall.ENFILE:
+		return ending{never: true, err: fmt.Errorf("cannot start %s: %w", t.name, errno)}
 	}
-	t.done <- end
+	m := notExecuted(t.path, errno)
+	return ending{code: m.code, says: m.text}
 }
 
-// listen returns with the report, or when the supervisor is gone without one. What it said before is in m: nothing, or
-// how the command ended.
-func (t *tree) listen() (m message, began, reported bool) {
-	dec := json.NewDecoder(t.control)
-	for {
-		var next message
-		if dec.Decode(&next) != nil {
-			return m, began, false
+// orphaned gives the trees of a supervisor that has ended their endings. What it had in its care came to this process.
+func (l *link) orphaned(trees map[uint32]*tree, how string) {
+	for id, t := range trees {
+		if t.last != nil {
+			t.done <- *t.last
+			delete(trees, id)
 		}
-		switch {
-		case next.Begins:
-			began = true
-		case next.Ended:
-			m = next
-			t.watch.within(settle + Grace)
-		default:
-			return next, began, true
+	}
+	if len(trees) == 0 {
+		return
+	}
+	found, stuck := sweep()
+	for _, t := range trees {
+		due, struck := t.calm()
+		for p, tag := range found {
+			if len(trees) == 1 || tag == tagOf(l.pid, t.id) {
+				struck[p] = true
+			}
 		}
+		t.done <- t.orphan(due, len(struck), stuck, l.hello, how)
 	}
 }
 
-// orphaned is the ending of a tree whose supervisor made no report. What it had in its care came to this process.
-func (t *tree) orphaned(m message, began bool, name, how string) ending {
-	killed, stuck := sweep(t.watch.struck)
-	due := !t.watch.due.IsZero()
+// orphan is the ending of one such tree, of which so many processes were killed.
+func (t *tree) orphan(due bool, killed, stuck int, began bool, how string) ending {
 	if !began {
 		return ending{never: true, err: fmt.Errorf("cannot start %s: its supervisor ended before it did anything (%s): "+
-			"look whether this user has open files, processes and memory left", name, how)}
+			"look whether this user has open files, processes and memory left", t.name, how)}
 	}
-	end := ending{code: m.Code, signal: m.Signal, told: m.Told, left: killed}
-	if !m.Ended { // the command was one of those killed
-		end = ending{code: 128 + int(syscall.SIGKILL), signal: "SIGKILL", told: due, left: max(0, killed-1)}
+	// The command was one of those killed, when it had not ended before.
+	end := ending{code: 128 + int(syscall.SIGKILL), signal: "SIGKILL", told: due, left: max(0, killed-1)}
+	if t.early != nil {
+		end = t.ending(*t.early)
+		end.left = killed
 	}
 	if !due {
 		end.told = true // no clock of the runner's ended it
 		end.err = fmt.Errorf("the supervisor of %s was ended from outside (%s); the %d processes it had in its care were killed",
-			name, how, killed)
+			t.name, how, killed)
 	}
 	switch {
 	case stuck > 0 && end.err != nil:
 		end.err = fmt.Errorf("%w, but %d could not be", end.err, stuck)
 	case stuck > 0:
-		end.err = stuckError(name, stuck)
+		end.err = stuckError(t.name, stuck)
 	}
 	return end
 }
 
 func stuckError(name string, n int) error {
 	return fmt.Errorf("%s: %d processes could not be ended, look for them with ps", name, n)
-}
-
-func how(state *os.ProcessState, err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return state.String()
 }

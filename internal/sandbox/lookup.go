@@ -28,6 +28,16 @@ type missing struct {
 
 func (m *missing) Error() string { return m.text }
 
+// locate checks the directory and finds the program. Its error is a *missing, or what is wrong with the directory.
+func locate(name, dir string, env []string) (string, error) {
+	if info, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("directory of the command: %w", err)
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("directory of the command: %s is not a directory", dir)
+	}
+	return find(name, dir, env)
+}
+
 // find gives the absolute path of the program. Its error is a *missing.
 func find(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {

@@ -26,26 +26,23 @@ const exitBroken = 125
 // Main must be the first line of main, and of the TestMain of each test that starts a Box: in a re-executed
 // supervisor it does its work and never returns.
 func Main() {
-	var work func(*os.File, *json.Decoder, spec)
-	switch helperRole() {
-	case roleSupervisor:
-		work = supervise
-	case roleEntrant:
-		work = enter
-	default:
+	role := helperRole()
+	if role != roleSupervisor && role != roleEntrant {
 		return
 	}
 	// Whatever this program inherited by mistake stays out of the box.
 	if err := unix.CloseRange(controlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		unix.CloseOnExec(controlFD)
 	}
+	if role == roleSupervisor {
+		supervise()
+	}
 	control := os.NewFile(controlFD, "control")
-	dec := json.NewDecoder(control)
 	var s spec
-	if err := dec.Decode(&s); err != nil {
+	if err := json.NewDecoder(control).Decode(&s); err != nil {
 		syscall.Exit(exitBroken)
 	}
-	work(control, dec, s.unwire())
+	enter(control, s.unwire())
 	syscall.Exit(0)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,20 +71,26 @@ func startRunner(t *testing.T, exe string, sys *syscall.SysProcAttr, job runnerJ
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	cmd := exec.CommandContext(context.Background(), exe)
-	if len(args) > 0 {
-		cmd.Args = args
+	for end := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
+		cmd := exec.CommandContext(context.Background(), exe)
+		if len(args) > 0 {
+			cmd.Args = args
+		}
+		cmd.Env = append(os.Environ(), roleEnv+"=1")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &out
+		cmd.SysProcAttr = sys
+		cmd.Dir = "/"
+		cmd.WaitDelay = 10 * time.Second
+		err := cmd.Start()
+		if errors.Is(err, syscall.ETXTBSY) && time.Now().Before(end) {
+			continue // a process that is just being forked holds the program that was written
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		return cmd, &out
 	}
-	cmd.Env = append(os.Environ(), roleEnv+"=1")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &out
-	cmd.SysProcAttr = sys
-	cmd.Dir = "/"
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return cmd, &out
 }
 
 func answer(t *testing.T, cmd *exec.Cmd, out *bytes.Buffer) runnerAnswer {

@@ -35,7 +35,7 @@ func Orphans() ([]Process, error) {
 		if _, known := alive[runner]; !known {
 			alive[runner] = runner.Alive()
 		}
-		if st, ok := readStat(pid); alive[runner] || !ok || !st.alive() {
+		if st, ok := readStat(pid); alive[runner] || !ok || !st.alive() || endsByItself(pid, st) {
 			continue
 		}
 		left = append(left, Process{PID: pid, Hook: hook})
@@ -90,10 +90,20 @@ func EndOrphans() ([]Process, error) {
 
 // wakeSupervisor says whether p is a living supervisor. Its tree may have stopped it.
 func wakeSupervisor(p Process) bool {
-	args, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/cmdline")
-	if err != nil || !bytes.HasPrefix(args, []byte(helperName+"\x00"+roleSupervisor+"\x00")) {
+	if !isSupervisor(p.PID) {
 		return false
 	}
 	signalAll([]int{p.PID}, syscall.SIGCONT)
 	return true
+}
+
+func isSupervisor(pid int) bool {
+	args, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return err == nil && bytes.HasPrefix(args, []byte(helperName+"\x00"+roleSupervisor+"\x00"))
+}
+
+// endsByItself says whether a process is a supervisor with nothing in its care. When its runner is gone, as happens when
+// a run simply ends, it has some milliseconds to live: nobody left it behind.
+func endsByItself(pid int, st stat) bool {
+	return st.state != 'T' && st.state != 't' && isSupervisor(pid) && len(children(pid)) == 0
 }

@@ -4,21 +4,27 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 )
 
-// In bytes: what is read at once, and the most that a pipe can be made to hold (fs.pipe-max-size).
+// In bytes: what is read at once, the most that a pipe can be made to hold (fs.pipe-max-size), and after how much of
+// output it is made to.
 const (
 	pipeBuffer = 64 << 10
 	pipeMax    = 1 << 20
+	pipeMuch   = 256 << 10
 )
+
+// buffers are those of outputs that have ended.
+var buffers = sync.Pool{New: func() any { return new([pipeBuffer]byte) }}
 
 // An output carries what a command writes from a pipe to its writer. It belongs to its goroutine; finish ends it.
 type output struct {
 	pipe *os.File
 	to   io.Writer
-	read func() // called whenever something came
+	read func() // called whenever something came; may be nil
 	done chan error
 }
 
@@ -26,17 +32,25 @@ type output struct {
 // the command would block, or die of SIGPIPE, for a fault that is not its own.
 func (o *output) copy() {
 	var failed error
-	buf := make([]byte, pipeBuffer)
+	kept := buffers.Get().(*[pipeBuffer]byte)
+	defer buffers.Put(kept)
+	buf := kept[:]
 	pass := func(p []byte) {
-		o.read()
+		if o.read != nil {
+			o.read()
+		}
 		if failed == nil {
 			_, failed = o.to.Write(p)
 		}
 	}
-	for {
+	for total, wide := 0, false; ; {
 		n, err := o.pipe.Read(buf)
 		if n > 0 {
 			pass(buf[:n])
+			if total += n; total > pipeMuch && !wide {
+				wide = true
+				o.widen() // whoever writes so much need not wait for each of our reads
+			}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			o.rest(buf, pass)
@@ -76,6 +90,11 @@ func (o *output) rest(buf []byte, pass func([]byte)) {
 
 // finish is called when the tree is dead; it returns when the writer has everything.
 func (o *output) finish() error {
+	select {
+	case err := <-o.done: // nobody holds the pipe any more
+		return err
+	default:
+	}
 	_ = o.pipe.SetReadDeadline(time.Now())
 	return <-o.done
 }

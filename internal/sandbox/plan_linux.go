@@ -11,12 +11,9 @@ var alwaysWritable = []string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
 }
 
-// plan is the spec of a command in the box.
+// plan is the spec of a command in a box that confines it.
 func (b Box) plan(c Command) (spec, error) {
-	s := spec{Tier: b.Tier, Argv: c.Argv, Dir: c.Dir, Env: b.environ(c), Marks: b.marks()}
-	if b.Tier == None {
-		return s, nil
-	}
+	s := spec{Tier: b.Tier, Argv: c.Argv, Dir: c.Dir, Env: b.environ(c)}
 	for _, p := range slices.Concat([]string{b.Copy, b.Tmp}, b.Write) {
 		if p != "" {
 			s.Write = append(s.Write, resolved(p))

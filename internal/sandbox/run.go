@@ -28,7 +28,8 @@ type ending struct {
 	never  bool // the command was not started; err says why
 	code   int
 	signal string
-	told   bool // an order came before the command had ended
+	says   string // a line for the command's Stderr: why its program could not be run
+	told   bool   // an order came before the command had ended
 	left   int
 	err    error // could not be started, could not be ended, or ended in a way that a person must know
 }
@@ -54,7 +55,7 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 		return res, nil
 	}
 	started := time.Now()
-	std, err := openStreams(c, started)
+	std, err := openStreams(c)
 	if err != nil {
 		return res, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
@@ -73,6 +74,10 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 	}
 	res.Duration = time.Since(res.Started)
 	res.ExitCode, res.Signal, res.ProcessesLeft = end.code, end.signal, end.left
+	if end.says != "" && c.Stderr != nil {
+		_, err := io.WriteString(c.Stderr, end.says+"\n")
+		outErr = errors.Join(outErr, err)
+	}
 	if !end.told {
 		// The command had ended before it was told to: what the clock said meanwhile is about its leftovers.
 		res.TimedOut, res.IdledOut, res.Cancelled = false, false, false
@@ -86,16 +91,19 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 	return res, end.err
 }
 
+// pauseCheck is how often a clock that has run out looks whether it stands still.
+const pauseCheck = 5 * time.Millisecond
+
 // watch gives the orders and returns when the tree has ended.
 func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) ending {
 	done := ctx.Done()
 	var timeout, idle <-chan time.Time
+	var timer, idler *time.Timer
 	if c.Timeout > 0 {
-		timer := time.NewTimer(c.Timeout - time.Since(res.Started))
+		timer = time.NewTimer(c.Timeout - (Awake() - std.start))
 		defer timer.Stop()
 		timeout = timer.C
 	}
-	var idler *time.Timer
 	if c.Idle > 0 {
 		idler = time.NewTimer(c.Idle)
 		defer idler.Stop()
@@ -112,12 +120,16 @@ func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) e
 				t.order(orderTerm)
 			}
 		case <-timeout:
+			if left := c.Timeout - (Awake() - std.start); left > 0 { // the person had stopped us
+				timer.Reset(max(left, pauseCheck))
+				continue
+			}
 			timeout = nil
 			res.TimedOut = !res.Cancelled && !res.IdledOut
 			t.order(orderTerm)
 		case <-idle:
 			if quiet := std.quiet(); quiet < c.Idle {
-				idler.Reset(c.Idle - quiet)
+				idler.Reset(max(c.Idle-quiet, pauseCheck))
 				continue
 			}
 			idle = nil
@@ -131,17 +143,18 @@ func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) e
 
 // streams are the three standard streams of a command: the child's ends and ours.
 type streams struct {
-	child [3]*os.File
+	child [3]*os.File // nil: /dev/null
 	outs  []*output
 	in    *os.File  // our end of stdin, nil when the child reads /dev/null
 	src   io.Reader // what goes into it
 	fed   chan struct{}
-	start time.Time
-	last  atomic.Int64 // nanoseconds after start at which something was read last
+	start time.Duration // by Awake
+	last  atomic.Int64  // when something was read last, by Awake; kept where Idle is asked for
 }
 
-func openStreams(c Command, start time.Time) (*streams, error) {
-	s := &streams{start: start}
+func openStreams(c Command) (*streams, error) {
+	s := &streams{start: Awake()}
+	s.touch()
 	if err := s.openAll(c); err != nil {
 		s.close()
 		return nil, err
@@ -150,50 +163,47 @@ func openStreams(c Command, start time.Time) (*streams, error) {
 }
 
 func (s *streams) openAll(c Command) (err error) {
-	if c.Stdin == nil {
-		s.child[0], err = os.Open(os.DevNull)
-	} else {
-		s.child[0], s.in, err = os.Pipe()
+	if c.Stdin != nil {
+		if s.in, s.child[0], err = pipe(true); err != nil {
+			return err
+		}
 		s.src = c.Stdin
 	}
-	if err != nil {
-		return err
-	}
-	if s.child[1], err = s.open(c.Stdout); err != nil {
+	if s.child[1], err = s.open(c.Stdout, c.Idle > 0); err != nil {
 		return err
 	}
 	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
 		s.child[2] = s.child[1] // one pipe, so that the order of what is written survives
 		return nil
 	}
-	s.child[2], err = s.open(c.Stderr)
+	s.child[2], err = s.open(c.Stderr, c.Idle > 0)
 	return err
 }
 
-func (s *streams) open(w io.Writer) (*os.File, error) {
+func (s *streams) open(w io.Writer, timed bool) (*os.File, error) {
 	if w == nil {
-		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		return nil, nil
 	}
-	r, child, err := os.Pipe()
+	r, child, err := pipe(false)
 	if err != nil {
 		return nil, err
 	}
-	s.outs = append(s.outs, &output{pipe: r, to: w, done: make(chan error, 1), read: s.touch})
+	o := &output{pipe: r, to: w, done: make(chan error, 1)}
+	if timed {
+		o.read = s.touch
+	}
+	s.outs = append(s.outs, o)
 	return child, nil
 }
 
-func (s *streams) touch() { s.last.Store(int64(time.Since(s.start))) }
+func (s *streams) touch() { s.last.Store(int64(Awake())) }
 
 // quiet is how long nothing was written.
-func (s *streams) quiet() time.Duration {
-	return time.Since(s.start) - time.Duration(s.last.Load())
-}
+func (s *streams) quiet() time.Duration { return Awake() - time.Duration(s.last.Load()) }
 
 // pump starts the copying, after the child's ends were handed over.
 func (s *streams) pump() {
-	for _, f := range s.child {
-		_ = f.Close() // closing the shared one twice is no harm
-	}
+	s.closeChild()
 	for _, o := range s.outs {
 		go o.copy()
 	}
@@ -223,12 +233,16 @@ func (s *streams) drain() error {
 	return errors.Join(errs...)
 }
 
-func (s *streams) close() {
+func (s *streams) closeChild() {
 	for _, f := range s.child {
 		if f != nil {
-			_ = f.Close()
+			_ = f.Close() // closing the shared one twice is no harm
 		}
 	}
+}
+
+func (s *streams) close() {
+	s.closeChild()
 	for _, o := range s.outs {
 		_ = o.pipe.Close()
 	}

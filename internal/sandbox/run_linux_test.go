@@ -348,7 +348,7 @@ func TestG90(t *testing.T) {
 	t.Run("G90 a stranger holds stdout", func(t *testing.T) {
 		t.Parallel()
 		// This test keeps the write end open itself, as a process outside of the tree would.
-		s, err := openStreams(Command{Stdout: &bytes.Buffer{}}, time.Now())
+		s, err := openStreams(Command{Stdout: &bytes.Buffer{}})
 		if err != nil {
 			t.Fatal(err)
 		}

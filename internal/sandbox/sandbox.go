@@ -1,8 +1,9 @@
 // Package sandbox runs one command: confined, bounded, and its whole process tree ended.
 //
-// Each command has one supervisor, a re-execution of this program outside the fence. It is the subreaper of
-// everything the command starts, holds a life pipe to the runner, and ends every descendant when the command has
-// ended, when it is told to, or when the runner is gone.
+// A supervisor, a re-execution of this program outside the fence, starts the commands. It is the subreaper of everything
+// that they start, holds a socket to the runner, and ends what a command started when the command has ended, when it is
+// told to, or when the runner is gone. The tasks in the tree have one supervisor between them; what is confined, or was
+// started by a hook, has one for each command.
 package sandbox
 
 import (

@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// A spec is what a supervisor is to start. It travels as JSON over the control socket, and on to the entrant.
+// A spec is what an entrant is to become. It travels as JSON over its control socket.
 type spec struct {
 	Tier   Tier
 	Argv   []string
 	Dir    string
 	Env    []string
-	Marks  []string // the environment of the helpers themselves
 	Mounts []mount  // outer before inner
 	Open   bool     // in a view, what is not among the mounts is not made read-only
 	Write  []string // where the fence lets write, as paths inside
-	Parent int      // the supervisor, set by it
+	Parent int      // the supervisor
 	Probe  *probe   // try the box instead of running Argv
 }
 
@@ -28,23 +27,10 @@ type mount struct {
 	Optional bool   // an alias of a place that is shown anyway: a symlink on the way to At is no fault
 }
 
-// A message is what goes over a control socket after the spec: orders down, the report up. When the command has ended, a
-// first report goes ahead of it.
+// A message is what an entrant says when it does not become the command.
 type message struct {
-	Order order `json:",omitempty"`
-
-	// Begins comes before the report, and before the command is started: without it nothing was.
-	Begins bool `json:",omitempty"`
-
-	// The report. Refused says why nothing was started; NoTier that the machine is at fault and not the box.
-	Ended   bool   `json:",omitempty"` // only the command ended yet: Code, Signal and Told are final
-	Refused string `json:",omitempty"`
-	NoTier  bool   `json:",omitempty"`
-	Code    int    `json:",omitempty"`
-	Signal  string `json:",omitempty"`
-	Told    bool   `json:",omitempty"`
-	Left    int    `json:",omitempty"`
-	Stuck   int    `json:",omitempty"` // processes that SIGKILL did not end
+	Refused string // why
+	NoTier  bool   // the machine is at fault and not the box
 }
 
 // A refusal is why a command was not started.
@@ -89,7 +75,7 @@ func (s spec) each(f func(string) string) spec {
 		}
 		return list
 	}
-	s.Argv, s.Env, s.Marks, s.Write = all(s.Argv), all(s.Env), all(s.Marks), all(s.Write)
+	s.Argv, s.Env, s.Write = all(s.Argv), all(s.Env), all(s.Write)
 	s.Dir = f(s.Dir)
 	s.Mounts = slices.Clone(s.Mounts)
 	for i := range s.Mounts {

@@ -1,276 +1,352 @@
 package sandbox
 
-// The supervisor: one for each command, outside of the fence. It is the subreaper of all that the command starts, so
-// nothing can leave its tree, and it returns when wait4 has no child left: then there is provably none.
+// The supervisor: outside of the fence, one for all the commands of a runner's tasks, and one for each command that is
+// confined or that a hook started. It is the subreaper of all that its commands start, so nothing can leave its care;
+// whose a process is, owner_linux.go says; how a command's processes are ended, charge_linux.go.
+//
+// Two threads do the work. The main one takes requests and forks, so that PDEATHSIG, which follows the thread, holds as
+// long as the supervisor lives, and so that all children are in one list. The other one reaps. A timer does what is due.
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"os/signal"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-const (
-	settle   = 10 * time.Millisecond // what a command's helpers have to end by themselves before they count as left
-	pollKill = 2 * time.Millisecond
-	pollTerm = 20 * time.Millisecond
-	weighing = 250 * time.Millisecond // before SIGKILL, what did not heed SIGTERM is counted
-	giveUp   = 5 * time.Second        // after which a process that SIGKILL does not end is reported
-)
-
-// A supervisor's fields belong to the goroutine of run.
-type supervisor struct {
-	command int // process id
-	control *os.File
-	brood   brood
-	report  message
-	ended   time.Time // when the command itself was reaped
-	counted bool      // report.Left is final
-	weighed bool      // report.Left is what stood before SIGKILL
-	termed  time.Time // when the tree was first asked to end
-	asked   map[int]bool
-	killing time.Time
-	rewalk  time.Time // when the whole tree is to be walked again
-	struck  map[int]bool
-	blind   bool // /proc cannot be walked from here any more: what is left is what was struck
+// The main goroutine stays on the main thread only when it is told so before main.
+func init() {
+	if helperRole() == roleSupervisor {
+		runtime.LockOSThread()
+	}
 }
 
-func supervise(control *os.File, dec *json.Decoder, s spec) {
-	runtime.LockOSThread() // PDEATHSIG follows the thread that starts the command
+// idleProcs is enough for one to be idle always.
+const idleProcs = 8
+
+// A supervisor's fields are guarded by mu, but for those of the main goroutine. No child is reaped while it is held: so a
+// list of the children that is read meanwhile has them all.
+type supervisor struct {
+	in    inbox         // of the main goroutine
+	late  []lateRequest // of the main goroutine
+	own   unix.Rlimit   // of tagResource, as this process was given it
+	first fitness
+
+	sending sync.Mutex // the last that is taken
+
+	mu       sync.Mutex
+	charges  map[uint32]*charge // not reported yet
+	byPID    map[int]*charge    // the same by the process id of the command
+	strays   map[int]*charge    // children that are no commands, by whose they are
+	unclear  map[int][]*charge  // those that could be of any of these
+	starting uint64             // the tag of the command that is being forked; 0: none
+	early    map[int]syscall.WaitStatus
+	closings int // so many charges have begun to end
+	brood    brood
+	clock    *time.Timer
+	tick     time.Time // when clock goes off; zero: not set
+	born     bool      // there may be children to wait for
+	waiting  *sync.Cond
+	gone     bool // the runner is
+	blind    bool // /proc cannot be walked from here any more: what is left of a command is what was struck
+	out      []byte
+}
+
+func supervise() {
+	// Two goroutines that wait in the kernel hold a processor each; when none is idle, the runtime's monitor polls every
+	// 20 µs to take them back, which cost more than all else here.
+	runtime.GOMAXPROCS(idleProcs)
 	// The children must not inherit that a signal is ignored, so each is caught and dropped.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		_, _ = control.Write(encode(message{Refused: "the supervisor cannot become a subreaper: " + err.Error()}))
-		return
+	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+		syscall.Exit(exitBroken)
 	}
-	orders := make(chan order)
-	go func() {
-		defer close(orders) // the runner is gone
-		for {
-			var m message
-			if dec.Decode(&m) != nil {
-				return
-			}
-			orders <- m.Order
-		}
-	}()
-
-	_, _ = control.Write(encode(message{Begins: true}))
-	s.Parent = os.Getpid()
-	pid, entered, err := start(s)
-	if null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0); err == nil {
-		for fd := range 3 { // only the tree holds the command's streams
-			_ = unix.Dup3(int(null.Fd()), fd, 0)
-		}
-		_ = null.Close()
+	s := &supervisor{
+		in:      inbox{fd: controlFD},
+		charges: map[uint32]*charge{}, byPID: map[int]*charge{}, strays: map[int]*charge{}, unclear: map[int][]*charge{},
+		early: map[int]syscall.WaitStatus{}, brood: openBrood(),
 	}
-	if err != nil {
-		_, _ = control.Write(encode(startFailure(err)))
-		return
-	}
-	sv := supervisor{command: pid, control: control, brood: openBrood(), asked: map[int]bool{}, struck: map[int]bool{}}
-	sv.run(orders)
-	if sv.blind {
-		sv.report.Left = len(sv.struck)
-	}
-	if m := <-entered; m.Refused != "" {
-		sv.report.Refused, sv.report.NoTier = m.Refused, m.NoTier
-	}
-	_, _ = control.Write(encode(sv.report))
+	s.openTag()
+	s.first = fitnessOf()
+	s.waiting = sync.NewCond(&s.mu)
+	s.clock = time.AfterFunc(time.Hour, s.due)
+	s.clock.Stop()
+	go s.reap()
+	s.say(say{kind: sayHello})
+	s.flush()
+	s.serve()
+	s.endAll()
 }
 
-// startFailure is the report on a command that never ran. The line for a program that is not there was written before.
-func startFailure(err error) message {
-	var m *missing
-	var r *refusal
-	switch {
-	case errors.As(err, &m):
-		return message{Code: m.code}
-	case errors.As(err, &r):
-		return r.message()
-	default:
-		return message{Refused: err.Error()}
-	}
-}
-
-// run returns when the tree is dead, or when SIGKILL does not end what is left of it.
-func (sv *supervisor) run(orders <-chan order) {
-	exits := make(chan syscall.WaitStatus, 1)
-	go reap(sv.command, exits)
-	tick := time.NewTimer(time.Hour)
-	defer tick.Stop()
+// serve does what the runner asks until there is none.
+func (s *supervisor) serve() {
 	for {
-		select {
-		case ws, ok := <-exits:
-			if !ok {
-				return
-			}
-			sv.ended = time.Now()
-			sv.report.Code, sv.report.Signal = codeOf(ws)
-			early := sv.report
-			early.Ended = true
-			_, _ = sv.control.Write(encode(early)) // the runner needs it if this supervisor does not come to its report
-		case o, ok := <-orders:
-			sv.report.Told = sv.report.Told || sv.ended.IsZero()
-			if !ok {
-				orders, o = nil, orderKill // the runner is gone
-			}
-			if o == orderKill {
-				sv.kill()
-			} else {
-				sv.term()
-			}
-		case <-tick.C:
-		}
-		next := sv.step()
-		if next == 0 {
+		f, fds, ok := s.in.next(len(s.late) > 0)
+		if !ok {
 			return
 		}
-		tick.Reset(next)
+		switch {
+		case f == nil:
+		case f.kind == askStart:
+			s.receive(f, fds)
+		case f.kind == askPing:
+			s.send(say{kind: sayPong, id: f.id}.append(nil)) // not waiting for a long walk
+		default:
+			s.order(f.id, f.kind)
+		}
+		s.retry()
 	}
 }
 
-// step does what is due and gives the time of the next one; 0 when there is nothing more that could help.
-func (sv *supervisor) step() time.Duration {
-	now := time.Now()
-	if !sv.ended.IsZero() && !sv.counted && now.Sub(sv.ended) >= settle {
-		sv.counted = true
-		if left := living(sv.descendants()); len(left) > 0 || sv.blind {
-			if !sv.weighed {
-				sv.report.Left = len(left)
-			}
-			sv.term()
-		}
-	}
-	if !sv.termed.IsZero() {
-		if sv.ended.IsZero() && now.Sub(sv.termed) >= Grace-weighing {
-			sv.weigh()
-		}
-		if now.Sub(sv.termed) >= Grace && sv.killing.IsZero() {
-			sv.killing = now
-		}
-	}
+// A lateRequest is one whose program somebody holds open for writing at this moment.
+type lateRequest struct {
+	request
+	fds   []int
+	order byte // that came meanwhile
+	until time.Time
+}
+
+// busyFor bounds the wait for such a program. Any program that forks while it writes a script makes that happen for a moment.
+const busyFor = 100 * time.Millisecond
+
+func (s *supervisor) receive(f *inFrame, fds []int) {
+	r := request{id: f.id}
+	n, err := r.parse(f.body)
 	switch {
-	case !sv.killing.IsZero():
-		if now.Sub(sv.killing) > giveUp {
-			sv.report.Stuck = len(living(sv.descendants()))
-			if sv.report.Stuck > 0 {
-				return 0
-			}
-		}
-		sv.kill()
-		return max(pollKill, 2*time.Since(now)) // the tree needs the processor too, to die
-	case !sv.termed.IsZero():
-		return max(time.Microsecond, min(pollTerm, time.Until(sv.termed.Add(Grace))))
-	case !sv.ended.IsZero():
-		if sv.counted { // a process appeared between the count and now, or only zombies wait for the reaper
-			sv.counted = false
-			sv.ended = now
-		}
-		return settle
-	default:
-		return time.Hour
+	case err != nil:
+		syscall.Exit(exitBroken)
+	case n != len(fds): // the kernel could not hand them all over: no descriptors are left here
+		closeAll(fds)
+		s.never(r.id, syscall.EMFILE)
+		return
+	}
+	s.start(lateRequest{request: r, fds: fds, until: time.Now().Add(busyFor)})
+}
+
+// retry starts those again that had to wait.
+func (s *supervisor) retry() {
+	again := s.late
+	s.late = nil
+	for _, r := range again {
+		s.start(r)
 	}
 }
 
-// term asks all that were not asked before. It is not repeated while the command lives: what a command starts to clean
-// up must be able to do its work. A stopped process hears it only when it goes on.
-func (sv *supervisor) term() {
-	if sv.termed.IsZero() {
-		sv.termed = time.Now()
+func (s *supervisor) start(r lateRequest) {
+	tag := tagOf(os.Getpid(), r.id)
+	s.mu.Lock()
+	s.starting = tag
+	s.mu.Unlock()
+	s.setTag(tag)
+	pid, err := syscall.ForkExec(r.path, r.argv, r.attr())
+	s.clearTag()
+	if errors.Is(err, syscall.ETXTBSY) && time.Now().Before(r.until) {
+		s.late = append(s.late, r)
+	} else {
+		closeAll(r.fds) // only the command holds its streams
 	}
-	for _, p := range sv.descendants() {
-		if !sv.asked[p] {
-			sv.asked[p] = true
-			signalAll([]int{p}, syscall.SIGTERM)
-			signalAll([]int{p}, syscall.SIGCONT)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting = 0
+	ws, dead := s.early[pid]
+	clear(s.early)
+	if err != nil {
+		if len(s.late) == 0 || s.late[len(s.late)-1].id != r.id {
+			var errno syscall.Errno
+			_ = errors.As(err, &errno)
+			s.say(say{kind: sayNever, id: r.id, code: uint32(errno), unfit: fitnessOf() != s.first})
+			s.flush()
 		}
+		return
+	}
+	c := &charge{id: r.id, pid: pid}
+	s.charges[r.id], s.byPID[pid] = c, c
+	s.born = true
+	s.waiting.Signal()
+	if r.order != 0 {
+		s.obey(c, r.order)
+	}
+	if dead {
+		s.ends(c, ws)
+		s.settle([]*charge{c}, false)
+	}
+	s.flush()
+}
+
+// attr is how the process is made.
+func (r *lateRequest) attr() *syscall.ProcAttr {
+	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if r.how&startMounts != 0 {
+		sys.Cloneflags = unix.CLONE_NEWNS
+	}
+	if r.how&startUsers != 0 {
+		sys.Cloneflags |= unix.CLONE_NEWUSER
+		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+		// Only these survive the execution of a program by somebody who is not root.
+		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	}
+	files := make([]uintptr, 3, 4) // 0 to 2 of this process are /dev/null
+	for i, n := range r.std {
+		if n > 0 && int(n) <= len(r.fds) {
+			files[i] = uintptr(r.fds[n-1])
+		}
+	}
+	if r.how&startEntrant != 0 && len(r.fds) > 0 {
+		files = append(files, uintptr(r.fds[len(r.fds)-1]))
+	}
+	return &syscall.ProcAttr{Dir: r.dir, Env: r.env, Files: files, Sys: sys}
+}
+
+// order is for a command that runs, or is about to, or was reported already.
+func (s *supervisor) order(id uint32, kind byte) {
+	for i := range s.late {
+		if s.late[i].id == id {
+			s.late[i].order = kind
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.charges[id]; c != nil {
+		s.obey(c, kind)
 	}
 }
 
-// descendants are all, or those that can be seen.
-func (sv *supervisor) descendants() []int {
-	all := descendants(os.Getpid())
-	if len(all) == 0 {
-		all = sv.brood.children()
-		sv.blind = sv.blind || len(all) > 0
-	}
-	return all
+func (s *supervisor) never(id uint32, errno syscall.Errno) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.say(say{kind: sayNever, id: id, code: uint32(errno), unfit: true})
+	s.flush()
 }
 
-// weigh counts, once, what did not end by itself, while the command lives.
-func (sv *supervisor) weigh() {
-	if !sv.weighed {
-		sv.weighed = true
-		sv.report.Left = max(0, len(living(sv.descendants()))-1)
-	}
+// say is sent with the next flush.
+func (s *supervisor) say(m say) { s.out = m.append(s.out) }
+
+func (s *supervisor) flush() {
+	s.send(s.out)
+	s.out = s.out[:0]
 }
 
-// kill ends what it finds, again and again as long as new processes turn up: a chain of processes that fork and end
-// is caught by being asked for faster than it moves. Only this process's own children are asked for each time: what a
-// killed process had becomes one of them as it dies. The whole tree is walked now and then, for those that cannot be
-// killed and for deep ones.
-func (sv *supervisor) kill() {
-	if sv.killing.IsZero() {
-		sv.killing = time.Now()
-	}
-	if sv.ended.IsZero() && !sv.counted {
-		if !sv.termed.IsZero() {
-			sv.weigh()
-		}
-		sv.counted = true // from here on, who lives does so for want of time
-	}
-	seen := map[int]bool{}
-	for range 100 {
-		fresh := false
-		for _, p := range sv.brood.children() {
-			signalAll([]int{p}, syscall.SIGKILL)
-			fresh = fresh || !seen[p]
-			seen[p] = true
-			if p != sv.command {
-				sv.struck[p] = true
-			}
-		}
-		if !fresh {
-			break
-		}
-	}
-	if start := time.Now(); !start.Before(sv.rewalk) {
-		signalAll(sv.descendants(), syscall.SIGKILL)
-		sv.rewalk = time.Now().Add(max(pollTerm, 4*time.Since(start)))
-	}
-}
-
-// reap waits for every child until there is none, which means that nothing of the tree is left. It sends how the
-// command ended. It waits for nobody: thousands of processes that were killed at once must not queue up behind a walk.
-func reap(command int, exits chan<- syscall.WaitStatus) {
-	defer close(exits)
-	for {
-		var ws syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &ws, 0, nil)
-		if errors.Is(err, syscall.EINTR) {
+func (s *supervisor) send(b []byte) {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	for len(b) > 0 {
+		n, err := unix.SendmsgN(controlFD, b, nil, nil, unix.MSG_NOSIGNAL)
+		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
+			return // the runner is gone: serve sees it too
+		}
+		b = b[n:]
+	}
+}
+
+// reap waits for children and reports the commands among them.
+func (s *supervisor) reap() {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		s.mu.Lock()
+		if err == nil {
+			s.collect()
+			s.mu.Unlock()
+			continue
+		}
+		for !s.born && !s.gone {
+			s.waiting.Wait()
+		}
+		if s.gone && !s.born { // nothing is left of anything
+			syscall.Exit(0)
+		}
+		s.born = false
+		s.mu.Unlock()
+	}
+}
+
+// collect reaps all that have ended.
+func (s *supervisor) collect() {
+	var ended []*charge
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if pid <= 0 {
+			s.settle(ended, err != nil)
+			s.flush()
 			return
 		}
-		if pid == command {
-			exits <- ws
-			command = 0 // its id may come again
+		delete(s.unclear, pid)
+		if of := s.strays[pid]; of != nil {
+			delete(s.strays, pid)
+			if of.strays--; of.strays == 0 && !of.ended.IsZero() && s.charges[of.id] == of {
+				ended = append(ended, of)
+			}
+		} else if c := s.byPID[pid]; c != nil && c.ended.IsZero() {
+			s.ends(c, ws)
+			ended = append(ended, c)
+		} else if s.starting != 0 {
+			s.early[pid] = ws
 		}
 	}
 }
 
-// codeOf is an exit code as a shell has it, and the name of the signal.
-func codeOf(ws syscall.WaitStatus) (code int, name string) {
-	if ws.Signaled() {
-		return 128 + int(ws.Signal()), unix.SignalName(ws.Signal())
+// endAll ends everything: the runner is gone. The reaper exits when nothing is left.
+func (s *supervisor) endAll() {
+	for _, r := range s.late {
+		closeAll(r.fds)
 	}
-	return ws.ExitStatus(), ""
+	s.mu.Lock()
+	s.gone = true
+	s.waiting.Signal()
+	s.mu.Unlock()
+	var rewalk time.Time
+	for end := time.Now().Add(giveUp); time.Now().Before(end); {
+		start := time.Now()
+		s.mu.Lock()
+		seen := map[int]bool{}
+		for range 100 {
+			fresh := false
+			for _, p := range s.brood.children() {
+				signalAll([]int{p}, syscall.SIGKILL)
+				fresh = fresh || !seen[p]
+				seen[p] = true
+			}
+			if !fresh {
+				break
+			}
+		}
+		if !start.Before(rewalk) {
+			signalAll(descendants(os.Getpid()), syscall.SIGKILL)
+			rewalk = time.Now().Add(max(pollTerm, 4*time.Since(start)))
+		}
+		s.mu.Unlock()
+		time.Sleep(max(pollKill, 2*time.Since(start))) // the tree needs the processor too, to die
+	}
+	syscall.Exit(0)
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		_ = unix.Close(fd)
+	}
+}
+
+// codeOf is an exit code as a shell has it, and the signal.
+func codeOf(ws syscall.WaitStatus) (code int, sig syscall.Signal) {
+	if ws.Signaled() {
+		return 128 + int(ws.Signal()), ws.Signal()
+	}
+	return ws.ExitStatus(), 0
 }

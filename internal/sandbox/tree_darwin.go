@@ -16,6 +16,12 @@ import (
 // Main does nothing here.
 func Main() {}
 
+// Prepare has nothing to start here.
+func Prepare() {}
+
+// Close has nothing to end here.
+func Close() {}
+
 // Best is None.
 func Best() Tier { return None }
 
@@ -39,20 +45,28 @@ type tree struct {
 	timer *time.Timer
 }
 
+// groups are the running ones: the process ids of their leaders.
+var groups sync.Map
+
 func launch(b Box, c Command, std [3]*os.File, _ bool) (*tree, error) {
 	if b.Tier != None {
 		return nil, fmt.Errorf("%w: %s needs Linux", ErrTier, b.Tier)
 	}
-	info, err := os.Stat(c.Dir)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("directory of the command: %w", err)
+		return nil, err
 	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("directory of the command: %s is not a directory", c.Dir)
+	defer func() { _ = null.Close() }()
+	for i, f := range std {
+		if f == nil {
+			std[i] = null
+		}
 	}
+	gate.RLock()
+	defer gate.RUnlock()
 	t := &tree{done: make(chan ending, 1)}
 	env := b.environ(c)
-	path, err := find(c.Argv[0], c.Dir, env)
+	path, err := locate(c.Argv[0], c.Dir, env)
 	if err == nil {
 		t.proc, err = os.StartProcess(path, c.Argv, &os.ProcAttr{
 			Dir: c.Dir, Env: env, Files: std[:], Sys: &syscall.SysProcAttr{Setpgid: true},
@@ -63,15 +77,43 @@ func launch(b Box, c Command, std [3]*os.File, _ bool) (*tree, error) {
 	}
 	var m *missing
 	if errors.As(err, &m) {
-		_, _ = std[2].WriteString(m.text + "\n")
-		t.done <- ending{code: m.code}
+		t.done <- ending{code: m.code, says: m.text}
 		return t, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	groups.Store(t.proc.Pid, nil)
 	t.timer = time.AfterFunc(time.Hour, func() { t.signal(syscall.SIGKILL) })
 	t.timer.Stop()
 	go t.follow()
 	return t, nil
 }
+
+// stopAll stops what runs here.
+func stopAll() { signalGroups(syscall.SIGSTOP) }
+
+// goOnAll undoes stopAll.
+func goOnAll() { signalGroups(syscall.SIGCONT) }
+
+func signalGroups(sig syscall.Signal) {
+	groups.Range(func(pid, _ any) bool {
+		_ = syscall.Kill(-pid.(int), sig)
+		return true
+	})
+}
+
+// pipe makes a pipe, our end first.
+func pipe(weWrite bool) (ours, child *os.File, err error) {
+	r, w, err := os.Pipe()
+	if weWrite {
+		return w, r, err
+	}
+	return r, w, err
+}
+
+// widen does nothing: a pipe grows by itself here.
+func (o *output) widen() {}
 
 func (t *tree) signal(sig syscall.Signal) { _ = syscall.Kill(-t.proc.Pid, sig) }
 
@@ -112,6 +154,7 @@ func (t *tree) follow() {
 		t.signal(syscall.SIGKILL)
 	}
 	t.timer.Stop()
+	groups.Delete(t.proc.Pid)
 	t.done <- end
 }
 

@@ -5,7 +5,6 @@ package sandbox
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -76,35 +75,50 @@ func noChildrenFiles() bool {
 	return err != nil
 }
 
-// A brood lists the direct children of this process from files that stay open: it needs no descriptor of its own, and
-// so works also where somebody lowered this process's limits. The files are those of the two threads that can have
-// children here: the one that starts the command, and the main thread, which is given every orphan of the tree.
-type brood []*os.File
-
-// openBrood is called on the thread that starts the command. It is empty for a kernel without CONFIG_PROC_CHILDREN.
-func openBrood() brood {
-	pid, tid := os.Getpid(), syscall.Gettid()
-	var b brood
-	for _, t := range slices.Compact([]int{pid, tid}) {
-		f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(t) + "/children")
-		if err != nil {
-			return nil
-		}
-		b = append(b, f)
-	}
-	return b
+// A brood lists the direct children of this process from a file that stays open: it needs no descriptor of its own, and
+// so works also where somebody lowered this process's limits. The file is that of the main thread, which starts all
+// commands and is given every orphan.
+type brood struct {
+	file int // -1 for a kernel without CONFIG_PROC_CHILDREN
+	buf  []byte
+	pids []int
 }
 
-func (b brood) children() []int {
-	if len(b) == 0 {
+// openBrood is called on the main thread.
+func openBrood() brood {
+	pid := strconv.Itoa(os.Getpid())
+	file, err := unix.Open("/proc/self/task/"+pid+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		file = -1
+	}
+	return brood{file: file, buf: make([]byte, 4096)}
+}
+
+// children is valid until the next call.
+func (b *brood) children() []int {
+	if b.file < 0 {
 		return children(os.Getpid())
 	}
-	var pids []int
-	for _, f := range b {
-		list, _ := io.ReadAll(io.NewSectionReader(f, 0, 1<<30))
-		pids = append(pids, numbers(list)...)
+	b.pids = b.pids[:0]
+	pid, at := 0, int64(0)
+	for {
+		n, err := unix.Pread(b.file, b.buf, at)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if n <= 0 {
+			return b.pids
+		}
+		at += int64(n)
+		for _, c := range b.buf[:n] { // each number ends with a space
+			if c >= '0' && c <= '9' {
+				pid = pid*10 + int(c-'0')
+			} else if pid > 0 {
+				b.pids = append(b.pids, pid)
+				pid = 0
+			}
+		}
 	}
-	return pids
 }
 
 func numbers(list []byte) []int {
@@ -127,12 +141,15 @@ func childrenByParent(pid int) []int {
 	return pids
 }
 
-// descendants are the children, their children and so on. While processes fork and end the list can miss some:
+// descendants are the children of roots, their children and so on. While processes fork and end the list can miss some:
 // whoever must have them all asks again until there are none.
-func descendants(pid int) []int {
-	seen := map[int]bool{pid: true}
+func descendants(roots ...int) []int {
+	seen := make(map[int]bool, len(roots))
+	for _, p := range roots {
+		seen[p] = true
+	}
 	var all []int
-	for next := []int{pid}; len(next) > 0; {
+	for next := slices.Clone(roots); len(next) > 0; {
 		p := next[0]
 		next = next[1:]
 		for _, c := range children(p) {

@@ -14,106 +14,118 @@ import (
 const (
 	// In both, the whole is to be below one second.
 	patience = 700 * time.Millisecond // what a supervisor has to end a tree, after SIGKILL was due
-	idleFor  = 150 * time.Millisecond // a supervisor that reaps nothing for so long does not work
+	idleFor  = 150 * time.Millisecond // a supervisor that reaps nothing and does not answer for so long does not work
 )
 
-// A watchdog watches one supervisor. It kills by parentage: whatever the supervisor has in its care descends from it,
-// or, when it is killed, from this process.
+// A watchdog watches over the end of one tree. It kills by parentage: whatever the supervisor has in its care descends
+// from it, or, when it is killed, from this process.
 type watchdog struct {
-	proc *os.Process
-	late *time.Timer
-
-	// Before over the fields below are guarded by mu, afterwards nothing changes them but follow.
 	mu     sync.Mutex
-	gone   bool
+	late   *time.Timer
+	calmed bool
 	due    time.Time    // when SIGKILL is due: by an order, or because the command has ended
 	struck map[int]bool // the living that were killed here
 }
 
-func (w *watchdog) start(proc *os.Process) {
-	w.proc, w.struck = proc, map[int]bool{}
-	w.late = time.AfterFunc(time.Hour, w.bite)
-	w.late.Stop()
-}
-
-// order passes one on. A supervisor that its own tree stopped is woken.
-func (t *tree) order(o order) {
-	wait := Grace
-	if o == orderKill {
-		wait = 0
-	}
-	t.watch.within(wait)
-	_ = t.proc.Signal(syscall.SIGCONT)
-	_, _ = t.control.Write(encode(message{Order: o})) // when it is gone, follow knows
-}
-
 // within says that SIGKILL is due after d, if it is not due before.
-func (w *watchdog) within(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (t *tree) within(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	due := time.Now().Add(d)
-	if w.gone || !w.due.IsZero() && w.due.Before(due) {
+	if t.calmed || !t.due.IsZero() && t.due.Before(due) {
 		return
 	}
-	w.due = due
-	w.late.Reset(d + patience)
+	t.due = due
+	if t.late == nil {
+		t.late = time.AfterFunc(d+patience, t.bite)
+	} else {
+		t.late.Reset(d + patience)
+	}
 }
 
-// over is called when the supervisor has reported or is gone, before it is waited for: its id is not used any more.
-func (w *watchdog) over() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gone = true
-	w.late.Reset(patience) // for one that reported and does not end
+// calm ends the watching: the tree was reported, or its supervisor is gone. It gives whether SIGKILL was due, and who
+// was killed.
+func (t *tree) calm() (due bool, struck map[int]bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calmed = true
+	if t.late != nil {
+		t.late.Stop()
+	}
+	if t.struck == nil {
+		t.struck = map[int]bool{}
+	}
+	return !t.due.IsZero(), t.struck
 }
 
-func (w *watchdog) stop() { w.late.Stop() }
-
-// bite ends the tree by this process's own hand. A supervisor that still reaps is left to make its report; one that
-// does not is killed, and then follow sweeps.
-func (w *watchdog) bite() {
+// bite ends the tree by this process's own hand. A supervisor that still works is left to make its report; one that
+// does not is killed, and then follow sweeps. So is one that has nothing to say after a long time.
+func (t *tree) bite() {
 	start := time.Now()
 	worked, before := start, -1
+	ping := t.link.ping()
 	for {
 		began := time.Now()
-		left, alive, gone := w.strike()
+		left, alive, gone := t.strike()
+		if gone {
+			return
+		}
 		if alive > 0 || left != before {
 			worked, before = time.Now(), left
 		}
-		if gone || time.Since(worked) > idleFor || time.Since(start) > giveUp {
-			_ = w.proc.Kill()
+		if t.link.ponged(ping) {
+			worked, ping = time.Now(), t.link.ping()
+		}
+		if time.Since(worked) > idleFor || time.Since(start) > giveUp {
+			_ = t.link.proc.Kill()
 			return
 		}
 		time.Sleep(max(pollTerm, 2*time.Since(began)))
 	}
 }
 
-// strike kills all below the supervisor: so many are left, zombies too, and so many of them lived.
-func (w *watchdog) strike() (left, alive int, gone bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.gone {
+// strike kills what can be seen of the tree: so many are left, zombies too, and so many of them lived. It is gone when
+// that is no longer this watchdog's work.
+func (t *tree) strike() (left, alive int, gone bool) {
+	t.link.life.RLock()
+	defer t.link.life.RUnlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.calmed || t.link.waited {
 		return 0, 0, true
 	}
-	pids := descendants(w.proc.Pid)
-	return len(pids), strike(pids, w.struck), false
-}
-
-// strike kills pids and adds those that lived to found; alive is how many.
-func strike(pids []int, found map[int]bool) (alive int) {
+	if t.struck == nil {
+		t.struck = map[int]bool{}
+	}
+	pids := t.link.below(t)
 	for _, p := range living(pids) {
-		found[p] = true
+		t.struck[p] = true
 		alive++
 	}
 	signalAll(pids, syscall.SIGKILL)
-	return alive
+	return len(pids), alive, false
+}
+
+// below are the processes in the supervisor's care that are of t. life is held.
+func (l *link) below(t *tree) []int {
+	if l.alone {
+		return descendants(l.pid)
+	}
+	var roots []int
+	for _, p := range children(l.pid) {
+		if readTag(p) == tagOf(l.pid, t.id) {
+			roots = append(roots, p)
+		}
+	}
+	return append(roots, descendants(roots...)...)
 }
 
 // sweep kills what killed supervisors left to this process: its children in a foreign session, which only a supervisor's
-// tree can be, and all that descends from them. It adds those that lived to found and gives how many these are, and how many would not end.
-func sweep(found map[int]bool) (killed, stuck int) {
+// tree can be, and all that descends from them. It gives those that lived with their tags, and how many would not end.
+func sweep() (found map[int]uint64, stuck int) {
 	supervisors.Lock()
 	defer supervisors.Unlock()
+	found = map[int]uint64{}
 	end := time.Now().Add(giveUp)
 	for quiet := 0; quiet < 3; {
 		left := strays()
@@ -128,14 +140,18 @@ func sweep(found map[int]bool) (killed, stuck int) {
 			if q, _ := syscall.Wait4(p, nil, syscall.WNOHANG, nil); q == p {
 				continue
 			}
-			strike(append(descendants(p), p), found)
+			pids := append(descendants(p), p)
+			for _, q := range living(pids) {
+				found[q] = readTag(q)
+			}
+			signalAll(pids, syscall.SIGKILL)
 		}
 		if time.Now().After(end) {
 			break
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return len(found), stuck
+	return found, stuck
 }
 
 func strays() []int {

@@ -1,0 +1,345 @@
+package sandbox
+
+// The runner's side of a supervisor: starting it, asking it, hearing what it says, and what is done when it is lost.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A link is one supervisor of this process.
+type link struct {
+	proc  *os.Process
+	pid   int
+	sock  *os.File
+	raw   syscall.RawConn // of sock
+	alone bool            // it is for one command
+	over  chan struct{}   // closed when the supervisor was waited for
+	pings atomic.Uint32   // the last that was sent
+	pongs atomic.Uint32   // the last that was answered
+
+	sending sync.Mutex // held while a frame is sent; guards buf
+	buf     []byte
+
+	life   sync.RWMutex // held for reading while pid is used
+	waited bool         // pid may be another process's
+
+	mu      sync.Mutex // guards what follows, and what a tree says it guards
+	last    uint32     // number of a command
+	trees   map[uint32]*tree
+	hello   bool
+	retired bool // nothing more is started
+	hungUp  *time.Timer
+}
+
+// supervisors are those of this process, *link by process id. Starting one holds the lock for reading and sweep for
+// writing, so that sweep never takes a supervisor that is just being started for a stray.
+var supervisors struct {
+	sync.RWMutex
+	ids sync.Map
+}
+
+// shared is the supervisor of the tasks.
+var shared struct {
+	sync.Mutex
+	link *link
+}
+
+// Prepare starts the supervisor of tasks ahead of the first command, and does not wait for it. It need not be called.
+func Prepare() {
+	go func() {
+		if adopt() == nil {
+			_, _ = sharedLink() // what is wrong, the first command says
+		}
+	}()
+}
+
+// Close ends the supervisor of tasks, when no command is left in it, and waits until it has ended. A program that ends
+// without it leaves the supervisor to see that by itself, some milliseconds later.
+func Close() {
+	shared.Lock()
+	l := shared.link
+	shared.link = nil
+	shared.Unlock()
+	if l == nil || l.retire() > 0 {
+		return
+	}
+	<-l.over
+}
+
+func sharedLink() (*link, error) {
+	shared.Lock()
+	defer shared.Unlock()
+	if l := shared.link; l != nil && !l.isRetired() {
+		return l, nil
+	}
+	l, err := newLink(Box{}.marks(), false)
+	shared.link = l
+	return l, err
+}
+
+// adopt makes this process inherit what a killed supervisor leaves, once.
+var adopt = sync.OnceValue(func() error {
+	// A program that forgot Main would start itself for ever.
+	if helperRole() != "" {
+		return errors.New("sandbox.Main is not the first line of this program's main or TestMain")
+	}
+	return os.NewSyscallError("prctl(PR_SET_CHILD_SUBREAPER)", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+})
+
+// newLink starts a supervisor with the environment marks.
+func newLink(marks []string, alone bool) (*link, error) {
+	ours, theirs, err := controlPair()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = theirs.Close() }()
+	raw, err := ours.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, ours.Close())
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, errors.Join(err, ours.Close())
+	}
+	defer func() { _ = null.Close() }()
+
+	supervisors.RLock()
+	defer supervisors.RUnlock()
+	proc, err := os.StartProcess(helperExe, []string{helperName, roleSupervisor}, &os.ProcAttr{
+		Dir: "/", Env: marks, Files: []*os.File{null, null, null, theirs},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		_ = ours.Close()
+		return nil, fmt.Errorf("supervisor: %w", err)
+	}
+	l := &link{
+		proc: proc, pid: proc.Pid, sock: ours, raw: raw, alone: alone,
+		over: make(chan struct{}), trees: map[uint32]*tree{},
+	}
+	supervisors.ids.Store(l.pid, l)
+	go l.follow()
+	if !alone {
+		go l.attend()
+	}
+	return l, nil
+}
+
+// stopped is how long a supervisor may be stopped before it is told to go on.
+const stopped = 100 * time.Millisecond
+
+// attend lets a supervisor go on that was stopped, by a task or by a person, because every task waits for it. One that
+// is for one command has only that to wait for it, and the orders that come with its clocks.
+func (l *link) attend() {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, l.pid, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		const cldStopped = 5 // CLD_STOPPED of sigaction(2)
+		if err != nil || info.Code != cldStopped {
+			return
+		}
+		time.Sleep(stopped)
+		_ = l.proc.Signal(syscall.SIGCONT)
+	}
+}
+
+// add puts a tree into the supervisor's care; false when it takes no more.
+func (l *link) add(t *tree) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.retired {
+		return false
+	}
+	l.last++
+	t.link, t.id = l, l.last
+	l.trees[t.id] = t
+	return true
+}
+
+// take takes a tree out of the care; nil when it is there no more. The last one of a retired supervisor ends it.
+func (l *link) take(id uint32) *tree {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.trees[id]
+	delete(l.trees, id)
+	if (l.retired || l.alone) && len(l.trees) == 0 {
+		l.hangUp()
+	}
+	return t
+}
+
+// retire lets nothing more be started, and gives how many commands still run.
+func (l *link) retire() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.retired = true
+	if len(l.trees) == 0 {
+		l.hangUp()
+	}
+	return len(l.trees)
+}
+
+func (l *link) isRetired() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.retired
+}
+
+// hangUp tells the supervisor to end. mu is held.
+func (l *link) hangUp() {
+	l.retired = true
+	if l.hungUp == nil {
+		_ = l.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+		l.hungUp = time.AfterFunc(patience, func() { _ = l.proc.Kill() }) // it may have been stopped
+	}
+}
+
+// send sends a frame and the descriptors that belong to it. With an error the supervisor did not get all of it.
+func (l *link) send(frame func([]byte) []byte, fds ...int) error {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	b := frame(l.buf[:0])
+	l.buf = b
+	if cap(b) > inboxKept {
+		l.buf = nil
+	}
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	var failed error
+	err := l.raw.Write(func(fd uintptr) bool {
+		for len(b) > 0 {
+			n, err := unix.SendmsgN(int(fd), b, rights, nil, unix.MSG_NOSIGNAL)
+			switch {
+			case errors.Is(err, unix.EINTR):
+				continue
+			case errors.Is(err, unix.EAGAIN):
+				return false
+			case err != nil:
+				failed = err
+				return true
+			}
+			b, rights = b[n:], nil
+		}
+		return true
+	})
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// ping asks the supervisor for an answer, which it gives when all that was asked before was begun. The number is for
+// ponged. Where the socket is full, nothing is sent.
+func (l *link) ping() uint32 {
+	number := l.pings.Add(1)
+	if l.sending.TryLock() {
+		defer l.sending.Unlock()
+		_ = l.raw.Control(func(fd uintptr) {
+			_, _ = unix.SendmsgN(int(fd), frame(nil, askPing, number), nil, nil, unix.MSG_NOSIGNAL)
+		})
+	}
+	return number
+}
+
+// ponged says whether a ping, or a later one, was answered.
+func (l *link) ponged(number uint32) bool { return int32(l.pongs.Load()-number) >= 0 }
+
+// follow hears what the supervisor says until it is gone.
+func (l *link) follow() {
+	buf, have := make([]byte, 64*sayLen), 0
+	for {
+		n, err := l.sock.Read(buf[have:])
+		have += n
+		at := 0
+		for ; have-at >= sayLen; at += sayLen {
+			l.heard(parseSay(buf[at:]))
+		}
+		have = copy(buf, buf[at:have])
+		if err != nil {
+			l.lost()
+			return
+		}
+	}
+}
+
+func (l *link) heard(m say) {
+	switch m.kind {
+	case sayHello:
+		l.mu.Lock()
+		l.hello = true
+		l.mu.Unlock()
+	case sayPong:
+		l.pongs.Store(m.id)
+	case sayEnded:
+		l.mu.Lock()
+		t := l.trees[m.id]
+		if t != nil {
+			t.early = &m
+		}
+		l.mu.Unlock()
+		if t != nil {
+			t.within(settle + Grace)
+		}
+	case sayReport, sayNever:
+		if m.unfit {
+			l.mu.Lock()
+			l.retired = true
+			l.mu.Unlock()
+		}
+		t := l.take(m.id)
+		if t == nil {
+			return
+		}
+		t.calm()
+		end := t.ending(m)
+		if !l.alone {
+			t.done <- end
+			return
+		}
+		t.last = &end // told when the supervisor has ended too
+		l.mu.Lock()
+		l.trees[m.id] = t
+		l.mu.Unlock()
+	}
+}
+
+// lost waits for the supervisor and tells each tree what became of it.
+func (l *link) lost() {
+	l.life.Lock()
+	l.waited = true
+	l.life.Unlock()
+	l.mu.Lock()
+	l.hangUp() // for one that closed its socket and does not end
+	l.mu.Unlock()
+	state, err := l.proc.Wait()
+	l.hungUp.Stop()
+	supervisors.ids.Delete(l.pid)
+
+	l.mu.Lock()
+	trees := l.trees
+	l.trees = nil
+	l.mu.Unlock()
+	l.orphaned(trees, how(state, err))
+	_ = l.sock.Close()
+	close(l.over)
+}
+
+func how(state *os.ProcessState, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return state.String()
+}
