@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 // rootFile stands in a kept folder and holds the path of the root it is for; its time is that of the last healing.
 const rootFile = "root"
 
-// Unused is how long a kept folder may lie before RemoveKept takes it for forgotten.
-const Unused = 30 * 24 * time.Hour
+// unusedTime is how long a kept folder may lie before RemoveKept takes it for forgotten.
+const unusedTime = 30 * 24 * time.Hour
 
 // used notes in a kept folder whose it is, and that it is used now.
 func (at places) used(root string) error {
@@ -46,25 +47,52 @@ func (k *Kept) Gone() bool {
 
 // Forgotten says that nobody needs it any more: its root is gone, or it was not used for long.
 func (k *Kept) Forgotten(now time.Time) bool {
-	return !k.Busy && (k.Gone() || now.Sub(k.Used) > Unused || strings.HasPrefix(filepath.Base(k.Dir), doomed))
+	return !k.Busy && (k.Gone() || now.Sub(k.Used) > unusedTime || strings.HasPrefix(filepath.Base(k.Dir), doomed))
 }
 
 // doomed begins the name of a kept folder that is being removed.
 const doomed = ".gone-"
 
-// AllKept lists what is kept below cache, of every root. A folder that cannot be read is in the error and hides no other.
+// keptName is what a kept folder is called: half of the digest of its root (see newPlaces). What has another name is not ours.
+var keptName = regexp.MustCompile(`^(\.gone-)?[0-9a-f]{16}$`)
+
+// openKept opens the folder that holds the kept ones. It must be a real one: a link leads to folders that are somebody
+// else's.
+func openKept(cache string) (*os.Root, error) {
+	top, err := os.OpenRoot(cache)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = top.Close() }() // it was only looked into
+	info, err := top.Lstat("kept")
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is no folder of ours: nothing in it is touched; remove it", filepath.Join(cache, "kept"))
+	}
+	return top.OpenRoot("kept")
+}
+
+// AllKept lists what is kept below cache, of every root; cache is a folder of this user that others cannot write. A folder
+// that cannot be read is in the error and hides no other.
 func AllKept(cache string) ([]Kept, error) {
-	entries, err := os.ReadDir(filepath.Join(cache, "kept"))
+	in, err := openKept(cache)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = in.Close() }() // it was only read
+	entries, err := fs.ReadDir(in.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
 	var all []Kept
 	var errs []error
 	for _, e := range entries {
-		if !e.IsDir() {
+		if !e.IsDir() || !keptName.MatchString(e.Name()) {
 			continue
 		}
 		k := Kept{Dir: filepath.Join(cache, "kept", e.Name())}
@@ -73,11 +101,12 @@ func AllKept(cache string) ([]Kept, error) {
 			k.Busy = true // in doubt it is
 			errs = append(errs, err)
 		}
-		if err := k.measure(); err != nil {
+		if err := k.measure(in); err != nil {
 			errs = append(errs, err)
 		}
-		if info, err := os.Lstat(filepath.Join(k.Dir, rootFile)); err == nil && info.Mode().IsRegular() && info.Size() < 1<<16 {
-			if b, err := os.ReadFile(filepath.Join(k.Dir, rootFile)); err == nil {
+		file := filepath.Join(e.Name(), rootFile)
+		if info, err := in.Lstat(file); err == nil && info.Mode().IsRegular() && info.Size() < 1<<16 {
+			if b, err := in.ReadFile(file); err == nil {
 				k.Root, k.Used = strings.TrimSuffix(string(b), "\n"), info.ModTime()
 			}
 		}
@@ -87,8 +116,8 @@ func AllKept(cache string) ([]Kept, error) {
 }
 
 // measure adds up what is in a kept folder and finds the newest of it. Files may go while we look.
-func (k *Kept) measure() error {
-	err := filepath.WalkDir(k.Dir, func(_ string, d fs.DirEntry, err error) error {
+func (k *Kept) measure(in *os.Root) error {
+	err := fs.WalkDir(in.FS(), filepath.Base(k.Dir), func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -127,14 +156,38 @@ func RemoveKept(k Kept) (bool, error) {
 			}
 		}
 	}
-	busy, err := scratch.InUse(filepath.Join(filepath.Dir(filepath.Dir(k.Dir)), "scratch", filepath.Base(k.Dir)))
+	name := filepath.Base(k.Dir)
+	cache := filepath.Dir(filepath.Dir(k.Dir))
+	if !keptName.MatchString(name) {
+		return false, fmt.Errorf("%s is no folder of kept build caches", k.Dir)
+	}
+	busy, err := scratch.InUse(filepath.Join(cache, "scratch", name))
 	if busy || err != nil {
 		return false, err
 	}
-	// Under another name first: who begins to heal now finds nothing, instead of half of it.
-	gone := filepath.Join(filepath.Dir(k.Dir), doomed+strings.TrimPrefix(filepath.Base(k.Dir), doomed))
-	if err := os.Rename(k.Dir, gone); err != nil {
-		gone = k.Dir
+	in, err := openKept(cache)
+	if err != nil {
+		return false, err
 	}
-	return true, removeAll(gone)
+	defer func() { _ = in.Close() }() // what was done in it is done
+	// Under another name first: who begins to heal now finds nothing, instead of half of it.
+	gone := doomed + strings.TrimPrefix(name, doomed)
+	if err := in.Rename(name, gone); err != nil {
+		gone = name
+	}
+	return true, removeIn(in, gone)
+}
+
+// removeIn removes a folder of root also where Go's module cache made folders read-only.
+func removeIn(root *os.Root, name string) error {
+	if err := root.RemoveAll(name); err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = root.Chmod(path, 0o700) // what cannot be changed is named by the RemoveAll below
+		}
+		return err
+	})
+	return root.RemoveAll(name)
 }

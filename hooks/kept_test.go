@@ -1,6 +1,8 @@
 package hooks
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -41,6 +43,12 @@ func keeps(t *testing.T, cache, name, root string, ago time.Duration) string {
 	return dir
 }
 
+// keptOf is a name as kept folders have them.
+func keptOf(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(sum[:8])
+}
+
 func TestKept(t *testing.T) {
 	t.Parallel()
 	cache, root := t.TempDir(), t.TempDir()
@@ -49,15 +57,15 @@ func TestKept(t *testing.T) {
 	}
 	const day = 24 * time.Hour
 	forgotten := map[string]bool{
-		keeps(t, cache, "used", root, 29*day):                            false,
-		keeps(t, cache, "unused", root, 31*day):                          true,
-		keeps(t, cache, "moved", filepath.Join(root, "gone"), time.Hour): true,
-		keeps(t, cache, "nameless", "", 29*day):                          false,
-		keeps(t, cache, "oldnameless", "", 31*day):                       true,
-		keeps(t, cache, doomed+"x", root, time.Hour):                     true,
-		keeps(t, cache, "busy", root, 31*day):                            false,
+		keeps(t, cache, keptOf("used"), root, 29*day):                            false,
+		keeps(t, cache, keptOf("unused"), root, 31*day):                          true,
+		keeps(t, cache, keptOf("moved"), filepath.Join(root, "gone"), time.Hour): true,
+		keeps(t, cache, keptOf("nameless"), "", 29*day):                          false,
+		keeps(t, cache, keptOf("oldnameless"), "", 31*day):                       true,
+		keeps(t, cache, doomed+keptOf("x"), root, time.Hour):                     true,
+		keeps(t, cache, keptOf("busy"), root, 31*day):                            false,
 	}
-	work := filepath.Join(cache, "scratch", "busy")
+	work := filepath.Join(cache, "scratch", keptOf("busy"))
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +90,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	entries, err := os.ReadDir(filepath.Join(cache, "kept"))
-	if err != nil || len(entries) != 1 || entries[0].Name() != "busy" {
+	if err != nil || len(entries) != 1 || entries[0].Name() != keptOf("busy") {
 		t.Errorf("left: %v, %v", entries, err)
 	}
 }
@@ -91,7 +99,7 @@ func TestKept(t *testing.T) {
 func TestKeptWhileHealing(t *testing.T) {
 	t.Parallel()
 	cache, root := t.TempDir(), t.TempDir()
-	dir := keeps(t, cache, "a", root, 90*24*time.Hour)
+	dir := keeps(t, cache, keptOf("a"), root, 90*24*time.Hour)
 	lock, err := record.At(root).HealLock()
 	if err != nil {
 		t.Fatal(err)
@@ -115,12 +123,45 @@ func TestKeptWhileHealing(t *testing.T) {
 func TestKeptIsMarked(t *testing.T) {
 	t.Parallel()
 	cache, root := t.TempDir(), t.TempDir()
-	dir := keeps(t, cache, "a", root, 90*24*time.Hour)
+	dir := keeps(t, cache, keptOf("a"), root, 90*24*time.Hour)
 	if err := (places{kept: dir}).used(root); err != nil {
 		t.Fatal(err)
 	}
 	all, err := AllKept(cache)
 	if err != nil || all[0].Root != root || time.Since(all[0].Used) > time.Minute || all[0].Forgotten(time.Now()) {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// Only folders that we made are listed and removed: none behind a link, and none of another name.
+func TestKeptOfOthers(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "gone")
+	foreign, cache := t.TempDir(), t.TempDir()
+	dir := keeps(t, foreign, keptOf("a"), root, time.Hour)
+	if err := os.Symlink(filepath.Join(foreign, "kept"), filepath.Join(cache, "kept")); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := AllKept(cache); len(all) > 0 || err == nil {
+		t.Errorf("behind a link: %v, %v", all, err)
+	}
+	if removed, err := RemoveKept(Kept{Dir: filepath.Join(cache, "kept", keptOf("a")), Root: root}); removed || err == nil || !exists(dir) {
+		t.Errorf("behind a link: removed %v, %v", removed, err)
+	}
+	cache = t.TempDir()
+	if err := os.MkdirAll(filepath.Join(cache, "kept"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, filepath.Join(cache, "kept", keptOf("a"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"photos", doomed + "x", keptOf("a")[1:], "." + keptOf("b"), keptOf("c") + "0"} {
+		other := keeps(t, cache, name, root, 90*24*time.Hour)
+		if removed, err := RemoveKept(Kept{Dir: other, Root: root}); removed || err == nil || !exists(other) {
+			t.Errorf("%s: removed %v, %v", name, removed, err)
+		}
+	}
+	if all, err := AllKept(cache); len(all) > 0 || err != nil {
+		t.Errorf("of other names: %v, %v", all, err)
 	}
 }

@@ -19,6 +19,3 @@ func Folder(dir string) error {
 	}
 	return nil
 }
-
-// RemoveFolder removes what Folder made.
-func RemoveFolder(dir string) error { return remove(dir) }

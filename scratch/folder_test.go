@@ -37,7 +37,7 @@ func TestFolder(t *testing.T) {
 	if err := Folder(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveFolder(dir); err != nil {
+	if err := remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {

@@ -31,7 +31,7 @@ func TestInUse(t *testing.T) {
 	use(false, "an old one without a stamp")
 	must(t, Folder(filepath.Join(parent, "mine")))
 	use(true, "a folder of ours")
-	must(t, RemoveFolder(filepath.Join(parent, "mine")))
+	must(t, remove(filepath.Join(parent, "mine")))
 	use(false, "removed")
 	if got, err := InUse(filepath.Join(parent, "none")); got || err != nil {
 		t.Error(got, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -38,12 +39,25 @@ func (h *hall) cacheCandidates() []string {
 
 // cacheSeen is the folder that cacheDir would give if it is there already; empty where there is none. Nothing is made.
 func (h *hall) cacheSeen() string {
-	for _, dir := range h.cacheCandidates() {
-		if info, err := os.Lstat(dir); err == nil && ownedFolder(info) {
-			return dir
-		}
+	for _, dir := range h.cachesSeen() {
+		return dir
 	}
 	return ""
+}
+
+// cachesSeen are all folders that cacheDir could have given and that are there, each once. What others can write, or made
+// under a name of ours, is none of them.
+func (h *hall) cachesSeen() []string {
+	var dirs []string
+	var seen []os.FileInfo
+	for _, dir := range h.cacheCandidates() {
+		info, err := os.Lstat(dir)
+		if err != nil || !ownedFolder(info) || slices.ContainsFunc(seen, func(s os.FileInfo) bool { return os.SameFile(s, info) }) {
+			continue
+		}
+		dirs, seen = append(dirs, dir), append(seen, info)
+	}
+	return dirs
 }
 
 // ownedFolder says whether info is a folder of this user that others cannot write.

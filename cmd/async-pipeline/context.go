@@ -58,6 +58,6 @@ func (h *hall) context(vars []string, id, task string) error {
 	if n := len(pack); n == 0 || pack[n-1] != '\n' {
 		pack = append(pack, '\n')
 	}
-	_, err = h.out.Write(pack)
-	return err
+	h.writeJSON(pack)
+	return nil
 }

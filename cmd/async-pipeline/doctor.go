@@ -230,7 +230,7 @@ func (d *checkup) copies() {
 // kept says what the build caches of healings take.
 func (d *checkup) kept() {
 	sum, n, forgotten := int64(0), 0, 0
-	for _, cache := range d.h.cacheCandidates() {
+	for _, cache := range d.h.cachesSeen() {
 		all, err := hooks.AllKept(cache)
 		if err != nil {
 			d.noted("caches", "", "kept build caches: %v", err)

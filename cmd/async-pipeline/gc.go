@@ -15,7 +15,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
-	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -207,72 +206,14 @@ func (g *gcCall) runs(unknown string) error {
 	if len(gone) > 0 {
 		g.removed(count(len(gone), "run"), fmt.Sprintf("older than the newest %d", g.keep), bytes)
 	}
-	for id, why := range p.why {
-		g.left = append(g.left, "Run "+id+" is kept: "+why+".")
-	}
+	g.left = append(g.left, p.kept()...)
 	return err
-}
-
-// A pruning decides which runs stay.
-type pruning struct {
-	h      *hall
-	store  *record.Store
-	oldest string            // the oldest of the newest sealed runs; empty keeps all
-	why    map[string]string // by id: what keeps a run that is older
-}
-
-// pruning keeps the newest sealed runs, keep of them, and what is newer than the oldest of these.
-func (h *hall) pruning(store *record.Store, keep int) *pruning {
-	p := &pruning{h: h, store: store, why: map[string]string{}}
-	ids, err := store.IDs()
-	if err != nil {
-		return p
-	}
-	for _, id := range ids {
-		if !store.HasVerdict(id) {
-			continue
-		}
-		if keep--; keep == 0 {
-			p.oldest = id
-			break
-		}
-	}
-	return p
-}
-
-func (p *pruning) keeps(id string) bool {
-	if p.oldest == "" || id >= p.oldest { // ids sort by time
-		return true
-	}
-	if !p.store.HasVerdict(id) && p.store.Entry(id).Live {
-		return true
-	}
-	if why := p.h.fixes(p.store.Root).Keeps(id); why != "" {
-		p.why[id] = why
-		return true
-	}
-	return false
-}
-
-// pruneAfter removes the runs that keep_runs makes too many, after one was sealed. Its own trouble stops nothing. While
-// another run or a healing is at work it leaves all to the next one.
-func (h *hall) pruneAfter(c *pipeline.Config, store *record.Store) {
-	if c.KeepRuns < 1 || h.env(hooks.Mark) != "" || len(store.Held()) > 0 {
-		return
-	}
-	p := h.pruning(store, c.KeepRuns)
-	if p.oldest == "" {
-		return
-	}
-	if _, err := store.Prune(p.keeps); err != nil {
-		h.said().Warning("removing old runs (keep_runs): " + err.Error())
-	}
 }
 
 // kept removes build caches that nobody needs.
 func (g *gcCall) kept() error {
 	var errs []error
-	for _, cache := range g.h.cacheCandidates() {
+	for _, cache := range g.h.cachesSeen() {
 		all, err := hooks.AllKept(cache)
 		errs = append(errs, err)
 		for _, k := range all {

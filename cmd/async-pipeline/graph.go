@@ -57,6 +57,10 @@ func (h *hall) graph(vars []string, format string, names []string) error {
 	if err != nil {
 		return err
 	}
+	if format == "json" {
+		h.writeJSON(picture)
+		return nil
+	}
 	_, err = h.out.Write(picture)
 	return err
 }

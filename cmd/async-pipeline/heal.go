@@ -32,7 +32,7 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 			if how == progressJSON {
 				return refuse("--progress json is the journal of a run, and heal makes none: `fix list --json` gives what came of it")
 			}
-			drawn, err := h.drawn(how, f.ci)
+			drawn, err := h.drawn(how, healWays, f.ci)
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 		},
 	}
 	f.flags(c)
-	progressFlag(c, &how, "live or plain")
+	progressFlag(c, &how, healWays)
 	varFlag(c, &vars)
 	return c
 }

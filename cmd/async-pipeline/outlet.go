@@ -49,20 +49,24 @@ var (
 )
 
 func (o *outlet) Write(p []byte) (int, error) {
+	o.writeClean(o.secrets.Bytes(p))
+	return len(p), nil
+}
+
+// writeClean is a Write of what is free of secrets already, and goes through as it is.
+func (o *outlet) writeClean(text []byte) {
 	o.mu.Lock()
 	around := o.around
 	o.mu.Unlock()
 	if around != nil {
-		around(func() { o.write(p) })
+		around(func() { o.write(text) })
 	} else {
-		o.write(p)
+		o.write(text)
 	}
-	return len(p), nil
 }
 
-// write is a Write of whoever owns the terminal.
-func (o *outlet) write(p []byte) {
-	text := o.secrets.Bytes(p)
+// write is a writeClean of whoever owns the terminal.
+func (o *outlet) write(text []byte) {
 	if o.before != nil {
 		o.before.flushFor(readerTime)
 	}

@@ -34,9 +34,6 @@ type performance struct {
 
 	showing  sync.Mutex // held while progress is told something; as long as nobody reads the output
 	progress progress
-
-	mu    sync.Mutex             // guards known, and is never held while something is shown: after a second signal the runner still reports
-	known map[string]record.Task // tasks that have ended
 }
 
 func (p *performance) perform() error {
@@ -47,6 +44,8 @@ func (p *performance) perform() error {
 	if err != nil {
 		return refuse("the run cannot be recorded: %v", err)
 	}
+	sandbox.Prepare() // it starts while we look for what others left
+	defer sandbox.Close()
 	p.h.sweep(p.store)
 	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
 	stop := p.h.listen(p.interrupted)
@@ -81,7 +80,6 @@ func (p *performance) record(stop *interruption) (*record.Sealed, int, error) {
 	for _, t := range p.graph.Tasks() {
 		names = append(names, t.Name)
 	}
-	p.known = map[string]record.Task{}
 	if p.drawn {
 		live := p.screen.Live(names, time.Now)
 		p.progress = live
@@ -171,12 +169,10 @@ func (p *performance) tasks(stop *interruption, draft *record.Draft) ([]record.T
 	runner.Observer = run.Observer{
 		Started: func(t *pipeline.Task) { p.watch(func() { p.progress.Started(t) }) },
 		Output:  func(t *pipeline.Task, chunk []byte) { p.watch(func() { p.progress.Output(t.Name, chunk) }) },
-		Finished: func(_ *pipeline.Task, r record.Task) {
-			p.mu.Lock()
-			p.known[r.Name] = r
-			p.mu.Unlock()
-			p.watch(func() { p.progress.Finished(r) })
+		Retried: func(t *pipeline.Task, attempt int, before record.Task) {
+			p.watch(func() { p.progress.Retried(t, attempt, before) })
 		},
+		Finished: func(_ *pipeline.Task, r record.Task) { p.watch(func() { p.progress.Finished(r) }) },
 	}
 	ends := make(chan end, 1)
 	go func() {
@@ -187,7 +183,7 @@ func (p *performance) tasks(stop *interruption, draft *record.Draft) ([]record.T
 	case e := <-ends:
 		return e.tasks, e.err
 	case <-stop.again:
-		return p.asKnown(), nil
+		return p.asKnown(draft)
 	}
 }
 
@@ -198,20 +194,20 @@ func (p *performance) watch(f func()) {
 	f()
 }
 
-// asKnown is the tasks of the graph as far as their ends are known; the others are cancelled.
-func (p *performance) asKnown() []record.Task {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// asKnown is the tasks of the graph as far as the journal has their ends; the others are cancelled. The runner still goes
+// on, and what it reports now is recorded no more.
+func (p *performance) asKnown(draft *record.Draft) ([]record.Task, error) {
+	ended, err := draft.Stop()
 	reason := string(pipeline.Signal)
 	var tasks []record.Task
 	for _, t := range p.graph.Tasks() {
-		r, ok := p.known[t.Name]
+		r, ok := ended[t.Name]
 		if !ok {
 			r = record.Task{Name: t.Name, Status: record.Cancelled, Reason: &reason}
 		}
 		tasks = append(tasks, r)
 	}
-	return tasks
+	return tasks, err
 }
 
 func (p *performance) interrupted(s syscall.Signal) {

@@ -13,6 +13,7 @@ import (
 type progress interface {
 	Started(t *pipeline.Task)
 	Output(task string, chunk []byte)
+	Retried(t *pipeline.Task, attempt int, before record.Task)
 	Finished(t record.Task)
 	End(tasks []record.Task)
 }
@@ -30,13 +31,20 @@ const (
 	progressJSON  = "json"
 )
 
+// What a verb can besides auto, as its help and its refusal say it.
+const (
+	runWays  = "live, plain or json"
+	healWays = "live or plain"
+)
+
 // progressFlag gives a verb the flag; ways are what it can besides auto.
 func progressFlag(c *cobra.Command, how *string, ways string) {
 	c.Flags().StringVar(how, "progress", progressAuto, "`HOW` to show it: auto, "+ways+"; auto is live in a terminal, and plain elsewhere and in CI mode")
 }
 
-// drawn says whether it is drawn in the terminal, and refuses a way that is not there.
-func (h *hall) drawn(how string, ci bool) (bool, error) {
+// drawn says whether it is drawn in the terminal, and refuses a way that is not there; ways are what the verb can besides
+// auto.
+func (h *hall) drawn(how, ways string, ci bool) (bool, error) {
 	switch how {
 	case progressAuto:
 		return h.canDraw() && !ci, nil
@@ -48,5 +56,5 @@ func (h *hall) drawn(how string, ci bool) (bool, error) {
 	case progressPlain, progressJSON:
 		return false, nil
 	}
-	return false, refuse("--progress %q is no way to show it: write auto, live or plain", how)
+	return false, refuse("--progress %q is no way to show it: write auto, %s", how, ways)
 }

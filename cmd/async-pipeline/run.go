@@ -99,7 +99,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	f.IntVar(&r.concurrency, "concurrency", 0, "run `N` tasks at a time (default: what PIPELINE.hcl says, else the number of CPUs)")
 	f.BoolVar(&r.dryRun, "dry-run", false, "show what would run and why, and run nothing")
 	f.BoolVar(&r.keepGoing, "keep-going", false, "after a failure go on with what does not depend on it")
-	progressFlag(c, &r.progress, "live, plain or json")
+	progressFlag(c, &r.progress, runWays)
 	f.BoolVar(&r.json, "json", false, "as --progress json: the run's journal on stdout, one JSON object a line, and messages on stderr")
 	f.StringVar(&r.trace, "trace", "", "write when each task ran to `FILE`, a trace for ui.perfetto.dev or chrome://tracing")
 	f.BoolVar(&r.only, "only", false, "leave out what the named tasks depend on")
@@ -128,7 +128,7 @@ func (h *hall) run(r *runCall, names []string) error {
 	if err != nil {
 		return err
 	}
-	drawn, err := h.drawn(r.progress, r.heal.ci)
+	drawn, err := h.drawn(r.progress, runWays, r.heal.ci)
 	if err != nil {
 		return err
 	}
@@ -217,15 +217,19 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Plann
 			}
 		}
 	}
-	for _, n := range names {
-		if c.Task(n) != nil {
-			why[n] = "asked for"
+	for _, n := range unquoted(names) {
+		if asked := called(c, n); len(asked) > 0 {
+			for _, t := range asked {
+				why[t.Name] = "asked for"
+			}
 			continue
 		}
 		if j := c.Job(n); j != nil {
-			for _, t := range j.Tasks {
-				if why[t] == "" {
-					why[t] = "job " + n
+			for _, name := range j.Tasks {
+				for _, t := range called(c, name) {
+					if why[t.Name] == "" {
+						why[t.Name] = "job " + n
+					}
 				}
 			}
 		}
@@ -238,6 +242,14 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Plann
 		plan = append(plan, view.Planned{Task: t, After: g.DependsOn(t.Name), Why: why[t.Name]})
 	}
 	return plan
+}
+
+// called are the tasks that a name stands for: one, or all instances of one.
+func called(c *pipeline.Config, name string) []*pipeline.Task {
+	if t := c.Task(name); t != nil {
+		return []*pipeline.Task{t}
+	}
+	return c.Named(name)
 }
 
 // neededBy is the first selected task that waits for name.

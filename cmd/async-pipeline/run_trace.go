@@ -1,21 +1,34 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 
 	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/report"
 )
 
-// traceFile is the file that --trace names, from where the verb works; it is refused before anything runs when nothing can
-// be written there.
+// traceTime is how long whoever reads a pipe that the trace is written to may take.
+const traceTime = 3 * time.Second
+
+// traceFile is the file that --trace names, from where the verb works. It is refused before anything runs when it can be
+// seen by then that it cannot be written, or that something other than a trace would be lost by it.
 func (h *hall) traceFile(name string) (string, error) {
 	if name == "" {
 		return "", nil
+	}
+	if h.env(hooks.Mark) != "" {
+		return "", refuse("--trace writes a file, and this process was started by a hook (%s is set): leave it out", hooks.Mark)
 	}
 	if !filepath.IsAbs(name) {
 		dir, err := h.start()
@@ -24,13 +37,46 @@ func (h *hall) traceFile(name string) (string, error) {
 		}
 		name = filepath.Join(dir, name)
 	}
-	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
-		return "", refuse("--trace %s: there is no folder %s: make it first", name, filepath.Dir(name))
+	dir := filepath.Dir(name)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", refuse("--trace %s: there is no folder %s: make it first", name, dir)
 	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return "", refuse("--trace %s is a folder: name a file", name)
+	streams, err := traceStreams(name)
+	if err != nil {
+		return "", err
+	}
+	if !streams {
+		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+			return "", refuse("--trace %s: nothing can be written in the folder %s (%v): name a file elsewhere", name, dir, err)
+		}
 	}
 	return name, nil
+}
+
+// traceStreams says whether name is written as it is, as /dev/stdout or /dev/fd/3, instead of being replaced. An error: a
+// trace would take the place of something that is no file.
+func traceStreams(name string) (bool, error) {
+	here, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, refuse("--trace %s: %v", name, err)
+	}
+	if there, err := os.Stat(name); err == nil && strings.HasPrefix(name, "/dev/") && there.Mode()&(os.ModeCharDevice|os.ModeNamedPipe) != 0 {
+		return true, nil
+	}
+	switch mode := here.Mode(); {
+	case mode.IsRegular():
+		return false, nil
+	case mode.IsDir():
+		return false, refuse("--trace %s is a folder: name a file", name)
+	case mode&os.ModeSymlink != 0:
+		return false, refuse("--trace %s is a symbolic link, which the trace would replace: name the file itself, or remove the link", name)
+	case mode&os.ModeNamedPipe != 0:
+		return false, refuse("--trace %s is a named pipe, which the trace would replace: name a file, or write --trace /dev/stdout and redirect it", name)
+	}
+	return false, refuse("--trace %s is no regular file, and the trace would replace it: name a file", name)
 }
 
 // writeTrace writes the trace of a sealed run. Its trouble is said and changes no verdict.
@@ -40,9 +86,27 @@ func (p *performance) writeTrace(s *record.Sealed) {
 	}
 	b, err := report.Trace(s.Run, p.graph.DependsOn)
 	if err == nil {
-		err = advice.Writing(renameio.WriteFile(p.trace, p.h.secrets.Bytes(b), 0o644), p.trace)
+		err = p.putTrace(cleanJSON(b, p.h.secrets))
 	}
 	if err != nil {
 		p.h.said().Warning("the trace could not be written: " + err.Error())
 	}
+}
+
+func (p *performance) putTrace(text []byte) error {
+	streams, err := traceStreams(p.trace) // a task may have made something of that name
+	if err != nil {
+		return err
+	}
+	if !streams {
+		return advice.Writing(renameio.WriteFile(p.trace, text, 0o644), p.trace)
+	}
+	p.h.out.flushFor(readerTime) // it may be the same stream
+	f, err := os.OpenFile(p.trace, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	_ = f.SetWriteDeadline(time.Now().Add(traceTime)) // what knows no deadline does not stand still
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -28,18 +29,47 @@ func nodes(g *pipeline.Graph, secrets *redact.Set) ([]record.Node, error) {
 // fingerprint is a digest of a task as written: all that it does, not where it stands in the file, and no secret value,
 // which a digest could be made to tell.
 func fingerprint(t *pipeline.Task, secrets *redact.Set) (string, error) {
-	at := *t
-	at.Pos = pipeline.Pos{}
-	at.OnFail = append([]pipeline.Hook{}, t.OnFail...)
-	for i := range at.OnFail {
-		at.OnFail[i].Pos = pipeline.Pos{}
-	}
-	b, err := json.Marshal(at)
+	b, err := json.Marshal(aloud(t))
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(secrets.Bytes(b))
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// aloud is a task as it may be said: a copy of which no text holds the secrets that made it, however short they are.
+func aloud(t *pipeline.Task) pipeline.Task {
+	at := *t
+	at.Pos = pipeline.Pos{}
+	at.Run = aloudCommand(t.Run)
+	at.Env = slices.Clone(t.Env)
+	for i := range at.Env {
+		at.Env[i].Text = aloudText(t.Env[i].Text)
+	}
+	at.OnFail = append([]pipeline.Hook{}, t.OnFail...)
+	for i := range at.OnFail {
+		h := &at.OnFail[i]
+		h.Pos = pipeline.Pos{}
+		if h.Run != nil {
+			run := *h.Run
+			run.Run = aloudCommand(run.Run)
+			h.Run = &run
+		}
+	}
+	return at
+}
+
+func aloudCommand(c pipeline.Command) pipeline.Command {
+	c.Argv, c.Shell = slices.Clone(c.Argv), aloudText(c.Shell)
+	for i := range c.Argv {
+		c.Argv[i] = aloudText(c.Argv[i])
+	}
+	return c
+}
+
+// aloudText keeps which secrets it was made of; whether they are set now is not how the task is written.
+func aloudText(t pipeline.Text) pipeline.Text {
+	return pipeline.Text{Value: t.Show(), Secrets: t.Secrets, Hidden: t.Hidden}
 }
 
 // since says what changed since a run that is healed later: the task as written, and the commit.

@@ -82,7 +82,7 @@ func (t *terminal) frame() {
 // write writes to the terminal and waits until it is there; the caller holds mu.
 func (t *terminal) write(frame []byte) {
 	if len(frame) > 0 {
-		t.h.out.write(frame)
+		t.h.out.write(t.h.secrets.Bytes(frame))
 		t.h.out.flush()
 	}
 }

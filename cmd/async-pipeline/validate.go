@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -149,8 +150,13 @@ func orNull[T comparable](v T) *T {
 
 // printJSON prints v on stdout, indented.
 func (h *hall) printJSON(v any) error {
-	e := json.NewEncoder(h.out)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	h.writeJSON(b.Bytes())
+	return nil
 }

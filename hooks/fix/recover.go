@@ -52,57 +52,85 @@ func (s *Store) Recover(ctx context.Context) (*Recovered, error) {
 
 // settle is Recover for who holds the lock.
 func (s *Store) settle(ctx context.Context) (*Recovered, error) {
-	text, err := readFile(s.journalPath(), maxJSON)
-	if errors.Is(err, fs.ErrNotExist) { // it had not begun to write, or was done
+	a, err := s.interrupted(ctx)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	if a == nil { // it had not begun to write, or was done
 		return nil, s.clear()
 	}
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	j, err := s.readJournal(text)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	top, _, err := s.top(ctx, nil)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	sub, err := s.under(top)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	if sub != j.Sub {
-		return nil, s.unsettled(fmt.Errorf("the pipeline's folder was at %q of its work tree then and is at %q now", j.Sub, sub))
-	}
-	pl, err := openPlace(top)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	defer pl.close()
-
-	r := &Recovered{Run: j.Run, Task: j.Task, To: "completed", Files: []string{}}
-	r.At, _ = time.Parse(time.RFC3339, j.StartedAt) // for the message only
-	for i := range j.Entries {
-		r.Files = append(r.Files, j.Entries[i].name())
-	}
-	complete, err := j.complete(pl)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	if complete {
-		if err := s.complete(pl, j); err != nil {
+	defer a.pl.close()
+	r := a.recovered()
+	if a.complete {
+		if err := s.complete(a.pl, a.j); err != nil {
 			return nil, s.unsettled(err)
 		}
 		return r, nil
 	}
-	r.To = "undone"
-	if r.Left, r.Kept, err = s.undo(pl, j); err != nil {
+	if r.Left, r.Kept, err = s.undo(a.pl, a.j); err != nil {
 		return nil, s.unsettled(err)
 	}
 	if err := s.at("clear"); err != nil {
 		return nil, err
 	}
 	return r, s.clear()
+}
+
+// An interruption is an apply that was begun and not ended.
+type interruption struct {
+	j        *applying
+	pl       *place // open
+	complete bool   // every file is in its place
+}
+
+// interrupted looks at what an interrupted apply left, and changes nothing; nil: there is none. The place is the caller's to
+// close.
+func (s *Store) interrupted(ctx context.Context) (*interruption, error) {
+	text, err := readFile(s.journalPath(), maxJSON)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.readJournal(text)
+	if err != nil {
+		return nil, err
+	}
+	top, _, err := s.top(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := s.under(top)
+	if err != nil {
+		return nil, err
+	}
+	if sub != j.Sub {
+		return nil, fmt.Errorf("the pipeline's folder was at %q of its work tree then and is at %q now", j.Sub, sub)
+	}
+	pl, err := openPlace(top)
+	if err != nil {
+		return nil, err
+	}
+	complete, err := j.complete(pl)
+	if err != nil {
+		pl.close()
+		return nil, err
+	}
+	return &interruption{j, pl, complete}, nil
+}
+
+// recovered says what becomes of it.
+func (a *interruption) recovered() *Recovered {
+	r := &Recovered{Run: a.j.Run, Task: a.j.Task, To: "undone", Files: []string{}}
+	if a.complete {
+		r.To = "completed"
+	}
+	r.At, _ = time.Parse(time.RFC3339, a.j.StartedAt) // for the message only
+	for i := range a.j.Entries {
+		r.Files = append(r.Files, a.j.Entries[i].name())
+	}
+	return r
 }
 
 // unsettled says what a person can do when an interrupted apply cannot be settled.

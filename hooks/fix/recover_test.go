@@ -362,7 +362,11 @@ func TestForeignJournals(t *testing.T) {
 			}
 			check(t, os.WriteFile(s.journalPath(), text, 0o600))
 			was := snapshot(t, s.Root)
+			_, looked := s.Unsettled(context.Background())
 			_, err = s.Recover(context.Background())
+			if c.says != "" && (looked == nil || err == nil || looked.Error() != err.Error()) {
+				t.Errorf("Unsettled says %v, Recover %v", looked, err)
+			}
 			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), s.journalPath()) || !strings.Contains(err.Error(), s.originalsDir()) {
 				t.Errorf("%v", err)
 			}

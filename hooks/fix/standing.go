@@ -24,38 +24,15 @@ func (s *Store) Unsettled(ctx context.Context) (*Recovered, error) {
 	if !isDir(s.applyDir()) || locked(filepath.Join(s.applyDir(), "lock")) {
 		return nil, nil
 	}
-	text, err := readFile(s.journalPath(), maxJSON)
-	if errors.Is(err, fs.ErrNotExist) {
+	a, err := s.interrupted(ctx)
+	if err != nil {
+		return nil, s.unsettled(err)
+	}
+	if a == nil {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	j, err := s.readJournal(text)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	top, _, err := s.top(ctx, nil)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	pl, err := openPlace(top)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	defer pl.close()
-	r := &Recovered{Run: j.Run, Task: j.Task, To: "undone", Files: []string{}}
-	for i := range j.Entries {
-		r.Files = append(r.Files, j.Entries[i].name())
-	}
-	complete, err := j.complete(pl)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	if complete {
-		r.To = "completed"
-	}
-	return r, nil
+	a.pl.close()
+	return a.recovered(), nil
 }
 
 // An Abandoned is a healing whose maker is gone and that nobody has sealed yet.

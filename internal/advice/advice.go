@@ -18,6 +18,8 @@ func Writing(err error, path string) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		what, do = "there is no space left on the disk (or in your quota)", "free some, then try again"
+	case errors.Is(err, syscall.EFBIG):
+		what, do = "it would be larger than a file may be here", "raise the limit (ulimit -f), then try again"
 	case errors.Is(err, syscall.EROFS):
 		what, do = "the file system is read-only", "make it writable, then try again"
 	case errors.Is(err, fs.ErrPermission):

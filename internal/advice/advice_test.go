@@ -12,7 +12,7 @@ func TestWriting(t *testing.T) {
 	t.Parallel()
 	for err, do := range map[syscall.Errno]string{
 		syscall.ENOSPC: "free some", syscall.EROFS: "make it writable", syscall.EACCES: "make its folder writable",
-		syscall.ENAMETOOLONG: "shorter path", syscall.EMFILE: "ulimit",
+		syscall.ENAMETOOLONG: "shorter path", syscall.EMFILE: "ulimit -n", syscall.EFBIG: "ulimit -f",
 	} {
 		got := Writing(&fs.PathError{Op: "open", Path: "/x", Err: err}, "/x/y")
 		if !errors.Is(got, err) || !strings.HasPrefix(got.Error(), "writing /x/y: ") || !strings.Contains(got.Error(), do) {

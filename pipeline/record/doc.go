@@ -47,7 +47,8 @@
 // # Locks
 //
 // The lock files are never deleted (two holders could then lock two files of one name). They hold pid and start of the
-// last holder, for the message only: the lock is the kernel's, and goes with the process.
+// holder while there is one (and of one that was killed): for the message, and so that who finds the lock taken by nobody asks
+// again, as somebody may just be looking whether it is held. The lock itself is the kernel's, and goes with the process.
 //
 // # Who may delete what
 //

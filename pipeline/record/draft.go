@@ -43,8 +43,9 @@ type Draft struct {
 	clean   cleaner
 	journal *journal.Journal
 
-	mu     sync.Mutex
-	sealed bool
+	mu      sync.Mutex
+	sealed  bool
+	stopped bool // no task is told of any more
 }
 
 // Begin makes the run's folder (and .async with its .gitignore) and opens its journal. The caller holds run.lock. clean
@@ -94,12 +95,30 @@ func (d *Draft) open(follow func(line []byte)) error {
 	return writing(err, d.events())
 }
 
+// ErrStopped is what an event of a task gets after Stop.
+var ErrStopped = errors.New("no task of this run is recorded any more")
+
 // Event appends a line that carries the hash of the line before.
 func (d *Draft) Event(e Event) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopped && e.Task != "" {
+		return fmt.Errorf("run %s: %w", d.ID, ErrStopped)
+	}
 	if err := d.journal.Event(e); err != nil {
 		return writing(err, d.events())
 	}
 	return nil
+}
+
+// Stop refuses every event of a task from now on, and gives the tasks that have ended, by name, as the journal has them: a
+// verdict that is made of these while tasks still run says what the journal says.
+func (d *Draft) Stop() (map[string]Task, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stopped = true
+	story, err := d.store.Story(d.ID)
+	return story.Ended, err
 }
 
 func (d *Draft) events() string { return filepath.Join(d.Dir, "events.jsonl") }

@@ -19,18 +19,25 @@ import (
 // A Lock is held by this process until Unlock or its end. The file stays.
 type Lock struct{ held *flock.Flock }
 
-// holder is what a lock file holds, for the message only.
+// holder is what a lock file holds while the lock is held: for the message, and to know a holder from one who only looks.
 type holder struct {
 	process.Stamp
 	Since Time `json:"started_at"`
 }
 
-// RunLock takes run.lock without waiting; ErrLocked says who holds it and since when.
+// A lock that is held by nobody we can name is asked for again during lockPatience: whoever only looks whether it is held
+// (Held) has it for some microseconds, and who takes it or gives it up has no name in it for as long.
+const (
+	lockPatience = 50 * time.Millisecond
+	lockEvery    = 500 * time.Microsecond
+)
+
+// RunLock takes run.lock without waiting for another run; ErrLocked says who holds it and since when.
 func (s *Store) RunLock() (*Lock, error) {
 	return s.lock("run.lock", "another run is at work here")
 }
 
-// HealLock takes heal.lock without waiting; ErrLocked says who holds it and since when.
+// HealLock takes heal.lock without waiting for other hooks; ErrLocked says who holds it and since when.
 func (s *Store) HealLock() (*Lock, error) {
 	return s.lock("heal.lock", "hooks of a run are at work here")
 }
@@ -47,6 +54,10 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 	}
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
+	for until := time.Now().Add(lockPatience); !ok && err == nil && !named(s.Dir, name) && time.Now().Before(until); {
+		time.Sleep(lockEvery)
+		ok, err = l.TryLock()
+	}
 	if err != nil {
 		_ = l.Close()
 		return nil, advice.Writing(err, path)
@@ -57,16 +68,34 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 	}
 	// What is written here is for people. The lock holds without it, so a full disk does not stop the run here.
 	if b, err := json.Marshal(holder{process.Self(), Time{time.Now()}}); err == nil {
-		_ = os.WriteFile(path, append(b, '\n'), 0o600)
+		say(path, append(b, '\n'))
 	}
 	return &Lock{l}, nil
 }
 
+// say writes what a lock file holds; never through a link that was put in its place.
+func say(path string, text []byte) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	_, _ = f.Write(text)
+	_ = f.Close()
+}
+
+// read gives what a lock file says of its holder; false where it names none, or one that is no longer alive.
+func (h *holder) read(dir, name string) bool {
+	b, err := readFile(dir, name, 4096)
+	return err == nil && json.Unmarshal(b, h) == nil && h.Alive()
+}
+
+// named says whether a lock file names a holder that is alive.
+func named(dir, name string) bool { return new(holder).read(dir, name) }
+
 // who says in words who holds a lock and what to do.
 func who(dir, name string) string {
 	var h holder
-	b, err := readFile(dir, name, 4096)
-	if err != nil || json.Unmarshal(b, &h) != nil || !h.Alive() {
+	if !h.read(dir, name) {
 		return fmt.Sprintf("wait until it has ended, then try again (it holds %s)", filepath.Join(dir, name))
 	}
 	return fmt.Sprintf("pid %d, since %s; wait until it has ended, or end it with: kill %d",
@@ -75,6 +104,9 @@ func who(dir, name string) string {
 
 // Unlock gives the lock up. A second Unlock does nothing.
 func (l *Lock) Unlock() error {
+	if l.held.Locked() {
+		say(l.held.Path(), nil) // who is no longer named is no longer believed to hold it
+	}
 	if err := l.held.Unlock(); err != nil {
 		return fmt.Errorf("unlocking %s: %w", l.held.Path(), err)
 	}

@@ -18,6 +18,9 @@ import (
 // logLimit is how many bytes of output a log keeps.
 const logLimit = 4 << 20
 
+// cutMark is the line that a log begins with when something was left out before it.
+const cutMark = "[async-pipeline: %d bytes left out here]\n"
+
 // logEvery is how old <task>.log may be while a task goes on printing beyond logLimit.
 const logEvery = time.Second
 
@@ -162,7 +165,7 @@ func (l *LogWriter) publish() error {
 			_, _ = in.Discard(i + 1)
 			kept -= int64(i + 1)
 		}
-		_, err = fmt.Fprintf(out, "[async-pipeline: %d bytes left out here]\n", l.total-kept)
+		_, err = fmt.Fprintf(out, cutMark, l.total-kept)
 	}
 	if err == nil {
 		_, err = in.WriteTo(out)

@@ -5,50 +5,63 @@ import (
 	"time"
 )
 
-// CriticalPath is the chain of tasks that decided how long a run took: from the one that ended last back over the dependency
-// that ended last, in the order they ran. after gives what each task waits for. Tasks that were not started are in none; what
-// such a task waits for counts for who waits for it (a task may have come from the cache). Of several that ended at the same
-// time it takes the first in tasks.
+// CriticalPath is the chain of tasks, each waiting for the one before, that took longest altogether: with as many places as
+// it could use, the run would have taken so long. In the order they ran. after gives what each task waits for. Tasks that were
+// not started are in none; what such a task waits for counts for who waits for it (a task may have come from the cache). Of
+// several that took the same it takes the first in tasks, or in after.
 func CriticalPath(tasks []Task, after func(name string) []string) []string {
-	ended := make(map[string]time.Time, len(tasks))
-	place := make(map[string]int, len(tasks))
-	var all []string
-	for i, t := range tasks {
-		place[t.Name] = i
+	p := paths{took: make(map[string]time.Duration, len(tasks)), longest: make(map[string]*chain, len(tasks)), after: after}
+	for _, t := range tasks {
 		if t.StartedAt != nil && t.DurationMS != nil {
-			ended[t.Name] = t.StartedAt.Add(time.Duration(*t.DurationMS) * time.Millisecond)
-			all = append(all, t.Name)
+			p.took[t.Name] = time.Duration(*t.DurationMS)*time.Millisecond + 1 // one that takes no time is still one
 		}
 	}
-	last := func(names []string) string {
-		best := ""
-		for _, n := range names {
-			if best == "" || ended[n].After(ended[best]) || ended[n].Equal(ended[best]) && place[n] < place[best] {
-				best = n
-			}
+	var best *chain
+	for _, t := range tasks {
+		if c := p.of(t.Name); best == nil || c.sum > best.sum {
+			best = c
 		}
-		return best
 	}
-	var path []string
-	seen := make(map[string]bool)
-	for at := last(all); at != ""; {
-		seen[at] = true
-		path = append(path, at)
-		var before []string
-		for todo := after(at); len(todo) > 0; todo = todo[1:] {
-			name := todo[0]
-			if seen[name] {
-				continue
-			}
-			if _, ran := ended[name]; ran {
-				before = append(before, name)
-				continue
-			}
-			seen[name] = true
-			todo = slices.Concat(todo, after(name))
+	var way []string
+	for c := best; c != nil; c = c.before {
+		if c.name != "" {
+			way = append(way, c.name)
 		}
-		at = last(before)
 	}
-	slices.Reverse(path)
-	return path
+	slices.Reverse(way)
+	return way
+}
+
+// A chain ends with a task; of one that was not started the name is empty.
+type chain struct {
+	name   string
+	sum    time.Duration
+	before *chain
+}
+
+type paths struct {
+	took    map[string]time.Duration // of those that were started
+	longest map[string]*chain        // by the task it ends with
+	after   func(name string) []string
+}
+
+// of is the longest chain that ends with a task. A way round, which no graph of a run has, is cut.
+func (p *paths) of(name string) *chain {
+	if c := p.longest[name]; c != nil {
+		return c
+	}
+	c := &chain{}
+	p.longest[name] = c
+	for _, n := range p.after(name) {
+		if before := p.of(n); before != c && (c.before == nil || before.sum > c.before.sum) {
+			c.before = before
+		}
+	}
+	if c.before != nil {
+		c.sum = c.before.sum
+	}
+	if d, ran := p.took[name]; ran {
+		c.name, c.sum = name, c.sum+d
+	}
+	return c
 }

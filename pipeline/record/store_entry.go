@@ -38,7 +38,7 @@ func (s *Store) Entry(id string) Entry {
 		return e
 	}
 	e.Err = nil
-	if e.Live = s.live(id); e.Live {
+	if _, e.Live = s.maker(id); e.Live {
 		return e
 	}
 	// The maker may have sealed the run and ended while we looked.
@@ -48,20 +48,20 @@ func (s *Store) Entry(id string) Entry {
 	return e
 }
 
-// live says whether the maker of a run without verdict is alive. Between the folder and the stamp there are a few
-// microseconds.
-func (s *Store) live(id string) bool {
+// maker says of a run without verdict whether there is its folder, and whether its maker is alive. Between the folder and the
+// stamp there are a few microseconds.
+func (s *Store) maker(id string) (there, live bool) {
 	dir := filepath.Join(s.runs(), id)
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
-		return false
+		return false, false
 	}
 	b, err := readFile(dir, "maker.json", 4096)
 	if errors.Is(err, fs.ErrNotExist) {
-		return time.Since(info.ModTime()) < 10*time.Second
+		return true, time.Since(info.ModTime()) < 10*time.Second
 	}
-	var maker process.Stamp
-	return err == nil && json.Unmarshal(b, &maker) == nil && maker.Alive()
+	var stamp process.Stamp
+	return true, err == nil && json.Unmarshal(b, &stamp) == nil && stamp.Alive()
 }
 
 // Look finds a run by id or unique prefix, also one without verdict; "latest" is the newest that has one. ErrNoRun and

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,7 +17,8 @@ type Holder struct {
 	Since time.Time // zero: not known
 }
 
-// Held says which locks are held, and by whom. It waits for nothing and writes nothing.
+// Held says which locks are held, and by whom. It waits for nothing and writes nothing. A lock that is free is ours for the
+// moment of the question; who takes it then asks again (lockPatience).
 func (s *Store) Held() []Holder {
 	var held []Holder
 	if ours, err := s.isOurs(); !ours && err != nil {
@@ -37,7 +37,7 @@ func (s *Store) Held() []Holder {
 		}
 		h := Holder{Lock: name}
 		var who holder
-		if b, err := readFile(s.Dir, name, 4096); err == nil && json.Unmarshal(b, &who) == nil && who.Alive() {
+		if who.read(s.Dir, name) {
 			h.PID, h.Since = who.PID, who.Since.Time
 		}
 		held = append(held, h)

@@ -28,9 +28,6 @@ func ReadLog(runDir, task string) *LogReader {
 // logChunk is how much of a log is read at a time, in bytes.
 const logChunk = 256 << 10
 
-// cutMark is the line that a log begins with when something was left out before it.
-const cutMark = "[async-pipeline: %d bytes left out here]\n"
-
 // A logFile is an open log and where in the task's output it begins.
 type logFile struct {
 	*os.File

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -196,6 +197,85 @@ func TestCheckVersion1(t *testing.T) {
 	s := &Store{Root: "testdata/v1", Dir: "testdata/v1/async"}
 	if err := must[*Sealed](t)(s.Find("latest")).Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Who looks whether a lock is held never keeps a run from starting.
+func TestHeldRefusesNobody(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	if err := must[*Lock](t)(s.RunLock()).Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer close(stop)
+	looking.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				s.Held()
+			}
+		}
+	})
+	for range 400 {
+		lock, err := s.RunLock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held := s.Held(); len(held) != 1 || held[0].PID != os.Getpid() {
+			t.Fatalf("held: %+v", held)
+		}
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A holder that is alive is not waited for; one that nobody can name for a moment only, and is refused all the same.
+func TestLockPatience(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	lock := must[*Lock](t)(s.RunLock())
+	defer func() { _ = lock.Unlock() }()
+	// quickest of some tries, in which the machine may have been busy
+	quickest := time.Hour
+	for range 5 {
+		start := time.Now()
+		if _, err := s.RunLock(); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "kill ") {
+			t.Errorf("held: %v", err)
+		}
+		quickest = min(quickest, time.Since(start))
+	}
+	if quickest >= lockPatience {
+		t.Errorf("a holder that is alive was waited for: %v", quickest)
+	}
+	path := filepath.Join(s.Dir, "run.lock")
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if _, err := s.RunLock(); !errors.Is(err, ErrLocked) || time.Since(start) < lockPatience {
+		t.Errorf("held by nobody we know: %v after %v", err, time.Since(start))
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	next := must[*Lock](t)(s.RunLock())
+	if err := lock.Unlock(); err != nil { // once more: the name in the file is another's now
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || len(b) == 0 {
+		t.Errorf("the lock file of who holds it: %q, %v", b, err)
+	}
+	if err := next.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || len(b) != 0 {
+		t.Errorf("the lock file of nobody: %q, %v", b, err)
 	}
 }
 

@@ -22,22 +22,24 @@ type trying struct {
 	box     sandbox.Box
 	out     *lined
 	retried func(attempt int, before record.Task) // told which attempt comes next, and how the one before ended; before the delay
+	awake   time.Duration                         // when the first attempt began, by sandbox.Awake
 }
 
 // all runs the command until an attempt passes, or is not to be tried again. The last attempt says how the task ended; the
 // times are those of all together.
 func (a *trying) all(ctx context.Context, c sandbox.Command) (record.Task, error) {
 	begun := time.Now()
+	a.awake = sandbox.Awake()
 	var sum record.Task
 	for n := 1; ; n++ {
-		c.Timeout = a.left(begun)
+		c.Timeout = a.left()
 		got, err := a.r.attempt(ctx, a.t, c, a.box, a.out)
 		sum = add(sum, got, begun)
 		if err != nil || n >= a.t.Retry.Attempts || !a.again(got) {
 			return sum, err
 		}
 		delay := a.t.Retry.Delay
-		if a.t.Timeout > 0 && a.left(begun) <= delay {
+		if a.t.Timeout > 0 && a.left() <= delay {
 			a.out.line("[async-pipeline: not tried again after %s: the timeout of %v leaves no time for it]", exit(got), a.t.Timeout)
 			return sum, nil
 		}
@@ -49,12 +51,13 @@ func (a *trying) all(ctx context.Context, c sandbox.Command) (record.Task, error
 	}
 }
 
-// left is the time that is left of the task's timeout; 0 where it has none.
-func (a *trying) left(begun time.Time) time.Duration {
+// left is the time that is left of the task's timeout, which does not count while a person has stopped the program; 0 where it
+// has none.
+func (a *trying) left() time.Duration {
 	if a.t.Timeout == 0 {
 		return 0
 	}
-	return max(a.t.Timeout-time.Since(begun), 1) // 0 would be none
+	return max(a.t.Timeout-(sandbox.Awake()-a.awake), 1) // 0 would be none
 }
 
 // again says whether an attempt that has ended so deserves another. A program that is not there, or is none, will not be

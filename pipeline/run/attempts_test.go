@@ -132,3 +132,17 @@ func TestRetryThatCannotStart(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// While a person has stopped the program the timeout of all attempts does not count. It is not parallel: it stops whatever runs.
+func TestRetryAfterAPause(t *testing.T) {
+	task := &pipeline.Task{Name: "x", Run: nth("test $n = 2 || exit 75"), Timeout: time.Second, Retry: pipeline.Retry{Attempts: 2}}
+	r := runner(t, task)
+	got, err := r.runTask(t.Context(), r.Config.Root, task, tree, nil, func(int, record.Task) {
+		sandbox.Suspend()
+		defer sandbox.Resume()
+		time.Sleep(task.Timeout + 100*time.Millisecond)
+	})
+	if err != nil || got.Status != record.Passed || got.Attempts != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -84,9 +84,10 @@ func readDotenv(root, file string) ([]byte, error) {
 // parseDotenv reads the text of a dotenv file. Nothing from outside the file goes into it: a ${NAME} is what the same file
 // has set above. A fault is told with file and line, and never quotes the file, which may hold what nobody should see.
 //
-// godotenv expands and unescapes the values; what it would silently read as something else is refused, or mended, before.
+// godotenv expands and unescapes the values; what it would silently read as something else is refused, or mended, before, and
+// so are values that grow without measure: this runs in our process, on what an agent may have written.
 func parseDotenv(file string, text []byte) (map[string]string, error) {
-	s := &statements{rest: bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")), line: 1, known: make(map[string]bool)}
+	s := &statements{rest: bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")), line: 1, known: make(map[string]int)}
 	if err := s.all(); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", file, s.line, err)
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ func TestParseDotenv(t *testing.T) {
 		{"what the file itself has set", "A=1\nB=$A/${A}x\nC=\"<${B}>\"", "A=1|B=1/1x|C=<1/1x>"},
 		{"a dollar that names nothing", "A=a$b-$-$\nB=\\$HOME", "A=a$b-$-$|B=$HOME"},
 		{"the later wins", "A=1\nA=2", "A=2"},
+		{"a name behind a backslash", `A=1` + "\n" + `B="$\A \\$A \\\$A \$A"`, `A=1|B=1 $A \$A $A`},
 		{"dots in names", "a.b_1=x", "a.b_1=x"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,6 +76,7 @@ func TestParseDotenvRefuses(t *testing.T) {
 		{"small letters in braces", "B=${" + secret + "}", "1", "only ${NAME}"},
 		{"a brace that would be lost", "A=1\nJ={" + secret + ":$A}", "2", "write ${NAME}"},
 		{"a carriage return", "A=1\rB=" + secret, "1", "carriage return"},
+		{"a name behind a backslash", `A="$\SESAME"`, "1", "set nowhere above"},
 		{"a NUL byte", "A=" + secret + "\x00", "", "NUL byte"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,6 +93,43 @@ func TestParseDotenvRefuses(t *testing.T) {
 	}
 }
 
+// A file of a few lines must not become gigabytes, however it names what stands above.
+func TestParseDotenvIsBounded(t *testing.T) {
+	t.Parallel()
+	quarter := strings.Repeat("x", maxDotenv/4)
+	for _, tt := range []struct{ name, text, line string }{
+		{"doubled each time", doubled("${A%[2]d}${A%[2]d}"), "15"},
+		{"in quotes", doubled(`"${A%[2]d}$A%[2]d"`), "15"},
+		{"behind a backslash", doubled(`"$\A%[2]d$\A%[2]d"`), "15"},
+		{"in one value", "A=" + quarter + "\n\nB=" + strings.Repeat("$A", 1000), "3"},
+		{"in many values", "A=" + quarter + strings.Repeat("\nB=${A}", 1000), "5"},
+		{"as many as there may be", "A=" + quarter + "\nB=$A\nC=${A}\nD=\"" + strings.Repeat("x", maxDotenv/4-100) + "\"", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			set, err := parseDotenv(".env", []byte(tt.text))
+			if tt.line == "" {
+				if err != nil || set["C"] != quarter {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), ".env:"+tt.line+": ") || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+				t.Errorf("%d values, %v; want line %s", len(set), err, tt.line)
+			}
+		})
+	}
+}
+
+// doubled is a file of 40 lines, of which each but the first has the value of the one before twice.
+func doubled(twice string) string {
+	text := "A0=0123456789012345678901234567890123456789\n"
+	for i := range 39 {
+		text += fmt.Sprintf("A%[1]d="+twice+"\n", i+1, i)
+	}
+	return text
+}
+
 func FuzzParseDotenv(f *testing.F) {
 	f.Add([]byte("A=1\nexport B=\"${A} \\\"x\\\"\" # c\nC='\n'\nD: x#y #z"))
 	f.Add([]byte("\xef\xbb\xbfA=\\$X\r\n\v=\x85#\n'"))
@@ -98,7 +138,11 @@ func FuzzParseDotenv(f *testing.F) {
 		if err != nil && strings.Contains(err.Error(), "cannot be read as lines") {
 			t.Errorf("%q is refused without a line", text)
 		}
-		for name := range set {
+		sum := 0
+		for name, value := range set {
+			if sum += len(value); sum > max(maxDotenv, 3*len(text)) { // a byte that is no UTF-8 becomes three
+				t.Errorf("%q gives %d bytes", text, sum)
+			}
 			if !called.MatchString(name) {
 				t.Errorf("%q gives %q", text, name)
 			}

@@ -68,11 +68,10 @@ type carrying struct {
 	r *Runner
 	d *record.Draft
 
-	mu     sync.Mutex
-	done   map[string]record.Task // by name
-	broken []error                // what could not be recorded
-
-	unwritten bool // a line of the journal could not be written
+	mu        sync.Mutex
+	done      map[string]record.Task // by name
+	broken    []error                // what could not be recorded
+	unwritten bool                   // a line of the journal could not be written: one of broken
 }
 
 // do runs one task and records it.
@@ -100,32 +99,43 @@ func (c *carrying) do(ctx context.Context, t *pipeline.Task) error {
 
 // start says that a task begins. After the first thing that could not be recorded no task does.
 func (c *carrying) start(t *pipeline.Task) (*record.LogWriter, error) {
-	if err := c.sound(); err != nil {
+	c.mu.Lock()
+	err := c.sound()
+	c.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
 	log, err := c.d.Log(t.Name) // without the lock: making a file is most of what a record costs
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil {
-		err = c.d.Event(record.Event{Type: "task_started", Task: t.Name})
-	}
-	if err != nil {
-		c.broken = append(c.broken, err)
+	if err = c.started(t, err); err != nil {
 		if log != nil {
 			_, _ = log.Finish() // it stays, and is empty
 		}
 		return nil, err
 	}
-	if c.r.Observer.Started != nil {
-		c.r.Observer.Started(t)
-	}
 	return log, nil
 }
 
-// sound is the first thing that could not be recorded, or nil.
-func (c *carrying) sound() error {
+// started tells that a task begins whose log was made, or could not be. Meanwhile something of another may have got lost.
+func (c *carrying) started(t *pipeline.Task, log error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if log != nil {
+		c.broken = append(c.broken, log)
+	}
+	if len(c.broken) == 0 {
+		c.tell(record.Event{Type: "task_started", Task: t.Name})
+	}
+	if err := c.sound(); err != nil {
+		return err
+	}
+	if c.r.Observer.Started != nil {
+		c.r.Observer.Started(t)
+	}
+	return nil
+}
+
+// sound is the first thing that could not be recorded, or nil; with the lock held.
+func (c *carrying) sound() error {
 	if len(c.broken) > 0 {
 		return c.broken[0]
 	}

@@ -302,6 +302,102 @@ func TestRunWithoutAJournal(t *testing.T) {
 	}
 }
 
+// Of a task whose start could not be written, the end is not written either.
+func TestStartThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	begin := func() (*carrying, *pipeline.Task) {
+		task := &pipeline.Task{Name: "x", Run: shell("touch ran")}
+		r := runner(t, task)
+		d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = d.Seal(record.Run{Status: record.Interrupted}) })
+		return &carrying{r: r, d: d, done: map[string]record.Task{}}, task
+	}
+	t.Run("it is the first", func(t *testing.T) {
+		c, task := begin()
+		if _, err := c.d.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.do(t.Context(), task); err == nil || len(c.broken) != 1 || !errors.Is(c.broken[0], record.ErrStopped) || !c.unwritten {
+			t.Errorf("%v, errors %v", err, c.broken)
+		}
+		if got := c.done["x"]; got.Status != record.Failed || got.Attempts != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("another was, while its log was made", func(t *testing.T) {
+		c, task := begin()
+		lost := errors.New("lost")
+		c.broken, c.unwritten = []error{lost}, true
+		c.r.Observer.Started = func(*pipeline.Task) { t.Error("it was started") }
+		if err := c.started(task, nil); !errors.Is(err, lost) || len(c.broken) != 1 {
+			t.Errorf("%v, errors %v", err, c.broken)
+		}
+		_ = c.end(task, notStarted(task, record.Failed, "lost"))
+		if b, err := os.ReadFile(filepath.Join(c.d.Dir, "events.jsonl")); err != nil || len(b) != 0 {
+			t.Errorf("the journal goes on behind what it lacks: %s, %v", b, err)
+		}
+	})
+}
+
+// What is taken at once while tasks still end (a second signal) is what the journal says.
+func TestStopWhileTasksEnd(t *testing.T) {
+	t.Parallel()
+	var all []*pipeline.Task
+	for i := range 60 {
+		all = append(all, &pipeline.Task{Name: fmt.Sprintf("t%02d", i), Run: shell("echo; exit 0")})
+	}
+	r := runner(t, all...)
+	r.Parallel = 4
+	g, err := pipeline.Select(r.Config, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some := make(chan struct{})
+	n := 0
+	r.Observer.Finished = func(*pipeline.Task, record.Task) {
+		if n++; n == 10 {
+			close(some)
+		}
+	}
+	ends := make(chan error, 1)
+	go func() {
+		_, err := r.Run(t.Context(), g, d)
+		ends <- err
+	}()
+	<-some
+	ended, err := d.Stop()
+	if err != nil || len(ended) < 10 || len(ended) == len(all) {
+		t.Errorf("%d tasks had ended, %v", len(ended), err)
+	}
+	if err := <-ends; !errors.Is(err, record.ErrStopped) {
+		t.Errorf("the runner: %v", err)
+	}
+	var tasks []record.Task
+	for _, task := range all {
+		got, ok := ended[task.Name]
+		if !ok {
+			got = cancelled(record.Task{Name: task.Name})
+		} else if got.Name != task.Name || got.Status != record.Passed || got.Log == nil || got.Log.Bytes != 1 || got.StartedAt == nil || *got.ExitCode != 0 || got.Attempts != 1 {
+			t.Errorf("%+v", got)
+		}
+		tasks = append(tasks, got)
+	}
+	sealed, err := d.Seal(record.Run{Status: record.Interrupted, ExitCode: 130, Tasks: tasks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sealed.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A secret that a task prints in two pieces reaches neither the log, nor the observer, nor the journal.
 func TestSecretsNeverLeave(t *testing.T) {
 	t.Parallel()

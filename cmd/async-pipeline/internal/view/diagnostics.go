@@ -15,8 +15,8 @@ func (s *Screen) Diagnostics(faults []pipeline.Error) {
 	}
 }
 
-// Place is a position with its path as it is shown.
-func (s *Screen) Place(p pipeline.Pos) string {
+// place is a position with its path as it is shown.
+func (s *Screen) place(p pipeline.Pos) string {
 	if p.File == "" {
 		return ""
 	}
@@ -30,7 +30,7 @@ func (s *Screen) diagnostic(f pipeline.Error) string {
 	if f.Warning {
 		word, colour = "warning", yellow
 	}
-	if p := s.Place(f.Pos); p != "" {
+	if p := s.place(f.Pos); p != "" {
 		b.WriteString(s.paint(bold, p) + ": ")
 	}
 	b.WriteString(s.paint(colour, word) + ": " + Harmless(f.Summary) + "\n")

@@ -35,7 +35,7 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	f := facts{s: s, b: &b}
 	f.command(t.Run)
 	f.add("in", unless(t.Dir, "."))
-	f.add("declared", s.Place(t.Pos))
+	f.add("declared", s.place(t.Pos))
 	f.add("waits for", strings.Join(t.DependsOn, ", "))
 	f.add("before", strings.Join(e.Before, ", "))
 	f.add("jobs", strings.Join(e.Jobs, ", "))
@@ -63,7 +63,7 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 		if e.Last.DurationMS != nil {
 			took = " after " + ms(e.Last.DurationMS)
 		}
-		f.add("last time", ended(*e.Last)+took+", "+Ago(e.LastAt, now)+", run "+e.LastRun)
+		f.add("last time", ended(*e.Last)+took+", "+ago(e.LastAt, now)+", run "+e.LastRun)
 	}
 	b.WriteString("\n" + s.next(e.Type))
 	s.put(b.String())
@@ -100,7 +100,7 @@ func (f facts) command(c pipeline.Command) {
 		return
 	}
 	word := "shell"
-	for line := range strings.SplitSeq(strings.TrimSpace(HarmlessLines(c.Shell.Value)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(harmlessLines(c.Shell.Value)), "\n") {
 		f.line(word, untab(line))
 		word = ""
 	}

@@ -78,11 +78,11 @@ func (s *Screen) runHead(r RunStory, now time.Time) string {
 	took := " after " + Duration(time.Duration(r.Run.DurationMS)*time.Millisecond)
 	switch {
 	case r.Live:
-		head += " " + s.paint(cyan, "goes on") + "; begun " + Ago(r.Run.StartedAt.Time, now)
+		head += " " + s.paint(cyan, "goes on") + "; begun " + ago(r.Run.StartedAt.Time, now)
 	case !r.Sealed:
-		head += " was " + s.paint(yellow, "ended before its verdict") + "; begun " + Ago(r.Run.StartedAt.Time, now)
+		head += " was " + s.paint(yellow, "ended before its verdict") + "; begun " + ago(r.Run.StartedAt.Time, now)
 	default:
-		head += " " + s.paint(runColour(r.Run.Status), verdictWord(r.Run.Status)) + took + fmt.Sprintf(" (exit %d), ", r.Run.ExitCode) + Ago(r.Run.StartedAt.Time, now)
+		head += " " + s.paint(runColour(r.Run.Status), verdictWord(r.Run.Status)) + took + fmt.Sprintf(" (exit %d), ", r.Run.ExitCode) + ago(r.Run.StartedAt.Time, now)
 	}
 	b.WriteString(head + "\n")
 	f := facts{s: s, b: &b}

@@ -19,8 +19,8 @@ func Harmless(text string) string {
 	return clean(strings.ReplaceAll(text, "\x1b", "^["), false, false)
 }
 
-// HarmlessLines keeps line ends and tabs.
-func HarmlessLines(text string) string {
+// harmlessLines keeps line ends and tabs.
+func harmlessLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i := range lines {
 		lines[i] = clean(lines[i], true, false)

@@ -3,6 +3,8 @@ package view
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -182,6 +184,22 @@ func (l *Lines) line(text string) {
 		l.open = ""
 	}
 	l.screen.put(text + "\n")
+}
+
+// Retried shows that a task is tried once more, and why.
+func (l *Lines) Retried(t *pipeline.Task, attempt int, before record.Task) {
+	l.flush(t.Name)
+	l.line(l.screen.again(t, attempt, before))
+}
+
+// again is the line about a task that is tried once more.
+func (s *Screen) again(t *pipeline.Task, attempt int, before record.Task) string {
+	in := ""
+	if t.Retry.Delay > 0 {
+		in = " in " + Duration(t.Retry.Delay)
+	}
+	after := strings.TrimPrefix(endedAtLast(before), "failed: ")
+	return s.paint(yellow, "–") + " " + s.paint(bold, Harmless(t.Name)) + fmt.Sprintf(" attempt %d of %d%s, after %s", attempt, t.Retry.Attempts, in, after)
 }
 
 // Finished shows how a task ended, once. What was skipped is shown by End.

@@ -37,9 +37,10 @@ type Live struct {
 
 // A row is a task that runs.
 type row struct {
-	name  string
-	since time.Time
-	tail  []byte // the end of what it printed
+	name    string
+	since   time.Time
+	attempt int    // 0: the first
+	tail    []byte // the end of what this attempt printed
 }
 
 // A hookRow is a hook at work.
@@ -91,6 +92,18 @@ func (l *Live) Write(p []byte) (int, error) {
 // Started adds a task to those that run.
 func (l *Live) Started(t *pipeline.Task) {
 	l.change(func() { l.rows = append(l.rows, &row{name: t.Name, since: l.now()}) })
+}
+
+// Retried begins a task's row anew, and lets scroll by why.
+func (l *Live) Retried(t *pipeline.Task, attempt int, before record.Task) {
+	l.change(func() {
+		l.scroll = append(append(l.scroll, l.screen.again(t, attempt, before)...), '\n')
+		for _, r := range l.rows {
+			if r.name == t.Name {
+				r.attempt, r.tail = attempt, r.tail[:0]
+			}
+		}
+	})
 }
 
 // Output remembers the end of what a task printed.

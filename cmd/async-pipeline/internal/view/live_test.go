@@ -139,6 +139,20 @@ func TestLive(t *testing.T) {
 			s.live.Output("a", []byte(strings.Repeat("x", 5000)+"\n"))
 			s.live.Output("a", []byte("a line that is too long for the room that is left\n"))
 		}, "0/8 done, 1 running · 0s\n  a    0s  a line that is too long for…"},
+		{"a task that is tried again", 80, 24, func(s *stage) {
+			s.start("a", "b")
+			s.live.Output("a", []byte("of the first\n"))
+			s.draw()
+			a := &pipeline.Task{Name: "a", Retry: pipeline.Retry{Attempts: 3}}
+			s.live.Retried(a, 2, record.Task{Name: "a", Status: record.Failed, ExitCode: ptr(75), Attempts: 1})
+			s.live.Output("a", []byte("[async-pipeline: attempt 2 of 3, after exit 75]\n"))
+		}, "– a attempt 2 of 3, after exit 75\n0/8 done, 2 running · 0s\n  a    0s  attempt 2\n  b    0s"},
+		{"what it prints when it is tried again", 80, 24, func(s *stage) {
+			s.start("a")
+			a := &pipeline.Task{Name: "a", Retry: pipeline.Retry{Attempts: 3}}
+			s.live.Retried(a, 3, record.Task{Name: "a", Status: record.Failed, ExitCode: ptr(75), Attempts: 2})
+			s.live.Output("a", []byte("of the third\n"))
+		}, "– a attempt 3 of 3, after exit 75\n0/8 done, 1 running · 0s\n  a    0s  attempt 3 · of the third"},
 		{"being ended", 80, 24, func(s *stage) {
 			s.start("a")
 			s.live.Interrupted()

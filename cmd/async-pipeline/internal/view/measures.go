@@ -21,8 +21,8 @@ func Size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", n, unit)
 }
 
-// Moment is a time for a person who reads it at now: of this year without the year.
-func Moment(at, now time.Time) string {
+// moment is a time for a person who reads it at now: of this year without the year.
+func moment(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	switch {
 	case at.IsZero():
@@ -33,8 +33,8 @@ func Moment(at, now time.Time) string {
 	return at.Format("2006-01-02")
 }
 
-// Ago is how long ago a time was, roughly.
-func Ago(at, now time.Time) string {
+// ago is how long ago a time was, roughly.
+func ago(at, now time.Time) string {
 	d := now.Sub(at)
 	switch {
 	case at.IsZero():

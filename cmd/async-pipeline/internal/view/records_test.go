@@ -23,18 +23,18 @@ func TestMeasures(t *testing.T) {
 			t.Errorf("%d bytes: %q, want %q", bytes, got, want)
 		}
 	}
-	for ago, want := range map[time.Duration]string{
+	for d, want := range map[time.Duration]string{
 		0: "just now", 59 * time.Second: "just now", time.Minute: "1 min ago", 59 * time.Minute: "59 min ago", time.Hour: "1 h ago", 47 * time.Hour: "47 h ago", 48 * time.Hour: "2 days ago",
 		-30 * time.Second: "just now", -time.Hour: "in the future: 2026-11-21 04:40:00",
 	} {
-		if got := Ago(then.Add(-ago), then); got != want {
-			t.Errorf("%v: %q, want %q", ago, got, want)
+		if got := ago(then.Add(-d), then); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
-	if got := Ago(time.Time{}, then); got != "at an unknown time" {
+	if got := ago(time.Time{}, then); got != "at an unknown time" {
 		t.Error(got)
 	}
-	if this, before := Moment(then.AddDate(0, -3, 0), then), Moment(then.AddDate(-1, 0, 0), then); this != "Aug 21 03:40" || before != "2025-11-21" {
+	if this, before := moment(then.AddDate(0, -3, 0), then), moment(then.AddDate(-1, 0, 0), then); this != "Aug 21 03:40" || before != "2025-11-21" {
 		t.Errorf("%q, %q", this, before)
 	}
 }

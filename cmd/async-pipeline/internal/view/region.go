@@ -62,6 +62,9 @@ func (l *Live) headline() string {
 	return text
 }
 
+// attemptLine begins the line that the runner puts into the output of a task between two attempts.
+const attemptLine = "[async-pipeline: attempt "
+
 // taskLine is a name, how long it runs, and its last line where there is room for one.
 func (l *Live) taskLine(r *row, names, width int) string {
 	const least = 8 // columns of a last line that says anything
@@ -72,7 +75,14 @@ func (l *Live) taskLine(r *row, names, width int) string {
 	}
 	line := "  " + name + l.screen.paint(dim, took)
 	if room := width - 2 - names - len(took) - 2; room >= least {
-		if last := cut(r.last(), room); last != "" {
+		last := r.last()
+		if r.attempt > 0 {
+			if strings.HasPrefix(last, attemptLine) {
+				last = ""
+			}
+			last = strings.TrimSuffix(fmt.Sprintf("attempt %d · ", r.attempt)+last, " · ")
+		}
+		if last := cut(last, room); last != "" {
 			line += "  " + last
 		}
 	}

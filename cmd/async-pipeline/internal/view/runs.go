@@ -37,7 +37,7 @@ func (s *Screen) Runs(runs []RunLine, older int, now time.Time) {
 			took = Duration(r.Took)
 		}
 		head := pad(Harmless(r.ID), 21) + "  " + s.paint(runColour(r.Status), pad(Harmless(r.Status), 11)) + "  " +
-			pad(Moment(r.At, now), 12) + "  " + pad(took, 6) + "  "
+			pad(moment(r.At, now), 12) + "  " + pad(took, 6) + "  "
 		room := max(s.wide()-58, 20)
 		b.WriteString(strings.TrimRight(head+cut(runTasks(r), room), " ") + "\n")
 	}

@@ -134,6 +134,14 @@ func TestLines(t *testing.T) {
 			l.Finished(r)
 			l.End([]record.Task{r, {Name: "test", Status: record.Skipped, Reason: ptr("dependency"), BlockedBy: ptr("build")}})
 		}, "✗ build failed: exit 1 0.4s\n– test skipped (dependency: build did not pass)\n"},
+		{"a task that is tried again", func(l *Lines) {
+			build := &pipeline.Task{Name: "build", Retry: pipeline.Retry{Attempts: 3}}
+			l.Output("build", []byte("no end"))
+			l.Retried(build, 2, record.Task{Name: "build", Status: record.Failed, ExitCode: ptr(75), Attempts: 1})
+			l.Output("build", []byte("once more\n"))
+			build.Retry.Delay = 2 * time.Second
+			l.Retried(build, 3, record.Task{Name: "build", Status: record.Failed, ExitCode: ptr(1), Attempts: 2})
+		}, "build │ no end\n– build attempt 2 of 3, after exit 75\nbuild │ once more\n– build attempt 3 of 3 in 2.0s, after exit 1\n"},
 		{"CRLF, also when it is torn apart", func(l *Lines) {
 			l.Output("go", []byte("a\r\nb\r"))
 			l.Output("go", []byte("\nc\n"))

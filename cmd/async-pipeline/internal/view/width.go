@@ -44,7 +44,7 @@ func wrapWords(words []string, width int) []string {
 func (s *Screen) paragraph(text, indent string) string {
 	var b strings.Builder
 	room := s.wide() - columns(indent)
-	for line := range strings.SplitSeq(strings.TrimSpace(HarmlessLines(text)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(harmlessLines(text)), "\n") {
 		line = strings.TrimRight(untab(line), " ")
 		if columns(line) <= room {
 			b.WriteString(strings.TrimRight(indent+line, " ") + "\n") // as it was written: code keeps its columns
