@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,6 +70,9 @@ func traceStreams(name string) (bool, error) {
 	}
 	switch mode := here.Mode(); {
 	case mode.IsRegular():
+		if !isTrace(name) {
+			return false, refuse("--trace %s exists, and is no trace that could be replaced: name another file, or remove it", name)
+		}
 		return false, nil
 	case mode.IsDir():
 		return false, refuse("--trace %s is a folder: name a file", name)
@@ -77,6 +82,18 @@ func traceStreams(name string) (bool, error) {
 		return false, refuse("--trace %s is a named pipe, which the trace would replace: name a file, or write --trace /dev/stdout and redirect it", name)
 	}
 	return false, refuse("--trace %s is no regular file, and the trace would replace it: name a file", name)
+}
+
+// isTrace says whether a file begins as a trace does, or is empty.
+func isTrace(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, 64)
+	n, err := io.ReadFull(f, head)
+	return n == 0 && errors.Is(err, io.EOF) || bytes.Contains(head[:n], []byte(`"traceEvents"`)) || bytes.Contains(head[:n], []byte(`"displayTimeUnit"`))
 }
 
 // writeTrace writes the trace of a sealed run. Its trouble is said and changes no verdict.

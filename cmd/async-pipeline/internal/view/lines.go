@@ -219,7 +219,7 @@ func (l *Lines) Finished(t record.Task) {
 // end is how a task ended, on one line.
 func (s *Screen) end(t record.Task) string {
 	took := ""
-	if t.DurationMS != nil && t.Status != record.Skipped {
+	if t.DurationMS != nil && t.Error == nil && t.Status != record.Skipped {
 		took = " " + ms(t.DurationMS)
 	}
 	mark, colour := "✗", red

@@ -108,7 +108,7 @@ func (s *Screen) critical(r record.Run, path []Stretch) string {
 func (s *Screen) failure(f Failure, tail int) string {
 	var b strings.Builder
 	took := ""
-	if f.Task.DurationMS != nil {
+	if f.Task.DurationMS != nil && f.Task.Error == nil {
 		took = " after " + ms(f.Task.DurationMS)
 	}
 	b.WriteString("\n" + s.paint(red, "✗ "+Harmless(f.Task.Name)) + " " + ended(f.Task) + took + "\n")

@@ -67,7 +67,7 @@ func endedAtLast(t record.Task) string {
 	case record.Failed:
 		switch {
 		case t.Error != nil:
-			return "failed: " + Harmless(*t.Error)
+			return "failed: " + Harmless(strings.TrimPrefix(*t.Error, fmt.Sprintf("task %q: ", t.Name)))
 		case t.Signal != nil:
 			return "failed: ended by " + Harmless(*t.Signal)
 		case t.ExitCode != nil:
