@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 			continue
 		}
 		here = append(here, p)
-		out, _ := exec.Command(p.program, p.version...).Output()
+		out, _ := exec.CommandContext(t.Context(), p.program, p.version...).Output()
 		line, _, _ := strings.Cut(string(out), "\n")
 		versions = append(versions, p.name+" "+line)
 	}

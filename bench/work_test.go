@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -167,7 +168,7 @@ func (w work) limit(tb testing.TB, dir string) contender {
 		switch {
 		case w.ours[0] == "list":
 		case w.loud:
-			err = pump(loudText)
+			err = pump(tb.Context(), loudText)
 		default:
 			parallel := 2
 			if w.chain {
@@ -249,8 +250,8 @@ func one(log string) error {
 }
 
 // pump passes a command's output on to /dev/null with a prefix before each line.
-func pump(text string) error {
-	cmd := exec.Command("/bin/sh", "-c", text)
+func pump(ctx context.Context, text string) error {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

@@ -44,8 +44,6 @@ func (p *performance) perform() error {
 	if err != nil {
 		return refuse("the run cannot be recorded: %v", err)
 	}
-	sandbox.Prepare() // it starts while we look for what others left
-	defer sandbox.Close()
 	p.h.sweep(p.store)
 	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
 	stop := p.h.listen(p.interrupted)

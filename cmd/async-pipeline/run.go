@@ -136,6 +136,10 @@ func (h *hall) run(r *runCall, names []string) error {
 	if err != nil {
 		return err
 	}
+	if !r.dryRun {
+		sandbox.Prepare() // it starts while the file is read, and before a lock is held that a fork would share
+		defer sandbox.Close()
+	}
 	c, err := h.load(r.vars)
 	if err != nil {
 		return err

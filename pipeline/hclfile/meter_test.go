@@ -104,7 +104,7 @@ task "sh" {
   run = "echo ${secret("ODD")}"
 }
 `
-	odd := "it's\ta\rsecret\x1b[31m‮value"
+	odd := "it's\ta\rsecret\x1b[31m\u202evalue"
 	env := func(name string) (string, bool) { return odd, name == "ODD" }
 	path := filepath.Join(t.TempDir(), "PIPELINE.hcl")
 	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
