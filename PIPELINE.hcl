@@ -39,7 +39,7 @@ task "lint" {
 task "test" {
   description = "Every test, under the race detector"
   depends_on  = [task.vet]
-  run         = ["go", "test", "-race", "./..."]
+  run         = ["go", "test", "-race", "-timeout=14m", "./..."]
   env         = { CGO_ENABLED = "1" }
   pass_env    = local.go_env
   timeout     = "15m"

@@ -12,6 +12,8 @@ import (
 	"time"
 )
 
+var large = flag.Int("large", 3, "counted rounds of the large works")
+
 var table = flag.Bool("table", false, "measure everything, also the peers, and write the table into BENCHMARKS.md")
 
 // The table stands between these lines.
@@ -65,7 +67,7 @@ func TestTable(t *testing.T) {
 		all := []contender{w.limit(t, dir), command("async-pipeline", dir, append([]string{path}, w.ours...)...)}
 		rounds := 5
 		if w.tasks >= 10000 || w.loud {
-			rounds = 3
+			rounds = *large
 		}
 		if w.peers {
 			for _, p := range here {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -11,8 +14,17 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	waitTogether()
 	testscript.Main(m, map[string]func(){
 		"async-pipeline": func() { os.Exit(Main()) },
 		"go-cache-copy":  goCacheCopy,
 	})
+}
+
+// waitTogether runs more tests at a time than there are processors: most of a script's time is waiting. A -parallel that
+// somebody gave stands behind it on the command line, and wins.
+func waitTogether() {
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 }
