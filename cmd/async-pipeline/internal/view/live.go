@@ -26,8 +26,9 @@ type Live struct {
 	done    int // ended, whatever came of it
 	failed  int
 	skipped int
-	ending  bool // a signal came
-	rows    []*row
+	ending  bool            // a signal came
+	rows    []*row          // in the order of place
+	place   map[string]int  // of a task in the graph
 	shown   map[string]bool // tasks whose end was told
 	left    leftOut         // of them, what was skipped: it scrolls by at the end
 	hook    *hookRow
@@ -58,9 +59,13 @@ const tailBytes = 1 << 10
 
 // Live prepares to show a run of these tasks, or a healing where there are none. now is the clock.
 func (s *Screen) Live(names []string, now func() time.Time) *Live {
+	place := make(map[string]int, len(names))
+	for i, name := range names {
+		place[name] = i
+	}
 	return &Live{
 		screen: s, now: now, nudge: make(chan struct{}, 1), started: now(), tasks: len(names), names: nameColumns(names, 24),
-		shown: make(map[string]bool, len(names)),
+		place: place, shown: make(map[string]bool, len(names)),
 	}
 }
 
@@ -91,7 +96,11 @@ func (l *Live) Write(p []byte) (int, error) {
 
 // Started adds a task to those that run.
 func (l *Live) Started(t *pipeline.Task) {
-	l.change(func() { l.rows = append(l.rows, &row{name: t.Name, since: l.now()}) })
+	l.change(func() {
+		// In the order of the graph: tasks that start at the same moment stand in no order of their own.
+		at, _ := slices.BinarySearchFunc(l.rows, l.place[t.Name], func(r *row, place int) int { return l.place[r.name] - place })
+		l.rows = slices.Insert(l.rows, at, &row{name: t.Name, since: l.now()})
+	})
 }
 
 // Retried begins a task's row anew, and lets scroll by why.
