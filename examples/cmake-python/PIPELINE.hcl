@@ -18,7 +18,7 @@ locals {
   c_sources = ["CMakeLists.txt", "include/**/*.h", "src/**/*.c", "tests/c/*.c"]
   py_files  = fileset("{stats,tools,tests}/**/*.py")
   headers   = ["export", "mean", "median", "histogram"]
-  library   = "build/Release/libstats.so"
+  built     = "build/Release/libstats.so"
   with_lib  = { STATS_LIBRARY = "${path.root}/build/Release/libstats.so", PYTHONDONTWRITEBYTECODE = "1" }
 }
 
@@ -93,7 +93,7 @@ task "ctest" {
 task "symbols" {
   description = "Only stats_ is exported"
   depends_on  = [task.compile["Release"]]
-  run         = [var.python, "tools/symbols.py", local.library]
+  run         = [var.python, "tools/symbols.py", local.built]
 }
 
 task "install" {
@@ -131,7 +131,7 @@ task "bench" {
 task "wheel" {
   description = "The package with the library in it"
   depends_on  = [task.compile["Release"], task.version]
-  run         = [var.python, "tools/wheel.py", local.library, "dist"]
+  run         = [var.python, "tools/wheel.py", local.built, "dist"]
   outputs     = ["dist/*.whl"]
 }
 
