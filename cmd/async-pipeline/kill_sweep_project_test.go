@@ -395,7 +395,7 @@ func (v *victim) interruptedShows(t *testing.T, items []fix.Item) {
 		is := func(i fix.Item) bool { return i.Run == id && i.State == "interrupted" }
 		n := slices.IndexFunc(items, is)
 		// A child that was being started when the runner was killed holds its lock until it is the program it becomes.
-		for end := time.Now().Add(2 * time.Second); n < 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); n < 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			items, _ = (&fix.Store{Root: v.dir, Dir: filepath.Join(v.dir, ".async")}).List()
 			n = slices.IndexFunc(items, is)
 		}

@@ -419,7 +419,7 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "gone PIDFILE")
 	pid := pidIn(ts, args[0])
-	for end := time.Now().Add(5 * time.Second); !dead(pid); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !dead(pid); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			ts.Fatalf("process %d of %s is still there", pid, args[0])
 		}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -100,6 +101,35 @@ func BenchmarkNoop(b *testing.B) {
 			spawnBoxed(b, []string{"/bin/true"}, os.Environ(), io.Discard)
 		}
 	})
+}
+
+// BenchmarkEnd is how long Run takes to return after it is told to end a tree of 100 processes that ignore SIGTERM: at once,
+// and beyond the grace.
+func BenchmarkEnd(b *testing.B) {
+	for _, how := range []struct {
+		name  string
+		cause error
+		grace time.Duration
+	}{{"now", ErrNow, 0}, {"after the grace", nil, Grace}} {
+		b.Run(how.name, func(b *testing.B) {
+			var took []time.Duration
+			for b.Loop() {
+				ctx, cancel := context.WithCancelCause(b.Context())
+				c := Command{Argv: []string{"sh", "-c", `trap "" TERM; for i in $(seq 99); do sleep 600 & done; echo on; wait`}, Dir: "/", Env: os.Environ(), Stderr: io.Discard}
+				var asked time.Time
+				c.Stdout = writerFunc(func(p []byte) (int, error) {
+					asked = time.Now()
+					cancel(how.cause)
+					return len(p), nil
+				})
+				if _, err := (Box{Tier: Best()}).Run(ctx, c); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(asked)-how.grace)
+			}
+			b.ReportMetric(float64(median(took))/1e6, "ms-more")
+		})
+	}
 }
 
 // BenchmarkOutput is a command that prints 256 MB.

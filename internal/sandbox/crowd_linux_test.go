@@ -59,9 +59,8 @@ func TestCrowd(t *testing.T) {
 				t.Errorf("%v %+v, want %d left", err, res, tt.left)
 			}
 			t.Logf("%d processes: dead and reaped %v after SIGKILL", n, took-tt.more)
-			// On a busy machine the kernel alone takes up to 800 ms to end so many.
-			if took > tt.more+1500*time.Millisecond {
-				t.Errorf("took %v, want %v + at most 500ms", took, tt.more)
+			if took > tt.more+slack {
+				t.Errorf("took %v, want %v and little more", took, tt.more)
 			}
 			gone(t, tok, 0)
 		})
@@ -113,8 +112,8 @@ func TestSupervisorThatDoesNothing(t *testing.T) {
 			if err != nil || !res.Cancelled || res.ProcessesLeft < 20 {
 				t.Errorf("%v %+v", err, res)
 			}
-			if took > Grace+time.Second+slack {
-				t.Errorf("took %v, want %v + at most 1s", took, Grace)
+			if took > Grace+slack {
+				t.Errorf("took %v, want %v and little more", took, Grace)
 			}
 			t.Logf("took %v %+v", took, res)
 			gone(t, tok, 0)
@@ -125,7 +124,7 @@ func TestSupervisorThatDoesNothing(t *testing.T) {
 		tok := token()
 		start := time.Now()
 		_, res := outputOf(t, harmed, sh(`prlimit --pid $PPID --nofile=3:3; sh -c 'trap "" TERM; while :; do sleep 1; done' "$1" & exit 6`, tok))
-		if res.ExitCode != 6 || res.Duration > Grace+2*time.Second {
+		if res.ExitCode != 6 || res.Duration > Grace+slack {
 			t.Errorf("%+v after %v", res, time.Since(start))
 		}
 		gone(t, tok, 0)

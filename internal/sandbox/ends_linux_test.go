@@ -91,8 +91,8 @@ func TestEscapes(t *testing.T) {
 					}
 					gone(t, tok, 0)
 					t.Logf("%s: ended after %v", tier, took)
-					if took > time.Second {
-						t.Errorf("%s: ended after %v, want 100ms", tier, took)
+					if took > slack {
+						t.Errorf("%s: ended after %v", tier, took)
 					}
 				}
 			})
@@ -106,7 +106,7 @@ func TestEscapes(t *testing.T) {
 					waitToken(t, tok, tr.n+1)
 					time.Sleep(50 * time.Millisecond)
 					_ = cmd.Process.Kill()
-					t.Logf("%s: ended after %v", tier, gone(t, tok, 3*time.Second))
+					t.Logf("%s: ended after %v", tier, gone(t, tok, slack))
 					_ = cmd.Wait()
 				}
 			})
@@ -168,7 +168,7 @@ func TestSupervisorStopped(t *testing.T) {
 	c := sh("kill -STOP $PPID; sleep 300", tok)
 	c.Timeout = 500 * time.Millisecond
 	_, res := outputOf(t, harmed, c)
-	if !res.TimedOut || res.Duration > 3*time.Second {
+	if !res.TimedOut || res.Duration > slack {
 		t.Errorf("%+v", res)
 	}
 	gone(t, tok, 0)
@@ -211,7 +211,7 @@ s.serve_forever()`
 				_, res := outputOf(t, b, c)
 				if how == "timeout" {
 					if over := time.Since(start) - c.Timeout; over > Grace+slack {
-						t.Errorf("ended %v after the wall clock, want 3.2s", over)
+						t.Errorf("ended %v after the wall clock", over)
 					}
 				} else if res.ProcessesLeft != 1 || res.ExitCode != 0 {
 					t.Errorf("%+v", res)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 const nobody = 65534
@@ -124,7 +123,7 @@ for which, who in (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP,
 		waitToken(t, tok, 2)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		gone(t, tok, 3*time.Second)
+		gone(t, tok, slack)
 	})
 }
 
