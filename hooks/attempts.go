@@ -26,6 +26,7 @@ const minUseful = 20 * time.Second
 type candidate struct {
 	changes      []patch.Change
 	omitted      []tree.Omitted
+	flags        []fix.Flag
 	verdict      string
 	verification *fix.Verification
 	control      string

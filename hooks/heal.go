@@ -226,11 +226,31 @@ func (h *healing) makeBase(ctx context.Context, everything bool) bool {
 			return nil, err
 		}
 		return f.Data, nil
-	}}, base.Sub, h.hook.Protect)
+	}}, judge.Scope{Sub: base.Sub, Protect: h.hook.Protect, Runs: h.checked()})
 	if len(base.Taken) > 0 {
 		h.step("the copy has %s", listed(base.Taken, 4))
 	}
 	return true
+}
+
+// checked are the commands whose files are check files: of the failed task, and of those that verify names.
+func (h *healing) checked() []judge.Command {
+	var all []judge.Command
+	add := func(t *pipeline.Task) {
+		if t == nil {
+			return
+		}
+		c := judge.Command{Shell: t.Run.Shell.Value, Dir: path.Join(h.base.Sub, t.Dir)}
+		for _, a := range t.Run.Argv {
+			c.Argv = append(c.Argv, a.Value)
+		}
+		all = append(all, c)
+	}
+	add(h.task)
+	for _, name := range h.hook.Verify {
+		add(h.e.Config.Task(name))
+	}
+	return all
 }
 
 // passedOutputs are the declared outputs of the run's passed tasks.
@@ -268,7 +288,7 @@ func (h *healing) propose(best *candidate) {
 	h.fix.State, h.fix.Reason = fix.Proposed, nil
 	h.fix.Verdict = new(best.verdict)
 	h.fix.Verification = best.verification
-	h.fix.Flags = h.flags(best.changes)
+	h.fix.Flags = best.flags
 	h.fix.Omitted = append(h.fix.Omitted, best.omitted...)
 	h.fix.Control, h.fix.AgentSaid = new(best.control), best.said
 }

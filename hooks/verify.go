@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/judge"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -29,7 +31,7 @@ const (
 // verify decides a candidate in fresh copies, never in the agent's: (a) with the patch as proposed; (b) with every check file put
 // back to what it was. Both have the agent's confinement, caches that are thrown away, and nothing of the agent's environment.
 func (h *healing) verify(ctx context.Context, n int, c *candidate) {
-	c.verdict = unverified
+	c.verdict, c.flags = unverified, h.flags(c.changes)
 	c.verification = &fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}}
 	v := c.verification
 
@@ -38,27 +40,19 @@ func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 		v.Reason, c.feedback = orNull(reason), feedback
 		return
 	}
-	ok, reason, _ = h.verifyOnce(ctx, fmt.Sprintf("verify-%d-original", n), h.withoutChecks(c.changes), h.toVerify(c.changes, false), &v.OriginalChecks)
+	ok, reason, _ = h.verifyOnce(ctx, fmt.Sprintf("verify-%d-original", n), h.check.PutBack(c.changes), h.toVerify(c.changes, false), &v.OriginalChecks)
 	switch {
-	case ok:
+	case ok && !slices.ContainsFunc(c.flags, func(f fix.Flag) bool { return f.Caps }):
 		c.verdict = verified
+	case ok:
+		c.verdict = suspect
+		v.Reason = new("flagged")
 	case reason == "check_failed":
 		c.verdict = suspect
 		v.Reason = new("check_changed")
 	default:
 		v.Reason = orNull(reason)
 	}
-}
-
-// withoutChecks is the candidate with every check file as the base has it.
-func (h *healing) withoutChecks(changes []patch.Change) []patch.Change {
-	var rest []patch.Change
-	for _, c := range changes {
-		if class, _ := h.check.Class(c.Path); class == 0 {
-			rest = append(rest, c)
-		}
-	}
-	return rest
 }
 
 // verifyOnce runs tasks, in order, in one fresh copy of base + changes. It stops at the first that does not pass.
@@ -208,19 +202,17 @@ func (h *healing) verificationNeeds() time.Duration {
 	return need
 }
 
-// flags names the touched check files. It reports; it accuses nobody.
+// flags is the gaming report of a patch. It reports; it accuses nobody.
 func (h *healing) flags(changes []patch.Change) []fix.Flag {
 	var flags []fix.Flag
-	for _, c := range changes {
-		class, rule := h.check.Class(c.Path)
-		if class == 0 {
-			continue
+	for _, f := range h.check.Report(changes) {
+		flag := fix.Flag{
+			ID: fmt.Sprintf("f%d", len(flags)+1), Rule: f.Rule, Caps: judge.Caps(f.Rule), Path: orNull(f.Path), Detail: h.e.Redact.String(f.Detail),
 		}
-		detail := "a check file: verification also ran with it as it was"
-		if rule == "protected_file" {
-			detail = "named by protect, or PIPELINE.hcl: verification also ran with it as it was"
+		if f.Line > 0 {
+			flag.Line = new(f.Line)
 		}
-		flags = append(flags, fix.Flag{ID: fmt.Sprintf("f%d", len(flags)+1), Rule: rule, Path: new(c.Path), Detail: detail})
+		flags = append(flags, flag)
 	}
 	return flags
 }

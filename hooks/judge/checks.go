@@ -9,12 +9,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Rules that Class names.
-const (
-	ProtectedFile = "protected_file"
-	CheckFile     = "check_file"
-)
-
 // Checks says which paths are check files. Paths are slash-separated and relative to git's top. It is made from the base
 // alone, so nothing that a patch does can change what it says; it is safe for concurrent use.
 type Checks struct {
@@ -34,12 +28,27 @@ type Tree struct {
 	Read  func(path string) ([]byte, error)
 }
 
-// NewChecks prepares classes 1 to 3: protect globs (relative to sub) and PIPELINE.hcl; tests by their language's
+// A Scope says what is being checked. The zero value is a tree without a sub-folder, protected files or commands.
+type Scope struct {
+	Sub     string    // the folder of PIPELINE.hcl, relative to git's top; "" and "." are the top
+	Protect []string  // globs relative to Sub
+	Runs    []Command // the failed task's command, and those of the tasks that are verified with it
+}
+
+// A Command is what a task runs: Argv, or Shell where that is nil.
+type Command struct {
+	Argv  []string
+	Shell string
+	Dir   string // relative to git's top, "." for the top
+}
+
+// NewChecks prepares classes 1 to 3: protect globs and PIPELINE.hcl; tests by their language's
 // conventions, with helpers that only tests import or include; what tests read.
 //
 // A helper is also known by its name or by the testing library it imports: code that only its own test imports is
 // code under test. It reads go.mod files and at most 20,000 source files of at most 1 MiB each, tests first.
-func NewChecks(t Tree, sub string, protect []string) *Checks {
+func NewChecks(t Tree, s Scope) *Checks {
+	sub := s.Sub
 	if sub = path.Clean(strings.TrimPrefix(sub, "./")); sub == "" || sub == "/" {
 		sub = "."
 	}
@@ -49,14 +58,14 @@ func NewChecks(t Tree, sub string, protect []string) *Checks {
 	for _, name := range []string{"PIPELINE.hcl", "PIPELINE.hcl.json"} {
 		c.own[path.Join(sub, name)] = true
 	}
-	for _, glob := range protect {
+	for _, glob := range s.Protect {
 		if glob = strings.TrimSpace(glob); glob != "" {
 			c.protect = append(c.protect, path.Join(literal(sub), glob))
 		}
 	}
 
-	s := newSurvey(t, sub)
-	for _, u := range s.order {
+	seen := newSurvey(t, sub)
+	for _, u := range seen.order {
 		switch {
 		case u.helper && path.Base(u.key) == goPackageFile:
 			c.helpers[u.key] = true
@@ -73,7 +82,7 @@ func NewChecks(t Tree, sub string, protect []string) *Checks {
 			}
 		}
 	}
-	c.data, c.globs = s.testData()
+	c.data, c.globs = seen.testData()
 	return c
 }
 

@@ -26,7 +26,7 @@ func (f files) tree() Tree {
 // classes checks want, a list of "class path" lines, against a tree.
 func classes(t *testing.T, f files, sub string, protect []string, want string) {
 	t.Helper()
-	c := NewChecks(f.tree(), sub, protect)
+	c := NewChecks(f.tree(), Scope{Sub: sub, Protect: protect})
 	for line := range strings.Lines(want) {
 		line = strings.TrimSpace(line)
 		if line == "" {
@@ -429,7 +429,7 @@ func TestClassSubFolder(t *testing.T) {
 		}
 		return read(p)
 	}
-	c := NewChecks(tree, "svc", nil)
+	c := NewChecks(tree, Scope{Sub: "svc"})
 	for p, want := range map[string]int{
 		"svc/mocks/m.go": 2, "svc/cases/good/1.yml": 3, "svc/cases/good/new.yml": 3, "svc/cases/bad/x/2.yml": 3, "svc/cases/bad/new.yml": 3, "svc/cases/other.yml": 0, "svc/data/x.txt": 3, "svc/a/a.go": 0,
 	} {
@@ -437,7 +437,7 @@ func TestClassSubFolder(t *testing.T) {
 			t.Errorf("%s is class %d, want %d", p, got, want)
 		}
 	}
-	if got, _ := NewChecks(Tree{Paths: []string{"a_test.go"}}, "", nil).Class("a_test.go"); got != 2 {
+	if got, _ := NewChecks(Tree{Paths: []string{"a_test.go"}}, Scope{}).Class("a_test.go"); got != 2 {
 		t.Error("a tree that cannot be read has no tests")
 	}
 }
@@ -457,7 +457,7 @@ func TestChecksAreBounded(t *testing.T) {
 	inner := tree.Read
 	tree.Read = func(p string) ([]byte, error) { read++; return inner(p) }
 	began := time.Now()
-	c := NewChecks(tree, "", nil)
+	c := NewChecks(tree, Scope{})
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}
@@ -476,7 +476,7 @@ func FuzzChecks(f *testing.F) {
 	f.Add("/a.sh", "source $(x)/b 'c' 'd/'", "", "//go:embed [", ".", "../../*")
 	f.Add("go.mod", "module x\n", "x.go", "package x\nimport \"x/y\"\n//go:embed all:* \"a\"\n", "a/b", "")
 	f.Fuzz(func(t *testing.T, p1, src1, p2, src2, sub, protect string) {
-		c := NewChecks(files{p1: src1, p2: src2}.tree(), sub, []string{protect})
+		c := NewChecks(files{p1: src1, p2: src2}.tree(), Scope{Sub: sub, Protect: []string{protect}})
 		for _, p := range []string{p1, p2, p1 + "/" + p2, sub + "/" + p1, "", "/", ".."} {
 			class, rule := c.Class(p)
 			if class < 0 || class > 3 || (class == 0) != (rule == "") || (class == 1) != (rule == ProtectedFile) {

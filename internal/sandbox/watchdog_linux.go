@@ -137,7 +137,12 @@ func sweep() (found map[int]uint64, stuck int) {
 		}
 		for _, p := range left {
 			// By id, never -1: other children of this program belong to whoever started them.
-			if q, _ := syscall.Wait4(p, nil, syscall.WNOHANG, nil); q == p {
+			tag := readTag(p) // of a zombie too
+			var ws syscall.WaitStatus
+			if q, _ := syscall.Wait4(p, &ws, syscall.WNOHANG, nil); q == p {
+				if ws.Signal() == syscall.SIGKILL { // by us, or with its supervisor: a command dies when that does
+					found[p] = tag
+				}
 				continue
 			}
 			pids := append(descendants(p), p)

@@ -1,0 +1,71 @@
+package judge
+
+// Rules of the gaming report: one table, with the reason for each and whether it keeps a verdict from being verified.
+
+// Names of rules, as records have them.
+const (
+	ProtectedFile      = "protected_file"
+	CheckFile          = "check_file"
+	CheckConfig        = "check_config"
+	TestRemoved        = "test_removed"
+	TestSkipped        = "test_skipped"
+	AssertionRemoved   = "assertion_removed"
+	ExpectationChanged = "expectation_rewritten"
+	ThresholdLoosened  = "threshold_loosened"
+	ExitSwallowed      = "exit_swallowed"
+	SuppressionAdded   = "suppression_added"
+	TestDetected       = "test_detected"
+	ProgramShadowed    = "program_shadowed"
+	LibraryShadowed    = "library_shadowed"
+	DependencyChanged  = "dependency_changed"
+	NewNetwork         = "new_network"
+	NewProcess         = "new_process"
+	SymlinkOut         = "symlink_out"
+	ModeChanged        = "mode_changed"
+	HiddenText         = "hidden_text"
+	Placeholder        = "placeholder"
+	Secret             = "secret"
+)
+
+// A Rule is one thing that a reviewer is told.
+type Rule struct {
+	Name string
+	Caps bool   // one finding of it keeps a verdict from being verified
+	Why  string // for a person
+}
+
+// Rules lists them all. What verification runs without (check files and check parts of manifests) needs no cap: the check
+// passed without it. What acts from production code, where nothing can be put back, does.
+var Rules = []Rule{
+	{ProtectedFile, false, "a file named by protect, or PIPELINE.hcl, was changed"},
+	{CheckFile, false, "a test, or what tests read, was changed"},
+	{CheckConfig, false, "what the check's runner loads by itself was changed or is new"},
+	{TestRemoved, false, "a test is gone, or has a name that no runner finds"},
+	{TestSkipped, false, "a test no longer runs"},
+	{AssertionRemoved, false, "a test asserts less than before"},
+	{ExpectationChanged, false, "what a test expects was rewritten"},
+	{ThresholdLoosened, false, "a limit, timeout or tolerance of a check became wider"},
+	{ExitSwallowed, true, "a failing command no longer fails"},
+	{SuppressionAdded, false, "a comment or setting silences a checker"},
+	{TestDetected, true, "production code asks whether it is being tested"},
+	{ProgramShadowed, true, "a new file stands where a program of the check is looked up"},
+	{LibraryShadowed, true, "a new file is loaded instead of a library"},
+	{DependencyChanged, false, "another version of a dependency, or another dependency"},
+	{NewNetwork, false, "code that reaches the network is new"},
+	{NewProcess, false, "code that starts processes is new"},
+	{SymlinkOut, true, "a symbolic link leads out of the tree"},
+	{ModeChanged, false, "a file's permission to be executed changed"},
+	{HiddenText, true, "characters that hide or reorder text"},
+	{Placeholder, false, "text that stands for code that was left out"},
+	{Secret, false, "text that looks like a key or a token"},
+}
+
+// Caps says whether a finding of a rule keeps a verdict from being verified.
+func Caps(rule string) bool {
+	for _, r := range Rules {
+		if r.Name == rule {
+			return r.Caps
+		}
+	}
+	return false
+}
