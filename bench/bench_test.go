@@ -4,7 +4,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -46,6 +44,9 @@ var hello = sync.OnceValues(func() (string, error) {
 var made string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(meterMark) != "" {
+		os.Exit(meter(os.Args[1:]))
+	}
 	code := m.Run()
 	if made != "" {
 		_ = os.RemoveAll(made)
@@ -64,12 +65,6 @@ func build(to, what string) error {
 	return nil
 }
 
-// A cost is what one run took.
-type cost struct {
-	wall time.Duration
-	peak int64 // bytes: the largest process of the run
-}
-
 // A contender is one way to do a piece of work.
 type contender struct {
 	name string
@@ -78,25 +73,7 @@ type contender struct {
 
 // command is a contender that is a program, in a folder.
 func command(name, dir string, argv ...string) contender {
-	return contender{name, func() (cost, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Dir = dir
-		var out bytes.Buffer
-		cmd.Stderr = &out
-		cmd.Env = append(os.Environ(), "CI=1", "TERM=dumb")
-		start := time.Now()
-		err := cmd.Run()
-		took := cost{wall: time.Since(start)}
-		if err != nil {
-			return took, fmt.Errorf("%v: %w\n%s", argv, err, out.Bytes())
-		}
-		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			took.peak = usage.Maxrss << 10
-		}
-		return took, nil
-	}}
+	return contender{name, func() (cost, error) { return metered(dir, argv) }}
 }
 
 // race runs all contenders in turn, so that a machine that grows slow or quick does so for all, and gives the medians in
@@ -111,8 +88,8 @@ func race(tb testing.TB, rounds int, all []contender) []cost {
 				tb.Fatalf("%s: %v", c.name, err)
 			}
 			if round > 0 {
-				walls[i] = append(walls[i], got.wall)
-				peaks[i] = max(peaks[i], got.peak)
+				walls[i] = append(walls[i], got.Wall)
+				peaks[i] = max(peaks[i], got.Peak)
 			}
 		}
 	}
@@ -131,10 +108,10 @@ func ratio(b *testing.B, ours, limit contender) {
 	for b.Loop() {
 		got = race(b, 5, []contender{ours, limit})
 	}
-	b.ReportMetric(float64(got[0].wall)/float64(got[1].wall), "x-limit")
-	b.ReportMetric(float64(got[0].wall.Microseconds())/1000, "ours-ms")
-	b.ReportMetric(float64(got[1].wall.Microseconds())/1000, "limit-ms")
-	b.ReportMetric(float64(got[0].peak)/(1<<20), "peak-MB")
+	b.ReportMetric(float64(got[0].Wall)/float64(got[1].Wall), "x-limit")
+	b.ReportMetric(float64(got[0].Wall.Microseconds())/1000, "ours-ms")
+	b.ReportMetric(float64(got[1].Wall.Microseconds())/1000, "limit-ms")
+	b.ReportMetric(float64(got[0].Peak)/(1<<20), "peak-MB")
 	b.ReportMetric(0, "ns/op") // the whole loop is many runs: its time says nothing
 }
 

@@ -76,14 +76,14 @@ func TestTable(t *testing.T) {
 		}
 		got := race(t, rounds, all)
 		row := fmt.Sprintf("| %s | %s | %s | **%.2f ×** | %.0f MB |", w.name, seconds(got[0]), seconds(got[1]),
-			float64(got[1].wall)/float64(got[0].wall), float64(got[1].peak)/(1<<20))
+			float64(got[1].Wall)/float64(got[0].Wall), float64(got[1].Peak)/(1<<20))
 		for i := range here {
 			if !w.peers {
 				row += " – |"
 				continue
 			}
 			c := got[2+i]
-			row += fmt.Sprintf(" %s (%.1f ×) |", seconds(c), float64(c.wall)/float64(got[0].wall))
+			row += fmt.Sprintf(" %s (%.1f ×) |", seconds(c), float64(c.Wall)/float64(got[0].Wall))
 		}
 		t.Log(row)
 		b.WriteString(row + "\n")
@@ -104,4 +104,4 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func seconds(c cost) string { return fmt.Sprintf("%.3f s", c.wall.Seconds()) }
+func seconds(c cost) string { return fmt.Sprintf("%.3f s", c.Wall.Seconds()) }

@@ -176,7 +176,7 @@ func (w work) limit(tb testing.TB, dir string) contender {
 			}
 			err = spawn(dir, w.tasks, parallel)
 		}
-		return cost{wall: began.wall + time.Since(at)}, err
+		return cost{Wall: began.Wall + time.Since(at)}, err
 	}}
 }
 

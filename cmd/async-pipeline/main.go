@@ -11,6 +11,7 @@ import (
 
 func main() {
 	sandbox.Main() // a supervisor is this program started again: nothing may come before
+	leaveGarbage()
 	os.Exit(Main())
 }
 
