@@ -60,3 +60,17 @@ func BenchmarkWriter(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCompile is what the first use after an Add costs.
+func BenchmarkCompile(b *testing.B) {
+	key := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n", 25)
+	for name, secrets := range map[string][]string{"one": {"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}, "key": {key}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, ok := setOf(secrets...).Find([]byte("nothing")); ok {
+					b.Fatal("found")
+				}
+			}
+		})
+	}
+}

@@ -3,12 +3,13 @@ package redact
 import "slices"
 
 // A matcher finds patterns in a stream of bytes: an Aho-Corasick automaton, and in front of it a table that jumps over
-// text in which no pattern can begin (the shifts of Wu and Manber over pairs of bytes). It never changes.
+// text in which no pattern can begin (the shifts of Wu and Manber over pairs of bytes). It never changes. Line ends
+// within a pattern that wraps are followed beside the automaton, see wrapped.go.
 type matcher struct {
 	nodes []node
 	names []string
 	root  [256]int32 // the children of the root
-	min   int        // bytes of the shortest pattern
+	min   int        // bytes of the shortest pattern, at most maxJump
 
 	// shift of a pair of bytes: how far the window of min bytes that ends with the pair may jump; 0 means that it may
 	// be the beginning of a pattern.
@@ -26,32 +27,44 @@ type node struct {
 	match   int32 // bytes of the longest pattern that this text ends with, 0 for none
 	name    int32 // of that pattern
 	by      byte  // the byte that leads here
+	wraps   bool  // a pattern that wraps goes on from here
+	wrapped bool  // a pattern that wraps ends here
 }
+
+// A pattern is what stands for one text of the set.
+type pattern struct {
+	name  string // of the value it comes from
+	wraps bool
+}
+
+// maxJump bounds the jumps, in bytes: in so much text a pattern that wraps has one line end at most.
+const maxJump = early + minLine
 
 // A span is a place to remove: from ≤ offset < to.
 type span struct{ from, to int64 }
 
-func compile(patterns map[string]string) *matcher {
+func compile(patterns map[string]pattern) *matcher {
 	m := &matcher{nodes: make([]node, 1), min: 1 << 30}
 	keys := make([]string, 0, len(patterns))
 	for p := range patterns {
 		keys = append(keys, p)
 		m.min = min(m.min, len(p))
 	}
-	m.min = min(m.min, 255)
+	m.min = min(m.min, maxJump)
 	slices.Sort(keys) // so that one set always gives one automaton
 	for i, p := range keys {
-		m.names = append(m.names, patterns[p])
-		m.insert(p, int32(i))
+		m.names = append(m.names, patterns[p].name)
+		m.insert(p, int32(i), patterns[p].wraps)
 	}
 	m.link()
-	m.jumps(keys)
+	m.jumps(keys, patterns)
 	return m
 }
 
-func (m *matcher) insert(p string, name int32) {
+func (m *matcher) insert(p string, name int32, wraps bool) {
 	at := int32(0)
 	for i := range len(p) {
+		m.nodes[at].wraps = m.nodes[at].wraps || wraps
 		next := m.childOf(at, p[i])
 		if next == 0 {
 			next = int32(len(m.nodes))
@@ -61,6 +74,7 @@ func (m *matcher) insert(p string, name int32) {
 		at = next
 	}
 	m.nodes[at].match, m.nodes[at].name = m.nodes[at].depth, name
+	m.nodes[at].wrapped = wraps
 }
 
 func (m *matcher) childOf(at int32, b byte) int32 {
@@ -104,16 +118,26 @@ func (m *matcher) step(at int32, b byte) int32 {
 	return m.root[b]
 }
 
-func (m *matcher) jumps(keys []string) {
+func (m *matcher) jumps(keys []string, patterns map[string]pattern) {
 	for i := range m.shift {
 		m.shift[i] = uint8(m.min - 1)
 	}
 	for _, p := range keys {
 		m.starts[pair(p[0], p[1])] = true
 		for i := 1; i < m.min; i++ {
-			k := pair(p[i-1], p[i])
-			m.shift[k] = min(m.shift[k], uint8(m.min-1-i))
+			m.near(p[i-1], p[i], i)
 		}
+		if patterns[p].wraps {
+			m.wrappedJumps(p)
+		}
+	}
+}
+
+// near notes that a pattern has this pair at offsets end-1 and end.
+func (m *matcher) near(a, b byte, end int) {
+	if end < m.min {
+		k := pair(a, b)
+		m.shift[k] = min(m.shift[k], uint8(m.min-1-end))
 	}
 }
 
@@ -135,29 +159,53 @@ func (m *matcher) candidate(b []byte, i int) int {
 	return max(i, len(b)-m.min+1, 0)
 }
 
-// scan reads b, whose first byte has the offset base, from state on, tells found of each place where a pattern ends
-// (the longest there), in the order of the ends, and gives the state at the end of b. A found that says false ends it.
-func (m *matcher) scan(state int32, b []byte, base int64, found func(sp span, name int32) bool) int32 {
+// A cursor is a place in a stream: the state there, and the patterns that had a line end in them.
+type cursor struct {
+	state   int32
+	threads []thread
+}
+
+// held is how many bytes before end, the offset of the cursor, can still become a value.
+func (m *matcher) held(c *cursor, end int64) int {
+	n := int64(m.nodes[c.state].depth)
+	for _, t := range c.threads {
+		n = max(n, end-t.from)
+	}
+	return int(n)
+}
+
+// scan reads b, whose first byte has the offset base, from the cursor on, tells found of each place where a pattern ends
+// (the longest there, and those with line ends), in the order of the ends, and moves the cursor to the end of b. A
+// found that says false ends it.
+func (m *matcher) scan(c *cursor, b []byte, base int64, found func(sp span, name int32) bool) {
+	state := c.state
 	begin := -1 // where the automaton was started last
 	for i := 0; i < len(b); {
-		if state == 0 {
+		if state == 0 && len(c.threads) == 0 {
 			i = m.candidate(b, i)
 			begin = i
 			if i == len(b) {
 				break
 			}
 		}
-		state = m.step(state, b[i])
+		by := b[i]
+		if len(c.threads) > 0 && !m.advance(c, by, base+int64(i)+1, found) {
+			return
+		}
+		if by == '\n' || by == '\r' {
+			m.wrap(c, state, by, base+int64(i))
+		}
+		state = m.step(state, by)
 		i++
 		n := &m.nodes[state]
 		if n.match > 0 {
 			end := base + int64(i)
 			if !found(span{end - int64(n.match), end}, n.name) {
-				return state
+				return
 			}
 		}
 		// One byte in common with a pattern says little: the table decides faster than the automaton.
-		if n.depth == 1 && i-1 > begin && len(b)-i+1 >= m.min {
+		if n.depth == 1 && i-1 > begin && len(b)-i+1 >= m.min && len(c.threads) == 0 {
 			state, i = 0, i-1
 		}
 	}
@@ -165,13 +213,13 @@ func (m *matcher) scan(state int32, b []byte, base int64, found func(sp span, na
 	for state != 0 && m.nodes[state].child == 0 {
 		state = m.nodes[state].fail
 	}
-	return state
+	c.state = state
 }
 
 // all lists the spans of b, joined where they overlap, in order.
 func (m *matcher) all(b []byte) []span {
 	var spans []span
-	m.scan(0, b, 0, func(sp span, _ int32) bool {
+	m.scan(&cursor{}, b, 0, func(sp span, _ int32) bool {
 		spans = join(spans, sp)
 		return true
 	})
@@ -179,7 +227,7 @@ func (m *matcher) all(b []byte) []span {
 }
 
 func (m *matcher) find(b []byte) (name string, ok bool) {
-	m.scan(0, b, 0, func(_ span, n int32) bool {
+	m.scan(&cursor{}, b, 0, func(_ span, n int32) bool {
 		name, ok = m.names[n], true
 		return false
 	})

@@ -1,8 +1,20 @@
 // Package redact removes secret values from text and streams, also when a value is split over chunks.
 //
 // What is removed is every place where a value stands, and where such places overlap their union: of two values of
-// which one holds, begins or runs into the other, no tail is left over. A value is looked for as it is, as it stands in
-// JSON, and line by line where it has several lines. Other encodings (base64, hex, URL) are not known here yet.
+// which one holds, begins or runs into the other, no tail is left over. A value is looked for
+//
+//   - as it is, and each of its lines by itself where it has several;
+//   - as JSON, Go, C, Python, XML, HTML and shells write it between quotes, and escaped in URLs and forms;
+//   - in base64, in both alphabets, wherever in the encoded bytes it stands: all characters but the one at either end
+//     that it shares with its neighbours, which tells up to four bits of it;
+//   - in hex, in small or in capital letters;
+//   - in both also where they are broken into lines of 40 characters or more. Where the first line end comes within the
+//     first four characters, three are left (and all, of a value of less than ten bytes).
+//
+// What is not found: a value in pieces that are not its lines; a value in other letters (in capitals, reversed, with
+// something between its characters, as hex dumps have it); an encoding of an encoding, or of something made of the
+// value (a digest, UTF-16, what is compressed or encrypted); line ends that are more than a line end (an indent, a + or
+// > before each line); encodings of a line of more than 16 KiB.
 package redact
 
 import (
@@ -20,7 +32,7 @@ const MinLen = 6
 // A Set is the values to remove. The zero Set and the nil Set remove nothing. A Set is safe for concurrent use.
 type Set struct {
 	mu       sync.Mutex
-	patterns map[string]string // what to look for → name of the value it comes from
+	patterns map[string]pattern // by what to look for
 	compiled atomic.Pointer[matcher]
 }
 
@@ -33,12 +45,15 @@ func (s *Set) Add(name, value string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.patterns == nil {
-		s.patterns = make(map[string]string)
+		s.patterns = make(map[string]pattern)
 	}
-	for _, p := range forms(value) {
-		if _, known := s.patterns[p]; !known {
-			s.patterns[p] = name
+	for _, f := range forms(value) {
+		p, known := s.patterns[f.text]
+		if !known {
+			p.name = name
 		}
+		p.wraps = p.wraps || f.wraps
+		s.patterns[f.text] = p
 	}
 	s.compiled.Store(nil)
 	return true
@@ -100,8 +115,8 @@ func (s *Set) Find(b []byte) (name string, ok bool) {
 }
 
 // Writer gives w without the values. It holds back only what can still become a value: a prompt appears at once. Close
-// writes what was held back (never more than the longest value less one byte); it does not close w. A Write that fails
-// fails for good.
+// writes what was held back (never more than the longest form of a value less one byte, and the line ends in it); it
+// does not close w. A Write that fails fails for good.
 func (s *Set) Writer(w io.Writer) io.WriteCloser { return &writer{set: s, to: w} }
 
 // without is b with Mark in the place of each span.

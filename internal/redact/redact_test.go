@@ -125,20 +125,15 @@ func TestStreamProperty(t *testing.T) {
 
 // naive is the definition: the union of all places, one Mark for each.
 func naive(secrets []string, text string) string {
-	var all []string
-	for _, v := range secrets {
-		all = append(all, forms(v)...)
-	}
 	hit := make([]bool, len(text))   // this byte goes
 	joint := make([]bool, len(text)) // … together with the byte before
-	for _, v := range all {
-		for i := 0; i+len(v) <= len(text); i++ {
-			if text[i:i+len(v)] != v {
-				continue
-			}
-			for k := i; k < i+len(v); k++ {
-				hit[k] = true
-				joint[k] = joint[k] || k > i
+	for _, v := range secrets {
+		for _, f := range forms(v) {
+			for i := range len(text) {
+				for k := i; k < stands(f, text, i); k++ {
+					hit[k] = true
+					joint[k] = joint[k] || k > i
+				}
 			}
 		}
 	}
@@ -152,6 +147,25 @@ func naive(secrets []string, text string) string {
 		}
 	}
 	return b.String()
+}
+
+// stands gives the end of f where it stands at text[at], else 0.
+func stands(f form, text string, at int) int {
+	line, lines := 0, 0
+	for i := range len(f.text) {
+		for _, end := range []string{"\n", "\r\n"} {
+			enough := line >= early && lines == 0 || line >= minLine
+			if f.wraps && enough && f.text[i] != end[0] && strings.HasPrefix(text[at:], end) {
+				at, line, lines = at+len(end), 0, lines+1
+			}
+		}
+		if at >= len(text) || text[at] != f.text[i] {
+			return 0
+		}
+		at++
+		line++
+	}
+	return at
 }
 
 // A long random text, so that the jumps of the table are taken.

@@ -14,7 +14,7 @@ type writer struct {
 	err error // of the first write that failed
 
 	m       *matcher
-	state   int32
+	at      cursor
 	held    []byte // not passed on yet
 	base    int64  // offset in the stream of held[0], and of the next byte when held is empty
 	spans   []span // found, not passed on yet; in order, none overlaps another
@@ -37,8 +37,9 @@ func (w *writer) Write(p []byte) (int, error) {
 		w.err = err
 		return n, err
 	}
-	w.state = w.m.scan(w.state, p, w.base+int64(len(w.held)), w.found)
-	w.pass(p, int(w.m.nodes[w.state].depth))
+	end := w.base + int64(len(w.held)+len(p))
+	w.m.scan(&w.at, p, end-int64(len(p)), w.found)
+	w.pass(p, w.m.held(&w.at, end))
 	if w.err != nil {
 		return 0, w.err
 	}
@@ -49,7 +50,7 @@ func (w *writer) Write(p []byte) (int, error) {
 func (w *writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.state = 0
+	w.at = cursor{}
 	if w.err == nil {
 		w.pass(nil, 0)
 	}
@@ -63,9 +64,9 @@ func (w *writer) found(sp span, _ int32) bool {
 
 // renew changes to the automaton of more values; what is held back is looked at again (and holds all of spans).
 func (w *writer) renew(m *matcher) {
-	w.m, w.state, w.spans = m, 0, nil
+	w.m, w.at, w.spans = m, cursor{}, nil
 	if m != nil && len(w.held) > 0 {
-		w.state = m.scan(0, w.held, w.base, w.found)
+		m.scan(&w.at, w.held, w.base, w.found)
 	}
 }
 

@@ -1,0 +1,221 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"html"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// What common programs print of values, one row each.
+func TestEncoded(t *testing.T) {
+	t.Parallel()
+	const value, odd = "ghp_16C7e42F292c6912E771", `p"a's s$w&o/r<d>é\`
+	at64 := base64.StdEncoding.EncodeToString
+	for _, tt := range []struct{ name, secret, in, out string }{
+		{"base64, first", value, at64([]byte(value)), "[redacted]"},
+		{"base64, first of more", value, at64([]byte(value + " and more")), "[redacted]IGFuZCBtb3Jl"},
+		{"base64, after one byte", value, at64([]byte(":" + value + "\n")), "Om[redacted]o="},
+		{"base64, after two bytes", value, at64([]byte("u:" + value)), "dTp[redacted]"},
+		{"base64, after three bytes", value, at64([]byte("me:" + value)), "bWU6[redacted]"},
+		{"base64 without padding", value + "1", base64.RawStdEncoding.EncodeToString([]byte(value + "1")), "[redacted]"},
+		{"base64 for URLs", "???>>>???>>>", base64.URLEncoding.EncodeToString([]byte("x ???>>>???>>>")), "eCA[redacted]"},
+		{"a basic authorisation", value, "Authorization: Basic " + at64([]byte("robot:"+value)), "Authorization: Basic cm9ib3Q6[redacted]"},
+		{"hex", value, "x" + hex.EncodeToString([]byte(value)) + "0a", "x[redacted]0a"},
+		{"hex in capitals", value, strings.ToUpper(hex.EncodeToString([]byte(value))), "[redacted]"},
+		{"a query", odd, "a=" + url.QueryEscape(odd) + "&b", "a=[redacted]&b"},
+		{"a query in small letters", odd, "a=p%22a%27s+s%24w%26o%2fr%3cd%3e%c3%a9%5c", "a=[redacted]"},
+		{"a path", odd, "/" + url.PathEscape(odd) + "/", "/[redacted]/"},
+		{"the password of a URL", "p@ss w/ord", url.UserPassword("u", "p@ss w/ord").String() + "@h", "u:[redacted]@h"},
+		{"encodeURIComponent", "it's (5)!/é", "it's%20(5)!%2F%C3%A9", "[redacted]"},
+		{"JSON of Python", odd, `"p\"a's s$w&o/r<d>\u00e9\\"`, `"[redacted]"`},
+		{"JSON, a character of two words", "key-🔑-key", `"key-\ud83d\udd11-key"`, `"[redacted]"`},
+		{"JSON of PHP", "a/b/c/d", `"a\/b\/c\/d"`, `"[redacted]"`},
+		{"Go's %q", odd, strconv.Quote(odd), `"[redacted]"`},
+		{"Go's %+q", odd, strconv.QuoteToASCII(odd), `"[redacted]"`},
+		{"repr of Python", `it's "it"`, `'it\'s "it"'`, `'[redacted]'`},
+		{"single quotes of a shell", "it's mine", `'it'\''s mine'`, `'[redacted]'`},
+		{"quotes of shlex", "it's mine", `'it'"'"'s mine'`, `'[redacted]'`},
+		{"double quotes of a shell", "pay $5 `now`", "\"pay \\$5 \\`now\\`\"", `"[redacted]"`},
+		{"printf %q", "pay $5 (now)", `pay\ \$5\ \(now\)`, `[redacted]`},
+		{"HTML", odd, html.EscapeString(odd), "[redacted]"},
+		{"XML", `a&b"c'd<e>`, `a&amp;b&quot;c&apos;d&lt;e&gt;`, "[redacted]"},
+		{"wrapped, a line end inside", value, at64([]byte("me:" + value))[:20] + "\n" + at64([]byte("me:" + value))[20:] + "\n", "bWU6[redacted]\n"},
+		{"wrapped with carriage returns", value, at64([]byte(value))[:20] + "\r\n" + at64([]byte(value))[20:], "[redacted]"},
+		{"wrapped hex", value, hex.EncodeToString([]byte(value))[:8] + "\n" + hex.EncodeToString([]byte(value))[8:], "[redacted]"},
+		{"wrapped early", value, at64([]byte(value))[:2] + "\n" + at64([]byte(value))[2:], at64([]byte(value))[:2] + "\n" + at64([]byte(value))[2:3] + "[redacted]"},
+		{"a blank line is no wrap", value, at64([]byte(value))[:20] + "\n\n" + at64([]byte(value))[20:], at64([]byte(value))[:20] + "\n\n" + at64([]byte(value))[20:]},
+		{"a line of a key, encoded with its neighbours", "-----BEGIN-----\nMIIBVwIBADANBg\n", at64([]byte("-----BEGIN-----\nMIIBVwIBADANBg\n")), "[redacted]"},
+		{"a line of a key, encoded alone", "-----BEGIN-----\nMIIBVwIBADANBg\n", at64([]byte("  MIIBVwIBADANBg")), "ICB[redacted]"},
+		{"the beginning alone is no value", value, at64([]byte(value))[:20], at64([]byte(value))[:20]},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := setOf(tt.secret)
+			if got := s.String(tt.in); got != tt.out {
+				t.Errorf("String(%q) = %q, want %q", tt.in, got, tt.out)
+			}
+			for size := 1; size <= len(tt.in); size++ {
+				if got := stream(t, s, tt.in, func() int { return size }); got != tt.out {
+					t.Errorf("in chunks of %d: %q, want %q", size, got, tt.out)
+				}
+			}
+			if _, found := s.Find([]byte(tt.in)); found != (tt.in != tt.out) {
+				t.Errorf("Find says %v", found)
+			}
+		})
+	}
+}
+
+// Wherever in the encoded bytes a value stands, and however the text is broken into lines and chunks: every character
+// that is the value's alone goes, and nothing goes that is none of its.
+func TestBase64Property(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.SliceOfN(rapid.Byte(), 10, 120).Draw(t, "secret")
+		before := rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "before")
+		after := rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "after")
+		alphabet := rapid.SampledFrom([]*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding}).Draw(t, "alphabet")
+		width := rapid.SampledFrom([]int{60, 64, 76, 1 << 20}).Draw(t, "width")
+		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
+
+		data := append(append(append([]byte{}, before...), secret...), after...)
+		text := alphabet.EncodeToString(data)
+		// In characters without line ends: what must go, and what may.
+		from, to := (len(before)*8+5)/6, (len(before)+len(secret))*8/6
+		if len(after) == 0 {
+			to = len(text)
+		}
+		var b strings.Builder
+		place := make([]int, 0, len(text)) // of each character
+		for i := range len(text) {
+			if i > 0 && i%width == 0 {
+				b.WriteString(end)
+			}
+			place = append(place, b.Len())
+			b.WriteByte(text[i])
+		}
+		wrapped := b.String()
+		if cut := (width - from%width) % width; cut > 0 && cut < early && from+cut < to { // a line end too early
+			from += early - 1
+		}
+		want := wrapped[:place[from]] + Mark + wrapped[place[to-1]+1:]
+
+		s := new(Set)
+		s.Add("S", string(secret))
+		got := s.String(wrapped)
+		if to < len(text) && got == wrapped[:place[from]]+Mark+wrapped[place[to]+1:] { // the next one looks as at the end of a text
+			want = got
+		}
+		if got != want {
+			t.Fatalf("%q becomes\n%q, want\n%q", wrapped, got, want)
+		}
+		sizes := rapid.IntRange(1, 90)
+		if got := stream(t, s, wrapped, func() int { return sizes.Draw(t, "size") }); got != want {
+			t.Fatalf("stream %q, want %q", got, want)
+		}
+	})
+}
+
+// Whatever program quoted or escaped a value, none of what it made can be turned back.
+func TestQuotedProperty(t *testing.T) {
+	t.Parallel()
+	quoters := map[string]func(string) string{
+		"json": func(s string) string { b, _ := json.Marshal(s); return string(b) },
+		"go":   strconv.Quote, "ascii": strconv.QuoteToASCII, "query": url.QueryEscape, "path": url.PathEscape, "html": html.EscapeString,
+		"hex":   func(s string) string { return hex.EncodeToString([]byte(s)) },
+		"shell": func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
+		"words": func(s string) string { return "https://u:" + url.UserPassword("", s).String()[1:] + "@host/" },
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringOfN(rapid.RuneFrom([]rune("aZ09 _-./\\\"'`$&<>%+=?#!()[]{}~:@;,*|^é🔑\t")), MinLen, 40, -1).Draw(t, "secret")
+		name := rapid.SampledFrom([]string{"json", "go", "ascii", "query", "path", "html", "hex", "shell", "words"}).Draw(t, "quoter")
+		s := setOf(secret)
+		text := "see " + quoters[name](secret) + " and more"
+		got := s.String(text)
+		if strings.Count(got, Mark) == 0 || len(strings.ReplaceAll(got, Mark, "")) > len("see https://u:@host/ and more") {
+			t.Fatalf("%q of %q is left in %q", text, secret, got)
+		}
+		sizes := rapid.IntRange(1, 30)
+		if streamed := stream(t, s, text, func() int { return sizes.Draw(t, "size") }); streamed != got {
+			t.Fatalf("stream %q, whole %q", streamed, got)
+		}
+	})
+}
+
+// Text without a value comes back as it was, however much of encodings is in it.
+func TestNoFalseAlarm(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secrets := rapid.SliceOfN(rapid.StringMatching(`[A-Za-z0-9_+/]{6,40}`), 1, 20).Draw(t, "secrets")
+		data := rapid.SliceOfN(rapid.Byte(), 0, 2000).Draw(t, "data")
+		text := base64.StdEncoding.EncodeToString(data) + "\n" + hex.EncodeToString(data) + "\n" + url.QueryEscape(string(data)) + "\n" + strconv.Quote(string(data))
+		for _, v := range secrets {
+			if strings.Contains(string(data), v) || strings.Contains(text, v) {
+				t.Skip("it is there")
+			}
+		}
+		if got := setOf(secrets...).String(text); got != text {
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
+}
+
+// A line end is held back only when an encoded value may go on behind it.
+func TestWriterPassesLineEndsOn(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	encoded := base64.StdEncoding.EncodeToString([]byte("hunter22-hunter22"))
+	w := setOf("hunter22-hunter22").Writer(&out)
+	for _, st := range []struct{ in, seen string }{
+		{encoded[:3] + "\n", encoded[:3] + "\n"},
+		{"x\n" + encoded[:5], encoded[:3] + "\nx\n"},
+		{"\n", encoded[:3] + "\nx\n"},
+		{"y", encoded[:3] + "\nx\n" + encoded[:5] + "\ny"},
+		{encoded[:9] + "\r", encoded[:3] + "\nx\n" + encoded[:5] + "\ny"},
+		{"\n" + encoded[9:], encoded[:3] + "\nx\n" + encoded[:5] + "\ny[redacted]"},
+	} {
+		if _, err := w.Write([]byte(st.in)); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != st.seen {
+			t.Errorf("after %q: %q, want %q", st.in, out.String(), st.seen)
+		}
+	}
+}
+
+// Wrapped text in which forms overlap: the stream is what the definition says.
+func TestWrappedProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secrets := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("\x00a")), 6, 70, -1), 1, 3).Draw(t, "secrets")
+		var text strings.Builder
+		for range rapid.IntRange(1, 4).Draw(t, "parts") {
+			v := rapid.SampledFrom(secrets).Draw(t, "value")
+			e := base64.StdEncoding.EncodeToString([]byte(v + rapid.SampledFrom(secrets).Draw(t, "next")))
+			if rapid.Bool().Draw(t, "hex") {
+				e = hex.EncodeToString([]byte(v))
+			}
+			for len(e) > 0 {
+				n := min(len(e), rapid.IntRange(1, 90).Draw(t, "line"))
+				text.WriteString(e[:n] + rapid.SampledFrom([]string{"\n", "\r\n", "", "\r", "\n\n"}).Draw(t, "end"))
+				e = e[n:]
+			}
+		}
+		s := setOf(secrets...)
+		want := naive(secrets, text.String())
+		if got := s.String(text.String()); got != want {
+			t.Fatalf("%q: got\n%q, want\n%q", text.String(), got, want)
+		}
+		sizes := rapid.IntRange(1, 60)
+		if got := stream(t, s, text.String(), func() int { return sizes.Draw(t, "size") }); got != want {
+			t.Fatalf("%q: stream\n%q, want\n%q", text.String(), got, want)
+		}
+	})
+}
