@@ -48,7 +48,7 @@ func newHomes(e *Engine, at places) (*homes, error) {
 		}
 	}
 	h := &homes{e: e, places: at}
-	return h, errors.Join(h.close(), at.used(e.Store.Root))
+	return h, errors.Join(h.close(), at.used(e.Store.Root), at.boundBases())
 }
 
 // inside says whether path is dir or lies below it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -30,7 +31,7 @@ func (at places) used(root string) error {
 	return record.WriteFile(path, []byte(root+"\n"), false)
 }
 
-// A Kept is the build caches that are kept for one root.
+// A Kept is what is kept for one root: build caches, and the base of its last healing.
 type Kept struct {
 	Dir   string
 	Root  string // empty: not known, it was made by a version that did not say
@@ -117,7 +118,8 @@ func AllKept(cache string) ([]Kept, error) {
 
 // measure adds up what is in a kept folder and finds the newest of it. Files may go while we look.
 func (k *Kept) measure(in *os.Root) error {
-	err := fs.WalkDir(in.FS(), filepath.Base(k.Dir), func(_ string, d fs.DirEntry, err error) error {
+	base := path.Join(filepath.Base(k.Dir), baseFolder)
+	err := fs.WalkDir(in.FS(), filepath.Base(k.Dir), func(at string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -128,10 +130,11 @@ func (k *Kept) measure(in *os.Root) error {
 		if err != nil {
 			return nil //nolint:nilerr // removed meanwhile
 		}
+		isBase := strings.HasPrefix(at, base)
 		if info.Mode().IsRegular() {
 			k.Bytes += info.Size()
 		}
-		if info.ModTime().After(k.Used) {
+		if !isBase && info.ModTime().After(k.Used) { // files of a base have the times of the tree's
 			k.Used = info.ModTime()
 		}
 		return nil

@@ -18,7 +18,7 @@ import (
 type places struct {
 	store   string // the root's .async
 	work    string // parent of base, copies and throw-away folders: nothing in it outlives a healing
-	kept    string // build caches: check/ and agent/, and root: a file that says whose they are
+	kept    string // build caches: check/ and agent/; base/: see scratch.Source.Kept; root: a file that says whose they are
 	rescued string // copies whose difference could not be stored; only a person removes what is there
 }
 

@@ -13,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -93,75 +94,66 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 
 // compare walks the copy.
 func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) {
+	var mu sync.Mutex
 	d := &difference{}
-	seen := make(map[string]bool, len(c.facts))
-	var walk func(dir string) error
-	walk = func(dir string) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		f, err := openFolder(root, dir)
-		if err != nil {
-			if dir == "." {
-				return err
-			}
-			d.closed = append(d.closed, dir)
-			return nil
-		}
-		entries, err := f.ReadDir(-1)
-		if err != nil {
-			return errors.Join(err, f.Close())
-		}
-		var below []string
-		for _, e := range entries {
-			p := path.Join(dir, e.Name())
-			var now unix.Stat_t
-			switch {
-			case hidden(e.Name()):
-			case e.IsDir():
-				below = append(below, p)
-			case e.Type() != 0 && e.Type() != fs.ModeSymlink:
-				d.special = append(d.special, p)
-			case unix.Fstatat(int(f.Fd()), e.Name(), &now, unix.AT_SYMLINK_NOFOLLOW) != nil:
-			default:
-				was, known := c.facts[p]
-				seen[p] = true
-				if !known {
-					d.added = append(d.added, p)
-				} else if was != factsOf(&now) {
-					d.changed = append(d.changed, p)
-				}
-			}
-		}
-		if err := f.Close(); err != nil {
-			return err
-		}
-		for _, p := range below {
-			if err := walk(p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := walk("."); err != nil {
+	entered := make(map[string]bool, len(c.facts))
+	closed, err := walkFolders(ctx, root, func(dir string, fd int, entries []fs.DirEntry) ([]string, error) {
+		one, below := compareFolder(dir, fd, entries, c.facts[dir])
+		mu.Lock()
+		defer mu.Unlock()
+		entered[dir] = true
+		d.changed, d.added = append(d.changed, one.changed...), append(d.added, one.added...)
+		d.gone, d.special = append(d.gone, one.gone...), append(d.special, one.special...)
+		return below, nil
+	})
+	if err != nil {
 		return nil, fmt.Errorf("scratch copy: %w", err)
 	}
-	for p := range c.facts {
-		if !seen[p] && !under(p, d.closed) {
-			d.gone = append(d.gone, p)
+	d.closed = closed
+	for dir, files := range c.facts {
+		if entered[dir] || under(dir, closed) {
+			continue
+		}
+		for _, f := range files {
+			d.gone = append(d.gone, path.Join(dir, f.name))
 		}
 	}
 	return d, nil
 }
 
-// openFolder opens a folder of the copy; an agent may have closed it.
-func openFolder(root *os.Root, dir string) (*os.File, error) {
-	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	f, err := root.OpenFile(dir, flags, 0)
-	if errors.Is(err, fs.ErrPermission) && root.Chmod(dir, 0o700) == nil {
-		f, err = root.OpenFile(dir, flags, 0)
+// compareFolder compares the files of one open folder with what was written there, sorted by name, and names the folders in it.
+func compareFolder(dir string, fd int, entries []fs.DirEntry, was []stood) (d difference, below []string) {
+	seen, left := make([]bool, len(was)), len(was)
+	for _, e := range entries {
+		name := e.Name()
+		var now unix.Stat_t
+		switch {
+		case hidden(name):
+		case e.IsDir():
+			below = append(below, name)
+		case e.Type() != 0 && e.Type() != fs.ModeSymlink:
+			d.special = append(d.special, path.Join(dir, name))
+		case unix.Fstatat(fd, name, &now, unix.AT_SYMLINK_NOFOLLOW) != nil:
+		default:
+			i, known := slices.BinarySearchFunc(was, name, func(s stood, name string) int { return strings.Compare(s.name, name) })
+			if !known {
+				d.added = append(d.added, path.Join(dir, name))
+				continue
+			}
+			seen[i] = true
+			left--
+			if was[i].facts != factsOf(&now) {
+				d.changed = append(d.changed, path.Join(dir, name))
+			}
+		}
 	}
-	return f, err
+	for i := 0; left > 0; i++ {
+		if !seen[i] {
+			d.gone = append(d.gone, path.Join(dir, was[i].name))
+			left--
+		}
+	}
+	return d, below
 }
 
 func under(p string, dirs []string) bool {

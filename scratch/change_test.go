@@ -268,9 +268,10 @@ func TestRead(t *testing.T) {
 
 func TestPointsBack(t *testing.T) {
 	t.Parallel()
-	top := newRepo(t, map[string]string{".gitignore": ".venv\nnode_modules\n", "src/a": "1"})
+	top := newRepo(t, map[string]string{".gitignore": "*venv\nnode_modules\n", "src/a": "1"})
 	write(t, top, map[string]string{
-		".venv/pyvenv.cfg": "home = /usr/bin\n", ".venv/bin/tool": "#!" + top + "/.venv/bin/python\n", ".venv/bin/plain": "#!/usr/bin/python3\n", ".venv/bin/other": "#!" + top + "-other/bin/python\n",
+		".venv/pyvenv.cfg": "home = /usr/bin\ncommand = /usr/bin/python3 -m venv " + top + "/.venv\n", "venv/pyvenv.cfg": "home = " + top + "/python/bin\n", "node_modules/build/CMakeCache.txt": "CMAKE_HOME_DIRECTORY:INTERNAL=" + top + "\n",
+		"node_modules/.bin/shim": "#!/bin/sh\nif true; then\n  export NODE_PATH=\"" + top + "/node_modules/.pnpm/node_modules\"\nfi\nexec node \"$basedir/../x.js\"\n", ".venv/bin/tool": "#!" + top + "/.venv/bin/python\n", ".venv/bin/plain": "#!/usr/bin/python3\n", ".venv/bin/other": "#!" + top + "-other/bin/python\n",
 		".venv/lib/site-packages/x.pth": top + "/src\n", ".venv/lib/site-packages/__editable___x.py": "MAPPING = {'x': '" + top + "'}\n",
 		".venv/lib/site-packages/x.dist-info/direct_url.json": `{"url": "file://` + top + `"}`, ".venv/lib/site-packages/x.egg-link": "/elsewhere\n",
 		".venv/lib/site-packages/doc.txt": top + "/src", "node_modules/.bin/run": "#!/bin/sh\nexec " + top + "/node_modules/x\n",
@@ -280,7 +281,7 @@ func TestPointsBack(t *testing.T) {
 	must(t, os.Symlink(top, spelled))
 	write(t, top, map[string]string{"node_modules/.bin/two": spelled + "/src\n"})
 	b := makeBase(t, Source{Root: spelled})
-	want := []string{".venv/bin/tool", ".venv/lib/site-packages/__editable___x.py", ".venv/lib/site-packages/x.dist-info/direct_url.json", ".venv/lib/site-packages/x.pth", "all", "node_modules/.bin/run", "node_modules/.bin/two", "node_modules/ws"}
+	want := []string{".venv/bin/tool", ".venv/lib/site-packages/__editable___x.py", ".venv/lib/site-packages/x.dist-info/direct_url.json", ".venv/lib/site-packages/x.pth", "all", "node_modules/.bin/run", "node_modules/.bin/two", "node_modules/build/CMakeCache.txt", "node_modules/ws", "venv/pyvenv.cfg"}
 	if !slices.Equal(b.PointsBack, want) {
 		t.Errorf("%q", b.PointsBack)
 	}

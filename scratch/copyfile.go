@@ -3,7 +3,10 @@
 package scratch
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"hash"
 	"io/fs"
 	"time"
 
@@ -17,14 +20,48 @@ const bufferSize = 256 << 10
 // that is written all the time has no better state.
 const rereads = 5
 
-// Facts tell a file from a later state of it without reading it.
+// Facts tell a file from a later state of it without reading it. The zero facts are those of no file. (Exported fields: they are
+// stored as gob.)
 type facts struct {
-	ino          uint64
-	size         int64
-	mtime, ctime unix.Timespec
+	Dev, Ino           uint64
+	Size, Mtime, Ctime int64 // bytes, ns, ns
+	UID, GID           uint32
 }
 
-func factsOf(s *unix.Stat_t) facts { return facts{s.Ino, s.Size, s.Mtim, s.Ctim} }
+func factsOf(s *unix.Stat_t) facts {
+	return facts{uint64(s.Dev), s.Ino, s.Size, s.Mtim.Nano(), s.Ctim.Nano(), s.Uid, s.Gid} //nolint:unconvert // Dev is int32 elsewhere
+}
+
+// A Copied is one file or symlink that was copied.
+type copied struct {
+	Name     string
+	From, To facts // how the two stood; From is zero when the file changed all the time
+	Mode     fs.FileMode
+	Digest   string // as in tree.Entry; only from hands that sum
+	Link     string // text of a symlink
+}
+
+// A hand is what one worker holds.
+type hand struct {
+	buf []byte
+	sum hash.Hash // nil: no digests are wanted
+}
+
+func newHand(sums bool) *hand {
+	h := &hand{buf: make([]byte, bufferSize)}
+	if sums {
+		h.sum = sha256.New()
+	}
+	return h
+}
+
+// digest is what the hand has summed up.
+func (h *hand) digest() string {
+	if h.sum == nil {
+		return ""
+	}
+	return "sha256:" + hex.EncodeToString(h.sum.Sum(nil))
+}
 
 var errSpecial = errors.New("not a file, folder or symlink")
 
@@ -34,77 +71,85 @@ type writeError struct{ err error }
 func (e *writeError) Error() string { return e.err.Error() }
 func (e *writeError) Unwrap() error { return e.err }
 
-// copyLeaf copies f from one open folder to another.
-func copyLeaf(from, to int, f leaf, buf []byte) (facts, error) {
+// leaf copies f from one open folder to another.
+func (h *hand) leaf(from, to int, f leaf) (copied, error) {
 	if f.link {
-		got, err := copyLink(from, to, f.name)
+		got, err := h.link(from, to, f.name)
 		if !errors.Is(err, unix.EINVAL) { // else it has become a file
 			return got, err
 		}
 	}
 	for i := 0; ; i++ {
-		got, changed, err := copyFile(from, to, f.name, buf)
+		got, changed, err := h.file(from, to, f.name)
 		if errors.Is(err, unix.ELOOP) {
-			return copyLink(from, to, f.name)
+			return h.link(from, to, f.name)
 		}
-		if err == nil && (!changed || i == rereads) {
+		if err == nil && changed && i == rereads {
+			got.From = facts{}
+			return got, nil
+		}
+		if err == nil && !changed {
 			return got, nil
 		}
 		if err := unix.Unlinkat(to, f.name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return facts{}, &writeError{err}
+			return copied{}, &writeError{err}
 		}
 		if err != nil {
-			return facts{}, err
+			return copied{}, err
 		}
 		time.Sleep(time.Duration(i+1) * time.Millisecond)
 	}
 }
 
-func copyLink(from, to int, name string) (facts, error) {
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(from, name, buf)
+func (h *hand) link(from, to int, name string) (copied, error) {
+	n, err := unix.Readlinkat(from, name, h.buf[:unix.PathMax])
 	if err != nil {
-		return facts{}, err
+		return copied{}, err
 	}
+	text := string(h.buf[:n])
 	var was, now unix.Stat_t
 	if err := unix.Fstatat(from, name, &was, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return facts{}, err
+		return copied{}, err
 	}
-	if err := unix.Symlinkat(string(buf[:n]), to, name); err != nil {
-		return facts{}, &writeError{err}
+	if err := unix.Symlinkat(text, to, name); err != nil {
+		return copied{}, &writeError{err}
 	}
 	if err := unix.UtimesNanoAt(to, name, []unix.Timespec{was.Atim, was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return facts{}, &writeError{err}
+		return copied{}, &writeError{err}
 	}
 	if err := unix.Fstatat(to, name, &now, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return facts{}, &writeError{err}
+		return copied{}, &writeError{err}
 	}
-	return factsOf(&now), nil
+	if h.sum != nil {
+		h.sum.Reset()
+		_, _ = h.sum.Write([]byte(text)) // a hash never fails
+	}
+	return copied{Name: name, From: factsOf(&was), To: factsOf(&now), Mode: fs.ModeSymlink | 0o777, Digest: h.digest(), Link: text}, nil
 }
 
-// copyFile says also whether the file changed while it was copied.
-func copyFile(from, to int, name string, buf []byte) (got facts, changed bool, err error) {
+// file says also whether the file changed while it was copied.
+func (h *hand) file(from, to int, name string) (got copied, changed bool, err error) {
 	// O_NONBLOCK: a FIFO that took the file's place must not hold us.
 	in, err := unix.Openat(from, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENXIO) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) {
 		err = errSpecial
 	}
 	if err != nil {
-		return facts{}, false, err
+		return copied{}, false, err
 	}
 	defer func() { _ = unix.Close(in) }()
 	var was, after, now unix.Stat_t
 	if err := unix.Fstat(in, &was); err != nil {
-		return facts{}, false, err
+		return copied{}, false, err
 	}
 	if was.Mode&unix.S_IFMT != unix.S_IFREG {
-		return facts{}, false, errSpecial
+		return copied{}, false, errSpecial
 	}
-	out, err := unix.Openat(to, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	out, err := unix.Openat(to, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return facts{}, false, &writeError{err}
+		return copied{}, false, &writeError{err}
 	}
-	err = fill(in, out, &was, buf)
+	err = h.fill(in, out, &was)
 	if err == nil {
 		err = settle(out, to, name, &was, &now)
 	}
@@ -112,12 +157,13 @@ func copyFile(from, to int, name string, buf []byte) (got facts, changed bool, e
 		err = &writeError{cerr}
 	}
 	if err != nil {
-		return facts{}, false, err
+		return copied{}, false, err
 	}
 	if err := unix.Fstat(in, &after); err != nil {
-		return facts{}, false, err
+		return copied{}, false, err
 	}
-	return factsOf(&now), factsOf(&after) != factsOf(&was), nil
+	got = copied{Name: name, From: factsOf(&was), To: factsOf(&now), Mode: fs.FileMode(was.Mode & 0o777), Digest: h.digest()}
+	return got, factsOf(&after) != factsOf(&was), nil
 }
 
 // settle gives the copy its permission bits (no setuid, setgid or sticky bit) and times.
@@ -135,32 +181,56 @@ func settle(out, to int, name string, was, now *unix.Stat_t) error {
 	return nil
 }
 
-// fill copies the content.
-func fill(in, out int, was *unix.Stat_t, buf []byte) error {
+// fill copies the content, and sums it up where that is wanted.
+func (h *hand) fill(in, out int, was *unix.Stat_t) error {
+	if h.sum != nil {
+		h.sum.Reset()
+	}
 	if was.Size == 0 {
 		return nil
 	}
 	sparse := was.Blocks*512 < was.Size
-	if was.Size > bufferSize || sparse {
-		if clone(in, out) {
-			return nil
-		}
+	if (was.Size > bufferSize || sparse) && clone(in, out) {
+		return h.reread(out)
 	}
 	if sparse {
-		if ok, err := fillSparse(in, out, was.Size, buf); ok || err != nil {
-			return err
+		if ok, err := fillSparse(in, out, was.Size, h.buf); ok || err != nil {
+			if err != nil {
+				return err
+			}
+			return h.reread(out)
 		}
 	}
-	if was.Size > bufferSize {
+	if was.Size > bufferSize && h.sum == nil {
 		if ok, err := kernelCopy(in, out, was.Size); ok || err != nil {
 			return err
 		}
 	}
-	return pump(in, out, -1, buf)
+	return pump(in, out, -1, h.buf, h.sum)
 }
 
-// pump copies n bytes from where both files stand, to the end when n is negative.
-func pump(in, out int, n int64, buf []byte) error {
+// reread sums up a file that was copied without passing through this process.
+func (h *hand) reread(out int) error {
+	if h.sum == nil {
+		return nil
+	}
+	for at := int64(0); ; {
+		n, err := unix.Pread(out, h.buf, at)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return &writeError{err}
+		case n == 0:
+			return nil
+		default:
+			_, _ = h.sum.Write(h.buf[:n]) // a hash never fails
+			at += int64(n)
+		}
+	}
+}
+
+// pump copies n bytes from where both files stand, to the end when n is negative; sum, where it is not nil, gets them too.
+func pump(in, out int, n int64, buf []byte, sum hash.Hash) error {
 	for n != 0 {
 		part := buf
 		if n > 0 && n < int64(len(part)) {
@@ -182,6 +252,9 @@ func pump(in, out int, n int64, buf []byte) error {
 				return &writeError{err}
 			}
 			done += max(w, 0)
+		}
+		if sum != nil {
+			_, _ = sum.Write(part[:got]) // a hash never fails
 		}
 		if n > 0 {
 			n -= int64(got)
@@ -211,7 +284,7 @@ func fillSparse(in, out int, size int64, buf []byte) (bool, error) {
 		if _, err := unix.Seek(out, data, unix.SEEK_SET); err != nil {
 			return true, &writeError{err}
 		}
-		if err := pump(in, out, hole-data, buf); err != nil {
+		if err := pump(in, out, hole-data, buf, nil); err != nil {
 			return true, err
 		}
 		at = hole

@@ -33,9 +33,12 @@ type portion struct {
 type copying struct {
 	src, dst string
 	root     *os.Root // of src
+	sums     bool     // digests are wanted
+	known    *known   // how files of dst stood after an earlier copying; nil: dst is new
+	prefix   string   // where dst stands in what known speaks of
 
 	mu       sync.Mutex
-	facts    map[string]facts // how every copied file stands in dst
+	got      map[string][]copied // by folder; sorted by name at the end
 	omitted  []tree.Omitted
 	vanished []portion // one file each
 	err      error
@@ -49,17 +52,22 @@ type folder struct {
 
 // copyTree copies what p names from src to dst, an existing folder. Modes and times of folders come with finish.
 func copyTree(ctx context.Context, src, dst string, p *plan) (*copying, error) {
-	root, err := os.OpenRoot(src)
-	if err != nil {
-		return nil, err
+	c := &copying{src: src, dst: dst}
+	return c, c.run(ctx, p)
+}
+
+// run copies what p names.
+func (c *copying) run(ctx context.Context, p *plan) (err error) {
+	if c.root, err = os.OpenRoot(c.src); err != nil {
+		return err
 	}
-	defer func() { _ = root.Close() }()
-	c := &copying{src: src, dst: dst, root: root, facts: map[string]facts{}}
+	defer func() { _ = c.root.Close() }()
+	c.got = make(map[string][]copied, len(p.files))
 	var work []portion
 	for _, dir := range append([]string{"."}, p.dirs...) {
 		ok, err := c.makeFolder(dir)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !ok {
 			continue
@@ -73,10 +81,13 @@ func copyTree(ctx context.Context, src, dst string, p *plan) (*copying, error) {
 	again := c.vanished
 	c.vanished = nil
 	c.all(ctx, again)
+	for _, files := range c.got {
+		slices.SortFunc(files, func(a, b copied) int { return strings.Compare(a.Name, b.Name) })
+	}
 	if c.err == nil {
 		c.err = ctx.Err()
 	}
-	return c, c.err
+	return c.err
 }
 
 // makeFolder makes dir in dst, writable for now. false: the tree no longer has it, or holds something else there.
@@ -115,9 +126,9 @@ func (c *copying) all(ctx context.Context, work []portion) {
 	var workers sync.WaitGroup
 	for range min(max(2, runtime.NumCPU()), 8, len(work)) {
 		workers.Go(func() {
-			buf := make([]byte, bufferSize)
+			h := newHand(c.sums)
 			for part := range queue {
-				c.portion(part, buf)
+				c.portion(part, h)
 			}
 		})
 	}
@@ -131,7 +142,7 @@ func (c *copying) all(ctx context.Context, work []portion) {
 	workers.Wait()
 }
 
-func (c *copying) portion(part portion, buf []byte) {
+func (c *copying) portion(part portion, h *hand) {
 	c.mu.Lock()
 	failed := c.err != nil
 	c.mu.Unlock()
@@ -154,20 +165,36 @@ func (c *copying) portion(part portion, buf []byte) {
 		return
 	}
 	defer func() { _ = to.Close() }()
-	got := make([]facts, len(part.files))
-	errs := make([]error, len(part.files))
-	for i, f := range part.files {
-		got[i], errs[i] = copyLeaf(int(from.Fd()), int(to.Fd()), f, buf)
+	got := make([]copied, 0, len(part.files))
+	missed := map[leaf]error{}
+	was := c.known.folder(path.Join(c.prefix, part.dir))
+	for _, f := range part.files {
+		one, known := c.known.still(int(from.Fd()), int(to.Fd()), was, f)
+		if !known {
+			one, err = c.leaf(h, int(from.Fd()), int(to.Fd()), f)
+		}
+		if known || err == nil {
+			got = append(got, one)
+		} else {
+			missed[f] = err
+		}
 	}
 	c.note(func() {
-		for i, f := range part.files {
-			if errs[i] != nil {
-				c.missed(part.dir, f, errs[i])
-			} else {
-				c.facts[path.Join(part.dir, f.name)] = got[i]
-			}
+		c.got[part.dir] = append(c.got[part.dir], got...)
+		for f, err := range missed {
+			c.missed(part.dir, f, err)
 		}
 	})
+}
+
+// leaf copies one file, over what an earlier copying left there.
+func (c *copying) leaf(h *hand, from, to int, f leaf) (copied, error) {
+	if c.known != nil {
+		if err := unix.Unlinkat(to, f.name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return copied{}, &writeError{err}
+		}
+	}
+	return h.leaf(from, to, f)
 }
 
 func (c *copying) note(f func()) {

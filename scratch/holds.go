@@ -44,7 +44,14 @@ func (b *Base) Loose(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(dirty, func(p string) bool {
+	dirty = append(dirty, b.veiled...)
+	for _, p := range b.Paths() {
+		if !b.tracked[p] { // of a nested repository, or a submodule: the outer commit does not hold it
+			dirty = append(dirty, p)
+		}
+	}
+	slices.Sort(dirty)
+	return slices.DeleteFunc(slices.Compact(dirty), func(p string) bool {
 		e, ok := b.Manifest.Find(p)
 		return !ok || e.Mode.IsDir() || !b.counted[p]
 	}), nil

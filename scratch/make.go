@@ -37,7 +37,10 @@ func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b := m.base
-	if b.holder, err = newFolder(parent); err != nil {
+	if s.Everything { // a second try, rarely made: it must not push out what every first one can use
+		s.Kept = ""
+	}
+	if b.holder, err = newFolder(parent, s.Kept); err != nil {
 		return nil, err
 	}
 	b.Dir, b.rules = filepath.Join(b.holder, "tree"), filepath.Join(b.holder, "rules")
@@ -46,39 +49,28 @@ func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	for _, dir := range []string{b.Dir, b.rules} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, err
-		}
+	if m.known, err = recall(b.holder, b.Top); err != nil {
+		return nil, err
 	}
+	again := m.known != nil
 	if err := m.fill(ctx); err != nil {
 		return nil, err
 	}
-	if b.Manifest, err = tree.Walk(ctx, b.Dir, tree.Options{}); err != nil {
-		return nil, err
+	if again && s.Tree != nil && !agrees(b.Manifest, s.Tree) {
+		m.known = nil
+		if err := m.fill(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := b.keepRules(); err != nil {
 		return nil, err
 	}
 	b.PointsBack = pointsBack(b, s.Root)
-	return b, b.remember(s.Exclude)
-}
-
-// newFolder makes a new folder below parent, its stamp first.
-func newFolder(parent string) (string, error) {
-	for {
-		dir := filepath.Join(parent, "base-"+randomName())
-		if _, err := os.Lstat(dir); err == nil {
-			continue
-		}
-		if err := putStamp(dir); err != nil {
-			return "", err
-		}
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return "", errors.Join(err, os.Remove(dir+stampSuffix))
-		}
-		return dir, nil
+	if err := b.remember(s.Exclude); err != nil {
+		return nil, err
 	}
+	b.kept, b.now = s.Kept, m.now
+	return b, nil
 }
 
 // A maker is a base on its way.
@@ -88,6 +80,8 @@ type maker struct {
 	files []string
 	globs struct{ outputs, include globs }
 	all   bool
+	known *known // of a base that was kept; nil: the base is new
+	now   *known // of this one
 	dirty func() // tests: called after the plan is made, before anything is copied
 }
 
@@ -125,9 +119,18 @@ func look(ctx context.Context, s Source) (*maker, error) {
 	return m, nil
 }
 
-// fill copies the files and makes the private .git.
+// fill copies the files, or brings them up to date, and makes the private .git.
 func (m *maker) fill(ctx context.Context) error {
 	b := m.base
+	m.now = newKnown(b.Top, time.Now().UnixNano())
+	if m.known == nil {
+		if err := removeTree(b.Dir); err != nil {
+			return err
+		}
+		if err := os.Mkdir(b.Dir, 0o700); err != nil {
+			return err
+		}
+	}
 	root, err := os.OpenRoot(b.Top)
 	if err != nil {
 		return err
@@ -146,15 +149,22 @@ func (m *maker) fill(ctx context.Context) error {
 	if m.dirty != nil {
 		m.dirty()
 	}
-	done, err := copyTree(ctx, b.Top, b.Dir, p)
-	if err != nil {
+	if m.known != nil {
+		if err := trim(ctx, b.Dir, p, func(at string) bool { return at == ".git" && m.repo != nil }); err != nil {
+			return err
+		}
+	}
+	done := &copying{src: b.Top, dst: b.Dir, sums: true, known: m.known}
+	if err := done.run(ctx, p); err != nil {
 		return err
 	}
+	b.Manifest = done.manifest()
+	m.now.learn(".", done.got)
 	b.Taken = slices.Sorted(slices.Values(p.taken))
 	b.Omitted = slices.Concat(p.omitted, done.omitted)
 	slices.SortFunc(b.Omitted, func(x, y tree.Omitted) int { return strings.Compare(x.Path, y.Path) })
 	if m.repo != nil {
-		if err := m.git(ctx); err != nil {
+		if err := m.git(ctx, done.got); err != nil {
 			return err
 		}
 	}
@@ -178,6 +188,9 @@ func (m *maker) ask(ctx context.Context, c *chooser) (err error) {
 	if err != nil {
 		return err
 	}
+	if b.veiled, err = veiled(filepath.Join(m.repo.Dir, "index")); err != nil {
+		return err
+	}
 	if b.excludes, err = m.repo.ExcludesFile(ctx); err != nil {
 		return err
 	}
@@ -196,15 +209,24 @@ func (m *maker) ask(ctx context.Context, c *chooser) (err error) {
 }
 
 // git gives the base its .git: the tree's own, or a fresh one.
-func (m *maker) git(ctx context.Context) error {
+func (m *maker) git(ctx context.Context, got map[string][]copied) error {
 	b := m.base
-	private := privateGit{top: b.Dir}
+	private := privateGit{top: b.Dir, known: m.known, now: m.now}
+	if err := trimGit(filepath.Join(b.Dir, ".git")); err != nil {
+		return err
+	}
 	whole, err := private.make(ctx, m.repo)
 	if err != nil {
 		return err
 	}
-	if !whole {
-		b.HistoryMissing = true
+	b.HistoryMissing = !whole
+	if whole {
+		b.links = private.links
+		fresh, err := restatAll(b.Dir, got, b.links)
+		if fresh || err != nil {
+			return err
+		}
+	} else {
 		config, err := m.repo.Config(ctx, "")
 		if err != nil {
 			return err
@@ -232,8 +254,8 @@ func (m *maker) git(ctx context.Context) error {
 
 // keepRules copies the .gitignore files that hold for new paths, those of taken folders too: a virtual environment ignores itself by one.
 func (b *Base) keepRules() error {
-	if b.counted == nil {
-		return nil
+	if err := os.Mkdir(b.rules, 0o700); err != nil || b.counted == nil {
+		return err
 	}
 	for _, e := range b.Manifest.Entries {
 		if path.Base(e.Path) != ".gitignore" || !e.Mode.IsRegular() {
@@ -317,19 +339,34 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 		return nil, err
 	}
 	if b.counted != nil {
-		if err := refresh(ctx, at); err != nil {
+		fresh, err := restatAll(at, done.got, b.links)
+		if err == nil && !fresh {
+			err = refresh(ctx, at)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	c.facts = done.facts
-	for p := range c.facts {
-		if hiddenPath(p) {
-			delete(c.facts, p)
+	c.facts = make(map[string][]stood, len(done.got))
+	for dir, files := range done.got {
+		if !hiddenPath(dir) {
+			c.facts[dir] = stoodOf(files)
 		}
 	}
 	// What an agent writes in the same tick of the file system's clock would look untouched.
 	time.Sleep(tick)
 	return c, nil
+}
+
+// stoodOf says how the files of one folder stood after they were copied.
+func stoodOf(files []copied) []stood {
+	list := make([]stood, 0, len(files))
+	for _, f := range files {
+		if !hidden(f.Name) {
+			list = append(list, stood{f.Name, f.To})
+		}
+	}
+	return list
 }
 
 // tick is the coarsest step of a file's times.
@@ -346,7 +383,7 @@ func (c *Copy) Close() error {
 	return remove(c.Dir)
 }
 
-// Close removes the base, every copy made of it, and the stamp.
+// Close removes every copy made of the base, the base unless it is kept (Source.Kept), and the stamp.
 func (b *Base) Close() error {
 	b.mu.Lock()
 	var copies []*Copy
@@ -357,6 +394,9 @@ func (b *Base) Close() error {
 	var errs []error
 	for _, c := range copies {
 		errs = append(errs, c.Close())
+	}
+	if b.putBack() {
+		return errors.Join(append(errs, os.Remove(b.holder+stampSuffix))...)
 	}
 	return errors.Join(append(errs, remove(b.holder))...)
 }

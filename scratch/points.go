@@ -41,7 +41,7 @@ func pointsBack(b *Base, spelled string) []string {
 			continue
 		default:
 			text, err := os.ReadFile(filepath.Join(b.Dir, e.Path))
-			if err != nil || !namesAny(text, names) {
+			if err != nil || !namesAny(withoutRemarks(e.Path, text), names) {
 				continue
 			}
 		}
@@ -50,7 +50,28 @@ func pointsBack(b *Base, spelled string) []string {
 	return found
 }
 
-// wellKnown files of virtual environments and of npm carry absolute paths.
+// withoutRemarks leaves out lines that name the tree and lead nowhere: how a virtual environment was made, and where pnpm's shims
+// look after they have looked beside themselves.
+func withoutRemarks(p string, text []byte) []byte {
+	remark := ""
+	switch {
+	case path.Base(p) == "pyvenv.cfg":
+		remark = "command ="
+	case path.Base(path.Dir(p)) == ".bin":
+		remark = "export NODE_PATH="
+	default:
+		return text
+	}
+	var rest []byte
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(bytes.TrimSpace(line), []byte(remark)) {
+			rest = append(rest, line...)
+		}
+	}
+	return rest
+}
+
+// wellKnown files of virtual environments, of npm and of CMake carry absolute paths.
 func wellKnown(m *tree.Manifest, p string) bool {
 	name, dir := path.Base(p), path.Dir(p)
 	switch path.Ext(name) {
@@ -60,7 +81,7 @@ func wellKnown(m *tree.Manifest, p string) bool {
 		return strings.HasPrefix(name, "__editable__")
 	}
 	switch {
-	case name == "pyvenv.cfg", name == "direct_url.json":
+	case name == "pyvenv.cfg", name == "direct_url.json", name == "CMakeCache.txt":
 		return true
 	case path.Base(dir) == ".bin":
 		return path.Base(path.Dir(dir)) == "node_modules"

@@ -35,8 +35,11 @@ var errLarge = errors.New("history stays behind")
 type privateGit struct {
 	top     string
 	between func()
-	most    int64 // bytes of objects; 0 is mostObjects
-	size    int64 // bytes of objects so far, submodules' too
+	most    int64    // bytes of objects; 0 is mostObjects
+	size    int64    // bytes of objects so far, submodules' too
+	known   *known   // of a base that was kept: its main store of objects is brought up to date
+	now     *known   // what is learned of it; nil: nobody asks
+	links   []string // submodules that came along, relative to top
 }
 
 // make copies the repository; false: it cannot come along, or never was whole.
@@ -46,7 +49,7 @@ func (g *privateGit) make(ctx context.Context, repo *git.Repo) (bool, error) {
 	}
 	at := filepath.Join(g.top, ".git")
 	for range gitTries {
-		g.size = 0
+		g.size, g.links = 0, nil
 		err := g.copy(ctx, repo, ".", at)
 		if err == nil {
 			return true, nil
@@ -128,6 +131,7 @@ func (g *privateGit) submodules(ctx context.Context, repo *git.Repo, sub, at str
 		if err := g.copy(ctx, module, inner, filepath.Join(at, "modules", name)); err != nil {
 			return err
 		}
+		g.links = append(g.links, filepath.ToSlash(inner))
 	}
 	return nil
 }
@@ -203,7 +207,7 @@ func keep(src, dst string) error {
 		return err
 	}
 	defer func() { _ = to.Close() }()
-	_, err = copyLeaf(int(from.Fd()), int(to.Fd()), leaf{filepath.Base(src), false}, make([]byte, bufferSize))
+	_, err = newHand(false).leaf(int(from.Fd()), int(to.Fd()), leaf{filepath.Base(src), false})
 	return err
 }
 
@@ -237,7 +241,7 @@ func (g *privateGit) objects(ctx context.Context, store, to string) error {
 	if !slices.Equal(before, after) {
 		return errMoved
 	}
-	return nil
+	return g.settle(to, seen)
 }
 
 // part copies the loose objects, or the packs, of one store.
@@ -272,12 +276,48 @@ func (g *privateGit) part(ctx context.Context, from, to string, packed bool, see
 	case tooLarge || promised:
 		return errLarge
 	}
-	done, err := copyTree(ctx, from, to, p)
-	if err != nil {
+	done := &copying{src: from, dst: to}
+	if g.main(to) {
+		done.known, done.prefix = g.known, mainObjects
+	}
+	if err := done.run(ctx, p); err != nil {
 		return err
 	}
 	if len(done.vanished) > 0 || len(done.omitted) > 0 {
 		return errMoved
+	}
+	if g.main(to) && g.now != nil {
+		g.now.learn(mainObjects, done.got)
+	}
+	return nil
+}
+
+// mainObjects is the store of objects, below top, that is brought up to date; those of submodules are made anew.
+const mainObjects = ".git/objects"
+
+func (g *privateGit) main(to string) bool { return to == filepath.Join(g.top, mainObjects) }
+
+// settle removes objects of a kept store that the tree's no longer has.
+func (g *privateGit) settle(to string, seen map[string]bool) error {
+	if g.known == nil || !g.main(to) {
+		return nil
+	}
+	dirs, err := os.ReadDir(to)
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		files, err := os.ReadDir(filepath.Join(to, d.Name()))
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if !seen[d.Name()+"/"+f.Name()] {
+				if err := os.Remove(filepath.Join(to, d.Name(), f.Name())); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return nil
 }

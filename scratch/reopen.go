@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -83,10 +84,11 @@ func (b *Base) Adopt(dir string) (*Copy, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("scratch copy %s: %w", dir, fs.ErrInvalid)
 	}
-	c := &Copy{Dir: dir, base: b, facts: map[string]facts{}}
+	c := &Copy{Dir: dir, base: b, facts: map[string][]stood{}}
 	for _, e := range b.Manifest.Entries {
 		if !e.Mode.IsDir() {
-			c.facts[e.Path] = facts{}
+			in := path.Dir(e.Path)
+			c.facts[in] = append(c.facts[in], stood{name: path.Base(e.Path)})
 		}
 	}
 	b.copies[c] = true

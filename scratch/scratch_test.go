@@ -18,6 +18,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if arg := os.Getenv(keptChild); arg != "" {
+		keepsForEver(arg)
+	}
 	home, err := os.MkdirTemp("", "scratch-test-home-")
 	if err != nil {
 		panic(err)

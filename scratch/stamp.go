@@ -163,6 +163,17 @@ func abandoned(name string, made time.Time) bool {
 
 // remove removes a folder of ours and then its stamp: killed in between, the next sweep still finds it.
 func remove(dir string) error {
+	if err := removeTree(dir); err != nil {
+		return err
+	}
+	if err := os.Remove(dir + stampSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// removeTree removes a file or folder of ours, whatever its modes are.
+func removeTree(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		// A folder that may not be written keeps what it holds: open all folders and try again.
 		_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -177,9 +188,6 @@ func remove(dir string) error {
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("scratch copy: %w; remove it by hand", err)
 		}
-	}
-	if err := os.Remove(dir + stampSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func TestStampFirst(t *testing.T) {
 	m, err := look(context.Background(), Source{Root: top})
 	must(t, err)
 	parent := temp(t)
-	m.base.holder, err = newFolder(parent)
+	m.base.holder, err = newFolder(parent, "")
 	must(t, err)
 	m.base.Dir = m.base.holder + "/tree"
 	must(t, os.Mkdir(m.base.Dir, 0o700))

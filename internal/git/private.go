@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +22,10 @@ var kept = []string{
 	"user.name", "user.email", "extensions.objectformat",
 }
 
-// Config is the text of a configuration file for a private .git: the kept keys with the values that hold in r, and the work tree when it is given.
+// Config is the text of a configuration file for a private .git: the kept keys with the values that hold in r, the work tree when it is given,
+// and which submodules were initialised (not where they came from), so that git submodule says the same.
 func (r *Repo) Config(ctx context.Context, worktree string) ([]byte, error) {
-	out, err := call{dir: r.Top, args: []string{"config", "--null", "--get-regexp", `^(core|user|extensions)\.`}}.run(ctx)
+	out, err := call{dir: r.Top, args: []string{"config", "--null", "--get-regexp", `^(core|user|extensions|submodule)\.`}}.run(ctx)
 	if err != nil && exitCode(err) != 1 {
 		return nil, err
 	}
@@ -48,6 +50,12 @@ func (r *Repo) Config(ctx context.Context, worktree string) ([]byte, error) {
 		if value, ok := values[key]; ok {
 			section, name, _ := strings.Cut(key, ".")
 			fmt.Fprintf(&b, "[%s]\n\t%s = %s\n", section, name, quote(value))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		name, ok := strings.CutSuffix(strings.TrimPrefix(key, "submodule."), ".url")
+		if ok && strings.HasPrefix(key, "submodule.") && values["submodule."+name+".active"] != "false" {
+			fmt.Fprintf(&b, "[submodule %s]\n\tactive = true\n", quote(name))
 		}
 	}
 	return []byte(b.String()), nil

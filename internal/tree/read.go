@@ -28,13 +28,16 @@ const (
 	coarse = int64(2 * time.Second)
 )
 
-// settled says that nothing touched the file since shortly before start.
-func (f fact) settled(start int64) bool {
-	if f.mtime%int64(time.Second) == 0 && f.ctime%int64(time.Second) == 0 {
+// Settled says that nothing touched a file with these times (ns since 1970) since shortly before start: what was read of it after start is
+// what it still holds as long as its times stay the same (git's rule for racily clean files).
+func Settled(mtime, ctime, start int64) bool {
+	if mtime%int64(time.Second) == 0 && ctime%int64(time.Second) == 0 {
 		start -= coarse
 	}
-	return max(f.mtime, f.ctime) < start-tick
+	return max(mtime, ctime) < start-tick
 }
+
+func (f fact) settled(start int64) bool { return Settled(f.mtime, f.ctime, start) }
 
 // knows gives the entry of a file that an earlier walk read and nothing touched since.
 func (m *Manifest) knows(path string, now fact) (Entry, bool) {

@@ -1,0 +1,329 @@
+// Makes a base once more from what was stored of it: for those who verify a fix again.
+
+package scratch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// ErrGone means that a base cannot be made again: nobody has the commit or a content any more. The message names them.
+var ErrGone = errors.New("base_gone")
+
+// A Saved is what was stored of a base.
+type Saved struct {
+	Root     string // absolute: the folder of PIPELINE.hcl, as it is now
+	Sub      string // where it stood in the tree then (Base.Sub); empty: not known
+	Commit   string // HEAD then, or empty
+	Manifest *tree.Manifest
+	Content  func(digest string) ([]byte, bool) // a content that was stored
+}
+
+// Restore makes a base that holds what the manifest says. Contents come from what was stored, from git's commit, and, where both
+// have none (ignored folders), from the tree as it is now: each only where its digest is the one that is wanted. The private .git stands
+// at the commit, with its index; what was staged then is not known. Times of files are all the same. ErrGone: something is no
+// longer to be had.
+func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
+	m, err := look(ctx, Source{Root: s.Root})
+	if err != nil {
+		return nil, err
+	}
+	b := m.base
+	switch {
+	case s.Sub != "" && s.Sub != b.Sub:
+		return nil, fmt.Errorf("%w: the pipeline's folder was at %q of its work tree, now it is at %q", ErrGone, s.Sub, b.Sub)
+	case s.Commit != "" && m.repo == nil:
+		return nil, fmt.Errorf("%w: it was made in a git work tree, at commit %s, and %s is in none", ErrGone, s.Commit, s.Root)
+	}
+	if s.Commit != "" {
+		here, err := m.repo.HasCommit(ctx, s.Commit)
+		if err != nil {
+			return nil, err
+		}
+		if !here {
+			return nil, fmt.Errorf("%w: git no longer has commit %s; git fetch may bring it back", ErrGone, s.Commit)
+		}
+		b.Commit = s.Commit
+	}
+	if parent, err = filepath.Abs(parent); err != nil {
+		return nil, err
+	}
+	if err := outside(b.Top, parent); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	if parent, err = filepath.EvalSymlinks(parent); err != nil { // git names its folders so
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	if b.holder, err = newFolder(parent, ""); err != nil {
+		return nil, err
+	}
+	b.Dir, b.rules = filepath.Join(b.holder, "tree"), filepath.Join(b.holder, "rules")
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	if err := os.Mkdir(b.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	r := &restorer{base: b, repo: m.repo, saved: s}
+	if err := r.files(ctx); err != nil {
+		return nil, err
+	}
+	if b.Manifest, err = tree.Walk(ctx, b.Dir, tree.Options{}); err != nil {
+		return nil, err
+	}
+	if got, want := b.Manifest.Digest(), s.Manifest.Digest(); got != want {
+		return nil, fmt.Errorf("%w: what could be made again has digest %s, the record says %s", ErrGone, got, want)
+	}
+	if m.repo != nil {
+		if err := r.git(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.keepRules(); err != nil {
+		return nil, err
+	}
+	b.PointsBack = pointsBack(b, s.Root)
+	return b, nil
+}
+
+// A restorer is a base on its way.
+type restorer struct {
+	base  *Base
+	repo  *git.Repo
+	saved Saved
+	root  *os.Root // the base
+}
+
+// files writes what the manifest names.
+func (r *restorer) files(ctx context.Context) (err error) {
+	if r.root, err = os.OpenRoot(r.base.Dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.root.Close()) }()
+	wanted := map[string]tree.Entry{} // by path: files whose content is still to be found
+	for _, e := range r.saved.Manifest.Entries {
+		if err := safe(e.Path); err != nil {
+			return err
+		}
+		switch {
+		case e.Mode.IsDir():
+			err = folders(r.root, e.Path)
+		case e.Mode&fs.ModeSymlink != 0:
+			err = r.put(e, []byte(e.Link))
+		default:
+			data, ok := r.saved.Content(e.Digest)
+			if !ok || sumOf(data) != e.Digest {
+				wanted[e.Path] = e
+				continue
+			}
+			err = r.put(e, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.fromCommit(ctx, wanted); err != nil {
+		return err
+	}
+	if err := r.fromTree(ctx, wanted); err != nil {
+		return err
+	}
+	if len(wanted) > 0 {
+		var names []string
+		for p := range wanted {
+			names = append(names, p)
+		}
+		slices.Sort(names)
+		more := ""
+		if n := len(names) - 5; n > 0 {
+			names, more = names[:5], fmt.Sprintf(" and %d more", n)
+		}
+		return fmt.Errorf("%w: nobody has the contents any more of %s%s", ErrGone, strings.Join(names, ", "), more)
+	}
+	return r.modes()
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func (r *restorer) put(e tree.Entry, data []byte) error {
+	if err := putFile(r.root, e.Path, &patch.File{Mode: e.Mode, Data: data}); err != nil {
+		return fmt.Errorf("scratch copy: %s: %w", e.Path, err)
+	}
+	return nil
+}
+
+// fromCommit takes what git has at the same path.
+func (r *restorer) fromCommit(ctx context.Context, wanted map[string]tree.Entry) error {
+	if r.base.Commit == "" || len(wanted) == 0 {
+		return nil
+	}
+	blobs, err := r.repo.Blobs(ctx, r.base.Commit)
+	if err != nil {
+		return err
+	}
+	blobs = slices.DeleteFunc(blobs, func(b git.Blob) bool {
+		e, ok := wanted[b.Path]
+		return !ok || e.Size != b.Size
+	})
+	return r.repo.Contents(ctx, blobs, func(b git.Blob, data []byte) error {
+		e := wanted[b.Path]
+		if sumOf(data) != e.Digest {
+			return nil
+		}
+		delete(wanted, b.Path)
+		return r.put(e, data)
+	})
+}
+
+// fromTree takes what stands in the tree as it was.
+func (r *restorer) fromTree(ctx context.Context, wanted map[string]tree.Entry) error {
+	top, err := os.OpenRoot(r.base.Top)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = top.Close() }() // it was only read
+	for p, e := range wanted {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info, err := lstat(top, p)
+		if err != nil || info == nil || !info.Mode().IsRegular() || info.Size() != e.Size {
+			continue //nolint:nilerr // it is not to be had there
+		}
+		data, err := top.ReadFile(p)
+		if err != nil || sumOf(data) != e.Digest {
+			continue //nolint:nilerr // as above
+		}
+		delete(wanted, p)
+		if err := r.put(e, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modes gives every file and folder its permissions, folders last and from below, and every file one time: what is no older than
+// anything else is up to date for make.
+func (r *restorer) modes() error {
+	now := time.Now()
+	for _, e := range slices.Backward(r.saved.Manifest.Entries) {
+		if e.Mode&fs.ModeSymlink != 0 {
+			continue
+		}
+		if !e.Mode.IsDir() {
+			if err := r.root.Chtimes(e.Path, now, now); err != nil {
+				return err
+			}
+		}
+		if err := r.root.Chmod(e.Path, e.Mode.Perm()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// git gives the base its .git, standing at the commit, and learns from it which files count.
+func (r *restorer) git(ctx context.Context) error {
+	b := r.base
+	private := privateGit{top: b.Dir}
+	whole, err := private.make(ctx, r.repo)
+	if err != nil {
+		return err
+	}
+	b.HistoryMissing, b.links = !whole, private.links
+	if b.excludes, err = r.repo.ExcludesFile(ctx); err != nil {
+		return err
+	}
+	if !whole {
+		config, err := r.repo.Config(ctx, "")
+		if err != nil {
+			return err
+		}
+		if err := git.Begin(ctx, b.Dir, r.paths(), config); err != nil {
+			return err
+		}
+	}
+	own := &git.Repo{Top: b.Dir, Dir: filepath.Join(b.Dir, ".git"), Common: filepath.Join(b.Dir, ".git")}
+	if whole && b.Commit != "" {
+		if err := own.StandAt(ctx, b.Commit); err != nil {
+			return err
+		}
+	}
+	if err := refresh(ctx, b.Dir); err != nil {
+		return err
+	}
+	files, err := own.Files(ctx)
+	if err != nil {
+		return err
+	}
+	tracked, err := own.Tracked(ctx)
+	if err != nil {
+		return err
+	}
+	b.counted, b.tracked = set(files), map[string]bool{}
+	for p := range tracked {
+		b.tracked[p] = true
+	}
+	b.Taken = r.taken()
+	return nil
+}
+
+// paths are the files and symlinks of the manifest.
+func (r *restorer) paths() []string {
+	var paths []string
+	for _, e := range r.saved.Manifest.Entries {
+		if !e.Mode.IsDir() {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
+}
+
+// taken are the topmost folders in which nothing counts: they came along though git ignores them.
+func (r *restorer) taken() []string {
+	counts := map[string]bool{}
+	for p := range r.base.counted {
+		for p = path.Dir(p); p != "." && !counts[p]; p = path.Dir(p) {
+			counts[p] = true
+		}
+	}
+	found := map[string]bool{}
+	for _, p := range r.paths() {
+		if r.base.counted[p] {
+			continue
+		}
+		for dir := path.Dir(p); dir != "." && !counts[dir]; dir = path.Dir(dir) {
+			if up := path.Dir(dir); up == "." || counts[up] {
+				found[dir] = true
+			}
+		}
+	}
+	var all []string
+	for dir := range found {
+		all = append(all, dir)
+	}
+	slices.Sort(all)
+	return all
+}

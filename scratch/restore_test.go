@@ -1,0 +1,124 @@
+package scratch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// A base is made again from git's commit, from what was stored, and from the tree as it is now, each only by its digest.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	for _, sub := range []string{".", "app"} {
+		t.Run(sub, func(t *testing.T) {
+			t.Parallel()
+			top := temp(t)
+			put := func(name, text string) {
+				t.Helper()
+				path := filepath.Join(top, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put(".gitignore", "deps\n")
+			put("app/main.go", "package main\n")
+			put("app/changed", "as committed\n")
+			if err := errors.Join(os.Chmod(filepath.Join(top, "app/main.go"), 0o755), os.Symlink("main.go", filepath.Join(top, "app/link"))); err != nil {
+				t.Fatal(err)
+			}
+			run(t, top, "init", "-q")
+			run(t, top, "add", "-A")
+			run(t, top, "commit", "-q", "-m", "x")
+			put("app/changed", "dirty\n")
+			put("app/new", "new\n")
+			put("app/deps/lib", "ignored\n")
+			root := filepath.Join(top, sub)
+			include := "deps"
+			if sub == "." {
+				include = "app/deps"
+			}
+			base, err := Make(t.Context(), temp(t), Source{Root: root, Include: []string{include}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = base.Close() }()
+			stored := map[string]string{}
+			loose, err := base.Loose(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range loose {
+				f, err := base.Read(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stored[sumOf(f.Data)] = string(f.Data)
+			}
+			saved := Saved{
+				Root: root, Sub: base.Sub, Commit: base.Commit, Manifest: base.Manifest,
+				Content: func(sum string) ([]byte, bool) { s, ok := stored[sum]; return []byte(s), ok },
+			}
+
+			// The tree goes on, and so does git.
+			put("app/main.go", "package other\n")
+			put("app/changed", "again\n")
+			run(t, top, "add", "-A")
+			run(t, top, "commit", "-q", "-m", "y")
+			again, err := Restore(t.Context(), temp(t), saved)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = again.Close() }()
+			if d := tree.Compare(base.Manifest, again.Manifest); len(d) > 0 || again.Top != base.Top || again.Sub != base.Sub || again.Commit != base.Commit {
+				t.Errorf("%d differ; %+v", len(d), again)
+			}
+			if got, want := strings.Join(again.Paths(), " "), strings.Join(base.Paths(), " "); got != want {
+				t.Errorf("paths %s, want %s", got, want)
+			}
+			if got, want := strings.Join(again.Taken, " "), strings.Join(base.Taken, " "); got != want {
+				t.Errorf("taken %s, want %s", got, want)
+			}
+			c, err := again.Copy(t.Context(), filepath.Join(temp(t), "copy"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := run(t, c.Dir, "rev-parse", "HEAD"); strings.TrimSpace(got) != base.Commit {
+				t.Errorf("HEAD is %s, want %s", got, base.Commit)
+			}
+			if got := run(t, c.Dir, "status", "--porcelain"); strings.TrimSpace(got) != "M app/changed\n?? app/new" {
+				t.Errorf("status %q", got)
+			}
+
+			for what, damage := range map[string]func(Saved) Saved{
+				"a content is gone": func(s Saved) Saved {
+					s.Content = func(string) ([]byte, bool) { return nil, false }
+					return s
+				},
+				"a content is another": func(s Saved) Saved {
+					s.Content = func(string) ([]byte, bool) { return []byte("x"), true }
+					return s
+				},
+				"the commit is gone": func(s Saved) Saved {
+					s.Commit = strings.Repeat("1", 40)
+					return s
+				},
+				"the root stands elsewhere": func(s Saved) Saved {
+					s.Sub = "other"
+					return s
+				},
+			} {
+				parent := temp(t)
+				if b, err := Restore(t.Context(), parent, damage(saved)); !errors.Is(err, ErrGone) {
+					t.Errorf("%s: %v, %v", what, b, err)
+				}
+				if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+					t.Errorf("%s: %v is left behind, %v", what, left, err)
+				}
+			}
+		})
+	}
+}
