@@ -1,6 +1,6 @@
 package judge
 
-// What counts as a check file: classes 1 to 3.
+// What counts as a check file: by classes, the first that fits.
 
 import (
 	"path"
@@ -20,6 +20,16 @@ type Checks struct {
 	helpers    map[string]bool // files; "dir/*.go" for a Go package
 	data       map[string]bool // files that tests name; folders, with a slash at the end
 	globs      []string        // of data that tests name
+
+	named      map[string]bool // files that the run names, whether they are there or not
+	namedGlobs []string
+	makefiles  map[string]bool // those of named that are Makefiles
+	subjects   map[string]bool // files that the run gives to linters; folders, with a slash at the end
+	known      map[string]bool // all files
+	modules    map[string]bool // folders with a manifest that a vendor folder may stand beside
+	vendored   map[string]bool // vendor folders
+	goFolders  map[string]bool // folders with Go files in them or below
+	vite       map[string]bool // folders whose package.json speaks of vitest
 }
 
 // A Tree is what Checks asks about the base: the paths it holds, and the content of one.
@@ -42,11 +52,13 @@ type Command struct {
 	Dir   string // relative to git's top, "." for the top
 }
 
-// NewChecks prepares classes 1 to 3: protect globs and PIPELINE.hcl; tests by their language's
-// conventions, with helpers that only tests import or include; what tests read.
+// NewChecks prepares the classes: 1, protect globs and PIPELINE.hcl; 2, tests by their language's conventions, with helpers
+// that only tests import or include; 3, what tests read; 4, what the run names; 5, what the check's runner loads by itself.
+// Manifests, which are judged by their parts, have no class.
 //
 // A helper is also known by its name or by the testing library it imports: code that only its own test imports is
-// code under test. It reads go.mod files and at most 20,000 source files of at most 1 MiB each, tests first.
+// code under test. It reads go.mod and package.json files, at most 20,000 source files of at most 1 MiB each, tests first,
+// and at most 1,000 files that the run leads to.
 func NewChecks(t Tree, s Scope) *Checks {
 	sub := s.Sub
 	if sub = path.Clean(strings.TrimPrefix(sub, "./")); sub == "" || sub == "/" {
@@ -83,6 +95,9 @@ func NewChecks(t Tree, s Scope) *Checks {
 		}
 	}
 	c.data, c.globs = seen.testData()
+	withoutPrograms(c.data, t.Read)
+	c.name(t, seen, s.Runs)
+	c.findLoaded(t, seen)
 	return c
 }
 
@@ -93,7 +108,8 @@ func literal(p string) string {
 
 func conventional(p string) bool { return testName(p) || testFolder(p) || dataFolder(p) }
 
-// Class says which class makes path a check file (1, 2 or 3), 0 for none; rule is "protected_file" for class 1 and "check_file" else. It answers for new paths too.
+// Class says which class makes path a check file (1 to 5), 0 for none; rule is ProtectedFile for class 1, CheckConfig for
+// class 5 and CheckFile else. It answers for new paths too.
 func (c *Checks) Class(p string) (class int, rule string) {
 	p = path.Clean(p)
 	if c.protected(p) {
@@ -101,6 +117,12 @@ func (c *Checks) Class(p string) (class int, rule string) {
 	}
 	if class = c.check(p); class > 0 {
 		return class, CheckFile
+	}
+	if c.namedBy(p) {
+		return 4, CheckFile
+	}
+	if c.loaded(p) {
+		return 5, CheckConfig
 	}
 	return 0, ""
 }

@@ -26,7 +26,11 @@ func (f files) tree() Tree {
 // classes checks want, a list of "class path" lines, against a tree.
 func classes(t *testing.T, f files, sub string, protect []string, want string) {
 	t.Helper()
-	c := NewChecks(f.tree(), Scope{Sub: sub, Protect: protect})
+	classesOf(t, NewChecks(f.tree(), Scope{Sub: sub, Protect: protect}), want)
+}
+
+func classesOf(t *testing.T, c *Checks, want string) {
+	t.Helper()
 	for line := range strings.Lines(want) {
 		line = strings.TrimSpace(line)
 		if line == "" {
@@ -39,7 +43,7 @@ func classes(t *testing.T, f files, sub string, protect []string, want string) {
 		if fmt.Sprint(got) != class {
 			t.Errorf("%s is class %d, want %s %s", p, got, class, why)
 		}
-		if wantRule := []string{"", ProtectedFile, CheckFile, CheckFile}[got]; rule != wantRule {
+		if wantRule := []string{"", ProtectedFile, CheckFile, CheckFile, CheckFile, CheckConfig}[got]; rule != wantRule {
 			t.Errorf("%s: rule %q, want %q", p, rule, wantRule)
 		}
 	}
@@ -51,7 +55,7 @@ func TestClassByConvention(t *testing.T) {
 	classes(t, files{}, "", nil, `
 		1 PIPELINE.hcl
 		1 PIPELINE.hcl.json
-		0 examples/PIPELINE.hcl  # of another root
+		5 examples/PIPELINE.hcl  # of another root
 		2 calc_test.go
 		2 internal/calc/calc_test.go
 		0 contest.go
@@ -161,7 +165,7 @@ func TestClassByConvention(t *testing.T) {
 		0 README.md
 		0 main.go
 		0 package.json
-		0 .github/workflows/test.yml
+		5 .github/workflows/test.yml
 		0 docs/tests.md
 		2 tests/README.md
 		2 ./x/../calc_test.go
@@ -185,7 +189,7 @@ func TestClassProtect(t *testing.T) {
 		1 svc[1]/PIPELINE.hcl
 		0 svc1/api/a.proto
 		0 api/a.proto
-		0 PIPELINE.hcl
+		5 PIPELINE.hcl
 		1 common/a.txt
 	`)
 	// A root that lies under tests/ is not all tests.
@@ -196,7 +200,7 @@ func TestClassProtect(t *testing.T) {
 		2 tests/other/main.go
 		1 tests/app/PIPELINE.hcl
 	`)
-	classes(t, files{}, "./app/", nil, "1 app/PIPELINE.hcl\n0 PIPELINE.hcl")
+	classes(t, files{}, "./app/", nil, "1 app/PIPELINE.hcl\n5 PIPELINE.hcl")
 }
 
 func TestClassGo(t *testing.T) {
@@ -359,7 +363,7 @@ func TestClassWeb(t *testing.T) {
 		3 shots/a.png
 		0 index.html  # a source, though a test reads it
 		0 package.json
-		0 jest.config.js
+		5 jest.config.js
 	`)
 }
 
@@ -383,6 +387,7 @@ func TestClassOtherLanguages(t *testing.T) {
 		"lib/cart.rb": "require_relative 'money'\n", "lib/money.rb": "", "spec/cart_spec.rb": "require 'cart'\nrequire_relative 'support/fake_shop'\nrequire_relative '../lib/test_kit'\nFile.read('data/in.yml')\n",
 		"spec/support/fake_shop.rb": "", "lib/test_kit.rb": "", "data/in.yml": "",
 		"deploy.sh": ". ./lib/common.sh\n", "lib/common.sh": "", "cart.bats": "load 'lib/test_helper_x'\nsource \"$BATS_TEST_DIRNAME/lib/common.sh\"\nrun ./deploy.sh < cases/in.txt\n", "lib/test_helper_x.bash": "", "cases/in.txt": "", "cases/not.txt": "",
+		"greet_test.sh": "test \"$(bin/greet Ann)\" = hello\ndiff <(bin/raw) bin/list\ngrep x docs/use.md\ncmp a docs/expected.md\n", "bin/greet": "#!/bin/sh\n", "bin/raw": "\x7fELF", "bin/list": "a\n", "docs/use.md": "", "docs/expected.md": "",
 		"src/shop/App.java": "package shop;\nimport shop.test.Probe;\nimport static shop.tests.All.*;\n", "src/shop/test/Probe.java": "", "src/shop/tests/All.java": "", "src/shop/test2/test/Other.java": "",
 		"rs/src/lib.rs": "pub mod test;\n#[cfg(test)]\nmod tests;\nmod cart;\n", "rs/src/test/mod.rs": "", "rs/src/tests.rs": "", "rs/src/cart.rs": "",
 		"php/src/App.php": "<?php\nuse App\\Test\\Probe;\n", "php/src/Test/Probe.php": "", "php/src/Test2/Test/Other.php": "",
@@ -403,6 +408,11 @@ func TestClassOtherLanguages(t *testing.T) {
 		2 lib/test_helper_x.bash
 		3 cases/in.txt
 		0 cases/not.txt
+		0 bin/greet  # a program, which is what the test tries
+		0 bin/raw
+		3 bin/list
+		0 docs/use.md  # documentation that a test reads is what it checks
+		3 docs/expected.md
 		0 src/shop/test/Probe.java
 		0 src/shop/tests/All.java
 		2 src/shop/test2/test/Other.java
@@ -479,7 +489,7 @@ func FuzzChecks(f *testing.F) {
 		c := NewChecks(files{p1: src1, p2: src2}.tree(), Scope{Sub: sub, Protect: []string{protect}})
 		for _, p := range []string{p1, p2, p1 + "/" + p2, sub + "/" + p1, "", "/", ".."} {
 			class, rule := c.Class(p)
-			if class < 0 || class > 3 || (class == 0) != (rule == "") || (class == 1) != (rule == ProtectedFile) {
+			if class < 0 || class > 5 || (class == 0) != (rule == "") || (class == 1) != (rule == ProtectedFile) || (class == 5) != (rule == CheckConfig) {
 				t.Fatalf("%q: %d %q", p, class, rule)
 			}
 			if again, _ := c.Class(p); again != class {

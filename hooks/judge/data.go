@@ -4,6 +4,7 @@ package judge
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ const (
 	joinedWith = " \t,/+()"
 	quotes     = "\"'`"
 	maxPerUnit = 2000
+
+	maxPrograms = 500
 )
 
 // manifests are judged by their parts, not as data of a test.
@@ -29,10 +32,11 @@ var manifests = []string{
 }
 
 // sources of kinds that are not scanned. A page or a query may be what a test expects as well: its name has to say so.
+// Documentation that a test reads is what it checks.
 var (
 	sources = []string{
 		".html", ".htm", ".xhtml", ".css", ".scss", ".sass", ".less", ".sql", ".proto", ".graphql", ".gql", ".tmpl", ".tpl", ".gohtml", ".erb", ".ejs", ".hbs", ".pug",
-		".jinja", ".j2", ".twig", ".s", ".asm", ".f", ".f90", ".hcl", ".tf", ".nix", ".bzl", ".mk", ".cmake", ".gradle", ".ps1", ".fish", ".awk", ".thrift", ".gyp",
+		".jinja", ".j2", ".twig", ".s", ".asm", ".f", ".f90", ".hcl", ".tf", ".nix", ".bzl", ".mk", ".cmake", ".gradle", ".ps1", ".fish", ".awk", ".thrift", ".gyp", ".md", ".rst", ".adoc",
 	}
 	dataWords = []string{"expected", "golden", "sample", "samples", "case", "cases", "input", "inputs", "output", "outputs", "want", "snapshot", "snapshots", "fixture", "fixtures"}
 )
@@ -179,6 +183,26 @@ func (s *survey) testData() (data map[string]bool, globs []string) {
 		globs = globs[:maxGlobs]
 	}
 	return data, slices.DeleteFunc(globs, func(glob string) bool { return !s.onlyTestData(glob, production) })
+}
+
+// withoutPrograms takes programs out of data, as far as their content tells: what a test starts is what it checks. It reads
+// files without an extension, at most maxPrograms.
+func withoutPrograms(data map[string]bool, read func(string) ([]byte, error)) {
+	if read == nil {
+		return
+	}
+	looked := 0
+	for _, p := range slices.Sorted(maps.Keys(data)) {
+		if path.Ext(p) != "" || strings.HasSuffix(p, "/") {
+			continue
+		}
+		if looked++; looked > maxPrograms {
+			return
+		}
+		if src, err := read(p); err == nil && (bytes.HasPrefix(src, []byte("#!")) || bytes.HasPrefix(src, []byte("\x7fELF"))) {
+			delete(data, p)
+		}
+	}
 }
 
 // onlyTestData says whether glob matches data, and none that production reads as well.

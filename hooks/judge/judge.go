@@ -1,2 +1,2 @@
-// Package judge is pure: failure signatures, and what is a check file. It reads no file itself.
+// Package judge is pure: failure signatures and fingerprints, and what is a check file. It reads no file itself.
 package judge

@@ -54,6 +54,14 @@ func (s Signature) String() string {
 	return b.String()
 }
 
+// With is String with a message behind it, where no test says more.
+func (s Signature) With(message string) string {
+	if message == "" || len(s.Tests) > 0 {
+		return s.String()
+	}
+	return s.String() + ": " + message
+}
+
 // set is list sorted and without doubles, in a slice of its own.
 func set(list []string) []string {
 	list = slices.Clone(list)

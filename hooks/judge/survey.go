@@ -49,6 +49,8 @@ type survey struct {
 	dataBases map[string]bool
 	data      []string // all that can be, sorted
 	globs     map[*unit][]string
+
+	nodePackages []string // package.json files, not of dependencies
 }
 
 func newSurvey(t Tree, sub string) *survey {
@@ -76,6 +78,9 @@ func (s *survey) index(p string) {
 	dir := path.Dir(p)
 	s.files[p] = true
 	s.inDir[dir] = append(s.inDir[dir], p)
+	if path.Base(p) == "package.json" && !foreign(p) && len(s.nodePackages) < maxPackages {
+		s.nodePackages = append(s.nodePackages, p)
+	}
 	code, data := language(p) != "", isData(p)
 	if code {
 		stem := strings.TrimSuffix(path.Base(p), path.Ext(p))

@@ -1,11 +1,10 @@
 package judge
 
-// The failing tests that an output of go test names, as text or as JSON.
+// The failing tests that an output names, whichever runner printed it.
 
 import (
 	"bytes"
-	"encoding/json"
-	"regexp"
+	"iter"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/late"
@@ -18,180 +17,126 @@ const (
 	maxJSONLine = 1 << 20
 )
 
-// Tests finds the failing tests' names in output: "pkg.TestX/sub" for a test, "pkg [build failed]" (or what else go test
-// writes in brackets) for a package whose tests could not start, "pkg [failed]" for one that failed outside of any test.
-// A test whose package is not said stands by its own name. They are sorted, without doubles; nil for none.
-// Times, paths and other text are no part of a name. Source of the forms: `go help test`, `go doc test2json`.
+// Tests finds the failing tests' names in output, sorted and without doubles; nil for none. Of each runner they are what its
+// own file says: go test, node --test, TAP, mocha, jest, vitest, pytest, unittest, cargo test, cargo nextest, ctest,
+// GoogleTest, RSpec, and JUnit XML. Times, line numbers and other text are no part of a name; of a path from the root of
+// the machine the end is.
 func Tests(output []byte) []string {
-	p := reader{failed: map[string]bool{}, packages: map[string]*pkg{}}
-	for len(output) > 0 && len(p.failed) < maxTests {
-		line := output
-		if end := bytes.IndexByte(output, '\n'); end >= 0 {
-			line, output = output[:end], output[end+1:]
-		} else {
-			output = nil
+	f := &failing{names: map[string]bool{}}
+	goes, xml := newGoRunner(f), &junitRunner{failing: f}
+	outer, inner := allRunners(f, goes, xml), allRunners(f, newGoRunner(f), &junitRunner{failing: f})
+	for raw := range splitAt(output, '\n') {
+		if len(f.names) >= maxTests {
+			break
 		}
-		p.line(line)
+		if goes.json(bytes.TrimRight(raw, "\r \t")) {
+			continue
+		}
+		if len(raw) > maxTextLine {
+			xml.line(string(raw)) // some write all of it in one line
+			continue
+		}
+		text := shownLine(raw)
+		if tell(outer, text) {
+			continue
+		}
+		if prefix := runnerPrefix().FindString(text); prefix != "" {
+			tell(inner, text[len(prefix):])
+		}
 	}
-	p.end()
-	if len(p.failed) == 0 {
+	for _, r := range append(outer, inner...) {
+		r.end()
+	}
+	if len(f.names) == 0 {
 		return nil
 	}
-	names := make([]string, 0, len(p.failed))
-	for name := range p.failed {
+	names := make([]string, 0, len(f.names))
+	for name := range f.names {
 		names = append(names, name)
 	}
 	return set(names)
 }
 
-// A reader reads an output line by line.
-type reader struct {
-	failed   map[string]bool
-	pending  []string        // tests of the package whose result comes later
-	running  bool            // in the list of what ran when a test binary timed out
-	packages map[string]*pkg // of JSON events
+// A runner reads what one test runner prints, line by line, and names what failed.
+type runner interface {
+	line(text string) (known bool) // without colours and the space at its end
+	end()
 }
 
-// A pkg is what JSON events said about one.
-type pkg struct{ test, failed, running bool }
+func allRunners(f *failing, goes *goRunner, xml *junitRunner) []runner {
+	return []runner{
+		goes, &tapRunner{failing: f}, &nodeRunner{failing: f}, &mochaRunner{failing: f}, &jestRunner{failing: f}, &pytestRunner{failing: f},
+		&unitRunner{failing: f}, &cargoRunner{failing: f}, &ctestRunner{failing: f}, &rspecRunner{failing: f}, xml,
+	}
+}
+
+// tell gives every runner the line: one may run inside of another.
+func tell(all []runner, text string) (known bool) {
+	for _, r := range all {
+		known = r.line(text) || known
+	}
+	return known
+}
+
+// runnerPrefix is what programs that run several others put before each line of theirs: pnpm "packages/a test: ", turbo
+// "a:test: ", concurrently "[0] ", foreman and docker compose "a  | ", ctest -V "1: ".
+var runnerPrefix = late.Regexp(`^(?:[\w@./-]+ [A-Za-z][\w:.-]*:|[\w@./-]+:[A-Za-z][\w.-]*:|\[[\w@./:-]{1,60}\]|[\w.-]+ +\||\d+:)(?: |$)`)
+
+// failing collects the names of failing tests.
+type failing struct{ names map[string]bool }
 
 var (
-	failLine    = late.Regexp(`^\s*--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
-	failInside  = late.Regexp(`--- FAIL: ((?:Test|Fuzz|Example|Benchmark)\S*) \(\d+\.\d\ds\)$`) // after output without a line end
-	failPackage = late.Regexp(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
-	passPackage = late.Regexp(`^(?:ok  |\?   )\t\S+`)
-	runningTest = late.Regexp(`^\t\t(\S+) \(.*\)$`)
+	objectAddress = late.Regexp(`\b0x[0-9a-fA-F]{4,}\b`) // of an object that became part of a name
+	fromTop       = late.Regexp(`^(?:file://)?/(?:[^/\s]+/)+([^/\s]+/[^/\s]+)`)
 )
 
-func (p *reader) line(raw []byte) {
-	line := bytes.TrimRight(raw, "\r \t")
-	if open := bytes.TrimLeft(line, " \t"); len(open) > 0 && open[0] == '{' && len(open) <= maxJSONLine && p.event(open) {
-		return
+func (f *failing) add(name string) {
+	name = withoutRoot(strings.TrimSpace(name))
+	if strings.Contains(name, "0x") {
+		name = objectAddress().ReplaceAllString(name, "0x…")
 	}
-	if len(line) > maxTextLine {
-		return
+	if len(name) > maxName {
+		name = name[:maxName]
 	}
-	p.text(string(plain(line)))
+	if name != "" && len(f.names) < maxTests {
+		f.names[strings.ToValidUTF8(name, "\uFFFD")] = true
+	}
 }
 
-// text reads a line of plain output. The package comes after its tests.
-func (p *reader) text(line string) {
-	if p.running {
-		if m := runningTest().FindStringSubmatch(line); m != nil {
-			p.pend(m[1])
-			return
-		}
-		p.running = false
+// withoutRoot is a name that begins with the path of a file from the root of the machine with only the end of that path.
+func withoutRoot(name string) string {
+	if strings.HasPrefix(name, "/") || strings.HasPrefix(name, "file:///") {
+		return fromTop().ReplaceAllString(name, "…/$1")
 	}
-	if strings.Contains(line, "--- FAIL: ") {
-		for _, form := range []*regexp.Regexp{failLine(), failInside()} {
-			if m := form.FindStringSubmatch(line); m != nil {
-				p.pend(m[1])
+	return name
+}
+
+// splitAt gives the parts of b between two separators; a separator at the end begins no further part.
+func splitAt(b []byte, separator byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(b) > 0 {
+			part := b
+			if end := bytes.IndexByte(b, separator); end >= 0 {
+				part, b = b[:end], b[end+1:]
+			} else {
+				b = nil
+			}
+			if !yield(part) {
 				return
 			}
 		}
 	}
-	if strings.TrimSpace(line) == "running tests:" {
-		p.running = true
-		return
-	}
-	if strings.HasPrefix(line, "FAIL\t") {
-		if m := failPackage().FindStringSubmatch(line); m != nil {
-			p.close(m[1], m[2])
-		}
-		return
-	}
-	if len(p.pending) > 0 && passPackage().MatchString(line) {
-		p.pending = nil // a package that passed only printed such lines
-	}
 }
 
-func (p *reader) pend(test string) {
-	if len(p.pending) < maxTests {
-		p.pending = append(p.pending, test)
-	}
+// shownLine is what a terminal shows of a line: what was written last over what stood there before, a progress bar say. Colours
+// are left out, so is space at the end.
+func shownLine(raw []byte) string {
+	raw = bytes.TrimRight(raw, "\r \t")
+	return string(bytes.TrimRight(uncoloured(raw[bytes.LastIndexByte(raw, '\r')+1:]), " \t"))
 }
 
-// close gives the pending tests to their package.
-func (p *reader) close(name, why string) {
-	for _, test := range p.pending {
-		p.add(name + "." + test)
-	}
-	switch {
-	case why != "":
-		p.add(name + " " + why)
-	case len(p.pending) == 0:
-		p.add(name + " [failed]")
-	}
-	p.pending = nil
-}
-
-func (p *reader) add(name string) {
-	if len(name) > maxName {
-		name = name[:maxName]
-	}
-	if len(p.failed) < maxTests {
-		p.failed[strings.ToValidUTF8(name, "\uFFFD")] = true
-	}
-}
-
-// event reads a line of go test -json; false when it is none.
-func (p *reader) event(line []byte) bool {
-	var e struct{ Action, Package, ImportPath, Test, Output, FailedBuild string }
-	if json.Unmarshal(line, &e) != nil || e.Action == "" {
-		return false
-	}
-	if e.Package == "" {
-		return e.ImportPath != ""
-	}
-	of := p.packages[e.Package]
-	if of == nil {
-		of = &pkg{}
-		p.packages[e.Package] = of
-	}
-	switch {
-	case e.Action == "output" && of.running:
-		if m := runningTest().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil {
-			of.test = true
-			p.add(e.Package + "." + m[1])
-		} else {
-			of.running = false
-		}
-	case e.Action == "output" && strings.TrimSpace(e.Output) == "running tests:":
-		of.running = true
-	case e.Action == "output":
-		// A package whose tests could not start says why in its output only.
-		if m := failPackage().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil && m[2] != "" {
-			of.test = true
-			p.add(m[1] + " " + m[2])
-		}
-	case e.Action != "fail":
-	case e.Test != "":
-		of.test = true
-		p.add(e.Package + "." + e.Test)
-	case e.FailedBuild != "":
-		of.test = true
-		p.add(e.Package + " [build failed]")
-	default:
-		of.failed = true
-	}
-	return true
-}
-
-// end settles what the output left open.
-func (p *reader) end() {
-	for _, test := range p.pending {
-		p.add(test)
-	}
-	for name, of := range p.packages {
-		if of.failed && !of.test {
-			p.add(name + " [failed]")
-		}
-	}
-}
-
-// plain is line without terminal escape sequences.
-func plain(line []byte) []byte {
+// uncoloured is line without terminal escape sequences.
+func uncoloured(line []byte) []byte {
 	if bytes.IndexByte(line, 0x1b) < 0 {
 		return line
 	}
