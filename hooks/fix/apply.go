@@ -4,39 +4,70 @@ package fix
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
 // Options of Apply. There is nothing here, and nowhere else, that makes it happen without a person.
 type Options struct {
 	Files      []string // only these paths of the patch; nil: all
-	Dir        string   // absolute: where a person typed Files; empty: they are paths of the patch
+	Hunks      []string // only these hunks, "PATH:N" or, of a patch of one file, "N"; beside Files
+	Dir        string   // absolute: where a person typed Files and Hunks; empty: they are paths of the patch
+	Edited     []byte   // the patch as a person edited what Selected gave; nil: as it was proposed
+	ThreeWay   bool     // merge into files that are no longer as the fix found them
 	AllowDirty bool
 	Accept     []string // flag ids or rules
 	DryRun     bool
-	By         string // who applies, for the record
+	By         string      // who applies, for the record
+	Secrets    *redact.Set // contents that hold one are not kept for a revert; nil: none is known
 }
 
-// Applied is what Apply did (or would do).
+// some says whether not all of the patch is chosen.
+func (o Options) some() bool { return o.Files != nil || o.Hunks != nil }
+
+// Applied is what Apply or Revert did (or would do).
 type Applied struct {
 	Files   []string // sorted
 	Already bool     // everything was there: nothing written
 	Note    string   // what the person should know of this fix; empty: nothing
+	Parts   []Part   // of Files: those of which only some hunks were chosen
+	Merged  []string // of Files: those that were merged three ways
+	Dirty   []string // of Files: those with uncommitted edits, gone over as asked
+	Edited  bool
+	Rest    bool // the fix is not applied as a whole by this
 }
 
 // Apply is a person's command: all checks first, then all files or none, with a journal in .async/apply that Recover
-// settles after a crash. What is refused is ErrRefused, and one of ErrConflict, ErrDirty, ErrFlagged where it applies; then nothing was
-// written. An error with Applied.Files set means that the files are written and only the record of it is not.
+// settles after a crash. What is refused is ErrRefused, and one of ErrConflict (also a *Conflicts, where git would leave markers),
+// ErrDirty, ErrFlagged where it applies; then nothing was written. An error with Applied.Files set means that the files are
+// written and only the record of it is not.
 func (s *Store) Apply(ctx context.Context, p *Proposal, o Options) (Applied, error) {
-	if !o.DryRun {
+	return s.alone(ctx, o.DryRun, func() (Applied, error) {
+		w, err := s.check(ctx, p, o)
+		if err != nil {
+			return Applied{}, err
+		}
+		defer w.place.close()
+		w.secrets = o.Secrets
+		done := w.done()
+		done.Note = p.note()
+		return done, w.carryOut(ctx, o.DryRun)
+	})
+}
+
+// alone does work that writes under the lock of .async/apply, after what an interrupted one left is settled.
+func (s *Store) alone(ctx context.Context, dry bool, do func() (Applied, error)) (Applied, error) {
+	if !dry {
 		lock, err := s.lock(ctx)
 		if err != nil {
 			return Applied{}, err
@@ -46,30 +77,54 @@ func (s *Store) Apply(ctx context.Context, p *Proposal, o Options) (Applied, err
 			return Applied{}, err
 		}
 	}
-	w, err := s.check(ctx, p, o)
-	if err != nil {
+	done, err := do()
+	if err != nil && !errors.Is(err, errUnrecorded) {
 		return Applied{}, err
 	}
-	defer w.place.close()
-	done := Applied{Files: w.files, Already: len(w.moves) == 0, Note: p.note()}
+	return done, err
+}
+
+// errUnrecorded means that the files are written and that nobody could write it down.
+var errUnrecorded = errors.New("the files are written, but not yet recorded (the next command does it)")
+
+// done is what w does.
+func (w *work) done() Applied {
+	is, _ := disposition(&w.proposal.Fix, append(slices.Clone(w.decisions), decision{To: applied, Files: stored(w.files), details: w.details}))
+	return Applied{Files: w.files, Already: len(w.moves) == 0, Parts: w.Hunks, Merged: w.Merged, Dirty: w.dirty, Edited: w.Edited, Rest: is != applied}
+}
+
+// stored are paths as JSON gives them back.
+func stored(paths []string) []string {
+	var all []string
+	for _, p := range paths {
+		all = append(all, asStored(p))
+	}
+	return all
+}
+
+// carryOut writes, and records it.
+func (w *work) carryOut(ctx context.Context, dry bool) error {
+	s, p := w.store, w.proposal
+	to := applied
+	if w.what == toRevert {
+		to = reverted
+	}
 	switch {
-	case o.DryRun:
-		return done, nil
-	case done.Already && w.recorded():
-		return done, nil
-	case done.Already:
-		return done, addDecision(p.statePath(), p.digest, decision{By: o.By, To: applied, Files: w.files, Accepted: w.accepted})
+	case dry, len(w.moves) == 0 && w.recorded():
+		return nil
+	case len(w.moves) == 0:
+		return addDecision(p.statePath(), p.digest, decision{By: w.by, To: to, Files: w.files, Accepted: w.accepted, details: w.details})
 	}
 	if err := ctx.Err(); err != nil { // from here on it is quick, and not interrupted
-		return Applied{}, err
+		return err
 	}
 	if err := s.carry(w); err != nil {
 		if w.written {
-			return done, fmt.Errorf("the files are written, but not yet recorded as applied (the next command does it): %w", err)
+			return fmt.Errorf("%w: %w", errUnrecorded, err)
 		}
-		return Applied{}, err
+		return err
 	}
-	return done, nil
+	return nil
 }
 
 // note says that a fix is not verified.

@@ -161,7 +161,7 @@ func TestApplyChecks(t *testing.T) {
 		"rejected":                {setup{with: func(t *testing.T, _ *Store, p *Proposal) { decide(t, p, rejected) }}, ErrRefused, "was rejected at 2"},
 		"superseded":              {setup{with: func(t *testing.T, _ *Store, p *Proposal) { decide(t, p, superseded) }}, ErrRefused, "superseded"},
 		"decisions damaged":       {setup{with: func(t *testing.T, _ *Store, p *Proposal) { check(t, os.WriteFile(p.statePath(), []byte("x\n"), 0o600)) }}, ErrDamaged, "state.jsonl"},
-		"changed file":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "f:mine\n") }}, ErrConflict, "a.txt (changed); have a new fix proposed: async-pipeline heal " + runID + " test"},
+		"changed file":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "f:mine\n") }}, ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + runID + " test"},
 		"longer file":             {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "f:one\nand more\n") }}, ErrConflict, "a.txt (changed)"},
 		"deleted file":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { check(t, os.Remove(filepath.Join(s.Root, "a.txt"))) }}, ErrConflict, "a.txt (gone)"},
 		"changed mode":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o755)) }}, ErrConflict, "a.txt (its mode changed)"},
@@ -379,7 +379,7 @@ func TestApplyInGit(t *testing.T) {
 		put(t, top, "top.txt", "f:mine\n")
 		gitRun(t, top, "commit", "-q", "-m", "y", "top.txt")
 		_, err := apply(t, s, p, Options{})
-		if want := "pkg/a.txt (changed), top.txt (changed); undo or stash your uncommitted edits of pkg/a.txt and apply again, or have a new fix proposed: async-pipeline heal " + runID + " test"; !errors.Is(err, ErrConflict) || !strings.HasSuffix(err.Error(), want) {
+		if want := "pkg/a.txt (changed), top.txt (changed); undo or stash your uncommitted edits of pkg/a.txt and apply again, merge it in with --3way --allow-dirty, or have a new fix proposed: async-pipeline heal " + runID + " test"; !errors.Is(err, ErrConflict) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -412,7 +412,7 @@ func TestTwoFixesOnOneFile(t *testing.T) {
 	_, err := apply(t, s, first, Options{})
 	check(t, err)
 	_, err = apply(t, s, second, Options{})
-	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "a.txt (changed); have a new fix proposed: async-pipeline heal "+runID+" lint") || strings.Contains(err.Error(), "git") {
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "a.txt (changed: the fix for test of run "+runID+" was applied to it); merge it in with --3way, or have a new fix proposed: async-pipeline heal "+runID+" lint") || strings.Contains(err.Error(), "git") {
 		t.Errorf("H14 the second fix of one file: %v", err)
 	}
 	same(t, "H14", snapshot(t, s.Root), files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"})

@@ -4,6 +4,8 @@ package fix
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -173,4 +175,47 @@ func (d *Draft) writeBase() error {
 		return err
 	}
 	return writeFile(d.path("/base.json"), append(text, '\n'), true)
+}
+
+// A SavedBase is what was stored of a base, for those who make it again.
+type SavedBase struct {
+	Manifest *tree.Manifest
+	Commit   string // empty: none
+	Sub      string // empty: not known
+	Content  func(digest string) ([]byte, bool)
+}
+
+// SavedBase reads base.json. fs.ErrNotExist: nothing was stored.
+func (p *Proposal) SavedBase() (*SavedBase, error) {
+	if err := p.real(); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(p.Dir, "fixes", p.name, "base.json")
+	text, err := readFile(file, maxJSON)
+	if err != nil {
+		return nil, err
+	}
+	var b baseFile
+	m := &tree.Manifest{}
+	if err := errors.Join(json.Unmarshal(text, &b), json.Unmarshal(text, m)); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, file, err)
+	}
+	if p.Base == nil || p.Base.Tree != b.Tree {
+		return nil, fmt.Errorf("%w: %s is not the base that the fix names", ErrDamaged, file)
+	}
+	s := &SavedBase{Manifest: m, Content: func(sum string) ([]byte, bool) {
+		name, ok := strings.CutPrefix(sum, "sha256:")
+		if !ok || !filepath.IsLocal(name) || filepath.Base(name) != name || realFolders(p.folderOf("base")) != nil {
+			return nil, false
+		}
+		b, err := readFile(filepath.Join(p.folderOf("base"), name), maxPatch)
+		return b, err == nil && digest(b) == sum
+	}}
+	if b.Commit != nil {
+		s.Commit = *b.Commit
+	}
+	if p.Base.Sub != nil {
+		s.Sub = *p.Base.Sub
+	}
+	return s, nil
 }

@@ -1,4 +1,4 @@
-// Carrying out an apply: originals and journal first, then every file, then the record of it.
+// Carrying out an apply or a revert: originals and journal first, then every file, then the record of it.
 
 package fix
 
@@ -22,9 +22,10 @@ import (
 )
 
 // An applying is apply/journal.json. It is written before the first file of the tree is touched and goes after the last
-// thing that an apply does.
+// thing that an apply does. A revert is an apply of another kind.
 type applying struct {
 	SchemaVersion int            `json:"schema_version"`
+	What          string         `json:"what"` // apply | revert
 	ID            string         `json:"id"`
 	Lock          uint64         `json:"lock"` // inode of apply/lock: a journal that came here with the files of a repository does not know it, and is not obeyed
 	StartedAt     string         `json:"started_at"`
@@ -40,6 +41,7 @@ type applying struct {
 	Entries       []entry        `json:"entries"`
 	Folders       []folderBefore `json:"folders"` // that may go with a deletion
 	Made          []folderBefore `json:"made"`    // that were not there; Perm says nothing
+	details
 }
 
 // An entry is one path that is written.
@@ -98,8 +100,11 @@ func (s *Store) begin(w *work) (*applying, error) {
 	_, _ = rand.Read(id) // never fails
 	p := w.proposal
 	j := &applying{
-		SchemaVersion: SchemaVersion, ID: hex.EncodeToString(id), Lock: lock, StartedAt: stamp(time.Now()),
+		SchemaVersion: SchemaVersion, What: w.what, details: w.details, ID: hex.EncodeToString(id), Lock: lock, StartedAt: stamp(time.Now()),
 		Run: p.Run, Task: p.Task, Fix: p.name, Digest: p.digest, Sub: w.sub, By: w.by, Files: w.files, Accepted: w.accepted,
+	}
+	if err := w.keepContents(); err != nil {
+		return nil, err
 	}
 	if err := os.Mkdir(s.originalsDir(), 0o700); err != nil {
 		return nil, advice.Writing(err, s.originalsDir())
@@ -258,7 +263,7 @@ func (w *work) still(m move) error {
 		return err
 	}
 	if !h.holds(m.before) && (m.before != nil || !h.dir) {
-		return w.conflict([]string{m.path}, []string{m.path + " (changed this moment)"}, nil)
+		return refused("%w: %s (changed this moment); try again", ErrConflict, m.path)
 	}
 	return nil
 }
@@ -321,7 +326,11 @@ func (s *Store) finish(j *applying) error {
 	case slices.ContainsFunc(decisions, func(d decision) bool { return d.Apply == j.ID }):
 	case !isDir(dir): // the run was pruned meanwhile: nobody is left to tell
 	default:
-		err = addDecision(state, j.Digest, decision{By: j.By, To: applied, Files: j.Files, Accepted: j.Accepted, Apply: j.ID})
+		to := applied
+		if j.What == toRevert {
+			to = reverted
+		}
+		err = addDecision(state, j.Digest, decision{By: j.By, To: to, Files: j.Files, Accepted: j.Accepted, Apply: j.ID, details: j.details})
 	}
 	if err != nil {
 		return err

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,20 +13,33 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
-// A work is an apply that passed every check: what there is to write, and where.
+// A work is an apply or a revert that passed every check: what there is to write, and where.
 type work struct {
+	store       *Store
 	proposal    *Proposal
+	what        string // apply | revert
 	by          string
 	place       *place
-	sub         string // the root relative to the place
-	files       []string
+	repo        *git.Repo // nil: no git
+	sub         string    // the root relative to the place
+	top         string
+	threeWay    bool
+	patched     map[string]PatchFile // all that the patch touches
+	aims        []aim
+	files       []string // the paths of aims, sorted
 	accepted    []string // ids of flags
-	disposition string   // before this apply
-	applied     []string // before this apply
+	decisions   []decision
+	disposition string // before this
+	stood       map[string]standing
+	history     map[string][]wrote
+	details              // for the record
+	dirty       []string // uncommitted edits that are gone over
 	moves       []move   // what is not there yet; empty: nothing is to be written
 	written     bool     // every file is in its place
+	secrets     *redact.Set
 }
 
 // A move is one path that is written.
@@ -39,12 +50,49 @@ type move struct {
 	perm          uint32 // permission bits it had
 }
 
+// Kinds of work, as the journal has them.
+const (
+	toApply  = "apply"
+	toRevert = "revert"
+)
+
 // refused is an error of a check.
 func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrRefused}, args...)...)
 }
 
+// check makes every check of an apply.
 func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error) {
+	w := &work{store: s, proposal: p, what: toApply, by: o.By, threeWay: o.ThreeWay}
+	parsed, err := w.believe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := parsed.Paths()
+	sel, err := choose(all, o, w.top)
+	if err != nil {
+		return nil, err
+	}
+	w.aim(all, sel)
+	if o.Edited != nil {
+		if err := w.edit(o.Edited); err != nil {
+			return nil, err
+		}
+	}
+	if w.place, err = openPlace(w.top); err != nil {
+		return nil, err
+	}
+	if err := w.compare(ctx, o); err != nil {
+		w.place.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// believe checks the record: it is whole, of its run, made here, and a proposal that may be worked with. It fills in what w
+// knows of the fix and of its tree.
+func (w *work) believe(ctx context.Context) (*patch.Patch, error) {
+	s, p := w.store, w.proposal
 	if p.name == "" {
 		return nil, refused("the proposal was not read from the store")
 	}
@@ -55,16 +103,17 @@ func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error
 	if err != nil {
 		return nil, refused("%w", err)
 	}
-	w := &work{proposal: p, by: o.By}
-	w.disposition, w.applied = disposition(&p.Fix, decisions)
+	w.decisions = decisions
+	w.disposition, _ = disposition(&p.Fix, decisions)
 	switch {
 	case p.State != Proposed || p.Patch == nil:
-		return nil, refused("the healing of task %s in run %s ended as %s; there is nothing to apply", p.Task, p.Run, p.State)
-	case w.disposition == rejected || w.disposition == superseded:
-		return nil, refused("this fix was %s at %s; heal again, or apply %s with git apply", w.disposition, decisions[len(decisions)-1].At, p.patchPath())
+		return nil, refused("the healing of task %s in run %s ended as %s; there is no patch", p.Task, p.Run, p.State)
+	case w.what == toApply && (w.disposition == rejected || w.disposition == superseded):
+		return nil, refused("this fix was %s at %s%s; heal again, or apply %s with git apply", w.disposition, decisions[len(decisions)-1].At, because(decisions), p.patchPath())
 	case digest(p.Diff) != p.Patch.Digest:
 		return nil, refused("%w: the patch is not the one that was proposed; heal again", ErrDamaged)
 	}
+	w.stood, w.history = standingOf(&p.Fix, decisions), historyOf(&p.Fix, decisions)
 	if err := consistent(&p.Fix); err != nil {
 		return nil, refused("%w: %w; heal again", ErrDamaged, err)
 	}
@@ -72,18 +121,18 @@ func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error
 		return nil, refused("%w", err)
 	}
 	parsed, recorded, err := p.readDiff()
+	w.patched = recorded
 	if err != nil {
 		return nil, err
 	}
-	top, repo, err := s.top(ctx, p)
-	if err != nil {
+	if w.top, w.repo, err = s.top(ctx, p); err != nil {
 		return nil, err
 	}
-	if w.sub, err = s.under(top); err != nil {
+	if w.sub, err = s.under(w.top); err != nil {
 		return nil, err
 	}
-	if repo != nil {
-		came, err := tracked(ctx, repo, w.sub)
+	if w.repo != nil {
+		came, err := tracked(ctx, w.repo, w.sub)
 		if err != nil {
 			return nil, err
 		}
@@ -91,25 +140,23 @@ func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error
 			return nil, refused("%w", ErrForeign)
 		}
 	}
-	if w.files, err = chosen(recorded, o, top); err != nil {
-		return nil, err
-	}
 	if p.Base != nil && p.Base.Sub != nil && *p.Base.Sub != w.sub {
 		return nil, refused("the fix was made with the pipeline's folder at %q of its work tree, now it is at %q; heal again", *p.Base.Sub, w.sub)
 	}
-	if w.place, err = openPlace(top); err != nil {
-		return nil, err
+	return parsed, nil
+}
+
+// because is why the last decision was made, in a message.
+func because(all []decision) string {
+	if reason := all[len(all)-1].Reason; reason != "" {
+		return fmt.Sprintf(" (%q)", reason)
 	}
-	if err := w.compare(ctx, parsed, recorded, repo, o); err != nil {
-		w.place.close()
-		return nil, err
-	}
-	return w, nil
+	return ""
 }
 
 // compare checks the tree against the patch.
-func (w *work) compare(ctx context.Context, parsed *patch.Patch, recorded map[string]PatchFile, repo *git.Repo, o Options) error {
-	if err := w.present(ctx, recorded, repo); err != nil {
+func (w *work) compare(ctx context.Context, o Options) error {
+	if err := w.present(ctx); err != nil {
 		return err
 	}
 	var err error
@@ -120,23 +167,35 @@ func (w *work) compare(ctx context.Context, parsed *patch.Patch, recorded map[st
 	if err != nil {
 		return err
 	}
-	if repo != nil && !o.AllowDirty {
-		var paths []string
-		for _, m := range w.moves {
-			paths = append(paths, m.path)
-		}
-		dirty, err := repo.Dirty(ctx, paths...)
-		if err != nil {
-			return err
-		}
-		if len(dirty) > 0 {
-			return refused("%w: %s; commit or stash them, or say --allow-dirty", ErrDirty, list(dirty))
-		}
-	}
-	if err := w.writable(); err != nil {
+	if err := w.clean(ctx); err != nil && !o.AllowDirty {
 		return err
 	}
-	return w.target(parsed)
+	return w.writable()
+}
+
+// clean finds files with uncommitted edits. What an apply of this fix wrote, and nobody edited since, is none.
+func (w *work) clean(ctx context.Context) error {
+	if w.repo == nil {
+		return nil
+	}
+	var paths []string
+	for _, m := range w.moves {
+		steps := w.history[m.path]
+		if n := len(steps); n == 0 || !(held{file: m.was}).holds(steps[n-1].After) {
+			paths = append(paths, m.path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	var err error
+	if w.dirty, err = w.repo.Dirty(ctx, paths...); err != nil {
+		return err
+	}
+	if len(w.dirty) > 0 {
+		return refused("%w: %s; commit or stash them, or say --allow-dirty", ErrDirty, list(w.dirty))
+	}
+	return nil
 }
 
 // writable says which folder of a file that is to be written takes no new names.
@@ -186,56 +245,11 @@ func (p *Proposal) readDiff() (*patch.Patch, map[string]PatchFile, error) {
 	return parsed, recorded, nil
 }
 
-// chosen gives the paths of the patch that are to be applied, sorted. A name is a path of the patch, or one as it is
-// typed in o.Dir; with ./ or ../ before it the latter comes first.
-func chosen(recorded map[string]PatchFile, o Options, top string) ([]string, error) {
-	all := slices.Sorted(maps.Keys(recorded))
-	if o.Files == nil {
-		return all, nil
-	}
-	var only []string
-	for _, typed := range o.Files {
-		names := []string{path.Clean(filepath.ToSlash(typed)), below(top, o.Dir, typed)}
-		if strings.HasPrefix(typed, ".") {
-			slices.Reverse(names)
-		}
-		n := slices.IndexFunc(names, func(name string) bool { return slices.Contains(all, name) })
-		if n < 0 {
-			return nil, refused("%q is not in the patch; it touches: %s", typed, list(all))
-		}
-		only = append(only, names[n])
-	}
-	slices.Sort(only)
-	if only = slices.Compact(only); len(only) == 0 {
-		return nil, refused("no file is chosen; the patch touches: %s", list(all))
-	}
-	return only, nil
-}
-
-// below is a path that was typed in dir, relative to top and slash-separated; empty when it is none below top.
-func below(top, dir, typed string) string {
-	if !filepath.IsAbs(typed) {
-		if dir == "" {
-			return ""
-		}
-		typed = filepath.Join(dir, typed)
-	}
-	// Only the folder is resolved: the file itself may be a link, or not there yet.
-	if real, err := filepath.EvalSymlinks(filepath.Dir(typed)); err == nil {
-		typed = filepath.Join(real, filepath.Base(typed))
-	}
-	rel, err := filepath.Rel(top, typed)
-	if err != nil || !filepath.IsLocal(rel) {
-		return ""
-	}
-	return filepath.ToSlash(rel)
-}
-
 // acceptedFlags gives the ids of the flags that concern files, when each was accepted by id or rule.
 func (p *Proposal) acceptedFlags(files []string, o Options) ([]string, error) {
 	var ids, missing []string
 	for _, f := range p.Flags {
-		if f.Path != nil && o.Files != nil && !slices.Contains(files, *f.Path) {
+		if f.Path != nil && o.some() && !slices.Contains(files, *f.Path) {
 			continue // its file is not applied
 		}
 		if slices.Contains(o.Accept, f.ID) || slices.Contains(o.Accept, f.Rule) {

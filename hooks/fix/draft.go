@@ -39,6 +39,7 @@ type Draft struct {
 	mu         sync.Mutex
 	transcript *os.File
 	lines      int
+	prompts    []PromptRef
 	base       *baseFile
 	closed     bool
 }
@@ -154,6 +155,9 @@ func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error 
 		return err
 	}
 	d.lines++
+	if sum := promptDigest(line); kind == "prompt" && sum != "" {
+		d.prompts = append(d.prompts, PromptRef{attempt, sum})
+	}
 	return nil
 }
 
@@ -203,7 +207,8 @@ func HookLog(runDir, task string, n int, clean func([]byte) []byte) (w io.WriteC
 func (d *Draft) stream(to io.WriteCloser) io.WriteCloser { return newStream(to, d.Secrets, d.clean) }
 
 // Seal writes <task>.json, fsynced, last. A draft that is never sealed is an interrupted healing. It fills in what the
-// draft knows: schema version, run, task, base, a missing time.
+// draft knows: schema version, run, task, base, a missing time, provenance but for policy, sandbox and agent. Then it tells the
+// journal the digest of <task>.json.
 func (d *Draft) Seal(f *Fix) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,8 +226,19 @@ func (d *Draft) Seal(f *Fix) error {
 		f.Base = d.base.said(d.Sub)
 	}
 	fillLists(f)
+	if d.transcript != nil { // the record counts on it
+		if err := d.transcript.Sync(); err != nil {
+			return err
+		}
+	}
+	if err := d.provenance(f); err != nil {
+		return fmt.Errorf("fix %s: %w", d.name, err)
+	}
 	stored, err := f.cleaned(d.clean)
 	if err != nil {
+		return fmt.Errorf("fix %s: %w", d.name, err)
+	}
+	if err := stored.Provenance.hide(d.clean); err != nil {
 		return fmt.Errorf("fix %s: %w", d.name, err)
 	}
 	if err := stored.wellFormed(d.Run, d.name); err != nil { // a record that nobody could read again is none
@@ -232,15 +248,16 @@ func (d *Draft) Seal(f *Fix) error {
 	if err != nil {
 		return err
 	}
-	if d.transcript != nil { // the record counts on it
-		if err := d.transcript.Sync(); err != nil {
-			return err
-		}
-	}
-	if err := writeFile(d.path(".json"), append(text, '\n'), true); err != nil {
+	text = append(text, '\n')
+	if err := writeFile(d.path(".json"), text, true); err != nil {
 		return err
 	}
-	return os.Remove(d.path("/draft.json"))
+	// What its own bytes are, only the journal can say. A fix that it does not name was sealed by somebody who was killed here.
+	said := d.journal.Event("sealed", map[string]any{"task": d.Task, "fix": d.name, "state": stored.State, "verdict": stored.Verdict, "digest": digest(text)})
+	if said != nil {
+		said = fmt.Errorf("%s is sealed, but the journal could not be told: %w", d.path(".json"), said)
+	}
+	return errors.Join(os.Remove(d.path("/draft.json")), said)
 }
 
 // fillLists makes empty lists of missing ones: readers see [] and never null.

@@ -4,17 +4,21 @@
 // same failure is <name>@2, @3 …. Hash chains are as internal/journal has them.
 //
 //	runs/<run>/fixes/
-//	  events.jsonl               journal of the hooks, a hash chain; its first line holds the digest of run.json
+//	  events.jsonl               journal of the hooks, a hash chain; its first line holds the digest of run.json, and a line
+//	                             "sealed" that of each <name>.json. events.jsonl.end says where it ends
 //	  <name>.json                the fix: written last, fsynced, never changed. Its being there is the commit point
 //	  <name>.patch               the proposal, a unified diff; <name>.json holds its digest
 //	  <name>.transcript.jsonl    what the agent said and did: {seq, at, attempt, type, …}
-//	  <name>.state.jsonl         what people did with it: {seq, at, by, to, files, accepted, prev}; a hash chain anchored in <name>.json
+//	  <name>.state.jsonl         what people did with it: {seq, at, by, to, files, accepted, prev}; a hash chain anchored in <name>.json;
+//	                             <name>.state.jsonl.end says where it ends
 //	  <name>/draft.json          who is at work; its maker holds a lock on it until it ends. Goes when <name>.json is written
 //	  <name>/attempt-<n>.patch   rescue: what each attempt left
 //	  <name>/attempt-<n>.redacted.patch  the same of files that hold a secret, without it: to be read, not to be applied
 //	  <name>/attempt-<n>.raw.jsonl  what the agent's program printed, bounded
 //	  <name>/<check>.log         output of a check, bounded: the tail is kept
 //	  <name>/base.json, base/<hex>  what the copy held before the agent, and contents that git cannot give back
+//	  <name>/applied/<hex>       contents that an apply took away or made and nothing else gives back: for a revert
+//	imported.json beside fixes/  the run was made elsewhere: {at, by, from, run_digest, digest}
 //	apply/
 //	  lock                       held (flock) while somebody applies; never deleted
 //	  originals/<n>              what the files held
@@ -78,9 +82,9 @@ type Fix struct {
 	Run           string  `json:"run"`
 	RunDigest     string  `json:"run_digest"`
 	Task          string  `json:"task"`
-	Fingerprint   *string `json:"fingerprint"`
-	Reason        *string `json:"reason"` // why State is what it is, a word and perhaps words after ": "
-	Kind          *string `json:"kind"`   // error kind of the last attempt
+	Fingerprint   *string `json:"fingerprint"` // of the failure (judge.Fingerprint); null in what older versions wrote
+	Reason        *string `json:"reason"`      // why State is what it is, a word and perhaps words after ": "
+	Kind          *string `json:"kind"`        // error kind of the last attempt
 	Note          *string `json:"note"`
 	CreatedAt     string  `json:"created_at"`
 
@@ -98,6 +102,7 @@ type Fix struct {
 	Verification *Verification  `json:"verification"`
 	Attempts     []Attempt      `json:"attempts"`
 	Budget       *Budget        `json:"budget"`
+	Provenance   *Provenance    `json:"provenance"` // null: made by a version that recorded none
 }
 
 type Said struct {

@@ -22,7 +22,7 @@ type Journal struct {
 // named are the fields of events that name something: what they name must be found again, whatever a secret is spelled
 // like. Every other value may hold free text.
 var named = map[string]bool{
-	"fix": true, "kind": true, "log": true, "path": true, "result": true, "run": true, "run_digest": true, "state": true, "status": true, "verdict": true,
+	"digest": true, "fix": true, "kind": true, "log": true, "log_digest": true, "path": true, "result": true, "run": true, "run_digest": true, "state": true, "status": true, "verdict": true,
 }
 
 // OpenJournal opens or makes the journal of the hooks of a run; the first line of a new one holds the digest of run.json.

@@ -11,34 +11,34 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// present finds what is still to be written: files that are already as the patch makes them are done, every other one
-// must be as the fix found it.
-func (w *work) present(ctx context.Context, recorded map[string]PatchFile, repo *git.Repo) error {
-	var wrong, changed, blocked []string // wrong: the paths, changed: with a word to each
-	folders := map[string]bool{}         // paths to be added where a folder stands
-	for _, name := range w.files {
-		r := recorded[name]
-		h, err := w.place.look(name, most(r.Before, r.After))
+// present finds what is still to be written: files that are already as they are to be are done, every other one must be as
+// the fix found it (but for hunks that it has already), or is merged where that was asked for.
+func (w *work) present(ctx context.Context) error {
+	var u unfit
+	var blocked []string
+	folders := map[string]bool{} // paths to be added where a folder stands
+	for i := range w.aims {
+		a := &w.aims[i]
+		h, err := w.look(a)
 		if err != nil {
-			return refused("%w", err)
+			return err
+		}
+		if from, to := a.ends(); from == nil && h.dir && to != nil {
+			folders[a.path] = true
+		}
+		n, err := w.next(ctx, a, h)
+		if err != nil {
+			return err
 		}
 		switch {
-		case h.holds(r.After) && !h.holds(r.Before):
-			continue
-		case r.After == nil && h.dir && addsBelow(recorded, name):
-			continue // a folder has taken its place, as the patch wants it
-		case h.holds(r.Before):
-		case r.Before == nil && h.dir:
-			folders[name] = true
-		default:
-			wrong, changed = append(wrong, name), append(changed, name+difference(h, r.Before))
-			continue
+		case n.why != "":
+			u.add(a.path, n)
+		case !n.there:
+			w.move(a, h, n)
 		}
-		w.moves = append(w.moves, move{path: name, before: r.Before, after: r.After, was: h.file, perm: h.perm})
 	}
 	for _, m := range w.moves {
 		at, err := w.place.blocked(m.path)
@@ -52,44 +52,121 @@ func (w *work) present(ctx context.Context, recorded map[string]PatchFile, repo 
 			if other, err := w.stays(m.path); err != nil {
 				return refused("%w", err)
 			} else if other != "" {
-				wrong, changed = append(wrong, m.path), append(changed, m.path+" (a folder that holds "+other+")")
+				u.add(m.path, next{why: "a folder that holds " + other})
 			}
 		}
 	}
 	if len(blocked) > 0 {
 		return refused("a link or file is on the way to: %s; move it away, or heal again", list(blocked))
 	}
-	if len(wrong) == 0 {
+	if len(u.paths) == 0 {
 		return nil
 	}
-	var dirty []string
-	if repo != nil {
-		dirty, _ = repo.Dirty(ctx, wrong...) // only for the advice
-	}
-	return w.conflict(wrong, changed, dirty)
+	return w.conflict(ctx, &u)
 }
 
-// addsBelow says whether the patch adds something below a path.
-func addsBelow(recorded map[string]PatchFile, dir string) bool {
-	for name, r := range recorded {
-		if r.After != nil && strings.HasPrefix(name, dir+"/") {
+// look reads a path; whole only where what it holds is none of its two ends.
+func (w *work) look(a *aim) (held, error) {
+	h, err := w.place.look(a.path, most(a.before, a.after))
+	if err == nil && h.long {
+		h, err = w.place.look(a.path, maxMerge)
+	}
+	if err != nil {
+		return h, refused("%w", err)
+	}
+	return h, nil
+}
+
+// A next is what becomes of a path: it is there already, to is written, or it cannot be, and why.
+type next struct {
+	there   bool
+	to      *patch.File
+	merged  bool
+	why     string
+	clashes []patch.Clash // where git would leave markers
+}
+
+// next judges one path.
+func (w *work) next(ctx context.Context, a *aim, h held) (next, error) {
+	if a.edited != nil {
+		return w.nextEdited(ctx, a, h)
+	}
+	from, to := a.ends()
+	switch {
+	case h.holds(to) && !h.holds(from):
+		return next{there: true}, nil
+	case to == nil && h.dir && w.addsBelow(a.path):
+		return next{there: true}, nil // a folder has taken its place, as the patch wants it
+	case from == nil && h.dir:
+		return w.spliced(a, held{}, slices.Repeat([]bool{a.back}, len(a.parts)))
+	case !a.back && w.wroteIt(a, h):
+		return next{there: true}, nil
+	}
+	if has, ok := w.holdsParts(a, h); ok {
+		return w.spliced(a, h, has)
+	}
+	if a.back {
+		if n, ok, err := w.chained(a, h); ok || err != nil {
+			return n, err
+		}
+	}
+	if !w.threeWay {
+		return next{why: difference(h, from)}, nil
+	}
+	return w.merge(ctx, a, h, nil)
+}
+
+// spliced is next for a path that holds these parts of the patch.
+func (w *work) spliced(a *aim, h held, has []bool) (next, error) {
+	want := with(has, a.parts, a.back)
+	if slices.Equal(has, want) {
+		return next{there: true}, nil
+	}
+	to, err := a.group.Splice(h.file, has, want)
+	if err != nil {
+		return next{}, refused("%s: %w", w.proposal.patchPath(), err)
+	}
+	end, known := a.after, !slices.Contains(want, false)
+	if !slices.Contains(want, true) {
+		end, known = a.before, true
+	}
+	if known && !(held{file: to}).holds(end) {
+		return next{}, refused("%w: the patch does not make of %q what the record says", ErrDamaged, a.path)
+	}
+	return next{to: to}, nil
+}
+
+// move adds what is written, and what has to be known of it later.
+func (w *work) move(a *aim, h held, n next) {
+	m := move{path: a.path, before: contentOf(h.file), after: contentOf(n.to), was: h.file, to: n.to, perm: h.perm}
+	w.moves = append(w.moves, m)
+	if n.merged {
+		w.Merged = append(w.Merged, a.path)
+	}
+	if !a.back && (!equal(m.before, a.before) || !equal(m.after, a.after)) {
+		w.Wrote = append(w.Wrote, wrote{Path: a.path, PathBytes: rawPath(a.path), Before: m.before, After: m.after})
+	}
+}
+
+func equal(a, b *Content) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// addsBelow says whether the patch, or its way back, adds something below a path.
+func (w *work) addsBelow(dir string) bool {
+	for name, r := range w.patched {
+		to := r.After
+		if w.what == toRevert {
+			to = r.Before
+		}
+		if to != nil && strings.HasPrefix(name, dir+"/") {
 			return true
 		}
 	}
 	return false
-}
-
-// conflict says what stands in the way of the patch and what to do; dirty are those that git has uncommitted edits of.
-func (w *work) conflict(wrong, changed, dirty []string) error {
-	before, undo := "", ""
-	if slices.ContainsFunc(wrong, func(name string) bool { return slices.Contains(w.applied, asStored(name)) }) {
-		before = "it was applied before; since then: "
-	}
-	if len(dirty) > 0 {
-		undo = "undo or stash your uncommitted edits of " + list(dirty) + " and apply again, or "
-	}
-	return refused("%s%w: %s; %shave a new fix proposed: async-pipeline heal %s %s",
-		before, ErrConflict, list(changed), undo, w.proposal.Run, quoted(w.proposal.Task))
 }
 
 // quoted is one word for a shell.
@@ -104,11 +181,23 @@ func quoted(word string) string {
 // asStored is a path as JSON gives it back: each byte that is not UTF-8 became U+FFFD.
 func asStored(name string) string { return string([]rune(name)) }
 
-// recorded says whether all the chosen files are recorded as applied.
+// recorded says whether all that is chosen is recorded as applied.
 func (w *work) recorded() bool {
-	return !slices.ContainsFunc(w.files, func(name string) bool {
-		return !slices.Contains(w.applied, asStored(name))
-	})
+	return w.what == toApply && !slices.ContainsFunc(w.aims, func(a aim) bool { return !w.covers(a) })
+}
+
+// covers says whether the chosen parts of a path are recorded as applied.
+func (w *work) covers(a aim) bool {
+	s := w.stood[asStored(a.path)]
+	if s.all {
+		return true
+	}
+	for i, set := range a.parts {
+		if set && (i >= len(s.hunks) || !s.hunks[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func most(a, b *Content) int64 {
@@ -121,19 +210,19 @@ func most(a, b *Content) int64 {
 	return n
 }
 
-// difference says in a word how a path differs from what the fix found.
+// difference says in a few words how a path differs from what it was to hold.
 func difference(h held, before *Content) string {
 	switch {
 	case h.dir:
-		return " (a folder now)"
+		return "a folder now"
 	case h.file == nil && !h.other:
-		return " (gone)"
+		return "gone"
 	case before == nil:
-		return " (is there already)"
+		return "is there already"
 	case h.file != nil && !h.long && digest(h.file.Data) == before.Digest:
-		return " (its mode changed)"
+		return "its mode changed"
 	}
-	return " (changed)"
+	return "changed"
 }
 
 // deletes says whether the path itself goes away.
@@ -171,39 +260,6 @@ func (w *work) stays(dir string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// target applies the patch in memory and checks that it makes what the record says.
-func (w *work) target(parsed *patch.Patch) error {
-	part := &patch.Patch{}
-	for _, f := range parsed.Files {
-		if slices.ContainsFunc(w.moves, func(m move) bool { return m.path == f.Path }) {
-			part.Files = append(part.Files, f)
-		}
-	}
-	changes, err := part.Apply(func(name string) (*patch.File, error) {
-		for _, m := range w.moves {
-			if m.path == name {
-				return m.was, nil
-			}
-		}
-		h, err := w.place.look(name, maxPatch)
-		return h.file, err
-	})
-	if err != nil {
-		return refused("%s: %w", w.proposal.patchPath(), err)
-	}
-	for i := range w.moves {
-		m := &w.moves[i]
-		n := slices.IndexFunc(changes, func(c patch.Change) bool { return c.Path == m.path })
-		if n >= 0 {
-			m.to = changes[n].After
-		}
-		if !(held{file: m.to}).holds(m.after) {
-			return refused("%w: the patch does not make of %q what the record says", ErrDamaged, m.path)
-		}
-	}
-	return nil
 }
 
 // target is the permission bits of what a move writes: those the file had, with the executable bits as the patch says; a

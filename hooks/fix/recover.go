@@ -3,6 +3,7 @@
 package fix
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,8 +16,9 @@ import (
 	"time"
 )
 
-// Recovered says what an interrupted apply was settled to.
+// Recovered says what an interrupted apply or revert was settled to.
 type Recovered struct {
+	What      string // apply | revert
 	Run, Task string
 	To        string // completed | undone
 	Files     []string
@@ -122,7 +124,7 @@ func (s *Store) interrupted(ctx context.Context) (*interruption, error) {
 
 // recovered says what becomes of it.
 func (a *interruption) recovered() *Recovered {
-	r := &Recovered{Run: a.j.Run, Task: a.j.Task, To: "undone", Files: []string{}}
+	r := &Recovered{What: cmp.Or(a.j.What, toApply), Run: a.j.Run, Task: a.j.Task, To: "undone", Files: []string{}}
 	if a.complete {
 		r.To = "completed"
 	}

@@ -20,7 +20,26 @@ type decision struct {
 	To       string   `json:"to"` // applied | rejected | superseded | reverted
 	Files    []string `json:"files"`
 	Accepted []string `json:"accepted"`
-	Apply    string   `json:"apply"` // id of the apply that wrote the line; null for a decision without one
+	Apply    string   `json:"apply"`  // id of the apply or revert that wrote the line; null for a decision without one
+	Reason   string   `json:"reason"` // why it was rejected; absent where nobody said
+	details
+}
+
+// Details of an apply, each absent where there is nothing to say.
+type details struct {
+	Hunks       []Part   `json:"hunks,omitempty"`        // of Files: those of which only some hunks were chosen
+	Wrote       []wrote  `json:"wrote,omitempty"`        // of Files: those whose contents before and after are not the ones in the record
+	Merged      []string `json:"merged,omitempty"`       // of Files: those that were merged three ways
+	Edited      bool     `json:"edited,omitempty"`       // a person edited the patch first
+	PatchDigest string   `json:"patch_digest,omitempty"` // of the patch as it was edited
+}
+
+// A wrote is what a path held before and after an apply; nil where it was not there.
+type wrote struct {
+	Path      string   `json:"path"`
+	PathBytes []byte   `json:"path_b64,omitempty"`
+	Before    *Content `json:"before"`
+	After     *Content `json:"after"`
 }
 
 // readDecisions reads a chain and checks it; anchor is the digest of the record it belongs to. What is whole is given
@@ -60,10 +79,29 @@ func addDecision(path, anchor string, d decision) error {
 	}
 	fill(&d.Files)
 	fill(&d.Accepted)
-	err = j.Append(
-		journal.Field{Name: "by", Value: known(d.By)}, journal.Field{Name: "to", Value: d.To}, journal.Field{Name: "files", Value: d.Files},
-		journal.Field{Name: "accepted", Value: d.Accepted}, journal.Field{Name: "apply", Value: known(d.Apply)},
-	)
+	fields := []journal.Field{
+		{Name: "by", Value: known(d.By)},
+		{Name: "to", Value: d.To},
+		{Name: "files", Value: d.Files},
+		{Name: "accepted", Value: d.Accepted},
+		{Name: "apply", Value: known(d.Apply)},
+	}
+	for _, f := range []struct {
+		journal.Field
+		there bool
+	}{
+		{journal.Field{Name: "reason", Value: d.Reason}, d.Reason != ""},
+		{journal.Field{Name: "hunks", Value: d.Hunks}, len(d.Hunks) > 0},
+		{journal.Field{Name: "wrote", Value: d.Wrote}, len(d.Wrote) > 0},
+		{journal.Field{Name: "merged", Value: d.Merged}, len(d.Merged) > 0},
+		{journal.Field{Name: "edited", Value: d.Edited}, d.Edited},
+		{journal.Field{Name: "patch_digest", Value: d.PatchDigest}, d.PatchDigest != ""},
+	} {
+		if f.there {
+			fields = append(fields, f.Field)
+		}
+	}
+	err = j.Append(fields...)
 	if err == nil {
 		err = j.Sync()
 	}
@@ -79,29 +117,22 @@ func known(s string) *string {
 }
 
 // disposition is what became of a fix in the end, and which files of its patch are applied, sorted. A decision that
-// names no files is about all of them.
+// names no files is about all of them; a file of which only some hunks are applied is not.
 func disposition(f *Fix, all []decision) (is string, in []string) {
 	if f.State != Proposed || f.Patch == nil {
 		return none, nil
 	}
-	files := map[string]bool{}
-	for _, d := range all {
-		if d.To != applied && d.To != reverted {
-			continue
-		}
-		for _, p := range f.Patch.Files {
-			if len(d.Files) == 0 || slices.Contains(d.Files, p.Path) {
-				files[p.Path] = d.To == applied
-			}
-		}
-	}
-	whole := true
+	files := standingOf(f, all)
+	whole, touched := true, false
 	for _, p := range f.Patch.Files {
-		if files[p.Path] {
+		got := files[p.Path]
+		switch {
+		case got.all:
 			in = append(in, p.Path)
-		} else {
+		default:
 			whole = false
 		}
+		touched = touched || got.any()
 	}
 	slices.Sort(in)
 	last := ""
@@ -113,8 +144,56 @@ func disposition(f *Fix, all []decision) (is string, in []string) {
 		return last, in
 	case whole:
 		return applied, in
-	case last == reverted && len(in) == 0:
+	case last == reverted && !touched:
 		return reverted, nil
 	}
 	return open, in
 }
+
+// A standing is how much of one path is applied.
+type standing struct {
+	all   bool
+	hunks []bool // where not all: those that are
+}
+
+func (s standing) any() bool { return s.all || slices.Contains(s.hunks, true) }
+
+// standingOf follows the decisions path by path.
+func standingOf(f *Fix, all []decision) map[string]standing {
+	files := map[string]standing{}
+	for _, d := range all {
+		if d.To != applied && d.To != reverted {
+			continue
+		}
+		for _, p := range f.Patch.Files {
+			if len(d.Files) > 0 && !slices.Contains(d.Files, p.Path) {
+				continue
+			}
+			s := standing{all: d.To == applied}
+			if n := slices.IndexFunc(d.Hunks, func(h Part) bool { return h.Path == p.Path }); n >= 0 && d.To == applied {
+				s = d.Hunks[n].added(files[p.Path])
+			}
+			files[p.Path] = s
+		}
+	}
+	return files
+}
+
+// added is what stands when these hunks join those that stood before.
+func (h Part) added(to standing) standing {
+	if to.all || h.Of < 1 || h.Of > maxHunks {
+		return to
+	}
+	s := standing{hunks: make([]bool, h.Of)}
+	copy(s.hunks, to.hunks)
+	for _, n := range h.Hunks {
+		if 0 < n && n <= h.Of {
+			s.hunks[n-1] = true
+		}
+	}
+	s.all = !slices.Contains(s.hunks, false)
+	return s
+}
+
+// maxHunks is more than any patch that is read can hold for one file.
+const maxHunks = 1 << 22

@@ -36,6 +36,11 @@ type Item struct {
 	Applied     []string `json:"applied"` // of Files: what fix apply wrote and nobody reverted
 	Rescue      []string `json:"rescue"`  // relative to the run's folder; of all healings of this task in this run
 	CreatedAt   string   `json:"created_at"`
+	Fingerprint *string  `json:"fingerprint"` // of the failure that it answers
+	PassedIn    *string  `json:"passed_in"`   // the first later run in which the task passed with the fix in the tree; Follow fills it in
+	RecurredIn  []string `json:"recurred_in"` // later runs with the same failure although the fix was in the tree, oldest first; Follow fills it in
+
+	inTree stay
 }
 
 // A Proposal is a sealed fix that can be read and applied; or an interrupted one, which can be read.
@@ -46,7 +51,10 @@ type Proposal struct {
 	Dir         string   // the run's folder
 	Diff        []byte   // the patch, checked against Fix.Patch.Digest; nil when there is none
 	Rescue      []string // rescue patches, relative to Dir
+	PassedIn    *string  // as of an Item; filled in by Follow
+	RecurredIn  []string // as of an Item; filled in by Follow
 
+	inTree stay
 	name   string // <name>.json …
 	digest string // of <name>.json
 	fault  error  // what is wrong with its decisions
@@ -78,7 +86,9 @@ func (p *Proposal) item() Item {
 	i := Item{
 		Run: p.Run, Task: p.Task, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict,
 		Flags: p.Flags, Files: []string{}, Applied: p.Applied, Rescue: p.Rescue, CreatedAt: p.CreatedAt,
+		Fingerprint: p.Fingerprint, inTree: p.inTree,
 	}
+	fill(&i.RecurredIn)
 	fill(&i.Applied)
 	fill(&i.Flags)
 	fill(&i.Rescue)
@@ -215,6 +225,27 @@ func (s *Store) runs() ([]string, []error) {
 
 // ofRun gives the fixes of one run that count, sorted by task.
 func (s *Store) ofRun(run string) ([]*Proposal, []error) {
+	counts := map[string]*Proposal{}
+	every, errs := s.healings(run)
+	for _, p := range every {
+		if old := counts[p.Task]; old != nil {
+			p.Rescue, old.Rescue = mergeRescue(p, old), mergeRescue(p, old)
+			if !newer(p, old) {
+				continue
+			}
+		}
+		counts[p.Task] = p
+	}
+	var all []*Proposal
+	for _, p := range counts {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *Proposal) int { return cmp.Compare(a.Task, b.Task) })
+	return all, errs
+}
+
+// healings gives every healing of one run that has ended, in the order of their names.
+func (s *Store) healings(run string) ([]*Proposal, []error) {
 	dir := filepath.Join(s.Dir, "runs", run)
 	folder := filepath.Join(dir, "fixes")
 	if !exists(folder) {
@@ -230,7 +261,7 @@ func (s *Store) ofRun(run string) ([]*Proposal, []error) {
 	if err != nil {
 		return nil, []error{err}
 	}
-	counts := map[string]*Proposal{}
+	var all []*Proposal
 	var errs []error
 	for _, e := range entries {
 		name, sealed := strings.CutSuffix(e.Name(), ".json")
@@ -254,20 +285,8 @@ func (s *Store) ofRun(run string) ([]*Proposal, []error) {
 			continue
 		}
 		p.Rescue = rescues(dir, name)
-		old := counts[p.Task]
-		if old != nil {
-			p.Rescue, old.Rescue = mergeRescue(p, old), mergeRescue(p, old)
-			if !newer(p, old) {
-				continue
-			}
-		}
-		counts[p.Task] = p
-	}
-	var all []*Proposal
-	for _, p := range counts {
 		all = append(all, p)
 	}
-	slices.SortFunc(all, func(a, b *Proposal) int { return cmp.Compare(a.Task, b.Task) })
 	return all, errs
 }
 
@@ -320,6 +339,7 @@ func readFix(dir, run, name string) (*Proposal, error) {
 	}
 	decisions, err := readDecisions(p.statePath(), p.digest)
 	p.Disposition, p.Applied = disposition(&p.Fix, decisions)
+	p.inTree = stayOf(&p.Fix, decisions)
 	p.fault = err
 	return p, err
 }

@@ -42,13 +42,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// applyInChild applies the one fix below root; its first output says that it begins.
+// applyInChild applies the one fix below root, or reverts it where it is applied; its first output says that it begins.
 func applyInChild(root string) int {
 	s := &Store{Root: root, Dir: filepath.Join(root, ".async")}
 	p, err := s.Find(runID, "test")
 	if err == nil {
 		fmt.Println("apply")
-		_, err = s.Apply(context.Background(), p, Options{})
+		if p.Disposition == applied {
+			_, err = s.Revert(context.Background(), p, Options{})
+		} else {
+			_, err = s.Apply(context.Background(), p, Options{})
+		}
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -72,13 +76,20 @@ func sweepTrees() (before, after files) {
 	return before, after
 }
 
-// A `fix apply` that is killed at any moment leaves a tree that the next command makes whole.
+// A `fix apply` or `fix revert` that is killed at any moment leaves a tree that the next command makes whole.
 func TestKilledApply(t *testing.T) {
 	t.Parallel()
 	rounds := 20
 	if full {
-		rounds = 200
+		rounds = 250
 	}
+	for _, back := range []bool{false, true} {
+		killed(t, rounds, back)
+	}
+}
+
+// killed kills an apply, or a revert, in every round.
+func killed(t *testing.T, rounds int, back bool) {
 	before, after := sweepTrees()
 	self, err := os.Executable()
 	check(t, err)
@@ -86,7 +97,11 @@ func TestKilledApply(t *testing.T) {
 	ends := map[string]int{}
 	for round := range rounds + 1 {
 		s := newStore(t, before)
-		sealed(t, s, "test", before, after, nil)
+		p := sealed(t, s, "test", before, after, nil)
+		if back {
+			_, err := apply(t, s, p, Options{})
+			check(t, err)
+		}
 		c := exec.CommandContext(t.Context(), self)
 		c.Env = append(os.Environ(), childEnv+"="+s.Root)
 		out, err := c.StdoutPipe()
@@ -118,13 +133,16 @@ func TestKilledApply(t *testing.T) {
 		check(t, err)
 		to := "nothing to settle"
 		if r != nil {
-			to = r.To
+			to = r.What + " " + r.To
 		}
 		ends[to]++
-		whole(t, fmt.Sprintf("round %d, %s", round, to), s, before, after)
+		done := whole(t, fmt.Sprintf("round %d, %s", round, to), s, before, after)
+		if r != nil && done != ((r.To == "completed") != back) {
+			t.Errorf("round %d: %+v, and applied: %v", round, r, done)
+		}
 		check(t, os.RemoveAll(s.Root))
 	}
-	t.Logf("an apply takes %v; %v", took, ends)
+	t.Logf("revert %v takes %v; %v", back, took, ends)
 }
 
 // What Apply makes of a tree is what the patch makes of it in memory, for any two trees.

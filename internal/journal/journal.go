@@ -4,7 +4,8 @@
 //
 // seq counts from 1. prev is "sha256:" and the hash, in hexadecimal, of the line before without its end; in the first
 // line it is the digest of what the journal belongs to, or null. Whoever keeps the number of lines and the hash of the
-// last one elsewhere knows later that no line was changed or left out.
+// last one elsewhere knows later that no line was changed or left out. For a journal that is opened again and again (Open) that
+// is an End in a file beside it.
 //
 // A crash can leave an incomplete last line: readers leave it out, and whoever writes next cuts it off. A journal that
 // is damaged in another way is not written to.
@@ -31,10 +32,12 @@ type Journal struct {
 	clean  func(value []byte) []byte
 	follow func(line []byte)
 	own    bool // the file is locked until Close: nobody else has written to it
+	tells  bool // the end file is true, and goes with what is written
 
-	mu sync.Mutex // guards what follows
-	f  *os.File   // nil when closed
-	w  lineWriter
+	mu    sync.Mutex // guards what follows
+	f     *os.File   // nil when closed
+	wrote bool       // a line, since it was opened
+	w     lineWriter
 	chain
 }
 
@@ -51,7 +54,7 @@ func Open(path string, prev *string, clean func(value []byte) []byte, follow fun
 	if prev != nil {
 		j.head = *prev
 	}
-	if err := j.alone(func() error { return nil }); err != nil {
+	if err := j.alone(j.seeEnd); err != nil {
 		return nil, errors.Join(err, j.f.Close())
 	}
 	return j, nil
@@ -152,6 +155,7 @@ func (j *Journal) write(first bool, e *Event, fields []Field) error {
 		}
 		line = line[:len(line)-1]
 		j.add(line)
+		j.wrote = true
 		if j.follow != nil {
 			j.follow(line)
 		}
@@ -234,7 +238,7 @@ func (j *Journal) Close() error {
 	if j.f == nil {
 		return nil
 	}
-	err := j.f.Close()
+	err := errors.Join(j.leaveEnd(), j.f.Close())
 	j.f = nil
 	return err
 }

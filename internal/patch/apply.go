@@ -19,6 +19,15 @@ var (
 	errBytes = fmt.Errorf("%w: more than %d bytes of binary content", ErrTooLarge, maxInflated)
 )
 
+// Changes is what a patch makes of a base: Parse and Apply. Errors are those of both.
+func Changes(patch []byte, base func(path string) (*File, error)) ([]Change, error) {
+	p, err := Parse(patch)
+	if err != nil {
+		return nil, err
+	}
+	return p.Apply(base)
+}
+
 // Apply gives the changes that the patch makes, one a path, sorted by path: read gives the present content of a path, nil where it is absent or a folder.
 // Nothing is written. It is strict, nothing is searched for: ErrConflict, naming path and line, when the base is not what the patch says (absent or there, type,
 // executable bit, the lines at their places, a binary file as a whole). A file that stays keeps its other permission bits.

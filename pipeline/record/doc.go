@@ -11,9 +11,10 @@
 //	    logs/<task>.log          output, redacted, bounded
 //	    context/<task>.json      context pack of a failed task
 //	    run.json                 the verdict: written last, fsynced, never changed
+//	    imported.json            only of a run that was made elsewhere: when it was taken in, and from where
 //	  runs/.gone-<run-id>/       a run that is being removed
 //
-// Folders have mode 0700 and files 0600. Other rooms keep more in .async and in a run's folder (apply, cache, fixes);
+// Folders have mode 0700 and files 0600. Other rooms keep more in .async and in a run's folder (apply, cache, fixes, and importing-* while an import is at work);
 // what this room does not know it leaves alone.
 //
 // # Commit point
@@ -32,13 +33,15 @@
 //
 // events.jsonl is a hash chain as internal/journal has it: seq, at, type, task (where there is one), the event's own
 // fields, prev. It is locked (flock) by its one writer from the first line to the last. run.json holds the number of lines and the hash of the last one ("journal"), so no line can be changed or
-// left out later without a trace.
+// left out later without a trace. It holds the digest of graph.json ("graph_digest") and of every log too. What run.json itself
+// was, only the journal of the hooks says, whose first line has its digest.
 //
 // # Logs
 //
 // A log keeps the last 4 MiB of what a task printed. Where something was left out the file begins with a line that says
 // how many bytes. While a task runs its log can be read; beyond 4 MiB it is made anew (renamed into place) once a second,
-// so after a crash the last second of such a log may be missing.
+// so after a crash the last second of such a log may be missing. The digest in run.json is of the file as it is in the end; what is
+// left out is not hashed.
 //
 // # Names
 //

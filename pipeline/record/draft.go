@@ -45,7 +45,8 @@ type Draft struct {
 
 	mu      sync.Mutex
 	sealed  bool
-	stopped bool // no task is told of any more
+	stopped bool    // no task is told of any more
+	graph   *string // digest of graph.json
 }
 
 // Begin makes the run's folder (and .async with its .gitignore) and opens its journal. The caller holds run.lock. clean
@@ -153,7 +154,15 @@ func (d *Draft) Graph(nodes []Node) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(d.Dir, "graph.json"), append(b, '\n'), false)
+	b = append(b, '\n')
+	if err := WriteFile(filepath.Join(d.Dir, "graph.json"), b, false); err != nil {
+		return err
+	}
+	sum := digest(b)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.graph = &sum
+	return nil
 }
 
 // steady makes the times of a verdict follow each other. Its tasks are a copy already.
@@ -173,8 +182,8 @@ func (d *Draft) steady(r *Run) {
 	}
 }
 
-// Seal writes run.json, fsynced, last, and closes the journal; a draft is sealed once. ID, SchemaVersion and Journal are
-// filled in, and StartedAt where it is zero. Where the clock was set back while the run went on, the times that are written go
+// Seal writes run.json, fsynced, last, and closes the journal; a draft is sealed once. ID, SchemaVersion, Journal
+// and GraphDigest are filled in, and StartedAt where it is zero. Where the clock was set back while the run went on, the times that are written go
 // by the one that showed its beginning. If run.json cannot be written, Seal may be tried again.
 func (d *Draft) Seal(r Run) (*Sealed, error) {
 	d.mu.Lock()
@@ -191,7 +200,7 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 		return nil, writing(err, d.events())
 	}
 	lines, head := d.journal.End()
-	r.ID, r.SchemaVersion, r.Journal = d.ID, SchemaVersion, &Anchor{Lines: lines, Head: head}
+	r.ID, r.SchemaVersion, r.Journal, r.GraphDigest = d.ID, SchemaVersion, &Anchor{Lines: lines, Head: head}, d.graph
 	if r.StartedAt.IsZero() {
 		r.StartedAt = Time{d.began}
 	}

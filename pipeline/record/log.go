@@ -3,8 +3,11 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -33,10 +36,13 @@ type LogWriter struct {
 	path  string
 	rel   string // path in run.json
 	f     *os.File
-	at    int64 // where the next byte goes in f
-	ring  bool  // f is full and is written over from its beginning
-	total int64 // what the task printed
-	kept  int64 // of a ring: bytes of output in the log as it was made last
+	at    int64     // where the next byte goes in f
+	ring  bool      // f is full and is written over from its beginning
+	total int64     // what the task printed
+	kept  int64     // of a ring: bytes of output in the log as it was made last
+	sum   hash.Hash // of the log; what a ring writes over is not hashed: only Finish hashes the log that is made of it
+	last  bool      // Finish is making the log
+	lost  bool      // its digest is not known
 	timer *time.Timer
 	err   error // of the first write that failed
 }
@@ -103,6 +109,9 @@ func (l *LogWriter) Write(p []byte) (int, error) {
 			l.at = 0
 		}
 		wrote, err := l.f.WriteAt(p[:min(int64(len(p)), logLimit-l.at)], l.at)
+		if !l.ring {
+			l.hash(p[:wrote])
+		}
 		l.at += int64(wrote)
 		l.total += int64(wrote)
 		l.err = writing(err, l.path)
@@ -135,7 +144,12 @@ func (l *LogWriter) Finish() (Log, error) {
 	}
 	if l.f != nil {
 		if l.ring && l.total > logLimit {
-			l.err = errors.Join(l.err, l.publish())
+			l.sum, l.last = sha256.New(), true
+			err := l.publish()
+			if err != nil {
+				l.sum, l.lost = nil, true // the log is the one of before
+			}
+			l.err = errors.Join(l.err, err)
 		}
 		if !l.ring {
 			l.kept = l.at
@@ -143,7 +157,25 @@ func (l *LogWriter) Finish() (Log, error) {
 		l.err = errors.Join(l.err, writing(l.f.Close(), l.path))
 		l.f = nil
 	}
-	return Log{Path: l.rel, Bytes: l.kept, LeftOutBytes: l.total - l.kept}, l.err
+	return Log{Path: l.rel, Bytes: l.kept, LeftOutBytes: l.total - l.kept, Digest: l.digest()}, l.err
+}
+
+// hash takes what is written into the log. The first bytes are kept back by the hash itself, so a short log costs one block.
+func (l *LogWriter) hash(p []byte) {
+	if l.sum == nil {
+		l.sum = sha256.New()
+	}
+	_, _ = l.sum.Write(p) // a hash never fails
+}
+
+// digest is that of the log; nil where it is not known.
+func (l *LogWriter) digest() *string {
+	if l.lost {
+		return nil
+	}
+	l.hash(nil)
+	d := "sha256:" + hex.EncodeToString(l.sum.Sum(nil))
+	return &d
 }
 
 // publish makes the log from the ring: a line that says how much is missing, if anything is, and the end of the output.
@@ -151,6 +183,10 @@ func (l *LogWriter) publish() error {
 	out, err := os.CreateTemp(filepath.Dir(l.path), "."+filepath.Base(l.path)+".tmp*")
 	if err != nil {
 		return writing(err, l.path)
+	}
+	var to io.Writer = out
+	if l.last {
+		to = io.MultiWriter(out, l.sum)
 	}
 	kept := int64(logLimit)
 	// The oldest byte stands where the next one goes.
@@ -165,10 +201,10 @@ func (l *LogWriter) publish() error {
 			_, _ = in.Discard(i + 1)
 			kept -= int64(i + 1)
 		}
-		_, err = fmt.Fprintf(out, cutMark, l.total-kept)
+		_, err = fmt.Fprintf(to, cutMark, l.total-kept)
 	}
 	if err == nil {
-		_, err = in.WriteTo(out)
+		_, err = in.WriteTo(to)
 	}
 	if err = errors.Join(err, out.Close()); err == nil {
 		err = os.Rename(out.Name(), l.path)

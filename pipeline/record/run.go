@@ -23,7 +23,8 @@ type Run struct {
 	Git           *Git    `json:"git"`
 	Healing       Healing `json:"healing"`
 	Tasks         []Task  `json:"tasks"`
-	Journal       *Anchor `json:"journal"` // the end of events.jsonl, filled in by Seal
+	Journal       *Anchor `json:"journal"`      // the end of events.jsonl, filled in by Seal
+	GraphDigest   *string `json:"graph_digest"` // of graph.json, filled in by Seal
 }
 
 // A Git is where the tree stood; nil where it is not known.
@@ -82,6 +83,8 @@ type Log struct {
 	Path         string `json:"path"`           // relative to the run's folder
 	Bytes        int64  `json:"bytes"`          // of output in the file, without the line that marks a cut
 	LeftOutBytes int64  `json:"left_out_bytes"` // of output that is not in the file
+
+	Digest *string `json:"digest"` // of the file, with the line that marks a cut
 }
 
 // A Cache is a cache receipt in short.

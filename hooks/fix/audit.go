@@ -1,0 +1,386 @@
+// Audit: whether the evidence of a run's fixes is still what it was.
+//
+// What is believed, from the top: fixes/events.jsonl, a chain with its end file, names the digest of run.json and, for each
+// fix that was sealed, that of <name>.json; that names the digest of every file of the fix and of the context pack; and
+// <name>.state.jsonl is a chain that begins with it, with an end file. So one flipped byte or one missing line or file is
+// found, and where it is. Whoever writes all of this anew, consistently, is not found: no anchor lies outside of the folder.
+
+package fix
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// A Fault, a Note and a Report are what an audit finds.
+type (
+	Fault  = journal.Fault
+	Note   = journal.Note
+	Report = journal.Report
+)
+
+// An audit is one of the fixes of one run.
+type audit struct {
+	*Report
+	dir, run  string
+	runDigest string // of run.json as it is; empty: it cannot be read
+	opened    string // what the journal says of it
+	chain     journal.Chain
+	whole     bool              // the journal is as it was written
+	sealed    map[string]string // digest of <name>.json by name, as the journal has it
+	at        map[string]int    // the line that says so
+}
+
+// Audit adds to a report what is not as the records of the fixes of a run say. task: only fixes of it; empty: all. It gives the
+// names (<name>.json) that it looked at.
+func (s *Store) Audit(r *Report, run, task string) ([]string, error) {
+	a := &audit{Report: r, dir: filepath.Join(s.Dir, "runs", run), run: run, sealed: map[string]string{}, at: map[string]int{}}
+	if err := realRun(a.dir); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(a.dir, "fixes"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names, drafts []string
+	must := false
+	for _, e := range entries {
+		name, sealed := strings.CutSuffix(e.Name(), ".json")
+		switch {
+		case strings.HasPrefix(name, "."):
+		case sealed:
+			names = append(names, name)
+			var f struct {
+				Provenance *struct{} `json:"provenance"`
+			}
+			text, err := readFile(filepath.Join(a.dir, "fixes", e.Name()), maxJSON)
+			must = must || err == nil && json.Unmarshal(text, &f) == nil && f.Provenance != nil
+		case e.IsDir() && !exists(filepath.Join(a.dir, "fixes", e.Name()+".json")):
+			drafts = append(drafts, e.Name())
+		}
+	}
+	a.journal(must)
+	var looked []string
+	for _, name := range names {
+		if a.fix(name, task) {
+			looked = append(looked, name)
+		}
+	}
+	for name, line := range a.at {
+		if !slices.Contains(names, name) {
+			a.Fault("fixes/"+name+".json", fmt.Sprintf("line %d of fixes/events.jsonl", line), "a sealed fix", "none: it is gone")
+			a.own(name)
+		}
+	}
+	for _, name := range drafts {
+		if _, sealed := a.at[name]; sealed {
+			continue
+		}
+		a.own(name)
+		a.Note("fixes/"+name, "a healing that was begun and not sealed: nothing says what its files were")
+	}
+	return looked, nil
+}
+
+// journal checks the journal of the hooks and what it says of other files.
+func (a *audit) journal(must bool) {
+	const file = "fixes/events.jsonl"
+	a.Files["run.json"] = true
+	if b, err := readFile(filepath.Join(a.dir, "run.json"), maxJSON); err == nil {
+		a.runDigest = digest(b)
+	}
+	a.chain, a.whole = a.Chain(file, "the journal of the hooks", nil, nil, must)
+	for i, line := range a.chain.Lines {
+		var l struct {
+			Type      string  `json:"type"`
+			Run       string  `json:"run"`
+			RunDigest string  `json:"run_digest"`
+			Fix       string  `json:"fix"`
+			Digest    string  `json:"digest"`
+			Log       *string `json:"log"`
+			LogDigest *string `json:"log_digest"`
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			a.Fault(file, fmt.Sprintf("line %d", i+1), "fields of an event", err.Error())
+			continue
+		}
+		switch l.Type {
+		case "opened":
+			a.opened = l.RunDigest
+			if l.RunDigest != a.runDigest {
+				a.Fault("run.json", fmt.Sprintf("line %d of %s", i+1, file), l.RunDigest, a.runDigest)
+			}
+		case "sealed":
+			a.sealed[l.Fix], a.at[l.Fix] = l.Digest, i+1
+		case "hook_run_finished":
+			switch {
+			case l.Log == nil:
+			case l.LogDigest != nil && path.Dir(*l.Log) == "fixes" && filepath.IsLocal(*l.Log):
+				a.Digest(*l.Log, fmt.Sprintf("line %d of %s", i+1, file), -1, *l.LogDigest)
+			default:
+				a.Files[*l.Log] = true
+				a.Note(*l.Log, "the journal has no digest of it")
+			}
+		}
+	}
+}
+
+// own marks the files of a fix as known: whoever speaks of them cannot be believed.
+func (a *audit) own(name string) {
+	_ = filepath.WalkDir(filepath.Join(a.dir, "fixes"), func(at string, e fs.DirEntry, err error) error { // what cannot be read is said elsewhere
+		if err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		rel, err := filepath.Rel(filepath.Join(a.dir, "fixes"), at)
+		if err == nil && !e.IsDir() && (strings.HasPrefix(rel, name+"/") || strings.HasPrefix(rel, name+".")) {
+			a.Files["fixes/"+filepath.ToSlash(rel)] = true
+		}
+		return nil
+	})
+}
+
+// fix checks one sealed fix; false: it is of another task.
+func (a *audit) fix(name, task string) bool {
+	file := "fixes/" + name + ".json"
+	text, ok := a.Read(file, "a sealed fix", maxJSON)
+	if !ok {
+		a.own(name)
+		return true
+	}
+	var f Fix
+	err := json.Unmarshal(text, &f)
+	if task != "" && err == nil && f.Task != task {
+		a.own(name)
+		return false
+	}
+	sum := digest(text)
+	if want, known := a.sealed[name]; known && want != sum {
+		a.Fault(file, fmt.Sprintf("line %d of fixes/events.jsonl", a.at[name]), want, sum)
+		a.Note(file, "what it says of other files was not checked: it is not the fix that was sealed")
+		a.own(name)
+		return true
+	}
+	if v := checkVersion(file, text); v != nil {
+		err = v
+	}
+	if err == nil {
+		err = f.wellFormed(a.run, name)
+	}
+	if err != nil {
+		a.Fault(file, "its fields", "a fix", err.Error())
+		a.own(name)
+		return true
+	}
+	if f.RunDigest != a.runDigest && (a.opened == a.runDigest || !a.whole) {
+		a.Fault(file, "run_digest", a.runDigest+", the digest of run.json", f.RunDigest)
+	}
+	if f.Provenance == nil {
+		a.Note(file, "made by a version that recorded no digests but those of patch and base: only these were checked")
+		a.old(name, &f)
+	} else {
+		a.provenance(name, &f)
+	}
+	a.base(name, &f)
+	a.decisions(name, sum, f.Provenance != nil)
+	return true
+}
+
+// old checks what fixes said before there was a provenance.
+func (a *audit) old(name string, f *Fix) {
+	if f.Patch != nil {
+		a.Digest(f.Patch.Path, "patch.digest of fixes/"+name+".json", f.Patch.Bytes, f.Patch.Digest)
+	}
+	a.own(name)
+}
+
+// provenance checks every file that a fix names, and that it names every file that it speaks of.
+func (a *audit) provenance(name string, f *Fix) {
+	file, p := "fixes/"+name+".json", f.Provenance
+	if _, known := a.sealed[name]; !known && a.whole {
+		a.Note(file, "no line of fixes/events.jsonl has its digest (whoever sealed it was killed right then): what it says of itself is not checked")
+	}
+	digests := map[string]string{}
+	for i, e := range p.Files {
+		who := fmt.Sprintf("provenance.files[%d] of %s", i, file)
+		if !ownPath(name, e.Path) {
+			a.Fault(file, fmt.Sprintf("provenance.files[%d]", i), "a file of this fix", e.Path)
+			continue
+		}
+		digests[e.Path] = e.Digest
+		if !a.Digest(e.Path, who, e.Bytes, e.Digest) && strings.HasSuffix(e.Path, ".transcript.jsonl") {
+			a.line(e.Path)
+		}
+	}
+	names := func(field string, rel *string, want string) {
+		got, ok := "", true
+		if rel != nil {
+			got, ok = digests[*rel]
+		}
+		switch {
+		case !ok:
+			a.Fault(file, field, "a file that provenance.files has", *rel)
+		case want != "" && got != want:
+			a.Fault(file, field, got+", as provenance.files has it", want)
+		}
+	}
+	if f.Patch != nil {
+		names("patch.digest", &f.Patch.Path, f.Patch.Digest)
+	}
+	if p.Transcript != nil {
+		names("provenance.transcript", &p.Transcript.Path, p.Transcript.Digest)
+	}
+	if v := f.Verification; v != nil {
+		for _, c := range slices.Concat(v.Proposed, v.OriginalChecks) {
+			names("verification", c.Log, "")
+		}
+	}
+	for i, at := range f.Attempts {
+		names(fmt.Sprintf("attempts[%d].rescue", i), at.Rescue, "")
+	}
+	if p.Pack != nil {
+		if path.Dir(p.Pack.Path) == "context" && filepath.IsLocal(p.Pack.Path) {
+			a.Digest(p.Pack.Path, "provenance.pack of "+file, p.Pack.Bytes, p.Pack.Digest)
+		} else {
+			a.Fault(file, "provenance.pack", "a file below context", p.Pack.Path)
+		}
+	}
+	a.prompts(name, p)
+	if p.Policy != nil {
+		if sum, err := p.Policy.sum(); err != nil || sum != p.Policy.Digest {
+			a.Fault(file, "provenance.policy.digest", sum, p.Policy.Digest)
+		}
+	}
+	if j := p.Journal; j != nil && j.Lines > 0 && a.whole {
+		if j.Head == nil || int64(len(a.chain.Ends)) < j.Lines || a.chain.Ends[j.Lines-1] != *j.Head {
+			a.Fault("fixes/events.jsonl", "provenance.journal of "+file, fmt.Sprintf("line %d with the hash %s", j.Lines, value(j.Head)), "another, or none")
+		}
+	}
+}
+
+func value(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}
+
+// ownPath says whether a path is one of a fix's own files.
+func ownPath(name, rel string) bool {
+	return filepath.IsLocal(filepath.FromSlash(rel)) && rel == path.Clean(rel) &&
+		(rel == "fixes/"+name+".patch" || rel == "fixes/"+name+".transcript.jsonl" || strings.HasPrefix(rel, "fixes/"+name+"/"))
+}
+
+// line looks for the line of a transcript that shows that it was changed.
+func (a *audit) line(file string) {
+	text, err := readFile(filepath.Join(a.dir, filepath.FromSlash(file)), maxPatch)
+	if err != nil {
+		return
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		var l struct {
+			Seq int `json:"seq"`
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil || l.Seq != n || !strings.HasSuffix(line, "\n") {
+			a.Fault(file, fmt.Sprintf("line %d", n), fmt.Sprintf("a whole line with seq %d", n), fmt.Sprintf("seq %d, or what cannot be read", l.Seq))
+			return
+		}
+	}
+}
+
+// prompts holds the digests of what was asked against the transcript.
+func (a *audit) prompts(name string, p *Provenance) {
+	if len(p.Prompts) == 0 {
+		return
+	}
+	file := "fixes/" + name + ".json"
+	if p.Transcript == nil {
+		a.Fault(file, "provenance.prompts", "a transcript that has them", "none")
+		return
+	}
+	text, err := readFile(filepath.Join(a.dir, "fixes", name+".transcript.jsonl"), maxPatch)
+	if err != nil || digest(text) != p.Transcript.Digest {
+		return // which was said
+	}
+	var asked []PromptRef
+	for line := range strings.Lines(string(text)) {
+		var l struct {
+			Type    string `json:"type"`
+			Attempt int    `json:"attempt"`
+		}
+		if sum := promptDigest([]byte(line)); json.Unmarshal([]byte(line), &l) == nil && l.Type == "prompt" && sum != "" {
+			asked = append(asked, PromptRef{l.Attempt, sum})
+		}
+	}
+	if !slices.Equal(asked, p.Prompts) {
+		a.Fault(file, "provenance.prompts", fmt.Sprint(asked), fmt.Sprint(p.Prompts))
+	}
+}
+
+// base checks the manifest and the contents that are stored with it.
+func (a *audit) base(name string, f *Fix) {
+	if f.Base == nil {
+		return
+	}
+	file := "fixes/" + name + "/base.json"
+	text, err := readFile(filepath.Join(a.dir, filepath.FromSlash(file)), maxJSON)
+	if errors.Is(err, fs.ErrNotExist) && f.Provenance == nil {
+		a.Note(file, "there is none: what the copy held before the agent is not known")
+		return
+	}
+	var b baseFile
+	if err != nil || json.Unmarshal(text, &b) != nil {
+		if f.Provenance == nil {
+			a.Fault(file, "its fields", "a base", "what cannot be read")
+		}
+		return // else it was said
+	}
+	hidden := slices.ContainsFunc(b.LeftOut, func(l leftOut) bool { return l.Why == "secret" })
+	if sum := (&tree.Manifest{Entries: b.Entries}).Digest(); b.Tree != f.Base.Tree || sum != b.Tree && !hidden && len(b.Entries) > 0 {
+		a.Fault(file, "tree", f.Base.Tree, sum)
+	}
+	for _, l := range b.LeftOut {
+		a.Note(file, "%q was left out of what is stored (%s): not checked", l.Path, l.Why)
+	}
+	for _, kind := range []string{"base", "applied"} {
+		a.contents("fixes/" + name + "/" + kind)
+	}
+}
+
+// contents checks files that are named by their digest.
+func (a *audit) contents(dir string) {
+	entries, err := os.ReadDir(filepath.Join(a.dir, filepath.FromSlash(dir)))
+	if err != nil {
+		return // there are none
+	}
+	for _, e := range entries {
+		file := dir + "/" + e.Name()
+		if raw, err := hex.DecodeString(e.Name()); err == nil && len(raw) == 32 {
+			a.Digest(file, "its name", -1, "sha256:"+e.Name())
+		}
+	}
+}
+
+// decisions checks what people did with a fix.
+func (a *audit) decisions(name, anchor string, must bool) {
+	file := "fixes/" + name + ".state.jsonl"
+	if !exists(filepath.Join(a.dir, filepath.FromSlash(file))) && !exists(filepath.Join(a.dir, filepath.FromSlash(file+journal.EndSuffix))) {
+		return
+	}
+	a.Chain(file, "what people decided", &anchor, nil, must)
+}

@@ -1,0 +1,122 @@
+package fix
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/journal"
+)
+
+func audited(t *testing.T, s *Store, run string) *Report {
+	t.Helper()
+	root, err := os.OpenRoot(s.runDir(run))
+	check(t, err)
+	defer func() { check(t, root.Close()) }()
+	r := journal.NewReport(root)
+	_, err = s.Audit(r, run, "")
+	check(t, errors.Join(err, s.AuditImport(r, run)))
+	return r
+}
+
+func TestCopyRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make func(dir string) error
+		want string // in the error; empty: it is taken in
+	}{
+		"a link":            {func(d string) error { return os.Symlink("/etc/passwd", filepath.Join(d, "logs", "x")) }, "is a link"},
+		"a linked folder":   {func(d string) error { return os.Symlink("/etc", filepath.Join(d, "context")) }, "is a link"},
+		"an odd name":       {func(d string) error { return os.WriteFile(filepath.Join(d, "a b"), nil, 0o600) }, "no record of ours has"},
+		"a name of control": {func(d string) error { return os.WriteFile(filepath.Join(d, "a\x1b[1m"), nil, 0o600) }, "no record of ours has"},
+		"too deep":          {func(d string) error { return os.MkdirAll(filepath.Join(d, "1/2/3/4/5/6/7"), 0o700) }, "no record of ours has"},
+		"too large": {func(d string) error {
+			return errors.Join(os.WriteFile(filepath.Join(d, "large"), nil, 0o600), os.Truncate(filepath.Join(d, "large"), mostImported+1))
+		}, "holds more than 2 GiB"},
+		"what stays":  {func(d string) error { return os.WriteFile(filepath.Join(d, ".hidden"), nil, 0o600) }, ""},
+		"long escape": {func(d string) error { return os.WriteFile(filepath.Join(d, "logs", "%5B@2.log"), nil, 0o600) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := t.TempDir(), filepath.Join(t.TempDir(), "to")
+			for _, f := range []string{"logs/t.log", "maker.json", "imported.json", "fixes/t.state.jsonl", "fixes/t.state.jsonl.end", "fixes/t/applied/abc"} {
+				check(t, os.MkdirAll(filepath.Join(from, filepath.Dir(f)), 0o700))
+				check(t, os.WriteFile(filepath.Join(from, f), []byte(f), 0o600))
+			}
+			check(t, c.make(from))
+			err := CopyRun(from, to)
+			if c.want != "" {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v, want %q", err, c.want)
+				}
+				return
+			}
+			check(t, err)
+			if b, err := os.ReadFile(filepath.Join(to, "logs", "t.log")); err != nil || string(b) != "logs/t.log" {
+				t.Errorf("%q, %v", b, err)
+			}
+			for _, f := range []string{"maker.json", "imported.json", "fixes/t.state.jsonl", "fixes/t.state.jsonl.end", "fixes/t/applied/abc", ".hidden"} {
+				if exists(filepath.Join(to, f)) {
+					t.Errorf("%s was taken in", f)
+				}
+			}
+		})
+	}
+}
+
+// The mark says where a run came from, and a byte of it that is flipped is found.
+func TestMarkImported(t *testing.T) {
+	t.Parallel()
+	before := files{"a": "f:1\n"}
+	s := newStore(t, before)
+	p := sealed(t, s, "test", before, files{"a": "f:2\n"}, nil)
+	if p.Imported() != nil {
+		t.Error("it was made here")
+	}
+	check(t, MarkImported(p.Dir, "artifact", "me"))
+	if i := p.Imported(); i == nil || i.From != "artifact" || *i.By != "me" || i.At == "" {
+		t.Errorf("%+v", i)
+	}
+	if r := audited(t, s, runID); len(r.Faults) > 0 {
+		t.Fatalf("%+v", r.Faults)
+	}
+	path := filepath.Join(p.Dir, importedFile)
+	text, err := os.ReadFile(path)
+	check(t, err)
+	for i := range text {
+		flipped := append([]byte{}, text...)
+		flipped[i] ^= 1
+		check(t, os.WriteFile(path, flipped, 0o600))
+		if r := audited(t, s, runID); len(r.Faults) == 0 || r.Faults[len(r.Faults)-1].File != importedFile {
+			t.Errorf("byte %d (%q): %+v", i, text[i], r.Faults)
+		}
+	}
+}
+
+// A run that is here already may have gone on with decisions and healings; in all else it must be the same.
+func TestSameRun(t *testing.T) {
+	t.Parallel()
+	before := files{"a": "f:1\n"}
+	s := newStore(t, before)
+	p := sealed(t, s, "test", before, files{"a": "f:2\n"}, nil)
+	there := filepath.Join(t.TempDir(), "there")
+	check(t, CopyRun(p.Dir, there))
+	check(t, MarkImported(p.Dir, "x", ""))
+	same := func(want bool, what string) {
+		t.Helper()
+		if got, err := SameRun(there, p.Dir); err != nil || got != want {
+			t.Errorf("%s: %v, %v", what, got, err)
+		}
+	}
+	same(true, "nothing happened since")
+	_, err := s.Apply(t.Context(), p, Options{})
+	check(t, err)
+	sealed(t, s, "other", before, files{"a": "f:3\n"}, nil)
+	same(true, "it was applied, and another task was healed")
+	check(t, os.WriteFile(filepath.Join(p.Dir, "fixes", "test.patch"), []byte("x"), 0o600))
+	same(false, "a patch changed")
+	check(t, os.Remove(filepath.Join(p.Dir, "fixes", "test.patch")))
+	same(false, "a patch is gone")
+}

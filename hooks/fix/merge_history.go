@@ -1,0 +1,115 @@
+// What earlier applies wrote, of this fix and of others.
+
+package fix
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// historyOf gives what the applies of a fix made of each path since it was last reverted, oldest first. A file that was
+// there already, by somebody's hand, counts as written as the record has it. What is written once more had been put back
+// by hand: it begins anew.
+func historyOf(f *Fix, all []decision) map[string][]wrote {
+	steps := map[string][]wrote{}
+	for i, d := range all {
+		if d.To != applied && d.To != reverted {
+			continue
+		}
+		stood := standingOf(f, all[:i])
+		for _, p := range f.Patch.Files {
+			name := fullPath(p.Path, p.PathBytes)
+			switch n := slices.IndexFunc(d.Wrote, func(w wrote) bool { return fullPath(w.Path, w.PathBytes) == name }); {
+			case len(d.Files) > 0 && !slices.Contains(d.Files, p.Path):
+			case d.To == reverted:
+				delete(steps, name)
+			case n >= 0 && d.addsNothing(p.Path, stood[p.Path]):
+				steps[name] = []wrote{d.Wrote[n]}
+			case n >= 0:
+				steps[name] = append(steps[name], d.Wrote[n])
+			case len(steps[name]) == 0 && !slices.ContainsFunc(d.Hunks, func(h Part) bool { return h.Path == p.Path }):
+				steps[name] = []wrote{{Path: p.Path, PathBytes: p.PathBytes, Before: p.Before, After: p.After}}
+			}
+		}
+	}
+	return steps
+}
+
+// addsNothing says that what a decision applies of a path stood there before, as far as anybody knew.
+func (d *decision) addsNothing(path string, stood standing) bool {
+	n := slices.IndexFunc(d.Hunks, func(h Part) bool { return h.Path == path })
+	return stood.all || n >= 0 && !slices.ContainsFunc(d.Hunks[n].Hunks, func(i int) bool {
+		return i < 1 || i > len(stood.hunks) || !stood.hunks[i-1]
+	})
+}
+
+// wroteIt says whether a path holds what an earlier apply made of it with all that is chosen now.
+func (w *work) wroteIt(a *aim, h held) bool {
+	steps := w.history[a.path]
+	return len(steps) > 0 && w.covers(*a) && h.holds(steps[len(steps)-1].After)
+}
+
+// chained is next for the way back of a path that holds what the last apply made of it, when each began where the one
+// before ended.
+func (w *work) chained(a *aim, h held) (next, bool, error) {
+	steps := w.history[a.path]
+	if len(steps) == 0 || !h.holds(steps[len(steps)-1].After) {
+		return next{}, false, nil
+	}
+	for i := 1; i < len(steps); i++ {
+		if !equal(steps[i-1].After, steps[i].Before) {
+			return next{}, false, nil // somebody edited it in between
+		}
+	}
+	to, ok := w.contents(a, steps[0].Before)
+	return next{to: to}, ok, nil
+}
+
+// changedBy says of paths which other fix was the first that an apply wrote to them after p was proposed, in words.
+func (s *Store) changedBy(p *Proposal, paths []string) map[string]string {
+	by, first := map[string]string{}, map[string]string{}
+	runs, _ := s.runs() // only for the advice
+	for _, run := range runs {
+		dir := filepath.Join(s.Dir, "runs", run)
+		entries, err := s.entries(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			name, ok := strings.CutSuffix(e.Name(), ".state.jsonl")
+			if !ok || !e.Type().IsRegular() || dir == p.Dir && name == p.name {
+				continue
+			}
+			q, err := readFix(dir, run, name)
+			if err != nil || q.Patch == nil {
+				continue
+			}
+			decisions, err := readDecisions(q.statePath(), q.digest)
+			if err != nil {
+				continue
+			}
+			steps := historyOf(&q.Fix, decisions)
+			for _, path := range paths {
+				at := writtenAt(decisions, asStored(path))
+				if len(steps[path]) == 0 || at <= p.CreatedAt || by[path] != "" && at >= first[path] {
+					continue
+				}
+				first[path] = at
+				by[path] = fmt.Sprintf("the fix for %s of run %s was applied to it", q.Task, q.Run)
+			}
+		}
+	}
+	return by
+}
+
+// writtenAt is when a path was last decided on to be applied.
+func writtenAt(all []decision, path string) string {
+	for _, d := range slices.Backward(all) {
+		if d.To == applied && (len(d.Files) == 0 || slices.Contains(d.Files, path)) {
+			return d.At
+		}
+	}
+	return ""
+}

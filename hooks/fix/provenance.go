@@ -1,0 +1,219 @@
+// Provenance: digests of everything that a fix was made from and made of, so that an audit can find a flipped byte.
+
+package fix
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
+)
+
+// A Provenance names what a fix came from. What is not known is null.
+type Provenance struct {
+	Files      []Evidence   `json:"files"`      // all that stood below fixes/ for this fix when it was sealed, sorted
+	Pack       *Evidence    `json:"pack"`       // the context pack that the agent was given
+	Transcript *Evidence    `json:"transcript"` // one of Files
+	Prompts    []PromptRef  `json:"prompts"`    // what each attempt was asked, as the transcript has it
+	Policy     *Policy      `json:"policy"`
+	Sandbox    *Confined    `json:"sandbox"`
+	Agent      *Program     `json:"agent"`
+	Journal    *journal.End `json:"journal"` // how far fixes/events.jsonl went before the fix was sealed
+}
+
+// An Evidence is a file as it was when the fix was sealed. Its path is relative to the run's folder.
+type Evidence struct {
+	Path   string `json:"path"`
+	Bytes  int64  `json:"bytes"`
+	Digest string `json:"digest"`
+}
+
+// A PromptRef is the digest of one prompt's text.
+type PromptRef struct {
+	Attempt int    `json:"attempt"`
+	Digest  string `json:"digest"`
+}
+
+// A Policy is what the hook was allowed and told, and the command that had failed, as they were then.
+type Policy struct {
+	Digest string `json:"digest"` // of the other fields as one line of JSON, in this order; filled in by Seal
+
+	Agent       string   `json:"agent"`
+	Command     string   `json:"command"` // of the failed task, as written
+	Prompt      *string  `json:"prompt"`  // the person's own words to the agent
+	Output      *string  `json:"output"`  // tree | diff
+	Attempts    int      `json:"attempts"`
+	WallClockMS int64    `json:"wall_clock_ms"`
+	Protect     []string `json:"protect"`
+	Verify      []string `json:"verify"`
+	PassSecrets bool     `json:"pass_secrets"`
+	CI          bool     `json:"ci"`
+	TierAsked   *string  `json:"tier_asked"` // null: the best there is
+}
+
+// Confined is the tier of the agent and of every check.
+type Confined struct {
+	Tier  *string `json:"tier"`
+	Asked *string `json:"asked"`
+}
+
+// A Program is what the agent was.
+type Program struct {
+	Name    string   `json:"name"`
+	Command []string `json:"command"` // as written
+	Path    *string  `json:"path"`    // of the program that the command names
+	Digest  *string  `json:"digest"`  // of that program's file
+}
+
+// sum is the digest of a policy's other fields.
+func (p Policy) sum() (string, error) {
+	p.Digest = ""
+	text, err := encodeJSON(p)
+	return digest(text), err
+}
+
+// hide takes secrets out of the free text of a provenance, and then fills in the digest of the policy.
+func (p *Provenance) hide(clean func([]byte) []byte) error {
+	if p == nil {
+		return nil
+	}
+	words := func(s *string) {
+		if s != nil {
+			*s = string(clean([]byte(*s)))
+		}
+	}
+	if a := p.Agent; a != nil {
+		for i := range a.Command {
+			words(&a.Command[i])
+		}
+		words(a.Path)
+	}
+	if p.Policy == nil {
+		return nil
+	}
+	words(&p.Policy.Command)
+	words(p.Policy.Prompt)
+	for i := range p.Policy.Protect {
+		words(&p.Policy.Protect[i])
+	}
+	var err error
+	p.Policy.Digest, err = p.Policy.sum()
+	return err
+}
+
+// provenance adds to a fix what the draft knows. It is called when nothing of the healing is written any more but <name>.json.
+func (d *Draft) provenance(f *Fix) error {
+	if f.Provenance == nil {
+		f.Provenance = &Provenance{}
+	}
+	p := f.Provenance
+	var err error
+	if p.Files, err = d.evidence(); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(p.Files, func(e Evidence) bool { return e.Path == d.rel(".transcript.jsonl") }); i >= 0 {
+		p.Transcript = &p.Files[i]
+	}
+	pack := "context/" + filename.Of(d.Task) + ".json"
+	e, err := evidenceOf(d.runDir, pack)
+	if err == nil {
+		p.Pack = &e
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	p.Prompts = slices.Clone(d.prompts)
+	fill(&p.Files)
+	fill(&p.Prompts)
+	if p.Policy != nil {
+		fill(&p.Policy.Protect)
+		fill(&p.Policy.Verify)
+	}
+	if p.Agent != nil {
+		fill(&p.Agent.Command)
+	}
+	lines, head := d.journal.lines.End()
+	p.Journal = &journal.End{Lines: lines, Head: head}
+	return nil
+}
+
+// evidence lists the files of this healing. What says that somebody is at work is none, nor what people decide later.
+func (d *Draft) evidence() ([]Evidence, error) {
+	var all []Evidence
+	add := func(rel string) error {
+		e, err := evidenceOf(d.runDir, rel)
+		if err == nil {
+			all = append(all, e)
+		}
+		return err
+	}
+	for _, suffix := range []string{".patch", ".transcript.jsonl"} {
+		if err := add(d.rel(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	err := filepath.WalkDir(d.path(""), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if name := e.Name(); filepath.Dir(path) == d.path("") && (name == "draft.json" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".copy.json")) {
+			return nil
+		}
+		rel, err := filepath.Rel(d.runDir, path)
+		if err != nil {
+			return err
+		}
+		return add(filepath.ToSlash(rel))
+	})
+	slices.SortFunc(all, func(a, b Evidence) int { return strings.Compare(a.Path, b.Path) })
+	return all, err
+}
+
+// evidenceOf reads one file.
+func evidenceOf(runDir, rel string) (Evidence, error) {
+	f, err := os.OpenFile(filepath.Join(runDir, filepath.FromSlash(rel)), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return Evidence{}, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return Evidence{}, errors.Join(err, fmt.Errorf("%s is not a regular file", f.Name()))
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	return Evidence{Path: rel, Bytes: n, Digest: "sha256:" + hex.EncodeToString(sum.Sum(nil))}, err
+}
+
+// promptDigest is the digest of the text of a transcript's line, empty where it has none.
+func promptDigest(line []byte) string {
+	var l struct {
+		Text *string `json:"text"`
+	}
+	if json.Unmarshal(line, &l) != nil || l.Text == nil {
+		return ""
+	}
+	return digest([]byte(*l.Text))
+}
+
+// DigestOf is the digest of a file of a run's folder; nil where it cannot be read.
+func DigestOf(runDir, rel string) *string {
+	e, err := evidenceOf(runDir, rel)
+	if err != nil {
+		return nil
+	}
+	return &e.Digest
+}
+
+// Name is what the files of the fix are called: <name>.json and so on.
+func (p *Proposal) Name() string { return p.name }

@@ -1,0 +1,109 @@
+package fix
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestStayOf(t *testing.T) {
+	t.Parallel()
+	f := &Fix{State: Proposed, Patch: &PatchRef{Files: []PatchFile{{Path: "a"}, {Path: "b"}}}}
+	at := func(s string) string { return "2026-11-21T" + s + ":00.000Z" }
+	for name, c := range map[string]struct {
+		all         []decision
+		from, until string
+	}{
+		"never":              {nil, "", ""},
+		"applied":            {[]decision{{At: at("10:00"), To: applied}}, at("10:00"), ""},
+		"in two parts":       {[]decision{{At: at("10:00"), To: applied, Files: []string{"a"}}, {At: at("11:00"), To: applied, Files: []string{"b"}}}, at("11:00"), ""},
+		"half of it":         {[]decision{{At: at("10:00"), To: applied, Files: []string{"a"}}}, "", ""},
+		"reverted":           {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted}}, at("10:00"), at("12:00")},
+		"half of it again":   {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted, Files: []string{"b"}}}, at("10:00"), at("12:00")},
+		"applied again":      {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted}, {At: at("13:00"), To: applied}}, at("13:00"), ""},
+		"superseded is in":   {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: superseded}}, at("10:00"), ""},
+		"applied twice":      {[]decision{{At: at("10:00"), To: applied}, {At: at("11:00"), To: applied}}, at("10:00"), ""},
+		"rejected, no stay":  {[]decision{{At: at("10:00"), To: rejected}}, "", ""},
+		"a time that is not": {[]decision{{At: "yesterday", To: applied}}, "", ""},
+	} {
+		got := stayOf(f, c.all)
+		for _, x := range []struct {
+			what string
+			got  time.Time
+			want string
+		}{{"from", got.from, c.from}, {"until", got.until, c.until}} {
+			if x.want == "" && !x.got.IsZero() || x.want != "" && stamp(x.got) != x.want {
+				t.Errorf("%s: %s %s, want %q", name, x.what, x.got, x.want)
+			}
+		}
+	}
+	if got := stayOf(&Fix{State: NoFix}, []decision{{At: at("10:00"), To: applied}}); got != (stay{}) {
+		t.Errorf("what is no proposal was in the tree: %v", got)
+	}
+}
+
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	hour := func(n int) time.Time { return time.Date(2026, 11, 21, n, 0, 0, 0, time.UTC) }
+	asked := map[string]int{}
+	end := func(n int, task string, passed bool, print string) End {
+		return End{Run: string(rune('a' + n)), Task: task, At: hour(n), Passed: passed, Fingerprint: func() string {
+			asked[string(rune('a'+n))]++
+			return print
+		}}
+	}
+	items := []Item{
+		{Run: "a", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(2)}},
+		{Run: "b", Task: "test", Fingerprint: ptr("fp:2"), inTree: stay{from: hour(2), until: hour(6)}},
+		{Run: "c", Task: "test", Fingerprint: ptr("fp:1")}, // never applied
+		{Run: "d", Task: "test", inTree: stay{from: hour(2)}},
+		{Run: "h", Task: "test", State: Skipped, Fingerprint: ptr("fp:1")},
+	}
+	Follow(items, []End{
+		end(1, "test", false, "fp:1"), // before
+		end(2, "test", true, ""),      // at the moment it was applied: what began then saw the tree before
+		end(3, "lint", false, "fp:1"), // of another task
+		end(4, "test", true, ""),
+		end(5, "test", false, "fp:2"),
+		end(6, "test", true, ""),
+		end(7, "test", false, "fp:none"), // its healing knows better: fp:1
+		end(8, "test", false, "fp:2"),
+		end(9, "test", false, "fp:1"),
+	})
+	for i, want := range []struct {
+		passed    string
+		recurring []string
+	}{{"e", []string{"h", "j"}}, {"e", []string{"f"}}, {"", nil}, {"e", nil}, {"", nil}} {
+		passed := ""
+		if items[i].PassedIn != nil {
+			passed = *items[i].PassedIn
+		}
+		if passed != want.passed || !slices.Equal(items[i].RecurredIn, want.recurring) {
+			t.Errorf("%s: passed in %q, again in %v; want %v", items[i].Run, passed, items[i].RecurredIn, want)
+		}
+	}
+	if asked["b"]+asked["d"]+asked["h"] > 0 || asked["f"] != 1 {
+		t.Errorf("fingerprints were asked for: %v", asked)
+	}
+	if got := Recurring(items); len(got) != 2 || got[0].Run != "a" || got[1].Run != "b" || len(items) != 5 {
+		t.Errorf("recurring: %v", got)
+	}
+}
+
+// From the files: what is applied, passes and comes back.
+func TestListFollows(t *testing.T) {
+	t.Parallel()
+	before, after := files{"a": "f:1"}, files{"a": "f:2"}
+	s := newStore(t, before)
+	p := sealed(t, s, "test", before, after, func(_ *Draft, f *Fix) { f.Fingerprint = ptr("fp:1") })
+	check(t, addDecision(p.statePath(), p.digest, decision{To: applied}))
+	items, errs := s.List()
+	if len(errs) > 0 || len(items) != 1 || *items[0].Fingerprint != "fp:1" || items[0].PassedIn != nil || items[0].RecurredIn == nil {
+		t.Fatalf("%+v %v", items, errs)
+	}
+	later := time.Now().Add(time.Hour)
+	Follow(items, []End{{Run: "x", Task: "test", At: later, Passed: true}, {Run: "y", Task: "test", At: later, Fingerprint: func() string { return "fp:1" }}})
+	if items[0].PassedIn == nil || *items[0].PassedIn != "x" || !slices.Equal(items[0].RecurredIn, []string{"y"}) {
+		t.Errorf("%+v", items[0])
+	}
+}

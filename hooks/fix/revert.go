@@ -1,0 +1,94 @@
+// Revert: taking an applied fix out of the tree again.
+
+package fix
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Revert undoes what Apply wrote, all files or none, by the same journal: of o it takes Files, Dir, ThreeWay, DryRun and By. A file
+// must hold what was applied; with ThreeWay the fix is taken out of what it holds now. What is refused is ErrRefused, and
+// ErrConflict where it applies; that nothing is applied is refused too. A file that is as it was before the fix, because somebody put
+// it back, is only recorded.
+func (s *Store) Revert(ctx context.Context, p *Proposal, o Options) (Applied, error) {
+	done, err := s.alone(ctx, o.DryRun, func() (Applied, error) {
+		w, err := s.checkRevert(ctx, p, o)
+		if err != nil {
+			return Applied{}, err
+		}
+		defer w.place.close()
+		return w.done(), w.carryOut(ctx, o.DryRun)
+	})
+	return done, inOtherWords(err, "not reverted", "the files do not hold what was applied")
+}
+
+func (s *Store) checkRevert(ctx context.Context, p *Proposal, o Options) (*work, error) {
+	w := &work{store: s, proposal: p, what: toRevert, by: o.By, threeWay: o.ThreeWay}
+	parsed, err := w.believe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := parsed.Paths()
+	chosen, err := choose(all, Options{Files: o.Files, Dir: o.Dir}, w.top)
+	if err != nil {
+		return nil, err
+	}
+	var not []string
+	for _, g := range all {
+		if chosen[g.Path] == nil {
+			continue
+		}
+		switch stood := w.stood[asStored(g.Path)]; {
+		case stood.all:
+		case stood.any() && len(stood.hunks) == len(g.Parts()):
+			chosen[g.Path] = stood.hunks
+		default:
+			not = append(not, g.Path)
+			delete(chosen, g.Path)
+		}
+	}
+	slices.Sort(not)
+	switch {
+	case o.Files != nil && len(not) > 0:
+		return nil, refused("it is not applied to: %s", list(not))
+	case len(chosen) == 0:
+		return nil, refused("it is not applied (this fix is %s)", w.disposition)
+	}
+	w.aim(all, chosen)
+	if w.place, err = openPlace(w.top); err != nil {
+		return nil, err
+	}
+	err = w.present(ctx)
+	if err == nil {
+		err = w.writable()
+	}
+	if err != nil {
+		w.place.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// A worded is an error in other words.
+type worded struct {
+	text string
+	err  error
+}
+
+func (w *worded) Error() string { return w.text }
+func (w *worded) Unwrap() error { return w.err }
+
+// inOtherWords says of an error of the checks that something else than an apply was refused, and perhaps what conflicts.
+func inOtherWords(err error, refusal, conflict string) error {
+	if !errors.Is(err, ErrRefused) {
+		return err
+	}
+	text := strings.Replace(err.Error(), ErrRefused.Error(), refusal, 1)
+	if conflict != "" {
+		text = strings.Replace(text, ErrConflict.Error(), conflict, 1)
+	}
+	return &worded{text, err}
+}

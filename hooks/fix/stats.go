@@ -1,0 +1,268 @@
+// Numbers over all fixes of all runs: what was proposed, what became of it, what retries were good for, what it took.
+
+package fix
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Stats are numbers over everything that is recorded. What no attempt has said is nil, never 0; where only some have said
+// it, Unknown counts the others.
+type Stats struct {
+	Runs      RunStats      `json:"runs"`
+	Healings  HealingStats  `json:"healings"`
+	Proposals ProposalStats `json:"proposals"`
+	Total     AgentStats    `json:"total"`
+	Agents    []AgentStats  `json:"agents"` // sorted by name
+	Kinds     []KindStats   `json:"kinds"`  // the most frequent first
+}
+
+// RunStats count the runs; whoever reads their records fills them in.
+type RunStats struct {
+	Total       int   `json:"total"`
+	Passed      int   `json:"passed"`
+	Failed      int   `json:"failed"`
+	Interrupted int   `json:"interrupted"` // also without a verdict
+	Running     int   `json:"running"`
+	Unreadable  int   `json:"unreadable"`
+	WallClockMS int64 `json:"wall_clock_ms"` // of those with a verdict, together
+
+	First *string `json:"first"` // id of the oldest run; nil: there is none
+}
+
+// HealingStats count the agent hooks by how they ended.
+type HealingStats struct {
+	Total         int   `json:"total"`
+	Proposed      int   `json:"proposed"`
+	Skipped       int   `json:"skipped"`
+	NotReproduced int   `json:"not_reproduced"`
+	Flaky         int   `json:"flaky"`
+	NoFix         int   `json:"no_fix"`
+	Failed        int   `json:"failed"`
+	Cancelled     int   `json:"cancelled"`
+	Interrupted   int   `json:"interrupted"`
+	WallClockMS   int64 `json:"wall_clock_ms"` // of agents and verification, together
+}
+
+// ProposalStats count the proposals by verdict, and by what became of them.
+type ProposalStats struct {
+	Total      int `json:"total"`
+	Verified   int `json:"verified"`
+	Suspect    int `json:"suspect"`
+	Unverified int `json:"unverified"`
+
+	Open       int `json:"open"`
+	Applied    int `json:"applied"`
+	Rejected   int `json:"rejected"`
+	Superseded int `json:"superseded"`
+	Reverted   int `json:"reverted"`
+
+	Passed   int `json:"passed_since"` // of those that were applied: a later run passed the task
+	Recurred int `json:"recurred"`     // of those that were applied: the same failure came back
+}
+
+// AgentStats are what the attempts of one agent took.
+type AgentStats struct {
+	Agent            *string  `json:"agent"` // nil: all together
+	Attempts         int      `json:"attempts"`
+	Retries          int      `json:"retries"`           // attempts after one that ended with an error kind
+	RetriesSucceeded int      `json:"retries_succeeded"` // those that ended without one
+	Tokens           Tokens   `json:"tokens"`
+	TokensUnknown    int      `json:"tokens_unknown"` // attempts that said nothing of tokens
+	CostUSD          *float64 `json:"cost_usd"`
+	CostUnknown      int      `json:"cost_unknown"`
+	WallClockMS      int64    `json:"wall_clock_ms"`
+}
+
+// KindStats are what became of attempts that ended with one error kind.
+type KindStats struct {
+	Kind      string `json:"kind"`
+	Attempts  int    `json:"attempts"`  // that ended so
+	Retried   int    `json:"retried"`   // those that another attempt followed
+	Succeeded int    `json:"succeeded"` // those whose next attempt ended without an error kind
+}
+
+// Stats reads every fix once. ends is as for Follow; Runs is left to the caller. What cannot be read is in the errors and
+// is not counted.
+func (s *Store) Stats(ends []End) (Stats, []error) {
+	c := counting{agents: map[string]*AgentStats{}, kinds: map[string]*KindStats{}}
+	runs, errs := s.runs()
+	var proposals []Item
+	for _, run := range runs {
+		all, faults := s.healings(run)
+		errs = append(errs, faults...)
+		counts := map[string]*Proposal{} // by task: the newest proposal
+		for _, p := range all {
+			c.healing(p)
+			if old := counts[p.Task]; p.State == Proposed && (old == nil || newer(p, old)) {
+				counts[p.Task] = p
+			}
+		}
+		for _, p := range all {
+			if p.State != Proposed {
+				continue
+			}
+			it := p.item()
+			if it.Disposition == open && counts[p.Task] != p { // of an older version, which did not write it down
+				it.Disposition = superseded
+			}
+			proposals = append(proposals, it)
+		}
+	}
+	Follow(proposals, ends)
+	for i := range proposals {
+		c.proposal(&proposals[i])
+	}
+	return c.done(), errs
+}
+
+// A counting is a Stats that is being added up.
+type counting struct {
+	Stats
+	agents map[string]*AgentStats
+	kinds  map[string]*KindStats
+}
+
+// healing adds one healing and its attempts.
+func (c *counting) healing(p *Proposal) {
+	h := &c.Healings
+	h.Total++
+	for state, n := range map[string]*int{
+		Proposed: &h.Proposed, Skipped: &h.Skipped, NotReproduced: &h.NotReproduced, Flaky: &h.Flaky, NoFix: &h.NoFix,
+		Failed: &h.Failed, Cancelled: &h.Cancelled, Interrupted: &h.Interrupted,
+	} {
+		if p.State == state {
+			*n++
+		}
+	}
+	if p.Budget != nil && p.Budget.Used.WallClockMS != nil {
+		h.WallClockMS += *p.Budget.Used.WallClockMS
+	}
+	for i := range p.Attempts {
+		a := &p.Attempts[i]
+		of := c.agents[a.Agent]
+		if of == nil {
+			of = &AgentStats{Agent: &a.Agent}
+			c.agents[a.Agent] = of
+		}
+		of.add(a)
+		c.Total.add(a)
+		if kind := kindOf(a); kind != "" {
+			c.kind(kind).Attempts++
+		}
+		if kind := kindOf(before(p.Attempts, i)); kind != "" {
+			c.retried(kind, of, kindOf(a) == "")
+		}
+	}
+}
+
+// retried adds an attempt that followed one which ended with an error kind.
+func (c *counting) retried(kind string, of *AgentStats, succeeded bool) {
+	k := c.kind(kind)
+	k.Retried++
+	of.Retries++
+	c.Total.Retries++
+	if succeeded {
+		k.Succeeded++
+		of.RetriesSucceeded++
+		c.Total.RetriesSucceeded++
+	}
+}
+
+func (c *counting) kind(name string) *KindStats {
+	k := c.kinds[name]
+	if k == nil {
+		k = &KindStats{Kind: name}
+		c.kinds[name] = k
+	}
+	return k
+}
+
+// before is the attempt that the i-th tries again: the one it names, else the one before it; nil for none.
+func before(all []Attempt, i int) *Attempt {
+	if n := all[i].RetryOf; n != nil {
+		for j := range all {
+			if all[j].Number == *n {
+				return &all[j]
+			}
+		}
+	}
+	if i == 0 {
+		return nil
+	}
+	return &all[i-1]
+}
+
+func kindOf(a *Attempt) string {
+	if a == nil || a.Kind == nil {
+		return ""
+	}
+	return *a.Kind
+}
+
+// add adds what one attempt took.
+func (s *AgentStats) add(a *Attempt) {
+	s.Attempts++
+	s.WallClockMS += a.DurationMS
+	if a.Tokens == (Tokens{}) {
+		s.TokensUnknown++
+	}
+	sum(&s.Tokens.Input, a.Tokens.Input)
+	sum(&s.Tokens.Output, a.Tokens.Output)
+	sum(&s.Tokens.Cached, a.Tokens.Cached)
+	if a.CostUSD == nil {
+		s.CostUnknown++
+	}
+	sum(&s.CostUSD, a.CostUSD)
+}
+
+// sum adds what is known.
+func sum[N int64 | float64](to **N, n *N) {
+	switch {
+	case n == nil:
+	case *to == nil:
+		*to = new(*n)
+	default:
+		**to += *n
+	}
+}
+
+// proposal adds one proposal.
+func (c *counting) proposal(it *Item) {
+	p := &c.Proposals
+	p.Total++
+	verdict := ""
+	if it.Verdict != nil {
+		verdict = *it.Verdict
+	}
+	for word, n := range map[string]*int{
+		"verified": &p.Verified, "suspect": &p.Suspect, "unverified": &p.Unverified,
+		open: &p.Open, applied: &p.Applied, rejected: &p.Rejected, superseded: &p.Superseded, reverted: &p.Reverted,
+	} {
+		if word == verdict || word == it.Disposition {
+			*n++
+		}
+	}
+	if it.PassedIn != nil {
+		p.Passed++
+	}
+	if len(it.RecurredIn) > 0 {
+		p.Recurred++
+	}
+}
+
+func (c *counting) done() Stats {
+	c.Agents, c.Kinds = []AgentStats{}, []KindStats{}
+	for _, a := range c.agents {
+		c.Agents = append(c.Agents, *a)
+	}
+	slices.SortFunc(c.Agents, func(a, b AgentStats) int { return cmp.Compare(*a.Agent, *b.Agent) })
+	for _, k := range c.kinds {
+		c.Kinds = append(c.Kinds, *k)
+	}
+	slices.SortFunc(c.Kinds, func(a, b KindStats) int {
+		return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Kind, b.Kind))
+	})
+	return c.Stats
+}

@@ -1,0 +1,62 @@
+package fix
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	before, after := files{"a": "f:1"}, files{"a": "f:2"}
+	s := newStore(t, before)
+	with := func(attempts ...Attempt) func(*Draft, *Fix) {
+		return func(_ *Draft, f *Fix) {
+			f.Fingerprint, f.Attempts = ptr("fp:1"), attempts
+			f.Budget = &Budget{Used: Amounts{WallClockMS: ptr(int64(1000))}}
+		}
+	}
+	idle, drop := ptr("idle_timeout"), ptr("disconnect")
+	first := sealed(t, s, "test", before, after, with(
+		Attempt{Number: 1, Agent: "a", Kind: idle, DurationMS: 10},
+		Attempt{Number: 2, Agent: "a", Kind: drop, DurationMS: 20, Tokens: Tokens{Input: ptr(int64(5)), Output: ptr(int64(7))}, CostUSD: ptr(0.5)},
+		Attempt{Number: 3, Agent: "b", DurationMS: 30, Tokens: Tokens{Input: ptr(int64(1))}, CostUSD: ptr(0.25)},
+		Attempt{Number: 4, Agent: "b", DurationMS: 40}, // after one that ended by itself: no retry
+	))
+	check(t, addDecision(first.statePath(), first.digest, decision{To: applied}))
+	sealed(t, s, "lint", before, after, func(_ *Draft, f *Fix) { f.Verdict = ptr("verified") })
+	sealed(t, s, "lint", before, after, nil) // hides the one before
+	sealed(t, s, "vet", nil, nil, with(Attempt{Number: 1, Agent: "a", Kind: idle}, Attempt{Number: 2, Agent: "a", RetryOf: ptr(1)}))
+	sealedIn(t, s, laterRun, "test", nil, func(_ *Draft, f *Fix) { f.State = Skipped })
+
+	later := time.Now().Add(time.Hour)
+	got, errs := s.Stats([]End{
+		{Run: "x", Task: "test", At: later, Passed: true},
+		{Run: "y", Task: "test", At: later, Fingerprint: func() string { return "fp:1" }},
+	})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	want := `{"runs":{"total":0,"passed":0,"failed":0,"interrupted":0,"running":0,"unreadable":0,"wall_clock_ms":0,"first":null},` +
+		`"healings":{"total":5,"proposed":3,"skipped":1,"not_reproduced":0,"flaky":0,"no_fix":1,"failed":0,"cancelled":0,"interrupted":0,"wall_clock_ms":2000},` +
+		`"proposals":{"total":3,"verified":1,"suspect":0,"unverified":2,"open":1,"applied":1,"rejected":0,"superseded":1,"reverted":0,"passed_since":1,"recurred":1},` +
+		`"total":{"agent":null,"attempts":6,"retries":3,"retries_succeeded":2,"tokens":{"input":6,"output":7,"cached":null},"tokens_unknown":4,"cost_usd":0.75,"cost_unknown":4,"wall_clock_ms":100},` +
+		`"agents":[{"agent":"a","attempts":4,"retries":2,"retries_succeeded":1,"tokens":{"input":5,"output":7,"cached":null},"tokens_unknown":3,"cost_usd":0.5,"cost_unknown":3,"wall_clock_ms":30},` +
+		`{"agent":"b","attempts":2,"retries":1,"retries_succeeded":1,"tokens":{"input":1,"output":null,"cached":null},"tokens_unknown":1,"cost_usd":0.25,"cost_unknown":1,"wall_clock_ms":70}],` +
+		`"kinds":[{"kind":"idle_timeout","attempts":2,"retried":2,"succeeded":1},{"kind":"disconnect","attempts":1,"retried":1,"succeeded":1}]}`
+	text, err := json.Marshal(got)
+	check(t, err)
+	if string(text) != want {
+		t.Errorf("%s\nwant\n%s", strings.ReplaceAll(string(text), `},`, "},\n"), strings.ReplaceAll(want, `},`, "},\n"))
+	}
+}
+
+// What no attempt has said is unknown, and lists are lists.
+func TestStatsOfNothing(t *testing.T) {
+	t.Parallel()
+	got, errs := newStore(t, files{}).Stats(nil)
+	if len(errs) > 0 || got.Total.CostUSD != nil || got.Total.Tokens.Input != nil || got.Agents == nil || got.Kinds == nil {
+		t.Errorf("%+v %v", got, errs)
+	}
+}

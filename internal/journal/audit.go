@@ -1,0 +1,125 @@
+package journal
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A Fault is one place where a record is not what it, or another record, says that it is.
+type Fault struct {
+	File     string `json:"file"`     // relative to the run's folder, slash-separated
+	Where    string `json:"where"`    // the line, the field, or who says what is expected
+	Expected string `json:"expected"` // in words where there is no value
+	Found    string `json:"found"`
+}
+
+// A Chain is a journal as Audit found it.
+type Chain struct {
+	Lines [][]byte // that follow from each other, without their ends; the first faults end them
+	Ends  []string // of each line, its hash: what the next one carries as prev
+	Fault *Fault   // File is empty; nil: all of it is true
+}
+
+// Audit reads a journal and says which line is not as it was written. prev is what the first line must carry as prev, nil for
+// null. end is where the journal ends, or ended once (later lines may follow); nil: nobody knows, and then neither a change of
+// the last line nor its absence can be seen.
+func Audit(r io.Reader, prev *string, end *End) (Chain, error) {
+	var c Chain
+	var links []link
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			if len(line) > 0 {
+				links = append(links, link{torn: true})
+			}
+			break
+		}
+		if err != nil {
+			return c, err
+		}
+		l := link{line: line[:len(line)-1]}
+		l.faulty = json.Unmarshal(l.line, &l) != nil
+		links = append(links, l)
+	}
+	c.follow(links, prev, end)
+	if c.Fault == nil && end != nil && int64(len(c.Lines)) < end.Lines {
+		c.fault(len(c.Lines)+1, fmt.Sprintf("%d lines", end.Lines), fmt.Sprintf("%d: what stood behind them is gone", len(c.Lines)))
+	}
+	return c, nil
+}
+
+// A link is one line of a chain that is to be checked.
+type link struct {
+	Seq  int64   `json:"seq"`
+	Prev *string `json:"prev"`
+
+	line         []byte
+	torn, faulty bool
+}
+
+// follow goes from line to line up to the first that is not as it was written.
+func (c *Chain) follow(links []link, prev *string, end *End) {
+	var at chain
+	if prev != nil {
+		at.head = *prev
+	}
+	for i, l := range links {
+		n := i + 1
+		switch {
+		case l.torn:
+			c.fault(n, "a whole line", "a line without its end")
+			return
+		case l.faulty:
+			c.fault(n, "a JSON object", "what cannot be read")
+			return
+		case l.Seq != int64(n):
+			c.fault(n, fmt.Sprintf("seq %d", n), fmt.Sprintf("seq %d: it was changed, or a line before it is gone", l.Seq))
+			return
+		case value(l.Prev) != value(known(at.head)):
+			c.fault(n, "prev "+value(known(at.head)), "prev "+value(l.Prev))
+			return
+		}
+		at.add(l.line)
+		want, who := "", ""
+		switch {
+		case end != nil && end.Lines == int64(n):
+			want, who = value(end.Head), "the end that is recorded"
+		case n < len(links) && !links[i+1].torn && !links[i+1].faulty && links[i+1].Seq == int64(n+1):
+			want, who = value(links[i+1].Prev), fmt.Sprintf("line %d", n+1)
+		}
+		if want != "" && want != at.head && (n == len(links) || end != nil && end.Lines == int64(n) || c.blame(links[i+1:], end)) {
+			c.fault(n, "sha256 "+want+", says "+who, "sha256 "+at.head)
+			return
+		}
+		c.Lines, c.Ends = append(c.Lines, l.line), append(c.Ends, at.head)
+	}
+}
+
+// blame says whether the next line is itself as it was written, by what follows it: then the line before it was changed.
+func (c *Chain) blame(next []link, end *End) bool {
+	var at chain
+	at.add(next[0].line)
+	switch {
+	case end != nil && end.Lines == next[0].Seq:
+		return value(end.Head) == at.head
+	case len(next) > 1:
+		return value(next[1].Prev) == at.head
+	}
+	return false
+}
+
+func (c *Chain) fault(line int, expected, found string) {
+	c.Fault = &Fault{Where: fmt.Sprintf("line %d", line), Expected: expected, Found: found}
+}
+
+// value is a hash for a message.
+func value(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}

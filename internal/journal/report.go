@@ -1,0 +1,166 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+)
+
+// A Note is what an audit could not check, and why: nobody claims anything about it, or it was left out when it was recorded.
+type Note struct {
+	File string `json:"file"`
+	Text string `json:"text"`
+}
+
+// A Report is what an audit of one run's folder found. Paths are relative to that folder, slash-separated.
+type Report struct {
+	Faults []Fault
+	Notes  []Note
+	Files  map[string]bool // that some record says something about, and that were looked at
+
+	root *os.Root
+}
+
+// NewReport is an empty one for what stands in root. Nothing is followed out of it.
+func NewReport(root *os.Root) *Report {
+	return &Report{Faults: []Fault{}, Notes: []Note{}, Files: map[string]bool{}, root: root}
+}
+
+// Fault adds one.
+func (r *Report) Fault(file, where, expected, found string) {
+	r.Files[file] = true
+	r.Faults = append(r.Faults, Fault{file, where, expected, found})
+}
+
+// Note adds one.
+func (r *Report) Note(file, format string, args ...any) {
+	r.Notes = append(r.Notes, Note{file, fmt.Sprintf(format, args...)})
+}
+
+// Open opens a file of the record to be read. That it is gone, or that something else has its name, is a fault that says who
+// speaks of it, and gives nil.
+func (r *Report) Open(file, who string) *os.File {
+	r.Files[file] = true
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if info, err := r.root.Lstat(dir); err == nil && !info.IsDir() {
+			r.Fault(file, who, "a file in a folder of ours", dir+" is not a folder")
+			return nil
+		}
+	}
+	info, err := r.root.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.Fault(file, who, "a file", "none: it is gone")
+		return nil
+	case err != nil:
+		r.Fault(file, who, "a file that can be read", err.Error())
+		return nil
+	case !info.Mode().IsRegular():
+		r.Fault(file, who, "a regular file", info.Mode().Type().String())
+		return nil
+	}
+	f, err := r.root.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		r.Fault(file, who, "a file that can be read", err.Error())
+		return nil
+	}
+	return f
+}
+
+// Read is Open for a file that is read whole, of at most limit bytes.
+func (r *Report) Read(file, who string, limit int64) ([]byte, bool) {
+	f := r.Open(file, who)
+	if f == nil {
+		return nil, false
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		r.Fault(file, who, "a file that can be read", err.Error())
+		return nil, false
+	case int64(len(b)) > limit:
+		r.Fault(file, who, fmt.Sprintf("at most %d bytes", limit), "more")
+		return nil, false
+	}
+	return b, true
+}
+
+// Digest checks a whole file against the digest and, where it is not negative, the size that somebody recorded.
+func (r *Report) Digest(file, who string, size int64, digest string) bool {
+	f := r.Open(file, who)
+	if f == nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	got := "sha256:" + hex.EncodeToString(sum.Sum(nil))
+	switch {
+	case err != nil:
+		r.Fault(file, who, "a file that can be read", err.Error())
+	case size >= 0 && n != size:
+		r.Fault(file, who, fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d bytes", n))
+	case got != digest:
+		r.Fault(file, who, digest, got)
+	default:
+		return true
+	}
+	return false
+}
+
+// Chain checks a journal and gives what is true of it. anchor as prev of Audit. With an end of its own (end) it is checked
+// against that, else against the end file beside it; must says that there has to be one.
+func (r *Report) Chain(file, who string, anchor *string, end *End, must bool) (Chain, bool) {
+	var c Chain
+	if end == nil {
+		end = r.end(file, must)
+	}
+	f := r.Open(file, who)
+	if f == nil {
+		return c, false
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	c, err := Audit(f, anchor, end)
+	if err != nil {
+		r.Fault(file, who, "a file that can be read", err.Error())
+		return c, false
+	}
+	if c.Fault != nil {
+		r.Fault(file, c.Fault.Where, c.Fault.Expected, c.Fault.Found)
+		return c, false
+	}
+	if end == nil {
+		if !must { // else it was said
+			r.Note(file, "nothing records where it ends: a change of its last line, or lines that were cut off, would not be seen")
+		}
+	} else if more := int64(len(c.Lines)) - end.Lines; more > 0 {
+		r.Note(file, "its last %d of %d lines came after the end that is recorded (a writer was killed, or is at work): that they are whole, and the last, is not known", more, len(c.Lines))
+	}
+	return c, true
+}
+
+// end reads the end file of a journal.
+func (r *Report) end(file string, must bool) *End {
+	name := file + EndSuffix
+	if _, err := r.root.Lstat(name); errors.Is(err, fs.ErrNotExist) && !must {
+		return nil
+	}
+	text, ok := r.Read(name, "end of "+path.Base(file), 1<<10)
+	if !ok {
+		return nil
+	}
+	e, err := ReadEnd(text)
+	if err != nil {
+		r.Fault(name, "whole file", `{"lines":…,"head":…}`, fmt.Sprintf("%q", bytes.TrimSpace(text)))
+		return nil
+	}
+	return &e
+}

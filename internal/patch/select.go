@@ -1,0 +1,269 @@
+// Parts of a patch: the hunks of one path, taken or left one by one.
+
+package patch
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
+// A PathPatch is all that a patch does to one path. Its parts are the hunks of a changed text, in the order of the patch;
+// everything else (a file that comes or goes, a binary content, a mode alone, a change of type) is one part. A change of
+// mode goes with the first hunk.
+type PathPatch struct {
+	Path  string
+	files []FilePatch // one; two for a change of type
+}
+
+// Paths gives the patch path by path, in its own order.
+func (p *Patch) Paths() []PathPatch {
+	var all []PathPatch
+	for _, f := range p.Files {
+		n := slices.IndexFunc(all, func(g PathPatch) bool { return g.Path == f.Path })
+		if n < 0 {
+			all, n = append(all, PathPatch{Path: f.Path}), len(all)
+		}
+		all[n].files = append(all[n].files, f)
+	}
+	return all
+}
+
+// hunks says whether the parts are hunks, and not the whole.
+func (g PathPatch) hunks() bool {
+	return len(g.files) == 1 && g.files[0].Change == "modified" && len(g.files[0].Hunks) > 0
+}
+
+// Parts names the parts: the header of each hunk, or one word for the whole.
+func (g PathPatch) Parts() []string {
+	switch {
+	case g.hunks():
+		var heads []string
+		for _, h := range g.files[0].Hunks {
+			heads = append(heads, h.Header)
+		}
+		return heads
+	case len(g.files) > 1:
+		return []string{"another type"}
+	case g.files[0].Change != "modified":
+		return []string{g.files[0].Change}
+	case g.files[0].Binary:
+		return []string{"binary"}
+	}
+	return []string{"mode"}
+}
+
+// Splice gives what a path is to hold that holds the parts of from and is to hold those of to; nil is a path that is not
+// there. It is strict: ErrConflict when now is not what the patch says.
+func (g PathPatch) Splice(now *File, from, to []bool) (*File, error) {
+	if slices.Equal(from, to) {
+		return now, nil
+	}
+	if g.hunks() {
+		return g.files[0].splice(now, from, to)
+	}
+	if to[0] {
+		for i := range g.files {
+			var err error
+			if now, err = g.files[i].apply(now); err != nil {
+				return nil, err
+			}
+		}
+		return now, nil
+	}
+	for _, f := range slices.Backward(g.files) {
+		var err error
+		if now, err = f.undo(now); err != nil {
+			return nil, err
+		}
+	}
+	return now, nil
+}
+
+// splice is Splice for hunks.
+func (f *FilePatch) splice(now *File, from, to []bool) (*File, error) {
+	if now == nil {
+		return nil, conflict(f.Path, 0, "it is not there")
+	}
+	old, mode := f.OldMode, f.OldMode
+	if from[0] && f.NewMode != 0 {
+		old = f.NewMode
+	}
+	if to[0] && f.NewMode != 0 {
+		mode = f.NewMode
+	}
+	if old != 0 && gitMode(old) != gitMode(now.Mode) {
+		return nil, conflict(f.Path, 0, "its mode is "+gitMode(now.Mode)+", not "+gitMode(old))
+	}
+	if old == mode {
+		mode = now.Mode
+	}
+	lines := splitLines(string(now.Data))
+	var out bytes.Buffer
+	done, shift := 0, 0 // lines of now behind us; by how much from moved what comes
+	for i, h := range f.Hunks {
+		was, next := h.side(from[i]), h.side(to[i])
+		at := h.before() + shift
+		if at < done || at+len(was) > len(lines) || !slices.Equal(lines[at:at+len(was)], was) {
+			return nil, conflict(f.Path, int64(at)+1, "the text is not the one the patch was made for")
+		}
+		writeLines(&out, lines[done:at])
+		writeLines(&out, next)
+		done = at + len(was)
+		shift += len(was) - len(h.side(false))
+	}
+	writeLines(&out, lines[done:])
+	return &File{Mode: mode, Data: out.Bytes()}, nil
+}
+
+func writeLines(to *bytes.Buffer, lines []string) {
+	for _, l := range lines {
+		to.WriteString(l)
+	}
+}
+
+// before is the number of old lines above the hunk.
+func (h Hunk) before() int {
+	if len(h.side(false)) == 0 {
+		return h.OldLine // git counts a side without lines from the line before
+	}
+	return h.OldLine - 1
+}
+
+// side gives the new or the old lines of a hunk, with their ends.
+func (h Hunk) side(after bool) []string {
+	skip := byte('+')
+	if after {
+		skip = '-'
+	}
+	var lines []string
+	for _, l := range h.Lines {
+		switch {
+		case l.Op == skip:
+		case l.NoNewline:
+			lines = append(lines, l.Text)
+		default:
+			lines = append(lines, l.Text+"\n")
+		}
+	}
+	return lines
+}
+
+// undo is the way back of apply.
+func (f *FilePatch) undo(after *File) (*File, error) {
+	switch {
+	case f.Change == "deleted":
+		if after != nil {
+			return nil, conflict(f.Path, 0, "it is there already")
+		}
+		return f.deleted()
+	case after == nil:
+		return nil, conflict(f.Path, 0, "it is not there")
+	case f.Change == "added":
+		made, err := f.apply(nil)
+		if err != nil {
+			return nil, err
+		}
+		if !same(made, after) {
+			return nil, conflict(f.Path, 0, "the content is not the one the patch makes")
+		}
+		return nil, nil
+	case f.NewMode != 0 && gitMode(f.NewMode) != gitMode(after.Mode):
+		return nil, conflict(f.Path, 0, "its mode is "+gitMode(after.Mode)+", not "+gitMode(f.NewMode))
+	}
+	made := &File{Mode: after.Mode, Data: after.Data}
+	if f.OldMode != 0 {
+		made.Mode = f.OldMode
+	}
+	if f.Binary {
+		if blobOf(after) != f.parsed.newBlob {
+			return nil, conflict(f.Path, 0, "the content is not the one the patch makes")
+		}
+		return f.reversed(made)
+	}
+	return made, nil
+}
+
+// deleted is the file that a deletion removed.
+func (f *FilePatch) deleted() (*File, error) {
+	made := &File{Mode: f.OldMode}
+	if f.OldMode == 0 {
+		made.Mode = 0o644
+	}
+	if f.Binary {
+		return f.reversed(made)
+	}
+	var text bytes.Buffer
+	for _, h := range f.Hunks {
+		writeLines(&text, h.side(false))
+	}
+	made.Data = text.Bytes()
+	return made, nil
+}
+
+// reversed fills in the old content of a binary patch, which has to hold the way back.
+func (f *FilePatch) reversed(made *File) (*File, error) {
+	if f.parsed.file.ReverseBinaryFragment == nil {
+		return nil, conflict(f.Path, 0, "the patch does not hold what the file held before")
+	}
+	back := *f.parsed.file
+	back.BinaryFragment = back.ReverseBinaryFragment
+	var data bytes.Buffer
+	if err := gitdiff.Apply(&data, bytes.NewReader(made.Data), &back, gitdiff.WithMaxBinaryFragmentBytes(maxInflated)); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, quote(f.Path), err)
+	}
+	made.Data = data.Bytes()
+	if blobOf(made) != f.parsed.oldBlob {
+		return nil, fmt.Errorf("%w: %s: its old content is not %s, which its index line names", ErrMalformed, quote(f.Path), f.parsed.oldBlob)
+	}
+	return made, nil
+}
+
+// maxSearch bounds how many sets of hunks Holds tries. Only where a hunk's old and new lines both fit is there more than one.
+const maxSearch = 64
+
+// Holds says which parts a path holds, if it is the base with some of them: isBase judges a base. The first set that
+// fits counts, one with few parts before one with more.
+func (g PathPatch) Holds(now *File, isBase func(*File) bool) (parts []bool, ok bool) {
+	parts = make([]bool, len(g.Parts()))
+	if isBase(now) {
+		return parts, true
+	}
+	if !g.hunks() {
+		parts[0] = true
+		base, err := g.Splice(now, parts, []bool{false})
+		return parts, err == nil && isBase(base)
+	}
+	if now == nil {
+		return nil, false
+	}
+	f, lines, tries := &g.files[0], splitLines(string(now.Data)), 0
+	var search func(n, shift int) bool
+	search = func(n, shift int) bool {
+		if n == len(f.Hunks) {
+			tries++
+			base, err := f.splice(now, parts, make([]bool, len(parts)))
+			return err == nil && isBase(base)
+		}
+		h := f.Hunks[n]
+		at, old := h.before()+shift, len(h.side(false))
+		for _, has := range []bool{false, true} {
+			side := h.side(has)
+			if at < 0 || at+len(side) > len(lines) || !slices.Equal(lines[at:at+len(side)], side) {
+				continue
+			}
+			parts[n] = has
+			if search(n+1, shift+len(side)-old) {
+				return true
+			}
+			if tries >= maxSearch {
+				return false
+			}
+		}
+		parts[n] = false
+		return false
+	}
+	return parts, search(0, 0)
+}
