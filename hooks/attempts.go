@@ -79,7 +79,7 @@ func (h *healing) attempts(ctx context.Context) *candidate {
 			h.note(fmt.Sprintf("there was no attempt %d: too little of the wall clock was left", n))
 			break
 		}
-		c, more := h.attempt(wall, n, reserve, feedback)
+		c, next, more := h.attempt(wall, n, reserve, feedback)
 		if c != nil && c.better(best) {
 			best = c
 		}
@@ -93,8 +93,8 @@ func (h *healing) attempts(ctx context.Context) *candidate {
 		if !more || best != nil && best.verdict != unverified {
 			break
 		}
-		if c != nil {
-			feedback = c.feedback
+		if next != "" {
+			feedback = next
 		}
 	}
 	return best
@@ -116,17 +116,17 @@ func (h *healing) reserve() time.Duration {
 }
 
 // attempt is one turn of the agent in a fresh copy. It gives the difference if there is one to propose, and whether another
-// attempt makes sense.
-func (h *healing) attempt(wall context.Context, n int, reserve time.Duration, feedback string) (*candidate, bool) {
+// attempt makes sense, with what that is told of this one.
+func (h *healing) attempt(wall context.Context, n int, reserve time.Duration, feedback string) (c *candidate, next string, more bool) {
 	a := fix.Attempt{Number: n, Agent: h.hook.Use, StartedAt: stamp(time.Now()), Sandbox: string(h.tier)}
 	started := time.Now()
-	turn, changes, omitted, err := h.turn(wall, n, reserve, feedback, &a)
+	l, err := h.turn(wall, n, reserve, feedback, &a)
 	a.DurationMS = time.Since(started).Milliseconds()
 	if errors.Is(err, context.Canceled) || errors.Is(err, errWallClock) || errors.Is(err, context.DeadlineExceeded) {
 		// Before the agent was started. A person's cancel is said by the caller.
 		h.kind(agent.WallTimeout)
 		h.end(fix.Failed, "wall_timeout: the wall clock of "+h.hook.Budget.WallClock.String()+" ended before the agent could start")
-		return nil, false
+		return nil, "", false
 	}
 	if err != nil {
 		a.Class = new(string(agent.ScratchFailed.Class()))
@@ -134,8 +134,9 @@ func (h *healing) attempt(wall context.Context, n int, reserve time.Duration, fe
 		h.fix.Attempts = append(h.fix.Attempts, a)
 		h.kind(agent.ScratchFailed)
 		h.end(fix.Failed, err.Error())
-		return nil, false
+		return nil, "", false
 	}
+	turn, changes := l.turn, l.changes
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(changes) == 0 {
 		kind, evidence = emptyKind(turn)
@@ -155,31 +156,39 @@ func (h *healing) attempt(wall context.Context, n int, reserve time.Duration, fe
 	h.fix.Control, h.fix.AgentSaid = &control, said
 	switch {
 	case turn.Exit.Cancelled:
-		return nil, false
+		return nil, "", false
 	case said != nil && said.Outcome == "no_fix":
 		h.end(fix.NoFix, "the agent says that there is nothing to fix")
-		return nil, false
+		return nil, "", false
 	case len(changes) == 0 && said != nil && said.Outcome == "needs_human":
 		h.end(fix.NoFix, "needs_human: the agent says that a person has to decide")
-		return nil, false
+		return nil, "", false
 	case len(changes) == 0:
 		h.end(fix.Failed, string(kind)+": "+evidence)
-		h.fix.Omitted = append(h.fix.Omitted, omitted...)
-		return nil, class == agent.Transient && !h.idledBefore(kind)
+		h.fix.Omitted = append(h.fix.Omitted, l.omitted...)
+		return nil, l.refused, l.refused != "" || class == agent.Transient && !h.idledBefore(kind)
 	}
-	c := &candidate{changes: changes, omitted: omitted, control: control, said: said}
+	c = &candidate{changes: changes, omitted: l.omitted, control: control, said: said}
 	h.verify(wall, n, c)
 	h.step("attempt %d: %s", n, describe(c))
-	return c, c.verdict == unverified
+	return c, l.refused + c.feedback, c.verdict == unverified
+}
+
+// A left is what a turn left: how it ended, and the difference that counts.
+type left struct {
+	turn    agent.Turn
+	changes []patch.Change
+	omitted []tree.Omitted
+	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
 }
 
 // turn lets the agent work once and gives what it left: the difference is stored as a rescue patch before anything of the copy
 // is thrown away.
-func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedback string, a *fix.Attempt) (agent.Turn, []patch.Change, []tree.Omitted, error) {
-	var none agent.Turn
+func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedback string, a *fix.Attempt) (left, error) {
+	var none left
 	c, err := h.base.Copy(wall, filepath.Join(h.homes.work, "agent"))
 	if err != nil {
-		return none, nil, nil, err
+		return none, err
 	}
 	keep := false
 	defer func() {
@@ -193,18 +202,18 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 	}
 	box, err := h.homes.agentBox(h.base, c.Dir, h.agentCaches, h.task, h.box(), filters)
 	if err != nil {
-		return none, nil, nil, err
+		return none, err
 	}
 	raw, err := h.draft.Raw(n)
 	if err != nil {
-		return none, nil, nil, err
+		return none, err
 	}
 	defer raw.Close()
 
 	if err := h.draft.Works(n, fix.Workplace{
 		Copy: c.Dir, Base: h.base.Holder(), Agent: h.hook.Use, Sandbox: string(h.tier), StartedAt: a.StartedAt,
 	}); err != nil {
-		return none, nil, nil, err
+		return none, err
 	}
 	work, cancel := context.WithDeadlineCause(wall, h.until.Add(-reserve), errWallClock)
 	defer cancel()
@@ -218,13 +227,18 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 		h.step("ended %s that the agent left", plural(turn.Exit.ProcessesLeft, "process"))
 	}
 	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
-	changes, omitted, err := c.Changes(context.WithoutCancel(wall))
+	l := left{turn: turn}
+	l.changes, l.omitted, err = c.Changes(context.WithoutCancel(wall))
+	large := l.omitted
+	if err == nil && h.hook.Output == "diff" && !turn.Exit.Cancelled {
+		err = h.takeAnswer(context.WithoutCancel(wall), n, &l)
+	}
 	if err == nil {
-		err = h.rescue(n, changes, a)
+		err = h.rescue(n, l.changes, a)
 	}
 	if err == nil {
 		var named []string
-		if named, err = keepLarge(h.draft, c, n, omitted); len(named) > 0 {
+		if named, err = keepLarge(h.draft, c, n, large); len(named) > 0 {
 			h.step("not in the patch: %s", listed(named, 5))
 		}
 	}
@@ -233,9 +247,9 @@ func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedb
 	}
 	if err != nil {
 		keep = true
-		return none, nil, nil, errors.Join(err, h.keep(c, n))
+		return none, errors.Join(err, h.keep(c, n))
 	}
-	return turn, changes, omitted, nil
+	return l, nil
 }
 
 // request is what the agent is asked.
@@ -255,6 +269,7 @@ func (h *healing) request(ctx context.Context, n int, box sandbox.Box, raw io.Wr
 		Prompt: h.e.Redact.String(agent.Prompt(agent.PromptParts{
 			Person: h.hook.Prompt, Task: h.task.Name, Command: commandText(h.task), Dir: dir,
 			Attempt: n, Attempts: h.hook.Budget.Attempts, Left: left, Protect: h.hook.Protect, Tail: feedback,
+			Diff: h.hook.Output == "diff", Sub: h.base.Sub,
 		})),
 		Pack: pack, Dir: dir, Env: h.agentEnv(box), Idle: idle,
 		Exec: func(ctx context.Context, c agent.Command) (agent.Exit, error) { return exec(ctx, box, c) },
@@ -263,7 +278,8 @@ func (h *healing) request(ctx context.Context, n int, box sandbox.Box, raw io.Wr
 				h.note("transcript: " + err.Error())
 			}
 		},
-		Raw: raw,
+		Secrets: h.e.Redact,
+		Raw:     raw,
 		Check: func(ctx context.Context, out io.Writer) (bool, error) {
 			got, err := h.runCheck(ctx, h.task, box, out, 0)
 			return err == nil && got.Status == record.Passed, err

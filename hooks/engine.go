@@ -80,19 +80,20 @@ func (e *Engine) Answer(ctx context.Context, run *record.Sealed) ([]Outcome, err
 	if run.Status != record.Failed {
 		return nil, nil
 	}
-	return e.answer(ctx, run, func(_ *pipeline.Task, h pipeline.Hook) bool {
+	return e.answer(ctx, run, false, func(_ *pipeline.Task, h pipeline.Hook) bool {
 		// Inside a hook not even a notification starts: a hook's failure starts no hook.
 		return h.Agent != nil || !e.inHook()
 	})
 }
 
 // Heal runs the agent hooks of a recorded failure again, from the tree and the Config as they are now. An empty task
-// means every failed one. The error says so when there is nothing to heal.
+// means every failed one. A person asked for it: neither proposals of the same failure nor MostOpen hold it back. The error
+// says so when there is nothing to heal.
 func (e *Engine) Heal(ctx context.Context, run *record.Sealed, task string) ([]Outcome, error) {
 	if err := e.healable(run, task); err != nil {
 		return nil, err
 	}
-	return e.answer(ctx, run, func(t *pipeline.Task, h pipeline.Hook) bool {
+	return e.answer(ctx, run, true, func(t *pipeline.Task, h pipeline.Hook) bool {
 		return h.Agent != nil && (task == "" || t.Name == task)
 	})
 }
@@ -132,14 +133,14 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 }
 
 // answer walks the failed tasks and their hooks.
-func (e *Engine) answer(ctx context.Context, run *record.Sealed, want func(*pipeline.Task, pipeline.Hook) bool) (outcomes []Outcome, err error) {
+func (e *Engine) answer(ctx context.Context, run *record.Sealed, typed bool, want func(*pipeline.Task, pipeline.Hook) bool) (outcomes []Outcome, err error) {
 	journal, err := fix.OpenJournal(run.Dir, run.Digest, e.Redact.Bytes)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, journal.Close()) }()
-	lock := healLock{store: e.Store}
-	defer lock.release()
+	w := walk{typed: typed, began: stamp(time.Now()), lock: healLock{store: e.Store}}
+	defer w.lock.release()
 
 	var errs []error
 	for i := range run.Tasks {
@@ -161,7 +162,7 @@ func (e *Engine) answer(ctx context.Context, run *record.Sealed, want func(*pipe
 				}
 				o, err = e.notify(tell, run, ended, t, hook.Run, n, journal)
 			} else {
-				o, err = e.heal(ctx, run, ended, t, hook.Agent, &lock)
+				o, err = e.heal(ctx, run, ended, t, hook.Agent, &w)
 			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("hook of task %q: %w", t.Name, err))
@@ -174,6 +175,13 @@ func (e *Engine) answer(ctx context.Context, run *record.Sealed, want func(*pipe
 		}
 	}
 	return outcomes, errors.Join(errs...)
+}
+
+// A walk is one pass over the failures of a run.
+type walk struct {
+	typed bool   // a person typed heal
+	began string // stamp
+	lock  healLock
 }
 
 // A healLock is taken for the first agent and kept to the end of the walk.

@@ -33,21 +33,22 @@ type gateResult struct {
 	name    string // of its logs
 	started time.Time
 	took    time.Duration // of the check that reproduced
+	output  []byte        // the end of what the first check that did not reproduce printed
 }
 
 // A gateTry is one run of the check in a copy.
 type gateTry struct {
 	passed bool
 	error  string // could not be carried out, in words
-	last   string // line of its output, without what a terminal would act on
+	output []byte // the end of it
 	sign   judge.Signature
 }
 
 // reproduce runs the gate and says whether the agent may start.
 func (h *healing) reproduce(ctx context.Context) bool {
-	want := h.wanted()
+	want := h.want
 	h.fix.Reproduction = &fix.Reproduction{Result: "different"}
-	h.fix.Reproduction.Signature.Run = want.String()
+	h.fix.Reproduction.Signature.Run = want.With(judge.Message(h.log))
 
 	if h.pointsBack() {
 		return false
@@ -87,7 +88,10 @@ func (h *healing) reproduce(ctx context.Context) bool {
 		return false
 	}
 	if len(more) > 0 && h.gateOnce(ctx, want, caches) {
-		h.note("the failure needs ignored files; name them: scratch { include = [" + strings.Join(quoted(more, 8), ", ") + "] }")
+		if few := h.named(cleanTail(string(h.gate.output), h.base.Top, 64<<10), more); len(few) > 0 {
+			more = few // not everything that is ignored was needed
+		}
+		h.note("the failure needs ignored files; name them: " + h.include(more))
 		return true
 	}
 	if h.fix.State == fix.NotReproduced {
@@ -114,31 +118,17 @@ func (h *healing) pointsBack() bool {
 	return true
 }
 
-// wanted is the failure that must come back.
-func (h *healing) wanted() judge.Signature {
-	s := judge.Signature{TimedOut: h.ended.Status == record.TimedOut}
-	if h.ended.ExitCode != nil {
-		s.ExitCode = *h.ended.ExitCode
-	}
-	if h.ended.Signal != nil {
-		s.Signal = *h.ended.Signal
-	}
-	if h.ended.Log != nil && h.ended.Log.LeftOutBytes == 0 {
-		if log, err := h.run.Tail(h.task.Name, logLimit); err == nil {
-			s.Tests = judge.Tests(log)
-		}
-	}
-	return s
-}
-
 // gateOnce tries the check until the failure is the same, or until it is clear that it is not; it fills in reproduction.
+// What passes is tried again, and so is what fails with other tests: either may be chance. Only the first try that is the
+// same counts as reproduced; what differs from try to try is flaky.
 func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches string) bool {
 	var passes int
-	var last gateTry
+	var last, before gateTry
 	r := h.fix.Reproduction
+tries:
 	for r.Runs = 1; r.Runs <= gateRuns; r.Runs++ {
 		started := time.Now()
-		last = h.gateTry(ctx, want, caches)
+		before, last = last, h.gateTry(ctx, want, caches)
 		if ctx.Err() != nil {
 			if r.Runs--; r.Runs == 0 {
 				h.fix.Reproduction = nil // nothing came of it
@@ -152,7 +142,7 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 		if last.passed {
 			passes++
 		}
-		copied := last.sign.String()
+		copied := last.sign.With(judge.Message(last.output))
 		r.Signature.Copy = &copied
 		same := !last.passed && want.Same(last.sign)
 		switch {
@@ -161,17 +151,25 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 			h.gate.took = time.Since(started)
 			h.fix.State, h.fix.Reason = "", nil
 			h.step("reproduced: %s", want)
+			h.hinted()
 			return true
 		case same, passes > 0 && passes < r.Runs:
-			r.Result = "flaky"
-			h.end(fix.Flaky, fmt.Sprintf("mixed: the check passed in %d of %d runs in a copy; nothing was spent", passes, r.Runs))
+			h.mixed(passes)
 			return false
-		}
-		if !last.passed {
-			break // another failure, and no reason to think that it would change
+		case last.passed:
+		case len(want.Tests) == 0 || len(last.sign.Tests) == 0:
+			break tries // another failure, and no reason to think that it would change
+		case r.Runs > 1 && !last.sign.Same(before.sign):
+			h.mixed(passes)
+			return false
+		case r.Runs > 1:
+			break tries // the same tests twice: no chance
 		}
 	}
 	r.Runs = min(r.Runs, gateRuns)
+	if h.gate.output == nil {
+		h.gate.output = last.output
+	}
 	switch {
 	case last.error != "":
 		r.Result = "different"
@@ -181,17 +179,29 @@ func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches str
 		h.end(fix.NotReproduced, "passed: the check passes in a copy of the tree; it may depend on something outside of it"+h.historyMissing())
 	default:
 		r.Result = "different"
-		h.end(fix.NotReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s%s", want, last.sign, last.said(), h.withheld()+h.historyMissing()))
+		h.end(fix.NotReproduced, fmt.Sprintf("different: the run had %s, the copy has %s%s%s", want, last.sign, h.lastSaid(last), h.lacks(last.output)+h.historyMissing()))
 	}
 	return false
 }
 
-// said is the last line that the copy's check printed: often it names what a copy lacks.
-func (t gateTry) said() string {
-	if t.last == "" {
+// mixed ends the healing of a failure that is not the same from try to try.
+func (h *healing) mixed(passes int) {
+	h.fix.Reproduction.Result = "flaky"
+	runs := h.fix.Reproduction.Runs
+	if passes > 0 {
+		h.end(fix.Flaky, fmt.Sprintf("mixed: the check passed in %d of %d runs in a copy; nothing was spent", passes, runs))
+		return
+	}
+	h.end(fix.Flaky, fmt.Sprintf("mixed: other tests failed in each of %d runs in a copy; nothing was spent", runs))
+}
+
+// lastSaid is the last line that the copy's check printed: often it names what a copy lacks.
+func (h *healing) lastSaid(t gateTry) string {
+	last := lastLine(cleanTail(string(t.output), h.base.Top, 400))
+	if last == "" {
 		return ""
 	}
-	return fmt.Sprintf("; its last line there: %q", t.last)
+	return fmt.Sprintf("; its last line there: %q", last)
 }
 
 // gateTry is one run in a fresh copy.
@@ -220,7 +230,7 @@ func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches stri
 	case got.Status == record.TimedOut && !want.TimedOut:
 		return gateTry{error: fmt.Sprintf("the check did not end within %s in a copy", h.patience(h.task))}
 	}
-	try := gateTry{passed: got.Status == record.Passed, last: lastLine(cleanTail(string(tail.Bytes()), h.base.Top, 400))}
+	try := gateTry{passed: got.Status == record.Passed, output: tail.Bytes()}
 	try.sign.TimedOut = got.Status == record.TimedOut
 	if got.ExitCode != nil {
 		try.sign.ExitCode = *got.ExitCode
@@ -256,23 +266,6 @@ func (h *healing) patience(t *pipeline.Task) time.Duration {
 	return limit
 }
 
-// withheld names the secrets that the copy's check did not get, as the likely reason of another failure.
-func (h *healing) withheld() string {
-	if h.hook.PassSecrets {
-		return ""
-	}
-	var names []string
-	for _, v := range h.task.Env {
-		if len(v.Secrets) > 0 {
-			names = append(names, v.Name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "; the copy was not given " + strings.Join(names, ", ") + " (pass_secrets = true gives secrets to checks)"
-}
-
 // historyMissing says so when the copy's git has one commit only, as a likely reason of another failure.
 func (h *healing) historyMissing() string {
 	if !h.base.HistoryMissing {
@@ -281,7 +274,7 @@ func (h *healing) historyMissing() string {
 	return "; history_missing: the copy's git has a single commit (a partial clone, or more than 2 GiB of history)"
 }
 
-// lastLine is the last line of text that says something.
+// lastLine is the last line of text.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

@@ -12,6 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/judge"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -30,17 +31,23 @@ type healing struct {
 	draft *fix.Draft
 	fix   *fix.Fix
 	homes *homes
+	seen  *tree.Manifest // the tree, before anything was copied
 	base  *scratch.Base
 	gate  gateResult
 	check *judge.Checks
 	// agentCaches is the kept folder of the agent's build caches.
 	agentCaches string
 	until       time.Time // the end of the wall clock; zero before it started
+
+	want  judge.Signature // of the recorded failure
+	log   []byte          // of the recorded failure
+	typed bool            // a person typed heal
+	began string          // when the walk over the failures began
 }
 
 // heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could not
 // be recorded.
-func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, hook *pipeline.AgentHook, lock *healLock) (o Outcome, err error) {
+func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, hook *pipeline.AgentHook, w *walk) (o Outcome, err error) {
 	draft, err := fix.Begin(run.Dir, run.ID, run.Digest, t.Name, e.Redact.Bytes)
 	if err != nil {
 		return Outcome{}, err
@@ -49,7 +56,7 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 	draft.Secrets = e.Redact
 	h := &healing{
 		e: e, run: run, ended: ended, task: t, hook: hook, agent: e.Agents[hook.Use],
-		draft: draft,
+		draft: draft, typed: w.typed, began: w.began,
 		fix: &fix.Fix{
 			Run: run.ID, RunDigest: run.Digest, Task: t.Name, CreatedAt: stamp(time.Now()),
 			Budget: &fix.Budget{Limit: fix.Amounts{
@@ -57,7 +64,9 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 			}, Used: fix.Amounts{Attempts: new(0), WallClockMS: new(int64(0))}},
 		},
 	}
-	if reason := h.skip(lock); reason != "" {
+	h.want, h.log = signature(run, ended)
+	h.fix.Fingerprint = new(judge.Fingerprint(t.Name, h.want, h.log))
+	if reason := h.skip(ctx, &w.lock); reason != "" {
 		h.end(fix.Skipped, reason)
 	} else {
 		if e.Observer.Started != nil {
@@ -74,17 +83,19 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 		}
 		h.work(ctx)
 	}
+	h.fix.Provenance = h.provenance()
 	if err := draft.Seal(h.fix); err != nil {
 		if h.fix.Reason != nil { // it may say where work is kept
 			err = fmt.Errorf("%w; what is not recorded: %s: %s", err, h.fix.State, *h.fix.Reason)
 		}
 		return Outcome{}, err
 	}
+	h.supersede(ctx)
 	return Outcome{Task: t.Name, Kind: "agent", Fix: h.fix}, nil
 }
 
 // skip says why nothing is started, or "". Everything here is found out before a single file is copied.
-func (h *healing) skip(lock *healLock) string {
+func (h *healing) skip(ctx context.Context, lock *healLock) string {
 	switch {
 	case h.e.inHook():
 		return "hook: this process was started by a hook, and hooks start no hooks"
@@ -109,7 +120,7 @@ func (h *healing) skip(lock *healLock) string {
 		}
 		return "heal_lock: " + err.Error()
 	}
-	return ""
+	return h.repeated(ctx) // under the lock: nobody else proposes meanwhile
 }
 
 // pickTier is the tier that was asked for, or the best there is. Without one, only a person can grant "none".
@@ -133,6 +144,7 @@ func (h *healing) work(ctx context.Context) {
 		h.giveUp(ctx, "tree", err)
 		return
 	}
+	h.seen = before.files
 	best := h.workInCopies(ctx)
 
 	after, err := h.e.lookAt(context.WithoutCancel(ctx), before)
@@ -201,6 +213,7 @@ func (h *healing) makeBase(ctx context.Context, everything bool) bool {
 	base, err := scratch.Make(ctx, h.homes.work, scratch.Source{
 		Root: h.e.Config.Root, Outputs: h.passedOutputs(), Everything: everything,
 		Include: h.task.Scratch.Include, Exclude: h.task.Scratch.Exclude,
+		Kept: h.homes.keptBase(h.tier), Tree: h.seen,
 	})
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
@@ -220,13 +233,7 @@ func (h *healing) makeBase(ctx context.Context, everything bool) bool {
 	}
 	h.fix.Base = &fix.Base{Tree: base.Manifest.Digest(), Commit: orNull(base.Commit), Complete: complete}
 	h.fix.Omitted = base.Omitted
-	h.check = judge.NewChecks(judge.Tree{Paths: base.Paths(), Read: func(path string) ([]byte, error) {
-		f, err := base.Read(path)
-		if err != nil || f == nil {
-			return nil, err
-		}
-		return f.Data, nil
-	}}, judge.Scope{Sub: base.Sub, Protect: h.hook.Protect, Runs: h.checked()})
+	h.check = h.checkFiles()
 	if len(base.Taken) > 0 {
 		h.step("the copy has %s", listed(base.Taken, 4))
 	}

@@ -3,17 +3,13 @@ package hooks
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
-	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -39,42 +35,43 @@ type pack struct {
 	Signal        *string           `json:"signal"`
 	Error         *string           `json:"error"`
 	Attempts      int               `json:"attempts"`
-	RunAgain      string            `json:"run_again"`
+	RunAgain      string            `json:"run_again"` // for a shell
 	LogTail       string            `json:"log_tail"`
 	Changed       packChanged       `json:"changed"`
 	Git           packGit           `json:"git"`
 	Tools         map[string]string `json:"tools"` // program → what it says its version is
 }
 
-// packChanged says what changed since the task last passed. This version keeps no baseline.
-type packChanged struct {
-	Baseline     string   `json:"baseline"`
-	Dependencies []string `json:"dependencies"` // whose outputs changed; null: not known
-}
-
 type packGit struct {
 	Commit    *string  `json:"commit"`
-	Dirty     []string `json:"dirty"` // null: not known
+	Dirty     []string `json:"dirty"` // relative to git's top; null: not known
 	DirtyMore int      `json:"dirty_more,omitempty"`
 }
 
-// Pack is the context pack of a failed task, one JSON object. What WritePacks stored is given as it was.
+// Pack is the context pack of a failed task, one JSON object of at most 16 KiB without a single control or bidi character.
+// What WritePacks stored is given as it was: a person and every agent read the same bytes.
 func (e *Engine) Pack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
 	stored, err := run.Context(task)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return stored, err
 	}
-	return e.buildPack(ctx, run, task)
+	return e.buildPack(ctx, run, task, e.placeOf(ctx, run, task))
 }
 
 // WritePacks stores the context pack of every failed task beside the sealed run.
 func (e *Engine) WritePacks(ctx context.Context, run *record.Sealed) error {
+	var tasks []string
 	for i := range run.Tasks {
-		if !failed(&run.Tasks[i]) {
-			continue
+		if failed(&run.Tasks[i]) {
+			tasks = append(tasks, run.Tasks[i].Name)
 		}
-		name := run.Tasks[i].Name
-		b, err := e.buildPack(ctx, run, name)
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	place := e.placeOf(ctx, run, tasks...)
+	for _, name := range tasks {
+		b, err := e.buildPack(ctx, run, name, place)
 		if err != nil {
 			return fmt.Errorf("context pack of task %q: %w", name, err)
 		}
@@ -85,7 +82,7 @@ func (e *Engine) WritePacks(ctx context.Context, run *record.Sealed) error {
 	return nil
 }
 
-func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
+func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string, place *packPlace) ([]byte, error) {
 	ended := run.Task(task)
 	if ended == nil {
 		return nil, fmt.Errorf("run %s has no task %q", run.ID, task)
@@ -96,12 +93,13 @@ func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string)
 	p := pack{
 		SchemaVersion: 1, Run: run.ID, Task: task, Dir: ".", Status: ended.Status, ExitCode: ended.ExitCode,
 		Signal: ended.Signal, Error: ended.Error, Attempts: ended.Attempts,
-		RunAgain: "async-pipeline run --only " + task,
-		Changed:  packChanged{Baseline: "none"},
+		RunAgain: "async-pipeline run --only " + shellWord(task),
+		Changed:  place.changedSince(ctx, task),
+		Git:      packGit{Dirty: place.dirty},
 		Tools:    map[string]string{},
 	}
 	if tail, err := run.Tail(task, 2*tailLimit); err == nil {
-		p.LogTail = cleanTail(string(tail), run.Root, tailLimit)
+		p.LogTail = lastText(e.Redact.String(place.clean(string(tail))), tailLimit)
 	}
 	if t := e.Config.Task(task); t != nil {
 		p.Description, p.Dir, p.Command = t.Description, t.Dir, commandOf(t)
@@ -110,16 +108,11 @@ func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string)
 	if run.Git != nil {
 		p.Git.Commit = run.Git.Commit
 	}
-	if repo, err := git.Of(ctx, e.Config.Root); err == nil {
-		p.Git.Dirty, err = repo.Dirty(ctx)
-		if err != nil {
-			p.Git.Dirty = nil
-		}
-	}
-	return e.encodePack(p)
+	return e.encodePack(p, place)
 }
 
-// hide takes secrets out of everything that a person or a program wrote. Names, digests and the structure stay.
+// hide takes secrets, and what hides or reorders text, out of everything that a person or a program wrote. Names of tasks,
+// digests and the structure stay.
 func (p *pack) hide(clean func(string) string) {
 	p.Description, p.LogTail = clean(p.Description), clean(p.LogTail)
 	if p.Error != nil {
@@ -133,45 +126,60 @@ func (p *pack) hide(clean func(string) string) {
 			c[i] = clean(c[i])
 		}
 	}
+	p.Git.Dirty = slices.Clone(p.Git.Dirty) // those of one place are shared
 	for i := range p.Git.Dirty {
 		p.Git.Dirty[i] = clean(p.Git.Dirty[i])
 	}
+	for i := range p.Changed.Paths {
+		p.Changed.Paths[i].Path = clean(p.Changed.Paths[i].Path)
+	}
 	for program, version := range p.Tools {
-		p.Tools[program] = clean(version)
+		p.Tools[program] = cut(clean(version), 200)
 	}
 }
 
 // tooLong stands for a command that is longer than a pack can hold.
 const tooLong = "(longer than a context pack can hold)"
 
-// encodePack cuts what can be cut until the pack fits: the list of dirty files first, then the log from its front.
-func (e *Engine) encodePack(p pack) ([]byte, error) {
-	p.hide(e.Redact.String)
+// encodePack cuts what can be cut until the pack fits: the lists of files first, the longer one, then the log from its
+// front.
+func (e *Engine) encodePack(p pack, place *packPlace) ([]byte, error) {
+	p.hide(func(s string) string { return e.Redact.String(place.clean(s)) })
 	for {
-		b, err := json.MarshalIndent(p, "", "  ")
+		b, err := asciiControl(p)
 		if err != nil {
 			return nil, err
 		}
-		b = append(b, '\n')
 		switch {
 		case len(b) <= packLimit:
 			return b, nil
-		case len(p.Git.Dirty) > 0:
+		case len(p.Git.Dirty) > 0 && len(p.Git.Dirty) >= len(p.Changed.Paths):
 			keep := len(p.Git.Dirty) / 2
 			p.Git.DirtyMore += len(p.Git.Dirty) - keep
 			p.Git.Dirty = p.Git.Dirty[:keep]
+		case len(p.Changed.Paths) > 0:
+			keep := len(p.Changed.Paths) / 2
+			p.Changed.More += len(p.Changed.Paths) - keep
+			p.Changed.Paths = p.Changed.Paths[:keep]
 		case len(p.LogTail) > 256:
 			p.LogTail = lastText(p.LogTail, len(p.LogTail)/2)
 		case len(p.Description) > 256:
-			p.Description = p.Description[:256]
+			p.Description = cut(p.Description, 256)
 		case p.Error != nil && len(*p.Error) > 256:
-			p.Error = new((*p.Error)[:256])
-		case p.Command != tooLong:
+			p.Error = new(cut(*p.Error, 256))
+		case !equal(p.Command, tooLong):
 			p.Command = tooLong
+		case p.RunAgain != "":
+			p.RunAgain = ""
 		default:
 			return nil, fmt.Errorf("a context pack of %d bytes; at most %d are allowed", len(b), packLimit)
 		}
 	}
+}
+
+func equal(command any, text string) bool {
+	s, ok := command.(string)
+	return ok && s == text
 }
 
 // commandOf is the command as written, without the secrets in it.
@@ -184,34 +192,6 @@ func commandOf(t *pipeline.Task) any {
 		argv[i] = a.Show()
 	}
 	return argv
-}
-
-// cleanTail is the end of a log for a reader that is a model: no terminal control, no characters that hide or reorder
-// text, and the root's own path as "." so that nobody follows it back to the tree.
-func cleanTail(text, root string, limit int) string {
-	text = agent.Clean(text)
-	text = rootPath(root).ReplaceAllString(text, ".$1")
-	return lastText(text, limit)
-}
-
-// rootPath matches a path where a name ends, so that /srv/shop is not found in /srv/shop-api.
-func rootPath(root string) *regexp.Regexp {
-	return regexp.MustCompile(regexp.QuoteMeta(root) + `([^-_.0-9A-Za-z\x80-\x{10FFFF}]|[.]?(?:$|\s))`)
-}
-
-// lastText is the last bytes of text, from the start of a line where there is one, else of a rune.
-func lastText(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	text = text[len(text)-limit:]
-	if i := strings.IndexByte(text, '\n'); i >= 0 && i < len(text)-1 {
-		return text[i+1:]
-	}
-	for len(text) > 0 && !utf8.RuneStart(text[0]) {
-		text = text[1:]
-	}
-	return text
 }
 
 // versionArgs says how programs are asked for their version.

@@ -17,7 +17,7 @@ import (
 )
 
 // sealedRun records a run of one failed task with this log.
-func sealedRun(t *testing.T, root, log string) (*record.Store, *record.Sealed) {
+func sealedRun(t testing.TB, root, log string) (*record.Store, *record.Sealed) {
 	t.Helper()
 	s := record.At(root)
 	d, err := s.Begin(time.Now(), nil, nil)
@@ -87,7 +87,8 @@ func TestPack(t *testing.T) {
 		{"the folder", p["dir"] == "sub"},
 		{"the exit code", p["exit_code"] == 1.0},
 		{"no signal is null", p["signal"] == nil},
-		{"no baseline", p["changed"].(map[string]any)["baseline"] == "none"},
+		{"it never passed", p["changed"].(map[string]any)["baseline"] == "none"},
+		{"without git nobody knows what is dirty", p["git"].(map[string]any)["dirty"] == nil},
 	} {
 		if !c.ok {
 			t.Errorf("%s: not so in %s", c.name, b)
@@ -155,5 +156,62 @@ func TestPackThroughALink(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(elsewhere, "check.json")); string(b) != "private" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// A name that a shell would read differently is quoted, and what is not shown stands escaped: the name stays what it is.
+func TestPackOfAnOddName(t *testing.T) {
+	t.Parallel()
+	const name = "check[\"it's\u202e\"]"
+	e := &Engine{Config: &pipeline.Config{}}
+	b, err := e.encodePack(pack{Task: name, RunAgain: "async-pipeline run --only " + shellWord(name)}, &packPlace{})
+	var p pack
+	if err != nil || json.Unmarshal(b, &p) != nil || p.Task != name {
+		t.Fatalf("%s, %v", b, err)
+	}
+	if strings.ContainsRune(string(b), '\u202e') || p.RunAgain != "async-pipeline run --only 'check[\"it'\\''s\u202e\"]'" {
+		t.Errorf("%s", b)
+	}
+}
+
+// Which earlier run is the baseline: the newest that passed or restored the task, whatever else became of it.
+func TestLastPass(t *testing.T) {
+	t.Parallel()
+	s := record.At(t.TempDir())
+	began := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	var ids []string
+	for _, status := range []string{record.Failed, record.Passed, record.Cached, record.Failed, record.Skipped, record.Failed} {
+		began = began.Add(time.Minute)
+		d, err := s.Begin(began, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := d.Seal(record.Run{Status: record.Failed, ExitCode: 1, Tasks: []record.Task{{Name: "check", Status: status}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	for i, want := range []int{-1, -1, 1, 2, 2, 2} {
+		passed, all := lastPasses(s, ids[i], []string{"check", "other"})
+		got := passed["check"]
+		switch {
+		case want < 0 && (got != nil || !all):
+			t.Errorf("before run %d: %v, %v; want none", i, got, all)
+		case want >= 0 && (got == nil || got.ID != ids[want] || got.Tasks != nil):
+			t.Errorf("before run %d: %v; want run %d", i, got, want)
+		}
+		if passed["other"] != nil || !all {
+			t.Errorf("a task of no run: %v", passed["other"])
+		}
+	}
+}
+
+// What lies beside the root in the same work tree is named from the root.
+func TestPackPlaceClean(t *testing.T) {
+	t.Parallel()
+	p := &packPlace{roots: []rename{{rootPath("/srv/repo/app"), ".$1"}, {rootPath("/srv/repo"), "..$1"}}}
+	if got := p.clean("/srv/repo/app/a.go \x1b[1m/srv/repo/lib/b.go\x1b[0m /srv/repository /srv/repo"); got != "./a.go ../lib/b.go /srv/repository .." {
+		t.Errorf("%q", got)
 	}
 }

@@ -70,7 +70,11 @@ func (e *Engine) notify(ctx context.Context, run *record.Sealed, ended *record.T
 	case got.Status != record.Passed:
 		result.Error = got.Status
 	}
+	if err := log.Close(); err != nil {
+		return Outcome{}, err
+	}
 	return Outcome{Task: t.Name, Kind: "run", Run: result}, journal.Event("hook_run_finished", map[string]any{
 		"task": t.Name, "exit_code": got.ExitCode, "error": result.Error, "duration_ms": result.DurationMS, "log": rel,
+		"log_digest": fix.DigestOf(run.Dir, rel),
 	})
 }

@@ -28,7 +28,7 @@ const (
 	unverified = "unverified"
 )
 
-// verify decides a candidate in fresh copies, never in the agent's: (a) with the patch as proposed; (b) with every check file put
+// verify decides a candidate, of a healing or of a replay, in fresh copies, never in the agent's: (a) with the patch as proposed; (b) with every check file put
 // back to what it was. Both have the agent's confinement, caches that are thrown away, and nothing of the agent's environment.
 func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 	c.verdict, c.flags = unverified, h.flags(c.changes)
@@ -54,6 +54,31 @@ func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 		v.Reason = orNull(reason)
 	}
 }
+
+// checkFiles knows the check files of the base, as the hook protects them.
+func (h *healing) checkFiles() *judge.Checks {
+	return judge.NewChecks(judge.Tree{Paths: h.base.Paths(), Read: func(path string) ([]byte, error) {
+		f, err := h.base.Read(path)
+		if err != nil || f == nil {
+			return nil, err
+		}
+		return f.Data, nil
+	}}, judge.Scope{Sub: h.base.Sub, Protect: h.hook.Protect, Runs: h.checked()})
+}
+
+// checkLog is the log of a check. A replay keeps none: what is sealed is not added to.
+func (h *healing) checkLog(name string) (io.WriteCloser, *string, error) {
+	if h.draft == nil {
+		return discard{}, nil, nil
+	}
+	w, rel, err := h.draft.Log(name)
+	return w, &rel, err
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Close() error                { return nil }
 
 // verifyOnce runs tasks, in order, in one fresh copy of base + changes. It stops at the first that does not pass.
 func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.Change, tasks []*pipeline.Task, checks *[]fix.Check) (ok bool, reason, feedback string) {
@@ -88,7 +113,7 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 		return fault(err)
 	}
 	for _, t := range tasks {
-		log, rel, err := h.draft.Log(name + "-" + t.Name)
+		log, rel, err := h.checkLog(name + "-" + t.Name)
 		if err != nil {
 			return fault(err)
 		}
@@ -102,7 +127,7 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 		}
 		passed := got.Status == record.Passed
 		*checks = append(*checks, fix.Check{
-			Task: t.Name, Passed: passed, ExitCode: got.ExitCode, DurationMS: got.DurationMS, Log: &rel,
+			Task: t.Name, Passed: passed, ExitCode: got.ExitCode, DurationMS: got.DurationMS, Log: rel,
 		})
 		if passed {
 			continue
@@ -207,7 +232,7 @@ func (h *healing) flags(changes []patch.Change) []fix.Flag {
 	var flags []fix.Flag
 	for _, f := range h.check.Report(changes) {
 		flag := fix.Flag{
-			ID: fmt.Sprintf("f%d", len(flags)+1), Rule: f.Rule, Caps: judge.Caps(f.Rule), Path: orNull(f.Path), Detail: h.e.Redact.String(f.Detail),
+			ID: fmt.Sprintf("f%d", len(flags)+1), Rule: f.Rule, Caps: f.Caps, Path: orNull(f.Path), Detail: h.e.Redact.String(f.Detail),
 		}
 		if f.Line > 0 {
 			flag.Line = new(f.Line)

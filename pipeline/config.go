@@ -106,6 +106,7 @@ type Hook struct {
 type AgentHook struct {
 	Use         string // name of an agent
 	Prompt      string // may be empty
+	Output      string // tree: it edits the copy | diff: it prints a unified diff; empty means tree
 	Budget      Budget
 	Protect     []string // globs relative to the root
 	Verify      []string // names of tasks besides the usual ones

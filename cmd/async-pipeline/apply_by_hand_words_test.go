@@ -42,6 +42,7 @@ var attributes = map[string]string{
 	"task.on_fail.agent.budget.attempts":   `attempts = 5`,
 	"task.on_fail.agent.budget.wall_clock": `wall_clock = "2m"`,
 	"task.on_fail.agent.protect":           `protect = ["*.lock"]`,
+	"task.on_fail.agent.output":            `output = "diff"`,
 	"task.on_fail.agent.verify":            `verify = [task.before]`,
 	"task.on_fail.agent.pass_secrets":      `pass_secrets = true`,
 	"task.on_fail.agent.ci":                `ci = true`,
@@ -78,6 +79,8 @@ var variables = map[string]string{
 	"ASYNC_PIPELINE_TASK":   "check",
 	"ASYNC_PIPELINE_STATUS": "passed",
 	"ASYNC_PIPELINE_LOG":    "/dev/null",
+	"VISUAL":                "true",
+	"EDITOR":                "true",
 	"ASYNC_PIPELINE_RUNNER": "1.1.apply",
 	"ASYNC_PIPELINE_HOOK":   "run/check", // alone: it ends all healing
 	"CI":                    "true",

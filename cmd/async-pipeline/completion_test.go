@@ -99,7 +99,7 @@ func TestCompletionOfNames(t *testing.T) {
 	offered(t, dir, []string{"auto", "live", "plain", "json"}, "run", "--progress", "")
 	offered(t, dir, []string{"bash", "zsh", "fish", "powershell"}, "completion", "")
 	offered(t, dir, nil, "completion", "bash", "")
-	offered(t, dir, []string{"apply", "diff", "list", "show"}, "man", "fix", "")
+	offered(t, dir, []string{"apply", "audit", "diff", "import", "list", "reject", "replay", "revert", "show"}, "man", "fix", "")
 	offered(t, dir, nil, "validate", "")
 	offered(t, dir, []string{"build", "test"}, "explain", "")
 	offered(t, dir, nil, "explain", "build", "")

@@ -35,7 +35,7 @@ func (h *hall) completing() bool {
 type offer func(l *look, args []string) []cobra.Completion
 
 // takeFiles are the verbs whose arguments are files: those the shell knows best.
-var takeFiles = []string{"fmt"}
+var takeFiles = []string{"fmt", "fix import"}
 
 // offers are the other verbs that take arguments, without the program's name.
 var offers = map[string]offer{
@@ -48,6 +48,10 @@ var offers = map[string]offer{
 	"fix show":   (*look).proposals,
 	"fix diff":   (*look).proposals,
 	"fix apply":  (*look).proposals,
+	"fix revert": (*look).proposals,
+	"fix reject": (*look).proposals,
+	"fix audit":  (*look).proposals,
+	"fix replay": (*look).proposals,
 	"completion": func(_ *look, args []string) []cobra.Completion { return once(args, shells) },
 	"man":        (*look).verbs,
 	"help":       (*look).verbs,
@@ -55,11 +59,12 @@ var offers = map[string]offer{
 
 // values are the words that a flag of a verb could be given, where they can be counted. Other flags complete names of files.
 var values = map[string][]string{
-	"run --sandbox":   tiers,
-	"heal --sandbox":  tiers,
-	"run --progress":  {progressAuto, "live", "plain", "json"},
-	"heal --progress": {progressAuto, "live", "plain"},
-	"graph --format":  diagram.Formats,
+	"run --sandbox":        tiers,
+	"fix replay --sandbox": tiers,
+	"heal --sandbox":       tiers,
+	"run --progress":       {progressAuto, "live", "plain", "json"},
+	"heal --progress":      {progressAuto, "live", "plain"},
+	"graph --format":       diagram.Formats,
 }
 
 var tiers = []string{string(sandbox.View), string(sandbox.Fence), string(sandbox.None)}

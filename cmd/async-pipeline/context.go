@@ -1,13 +1,8 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/hooks"
-	"github.com/async-pipeline/async-pipeline/pipeline"
-	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -17,8 +12,9 @@ func (h *hall) contextCommand() *cobra.Command {
 		Use:   "context RUN TASK",
 		Short: "Print the context pack of a failed task",
 		Long: `Prints what is known of a failed task as one JSON object of at most 16 KiB: the
-command, how it ended, the end of its log, what changed since. Any program that
-wants to repair the failure can start from it.`,
+command, how it ended, the end of its log, what changed since it last passed.
+Any program that wants to repair the failure can start from it: it is what
+agents are given, byte for byte.`,
 		Example: `  async-pipeline context latest test`,
 		Args:    exactly(2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -43,15 +39,7 @@ func (h *hall) context(vars []string, id, task string) error {
 	if err != nil {
 		return err
 	}
-	// A stored pack needs no PIPELINE.hcl; a broken one costs only what a new pack would have told of the task.
-	config := &pipeline.Config{Root: root}
-	if file, err := hclfile.Find(root); err == nil {
-		if c, err := h.read(file, vars); err == nil {
-			config = c
-		}
-	}
-	e := &hooks.Engine{Config: config, Store: store, Redact: h.secrets, Environ: h.environ}
-	pack, err := e.Pack(context.Background(), run, task)
+	pack, err := h.packOf(store, run, task, vars)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ One argument is a TASK of the newest run that has a proposal; two are RUN TASK.`
   async-pipeline fix apply 20261121T024000Z-7f3a test`,
 	}
 	group(c)
-	c.AddCommand(h.fixListCommand(), h.fixShowCommand(), h.fixDiffCommand(), h.fixApplyCommand())
+	c.AddCommand(h.fixListCommand(), h.fixShowCommand(), h.fixDiffCommand(), h.fixApplyCommand(), h.fixRevertCommand(), h.fixRejectCommand())
+	c.AddCommand(h.fixAuditCommand(), h.fixReplayCommand(), h.fixImportCommand())
 	return c
 }
 

@@ -12,10 +12,12 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
 func (h *hall) fixApplyCommand() *cobra.Command {
 	var o fix.Options
+	var edit bool
 	c := &cobra.Command{
 		Use:   "apply [RUN] [TASK]",
 		Short: "Write a proposed fix to the tree",
@@ -23,18 +25,29 @@ func (h *hall) fixApplyCommand() *cobra.Command {
 refused when a touched file is no longer as the fix found it, or has uncommitted
 changes. Nothing is committed. Applying twice says so and changes nothing.
 
+--3way merges into files that changed since, as git apply --3way does; conflicts
+are shown and nothing is written. --files and --hunk take a part, and the rest
+can follow later; the hunks of a file are numbered from 1 in the order of its @@
+lines in fix diff. --edit opens the patch first: what is edited applies to the
+files as the fix found them, and may touch no other.
+
 Exit code: 0 applied, 1 refused or in conflict, 2 could not be carried out.`,
 		Example: `  async-pipeline fix apply
   async-pipeline fix apply --dry-run test
-  async-pipeline fix apply 20261121T024000Z-7f3a test --files sum.go`,
+  async-pipeline fix apply 20261121T024000Z-7f3a test --files sum.go
+  async-pipeline fix apply test --hunk sum.go:1 --edit
+  async-pipeline fix apply test --3way`,
 		Args: atMost(2),
-		RunE: func(_ *cobra.Command, args []string) error { return h.apply(o, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return h.apply(o, edit, args) },
 	}
 	f := c.Flags()
 	f.BoolVar(&o.DryRun, "dry-run", false, "make all checks and write nothing")
 	f.BoolVar(&o.AllowDirty, "allow-dirty", false, "also where a touched file has uncommitted changes")
 	f.StringArrayVar(&o.Accept, "accept", nil, "accept the flagged item `ID`; may be repeated")
 	f.StringArrayVar(&o.Files, "files", nil, "only this `PATH` of the patch; may be repeated")
+	f.StringArrayVar(&o.Hunks, "hunk", nil, "only this hunk, `PATH:N`, or N where the patch has one file; may be repeated")
+	f.BoolVar(&o.ThreeWay, "3way", false, "merge into files that changed since")
+	f.BoolVar(&edit, "edit", false, "edit the patch first, in $VISUAL or $EDITOR")
 	return c
 }
 
@@ -50,33 +63,91 @@ func (h *hall) person() string {
 	return uid
 }
 
-func (h *hall) apply(o fix.Options, args []string) error {
-	// No hook, agent or task applies anything: not even one that a PIPELINE.hcl tells to.
+// onlyPerson refuses what a person decides in every process that a hook or task started: no hook, agent or task does it, not
+// even one that a PIPELINE.hcl tells to. what is "applies".
+func (h *hall) onlyPerson(what string) error {
 	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
 		if h.env(mark) != "" {
-			return refuse("this process was started by a hook or a task (%s is set): only a person applies a fix", mark)
+			return refuse("this process was started by a hook or a task (%s is set): only a person %s a fix", mark, what)
 		}
+	}
+	return nil
+}
+
+// chosenFix is findFix for a verb that a person decides with; o learns who and where they are.
+func (h *hall) chosenFix(what string, o *fix.Options, args []string) (*fix.Store, *fix.Proposal, error) {
+	if err := h.onlyPerson(what); err != nil {
+		return nil, nil, err
 	}
 	s, p, err := h.findFix(args)
 	if err != nil {
+		return nil, nil, err
+	}
+	h.knowSecrets()
+	o.By, o.Secrets = h.person(), h.secrets
+	o.Dir, err = h.start()
+	return s, p, err
+}
+
+// knowSecrets makes the secrets of PIPELINE.hcl known to everything that writes, as far as it can be read.
+func (h *hall) knowSecrets() {
+	file, err := h.pipelineFile()
+	if err != nil {
+		return
+	}
+	c, _ := hclfile.Load(file, hclfile.Options{Env: h.lookup}) // the verb works without it
+	if c == nil {
+		return
+	}
+	for _, s := range c.Secrets {
+		if named(c, s) == "" {
+			h.secrets.Add(s.Name, s.Value)
+		}
+	}
+}
+
+func (h *hall) apply(o fix.Options, edit bool, args []string) error {
+	s, p, err := h.chosenFix("applies", &o, args)
+	if err != nil {
 		return err
 	}
-	o.By = h.person()
-	if o.Dir, err = h.start(); err != nil {
-		return err
+	e := &editing{}
+	if edit {
+		if e, err = h.edit(s, p, o); err != nil {
+			return refusal(err)
+		}
+		o.Edited = e.patch
 	}
 	done, err := s.Apply(context.Background(), p, o)
+	if err != nil {
+		err = e.keep(err)
+	} else if err = e.discard(); err != nil {
+		return err
+	}
+	if err := h.undone(done, err); err != nil {
+		return err
+	}
+	h.shown().Applied(&p.Fix, done, o.DryRun, h.typed("run", p.Task))
+	return nil
+}
+
+// undone is what there is to say when a fix was not applied, or not reverted; nil when it was.
+func (h *hall) undone(done fix.Applied, err error) error {
+	if c := (*fix.Conflicts)(nil); errors.As(err, &c) {
+		h.shown().Conflicts(c)
+	}
+	if err != nil && len(done.Files) > 0 {
+		return refuse("the files are written: %s; but not the record of it, which the next command completes: %v", strings.Join(done.Files, ", "), err)
+	}
+	return refusal(err)
+}
+
+// refusal gives an error of the checks the exit code 1.
+func refusal(err error) error {
 	for _, sort := range []error{fix.ErrRefused, fix.ErrConflict, fix.ErrDirty, fix.ErrFlagged} {
 		if errors.Is(err, sort) {
 			return &fault{exitFailed, err.Error()}
 		}
 	}
-	if err != nil && len(done.Files) > 0 {
-		return refuse("the files are written: %s; but not the record of it, which the next command completes: %v", strings.Join(done.Files, ", "), err)
-	}
-	if err != nil {
-		return err
-	}
-	h.shown().Applied(&p.Fix, done, o.DryRun, h.typed("run", p.Task))
-	return nil
+	return err
 }

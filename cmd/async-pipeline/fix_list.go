@@ -3,15 +3,22 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 func (h *hall) fixListCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, recurring bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List all fixes, newest first",
+		Long: `Lists what came of every healing, newest first: proposals with their verdict and
+what became of them, and why there is none. Of an applied fix it says the first
+later run that passed, and later runs in which the same failure came back;
+--recurring lists only these.`,
 		Example: `  async-pipeline fix list
+  async-pipeline fix list --recurring
   async-pipeline fix list --json`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
@@ -23,16 +30,27 @@ func (h *hall) fixListCommand() *cobra.Command {
 			for _, err := range unread {
 				h.said().Warning(err.Error())
 			}
-			if asJSON {
-				return h.printJSON(append([]fix.Item{}, items...))
-			}
-			if len(items) == 0 && len(unread) > 0 {
+			if !asJSON && len(items) == 0 && len(unread) > 0 {
 				return refuse("nothing that is recorded here can be read; see the warnings above")
 			}
-			h.shown().Fixes(items)
+			ends, _, _ := hooks.Ends(record.At(s.Root)) // a run that cannot be read links to nothing; runs says so
+			fix.Follow(items, ends)
+			none := "No fix has been proposed here yet."
+			if recurring {
+				items, none = fix.Recurring(items), "No failure has come back after its fix was applied."
+			}
+			switch {
+			case asJSON:
+				return h.printJSON(append([]fix.Item{}, items...))
+			case len(items) == 0:
+				h.shown().Line("%s", none)
+			default:
+				h.shown().Fixes(items)
+			}
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print them as a JSON list")
+	c.Flags().BoolVar(&recurring, "recurring", false, "only applied fixes whose failure came back")
 	return c
 }

@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 func (h *hall) fixShowCommand() *cobra.Command {
@@ -27,7 +29,11 @@ func (h *hall) fixShowCommand() *cobra.Command {
 			case came:
 				h.said().Warning(fix.ErrForeign.Error())
 			}
-			h.shown().ShowFix(p, h.commands(p.Dir, &p.Fix))
+			ends, _, _ := hooks.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
+			p.Follow(ends)
+			c := h.commands(p.Dir, &p.Fix)
+			c.Imported = p.Imported()
+			h.shown().ShowFix(p, c)
 			return nil
 		},
 	}

@@ -31,7 +31,10 @@ var ends = map[string]struct {
 
 // first is what is done before the examples of a verb.
 var first = map[string]string{
-	"init": "rm PIPELINE.hcl", // it is never written over
+	"init":       "rm PIPELINE.hcl",    // it is never written over
+	"fix apply":  "export EDITOR=true", // of --edit
+	"fix import": "mkdir artifact && mv .async artifact",
+	"fix revert": "async-pipeline fix apply", // else there is nothing to take back
 }
 
 // A helped is the project, and its state before each example.

@@ -61,7 +61,7 @@ func needProc(t *testing.T) {
 // endsWithin is the longest, after a kill, that anything may live: the supervisors' 3.2 s, and some for a busy machine.
 const endsWithin = 3500 * time.Millisecond
 
-var nextCommands = [][]string{{"run", "--no-heal"}, {"heal"}, {"fix", "list"}, {"fix", "apply"}}
+var nextCommands = [][]string{{"run", "--no-heal"}, {"heal"}, {"fix", "list"}, {"fix", "apply", "--accept", "mode_changed"}}
 
 func TestKilledRunner(t *testing.T) {
 	t.Parallel()
@@ -134,7 +134,7 @@ func TestKilledFixApply(t *testing.T) {
 	}
 	v := another(t)
 	begun := time.Now()
-	if code, out := v.run(t, "fix", "apply"); code != 0 || !v.whole(t) {
+	if code, out := v.run(t, "fix", "apply", "--accept", "mode_changed"); code != 0 || !v.whole(t) {
 		t.Fatalf("without a kill: exit %d\n%s", code, out)
 	}
 	took := time.Since(begun)
@@ -147,7 +147,7 @@ func TestKilledFixApply(t *testing.T) {
 		t.Logf("seed %d, killed after %v, then %v", seed, moment, next)
 
 		v := another(t)
-		_, wasKilled, _ := v.killAt(t, moment, "fix", "apply")
+		_, wasKilled, _ := v.killAt(t, moment, "fix", "apply", "--accept", "mode_changed")
 		tally(&killed, wasKilled)
 		_, err := os.Lstat(filepath.Join(v.dir, ".async", "apply", "journal.json"))
 		tally(&settled, err == nil)
@@ -160,7 +160,7 @@ func TestKilledFixApply(t *testing.T) {
 				t.Errorf("the fix is recorded as %s, and that the tree has it is %v", i.Disposition, now)
 			}
 		}
-		if code, out := v.run(t, "fix", "apply"); code != 0 || !v.whole(t) {
+		if code, out := v.run(t, "fix", "apply", "--accept", "mode_changed"); code != 0 || !v.whole(t) {
 			t.Errorf("applied once more: exit %d\n%s", code, out)
 		}
 		v.cleanAfter(t)
@@ -188,7 +188,7 @@ func (v *victim) goOn(t *testing.T, args []string) {
 		ok = !sealed && code == 2 || sealed && code == want[!applied]
 	case "fix list":
 		ok = code == 0
-	case "fix apply":
+	case "fix mode_changed": // fix apply --accept
 		ok = applied == open && (open && code == 0 || !open && code != 0)
 	}
 	if !ok {

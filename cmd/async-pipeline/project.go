@@ -181,12 +181,12 @@ func (h *hall) settle(root string) error {
 		what = "was completed"
 	}
 	settled := slices.DeleteFunc(slices.Clone(r.Files), func(p string) bool { return slices.Contains(r.Left, p) })
-	text := "an interrupted apply of the fix for " + r.Task + " of run " + r.Run + " " + what + ": " + strings.Join(settled, ", ")
+	text := "an interrupted " + r.What + " of the fix for " + r.Task + " of run " + r.Run + " " + what + ": " + strings.Join(settled, ", ")
 	if len(r.Left) > 0 {
 		text += "\nnot touched, because somebody edited them since: " + strings.Join(r.Left, ", ")
 	}
 	if r.Kept != "" {
-		text += "\nwhat they held before the apply is in " + r.Kept
+		text += "\nwhat they held before the " + r.What + " is in " + r.Kept
 	}
 	h.said().Note(text)
 	return nil

@@ -113,7 +113,7 @@ task "release" {
 }
 
 agent "fixer" {
-  command = ["sh", "-c", "cat > /dev/null; echo ok > lint.txt; echo reading lint.sh; while [ ! -e ${PLACE}/fixed ]; do sleep 0.05; done"]
+  command = ["sh", "-c", "cat > /dev/null; echo ok > cart.txt; echo reading lint.sh; while [ ! -e ${PLACE}/fixed ]; do sleep 0.05; done"]
 }
 `
 
@@ -155,7 +155,7 @@ func TestScreens(t *testing.T) {
 func shopFor(place string) string { return strings.ReplaceAll(shop, "${PLACE}", place) }
 
 func screensOfRuns(t *testing.T, columns int) {
-	dir := project(t, shopFor("/nowhere"), "lint.sh", "cat lint.txt", "lint.txt", "fine\n", "busy", "")
+	dir := project(t, shopFor("/nowhere"), "lint.sh", "cat cart.txt", "cart.txt", "fine\n", "busy", "")
 	s := sit(t, columns, 24, dir, "async-pipeline", "run", "--concurrency", "2").look()
 	s.until("✓ generate", "compiling shop", "page 2")
 	s.shows("run_live", columns)
@@ -170,7 +170,7 @@ func screensOfRuns(t *testing.T, columns int) {
 
 func screensOfHooks(t *testing.T, columns int) {
 	place := t.TempDir()
-	dir := project(t, shopFor(place), "lint.sh", "echo looking at 3 files; grep -x ok lint.txt || { echo 'cart.go:12: x is not used'; exit 3; }", "lint.txt", "not\n", "go", "")
+	dir := project(t, shopFor(place), "lint.sh", "echo looking at 3 files; grep -x ok cart.txt || { echo 'cart.go:12: x is not used'; exit 3; }", "cart.txt", "not\n", "go", "")
 	s := sit(t, columns, 60, dir, "async-pipeline", "run", "--concurrency", "1", "broken", "--no-heal").look()
 	s.ends(1)
 	s.shows("run_failed", columns)

@@ -1,5 +1,6 @@
 # An agent that misbehaves. Whatever it does, the tree stays as it is, the run stays failed, nothing is left running,
 # and what it did is on record. Try: async-pipeline run --var misdeed=hang
+# The same failure is not healed twice while its proposal is open: the next misdeed needs async-pipeline heal --var misdeed=fork
 
 variable "misdeed" {
   type        = string

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
 // A Request is one turn.
@@ -18,6 +20,7 @@ type Request struct {
 	Idle    time.Duration                                                     // ends the turn when nothing was heard for so long; 0: no limit
 	Exec    func(ctx context.Context, c Command) (Exit, error)                // runs a command in the agent's box
 	Note    func(Line)                                                        // a line for the transcript
+	Secrets *redact.Set                                                       // what no line of it may hold, however the agent's output is cut; nil: nothing
 	Raw     io.Writer                                                         // the raw stream, redacted by its owner
 	Check   func(ctx context.Context, out io.Writer) (passed bool, err error) // runs the failed task in the agent's box; for agents of our own
 }

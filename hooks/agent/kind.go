@@ -33,7 +33,7 @@ const (
 	Decompression       Kind = "decompression"        // the body could not be unpacked
 	NoOutput            Kind = "no_output"            // a clean end, and nothing was said
 	EmptyOutput         Kind = "empty_output"         // a success with an empty final text
-	OutputInvalid       Kind = "output_invalid"       // a text whose control object does not validate
+	OutputInvalid       Kind = "output_invalid"       // a text whose control object does not validate, or a diff that cannot be applied
 	RateLimited         Kind = "rate_limited"         // 429
 	QuotaExhausted      Kind = "quota_exhausted"      // the plan's window is used up
 	Billing             Kind = "billing"              // 402, balance

@@ -83,6 +83,7 @@ task "test" {
   on_fail "agent" {
     use    = agent.mine
     prompt = "Fix the cause with the smallest change."
+    output = "tree"
     budget {
       attempts   = 1
       wall_clock = "5m"

@@ -15,6 +15,7 @@ func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentH
 		}
 	}
 	h.Prompt, _ = r.str(b, "prompt")
+	h.Output = r.output(b)
 	h.Protect = r.strs(b, "protect", `["**/*_test.go"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "protect") })
 	if a := b.attrs["verify"]; a != nil {
 		all := r.refs(a, n)
@@ -42,6 +43,18 @@ func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentH
 		}
 	}
 	return h
+}
+
+// output reads how an agent gives its fix.
+func (r *reading) output(b *block) string {
+	s, ok := r.str(b, "output")
+	if ok && s != "tree" && s != "diff" {
+		r.addf(b.attrs["output"].Expr.Range(), `Write "tree" where the agent edits the copy, "diff" where it prints a unified diff.`, "output cannot be %q", s)
+	}
+	if s == "" {
+		return "tree"
+	}
+	return s
 }
 
 // runHook reads on_fail "run" of a task.

@@ -80,6 +80,7 @@ var taskWords = []*word{
 			inner: []*word{
 				{name: "use", typ: "agent", must: true, doc: "Which agent."},
 				{name: "prompt", typ: "string", def: `""`, doc: "What the agent is told besides what is known of the failure."},
+				{name: "output", typ: "string", def: `"tree"`, doc: "Where the fix is found: \"tree\" is what the agent changes in its copy; \"diff\" is the last unified diff in its answer, applied to the files as the agent was given them, whole and without searching for a place, or not at all."},
 				{
 					name: "budget", block: true, once: true, must: true, example: onFailExample,
 					doc: "What the fix may cost. There is no unlimited budget.",
@@ -94,7 +95,6 @@ var taskWords = []*word{
 				{name: "verify", typ: "list(task)", def: "[]", doc: "Tasks that are run on the patched copy besides the failed task and what comes before it."},
 				{name: "pass_secrets", typ: "bool", def: "false", doc: "The checks in the copy get the values of secret() and of sensitive variables."},
 				{name: "ci", typ: "bool", def: "false", doc: "The agent is asked in CI mode too, where --heal is given as well."},
-				{name: "output", later: "agents that answer with a diff"},
 				{name: "allow", later: "a policy for the commands of an agent"},
 				{name: "network", later: "confinement of the network"},
 				{name: "fallback", later: "a second agent to fall back to"},

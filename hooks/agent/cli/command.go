@@ -57,7 +57,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	if len(c.Argv) == 0 {
 		return agent.Turn{}, c.Ready()
 	}
-	rec := newRecorder(r.Note, r.Raw)
+	rec := newRecorder(r.Note, r.Raw, r.Secrets)
 	rec.note("prompt", map[string]any{"text": r.Prompt, "pack_bytes": len(r.Pack)})
 	exit, err := r.Exec(ctx, agent.Command{
 		Argv:   c.Argv,

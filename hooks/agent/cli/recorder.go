@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
 const (
@@ -20,7 +21,8 @@ const (
 	lastChars = 300      // of stderr, as evidence
 )
 
-// A recorder is written to by two streams at once; its mutex is also what keeps the lines of the transcript in order.
+// A recorder is written to by two streams at once; its mutex is also what keeps the lines of the transcript in order. Only
+// the tail keeps what was said as it was: a diff in it must not be changed. It is never written anywhere.
 type recorder struct {
 	mu       sync.Mutex
 	noteFunc func(agent.Line)
@@ -33,21 +35,39 @@ type recorder struct {
 // A stream is one of stdout and stderr. The recorder's mutex guards it.
 type stream struct {
 	rec      *recorder
-	kind     string // type of its transcript lines
-	total    int64  // bytes seen
-	raw      int64  // bytes given to raw
-	noted    int64  // bytes in the transcript
-	lines    int    // transcript lines
-	partial  []byte // a line that has not ended
-	dropping bool   // the line is too long; until it ends
-	last     string // the last line that says something
+	kind     string         // type of its transcript lines
+	total    int64          // bytes seen
+	clean    io.WriteCloser // takes the secrets out of what was seen, before it is cut into lines
+	left     int64          // bytes of it that are left after that
+	raw      int64          // bytes given to raw
+	noted    int64          // bytes in the transcript
+	lines    int            // transcript lines
+	partial  []byte         // a line that has not ended
+	dropping bool           // the line is too long; until it ends
+	last     string         // the last line that says something
 }
 
-func newRecorder(note func(agent.Line), raw io.Writer) *recorder {
+func newRecorder(note func(agent.Line), raw io.Writer, secrets *redact.Set) *recorder {
 	r := &recorder{noteFunc: note, raw: raw}
 	r.out = stream{rec: r, kind: "text"}
 	r.err = stream{rec: r, kind: "notice"}
+	for _, s := range []*stream{&r.out, &r.err} {
+		s.clean = secrets.Writer(cleaned{s})
+	}
 	return r
+}
+
+// cleaned is what a stream writes to behind its redactor.
+type cleaned struct{ *stream }
+
+func (c cleaned) Write(p []byte) (int, error) {
+	c.left += int64(len(p))
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), maxPiece)
+		c.split(rest[:n])
+		rest = rest[n:]
+	}
+	return len(p), nil
 }
 
 func (r *recorder) stdout() io.Writer { return &r.out }
@@ -70,11 +90,12 @@ func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range []*stream{&r.out, &r.err} {
+		_ = s.clean.Close() // what it writes to never fails
 		if len(s.partial) > 0 {
 			s.flush(s.partial)
 			s.partial = nil
 		}
-		if left := s.total - s.noted; left > 0 {
+		if left := s.left - s.noted; left > 0 {
 			r.say("notice", map[string]any{"text": fmt.Sprintf("%d bytes of %s are not in this transcript", left, s.name()), "left_out_bytes": left})
 		}
 	}
@@ -96,7 +117,7 @@ func (r *recorder) lastWords() string {
 func (r *recorder) leftOut() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.out.total - r.out.noted + r.err.total - r.err.noted
+	return r.out.left - r.out.noted + r.err.left - r.err.noted
 }
 
 func (s *stream) name() string {
@@ -115,11 +136,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	if s == &s.rec.out {
 		s.rec.keep(p)
 	}
-	for len(p) > 0 {
-		n := min(len(p), maxPiece)
-		s.split(p[:n])
-		p = p[n:]
-	}
+	_, _ = s.clean.Write(p) // as Close
 	return size, nil
 }
 

@@ -21,7 +21,14 @@ type Pack struct {
 	RunAgain    string          `json:"run_again"`
 	LogTail     string          `json:"log_tail"`
 	Changed     struct {
-		Baseline     string   `json:"baseline"`
+		Baseline string  `json:"baseline"` // a run; "none": it never passed; empty: not known
+		Commit   *string `json:"commit"`
+		Dirty    *bool   `json:"dirty"`
+		Paths    []struct {
+			Path   string `json:"path"`
+			Change string `json:"change"`
+		} `json:"paths"` // nil: not known
+		More         int      `json:"more"`
 		Dependencies []string `json:"dependencies"`
 	} `json:"changed"`
 	Git struct {
@@ -92,9 +99,8 @@ func (s *Screen) packFacts(p *Pack, t record.Task, file string) string {
 		}
 		f.add("changed", strings.Join(p.Git.Dirty, ", ")+more+" (not committed)")
 	}
-	if p.Changed.Baseline == "none" {
-		f.add("last pass", "what changed since is not known: no pass of it is kept to compare with")
-	}
+	f.add("last pass", p.lastPass())
+	f.add("since then", p.sinceThen())
 	f.add("dependency", prefixed("other outputs than before of ", p.Changed.Dependencies))
 	for _, program := range slices.Sorted(maps.Keys(p.Tools)) {
 		f.add("tool", program+": "+p.Tools[program])
@@ -109,4 +115,44 @@ func (s *Screen) packFacts(p *Pack, t record.Task, file string) string {
 		}
 	}
 	return b.String()
+}
+
+// lastPass says when the task passed last.
+func (p *Pack) lastPass() string {
+	c := p.Changed
+	switch {
+	case c.Baseline == "none":
+		return "never, in the runs that are kept"
+	case c.Baseline == "":
+		return ""
+	case c.Commit == nil:
+		return "run " + c.Baseline
+	}
+	with := ""
+	if c.Dirty != nil && *c.Dirty {
+		with = " with changes that were not committed"
+	}
+	return "run " + c.Baseline + ", at commit " + (*c.Commit)[:min(12, len(*c.Commit))] + with
+}
+
+// sinceThen says what changed since that commit.
+func (p *Pack) sinceThen() string {
+	c := p.Changed
+	switch {
+	case c.Baseline == "" || c.Baseline == "none":
+		return ""
+	case c.Paths == nil:
+		return "what changed is not known: git does not say"
+	case len(c.Paths) == 0 && c.More == 0:
+		return "no file changed"
+	}
+	const most = 20
+	var words []string
+	for _, d := range c.Paths[:min(most, len(c.Paths))] {
+		words = append(words, d.Change+" "+d.Path)
+	}
+	if more := len(c.Paths) - len(words) + c.More; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
 }

@@ -40,6 +40,7 @@ func (s *Screen) Fixes(items []fix.Item) {
 			}
 			b.WriteString("  " + s.paint(yellow, cut("flags: "+strings.Join(rules, ", "), s.wide()-2)) + "\n")
 		}
+		b.WriteString(s.since(it.PassedIn, it.RecurredIn, "  "))
 		if it.State != fix.Proposed {
 			for _, r := range it.Rescue {
 				b.WriteString("  " + s.paint(dim, "kept: "+Harmless(r)) + "\n")
@@ -80,29 +81,18 @@ func standingColour(it fix.Item) string {
 	return yellow
 }
 
-// Applied says what fix apply wrote, or would write.
-func (s *Screen) Applied(f *fix.Fix, a fix.Applied, dry bool, again string) {
-	var b strings.Builder
-	what, in := "the fix for "+Harmless(f.Task)+" of run "+Harmless(f.Run), " is in the tree"
-	if n := len(a.Files); f.Patch != nil && 0 < n && n < len(f.Patch.Files) {
-		what, in = fmt.Sprintf("%d of %s of %s", n, count(len(f.Patch.Files), "file"), what), ""
+// since is what runs after a fix was applied say of it; nothing for nothing.
+func (s *Screen) since(passed *string, again []string, indent string) string {
+	text := ""
+	if passed != nil {
+		text = indent + s.paint(dim, "passed since: run "+Harmless(*passed)) + "\n"
 	}
-	switch {
-	case a.Already:
-		b.WriteString("already applied: " + what + in + "\n")
-	case dry:
-		b.WriteString("would apply " + what + " (nothing was written):\n")
-	default:
-		b.WriteString(s.paint(green, "✓") + " applied " + what + ":\n")
-	}
-	for _, p := range a.Files {
-		b.WriteString("  " + Harmless(p) + "\n")
-	}
-	if !a.Already && !dry {
-		if a.Note != "" {
-			b.WriteString(s.paragraph(a.Note, "  "))
+	if n := len(again); n > 0 {
+		words := "failed again the same way: run " + Harmless(again[n-1])
+		if n > 1 {
+			words += fmt.Sprintf(" and %d before", n-1)
 		}
-		b.WriteString("Nothing was committed. To see that it holds:\n  " + s.paint(cyan, again) + "\n")
+		text += indent + s.paint(red, words) + "\n"
 	}
-	s.put(b.String())
+	return text
 }

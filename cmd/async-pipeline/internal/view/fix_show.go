@@ -15,6 +15,7 @@ func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
 	var b strings.Builder
 	b.WriteString(s.paint(bold, "Fix for "+Harmless(f.Task)+" of run "+Harmless(f.Run)) + "\n")
 	b.WriteString(s.standing(p))
+	b.WriteString(s.imported(c.Imported))
 
 	s.section(&b, "Root cause", s.rootCause(f))
 	s.section(&b, "Uncertain, and what to check", s.doubtLines(f))
@@ -246,7 +247,7 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	}
 	switch p.Disposition {
 	case "applied":
-		return "\nIt is already applied.\n"
+		return "\nIt is already applied.\n" + s.since(p.PassedIn, p.RecurredIn, "")
 	case "rejected", "superseded", "reverted":
 		return "\nIt was " + p.Disposition + ".\n"
 	}

@@ -72,6 +72,8 @@ type Commands struct {
 	Dirty []string // files of the patch with changes that are not committed
 	Show  string
 	Dir   string // folder of the run; the paths of its record are relative to it
+
+	Imported *fix.Imported // where the run was made, when not here
 }
 
 // Outcome shows what came of an agent hook, with the command that applies a proposal on a line of its own.

@@ -128,7 +128,6 @@ func doubts(f *fix.Fix) []string {
 	case f.State != fix.Proposed:
 	case word == "verified":
 		add("A special case for the test's own input would pass these checks too: read the changed lines that are not tests.")
-		add("A script that the task's command names is not put back for the second check: see whether the patch changes it.")
 	case word == "suspect":
 		add("Read each flagged place and each changed check file, and ask whether the test or the code was wrong.")
 	case word == "unverified":

@@ -11,7 +11,6 @@ task "a" {
       tokens     = 1    # ERROR: `tokens` needs
       cost_usd   = 0.50 # ERROR: `cost_usd` needs
     }
-    output   = "diff"      # ERROR: `output` needs agents that answer with a diff
     allow    = [["go"]]    # ERROR: `allow` needs
     network  = "none"      # ERROR: `network` needs confinement of the network, which this version does not have
     fallback = [agent.m]   # ERROR: `fallback` needs

@@ -84,6 +84,7 @@ task "test" {
       Find the cause.
       Fix it.
     EOT
+    output = "diff"
     budget {
       attempts   = 2
       wall_clock = "5m"

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+func (h *hall) fixAuditCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "audit [RUN] [TASK]",
+		Short: "Check that the evidence of fixes is as it was",
+		Long: `Holds everything that was recorded of a run and its fixes against the digests
+that were taken then: verdict, journals, graph, logs, context packs, patches,
+transcripts, bases, decisions. One flipped byte and one missing line or file is
+found, and named. Without arguments it looks at every run that has fixes; TASK
+alone means its fixes in all of them.
+
+What nobody could find: records that somebody wrote anew as a whole, all digests
+included. What nothing is claimed of is said.
+
+Exit code: 0 all as it was, 1 something is not, 2 could not be carried out.`,
+		Example: `  async-pipeline fix audit
+  async-pipeline fix audit 20261121T024000Z-7f3a test
+  async-pipeline fix audit --json`,
+		Args: atMost(2),
+		RunE: func(_ *cobra.Command, args []string) error { return h.audit(asJSON, unquoted(args)) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as a JSON list")
+	return c
+}
+
+func (h *hall) audit(asJSON bool, args []string) error {
+	store, err := h.records()
+	if err != nil {
+		return err
+	}
+	runs, task, err := audited(store, args)
+	if err != nil {
+		return err
+	}
+	all := []hooks.Audited{}
+	shown := []view.Audited{}
+	looked, faults := 0, 0
+	for _, id := range runs {
+		a, err := hooks.Audit(store, id, task)
+		if err != nil {
+			return refuse("run %s could not be looked at: %v", id, err)
+		}
+		if task != "" && len(a.Fixes) == 0 && len(a.Faults) == 0 && len(runs) > 1 {
+			continue
+		}
+		looked += len(a.Fixes)
+		faults += len(a.Faults)
+		all = append(all, a)
+		shown = append(shown, view.Audited{Run: a.Run, Fixes: a.Fixes, Files: a.Files, Faults: a.Faults, Notes: a.Notes})
+	}
+	if task != "" && looked == 0 && faults == 0 {
+		return refuse("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", task, task)
+	}
+	if asJSON {
+		if err := h.printJSON(all); err != nil {
+			return err
+		}
+	} else {
+		h.shown().Audit(shown)
+	}
+	if faults > 0 {
+		return &fault{code: exitFailed}
+	}
+	return nil
+}
+
+// audited are the runs that [RUN] [TASK] name, oldest first.
+func audited(store *record.Store, args []string) (runs []string, task string, err error) {
+	if len(args) > 0 {
+		e, err := store.Look(args[0])
+		switch {
+		case e.ID != "": // also one whose verdict cannot be read
+			if len(args) > 1 {
+				task = args[1]
+			}
+			return []string{e.ID}, task, nil
+		case errors.Is(err, record.ErrNoRun) && len(args) == 1 && args[0] != "latest":
+			task = args[0]
+		default:
+			_, err := findRun(store, args[0])
+			return nil, "", err
+		}
+	}
+	ids, err := store.IDs()
+	if err != nil {
+		return nil, "", err
+	}
+	for _, id := range slices.Backward(ids) {
+		if _, err := os.Lstat(filepath.Join(store.Dir, "runs", id, "fixes")); !errors.Is(err, fs.ErrNotExist) {
+			runs = append(runs, id)
+		}
+	}
+	return runs, task, nil
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+)
+
+// An editing is a patch that a person edited.
+type editing struct {
+	patch []byte // nil: they left it as it was
+	dir   string // holds it; empty: there is none
+}
+
+// editHelp stands above a patch that is edited.
+const editHelp = `# Edit the patch, save it and leave the editor: then it is checked and applied.
+# To leave a + line out, delete it; to leave a - line out, write a space for the -.
+# How many lines a hunk has is counted anew. It applies to the files as the fix
+# found them, and may touch no others. To apply nothing, delete everything.
+#
+`
+
+// edit opens what o chooses of the patch in the person's editor.
+func (h *hall) edit(s *fix.Store, p *fix.Proposal, o fix.Options) (*editing, error) {
+	editor := cmp.Or(h.env("VISUAL"), h.env("EDITOR"))
+	if editor == "" {
+		return nil, refuse("--edit needs an editor: set VISUAL or EDITOR to its command")
+	}
+	text, err := s.Selected(context.Background(), p, o)
+	if err != nil {
+		return nil, err
+	}
+	e := &editing{}
+	if e.dir, err = os.MkdirTemp("", "async-pipeline-edit-*"); err != nil {
+		return nil, err
+	}
+	text = append([]byte(editHelp), text...)
+	file := filepath.Join(e.dir, "fix.patch")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, errors.Join(err, e.discard())
+	}
+	// The variable is a command as a shell has it, perhaps with arguments: git takes it so too.
+	argv := []string{"/bin/sh", "-c", editor + ` "$@"`, editor, file}
+	h.out.flush()
+	if err := sandbox.Foreground(argv, h.environ, h.dir, h.stdin, h.stdout, h.stderr); err != nil {
+		return nil, errors.Join(refuse("nothing was applied: the editor %q ended with %v", editor, err), e.discard())
+	}
+	edited, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("nothing was applied: %w", err)
+	}
+	switch {
+	case bytes.Equal(edited, text):
+	case len(bytes.TrimSpace(withoutHelp(edited))) == 0:
+		return nil, errors.Join(&fault{exitFailed, "not applied: the patch was left empty"}, e.discard())
+	default:
+		e.patch = edited
+	}
+	return e, nil
+}
+
+// withoutHelp is a patch without the lines above it that begin with #.
+func withoutHelp(b []byte) []byte {
+	for bytes.HasPrefix(b, []byte("#")) {
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+	}
+	return b
+}
+
+// keep says where an edited patch is that was not applied.
+func (e *editing) keep(err error) error {
+	if e.patch == nil {
+		return errors.Join(err, e.discard())
+	}
+	return fmt.Errorf("%w\nthe patch as you edited it is %s", err, filepath.Join(e.dir, "fix.patch"))
+}
+
+func (e *editing) discard() error {
+	if e.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(e.dir)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+func (h *hall) fixImportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import DIR",
+		Short: "Take in fixes that were proposed elsewhere",
+		Long: `DIR is a copied folder .async/runs/<id>, or an .async folder: what CI kept of a
+run. It is checked as fix audit does, and the commit of each fix must be in git
+here. Then the run stands in .async/runs like any other, marked as imported: its
+fixes can be shown, verified again (fix replay), and applied with all checks.
+Decisions that people made elsewhere are not taken in. Importing twice changes
+nothing. A digest does not say who made a record: import what you fetched from a
+place that you trust.
+
+Exit code: 0 imported or here already, 1 refused, 2 could not be carried out.`,
+		Example: `  async-pipeline fix import artifact/.async
+  async-pipeline fix import artifact/.async/runs/20261121T024000Z-7f3a`,
+		Args: exactly(1),
+		RunE: func(_ *cobra.Command, args []string) error { return h.importRuns(args[0]) },
+	}
+}
+
+func (h *hall) importRuns(typed string) error {
+	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
+		if h.env(mark) != "" {
+			return refuse("this process was started by a hook or a task (%s is set): only a person imports a run", mark)
+		}
+	}
+	root, err := h.recordRoot()
+	if err != nil {
+		return err
+	}
+	if err := h.settle(root); err != nil {
+		return err
+	}
+	from := typed
+	if !filepath.IsAbs(from) {
+		at, err := h.start()
+		if err != nil {
+			return err
+		}
+		from = filepath.Join(at, from)
+	}
+	if info, err := os.Stat(from); err != nil || !info.IsDir() {
+		return refuse("there is no folder %s", typed)
+	}
+	if from, err = filepath.EvalSymlinks(from); err != nil {
+		return err
+	}
+	runs, err := hooks.Import(context.Background(), record.At(root), from, typed, h.person())
+	var shown []view.Imported
+	for _, r := range runs {
+		i := view.Imported{Run: r.Run, Fixes: r.Fixes, Already: r.Already}
+		for _, f := range r.Fixes {
+			if f.State == fix.Proposed && i.Show == "" {
+				i.Show = h.typed("fix", "show", r.Run, f.Task)
+			}
+		}
+		shown = append(shown, i)
+	}
+	h.shown().Imported(shown)
+	switch {
+	case errors.Is(err, hooks.ErrImport):
+		return &fault{exitFailed, err.Error()}
+	case errors.Is(err, record.ErrLocked):
+		return refuse("somebody heals here right now: import when that has ended")
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+func (h *hall) fixReplayCommand() *cobra.Command {
+	var f healFlags
+	var vars []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "replay [RUN] [TASK]",
+		Short: "Verify a proposed fix once more",
+		Long: `Makes the base of a fix again, from git's commit and what was stored with it,
+puts the patch in and verifies as the healing did: no agent, and no network but
+what the checks themselves use. protect, verify and pass_secrets are those of
+then; the tasks, variables and secrets are those of PIPELINE.hcl now, and it is
+said when the task is written differently. Nothing in the fix or in your tree
+changes. It works in CI mode too.
+
+Exit code: 0 the same verdict, 1 a different one, 2 could not be carried out,
+base_gone among it: git no longer has the commit, or a content was not kept.`,
+		Example: `  async-pipeline fix replay
+  async-pipeline fix replay 20261121T024000Z-7f3a test
+  async-pipeline fix replay --json test`,
+		Args: atMost(2),
+		RunE: func(_ *cobra.Command, args []string) error { return h.replay(f, vars, asJSON, args) },
+	}
+	c.Flags().StringVar(&f.tier, "sandbox", "", "how the checks are confined: `view|fence|none`\n(default: as they were then, or the strongest that this machine has)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print both verdicts and the checks as JSON")
+	varFlag(c, &vars)
+	return c
+}
+
+func (h *hall) replay(f healFlags, vars []string, asJSON bool, args []string) error {
+	tier, err := f.check()
+	if err != nil {
+		return err
+	}
+	c, err := h.load(vars)
+	if err != nil {
+		return err
+	}
+	_, p, err := h.findFix(args)
+	if err != nil {
+		return err
+	}
+	store := record.At(c.Root)
+	run, err := findRun(store, p.Run)
+	if err != nil {
+		return err
+	}
+	h.sweep(store)
+	stop := h.listen(h.healingEnds)
+	defer stop.stop()
+	defer h.stands().end()
+	e, err := h.engine(c, run, h.said(), nil, f, tier)
+	if err != nil {
+		return err
+	}
+	type end struct {
+		r   *hooks.Replayed
+		err error
+	}
+	ends := make(chan end, 1)
+	go func() {
+		r, err := e.Replay(stop.ctx, run, p)
+		ends <- end{r, err}
+	}()
+	var done end
+	select {
+	case done = <-ends:
+	case <-stop.again:
+	}
+	if sig := stop.signal(); sig != 0 {
+		return &fault{code: exitSignal + int(sig)}
+	}
+	if errors.Is(done.err, record.ErrLocked) {
+		return refuse("%v", done.err)
+	}
+	if done.err != nil {
+		return done.err
+	}
+	r := done.r
+	r.Notes = append(r.Notes, h.rewritten(c, run, p)...)
+	if asJSON {
+		if err := h.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		h.shown().Replayed(view.Replayed{
+			Run: r.Run, Task: r.Task, Same: r.Same, Then: verdictAndReason(r.Then), Now: verdictAndReason(r.Now),
+			Verification: r.Verification, Notes: r.Notes, Output: r.Output,
+		})
+	}
+	if !r.Same {
+		return &fault{code: exitFailed}
+	}
+	return nil
+}
+
+func verdictAndReason(j hooks.Judgement) string {
+	if j.Reason == nil || *j.Reason == "" {
+		return j.Verdict
+	}
+	return j.Verdict + " (" + *j.Reason + ")"
+}
+
+// rewritten names the tasks of a verification that are not written as they were in the run.
+func (h *hall) rewritten(c *pipeline.Config, run *record.Sealed, p *fix.Proposal) []string {
+	nodes, err := run.Graph()
+	if err != nil {
+		return []string{"it is not known whether the tasks are written as they were: " + err.Error()}
+	}
+	var notes []string
+	for _, n := range nodes {
+		t := c.Task(n.Name)
+		if t == nil {
+			continue
+		}
+		if now, err := fingerprint(t, h.secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
+			notes = append(notes, fmt.Sprintf("task %q is written differently in PIPELINE.hcl than it was in the run", n.Name))
+		}
+	}
+	return notes
+}
+
+// checks says whether a task is one of those that verified a fix.
+func checks(p *fix.Proposal, task string) bool {
+	if p.Task == task || p.Verification == nil {
+		return p.Task == task
+	}
+	for _, c := range p.Verification.Proposed {
+		if c.Task == task {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+)
+
+func (h *hall) fixRevertCommand() *cobra.Command {
+	var o fix.Options
+	c := &cobra.Command{
+		Use:   "revert [RUN] [TASK]",
+		Short: "Take an applied fix out of the tree again",
+		Long: `Gives each file that fix apply wrote what it held before: all files or none. It
+is refused when a file no longer holds what was applied; --3way then takes the
+fix out and leaves what was changed since. Nothing is committed. A reverted fix
+can be applied again.
+
+Exit code: 0 reverted, 1 refused, in conflict or not applied, 2 could not be
+carried out.`,
+		Example: `  async-pipeline fix revert
+  async-pipeline fix revert --dry-run test
+  async-pipeline fix revert 20261121T024000Z-7f3a test --files sum.go
+  async-pipeline fix revert test --3way`,
+		Args: atMost(2),
+		RunE: func(_ *cobra.Command, args []string) error { return h.revert(o, args) },
+	}
+	f := c.Flags()
+	f.BoolVar(&o.DryRun, "dry-run", false, "make all checks and write nothing")
+	f.StringArrayVar(&o.Files, "files", nil, "only this `PATH` of the patch; may be repeated")
+	f.BoolVar(&o.ThreeWay, "3way", false, "also out of files that were edited since")
+	return c
+}
+
+func (h *hall) revert(o fix.Options, args []string) error {
+	s, p, err := h.chosenFix("reverts", &o, args)
+	if err != nil {
+		return err
+	}
+	done, err := s.Revert(context.Background(), p, o)
+	if err := h.undone(done, err); err != nil {
+		return err
+	}
+	h.shown().Reverted(&p.Fix, done, o.DryRun, h.typed("fix", "apply", p.Run, p.Task))
+	return nil
+}

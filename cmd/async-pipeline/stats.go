@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/hooks"
+)
+
+func (h *hall) statsCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "stats",
+		Short: "Count runs, fixes, retries and what they took",
+		Long: `Counts over all recorded runs: how runs and healings ended, what was proposed,
+applied, rejected and came back, which retries of an agent helped, and what the
+agents took. What nobody measured is unknown, never 0. Runs that were pruned are
+not counted (keep_runs). It works without PIPELINE.hcl too.`,
+		Example: `  async-pipeline stats
+  async-pipeline stats --json`,
+		Args: atMost(0),
+		RunE: func(*cobra.Command, []string) error {
+			store, err := h.records()
+			if err != nil {
+				return err
+			}
+			ends, runs, unread := hooks.Ends(store)
+			stats, damaged := h.fixes(store.Root).Stats(ends)
+			for _, err := range append(unread, damaged...) {
+				h.said().Warning(err.Error())
+			}
+			stats.Runs = runs
+			if asJSON {
+				return h.printJSON(stats)
+			}
+			h.shown().Stats(stats, h.typed("fix", "list", "--recurring"))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print them as one JSON object")
+	return c
+}

@@ -1,0 +1,216 @@
+// How a case of the two suites is played: a project with real git, an agent that is a program outside of it, and the whole
+// program with healing on. The tree must stay as it was, and nothing that the agent started may live on.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+)
+
+// What stands around a case's run and env.
+const (
+	suitePipeline = `
+task "check" {
+  run = %s%s
+  on_fail "agent" {
+    use = agent.mine
+    budget {
+      attempts   = 1
+      wall_clock = "3m"
+    }
+  }
+}
+`
+	suiteAgentBlock = `
+agent "mine" {
+  command = ["sh", "-eu", %q, %q, %q]
+}
+`
+	suiteGo = `
+  pass_env = ["GOCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN"]`
+)
+
+// suiteAgent is told where its folder is, and what to name the processes by that it leaves behind.
+const suiteAgent = `
+cat >/dev/null
+at=$1 tag=$2
+if [ -f "$at/delete" ]; then while read -r p; do rm -r "./$p"; done <"$at/delete"; fi
+if [ -d "$at/fix" ]; then cp -R "$at/fix/." .; fi
+if [ -f "$at/agent.sh" ]; then sh -eu "$at/agent.sh" "$tag"; fi
+echo '{"outcome": "fixed", "summary": "The check passes.", "root_cause": "There was a fault."}'
+`
+
+// A goHouse lends folders in which cases that need the standard library compiled are played one after the other: the caches
+// that belong to a root are made once, and not for every case.
+type goHouse struct {
+	cache func() (string, error) // a build cache that is warm
+	bases chan string
+}
+
+func newGoHouse(t *testing.T) *goHouse {
+	t.Helper()
+	dir := t.TempDir()
+	cache := filepath.Join(dir, "go-build")
+	h := &goHouse{cache: sync.OnceValues(func() (string, error) { return cache, warmGoCache(cache) }), bases: make(chan string, 2)}
+	for _, name := range []string{"a", "b"} {
+		h.bases <- filepath.Join(dir, name)
+	}
+	return h
+}
+
+// lend gives the folder for a case, as empty as it must be.
+func (h *goHouse) lend(t *testing.T) string {
+	t.Helper()
+	base := <-h.bases
+	t.Cleanup(func() { h.bases <- base })
+	for _, dir := range []string{"home", "tmp", "project", "agent", "setup.sh"} {
+		must(t, os.RemoveAll(filepath.Join(base, dir)))
+	}
+	return base
+}
+
+// play lets the agent of a case work and gives what was recorded, and what was printed.
+func (c *suiteCase) play(t *testing.T, house *goHouse) (*fix.Fix, string) {
+	t.Helper()
+	n := <-sweepTags
+	sweepTags <- n + 1
+	var base string
+	if c.warm() {
+		base = house.lend(t)
+	} else {
+		base = t.TempDir()
+	}
+	v := victimAt(base, fmt.Sprintf("1000.%d", n))
+	at := filepath.Join(v.base, "agent")
+	for _, dir := range []string{"home", "cache", "tmp", "project", "agent"} {
+		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
+	}
+	c.equip(t, v, house)
+	c.put(t, "base/", v.dir)
+	c.put(t, "fix/", filepath.Join(at, "fix"))
+	c.put(t, "delete", filepath.Join(at, "delete"))
+	c.put(t, "agent.sh", filepath.Join(at, "agent.sh"))
+	must(t, os.WriteFile(filepath.Join(at, "agent"), []byte(suiteAgent), 0o600))
+	c.putPipeline(t, v.dir, fmt.Sprintf(suiteAgentBlock, filepath.Join(at, "agent"), at, v.tag))
+	c.put(t, "setup.sh", filepath.Join(v.base, "setup.sh"))
+	if _, err := os.Stat(filepath.Join(v.base, "setup.sh")); err == nil {
+		setup := exec.CommandContext(t.Context(), "sh", "-eu", filepath.Join(v.base, "setup.sh"))
+		setup.Dir, setup.Env = v.dir, v.env
+		if out, err := setup.CombinedOutput(); err != nil {
+			t.Fatalf("setup.sh: %v\n%s", err, out)
+		}
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "-A"},
+		{"-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "commit", "-q", "-m", "start"},
+	} {
+		v.git(t, args...)
+	}
+
+	before, index := v.tree(t), v.git(t, "ls-files", "-s")
+	code, printed := v.run(t, "run", "check")
+	if code != 1 {
+		t.Fatalf("exit code %d, want 1: the task must fail\n%s", code, printed)
+	}
+	after := v.tree(t)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if is, ok := after[name]; !ok || is != before[name] {
+			t.Errorf("%s of the tree changed, or is gone", name)
+		}
+	}
+	if status := v.git(t, "status", "--porcelain"); status != "" {
+		t.Errorf("the tree is not as it was committed:\n%s", status)
+	}
+	if v.git(t, "ls-files", "-s") != index {
+		t.Error("git's index changed")
+	}
+	if left := v.alive(t, 0); len(left) > 0 {
+		t.Errorf("still alive: %v", left)
+	}
+
+	runs := v.runs(t)
+	if len(runs) != 1 {
+		t.Fatalf("%d runs were recorded\n%s", len(runs), printed)
+	}
+	fixes := filepath.Join(v.dir, ".async", "runs", runs[0], "fixes")
+	text, err := os.ReadFile(filepath.Join(fixes, "check.json"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	f := &fix.Fix{}
+	must(t, json.Unmarshal(text, f))
+	c.heard(t, f, fixes)
+	return f, printed
+}
+
+// heard checks that the agent did its work, and said what it was to say.
+func (c *suiteCase) heard(t *testing.T, f *fix.Fix, fixes string) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(fixes, "check", "attempt-1.raw.jsonl"))
+	if err != nil || len(f.Attempts) == 0 || f.Attempts[0].ExitCode == nil || *f.Attempts[0].ExitCode != 0 {
+		t.Fatalf("the agent did not do its work: %v\n%s\nthe record: %s", err, raw, inShort(f))
+	}
+	for _, want := range c.head["said"] {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("the agent did not say %q:\n%s", want, raw)
+		}
+	}
+}
+
+// putPipeline writes the pipeline of a case, or adds the agent to its own.
+func (c *suiteCase) putPipeline(t *testing.T, dir, agent string) {
+	t.Helper()
+	at := filepath.Join(dir, "PIPELINE.hcl")
+	text, err := os.ReadFile(at)
+	if err != nil {
+		more := ""
+		if c.needs("go") {
+			more = suiteGo
+		}
+		for _, env := range c.head["env"] {
+			more += "\n  env = " + env
+		}
+		text = fmt.Appendf(nil, suitePipeline, c.head["run"][0], more)
+	}
+	must(t, os.WriteFile(at, append(text, agent...), 0o644))
+}
+
+// equip gives the environment of a case what its programs need.
+func (c *suiteCase) equip(t *testing.T, v *victim, house *goHouse) {
+	t.Helper()
+	if c.needs("go") {
+		cache := filepath.Join(v.base, "home", "go-build")
+		if c.warm() {
+			var err error
+			cache, err = house.cache()
+			must(t, err)
+		}
+		v.env = append(v.env, "GOCACHE="+cache, "GOPATH="+filepath.Join(v.base, "home", "go"), "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=-modcacherw -vet=off")
+	}
+	if c.needs("python3") {
+		dir, err := realPython()
+		must(t, err)
+		for i, kv := range v.env {
+			if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+				v.env[i] = "PATH=" + dir + string(filepath.ListSeparator) + path
+			}
+		}
+	}
+}
+
+// realPython is the folder of the interpreter itself: a version manager's stand-in of that name takes longer than the checks.
+var realPython = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	return filepath.Dir(strings.TrimSpace(string(out))), err
+})

@@ -1,0 +1,72 @@
+package hooks
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// An Audited is what an audit of one run found. Files are relative to the run's folder.
+type Audited struct {
+	Run    string      `json:"run"`
+	Fixes  []string    `json:"fixes"`  // names of the fixes that were looked at, as their files have them
+	Files  int         `json:"files"`  // how many files some record speaks of
+	Faults []fix.Fault `json:"faults"` // what is not as a record says
+	Notes  []fix.Note  `json:"notes"`  // what was not checked, and why
+}
+
+// Audit holds everything in a run's folder against what run.json, the journals and the fixes say of it; with task, of the fixes
+// only those of it. It writes nothing. An error means that it could not be carried out; what is not true is in the faults.
+func Audit(store *record.Store, id, task string) (a Audited, err error) {
+	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
+	e := store.Entry(id)
+	root, err := os.OpenRoot(e.Dir)
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	r := journal.NewReport(root)
+	switch {
+	case e.Err != nil:
+		r.Fault("run.json", "whole file", "a verdict", e.Err.Error())
+	case e.Sealed != nil:
+		e.Sealed.Audit(r)
+	case e.Live:
+		r.Note("run.json", "the run still goes on: nothing is sealed")
+	default:
+		r.Note("run.json", "there is none: the run was interrupted, and nothing says what its files were")
+	}
+	looked, err := fixes.Audit(r, id, task)
+	if err != nil {
+		return a, err
+	}
+	err = fixes.AuditImport(r, id)
+	if e.Sealed != nil && err == nil {
+		if len(looked) == 0 && task == "" {
+			r.Note("run.json", "no fix has its digest: of its own bytes only what events.jsonl tells too was checked")
+		}
+		err = unknown(r, root)
+	}
+	slices.SortStableFunc(r.Faults, func(a, b fix.Fault) int { return strings.Compare(a.File, b.File) })
+	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes}, err
+}
+
+// unknown notes the files that no record speaks of.
+func unknown(r *journal.Report, root *os.Root) error {
+	return fs.WalkDir(root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir(), r.Files[file], file == "maker.json", strings.HasSuffix(file, journal.EndSuffix) && r.Files[strings.TrimSuffix(file, journal.EndSuffix)]:
+		default:
+			r.Note(file, "no record says anything about it")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,203 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// An ImportedRun is a run that Import took in.
+type ImportedRun struct {
+	Run     string
+	Dir     string
+	Fixes   []fix.Item
+	Already bool // it was here
+}
+
+// ErrImport means that a folder is not taken in: it is damaged, or nothing that we would have made.
+var ErrImport = errors.New("not imported")
+
+func notImported(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrImport}, args...)...)
+}
+
+// staging begins the name of a folder of .async in which a run is looked at before it is taken in.
+const staging = "importing-"
+
+// Import takes the runs in a folder into the store: from is a run's folder, an .async, or one that holds it. Each is copied, held
+// against what it says of itself, and only then given its name; what it tells was not seen to happen here, and is marked so. A
+// run that is here already is left as it is; one of the same id with other contents is ErrImport, and so is whatever does not hold
+// together. Of several runs those before the error are taken in.
+func Import(ctx context.Context, store *record.Store, from, typed, by string) (all []ImportedRun, err error) {
+	dirs, err := runsIn(from)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := store.HealLock() // nobody prunes or settles meanwhile
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if err := sweepStaging(store); err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		r, err := importRun(ctx, store, dir, typed, by)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, *r)
+	}
+	return all, nil
+}
+
+// runName is what the folder of a run is called.
+var runName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
+
+// runsIn are the folders of runs that a folder is, or holds.
+func runsIn(from string) ([]string, error) {
+	if exists(filepath.Join(from, "run.json")) {
+		return []string{from}, nil
+	}
+	for _, dir := range []string{filepath.Join(from, ".async", "runs"), filepath.Join(from, "runs"), from} {
+		entries, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var found []string
+		for _, e := range entries {
+			if e.IsDir() && runName.MatchString(e.Name()) && exists(filepath.Join(dir, e.Name(), "run.json")) {
+				found = append(found, filepath.Join(dir, e.Name()))
+			}
+		}
+		if len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, notImported("%s holds no run.json, and no runs: name the folder of a run, or an .async folder", from)
+}
+
+// sweepStaging removes what an import that was killed left.
+func sweepStaging(store *record.Store) error {
+	found, err := filepath.Glob(filepath.Join(escaped(store.Dir), staging+"*"))
+	for _, dir := range found {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
+// escaped is a path with nothing in it that Glob takes for a pattern.
+func escaped(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// importRun takes in one run.
+func importRun(ctx context.Context, store *record.Store, dir, typed, by string) (_ *ImportedRun, err error) {
+	id, err := idOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	stage, err := os.MkdirTemp(store.Dir, staging)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	if err := os.Mkdir(filepath.Join(stage, "runs"), 0o700); err != nil {
+		return nil, err
+	}
+	copied := filepath.Join(stage, "runs", id)
+	if err := fix.CopyRun(dir, copied); err != nil {
+		return nil, notImported("%s: %w", dir, err)
+	}
+	staged := &record.Store{Root: store.Root, Dir: stage}
+	e := staged.Entry(id)
+	if e.Sealed == nil {
+		return nil, notImported("%s: %w", dir, errors.Join(errors.New("its verdict cannot be used"), e.Err))
+	}
+	audited, err := Audit(staged, id, "")
+	if err != nil {
+		return nil, notImported("%s: %w", dir, err)
+	}
+	if len(audited.Faults) > 0 {
+		f := audited.Faults[0]
+		more := ""
+		if n := len(audited.Faults) - 1; n > 0 {
+			more = fmt.Sprintf(" (and %d more)", n)
+		}
+		return nil, notImported("%s is damaged: %s: %s: expected %s, found %s%s", dir, f.File, f.Where, f.Expected, f.Found, more)
+	}
+	fixes := &fix.Store{Root: store.Root, Dir: stage}
+	if err := fixes.Importable(ctx, id, store.Root); err != nil {
+		return nil, notImported("%s: %w", dir, err)
+	}
+	here := filepath.Join(store.Dir, "runs", id)
+	done := &ImportedRun{Run: id, Dir: here}
+	if exists(here) {
+		same, err := fix.SameRun(copied, here)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			return nil, notImported("run %s is here already, with other contents: one of the two was changed; `async-pipeline fix audit %s` looks at the one here", id, id)
+		}
+		done.Already = true
+	} else {
+		if err := fix.MarkImported(copied, typed, by); err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(filepath.Dir(here), 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.Rename(copied, here); err != nil {
+			return nil, err
+		}
+	}
+	items, _ := (&fix.Store{Root: store.Root, Dir: store.Dir}).List() // errors are of other runs: this one was looked at
+	for _, i := range items {
+		if i.Run == id {
+			done.Fixes = append(done.Fixes, i)
+		}
+	}
+	return done, nil
+}
+
+// idOf is the id that a verdict gives itself: the folder may have been renamed on its way.
+func idOf(dir string) (string, error) {
+	f, err := os.OpenInRoot(dir, "run.json")
+	if err != nil {
+		return "", notImported("%w", err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return "", notImported("%s is not a regular file", f.Name())
+	}
+	var r struct {
+		SchemaVersion int    `json:"schema_version"`
+		ID            string `json:"id"`
+	}
+	if err := json.NewDecoder(io.LimitReader(f, 64<<20)).Decode(&r); err != nil {
+		return "", notImported("%s cannot be read: %w", f.Name(), err)
+	}
+	if r.SchemaVersion > record.SchemaVersion {
+		return "", notImported("%s was made by a newer version of async-pipeline (schema_version %d, this one reads up to %d): update it", f.Name(), r.SchemaVersion, record.SchemaVersion)
+	}
+	if !runName.MatchString(r.ID) || record.Began(r.ID).After(time.Now().Add(24*time.Hour)) {
+		return "", notImported("%s says that it is run %q, which is no id of a run", f.Name(), r.ID)
+	}
+	return r.ID, nil
+}

@@ -1,0 +1,183 @@
+package hooks
+
+// What changed since a task last passed, and where the tree stands now.
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// packChanged says what changed since the task last passed. The newest earlier run that is still kept counts.
+type packChanged struct {
+	Baseline     *string    `json:"baseline"` // that run; "none": it never passed; null: not known
+	Commit       *string    `json:"commit"`   // git's, at that run
+	Dirty        *bool      `json:"dirty"`    // not all that it ran on was committed: paths may tell too much or too little
+	Paths        []packPath `json:"paths"`    // relative to git's top, sorted; null: not known
+	More         int        `json:"more,omitempty"`
+	Dependencies []string   `json:"dependencies"` // whose outputs changed; null: not known
+}
+
+type packPath struct {
+	Path   string  `json:"path"`
+	Change string  `json:"change"` // added | removed | changed
+	Digest *string `json:"digest"` // of the content now; null: none, or too large to tell
+}
+
+const (
+	maxPaths    = 100     // listed of dirty files, and of changed ones
+	maxDigested = 1 << 20 // bytes of a file whose digest is told
+	maxEarlier  = 200     // runs that are looked at for a pass, for at most
+	maxLooking  = time.Second
+	neverPassed = "none"
+)
+
+// A packPlace is what the context packs of one run have in common: where the tree stands.
+type packPlace struct {
+	repo  *git.Repo // nil: in none
+	dirty []string  // nil: not known
+	roots []rename
+	pass  map[string]*record.Run      // by task: the newest earlier run in which it passed, without its tasks
+	all   bool                        // every earlier run was looked at: a task that is not in pass never passed
+	since map[string][]git.Difference // by commit; nil: git does not say
+}
+
+// A rename is a folder's absolute path, and what stands for it.
+type rename struct {
+	path *regexp.Regexp
+	to   string
+}
+
+// placeOf looks at the tree, and at earlier runs for a pass of tasks.
+func (e *Engine) placeOf(ctx context.Context, run *record.Sealed, tasks ...string) *packPlace {
+	p := &packPlace{since: map[string][]git.Difference{}}
+	p.pass, p.all = lastPasses(e.Store, run.ID, tasks)
+	known := map[string]bool{"": true, "/": true}
+	add := func(dir, to string) {
+		if !known[dir] {
+			known[dir] = true
+			p.roots = append(p.roots, rename{rootPath(dir), to + "$1"})
+		}
+	}
+	add(run.Root, ".")
+	add(e.Config.Root, ".")
+	real, err := filepath.EvalSymlinks(e.Config.Root)
+	if err == nil {
+		add(real, ".")
+	}
+	repo, err := git.Of(ctx, e.Config.Root)
+	if err != nil {
+		return p
+	}
+	p.repo = repo
+	if up, err := filepath.Rel(real, repo.Top); err == nil { // what lies beside the root in the same work tree
+		add(repo.Top, filepath.ToSlash(up))
+	}
+	if dirty, err := repo.Dirty(ctx); err == nil {
+		p.dirty = append([]string{}, dirty...)
+	}
+	return p
+}
+
+// clean is text from outside without what steers a terminal or hides, and with the root's own path as ".".
+func (p *packPlace) clean(text string) string {
+	text = agent.Clean(text)
+	for _, r := range p.roots {
+		text = r.path.ReplaceAllString(text, r.to)
+	}
+	return text
+}
+
+// changedSince is what changed since the newest earlier run in which task passed.
+func (p *packPlace) changedSince(ctx context.Context, task string) packChanged {
+	passed := p.pass[task]
+	switch {
+	case passed == nil && p.all:
+		return packChanged{Baseline: new(neverPassed)}
+	case passed == nil:
+		return packChanged{}
+	}
+	c := packChanged{Baseline: &passed.ID}
+	if passed.Git == nil || passed.Git.Commit == nil {
+		return c
+	}
+	c.Commit, c.Dirty = passed.Git.Commit, passed.Git.Dirty
+	if p.repo == nil {
+		return c
+	}
+	differ, known := p.since[*c.Commit]
+	if !known {
+		var err error
+		if differ, err = p.repo.Since(ctx, *c.Commit); err == nil && differ == nil {
+			differ = []git.Difference{}
+		}
+		p.since[*c.Commit] = differ
+	}
+	if differ == nil {
+		return c
+	}
+	c.Paths = []packPath{}
+	for _, d := range differ[:min(len(differ), maxPaths)] {
+		c.Paths = append(c.Paths, packPath{d.Path, d.Change, digestOf(filepath.Join(p.repo.Top, d.Path))})
+	}
+	c.More = len(differ) - len(c.Paths)
+	return c
+}
+
+// lastPasses gives, by task, the newest run before id in which it passed, without its tasks; all says whether every
+// earlier run was looked at for those that are missing. Runs of many tasks are large, so each is read once.
+func lastPasses(store *record.Store, id string, tasks []string) (passed map[string]*record.Run, all bool) {
+	passed = map[string]*record.Run{}
+	ids, err := store.IDs()
+	if err != nil {
+		return passed, false
+	}
+	started, looked := time.Now(), 0
+	for _, earlier := range ids {
+		if earlier >= id {
+			continue
+		}
+		if looked++; len(passed) == len(tasks) || looked > maxEarlier || time.Since(started) > maxLooking {
+			return passed, false
+		}
+		run := store.Entry(earlier).Sealed
+		if run == nil {
+			continue
+		}
+		bare := run.Run
+		bare.Tasks = nil
+		for _, name := range tasks {
+			if t := run.Task(name); t != nil && passed[name] == nil && (t.Status == record.Passed || t.Status == record.Cached) {
+				passed[name] = &bare
+			}
+		}
+	}
+	return passed, true
+}
+
+// digestOf is the digest of a file as it stands; nil where there is none, or none that is cheap.
+func digestOf(path string) *string {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDigested {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(f, maxDigested)); err != nil {
+		return nil
+	}
+	return new("sha256:" + hex.EncodeToString(sum.Sum(nil)))
+}

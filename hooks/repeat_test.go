@@ -1,0 +1,165 @@
+package hooks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// proposed makes a run with a proposal that turns file a from 1 to 2.
+func proposed(t *testing.T, store *record.Store, run, task, print string) {
+	t.Helper()
+	dir := filepath.Join(store.Dir, "runs", run)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	verdict := []byte(`{"schema_version":1,"id":"` + run + `","status":"failed"}` + "\n")
+	if err := os.WriteFile(filepath.Join(dir, "run.json"), verdict, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(verdict)
+	d, err := fix.Begin(dir, run, "sha256:"+hex.EncodeToString(sum[:]), task, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(text string) *patch.File { return &patch.File{Mode: 0o644, Data: []byte(text)} }
+	f := &fix.Fix{State: fix.Proposed, Verdict: new("unverified"), Fingerprint: &print}
+	if err := d.Propose(f, []patch.Change{{Path: "a", Before: file("1"), After: file("2")}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Seal(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		print, tree string
+		typed       bool
+		began       string
+		want        string
+	}{
+		"the same failure":             {"fp:1", "1", false, "", "open_proposal: run r-1 has an open one for the same failure of task test: async-pipeline fix show r-1 test"},
+		"its fix is in the tree":       {"fp:1", "2", false, "", "open_proposal"},
+		"its file has changed":         {"fp:1", "3", false, "", ""},
+		"another failure":              {"fp:2", "1", false, "", ""},
+		"a person asked":               {"fp:1", "1", true, stamp(time.Now().Add(time.Hour)), ""},
+		"a person asked, another hook": {"fp:1", "1", true, stamp(time.Now().Add(-time.Hour)), "open_proposal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := record.At(t.TempDir())
+			proposed(t, store, "r-1", "test", "fp:1")
+			if err := os.WriteFile(filepath.Join(store.Root, "a"), []byte(c.tree), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h := &healing{
+				e: &Engine{Store: store}, run: &record.Sealed{Run: record.Run{ID: "r-2"}}, task: &pipeline.Task{Name: "test"},
+				fix: &fix.Fix{Fingerprint: &c.print}, typed: c.typed, began: c.began,
+			}
+			if got := h.repeated(t.Context()); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Too many proposals that nobody decides on: runs make no more, a person may.
+func TestOpenLimit(t *testing.T) {
+	t.Parallel()
+	store := record.At(t.TempDir())
+	h := &healing{
+		e: &Engine{Store: store}, run: &record.Sealed{Run: record.Run{ID: "r-2"}}, task: &pipeline.Task{Name: `test["it's"]`},
+		fix: &fix.Fix{Fingerprint: new("fp:x")},
+	}
+	for i := range MostOpen {
+		if got := h.repeated(t.Context()); got != "" {
+			t.Fatalf("%d are open: %s", i, got)
+		}
+		proposed(t, store, "r-1", fmt.Sprintf("task%d", i), fmt.Sprintf("fp:%d", i))
+	}
+	got := h.repeated(t.Context())
+	if !strings.HasPrefix(got, "open_limit: 20 proposals") || !strings.HasSuffix(got, `heal r-2 'test["it'\''s"]'`) {
+		t.Error(got)
+	}
+	h.typed = true
+	if got := h.repeated(t.Context()); got != "" {
+		t.Errorf("a person is held back: %s", got)
+	}
+}
+
+// How tasks ended, oldest first; what did not end says nothing, and a log is read only when somebody asks.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	store := record.At(t.TempDir())
+	run := func(id, verdict string) string {
+		dir := filepath.Join(store.Dir, "runs", id)
+		if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if verdict != "" {
+			text := `{"schema_version":1,"id":"` + id + `",` + verdict + `}`
+			if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	run("20261121T020000Z-0001", `"status":"passed","duration_ms":5,"started_at":"2026-11-21T02:00:00.000Z","tasks":[{"name":"a","status":"passed"},{"name":"b","status":"cached"}]`)
+	dir := run("20261121T030000Z-0002", `"status":"failed","duration_ms":7,"started_at":"2026-11-21T03:00:00.000Z","tasks":[
+		{"name":"a","status":"failed","exit_code":1,"started_at":"2026-11-21T03:00:01.000Z","log":{"path":"logs/a.log","bytes":1}},
+		{"name":"b","status":"skipped"},{"name":"c","status":"timed_out"}]`)
+	if err := os.WriteFile(filepath.Join(dir, "logs", "a.log"), []byte("not ok 1 - x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run("20261121T040000Z-0003", `"status":"interrupted","tasks":[{"name":"a","status":"cancelled"}]`)
+	gone := run("20261121T050000Z-0004", "")
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(gone, long, long); err != nil {
+		t.Fatal(err)
+	}
+	run("20261121T060000Z-0005", "") // just made: its maker may be about to say so
+	run("20261121T070000Z-0006", `"status":5`)
+
+	ends, runs, errs := Ends(store)
+	var got []string
+	for _, e := range ends {
+		got = append(got, fmt.Sprintf("%s %s %v %s", e.Run[17:], e.Task, e.Passed, e.At.Format("15:04:05")))
+	}
+	if want := "0001 a true 02:00:00, 0001 b true 02:00:00, 0002 a false 03:00:01, 0002 c false 03:00:00"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+	first := "20261121T020000Z-0001"
+	if runs.First == nil || *runs.First != first {
+		t.Errorf("the oldest run: %v", runs.First)
+	}
+	runs.First = nil
+	if want := (fix.RunStats{Total: 6, Passed: 1, Failed: 1, Interrupted: 2, Running: 1, Unreadable: 1, WallClockMS: 12}); runs != want || len(errs) != 1 {
+		t.Errorf("%+v, %v", runs, errs)
+	}
+	want := judge.Fingerprint("a", judge.Signature{ExitCode: 1, Tests: []string{"x"}}, nil)
+	if print := ends[2].Fingerprint(); print != want {
+		t.Errorf("%s, want %s", print, want)
+	}
+	for range mostLogs {
+		ends[2].Fingerprint()
+	}
+	if print := ends[2].Fingerprint(); print != "" {
+		t.Errorf("more than %d logs were read", mostLogs)
+	}
+}

@@ -1,0 +1,223 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+// ErrBaseGone means that what the fix was made from cannot be had any more.
+var ErrBaseGone = scratch.ErrGone
+
+// A Judgement is what a verification came to.
+type Judgement struct {
+	Verdict string  `json:"verdict"`
+	Reason  *string `json:"reason"`
+}
+
+// A Replayed is a verification that was made once more.
+type Replayed struct {
+	Run          string            `json:"run"`
+	Task         string            `json:"task"`
+	Same         bool              `json:"same"` // the verdicts are one; the reasons too where it is not verified
+	Then         Judgement         `json:"then"`
+	Now          Judgement         `json:"now"`
+	Sandbox      string            `json:"sandbox"`
+	Verification *fix.Verification `json:"verification"`
+	Notes        []string          `json:"notes"` // what is not as it was then
+	Output       string            `json:"-"`     // the end of what the check printed that failed with the patch; empty: none
+}
+
+// replayFloor is the least wall clock of a replay: caches may be cold.
+const replayFloor = 10 * time.Minute
+
+// Replay verifies a sealed proposal once more: base and patch as they are recorded, the hook's settings as they were (policy), the
+// tasks and the secrets as they are now. No agent starts and nothing of the fix is written; the journal of the hooks is told what came
+// of it. ErrBaseGone may be tested for.
+func (e *Engine) Replay(ctx context.Context, run *record.Sealed, p *fix.Proposal) (_ *Replayed, err error) {
+	if e.inHook() {
+		return nil, fmt.Errorf("this process was started by a hook (%s is set): a hook replays nothing", Mark)
+	}
+	h, saved, err := e.replaying(run, p)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replayed{Run: run.ID, Task: p.Task, Then: Judgement{Verdict: *p.Verdict}, Notes: []string{}}
+	if p.Verification != nil {
+		r.Then.Reason = p.Verification.Reason
+	}
+	if err := h.sameTier(p, r); err != nil {
+		return nil, err
+	}
+	if policy := policyOf(p); policy != nil && policy.Command != h.e.Redact.String(commandText(h.task)) {
+		r.note("the task's command was %q then, it is %q now", policy.Command, h.e.Redact.String(commandText(h.task)))
+	}
+	lock, err := e.Store.HealLock()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	c, err := h.replay(ctx, p, saved)
+	if err != nil {
+		return nil, err
+	}
+	r.Now, r.Verification, r.Output = Judgement{c.verdict, c.verification.Reason}, c.verification, c.feedback
+	r.Same = r.Then.Verdict == r.Now.Verdict && (r.Now.Verdict == verified || known(r.Then.Reason) == known(r.Now.Reason))
+	return r, h.told(run, p, r)
+}
+
+func (r *Replayed) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+func known(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func policyOf(p *fix.Proposal) *fix.Policy {
+	if p.Provenance == nil {
+		return nil
+	}
+	return p.Provenance.Policy
+}
+
+// replaying is a healing that has no agent and no draft.
+func (e *Engine) replaying(run *record.Sealed, p *fix.Proposal) (*healing, *fix.SavedBase, error) {
+	if p.State != fix.Proposed || p.Patch == nil || p.Verdict == nil {
+		return nil, nil, fmt.Errorf("the healing of task %q in run %s ended as %s: there is no patch to verify", p.Task, run.ID, p.State)
+	}
+	t, ended := e.Config.Task(p.Task), run.Task(p.Task)
+	if t == nil || ended == nil {
+		return nil, nil, fmt.Errorf("task %q is not in %s any more: put it back to verify its fix", p.Task, e.Config.File)
+	}
+	saved, err := p.SavedBase()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%w: nothing was stored of what the copy held", ErrBaseGone)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	hook, err := e.asThen(t, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &healing{e: e, run: run, ended: ended, task: t, hook: hook, fix: &fix.Fix{Task: p.Task}}, saved, nil
+}
+
+// asThen is the hook with the settings that the fix was made under; those of a fix that says nothing of them are the ones of now.
+func (e *Engine) asThen(t *pipeline.Task, p *fix.Proposal) (*pipeline.AgentHook, error) {
+	if policy := policyOf(p); policy != nil {
+		return &pipeline.AgentHook{
+			Use: policy.Agent, Protect: policy.Protect, Verify: policy.Verify, PassSecrets: policy.PassSecrets,
+			Budget: pipeline.Budget{Attempts: policy.Attempts, WallClock: time.Duration(policy.WallClockMS) * time.Millisecond},
+		}, e.stillThere(policy.Verify)
+	}
+	for _, h := range t.OnFail {
+		if h.Agent != nil {
+			return h.Agent, nil
+		}
+	}
+	return nil, fmt.Errorf("task %q has no on_fail \"agent\" any more, and its fix was made by a version that did not record the settings of it", t.Name)
+}
+
+// stillThere says which of the tasks that verify named is gone.
+func (e *Engine) stillThere(names []string) error {
+	for _, name := range names {
+		if e.Config.Task(name) == nil {
+			return fmt.Errorf("task %q, which verify named, is not in %s any more: put it back to verify the fix", name, e.Config.File)
+		}
+	}
+	return nil
+}
+
+// sameTier picks the tier that the fix was verified in, where it may be had. That a record says none is no reason to run
+// unconfined what nobody has read: only a person asks for that.
+func (h *healing) sameTier(p *fix.Proposal, r *Replayed) error {
+	then := ""
+	if len(p.Attempts) > 0 {
+		then = p.Attempts[len(p.Attempts)-1].Sandbox
+	}
+	tier := sandbox.Tier(then)
+	if h.e.Tier != "" || then == "" || tier == sandbox.None || !slices.Contains(sandbox.Tiers(), tier) {
+		var err error
+		if tier, err = h.e.pickTier(); err != nil {
+			return err
+		}
+	}
+	if h.tier = tier; then != "" && then != string(tier) {
+		r.note("it was verified in the sandbox %s then, in %s now", then, tier)
+	}
+	r.Sandbox = string(tier)
+	return nil
+}
+
+// replay makes the base once more and verifies the patch in copies of it.
+func (h *healing) replay(ctx context.Context, p *fix.Proposal, saved *fix.SavedBase) (_ *candidate, err error) {
+	ctx, cancel := context.WithTimeout(ctx, max(h.hook.Budget.WallClock, replayFloor))
+	defer cancel()
+	at, err := newPlaces(ctx, h.e.Store, h.e.Cache)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := settle(ctx, h.e.Store, at, h.e.Redact); err != nil {
+		return nil, err
+	}
+	if h.homes, err = newHomes(h.e, at); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.homes.close()) }()
+	if h.base, err = scratch.Restore(ctx, at.work, scratch.Saved{
+		Root: h.e.Config.Root, Sub: saved.Sub, Commit: saved.Commit, Manifest: saved.Manifest, Content: saved.Content,
+	}); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.base.Close()) }()
+	h.homes.goes = slices.ContainsFunc(h.base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
+	if h.pointsBack() {
+		return nil, errors.New(known(h.fix.Reason))
+	}
+	h.check = h.checkFiles()
+	changes, err := patch.Changes(p.Diff, h.base.Read)
+	if err != nil {
+		return nil, fmt.Errorf("the patch does not fit the base that it was made from: %w", err)
+	}
+	h.gate.started = time.Now()
+	c := &candidate{changes: changes}
+	h.verify(ctx, 1, c)
+	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, ctx.Err()
+	}
+	// What withheld the verdict then lay outside of the patch, and is a fact that does not come again.
+	if v := p.Verification; v != nil && (known(v.Reason) == "tree_changed" || known(v.Reason) == "tree_unknown") {
+		c.cap(*v.Reason)
+	}
+	if h.fix.Note != nil {
+		return c, errors.New(*h.fix.Note) // something could not be tidied up
+	}
+	return c, nil
+}
+
+// told writes into the journal of the hooks that there was a replay, and what came of it.
+func (h *healing) told(run *record.Sealed, p *fix.Proposal, r *Replayed) error {
+	j, err := fix.OpenJournal(run.Dir, run.Digest, h.e.Redact.Bytes)
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.Event("replayed", map[string]any{
+		"task": p.Task, "fix": p.Name(), "verdict": r.Now.Verdict, "reason": r.Now.Reason, "same": r.Same, "sandbox": r.Sandbox,
+	}), j.Close())
+}
