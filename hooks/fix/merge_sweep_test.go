@@ -22,9 +22,9 @@ func mergeCases() int {
 	case full:
 		return 10_000
 	case testing.Short():
-		return 300
+		return 150
 	}
-	return 1500
+	return 500
 }
 
 // A mergeCase is a fix, a tree that it is applied to, and what a person asks for.
