@@ -292,6 +292,10 @@ func (d *Draft) Close() error {
 	}
 	d.closed = true
 	err := d.journal.Close()
+	if d.alive != nil {
+		// Closing the file would do it too, but not while a process that is just being started still has a copy of it.
+		err = errors.Join(err, unix.Flock(int(d.alive.Fd()), unix.LOCK_UN))
+	}
 	for _, f := range []*os.File{d.transcript, d.alive} {
 		if f != nil {
 			err = errors.Join(err, f.Close())

@@ -238,7 +238,12 @@ func (j *Journal) Close() error {
 	if j.f == nil {
 		return nil
 	}
-	err := errors.Join(j.leaveEnd(), j.f.Close())
+	err := j.leaveEnd()
+	if j.own {
+		// Closing the file would do it too, but not while a process that is just being started still has a copy of it.
+		err = errors.Join(err, lock(j.f, unix.LOCK_UN))
+	}
+	err = errors.Join(err, j.f.Close())
 	j.f = nil
 	return err
 }
