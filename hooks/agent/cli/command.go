@@ -47,7 +47,7 @@ func (c *Command) Ready() error {
 		return nil
 	}
 	if err := c.Look(c.Argv[0]); err != nil {
-		return fmt.Errorf("agent %q cannot start %s (%w): %w; install it, or mend the agent's command", c.ID, c.Argv[0], err, agent.ErrMissing)
+		return fmt.Errorf("agent %q cannot start %s (%w): %w; install it, make it executable, or mend the agent's command", c.ID, c.Argv[0], err, agent.ErrMissing)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 )
@@ -27,7 +28,7 @@ func conclude(e ending) (agent.Kind, string) {
 	case x.Cancelled:
 		return agent.Cancelled, "cancelled"
 	case x.TimedOut:
-		return agent.WallTimeout, "still running when the wall clock ended"
+		return agent.WallTimeout, "still running after " + x.Duration.Round(100*time.Millisecond).String() + ", all of the wall clock but what verification needs"
 	case x.IdledOut:
 		return agent.IdleTimeout, "said nothing for the idle limit"
 	case x.Signal != "":
