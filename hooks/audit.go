@@ -63,7 +63,7 @@ func unknown(r *journal.Report, root *os.Root) error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir(), r.Files[file], file == "maker.json", strings.HasSuffix(file, journal.EndSuffix) && r.Files[strings.TrimSuffix(file, journal.EndSuffix)]:
+		case e.IsDir(), r.Files[file], strings.HasSuffix(file, journal.EndSuffix) && r.Files[strings.TrimSuffix(file, journal.EndSuffix)]:
 		default:
 			r.Note(file, "no record says anything about it")
 		}

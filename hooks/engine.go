@@ -160,6 +160,7 @@ func (e *Engine) answer(ctx context.Context, run *record.Sealed, typed bool, wan
 				if ctx.Err() != nil { // Ctrl-C ended the healing; a notification is none, and has its own bound
 					tell = context.WithoutCancel(ctx)
 				}
+				_ = w.lock.take() // held by another, or not to be had: a notification is sent all the same
 				o, err = e.notify(tell, run, ended, t, hook.Run, n, journal)
 			} else {
 				o, err = e.heal(ctx, run, ended, t, hook.Agent, &w)
@@ -184,7 +185,7 @@ type walk struct {
 	lock  healLock
 }
 
-// A healLock is taken for the first agent and kept to the end of the walk.
+// A healLock is taken for the first hook and kept to the end of the walk.
 type healLock struct {
 	store *record.Store
 	lock  *record.Lock

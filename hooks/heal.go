@@ -39,10 +39,12 @@ type healing struct {
 	agentCaches string
 	until       time.Time // the end of the wall clock; zero before it started
 
-	want  judge.Signature // of the recorded failure
-	log   []byte          // of the recorded failure
-	typed bool            // a person typed heal
-	began string          // when the walk over the failures began
+	want judge.Signature // of the recorded failure
+	log  []byte          // of the recorded failure
+	// printed is the end of what the failed task printed when it passed last, in a verification.
+	printed []byte
+	typed   bool   // a person typed heal
+	began   string // when the walk over the failures began
 }
 
 // heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could not

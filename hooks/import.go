@@ -128,6 +128,9 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 	if e.Sealed == nil {
 		return nil, notImported("%s: %w", dir, errors.Join(errors.New("its verdict cannot be used"), e.Err))
 	}
+	if err := fix.MarkImported(copied, typed, by); err != nil { // before it is looked at: it says which decisions did not come
+		return nil, notImported("%s: %w", dir, err)
+	}
 	audited, err := Audit(staged, id, "")
 	if err != nil {
 		return nil, notImported("%s: %w", dir, err)
@@ -156,9 +159,6 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 		}
 		done.Already = true
 	} else {
-		if err := fix.MarkImported(copied, typed, by); err != nil {
-			return nil, err
-		}
 		if err := os.MkdirAll(filepath.Dir(here), 0o700); err != nil {
 			return nil, err
 		}

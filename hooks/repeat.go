@@ -46,26 +46,41 @@ func signature(run *record.Sealed, ended *record.Task) (judge.Signature, []byte)
 func (h *healing) repeated(ctx context.Context) string {
 	fixes := &fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}
 	alike, opened, _ := fixes.Earlier(*h.fix.Fingerprint) // what cannot be read holds nothing back, and is said by fix list
+	var newer *fix.Proposal                               // the newest that was applied
 	for _, p := range alike {
 		if h.typed && p.CreatedAt < h.began {
 			continue
+		}
+		if p.Disposition == "applied" && newer == nil {
+			newer = p
 		}
 		fits, err := fixes.Fits(ctx, p)
 		if err != nil || !fits {
 			continue // a new proposal takes its place
 		}
 		look := "async-pipeline fix show " + p.Run + " " + word(p.Task)
-		switch p.Disposition {
-		case "open":
+		again := "to have another made: async-pipeline heal " + h.run.ID + " " + word(h.task.Name)
+		switch {
+		case p.Disposition == "open":
 			return "open_proposal: run " + p.Run + " has an open one for the same failure of task " + p.Task + ": " + look
-		case "rejected":
+		case p.Disposition != "rejected":
+		case newer == nil:
 			return "rejected_proposal: the one of run " + p.Run + " for the same failure of task " + p.Task +
-				" was rejected, and the files it touches are as they were; to have another made: async-pipeline heal " + h.run.ID + " " + word(h.task.Name)
+				" was rejected, and the files it touches are as they were; " + again
+		default:
+			// Somebody thought again since: what was decided last counts.
+			if back := h.putBack(ctx, fixes, newer); back != "" {
+				return "applied_proposal: the fix of run " + newer.Run + " for the same failure of task " + newer.Task +
+					" was applied and is no longer in the tree; to have it back: " + back + "; " + again
+			}
 		}
 	}
 	for _, p := range alike {
 		if p.Disposition == "applied" {
 			h.note("the same failure as the one that the fix of run " + p.Run + " was applied for")
+			if back := h.putBack(ctx, fixes, p); back != "" {
+				h.note("that fix is no longer in the tree; to have it back: " + back)
+			}
 			break
 		}
 	}
@@ -74,6 +89,22 @@ func (h *healing) repeated(ctx context.Context) string {
 			opened, h.run.ID, word(h.task.Name))
 	}
 	return ""
+}
+
+// putBack is the command that applies an applied fix again: it fits, and is no longer in the tree. Empty: it is, or does not.
+func (h *healing) putBack(ctx context.Context, fixes *fix.Store, p *fix.Proposal) string {
+	p, err := fixes.Find(p.Run, p.Task)
+	if err != nil {
+		return ""
+	}
+	if r := fixes.Ready(ctx, p); r.Conflict != nil || r.Refused != nil || r.Nothing {
+		return ""
+	}
+	back := "async-pipeline fix apply " + p.Run + " " + word(p.Task)
+	for _, f := range p.Flags {
+		back += " --accept " + word(f.ID)
+	}
+	return back
 }
 
 // word is a task's name as a person types it.

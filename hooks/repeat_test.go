@@ -79,6 +79,50 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
+// Rejected, and a later one applied and taken out by hand: what was decided last is said, with the command that puts it back.
+func TestRepeatedAfterAnother(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ tree, want string }{
+		"out of the tree": {"1", "applied_proposal: the fix of run r-2 for the same failure of task test was applied and is no longer in the tree; to have it back: async-pipeline fix apply r-2 test; to have another made: async-pipeline heal r-3 test"},
+		"in the tree":     {"2", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := record.At(t.TempDir())
+			file := filepath.Join(store.Root, "a")
+			write := func(text string) {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("1")
+			fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
+			find := func(run string) *fix.Proposal {
+				proposed(t, store, run, "test", "fp:1")
+				p, err := fixes.Find(run, "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p
+			}
+			if _, err := fixes.Reject(t.Context(), find("r-1"), "no", fix.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fixes.Apply(t.Context(), find("r-2"), fix.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			write(c.tree)
+			h := &healing{
+				e: &Engine{Store: store}, run: &record.Sealed{Run: record.Run{ID: "r-3"}}, task: &pipeline.Task{Name: "test"},
+				fix: &fix.Fix{Fingerprint: new("fp:1")},
+			}
+			if got := h.repeated(t.Context()); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // Too many proposals that nobody decides on: runs make no more, a person may.
 func TestOpenLimit(t *testing.T) {
 	t.Parallel()

@@ -115,7 +115,9 @@ func (e *Engine) replaying(run *record.Sealed, p *fix.Proposal) (*healing, *fix.
 	if err != nil {
 		return nil, nil, err
 	}
-	return &healing{e: e, run: run, ended: ended, task: t, hook: hook, fix: &fix.Fix{Task: p.Task}}, saved, nil
+	h := &healing{e: e, run: run, ended: ended, task: t, hook: hook, fix: &fix.Fix{Task: p.Task}}
+	h.want, h.log = signature(run, ended)
+	return h, saved, nil
 }
 
 // asThen is the hook with the settings that the fix was made under; those of a fix that says nothing of them are the ones of now.

@@ -42,11 +42,15 @@ func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 	}
 	ok, reason, _ = h.verifyOnce(ctx, fmt.Sprintf("verify-%d-original", n), h.check.PutBack(c.changes), h.toVerify(c.changes, false), &v.OriginalChecks)
 	switch {
-	case ok && !slices.ContainsFunc(c.flags, func(f fix.Flag) bool { return f.Caps }):
-		c.verdict = verified
-	case ok:
+	case ok && slices.ContainsFunc(c.flags, func(f fix.Flag) bool { return f.Caps }):
 		c.verdict = suspect
 		v.Reason = new("flagged")
+	case ok:
+		c.verdict = verified
+		if why := judge.Unproven(h.want, h.log, h.printed); why != "" {
+			c.verdict = suspect
+			v.Reason = new(h.e.Redact.String(why))
+		}
 	case reason == "check_failed":
 		c.verdict = suspect
 		v.Reason = new("check_changed")
@@ -117,7 +121,7 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 		if err != nil {
 			return fault(err)
 		}
-		tail := &tail{limit: agent.TailOfVerification}
+		tail := &tail{limit: logLimit}
 		got, err := h.runCheck(ctx, t, box, io.MultiWriter(log, tail), 0) // the wall clock bounds it
 		if e := log.Close(); err == nil {
 			err = e
@@ -130,6 +134,9 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 			Task: t.Name, Passed: passed, ExitCode: got.ExitCode, DurationMS: got.DurationMS, Log: rel,
 		})
 		if passed {
+			if t.Name == h.task.Name {
+				h.printed = tail.Bytes()
+			}
 			continue
 		}
 		if ctx.Err() != nil {

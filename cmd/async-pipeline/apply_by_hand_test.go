@@ -417,6 +417,7 @@ var applyNames = map[string]string{
 	"cmd/async-pipeline/fix_apply.go":              "fix.Store.Apply: the one writer",
 	"cmd/async-pipeline/internal/view/healing.go":  "a text: the command to type",
 	"cmd/async-pipeline/internal/view/fix_show.go": "a text: the command to type",
+	"cmd/async-pipeline/fix_show.go":               "a text: the command to type",
 	"pipeline/hclfile/variable.go":                 "cty",
 	"pipeline/hclfile/secret.go":                   "cty",
 }

@@ -24,6 +24,7 @@ type checkup struct {
 	vars  []string
 	dir   string        // where it looks from
 	store *record.Store // nil: there is neither a PIPELINE.hcl nor a record
+	audit *auditing     // nil: no run was looked at
 	found []view.Finding
 }
 
@@ -34,8 +35,10 @@ func (h *hall) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is wrong here; nothing is changed",
 		Long: `Looks at the project, its records and the machine, and changes nothing: runs
-that were killed and what they left, damaged records, locks and who holds them,
-git, the sandbox, disk space, the clock. Each line says what to do about it.
+that were killed and what they left, damaged records, patches and logs that are
+not as they were written (as fix audit does, newest runs first, 10 seconds long
+at most), locks and who holds them, git, the sandbox, disk space, the clock.
+Each line says what to do about it.
 
 Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 		Example: `  async-pipeline doctor

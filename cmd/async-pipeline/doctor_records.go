@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func writable(dir string) error {
 // ahead is how far in the future a run may begin before the clock is in doubt.
 const ahead = time.Minute
 
-// runs looks at every record: damaged, interrupted, from the future.
+// runs looks at every record: damaged, interrupted, from the future, or not as its digests say.
 func (d *checkup) runs() {
 	ids, err := d.store.IDs()
 	if err != nil || len(ids) == 0 {
@@ -99,11 +100,15 @@ func (d *checkup) runs() {
 	var damaged []error
 	var interrupted []string
 	sealed := 0
+	d.audit = d.auditing()
 	for _, id := range ids {
 		e := d.store.Entry(id)
 		if e.Err == nil && e.Sealed != nil {
 			sealed++
 			e.Err = e.Sealed.Check()
+			if e.Err == nil {
+				d.audit.run(id)
+			}
 		}
 		switch {
 		case e.Err != nil:
@@ -139,14 +144,17 @@ func (d *checkup) runs() {
 		d.trouble("clock", "set the clock right; if it is, remove the folders of runs that are later than now",
 			"the newest run %s begins in the future: until then it stays the newest", ids[0])
 	}
-	if sealed > 0 && len(damaged) == 0 {
-		d.fine("runs", "%s with a verdict, all as they were written (%s in %s)", count(sealed, "run"), view.Size(sizeOf(d.store.Dir)), d.path(d.store.Dir))
+	if len(damaged) == 0 {
+		d.audit.claim(sealed)
 	}
 }
 
 // fixes looks at the records of fixes.
 func (d *checkup) fixes() {
 	items, unread := d.h.fixes(d.dir).List()
+	if d.audit != nil {
+		unread = slices.DeleteFunc(unread, d.audit.said)
+	}
 	for i, err := range unread {
 		if i == most {
 			break

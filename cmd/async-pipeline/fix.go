@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,8 @@ func (h *hall) fixCommand() *cobra.Command {
 		Long: `A proposed fix is a patch with the evidence for it. Nothing but fix apply, typed
 by a person, writes it to the tree. These verbs work without PIPELINE.hcl too.
 
-One argument is a TASK of the newest run that has a proposal; two are RUN TASK.`,
+One argument is a TASK of the newest run that has a proposal; two are RUN TASK.
+latest means that run too.`,
 		Example: `  async-pipeline fix list
   async-pipeline fix show test
   async-pipeline fix diff 20261121T024000Z-7f3a test
@@ -42,6 +44,9 @@ func (h *hall) fixStore() (*fix.Store, error) {
 
 // findFix finds the fix that [RUN] [TASK] name.
 func (h *hall) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
+	if slices.Contains(args, "") {
+		return nil, nil, refuse("an argument is empty: is a variable not set? Without arguments it is the newest fix; with them, TASK or RUN TASK")
+	}
 	s, err := h.fixStore()
 	if err != nil {
 		return nil, nil, err
@@ -54,6 +59,10 @@ func (h *hall) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
 		run, task = args[0], args[1]
 	}
 	p, err := s.Find(run, task)
+	if errors.Is(err, fix.ErrNone) && len(args) == 1 && task == "latest" { // no task is named so
+		p, err = s.Find(task, "")
+		return s, p, err
+	}
 	if errors.Is(err, fix.ErrNone) && len(args) == 1 {
 		return nil, nil, refuse("%v\n(one argument is a TASK of the newest run with a proposal; two are RUN TASK)", err)
 	}

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"os"
 	"os/user"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 func (h *hall) fixApplyCommand() *cobra.Command {
@@ -64,19 +69,61 @@ func (h *hall) person() string {
 }
 
 // onlyPerson refuses what a person decides in every process that a hook or task started: no hook, agent or task does it, not
-// even one that a PIPELINE.hcl tells to. what is "applies".
+// even one that a PIPELINE.hcl tells to, nor one that threw its marks away. what is "applies a fix".
 func (h *hall) onlyPerson(what string) error {
+	why := ""
 	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
 		if h.env(mark) != "" {
-			return refuse("this process was started by a hook or a task (%s is set): only a person %s a fix", mark, what)
+			why = mark + " is set"
+			break
 		}
 	}
-	return nil
+	if why == "" {
+		root, err := h.recordRoot()
+		if err != nil {
+			return err
+		}
+		if sandbox.Inside(root) == sandbox.Neither {
+			return notUnseen(root, what)
+		}
+		why = worksHere
+	}
+	return refuse("this process was started by a hook or a task (%s): only a person %s", why, what)
+}
+
+// notUnseen refuses while somebody runs or heals here whom this process cannot see: it may be in a PID namespace that his task
+// or agent made.
+func notUnseen(root, what string) error {
+	for range 3 { // who takes a lock, or gives it up, has no name in it for some microseconds
+		held := record.At(root).Held()
+		if !slices.ContainsFunc(held, func(l record.Holder) bool { return l.PID == 0 }) {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return refuse("async-pipeline is at work in %s, and from here it cannot be seen whether it started this process (another container?): only a person %s; wait until that has ended", root, what)
+}
+
+// worksHere is how a process is known that does not carry the marks any more.
+const worksHere = "async-pipeline is at work here, and started it"
+
+// hooked says how it is known that a hook of a run of this root, which dir is in, started this process; else it is empty.
+func (h *hall) hooked(dir string) string {
+	if h.env(hooks.Mark) != "" {
+		return hooks.Mark + " is set"
+	}
+	if file, err := hclfile.Find(dir); err == nil {
+		dir = filepath.Dir(file)
+	}
+	if sandbox.Inside(dir) == sandbox.AHook {
+		return worksHere
+	}
+	return ""
 }
 
 // chosenFix is findFix for a verb that a person decides with; o learns who and where they are.
 func (h *hall) chosenFix(what string, o *fix.Options, args []string) (*fix.Store, *fix.Proposal, error) {
-	if err := h.onlyPerson(what); err != nil {
+	if err := h.onlyPerson(what + " a fix"); err != nil {
 		return nil, nil, err
 	}
 	s, p, err := h.findFix(args)

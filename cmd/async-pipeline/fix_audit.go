@@ -22,11 +22,13 @@ func (h *hall) fixAuditCommand() *cobra.Command {
 		Long: `Holds everything that was recorded of a run and its fixes against the digests
 that were taken then: verdict, journals, graph, logs, context packs, patches,
 transcripts, bases, decisions. One flipped byte and one missing line or file is
-found, and named. Without arguments it looks at every run that has fixes; TASK
-alone means its fixes in all of them.
+found, and named: also a decision whose file was removed, because the journal of
+the hooks tells of it too. Without arguments it looks at every run that has
+fixes; TASK alone means its fixes in all of them.
 
 What nobody could find: records that somebody wrote anew as a whole, all digests
-included. What nothing is claimed of is said.
+included. Files that nothing is claimed of, such as maker.json (who was at
+work), are named as notes; they are no fault.
 
 Exit code: 0 all as it was, 1 something is not, 2 could not be carried out.`,
 		Example: `  async-pipeline fix audit

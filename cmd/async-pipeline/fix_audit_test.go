@@ -91,7 +91,7 @@ func TestAuditFindsWhatWasTampered(t *testing.T) {
 		must(t, err)
 		return a
 	}
-	if a := audit(); len(a.Faults) != 0 || len(a.Notes) != 0 || len(a.Fixes) != 1 {
+	if a := audit(); len(a.Faults) != 0 || len(a.Notes) != 1 || a.Notes[0].File != "maker.json" || len(a.Fixes) != 1 {
 		t.Fatalf("before anything was touched: %+v", a)
 	}
 
@@ -151,6 +151,26 @@ func TestAuditFindsWhatWasTampered(t *testing.T) {
 	}
 	if a := audit(); len(a.Faults) != 0 {
 		t.Errorf("after all was put back: %+v", a.Faults)
+	}
+
+	// What people decided has a second trace: to take it away with the end file, or to write that anew, does not hide it.
+	state := filepath.Join(dir, "fixes", "check.state.jsonl")
+	for what, do := range map[string]func(){
+		"taken away with its end": func() { must(t, errors.Join(os.Remove(state), os.Remove(state+".end"))) },
+		"cut, its end written anew": func() {
+			must(t, os.WriteFile(state, nil, 0o600))
+			must(t, os.WriteFile(state+".end", []byte(`{"lines":0,"head":null}`+"\n"), 0o600))
+		},
+	} {
+		text, err := os.ReadFile(state)
+		must(t, err)
+		end, err := os.ReadFile(state + ".end")
+		must(t, err)
+		do()
+		if a := audit(); len(a.Faults) != 1 || a.Faults[0].File != "fixes/check.state.jsonl" || a.Faults[0].Expected != "decision 1 (applied)" {
+			t.Errorf("decisions %s: %+v", what, a.Faults)
+		}
+		must(t, errors.Join(os.WriteFile(state, text, 0o600), os.WriteFile(state+".end", end, 0o600)))
 	}
 	t.Logf("%d ways", tried)
 }

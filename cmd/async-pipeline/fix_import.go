@@ -35,10 +35,11 @@ Exit code: 0 imported or here already, 1 refused, 2 could not be carried out.`,
 }
 
 func (h *hall) importRuns(typed string) error {
-	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
-		if h.env(mark) != "" {
-			return refuse("this process was started by a hook or a task (%s is set): only a person imports a run", mark)
-		}
+	if typed == "" {
+		return refuse("fix import has an empty folder: is a variable not set?")
+	}
+	if err := h.onlyPerson("imports a run"); err != nil {
+		return err
 	}
 	root, err := h.recordRoot()
 	if err != nil {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/hooks"
@@ -16,7 +19,8 @@ func (h *hall) fixListCommand() *cobra.Command {
 		Long: `Lists what came of every healing, newest first: proposals with their verdict and
 what became of them, and why there is none. Of an applied fix it says the first
 later run that passed, and later runs in which the same failure came back;
---recurring lists only these.`,
+--recurring lists only these. Of an open one it says whether its files have
+changed since, and whether the task passes without it.`,
 		Example: `  async-pipeline fix list
   async-pipeline fix list --recurring
   async-pipeline fix list --json`,
@@ -35,6 +39,7 @@ later run that passed, and later runs in which the same failure came back;
 			}
 			ends, _, _ := hooks.Ends(record.At(s.Root)) // a run that cannot be read links to nothing; runs says so
 			fix.Follow(items, ends)
+			s.FitNow(context.Background(), items)
 			none := "No fix has been proposed here yet."
 			if recurring {
 				items, none = fix.Recurring(items), "No failure has come back after its fix was applied."
@@ -45,7 +50,7 @@ later run that passed, and later runs in which the same failure came back;
 			case len(items) == 0:
 				h.shown().Line("%s", none)
 			default:
-				h.shown().Fixes(items)
+				h.shown().Fixes(items, func(i fix.Item) string { return filepath.Join(s.Dir, "runs", i.Run) })
 			}
 			return nil
 		},

@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/judge"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -30,11 +35,69 @@ func (h *hall) fixShowCommand() *cobra.Command {
 				h.said().Warning(fix.ErrForeign.Error())
 			}
 			ends, _, _ := hooks.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
-			p.Follow(ends)
-			c := h.commands(p.Dir, &p.Fix)
+			s.Follow(p, ends)
+			c := h.ready(s, p)
 			c.Imported = p.Imported()
 			h.shown().ShowFix(p, c)
 			return nil
 		},
 	}
+}
+
+// ready are the commands for a fix, as the tree is now: what is typed is not refused.
+func (h *hall) ready(s *fix.Store, p *fix.Proposal) view.Commands {
+	c := h.commands(p.Dir, &p.Fix)
+	c.Heal = h.typed("heal", p.Run, p.Task)
+	c.Failing = failing(p)
+	if p.Disposition != "open" {
+		return c
+	}
+	c.Partly, _ = p.Partly() // Ready says what is wrong with the decisions
+	r := s.Ready(context.Background(), p)
+	apply := accepting([]string{"fix", "apply", p.Run, p.Task}, &p.Fix)
+	switch {
+	case r.Conflict != nil:
+		c.Unfit, c.Changed, c.Apply = true, r.Changed, ""
+		if r.ThreeWay {
+			apply = append(apply, "--3way")
+		}
+	case r.Refused != nil:
+		c.Refused = r.Refused.Error()
+	}
+	c.Dirty, c.Nothing = r.Dirty, r.Nothing
+	if len(r.Dirty) > 0 {
+		apply = append(apply, "--allow-dirty")
+	}
+	if r.Conflict == nil || r.ThreeWay {
+		c.Apply = h.typed(apply...)
+	}
+	return c
+}
+
+// mostLog is how much of a check's log is read for the names of tests.
+const mostLog = 1 << 20
+
+// failing are the tests that failed with the patch, where the log of the check has their names.
+func failing(p *fix.Proposal) []string {
+	if p.Verification == nil {
+		return nil
+	}
+	for _, c := range p.Verification.Proposed {
+		if c.Passed || c.Log == nil || !filepath.IsLocal(*c.Log) {
+			continue
+		}
+		root, err := os.OpenRoot(p.Dir)
+		if err != nil {
+			return nil
+		}
+		defer func() { _ = root.Close() }() // opened for reading
+		f, err := root.Open(filepath.FromSlash(*c.Log))
+		if err != nil {
+			return nil
+		}
+		defer func() { _ = f.Close() }() // opened for reading
+		log, _ := io.ReadAll(io.LimitReader(f, mostLog))
+		return judge.Tests(log)
+	}
+	return nil
 }

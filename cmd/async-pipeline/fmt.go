@@ -75,11 +75,19 @@ func (s *source) name() string {
 func (f *formatting) run(args []string) error {
 	writes := !f.check && !f.diff && !slices.Contains(args, stdin)
 	if writes && f.h.env(hooks.Mark) != "" {
-		return refuse("this process was started by a hook (%s is set): only a person has files formatted; --check and --diff write nothing", hooks.Mark)
+		return f.refused(hooks.Mark + " is set")
 	}
 	paths, err := f.paths(args)
 	if err != nil {
 		return err
+	}
+	for _, path := range paths {
+		if !writes {
+			break
+		}
+		if why := f.h.hooked(filepath.Dir(path)); why != "" {
+			return f.refused(why)
+		}
 	}
 	var all []*source
 	var faults pipeline.Errors
@@ -101,6 +109,10 @@ func (f *formatting) run(args []string) error {
 		return refuse("nothing was formatted: correct what is named above")
 	}
 	return f.tell(all)
+}
+
+func (f *formatting) refused(why string) error {
+	return refuse("this process was started by a hook (%s): only a person has files formatted; --check and --diff write nothing", why)
 }
 
 // paths are the files named, or the PIPELINE.hcl that every verb finds.

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/detect"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
@@ -41,12 +40,12 @@ Exit code: 0 written or shown, 2 not.`,
 }
 
 func (h *hall) init(show bool) error {
-	if h.env(hooks.Mark) != "" && !show {
-		return refuse("this process was started by a hook (%s is set): only a person, or a task, drafts a PIPELINE.hcl", hooks.Mark)
-	}
 	dir, err := h.start()
 	if err != nil {
 		return err
+	}
+	if why := h.hooked(dir); why != "" && !show {
+		return refuse("this process was started by a hook (%s): only a person, or a task, drafts a PIPELINE.hcl", why)
 	}
 	file := filepath.Join(dir, hclfile.Name)
 	above := ""

@@ -16,6 +16,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -81,6 +82,7 @@ func (h *hall) load(vars []string) (*pipeline.Config, error) {
 	if err := h.settle(filepath.Dir(file)); err != nil {
 		return nil, err
 	}
+	sandbox.Hold(filepath.Dir(file)) // before anything is started
 	c, err := h.read(file, vars)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
 		h.said().Diagnostics(faults)

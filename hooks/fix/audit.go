@@ -2,7 +2,7 @@
 //
 // What is believed, from the top: fixes/events.jsonl, a chain with its end file, names the digest of run.json and, for each
 // fix that was sealed, that of <name>.json; that names the digest of every file of the fix and of the context pack; and
-// <name>.state.jsonl is a chain that begins with it, with an end file. So one flipped byte or one missing line or file is
+// <name>.state.jsonl is a chain that begins with it, with an end file, and events.jsonl tells of each of its lines too. So one flipped byte or one missing line or file is
 // found, and where it is. Whoever writes all of this anew, consistently, is not found: no anchor lies outside of the folder.
 
 package fix
@@ -40,6 +40,7 @@ type audit struct {
 	whole     bool              // the journal is as it was written
 	sealed    map[string]string // digest of <name>.json by name, as the journal has it
 	at        map[string]int    // the line that says so
+	traces    map[string][]trace
 }
 
 // Audit adds to a report what is not as the records of the fixes of a run say. task: only fixes of it; empty: all. It gives the
@@ -136,6 +137,10 @@ func (a *audit) journal(must bool) {
 				a.Note(*l.Log, "the journal has no digest of it")
 			}
 		}
+	}
+	var err error
+	if a.traces, err = tracesIn(a.chain.Lines, broughtLines(a.dir, a.chain.Ends)); err != nil {
+		a.Fault(file, "what it tells of decisions", "a fix, how many, and the hash of the last", err.Error())
 	}
 }
 
@@ -376,11 +381,34 @@ func (a *audit) contents(dir string) {
 	}
 }
 
-// decisions checks what people did with a fix.
+// decisions checks what people did with a fix, and that nothing is missing of what the journal of the hooks tells of it.
 func (a *audit) decisions(name, anchor string, must bool) {
-	file := "fixes/" + name + ".state.jsonl"
-	if !exists(filepath.Join(a.dir, filepath.FromSlash(file))) && !exists(filepath.Join(a.dir, filepath.FromSlash(file+journal.EndSuffix))) {
-		return
+	file := "fixes/" + name + stateSuffix
+	traces := a.traces[name]
+	there := exists(filepath.Join(a.dir, filepath.FromSlash(file))) || exists(filepath.Join(a.dir, filepath.FromSlash(file+journal.EndSuffix)))
+	var c journal.Chain
+	if there {
+		var whole bool
+		if c, whole = a.Chain(file, "what people decided", &anchor, nil, must); !whole {
+			return
+		}
 	}
-	a.Chain(file, "what people decided", &anchor, nil, must)
+	traced := map[int64]bool{}
+	for _, t := range traces {
+		traced[t.Lines] = true
+		who := fmt.Sprintf("line %d of fixes/events.jsonl", t.line)
+		switch {
+		case !there:
+			a.Fault(file, who, fmt.Sprintf("decision %d (%s)", t.Lines, t.To), "none: the file is gone")
+		case t.Lines > int64(len(c.Ends)):
+			a.Fault(file, who, fmt.Sprintf("decision %d (%s)", t.Lines, t.To), fmt.Sprintf("%d lines: it is gone", len(c.Ends)))
+		case c.Ends[t.Lines-1] != t.Head:
+			a.Fault(file, who, fmt.Sprintf("line %d with the hash %s", t.Lines, t.Head), c.Ends[t.Lines-1])
+		}
+	}
+	for i := range c.Ends {
+		if !traced[int64(i+1)] {
+			a.Note(file, "fixes/events.jsonl does not tell of line %d (whoever decided was killed right then, or had an earlier version): that it was decided then is not known", i+1)
+		}
+	}
 }

@@ -5,7 +5,8 @@
 //
 //	runs/<run>/fixes/
 //	  events.jsonl               journal of the hooks, a hash chain; its first line holds the digest of run.json, and a line
-//	                             "sealed" that of each <name>.json. events.jsonl.end says where it ends
+//	                             "sealed" that of each <name>.json; a line "decided" tells of each line of a
+//	                             <name>.state.jsonl. events.jsonl.end says where it ends
 //	  <name>.json                the fix: written last, fsynced, never changed. Its being there is the commit point
 //	  <name>.patch               the proposal, a unified diff; <name>.json holds its digest
 //	  <name>.transcript.jsonl    what the agent said and did: {seq, at, attempt, type, …}

@@ -30,7 +30,9 @@ type Imported struct {
 	By            *string `json:"by"`
 	From          string  `json:"from"` // the folder it was taken from, as it was typed
 	RunDigest     string  `json:"run_digest"`
-	Digest        string  `json:"digest"` // of the other fields as one line of JSON, in this order
+	// Journal is how far fixes/events.jsonl went when it came: the decisions that it tells of up to there stayed where they were taken.
+	Journal *journal.End `json:"journal,omitempty"`
+	Digest  string       `json:"digest"` // of the other fields as one line of JSON, in this order
 }
 
 const importedFile = "imported.json"
@@ -64,6 +66,13 @@ func MarkImported(runDir, from, by string) error {
 		return err
 	}
 	i := Imported{SchemaVersion: SchemaVersion, At: stamp(time.Now()), By: known(by), From: from, RunDigest: sum}
+	c, err := readEvents(filepath.Join(runDir, "fixes", eventsFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if n := len(c.Ends); n > 0 {
+		i.Journal = &journal.End{Lines: int64(n), Head: &c.Ends[n-1]}
+	}
 	i.Digest = i.sum()
 	text, err := encodeJSON(i)
 	if err != nil {
@@ -219,7 +228,7 @@ func (s *Store) Importable(ctx context.Context, run, root string) error {
 }
 
 // SameRun says whether a run that is here already is the one in the folder from: every file of that is here as it is there. The
-// journal of the hooks may have gone on.
+// journal of the hooks may have gone on, and what people decided may differ.
 func SameRun(from, here string) (bool, error) {
 	same := true
 	err := filepath.WalkDir(from, func(at string, e fs.DirEntry, err error) error {
@@ -242,7 +251,7 @@ func SameRun(from, here string) (bool, error) {
 		case err != nil:
 			return err
 		}
-		goesOn := filepath.ToSlash(rel) == "fixes/events.jsonl" && strings.HasPrefix(string(ours), string(theirs))
+		goesOn := filepath.ToSlash(rel) == "fixes/"+eventsFile && strings.HasPrefix(undecided(ours), undecided(theirs))
 		if string(ours) != string(theirs) && !goesOn {
 			same = false
 			return fs.SkipAll
@@ -250,4 +259,15 @@ func SameRun(from, here string) (bool, error) {
 		return nil
 	})
 	return same, err
+}
+
+// undecided is the text of a journal of the hooks up to the first decision.
+func undecided(text []byte) string {
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, `"type":"`+decided+`"`) {
+			before, _, _ := strings.Cut(string(text), line)
+			return before
+		}
+	}
+	return string(text)
 }

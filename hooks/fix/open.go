@@ -32,36 +32,49 @@ func (s *Store) Earlier(fingerprint string) (alike []*Proposal, opened int, errs
 // Fits says whether each file that a proposal touches is as it was found, or already as the proposal makes it: whether it
 // still speaks of the tree as it is.
 func (s *Store) Fits(ctx context.Context, p *Proposal) (bool, error) {
-	if p.State != Proposed || p.Patch == nil {
+	changed, err := s.changed(ctx, p)
+	if errors.Is(err, errNoFit) {
 		return false, nil
+	}
+	return len(changed) == 0 && err == nil, err
+}
+
+// errNoFit means that a proposal cannot be held against the tree at all.
+var errNoFit = errors.New("there is no tree that it could fit")
+
+// changed are the paths of a proposal that are neither as it found them nor as it makes them.
+func (s *Store) changed(ctx context.Context, p *Proposal) ([]string, error) {
+	if p.State != Proposed || p.Patch == nil {
+		return nil, errNoFit
 	}
 	top, _, err := s.top(ctx, p)
 	if errors.Is(err, ErrRefused) { // the repository that it was made in is gone
-		return false, nil
+		return nil, errNoFit
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	in, err := openPlace(top)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer in.close()
+	var changed []string
 	for _, f := range p.Patch.Files {
 		name := fullPath(f.Path, f.PathBytes)
 		if safePath(name) != nil {
-			return false, nil
+			return nil, errNoFit
 		}
 		h, err := in.look(name, most(f.Before, f.After))
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		asFound := h.holds(f.Before) || f.Before == nil && h.dir
 		if !asFound && !h.holds(f.After) {
-			return false, nil
+			changed = append(changed, f.Path)
 		}
 	}
-	return true, nil
+	return changed, nil
 }
 
 // supersedeWait is how long Supersede waits for somebody who applies right now.

@@ -45,12 +45,14 @@ type End struct {
 	Fingerprint func() string // of a failure that no healing has a fingerprint of; "" when it is not known
 }
 
-// Follow fills in PassedIn and RecurredIn of items from how tasks ended, oldest first. A fix that was reverted is followed
-// up to then. The fingerprints of failures that were healed come from items.
+// Follow fills in PassedIn, RecurredIn and Without of items from how tasks ended, oldest first. A fix that was reverted is
+// followed up to then; a pass belongs to the last fix of the same failure that was applied before it. The fingerprints of
+// failures that were healed come from items.
 func Follow(items []Item, ends []End) {
 	type failure struct{ run, task string }
 	known := map[failure]string{}
 	applied := map[string][]*Item{} // by task
+	waiting := map[string][]*Item{} // by task: those that are open and that nobody ever applied
 	for i := range items {
 		it := &items[i]
 		if it.Fingerprint != nil {
@@ -58,15 +60,20 @@ func Follow(items []Item, ends []End) {
 		}
 		if !it.inTree.from.IsZero() {
 			applied[it.Task] = append(applied[it.Task], it)
+		} else if it.Disposition == open {
+			waiting[it.Task] = append(waiting[it.Task], it)
 		}
 	}
 	for _, e := range ends {
+		for _, it := range waiting[e.Task] {
+			it.without(e)
+		}
 		for _, it := range applied[e.Task] {
 			if !it.inTree.holds(e.At) {
 				continue
 			}
 			if e.Passed {
-				if it.PassedIn == nil {
+				if it.PassedIn == nil && !it.replaced(applied[e.Task], e.At) {
 					it.PassedIn = &e.Run
 				}
 				continue
@@ -87,11 +94,35 @@ func Follow(items []Item, ends []End) {
 	}
 }
 
-// Follow is Follow for one proposal.
-func (p *Proposal) Follow(ends []End) {
-	items := []Item{p.item()}
+// replaced says whether another fix of the same failure was applied after this one and was in the tree at a time.
+func (i *Item) replaced(all []*Item, at time.Time) bool {
+	return slices.ContainsFunc(all, func(o *Item) bool {
+		return o != i && i.Fingerprint != nil && o.Fingerprint != nil && *o.Fingerprint == *i.Fingerprint &&
+			o.inTree.from.After(i.inTree.from) && o.inTree.holds(at)
+	})
+}
+
+// without keeps the run since which a task passes that a fix was proposed for and not applied.
+func (i *Item) without(e End) {
+	made, err := time.Parse(time.RFC3339, i.CreatedAt)
+	switch {
+	case err != nil || !e.At.After(made) || len(i.Applied) > 0:
+	case !e.Passed:
+		i.Without = nil
+	case i.Without == nil:
+		i.Without = &e.Run
+	}
+}
+
+// Follow is Follow for one proposal, among the others.
+func (s *Store) Follow(p *Proposal, ends []End) {
+	items, _ := s.List() // what cannot be read is followed by nobody
+	n := slices.IndexFunc(items, func(i Item) bool { return i.of != nil && i.of.Dir == p.Dir && i.of.name == p.name })
+	if n < 0 {
+		n, items = len(items), append(items, p.item())
+	}
 	Follow(items, ends)
-	p.PassedIn, p.RecurredIn = items[0].PassedIn, items[0].RecurredIn
+	p.PassedIn, p.RecurredIn, p.Without = items[n].PassedIn, items[n].RecurredIn, items[n].Without
 }
 
 // Recurring are the items whose failure came back although they were in the tree.

@@ -106,4 +106,46 @@ func TestListFollows(t *testing.T) {
 	if items[0].PassedIn == nil || *items[0].PassedIn != "x" || !slices.Equal(items[0].RecurredIn, []string{"y"}) {
 		t.Errorf("%+v", items[0])
 	}
+	s.Follow(p, []End{{Run: "x", Task: "test", At: later, Passed: true}})
+	if p.PassedIn == nil || *p.PassedIn != "x" {
+		t.Errorf("%v", p.PassedIn)
+	}
+}
+
+// A pass belongs to the last fix of the same failure that was applied before it; and to none where none was.
+func TestFollowTheLastApplied(t *testing.T) {
+	t.Parallel()
+	hour := func(n int) time.Time { return time.Date(2026, 11, 21, n, 0, 0, 0, time.UTC) }
+	made := stamp(hour(1))
+	items := []Item{
+		{Run: "a", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(2)}},
+		{Run: "b", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(4)}},
+		{Run: "c", Task: "test", Fingerprint: ptr("fp:2"), inTree: stay{from: hour(2)}},
+		{Run: "d", Task: "test", Disposition: open, CreatedAt: made},
+		{Run: "e", Task: "test", Disposition: open, CreatedAt: stamp(hour(7))},
+		{Run: "f", Task: "test", Disposition: open, CreatedAt: made, Applied: []string{"x"}},
+		{Run: "g", Task: "test", Disposition: rejected, CreatedAt: made},
+	}
+	print := func() string { return "fp:1" }
+	Follow(items, []End{
+		{Run: "0", Task: "test", At: hour(0), Passed: true},
+		{Run: "3", Task: "test", At: hour(3), Fingerprint: print},
+		{Run: "5", Task: "test", At: hour(5), Passed: true},
+		{Run: "6", Task: "test", At: hour(6), Passed: true},
+	})
+	for i, want := range []struct{ passed, without string }{{}, {"5", ""}, {"5", ""}, {"", "5"}, {}, {}, {}} {
+		for _, x := range []struct {
+			what string
+			got  *string
+			want string
+		}{{"passed in", items[i].PassedIn, want.passed}, {"passed without it in", items[i].Without, want.without}} {
+			if x.got == nil && x.want != "" || x.got != nil && *x.got != x.want {
+				t.Errorf("%s: %s %v, want %q", items[i].Run, x.what, x.got, x.want)
+			}
+		}
+	}
+	Follow(items, []End{{Run: "8", Task: "test", At: hour(8), Fingerprint: print}})
+	if items[3].Without != nil {
+		t.Error("a task that fails again passes without the fix")
+	}
 }

@@ -43,13 +43,12 @@ type wrote struct {
 }
 
 // readDecisions reads a chain and checks it; anchor is the digest of the record it belongs to. What is whole is given
-// even when the rest is damaged. A missing file is no decision.
+// even when the rest is damaged. A missing file is no decision, if events.jsonl tells of none; that it tells of more than there
+// are, or of others, is ErrDamaged; those that are gone are given as far as it tells of them.
 func readDecisions(path, anchor string) ([]decision, error) {
+	traces, traced := readTraces(path) // before the decisions: whoever decides right now writes them in the other order
 	text, err := readFile(path, maxJSON)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	lines, _, err := journal.Read(bytes.NewReader(text), &anchor)
@@ -57,6 +56,7 @@ func readDecisions(path, anchor string) ([]decision, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
 	var all []decision
+	var ends []string
 	for i, line := range lines {
 		var d decision
 		if err := json.Unmarshal(line, &d); err != nil {
@@ -65,17 +65,42 @@ func readDecisions(path, anchor string) ([]decision, error) {
 		if !slices.Contains([]string{applied, rejected, superseded, reverted}, d.To) {
 			return all, fmt.Errorf("%w: %s: line %d: %q is nothing that can become of a fix", ErrDamaged, path, i+1, d.To)
 		}
-		all = append(all, d)
+		all, ends = append(all, d), append(ends, digest(line))
 	}
-	return all, nil
+	if traced != nil {
+		return all, traced
+	}
+	for _, t := range traces {
+		if t.Lines > int64(len(all)) { // it is gone, which is said; what became of the fix is known all the same
+			all = append(all, decision{At: t.At, To: t.To})
+		}
+	}
+	return all, agree(path, traces, ends)
 }
 
-// addDecision appends d; the caller holds the apply lock.
-func addDecision(path, anchor string, d decision) error {
+// addDecision appends d, then its trace; the caller holds the apply lock.
+func addDecision(path, anchor string, d decision) (err error) {
+	traces, err := openTraces(path) // first: where there can be no trace, nothing is decided
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, traces.Close()) }()
+	lines, head, err := appendDecision(path, anchor, d)
+	if err != nil {
+		return err
+	}
+	if err := traces.trace(path, d.To, lines, head); err != nil {
+		return fmt.Errorf("%s has the decision, but no trace of it could be written beside it: %w", path, err)
+	}
+	return nil
+}
+
+// appendDecision puts d on the disk, and gives how many there are now and the hash of the line.
+func appendDecision(path, anchor string, d decision) (lines int64, head *string, err error) {
 	// Nothing is cleaned: paths of the patch and ids of flags come from a record that is clean.
 	j, err := journal.Open(path, &anchor, nil, nil)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	fill(&d.Files)
 	fill(&d.Accepted)
@@ -105,7 +130,8 @@ func addDecision(path, anchor string, d decision) error {
 	if err == nil {
 		err = j.Sync()
 	}
-	return errors.Join(err, j.Close())
+	lines, head = j.End()
+	return lines, head, errors.Join(err, j.Close())
 }
 
 // known is s, or nil where it is empty: what is not known is null.

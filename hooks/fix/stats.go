@@ -3,8 +3,12 @@
 package fix
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Stats are numbers over everything that is recorded. What no attempt has said is nil, never 0; where only some have said
@@ -42,7 +46,7 @@ type HealingStats struct {
 	Failed        int   `json:"failed"`
 	Cancelled     int   `json:"cancelled"`
 	Interrupted   int   `json:"interrupted"`
-	WallClockMS   int64 `json:"wall_clock_ms"` // of agents and verification, together
+	WallClockMS   int64 `json:"wall_clock_ms"` // of whole healings, from the copy to the verdict; where the journal does not say it, of agents and verification
 }
 
 // ProposalStats count the proposals by verdict, and by what became of them.
@@ -66,8 +70,8 @@ type ProposalStats struct {
 type AgentStats struct {
 	Agent            *string  `json:"agent"` // nil: all together
 	Attempts         int      `json:"attempts"`
-	Retries          int      `json:"retries"`           // attempts after one that ended with an error kind
-	RetriesSucceeded int      `json:"retries_succeeded"` // those that ended without one
+	Retries          int      `json:"retries"`           // attempts after one that ended with an error kind, or whose patch did not verify
+	RetriesSucceeded int      `json:"retries_succeeded"` // those that ended without the kind; those that made a better proposal
 	Tokens           Tokens   `json:"tokens"`
 	TokensUnknown    int      `json:"tokens_unknown"` // attempts that said nothing of tokens
 	CostUSD          *float64 `json:"cost_usd"`
@@ -75,13 +79,17 @@ type AgentStats struct {
 	WallClockMS      int64    `json:"wall_clock_ms"`
 }
 
-// KindStats are what became of attempts that ended with one error kind.
+// KindStats are what became of attempts that ended with one error kind; or with none and a patch that another attempt was to
+// better: the kind Unverified.
 type KindStats struct {
 	Kind      string `json:"kind"`
 	Attempts  int    `json:"attempts"`  // that ended so
 	Retried   int    `json:"retried"`   // those that another attempt followed
-	Succeeded int    `json:"succeeded"` // those whose next attempt ended without an error kind
+	Succeeded int    `json:"succeeded"` // those whose next attempt ended without an error kind; of Unverified: whose next one is proposed with a better verdict
 }
+
+// Unverified is how an attempt ended by itself whose patch did not verify, so that another attempt was made.
+const Unverified = "unverified"
 
 // Stats reads every fix once. ends is as for Follow; Runs is left to the caller. What cannot be read is in the errors and
 // is not counted.
@@ -92,6 +100,9 @@ func (s *Store) Stats(ends []End) (Stats, []error) {
 	for _, run := range runs {
 		all, faults := s.healings(run)
 		errs = append(errs, faults...)
+		if len(all) > 0 {
+			c.ended = sealedAt(filepath.Join(s.Dir, "runs", run, "fixes", "events.jsonl"))
+		}
 		counts := map[string]*Proposal{} // by task: the newest proposal
 		for _, p := range all {
 			c.healing(p)
@@ -122,6 +133,39 @@ type counting struct {
 	Stats
 	agents map[string]*AgentStats
 	kinds  map[string]*KindStats
+	ended  map[string]time.Time // when the healings of the run were sealed, by name
+}
+
+// sealedAt says when each healing of a run was sealed, as far as its journal can be read.
+func sealedAt(path string) map[string]time.Time {
+	text, err := readFile(path, maxJSON)
+	if err != nil {
+		return nil
+	}
+	at := map[string]time.Time{}
+	for line := range bytes.Lines(text) {
+		var l struct {
+			At   time.Time `json:"at"`
+			Type string    `json:"type"`
+			Fix  string    `json:"fix"`
+		}
+		if json.Unmarshal(line, &l) == nil && l.Type == "sealed" {
+			at[l.Fix] = l.At
+		}
+	}
+	return at
+}
+
+// took is how long a healing took, in milliseconds.
+func (c *counting) took(p *Proposal) int64 {
+	began, err := time.Parse(time.RFC3339, p.CreatedAt)
+	if end, ok := c.ended[p.name]; ok && err == nil && !end.Before(began) {
+		return end.Sub(began).Milliseconds()
+	}
+	if p.Budget != nil && p.Budget.Used.WallClockMS != nil {
+		return *p.Budget.Used.WallClockMS
+	}
+	return 0
 }
 
 // healing adds one healing and its attempts.
@@ -136,9 +180,7 @@ func (c *counting) healing(p *Proposal) {
 			*n++
 		}
 	}
-	if p.Budget != nil && p.Budget.Used.WallClockMS != nil {
-		h.WallClockMS += *p.Budget.Used.WallClockMS
-	}
+	h.WallClockMS += c.took(p)
 	for i := range p.Attempts {
 		a := &p.Attempts[i]
 		of := c.agents[a.Agent]
@@ -148,10 +190,15 @@ func (c *counting) healing(p *Proposal) {
 		}
 		of.add(a)
 		c.Total.add(a)
-		if kind := kindOf(a); kind != "" {
+		if kind := p.endOf(i); kind != "" {
 			c.kind(kind).Attempts++
 		}
-		if kind := kindOf(before(p.Attempts, i)); kind != "" {
+		was := before(p.Attempts, i)
+		switch kind := p.endOf(was); kind {
+		case "":
+		case Unverified:
+			c.retried(kind, of, i == len(p.Attempts)-1 && p.better())
+		default:
 			c.retried(kind, of, kindOf(a) == "")
 		}
 	}
@@ -179,23 +226,39 @@ func (c *counting) kind(name string) *KindStats {
 	return k
 }
 
-// before is the attempt that the i-th tries again: the one it names, else the one before it; nil for none.
-func before(all []Attempt, i int) *Attempt {
+// before is the index of the attempt that the i-th tries again: the one it names, else the one before it; -1 for none.
+func before(all []Attempt, i int) int {
 	if n := all[i].RetryOf; n != nil {
-		for j := range all {
-			if all[j].Number == *n {
-				return &all[j]
-			}
+		if j := slices.IndexFunc(all, func(a Attempt) bool { return a.Number == *n }); j >= 0 {
+			return j
 		}
 	}
-	if i == 0 {
-		return nil
+	return i - 1
+}
+
+// endOf is how the i-th attempt ended: its error kind; Unverified, where it left a patch and another attempt was made all the
+// same; else empty.
+func (f *Fix) endOf(i int) string {
+	if i < 0 {
+		return ""
 	}
-	return &all[i-1]
+	a := &f.Attempts[i]
+	if kind := kindOf(a); kind != "" {
+		return kind
+	}
+	if a.Rescue != nil && i < len(f.Attempts)-1 {
+		return Unverified
+	}
+	return ""
+}
+
+// better says whether what is proposed is better than an attempt that did not verify.
+func (f *Fix) better() bool {
+	return f.State == Proposed && f.Verdict != nil && *f.Verdict != Unverified
 }
 
 func kindOf(a *Attempt) string {
-	if a == nil || a.Kind == nil {
+	if a.Kind == nil {
 		return ""
 	}
 	return *a.Kind

@@ -14,7 +14,8 @@ func TestStats(t *testing.T) {
 	with := func(attempts ...Attempt) func(*Draft, *Fix) {
 		return func(_ *Draft, f *Fix) {
 			f.Fingerprint, f.Attempts = ptr("fp:1"), attempts
-			f.Budget = &Budget{Used: Amounts{WallClockMS: ptr(int64(1000))}}
+			f.CreatedAt = stamp(time.Now().Add(-time.Hour))                  // whole healings count,
+			f.Budget = &Budget{Used: Amounts{WallClockMS: ptr(int64(1000))}} // not what their budgets say
 		}
 	}
 	idle, drop := ptr("idle_timeout"), ptr("disconnect")
@@ -38,8 +39,12 @@ func TestStats(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
+	if took := time.Duration(got.Healings.WallClockMS) * time.Millisecond; took < 2*time.Hour || took > 2*time.Hour+time.Minute {
+		t.Errorf("healings took %s", took)
+	}
+	got.Healings.WallClockMS = 0
 	want := `{"runs":{"total":0,"passed":0,"failed":0,"interrupted":0,"running":0,"unreadable":0,"wall_clock_ms":0,"first":null},` +
-		`"healings":{"total":5,"proposed":3,"skipped":1,"not_reproduced":0,"flaky":0,"no_fix":1,"failed":0,"cancelled":0,"interrupted":0,"wall_clock_ms":2000},` +
+		`"healings":{"total":5,"proposed":3,"skipped":1,"not_reproduced":0,"flaky":0,"no_fix":1,"failed":0,"cancelled":0,"interrupted":0,"wall_clock_ms":0},` +
 		`"proposals":{"total":3,"verified":1,"suspect":0,"unverified":2,"open":1,"applied":1,"rejected":0,"superseded":1,"reverted":0,"passed_since":1,"recurred":1},` +
 		`"total":{"agent":null,"attempts":6,"retries":3,"retries_succeeded":2,"tokens":{"input":6,"output":7,"cached":null},"tokens_unknown":4,"cost_usd":0.75,"cost_unknown":4,"wall_clock_ms":100},` +
 		`"agents":[{"agent":"a","attempts":4,"retries":2,"retries_succeeded":1,"tokens":{"input":5,"output":7,"cached":null},"tokens_unknown":3,"cost_usd":0.5,"cost_unknown":3,"wall_clock_ms":30},` +
@@ -49,6 +54,35 @@ func TestStats(t *testing.T) {
 	check(t, err)
 	if string(text) != want {
 		t.Errorf("%s\nwant\n%s", strings.ReplaceAll(string(text), `},`, "},\n"), strings.ReplaceAll(want, `},`, "},\n"))
+	}
+}
+
+// An attempt whose patch did not verify, and what the next one was good for.
+func TestStatsUnverified(t *testing.T) {
+	t.Parallel()
+	before, after := files{"a": "f:1"}, files{"a": "f:2"}
+	s := newStore(t, before)
+	left := Attempt{Number: 1, Agent: "a", Rescue: ptr("fixes/x/attempt-1.patch")}
+	for task, c := range map[string]struct {
+		verdict string
+		all     []Attempt
+	}{
+		"helped":     {"verified", []Attempt{left, {Number: 2, Agent: "a"}}},
+		"no better":  {"unverified", []Attempt{left, {Number: 2, Agent: "a"}}},
+		"the second": {"suspect", []Attempt{left, {Number: 2, Agent: "a", Rescue: left.Rescue}, {Number: 3, Agent: "a"}}},
+		"one":        {"unverified", []Attempt{left}},
+	} {
+		sealed(t, s, task, before, after, func(_ *Draft, f *Fix) { f.Verdict, f.Attempts = ptr(c.verdict), c.all })
+	}
+	got, errs := s.Stats(nil)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if a := got.Total; a.Attempts != 8 || a.Retries != 4 || a.RetriesSucceeded != 2 {
+		t.Errorf("%+v", a)
+	}
+	if want := (KindStats{Kind: Unverified, Attempts: 4, Retried: 4, Succeeded: 2}); len(got.Kinds) != 1 || got.Kinds[0] != want {
+		t.Errorf("%+v, want %+v", got.Kinds, want)
 	}
 }
 

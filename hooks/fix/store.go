@@ -36,11 +36,17 @@ type Item struct {
 	Applied     []string `json:"applied"` // of Files: what fix apply wrote and nobody reverted
 	Rescue      []string `json:"rescue"`  // relative to the run's folder; of all healings of this task in this run
 	CreatedAt   string   `json:"created_at"`
-	Fingerprint *string  `json:"fingerprint"` // of the failure that it answers
-	PassedIn    *string  `json:"passed_in"`   // the first later run in which the task passed with the fix in the tree; Follow fills it in
-	RecurredIn  []string `json:"recurred_in"` // later runs with the same failure although the fix was in the tree, oldest first; Follow fills it in
+	Fingerprint *string  `json:"fingerprint"`    // of the failure that it answers
+	PassedIn    *string  `json:"passed_in"`      // the first later run in which the task passed with the fix in the tree; Follow fills it in
+	RecurredIn  []string `json:"recurred_in"`    // later runs with the same failure although the fix was in the tree, oldest first; Follow fills it in
+	Reason      *string  `json:"reason"`         // why State is what it is
+	Kind        *string  `json:"kind"`           // error kind of the last attempt
+	Later       *Later   `json:"later"`          // the newest healing of the task in the run, where it is newer than this and ended without a proposal
+	Fits        *bool    `json:"fits"`           // of an open one: whether the files it touches are as it found them, or as it makes them; FitNow fills it in
+	Without     *string  `json:"passed_without"` // the run since which the task passes, without the fix ever having been in the tree; Follow fills it in
 
 	inTree stay
+	of     *Proposal
 }
 
 // A Proposal is a sealed fix that can be read and applied; or an interrupted one, which can be read.
@@ -53,6 +59,8 @@ type Proposal struct {
 	Rescue      []string // rescue patches, relative to Dir
 	PassedIn    *string  // as of an Item; filled in by Follow
 	RecurredIn  []string // as of an Item; filled in by Follow
+	Without     *string  // as of an Item; filled in by Follow
+	Later       *Later   // as of an Item
 
 	inTree stay
 	name   string // <name>.json …
@@ -86,7 +94,7 @@ func (p *Proposal) item() Item {
 	i := Item{
 		Run: p.Run, Task: p.Task, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict,
 		Flags: p.Flags, Files: []string{}, Applied: p.Applied, Rescue: p.Rescue, CreatedAt: p.CreatedAt,
-		Fingerprint: p.Fingerprint, inTree: p.inTree,
+		Fingerprint: p.Fingerprint, Reason: p.Reason, Kind: p.Kind, Later: p.Later, inTree: p.inTree, of: p,
 	}
 	fill(&i.RecurredIn)
 	fill(&i.Applied)
@@ -231,7 +239,12 @@ func (s *Store) ofRun(run string) ([]*Proposal, []error) {
 		if old := counts[p.Task]; old != nil {
 			p.Rescue, old.Rescue = mergeRescue(p, old), mergeRescue(p, old)
 			if !newer(p, old) {
+				old.after(p)
 				continue
+			}
+			p.after(old)
+			if old.Later != nil {
+				p.later(old.Later)
 			}
 		}
 		counts[p.Task] = p

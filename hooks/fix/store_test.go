@@ -96,7 +96,9 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	if p.AgentSaid.Summary != "second" || !strings.Contains(string(p.Diff), "three") {
 		t.Errorf("Find gives %+v", p)
 	}
-	sealedIn(t, s, runID, `test["linux"]`, nil, nil) // a third healing finds nothing
+	sealedIn(t, s, runID, `test["linux"]`, nil, func(_ *Draft, f *Fix) { // a third healing finds nothing
+		f.CreatedAt = "2026-11-21T04:30:00.000Z"
+	})
 	sealedIn(t, s, runID, "lint", nil, func(_ *Draft, f *Fix) { f.CreatedAt = "2026-11-21T05:00:00.000Z" })
 	items, errs := s.List()
 	if len(errs) > 0 || len(items) != 2 {
@@ -104,9 +106,11 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	}
 	got, err := json.Marshal(items)
 	check(t, err)
-	want := `[{"run":"` + runID + `","task":"lint","state":"no_fix","disposition":"none","verdict":null,"flags":[],"summary":null,"files":[],"applied":[],"rescue":[],"created_at":"2026-11-21T05:00:00.000Z","fingerprint":null,"passed_in":null,"recurred_in":[]},` +
+	want := `[{"run":"` + runID + `","task":"lint","state":"no_fix","disposition":"none","verdict":null,"flags":[],"summary":null,"files":[],"applied":[],"rescue":[],"created_at":"2026-11-21T05:00:00.000Z","fingerprint":null,"passed_in":null,"recurred_in":[],` +
+		`"reason":null,"kind":null,"later":null,"fits":null,"passed_without":null},` +
 		`{"run":"` + runID + `","task":"test[\"linux\"]","state":"proposed","disposition":"open","verdict":"suspect","flags":[{"id":"F1","rule":"check_file","caps":false,"path":null,"line":null,"detail":""}],` +
-		`"summary":"second","files":["a.txt"],"applied":[],"rescue":["fixes/test%5B%22linux%22%5D/attempt-1.patch","fixes/test%5B%22linux%22%5D@2/attempt-1.patch"],"created_at":"2026-11-21T04:00:00.000Z","fingerprint":null,"passed_in":null,"recurred_in":[]}]`
+		`"summary":"second","files":["a.txt"],"applied":[],"rescue":["fixes/test%5B%22linux%22%5D/attempt-1.patch","fixes/test%5B%22linux%22%5D@2/attempt-1.patch"],"created_at":"2026-11-21T04:00:00.000Z","fingerprint":null,"passed_in":null,"recurred_in":[],` +
+		`"reason":null,"kind":null,"later":{"name":"test%5B%22linux%22%5D@3","state":"no_fix","reason":null,"kind":null,"created_at":"2026-11-21T04:30:00.000Z"},"fits":null,"passed_without":null}]`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

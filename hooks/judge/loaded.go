@@ -86,6 +86,9 @@ func (c *Checks) findLoaded(t Tree, seen *survey) {
 // loaded says whether the check's runner loads p by itself: class 5.
 func (c *Checks) loaded(p string) bool {
 	dir, base := path.Dir(p), strings.ToLower(path.Base(p))
+	if path.Ext(base) == ".pyc" {
+		return true // compiled code is loaded in the place of its source
+	}
 	if foreign(p) {
 		return c.loadedDependency(p)
 	}

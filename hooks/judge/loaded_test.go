@@ -19,6 +19,7 @@ func TestClassLoaded(t *testing.T) {
 		5 ruff.toml
 		5 .pylintrc
 		5 x/y/evil.pth
+		5 src/__pycache__/shop.cpython-311.pyc
 		5 pyrightconfig.json
 		0 setup.cfg  # by its parts
 		0 pyproject.toml

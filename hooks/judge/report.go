@@ -31,7 +31,7 @@ type Finding struct {
 // same changes always give the same report, in any order.
 //
 // It reads lines that were added or removed, with comments and strings told apart, and runs nothing. What it cannot see: a
-// special case for a test's own input, an __eq__ that is always true, a name that is put together at run time, and what is
+// special case for a test's own input, an __eq__ that only works out to be always true, a name that is put together at run time, and what is
 // only wrong together with a file that did not change.
 func (c *Checks) Report(changes []patch.Change) []Finding {
 	r := newReport(c, changes)
@@ -49,12 +49,16 @@ func (c *Checks) Report(changes []patch.Change) []Finding {
 		r.expects(e)
 		r.limits(e)
 		r.exits(e)
+		r.natives(e)
+		r.swaps(e)
+		r.equals(e)
 		r.quiets(e)
 		r.detects(e)
 		r.reaches(e)
 		r.placeholders(e)
 		r.secrets(e)
 	}
+	r.nativeEnds()
 	r.testsGone()
 	r.onlyQuiet()
 	return r.sorted()

@@ -57,6 +57,7 @@ var (
 		},
 		"c": {
 			pat(onCode, true, "every end becomes success", `\batexit\s*\(\s*\[[^]]*\].*\b_?[eE]xit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\).*`, "atexit"),
+			pat(onPlain, true, "", `\bexec[lv]\w*\s*\(\s*"(?:/usr)?/bin/true".*`, "/bin/true"),
 			pat(onCode, false, "", `\b(?:_exit|_Exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`, "xit"),
 		},
 		"rust": {
@@ -134,8 +135,6 @@ var (
 	webExit    = late.Regexp(`^process\.(?:exit\s*\(\s*0?\s*\)|exitCode\s*=\s*0)|^setImmediate\(.*process\.exit\(0?\)|^setTimeout\(.*process\.exit\(0?\)`)
 	webHandler = late.Regexp(`\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit|beforeExit)['"]`)
 	webSuccess = late.Regexp(`\bprocess\.exitCode\s*=\s*0|\bprocess\.(?:exit|reallyExit)\s*\(\s*0?\s*\)`)
-	cAtStart   = late.Regexp(`__attribute__\s*\(\(\s*(?:constructor|destructor)\b`)
-	cExit      = late.Regexp(`\b_?[eE]xit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`)
 	pyAtExit   = late.Regexp(`\batexit\.register\b`)
 	pyHardExit = late.Regexp(`\bos\._exit\s*\(\s*0\s*\)`)
 )
@@ -196,20 +195,6 @@ func (r *report) loaded(e *edit) {
 			for k := j; k >= max(0, j-4); k-- {
 				if webHandler().MatchString(e.after.plain(k)) {
 					add(j)
-					break
-				}
-			}
-		}
-	case "c":
-		for _, j := range e.added {
-			if !cExit().MatchString(e.after.code(j)) {
-				continue
-			}
-			for k := j; k >= max(0, j-30); k-- {
-				if code := e.after.code(k); cAtStart().MatchString(code) {
-					add(j)
-					break
-				} else if k < j && strings.HasPrefix(code, "}") {
 					break
 				}
 			}

@@ -15,7 +15,13 @@ var (
 	constant = late.Regexp(`\b(?:true|false|True|False|None|null|nil|undefined|NaN|Some|Ok|Err)\b`)
 	negation = late.Regexp(`\bnot\b|\.not\b|!(?:[^=]|$)`)
 	compared = late.Regexp(`[=!]==?|[<>]=?|(?:\b|[aA]ssert_?|ASSERT_|EXPECT_|CHECK_|REQUIRE_)(?:Not)?(?:Equals?|True|False|Is|In|eq|ne|EQ|NE|LT|GT|LE|GE|TRUE|FALSE)\b|time\.(?:Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\b`)
-	minus    = late.Regexp(`[-+]\s*\x00`)
+	// lists are values that hold nothing but literals: []int{5} may become nil, [5] None.
+	lists = map[string]func() *regexp.Regexp{
+		"go":  late.Regexp(`(?:\[\x00?\]|map\[[\w.*]+\])[\w.*\[\]]*\{[\x00,:\s]*\}`),
+		"py":  late.Regexp(`[\[{][\x00,:\s]*[\]}]`),
+		"web": late.Regexp(`\[[\x00,\s]*\]`),
+	}
+	minus = late.Regexp(`[-+]\s*\x00`)
 	// noExpectation: names, messages and imports, which a test does not compare.
 	noExpectation = late.Regexp(`^\s*(?:import\b|from\b|export\b|package\b|#\s*include|use\b|require|//|#|\*|@)|\brequire\(|\b\w+\.(?:Log|Logf|Error|Errorf|Fatal|Fatalf|Skip|Skipf|Run)\(|\b(?:console\.\w+|print|println|printf|fmt\.Print\w*|describe|it|test|context|logger\.\w+|log\.\w+)\s*!?\(|\bname:`)
 	shellCheck    = late.Regexp(`^\s*(?:if\s+)?(?:!\s*)?(?:test|\[\[?|e?grep|diff|cmp|assert\w*)\s`)
@@ -72,6 +78,9 @@ func skeleton(s *side, i int) string {
 	}
 	text = negation().ReplaceAllStringFunc(text, func(m string) string { return strings.TrimLeft(strings.TrimPrefix(m, ".not"), "!not") })
 	text = minus().ReplaceAllString(text, "\x00")
+	if re := lists[s.lang]; re != nil {
+		text = re().ReplaceAllString(text, "\x00")
+	}
 	return strings.Join(strings.Fields(text), "")
 }
 

@@ -59,6 +59,7 @@ func (r *report) libraries(e *edit) {
 		return
 	}
 	r.modules(e)
+	r.headers(e)
 	r.dependencies(e)
 	if e.opaque {
 		return
@@ -127,8 +128,6 @@ func (r *report) modules(e *edit) {
 		r.add(e, LibraryShadowed, -1, true, "Python runs it at every start, where it lies in a folder of packages")
 	case strings.Contains("/"+e.path, "/src/main/java/org/junit/") || strings.Contains("/"+e.path, "/src/main/java/org/testng/"):
 		r.add(e, LibraryShadowed, -1, true, "is loaded instead of the test library's own class")
-	case base == "assert.h" && e.lang == "c":
-		r.add(e, LibraryShadowed, -1, true, "is included instead of the C library's assert.h")
 	case path.Base(dir) == "gtest" && base == "gtest.h" && e.lang == "c":
 		r.add(e, LibraryShadowed, -1, false, "is included instead of an installed GoogleTest")
 	}

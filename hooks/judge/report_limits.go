@@ -14,6 +14,8 @@ var (
 	// The words of a limit, by the direction in which it is wider.
 	widerUp   = late.Regexp(`(?i)time_?-?out|deadline|toleran|\beps\b|epsilon|\bdelta\b|\b[ar]tol\b|(?:_|\b)(?:abs|rel)(?:_?tol)?\b|InDelta|InEpsilon|AlmostEqual|max-?_?warnings|retr(?:y|ies)|reruns|flak|max_?-?(?:errors|failures|diff\w*|duration|ms|age|size|line|complexity)|budget|allowed|\.within\b|WithTimeout|Eventually|time\.After|sleep|_NEAR\b|slow|\blimit\b|time\.(?:Milli|Micro|Nano)?second\b`)
 	widerDown = late.Regexp(`(?i)fail_?-?under|coverage|\bmin(?:imum)?\b|\bmin[_-]|_min\b|\b(?:branches|functions|lines|statements)["']?\s*:|toBeCloseTo|\bplaces\b|precision|\bdigits\b|threshold|warn_?-?under|\bdecimal\b`)
+	exactly   = late.Regexp(`[\w)\]\s][!=]==?[\w(\s-]`)
+	loosely   = late.Regexp(`approx|isclose|[^-=<>][<>][^<>]`)
 	amount    = late.Regexp(`(\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*\*?\s*(time\.(?:Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\b|ms\b|s\b|m\b|h\b|%)?`)
 
 	// relaxed are forms that only ever widen.
@@ -97,6 +99,9 @@ func limitName(m string) string {
 // threshold says of a pair whether it moved a limit: "wider", "tighter", or "" where it is none.
 func (e *edit) threshold(p pair) string {
 	was, is := e.before.plain(p.i), e.after.plain(p.j)
+	if code := e.after.code(p.j); isCode(e.lang) && e.lang != "shell" && exactly().MatchString(code) && !loosely().MatchString(code) {
+		return "" // Retries != 3 asks for a value, and sets no limit
+	}
 	up, down := widerUp().MatchString(is), widerDown().MatchString(is)
 	if up == down {
 		if !up {

@@ -9,6 +9,7 @@ import (
 
 // A side is the text of a file before or after the change; empty where it is absent.
 type side struct {
+	lang  string
 	lines []string // without their ends, but with the \r of CRLF
 	kinds []byte   // of all bytes of the text: inCode, inString, inComment
 	start []int    // where each line begins
@@ -17,7 +18,7 @@ type side struct {
 
 // newSide cuts a text into lines and tells code, strings and comments apart.
 func newSide(lang, text string) *side {
-	s := &side{}
+	s := &side{lang: lang}
 	if text == "" {
 		return s
 	}

@@ -251,6 +251,27 @@ func TestFirstLines(t *testing.T) {
 	checkForm(t, found)
 }
 
+// What is said of a check file is what PutBack does with it, whether a second check was run or not.
+func TestSecondCheckIsToldTruly(t *testing.T) {
+	t.Parallel()
+	const makefile = "OBJS = main.o\n\napp: $(OBJS)\n\tcc -o app $(OBJS)\n\ntest: app\n\t./test.sh || exit 1\n"
+	f := files{"Makefile": makefile, "test.sh": "./app\n"}
+	c := NewChecks(f.tree(), Scope{Runs: []Command{{Argv: []string{"make", "test"}, Dir: "."}}})
+	for after, kept := range map[string]bool{
+		replace(makefile, "= main.o", "= main.o util.o"): true,
+		replace(makefile, "|| exit 1", "|| true"):        false,
+	} {
+		changes := []patch.Change{change("Makefile", makefile, after)}
+		if left := c.PutBack(changes); (len(left) == 1) != kept {
+			t.Fatalf("%d changes are left, kept %v", len(left), kept)
+		}
+		want := map[bool]string{true: "the second check has the change too", false: "the second check has it as it was"}[kept]
+		if found := c.Report(changes); !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == CheckFile && strings.HasSuffix(f.Detail, want) }) {
+			t.Errorf("%q is not in %v", want, found)
+		}
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -33,7 +33,11 @@ func (r *report) touched(e *edit) {
 			1: "named by protect, or PIPELINE.hcl", 2: "a test, or what only tests use", 3: "what tests read", 4: "what the command names or loads",
 			5: "what the runner loads by itself",
 		}[e.class]
-		r.add(e, e.rule, -1, false, "%s, %s; verification also ran with it as it was", what, how)
+		second := "the second check has it as it was"
+		if e.class == 4 && r.checks.onlyBuilds(e.change) {
+			second = "only what builds: the second check has the change too"
+		}
+		r.add(e, e.rule, -1, false, "%s, %s; %s", what, how, second)
 	} else {
 		r.parts(e)
 	}
@@ -59,7 +63,7 @@ func (r *report) parts(e *edit) {
 	for _, p := range parts {
 		line := p.line - 1
 		if p.check {
-			r.add(e, CheckConfig, line, false, "%s; verification also ran with it as it was", p.name)
+			r.add(e, CheckConfig, line, false, "%s; the second check has it as it was", p.name)
 		} else {
 			r.add(e, DependencyChanged, line, false, "%s", p.name)
 		}

@@ -12,6 +12,10 @@ import (
 // Applied says what fix apply wrote, or would write.
 func (s *Screen) Applied(f *fix.Fix, a fix.Applied, dry bool, again string) {
 	var b strings.Builder
+	if unsure := f.Verdict != nil && *f.Verdict == fix.Unverified; unsure && !a.Already {
+		b.WriteString(s.paint(yellow, "! this fix is unverified") + "\n" + s.paragraph(verdictText(f), "  "))
+		a.Note = "" // it says the same
+	}
 	what, in := theFix(f), " is in the tree"
 	if n := len(a.Files); f.Patch != nil && 0 < n && n < len(f.Patch.Files) {
 		what, in = fmt.Sprintf("%d of %s of %s", n, count(len(f.Patch.Files), "file"), what), ""

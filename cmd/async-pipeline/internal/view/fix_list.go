@@ -8,8 +8,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 )
 
-// Fixes shows the table of `fix list`.
-func (s *Screen) Fixes(items []fix.Item) {
+// Fixes shows the table of `fix list`; dir gives the folder of an item's run.
+func (s *Screen) Fixes(items []fix.Item, dir func(fix.Item) string) {
 	if len(items) == 0 {
 		s.Line("No fix has been proposed here yet.")
 		return
@@ -40,10 +40,18 @@ func (s *Screen) Fixes(items []fix.Item) {
 			}
 			b.WriteString("  " + s.paint(yellow, cut("flags: "+strings.Join(rules, ", "), s.wide()-2)) + "\n")
 		}
+		b.WriteString(s.later(it.Later, "  "))
 		b.WriteString(s.since(it.PassedIn, it.RecurredIn, "  "))
+		b.WriteString(s.without(it.Without, "  "))
+		if it.Fits != nil && !*it.Fits {
+			b.WriteString("  " + s.paint(yellow, "its files have changed since: it does not fit as it is") + "\n")
+		}
 		if it.State != fix.Proposed {
+			if why := because(it.Reason, it.Kind); why != "" && (it.Summary == nil || *it.Summary == "") {
+				b.WriteString("  " + s.paint(dim, cut(Harmless(why), s.wide()-2)) + "\n")
+			}
 			for _, r := range it.Rescue {
-				b.WriteString("  " + s.paint(dim, "kept: "+Harmless(r)) + "\n")
+				b.WriteString("  " + s.paint(dim, "kept: "+s.Path(joined(dir(it), r))) + "\n")
 			}
 		}
 	}
@@ -95,4 +103,38 @@ func (s *Screen) since(passed *string, again []string, indent string) string {
 		text += indent + s.paint(red, words) + "\n"
 	}
 	return text
+}
+
+// later says what came of a healing after the proposal that is shown.
+func (s *Screen) later(l *fix.Later, indent string) string {
+	if l == nil {
+		return ""
+	}
+	text := "Later: " + l.Name + " " + l.State
+	if why := because(l.Reason, l.Kind); why != "" {
+		text += ": " + why
+	}
+	return s.paragraph(text, indent)
+}
+
+// because is why a healing ended as it did, in a line; empty where nobody said.
+func because(reason, kind *string) string {
+	switch {
+	case reason != nil && *reason != "":
+		return strings.Join(strings.Fields(*reason), " ")
+	case kind != nil:
+		return *kind
+	}
+	return ""
+}
+
+// without says that a task passes although its fix was never applied.
+func (s *Screen) without(run *string, indent string) string {
+	if run == nil {
+		return ""
+	}
+	if indent == "" {
+		return "\nThe task passes without it since run " + Harmless(*run) + ".\n"
+	}
+	return indent + s.paint(dim, "passes without it since run "+Harmless(*run)) + "\n"
 }

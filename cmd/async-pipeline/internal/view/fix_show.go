@@ -14,13 +14,14 @@ func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
 	f := &p.Fix
 	var b strings.Builder
 	b.WriteString(s.paint(bold, "Fix for "+Harmless(f.Task)+" of run "+Harmless(f.Run)) + "\n")
-	b.WriteString(s.standing(p))
+	b.WriteString(s.standing(p, c))
 	b.WriteString(s.imported(c.Imported))
+	b.WriteString(s.later(p.Later, "  "))
 
 	s.section(&b, "Root cause", s.rootCause(f))
 	s.section(&b, "Uncertain, and what to check", s.doubtLines(f))
 	s.section(&b, "Patch", s.patchPart(p, c))
-	s.section(&b, "Verification", s.verification(f))
+	s.section(&b, "Verification", s.verification(f)+s.failing(f, c))
 	if f.State == fix.Proposed {
 		flags := s.flagLines(f)
 		if flags == "" {
@@ -29,7 +30,7 @@ func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
 		s.section(&b, "Flags", flags)
 	}
 	s.section(&b, "Reproduction", s.reproduction(f))
-	s.section(&b, "Attempts and budget", s.attempts(f))
+	s.section(&b, "Attempts and budget", s.attempts(f, c.Dir))
 	s.section(&b, "Evidence", s.evidence(f, c))
 	b.WriteString(s.applyPart(p, c))
 	s.put(b.String())
@@ -42,7 +43,7 @@ func (s *Screen) section(b *strings.Builder, title, text string) {
 }
 
 // standing is the line of state, verdict and disposition, and what the verdict means.
-func (s *Screen) standing(p *fix.Proposal) string {
+func (s *Screen) standing(p *fix.Proposal, c Commands) string {
 	f := &p.Fix
 	if f.State != fix.Proposed {
 		return "  " + s.paint(yellow, Harmless(f.State)) + ": " + stateWord(f.State) + "\n" + s.paragraphIf(stateText(f)) + s.said(f)
@@ -54,6 +55,8 @@ func (s *Screen) standing(p *fix.Proposal) string {
 	}
 	if p.Disposition == "open" && len(p.Applied) > 0 {
 		line += fmt.Sprintf(" · %d of %s applied", len(p.Applied), count(len(p.Patch.Files), "file"))
+	} else if p.Disposition == "open" && len(c.Partly) > 0 {
+		line += " · some hunks applied"
 	}
 	return line + "\n" + s.paragraph(verdictText(f), "  ")
 }
@@ -163,6 +166,18 @@ func (s *Screen) verification(f *fix.Fix) string {
 	return b.String()
 }
 
+// failing names the tests that failed with the patch and where the check's output is.
+func (s *Screen) failing(f *fix.Fix, c Commands) string {
+	var b strings.Builder
+	if len(c.Failing) > 0 {
+		b.WriteString(s.paragraph("failing with the patch: "+list(c.Failing), "  "))
+	}
+	if bad := failedCheck(f); bad != nil && bad.Log != nil {
+		b.WriteString("  log of " + Harmless(bad.Task) + " with the patch:\n    " + s.Path(joined(c.Dir, *bad.Log)) + "\n")
+	}
+	return b.String()
+}
+
 func (s *Screen) reproduction(f *fix.Fix) string {
 	if f.Reproduction == nil {
 		return ""
@@ -178,22 +193,27 @@ func (s *Screen) reproduction(f *fix.Fix) string {
 		word = Harmless(r.Result)
 	}
 	text := s.paragraph(fmt.Sprintf("%s (%s)", word, count(r.Runs, "run")), "  ")
-	text += s.paragraph("in the run   "+r.Signature.Run, "    ")
+	text += s.paragraph("in the run: "+r.Signature.Run, "    ")
 	if r.Signature.Copy != nil && (*r.Signature.Copy != r.Signature.Run || r.Result != "same") {
-		text += s.paragraph("in the copy  "+*r.Signature.Copy, "    ")
+		text += s.paragraph("in the copy: "+*r.Signature.Copy, "    ")
 	}
 	return text
 }
 
-func (s *Screen) attempts(f *fix.Fix) string {
+func (s *Screen) attempts(f *fix.Fix, dir string) string {
 	var b strings.Builder
-	for _, a := range f.Attempts {
+	for n, a := range f.Attempts {
 		how := "ended by itself"
 		if a.Kind != nil && *a.Kind != "" {
 			how = *a.Kind
 		}
 		if a.Evidence != nil && *a.Evidence != "" {
 			how += ": " + *a.Evidence
+		}
+		log := ""
+		if n < len(f.Attempts)-1 && a.Rescue != nil {
+			how += "; its patch did not verify"
+			log = attemptLog(f, a.Number)
 		}
 		who := a.Agent
 		if a.Model != nil && *a.Model != "" {
@@ -208,6 +228,9 @@ func (s *Screen) attempts(f *fix.Fix) string {
 			}
 			b.WriteString(lead + line + "\n")
 		}
+		if log != "" {
+			b.WriteString("     with it the task printed:\n    " + s.Path(joined(dir, log)) + "\n")
+		}
 	}
 	if f.Budget != nil {
 		u, l := f.Budget.Used, f.Budget.Limit
@@ -220,6 +243,19 @@ func (s *Screen) attempts(f *fix.Fix) string {
 		b.WriteString(s.paragraph("used: "+strings.Join(parts, " · "), "  "))
 	}
 	return b.String()
+}
+
+// attemptLog is the log of the failed task with the patch of one attempt, as the record names it; empty where it does not.
+func attemptLog(f *fix.Fix, n int) string {
+	if f.Provenance == nil {
+		return ""
+	}
+	for _, e := range f.Provenance.Files {
+		if strings.HasSuffix(e.Path, fmt.Sprintf("/verify-%d-proposed-%s.log", n, f.Task)) {
+			return e.Path
+		}
+	}
+	return ""
 }
 
 func (s *Screen) evidence(f *fix.Fix, c Commands) string {
@@ -253,18 +289,46 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	}
 	var b strings.Builder
 	it := "it"
-	if p.Disposition == "open" && len(p.Applied) > 0 {
+	if p.Disposition == "open" && len(p.Applied)+len(c.Partly) > 0 {
 		it = "the rest"
-		b.WriteString("\n" + s.paint(bold, "In the tree already") + "\n")
+		title := "In the tree already"
+		if c.Unfit {
+			title = "Recorded as applied"
+		}
+		b.WriteString("\n" + s.paint(bold, title) + "\n")
 		for _, path := range p.Applied {
 			b.WriteString("  " + Harmless(path) + "\n")
 		}
+		for _, part := range c.Partly {
+			b.WriteString("  " + Harmless(part.Path) + " (" + hunks(part) + ")\n")
+		}
+	}
+	b.WriteString(s.without(p.Without, ""))
+	switch {
+	case c.Unfit:
+		b.WriteString("\n" + s.paint(yellow, "It does not fit any more") + "\n" +
+			s.paragraph("No longer as the fix found them: "+list(c.Changed), "  "))
+		if c.Apply == "" {
+			b.WriteString(s.paragraph("They cannot be merged either. To have another one made, type", "  ") + "\n" + s.paint(bold, c.Heal) + "\n")
+			return b.String()
+		}
+		b.WriteString(s.next([]Next{{"have another made", c.Heal}}))
+		return b.String() + "\n" + s.dirty(c) + s.paint(bold, "To merge "+it+" into what they hold now, type") + "\n\n" + c.Apply + "\n"
+	case c.Refused != "":
+		return b.String() + "\n" + s.paint(yellow, "It cannot be applied") + "\n" + s.paragraph(c.Refused, "  ")
+	case c.Nothing:
+		b.WriteString("\n" + s.paragraph("All that it changes is in the tree already. To record it as applied, type", ""))
+		return b.String() + "\n" + c.Apply + "\n"
 	}
 	how := "To apply " + it + ", type"
 	if len(p.Flags) > 0 {
 		how = "When you have looked at each flagged place: to apply " + it + ", type"
 	}
-	b.WriteString("\n" + s.dirty(c) + s.paint(bold, how) + "\n\n" + c.Apply + "\n")
+	b.WriteString("\n")
+	if dirty := s.dirty(c); dirty != "" {
+		b.WriteString(dirty + "\n")
+	}
+	b.WriteString(s.paint(bold, how) + "\n\n" + c.Apply + "\n")
 	return b.String()
 }
 

@@ -108,6 +108,42 @@ var variants = map[string]func(p *fix.Proposal){
 	},
 	"applied": func(p *fix.Proposal) { p.Disposition, p.Applied = "applied", []string{"logo.png", "sum.go"} },
 	"partly":  func(p *fix.Proposal) { p.Applied = []string{"logo.png"} },
+	"unfit": func(p *fix.Proposal) {
+		p.Without = ptr("20261122T024000Z-aaaa")
+		p.Later = &fix.Later{Name: "test@2", State: "not_reproduced", Reason: ptr("passed: the task passes in a copy of the tree as it is now")}
+	},
+	"no_merge": func(*fix.Proposal) {},
+	"refused":  func(*fix.Proposal) {},
+	"nothing":  func(*fix.Proposal) {},
+	"second": func(p *fix.Proposal) {
+		first := p.Attempts[0]
+		second := first
+		second.Number, second.Rescue = 2, ptr("fixes/test/attempt-2.patch")
+		p.Attempts = []fix.Attempt{first, second}
+		p.Provenance = &fix.Provenance{Files: []fix.Evidence{{Path: "fixes/test/verify-1-proposed-build.log"}, {Path: "fixes/test/verify-1-proposed-test.log"}}}
+		p.Note = ptr("the same failure as before")
+	},
+	"failing": func(p *fix.Proposal) {
+		p.Verdict = ptr("unverified")
+		p.Verification.Proposed[1] = fix.Check{Task: "test", ExitCode: ptr(1), DurationMS: ptr(int64(5)), Log: ptr("fixes/test/verify-1-proposed-test.log")}
+		p.Verification.OriginalChecks, p.Verification.Reason = nil, ptr("check_failed")
+	},
+}
+
+// shownWith is what fix show knows of the tree besides.
+var shownWith = map[string]func(*Commands){
+	"partly": func(c *Commands) { c.Partly = []fix.Part{{Path: "sum.go", Hunks: []int{1, 3}, Of: 3}} },
+	"unfit": func(c *Commands) {
+		c.Unfit, c.Changed, c.Heal, c.Dirty = true, []string{"sum.go"}, "async-pipeline heal 20261121T024000Z-7f3a test", []string{"sum.go"}
+		c.Apply += " --3way --allow-dirty"
+	},
+	"no_merge": func(c *Commands) {
+		c.Unfit, c.Changed, c.Heal, c.Apply = true, []string{"sum.go"}, "async-pipeline heal 20261121T024000Z-7f3a test", ""
+	},
+	"refused": func(c *Commands) { c.Refused = "not applied: records that git tracks are never applied" },
+	"nothing": func(c *Commands) { c.Nothing = true },
+	"second":  func(c *Commands) { c.Dirty = []string{"sum.go"} },
+	"failing": func(c *Commands) { c.Failing = []string{"TestSum", "TestSum/empty"} },
 }
 
 func TestShowFix(t *testing.T) {
@@ -117,8 +153,12 @@ func TestShowFix(t *testing.T) {
 			t.Parallel()
 			p := sample()
 			change(p)
-			text := golden(t, "show_"+name, func(s *Screen) { s.ShowFix(p, commandsOf(p)) })
-			if command := "\nasync-pipeline fix apply 20261121T024000Z-7f3a test\n"; strings.Contains(text, command) != (p.State == "proposed" && p.Disposition == "open") {
+			c := commandsOf(p)
+			if more := shownWith[name]; more != nil {
+				more(&c)
+			}
+			text := golden(t, "show_"+name, func(s *Screen) { s.ShowFix(p, c) })
+			if command := "\nasync-pipeline fix apply 20261121T024000Z-7f3a test\n"; strings.Contains(text, command) != (p.State == "proposed" && p.Disposition == "open" && !c.Unfit && c.Refused == "") {
 				t.Errorf("the apply command alone on its line: got\n%s", text)
 			}
 		})
@@ -154,7 +194,7 @@ func TestShowFixColour(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for name, change := range variants {
-		if name == "applied" || name == "partly" {
+		if shownWith[name] != nil || name == "applied" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +223,8 @@ func TestHealing(t *testing.T) {
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	golden(t, "list", func(s *Screen) {
-		s.Fixes(nil)
+		dir := func(i fix.Item) string { return "/home/me/shop/.async/runs/" + i.Run }
+		s.Fixes(nil, dir)
 		s.Fixes([]fix.Item{
 			{
 				Run: "20261121T024500Z-11aa", Task: "test", State: "proposed", Disposition: "open", Verdict: ptr("verified"),
@@ -198,7 +239,13 @@ func TestFixes(t *testing.T) {
 				Files: []string{"a.go", "b.go", "c.go", "d.go", "e.go", "f.go", "g.go"}, Applied: []string{"b.go"},
 			},
 			{Run: "20261120T024000Z-0001", Task: "a-very-long-name-of-a-task", State: "no_fix", Disposition: "none", Rescue: []string{"fixes/x/attempt-1.patch"}},
-		})
+			{Run: "20261120T023000Z-0002", Task: "test", State: "skipped", Disposition: "none", Reason: ptr("open_proposal: run 20261120T022000Z-0001 has an open one for the same failure of task test")},
+			{Run: "20261120T022500Z-0003", Task: "vet", State: "failed", Disposition: "none", Kind: ptr("idle_timeout")},
+			{
+				Run: "20261120T022000Z-0001", Task: "test", State: "proposed", Disposition: "open", Verdict: ptr("verified"), Files: []string{"a.go"}, Fits: ptr(false),
+				Without: ptr("20261121T024500Z-11aa"), Later: &fix.Later{Name: "test@3", State: "not_reproduced", Reason: ptr("passed: the task passes in a copy")},
+			},
+		}, dir)
 	})
 }
 

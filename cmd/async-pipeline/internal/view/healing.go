@@ -74,6 +74,15 @@ type Commands struct {
 	Dir   string // folder of the run; the paths of its record are relative to it
 
 	Imported *fix.Imported // where the run was made, when not here
+
+	// For fix show; empty where it has nothing to say.
+	Heal    string     // has another fix made
+	Unfit   bool       // files are no longer as the fix found them: Apply merges with --3way, or is empty
+	Changed []string   // which
+	Refused string     // any other reason why Apply would be refused
+	Nothing bool       // all of it is in the tree already, by whoever
+	Partly  []fix.Part // files of which only some hunks are applied
+	Failing []string   // names of the tests that failed with the patch
 }
 
 // Outcome shows what came of an agent hook, with the command that applies a proposal on a line of its own.

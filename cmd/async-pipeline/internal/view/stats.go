@@ -29,7 +29,7 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 		numbered{h.Proposed, "proposed"}, numbered{h.NotReproduced, "not reproduced"}, numbered{h.Flaky, "flaky"}, numbered{h.NoFix, "no fix"},
 		numbered{h.Failed, "failed"}, numbered{h.Skipped, "skipped"}, numbered{h.Cancelled, "cancelled"}, numbered{h.Interrupted, "interrupted"})
 	if h.WallClockMS > 0 {
-		s.under(&b, "took "+took(h.WallClockMS)+" together, verification included")
+		s.under(&b, "took "+took(h.WallClockMS)+" together, reproduction and verification included")
 	}
 	p := n.Proposals
 	if h.Total > 0 {

@@ -4,6 +4,8 @@ package view
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 )
@@ -83,6 +85,13 @@ func verdictText(f *fix.Fix) string {
 		}
 	case "unverified":
 		text = fmt.Sprintf("It was not seen that %s passes with this patch.", task)
+		if bad := failedCheck(f); bad != nil {
+			text = fmt.Sprintf("With this patch, %s FAILED in a fresh copy", Harmless(bad.Task))
+			if bad.ExitCode != nil {
+				text += fmt.Sprintf(" (exit %d)", *bad.ExitCode)
+			}
+			text += "."
+		}
 		if r := reasonOf(f); r == "tree_changed" || r == "tree_unknown" {
 			text = fmt.Sprintf("With this patch %s passes in a fresh copy, but your tree changed while the agent worked, and nothing kept the agent out of it.", task)
 		}
@@ -99,6 +108,19 @@ func reasonOf(f *fix.Fix) string {
 		return ""
 	}
 	return *f.Verification.Reason
+}
+
+// failedCheck is the check that failed with the patch as proposed; nil where none did, or the time ended first.
+func failedCheck(f *fix.Fix) *fix.Check {
+	if f.Verification == nil || reasonOf(f) == "no_time" {
+		return nil
+	}
+	for i := range f.Verification.Proposed {
+		if c := &f.Verification.Proposed[i]; !c.Passed {
+			return c
+		}
+	}
+	return nil
 }
 
 func allPassed(checks []fix.Check) bool {
@@ -171,9 +193,21 @@ func doubts(f *fix.Fix) []string {
 		add("Not in the patch: %s", list(paths))
 	}
 	if f.Note != nil && *f.Note != "" {
-		add("%s", *f.Note)
+		add("%s", sentence(*f.Note))
 	}
 	return d
+}
+
+// sentence is a note as a sentence of its own.
+func sentence(text string) string {
+	first, n := utf8.DecodeRuneInString(text)
+	if word, _, _ := strings.Cut(text, " "); !strings.ContainsAny(word, "_/.:") {
+		text = string(unicode.ToUpper(first)) + text[n:]
+	}
+	if !strings.HasSuffix(text, ".") && !strings.Contains(text, "async-pipeline ") {
+		text += "."
+	}
+	return text
 }
 
 // list names the first few of what may be many.

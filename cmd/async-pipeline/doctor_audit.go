@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// auditTime is how long doctor holds records against their digests: newest runs first, at least one.
+const auditTime = 10 * time.Second
+
+// An auditing is what doctor holds against digests, as fix audit does.
+type auditing struct {
+	d      *checkup
+	until  time.Time
+	bad    []string // ids of runs in which something is not as it was written
+	looked int
+	late   int  // runs that there was no time for
+	busy   bool // hooks are at work: what they write is not finished
+}
+
+func (d *checkup) auditing() *auditing {
+	return &auditing{
+		d: d, until: time.Now().Add(auditTime),
+		busy: slices.ContainsFunc(d.store.Held(), func(l record.Holder) bool { return l.Lock == "heal.lock" }),
+	}
+}
+
+// run audits one run with a verdict.
+func (a *auditing) run(id string) {
+	switch {
+	case a.busy:
+		return
+	case a.looked > 0 && time.Now().After(a.until):
+		a.late++
+		return
+	}
+	a.looked++
+	found, err := hooks.Audit(a.d.store, id, "")
+	if err != nil {
+		a.bad = append(a.bad, id)
+		a.d.trouble("audit", "", "run %s could not be looked at whole: %v", id, err)
+		return
+	}
+	if len(found.Faults) == 0 {
+		return
+	}
+	a.bad = append(a.bad, id)
+	remedy := a.d.h.typed("fix", "audit", id) + " tells what was expected"
+	for i, f := range found.Faults {
+		if i == most {
+			break
+		}
+		more := ""
+		if strings.HasPrefix(f.File, "fixes/") {
+			more = "; do not apply it, heal the failure again"
+		}
+		a.d.trouble("audit", remedy+more, "%s is not as it was written",
+			a.d.path(filepath.Join(a.d.store.Dir, "runs", id, filepath.FromSlash(f.File))))
+	}
+	a.d.andMore("audit", view.Trouble, len(found.Faults), "things in run "+id)
+}
+
+// said is whether a fault of a run was named already.
+func (a *auditing) said(err error) bool {
+	return slices.ContainsFunc(a.bad, func(id string) bool {
+		return strings.Contains(err.Error(), string(filepath.Separator)+id+string(filepath.Separator))
+	}) &&
+		!errors.Is(err, fs.ErrPermission)
+}
+
+// claim says how much of what has a verdict was looked at whole.
+func (a *auditing) claim(sealed int) {
+	d := a.d
+	what := count(sealed, "run") + " with a verdict"
+	size := view.Size(sizeOf(d.store.Dir)) + " in " + d.path(d.store.Dir)
+	switch {
+	case sealed == 0:
+	case a.busy:
+		d.noted("runs", d.h.typed("fix", "audit")+" when they are done", "%s (%s); what they hold was not compared with its digests: hooks are at work", what, size)
+	case len(a.bad) > 0:
+	case a.late > 0:
+		d.noted("runs", d.h.typed("fix", "audit")+" looks at all that have fixes", "%s (%s): the newest %d are all as they were written, for the others there was no time", what, size, a.looked)
+	default:
+		d.fine("runs", "%s, all as they were written (%s)", what, size)
+	}
+}
