@@ -67,30 +67,13 @@ func (h *hall) replay(f healFlags, vars []string, asJSON bool, args []string) er
 	if err != nil {
 		return err
 	}
-	type end struct {
-		r   *hooks.Replayed
-		err error
+	r, err := untilStopped(stop, func() (*hooks.Replayed, error) { return e.Replay(stop.ctx, run, p) })
+	if errors.Is(err, record.ErrLocked) {
+		return refuse("%v", err)
 	}
-	ends := make(chan end, 1)
-	go func() {
-		r, err := e.Replay(stop.ctx, run, p)
-		ends <- end{r, err}
-	}()
-	var done end
-	select {
-	case done = <-ends:
-	case <-stop.again:
+	if err != nil {
+		return err
 	}
-	if sig := stop.signal(); sig != 0 {
-		return &fault{code: exitSignal + int(sig)}
-	}
-	if errors.Is(done.err, record.ErrLocked) {
-		return refuse("%v", done.err)
-	}
-	if done.err != nil {
-		return done.err
-	}
-	r := done.r
 	r.Notes = append(r.Notes, h.rewritten(c, run, p)...)
 	if asJSON {
 		if err := h.printJSON(r); err != nil {

@@ -76,27 +76,11 @@ func (h *hall) heal(f healFlags, vars []string, drawn bool, args []string) error
 	h.out.onLost(stop.unread)
 	defer h.out.onLost(nil)
 
-	type end struct {
-		outcomes []hooks.Outcome
-		err      error
+	outcomes, err := untilStopped(stop, func() ([]hooks.Outcome, error) { return e.Heal(stop.ctx, run, task) })
+	if err != nil {
+		return err
 	}
-	ends := make(chan end, 1)
-	go func() {
-		outcomes, err := e.Heal(stop.ctx, run, task)
-		ends <- end{outcomes, err}
-	}()
-	var done end
-	select {
-	case done = <-ends:
-	case <-stop.again:
-	}
-	if sig := stop.signal(); sig != 0 {
-		return &fault{code: exitSignal + int(sig)}
-	}
-	if done.err != nil {
-		return done.err
-	}
-	for _, o := range done.outcomes {
+	for _, o := range outcomes {
 		if o.Fix != nil && o.Fix.State == fix.Proposed {
 			return nil
 		}

@@ -119,3 +119,26 @@ func (i *interruption) stop() {
 	i.cancel()
 	i.work.Wait()
 }
+
+// untilStopped waits for do, or for the second signal: then it goes on alone, and the process is about to end. A signal is a fault
+// with its exit code, whatever do came to.
+func untilStopped[T any](stop *interruption, do func() (T, error)) (T, error) {
+	type end struct {
+		got T
+		err error
+	}
+	ends := make(chan end, 1)
+	go func() {
+		got, err := do()
+		ends <- end{got, err}
+	}()
+	var done end
+	select {
+	case done = <-ends:
+	case <-stop.again:
+	}
+	if sig := stop.signal(); sig != 0 {
+		return done.got, &fault{code: exitSignal + int(sig)}
+	}
+	return done.got, done.err
+}
