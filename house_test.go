@@ -31,6 +31,7 @@ var floors = map[string]room{
 	"hooks":                            {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/fix", "hooks/agent", "hooks/judge", "internal/..."}},
 	"pipeline/run":                     {4, []string{"pipeline", "pipeline/record", "internal/sandbox", "internal/redact"}},
 	"hooks/agent/cli":                  {3, []string{"hooks/agent", "internal/..."}},
+	"hooks/agent/native":               {3, []string{"hooks/agent", "internal/..."}},
 	"hooks/fix":                        {3, []string{"internal/patch", "internal/tree", "internal/git", "internal/redact", "internal/journal", "internal/filename", "internal/advice"}},
 	"pipeline/hclfile":                 {3, []string{"pipeline"}},
 	"pipeline/record":                  {3, []string{"internal/process", "internal/journal", "internal/filename", "internal/advice"}},
@@ -42,6 +43,9 @@ var floors = map[string]room{
 	"scratch":                          {2, []string{"internal/tree", "internal/patch", "internal/git", "internal/process"}},
 	"pipeline":                         {1, nil},
 	"internal/sandbox":                 {1, []string{"internal/redact", "internal/process"}},
+	"internal/model":                   {1, nil},
+	"internal/model/modeltest":         {2, []string{"internal/model"}},
+	"internal/policy":                  {1, nil},
 	"internal/tree":                    {1, nil},
 	"internal/patch":                   {1, []string{"internal/late"}},
 	"internal/git":                     {1, []string{"internal/late"}},
@@ -62,8 +66,8 @@ var doors = []struct {
 	{"syscall.ForkExec", []string{"internal/sandbox"}},
 	{"syscall.Exec", []string{"internal/sandbox"}},
 	{"os.StartProcess", []string{"internal/sandbox"}},
-	{"net/http", nil},
-	{"net", nil},
+	{"net/http", []string{"internal/model", "internal/model/modeltest"}},
+	{"net", []string{"internal/model", "internal/model/modeltest"}},
 	{"github.com/hashicorp/hcl/v2/...", []string{"pipeline/hclfile"}},
 	{"github.com/zclconf/go-cty/...", []string{"pipeline/hclfile"}},
 	{"github.com/spf13/cobra", []string{"cmd/async-pipeline"}},
@@ -78,7 +82,7 @@ var doors = []struct {
 	{"os.Stdout", []string{"cmd/async-pipeline"}},
 	{"os.Stderr", []string{"cmd/async-pipeline"}},
 	{"unsafe", []string{"internal/sandbox"}},
-	{"go statement", []string{"cmd/async-pipeline", "pipeline", "internal/sandbox"}},
+	{"go statement", []string{"cmd/async-pipeline", "pipeline", "internal/sandbox", "internal/model", "internal/model/modeltest", "hooks/agent/native"}},
 }
 
 func TestFloors(t *testing.T) {

@@ -23,6 +23,17 @@ type Request struct {
 	Secrets *redact.Set                                                       // what no line of it may hold, however the agent's output is cut; nil: nothing
 	Raw     io.Writer                                                         // the raw stream, redacted by its owner
 	Check   func(ctx context.Context, out io.Writer) (passed bool, err error) // runs the failed task in the agent's box; for agents of our own
+
+	// For agents of our own, which act on files and start commands themselves.
+	Copy     string       // the working directory where this process sees it
+	Top      string       // the folder of Copy that holds the whole copy; Copy or one above it
+	Run      []string     // the failed task's own command, which may always be run; nil: it is shell text
+	Allow    [][]string   // patterns of argv that may be run besides
+	Tokens   int64        // input and output together that the turn may use; 0: no cap
+	CostUSD  float64      // 0: no cap
+	Notice   func(string) // words for the person at the terminal; nil: nobody
+	Session  string       // of an earlier turn that is to be continued; empty: a new one
+	ReadOnly bool         // a finalizer: one answer, nothing may change
 }
 
 // A Command is a process of the agent's; Env and Dir are the Request's unless set.

@@ -1,0 +1,163 @@
+// Package model is one turn with a model over HTTP: one conversation type and four wire protocols, each read strictly. A
+// stream that ends without its terminal event is an error, whatever came before; a tool call counts only when the protocol
+// said that it is whole and its arguments are one JSON object. The package decides nothing about retries: it says what happened.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// The wire protocols.
+const (
+	Anthropic  = "anthropic"   // POST /v1/messages
+	OpenAI     = "openai"      // POST /v1/responses
+	OpenAIChat = "openai_chat" // POST /v1/chat/completions
+	Gemini     = "gemini"      // POST /v1beta/models/NAME:streamGenerateContent?alt=sse
+)
+
+// A Model is one model behind one protocol. Several goroutines may ask it at once.
+type Model struct {
+	Provider string // one of the constants above
+	Name     string
+	BaseURL  string       // empty: the provider's own; http:// only to a loopback address
+	Key      string       // goes into the provider's header and nowhere else: no error, no event holds it
+	HTTP     *http.Client // nil: one of our own, without a proxy's surprises and without following redirects
+	Limits   Limits
+}
+
+// Limits bound one turn; the zero value means the defaults.
+type Limits struct {
+	Connect time.Duration // until the first byte of the answer's body; default 30 s
+	Silent  time.Duration // between two signs of progress after that (keep-alives are none); default 2 min
+	Line    int           // bytes of one line of the stream; default 32 MiB
+	Total   int64         // bytes of the whole stream; default 256 MiB
+}
+
+// A Request is a conversation so far, and what may follow.
+type Request struct {
+	System    string
+	Messages  []Message
+	Tools     []Tool
+	MaxTokens int             // of the answer; 0: 8192
+	Schema    json.RawMessage // the answer must be one JSON object of this schema, where the protocol can say so; nil: free
+}
+
+// A Message is what one side said. User messages hold text and results, assistant messages text, thinking and calls.
+type Message struct {
+	Role   Role
+	Blocks []Block
+}
+
+// A Role says who spoke.
+type Role string
+
+// The roles.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// A Block is one part of a message: exactly one of the fields is set, but for Raw.
+type Block struct {
+	Text     string
+	Thinking string          // what the model reasoned, where the provider shows it
+	Call     *Call           // of an assistant message
+	Result   *Result         // of a user message
+	Raw      json.RawMessage // the block as the provider sent it, where it must be given back unchanged (signed thinking); its Provider alone reads it
+	Provider string          // whose Raw it is
+}
+
+// A Call asks for a tool. ID is unique in the conversation; where the protocol has none, one is made.
+type Call struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"` // one JSON object
+}
+
+// A Result answers a Call.
+type Result struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Text   string `json:"text"`
+	Failed bool   `json:"failed"`
+}
+
+// A Tool is what the model may call; Schema is a JSON schema of an object.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+}
+
+// An Event is told while the answer arrives, in order, from the goroutine that called Turn.
+type Event struct {
+	Kind EventKind
+	Text string // of HeardText and HeardThinking: the new piece; of CallArgs: the new piece of its arguments, not yet JSON
+	Call Call   // of CallBegun, CallArgs (ID and Name), CallWhole (all of it)
+	Stop Stop   // of Stopped
+}
+
+// An EventKind says what was heard.
+type EventKind string
+
+// The kinds of events.
+const (
+	HeardText     EventKind = "text"
+	HeardThinking EventKind = "thinking"
+	CallBegun     EventKind = "call_begun" // its name is known
+	CallArgs      EventKind = "call_args"
+	CallWhole     EventKind = "call_whole" // its arguments are one JSON object; it must not run before Stopped says ToolCalls
+	Stopped       EventKind = "stopped"    // the model gave its stop reason; what follows is usage and the end of the stream
+)
+
+// A Stop says why the model stopped.
+type Stop string
+
+// The reasons, in our words; Answer.Reason has the provider's.
+const (
+	EndTurn   Stop = "end_turn"
+	ToolCalls Stop = "tool_calls"
+	MaxTokens Stop = "max_tokens"
+	Refused   Stop = "refused"  // content policy
+	Overflow  Stop = "overflow" // the window of the model is full
+	Other     Stop = "other"
+)
+
+// An Answer is what arrived. Beside an error it holds what was whole before the fault: text as far as it came, whole calls, and
+// Broken, the calls that were begun and not finished.
+type Answer struct {
+	Blocks []Block // in the order in which they began
+	Broken []Call  // Args is what had come, not JSON
+	Stop   Stop    // empty: it was not said
+	Reason string  // the provider's word for Stop
+	Usage  Usage
+	ID     string // of the answer, where there is one
+	Model  string // as the provider names it
+	// Progress says that anything of content was heard: text, thinking, or a part of a call.
+	Progress bool
+}
+
+// Usage are tokens; nil where the provider did not say. Input counts everything sent, Cached is the part of it that was read from
+// a cache, Written the part that was put there.
+type Usage struct {
+	Input, Output, Cached, Written *int64
+}
+
+// An Error is how a turn failed. Test for it with errors.As.
+type Error struct {
+	Kind       string        // a kind of agent failures: stream_failure transport_disconnect cold_start_timeout idle_timeout server_overload rate_limited …
+	Status     int           // of HTTP; 0: none was received
+	Message    string        // the provider's own words, one line, at most 500 bytes, without the key
+	RetryAfter time.Duration // exactly what the provider asks for; negative: it asks for nothing
+	Retryable  bool          // the same request may succeed when it is sent again
+	Err        error         // what lies below, if anything
+}
+
+// Turn asks once. heard may be nil. The error is an *Error, but for a cancelled context: then it is context.Cause(ctx).
+// A cut after Stopped, once everything of content has come, is no error: the usage is what is missing.
+func (m *Model) Turn(ctx context.Context, r Request, heard func(Event)) (Answer, error) {
+	panic("to be written")
+}
