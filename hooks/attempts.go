@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
-	"slices"
-	"strings"
+	"maps"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
-	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // minUseful is the least wall clock, from the second attempt on, that is worth an attempt.
@@ -49,6 +43,13 @@ func (c *candidate) better(o *candidate) bool {
 	return o == nil || rank[c.verdict] >= rank[o.verdict]
 }
 
+// A feedback is what an attempt is told of the one before it.
+type feedback struct {
+	tail    string // of what failed
+	failure string // its fingerprint; empty: unknown
+	again   bool   // the one before it failed alike
+}
+
 // attempts lets the agent work until a difference is verified, or suspect, or the budget ends. Every attempt starts from
 // the base.
 func (h *healing) attempts(ctx context.Context) *candidate {
@@ -64,37 +65,49 @@ func (h *healing) attempts(ctx context.Context) *candidate {
 	h.until = started.Add(h.hook.Budget.WallClock)
 	wall, cancel := context.WithDeadlineCause(ctx, h.until, errWallClock)
 	defer cancel()
+	used := 0
 	defer func() {
 		h.fix.Budget.Used = fix.Amounts{
-			Attempts: new(len(h.fix.Attempts)), WallClockMS: new(time.Since(started).Milliseconds()),
+			Attempts: new(used), WallClockMS: new(time.Since(started).Milliseconds()),
+			Tokens: h.spent.tokens, CostUSD: h.spent.cost,
 		}
 	}()
 
 	var best *candidate
-	feedback := ""
-	reserve := h.reserve()
+	var told feedback
+	h.reserved = h.reserve()
 	for n := 1; n <= h.hook.Budget.Attempts; n++ {
-		if left := time.Until(h.until.Add(-reserve)); n > 1 && left < minUseful {
+		if left := h.remaining(); n > 1 && left < minUseful {
 			h.step("no attempt %d: %s of the wall clock left is too little", n, max(0, left).Round(time.Second))
 			h.note(fmt.Sprintf("there was no attempt %d: too little of the wall clock was left", n))
 			break
 		}
-		c, next, more := h.attempt(wall, n, reserve, feedback)
+		if why := h.spent.over(h.hook.Budget); n > 1 && why != "" {
+			h.step("no attempt %d: %s", n, why)
+			h.note(fmt.Sprintf("there was no attempt %d: %s", n, why))
+			break
+		}
+		used = n
+		c, next, more := h.attempt(wall, n, told)
 		if c != nil && c.better(best) {
 			best = c
 		}
 		if ctx.Err() != nil {
 			h.end(fix.Cancelled, "interrupted")
 			if len(h.fix.Attempts) == 0 {
-				h.fix.Kind = nil // no agent had started
+				h.fix.Kind, used = nil, 0 // no agent had started
 			}
 			return nil
+		}
+		if len(h.fix.Attempts) == 0 {
+			used = 0
 		}
 		if !more || best != nil && best.verdict != unverified {
 			break
 		}
-		if next != "" {
-			feedback = next
+		if next.tail != "" {
+			next.again = next.failure != "" && next.failure == told.failure
+			told = next
 		}
 	}
 	return best
@@ -115,254 +128,101 @@ func (h *healing) reserve() time.Duration {
 	return half
 }
 
-// attempt is one turn of the agent in a fresh copy. It gives the difference if there is one to propose, and whether another
-// attempt makes sense, with what that is told of this one.
-func (h *healing) attempt(wall context.Context, n int, reserve time.Duration, feedback string) (c *candidate, next string, more bool) {
-	a := fix.Attempt{Number: n, Agent: h.hook.Use, StartedAt: stamp(time.Now()), Sandbox: string(h.tier)}
-	started := time.Now()
-	l, err := h.turn(wall, n, reserve, feedback, &a)
-	a.DurationMS = time.Since(started).Milliseconds()
-	if errors.Is(err, context.Canceled) || errors.Is(err, errWallClock) || errors.Is(err, context.DeadlineExceeded) {
-		// Before the agent was started. A person's cancel is said by the caller.
-		h.kind(agent.WallTimeout)
-		h.end(fix.Failed, "wall_timeout: the wall clock of "+h.hook.Budget.WallClock.String()+" ended before the agent could start")
-		return nil, "", false
-	}
-	if err != nil {
-		a.Class = new(string(agent.ScratchFailed.Class()))
-		a.Kind, a.Evidence = new(string(agent.ScratchFailed)), new(h.e.Redact.String(err.Error()))
-		h.fix.Attempts = append(h.fix.Attempts, a)
-		h.kind(agent.ScratchFailed)
-		h.end(fix.Failed, err.Error())
-		return nil, "", false
-	}
-	turn, changes := l.turn, l.changes
-	kind, evidence := turn.Kind, turn.Evidence
-	if kind == "" && len(changes) == 0 {
-		kind, evidence = emptyKind(turn)
-	}
-	a.ExitCode, a.Turns, a.CostUSD, a.Requests = new(turn.Exit.Code), turn.Turns, turn.CostUSD, turn.Requests
-	a.Tokens = fix.Tokens{Input: turn.Tokens.Input, Output: turn.Tokens.Output, Cached: turn.Tokens.Cached}
-	class := kind.Class()
-	if kind != "" {
-		a.Kind, a.Class, a.Evidence = new(string(kind)), new(string(class)), orNull(h.e.Redact.String(evidence))
-		h.kind(kind)
-	} else {
-		h.fix.Kind = nil
-	}
-	h.fix.Attempts = append(h.fix.Attempts, a)
+// remaining is what an agent may still use of the wall clock.
+func (h *healing) remaining() time.Duration { return time.Until(h.until.Add(-h.reserved)) }
 
-	control, said := h.said(turn)
-	h.fix.Control, h.fix.AgentSaid = &control, said
+// attempt is one attempt of the budget: a try, and where that fails and leaves nothing, what decide says. It gives the
+// difference if there is one to propose, and whether another attempt makes sense, with what that is told of this one.
+func (h *healing) attempt(wall context.Context, n int, told feedback) (c *candidate, next feedback, more bool) {
+	var of *int
+	for {
+		began := len(h.fix.Attempts)
+		t := h.try(wall, n, of, told)
+		if len(h.fix.Attempts) == began { // no agent had started
+			return nil, feedback{}, false
+		}
+		h.cameOf(t.kind)
+		if !t.failed || wall.Err() != nil {
+			return t.candidate, t.next, t.more
+		}
+		row := &h.fix.Attempts[began]
+		d := decide(h.failedTry(t))
+		row.Decision = &fix.Decision{Next: d.next, DelayMS: d.delay.Milliseconds(), Why: d.why, Outcome: "not_tried"}
+		h.decided(row, d)
+		if d.resume {
+			h.fix.ResumeAt = new(stamp(time.Now().Add(*t.after)))
+			h.step("agent %s says it can go on at %s", h.agent.Name(), *h.fix.ResumeAt)
+		}
+		if d.next == stopTries {
+			return nil, t.next, t.more
+		}
+		of = new(row.Number)
+		switch d.next {
+		case retryNow:
+			h.retried[h.agent.Name()] = true
+		case waitFor:
+			h.waits++
+		case fallBack:
+			of = nil
+			h.agent, h.fallbacks = h.fallbacks[0], h.fallbacks[1:]
+		}
+		if !pause(wall, d.delay) {
+			return nil, feedback{}, false
+		}
+	}
+}
+
+// failedTry is what decide needs to know.
+func (h *healing) failedTry(t tried) failedTry {
+	return failedTry{
+		kind: t.kind, policy: h.agent.Retry(), took: t.took, wall: h.hook.Budget.WallClock, left: h.remaining(), after: t.after,
+		retried: h.retried[h.agent.Name()], waits: h.waits, fallback: len(h.fallbacks) > 0,
+	}
+}
+
+// decided tells the person, the journal and the transcript what comes next.
+func (h *healing) decided(row *fix.Attempt, d decision) {
+	data := map[string]any{"kind": row.Kind, "class": row.Class, "evidence": row.Evidence, "decision": d.next, "delay_ms": d.delay.Milliseconds(), "why": d.why}
+	if err := h.draft.Transcript(row.Number, "retry", data); err != nil {
+		h.note("transcript: " + err.Error())
+	}
+	with := map[string]any{"attempt": row.Number, "agent": row.Agent}
+	maps.Copy(with, data)
+	h.event("retry", with)
+	ended := fmt.Sprintf("agent %s ended with %s", row.Agent, *row.Kind)
+	switch d.next {
+	case retryNow, waitFor:
+		h.step("%s (%s); once more in %s", ended, *row.Evidence, seconds(d.delay))
+	case fallBack:
+		h.step("%s (%s); now agent %s", ended, *row.Evidence, h.fallbacks[0].Name())
+	}
+}
+
+// cameOf completes the decision after the failure before: what the next try came to.
+func (h *healing) cameOf(kind agent.Kind) {
+	i := len(h.fix.Attempts) - 2
+	if i < 0 || h.fix.Attempts[i].Decision == nil || h.fix.Attempts[i].Decision.Next == stopTries {
+		return
+	}
+	d := h.fix.Attempts[i].Decision
 	switch {
-	case turn.Exit.Cancelled:
-		return nil, "", false
-	case said != nil && said.Outcome == "no_fix":
-		h.end(fix.NoFix, "the agent says that there is nothing to fix")
-		return nil, "", false
-	case len(changes) == 0 && said != nil && said.Outcome == "needs_human":
-		h.end(fix.NoFix, "needs_human: the agent says that a person has to decide")
-		return nil, "", false
-	case len(changes) == 0:
-		h.end(fix.Failed, string(kind)+": "+evidence)
-		h.fix.Omitted = append(h.fix.Omitted, l.omitted...)
-		return nil, l.refused, l.refused != "" || class == agent.Transient && !h.idledBefore(kind)
-	}
-	c = &candidate{changes: changes, omitted: l.omitted, control: control, said: said}
-	h.verify(wall, n, c)
-	h.step("attempt %d: %s", n, describe(c))
-	return c, l.refused + c.feedback, c.verdict == unverified
-}
-
-// A left is what a turn left: how it ended, and the difference that counts.
-type left struct {
-	turn    agent.Turn
-	changes []patch.Change
-	omitted []tree.Omitted
-	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
-}
-
-// turn lets the agent work once and gives what it left: the difference is stored as a rescue patch before anything of the copy
-// is thrown away.
-func (h *healing) turn(wall context.Context, n int, reserve time.Duration, feedback string, a *fix.Attempt) (left, error) {
-	var none left
-	c, err := h.base.Copy(wall, filepath.Join(h.homes.work, "agent"))
-	if err != nil {
-		return none, err
-	}
-	keep := false
-	defer func() {
-		if !keep {
-			h.tidy(c.Close)
-		}
-	}()
-	var filters [][2]string
-	if repo, err := git.Of(wall, h.e.Config.Root); err == nil {
-		filters, _ = repo.Filters(wall) // without them an agent sees filtered files as dirty, no more
-	}
-	box, err := h.homes.agentBox(h.base, c.Dir, h.agentCaches, h.task, h.box(), filters)
-	if err != nil {
-		return none, err
-	}
-	raw, err := h.draft.Raw(n)
-	if err != nil {
-		return none, err
-	}
-	defer raw.Close()
-
-	if err := h.draft.Works(n, fix.Workplace{
-		Copy: c.Dir, Base: h.base.Holder(), Agent: h.hook.Use, Sandbox: string(h.tier), StartedAt: a.StartedAt,
-	}); err != nil {
-		return none, err
-	}
-	work, cancel := context.WithDeadlineCause(wall, h.until.Add(-reserve), errWallClock)
-	defer cancel()
-	h.step("attempt %d of %d: agent %s works (sandbox %s)", n, h.hook.Budget.Attempts, h.hook.Use, h.tier)
-	turn, err := h.agent.Turn(work, h.request(work, n, box, raw, feedback, time.Until(h.until.Add(-reserve))))
-	if err != nil {
-		turn = agent.Turn{Kind: agent.SpawnFailed, Evidence: err.Error()}
-	}
-	if turn.Exit.ProcessesLeft > 0 {
-		h.event("processes_ended", map[string]any{"attempt": n, "count": turn.Exit.ProcessesLeft})
-		h.step("ended %s that the agent left", plural(turn.Exit.ProcessesLeft, "process"))
-	}
-	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
-	l := left{turn: turn}
-	l.changes, l.omitted, err = c.Changes(context.WithoutCancel(wall))
-	large := l.omitted
-	if err == nil && h.hook.Output == "diff" && !turn.Exit.Cancelled {
-		err = h.takeAnswer(context.WithoutCancel(wall), n, &l)
-	}
-	if err == nil {
-		err = h.rescue(n, l.changes, a)
-	}
-	if err == nil {
-		var named []string
-		if named, err = keepLarge(h.draft, c, n, large); len(named) > 0 {
-			h.step("not in the patch: %s", listed(named, 5))
-		}
-	}
-	if err == nil {
-		err = h.draft.Rested(n)
-	}
-	if err != nil {
-		keep = true
-		return none, errors.Join(err, h.keep(c, n))
-	}
-	return l, nil
-}
-
-// request is what the agent is asked.
-func (h *healing) request(ctx context.Context, n int, box sandbox.Box, raw io.Writer, feedback string, left time.Duration) agent.Request {
-	pack, err := h.e.Pack(ctx, h.run, h.task.Name)
-	if err != nil {
-		h.note("context pack: " + err.Error())
-	}
-	dir := box.At(h.e.Config.Root)
-	idle := h.e.Idle
-	if idle == 0 {
-		idle = DefaultIdle
-	}
-	return agent.Request{
-		Attempt: n,
-		// A command may hold a secret: checks may be given it, an agent never is.
-		Prompt: h.e.Redact.String(agent.Prompt(agent.PromptParts{
-			Person: h.hook.Prompt, Task: h.task.Name, Command: commandText(h.task), Dir: dir,
-			Attempt: n, Attempts: h.hook.Budget.Attempts, Left: left, Protect: h.hook.Protect, Tail: feedback,
-			Diff: h.hook.Output == "diff", Sub: h.base.Sub,
-		})),
-		Pack: pack, Dir: dir, Env: h.agentEnv(box), Idle: idle,
-		Exec: func(ctx context.Context, c agent.Command) (agent.Exit, error) { return exec(ctx, box, c) },
-		Note: func(l agent.Line) {
-			if err := h.draft.Transcript(n, l.Type, l.Data); err != nil {
-				h.note("transcript: " + err.Error())
-			}
-		},
-		Secrets: h.e.Redact,
-		Raw:     raw,
-		Check: func(ctx context.Context, out io.Writer) (bool, error) {
-			got, err := h.runCheck(ctx, h.task, box, out, 0)
-			return err == nil && got.Status == record.Passed, err
-		},
+	case kind == "":
+		d.Outcome = "recovered"
+	case h.fix.Attempts[i].Kind != nil && *h.fix.Attempts[i].Kind == string(kind):
+		d.Outcome = "same_kind"
+	default:
+		d.Outcome = "other_kind"
 	}
 }
 
-// exec runs a command of the agent's in its box.
-func exec(ctx context.Context, box sandbox.Box, c agent.Command) (agent.Exit, error) {
-	r, err := box.Run(ctx, sandbox.Command{
-		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Idle: c.Idle,
-	})
-	wall := errors.Is(context.Cause(ctx), errWallClock)
-	return agent.Exit{
-		Code: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut || wall && (r.Cancelled || err != nil), IdledOut: r.IdledOut,
-		Cancelled: r.Cancelled && !wall, ProcessesLeft: r.ProcessesLeft, Duration: r.Duration,
-	}, err
-}
-
-// agentEnv is built from nothing: what any program needs, the agent's own home and caches, and the mark.
-func (h *healing) agentEnv(box sandbox.Box) []string {
-	var env []string
-	for _, kv := range h.e.Environ {
-		name, _, _ := strings.Cut(kv, "=")
-		switch {
-		case name == "PATH", name == "USER", name == "LANG", name == "TZ", name == "TERM", strings.HasPrefix(name, "LC_"):
-			env = append(env, kv)
-		}
-	}
-	env = append(env, "HOME="+box.Home, "TMPDIR="+box.Tmp,
-		"ASYNC_PIPELINE_RUN_ID="+h.run.ID, "ASYNC_PIPELINE_TASK="+h.task.Name)
-	return append(env, box.Env...)
-}
-
-// idledBefore says whether this is not the first attempt that fell silent: once more is enough.
-func (h *healing) idledBefore(kind agent.Kind) bool {
-	if kind != agent.IdleTimeout {
+// pause waits, and says whether there is still time to go on.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
 		return false
+	case <-timer.C:
+		return true
 	}
-	before := h.fix.Attempts[:len(h.fix.Attempts)-1]
-	return slices.ContainsFunc(before, func(a fix.Attempt) bool { return a.Kind != nil && *a.Kind == string(kind) })
-}
-
-// said is what the control object says, without secrets.
-func (h *healing) said(turn agent.Turn) (control string, said *fix.Said) {
-	if turn.Control == nil {
-		return "missing", nil
-	}
-	clean := h.e.Redact.String
-	return "ok", &fix.Said{
-		Outcome: turn.Control.Outcome, Summary: clean(turn.Control.Summary), RootCause: orNull(clean(turn.Control.RootCause)),
-	}
-}
-
-// emptyKind says what a turn is that ended by itself and changed nothing.
-func emptyKind(turn agent.Turn) (agent.Kind, string) {
-	switch {
-	case turn.Control != nil && turn.Control.Outcome == "fixed":
-		return agent.PatchEmpty, "the agent says fixed, and changed nothing"
-	case turn.Control != nil:
-		return "", ""
-	case strings.TrimSpace(turn.Text) == "":
-		return agent.NoOutput, "the agent said nothing and changed nothing"
-	}
-	return agent.VerdictAmbiguous, "the agent changed nothing and ended without a control object: " + turn.Problem
-}
-
-func (h *healing) kind(k agent.Kind) { h.fix.Kind = new(string(k)) }
-
-func describe(c *candidate) string {
-	s := c.verdict
-	if c.verification != nil && c.verification.Reason != nil {
-		s += " (" + *c.verification.Reason + ")"
-	}
-	return s
-}
-
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "s"):
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -37,7 +37,14 @@ type healing struct {
 	check *judge.Checks
 	// agentCaches is the kept folder of the agent's build caches.
 	agentCaches string
-	until       time.Time // the end of the wall clock; zero before it started
+	until       time.Time     // the end of the wall clock; zero before it started
+	reserved    time.Duration // of it, for verification
+
+	fallbacks []agent.Agent   // that have not been asked, in order
+	retried   map[string]bool // agents that have had their retry
+	waits     int             // for announced resets
+	spent     spend
+	warned    map[string]bool // caps that cannot be held
 
 	want judge.Signature // of the recorded failure
 	log  []byte          // of the recorded failure
@@ -58,13 +65,19 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 	draft.Secrets = e.Redact
 	h := &healing{
 		e: e, run: run, ended: ended, task: t, hook: hook, agent: e.Agents[hook.Use],
-		draft: draft, typed: w.typed, began: w.began,
+		draft: draft, typed: w.typed, began: w.began, retried: map[string]bool{}, warned: map[string]bool{},
 		fix: &fix.Fix{
 			Run: run.ID, RunDigest: run.Digest, Task: t.Name, CreatedAt: stamp(time.Now()),
 			Budget: &fix.Budget{Limit: fix.Amounts{
 				Attempts: new(hook.Budget.Attempts), WallClockMS: new(hook.Budget.WallClock.Milliseconds()),
 			}, Used: fix.Amounts{Attempts: new(0), WallClockMS: new(int64(0))}},
 		},
+	}
+	if hook.Budget.Tokens > 0 {
+		h.fix.Budget.Limit.Tokens = new(hook.Budget.Tokens)
+	}
+	if hook.Budget.CostUSD > 0 {
+		h.fix.Budget.Limit.CostUSD = new(hook.Budget.CostUSD)
 	}
 	h.want, h.log = signature(run, ended)
 	h.fix.Fingerprint = new(judge.Fingerprint(t.Name, h.want, h.log))
@@ -73,7 +86,7 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 	} else {
 		if e.Observer.Started != nil {
 			e.Observer.Started(Started{
-				Task: t.Name, Kind: "agent", Agent: hook.Use, Tier: h.tier,
+				Task: t.Name, Kind: "agent", Agent: h.agent.Name(), Tier: h.tier,
 				WallClock: hook.Budget.WallClock, Attempts: hook.Budget.Attempts,
 			})
 		}
@@ -108,7 +121,7 @@ func (h *healing) skip(ctx context.Context, lock *healLock) string {
 	case h.agent == nil:
 		return "agent_missing: no agent " + h.hook.Use
 	}
-	if err := h.agent.Ready(); err != nil {
+	if err := h.choose(); err != nil {
 		return "agent_missing: " + err.Error()
 	}
 	tier, err := h.e.pickTier()
@@ -123,6 +136,28 @@ func (h *healing) skip(ctx context.Context, lock *healLock) string {
 		return "heal_lock: " + err.Error()
 	}
 	return h.repeated(ctx) // under the lock: nobody else proposes meanwhile
+}
+
+// choose takes the first agent that can be started, and keeps those after it. The error is of the one that use names.
+func (h *healing) choose() error {
+	for _, name := range h.hook.Fallback {
+		if a := h.e.Agents[name]; a != nil {
+			h.fallbacks = append(h.fallbacks, a)
+		}
+	}
+	first := h.agent.Ready()
+	if first == nil {
+		h.fallbacks = slices.DeleteFunc(h.fallbacks, func(a agent.Agent) bool { return a.Ready() != nil })
+		return nil
+	}
+	for i, a := range h.fallbacks {
+		if a.Ready() == nil {
+			h.note(first.Error() + "; agent " + a.Name() + " is asked instead")
+			h.agent, h.fallbacks = a, slices.DeleteFunc(h.fallbacks[i+1:], func(a agent.Agent) bool { return a.Ready() != nil })
+			return nil
+		}
+	}
+	return first
 }
 
 // pickTier is the tier that was asked for, or the best there is. Without one, only a person can grant "none".

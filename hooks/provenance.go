@@ -17,22 +17,33 @@ import (
 func (h *healing) provenance() *fix.Provenance {
 	asked := orNull(string(h.e.Tier))
 	b := h.hook.Budget
+	name := h.hook.Use
+	if h.agent != nil { // the last that was asked
+		name = h.agent.Name()
+	}
 	return &fix.Provenance{
 		Policy: &fix.Policy{
 			Agent: h.hook.Use, Command: commandText(h.task), Prompt: orNull(h.hook.Prompt), Output: orNull(h.hook.Output),
 			Attempts: b.Attempts, WallClockMS: b.WallClock.Milliseconds(),
 			Protect: slices.Clone(h.hook.Protect), Verify: slices.Clone(h.hook.Verify),
 			PassSecrets: h.hook.PassSecrets, CI: h.hook.CI, TierAsked: asked,
+			Fallback: slices.Clone(h.hook.Fallback), Tokens: b.Tokens, CostUSD: b.CostUSD, Allow: slices.Clone(h.hook.Allow),
 		},
 		Sandbox: &fix.Confined{Tier: orNull(string(h.tier)), Asked: asked},
-		Agent:   h.e.program(h.hook.Use),
+		Agent:   h.e.program(name),
 	}
 }
 
 // program says what an agent is: its command, and the file that this starts.
 func (e *Engine) program(name string) *fix.Program {
 	i := slices.IndexFunc(e.Config.Agents, func(a *pipeline.Agent) bool { return a.Name == name })
-	if i < 0 || len(e.Config.Agents[i].Command) == 0 {
+	if i < 0 {
+		return nil
+	}
+	if m := e.Config.Agents[i].Model; m != nil {
+		return &fix.Program{Name: name, Provider: m.Provider, Model: m.Model, BaseURL: m.BaseURL}
+	}
+	if len(e.Config.Agents[i].Command) == 0 {
 		return nil
 	}
 	p := &fix.Program{Name: name}

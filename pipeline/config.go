@@ -108,16 +108,20 @@ type AgentHook struct {
 	Prompt      string // may be empty
 	Output      string // tree: it edits the copy | diff: it prints a unified diff; empty means tree
 	Budget      Budget
-	Protect     []string // globs relative to the root
-	Verify      []string // names of tasks besides the usual ones
-	PassSecrets bool     // the copy's checks get secret() values
-	CI          bool     // healing in CI mode, when --heal is given too
+	Protect     []string   // globs relative to the root
+	Allow       [][]string // patterns of commands that an agent of our own may run besides the task's own
+	Verify      []string   // names of tasks besides the usual ones
+	PassSecrets bool       // the copy's checks get secret() values
+	CI          bool       // healing in CI mode, when --heal is given too
+	Fallback    []string   // names of agents that are asked, in order, when one before them fails
 }
 
 // A Budget bounds an agent hook. Both limits are always positive.
 type Budget struct {
 	Attempts  int           // 1..5
 	WallClock time.Duration // over tries, retries and verification together
+	Tokens    int64         // input and output; 0: no cap
+	CostUSD   float64       // 0: no cap
 }
 
 // A RunHook runs a command after a failure; nothing it does changes the verdict.
@@ -126,11 +130,29 @@ type RunHook struct {
 	Timeout time.Duration // 0 means the default of the hooks room
 }
 
-// An Agent is a program that may be asked for a fix.
+// An Agent may be asked for a fix: exactly one of Command and Model is set.
 type Agent struct {
 	Name    string
 	Pos     Pos
-	Command []Text // prompt and context pack on stdin, works in its current directory
+	Command []Text      // a program: prompt and context pack on stdin, works in its current directory
+	Retry   AgentRetry  // of a program
+	Model   *ModelAgent // our own loop with a model
+}
+
+// An AgentRetry says which failures of an agent deserve one more try.
+type AgentRetry struct {
+	ExtraKinds []string
+	OnNullKind bool
+	OnNoOutput bool
+}
+
+// A ModelAgent is our own loop with a model of a provider.
+type ModelAgent struct {
+	Provider string // anthropic | openai | openai_chat | gemini
+	Model    string
+	BaseURL  string // empty: the provider's own
+	Key      Text   // always made from a secret; an empty one: none is sent
+	MaxTurns int    // how often the model may be asked in one attempt
 }
 
 // A Job is a named entry point.

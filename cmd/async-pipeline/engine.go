@@ -153,7 +153,10 @@ func (h *hall) agents(c *pipeline.Config) map[string]agent.Agent {
 		for i, w := range a.Command {
 			argv[i] = w.Value
 		}
-		agents[a.Name] = &cli.Command{ID: a.Name, Argv: argv, Look: func(program string) error { return h.look(c.Root, program) }}
+		agents[a.Name] = &cli.Command{
+			ID: a.Name, Argv: argv, Look: func(program string) error { return h.look(c.Root, program) },
+			Policy: agent.Policy{ExtraKinds: a.Retry.ExtraKinds, OnNullKind: a.Retry.OnNullKind, OnNoOutput: a.Retry.OnNoOutput},
+		}
 	}
 	return agents
 }

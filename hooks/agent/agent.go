@@ -32,7 +32,6 @@ type Request struct {
 	Tokens   int64        // input and output together that the turn may use; 0: no cap
 	CostUSD  float64      // 0: no cap
 	Notice   func(string) // words for the person at the terminal; nil: nobody
-	Session  string       // of an earlier turn that is to be continued; empty: a new one
 	ReadOnly bool         // a finalizer: one answer, nothing may change
 }
 
@@ -65,16 +64,20 @@ type Line struct {
 
 // A Turn is how a turn ended.
 type Turn struct {
-	Kind     Kind     // empty: the agent ended by itself
-	Evidence string   // what Kind was concluded from, one line
-	Text     string   // the agent's last output, at most the tail of 256 KiB
-	Control  *Control // nil: none found
-	Problem  string   // why Control is nil, in words
-	Exit     Exit
-	Turns    *int // model turns, nil where unknown
-	Tokens   Tokens
-	CostUSD  *float64
-	Requests *int
+	Kind       Kind           // empty: the agent ended by itself
+	Evidence   string         // what Kind was concluded from, one line
+	RetryAfter *time.Duration // how long the agent says to wait before it is asked again; nil: it does not say
+	Text       string         // the agent's last output, at most the tail of 256 KiB
+	Control    *Control       // nil: none found
+	Problem    string         // why Control is nil, in words
+	Exit       Exit
+	Model      string // as the provider names it; empty: unknown
+	Turns      *int   // model turns, nil where unknown
+	Tokens     Tokens
+	CostUSD    *float64
+	Requests   *int
+	// Resume goes on with the conversation of this turn. nil: the agent keeps none, and the next turn is a new one.
+	Resume func(ctx context.Context, r Request) (Turn, error)
 }
 
 // Tokens are nil where unknown, never 0.
@@ -91,6 +94,8 @@ type Agent interface {
 	Ready() error
 	// Turn returns when no process of the turn is left. An error means it could not be done at all.
 	Turn(ctx context.Context, r Request) (Turn, error)
+	// Retry says which of the agent's failures deserve one more try.
+	Retry() Policy
 }
 
 // ErrMissing means that the agent's program is not there.

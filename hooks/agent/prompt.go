@@ -26,6 +26,7 @@ type PromptParts struct {
 	Diff     bool          // the fix is a unified diff in the answer, not what is changed in the copy
 	Sub      string        // with Diff: the root relative to git's top, where paths begin; "." or empty when they are one
 	Tail     string        // output of the verification of the attempt before this one; its last TailOfVerification bytes are shown
+	Again    bool          // the two proposals before this attempt did not pass in the same way
 	Mark     func() string // marks of fences, see Fence; nil: random ones
 }
 
@@ -66,6 +67,9 @@ func Prompt(p PromptParts) string {
 		b.WriteString("The proposal of the attempt before this one did not pass. You start again from the original files. The end of what its verification said:\n\n")
 		b.WriteString(Fence(p.Mark, "verification output", tail, b.String()))
 		b.WriteString("\n")
+		if p.Again {
+			b.WriteString("The proposal before that one failed in the same way: the approach does not work. Do not refine it; look for another cause.\n\n")
+		}
 	}
 	if p.Diff {
 		b.WriteString("Print the diff first. Then end")

@@ -67,6 +67,12 @@ func (f *Fix) cleaned(clean func([]byte) []byte) (*Fix, error) {
 	for i := range c.Attempts {
 		a := &c.Attempts[i]
 		words(a.Evidence)
+		if a.Decision != nil {
+			words(&a.Decision.Why)
+		}
+		if a.Finalizer != nil {
+			words(a.Finalizer.Reason)
+		}
 		words(a.CLIVersion)
 		words(a.Model)
 	}

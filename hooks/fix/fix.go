@@ -86,6 +86,8 @@ type Fix struct {
 	Fingerprint   *string `json:"fingerprint"` // of the failure (judge.Fingerprint); null in what older versions wrote
 	Reason        *string `json:"reason"`      // why State is what it is, a word and perhaps words after ": "
 	Kind          *string `json:"kind"`        // error kind of the last attempt
+	Advice        *string `json:"advice"`      // what a person can do about Kind; null where only another try can help
+	ResumeAt      *string `json:"resume_at"`   // when an agent said it can go on, later than the budget could wait
 	Note          *string `json:"note"`
 	CreatedAt     string  `json:"created_at"`
 
@@ -194,6 +196,30 @@ type Attempt struct {
 	Requests   *int     `json:"requests"`
 	Sandbox    string   `json:"sandbox"`
 	Commands   Commands `json:"commands"`
+
+	// What was decided after a failure that left nothing; null when there was nothing to decide.
+	Decision *Decision `json:"decision"`
+	// The question after a turn that ended without a control object; null when none was needed.
+	Finalizer *Finalizer `json:"finalizer"`
+}
+
+// A Decision is what followed a failed attempt, and what came of it.
+type Decision struct {
+	Next    string `json:"next"` // retry|wait|fallback|stop
+	DelayMS int64  `json:"delay_ms"`
+	Why     string `json:"why"`
+	Outcome string `json:"outcome"` // recovered|same_kind|other_kind|not_tried
+}
+
+// A Finalizer is the one question that asks for a control object.
+type Finalizer struct {
+	Result     string   `json:"result"` // recovered|invalid|failed|skipped
+	Reason     *string  `json:"reason"`
+	Kind       *string  `json:"kind"`   // of a turn that failed
+	Edited     bool     `json:"edited"` // it changed files, which were thrown away
+	DurationMS int64    `json:"duration_ms"`
+	Tokens     Tokens   `json:"tokens"`
+	CostUSD    *float64 `json:"cost_usd"`
 }
 type Tokens struct {
 	Input  *int64 `json:"input"`

@@ -61,6 +61,12 @@ type Policy struct {
 	PassSecrets bool     `json:"pass_secrets"`
 	CI          bool     `json:"ci"`
 	TierAsked   *string  `json:"tier_asked"` // null: the best there is
+
+	// Absent where the hook has none: older records have no such fields, and their digest holds.
+	Fallback []string   `json:"fallback,omitempty"`
+	Tokens   int64      `json:"tokens,omitempty"`
+	CostUSD  float64    `json:"cost_usd,omitempty"`
+	Allow    [][]string `json:"allow,omitempty"`
 }
 
 // Confined is the tier of the agent and of every check.
@@ -69,12 +75,16 @@ type Confined struct {
 	Asked *string `json:"asked"`
 }
 
-// A Program is what the agent was.
+// A Program is what the agent was: a program, or a model of a provider.
 type Program struct {
 	Name    string   `json:"name"`
-	Command []string `json:"command"` // as written
+	Command []string `json:"command"` // as written; null: a model
 	Path    *string  `json:"path"`    // of the program that the command names
 	Digest  *string  `json:"digest"`  // of that program's file
+
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"` // as PIPELINE.hcl names it; each attempt has what the provider answered with
+	BaseURL  string `json:"base_url,omitempty"`
 }
 
 // sum is the digest of a policy's other fields.

@@ -126,32 +126,6 @@ func (r *reading) pipeline(b *block, c *pipeline.Config) {
 	c.PassEnv = r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName)
 }
 
-func (r *reading) agent(b *block) *pipeline.Agent {
-	g := &pipeline.Agent{Name: b.name, Pos: r.pos(b.at)}
-	const example = `["./agent.sh"]`
-	a := r.need(b, "command", "Write command = "+example+".", "agent %q has no command", b.name)
-	if a == nil {
-		return g
-	}
-	items, ok := r.items(a, example)
-	for i, part := range items {
-		v, fine := r.open(part.Value, part.at, a.Name)
-		if !fine {
-			ok = false
-			continue
-		}
-		t, fine := r.text(v, part.at, a.Name)
-		if fine && i == 0 && strings.TrimSpace(t.Value) == "" {
-			r.add(part.at, "command begins with an empty word", "Its first word is the program.")
-		}
-		g.Command = append(g.Command, t)
-	}
-	if ok && len(items) == 0 {
-		r.add(a.Expr.Range(), "command is empty", "Write command = "+example+".")
-	}
-	return g
-}
-
 func (r *reading) job(b *block, n *namesOfFile) *pipeline.Job {
 	j := &pipeline.Job{Name: b.name, Pos: r.pos(b.at)}
 	a := r.need(b, "tasks", "Write tasks = [task.NAME].", "job %q has no tasks", b.name)

@@ -75,6 +75,9 @@ const retryExample = `task "fetch" {
 const onFailExample = `agent "mine" {
   command = ["./tools/agent.sh"]
 }
+agent "other" {
+  command = ["./tools/other.sh"]
+}
 task "vet" {
   run = ["go", "vet", "./..."]
 }
@@ -87,7 +90,10 @@ task "test" {
     budget {
       attempts   = 1
       wall_clock = "5m"
+      tokens     = 200000
+      cost_usd   = 0.50
     }
+    fallback     = [agent.other]
     protect      = ["**/*_test.go"]
     verify       = [task.vet]
     pass_secrets = false
@@ -125,7 +131,24 @@ job "verify" {
 }
 `
 
+const agentRetryExample = `agent "mine" {
+  command = ["./tools/agent.sh"]
+  retry {
+    extra_kinds  = ["gateway_blip"]
+    on_null_kind = false
+    on_no_output = false
+  }
+}
+`
+
 const agentExample = `agent "mine" {
-  command = ["./tools/agent.sh", "--root", path.root]
+  command = ["./tools/agent.sh", "--careful"]
+}
+agent "native" {
+  provider  = "anthropic"
+  model     = "claude-sonnet-4-5"
+  api_key   = secret("ANTHROPIC_API_KEY")
+  base_url  = "https://api.anthropic.com"
+  max_turns = 40
 }
 `

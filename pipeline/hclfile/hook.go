@@ -26,6 +26,9 @@ func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentH
 		}
 		n.verify = append(n.verify, refsOf{task, all.refs})
 	}
+	if a := b.attrs["fallback"]; a != nil {
+		h.Fallback = r.fallback(a, h.Use, n)
+	}
 	h.PassSecrets = r.boolean(b, "pass_secrets")
 	h.CI = r.boolean(b, "ci")
 
@@ -40,6 +43,12 @@ func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentH
 		}
 		if a := r.need(c, "wall_clock", `Write wall_clock = "5m".`, "the budget has no wall_clock: there is no unlimited budget"); a != nil {
 			h.Budget.WallClock, _ = r.duration(a)
+		}
+		if a := c.attrs["tokens"]; a != nil {
+			h.Budget.Tokens = r.tokens(a)
+		}
+		if a := c.attrs["cost_usd"]; a != nil {
+			h.Budget.CostUSD = r.dollars(a)
 		}
 	}
 	return h

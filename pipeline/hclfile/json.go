@@ -158,7 +158,7 @@ func (j *jsonFile) objects(expr hcl.Expression, what string) []hcl.Expression {
 
 // value makes the expression of an attribute.
 func (j *jsonFile) value(expr hcl.Expression, w *word) hclsyntax.Expression {
-	if w == nil || w.typ != "type" && w.typ != "agent" && w.typ != "list(task)" {
+	if w == nil || w.typ != "type" && w.typ != "agent" && w.typ != "list(agent)" && w.typ != "list(task)" {
 		return j.expression(expr)
 	}
 	list, diags := hcl.ExprList(expr)

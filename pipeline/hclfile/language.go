@@ -41,17 +41,25 @@ var language = word{inner: []*word{
 	},
 	{
 		name: "agent", block: true, label: "NAME", example: agentExample,
-		doc: "A program that may be asked for a fix.",
+		doc: "May be asked for a fix: a program, or a model.",
 		inner: []*word{
-			{name: "command", typ: "list(string)", must: true, doc: "The program and its arguments. It reads the prompt on stdin and works in its current directory, which is a copy of the tree."},
+			{name: "command", typ: "list(string)", oneOf: []string{"provider"}, doc: "A program and its arguments. It reads the prompt on stdin and works in its current directory, which is a copy of the tree. An agent has a command or a provider."},
 			{name: "cli", later: "the built-in knowledge of agent programs"},
-			{name: "model", later: "the choice of a model"},
 			{name: "args", later: "the built-in knowledge of agent programs"},
-			{name: "api_key", later: "the relay that keeps a key away from its agent"},
-			{name: "base_url", later: "the relay to another endpoint"},
-			{name: "provider", later: "model providers"},
-			{name: "max_turns", later: "the model loop"},
-			{name: "retry", block: true, later: "a second try of a failed agent"},
+			{name: "provider", typ: "string", oneOf: []string{"command"}, doc: "A model of this provider works on the fix in a loop of our own: \"anthropic\", \"openai\", \"openai_chat\" (what many others speak) or \"gemini\"."},
+			{name: "model", typ: "string", must: true, with: "provider", doc: "The model, as the provider calls it."},
+			{name: "base_url", typ: "string", with: "provider", doc: "Another address than the provider's own. http:// only to this machine."},
+			{name: "api_key", typ: "string", with: "provider", doc: "The key, as secret(\"NAME\"). It goes into the requests and nowhere else."},
+			{name: "max_turns", typ: "number", def: "40", with: "provider", doc: "How often the model may be asked in one attempt, 1 to 1000."},
+			{
+				name: "retry", block: true, once: true, example: agentRetryExample,
+				doc: "Of a command: which of its failures deserve one more try, besides those that do for every agent. A command names its failure by ending with {\"error\":{\"kind\":\"…\",\"message\":\"…\",\"retry_after_ms\":0}}.",
+				inner: []*word{
+					{name: "extra_kinds", typ: "list(string)", def: "[]", doc: "Kinds that the command names."},
+					{name: "on_null_kind", typ: "bool", def: "false", doc: "A failure without a kind."},
+					{name: "on_no_output", typ: "bool", def: "false", doc: "An end without a word."},
+				},
+			},
 		},
 	},
 	{
@@ -87,8 +95,8 @@ var taskWords = []*word{
 					inner: []*word{
 						{name: "attempts", typ: "number", must: true, doc: "How often the agent may try, 1 to 5."},
 						{name: "wall_clock", typ: "duration", must: true, doc: "How long everything may take together: tries, retries and verification."},
-						{name: "tokens", later: "an agent whose use of tokens is counted"},
-						{name: "cost_usd", later: "an agent whose cost is counted"},
+						{name: "tokens", typ: "number", doc: "How many tokens, of questions and answers together, the agents may use. An agent that does not say what it uses is not held by it, which is said."},
+						{name: "cost_usd", typ: "number", doc: "What they may cost, in dollars; the same holds."},
 					},
 				},
 				{name: "protect", typ: "list(glob)", def: "[]", doc: "Files a fix should not touch, besides those that look like checks: a fix that does is flagged."},
@@ -97,7 +105,7 @@ var taskWords = []*word{
 				{name: "ci", typ: "bool", def: "false", doc: "The agent is asked in CI mode too, where --heal is given as well."},
 				{name: "allow", later: "a policy for the commands of an agent"},
 				{name: "network", later: "confinement of the network"},
-				{name: "fallback", later: "a second agent to fall back to"},
+				{name: "fallback", typ: "list(agent)", def: "[]", doc: "Agents that are asked, in order, when the one before fails and leaves nothing. The budget is the same."},
 			},
 		},
 		{

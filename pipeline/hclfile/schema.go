@@ -20,6 +20,9 @@ type Attribute struct {
 	Required bool   `json:"required"`
 	Default  string `json:"default,omitempty"` // as it would be written
 	Doc      string `json:"doc"`
+
+	With  string   `json:"with,omitempty"`   // it may stand beside this attribute only; Required holds there
+	OneOf []string `json:"one_of,omitempty"` // exactly one of these attributes and this one must stand
 }
 
 // Language is the schema of PIPELINE.hcl, without the words that this version refuses.
@@ -38,7 +41,7 @@ func describe(w *word) Schema {
 		switch {
 		case i.later != "":
 		case !i.block:
-			s.Attributes = append(s.Attributes, Attribute{i.name, i.typ, i.must, i.def, i.doc})
+			s.Attributes = append(s.Attributes, Attribute{i.name, i.typ, i.must, i.def, i.doc, i.with, i.oneOf})
 		case i.kinds != nil:
 			for _, kind := range i.kinds {
 				k := describe(kind)

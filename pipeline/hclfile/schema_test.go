@@ -163,8 +163,8 @@ func TestExamples(t *testing.T) {
 				if inUse := regexp.MustCompile(`\b(each|matrix)\.`).MatchString(without) && (a.Name == "for_each" || a.Name == "matrix"); inUse {
 					continue // what is made of it stands in other attributes
 				}
-				if (err != nil) != a.Required {
-					t.Errorf("without %s, which is required: %v, got %v", a.Name, a.Required, err)
+				if needed := a.Required || a.OneOf != nil; (err != nil) != needed {
+					t.Errorf("without %s, which is required: %v, got %v", a.Name, needed, err)
 				}
 				if err != nil || a.Default == "" {
 					continue

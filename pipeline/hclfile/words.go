@@ -19,8 +19,10 @@ type word struct {
 	inner   []*word
 	example string // a whole file that has all of its attributes
 
-	must  bool   // the block around it cannot be without it
-	later string // what it needs that this version does not have; such a word is refused
+	must  bool     // the block around it cannot be without it
+	with  string   // the attribute beside which alone it may stand, and must if it must; empty: it stands by itself
+	oneOf []string // of it and these attributes exactly one must stand
+	later string   // what it needs that this version does not have; such a word is refused
 }
 
 // laterRoots are the values of the language that this version refuses.

@@ -30,6 +30,9 @@ type Command struct {
 	Argv []string
 	Look func(argv0 string) error // says why a program cannot be started; nil: not asked
 
+	// Policy says which of its failures deserve one more try.
+	Policy agent.Policy
+
 	mark func() string // nil: random
 }
 
@@ -51,6 +54,9 @@ func (c *Command) Ready() error {
 	}
 	return nil
 }
+
+// Retry is its policy.
+func (c *Command) Retry() agent.Policy { return c.Policy }
 
 // Turn runs the command once.
 func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
@@ -87,13 +93,18 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	if turn.Control, problem = agent.ParseControl(turn.Text); problem != nil {
 		turn.Problem = problem.Error()
 	}
+	failure := agent.ParseFailure(turn.Text)
 	turn.Kind, turn.Evidence = conclude(ending{
 		exit:      exit,
 		said:      rec.said,
 		truncated: rec.out.total > maxTotal,
 		control:   turn.Control != nil,
+		failure:   failure,
 		stderr:    rec.lastWords(),
 	})
+	if failure != nil && turn.Kind == failure.Kind {
+		turn.RetryAfter = failure.RetryAfter
+	}
 	if err != nil && ctx.Err() != nil {
 		turn.Evidence += "; " + err.Error()
 	}

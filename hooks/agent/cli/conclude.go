@@ -13,14 +13,15 @@ import (
 // An ending is all that is known of one.
 type ending struct {
 	exit      agent.Exit
-	said      bool   // something but space stood on stdout
-	truncated bool   // more was said than is kept
-	control   bool   // a control object was found
-	stderr    string // the last line of stderr
+	said      bool           // something but space stood on stdout
+	truncated bool           // more was said than is kept
+	control   bool           // a control object was found
+	failure   *agent.Failure // what it said of its own end
+	stderr    string         // the last line of stderr
 }
 
-// conclude asks, first match decides: was it cancelled; did a watchdog of ours end it; did somebody else; did it say
-// that it failed; did it say anything. A plain command has no terminal event, and its control object is a claim: it
+// conclude asks, first match decides: was it cancelled; did a watchdog of ours end it; did somebody else; did it name its
+// own failure; does its exit code say one; did it say anything. A plain command has no terminal event, and its control object is a claim: it
 // excuses no exit code, it only settles whether output that was cut matters. The evidence is one line.
 func conclude(e ending) (agent.Kind, string) {
 	x := e.exit
@@ -33,6 +34,8 @@ func conclude(e ending) (agent.Kind, string) {
 		return agent.IdleTimeout, "said nothing for the idle limit"
 	case x.Signal != "":
 		return agent.KilledExternally, "ended by " + x.Signal + ", which was not ours"
+	case e.failure != nil:
+		return e.failure.Kind, said(e.failure)
 	case x.Code == 127:
 		return agent.CLINotInPath, because("exit 127", e.stderr)
 	case x.Code == 126:
@@ -52,4 +55,13 @@ func because(what, stderr string) string {
 		return what + "; stderr: " + stderr
 	}
 	return what
+}
+
+// said is an agent's account of its own failure.
+func said(f *agent.Failure) string {
+	words := "the agent says so"
+	if f.Message != "" {
+		words += ": " + f.Message
+	}
+	return words
 }

@@ -45,6 +45,12 @@ func stateText(f *fix.Fix) string {
 	}
 	if f.Kind != nil && *f.Kind != "" {
 		lines = append(lines, "The last attempt ended with: "+*f.Kind)
+		if f.Advice != nil && *f.Advice != "" {
+			lines = append(lines, "What to do: "+*f.Advice)
+		}
+		if f.ResumeAt != nil {
+			lines = append(lines, "The agent says that it can go on at "+*f.ResumeAt)
+		}
 	}
 	return strings.Join(lines, "\n")
 }

@@ -8,11 +8,8 @@ task "a" {
     budget {
       attempts   = 1
       wall_clock = "5m"
-      tokens     = 1    # ERROR: `tokens` needs
-      cost_usd   = 0.50 # ERROR: `cost_usd` needs
     }
     allow    = [["go"]]    # ERROR: `allow` needs
     network  = "none"      # ERROR: `network` needs confinement of the network, which this version does not have
-    fallback = [agent.m]   # ERROR: `fallback` needs
   }
 }

@@ -1,0 +1,216 @@
+package hclfile
+
+import (
+	"fmt"
+	"math/big"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// providers are the wire protocols that a model can be asked by.
+var providers = []string{"anthropic", "openai", "openai_chat", "gemini"}
+
+// max_turns without being written, and at most.
+const (
+	usualTurns = 40
+	mostTurns  = 1000
+)
+
+// agent reads an agent: a program, or a model of a provider.
+func (r *reading) agent(b *block) *pipeline.Agent {
+	g := &pipeline.Agent{Name: b.name, Pos: r.pos(b.at)}
+	command, provider := b.attrs["command"], b.attrs["provider"]
+	switch {
+	case command != nil && provider != nil:
+		r.addf(provider.NameRange, "A command is a program; a provider is asked by our own loop. Make two agents of it.", "agent %q has a command and a provider", b.name)
+	case command != nil:
+		g.Command = r.agentCommand(command)
+		for _, name := range []string{"model", "base_url", "api_key", "max_turns"} {
+			if a := b.attrs[name]; a != nil {
+				r.addf(a.NameRange, "It belongs to an agent with a provider. Give it to the program in its command.", "agent %q is a command and has %s", b.name, name)
+			}
+		}
+		for _, c := range b.of("retry") {
+			g.Retry = r.agentRetry(c)
+		}
+	case provider != nil:
+		g.Model = r.modelAgent(b)
+		for _, c := range b.of("retry") {
+			r.addf(c.at, "It is for programs: what fails between us and a provider is mended by our own loop.", "agent %q has a provider and a retry block", b.name)
+		}
+	case !b.faulty:
+		r.addf(b.at, `Write command = ["./agent.sh"], or provider = "anthropic" with model = "NAME".`, "agent %q has no command and no provider", b.name)
+	}
+	return g
+}
+
+// agentCommand reads the program of an agent.
+func (r *reading) agentCommand(a *hcl.Attribute) (argv []pipeline.Text) {
+	const example = `["./agent.sh"]`
+	items, ok := r.items(a, example)
+	for i, part := range items {
+		v, fine := r.open(part.Value, part.at, a.Name)
+		if !fine {
+			ok = false
+			continue
+		}
+		t, fine := r.text(v, part.at, a.Name)
+		if fine && i == 0 && strings.TrimSpace(t.Value) == "" {
+			r.add(part.at, "command begins with an empty word", "Its first word is the program.")
+		}
+		argv = append(argv, t)
+	}
+	if ok && len(items) == 0 {
+		r.add(a.Expr.Range(), "command is empty", "Write command = "+example+".")
+	}
+	return argv
+}
+
+var kindForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+// agentRetry reads which failures of a program deserve one more try.
+func (r *reading) agentRetry(b *block) pipeline.AgentRetry {
+	return pipeline.AgentRetry{
+		ExtraKinds: r.strs(b, "extra_kinds", `["gateway_blip"]`, func(s string, at hcl.Range) (string, bool) {
+			if !kindForm.MatchString(s) {
+				r.add(at, fmt.Sprintf("%q is no kind of failure", s), "A kind is a word of small letters, digits and underscores.")
+				return "", false
+			}
+			return s, true
+		}),
+		OnNullKind: r.boolean(b, "on_null_kind"),
+		OnNoOutput: r.boolean(b, "on_no_output"),
+	}
+}
+
+// modelAgent reads an agent of our own.
+func (r *reading) modelAgent(b *block) *pipeline.ModelAgent {
+	m := &pipeline.ModelAgent{}
+	a := b.attrs["provider"]
+	if s, ok := r.str(b, "provider"); ok {
+		if !slices.Contains(providers, s) {
+			r.wrongWord(a.Expr.Range(), fmt.Sprintf("there is no provider %q", s), s, providers, "Write one of "+strings.Join(providers, ", ")+".")
+		}
+		m.Provider = s
+	}
+	if a := r.need(b, "model", `Write model = "NAME", as the provider calls it.`, "agent %q has a provider and no model", b.name); a != nil {
+		var ok bool
+		if m.Model, ok = r.str(b, "model"); ok && (strings.TrimSpace(m.Model) == "" || strings.ContainsAny(m.Model, " \t\r\n?#")) {
+			r.add(a.Expr.Range(), "model is no name of a model", "Write it as the provider calls it.")
+		}
+	}
+	if s, ok := r.str(b, "base_url"); ok {
+		if why := wrongURL(s); why != "" {
+			r.add(b.attrs["base_url"].Expr.Range(), why, `Write "https://HOST/PATH"; http:// goes to this machine only.`)
+		}
+		m.BaseURL = s
+	}
+	if a := b.attrs["api_key"]; a != nil {
+		m.Key = r.apiKey(a)
+	}
+	m.MaxTurns = usualTurns
+	if a := b.attrs["max_turns"]; a != nil {
+		m.MaxTurns, _ = r.number(a, 1, mostTurns)
+	}
+	return m
+}
+
+// apiKey reads a key: nothing else may stand in the file in its place.
+func (r *reading) apiKey(a *hcl.Attribute) pipeline.Text {
+	v := r.eval(a.Expr, place{})
+	if !v.ok {
+		return pipeline.Text{}
+	}
+	t, ok := r.text(v.Value, a.Expr.Range(), a.Name)
+	if ok && len(t.Secrets) == 0 {
+		r.add(a.Expr.Range(), "api_key stands in the file", `Keep it in the environment: api_key = secret("NAME").`)
+	}
+	return t
+}
+
+// wrongURL says what is wrong with the address of a provider; empty: nothing. A key must not cross a network in the clear.
+func wrongURL(s string) string {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return "base_url is no address"
+	case u.User != nil:
+		return "base_url holds a name or a password"
+	case u.RawQuery != "" || u.Fragment != "":
+		return "base_url holds more than a host and a path"
+	case u.Scheme == "https":
+		return ""
+	case u.Scheme != "http":
+		return "base_url is no address of the web"
+	}
+	host := u.Hostname()
+	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+		return ""
+	}
+	return "base_url would send the key in the clear"
+}
+
+// tokens reads a cap of the budget.
+func (r *reading) tokens(a *hcl.Attribute) int64 {
+	v, ok := r.value(a)
+	if !ok {
+		return 0
+	}
+	if v.Type() != cty.Number {
+		r.wrongType(a.Expr.Range(), a.Name, "a whole number, without quotes", v)
+		return 0
+	}
+	n, accuracy := v.AsBigFloat().Int64()
+	if accuracy != big.Exact || n < 1 {
+		r.addf(a.Expr.Range(), "Leave it out for no cap.", "%s must be a whole number, 1 or more", a.Name)
+		return 0
+	}
+	return n
+}
+
+// dollars reads a cap of the budget.
+func (r *reading) dollars(a *hcl.Attribute) float64 {
+	v, ok := r.value(a)
+	if !ok {
+		return 0
+	}
+	if v.Type() != cty.Number {
+		r.wrongType(a.Expr.Range(), a.Name, "a number, without quotes", v)
+		return 0
+	}
+	f, _ := v.AsBigFloat().Float64()
+	if f <= 0 || f > 1e6 {
+		r.addf(a.Expr.Range(), "Leave it out for no cap.", "%s must be more than nothing", a.Name)
+		return 0
+	}
+	return f
+}
+
+// fallback reads the agents that are asked when the one before fails.
+func (r *reading) fallback(a *hcl.Attribute, use string, n *namesOfFile) (names []string) {
+	parts, diags := hcl.ExprList(a.Expr)
+	if diags.HasErrors() {
+		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [agent.NAME].", a.Name), "%s must be a list of references, written out", a.Name)
+		return nil
+	}
+	for _, p := range parts {
+		to, _, ok := r.ref(p, "agent", a.Name, n)
+		if !ok {
+			continue
+		}
+		if name := to.d.name; name == use || slices.Contains(names, name) {
+			r.addf(p.Range(), "Each agent is asked once.", "agent %q is named twice", name)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names
+}

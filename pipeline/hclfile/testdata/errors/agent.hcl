@@ -1,0 +1,86 @@
+agent "none" { # ERROR: agent "none" has no command and no provider
+}
+agent "both" {
+  command  = ["./a"]
+  provider = "anthropic" # ERROR: has a command and a provider
+}
+agent "program" {
+  command   = ["./a"]
+  model     = "m"         # ERROR: is a command and has model
+  base_url  = "https://x" # ERROR: is a command and has base_url
+  api_key   = secret("K") # ERROR: is a command and has api_key
+  max_turns = 3           # ERROR: is a command and has max_turns
+}
+agent "retries" {
+  command = ["./a"]
+  retry {
+    extra_kinds  = ["Gateway blip"] # ERROR: "Gateway blip" is no kind of failure
+    on_null_kind = "yes"            # ERROR: on_null_kind must be true or false
+  }
+}
+agent "loop" {
+  provider = "antropic" # ERROR: there is no provider "antropic"
+  model    = "m"
+  retry { # ERROR: has a provider and a retry block
+  }
+}
+agent "nameless" {
+  provider = "openai"
+  model    = "  " # ERROR: model is no name
+}
+agent "modelless" { # ERROR: has a provider and no model
+  provider = "openai"
+}
+agent "open" {
+  provider = "openai_chat"
+  model    = "m"
+  base_url = "http://example.com" # ERROR: in the clear
+  api_key  = "sk-123456789"       # ERROR: api_key stands in the file
+}
+agent "odd" {
+  provider  = "gemini"
+  model     = "m"
+  base_url  = "https://me:pw@example.com" # ERROR: a name or a password
+  max_turns = 0                           # ERROR: from 1 to 1000
+}
+agent "file" {
+  provider = "gemini"
+  model    = "m"
+  base_url = "file:///etc" # ERROR: base_url is no address
+}
+agent "query" {
+  provider = "gemini"
+  model    = "m"
+  base_url = "https://x/?key=1" # ERROR: more than a host and a path
+}
+agent "here" {
+  provider = "openai"
+  model    = "m"
+  base_url = "http://127.0.0.1:8080/v1"
+}
+task "a" {
+  run = ["true"]
+  on_fail "agent" {
+    use = agent.here
+    budget {
+      attempts   = 1
+      wall_clock = "5m"
+      tokens     = 0   # ERROR: tokens must be a whole number, 1 or more
+      cost_usd   = "1" # ERROR: cost_usd must be a number
+    }
+    fallback = [agent.here, agent.program] # ERROR: agent "here" is named twice
+  }
+}
+task "b" {
+  run = ["true"]
+  on_fail "agent" {
+    use = agent.here
+    budget {
+      attempts   = 1
+      wall_clock = "5m"
+      tokens     = 1.5 # ERROR: tokens must be a whole number
+      cost_usd   = -1  # ERROR: cost_usd must be more than nothing
+    }
+    fallback = agent.program # ERROR: fallback must be a list
+  }
+}
