@@ -151,6 +151,7 @@ func (h *healing) attempt(wall context.Context, n int, told feedback) (c *candid
 		h.decided(row, d)
 		if d.resume {
 			h.fix.ResumeAt = new(stamp(time.Now().Add(*t.after)))
+			row.Decision.ResumeAt = h.fix.ResumeAt
 			h.step("agent %s says it can go on at %s", h.agent.Name(), *h.fix.ResumeAt)
 		}
 		if d.next == stopTries {

@@ -121,8 +121,8 @@ func (h *healing) skip(ctx context.Context, lock *healLock) string {
 	case h.agent == nil:
 		return "agent_missing: no agent " + h.hook.Use
 	}
-	if err := h.choose(); err != nil {
-		return "agent_missing: " + err.Error()
+	if why := h.choose(); why != "" {
+		return why
 	}
 	tier, err := h.e.pickTier()
 	if err != nil {
@@ -138,26 +138,55 @@ func (h *healing) skip(ctx context.Context, lock *healLock) string {
 	return h.repeated(ctx) // under the lock: nobody else proposes meanwhile
 }
 
-// choose takes the first agent that can be started, and keeps those after it. The error is of the one that use names.
-func (h *healing) choose() error {
+// choose takes the first agent that can be started and is not waiting for a quota, and keeps those after it. It says why there is none,
+// in words about the one that use names.
+func (h *healing) choose() string {
+	all := []agent.Agent{h.agent}
 	for _, name := range h.hook.Fallback {
 		if a := h.e.Agents[name]; a != nil {
-			h.fallbacks = append(h.fallbacks, a)
+			all = append(all, a)
 		}
 	}
-	first := h.agent.Ready()
-	if first == nil {
-		h.fallbacks = slices.DeleteFunc(h.fallbacks, func(a agent.Agent) bool { return a.Ready() != nil })
-		return nil
-	}
-	for i, a := range h.fallbacks {
-		if a.Ready() == nil {
-			h.note(first.Error() + "; agent " + a.Name() + " is asked instead")
-			h.agent, h.fallbacks = a, slices.DeleteFunc(h.fallbacks[i+1:], func(a agent.Agent) bool { return a.Ready() != nil })
-			return nil
+	first := ""
+	var able []agent.Agent
+	for i, a := range all {
+		why := h.unable(a)
+		if why == "" {
+			able = append(able, a)
+		}
+		if i == 0 {
+			first = why
 		}
 	}
-	return first
+	if len(able) == 0 {
+		return first
+	}
+	h.agent, h.fallbacks = able[0], able[1:]
+	if first != "" {
+		h.fix.ResumeAt = nil
+		h.note(first + "; agent " + h.agent.Name() + " is asked instead")
+	}
+	return ""
+}
+
+// unable says why an agent cannot be asked now. What a person types is tried whatever was said of a quota before.
+func (h *healing) unable(a agent.Agent) string {
+	if err := a.Ready(); err != nil {
+		return "agent_missing: " + err.Error()
+	}
+	if h.typed {
+		return ""
+	}
+	now := time.Now()
+	at := (&fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}).ResumesAt(a.Name(), now)
+	if at.Sub(now) <= h.hook.Budget.WallClock {
+		return ""
+	}
+	if a == h.agent {
+		h.kind(agent.QuotaExhausted)
+		h.fix.ResumeAt = new(stamp(at))
+	}
+	return fmt.Sprintf("quota_exhausted: agent %s said that it can go on at %s, when this budget has ended", a.Name(), stamp(at))
 }
 
 // pickTier is the tier that was asked for, or the best there is. Without one, only a person can grant "none".

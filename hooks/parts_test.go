@@ -117,7 +117,8 @@ func TestEmptyKind(t *testing.T) {
 		{agent.Turn{Control: &agent.Control{Outcome: "fixed"}}, agent.PatchEmpty},
 		{agent.Turn{Control: &agent.Control{Outcome: "no_fix"}}, ""},
 		{agent.Turn{Text: " \n"}, agent.NoOutput},
-		{agent.Turn{Text: "I would do this.", Problem: "no object"}, agent.VerdictAmbiguous},
+		{agent.Turn{Text: "I would do this.", Problem: agent.ErrNoObject.Error()}, agent.VerdictAmbiguous},
+		{ended(`{"outcome": "fixed"}`), agent.OutputInvalid},
 	} {
 		if got, _ := emptyKind(c.turn); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.turn, got, c.want)

@@ -209,6 +209,9 @@ type Decision struct {
 	DelayMS int64  `json:"delay_ms"`
 	Why     string `json:"why"`
 	Outcome string `json:"outcome"` // recovered|same_kind|other_kind|not_tried
+
+	// When the agent says it can go on, where that was too late for the budget.
+	ResumeAt *string `json:"resume_at"`
 }
 
 // A Finalizer is the one question that asks for a control object.

@@ -227,14 +227,14 @@ func (c *counting) kind(name string) *KindStats {
 }
 
 // before is the index of the attempt that the i-th tries again: the one it names, else the one before it; -1 for none, as
-// for the first one of another agent.
+// where another agent was asked instead.
 func before(all []Attempt, i int) int {
 	if n := all[i].RetryOf; n != nil {
 		if j := slices.IndexFunc(all, func(a Attempt) bool { return a.Number == *n }); j >= 0 {
 			return j
 		}
 	}
-	if i > 0 && all[i-1].Agent != all[i].Agent {
+	if i > 0 && all[i-1].Decision != nil && all[i-1].Decision.Next == "fallback" {
 		return -1
 	}
 	return i - 1

@@ -35,7 +35,7 @@ func conclude(e ending) (agent.Kind, string) {
 	case x.Signal != "":
 		return agent.KilledExternally, "ended by " + x.Signal + ", which was not ours"
 	case e.failure != nil:
-		return e.failure.Kind, said(e.failure)
+		return e.failure.Kind, account(e.failure)
 	case x.Code == 127:
 		return agent.CLINotInPath, because("exit 127", e.stderr)
 	case x.Code == 126:
@@ -57,8 +57,8 @@ func because(what, stderr string) string {
 	return what
 }
 
-// said is an agent's account of its own failure.
-func said(f *agent.Failure) string {
+// account is an agent's account of its own failure.
+func account(f *agent.Failure) string {
 	words := "the agent says so"
 	if f.Message != "" {
 		words += ": " + f.Message
