@@ -27,6 +27,7 @@ type room struct {
 // that makes it.
 var floors = map[string]room{
 	"cmd/async-pipeline":               {6, []string{"..."}},
+	"cmd/scripted-model":               {6, []string{"internal/model/modeltest"}},
 	"cmd/async-pipeline/internal/view": {5, []string{"pipeline", "pipeline/record", "hooks/fix", "internal/patch"}},
 	"hooks":                            {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/fix", "hooks/agent", "hooks/judge", "internal/..."}},
 	"pipeline/run":                     {4, []string{"pipeline", "pipeline/record", "internal/sandbox", "internal/redact"}},
@@ -66,8 +67,8 @@ var doors = []struct {
 	{"syscall.ForkExec", []string{"internal/sandbox"}},
 	{"syscall.Exec", []string{"internal/sandbox"}},
 	{"os.StartProcess", []string{"internal/sandbox"}},
-	{"net/http", []string{"internal/model", "internal/model/modeltest"}},
-	{"net", []string{"internal/model", "internal/model/modeltest"}},
+	{"net/http", []string{"internal/model", "internal/model/modeltest", "cmd/scripted-model"}},
+	{"net", []string{"internal/model", "internal/model/modeltest", "cmd/scripted-model"}},
 	{"github.com/hashicorp/hcl/v2/...", []string{"pipeline/hclfile"}},
 	{"github.com/zclconf/go-cty/...", []string{"pipeline/hclfile"}},
 	{"github.com/spf13/cobra", []string{"cmd/async-pipeline"}},
@@ -78,9 +79,9 @@ var doors = []struct {
 	{"os.LookupEnv", []string{"cmd/async-pipeline"}},
 	{"os.Environ", []string{"cmd/async-pipeline"}},
 	{"os.Args", []string{"cmd/async-pipeline"}},
-	{"os.Exit", []string{"cmd/async-pipeline"}},
+	{"os.Exit", []string{"cmd/async-pipeline", "cmd/scripted-model"}},
 	{"os.Stdout", []string{"cmd/async-pipeline"}},
-	{"os.Stderr", []string{"cmd/async-pipeline"}},
+	{"os.Stderr", []string{"cmd/async-pipeline", "cmd/scripted-model"}},
 	{"unsafe", []string{"internal/sandbox"}},
 	{"go statement", []string{"cmd/async-pipeline", "pipeline", "internal/sandbox", "internal/model", "internal/model/modeltest", "hooks/agent/native"}},
 }

@@ -67,9 +67,9 @@ func (h *healing) attempts(ctx context.Context) *candidate {
 	defer cancel()
 	used := 0
 	defer func() {
+		tokens, cost := h.spent.used()
 		h.fix.Budget.Used = fix.Amounts{
-			Attempts: new(used), WallClockMS: new(time.Since(started).Milliseconds()),
-			Tokens: h.spent.tokens, CostUSD: h.spent.cost,
+			Attempts: new(used), WallClockMS: new(time.Since(started).Milliseconds()), Tokens: tokens, CostUSD: cost,
 		}
 	}()
 

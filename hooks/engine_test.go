@@ -203,11 +203,11 @@ func TestFinalizerResumes(t *testing.T) {
 	a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{
 		func(ctx context.Context, r agent.Request) agent.Turn {
 			turn := writes("good", "I made it good.")(ctx, r)
-			turn.Tokens = agent.Tokens{Input: new(int64(100))}
+			turn.Tokens = agent.Tokens{Input: new(int64(90)), Output: new(int64(10))}
 			turn.Resume = func(_ context.Context, r agent.Request) (agent.Turn, error) {
 				resumed++
 				answer := ended(said)
-				answer.Tokens = agent.Tokens{Output: new(int64(11))}
+				answer.Tokens = agent.Tokens{Input: new(int64(5)), Output: new(int64(6))}
 				return answer, nil
 			}
 			return turn

@@ -51,7 +51,7 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 		return f
 	}
 	h.spent.add(answer)
-	f.Tokens = fix.Tokens{Input: answer.Tokens.Input, Output: answer.Tokens.Output, Cached: answer.Tokens.Cached}
+	f.Tokens = fix.Tokens(answer.Tokens)
 	f.CostUSD = answer.CostUSD
 	switch {
 	case wall.Err() != nil || answer.Exit.Cancelled: // what comes while we end is not taken

@@ -7,38 +7,68 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// A spend is what the turns of a healing have used, as far as agents say it; nil is unknown, never 0.
+// A spend is what the turns of a healing have used, as far as agents say it. What they do not say is unknown, never 0; the caps
+// hold for what is known.
 type spend struct {
-	tokens *int64 // input and output
-	cost   *float64
+	tokens, cost tally
+}
+
+// A tally is a sum, with what of it is known.
+type tally struct {
+	sum     float64
+	any     bool // something was said
+	partial bool // something was not
+}
+
+func (k *tally) add(n, atLeast *float64) {
+	switch {
+	case n != nil:
+		k.sum, k.any = k.sum+*n, true
+	case atLeast != nil:
+		k.sum, k.any, k.partial = k.sum+*atLeast, true, true
+	default:
+		k.partial = true
+	}
 }
 
 func (s *spend) add(t agent.Turn) {
-	if t.Tokens.Input != nil || t.Tokens.Output != nil {
-		if s.tokens == nil {
-			s.tokens = new(int64)
-		}
-		for _, n := range []*int64{t.Tokens.Input, t.Tokens.Output} {
-			if n != nil {
-				*s.tokens += *n
-			}
-		}
+	s.tokens.add(tokensOf(t.Tokens), float(t.Tokens.AtLeast))
+	s.cost.add(t.CostUSD, t.CostAtLeast)
+}
+
+// tokensOf is input and output together; nil: a part is unknown.
+func tokensOf(t agent.Tokens) *float64 {
+	if t.Input == nil || t.Output == nil {
+		return nil
 	}
-	if t.CostUSD != nil {
-		if s.cost == nil {
-			s.cost = new(float64)
-		}
-		*s.cost += *t.CostUSD
+	return new(float64(*t.Input + *t.Output))
+}
+
+func float(n *int64) *float64 {
+	if n == nil {
+		return nil
 	}
+	return new(float64(*n))
+}
+
+// used is for the record.
+func (s *spend) used() (tokens *int64, cost *float64) {
+	if s.tokens.any && !s.tokens.partial {
+		tokens = new(int64(s.tokens.sum))
+	}
+	if s.cost.any && !s.cost.partial {
+		cost = new(s.cost.sum)
+	}
+	return tokens, cost
 }
 
 // over says which cap of the budget is spent, in words; empty: none.
 func (s *spend) over(b pipeline.Budget) string {
 	switch {
-	case b.Tokens > 0 && s.tokens != nil && *s.tokens >= b.Tokens:
-		return fmt.Sprintf("%d of %d tokens are used", *s.tokens, b.Tokens)
-	case b.CostUSD > 0 && s.cost != nil && *s.cost >= b.CostUSD:
-		return fmt.Sprintf("$%.4f of $%.4f are used", *s.cost, b.CostUSD)
+	case b.Tokens > 0 && s.tokens.sum >= float64(b.Tokens):
+		return fmt.Sprintf("%.0f of %d tokens are used", s.tokens.sum, b.Tokens)
+	case b.CostUSD > 0 && s.cost.sum >= b.CostUSD:
+		return fmt.Sprintf("$%.4f of $%.4f are used", s.cost.sum, b.CostUSD)
 	}
 	return ""
 }
@@ -46,16 +76,10 @@ func (s *spend) over(b pipeline.Budget) string {
 // leftOf is what a turn may use; 0 is no cap. A cap that is spent leaves the least amount there is.
 func (s *spend) leftOf(b pipeline.Budget) (tokens int64, cost float64) {
 	if b.Tokens > 0 {
-		tokens = b.Tokens
-		if s.tokens != nil {
-			tokens = max(1, tokens-*s.tokens)
-		}
+		tokens = max(1, b.Tokens-int64(s.tokens.sum))
 	}
 	if b.CostUSD > 0 {
-		cost = b.CostUSD
-		if s.cost != nil {
-			cost = max(1e-9, cost-*s.cost)
-		}
+		cost = max(1e-9, b.CostUSD-s.cost.sum)
 	}
 	return tokens, cost
 }
@@ -67,8 +91,8 @@ func (h *healing) unmetered(t agent.Turn) {
 		capped, known bool
 		words         string
 	}{
-		{b.Tokens > 0, t.Tokens.Input != nil || t.Tokens.Output != nil, "tokens"},
-		{b.CostUSD > 0, t.CostUSD != nil, "cost_usd"},
+		{b.Tokens > 0, tokensOf(t.Tokens) != nil || t.Tokens.AtLeast != nil, "tokens"},
+		{b.CostUSD > 0, t.CostUSD != nil || t.CostAtLeast != nil, "cost_usd"},
 	} {
 		if c.capped && !c.known && !h.warned[c.words] {
 			h.warned[c.words] = true

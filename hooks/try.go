@@ -61,7 +61,7 @@ func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried
 	}
 	evidence = h.e.Redact.String(evidence)
 	a.ExitCode, a.Model, a.Turns, a.CostUSD, a.Requests = new(turn.Exit.Code), orNull(turn.Model), turn.Turns, turn.CostUSD, turn.Requests
-	a.Tokens = fix.Tokens{Input: turn.Tokens.Input, Output: turn.Tokens.Output, Cached: turn.Tokens.Cached}
+	a.Tokens = fix.Tokens(turn.Tokens)
 	if kind != "" {
 		a.Kind, a.Class, a.Evidence = new(string(kind)), new(string(kind.Class())), &evidence
 		h.kind(kind)

@@ -35,7 +35,7 @@ func (h *hall) completing() bool {
 type offer func(l *look, args []string) []cobra.Completion
 
 // takeFiles are the verbs whose arguments are files: those the shell knows best.
-var takeFiles = []string{"fmt", "fix import"}
+var takeFiles = []string{"fmt", "fix import", "policy check"}
 
 // offers are the other verbs that take arguments, without the program's name.
 var offers = map[string]offer{

@@ -15,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/cli"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -148,7 +149,12 @@ func accepting(args []string, f *fix.Fix) []string {
 // agents are the agents of the configuration by name.
 func (h *hall) agents(c *pipeline.Config) map[string]agent.Agent {
 	agents := map[string]agent.Agent{}
+	gates := map[string]*native.Gate{}
 	for _, a := range c.Agents {
+		if a.Model != nil {
+			agents[a.Name] = modelAgent(a, gates)
+			continue
+		}
 		argv := make([]string, len(a.Command))
 		for i, w := range a.Command {
 			argv[i] = w.Value

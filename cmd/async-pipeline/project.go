@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/policy"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -109,7 +110,7 @@ func (h *hall) read(file string, vars []string) (*pipeline.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: h.lookup})
+	c, err := hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: h.lookup, Pattern: policy.CheckPattern})
 	if c == nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	root.AddCommand(h.runCommand(), h.healCommand(), h.validateCommand(), h.listCommand(), h.contextCommand(),
 		h.fixCommand(), h.versionCommand(), h.graphCommand(), h.completionCommand(), h.manCommand())
 	root.AddCommand(h.initCommand(), h.fmtCommand(), h.schemaCommand())
-	root.AddCommand(h.explainCommand(), h.runsCommand(), h.logsCommand(), h.statsCommand(), h.doctorCommand(), h.gcCommand())
+	root.AddCommand(h.explainCommand(), h.runsCommand(), h.logsCommand(), h.statsCommand(), h.doctorCommand(), h.gcCommand(), h.policyCommand())
 	help := h.helpCommand()
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
@@ -70,7 +70,7 @@ var groups = []struct {
 }{
 	{"Run", []string{"run", "validate"}},
 	{"Look", []string{"list", "graph", "explain", "runs", "logs", "stats"}},
-	{"Repair", []string{"heal", "fix", "context"}},
+	{"Repair", []string{"heal", "fix", "policy", "context"}},
 	{"Set up", []string{"init", "fmt", "schema", "doctor", "gc", "completion", "man", "version", "help"}},
 }
 

@@ -19,7 +19,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		Setup:               withGo(t, setupScript),
-		Cmds:                withMore(scriptCommands()),
+		Cmds:                withModels(withMore(scriptCommands())),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})

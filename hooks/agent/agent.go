@@ -64,18 +64,19 @@ type Line struct {
 
 // A Turn is how a turn ended.
 type Turn struct {
-	Kind       Kind           // empty: the agent ended by itself
-	Evidence   string         // what Kind was concluded from, one line
-	RetryAfter *time.Duration // how long the agent says to wait before it is asked again; nil: it does not say
-	Text       string         // the agent's last output, at most the tail of 256 KiB
-	Control    *Control       // nil: none found
-	Problem    string         // why Control is nil, in words
-	Exit       Exit
-	Model      string // as the provider names it; empty: unknown
-	Turns      *int   // model turns, nil where unknown
-	Tokens     Tokens
-	CostUSD    *float64
-	Requests   *int
+	Kind        Kind           // empty: the agent ended by itself
+	Evidence    string         // what Kind was concluded from, one line
+	RetryAfter  *time.Duration // how long the agent says to wait before it is asked again; nil: it does not say
+	Text        string         // the agent's last output, at most the tail of 256 KiB
+	Control     *Control       // nil: none found
+	Problem     string         // why Control is nil, in words
+	Exit        Exit
+	Model       string // as the provider names it; empty: unknown
+	Turns       *int   // model turns, nil where unknown
+	Tokens      Tokens
+	CostUSD     *float64
+	CostAtLeast *float64 // what is known of it, where a part is unknown
+	Requests    *int
 	// Resume goes on with the conversation of this turn. nil: the agent keeps none, and the next turn is a new one.
 	Resume func(ctx context.Context, r Request) (Turn, error)
 }
@@ -85,6 +86,9 @@ type Tokens struct {
 	Input  *int64 `json:"input"`
 	Output *int64 `json:"output"`
 	Cached *int64 `json:"cached"`
+	// AtLeast is what is known of input and output together, where a part of it is unknown: of a request that was cut, nobody says
+	// what it used.
+	AtLeast *int64 `json:"at_least,omitempty"`
 }
 
 // An Agent takes a turn.

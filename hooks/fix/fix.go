@@ -228,6 +228,8 @@ type Tokens struct {
 	Input  *int64 `json:"input"`
 	Output *int64 `json:"output"`
 	Cached *int64 `json:"cached"`
+
+	AtLeast *int64 `json:"at_least,omitempty"` // input and output together, where a part of them is unknown
 }
 type Commands struct {
 	Allowed *int `json:"allowed"`

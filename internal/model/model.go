@@ -4,7 +4,6 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -24,15 +23,15 @@ type Model struct {
 	Name     string
 	BaseURL  string       // empty: the provider's own; http:// only to a loopback address
 	Key      string       // goes into the provider's header and nowhere else: no error, no event holds it
-	HTTP     *http.Client // nil: one of our own, without a proxy's surprises and without following redirects
+	HTTP     *http.Client // nil: one of our own, which knows no proxy. Redirects and cookies are off with any client: the key must not travel
 	Limits   Limits
 }
 
 // Limits bound one turn; the zero value means the defaults.
 type Limits struct {
-	Connect time.Duration // until the first byte of the answer's body; default 30 s
+	Connect time.Duration // from the call of Turn to the first byte of the answer's body; default 30 s
 	Silent  time.Duration // between two signs of progress after that (keep-alives are none); default 2 min
-	Line    int           // bytes of one line of the stream; default 32 MiB
+	Line    int           // bytes of one line of the stream, and of the data of one event; default 32 MiB
 	Total   int64         // bytes of the whole stream; default 256 MiB
 }
 
@@ -42,7 +41,7 @@ type Request struct {
 	Messages  []Message
 	Tools     []Tool
 	MaxTokens int             // of the answer; 0: 8192
-	Schema    json.RawMessage // the answer must be one JSON object of this schema, where the protocol can say so; nil: free
+	Schema    json.RawMessage // the answer must be one JSON object of this schema; nil: free. Its objects must say additionalProperties: false
 }
 
 // A Message is what one side said. User messages hold text and results, assistant messages text, thinking and calls.
@@ -60,13 +59,14 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Block is one part of a message: exactly one of the fields is set, but for Raw.
+// A Block is one part of a message: at most one of the fields is set, but for Raw and Provider, which stand beside any of
+// them, or alone (thinking that the provider does not show). Blocks of an Answer go back as they are, in their order.
 type Block struct {
 	Text     string
-	Thinking string          // what the model reasoned, where the provider shows it
+	Thinking string          // what the model reasoned, where the provider shows it; goes back only with Raw
 	Call     *Call           // of an assistant message
 	Result   *Result         // of a user message
-	Raw      json.RawMessage // the block as the provider sent it, where it must be given back unchanged (signed thinking); its Provider alone reads it
+	Raw      json.RawMessage // what must be given back unchanged beside the block (signatures, encrypted reasoning); its Provider alone reads it
 	Provider string          // whose Raw it is
 }
 
@@ -121,16 +121,17 @@ const (
 	EndTurn   Stop = "end_turn"
 	ToolCalls Stop = "tool_calls"
 	MaxTokens Stop = "max_tokens"
-	Refused   Stop = "refused"  // content policy
+	Refused   Stop = "refused"  // content policy; where the provider words its refusal, that is the text
 	Overflow  Stop = "overflow" // the window of the model is full
 	Other     Stop = "other"
 )
 
 // An Answer is what arrived. Beside an error it holds what was whole before the fault: text as far as it came, whole calls, and
-// Broken, the calls that were begun and not finished.
+// Broken, the calls that were begun and not finished. Without an error a call stands in Blocks only when Stop is ToolCalls: what
+// the model stopped in the middle of (MaxTokens), or whose arguments are no JSON object, is Broken.
 type Answer struct {
 	Blocks []Block // in the order in which they began
-	Broken []Call  // Args is what had come, not JSON
+	Broken []Call  // Args is what had come: not JSON, as a rule
 	Stop   Stop    // empty: it was not said
 	Reason string  // the provider's word for Stop
 	Usage  Usage
@@ -149,15 +150,9 @@ type Usage struct {
 // An Error is how a turn failed. Test for it with errors.As.
 type Error struct {
 	Kind       string        // a kind of agent failures: stream_failure transport_disconnect cold_start_timeout idle_timeout server_overload rate_limited …
-	Status     int           // of HTTP; 0: none was received
+	Status     int           // of HTTP, or the one that the provider names inside the stream; 0: none
 	Message    string        // the provider's own words, one line, at most 500 bytes, without the key
-	RetryAfter time.Duration // exactly what the provider asks for; negative: it asks for nothing
+	RetryAfter time.Duration // exactly what the provider asks for, at most 2^31-1 ms; negative: it asks for nothing
 	Retryable  bool          // the same request may succeed when it is sent again
 	Err        error         // what lies below, if anything
-}
-
-// Turn asks once. heard may be nil. The error is an *Error, but for a cancelled context: then it is context.Cause(ctx).
-// A cut after Stopped, once everything of content has come, is no error: the usage is what is missing.
-func (m *Model) Turn(ctx context.Context, r Request, heard func(Event)) (Answer, error) {
-	panic("to be written")
 }

@@ -95,6 +95,7 @@ task "test" {
     }
     fallback     = [agent.other]
     protect      = ["**/*_test.go"]
+    allow        = [["go", "test", "**"], ["go", "vet", "./..."]]
     verify       = [task.vet]
     pass_secrets = false
     ci           = false

@@ -37,6 +37,9 @@ type Options struct {
 	Vars     map[string]string           // --var NAME=VALUE
 	VarFiles []string                    // --var-file PATH: NAME = VALUE lines in HCL, or a JSON object where the path ends in .json; the later wins
 	Env      func(string) (string, bool) // the environment: env(), secret(), ASYNC_PIPELINE_VAR_<name>
+	// Pattern says what is wrong with a pattern of allow, and at which of its words (-1: the whole). It is lent by whoever decides
+	// by them; nil: not asked.
+	Pattern func(pattern []string) (word int, err error)
 }
 
 // Find walks up from dir to the nearest PIPELINE.hcl or PIPELINE.hcl.json and gives its absolute path, or ErrNotFound.

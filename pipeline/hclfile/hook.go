@@ -17,6 +17,7 @@ func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentH
 	h.Prompt, _ = r.str(b, "prompt")
 	h.Output = r.output(b)
 	h.Protect = r.strs(b, "protect", `["**/*_test.go"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "protect") })
+	h.Allow = r.allow(b)
 	if a := b.attrs["verify"]; a != nil {
 		all := r.refs(a, n)
 		for _, name := range all.names {

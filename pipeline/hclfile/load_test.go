@@ -283,3 +283,45 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// Patterns are kept as written, whoever checks them; a file of JSON has the same.
+func TestAllow(t *testing.T) {
+	t.Parallel()
+	native := "agent \"m\" {\n  command = [\"x\"]\n}\ntask \"a\" {\n  run = [\"x\"]\n  on_fail \"agent\" {\n    use = agent.m\n    budget {\n      attempts = 1\n      wall_clock = \"1m\"\n    }\n    allow = %s\n  }\n}\n"
+	want := [][]string{{"go", "test", "**"}, {"make"}}
+	asked := 0
+	o := hclfile.Options{Pattern: func(p []string) (int, error) {
+		asked++
+		return 0, nil
+	}}
+	for _, allow := range []string{`[["go", "test", "**"], ["make"]]`, `concat([["go", "test", "**"]], [tolist(["make"])])`, `[for p in ["go test **", "make"]: split(" ", p)]`} {
+		c, err := load(t, strings.Replace(native, "%s", allow, 1), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, c.Tasks[0].OnFail[0].Agent.Allow); diff != "" {
+			t.Errorf("%s: %s", allow, diff)
+		}
+	}
+	if asked != 6 {
+		t.Errorf("asked for %d patterns", asked)
+	}
+	path := filepath.Join(t.TempDir(), hclfile.NameJSON)
+	src := `{"agent":{"m":{"command":["x"]}},"task":{"a":{"run":["x"],"on_fail":{"agent":{"use":"agent.m","budget":{"attempts":1,"wall_clock":"1m"},"allow":[["go","test","**"],["make"]]}}}}}`
+	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := hclfile.Load(path, hclfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, c.Tasks[0].OnFail[0].Agent.Allow); diff != "" {
+		t.Error(diff)
+	}
+	o.Pattern = func([]string) (int, error) { return 1, errors.New("not like this") }
+	_, err = load(t, strings.Replace(native, "%s", `[["go", "test"]]`, 1), o)
+	var faults pipeline.Errors
+	if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(err.Error(), "not like this") || faults[0].Pos.Line != 12 || faults[0].Pos.Column != 21 {
+		t.Errorf("got %+v", err)
+	}
+}

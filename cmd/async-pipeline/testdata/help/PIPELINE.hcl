@@ -25,6 +25,7 @@ task "test" {
       attempts   = 1
       wall_clock = "60s"
     }
+    allow = [["go", "vet", "**"]]
   }
 }
 

@@ -9,7 +9,6 @@ task "a" {
       attempts   = 1
       wall_clock = "5m"
     }
-    allow    = [["go"]]    # ERROR: `allow` needs
-    network  = "none"      # ERROR: `network` needs confinement of the network, which this version does not have
+    network = "none" # ERROR: `network` needs confinement of the network, which this version does not have
   }
 }

@@ -90,6 +90,7 @@ task "test" {
       wall_clock = "5m"
     }
     protect      = ["**/*_test.go"]
+    allow        = [["go", "test", "**"], concat(["go"], ["vet", "./${"x"}"])]
     verify       = [task.vet, task.test]
     pass_secrets = true
     ci           = true

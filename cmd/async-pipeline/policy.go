@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/policy"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// policyCommand holds what can be asked of the policy for the commands of agents.
+func (h *hall) policyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "policy",
+		Short: "Say which commands an agent may run",
+		Long: `An agent of a model may run the failed task's own command, and what allow in its
+on_fail "agent" lets it; nothing else. Either way the sandbox bounds what it does.`,
+		Example: `  async-pipeline policy check --task test -- go vet ./...`,
+	}
+	group(c)
+	c.AddCommand(h.policyCheckCommand())
+	return c
+}
+
+func (h *hall) policyCheckCommand() *cobra.Command {
+	var vars []string
+	var task string
+	c := &cobra.Command{
+		Use:   "check [--task TASK] -- PROGRAM [ARGUMENT...]",
+		Short: "Say whether an agent may run a command, and by what; nothing is run",
+		Long: `Says for each task with an on_fail "agent" whether its agent may run a command,
+and which pattern of allow lets it, or why none does. Nothing is run.
+
+The exit code is 0 where it is allowed for all of these tasks, 1 where it is
+refused for one of them.`,
+		Example: `  async-pipeline policy check -- go vet ./...
+  async-pipeline policy check --task test -- go vet -tags slow .`,
+		RunE: func(_ *cobra.Command, argv []string) error {
+			if len(argv) == 0 {
+				return refuse("policy check needs a command: write async-pipeline policy check -- PROGRAM ARGUMENT")
+			}
+			return h.policyCheck(task, vars, argv)
+		},
+	}
+	c.Flags().StringVar(&task, "task", "", "ask for `TASK` only")
+	varFlag(c, &vars)
+	c.Flags().SetInterspersed(false) // the flags behind the program are its own
+	if h.completing() {
+		_ = c.RegisterFlagCompletionFunc("task", func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return inTime(func() []cobra.Completion {
+				l := &look{h: h, command: c}
+				config := l.config()
+				if config == nil {
+					return nil
+				}
+				return l.tasks(config, nil)
+			}), cobra.ShellCompDirectiveNoFileComp
+		}) // the flag exists, and has none yet
+	}
+	return c
+}
+
+func (h *hall) policyCheck(name string, vars, argv []string) error {
+	c, err := h.load(vars)
+	if err != nil {
+		return err
+	}
+	tasks := c.Tasks
+	if name != "" {
+		t, err := oneTask(c, unquoted([]string{name})[0])
+		if err != nil {
+			return err
+		}
+		tasks = []*pipeline.Task{t}
+	}
+	planted := h.planted(c.Root)
+	asked, refused := 0, false
+	for _, t := range tasks {
+		for _, hook := range t.OnFail {
+			if hook.Agent == nil {
+				continue
+			}
+			asked++
+			p := policy.Policy{Own: ownCommand(t), Allow: hook.Agent.Allow, Planted: planted}
+			d := p.Decide(argv)
+			refused = refused || !d.Allowed
+			h.decided(c, t, hook.Agent, p, d)
+		}
+	}
+	switch {
+	case asked == 0 && name != "":
+		return refuse("task %q has no on_fail %q: no agent works on it", name, "agent")
+	case asked == 0:
+		return refuse("no task has an on_fail %q: there is no agent to ask for", "agent")
+	case refused:
+		return &fault{code: exitFailed}
+	}
+	return nil
+}
+
+// decided says what came of it for one task.
+func (h *hall) decided(c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, d policy.Decision) {
+	who := view.Harmless(t.Name) + " (agent." + hook.Use + ")"
+	out := h.shown()
+	if d.Allowed {
+		out.Line("%s: allowed by %s", who, view.Harmless(d.Grant))
+	} else {
+		out.Line("%s: refused: %s", who, view.Harmless(d.Reason))
+		for i, allowed := range p.Allowed() {
+			if i == 0 {
+				out.Line("  allowed are:")
+			}
+			out.Line("    %s", view.Harmless(allowed))
+		}
+	}
+	if a := c.Agent(hook.Use); a != nil && a.Model == nil {
+		out.Line("  agent.%s is a program of its own: it runs what it likes in its copy", a.Name)
+	}
+}
+
+// ownCommand is a task's command where it is a list of words that are all known; else nil.
+func ownCommand(t *pipeline.Task) []string {
+	var argv []string
+	for _, w := range t.Run.Argv {
+		if len(w.Missing) > 0 {
+			return nil
+		}
+		argv = append(argv, w.Value)
+	}
+	return argv
+}
+
+// planted says where a program would be found, if that is in the tree: an agent works in a copy that stands there.
+func (h *hall) planted(root string) func(name string) string {
+	top := root
+	if repo, err := git.Of(context.Background(), root); err == nil {
+		top = repo.Top
+	}
+	inside := func(p string) bool {
+		rel, err := filepath.Rel(top, p)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	return func(name string) string {
+		at := policy.Lookup(name, root, h.env("PATH"), func(p string) bool {
+			info, err := os.Stat(p)
+			return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+		})
+		if at == "" {
+			return ""
+		}
+		if real, err := filepath.EvalSymlinks(at); inside(at) || err == nil && inside(real) {
+			return at
+		}
+		return ""
+	}
+}

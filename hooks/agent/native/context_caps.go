@@ -1,0 +1,183 @@
+package native
+
+// What a turn has used: tokens and cost as the provider counts them. What it does not say is unknown, and never nothing.
+
+import (
+	"fmt"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+const (
+	answerTokens = 8192 // of one answer
+	leastAnswer  = 256  // even when a cap is near: less is not worth asking for
+)
+
+// A meter belongs to the loop's goroutine.
+type meter struct {
+	model    string
+	priceOf  func(string, model.Usage) (float64, bool)
+	maxTok   int64
+	maxUSD   float64
+	requests int
+
+	input, output, cached total
+	usd                   float64
+	unpriced              bool // a request has no price
+	told                  map[string]bool
+
+	said string // the model's name, as the provider has it
+
+	lastSize  int64 // tokens of the conversation when it was last counted; 0: never
+	lastChars int   // characters of it then
+	overhead  int   // see fixed
+}
+
+// A total is a sum, and whether a part of it is not known.
+type total struct {
+	n       int64
+	unknown bool
+}
+
+func (t *total) add(n *int64) {
+	if n == nil {
+		t.unknown = true
+		return
+	}
+	t.n += *n
+}
+
+func (t total) value() *int64 {
+	if t.unknown {
+		return nil
+	}
+	return new(t.n)
+}
+
+func newMeter(a *Agent, r agent.Request) meter {
+	return meter{model: a.Model, priceOf: a.Cost, maxTok: r.Tokens, maxUSD: r.CostUSD, told: map[string]bool{}}
+}
+
+// asked counts a request, and gives its number.
+func (m *meter) asked() int {
+	m.requests++
+	return m.requests
+}
+
+// add counts what a request has used. A request that failed before anything was heard has used nothing.
+func (m *meter) add(a model.Answer, err error, notice func(string)) {
+	u := a.Usage
+	if a.Model != "" {
+		m.said = a.Model
+	}
+	if err != nil && !a.Progress && len(a.Blocks) == 0 && len(a.Broken) == 0 && u.Input == nil && u.Output == nil {
+		return
+	}
+	m.input.add(u.Input)
+	m.output.add(u.Output)
+	if u.Cached != nil { // a provider without a cache says nothing of it
+		m.cached.n += *u.Cached
+	} else if u.Input == nil {
+		m.cached.unknown = true
+	}
+	if usd := m.price(a); usd != nil {
+		m.usd += *usd
+	} else {
+		m.unpriced = true
+	}
+	if m.maxTok > 0 && (u.Input == nil || u.Output == nil) {
+		m.tell("tokens", "the provider did not say what a request used: the cap of tokens cannot be enforced for it", notice)
+	}
+	if m.maxUSD > 0 && m.price(a) == nil {
+		m.tell("cost", "the cost of a request is not known: the cap of cost cannot be enforced for it", notice)
+	}
+}
+
+// counted takes the size of the conversation from the provider's own count. chars are those of the request.
+func (m *meter) counted(a model.Answer, chars int) {
+	if a.Usage.Input == nil || a.Usage.Output == nil || *a.Usage.Input <= 0 {
+		return
+	}
+	m.lastSize = *a.Usage.Input + *a.Usage.Output
+	m.lastChars = chars + charsOf([]model.Message{{Blocks: a.Blocks}})
+}
+
+func (m *meter) tell(what, text string, notice func(string)) {
+	if !m.told[what] {
+		m.told[what] = true
+		notice(text)
+	}
+}
+
+// price is what a request cost, nil where nobody knows.
+func (m *meter) price(a model.Answer) *float64 {
+	if m.priceOf == nil || a.Usage.Input == nil || a.Usage.Output == nil {
+		return nil
+	}
+	if usd, ok := m.priceOf(m.model, a.Usage); ok {
+		return &usd
+	}
+	if a.Model != "" && a.Model != m.model {
+		if usd, ok := m.priceOf(a.Model, a.Usage); ok {
+			return &usd
+		}
+	}
+	return nil
+}
+
+// over says which cap is reached by what is known; empty: none.
+func (m *meter) over() string {
+	switch used := m.input.n + m.output.n; {
+	case m.maxTok > 0 && used >= m.maxTok:
+		return fmt.Sprintf("%d of %d tokens are used", used, m.maxTok)
+	case m.maxUSD > 0 && m.usd >= m.maxUSD:
+		return fmt.Sprintf("$%.4f of $%.4f are used", m.usd, m.maxUSD)
+	}
+	return ""
+}
+
+// answer is how many tokens the next answer may have.
+func (m *meter) answer() int {
+	if m.maxTok <= 0 {
+		return answerTokens
+	}
+	return int(min(answerTokens, max(leastAnswer, m.maxTok-m.input.n-m.output.n-m.lastSize)))
+}
+
+func (m *meter) tokens() agent.Tokens {
+	if m.requests == 0 {
+		return agent.Tokens{}
+	}
+	t := agent.Tokens{Input: m.input.value(), Output: m.output.value(), Cached: m.cached.value()}
+	if used := m.input.n + m.output.n; (t.Input == nil || t.Output == nil) && used > 0 {
+		t.AtLeast = &used
+	}
+	return t
+}
+
+// costAtLeast is what is known of the cost, where a part of it is unknown.
+func (m *meter) costAtLeast() *float64 {
+	if !m.unpriced || m.usd == 0 {
+		return nil
+	}
+	return new(m.usd)
+}
+
+func (m *meter) cost() *float64 {
+	if m.unpriced || m.priceOf == nil || m.requests == 0 {
+		return nil
+	}
+	return new(m.usd)
+}
+
+// fixed is what every request holds besides the conversation, in characters.
+func (m *meter) fixed(system string, tools []model.Tool) int {
+	if m.overhead == 0 {
+		m.overhead = len(system)
+		for _, t := range tools {
+			m.overhead += len(t.Name) + len(t.Description) + len(t.Schema)
+		}
+	}
+	return m.overhead
+}

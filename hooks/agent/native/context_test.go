@@ -1,0 +1,223 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+func usage(in, out int64) model.Usage { return model.Usage{Input: &in, Output: &out} }
+
+// looksAt is a model that reads n files of a kilobyte each, by another name every time, and then ends.
+func looksAt(n int, usageOf func(n int) model.Usage) func(int) step {
+	return func(i int) step {
+		if i >= n {
+			return step{text: finalText, usage: usageOf(i)}
+		}
+		return step{calls: []model.Call{call(fmt.Sprint(i), "read", fmt.Sprintf(`{"path":"f%d"}`, i))}, usage: usageOf(i)}
+	}
+}
+
+func kilobytes(_ context.Context, c model.Call) outcome {
+	return outcome{text: "output " + c.ID + " " + strings.Repeat("x", 4000)}
+}
+
+func TestOldOutputGoesFirst(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Window = 14_000
+	d.tools.do = kilobytes
+	d.script.more = looksAt(12, func(int) model.Usage { return model.Usage{} })
+	turn := d.turn(context.Background())
+	if turn.Kind != "" || *turn.Requests != 13 {
+		t.Fatalf("kind %q after %d requests: a summary was not needed", turn.Kind, *turn.Requests)
+	}
+	asked := d.script.requests()
+	last := show(asked[len(asked)-1].Messages)
+	if !strings.Contains(last, "bytes of output of read were dropped to save room") || !strings.Contains(last, "output 11 ") || strings.Contains(last, "output 0 ") {
+		t.Errorf("the newest output stays, the oldest goes:\n%.2000s", last)
+	}
+	for i, r := range asked {
+		if size := charsOf(r.Messages) / charsPerToken; size > 14_000 {
+			t.Errorf("request %d holds about %d tokens", i, size)
+		}
+	}
+	if lines := d.of("notice"); len(lines) == 0 || lines[0].Data["notice"] != "context" {
+		t.Errorf("notices %v", lines)
+	}
+}
+
+// What the provider counts is believed, not what we guess.
+func TestCountedTokensMakeRoom(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Window = 100_000
+	d.tools.do = kilobytes
+	d.script.more = looksAt(8, func(i int) model.Usage { return usage(int64(20_000*min(i+1, 4)), 10) })
+	d.turn(context.Background())
+	if lines := d.of("notice"); len(lines) == 0 || lines[0].Data["tokens_before"].(int64) < 80_000 {
+		t.Errorf("notices %v", lines)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Window = 5000
+	d.tools.do = kilobytes
+	summaries := 0
+	n := 0
+	d.script.more = func(int) step {
+		asked := d.script.asked[len(d.script.asked)-1]
+		if last := show(asked.Messages[len(asked.Messages)-1:]); strings.Contains(last, "Write a summary") {
+			summaries++
+			if len(asked.Tools) != 0 || strings.Contains(show(asked.Messages), " result ") || !strings.Contains(show(asked.Messages), "(called read with") {
+				t.Errorf("the summary is asked for with tools:\n%.500s", show(asked.Messages))
+			}
+			return step{text: fmt.Sprintf("summary %d: f0 is fine.", summaries)}
+		}
+		if n++; n > 8 {
+			return step{text: finalText}
+		}
+		return looksAt(99, func(int) model.Usage { return model.Usage{} })(n)
+	}
+	turn := d.turn(context.Background())
+	if turn.Kind != "" || summaries == 0 || *turn.Turns != 9 || *turn.Requests != 9+summaries {
+		t.Fatalf("kind %q, %d summaries, %d turns, %d requests", turn.Kind, summaries, *turn.Turns, *turn.Requests)
+	}
+	asked := d.script.requests()
+	last := show(asked[len(asked)-1].Messages)
+	if !strings.Contains(last, "Repair it.") || !strings.Contains(last, fmt.Sprintf("summary %d: f0 is fine.", summaries)) {
+		t.Errorf("the first message and the summary are gone:\n%.1000s", last)
+	}
+}
+
+// A provider that says that the conversation is too long is heard twice; a summary that fails leaves the newest part.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	tooLong := fault5("context_overflow", 400, "prompt is too long")
+	for _, tt := range []struct {
+		name string
+		last []step // after five reads
+		kind agent.Kind
+		how  string
+	}{
+		{"once", []step{{err: tooLong}, {text: finalText}}, "", ""},
+		{"as a stop reason", []step{{stop: model.Overflow}, {text: finalText}}, "", ""},
+		{"twice", []step{{err: tooLong}, {err: tooLong}, {text: "a summary"}, {text: finalText}}, "", "summary"},
+		{"twice, and the summary fails", []step{{err: tooLong}, {err: tooLong}, {err: tooLong}, {text: finalText}}, "", "newest"},
+		{"three times", []step{{err: tooLong}, {err: tooLong}, {text: "a summary"}, {err: tooLong}}, agent.ContextOverflow, "summary"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				d.tools.do = kilobytes
+				d.script.more = func(n int) step {
+					if n < 6 {
+						return looksAt(6, func(int) model.Usage { return model.Usage{} })(n)
+					}
+					return tt.last[n-6]
+				}
+				turn := d.turn(context.Background())
+				if turn.Kind != tt.kind || *turn.Requests != 6+len(tt.last) || len(d.of("recovery")) != 0 {
+					t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
+				}
+				how := ""
+				for _, l := range d.of("notice") {
+					if h, ok := l.Data["how"]; ok {
+						how = h.(string)
+					}
+				}
+				if how != tt.how {
+					t.Errorf("made smaller by %q, want %q", how, tt.how)
+				}
+			})
+		})
+	}
+}
+
+func TestCaps(t *testing.T) {
+	t.Parallel()
+	price := func(_ string, u model.Usage) (float64, bool) {
+		return float64(*u.Input+*u.Output) / 1000, true
+	}
+	for _, tt := range []struct {
+		name   string
+		tokens int64
+		usd    float64
+		cost   func(string, model.Usage) (float64, bool)
+		usage  model.Usage
+		kind   agent.Kind
+		asked  int
+		notice string
+	}{
+		{"no cap", 0, 0, price, usage(1000, 100), "", 11, ""},
+		{"tokens", 3000, 0, price, usage(1000, 100), agent.TokenBudget, 3, ""},
+		{"cost", 0, 2, price, usage(1000, 100), agent.TokenBudget, 2, ""},
+		{"H22 usage that nobody knows", 3000, 0, price, model.Usage{}, "", 11, "the cap of tokens cannot be enforced"},
+		{"H22 cost that nobody knows", 0, 2, nil, usage(1000, 100), "", 11, "the cap of cost cannot be enforced"},
+		{"H22 a model without a price", 0, 2, func(string, model.Usage) (float64, bool) { return 0, false }, usage(1000, 100), "", 11, "the cap of cost cannot be enforced"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.Cost = tt.cost
+			d.req.Tokens, d.req.CostUSD = tt.tokens, tt.usd
+			d.script.more = looksAt(10, func(int) model.Usage { return tt.usage })
+			turn := d.turn(context.Background())
+			if turn.Kind != tt.kind || *turn.Requests != tt.asked {
+				t.Errorf("kind %q after %d requests, want %q after %d", turn.Kind, *turn.Requests, tt.kind, tt.asked)
+			}
+			lines := d.of("notice")
+			if tt.notice == "" && len(lines) != 0 || tt.notice != "" && (len(lines) != 1 || !strings.Contains(lines[0].Data["text"].(string), tt.notice)) {
+				t.Errorf("notices %v, want %q", lines, tt.notice)
+			}
+			if known := tt.usage.Input != nil; (turn.Tokens.Input != nil) != known || (turn.Tokens.Output != nil) != known {
+				t.Errorf("tokens %v", turn.Tokens)
+			}
+			if (turn.CostUSD != nil) != (tt.cost != nil && tt.usage.Input != nil && !strings.Contains(tt.name, "without a price")) {
+				t.Errorf("cost %v", turn.CostUSD)
+			}
+			if tt.tokens > 0 && tt.usage.Input != nil {
+				if most := d.script.requests()[2].MaxTokens; most != leastAnswer {
+					t.Errorf("the last answer may have %d tokens", most)
+				}
+			}
+		})
+	}
+}
+
+// A request that failed before anything was heard used nothing; one that was cut used what nobody knows.
+func TestTokensOfBrokenRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{err: lost()}, step{text: finalText, usage: usage(10, 5)})
+		if turn := d.turn(context.Background()); turn.Tokens.Input == nil || *turn.Tokens.Input != 10 {
+			t.Errorf("tokens %v", turn.Tokens)
+		}
+		d = newDesk(t, step{text: "I am at", err: lost()}, step{text: finalText, usage: usage(10, 5)})
+		if turn := d.turn(context.Background()); turn.Tokens.Input != nil || turn.CostUSD != nil {
+			t.Errorf("tokens %v, cost %v", turn.Tokens, turn.CostUSD)
+		}
+	})
+}
+
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		model string
+		own   int
+		want  int64
+	}{{"gpt-5", 0, model.Window("gpt-5")}, {"somebodys-model", 0, windowDefault}, {"gpt-5", 9000, 9000}} {
+		l := newLoop(&Agent{Model: tt.model, Window: tt.own}, agent.Request{}, hands{})
+		if got := l.window(); got != tt.want || got == 0 {
+			t.Errorf("the window of %s (%d) is %d, want %d", tt.model, tt.own, got, tt.want)
+		}
+	}
+}

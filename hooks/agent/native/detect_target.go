@@ -1,0 +1,114 @@
+package native
+
+// D7, the gate of one target: what failed again and again is first said, then refused once, then ends the turn. Only failures
+// of earlier rounds count; a file that was written meanwhile makes every try a new one.
+
+import "fmt"
+
+const (
+	gateRemind = 3
+	gateBlock  = 4 // this try is refused
+	gateStop   = 5
+)
+
+// Targets count two things: failures on one target with different arguments, and failures of one very input between which
+// something else succeeded. (The same failing again and again with nothing between is D1's and D2's.)
+type targets struct {
+	tries  map[string]map[string]bool // tool and target → the arguments that failed on it
+	again  map[string]int             // tool and arguments → failures with a success between them
+	fresh  map[string]bool            // tool and arguments → nothing succeeded since their last failure
+	blocks map[string]int             // key → refusals
+}
+
+func newTargets() targets {
+	return targets{tries: map[string]map[string]bool{}, again: map[string]int{}, fresh: map[string]bool{}, blocks: map[string]int{}}
+}
+
+func inputKey(c observed) string { return "input " + c.name + " " + short(c.args) }
+
+func targetKey(c observed) string {
+	if c.target == "" {
+		return ""
+	}
+	return "target " + c.name + " " + c.target
+}
+
+// refuse says, before a call runs, why it must not; empty: it may.
+func (t *targets) refuse(c observed) string {
+	for _, key := range []string{inputKey(c), targetKey(c)} {
+		if key == "" || t.count(key) < gateRemind {
+			continue
+		}
+		return fmt.Sprintf("Refused: this has failed %d times already. It is not tried again; do something else, or end with what you know.", gateRemind)
+	}
+	return ""
+}
+
+func (t *targets) count(key string) int {
+	if tries, ok := t.tries[key]; ok {
+		return len(tries)
+	}
+	return t.again[key]
+}
+
+// round counts what failed in a round, each thing once however often it stands in it.
+func (t *targets) round(r round) finding {
+	var f finding
+	raise := func(key string, c observed) {
+		n := t.count(key) + t.blocks[key]
+		switch {
+		case n >= gateStop:
+			f = finding{id: "D7", end: true, says: fmt.Sprintf("%s on the same target failed %d times, and was tried again after it was refused.", c.name, gateRemind)}
+		case n == gateRemind && !f.found():
+			f = finding{id: "D7", says: fmt.Sprintf("%s has failed %d times on the same target.", c.name, gateRemind)}
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range r.calls {
+		if !c.failed {
+			continue
+		}
+		input, target := inputKey(c), targetKey(c)
+		if t.refuse(c) != "" && !seen[input] { // it was refused: see loop_tools.go
+			for _, key := range []string{input, target} {
+				if key != "" && t.count(key) >= gateRemind && !seen[key] {
+					t.blocks[key]++
+					seen[input], seen[key] = true, true
+					raise(key, c)
+				}
+			}
+			continue
+		}
+		if !seen[input] && !t.fresh[input] {
+			t.again[input]++
+			seen[input] = true
+			raise(input, c)
+		}
+		t.fresh[input] = true
+		if target != "" && !seen[target] {
+			if t.tries[target] == nil {
+				t.tries[target] = map[string]bool{}
+			}
+			if args := short(c.args); !t.tries[target][args] {
+				t.tries[target][args] = true
+				seen[target] = true
+				raise(target, c)
+			}
+		}
+	}
+	for _, c := range r.calls {
+		if c.failed {
+			continue
+		}
+		clear(t.fresh)
+		if c.effect == writes {
+			*t = newTargets()
+			return f
+		}
+		delete(t.tries, targetKey(c))
+		delete(t.again, inputKey(c))
+		delete(t.blocks, targetKey(c))
+		delete(t.blocks, inputKey(c))
+	}
+	return f
+}

@@ -1,0 +1,175 @@
+package native
+
+// Files of the copy: opened without ever waiting for one, written whole or not at all, and what the model knows of them.
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// maxWhole is the largest file that is read as a whole, in bytes: to be edited, searched through or written over.
+const maxWhole = 16 << 20
+
+// A state is a file's content as the model knows it.
+type state [sha256.Size]byte
+
+// open opens a file to read. What is no file is refused before it is opened: a pipe would wait for somebody to write.
+func (w *work) open(at string) (*os.File, fs.FileInfo, error) {
+	info, err := w.root.Lstat(at)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %s", w.shown(at), why(err))
+	}
+	if err := w.isFile(at, info); err != nil {
+		return nil, nil, err
+	}
+	f, err := w.root.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe meanwhile
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %s", w.shown(at), why(err))
+	}
+	info, err = f.Stat()
+	if err == nil {
+		err = w.isFile(at, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+func (w *work) isFile(at string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return fmt.Errorf("%s is a folder, not a file: list shows what is in it", w.shown(at))
+	case mode&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symlink now: try again", w.shown(at))
+	default:
+		return fmt.Errorf("%s is not a file but a pipe, a socket or a device", w.shown(at))
+	}
+}
+
+// whole reads a file to be changed.
+func (w *work) whole(at string) ([]byte, fs.FileInfo, error) {
+	f, info, err := w.open(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxWhole+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %s", w.shown(at), why(err))
+	}
+	if len(b) > maxWhole {
+		return nil, nil, fmt.Errorf("%s has more than %s: too large to be changed by write or edit", w.shown(at), size(maxWhole))
+	}
+	return b, info, nil
+}
+
+// save writes a file as a whole: beside its place first, then into it. With an old one its mode is kept.
+func (w *work) save(at string, content []byte, old fs.FileInfo) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s could not be written: %s", w.shown(at), why(err))
+		}
+	}()
+	dir := path.Dir(at)
+	if err := w.root.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
+	beside := path.Join(dir, ".async-pipeline-"+hex.EncodeToString(random[:]))
+	f, err := w.root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = w.root.Rename(beside, at)
+	}
+	if err != nil {
+		_ = w.root.Remove(beside) // the first error tells
+		return err
+	}
+	w.know(at, content)
+	w.changed(at)
+	return nil
+}
+
+// know keeps what the model knows of a file from now on.
+func (w *work) know(at string, content []byte) { w.knowSum(at, sha256.Sum256(content)) }
+
+func (w *work) knowSum(at string, s state) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.read[at] = s
+}
+
+// known says what the model knows of a file, if it was shown it.
+func (w *work) known(at string) (state, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := w.read[at]
+	return s, ok
+}
+
+func (w *work) forget(at string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.read, at)
+}
+
+// lineCount counts lines; what stands behind the last line end is one too.
+func lineCount(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// binary says whether content is no text: a NUL byte near its beginning, as git has it.
+func binary(content []byte) bool {
+	for _, b := range content[:min(len(content), 8000)] {
+		if b == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// size is a number of bytes as a person would say it.
+func size(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 10<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n == 1:
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// many is a number of things.
+func many(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,94 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// When the provider is down, one turn tries at a time, not before it may, and all others wait; when it answers, all go.
+func TestGateLetsOneTry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		ctx := context.Background()
+		start := time.Now()
+		if probe, err := g.enter(ctx); probe || err != nil {
+			t.Fatal("an open gate stops")
+		}
+		g.failed(false, 4*time.Second)
+
+		var mu sync.Mutex
+		var entered []time.Duration
+		probes := 0
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				probe, err := g.enter(ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				entered = append(entered, time.Since(start))
+				first := probe && probes == 0
+				if probe {
+					probes++
+				}
+				mu.Unlock()
+				if !probe {
+					return
+				}
+				time.Sleep(time.Second)
+				if first {
+					g.failed(true, 8*time.Second)
+				} else {
+					g.answered(true)
+				}
+			})
+		}
+		wg.Wait()
+		want := []time.Duration{4 * time.Second, 13 * time.Second, 14 * time.Second, 14 * time.Second, 14 * time.Second}
+		for i, at := range entered {
+			if at != want[i] {
+				t.Fatalf("entered at %v, want %v", entered, want)
+			}
+		}
+		if probes != 2 {
+			t.Errorf("%d tried, want 2", probes)
+		}
+	})
+}
+
+func TestGateForgetsOneThatLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		g.failed(false, time.Second)
+		if probe, _ := g.enter(context.Background()); !probe {
+			t.Fatal("nobody tries")
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if _, err := g.enter(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("a second one was let in beside the one that tries: %v", err)
+		}
+		g.left(true)
+		if probe, err := g.enter(context.Background()); !probe || err != nil {
+			t.Error("after the one that tried had gone, nobody may try")
+		}
+	})
+}
+
+func TestNoGateIsOpen(t *testing.T) {
+	t.Parallel()
+	var g *Gate
+	g.failed(false, time.Hour)
+	if _, err := g.enter(context.Background()); err != nil {
+		t.Error(err)
+	}
+	g.answered(false)
+	g.left(false)
+}

@@ -1,0 +1,314 @@
+package native
+
+// The loop of a turn: ask, let the tools work, ask again; until the model ends, or something ends it.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+// maxOverflows is how often a conversation that does not fit is made smaller because the provider refused it.
+const maxOverflows = 2
+
+// Hands are the tools, as the loop uses them.
+type hands struct {
+	specs   []model.Tool
+	effect  func(name string) effect
+	call    func(ctx context.Context, c model.Call) outcome
+	invalid func(c model.Call) bool // its arguments are not what its tool asks for
+	// refuse says, of a call whose arguments still arrive, why it cannot be right, or nothing; and whether more of the
+	// arguments cannot change that.
+	refuse func(before []model.Call, name, args string) (why string, sure bool)
+	close  func()
+}
+
+// A loop is one turn. Its state belongs to the goroutine that called Turn.
+type loop struct {
+	a *Agent
+	r agent.Request
+	h hands
+	journal
+
+	system     string
+	talk       []model.Message
+	built      *builder // of talk, as far as it was sent; nil: not yet, or talk was made another
+	watch      *watch
+	meter      meter
+	ran        map[string]string // calls that were started, by ID: name and arguments
+	turns      int               // whole answers
+	recoveries int
+	overflows  int
+	emptied    bool   // an empty answer was sent back once
+	acted      bool   // a tool that changes something has completed
+	said       string // what the answer that is being continued has said so far
+}
+
+func newLoop(a *Agent, r agent.Request, h hands) *loop {
+	l := &loop{
+		a: a, r: r, h: h, journal: journal{to: r.Note, secrets: r.Secrets},
+		watch: newWatch(a.Model), ran: map[string]string{},
+		meter: newMeter(a, r),
+	}
+	if r.ReadOnly {
+		l.h.specs = nil
+	}
+	return l
+}
+
+// begin opens the conversation.
+func (l *loop) begin() {
+	l.system = l.clean(system(l.r.Dir, l.h.specs, l.r.ReadOnly))
+	first := l.clean(input(l.r.Prompt, l.r.Pack, l.a.mark))
+	l.talk = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: first}}}}
+	l.note("prompt", map[string]any{"text": l.r.Prompt, "pack_bytes": len(l.r.Pack), "system": l.system})
+}
+
+// rounds goes on until the turn has an end.
+func (l *loop) rounds(ctx context.Context) ending {
+	most := l.a.turns()
+	if l.r.ReadOnly {
+		most = min(most, 3)
+	}
+	for {
+		if e, ended := l.ended(ctx); ended {
+			return e
+		}
+		if l.turns >= most {
+			return ending{kind: agent.AgentMaxTurns, evidence: fmt.Sprintf("no end after %d turns of the model", most), text: l.said}
+		}
+		if why := l.meter.over(); why != "" {
+			return ending{kind: agent.TokenBudget, evidence: why, text: l.said}
+		}
+		l.makeRoom(ctx)
+		x := l.exchange(ctx, l.request(), true)
+		var e *ending
+		switch {
+		case x.refused != "":
+			e = l.cutShort(ctx, x)
+		case x.err != nil:
+			e = l.broken(ctx, x)
+		default:
+			e = l.whole(ctx, x)
+		}
+		if e != nil {
+			return *e
+		}
+	}
+}
+
+// ended says how the turn ends when its context has ended.
+func (l *loop) ended(ctx context.Context) (ending, bool) {
+	if ctx.Err() == nil {
+		return ending{}, false
+	}
+	f := faultOf(ctx, ctx.Err())
+	return ending{kind: f.kind, evidence: f.message, text: l.said}, true
+}
+
+// request is the next one.
+func (l *loop) request() model.Request {
+	if l.built == nil {
+		l.built = newBuilder()
+	}
+	l.built.take(l.talk[l.built.taken:])
+	r := model.Request{System: l.system, Messages: l.built.legal(), Tools: l.h.specs, MaxTokens: l.meter.answer()}
+	if l.r.ReadOnly {
+		r.Schema = controlSchema
+	}
+	return r
+}
+
+// whole takes an answer that came to its end.
+func (l *loop) whole(ctx context.Context, x exchange) *ending {
+	l.turns++
+	text := textOf(x.answer.Blocks)
+	said := join(l.said, text)
+	if x.stop == model.Refused {
+		return &ending{kind: agent.ContentPolicy, evidence: because("the model refused to answer", x.answer.Reason), text: said}
+	}
+	if x.stop == model.Overflow {
+		x.err = &model.Error{Kind: string(agent.ContextOverflow), Message: "the model's window is full", RetryAfter: -1}
+		return l.broken(ctx, x)
+	}
+	if len(x.calls) > 0 {
+		return l.acts(ctx, x, said)
+	}
+	switch {
+	case x.stop == model.MaxTokens && strings.TrimSpace(text) != "":
+		l.said = said
+		l.talk = append(l.talk, turnOf(x.answer.Blocks, nil, false, lengthNote)...)
+		return l.watched(ctx, round{text: text}, said)
+	case x.stop == model.Other && strings.TrimSpace(said) == "":
+		return &ending{kind: agent.AgentError, evidence: because("the model stopped for a reason of its own", x.answer.Reason), text: said}
+	case strings.TrimSpace(said) != "":
+		return &ending{text: said}
+	case l.emptied:
+		return &ending{kind: agent.EmptyOutput, evidence: "the model ended twice without a word"}
+	}
+	l.emptied = true
+	l.remind("empty", emptyNote)
+	return nil
+}
+
+// acts goes on after a round with calls.
+func (l *loop) acts(ctx context.Context, x exchange, said string) *ending {
+	l.emptied = false
+	l.talk = append(l.talk, turnOf(x.answer.Blocks, x.calls, false, "")...)
+	for _, c := range x.calls {
+		if c.out.finished != nil {
+			return &ending{text: said, control: c.out.finished}
+		}
+	}
+	l.said = ""
+	if e, ended := l.ended(ctx); ended {
+		e.text = said
+		return &e
+	}
+	return l.watched(ctx, l.seen(x), said)
+}
+
+// cutShort goes on after an answer that we ended, because a call in it could not be right.
+func (l *loop) cutShort(ctx context.Context, x exchange) *ending {
+	l.turns++
+	l.said = ""
+	l.talk = append(l.talk, turnOf(x.answer.Blocks, x.calls, true, "")...)
+	return l.watched(ctx, l.seen(x), "")
+}
+
+// watched lets the detectors see a round, and does what they ask for.
+func (l *loop) watched(ctx context.Context, r round, said string) *ending {
+	f := l.watch.round(r)
+	switch {
+	case f.end:
+		e := l.finalWords(ctx, f.says)
+		e.kind, e.evidence = agent.LoopDetected, f.id+": "+f.says
+		if c := ctx.Err(); c != nil {
+			e, _ = l.ended(ctx)
+			e.text = said
+		}
+		return &e
+	case f.found():
+		l.remind(f.id, ours+f.says+changeNote)
+	}
+	return nil
+}
+
+// remind puts words of ours into the conversation.
+func (l *loop) remind(why, text string) {
+	l.talk = append(l.talk, model.Message{Role: model.User, Blocks: []model.Block{{Text: text}}})
+	l.note("reminder", map[string]any{"text": text, "why": why, "left": l.watch.reminders})
+}
+
+// broken decides about an answer that broke off.
+func (l *loop) broken(ctx context.Context, x exchange) *ending {
+	f := faultOf(ctx, x.err)
+	if ctx.Err() == nil && f.kind == agent.ContextOverflow && l.overflows < maxOverflows {
+		l.overflows++
+		x.pass.left()
+		l.compact(ctx, l.overflows == maxOverflows)
+		return nil
+	}
+	act, why := decide(f.cause, x.facts(f.retryable, l.h))
+	text := join(l.said, textOf(x.answer.Blocks))
+	end := &ending{kind: f.kind, evidence: f.says(), text: text}
+	if f.after >= 0 {
+		end.after = &f.after
+	}
+	if act == stop {
+		x.pass.left()
+		if ctx.Err() == nil {
+			l.sideEffect(why)
+		}
+		return end
+	}
+	if !l.again(ctx, f, why, x.pass) {
+		if e, ended := l.ended(ctx); ended {
+			e.text = text
+			return &e
+		}
+		return end
+	}
+	if act == goOn {
+		l.said = text
+		l.talk = append(l.talk, turnOf(x.answer.Blocks, x.calls, true, ours+goOnNote)...) // the detectors do not count what the network did
+	}
+	return nil
+}
+
+// again waits before the next request, if the budget and the clock have room for one.
+func (l *loop) again(ctx context.Context, f fault, why string, p *pass) bool {
+	n := l.recoveries + 1
+	d := delay(n, f.after, l.a.chance)
+	p.failed(d)
+	switch {
+	case n > maxRecoveries:
+		l.safeRetryFailed(f, fmt.Sprintf("all %d recoveries of the turn are spent", maxRecoveries))
+		return false
+	case !fits(ctx, d):
+		l.safeRetryFailed(f, fmt.Sprintf("the wait of %s does not fit in the time that is left", d.Round(time.Millisecond)))
+		return false
+	}
+	l.recoveries = n
+	l.note("recovery", map[string]any{
+		"n": n, "of": maxRecoveries, "delay_ms": d.Milliseconds(), "reason": why, "kind": string(f.kind), "evidence": null(f.says()),
+	})
+	if l.r.Notice != nil {
+		seconds := max(1, int((d+time.Second-1)/time.Second))
+		l.r.Notice(fmt.Sprintf("%s, retry %d/%d in %d s", trouble(f), n, maxRecoveries, seconds))
+	}
+	return pause(ctx, d) == nil
+}
+
+// trouble is a fault for the person at the terminal.
+func trouble(f fault) string {
+	switch f.kind {
+	case agent.RateLimited:
+		return "rate limited"
+	case agent.ServerOverload:
+		return "model overloaded"
+	}
+	return "connection lost"
+}
+
+func (l *loop) safeRetryFailed(f fault, why string) {
+	l.note("notice", map[string]any{
+		"notice": "safe_retry_failed", "text": "the connection could not be recovered: " + why + "; the work is kept" + l.caution(),
+		"kind": string(f.kind), "evidence": f.says(), "unsafe_completed": l.acted,
+	})
+}
+
+// sideEffect says beside a failure that something was done before it.
+func (l *loop) sideEffect(why string) {
+	if l.acted {
+		l.note("notice", map[string]any{"notice": "side_effect", "text": "the turn ended" + l.caution(), "reason": why, "unsafe_completed": true})
+	}
+}
+
+func (l *loop) caution() string {
+	if l.acted {
+		return "; a tool that changes something had completed in it, do not repeat that"
+	}
+	return ""
+}
+
+func because(what, more string) string {
+	if more = oneLine(more); more != "" {
+		return what + ": " + more
+	}
+	return what
+}
+
+func textOf(blocks []model.Block) string {
+	var b strings.Builder
+	for _, block := range blocks {
+		if block.Call == nil && block.Result == nil {
+			b.WriteString(block.Text)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,160 @@
+package native
+
+// What a turn leaves in writing: the lines of the transcript and the raw stream, and what no line and no request may hold.
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+)
+
+// A journal takes the secrets out of what is written down. It belongs to the loop's goroutine.
+type journal struct {
+	to      func(agent.Line)
+	secrets *redact.Set
+}
+
+func (j *journal) clean(s string) string { return j.secrets.String(s) }
+
+func (j *journal) note(kind string, data map[string]any) {
+	if j.to == nil {
+		return
+	}
+	for key, v := range data {
+		switch v := v.(type) {
+		case string:
+			data[key] = j.clean(v)
+		case []string:
+			list := make([]string, len(v))
+			for i, s := range v {
+				list[i] = j.clean(s)
+			}
+			data[key] = list
+		case json.RawMessage:
+			data[key] = j.cleanJSON(v)
+		case *agent.Control:
+			if v != nil {
+				data[key] = j.cleanControl(*v)
+			}
+		}
+	}
+	j.to(agent.Line{Type: kind, Data: data})
+}
+
+func (j *journal) notice(text string) { j.note("notice", map[string]any{"text": text}) }
+
+// cleanJSON is raw for a line: JSON where it is that and stays that, else a string.
+func (j *journal) cleanJSON(raw json.RawMessage) any {
+	c := json.RawMessage(j.secrets.Bytes(raw))
+	if !json.Valid(c) {
+		return strings.ToValidUTF8(string(c), "\uFFFD")
+	}
+	return c
+}
+
+func (j *journal) cleanControl(c agent.Control) agent.Control {
+	c.Summary, c.RootCause = j.clean(c.Summary), j.clean(c.RootCause)
+	each := func(list []string) []string {
+		out := make([]string, len(list))
+		for i, s := range list {
+			out[i] = j.clean(s)
+		}
+		return out
+	}
+	c.VerifiedCommands, c.Touched = each(c.VerifiedCommands), each(c.Touched)
+	return c
+}
+
+// cleanAnswer is a without secrets: its blocks go back to the model. A block of the provider's own bytes that holds one is
+// sent as we understand it instead.
+func (j *journal) cleanAnswer(a model.Answer) model.Answer {
+	for i := range a.Blocks {
+		b := &a.Blocks[i]
+		if _, found := j.secrets.Find(b.Raw); found {
+			b.Raw, b.Provider = nil, ""
+		}
+		b.Text, b.Thinking = j.clean(b.Text), j.clean(b.Thinking)
+		if b.Call != nil {
+			c := *b.Call // the tool got what was meant
+			if c.Args = j.secrets.Bytes(c.Args); !isObject(c.Args) {
+				c.Args = json.RawMessage("{}")
+			}
+			b.Call = &c
+		}
+	}
+	return a
+}
+
+// noteSaid writes down what the model said and thought.
+func (l *loop) noteSaid(a model.Answer) {
+	for _, b := range a.Blocks {
+		if b.Call != nil {
+			continue
+		}
+		if strings.TrimSpace(b.Thinking) != "" {
+			l.note("thinking", map[string]any{"text": b.Thinking})
+		}
+		if strings.TrimSpace(b.Text) != "" {
+			l.note("text", map[string]any{"text": b.Text})
+		}
+	}
+}
+
+// noteRequest writes down one request to the model, without its content.
+func (l *loop) noteRequest(n int, req model.Request, x exchange, took time.Duration) {
+	u := x.answer.Usage
+	data := map[string]any{
+		"n": n, "provider": null(l.a.Provider), "model": null(l.a.Model), "messages": len(req.Messages), "tools": len(req.Tools),
+		"input_tokens": u.Input, "output_tokens": u.Output, "cached_tokens": u.Cached, "written_tokens": u.Written,
+		"cost_usd": l.meter.price(x.answer), "ms": took.Milliseconds(), "stop": null(string(x.stop)), "status": nil,
+	}
+	if x.answer.ID != "" {
+		data["answer"] = x.answer.ID
+	}
+	var e *model.Error
+	switch {
+	case errors.As(x.err, &e):
+		data["kind"], data["error"] = e.Kind, oneLine(e.Message)
+		if e.Status != 0 {
+			data["status"] = e.Status
+		}
+	case x.err != nil:
+		data["error"] = oneLine(x.err.Error())
+	case x.refused != "":
+		data["error"] = "ended early: " + oneLine(x.refused)
+	default:
+		data["status"] = 200
+	}
+	l.note("request", data)
+}
+
+// keepRaw hands the answer as it was understood to the raw stream, one line of JSON; its owner takes the secrets out.
+func (l *loop) keepRaw(n int, x exchange) {
+	if l.r.Raw == nil {
+		return
+	}
+	line, err := json.Marshal(map[string]any{
+		"n": n, "id": x.answer.ID, "model": x.answer.Model, "stop": x.stop, "reason": x.answer.Reason,
+		"blocks": x.answer.Blocks, "broken": brokenText(x.answer.Broken), "usage": x.answer.Usage,
+	})
+	if err == nil {
+		_, err = l.r.Raw.Write(append(line, '\n'))
+	}
+	if err != nil {
+		l.r.Raw = nil
+		l.notice("the raw stream cannot be kept: " + err.Error())
+	}
+}
+
+func brokenText(calls []model.Call) []map[string]string {
+	var list []map[string]string
+	for _, c := range calls {
+		list = append(list, map[string]string{"id": c.ID, "name": c.Name, "args": string(c.Args)})
+	}
+	return list
+}

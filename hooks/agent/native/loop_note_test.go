@@ -1,0 +1,104 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+)
+
+// No secret goes to the model, into the transcript or into what a turn gives back, wherever it comes from.
+func TestSecretsStayHere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "ghp_16C7e42F292c6912E771"
+		half := call("2", "write", `{"path":"`+secret)
+		d := newDesk(
+			t,
+			step{
+				think: "it is " + secret, text: "I use " + secret,
+				calls: []model.Call{call("1", "run", `{"argv":["login","`+secret+`"]}`)},
+			},
+			step{text: "then " + secret, half: &half, err: fault5("server_overload", 529, "no capacity for "+secret)},
+			step{text: `{"outcome":"fixed","summary":"the key is ` + secret + `"}`},
+		)
+		d.req.Secrets = &redact.Set{}
+		d.req.Secrets.Add("TOKEN", secret)
+		d.req.Prompt = "The key " + secret
+		d.req.Pack = []byte(`{"log":"` + secret + `"}`)
+		d.tools.do = func(context.Context, model.Call) outcome {
+			return outcome{text: "logged in with " + secret, warnings: []string{secret}, path: secret}
+		}
+		turn := d.turn(context.Background())
+		for i, r := range d.script.requests() {
+			sent, _ := json.Marshal(r)
+			if bytes.Contains(sent, []byte(secret)) {
+				t.Errorf("request %d holds it:\n%s", i, sent)
+			}
+		}
+		for _, l := range d.lines {
+			line, err := json.Marshal(l.Data)
+			if err != nil || bytes.Contains(line, []byte(secret)) {
+				t.Errorf("line %s holds it (%v): %s", l.Type, err, line)
+			}
+		}
+		if strings.Contains(turn.Evidence, secret) {
+			t.Errorf("evidence %q", turn.Evidence)
+		}
+		if turn.Kind != "" || turn.Control == nil {
+			t.Errorf("turn %+v", turn)
+		}
+	})
+}
+
+// A crash at any moment leaves what had started by then: a call's line stands before its tool runs, its result's after.
+func TestJournalOfCalls(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`), call("2", "write", `{"path":"a"}`)}}, step{text: finalText})
+	d.tools.do = func(_ context.Context, c model.Call) outcome {
+		calls, results := len(d.of("tool_call")), len(d.of("tool_result"))
+		if c.ID == "1" && (calls != 1 || results != 0) || c.ID == "2" && (calls != 2 || results != 1) {
+			t.Errorf("while %s runs, %d calls and %d results are written down", c.ID, calls, results)
+		}
+		return outcome{text: "ok", path: "a", warnings: []string{"a placeholder"}}
+	}
+	d.turn(context.Background())
+	line := d.of("tool_call")[1].Data
+	if line["id"] != "2" || line["name"] != "write" || fmt.Sprintf("%s", line["args"]) != `{"path":"a"}` {
+		t.Errorf("line %v", line)
+	}
+	result := d.of("tool_result")[1].Data
+	if result["id"] != "2" || result["name"] != "write" || result["text"] != "ok" || result["failed"] != false || result["path"] != "a" || result["warnings"].([]string)[0] != "a placeholder" {
+		t.Errorf("line %v", result)
+	}
+}
+
+// The raw stream has one line of JSON an answer.
+func TestRawStream(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, step{text: "x", calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText, usage: usage(3, 4)})
+	var raw bytes.Buffer
+	d.req.Raw = &raw
+	d.turn(context.Background())
+	lines := strings.Split(strings.TrimSpace(raw.String()), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	var last struct {
+		N     int         `json:"n"`
+		Stop  string      `json:"stop"`
+		Usage model.Usage `json:"usage"`
+	}
+	if err := json.Unmarshal([]byte(lines[1]), &last); err != nil || last.N != 2 || last.Stop != "end_turn" || *last.Usage.Output != 4 {
+		t.Errorf("%v: %s", err, lines[1])
+	}
+}
+
+var _ agent.Agent = (*Agent)(nil)

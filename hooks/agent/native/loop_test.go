@@ -1,0 +1,316 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+// What one turn sends, does and writes down, from the first word to the last.
+func TestTurnAsAWhole(t *testing.T) {
+	t.Parallel()
+	one, ten := int64(1000), int64(10)
+	d := newDesk(
+		t,
+		step{think: "hm", text: "I look.", calls: []model.Call{call("1", "read", `{"path":"a.go"}`), call("2", "search", `{"pattern":"x"}`)}, usage: model.Usage{Input: &one, Output: &ten}},
+		step{calls: []model.Call{call("3", "edit", `{"path":"a.go","old":"x","new":"y"}`), call("4", "check", `{}`)}, usage: model.Usage{Input: &one, Output: &ten, Cached: &ten}},
+		step{text: "It is done.\n" + finalText, usage: model.Usage{Input: &one, Output: &ten}},
+	)
+	d.Cost = func(string, model.Usage) (float64, bool) { return 0.25, true }
+	d.tools.do = func(_ context.Context, c model.Call) outcome { return outcome{text: "did " + c.ID, path: "a.go"} }
+	turn := d.turn(context.Background())
+	if turn.Kind != "" || turn.Control == nil || turn.Control.Summary != "done" || turn.Text != "It is done.\n"+finalText {
+		t.Errorf("turn = %+v", turn)
+	}
+	if *turn.Turns != 3 || *turn.Requests != 3 || *turn.Tokens.Input != 3000 || *turn.Tokens.Output != 30 || *turn.Tokens.Cached != 10 || *turn.CostUSD != 0.75 {
+		t.Errorf("it used %d turns, %d requests, %d %d %d tokens, $%v", *turn.Turns, *turn.Requests, *turn.Tokens.Input, *turn.Tokens.Output, *turn.Tokens.Cached, *turn.CostUSD)
+	}
+	var types []string
+	for _, l := range d.lines {
+		types = append(types, l.Type)
+	}
+	want := "prompt thinking text tool_call tool_call tool_result tool_result request tool_call tool_result tool_call tool_result request text request end"
+	if got := strings.Join(types, " "); got != want {
+		t.Errorf("transcript\n%s, want\n%s", got, want)
+	}
+	first := d.script.requests()[0]
+	text := first.Messages[0].Blocks[0].Text
+	if !strings.HasPrefix(text, "Repair it.\n") || !strings.Contains(text, "----- begin context pack ") || !strings.Contains(text, `{"task":"test"}`) {
+		t.Errorf("the first message is %q", text)
+	}
+	for _, part := range []string{"/copy", "- edit: does edit", "placeholder", agent.ControlForm, "Do not touch tests"} {
+		if !strings.Contains(first.System, part) {
+			t.Errorf("the system prompt does not say %q", part)
+		}
+	}
+	if len(first.Tools) != 9 || first.Schema != nil {
+		t.Errorf("%d tools, schema %s", len(first.Tools), first.Schema)
+	}
+	last := d.script.requests()[2]
+	if got := show(last.Messages[1:3]); !strings.Contains(got, `result 1 "did 1" result 2 "did 2"`) {
+		t.Errorf("results:\n%s", got)
+	}
+}
+
+func TestFinishEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`), call("2", "finish", `{"outcome":"fixed"}`), call("3", "run", `{"argv":["x"]}`)}})
+	turn := d.turn(context.Background())
+	if turn.Kind != "" || turn.Control == nil || turn.Control.Summary != "by finish" || turn.Problem != "" {
+		t.Errorf("turn = %+v", turn)
+	}
+	if got := d.tools.started(); !slices.Equal(got, []string{"1", "2"}) {
+		t.Errorf("ran %v", got)
+	}
+	if n := len(d.of("tool_call")); n != 2 {
+		t.Errorf("%d lines tool_call, want 2: what did not start has none", n)
+	}
+}
+
+// Calls that look run side by side, four at most; those that change something wait for all before, and all after for them.
+func TestOrderOfCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var calls []model.Call
+		for i := range 6 {
+			calls = append(calls, call(fmt.Sprintf("r%d", i), "read", fmt.Sprintf(`{"path":"%d"}`, i)))
+		}
+		calls = append(calls, call("w1", "write", `{"path":"a"}`), call("w2", "run", `{"argv":["b"]}`), call("r6", "read", `{"path":"6"}`))
+		d := newDesk(t, step{calls: calls}, step{text: finalText})
+		var mu sync.Mutex
+		var log []string
+		d.tools.do = func(_ context.Context, c model.Call) outcome {
+			time.Sleep(time.Second)
+			mu.Lock()
+			log = append(log, c.ID)
+			mu.Unlock()
+			return outcome{text: "did " + c.ID}
+		}
+		start := time.Now()
+		d.turn(context.Background())
+		if d.tools.most != sideBySide {
+			t.Errorf("%d at once, want %d", d.tools.most, sideBySide)
+		}
+		if took := time.Since(start); took != 5*time.Second { // 4 + 2 side by side, then three alone
+			t.Errorf("took %s, want 5s", took)
+		}
+		if tail := log[6:]; !slices.Equal(tail, []string{"w1", "w2", "r6"}) {
+			t.Errorf("order %v", log)
+		}
+		var want []string
+		for _, c := range calls {
+			want = append(want, fmt.Sprintf("result %s %q", c.ID, "did "+c.ID))
+		}
+		if got := show(d.script.requests()[1].Messages[2:]); got != "user: "+strings.Join(want, " ")+"\n" {
+			t.Errorf("results out of order:\n%s", got)
+		}
+	})
+}
+
+// A call runs when the stop reason says so, while the stream is still open; without it never.
+func TestStopReasonStartsCalls(t *testing.T) {
+	t.Parallel()
+	one := call("1", "write", `{"path":"a"}`)
+	for _, tt := range []struct {
+		name string
+		step step
+		ran  int
+		says string
+	}{
+		{"said", step{calls: []model.Call{one}}, 1, "ok write"},
+		{"said in the answer alone", step{calls: []model.Call{one}, mute: true}, 1, "ok write"},
+		{"length", step{calls: []model.Call{one}, stop: model.MaxTokens}, 0, saidTooLong},
+		{"the model ended", step{calls: []model.Call{one}, stop: model.EndTurn}, 0, saidUnasked},
+		{"cut before", step{calls: []model.Call{one}, err: lost()}, 0, saidUnstarted},
+		{"cut in the middle of a call", step{half: &one, err: lost()}, 0, saidBroken},
+		{"length in the middle of a call", step{half: &one, stop: model.MaxTokens}, 0, saidTooLong},
+		{"arguments that are no JSON", step{half: &one, stop: model.ToolCalls}, 0, saidNoJSON},
+		{"the same call twice", step{calls: []model.Call{one, one}}, 1, "ok write"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, tt.step, step{text: finalText})
+				d.turn(context.Background())
+				if got := d.tools.started(); len(got) != tt.ran {
+					t.Errorf("ran %v, want %d", got, tt.ran)
+				}
+				if got := d.results()["1"]; got.Text != tt.says || got.Failed != (tt.ran == 0) {
+					t.Errorf("result %+v, want %q", got, tt.says)
+				}
+				if n := len(d.of("tool_call")); n != tt.ran {
+					t.Errorf("%d lines tool_call, want %d", n, tt.ran)
+				}
+			})
+		})
+	}
+}
+
+// A tool starts before the stream is at its end: usage may come long after the stop reason.
+func TestToolsDoNotWaitForUsage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}, late: true, hang: true}, step{text: finalText})
+		start := time.Now()
+		var began time.Duration
+		d.tools.do = func(context.Context, model.Call) outcome {
+			began = time.Since(start)
+			return outcome{text: "ok"}
+		}
+		turn := d.turn(context.Background())
+		if began != 0 || turn.Kind != "" {
+			t.Errorf("the tool began after %s; kind %q", began, turn.Kind)
+		}
+		if took := time.Since(start); took != usageWait {
+			t.Errorf("a stream that never ends was waited for %s, want %s", took, usageWait)
+		}
+		if turn.Tokens.Input != nil {
+			t.Error("usage that never came is counted as known")
+		}
+	})
+}
+
+// A call that cannot be right is refused while its content still arrives; it costs no recovery.
+func TestRefusedEarly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		half := call("2", "write", `{"path":"old.go","content":"package`)
+		d := newDesk(t, step{calls: []model.Call{call("1", "delete", `{"path":"x"}`)}, half: &half, hang: true}, step{text: finalText})
+		d.tools.refuse = func(before []model.Call, name, args string) (string, bool) {
+			if name == "write" && strings.Contains(args, "old.go") && len(before) == 1 && before[0].ID == "1" {
+				return "old.go exists: use edit", true
+			}
+			return "", false
+		}
+		start := time.Now()
+		turn := d.turn(context.Background())
+		if turn.Kind != "" || time.Since(start) != 0 || len(d.of("recovery")) != 0 {
+			t.Errorf("kind %q after %s with %d recoveries", turn.Kind, time.Since(start), len(d.of("recovery")))
+		}
+		got := d.results()
+		if got["2"].Text != "old.go exists: use edit" || got["1"].Text != saidUnstarted || len(d.tools.started()) != 0 {
+			t.Errorf("results %+v, ran %v", got, d.tools.started())
+		}
+	})
+}
+
+func TestCallThatRanIsNotRunAgain(t *testing.T) {
+	t.Parallel()
+	d := newDesk(
+		t,
+		step{calls: []model.Call{call("1", "run", `{"argv":["deploy"]}`)}},
+		step{calls: []model.Call{call("1", "run", `{"argv": ["deploy"]}`)}}, // told again, by whatever stands between
+		step{calls: []model.Call{call("1", "run", `{"argv":["test"]}`)}},    // another call under the same ID
+		step{text: finalText},
+	)
+	d.turn(context.Background())
+	if got := d.tools.started(); len(got) != 2 {
+		t.Errorf("%d calls ran, want 2", len(got))
+	}
+	if got := show(d.script.requests()[3].Messages); !strings.Contains(got, `result 1_2 "Refused: the call with this ID has run already`) {
+		t.Errorf("the model was not told:\n%s", got)
+	}
+}
+
+func TestToolThatBreaks(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText})
+	d.tools.do = func(context.Context, model.Call) outcome { panic("nil map") }
+	if turn := d.turn(context.Background()); turn.Kind != "" {
+		t.Errorf("kind %q", turn.Kind)
+	}
+	if got := d.results()["1"]; !got.Failed || !strings.Contains(got.Text, "nil map") {
+		t.Errorf("result %+v", got)
+	}
+}
+
+func TestReadOnlyTurn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`)}}, step{text: finalText})
+	d.req.ReadOnly = true
+	turn := d.turn(context.Background())
+	if turn.Control == nil || len(d.tools.started()) != 0 {
+		t.Errorf("control %v, ran %v", turn.Control, d.tools.started())
+	}
+	for _, r := range d.script.requests() {
+		if len(r.Tools) != 0 || string(r.Schema) != string(controlSchema) {
+			t.Errorf("tools %v, schema %s", r.Tools, r.Schema)
+		}
+	}
+	if got := d.results()["1"].Text; got != saidNoTools {
+		t.Errorf("result %q", got)
+	}
+}
+
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	forever := func(int) step { return step{calls: []model.Call{call("", "read", `{"path":"a"}`)}} }
+	for _, tt := range []struct {
+		name  string
+		steps []step
+		more  func(int) step
+		kind  agent.Kind
+		asked int
+	}{
+		{"prose", []step{{text: "I think it is fixed."}}, nil, "", 1},
+		{"empty twice", []step{{}, {}}, nil, agent.EmptyOutput, 2},
+		{"empty, then an answer", []step{{think: "hm"}, {text: finalText}}, nil, "", 2},
+		{"refused", []step{{text: "I cannot", stop: model.Refused}}, nil, agent.ContentPolicy, 1},
+		{"a reason of its own", []step{{stop: model.Other}}, nil, agent.AgentError, 1},
+		{"never", nil, forever, agent.AgentMaxTurns, DefaultTurns},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, tt.steps...)
+			d.script.more = tt.more
+			turn := d.turn(context.Background())
+			if turn.Kind != tt.kind || *turn.Requests != tt.asked {
+				t.Errorf("kind %q after %d requests, want %q after %d", turn.Kind, *turn.Requests, tt.kind, tt.asked)
+			}
+			if tt.name == "prose" && (turn.Control != nil || turn.Problem == "") {
+				t.Errorf("control %v, problem %q", turn.Control, turn.Problem)
+			}
+		})
+	}
+}
+
+func TestReady(t *testing.T) {
+	t.Parallel()
+	a := &Agent{ID: "own"}
+	if err := a.Ready(); !errors.Is(err, ErrNoModel) || !errors.Is(err, agent.ErrMissing) {
+		t.Errorf("Ready = %v", err)
+	}
+	if _, err := a.Turn(context.Background(), agent.Request{}); !errors.Is(err, agent.ErrMissing) {
+		t.Errorf("Turn = %v", err)
+	}
+	a.Ask = func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
+		return model.Answer{}, nil
+	}
+	if err := a.Ready(); err != nil || a.Name() != "own" {
+		t.Errorf("Ready = %v, Name = %q", err, a.Name())
+	}
+}
+
+// B45: a transcript that cannot be written is its writer's concern; the turn has no error of it.
+func TestB45NobodyWritesDown(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText})
+	d.req.Note, d.req.Notice = nil, nil
+	d.req.Raw = brokenPipe{}
+	if turn := d.turn(context.Background()); turn.Kind != "" || turn.Control == nil {
+		t.Errorf("turn = %+v", turn)
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("disk full") }

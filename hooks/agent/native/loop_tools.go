@@ -1,0 +1,288 @@
+package native
+
+// The calls of a round: what only looks runs side by side, the rest one after the other in the order of the calls. Each runs
+// once, to its own end; a lost stream does not reach it.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+const (
+	sideBySide = 4                // calls that only look
+	mostDrain  = 10 * time.Minute // for running tools, once the stream has failed
+	cutTime    = time.Second      // for a tool that was told to end
+	killTime   = 4 * time.Second  // for one that has processes to end first
+)
+
+// work does the calls, and gives each of those that were started or refused its end, by ID.
+func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]*ended {
+	done := map[string]*ended{}
+	var group []*ended
+	flush := func() bool {
+		ok := l.together(ctx, group, e)
+		group = nil
+		return ok
+	}
+	for _, c := range calls {
+		if done[c.ID] != nil {
+			continue // the same call told twice
+		}
+		x := &ended{call: c}
+		kind := l.h.effect(c.Name)
+		if kind != reads && !flush() {
+			break
+		}
+		done[c.ID] = x
+		if l.refusedBefore(x) {
+			continue
+		}
+		group = append(group, x)
+		if kind != reads && !flush() || x.out.finished != nil {
+			break
+		}
+	}
+	flush()
+	for id, x := range done {
+		if !x.started && !x.refused {
+			delete(done, id)
+		}
+	}
+	return done
+}
+
+// refusedBefore gives a call that must not run its end.
+func (l *loop) refusedBefore(x *ended) bool {
+	why := ""
+	if was, ran := l.ran[x.call.ID]; ran && was == mark(x.call) && l.h.effect(x.call.Name) != reads {
+		why = "Refused: the call with this ID has run already, and no call runs twice. Its result stands above."
+	} else if says := l.watch.targets.refuse(l.observe(*x)); says != "" {
+		why = says
+	}
+	if why == "" {
+		return false
+	}
+	x.refused = true
+	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: why, Failed: true}
+	return true
+}
+
+func mark(c model.Call) string { return c.Name + " " + sum(canonical(c.Args)) }
+
+// A back is what a tool's goroutine sends when it is done.
+type back struct {
+	x   *ended
+	out outcome
+}
+
+// together runs a group of calls side by side until each has its end, and says whether more may be started. It never waits
+// longer than it must for a tool that does not end.
+func (l *loop) together(ctx context.Context, group []*ended, e *ear) bool {
+	if len(group) == 0 {
+		return ctx.Err() == nil
+	}
+	var (
+		backs = make(chan back, len(group)) // what comes too late lies here and is nobody's
+		ends  = map[*ended]context.CancelFunc{}
+		next  int
+		over  = e.over
+		limit <-chan time.Time
+	)
+	defer func() {
+		for _, end := range ends {
+			end()
+		}
+	}()
+	gone := ctx.Done()
+	for {
+		for ctx.Err() == nil && next < len(group) && len(ends) < sideBySide {
+			x := group[next]
+			next++
+			running, end := context.WithCancel(ctx)
+			ends[x] = end
+			l.starts(x)
+			go func() { backs <- back{x, l.do(running, x.call)} }()
+		}
+		if len(ends) == 0 {
+			return ctx.Err() == nil
+		}
+		select {
+		case b := <-backs:
+			ends[b.x]()
+			delete(ends, b.x)
+			l.settles(b.x, b.out)
+		case <-over:
+			over = nil
+			if e.failed() {
+				limit = time.After(l.drain())
+			}
+		case <-gone:
+			gone = nil
+			limit = time.After(l.patience(ends))
+		case <-limit:
+			for x, end := range ends {
+				end()
+				l.dead(ctx, x)
+			}
+			return false
+		}
+	}
+}
+
+func (l *loop) drain() time.Duration {
+	if l.a.drain > 0 {
+		return l.a.drain
+	}
+	return mostDrain
+}
+
+func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
+	for x := range running {
+		if l.h.effect(x.call.Name) == runs {
+			return killTime
+		}
+	}
+	return cutTime
+}
+
+// do runs one tool. What goes wrong inside it is its outcome.
+func (l *loop) do(ctx context.Context, c model.Call) (out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = outcome{text: fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p), failed: true}
+		}
+	}()
+	return l.h.call(ctx, c)
+}
+
+// starts is written down before a call starts: what the journal does not name has not run.
+func (l *loop) starts(x *ended) {
+	x.started = true
+	l.ran[x.call.ID] = mark(x.call)
+	l.note("tool_call", map[string]any{"id": x.call.ID, "name": x.call.Name, "args": x.call.Args})
+}
+
+func (l *loop) settles(x *ended, out outcome) {
+	x.out = out
+	x.out.text = l.clean(out.text)
+	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: x.out.text, Failed: out.failed}
+	switch l.h.effect(x.call.Name) {
+	case writes:
+		l.acted = l.acted || !out.failed
+	case runs:
+		l.acted = true
+	}
+	data := map[string]any{"id": x.call.ID, "name": x.call.Name, "text": x.result.Text, "failed": out.failed}
+	if out.path != "" {
+		data["path"] = out.path
+	}
+	if len(out.warnings) > 0 {
+		data["warnings"] = out.warnings
+	}
+	l.note("tool_result", data)
+}
+
+// dead gives a call its end whose own is not waited for any longer.
+func (l *loop) dead(ctx context.Context, x *ended) {
+	x.dead = true
+	text := saidDead
+	if errors.Is(ctx.Err(), context.Canceled) {
+		text = saidAborted
+	}
+	if kind := l.h.effect(x.call.Name); kind == writes || kind == runs {
+		l.acted = true
+	}
+	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: text, Failed: true}
+	l.note("tool_result", map[string]any{"id": x.call.ID, "name": x.call.Name, "text": text, "failed": true, "interrupted": true})
+}
+
+// settle gives every call of an answer its one result: those that ran their own, the others words by how far they came.
+func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools bool) {
+	seen := map[string]bool{}
+	for _, c := range callsOf(x.answer.Blocks) {
+		if seen[c.ID] {
+			continue
+		}
+		seen[c.ID] = true
+		if d := done[c.ID]; d != nil {
+			x.calls = append(x.calls, *d)
+			if d.refused {
+				l.noteUnstarted(*d)
+			}
+			continue
+		}
+		text := saidUnasked
+		switch {
+		case x.err != nil || x.refused != "":
+			text = saidUnstarted
+		case !tools:
+			text = saidNoTools
+		case done != nil:
+			text = saidLeft
+		case x.stop == model.ToolCalls:
+			text = saidUnstarted
+		case x.stop == model.MaxTokens:
+			text = saidTooLong
+		}
+		x.calls = append(x.calls, l.unstarted(c, text))
+	}
+	for i, c := range x.answer.Broken {
+		if c.Name == "" {
+			continue
+		}
+		if c.ID == "" {
+			c.ID = fmt.Sprintf("broken_%d_%d", l.meter.requests, i)
+		}
+		if seen[c.ID] {
+			continue
+		}
+		seen[c.ID] = true
+		text := saidBroken
+		switch {
+		case x.refused != "" && c.ID == wrongID:
+			text = x.refused
+		case x.stop == model.MaxTokens:
+			text = saidTooLong
+		case x.stop == model.ToolCalls && x.err == nil:
+			text = saidNoJSON
+		}
+		e := l.unstarted(c, text)
+		e.broken, e.refused = true, x.refused != "" && c.ID == wrongID
+		x.calls = append(x.calls, e)
+	}
+}
+
+func (l *loop) unstarted(c model.Call, text string) ended {
+	e := ended{call: c, result: model.Result{ID: c.ID, Name: c.Name, Text: l.clean(text), Failed: true}}
+	if !isObject(e.call.Args) {
+		e.call.Args = json.RawMessage("{}")
+	}
+	l.noteUnstarted(e)
+	return e
+}
+
+// noteUnstarted writes down a result without a call: only what was started has a line tool_call.
+func (l *loop) noteUnstarted(e ended) {
+	l.note("tool_result", map[string]any{"id": e.call.ID, "name": e.call.Name, "text": e.result.Text, "failed": true, "started": false})
+}
+
+// seen is what the detectors see of a round.
+func (l *loop) seen(x exchange) round {
+	r := round{text: textOf(x.answer.Blocks)}
+	for _, c := range x.calls {
+		r.calls = append(r.calls, l.observe(c))
+	}
+	return r
+}
+
+func (l *loop) observe(c ended) observed {
+	return observed{
+		name: c.call.Name, args: canonical(c.call.Args), target: targetOf(c.call.Args), path: c.out.path, effect: l.h.effect(c.call.Name),
+		failed: c.result.Failed, invalid: c.broken && !c.refused || !c.broken && l.h.invalid(c.call), result: c.result.Text,
+	}
+}

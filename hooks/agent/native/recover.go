@@ -1,0 +1,160 @@
+package native
+
+// What to do when an answer breaks off: a pure table. It knows nothing of budgets and of time.
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+// A cause says whose doing the end of an answer was.
+type cause string
+
+const (
+	userCancel     cause = "user_cancel"
+	lifecycleClose cause = "local_lifecycle_close"
+	transport      cause = "transport"    // the network, or bytes that are not the protocol
+	watchdog       cause = "watchdog"     // nothing was heard for too long
+	provider       cause = "provider_api" // the provider said no
+)
+
+// Facts are what is known of a broken answer. Those that only tools of other people can bring about (elsewhere, confirm) are
+// false for ours; they are rows of the table all the same.
+type facts struct {
+	retryable   bool // the same request may succeed
+	reasoning   bool // the model thought aloud
+	text        bool // it said something
+	partialCall bool // the arguments of a call had begun to arrive
+	wholeCall   bool // a call was complete, and did not run
+	unknownCall bool // ... of a tool that we do not know
+	started     bool // a tool was started
+	unsafe      bool // ... one that changes something
+	incomplete  bool // there may be more that we do not know
+	elsewhere   bool // the request offered tools that somebody else carries out, or nobody knows which it offered
+	confirm     bool // a complete call needs somebody's consent
+	cancelSeen  bool // a person cancelled before this
+	closeSeen   bool // the program was ending before this
+}
+
+func (f facts) nothing() bool {
+	return !f.reasoning && !f.text && !f.acted()
+}
+
+func (f facts) acted() bool { return f.partialCall || f.wholeCall || f.started }
+
+// An action is what follows a broken answer.
+type action int
+
+const (
+	stop   action = iota
+	replay        // the same request once more
+	goOn          // a new request, from the history with the broken answer made legal
+)
+
+// decide says what follows, and why in one word. Where nobody can be asked, we go on: what the model is told of calls that
+// may have run carries the caution, and no doubt of ours ends a run.
+func decide(c cause, f facts) (action, string) {
+	onlyReasoning := f.reasoning && !f.text && !f.acted()
+	switch {
+	case c == userCancel:
+		return stop, "user_cancel"
+	case c == lifecycleClose:
+		return stop, "local_lifecycle_close"
+	case !f.retryable && c == provider && f.unsafe:
+		return stop, "unsafe_side_effect_started"
+	case !f.retryable && c == provider && f.started:
+		return stop, "tool_execution_started"
+	case !f.retryable && c == provider && f.incomplete:
+		return stop, "facts_incomplete"
+	case !f.retryable && c == provider:
+		return stop, "provider_api_error"
+	case !f.retryable:
+		return stop, "not_retryable"
+	case f.nothing() && !f.elsewhere:
+		return replay, "nothing_visible"
+	case f.nothing():
+		return goOn, "facts_incomplete"
+	case onlyReasoning && !f.elsewhere:
+		return replay, "reasoning_only"
+	case f.incomplete, onlyReasoning:
+		return goOn, "facts_incomplete"
+	case f.unsafe:
+		return goOn, "unsafe_side_effect_started"
+	case f.started:
+		return goOn, "tool_execution_started"
+	case f.wholeCall && f.unknownCall:
+		return goOn, "facts_incomplete"
+	case f.wholeCall:
+		return goOn, "materialised_without_execution" // f.confirm changes nothing: it did not run, and is asked for again
+	case f.partialCall:
+		return goOn, "partial_tool_input"
+	case f.cancelSeen && !f.text:
+		return stop, "user_cancel"
+	case f.closeSeen && !f.text:
+		return stop, "local_lifecycle_close"
+	case f.text:
+		return goOn, "visible_output"
+	}
+	return replay, "nothing_visible"
+}
+
+// A fault is an error of the model's, as the loop decides by it.
+type fault struct {
+	cause     cause
+	kind      agent.Kind
+	message   string
+	after     time.Duration // what the provider asks to wait; negative: nothing
+	status    int           // of HTTP; 0: none
+	retryable bool
+}
+
+// faultOf reads err, which is not nil. ctx is the turn's.
+func faultOf(ctx context.Context, err error) fault {
+	if ctx.Err() != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fault{cause: lifecycleClose, kind: agent.WallTimeout, message: "the wall clock ended", after: -1}
+		}
+		return fault{cause: userCancel, kind: agent.Cancelled, message: "cancelled", after: -1}
+	}
+	if errors.Is(err, errSilent) {
+		return fault{cause: watchdog, kind: agent.IdleTimeout, message: err.Error(), after: -1, retryable: true}
+	}
+	var e *model.Error
+	if !errors.As(err, &e) {
+		return fault{cause: provider, kind: agent.Unknown, message: oneLine(err.Error()), after: -1}
+	}
+	f := fault{kind: agent.Kind(e.Kind), message: oneLine(e.Message), after: e.RetryAfter, status: e.Status}
+	if f.kind == "" {
+		f.kind = agent.Unknown
+	}
+	if f.message == "" && e.Err != nil {
+		f.message = oneLine(e.Err.Error())
+	}
+	switch f.kind {
+	case agent.ColdStartTimeout, agent.IdleTimeout:
+		f.cause = watchdog
+	case agent.StreamFailure, agent.TransportDisconnect, agent.Decompression, agent.DNSNotFound, agent.TLSError:
+		f.cause = transport
+	default:
+		f.cause = provider
+	}
+	switch class := f.kind.Class(); {
+	case f.kind == agent.Unknown:
+		f.retryable = e.Retryable
+	case class == agent.Transient || f.kind == agent.RateLimited:
+		f.retryable = true // the kind is better evidence than a flag
+	}
+	return f
+}
+
+// says is the fault in one line, with the provider's own words.
+func (f fault) says() string {
+	if f.message == "" {
+		return string(f.kind)
+	}
+	return f.message
+}

@@ -1,0 +1,123 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		cause  cause
+		facts  facts
+		action action
+		reason string
+	}{
+		{"P01 transport, nothing happened", transport, facts{retryable: true}, replay, "nothing_visible"},
+		{"P02 transport, nothing happened, an unknown local tool is offered", transport, facts{retryable: true, unknownCall: true}, replay, "nothing_visible"},
+		{"P04 transport, nothing happened, a tool of somebody else's is offered", transport, facts{retryable: true, elsewhere: true}, goOn, "facts_incomplete"},
+		{"P05 transport, nothing happened, nobody knows what was offered", transport, facts{retryable: true, elsewhere: true}, goOn, "facts_incomplete"},
+		{"P06 no such host, nothing happened", transport, facts{}, stop, "not_retryable"},
+		{"P08 reasoning only, a tool of somebody else's is offered", transport, facts{retryable: true, reasoning: true, elsewhere: true}, goOn, "facts_incomplete"},
+		{"reasoning only", transport, facts{retryable: true, reasoning: true}, replay, "reasoning_only"},
+		{"P09 text started", transport, facts{retryable: true, text: true}, goOn, "visible_output"},
+		{"P09 text after reasoning", transport, facts{retryable: true, text: true, reasoning: true}, goOn, "visible_output"},
+		{"P10 a part of a call", transport, facts{retryable: true, partialCall: true}, goOn, "partial_tool_input"},
+		{"P12 a whole call that needs consent", transport, facts{retryable: true, wholeCall: true, confirm: true}, goOn, "materialised_without_execution"},
+		{"P13 a whole call of an unknown tool", transport, facts{retryable: true, wholeCall: true, unknownCall: true}, goOn, "facts_incomplete"},
+		{"a whole call", transport, facts{retryable: true, wholeCall: true, partialCall: true, text: true}, goOn, "materialised_without_execution"},
+		{"P14 a tool that only looks runs", transport, facts{retryable: true, started: true}, goOn, "tool_execution_started"},
+		{"a tool that changes something runs", transport, facts{retryable: true, started: true, unsafe: true}, goOn, "unsafe_side_effect_started"},
+		{"P16 cancelled while a tool runs", userCancel, facts{retryable: true, started: true, unsafe: true}, stop, "user_cancel"},
+		{"P17 the program ends", lifecycleClose, facts{retryable: true}, stop, "local_lifecycle_close"},
+		{"P18 rejected, nothing ran", provider, facts{}, stop, "provider_api_error"},
+		{"rejected after a tool", provider, facts{started: true}, stop, "tool_execution_started"},
+		{"rejected after a write", provider, facts{started: true, unsafe: true}, stop, "unsafe_side_effect_started"},
+		{"rejected, and who knows", provider, facts{incomplete: true}, stop, "facts_incomplete"},
+		{"P20 429 before anything", provider, facts{retryable: true}, replay, "nothing_visible"},
+		{"P21 nothing heard at all", watchdog, facts{retryable: true}, replay, "nothing_visible"},
+		{"P22 silence in the middle of a text", watchdog, facts{retryable: true, text: true}, goOn, "visible_output"},
+		{"who knows", transport, facts{retryable: true, text: true, incomplete: true}, goOn, "facts_incomplete"},
+		{"cancelled before, then lost", transport, facts{retryable: true, elsewhere: true, reasoning: true, text: true, cancelSeen: true}, goOn, "visible_output"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if act, why := decide(tt.cause, tt.facts); act != tt.action || why != tt.reason {
+				t.Errorf("decide = %v, %q; want %v, %q", act, why, tt.action, tt.reason)
+			}
+		})
+	}
+}
+
+func TestDecideNeverRepeatsWhatActed(t *testing.T) {
+	t.Parallel()
+	for bits := range 1 << 11 {
+		f := facts{
+			retryable: bits&1 != 0, reasoning: bits&2 != 0, text: bits&4 != 0, partialCall: bits&8 != 0, wholeCall: bits&16 != 0, unknownCall: bits&32 != 0,
+			started: bits&64 != 0, unsafe: bits&128 != 0, incomplete: bits&256 != 0, elsewhere: bits&512 != 0, confirm: bits&1024 != 0,
+		}
+		for _, c := range []cause{userCancel, lifecycleClose, transport, watchdog, provider} {
+			act, why := decide(c, f)
+			if act == replay && (f.text || f.acted() || f.elsewhere || !f.retryable) {
+				t.Errorf("decide(%s, %+v) sends the same request again (%s)", c, f, why)
+			}
+			if act != stop && (c == userCancel || c == lifecycleClose || !f.retryable) {
+				t.Errorf("decide(%s, %+v) does not stop", c, f)
+			}
+			if why == "" {
+				t.Errorf("decide(%s, %+v) gives no reason", c, f)
+			}
+		}
+	}
+}
+
+func TestFaultOf(t *testing.T) {
+	t.Parallel()
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	errWall := errors.New("the budget's wall clock")
+	late, cancelLate := context.WithDeadlineCause(context.Background(), time.Now().Add(-time.Second), errWall)
+	defer cancelLate()
+	for _, tt := range []struct {
+		name      string
+		ctx       context.Context
+		err       error
+		cause     cause
+		kind      agent.Kind
+		retryable bool
+	}{
+		{"reset", nil, lost(), transport, agent.TransportDisconnect, true},
+		{"P76 429 that says it is not retryable", nil, fault5("rate_limited", 429, "slow down"), provider, agent.RateLimited, true},
+		{"P76 overload", nil, fault5("server_overload", 529, "busy"), provider, agent.ServerOverload, true},
+		{"P76 decompression", nil, fault5("decompression", 0, "gzip"), transport, agent.Decompression, true},
+		{"P77 unknown kind, retryable", nil, &model.Error{Retryable: true, RetryAfter: -1}, provider, agent.Unknown, true},
+		{"P77 unknown kind, not retryable", nil, &model.Error{RetryAfter: -1}, provider, agent.Unknown, false},
+		{"a terminal kind beats the flag", nil, &model.Error{Kind: "auth_invalid", Retryable: true}, provider, agent.AuthInvalid, false},
+		{"a 404 is not retried", nil, &model.Error{Kind: "model_not_found", Status: 404, Retryable: true}, provider, agent.ModelNotFound, false},
+		{"P06 no such host", nil, fault5("dns_not_found", 0, ""), transport, agent.DNSNotFound, false},
+		{"quota", nil, fault5("quota_exhausted", 429, ""), provider, agent.QuotaExhausted, false},
+		{"no start", nil, fault5("cold_start_timeout", 0, ""), watchdog, agent.ColdStartTimeout, true},
+		{"silence of ours", nil, errSilent, watchdog, agent.IdleTimeout, true},
+		{"not an error of the model's", nil, io.ErrUnexpectedEOF, provider, agent.Unknown, false},
+		{"a person cancelled", cancelled, lost(), userCancel, agent.Cancelled, false},
+		{"the wall clock, with a cause of its own", late, lost(), lifecycleClose, agent.WallTimeout, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := tt.ctx
+			if ctx == nil {
+				ctx = context.Background()
+			}
+			if f := faultOf(ctx, tt.err); f.cause != tt.cause || f.kind != tt.kind || f.retryable != tt.retryable {
+				t.Errorf("faultOf = %+v; want %s, %s, %v", f, tt.cause, tt.kind, tt.retryable)
+			}
+		})
+	}
+}

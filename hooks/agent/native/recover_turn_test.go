@@ -1,0 +1,467 @@
+package native
+
+// Recovery as a turn sees it: the engine rows of the table, with time that does not pass by itself.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+func TestP30ToolOutlivesTheStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{calls: []model.Call{call("1", "run", `{"argv":["test"]}`)}, late: true, err: lost()}, step{text: finalText})
+		d.tools.do = func(ctx context.Context, c model.Call) outcome {
+			time.Sleep(500 * time.Millisecond)
+			if ctx.Err() != nil {
+				t.Error("the lost stream ended the tool")
+			}
+			return outcome{text: "ran for half a second"}
+		}
+		turn := d.turn(context.Background())
+		if turn.Kind != "" || len(d.tools.started()) != 1 || len(d.of("recovery")) != 0 {
+			t.Errorf("kind %q, ran %v, %d recoveries", turn.Kind, d.tools.started(), len(d.of("recovery")))
+		}
+		if got := d.results()["1"]; got.Text != "ran for half a second" || got.Failed {
+			t.Errorf("result %+v", got)
+		}
+	})
+}
+
+func TestP32ToolFailsByItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{calls: []model.Call{call("1", "edit", `{"path":"a"}`)}, late: true, err: lost()}, step{text: finalText})
+		d.tools.do = func(context.Context, model.Call) outcome {
+			time.Sleep(time.Second)
+			return outcome{text: "no match", failed: true}
+		}
+		d.turn(context.Background())
+		if got := d.results()["1"]; got.Text != "no match" || !got.Failed {
+			t.Errorf("result %+v", got)
+		}
+		if lines := d.of("tool_result"); lines[0].Data["interrupted"] != nil {
+			t.Error("a failure of its own is marked as interrupted")
+		}
+	})
+}
+
+func TestP33ToolNeverReturns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`), call("2", "read", `{"path":"b"}`)}, late: true, err: lost()}, step{text: finalText})
+		d.drain = time.Minute
+		end := make(chan struct{})
+		defer close(end)
+		var told error
+		d.tools.do = func(ctx context.Context, c model.Call) outcome {
+			<-ctx.Done()
+			told = ctx.Err()
+			<-end
+			return outcome{text: "too late"}
+		}
+		start := time.Now()
+		turn := d.turn(context.Background())
+		if took := time.Since(start); took != time.Minute {
+			t.Errorf("it was waited for %s", took)
+		}
+		synctest.Wait()
+		if turn.Kind != "" || told == nil {
+			t.Errorf("kind %q; the tool was told %v", turn.Kind, told)
+		}
+		got := d.results()
+		if got["1"].Text != saidDead || !got["1"].Failed || !strings.Contains(saidDead, "Do not repeat") {
+			t.Errorf("result %+v", got["1"])
+		}
+		if got["2"].Text != saidLeft || !slices.Equal(d.tools.started(), []string{"1"}) {
+			t.Errorf("the next one: %+v, ran %v", got["2"], d.tools.started())
+		}
+	})
+}
+
+func TestP34CapturedAndNotStarted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		half, whole := call("2", "write", `{"path":"a","content":"xyz`), call("1", "run", `{"argv":["x"]}`)
+		d := newDesk(t, step{calls: []model.Call{whole}, half: &half, err: lost()}, step{text: finalText})
+		d.turn(context.Background())
+		got := d.results()
+		if got["2"].Text != saidBroken || got["1"].Text != saidUnstarted {
+			t.Errorf("results %+v", got)
+		}
+		for _, text := range []string{saidBroken, saidUnstarted} {
+			if strings.Contains(text, "Do not repeat") {
+				t.Errorf("%q carries a caution for what never ran", text)
+			}
+		}
+		if len(d.tools.started()) != 0 || len(d.of("recovery")) != 1 {
+			t.Errorf("ran %v, %d recoveries", d.tools.started(), len(d.of("recovery")))
+		}
+	})
+}
+
+func TestP36LateResultIsNobodys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(
+			t,
+			step{calls: []model.Call{call("1", "write", `{"path":"a"}`)}, late: true, err: lost()},
+			step{text: finalText, wait: time.Hour},
+		)
+		d.drain = time.Second
+		d.tools.do = func(context.Context, model.Call) outcome {
+			time.Sleep(time.Minute)
+			return outcome{text: "too late"}
+		}
+		d.turn(context.Background())
+		if got := d.results()["1"]; got.Text != saidDead {
+			t.Errorf("result %+v", got)
+		}
+		if n := len(d.of("tool_result")); n != 1 {
+			t.Errorf("%d results are written down", n)
+		}
+	})
+}
+
+// P37: the tool is at its end before the answer with its call has been returned: one result.
+func TestP37ToolEndsBeforeItsAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}, late: true, hang: true}, step{text: finalText})
+		d.turn(context.Background())
+		if got := show(d.script.requests()[1].Messages); strings.Count(got, "call 1") != 1 || strings.Count(got, `result 1 "ok read"`) != 1 {
+			t.Errorf("history\n%s", got)
+		}
+	})
+}
+
+func TestP38CancelWhileATool(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		tool string
+		most time.Duration
+	}{{"that only looks", "read", 1100 * time.Millisecond}, {"that writes", "write", 1100 * time.Millisecond}, {"with processes to end", "run", 4100 * time.Millisecond}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, step{calls: []model.Call{call("1", tt.tool, `{"path":"a"}`)}, late: true, err: lost()})
+				end := make(chan struct{})
+				defer close(end)
+				d.tools.do = func(context.Context, model.Call) outcome {
+					<-end
+					return outcome{}
+				}
+				ctx, cancel := context.WithCancel(context.Background())
+				time.AfterFunc(3*time.Second, cancel)
+				start := time.Now()
+				turn := d.turn(ctx)
+				if took := time.Since(start) - 3*time.Second; took > tt.most {
+					t.Errorf("took %s after the cancel", took)
+				}
+				if turn.Kind != agent.Cancelled || !turn.Exit.Cancelled {
+					t.Errorf("turn %+v", turn)
+				}
+				if lines := d.of("tool_result"); len(lines) != 1 || lines[0].Data["text"] != saidAborted {
+					t.Errorf("results %v", lines)
+				}
+			})
+		})
+	}
+}
+
+func TestP40RejectedAfterATool(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`)}}, step{err: fault5("auth_invalid", 401, "invalid x-api-key")})
+		turn := d.turn(context.Background())
+		if turn.Kind != agent.AuthInvalid || turn.Evidence != "invalid x-api-key" || len(d.notices) != 0 {
+			t.Errorf("kind %q, evidence %q, notices %v", turn.Kind, turn.Evidence, d.notices)
+		}
+		lines := d.of("notice")
+		if len(lines) != 1 || lines[0].Data["unsafe_completed"] != true || lines[0].Data["reason"] != "provider_api_error" {
+			t.Errorf("notices %v", lines)
+		}
+	})
+}
+
+func TestP41LostAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.script.more = func(int) step { return step{think: "hm", err: lost()} }
+		start := time.Now()
+		turn := d.turn(context.Background())
+		if turn.Kind != agent.TransportDisconnect || *turn.Requests != 6 {
+			t.Errorf("kind %q after %d requests, want transport_disconnect after 6", turn.Kind, *turn.Requests)
+		}
+		if took := time.Since(start); took != (2+4+8+16+30)*time.Second {
+			t.Errorf("took %s", took)
+		}
+		want := []string{
+			"connection lost, retry 1/5 in 2 s", "connection lost, retry 2/5 in 4 s", "connection lost, retry 3/5 in 8 s",
+			"connection lost, retry 4/5 in 16 s", "connection lost, retry 5/5 in 30 s",
+		}
+		if !slices.Equal(d.notices, want) {
+			t.Errorf("the terminal shows %q", d.notices)
+		}
+		for i, r := range d.script.requests() {
+			if len(r.Messages) != 1 {
+				t.Errorf("request %d is not the first one again:\n%s", i, show(r.Messages))
+			}
+		}
+		lines := d.of("notice")
+		if len(lines) != 1 || lines[0].Data["notice"] != "safe_retry_failed" || lines[0].Data["unsafe_completed"] != false {
+			t.Errorf("notices %v", lines)
+		}
+		for i, l := range d.of("recovery") {
+			if l.Data["n"] != i+1 || l.Data["of"] != 5 || l.Data["reason"] != "reasoning_only" || l.Data["delay_ms"] == nil {
+				t.Errorf("recovery %v", l.Data)
+			}
+		}
+	})
+}
+
+func TestP42RateLimitUsesTheSameBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{err: lost()}, step{err: lost()})
+		d.script.more = func(int) step {
+			return step{err: &model.Error{Kind: "rate_limited", Status: 429, Message: "slow down", RetryAfter: 1500 * time.Millisecond}}
+		}
+		start := time.Now()
+		turn := d.turn(context.Background())
+		if turn.Kind != agent.RateLimited || *turn.Requests != 6 || turn.RetryAfter == nil || *turn.RetryAfter != 1500*time.Millisecond {
+			t.Errorf("kind %q after %d requests, retry after %v", turn.Kind, *turn.Requests, turn.RetryAfter)
+		}
+		if took := time.Since(start); took != 2*time.Second+4*time.Second+3*1500*time.Millisecond {
+			t.Errorf("took %s: Retry-After is exact", took)
+		}
+		if last := d.notices[4]; last != "rate limited, retry 5/5 in 2 s" {
+			t.Errorf("the terminal shows %q", last)
+		}
+		if lines := d.of("notice"); len(lines) != 1 || lines[0].Data["notice"] != "safe_retry_failed" {
+			t.Errorf("notices %v", lines)
+		}
+		if lines := d.of("request"); lines[5].Data["status"] != 429 {
+			t.Errorf("the last request's line: %v", lines[5].Data)
+		}
+	})
+}
+
+func TestWaitThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{err: &model.Error{Kind: "rate_limited", Status: 429, Message: "in an hour", RetryAfter: time.Hour}})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		turn := d.turn(ctx)
+		if turn.Kind != agent.RateLimited || time.Since(start) != 0 || turn.Exit.TimedOut || *turn.RetryAfter != time.Hour {
+			t.Errorf("kind %q after %s, timed out %v", turn.Kind, time.Since(start), turn.Exit.TimedOut)
+		}
+	})
+}
+
+func TestP44LostInACall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		half := call("1", "write", `{"path":"a.go","content":"pack`)
+		d := newDesk(
+			t,
+			step{text: "I write it.", half: &half, err: lost()},
+			step{calls: []model.Call{call("1", "write", `{"path":"a.go","content":"package a"}`)}},
+			step{text: finalText},
+		)
+		turn := d.turn(context.Background())
+		if turn.Kind != "" || len(d.of("recovery")) != 1 || d.of("recovery")[0].Data["reason"] != "partial_tool_input" {
+			t.Errorf("kind %q, recoveries %v", turn.Kind, d.of("recovery"))
+		}
+		want := `assistant: "I write it.""" call 1 write {}
+user: result 1 "` + saidBroken + `" "` + ours + goOnNote + `"""
+`
+		if got := show(d.script.requests()[1].Messages[1:]); got != want {
+			t.Errorf("the half turn became\n%swant\n%s", got, want)
+		}
+		if got := d.tools.started(); len(got) != 1 {
+			t.Errorf("ran %v", got)
+		}
+	})
+}
+
+// P44b: a provider that drops after every call has the same budget as any other.
+func TestP44bLostAfterEveryCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.script.more = func(n int) step {
+			return step{calls: []model.Call{call(fmt.Sprint(n), "read", fmt.Sprintf(`{"path":"%d"}`, n))}, err: lost()}
+		}
+		turn := d.turn(context.Background())
+		if turn.Kind != agent.TransportDisconnect || *turn.Requests != 6 || len(d.tools.started()) != 0 {
+			t.Errorf("kind %q after %d requests, ran %v", turn.Kind, *turn.Requests, d.tools.started())
+		}
+	})
+}
+
+func TestP45CancelDuringTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{err: lost()})
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Second, cancel)
+		start := time.Now()
+		if turn := d.turn(ctx); turn.Kind != agent.Cancelled || *turn.Requests != 1 || time.Since(start) != time.Second {
+			t.Errorf("kind %q after %d requests and %s", turn.Kind, *turn.Requests, time.Since(start))
+		}
+	})
+}
+
+func TestP46EndOfTheClockDuringTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		errWall := errors.New("the budget's wall clock")
+		parent, cancel := context.WithDeadlineCause(context.Background(), time.Now().Add(time.Minute), errWall)
+		defer cancel()
+		d := newDesk(t, step{text: "I am at wo", hang: true})
+		d.Gate = &Gate{}
+		turn := d.turn(parent)
+		if turn.Kind != agent.WallTimeout || !turn.Exit.TimedOut || turn.Exit.Cancelled || turn.Text != "I am at wo" {
+			t.Errorf("turn %+v", turn)
+		}
+		d.Gate.failed(false, time.Hour)
+		if turn := d.turn(parent); turn.Kind != agent.WallTimeout || *turn.Requests != 0 {
+			t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
+		}
+	})
+}
+
+// P49: what is recovered leaves no error behind.
+func TestP49RecoveredIsNoError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{text: "The cause is a typo in ", err: lost()}, step{text: "a typo in main.go.\n" + finalText})
+		turn := d.turn(context.Background())
+		if turn.Kind != "" || turn.Evidence != "" || turn.Control == nil {
+			t.Errorf("turn %+v", turn)
+		}
+		if want := "The cause is a typo in main.go.\n" + finalText; turn.Text != want {
+			t.Errorf("text %q, want %q", turn.Text, want)
+		}
+		if got := show(d.script.requests()[1].Messages[1:]); !strings.Contains(got, `assistant: "The cause is a typo in `) || !strings.Contains(got, goOnNote) {
+			t.Errorf("history\n%s", got)
+		}
+	})
+}
+
+func TestP52StreamThatNeverEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{text: "I think", deaf: true}, step{text: " so.\n" + finalText})
+		defer close(d.script.end)
+		d.req.Idle = 30 * time.Second
+		start := time.Now()
+		turn := d.turn(context.Background())
+		if turn.Kind != "" || turn.Text != "I think so.\n"+finalText {
+			t.Errorf("turn %+v", turn)
+		}
+		if took := time.Since(start); took != 30*time.Second+letGo+2*time.Second {
+			t.Errorf("took %s", took)
+		}
+		if got := d.of("recovery")[0].Data; got["kind"] != "idle_timeout" || got["reason"] != "visible_output" {
+			t.Errorf("recovery %v", got)
+		}
+	})
+}
+
+func TestP53NoticeSaysWhatWasDone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{calls: []model.Call{call("1", "run", `{"argv":["deploy"]}`)}}, step{calls: []model.Call{call("2", "read", `{"path":"a"}`)}})
+		d.script.more = func(int) step { return step{err: lost()} }
+		d.turn(context.Background())
+		line := d.of("notice")[0].Data
+		if line["notice"] != "safe_retry_failed" || line["unsafe_completed"] != true || !strings.Contains(line["text"].(string), "do not repeat") {
+			t.Errorf("notice %v", line)
+		}
+	})
+}
+
+func TestP54LostAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, step{text: finalText, late: true, err: lost()})
+		turn := d.turn(context.Background())
+		if turn.Kind != "" || turn.Control == nil || *turn.Requests != 1 {
+			t.Errorf("turn %+v", turn)
+		}
+	})
+}
+
+// An answer without a stop reason is not whole, whatever it says.
+func TestNoStopReason(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		a := &Agent{Ask: func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
+			asked++
+			return model.Answer{Blocks: []model.Block{{Text: finalText}}}, nil
+		}, open: (&toolbox{}).hands}
+		turn, err := a.Turn(context.Background(), agent.Request{Prompt: "x"})
+		if err != nil || turn.Kind != agent.StreamFailure || asked != 6 {
+			t.Errorf("kind %q after %d requests, %v", turn.Kind, asked, err)
+		}
+	})
+}
+
+// Turns that share a gate do not ask a provider that is down all at once.
+func TestGateOfTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := &Gate{}
+		start := time.Now()
+		down := start.Add(10 * time.Second)
+		s := newScript(t)
+		s.more = func(int) step {
+			if time.Now().Before(down) {
+				return step{err: lost()}
+			}
+			return step{text: finalText}
+		}
+		kinds := make(chan agent.Kind)
+		for range 4 {
+			go func() {
+				a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).hands, random: func() float64 { return 1 }}
+				turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
+				kinds <- turn.Kind
+			}()
+		}
+		for range 4 {
+			if k := <-kinds; k != "" {
+				t.Errorf("kind %q", k)
+			}
+		}
+		var at []int
+		for _, when := range s.at[4:] { // the first of each came at once
+			at = append(at, int(when.Sub(start)/time.Second))
+		}
+		tries := 0
+		for _, s := range at {
+			if s < 10 {
+				tries++
+			}
+		}
+		if tries > 3 {
+			t.Errorf("asked at %v s: %d times while it was down", at, tries)
+		}
+	})
+}

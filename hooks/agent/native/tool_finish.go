@@ -1,0 +1,28 @@
+package native
+
+import (
+	"context"
+	"slices"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+)
+
+var toolFinish = declared{
+	name: "finish", effect: ends,
+	says: "Ends the work. Call it alone, when the check has passed or when nothing more can be done.",
+	fields: []field{
+		{name: "outcome", must: true, says: "fixed: the check should pass now; no_fix: there is nothing to mend; needs_human: a person must decide", choices: []string{agent.Fixed, agent.NoFix, agent.NeedsHuman}},
+		{name: "summary", must: true, says: "what was changed and why, in two sentences"},
+		{name: "root_cause", says: "why the task failed"},
+	},
+	// What was touched, and what passed since, is known better than any model knows it.
+	do: func(_ context.Context, w *work, a args) outcome {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return outcome{text: "finished: " + a.texts["outcome"], finished: &agent.Control{
+			Outcome: a.texts["outcome"], Summary: a.texts["summary"], RootCause: a.texts["root_cause"],
+			VerifiedCommands: append([]string{}, slices.Compact(slices.Sorted(slices.Values(w.passed)))...),
+			Touched:          append([]string{}, w.paths...),
+		}}
+	},
+}

@@ -1,0 +1,121 @@
+package native
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const (
+	maxEntries = 1000    // that are shown
+	maxRead    = 200_000 // that are looked at
+)
+
+var toolList = declared{
+	name: "list", effect: reads,
+	says:   "Lists a folder: one name a line, sorted, folders with a / behind them. Folders of git and of async-pipeline are not shown.",
+	fields: []field{{name: "path", says: "the folder; the working directory where it is left out"}},
+	do: func(ctx context.Context, w *work, a args) outcome {
+		at, err := w.find(cmp.Or(a.texts["path"], "."))
+		if err != nil {
+			return failed("%v", err)
+		}
+		o := w.list(ctx, at)
+		o.path = at
+		return o
+	},
+}
+
+func (w *work) list(ctx context.Context, at string) outcome {
+	entries, more, err := w.entries(ctx, at)
+	if err != nil {
+		return failed("%v", err)
+	}
+	var b strings.Builder
+	shown := 0
+	for _, e := range entries {
+		line := plainName(e.Name())
+		switch {
+		case e.IsDir():
+			line += "/"
+		case e.Type()&fs.ModeSymlink != 0:
+			if to, err := w.root.Readlink(path.Join(at, e.Name())); err == nil {
+				line += " -> " + plainName(to)
+			}
+		case !e.Type().IsRegular():
+			line += " (not a file)"
+		}
+		if shown == maxEntries || b.Len()+len(line) >= maxBytes {
+			break
+		}
+		shown++
+		b.WriteString(line + "\n")
+	}
+	head := fmt.Sprintf("%s: %s", w.shown(at), count2(len(entries), "entry", "entries"))
+	switch {
+	case more:
+		head = fmt.Sprintf("%s: more than %d entries, the first %d of those", w.shown(at), len(entries), shown)
+	case shown < len(entries):
+		head += fmt.Sprintf(", the first %d", shown)
+	}
+	return outcome{text: head + "\n" + b.String()}
+}
+
+func count2(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// entries reads a folder, sorted, without what is hidden. more says that there were too many to look at.
+func (w *work) entries(ctx context.Context, at string) (all []fs.DirEntry, more bool, err error) {
+	info, err := w.root.Lstat(at)
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %s", w.shown(at), why(err))
+	}
+	if !info.IsDir() {
+		return nil, false, fmt.Errorf("%s is not a folder: read shows a file", w.shown(at))
+	}
+	f, err := w.root.OpenFile(at, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0) // it may have become a pipe meanwhile
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %s", w.shown(at), why(err))
+	}
+	defer f.Close()
+	for len(all) < maxRead {
+		if ctx.Err() != nil {
+			return nil, false, errors.New("it was ended: the turn is ending")
+		}
+		part, err := f.ReadDir(4096)
+		for _, e := range part {
+			if !hidden(e.Name()) {
+				all = append(all, e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %s", w.shown(at), why(err))
+		}
+	}
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return all, len(all) >= maxRead, nil
+}
+
+// plainName is a name on one line.
+func plainName(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}

@@ -1,0 +1,209 @@
+package native
+
+// run and planted programs: the policy decides, the sandbox holds.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/policy"
+)
+
+// runLimit is how long a command may take; the turn's own clock may end it sooner.
+const runLimit = 10 * time.Minute
+
+var errRunLimit = errors.New("the command took too long")
+
+var toolRun = declared{
+	name: "run", effect: runs,
+	says:   "Runs a command that is allowed, in the working directory, without a shell. To run the task that failed use check.",
+	fields: []field{{name: "argv", kind: aList, must: true, says: "the program and its arguments, a word each"}},
+	do: func(ctx context.Context, w *work, a args) outcome {
+		argv := a.lists["argv"]
+		d := w.policy.Decide(argv)
+		if !d.Allowed {
+			return failed("not run: %s. %s", d.Reason, w.allowed(argv))
+		}
+		if w.r.Exec == nil {
+			return failed("not run: nothing can be run in this turn")
+		}
+		return w.run(ctx, argv)
+	},
+}
+
+// allowed says what may be run, and what is often meant by a command that cannot be.
+func (w *work) allowed(argv []string) string {
+	var b strings.Builder
+	if all := w.policy.Allowed(); len(all) > 0 {
+		b.WriteString("Allowed are, ** standing for any further words:\n  " + strings.Join(all, "\n  "))
+	} else {
+		b.WriteString("No command is allowed; check runs the failed task.")
+	}
+	switch {
+	case len(argv) == 1 && strings.Contains(argv[0], " "):
+		b.WriteString("\nargv is a list of words: " + fmt.Sprintf("%q", strings.Fields(argv[0])))
+	case len(argv) > 0 && hasShellWord(argv):
+		b.WriteString("\nThere is no shell: write one command without cd, &&, |, ; or >.")
+	}
+	return b.String()
+}
+
+func hasShellWord(argv []string) bool {
+	for _, s := range argv {
+		switch s {
+		case "&&", "||", "|", ";", ">", ">>", "<", "2>&1", "cd":
+			return true
+		}
+	}
+	return false
+}
+
+func (w *work) run(ctx context.Context, argv []string) outcome {
+	limited, cancel := context.WithTimeoutCause(ctx, runLimit, errRunLimit)
+	defer cancel()
+	var c capture
+	out := w.r.Secrets.Writer(&c)
+	w.mu.Lock()
+	w.started = true
+	w.mu.Unlock()
+	exit, err := w.r.Exec(limited, agent.Command{Argv: argv, Dir: w.r.Dir, Env: w.r.Env, Stdout: out, Stderr: out})
+	_ = out.Close()
+	if err == nil && exit.Code == 0 && !exit.Cancelled && !exit.TimedOut {
+		w.mu.Lock()
+		w.passed = append(w.passed, policy.Show(argv))
+		w.mu.Unlock()
+	}
+	head := endOf(limited, exit)
+	if err != nil {
+		head = "the command could not be carried out: " + err.Error()
+	}
+	o := outcome{text: head + "\n" + w.show(&c, shownHead, shownTail), failed: err != nil || exit.Code != 0 || exit.Cancelled || exit.TimedOut}
+	if c.total == 0 {
+		o.text = head + ", no output"
+	}
+	if exit.ProcessesLeft > 0 {
+		o.text += fmt.Sprintf("\n%s that it left behind were ended", count2(exit.ProcessesLeft, "process", "processes"))
+	}
+	return o
+}
+
+// endOf says how a command ended.
+func endOf(ctx context.Context, e agent.Exit) string {
+	took := e.Duration.Round(10 * time.Millisecond)
+	switch {
+	case errors.Is(context.Cause(ctx), errRunLimit):
+		return fmt.Sprintf("ended after %v, which is how long a command may take", runLimit)
+	case e.IdledOut:
+		return fmt.Sprintf("ended after %v, because it wrote nothing for too long", took)
+	case e.TimedOut:
+		return fmt.Sprintf("ended after %v: the time of the whole turn is over", took)
+	case e.Cancelled:
+		return fmt.Sprintf("ended after %v: the turn is ending", took)
+	case e.Signal != "":
+		return fmt.Sprintf("killed by %s after %v", e.Signal, took)
+	}
+	return fmt.Sprintf("exit code %d after %v", e.Code, took)
+}
+
+// planted says where a program would be found, if that is a place where the agent can write. See policy.Policy.
+func (w *work) planted(name string) string {
+	env := map[string]string{}
+	for _, kv := range w.r.Env {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			env[k] = v
+		}
+	}
+	at := policy.Lookup(name, w.r.Dir, env["PATH"], func(p string) bool {
+		return w.runnable(p) || w.inTmp(p, env["TMPDIR"]) != ""
+	})
+	if at == "" {
+		return ""
+	}
+	real := at
+	if !w.runnable(at) { // it is seen only in the agent's own /tmp
+		return at
+	}
+	if inside, ok := w.inCopy(at); ok {
+		real = filepath.Join(w.root.Name(), filepath.FromSlash(inside))
+	}
+	places := []string{at, real}
+	if p, err := filepath.EvalSymlinks(real); err == nil {
+		places = append(places, p)
+	}
+	for _, p := range places {
+		if _, ok := w.inCopy(p); ok {
+			return at
+		}
+		for _, own := range []string{"HOME", "TMPDIR", "XDG_CACHE_HOME", "GOCACHE"} {
+			if rel, err := filepath.Rel(env[own], p); env[own] != "" && err == nil && filepath.IsLocal(rel) {
+				return at
+			}
+		}
+	}
+	return ""
+}
+
+// runnable says whether a path, as the agent's commands see it, is a program.
+func (w *work) runnable(p string) bool {
+	var info os.FileInfo
+	var err error
+	if at, ok := w.inCopy(p); ok {
+		p = filepath.Join(w.root.Name(), filepath.FromSlash(at))
+	}
+	info, err = os.Stat(p)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// inTmp is where a path below /tmp lies if commands have a /tmp of their own, which is their TMPDIR.
+func (w *work) inTmp(p, tmp string) string {
+	rel, err := filepath.Rel("/tmp", p)
+	if tmp == "" || err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	if at := filepath.Join(tmp, rel); w.runnable(at) {
+		return at
+	}
+	return ""
+}
+
+var toolCheck = declared{
+	name: "check", effect: runs,
+	says: "Runs the task that failed, as it stands in the pipeline, and says whether it passes now.",
+	do: func(ctx context.Context, w *work, _ args) outcome {
+		if w.r.Check == nil {
+			return failed("not run: the task cannot be run in this turn")
+		}
+		return w.check(ctx, w.r.Check)
+	},
+}
+
+func (w *work) check(ctx context.Context, check func(context.Context, io.Writer) (bool, error)) outcome {
+	var c capture
+	out := w.r.Secrets.Writer(&c)
+	w.mu.Lock()
+	w.started = true
+	w.mu.Unlock()
+	passed, err := check(ctx, out)
+	_ = out.Close()
+	head := "the check failed"
+	switch {
+	case err != nil:
+		head = "the check could not be carried out: " + err.Error()
+	case passed:
+		head = "the check passed"
+		w.mu.Lock()
+		w.passed = append(w.passed, "check")
+		w.mu.Unlock()
+	}
+	if c.total == 0 {
+		return outcome{text: head + ", no output", failed: err != nil || !passed}
+	}
+	return outcome{text: head + "\n" + w.show(&c, 0, shownTail), failed: err != nil || !passed}
+}

@@ -1,0 +1,217 @@
+package native
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxHits     = 200
+	maxFiles    = 100_000
+	maxSearched = 2 << 20 // of one file, in bytes
+	maxExcerpt  = 300     // of a line, in bytes
+	searchLimit = 30 * time.Second
+)
+
+var errSearchLimit = errors.New("the search took too long")
+
+var toolSearch = declared{
+	name: "search", effect: reads,
+	says: "Finds lines that match a regular expression, as path:line:text, at most 200. Binary files, files of more than 2 MiB, folders of git and symlinks are left out.",
+	fields: []field{
+		{name: "pattern", must: true, says: "a regular expression (RE2), matched line by line"},
+		{name: "path", says: "the folder or file; the working directory where it is left out"},
+	},
+	do: func(ctx context.Context, w *work, a args) outcome {
+		if len(a.texts["pattern"]) > 1000 {
+			return failed("the pattern is longer than 1,000 bytes")
+		}
+		re, err := regexp.Compile(a.texts["pattern"])
+		if err != nil {
+			return failed("the pattern cannot be read: %v", err)
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, searchLimit, errSearchLimit)
+		defer cancel()
+		s := &searching{w: w, re: re}
+		if n, ok := outputID(a.texts["path"]); ok {
+			kept, err := w.output(n)
+			if err != nil {
+				return failed("%v", err)
+			}
+			s.lines(ctx, fmt.Sprintf("output:%d", n), []byte(kept))
+			return s.outcome(ctx)
+		}
+		at, err := w.find(cmp.Or(a.texts["path"], "."))
+		if err != nil {
+			return failed("%v", err)
+		}
+		info, err := w.root.Lstat(at)
+		switch {
+		case err != nil:
+			return failed("%s: %s", w.shown(at), why(err))
+		case info.IsDir():
+			s.folder(ctx, at)
+		default:
+			if err := w.isFile(at, info); err != nil {
+				return failed("%v", err)
+			}
+			s.file(ctx, at)
+		}
+		o := s.outcome(ctx)
+		o.path = at
+		return o
+	},
+}
+
+// A searching is one search. It belongs to the goroutine of the call.
+type searching struct {
+	w      *work
+	re     *regexp.Regexp
+	out    strings.Builder
+	hits   int
+	files  int
+	large  int
+	unread int
+	full   bool
+}
+
+// folder searches all below a folder, in the order of the names.
+func (s *searching) folder(ctx context.Context, top string) {
+	todo := []string{top}
+	for len(todo) > 0 && !s.over(ctx) {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		info, err := s.w.root.Lstat(at)
+		if err != nil {
+			s.unread++
+			continue
+		}
+		if !info.IsDir() {
+			s.file(ctx, at)
+			continue
+		}
+		entries, _, err := s.w.entries(ctx, at)
+		if err != nil {
+			s.unread++
+			continue
+		}
+		for _, e := range slices.Backward(entries) { // the last of todo comes next
+			if e.IsDir() || e.Type().IsRegular() {
+				todo = append(todo, path.Join(at, e.Name()))
+			}
+		}
+	}
+}
+
+func (s *searching) over(ctx context.Context) bool { return s.full || ctx.Err() != nil }
+
+func (s *searching) file(ctx context.Context, at string) {
+	if s.files++; s.files > maxFiles {
+		s.full = true
+		return
+	}
+	f, info, err := s.w.open(at)
+	if err != nil {
+		s.unread++
+		return
+	}
+	defer f.Close()
+	if info.Size() > maxSearched {
+		s.large++
+		return
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxSearched))
+	if err != nil {
+		s.unread++
+		return
+	}
+	if !binary(b) {
+		s.lines(ctx, plainName(s.w.shown(at)), b)
+	}
+}
+
+func (s *searching) lines(ctx context.Context, name string, b []byte) {
+	for n := 1; len(b) > 0; n++ {
+		line, rest, _ := bytes.Cut(b, []byte("\n"))
+		b = rest
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if n%1000 == 0 && ctx.Err() != nil {
+			return
+		}
+		if !s.re.Match(line) {
+			continue
+		}
+		plain := s.w.clean(string(line)) // before it is cut, and what is hidden is not found either
+		at := s.re.FindStringIndex(plain)
+		if at == nil {
+			continue
+		}
+		hit := fmt.Sprintf("%s:%d:%s\n", name, n, excerpt(plain, at[0]))
+		if s.hits == maxHits || s.out.Len()+len(hit) > maxBytes {
+			s.full = true
+			return
+		}
+		s.hits++
+		s.out.WriteString(hit)
+	}
+}
+
+// excerpt is a line, or what of a long one stands around the place at.
+func excerpt(line string, at int) string {
+	if len(line) <= maxExcerpt {
+		return line
+	}
+	from := max(0, min(at-maxExcerpt/3, len(line)-maxExcerpt))
+	to := from + maxExcerpt
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from--
+	}
+	for to < len(line) && !utf8.RuneStart(line[to]) {
+		to++
+	}
+	s := line[from:to]
+	if from > 0 {
+		s = "…" + s
+	}
+	if to < len(line) {
+		s += "…"
+	}
+	return s
+}
+
+func (s *searching) outcome(ctx context.Context) outcome {
+	head := many(s.hits, "line")
+	switch {
+	case s.hits == 0:
+		head = "nothing matches"
+	case s.full:
+		head = fmt.Sprintf("the first %s", many(s.hits, "line"))
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), errSearchLimit):
+		head += fmt.Sprintf(" within %v, then the search was ended: name a smaller folder", searchLimit)
+	case ctx.Err() != nil:
+		return failed("search was ended: the turn is ending")
+	case s.files > maxFiles:
+		head += fmt.Sprintf(" in the first %d files: name a smaller folder", maxFiles)
+	case s.full:
+		head += "; there are more: name a smaller folder or a narrower pattern"
+	}
+	if s.large > 0 {
+		head += fmt.Sprintf(" (%s of more than %s left out)", many(s.large, "file"), size(maxSearched))
+	}
+	if s.unread > 0 {
+		head += fmt.Sprintf(" (%s could not be read)", count2(s.unread, "file or folder", "files or folders"))
+	}
+	return outcome{text: head + "\n" + s.out.String()}
+}

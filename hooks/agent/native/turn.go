@@ -1,0 +1,153 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+// DefaultTurns is how many answers of the model a turn may take when nobody says otherwise.
+const DefaultTurns = 40
+
+// An Agent is our own: it holds the conversation, and its tools act on Request.Copy. It keeps nothing between turns; several
+// turns may run at once.
+type Agent struct {
+	ID       string
+	Ask      func(ctx context.Context, r model.Request, heard func(model.Event)) (model.Answer, error) // model.Model.Turn is one
+	Model    string                                                                                    // its name, for the record, the price, the window and the loop detectors
+	Provider string                                                                                    // one of model's constants, for the record
+	MaxTurns int                                                                                       // answers of the model; 0: DefaultTurns
+	Window   int                                                                                       // tokens that a conversation may hold; 0: as the model is known for, else 128k
+	Cost     func(model string, u model.Usage) (usd float64, known bool)                               // of one request; nil: no price is known
+	Lacks    []string                                                                                  // names of variables that its key is made from and that are not set
+	Gate     *Gate                                                                                     // shared by all agents of one provider; nil: none
+
+	open   func(r agent.Request) (hands, error) // nil: the real tools
+	random func() float64                       // in [0, 1); nil: math/rand
+	mark   func() string                        // of fences; nil: random
+	drain  time.Duration                        // for a running tool, once the stream has failed; 0: mostDrain
+}
+
+var _ agent.Agent = (*Agent)(nil)
+
+// Name is the agent's name.
+func (a *Agent) Name() string { return a.ID }
+
+// ErrNoModel means that the agent has no model to ask.
+var ErrNoModel = errors.New("no model")
+
+// Ready says ErrNoModel, which is also agent.ErrMissing, when there is nothing to ask.
+func (a *Agent) Ready() error {
+	if a.Ask == nil {
+		return fmt.Errorf("agent %q has %w to ask (%w); give it a provider and a model", a.ID, ErrNoModel, agent.ErrMissing)
+	}
+	if len(a.Lacks) > 0 {
+		return fmt.Errorf("agent %q has no key: %s is not set: %w", a.ID, strings.Join(a.Lacks, ", "), agent.ErrMissing)
+	}
+	return nil
+}
+
+// Retry adds nothing to what is retried for every agent: the turn itself recovers what can be recovered.
+func (a *Agent) Retry() agent.Policy { return agent.Policy{} }
+
+// Turn holds one conversation. What the model and the network do wrong is a Turn's Kind; an error means that there was no
+// conversation.
+func (a *Agent) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
+	if err := a.Ready(); err != nil {
+		return agent.Turn{}, err
+	}
+	r.Note = inTurn(r.Note)
+	open := a.open
+	if open == nil {
+		open = realHands
+	}
+	h, err := open(r)
+	if err != nil {
+		return agent.Turn{}, fmt.Errorf("agent %q: %w", a.ID, err)
+	}
+	defer h.close()
+	l := newLoop(a, r, h)
+	return l.run(ctx), nil
+}
+
+// inTurn lets several goroutines note lines, one after the other: tools that run side by side have something to say too.
+func inTurn(note func(agent.Line)) func(agent.Line) {
+	if note == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(l agent.Line) {
+		mu.Lock()
+		defer mu.Unlock()
+		note(l)
+	}
+}
+
+func (a *Agent) turns() int {
+	if a.MaxTurns > 0 {
+		return a.MaxTurns
+	}
+	return DefaultTurns
+}
+
+func (a *Agent) chance() float64 {
+	if a.random != nil {
+		return a.random()
+	}
+	return rand.Float64()
+}
+
+// An ending is how a turn ended, and why.
+type ending struct {
+	kind      agent.Kind
+	evidence  string
+	after     *time.Duration // what the provider asks to wait; nil: it does not say
+	text      string
+	control   *agent.Control
+	synthetic bool // text is ours, not the model's
+}
+
+// run is the whole turn.
+func (l *loop) run(ctx context.Context) agent.Turn {
+	started := time.Now()
+	l.begin()
+	e := l.rounds(ctx)
+	turn := agent.Turn{
+		Kind: e.kind, Evidence: l.clean(e.evidence), RetryAfter: e.after, Model: l.meter.said, Text: agent.Tail(e.text, agent.TailLimit), Control: e.control,
+		Turns: new(l.turns), Requests: new(l.meter.requests), Tokens: l.meter.tokens(), CostUSD: l.meter.cost(), CostAtLeast: l.meter.costAtLeast(),
+		Exit: agent.Exit{
+			Cancelled: e.kind == agent.Cancelled, TimedOut: e.kind == agent.WallTimeout, Duration: time.Since(started),
+		},
+	}
+	if turn.Control == nil {
+		var problem error
+		if turn.Control, problem = agent.ParseControl(turn.Text); problem != nil {
+			turn.Problem = problem.Error()
+		}
+	}
+	data := map[string]any{
+		"kind": null(string(turn.Kind)), "evidence": null(turn.Evidence), "problem": null(turn.Problem), "control": turn.Control,
+		"turns": l.turns, "requests": l.meter.requests, "recoveries": l.recoveries, "tokens": turn.Tokens, "cost_usd": turn.CostUSD,
+		"duration_ms": turn.Exit.Duration.Milliseconds(),
+	}
+	if e.synthetic {
+		data["synthetic"] = true
+	}
+	l.note("end", data)
+	return turn
+}
+
+// null is what a record says for an unknown word.
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,221 @@
+package native
+
+// The work of a turn: the copy that the tools act on, what was read and written of it, and the outputs that are kept. What the
+// model asks for ends here as an outcome, whatever it asked for.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/policy"
+)
+
+// A work is what the tools of one turn share. Calls that only read may be made from several goroutines at once; those that
+// write or run come one after the other.
+type work struct {
+	r      *agent.Request
+	root   *os.Root // of r.Top: no path leads out of it
+	all    []declared
+	sub    string // the working directory below the top, with slashes; "." is the top
+	seenAs string // the top where the agent's commands see it
+	policy policy.Policy
+
+	mu      sync.Mutex
+	read    map[string]state // by path below the top: what the model knows of a file
+	paths   []string         // written, see wrote
+	passed  []string         // commands that ended well since the last change
+	started bool             // see acted
+	runs    int              // outputs so far
+	kept    []output
+}
+
+// newWork opens the copy. Its error says what is wrong with the request.
+func newWork(r *agent.Request) (*work, error) {
+	if !filepath.IsAbs(r.Copy) {
+		return nil, fmt.Errorf("the copy %q is not an absolute path", r.Copy)
+	}
+	top := r.Top
+	if top == "" {
+		top = r.Copy
+	}
+	sub, err := filepath.Rel(top, r.Copy)
+	if err != nil || !filepath.IsLocal(sub) {
+		return nil, fmt.Errorf("the working directory %s does not lie in the copy %s", r.Copy, top)
+	}
+	if err := policy.Check(r.Allow); err != nil {
+		return nil, fmt.Errorf("allow: %w", err)
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, fmt.Errorf("the copy cannot be opened: %w", err)
+	}
+	w := &work{r: r, root: root, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub), seenAs: seenAs(r.Dir, top, sub), read: map[string]state{}}
+	w.policy = policy.Policy{Own: r.Run, Allow: r.Allow, Planted: w.planted}
+	return w, nil
+}
+
+// seenAs is where the top stands for the agent's commands, which see its folder sub as dir.
+func seenAs(dir, top, sub string) string {
+	if sub == "." && dir != "" {
+		return filepath.Clean(dir)
+	}
+	if above, ok := strings.CutSuffix(filepath.Clean(dir), string(filepath.Separator)+sub); ok && above != "" {
+		return above
+	}
+	return top
+}
+
+func (w *work) close() error { return w.root.Close() }
+
+// A declared is a tool as its file says it: the arguments are checked before do sees them.
+type declared struct {
+	name, says string
+	effect     effect
+	fields     []field
+	do         func(ctx context.Context, w *work, a args) outcome
+}
+
+func declarations(readOnly bool) []declared {
+	all := []declared{toolRead, toolList, toolSearch, toolWrite, toolEdit, toolDelete, toolRun, toolCheck, toolFinish}
+	if readOnly {
+		all = slices.DeleteFunc(all, func(d declared) bool { return d.effect == writes || d.effect == runs })
+	}
+	return all
+}
+
+// tools are what a model may call, always in this order; without what changes or starts something where readOnly.
+func tools(readOnly bool) []tool {
+	var all []tool
+	for _, d := range declarations(readOnly) {
+		all = append(all, tool{spec: model.Tool{Name: d.name, Description: d.says, Schema: schema(d.fields)}, effect: d.effect, do: d.carry})
+	}
+	return all
+}
+
+// carry checks the arguments and carries the call out.
+func (d declared) carry(ctx context.Context, w *work, raw json.RawMessage) outcome {
+	a, err := parse(d.name, d.fields, raw)
+	if err != nil {
+		return failed("%v", err)
+	}
+	return d.do(ctx, w, a)
+}
+
+func (w *work) tool(name string) (declared, bool) {
+	i := slices.IndexFunc(w.all, func(d declared) bool { return d.name == name })
+	if i < 0 {
+		return declared{}, false
+	}
+	return w.all[i], true
+}
+
+// call carries out one call and says how it went. It never panics, and what it says holds no secret.
+func (w *work) call(ctx context.Context, c model.Call) (o outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = failed("%s could not be carried out, for a fault of async-pipeline: %v", c.Name, p)
+			w.note(fmt.Sprintf("fault in %s: %v\n%s", c.Name, p, debug.Stack()))
+		}
+		o.text = valid(w.clean(o.text))
+		for i, s := range o.warnings {
+			o.warnings[i] = valid(w.clean(s))
+		}
+	}()
+	t, ok := w.tool(c.Name)
+	if !ok {
+		return failed("there is no tool %q: there are %s", c.Name, w.names())
+	}
+	if err := ctx.Err(); err != nil {
+		return failed("%s was not started: the turn is ending", c.Name)
+	}
+	return t.carry(ctx, w, c.Args)
+}
+
+// invalid says whether the arguments of a call are not what its tool asks for, which is why it failed, or will.
+func (w *work) invalid(c model.Call) bool {
+	t, ok := w.tool(c.Name)
+	_, err := parse(t.name, t.fields, c.Args)
+	return !ok || err != nil
+}
+
+// effectOf is what a call of that name can do; of an unknown tool nothing, it only fails.
+func (w *work) effectOf(name string) effect {
+	t, _ := w.tool(name) // the zero effect is reads
+	return t.effect
+}
+
+func (w *work) names() string {
+	var all []string
+	for _, t := range w.all {
+		all = append(all, t.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// wrote lists the files that were written, edited or deleted, below the top, in the order of the first time.
+func (w *work) wrote() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.paths)
+}
+
+// acted says whether anything was done that a repetition would do twice: a file was changed, or a command was started.
+func (w *work) acted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.started
+}
+
+// changed keeps account of a change of the file at.
+func (w *work) changed(at string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.started, w.passed = true, nil
+	if !slices.Contains(w.paths, at) {
+		w.paths = append(w.paths, at)
+	}
+}
+
+func (w *work) note(text string) {
+	if w.r.Note != nil {
+		w.r.Note(agent.Line{Type: "notice", Data: map[string]any{"text": w.clean(text)}})
+	}
+}
+
+// clean is text without secrets.
+func (w *work) clean(text string) string { return w.r.Secrets.String(text) }
+
+// valid is text that every protocol can carry.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+func failed(format string, args ...any) outcome {
+	return outcome{text: fmt.Sprintf(format, args...), failed: true}
+}
+
+// warn adds words to an outcome that is none the worse for them.
+func (o *outcome) warn(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	o.warnings = append(o.warnings, s)
+	o.text += "\nwarning: " + s
+}
+
+// why is an error of the file system in words, without the name of what was done to which path.
+func why(err error) string {
+	if p := (*os.PathError)(nil); errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	if l := (*os.LinkError)(nil); errors.As(err, &l) {
+		return l.Err.Error()
+	}
+	return err.Error()
+}

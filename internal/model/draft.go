@@ -1,0 +1,215 @@
+package model
+
+// The answer while it arrives: its parts in the order in which they began, and what was told of them.
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+)
+
+// A draft collects an answer. A decoder calls it; everything happens in the goroutine that called Turn.
+type draft struct {
+	heard    func(Event)
+	provider string
+	used     map[string]bool // the ids of calls in the conversation
+	parts    []*part
+	got      Answer // without Blocks and Broken
+	moved    bool   // there was progress since the watchdog of silence was wound
+	ended    bool   // the terminal event came: what follows is not read
+}
+
+// A part is one block of the answer.
+type part struct {
+	kind  partKind
+	text  strings.Builder // of a call: its arguments
+	call  Call
+	whole bool // of a call: Args holds the one JSON object
+	raw   json.RawMessage
+}
+
+type partKind int
+
+const (
+	textPart partKind = iota
+	thinkingPart
+	callPart
+)
+
+func newDraft(provider string, messages []Message, heard func(Event)) *draft {
+	if heard == nil {
+		heard = func(Event) {}
+	}
+	d := &draft{heard: heard, provider: provider, used: map[string]bool{}}
+	for _, m := range messages {
+		for _, b := range m.Blocks {
+			if b.Call != nil {
+				d.used[b.Call.ID] = true
+			}
+		}
+	}
+	return d
+}
+
+// begin opens a part that is not a call.
+func (d *draft) begin(kind partKind) *part {
+	p := &part{kind: kind}
+	d.parts = append(d.parts, p)
+	d.moved = true
+	return p
+}
+
+// add appends to a text or to thinking.
+func (d *draft) add(p *part, piece string) {
+	if piece == "" {
+		return
+	}
+	p.text.WriteString(piece)
+	d.progress()
+	kind := HeardText
+	if p.kind == thinkingPart {
+		kind = HeardThinking
+	}
+	d.heard(Event{Kind: kind, Text: piece})
+}
+
+// ownID begins the ids that are made here, for calls to which the provider gives none.
+const ownID = "own_"
+
+// beginCall opens a call. An id that the conversation holds already would pair it with the wrong result: such a call, like one
+// without an id, gets one of ours.
+func (d *draft) beginCall(id, name string) *part {
+	if id == "" || d.used[id] {
+		id = ownID + rand.Text()
+	}
+	d.used[id] = true
+	p := &part{kind: callPart, call: Call{ID: id, Name: name}}
+	d.parts = append(d.parts, p)
+	d.progress()
+	d.heard(Event{Kind: CallBegun, Call: p.call})
+	return p
+}
+
+// args appends to the arguments of a call.
+func (d *draft) args(p *part, piece string) {
+	if piece == "" {
+		return
+	}
+	p.text.WriteString(piece)
+	d.progress()
+	d.heard(Event{Kind: CallArgs, Text: piece, Call: p.call})
+}
+
+// endCall is told when the provider says that the arguments are complete. If they are no JSON object the call stays broken.
+func (d *draft) endCall(p *part) {
+	args, ok := argsObject(p.text.String())
+	if !ok {
+		return
+	}
+	p.call.Args, p.whole = args, true
+	d.progress()
+	d.heard(Event{Kind: CallWhole, Call: p.call})
+}
+
+// argsObject is text as one JSON object; nothing at all is the empty one.
+func argsObject(text string) (json.RawMessage, bool) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return json.RawMessage("{}"), true
+	}
+	b := []byte(text)
+	return b, b[0] == '{' && json.Valid(b)
+}
+
+// stop records why the model stopped. All content must have come.
+func (d *draft) stop(s Stop, reason string) {
+	d.got.Stop, d.got.Reason = s, reason
+	d.moved = true
+	d.heard(Event{Kind: Stopped, Stop: s})
+}
+
+// stopped says whether the model has said why it stopped.
+func (d *draft) stopped() bool { return d.got.Stop != "" }
+
+func (d *draft) progress() { d.got.Progress, d.moved = true, true }
+
+// calls counts the calls, broken ones too.
+func (d *draft) calls() int {
+	n := 0
+	for _, p := range d.parts {
+		if p.kind == callPart {
+			n++
+		}
+	}
+	return n
+}
+
+// answer is what has come until now.
+func (d *draft) answer() Answer {
+	a := d.got
+	run := a.Stop == "" || a.Stop == ToolCalls
+	if a.Stop == "" {
+		a.Usage.Output = nil // a count of what had come until some moment is not the count
+	}
+	for _, p := range d.parts {
+		b := Block{Raw: p.raw}
+		if p.raw != nil {
+			b.Provider = d.provider
+		}
+		switch p.kind {
+		case textPart:
+			b.Text = p.text.String()
+		case thinkingPart:
+			b.Thinking = p.text.String()
+		case callPart:
+			call := p.call
+			if !p.whole || !run {
+				call.Args = json.RawMessage(p.text.String())
+				a.Broken = append(a.Broken, call)
+				continue
+			}
+			b.Call = &call
+		}
+		if b.Call == nil && b.Raw == nil && p.text.Len() == 0 {
+			continue
+		}
+		a.Blocks = append(a.Blocks, b)
+	}
+	return a
+}
+
+// decode reads the data of one event. What is no JSON, or JSON of another shape, is not the stream that was asked for.
+func decode(data []byte, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return malformed("an event of the stream is not the JSON of this protocol (%v): %q", err, head(data, 120))
+	}
+	return nil
+}
+
+// present says whether a raw field stands in the JSON and is not null.
+func present(raw json.RawMessage) bool {
+	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
+}
+
+func head(b []byte, n int) []byte {
+	if len(b) > n {
+		b = b[:n]
+	}
+	return b
+}
+
+// sum adds counts; unknown ones count nothing, and when all are unknown so is the sum.
+func sum(counts ...*int64) *int64 {
+	var total *int64
+	for _, c := range counts {
+		if c == nil {
+			continue
+		}
+		if total == nil {
+			total = new(int64)
+		}
+		*total += *c
+	}
+	return total
+}

@@ -1,0 +1,208 @@
+package model
+
+// How a turn fails: the error itself, and the kinds. The words of the kinds are those of hooks/agent, which stands above.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	streamFailure       = "stream_failure"
+	transportDisconnect = "transport_disconnect"
+	coldStartTimeout    = "cold_start_timeout"
+	serverOverload      = "server_overload"
+	decompression       = "decompression"
+	rateLimited         = "rate_limited"
+	quotaExhausted      = "quota_exhausted"
+	billing             = "billing"
+	authMissing         = "auth_missing"
+	authInvalid         = "auth_invalid"
+	modelNotFound       = "model_not_found"
+	contextOverflow     = "context_overflow"
+	requestTooLarge     = "request_too_large"
+	contentPolicy       = "content_policy"
+	invalidRequest      = "invalid_request"
+	dnsNotFound         = "dns_not_found"
+	tlsError            = "tls_error"
+	outputTruncated     = "output_truncated"
+	parseError          = "parse_error"
+	idleTimeout         = "idle_timeout"
+	unknown             = "unknown"
+)
+
+// transient are the kinds of which the same request may succeed when it is sent again.
+var transient = map[string]bool{
+	streamFailure: true, transportDisconnect: true, coldStartTimeout: true, serverOverload: true, decompression: true,
+	rateLimited: true, idleTimeout: true,
+}
+
+const none = time.Duration(-1) // no Retry-After
+
+func (e *Error) Error() string {
+	switch {
+	case e.Status != 0:
+		return fmt.Sprintf("the model's provider answered %d (%s): %s", e.Status, e.Kind, e.Message)
+	case e.Message == "":
+		return "the turn with the model failed: " + e.Kind
+	}
+	return e.Kind + ": " + e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// newError is an error of a kind whose retry follows from the kind.
+func newError(kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), RetryAfter: none, Retryable: transient[kind]}
+}
+
+// malformed: what came is not the stream that was asked for. The same would come again.
+func malformed(format string, args ...any) *Error { return newError(parseError, format, args...) }
+
+// outOfOrder: events are missing, came twice or changed places; another try may be luckier.
+func outOfOrder(format string, args ...any) *Error {
+	return newError(streamFailure, "the events of the stream are out of order: "+format, args...)
+}
+
+// provided is the error that a provider reports in the middle of a stream.
+func provided(body []byte) *Error {
+	f := reported(body)
+	return f.error(nil)
+}
+
+// finish makes the error that is handed out: one line, bounded, without the key.
+func (m *Model) finish(err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	e.Message = oneLine(scrub(e.Message, m.Key), maxMessage)
+	if (e.Kind == authInvalid) && m.Key == "" {
+		e.Kind = authMissing
+	}
+	return e
+}
+
+const (
+	maxMessage = 500 // bytes
+	maxQuote   = 200 // bytes of a body that is not what was asked for
+)
+
+// scrub takes the key out of text, and any beginning of it that a quotation has cut.
+func scrub(text, key string) string {
+	const shortest = 12
+	for n := len(key); n > 0 && (n == len(key) || n >= shortest); n-- {
+		text = strings.ReplaceAll(text, key[:n], "[redacted]")
+	}
+	return text
+}
+
+// oneLine is text on one line without what a terminal would obey, cut to max bytes.
+func oneLine(text string, max int) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
+	if len(text) <= max {
+		return text
+	}
+	const dots = "…"
+	cut := max - len(dots)
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + dots
+}
+
+// reported reads the facts from the JSON of an error: {"error": {…}} of every provider, in an array with Gemini, or the error's
+// fields at the top, as gateways write them. A body that is something else gives no facts.
+func reported(body []byte) facts {
+	f := facts{after: none}
+	var whole any
+	if json.Unmarshal(body, &whole) != nil {
+		return f
+	}
+	if list, ok := whole.([]any); ok && len(list) > 0 {
+		whole = list[0]
+	}
+	fields, ok := whole.(map[string]any)
+	if !ok {
+		if text, ok := whole.(string); ok {
+			f.message = text
+		}
+		return f
+	}
+	switch inner := fields["error"].(type) {
+	case map[string]any:
+		fields = inner
+	case string:
+		f.message = inner
+	}
+	for _, name := range []string{"code", "type", "status", "reason"} {
+		switch v := fields[name].(type) {
+		case string:
+			if v != "" {
+				f.codes = append(f.codes, strings.ToLower(v))
+				f.number(v)
+			}
+		case float64:
+			text := strconv.FormatFloat(v, 'f', -1, 64)
+			f.codes = append(f.codes, text)
+			f.number(text)
+		}
+	}
+	for _, name := range []string{"message", "detail", "msg", "error_description"} {
+		if text, ok := fields[name].(string); ok && f.message == "" {
+			f.message = text
+		}
+	}
+	if details, ok := fields["details"].([]any); ok {
+		f.details(details)
+	}
+	return f
+}
+
+// number takes a code that is a status of HTTP for one: that is how gateways pass it on inside a stream.
+func (f *facts) number(text string) {
+	if n, err := strconv.Atoi(text); err == nil && n >= 400 && n <= 599 && f.status == 0 {
+		f.status = n
+	}
+}
+
+// details reads the typed details of Google APIs (google.rpc: ErrorInfo, RetryInfo, QuotaFailure).
+func (f *facts) details(list []any) {
+	for _, d := range list {
+		fields, ok := d.(map[string]any)
+		if !ok {
+			continue
+		}
+		if reason, ok := fields["reason"].(string); ok {
+			f.codes = append(f.codes, strings.ToLower(reason))
+		}
+		if delay, ok := fields["retryDelay"].(string); ok {
+			if wait, err := time.ParseDuration(delay); err == nil && wait >= 0 {
+				f.after = min(wait, maxRetryAfter)
+			}
+		}
+		violations, _ := fields["violations"].([]any)
+		for _, v := range violations {
+			if v, ok := v.(map[string]any); ok {
+				if id, ok := v["quotaId"].(string); ok && strings.Contains(id, "PerDay") {
+					f.codes = append(f.codes, "quota_exceeded")
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,414 @@
+package model
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// refuse is the error of a turn whose answer has this status and body.
+func refuse(t *testing.T, status int, body string, header ...string) *Error {
+	t.Helper()
+	m := talk(Anthropic, func(*http.Request) (*http.Response, error) { return respond(status, text(body), header...), nil })
+	_, err := m.Turn(context.Background(), hello, nil)
+	if err == nil {
+		t.Fatal("that was an answer")
+	}
+	return failure(t, err)
+}
+
+// What a provider refuses, and whether the same request is worth another try.
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		kind   string
+		again  bool
+		words  string // of the message
+	}{
+		{"P80", 403, `{"error":{"code":"x","message":"Insufficient Balance"}}`, billing, false, "Insufficient Balance"},
+		{"P80 402", 402, `{"error":{"message":"pay"}}`, billing, false, "pay"},
+		{"P80 chinese", 400, `{"error":{"message":"您的账户余额不足"}}`, billing, false, "余额不足"},
+		{"P80 anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, billing, false, "credit balance"},
+		{"P81", 429, `{"error":{"type":"rate_limit_error","message":"Too many requests; see your plan and billing settings"}}`, rateLimited, true, "Too many"},
+		{"P82", 429, `{"code":"resource_exhausted"}`, rateLimited, true, "resource_exhausted"},
+		{"P76 rate limit", 429, `{"error":{"message":"slow"}}`, rateLimited, true, "slow"},
+		{"P76 overload", 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, serverOverload, true, "Overloaded"},
+		{"P77 503", 503, `nothing`, serverOverload, true, `"nothing"`},
+		{"P77 400", 400, ``, invalidRequest, false, "says no more"},
+		{"B94 503", 503, `{"error":{"message":"overloaded"}}`, serverOverload, true, "overloaded"},
+		{"B97", 400, `{"error":{"code":"context_length_exceeded","message":"too long"}}`, contextOverflow, false, "too long"},
+		{"B98", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, contextOverflow, false, "too long"},
+		{"B98 gemini", 400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}`, contextOverflow, false, "1200000"},
+		{"B98 output limit", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 900000 > 64000, over the output token limit"}}`, invalidRequest, false, "max_tokens"},
+		{"B98 both", 400, `{"error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 21333 > 204798"}}`, contextOverflow, false, "limit"},
+		{"B101", 503, `{"error":{"message":"token limit exceeded"}}`, serverOverload, true, "token limit"},
+		{"B93", 500, `{"error":{"message":"quota exceeded: stream closed"}}`, quotaExhausted, false, "quota"},
+		{"quota", 429, `{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your current quota, please check your plan and billing details."}}`, quotaExhausted, false, "quota"},
+		{"quota of a minute", 429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan and billing details.","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]}]}}`, rateLimited, true, "quota"},
+		{"quota of a day", 429, `[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota.","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}}]`, quotaExhausted, false, "quota"},
+		{"spend limit", 400, `{"error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits."}}`, quotaExhausted, false, "limits"},
+		{"weak billing at 403", 403, `{"error":{"message":"This method requires billing to be enabled."}}`, billing, false, "billing"},
+		{"401", 401, `{"error":{"type":"authentication_error","message":"invalid x-api-key"}}`, authInvalid, false, "x-api-key"},
+		{"403", 403, `{"error":{"type":"permission_error","message":"no"}}`, authInvalid, false, "no"},
+		{"gemini key", 400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}`, authInvalid, false, "API key"},
+		{"404", 404, `{"error":{"type":"not_found_error","message":"model: x"}}`, modelNotFound, false, "model: x"},
+		{"413", 413, `{"error":{"type":"request_too_large","message":"big"}}`, requestTooLarge, false, "big"},
+		{"policy", 400, `{"error":{"code":"content_policy_violation","message":"no"}}`, contentPolicy, false, "no"},
+		{"policy in words", 400, `{"error":{"message":"rejected by the content filter"}}`, contentPolicy, false, "filter"},
+		{"409", 409, `{"error":{"message":"conflict"}}`, invalidRequest, false, "conflict"},
+		{"408", 408, ``, serverOverload, true, ""},
+		{"zai overload", 400, `{"error":{"code":"1305","message":"try later"}}`, serverOverload, true, "later"},
+		{"HTML", 502, "<html>\n\n<h1>502 Bad\tGateway</h1></html>", serverOverload, true, `"<html>\n\n<h1>502 Bad\tGateway</h1></html>"`},
+		{"a string", 400, `{"error":"model is required"}`, invalidRequest, false, "model is required"},
+		{"detail", 422, `{"detail":"field required"}`, invalidRequest, false, "field required"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := refuse(t, c.status, c.body)
+			if e.Kind != c.kind || e.Retryable != c.again || e.Status != c.status || !strings.Contains(e.Message, c.words) || e.RetryAfter >= 0 {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+// P76 P77: the provider's own word on a retry counts where the kind does not say it already.
+func TestProvidersWordOnRetry(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		status int
+		word   string
+		again  bool
+	}{
+		{"P76 rate limit", 429, "false", true},
+		{"P76 overload", 500, "false", true},
+		{"P77 503", 503, "false", true},
+		{"P77 401", 401, "true", false},
+		{"P77 400", 400, "true", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if e := refuse(t, c.status, `{"error":{"message":"x"}}`, "X-Should-Retry", c.word); e.Retryable != c.again {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+	t.Run("P77 unknown", func(t *testing.T) {
+		for _, again := range []bool{true, false} {
+			if e := (facts{codes: []string{"weird"}, again: &again}).error(nil); e.Kind != unknown || e.Retryable != again {
+				t.Errorf("%+v", e)
+			}
+		}
+	})
+}
+
+// P78 P82 B90 B93 B94 B100: errors that come inside a stream, typed or in words only.
+func TestErrorsInStream(t *testing.T) {
+	t.Parallel()
+	begun := map[string]string{
+		Anthropic: named(`{"type":"message_start","message":{"id":"m"}}`), OpenAI: named(`{"type":"response.created","response":{}}`),
+	}
+	for _, c := range []struct {
+		name, provider, event, kind string
+		again                       bool
+	}{
+		{"anthropic overloaded", Anthropic, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, serverOverload, true},
+		{"anthropic api_error", Anthropic, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, serverOverload, true},
+		{"anthropic request", Anthropic, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt too long"}}`, contextOverflow, false},
+		{"P78 unavailable", OpenAI, `{"type":"error","code":"unavailable","message":"x"}`, serverOverload, true},
+		{"P78 weird", OpenAI, `{"type":"error","code":"weird","message":"overloaded, rate limit, try again"}`, unknown, false},
+		{"openai nested", OpenAI, `{"type":"error","error":{"type":"server_error","message":"x"}}`, serverOverload, true},
+		{"openai failed", OpenAI, `{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"x"}}}`, rateLimited, true},
+		{"openai failed overflow", OpenAI, `{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"x"}}}`, contextOverflow, false},
+		{"openai failed without words", OpenAI, `{"type":"response.failed","response":{}}`, unknown, false},
+		{"chat", OpenAIChat, `{"error":{"code":"server_error","message":"x"}}`, serverOverload, true},
+		{"chat number", OpenAIChat, `{"error":{"code":429,"message":"x"}}`, rateLimited, true},
+		{"chat choice", OpenAIChat, `{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"code":502,"message":"x"}}]}`, serverOverload, true},
+		{"chat finish", OpenAIChat, `{"choices":[{"index":0,"delta":{},"finish_reason":"insufficient_system_resource"}]}`, serverOverload, true},
+		{"P82", OpenAIChat, `{"error":{"code":"resource_exhausted"}}`, rateLimited, true},
+		{"gemini", Gemini, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`, serverOverload, true},
+		{"B93", OpenAIChat, `{"error":{"message":"quota exceeded, stream closed"}}`, quotaExhausted, false},
+		{"B94 overloaded", OpenAIChat, `{"error":{"message":"the server is overloaded"}}`, serverOverload, true},
+		{"B94 503", OpenAIChat, `{"error":{"message":"upstream said 503"}}`, serverOverload, true},
+		{"B94 timeout", OpenAIChat, `{"error":{"message":"stream timeout 60 s"}}`, serverOverload, true},
+		{"B94 closed", OpenAIChat, `{"error":{"message":"connection closed before message completed"}}`, transportDisconnect, true},
+		{"B94 deadline", OpenAIChat, `{"error":{"message":"deadline exceeded"}}`, serverOverload, true},
+		{"B100", OpenAIChat, `{"error":{"message":"429000 input tokens"}}`, unknown, false},
+		{"B100 429", OpenAIChat, `{"error":{"message":"upstream status 429"}}`, rateLimited, true},
+		{"rate in words", OpenAIChat, `{"error":{"message":"rate increased too quickly"}}`, rateLimited, true},
+		{"string", OpenAIChat, `{"error":"too many requests"}`, rateLimited, true},
+		{"auth in words", OpenAIChat, `{"error":{"message":"invalid api key"}}`, authInvalid, false},
+		{"overflow in words", OpenAIChat, `{"error":{"message":"too many tokens in the input"}}`, contextOverflow, false},
+		{"P72", OpenAIChat, `{"error":{"message":" Socket Hang Up "}}`, transportDisconnect, true},
+		{"P72 sentence", OpenAIChat, `{"error":{"message":"the tool said socket hang up twice"}}`, unknown, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			stream := begun[c.provider] + plain(c.event)
+			_, err := answering(c.provider, stream).Turn(context.Background(), hello, nil)
+			if err == nil {
+				t.Fatal("that was an answer")
+			}
+			if e := failure(t, err); e.Kind != c.kind || e.Retryable != c.again {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+// P61 P62 P64 P65: how long the provider asks to wait.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, ms, value string
+		want            time.Duration
+	}{
+		{"P61", "1500", "", 1500 * time.Millisecond},
+		{"P61 before seconds", "1500.5", "7", 1501 * time.Millisecond},
+		{"P62", "", "1.2", 1200 * time.Millisecond},
+		{"P62 up to a millisecond", "", "0.0001", time.Millisecond},
+		{"seconds", "", " 30 ", 30 * time.Second},
+		{"at once", "", "0", 0},
+		{"date", "", now.Add(90 * time.Second).Format(http.TimeFormat), 90 * time.Second},
+		{"P64 past", "", now.Add(-time.Minute).Format(http.TimeFormat), none},
+		{"P64 now", "", now.Format(http.TimeFormat), none},
+		{"P64 garbage", "soon", "later", none},
+		{"P64 garbage, then seconds", "soon", "2", 2 * time.Second},
+		{"P64 negative", "-1", "-5", none},
+		{"P64 not a number", "NaN", "Inf", none},
+		{"P65", "", "99999999999", maxRetryAfter},
+		{"P65 ms", "1e300", "", maxRetryAfter},
+		{"P65 date", "", now.AddDate(40, 0, 0).Format(http.TimeFormat), maxRetryAfter},
+		{"nothing", "", "", none},
+	} {
+		h := http.Header{}
+		if c.ms != "" {
+			h.Set("Retry-After-Ms", c.ms)
+		}
+		if c.value != "" {
+			h.Set("Retry-After", c.value)
+		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := retryAfter(h, now); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+	if e := refuse(t, 429, "{}", "Retry-After", "1.2"); e.RetryAfter != 1200*time.Millisecond {
+		t.Errorf("P62 on the wire: %v", e.RetryAfter)
+	}
+	details := `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17.5s"}]}}`
+	if e := refuse(t, 429, details); e.RetryAfter != 17500*time.Millisecond {
+		t.Errorf("RetryInfo: %v", e.RetryAfter)
+	}
+	if e := refuse(t, 429, details, "Retry-After", "3"); e.RetryAfter != 3*time.Second {
+		t.Errorf("a header beside RetryInfo: %v", e.RetryAfter)
+	}
+}
+
+// timeout is an error of a network that took too long.
+type timeout struct{}
+
+func (timeout) Error() string   { return "i/o timeout" }
+func (timeout) Timeout() bool   { return true }
+func (timeout) Temporary() bool { return true }
+
+// P70 P72 P73 P74: faults of the network, bare and deep inside others, before an answer and in the middle of one.
+func TestTransport(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		err  error
+		kind string
+	}{
+		{"P70 ECONNRESET", syscall.ECONNRESET, transportDisconnect},
+		{"P70 ECONNREFUSED", syscall.ECONNREFUSED, transportDisconnect},
+		{"P70 ETIMEDOUT", syscall.ETIMEDOUT, transportDisconnect},
+		{"P70 ECONNABORTED", syscall.ECONNABORTED, transportDisconnect},
+		{"P70 EPIPE", syscall.EPIPE, transportDisconnect},
+		{"P70 EHOSTUNREACH", syscall.EHOSTUNREACH, transportDisconnect},
+		{"P70 ENETUNREACH", syscall.ENETUNREACH, transportDisconnect},
+		{"P70 ENOTFOUND", &net.DNSError{Err: "no such host", Name: "x", IsNotFound: true}, dnsNotFound},
+		{"P70 EAI_AGAIN", &net.DNSError{Err: "server misbehaving", Name: "x", IsTemporary: true}, transportDisconnect},
+		{"P70 DNS timeout", &net.DNSError{Err: "i/o timeout", Name: "x", IsTimeout: true}, transportDisconnect},
+		{"P70 timeout", timeout{}, transportDisconnect},
+		{"P70 deadline", os.ErrDeadlineExceeded, transportDisconnect},
+		{"P70 unexpected end", io.ErrUnexpectedEOF, transportDisconnect},
+		{"P70 closed", net.ErrClosed, transportDisconnect},
+		{"P70 GOAWAY", errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`), transportDisconnect},
+		{"P70 reset stream", streamError{StreamID: 1, Code: 2}, transportDisconnect},
+		{"P70 refused stream", streamError{StreamID: 1, Code: 7}, transportDisconnect},
+		{"HTTP/1.1 required", streamError{StreamID: 1, Code: http11Required}, tlsError},
+		{"unknown authority", x509.UnknownAuthorityError{}, tlsError},
+		{"wrong host", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, tlsError},
+		{"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, tlsError},
+		{"handshake", tls.AlertError(40), tlsError},
+		{"plain HTTP", http.ErrSchemeMismatch, tlsError},
+		{"P72", errors.New("socket hang up"), transportDisconnect},
+		{"P72 premature", errors.New("Premature Close "), transportDisconnect},
+		{"P72 sentence", errors.New("why did the socket hang up then"), unknown},
+		{"P73", errors.New("terminated"), unknown},
+		{"P73 with a cause", fmt.Errorf("terminated: %w", syscall.ECONNRESET), transportDisconnect},
+		{"P73 with another cause", fmt.Errorf("terminated: %w", errors.New("no idea")), unknown},
+		{"P74", context.Canceled, unknown},
+		{"B90 chunks", errors.New("malformed chunked encoding"), transportDisconnect},
+		{"B90 chunk length", errors.New("invalid byte in chunk length"), transportDisconnect},
+		{"B90 gzip", gzip.ErrChecksum, decompression},
+		{"garbage", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "x"`), parseError},
+	} {
+		nested := error(&url.Error{Op: "Post", URL: "https://x", Err: &net.OpError{Op: "read", Net: "tcp", Err: fmt.Errorf("deep: %w", c.err)}})
+		for where, err := range map[string]error{"bare": c.err, "nested": nested} {
+			if where == "nested" && strings.HasPrefix(c.name, "P72") {
+				continue // the words must be all there is
+			}
+			t.Run(c.name+"/"+where, func(t *testing.T) {
+				t.Parallel()
+				for place, m := range map[string]*Model{
+					"before":   talk(OpenAIChat, func(*http.Request) (*http.Response, error) { return nil, err }),
+					"in midst": talk(OpenAIChat, served("data: {\"choices\":[]}\n\n", err)),
+				} {
+					_, got := m.Turn(context.Background(), hello, nil)
+					e := failure(t, got)
+					again := c.kind == transportDisconnect || c.kind == decompression
+					if e.Kind != c.kind || e.Retryable != again || e.Status != 0 || !errors.Is(e, c.err) {
+						t.Errorf("%s: %+v", place, e)
+					}
+				}
+			})
+		}
+	}
+}
+
+// B90 P76: what is packed is unpacked strictly; damage is a fault of its own, and worth another try.
+func TestGzip(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(recorded[Anthropic])); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	turn := func(data []byte) error {
+		m := talk(Anthropic, func(*http.Request) (*http.Response, error) {
+			r := streamOf(&body{data: data, err: io.EOF})
+			r.Header.Set("Content-Encoding", "gzip")
+			return r, nil
+		})
+		_, err := m.Turn(context.Background(), hello, nil)
+		return err
+	}
+	if err := turn(bytes.Clone(packed.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(packed.Bytes())
+	for i := 20; i < 60; i++ {
+		damaged[i] ^= 0xff
+	}
+	for name, data := range map[string][]byte{"B90 damaged": damaged, "B90 not packed": []byte(recorded[Anthropic])} {
+		t.Run(name, func(t *testing.T) {
+			if e := failure(t, turn(data)); e.Kind != decompression || !e.Retryable {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+	if e := failure(t, turn(packed.Bytes()[:packed.Len()/2])); !e.Retryable {
+		t.Errorf("half: %+v", e)
+	}
+}
+
+// A 200 that is no stream names what it is; an error that hides in one is read.
+func TestWrongContentType(t *testing.T) {
+	t.Parallel()
+	page := "<!doctype html>\n<title>Sign in</title>" + strings.Repeat("x", 500) + "END"
+	for _, c := range []struct{ kind, content, body, words string }{
+		{parseError, "text/html", page, `"<!doctype html>\n<title>Sign in</title>x`},
+		{parseError, "application/json", `{"id":"msg"}`, `application/json`},
+		{parseError, "", "data: x\n\n", `""`},
+		{parseError, "text/event-streaming", "data: x\n\n", "text/event-streaming"},
+		{rateLimited, "application/json", `{"error":{"code":429,"message":"slow down"}}`, "slow down"},
+		{authInvalid, "application/json", `{"error":{"code":"invalid_api_key","message":"no"}}`, "no"},
+	} {
+		e := refuse(t, 200, c.body, "Content-Type", c.content)
+		if e.Kind != c.kind || !strings.Contains(e.Message, c.words) || strings.ContainsAny(e.Message, "\n") || strings.Contains(e.Message, "END") {
+			t.Errorf("%s: %+v", c.content, e)
+		}
+	}
+}
+
+// The key stands in no message, whole or cut, whatever the provider repeats; messages are one line of at most 500 bytes.
+func TestMessagesAreClean(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"error":{"message":"Incorrect API key provided: ` + testKey + `."}}`,
+		`{"error":{"message":"` + strings.Repeat("x", 490) + testKey + `"}}`,
+		strings.Repeat("x", maxQuote-15) + testKey, // the quotation cuts it
+		`{"error":{"code":"` + testKey + `"}}`,
+	} {
+		e := refuse(t, 401, body)
+		if strings.Contains(e.Error(), testKey[:14]) {
+			t.Errorf("the key stands in %q", e.Error())
+		}
+	}
+	e := refuse(t, 400, `{"error":{"message":"`+"one\\ntwo\\u001b[31m\\u202e\\tthree "+strings.Repeat("ü", 400)+`"}}`)
+	if len(e.Message) > maxMessage || !strings.HasPrefix(e.Message, "one two [31m three ü") || !strings.HasSuffix(e.Message, "ü…") {
+		t.Errorf("%d bytes: %q", len(e.Message), e.Message)
+	}
+}
+
+// Without a key a rejection says that there is none.
+func TestNoKey(t *testing.T) {
+	t.Parallel()
+	m := talk(OpenAI, func(r *http.Request) (*http.Response, error) {
+		if _, ok := r.Header["Authorization"]; ok {
+			t.Error("an empty key was sent")
+		}
+		return respond(401, text("{}")), nil
+	})
+	m.Key = ""
+	_, err := m.Turn(context.Background(), hello, nil)
+	if e := failure(t, err); e.Kind != authMissing {
+		t.Errorf("%+v", e)
+	}
+}
+
+// The words of the kinds are those of hooks/agent.
+func TestKindsAreKnown(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../hooks/agent/kind.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := os.ReadFile("errors.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^	[a-zA-Z]+ += ("[a-z_]+")$`).FindAllSubmatch(ours, -1)
+	if len(found) < 20 {
+		t.Fatalf("only %d kinds found", len(found))
+	}
+	for _, kind := range found {
+		if !bytes.Contains(source, append([]byte("= "), kind[1]...)) && !regexp.MustCompile(`Kind += `+string(kind[1])).Match(source) {
+			t.Errorf("hooks/agent knows no kind %s", kind[1])
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// over is a model that asks a real server with its own client.
+func over(provider, url string) *Model {
+	return &Model{Provider: provider, Name: "a-model", Key: testKey, BaseURL: url}
+}
+
+// All protocols over a real socket, in small pieces, and the connection used again.
+func TestOverSockets(t *testing.T) {
+	t.Parallel()
+	for provider, stream := range recorded {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			var connections atomic.Int32
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if b, err := io.ReadAll(r.Body); err != nil || !strings.Contains(string(b), "hello") {
+					t.Errorf("request %q, %v", b, err)
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				for rest := stream; len(rest) > 0; {
+					n := min(len(rest), 97)
+					fmt.Fprint(w, rest[:n])
+					w.(http.Flusher).Flush()
+					rest = rest[n:]
+				}
+			}))
+			server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+				if s == http.StateNew {
+					connections.Add(1)
+				}
+			}
+			server.Start()
+			defer server.Close()
+			m := over(provider, server.URL)
+			const turns = 5
+			for range turns {
+				a, err := m.Turn(context.Background(), hello, nil)
+				if err != nil || a.Stop != ToolCalls || len(a.Blocks) != 4 {
+					t.Fatalf("%v, %+v", err, a)
+				}
+			}
+			if connections.Load() == turns { // one, unless the machine is so busy that the end of a body comes late
+				t.Error("no connection was used again")
+			}
+			client().CloseIdleConnections()
+		})
+	}
+}
+
+// A redirect is not followed, by our client or a borrowed one: the key would go along.
+func TestRedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer thief.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+		http.Redirect(w, r, thief.URL, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	for _, c := range []*http.Client{nil, server.Client()} {
+		m := over(Anthropic, server.URL)
+		m.HTTP = c
+		_, err := m.Turn(context.Background(), hello, nil)
+		if e := failure(t, err); e.Kind != invalidRequest || e.Status != 307 || e.Retryable || !strings.Contains(e.Message, thief.URL) {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// The faults that a real network has: a closed port, a name that is not, a certificate that nobody signed, a body cut short.
+func TestRealFaults(t *testing.T) {
+	t.Parallel()
+	quiet := log.New(io.Discard, "", 0)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	closed := gone.URL
+	gone.Close()
+
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = quiet
+	secure.StartTLS()
+	defer secure.Close()
+
+	cut := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, recorded[OpenAIChat][:500])
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	cut.Config.ErrorLog = quiet
+	defer cut.Close()
+
+	for _, c := range []struct {
+		name, url, kind string
+		again           bool
+	}{
+		{"P70 closed port", closed, transportDisconnect, true},
+		{"certificate", secure.URL, tlsError, false},
+		{"plain against TLS", "https://" + strings.TrimPrefix(cut.URL, "http://"), tlsError, false},
+		{"cut short", cut.URL, transportDisconnect, true},
+	} {
+		_, err := over(OpenAIChat, c.url).Turn(context.Background(), hello, nil)
+		if e := failure(t, err); e.Kind != c.kind || e.Retryable != c.again {
+			t.Errorf("%s: %+v", c.name, e)
+		}
+	}
+}
+
+// Over HTTP/2 a reset stream and a server that goes away are lost connections.
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("protocol %s", r.Proto)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, recorded[OpenAI][:500])
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	m := over(OpenAI, server.URL)
+	m.HTTP = server.Client()
+	a, err := m.Turn(context.Background(), hello, nil)
+	if e := failure(t, err); e.Kind != transportDisconnect || !e.Retryable || a.ID != "resp_1" {
+		t.Errorf("%+v, %+v", e, a)
+	}
+	var reset streamError
+	if !errors.As(err, &reset) || reset.Code != 2 {
+		t.Errorf("net/http no longer fills in a stream's error: %v", err)
+	}
+}
+
+// A cancelled turn ends at once, over a socket too, and its request ends at the server.
+func TestCancelOverSocket(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, recorded[Gemini][:400])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(gone)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, err := over(Gemini, server.URL).Turn(ctx, hello, func(Event) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	select {
+	case <-gone:
+	case <-time.After(10 * time.Second):
+		t.Error("the request goes on")
+	}
+}
+
+func TestCheckURL(t *testing.T) {
+	t.Parallel()
+	for base, ok := range map[string]bool{
+		"": true, "https://api.example": true, "https://api.example:8443/v1/": true, "http://127.0.0.1:80": true,
+		"http://127.8.9.1": true, "http://[::1]:1/x": true, "http://LOCALHOST:1": true, "HTTPS://x": true,
+		"http://api.example": false, "http://10.0.0.1": false, "http://127.0.0.1.evil.example": false, "http://localhost.example": false,
+		"http://[::ffff:127.0.0.1]:1": true, "http://0.0.0.0": false, "ftp://x": false, "api.example": false, "//x": false, "https://": false,
+		"https://:443": false, "https:x": false, "https://me:secret@x": false, "https://x?key=1": false, "https://x?": false,
+		"https://x#y": false, "https://x\n": false, "unix:///x": false,
+	} {
+		err := CheckURL(base)
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", base, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v", err)
+		}
+	}
+	m := over(Anthropic, "http://api.example")
+	_, err := m.Turn(context.Background(), hello, nil)
+	if e := failure(t, err); e.Kind != invalidRequest || e.Retryable {
+		t.Errorf("%+v", e)
+	}
+	_, err = (&Model{Provider: "x"}).Turn(context.Background(), hello, nil)
+	if e := failure(t, err); e.Kind != invalidRequest {
+		t.Errorf("%+v", e)
+	}
+	m = over(Anthropic, "")
+	m.Key = "sk-broken\nkey"
+	_, err = m.Turn(context.Background(), hello, nil)
+	if e := failure(t, err); e.Kind != authInvalid || strings.Contains(e.Message, "broken") {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,242 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+// mostRequest bounds what a request may hold, in bytes.
+const mostRequest = 64 << 20
+
+// A Server plays a Scenario to whoever asks, whichever protocol they speak. It is an http.Handler; use it from httptest or a
+// listener of your own.
+type Server struct {
+	Scenario Scenario
+	Key      string // the key that requests must carry; empty: any, and none
+
+	mu    sync.Mutex
+	asked []Asked
+	bad   []error
+	gone  chan struct{} // closed by Close
+}
+
+// Asked is one request that came.
+type Asked struct {
+	Provider string
+	Body     []byte
+	At       time.Time
+}
+
+// Close lets go of the clients that a stalled stream holds.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch := s.left()
+	select {
+	case <-ch:
+	default:
+		close(ch)
+	}
+}
+
+// left is closed when the server is. s.mu is held.
+func (s *Server) left() chan struct{} {
+	if s.gone == nil {
+		s.gone = make(chan struct{})
+	}
+	return s.gone
+}
+
+// Asked lists the requests so far.
+func (s *Server) Asked() []Asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Asked(nil), s.asked...)
+}
+
+// Wrong lists what was wrong with requests, by the rules of their protocol. Such a request is refused with status 400 and takes
+// no turn.
+func (s *Server) Wrong() []error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]error(nil), s.bad...)
+}
+
+// ServeHTTP answers one request with the next turn.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p := protocolOf(r.URL.Path)
+	if p == nil {
+		http.NotFound(w, r)
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, mostRequest))
+	if err != nil {
+		return // the client went away
+	}
+	if why := s.refuses(p, r, body); why != nil {
+		p.fail(w, why.status, why.kind, why.Error())
+		return
+	}
+	s.mu.Lock()
+	n := len(s.asked)
+	s.asked = append(s.asked, Asked{p.name, body, time.Now()})
+	gone := s.left()
+	s.mu.Unlock()
+	t := s.Scenario.turn(n)
+	switch {
+	case t == nil:
+		p.fail(w, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("the scenario has %d turns, and this is request %d", n, n+1))
+		return
+	case t.Expect != "" && !strings.Contains(string(body), t.Expect):
+		s.wrong(fmt.Errorf("request %d does not hold %q", n+1, t.Expect))
+		p.fail(w, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("request %d does not hold %q", n+1, t.Expect))
+		return
+	}
+	if t.DelayMS > 0 {
+		select {
+		case <-time.After(time.Duration(t.DelayMS) * time.Millisecond):
+		case <-r.Context().Done():
+			return
+		case <-gone:
+			return
+		}
+	}
+	if t.RetryAfter != "" {
+		w.Header().Set("Retry-After", t.RetryAfter)
+	}
+	switch {
+	case t.Body != "":
+		w.Header().Set("Content-Type", orElse(t.Type, "text/html"))
+		w.WriteHeader(max(t.Status, http.StatusOK))
+		_, _ = io.WriteString(w, t.Body) // a client that is gone is no concern of ours
+	case t.Status >= 300:
+		p.fail(w, t.Status, orElse(t.ErrorType, errorType(t.Status)), orElse(t.Error, "as the scenario says"))
+	default:
+		w.Header().Set("Content-Type", orElse(t.Type, "text/event-stream"))
+		w.Header().Set("Cache-Control", "no-cache")
+		play(w, r, p.events(t, n), t.Fault, gone)
+	}
+}
+
+// A refusal is a request that no provider would take.
+type refusal struct {
+	status int
+	kind   string
+	error
+}
+
+func (s *Server) refuses(p *protocol, r *http.Request, body []byte) *refusal {
+	if s.Key != "" && p.key(r) != s.Key {
+		return &refusal{http.StatusUnauthorized, "authentication_error", fmt.Errorf("the key is not the one of this server")}
+	}
+	var q map[string]any
+	err := json.Unmarshal(body, &q)
+	if err == nil {
+		err = p.legal(q)
+	}
+	if err != nil {
+		s.wrong(err)
+		return &refusal{http.StatusBadRequest, "invalid_request_error", err}
+	}
+	return nil
+}
+
+func (s *Server) wrong(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bad = append(s.bad, err)
+}
+
+// A protocol is one way to speak.
+type protocol struct {
+	name   string
+	path   string // how the request's path ends
+	key    func(r *http.Request) string
+	events func(t *Turn, n int) []string // whole events of the stream, n counts requests from 0
+	fail   func(w http.ResponseWriter, status int, kind, message string)
+	legal  func(q map[string]any) error
+}
+
+var protocols = []protocol{
+	{model.Anthropic, "/messages", headerKey("X-Api-Key"), anthropicEvents, anthropicFail, anthropicLegal},
+	{model.OpenAI, "/responses", bearerKey, openaiEvents, openaiFail, openaiLegal},
+	{model.OpenAIChat, "/chat/completions", bearerKey, chatEvents, openaiFail, chatLegal},
+	{model.Gemini, ":streamGenerateContent", headerKey("X-Goog-Api-Key"), geminiEvents, geminiFail, geminiLegal},
+}
+
+func protocolOf(path string) *protocol {
+	for i := range protocols {
+		if strings.HasSuffix(path, protocols[i].path) {
+			return &protocols[i]
+		}
+	}
+	return nil
+}
+
+func headerKey(name string) func(*http.Request) string {
+	return func(r *http.Request) string { return r.Header.Get(name) }
+}
+
+func bearerKey(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
+// errorType is the word that goes with a status.
+func errorType(status int) string {
+	switch {
+	case status == http.StatusUnauthorized:
+		return "authentication_error"
+	case status == http.StatusForbidden:
+		return "permission_error"
+	case status == http.StatusNotFound:
+		return "not_found_error"
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case status == 529:
+		return "overloaded_error"
+	case status >= 500:
+		return "api_error"
+	}
+	return "invalid_request_error"
+}
+
+func orElse(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return other
+}
+
+// fail writes an error as JSON.
+func failWith(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encode(v)) // a client that is gone is no concern of ours
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // values of our own
+	}
+	return b
+}
+
+// event is one event of a stream; name may be empty.
+func event(name string, data any) string {
+	head := ""
+	if name != "" {
+		head = "event: " + name + "\n"
+	}
+	return head + "data: " + string(encode(data)) + "\n\n"
+}
+
+func callID(n, i int) string { return "call_" + strconv.Itoa(n+1) + "_" + strconv.Itoa(i+1) }

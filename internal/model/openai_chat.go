@@ -1,0 +1,309 @@
+package model
+
+// The chat completions protocol, as OpenAI and many gateways and local servers speak it. Sources: OpenAI's API reference, "Chat:
+// create" and "Chat: streaming"; for reasoning_content DeepSeek's "Thinking mode" and Moonshot's "Use thinking models" (it goes back
+// beside calls), for reasoning OpenRouter's "Reasoning tokens".
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+)
+
+var chatWire = wire{
+	base: openaiWire.base, version: "/v1",
+	path:    func(*Model) string { return "/chat/completions" },
+	head:    bearer,
+	encode:  chatRequest,
+	decoder: func(d *draft) decoder { return &chatStream{d: d, calls: map[int]*part{}} },
+}
+
+func chatRequest(m *Model, r Request) any {
+	q := object{"model": m.Name, "stream": true, "stream_options": object{"include_usage": true}}
+	// OpenAI's own models know the new name only, most other servers the old one.
+	if u, err := url.Parse(m.BaseURL); m.BaseURL == "" || err == nil && u.Hostname() == "api.openai.com" {
+		q["max_completion_tokens"] = r.MaxTokens
+	} else {
+		q["max_tokens"] = r.MaxTokens
+	}
+	if len(r.Tools) > 0 {
+		tools := make([]object, len(r.Tools))
+		for i, t := range r.Tools {
+			tools[i] = object{"type": "function", "function": object{
+				"name": t.Name, "description": t.Description, "parameters": t.schema(),
+			}}
+		}
+		q["tools"] = tools
+	}
+	if r.Schema != nil {
+		q["response_format"] = object{"type": "json_schema", "json_schema": object{"name": "answer", "schema": r.Schema}}
+	}
+	messages := []any{}
+	if r.System != "" {
+		messages = append(messages, chatMessage{Role: "system", Content: &r.System})
+	}
+	for _, msg := range r.Messages {
+		messages = chatMessages(messages, msg)
+	}
+	q["messages"] = messages
+	return q
+}
+
+// chatMessage is a message as the protocol has it. There are thousands: a struct is written faster than a map.
+type chatMessage struct {
+	Role      Role           `json:"role"`
+	Of        string         `json:"tool_call_id,omitempty"`
+	Content   *string        `json:"content"`
+	Calls     []chatToolCall `json:"tool_calls,omitempty"`
+	Content2  string         `json:"reasoning_content,omitempty"`
+	Reasoning string         `json:"reasoning,omitempty"`
+}
+
+type chatToolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name string `json:"name"`
+	Args string `json:"arguments"`
+}
+
+// chatMessages writes a message behind those in out: every result is one of its own, what else was said follows.
+func chatMessages(out []any, m Message) []any {
+	text := ""
+	said := chatMessage{Role: m.Role, Content: &text}
+	for _, b := range m.Blocks {
+		switch {
+		case b.Result != nil:
+			content := b.Result.said()
+			out = append(out, chatMessage{Role: "tool", Of: b.Result.ID, Content: &content})
+			continue
+		case b.Call != nil:
+			said.Calls = append(said.Calls, chatToolCall{b.Call.ID, "function", chatFunction{b.Call.Name, string(b.Call.input())}})
+			continue
+		}
+		if raw := b.own(OpenAIChat); raw != nil {
+			var thought struct {
+				Content2  string `json:"reasoning_content"`
+				Reasoning string `json:"reasoning"`
+			}
+			if json.Unmarshal(raw, &thought) == nil {
+				said.Content2, said.Reasoning = thought.Content2, thought.Reasoning
+			}
+		}
+		if words := b.spoken(OpenAIChat); words != "" {
+			if text != "" {
+				text += "\n\n"
+			}
+			text += words
+		}
+	}
+	switch {
+	case text == "" && said.Calls == nil:
+		return out
+	case said.Calls == nil: // what was thought is given back beside calls only
+		said.Content2, said.Reasoning = "", ""
+	case text == "":
+		said.Content = nil
+	}
+	return append(out, said)
+}
+
+type chatChunk struct {
+	ID      string       `json:"id"`
+	Model   string       `json:"model"`
+	Choices []chatChoice `json:"choices"`
+	Usage   *struct {
+		Input   *int64 `json:"prompt_tokens"` // those of the cache among them
+		Output  *int64 `json:"completion_tokens"`
+		Hit     *int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+		Details *struct {
+			Cached  *int64 `json:"cached_tokens"`
+			Written *int64 `json:"cache_write_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+type chatChoice struct {
+	Index int `json:"index"`
+	Delta struct {
+		Content   *string `json:"content"`
+		Refusal   *string `json:"refusal"`
+		Content2  *string `json:"reasoning_content"`
+		Reasoning *string `json:"reasoning"`
+		Calls     []struct {
+			Index    *int   `json:"index"`
+			ID       string `json:"id"`
+			Function struct {
+				Name string `json:"name"`
+				Args string `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	} `json:"delta"`
+	Finish *string         `json:"finish_reason"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// chatStream is the state of one stream: pieces, finish_reason, usage, [DONE]. A call is whole when the finish says so: the
+// protocol has no end of a call.
+type chatStream struct {
+	d       *draft
+	text    *part
+	think   *part
+	field   string // in which the thinking comes
+	calls   map[int]*part
+	ids     map[int]string // as the provider gave them
+	refused bool
+}
+
+func (s *chatStream) event(_ string, data []byte) error {
+	if string(data) == "[DONE]" {
+		if !s.d.stopped() {
+			return outOfOrder("the stream is done, and no finish_reason has come")
+		}
+		s.d.ended = true
+		return nil
+	}
+	var c chatChunk
+	if err := decode(data, &c); err != nil {
+		return err
+	}
+	if present(c.Error) {
+		return provided(data)
+	}
+	if c.Choices == nil && c.Usage == nil {
+		return malformed("a piece of the answer has no choices: %q", head(data, 120))
+	}
+	if s.d.got.ID == "" {
+		s.d.got.ID, s.d.got.Model = c.ID, c.Model
+	}
+	if u := c.Usage; u != nil {
+		usage := Usage{Input: u.Input, Output: u.Output, Cached: u.Hit}
+		if u.Details != nil {
+			usage.Written = u.Details.Written
+			if u.Details.Cached != nil {
+				usage.Cached = u.Details.Cached
+			}
+		}
+		s.d.got.Usage = usage
+	}
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue // only one was asked for
+		}
+		if present(choice.Error) {
+			return provided(choice.Error)
+		}
+		if err := s.choice(choice); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *chatStream) choice(c chatChoice) error {
+	text, refusal, thinking := deref(c.Delta.Content), deref(c.Delta.Refusal), deref(c.Delta.Content2)
+	field := "reasoning_content"
+	if thinking == "" {
+		thinking, field = deref(c.Delta.Reasoning), "reasoning"
+	}
+	if s.d.stopped() && (text+refusal+thinking != "" || len(c.Delta.Calls) > 0) {
+		return outOfOrder("more of the answer after its finish_reason")
+	}
+	if thinking != "" {
+		if s.think == nil {
+			s.think, s.field = s.d.begin(thinkingPart), field
+		}
+		s.d.add(s.think, thinking)
+	}
+	if refusal != "" {
+		s.refused = true
+		text += refusal
+	}
+	if text != "" {
+		if s.text == nil {
+			s.text = s.d.begin(textPart)
+		}
+		s.d.add(s.text, text)
+	}
+	for i, call := range c.Delta.Calls {
+		index := i
+		if call.Index != nil {
+			index = *call.Index
+		}
+		if err := s.call(index, call.ID, call.Function.Name, call.Function.Args); err != nil {
+			return err
+		}
+	}
+	if c.Finish == nil || *c.Finish == "" {
+		return nil
+	}
+	return s.finish(*c.Finish)
+}
+
+func (s *chatStream) call(index int, id, name, args string) error {
+	p := s.calls[index]
+	switch {
+	case p == nil && name == "":
+		return outOfOrder("a piece of call %d, which has not begun", index)
+	case p == nil:
+		p = s.d.beginCall(id, name)
+		s.calls[index] = p
+		if s.ids == nil {
+			s.ids = map[int]string{}
+		}
+		s.ids[index] = id
+	case id != "" && id != s.ids[index]:
+		return outOfOrder("two calls in the place of call %d", index)
+	}
+	s.d.args(p, args)
+	return nil
+}
+
+func (s *chatStream) finish(reason string) error {
+	if s.d.stopped() {
+		if reason != s.d.got.Reason {
+			return outOfOrder("the model stopped for %s, and then for %s", s.d.got.Reason, reason)
+		}
+		return nil
+	}
+	if s.think != nil {
+		s.think.raw, _ = json.Marshal(map[string]string{s.field: s.think.text.String()}) // cannot fail: strings
+	}
+	stop := Other
+	switch reason {
+	case "stop":
+		stop = EndTurn
+	case "tool_calls", "function_call":
+		stop = ToolCalls
+		order := make([]int, 0, len(s.calls))
+		for i := range s.calls {
+			order = append(order, i)
+		}
+		slices.Sort(order)
+		for _, i := range order {
+			s.d.endCall(s.calls[i])
+		}
+	case "length":
+		stop = MaxTokens
+	case "content_filter":
+		stop = Refused
+	case "error", "insufficient_system_resource":
+		return newError(serverOverload, "the provider broke off the answer (finish_reason %s)", reason)
+	}
+	if s.refused && stop == EndTurn {
+		stop = Refused
+	}
+	s.d.stop(stop, reason)
+	return nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,48 @@
+package model
+
+// How long a provider asks to wait.
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxRetryAfter is the longest wait that is handed on, 2^31-1 ms: whoever asks for more asks for never.
+const maxRetryAfter = math.MaxInt32 * time.Millisecond
+
+// retryAfter is what the headers of an answer ask for: retry-after-ms (milliseconds, fractions allowed; OpenAI and Azure) before
+// Retry-After as seconds (fractions allowed, rounded up to a millisecond) before Retry-After as a date of HTTP (RFC 9110, 10.2.3).
+// What cannot be read, or lies in the past, asks for nothing: negative.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if wait, ok := milliseconds(h.Get("Retry-After-Ms"), 1); ok {
+		return wait
+	}
+	value := h.Get("Retry-After")
+	if wait, ok := milliseconds(value, 1000); ok {
+		return wait
+	}
+	if at, err := http.ParseTime(strings.TrimSpace(value)); err == nil && at.After(now) {
+		return min(at.Sub(now), maxRetryAfter)
+	}
+	return none
+}
+
+// milliseconds reads a number of units of so many milliseconds.
+func milliseconds(text string, unit float64) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
+		return 0, false
+	}
+	// 1.2 × 1000 is a little more than 1200 in binary: what is that close to a whole number is meant to be it.
+	ms := n * unit
+	if r := math.Round(ms); math.Abs(ms-r) < 1e-6 {
+		ms = r
+	}
+	if ms = math.Ceil(ms); ms >= math.MaxInt32 {
+		return maxRetryAfter, true
+	}
+	return time.Duration(ms) * time.Millisecond, true
+}

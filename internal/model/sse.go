@@ -1,0 +1,106 @@
+package model
+
+// Server-sent events: the parser of a stream, by the rules of the WHATWG HTML standard, section "Interpreting an event stream".
+
+import (
+	"bytes"
+	"errors"
+)
+
+// errLine: a line, or the data of one event, is longer than the limit.
+var errLine = errors.New("one line of the stream is longer than the limit")
+
+const byteOrderMark = "\xEF\xBB\xBF"
+
+// An sse takes a stream apart. It keeps nothing of an event that was told, and an event whose empty line never comes is never
+// told.
+type sse struct {
+	max  int // bytes of a line and of an event's data
+	mark int // how many bytes of a byte order mark at the beginning were seen
+	line []byte
+	cr   bool // the last line ended with CR: an LF that follows belongs to it
+	name string
+	data []byte
+	some bool // the event has data, if only an empty line of it
+}
+
+// feed takes the next piece of the stream, which may end anywhere, and tells the events that it completes. data is valid until
+// event returns; the first error of event ends everything.
+func (p *sse) feed(b []byte, event func(name string, data []byte) error) error {
+	for len(b) > 0 && p.mark < len(byteOrderMark) {
+		if b[0] != byteOrderMark[p.mark] {
+			p.line = append(p.line, byteOrderMark[:p.mark]...)
+			p.mark = len(byteOrderMark)
+			break
+		}
+		p.mark++
+		b = b[1:]
+	}
+	for len(b) > 0 {
+		if p.cr {
+			p.cr = false
+			if b[0] == '\n' {
+				b = b[1:]
+				continue
+			}
+		}
+		end := bytes.IndexAny(b, "\r\n")
+		piece := b
+		if end >= 0 {
+			piece = b[:end]
+		}
+		if len(p.line)+len(piece) > p.max {
+			return errLine
+		}
+		if end < 0 {
+			p.line = append(p.line, piece...)
+			return nil
+		}
+		p.cr = b[end] == '\r'
+		b = b[end+1:]
+		if len(p.line) > 0 {
+			p.line = append(p.line, piece...)
+			piece = p.line
+		}
+		err := p.take(piece, event)
+		p.line = p.line[:0]
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take reads one line without its end.
+func (p *sse) take(line []byte, event func(string, []byte) error) error {
+	if len(line) == 0 {
+		return p.dispatch(event)
+	}
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(field) { // an empty field is a comment; id and retry are for reconnecting, which is not done
+	case "event":
+		p.name = string(value)
+	case "data":
+		if len(p.data)+len(value)+1 > p.max {
+			return errLine
+		}
+		if p.some {
+			p.data = append(p.data, '\n')
+		}
+		p.data = append(p.data, value...)
+		p.some = true
+	}
+	return nil
+}
+
+func (p *sse) dispatch(event func(string, []byte) error) error {
+	name, some := p.name, p.some
+	p.name, p.some = "", false
+	if !some {
+		return nil
+	}
+	data := p.data
+	p.data = p.data[:0]
+	return event(name, data)
+}

@@ -1,0 +1,134 @@
+package model
+
+// What a fault of the network is. It is asked only where no answer of HTTP has come, or its body broke off.
+
+import (
+	"compress/flate"
+	"compress/gzip"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// dropped are the numbers of errors of a network that may be better next time.
+var dropped = []error{
+	syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.EPIPE, syscall.EHOSTUNREACH,
+	syscall.ENETUNREACH, syscall.ENETDOWN, syscall.ENOTCONN, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
+	os.ErrDeadlineExceeded,
+}
+
+// streamError is what a reset of an HTTP/2 stream fills in through errors.As: net/http does so for any struct of these fields.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string { return "a stream of HTTP/2 was reset" }
+
+// Codes of RFC 9113, section 7, which say how to speak and not that speaking failed.
+const (
+	inadequateSecurity = 0xc
+	http11Required     = 0xd
+)
+
+// fault makes the error of a request that got no answer, or of a body that broke off.
+func fault(err error) *Error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // its URL and verb say nothing that the person did not write
+	}
+	kind := faultKind(err)
+	e := newError(kind, "%v", err)
+	e.Err = err
+	return e
+}
+
+func faultKind(err error) string {
+	var corrupt flate.CorruptInputError
+	var internal flate.InternalError
+	switch {
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt), errors.As(err, &internal):
+		return decompression
+	case isTLS(err):
+		return tlsError
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		if dns.IsNotFound && !dns.IsTemporary && !dns.IsTimeout {
+			return dnsNotFound
+		}
+		return transportDisconnect
+	}
+	var reset streamError
+	if errors.As(err, &reset) {
+		if reset.Code == inadequateSecurity || reset.Code == http11Required {
+			return tlsError
+		}
+		return transportDisconnect
+	}
+	if slices.ContainsFunc(dropped, func(target error) bool { return errors.Is(err, target) }) {
+		return transportDisconnect
+	}
+	if timedOut(err) {
+		return transportDisconnect
+	}
+	text := strings.ToLower(err.Error())
+	switch {
+	case strings.Contains(text, "malformed http"):
+		return parseError
+	case disconnectWord(text), has(text, httpWords):
+		return transportDisconnect
+	}
+	return unknown
+}
+
+// timedOut asks every error of the chain: net.OpError knows of a timeout directly below it only.
+func timedOut(err error) bool {
+	for err != nil {
+		var network net.Error
+		if !errors.As(err, &network) {
+			return false
+		}
+		if network.Timeout() {
+			return true
+		}
+		err = errors.Unwrap(network)
+	}
+	return false
+}
+
+// httpWords are errors of net/http that are strings only: chunks that cannot be read, connections that end.
+var httpWords = []string{
+	"http2:", "goaway", "malformed chunked encoding", "invalid byte in chunk length", "chunk length", "server closed idle connection",
+	"transport connection broken", "use of closed network connection", "connection reset by peer", "broken pipe",
+}
+
+// disconnectWord says whether text as a whole is one of two messages that runtimes write for a lost connection. In a longer
+// sentence they may stand for anything.
+func disconnectWord(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	return text == "socket hang up" || text == "premature close"
+}
+
+func isTLS(err error) bool {
+	var (
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		roots     x509.SystemRootsError
+		verify    *tls.CertificateVerificationError
+		record    tls.RecordHeaderError
+		alert     tls.AlertError
+	)
+	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &roots) ||
+		errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
+}

@@ -1,0 +1,429 @@
+package model
+
+// One turn: send the request, read the stream under two watchdogs, and say how it ended.
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	defaultConnect = 30 * time.Second
+	defaultSilent  = 2 * time.Minute
+	defaultLine    = 32 << 20
+	defaultTotal   = 256 << 20
+	defaultMax     = 8192
+
+	maxErrorBody = 64 << 10               // bytes of an answer that is an error
+	errorWait    = 5 * time.Second        // for the body of such an answer: its status says enough
+	usageWait    = 10 * time.Second       // for usage and the end, when the model has stopped
+	lingerWait   = 250 * time.Millisecond // for the end of the body after the terminal event, so that the connection can be used again
+	bufferSize   = 32 << 10
+	userAgent    = "async-pipeline"
+	eventStream  = "text/event-stream"
+)
+
+// A wire is one protocol: the request it wants and the reader of its stream.
+type wire struct {
+	base    string // the provider's own
+	version string
+	always  bool // the version belongs to every base URL (see endpoint)
+	path    func(m *Model) string
+	head    func(h http.Header, m *Model) // sets the key, where there is one
+	encode  func(m *Model, r Request) any
+	decoder func(d *draft) decoder
+}
+
+// A decoder reads the events of one stream into its draft. Its errors are of type *Error.
+type decoder interface {
+	event(name string, data []byte) error
+}
+
+var wires = map[string]wire{Anthropic: anthropicWire, OpenAI: openaiWire, OpenAIChat: chatWire, Gemini: geminiWire}
+
+// client is the one that models without their own share, so that connections are used again.
+var client = sync.OnceValue(func() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: defaultConnect, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:   true,
+		DisableCompression:  true, // what is packed all the same is unpacked here, strictly
+		TLSHandshakeTimeout: 10 * time.Second,
+		IdleConnTimeout:     90 * time.Second,
+		// A connection whose other end is gone without a word is found by these.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}}
+})
+
+// Turn asks once. heard may be nil. The error is an *Error, but for a cancelled context: then it is context.Cause(ctx).
+// A cut after Stopped, once everything of content has come, is no error: the usage is what is missing.
+func (m *Model) Turn(ctx context.Context, r Request, heard func(Event)) (Answer, error) {
+	d := newDraft(m.Provider, r.Messages, heard)
+	err := m.turn(ctx, r, d)
+	if ctx.Err() != nil {
+		return d.answer(), context.Cause(ctx)
+	}
+	return d.answer(), m.finish(err)
+}
+
+func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
+	w, ok := wires[m.Provider]
+	if !ok {
+		return newError(invalidRequest, "no protocol %q; use anthropic, openai, openai_chat or gemini", m.Provider)
+	}
+	if err := CheckURL(m.BaseURL); err != nil {
+		return newError(invalidRequest, "%v", err)
+	}
+	if r.MaxTokens == 0 {
+		r.MaxTokens = defaultMax
+	}
+	body, err := marshal(w.encode(m, r))
+	if err != nil {
+		return newError(invalidRequest, "the conversation cannot be written as JSON: %v", err)
+	}
+	limits := m.Limits.orDefault()
+
+	turn, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cold := time.AfterFunc(limits.Connect, func() {
+		cancel(newError(coldStartTimeout, "the model's provider sent nothing for %v", limits.Connect))
+	})
+	defer cold.Stop()
+
+	s := &stream{turn: turn, cold: cold, limits: limits, pieces: make(chan piece)}
+	resp, err := m.send(turn, w, body)
+	if err != nil {
+		return turnFault(turn, err)
+	}
+	// A body that hangs is never waited for: whoever reads it is cut off when the turn is over.
+	context.AfterFunc(turn, func() { resp.Body.Close() })
+	unpacked, err := unpack(resp)
+	if err != nil {
+		return err
+	}
+	go pump(turn, unpacked, s.pieces)
+
+	if resp.StatusCode != http.StatusOK {
+		return s.refused(resp, time.Now())
+	}
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil || kind != eventStream {
+		return s.foreign(resp)
+	}
+	idle := time.AfterFunc(time.Hour, func() {
+		cancel(newError(idleTimeout, "the model was silent for %v", limits.Silent))
+	})
+	idle.Stop()
+	defer idle.Stop()
+	return s.read(idle, d, w.decoder(d))
+}
+
+func (l Limits) orDefault() Limits {
+	if l.Connect <= 0 {
+		l.Connect = defaultConnect
+	}
+	if l.Silent <= 0 {
+		l.Silent = defaultSilent
+	}
+	if l.Line <= 0 {
+		l.Line = defaultLine
+	}
+	if l.Total <= 0 {
+		l.Total = defaultTotal
+	}
+	return l
+}
+
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // fewer bytes, and the model sees the code it wrote
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// send makes the request and waits for the head of the answer.
+func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response, error) {
+	base := m.BaseURL
+	if base == "" {
+		base = w.base
+	}
+	req, err := http.NewRequestWithContext(turn, http.MethodPost, endpoint(base, w.version, w.always, w.path(m)), bytes.NewReader(body))
+	if err != nil {
+		return nil, newError(invalidRequest, "the request cannot be made: %v", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", eventStream)
+	req.Header.Set("Accept-Encoding", "identity")
+	req.Header.Set("User-Agent", userAgent)
+	if m.Key != "" {
+		if strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return nil, newError(authInvalid, "the key holds a line break or another character that no header can carry; check how it was stored")
+		}
+	}
+	w.head(req.Header, m)
+	c := *m.http()
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.Jar = nil
+
+	type reply struct {
+		resp *http.Response
+		err  error
+	}
+	replies := make(chan reply)
+	go func() {
+		resp, err := c.Do(req)
+		select {
+		case replies <- reply{resp, err}:
+		case <-turn.Done():
+			if err == nil {
+				resp.Body.Close()
+			}
+		}
+	}()
+	select {
+	case r := <-replies:
+		return r.resp, r.err
+	case <-turn.Done():
+		return nil, turn.Err()
+	}
+}
+
+func (m *Model) http() *http.Client {
+	if m.HTTP != nil {
+		return m.HTTP
+	}
+	return client()
+}
+
+// turnFault is the error of a turn in which err happened: what ended the turn is the reason for it.
+func turnFault(turn context.Context, err error) error {
+	if turn.Err() != nil {
+		return context.Cause(turn)
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return fault(err)
+}
+
+// A piece is what one read of a body brought.
+type piece struct {
+	data []byte
+	err  error
+}
+
+// pump reads body until it ends or the turn does. A piece is valid until the next one is received: two buffers take turns.
+func pump(turn context.Context, body io.Reader, to chan<- piece) {
+	buffers := [2][]byte{make([]byte, bufferSize), make([]byte, bufferSize)}
+	for i := 0; ; i = 1 - i {
+		n, err := body.Read(buffers[i])
+		select {
+		case to <- piece{buffers[i][:n], err}:
+		case <-turn.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// unpack is the body as the provider meant it. Nothing packed was asked for; gzip is read all the same.
+func unpack(resp *http.Response) (io.Reader, error) {
+	switch encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); encoding {
+	case "", "identity":
+		return resp.Body, nil
+	case "gzip", "x-gzip":
+		return &gzipped{packed: resp.Body}, nil
+	default:
+		return nil, malformed("the answer is packed as %q, which was not asked for", encoding)
+	}
+}
+
+// A gzipped reads its header with the first read, so that a body that hangs there is under the watchdogs too.
+type gzipped struct {
+	packed io.Reader
+	plain  *gzip.Reader
+}
+
+func (g *gzipped) Read(b []byte) (int, error) {
+	if g.plain == nil {
+		plain, err := gzip.NewReader(g.packed)
+		if err != nil {
+			return 0, err
+		}
+		g.plain = plain
+	}
+	return g.plain.Read(b)
+}
+
+// A stream is the body of an answer while it is read.
+type stream struct {
+	turn   context.Context
+	cold   *time.Timer
+	limits Limits
+	pieces chan piece
+}
+
+// read feeds the events to the decoder until the terminal one.
+func (s *stream) read(idle *time.Timer, d *draft, dec decoder) error {
+	p := sse{max: s.limits.Line}
+	event := func(name string, data []byte) error {
+		if d.ended {
+			return nil
+		}
+		return dec.event(name, data)
+	}
+	var total int64
+	first, stopped := true, false
+	for {
+		select {
+		case <-s.turn.Done():
+			return d.cut(turnFault(s.turn, nil))
+		case c := <-s.pieces:
+			if first && len(c.data) > 0 {
+				first = false
+				s.cold.Stop()
+				idle.Reset(s.limits.Silent)
+			}
+			if total += int64(len(c.data)); total > s.limits.Total {
+				return newError(outputTruncated, "the answer is longer than %d bytes", s.limits.Total)
+			}
+			err := p.feed(c.data, event)
+			switch {
+			case errors.Is(err, errLine):
+				return newError(outputTruncated, "one line of the answer is longer than %d bytes", s.limits.Line)
+			case err != nil:
+				return err
+			case d.ended:
+				s.linger(c.err)
+				return d.settle()
+			case errors.Is(c.err, io.EOF):
+				return d.cut(newError(streamFailure, "the stream ended before the answer did"))
+			case c.err != nil:
+				return d.cut(turnFault(s.turn, c.err))
+			}
+			switch {
+			case d.stopped() && !stopped:
+				stopped = true
+				idle.Reset(min(usageWait, s.limits.Silent))
+			case d.moved && !stopped:
+				idle.Reset(s.limits.Silent)
+			}
+			d.moved = false
+		}
+	}
+}
+
+// linger reads the end of a body of which the terminal event was seen.
+func (s *stream) linger(err error) {
+	if err != nil {
+		return
+	}
+	enough := time.NewTimer(lingerWait)
+	defer enough.Stop()
+	for {
+		select {
+		case c := <-s.pieces:
+			if c.err != nil {
+				return
+			}
+		case <-enough.C:
+			return
+		case <-s.turn.Done():
+			return
+		}
+	}
+}
+
+// cut is what err, which ended the stream, means: nothing, if all of the content has come.
+func (d *draft) cut(err error) error {
+	if d.stopped() {
+		return d.settle()
+	}
+	return err
+}
+
+// settle is asked when the answer is complete.
+func (d *draft) settle() error {
+	switch {
+	case !d.stopped():
+		return outOfOrder("it ended and the model had not said why it stopped")
+	case d.got.Stop == ToolCalls && d.calls() == 0:
+		return outOfOrder("the model stopped to call a tool and called none")
+	}
+	return nil
+}
+
+// body reads the beginning of an answer that is no stream.
+func (s *stream) body() []byte {
+	s.cold.Reset(min(errorWait, s.limits.Connect))
+	var all []byte
+	for len(all) < maxErrorBody {
+		select {
+		case <-s.turn.Done():
+			return all
+		case c := <-s.pieces:
+			all = append(all, c.data...)
+			if c.err != nil {
+				return all
+			}
+		}
+	}
+	return all[:maxErrorBody]
+}
+
+// refused is the error of an answer whose status is not 200.
+func (s *stream) refused(resp *http.Response, now time.Time) error {
+	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode/100 == 3 {
+		e := newError(invalidRequest, "the address redirects to %s; the key does not follow: make that the base URL, if it is right", to)
+		e.Status = resp.StatusCode
+		return e
+	}
+	body := s.body()
+	f := reported(body)
+	f.status = resp.StatusCode
+	if f.message == "" && len(bytes.TrimSpace(body)) > 0 {
+		f.message = fmt.Sprintf("%q", head(body, maxQuote))
+	}
+	if wait := retryAfter(resp.Header, now); wait >= 0 {
+		f.after = wait
+	}
+	switch resp.Header.Get("X-Should-Retry") {
+	case "true":
+		f.again = ptr(true)
+	case "false":
+		f.again = ptr(false)
+	}
+	return f.error(nil)
+}
+
+// foreign is the error of an answer that is no stream of events, although its status is 200.
+func (s *stream) foreign(resp *http.Response) error {
+	body := s.body()
+	kind := resp.Header.Get("Content-Type")
+	if f := reported(body); len(f.codes) > 0 {
+		if e := f.error(nil); e.Kind != unknown {
+			return e
+		}
+	}
+	e := malformed("the answer is %q and not %s; is the base URL right? It begins %q", kind, eventStream, head(body, maxQuote))
+	e.Status = resp.StatusCode
+	return e
+}
+
+func ptr[T any](v T) *T { return &v }

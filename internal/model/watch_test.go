@@ -1,0 +1,216 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// script writes a stream into w as time passes.
+type script func(w *io.PipeWriter)
+
+// played is a model whose answer is written by a script, in the bubble of a test.
+func played(t *testing.T, provider string, play script) *Model {
+	return talk(provider, func(*http.Request) (*http.Response, error) {
+		r, w := io.Pipe()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			play(w)
+		}()
+		t.Cleanup(func() { <-ended })
+		return streamOf(r), nil
+	})
+}
+
+func say(w *io.PipeWriter, s string) { _, _ = io.WriteString(w, s) } // fails when the reader has gone: that is the test
+
+// pieces cuts the recorded stream of Anthropic into its events.
+func pieces() []string { return strings.SplitAfter(recorded[Anthropic], "\n\n") }
+
+const minute = time.Minute
+
+// P21 P22: the two watchdogs, each by its own time, and what re-arms them.
+func TestWatchdogs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		play     script
+		kind     string // empty: an answer
+		after    time.Duration
+		progress bool
+	}{
+		{"P21 nothing ever comes", func(*io.PipeWriter) {}, coldStartTimeout, 30 * time.Second, false},
+		{"the first byte in time", func(w *io.PipeWriter) {
+			time.Sleep(29 * time.Second)
+			say(w, recorded[Anthropic])
+		}, "", 29*time.Second + lingerWait, true},
+		{"P22 silence in the middle of a text", func(w *io.PipeWriter) {
+			time.Sleep(10 * time.Second)
+			say(w, strings.Join(pieces()[:9], ""))
+		}, idleTimeout, 10*time.Second + 2*minute, true},
+		{"keep-alives are no progress", func(w *io.PipeWriter) {
+			say(w, pieces()[0])
+			for range 100 {
+				time.Sleep(5 * time.Second)
+				say(w, ": ping\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n")
+			}
+		}, idleTimeout, 2 * minute, false},
+		{"progress is, and after the stop nothing is waited for long", func(w *io.PipeWriter) {
+			for _, p := range pieces() {
+				say(w, p)
+				time.Sleep(50 * time.Second)
+			}
+		}, "", 18*50*time.Second + usageWait, true},
+		{"a byte is not", func(w *io.PipeWriter) {
+			say(w, strings.Join(pieces()[:5], ""))
+			for range 300 {
+				say(w, ":")
+				time.Sleep(time.Second)
+			}
+		}, idleTimeout, 2 * minute, true},
+		{"P54 half-open after the stop", func(w *io.PipeWriter) {
+			say(w, strings.Join(pieces()[:19], ""))
+		}, "", usageWait, true},
+		{"slow drip", func(w *io.PipeWriter) {
+			for _, b := range recorded[Anthropic] {
+				say(w, string(b))
+				time.Sleep(10 * time.Millisecond)
+			}
+		}, "", time.Duration(len([]rune(recorded[Anthropic]))-1)*10*time.Millisecond + lingerWait, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				a, err := played(t, Anthropic, c.play).Turn(context.Background(), hello, nil)
+				if took := time.Since(begun); took != c.after {
+					t.Errorf("it took %v, want %v", took, c.after)
+				}
+				switch {
+				case c.kind == "" && err != nil:
+					t.Fatal(err)
+				case c.kind == "" && (a.Stop != ToolCalls || len(a.Blocks) != 4):
+					t.Errorf("%+v", a)
+				case c.kind != "":
+					if e := failure(t, err); e.Kind != c.kind || !e.Retryable {
+						t.Errorf("%+v", e)
+					}
+				}
+				if a.Progress != c.progress {
+					t.Errorf("progress %v", a.Progress)
+				}
+			})
+		})
+	}
+}
+
+// Limits that are set count instead.
+func TestOwnLimits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := played(t, Anthropic, func(w *io.PipeWriter) {
+			time.Sleep(50 * time.Second)
+			say(w, strings.Join(pieces()[:5], ""))
+		})
+		m.Limits = Limits{Connect: time.Minute, Silent: 3 * time.Second}
+		begun := time.Now()
+		_, err := m.Turn(context.Background(), hello, nil)
+		if e := failure(t, err); e.Kind != idleTimeout || time.Since(begun) != 53*time.Second {
+			t.Errorf("%+v after %v", e, time.Since(begun))
+		}
+	})
+	for kind, m := range map[string]*Model{
+		"line":  {Limits: Limits{Line: 100}},
+		"total": {Limits: Limits{Total: 1000}},
+	} {
+		m.Provider, m.HTTP = Anthropic, answering(Anthropic, recorded[Anthropic]).HTTP
+		_, err := m.Turn(context.Background(), hello, nil)
+		if e := failure(t, err); e.Kind != outputTruncated || e.Retryable {
+			t.Errorf("%s: %+v", kind, e)
+		}
+	}
+}
+
+// A body that neither speaks nor closes, and a transport that does not come back, hold up nobody: P52.
+func TestHungIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	for name, hang := range map[string]func(release chan struct{}) trip{
+		"transport": func(release chan struct{}) trip {
+			return func(*http.Request) (*http.Response, error) { <-release; return nil, io.EOF }
+		},
+		"body": func(release chan struct{}) trip {
+			return func(*http.Request) (*http.Response, error) { return streamOf(&stuck{release: release}), nil }
+		},
+		"error body": func(release chan struct{}) trip {
+			return func(*http.Request) (*http.Response, error) { return respond(529, &stuck{release: release}), nil }
+		},
+	} {
+		t.Run("P52 "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				defer close(release)
+				begun := time.Now()
+				_, err := talk(Anthropic, hang(release)).Turn(context.Background(), hello, nil)
+				e := failure(t, err)
+				want, kind := 30*time.Second, coldStartTimeout
+				if name == "error body" { // its status says enough
+					want, kind = errorWait, serverOverload
+				}
+				if took := time.Since(begun); took != want || e.Kind != kind || !e.Retryable {
+					t.Errorf("%+v after %v", e, took)
+				}
+
+				ctx, cancel := context.WithCancelCause(context.Background())
+				stop := errors.New("a person pressed Ctrl-C")
+				time.AfterFunc(time.Second, func() { cancel(stop) })
+				begun = time.Now()
+				if _, err = talk(Anthropic, hang(release)).Turn(ctx, hello, nil); !errors.Is(err, stop) || time.Since(begun) != time.Second {
+					t.Errorf("cancelled: %v after %v", err, time.Since(begun))
+				}
+				if errors.As(err, &e) {
+					t.Error("a person's word is an *Error")
+				}
+			})
+		})
+	}
+}
+
+// A stuck body ignores everything until it is released, Close too.
+type stuck struct{ release chan struct{} }
+
+func (s *stuck) Read([]byte) (int, error) { <-s.release; return 0, io.EOF }
+func (s *stuck) Close() error             { <-s.release; return nil }
+
+// A person's cancellation in the middle gives back what had come, and the cause.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, io.ErrNoProgress)
+		defer cancel()
+		a, err := played(t, Anthropic, func(w *io.PipeWriter) { say(w, strings.Join(pieces()[:9], "")) }).Turn(ctx, hello, nil)
+		if !errors.Is(err, io.ErrNoProgress) || len(a.Blocks) != 2 || a.Blocks[1].Text != "I read " || !a.Progress {
+			t.Errorf("%v, %+v", err, a)
+		}
+	})
+}
+
+// The watchdog ends the body, so that the connection is not left open.
+func TestBodyIsClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		m := talk(Anthropic, func(*http.Request) (*http.Response, error) { return streamOf(r), nil })
+		if _, err := m.Turn(context.Background(), hello, nil); err == nil {
+			t.Fatal("that was an answer")
+		}
+		synctest.Wait()
+		if _, err := io.WriteString(w, "x"); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("the body is still read: %v", err)
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package hclfile
+
+import (
+	"github.com/hashicorp/hcl/v2"
+)
+
+// allow reads the patterns of commands that an agent may run. What a pattern may look like is not decided here: see
+// Options.Pattern.
+func (r *reading) allow(b *block) [][]string {
+	const example = `[["go", "test", "**"]]`
+	a := b.attrs["allow"]
+	if a == nil {
+		return nil
+	}
+	var all [][]string
+	add := func(words []item, at hcl.Range) {
+		if p, ok := r.pattern(words, at); ok {
+			all = append(all, p)
+		}
+	}
+	if parts, diags := hcl.ExprList(a.Expr); !diags.HasErrors() {
+		for _, p := range parts {
+			if words, ok := r.items(&hcl.Attribute{Name: a.Name, Expr: p, NameRange: a.NameRange, Range: p.Range()}, example); ok {
+				add(words, p.Range())
+			}
+		}
+		return all
+	}
+	items, _ := r.items(a, example)
+	for _, i := range items {
+		if words, ok := r.elements(i.Value, a, example); ok {
+			add(words, i.at)
+		}
+	}
+	return all
+}
+
+// pattern reads one of them.
+func (r *reading) pattern(words []item, at hcl.Range) ([]string, bool) {
+	p := make([]string, 0, len(words))
+	for _, w := range words {
+		v, ok := r.open(w.Value, w.at, "allow")
+		if !ok {
+			return nil, false
+		}
+		s, ok := r.plain(v, w.at, "a word of allow")
+		if !ok {
+			return nil, false
+		}
+		p = append(p, s)
+	}
+	if len(p) == 0 {
+		r.addf(at, `Write a program and its arguments: ["go", "test", "**"].`, "allow holds an empty pattern")
+		return nil, false
+	}
+	if r.o.Pattern == nil {
+		return p, true
+	}
+	if word, err := r.o.Pattern(p); err != nil {
+		if word >= 0 && word < len(words) {
+			at = words[word].at
+		}
+		r.addf(at, `Write a program and its arguments: ["go", "test", "**"].`, "a pattern of allow cannot be used: %v", err)
+		return nil, false
+	}
+	return p, true
+}
