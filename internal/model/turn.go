@@ -29,7 +29,7 @@ const (
 	errorWait    = 5 * time.Second        // for the body of such an answer: its status says enough
 	usageWait    = 10 * time.Second       // for usage and the end, when the model has stopped
 	lingerWait   = 250 * time.Millisecond // for the end of the body after the terminal event, so that the connection can be used again
-	bufferSize   = 32 << 10
+	bufferSize   = 16 << 10
 	userAgent    = "async-pipeline"
 	eventStream  = "text/event-stream"
 )

@@ -32,8 +32,9 @@ func (l *loop) window() int64 {
 
 // makeRoom makes the conversation smaller when it fills the window.
 func (l *loop) makeRoom(ctx context.Context) {
-	if l.size() > l.window()*fullPercent/100 {
+	if size := l.size(); size > l.window()*fullPercent/100 && size > l.tight {
 		l.compact(ctx, false)
+		l.tight = l.size() * 5 / 4 // what cannot be made smaller is not tried again every round
 	}
 }
 
@@ -47,8 +48,9 @@ func (l *loop) size() int64 {
 	return int64(chars) / charsPerToken
 }
 
-// compact drops old tool outputs; when that is not enough, or deep says so, the conversation becomes a summary.
-func (l *loop) compact(ctx context.Context, deep bool) {
+// compact drops old tool outputs; when that is not enough, or deep says so, the conversation becomes a summary. It says whether
+// anything was there to be made smaller.
+func (l *loop) compact(ctx context.Context, deep bool) bool {
 	l.built = nil
 	before := l.size()
 	dropped, bytes := l.dropOutputs(keepOutputs)
@@ -59,9 +61,12 @@ func (l *loop) compact(ctx context.Context, deep bool) {
 		})
 	}
 	if deep || dropped == 0 || l.size() > l.window()*roomPercent/100 {
-		l.summarise(ctx)
+		if !l.summarise(ctx) && dropped == 0 {
+			return false
+		}
 	}
 	l.watch.compacted()
+	return true
 }
 
 // dropOutputs replaces all tool outputs but the newest keep by a word on what stood there.
@@ -87,9 +92,9 @@ func (l *loop) dropOutputs(keep int) (dropped, bytes int) {
 }
 
 // summarise replaces the conversation after its first message by the model's own summary; without one, by its newest part.
-func (l *loop) summarise(ctx context.Context) {
+func (l *loop) summarise(ctx context.Context) bool {
 	if len(l.talk) < 2 {
-		return
+		return false
 	}
 	before := l.size()
 	l.dropOutputs(1)
@@ -115,6 +120,7 @@ func (l *loop) summarise(ctx context.Context) {
 		"notice": "context", "text": "the conversation was made smaller to fit into the model's window", "how": how,
 		"tokens_before": before, "tokens_after": l.size(), "window": l.window(),
 	})
+	return true
 }
 
 // newest is the first message and as many of the last ones as have room, in characters; whole rounds only.

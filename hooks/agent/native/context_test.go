@@ -97,6 +97,30 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// A first message that fills the window leaves nothing to be made smaller: no summary is asked for, and an overflow is the end.
+func TestNoRoomToMake(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Window = 2000
+	d.req.Prompt = strings.Repeat("long ", 4000)
+	d.script.more = func(n int) step {
+		if asked := d.script.asked[n]; strings.Contains(show(asked.Messages), "Write a summary") {
+			return step{text: "short"}
+		}
+		if n > 9 {
+			return step{text: finalText}
+		}
+		return step{calls: []model.Call{call(fmt.Sprint(n), "read", fmt.Sprintf(`{"path":"%d"}`, n))}}
+	}
+	if turn := d.turn(context.Background()); turn.Kind != "" || *turn.Requests > 12 {
+		t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
+	}
+	d = newDesk(t, step{err: fault5("context_overflow", 400, "prompt is too long")})
+	if turn := d.turn(context.Background()); turn.Kind != agent.ContextOverflow || *turn.Requests != 1 {
+		t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
+	}
+}
+
 // A provider that says that the conversation is too long is heard twice; a summary that fails leaves the newest part.
 func TestOverflow(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,7 @@ type loop struct {
 	overflows  int
 	emptied    bool   // an empty answer was sent back once
 	acted      bool   // a tool that changes something has completed
+	tight      int64  // tokens up to which no more room is made
 	said       string // what the answer that is being continued has said so far
 }
 
@@ -151,7 +152,11 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 		return &ending{kind: agent.EmptyOutput, evidence: "the model ended twice without a word"}
 	}
 	l.emptied = true
-	l.remind("empty", emptyNote)
+	if l.r.ReadOnly {
+		l.remind("empty", emptyAnswer)
+	} else {
+		l.remind("empty", emptyNote)
+	}
 	return nil
 }
 
@@ -210,8 +215,9 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 	if ctx.Err() == nil && f.kind == agent.ContextOverflow && l.overflows < maxOverflows {
 		l.overflows++
 		x.pass.left()
-		l.compact(ctx, l.overflows == maxOverflows)
-		return nil
+		if l.compact(ctx, l.overflows == maxOverflows) {
+			return nil
+		}
 	}
 	act, why := decide(f.cause, x.facts(f.retryable, l.h))
 	text := join(l.said, textOf(x.answer.Blocks))

@@ -80,6 +80,32 @@ func TestJournalOfCalls(t *testing.T) {
 	}
 }
 
+// Tools that run side by side may note lines of their own; whoever writes them down gets one after the other.
+func TestLinesComeInTurn(t *testing.T) {
+	t.Parallel()
+	var calls []model.Call
+	for i := range sideBySide {
+		calls = append(calls, call(fmt.Sprint(i), "read", fmt.Sprintf(`{"path":"%d"}`, i)))
+	}
+	d := newDesk(t, step{calls: calls}, step{text: finalText})
+	n := 0 // not guarded: the turn does that
+	d.req.Note = func(agent.Line) { n++ }
+	d.open = func(r agent.Request) (hands, error) {
+		h, err := d.tools.hands(r)
+		h.call = func(context.Context, model.Call) outcome {
+			for range 100 {
+				r.Note(agent.Line{Type: "notice"})
+			}
+			return outcome{text: "ok"}
+		}
+		return h, err
+	}
+	d.turn(context.Background())
+	if want := 100*sideBySide + 13; n != want {
+		t.Errorf("%d lines, want %d", n, want)
+	}
+}
+
 // The raw stream has one line of JSON an answer.
 func TestRawStream(t *testing.T) {
 	t.Parallel()
