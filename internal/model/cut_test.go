@@ -167,6 +167,19 @@ func TestCallCutByMaxTokens(t *testing.T) {
 	}
 }
 
+// B96: a call that the provider itself names incomplete is broken, whatever its arguments look like.
+func TestIncompleteCall(t *testing.T) {
+	t.Parallel()
+	stream := named(
+		`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c1","name":"write"}}`,
+		`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","status":"incomplete","arguments":"{}"}}`,
+	)
+	a, err := answering(OpenAI, stream).Turn(context.Background(), hello, nil)
+	if e := failure(t, err); e.Kind != streamFailure || len(a.Blocks) != 0 || len(a.Broken) != 1 || !a.Progress {
+		t.Errorf("%v, %+v", e, a)
+	}
+}
+
 // anthropicCall is a text and a call whose arguments end where args does.
 func anthropicCall(args, reason string) string {
 	quoted, _ := json.Marshal(args)

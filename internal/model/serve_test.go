@@ -193,7 +193,7 @@ var recorded = map[string]string{
 		`[DONE]`,
 	),
 	Gemini: plain(
-		`{"candidates":[{"content":{"role":"model","parts":[{"text":"Let me ","thought":true}]},"index":0}],"usageMetadata":{"promptTokenCount":1007,"totalTokenCount":1007},"modelVersion":"gemini-x","responseId":"g_1"}`,
+		`{"candidates":[{"content":{"role":"model","parts":[{"text":"Let me ","thought":true}]},"index":0}],"usageMetadata":{"promptTokenCount":1007,"candidatesTokenCount":3,"totalTokenCount":1010},"modelVersion":"gemini-x","responseId":"g_1"}`,
 		`{"candidates":[{"content":{"role":"model","parts":[{"text":"see.","thought":true}]},"index":0}],"modelVersion":"gemini-x","responseId":"g_1"}`,
 		`{"candidates":[{"content":{"role":"model","parts":[{"text":"I read "}]},"index":0}],"modelVersion":"gemini-x","responseId":"g_1"}`,
 		`{"candidates":[{"content":{"role":"model","parts":[{"text":"größe 1 < 2."}]},"index":0}],"modelVersion":"gemini-x","responseId":"g_1"}`,

@@ -5,6 +5,7 @@ package policy
 import (
 	"path"
 	"strings"
+	"sync"
 )
 
 const (
@@ -12,7 +13,7 @@ const (
 	isWrapper = "starts other programs"
 )
 
-var carriers = func() map[string]string {
+var carriers = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for _, name := range strings.Fields("sh ash bash dash rbash zsh ksh mksh pdksh yash fish csh tcsh rc es elvish nu xonsh pwsh powershell busybox toybox sash") {
 		all[name] = isShell
@@ -24,15 +25,15 @@ var carriers = func() map[string]string {
 		all[name] = isWrapper
 	}
 	return all
-}()
+})
 
 // carrier says what kind of carrier a program is; empty: none.
 func carrier(program string) string {
 	base := path.Base(program)
-	if kind := carriers[base]; kind != "" {
+	if kind := carriers()[base]; kind != "" {
 		return kind
 	}
-	return carriers[versionless(base)]
+	return carriers()[versionless(base)]
 }
 
 // versionless is the name of a program without the version behind it: python3.12, bash-5.2, ld-linux.so.2.

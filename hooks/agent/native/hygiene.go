@@ -5,14 +5,15 @@ package native
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
 // thinkingTags are whole names: <analysisResult> is somebody's element.
-var thinkingTags = regexp.MustCompile(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?>`)
+var thinkingTags = late.Regexp(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?>`)
 
-var fenceLine = regexp.MustCompile("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
+var fenceLine = late.Regexp("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
 
 // markdown and markup are the ends of names of files in which a fence, or an element of any name, is content.
 var (
@@ -57,7 +58,7 @@ func stripWrapping(name, content string) (body, said string) {
 
 // withoutThinking is content behind a thinking block that is closed and is not all there is.
 func withoutThinking(content string) (rest, tag string, ok bool) {
-	m := thinkingTags.FindStringSubmatch(content)
+	m := thinkingTags().FindStringSubmatch(content)
 	if m == nil {
 		return "", "", false
 	}
@@ -78,7 +79,7 @@ func withoutThinking(content string) (rest, tag string, ok bool) {
 // be two.
 func withoutFence(content string) (inner string, ok bool) {
 	first, rest, more := strings.Cut(content, "\n")
-	m := fenceLine.FindStringSubmatch(strings.TrimSuffix(first, "\r"))
+	m := fenceLine().FindStringSubmatch(strings.TrimSuffix(first, "\r"))
 	if m == nil {
 		return "", false
 	}
