@@ -170,6 +170,7 @@ func (h *healing) attempt(wall context.Context, n int, reserve time.Duration, fe
 	}
 	c = &candidate{changes: changes, omitted: l.omitted, control: control, said: said}
 	h.verify(wall, n, c)
+	h.fix.Attempts[len(h.fix.Attempts)-1].Verdict = orNull(c.verdict)
 	h.step("attempt %d: %s", n, describe(c))
 	return c, l.refused + c.feedback, c.verdict == unverified
 }
