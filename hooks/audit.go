@@ -19,11 +19,14 @@ type Audited struct {
 	Files  int         `json:"files"`  // how many files some record speaks of
 	Faults []fix.Fault `json:"faults"` // what is not as a record says
 	Notes  []fix.Note  `json:"notes"`  // what was not checked, and why
+
+	unclaimed []string // files that no record speaks of, sorted
 }
 
 // Audit holds everything in a run's folder against what run.json, the journals and the fixes say of it; with task, of the fixes
 // only those of it. It writes nothing. An error means that it could not be carried out; what is not true is in the faults.
 func Audit(store *record.Store, id, task string) (a Audited, err error) {
+	var unclaimed []string
 	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
 	e := store.Entry(id)
 	root, err := os.OpenRoot(e.Dir)
@@ -48,25 +51,27 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	}
 	err = fixes.AuditImport(r, id)
 	if e.Sealed != nil && err == nil {
-		if len(looked) == 0 && task == "" {
-			r.Note("run.json", "no fix has its digest: of its own bytes only what events.jsonl tells too was checked")
+		if len(looked) == 0 && task == "" && !r.Files["fixes/events.jsonl"] {
+			r.Note("run.json", "no fix and no journal of the hooks has its digest: of its own bytes only what events.jsonl tells too was checked")
 		}
-		err = unknown(r, root)
+		unclaimed, err = unknown(r, root)
 	}
 	slices.SortStableFunc(r.Faults, func(a, b fix.Fault) int { return strings.Compare(a.File, b.File) })
-	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes}, err
+	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes, unclaimed: unclaimed}, err
 }
 
-// unknown notes the files that no record speaks of.
-func unknown(r *journal.Report, root *os.Root) error {
-	return fs.WalkDir(root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
+// unknown notes and gives the files that no record speaks of.
+func unknown(r *journal.Report, root *os.Root) (unclaimed []string, err error) {
+	err = fs.WalkDir(root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case e.IsDir(), r.Files[file], strings.HasSuffix(file, journal.EndSuffix) && r.Files[strings.TrimSuffix(file, journal.EndSuffix)]:
 		default:
 			r.Note(file, "no record says anything about it")
+			unclaimed = append(unclaimed, file)
 		}
 		return nil
 	})
+	return unclaimed, err
 }

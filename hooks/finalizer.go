@@ -43,7 +43,7 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 	}
 	h.step("attempt %d ended without its JSON object (%s); it is asked for it once", number, t.Problem)
 	started := time.Now()
-	answer, edited, err := h.ask(wall, number, l)
+	answer, edited, err := h.question(wall, number, l)
 	f.DurationMS = time.Since(started).Milliseconds()
 	f.Edited = edited
 	if err != nil {
@@ -81,8 +81,8 @@ func (h *healing) barred(t *agent.Turn, answer agent.Turn) {
 	}
 }
 
-// ask takes the one turn: in the same conversation where the agent keeps it, else a new one that is shown the answer.
-func (h *healing) ask(wall context.Context, number int, l *left) (answer agent.Turn, edited bool, err error) {
+// question takes the one turn: in the same conversation where the agent keeps it, else a new one that is shown the answer.
+func (h *healing) question(wall context.Context, number int, l *left) (answer agent.Turn, edited bool, err error) {
 	c, err := h.base.Copy(wall, filepath.Join(h.homes.work, "finalizer"))
 	if err != nil {
 		return answer, false, err

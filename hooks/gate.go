@@ -61,11 +61,20 @@ func (h *healing) reproduce(ctx context.Context) bool {
 	if note != "" {
 		h.step("%s", note)
 	}
-	h.step("does it fail in a copy too? (sandbox %s)", h.tier)
+	most := ""
+	if limit := h.checkLimit(h.task, h.patience(h.task)); limit > 0 {
+		most = "at most " + inWords(limit) + " a try, "
+	}
+	h.step("does it fail in a copy too? (sandbox %s; %sno part of the budget)", h.tier, most)
 	h.gate.name, h.gate.started = "gate", time.Now()
 	if h.gateOnce(ctx, want, caches) {
 		return true
 	}
+	defer func() {
+		if h.fix.State == fix.NotReproduced || h.fix.State == fix.Flaky {
+			h.step("that took %s", inWords(time.Since(h.gate.started)))
+		}
+	}()
 	if h.fix.State != fix.NotReproduced {
 		return false
 	}
@@ -150,7 +159,7 @@ tries:
 			r.Result = "same"
 			h.gate.took = time.Since(started)
 			h.fix.State, h.fix.Reason = "", nil
-			h.step("reproduced: %s", want)
+			h.step("reproduced in %s: %s", inWords(time.Since(h.gate.started)), want)
 			h.hinted()
 			return true
 		case same, passes > 0 && passes < r.Runs:
@@ -221,6 +230,7 @@ func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches stri
 	}
 	defer log.Close()
 	tail := &tail{limit: logLimit}
+	started := time.Now()
 	got, err := h.runCheck(ctx, h.task, box, io.MultiWriter(log, tail), h.patience(h.task))
 	switch {
 	case err != nil:
@@ -241,20 +251,42 @@ func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches stri
 	if h.ended.Log != nil && h.ended.Log.LeftOutBytes == 0 {
 		try.sign.Tests = judge.Tests(tail.Bytes())
 	}
+	if h.reported != nil {
+		try.sign.Tests = append(try.sign.Tests, h.reportsIn(c.Dir, started).Failing...)
+	}
 	return try
 }
 
 // runCheck runs a task in a copy; unbounded is the limit of a task that has no timeout, 0 for none. A failure by timeout keeps
 // the task's own timeout, or it would pass by waiting longer; any other gets more time, because caches may be cold.
 func (h *healing) runCheck(ctx context.Context, t *pipeline.Task, box sandbox.Box, out io.Writer, unbounded time.Duration) (record.Task, error) {
-	if h.ended.Status != record.TimedOut || t.Name != h.task.Name {
-		relaxed := *t
-		if relaxed.Timeout = unbounded; t.Timeout > 0 {
-			relaxed.Timeout = max(t.Timeout, h.patience(t))
-		}
-		t = &relaxed
+	bounded := *t
+	bounded.Timeout = h.checkLimit(t, unbounded)
+	return h.e.RunTask(ctx, box.At(h.e.Config.Root), &bounded, box, out)
+}
+
+// checkLimit is how long runCheck lets a task run.
+func (h *healing) checkLimit(t *pipeline.Task, unbounded time.Duration) time.Duration {
+	switch {
+	case h.ended.Status == record.TimedOut && t.Name == h.task.Name:
+		return t.Timeout
+	case t.Timeout > 0:
+		return max(t.Timeout, h.patience(t))
 	}
-	return h.e.RunTask(ctx, box.At(h.e.Config.Root), t, box, out)
+	return unbounded
+}
+
+// inWords is a time for a person: tenths of a second only where it is short.
+func inWords(d time.Duration) string {
+	switch {
+	case d < time.Minute-50*time.Millisecond:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 }
 
 // patience is how long a task may take in a copy, where its caches may be cold.

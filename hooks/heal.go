@@ -50,8 +50,11 @@ type healing struct {
 	log  []byte          // of the recorded failure
 	// printed is the end of what the failed task printed when it passed last, in a verification.
 	printed []byte
-	typed   bool   // a person typed heal
-	began   string // when the walk over the failures began
+	// reported is what JUnit files say of the recorded failure, nil where there are none; reports of that last pass.
+	reported *judge.Reports
+	reports  judge.Reports
+	typed    bool   // a person typed heal
+	began    string // when the walk over the failures began
 }
 
 // heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could not
@@ -80,6 +83,7 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 		h.fix.Budget.Limit.CostUSD = new(hook.Budget.CostUSD)
 	}
 	h.want, h.log = signature(run, ended)
+	h.wantReports()
 	h.fix.Fingerprint = new(judge.Fingerprint(t.Name, h.want, h.log))
 	if reason := h.skip(ctx, &w.lock); reason != "" {
 		h.end(fix.Skipped, reason)

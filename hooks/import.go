@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,9 @@ type ImportedRun struct {
 	Run     string
 	Dir     string
 	Fixes   []fix.Item
-	Already bool // it was here
+	Already bool     // it was here
+	Called  string   // the name of the folder, where it is not the run's id
+	LeftOut []string // files that stayed where they are, because no record of the run speaks of them; sorted
 }
 
 // ErrImport means that a folder is not taken in: it is damaged, or nothing that we would have made.
@@ -36,7 +39,8 @@ func notImported(format string, args ...any) error {
 const staging = "importing-"
 
 // Import takes the runs in a folder into the store: from is a run's folder, an .async, or one that holds it. Each is copied, held
-// against what it says of itself, and only then given its name; what it tells was not seen to happen here, and is marked so. A
+// against what it says of itself, and only then given its name, which is the id in its run.json, whatever the folder is called.
+// Only files that its records speak of are taken; what it tells was not seen to happen here, and is marked so. A
 // run that is here already is left as it is; one of the same id with other contents is ErrImport, and so is whatever does not hold
 // together. Of several runs those before the error are taken in.
 func Import(ctx context.Context, store *record.Store, from, typed, by string) (all []ImportedRun, err error) {
@@ -143,12 +147,19 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 		}
 		return nil, notImported("%s is damaged: %s: %s: expected %s, found %s%s", dir, f.File, f.Where, f.Expected, f.Found, more)
 	}
+	left, err := claimed(copied, audited.unclaimed)
+	if err != nil {
+		return nil, err
+	}
 	fixes := &fix.Store{Root: store.Root, Dir: stage}
 	if err := fixes.Importable(ctx, id, store.Root); err != nil {
 		return nil, notImported("%s: %w", dir, err)
 	}
 	here := filepath.Join(store.Dir, "runs", id)
-	done := &ImportedRun{Run: id, Dir: here}
+	done := &ImportedRun{Run: id, Dir: here, LeftOut: left}
+	if name := filepath.Base(dir); name != id {
+		done.Called = name
+	}
 	if exists(here) {
 		same, err := fix.SameRun(copied, here)
 		if err != nil {
@@ -173,6 +184,36 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 		}
 	}
 	return done, nil
+}
+
+// claimed leaves of a run's folder what its records speak of, and gives what it took away: files that nobody claims, and those of
+// healings that were never sealed. Folders that it emptied go too.
+func claimed(runDir string, unclaimed []string) ([]string, error) {
+	unsealed, err := fix.Unsealed(runDir)
+	if err != nil {
+		return nil, err
+	}
+	left := slices.Concat(unclaimed, unsealed)
+	slices.Sort(left)
+	left = slices.Compact(left)
+	for _, file := range left {
+		if err := os.Remove(filepath.Join(runDir, filepath.FromSlash(file))); err != nil {
+			return nil, err
+		}
+	}
+	var folders []string
+	err = filepath.WalkDir(runDir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && path != runDir {
+			folders = append(folders, path)
+		}
+		return err
+	})
+	for _, dir := range slices.Backward(folders) { // what is in a folder comes after it
+		if entries, readErr := os.ReadDir(dir); readErr == nil && len(entries) == 0 {
+			err = errors.Join(err, os.Remove(dir))
+		}
+	}
+	return left, err
 }
 
 // idOf is the id that a verdict gives itself: the folder may have been renamed on its way.

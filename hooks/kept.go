@@ -33,11 +33,12 @@ func (at places) used(root string) error {
 
 // A Kept is what is kept for one root: build caches, and the base of its last healing.
 type Kept struct {
-	Dir   string
-	Root  string // empty: not known, it was made by a version that did not say
-	Used  time.Time
-	Bytes int64
-	Busy  bool // a healing is at work
+	Dir       string
+	Root      string // empty: not known, it was made by a version that did not say
+	Used      time.Time
+	Bytes     int64 // of both
+	BaseBytes int64 // of them, the base's
+	Busy      bool  // a healing is at work
 }
 
 // Gone says that the folder it was kept for is no more.
@@ -133,6 +134,9 @@ func (k *Kept) measure(in *os.Root) error {
 		isBase := strings.HasPrefix(at, base)
 		if info.Mode().IsRegular() {
 			k.Bytes += info.Size()
+			if isBase {
+				k.BaseBytes += info.Size()
+			}
 		}
 		if !isBase && info.ModTime().After(k.Used) { // files of a base have the times of the tree's
 			k.Used = info.ModTime()

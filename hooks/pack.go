@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -58,7 +59,7 @@ func (e *Engine) Pack(ctx context.Context, run *record.Sealed, task string) ([]b
 	return e.buildPack(ctx, run, task, e.placeOf(ctx, run, task))
 }
 
-// WritePacks stores the context pack of every failed task beside the sealed run.
+// WritePacks stores the context pack of every failed task beside the sealed run, and tells the journal of the hooks their digests.
 func (e *Engine) WritePacks(ctx context.Context, run *record.Sealed) error {
 	var tasks []string
 	for i := range run.Tasks {
@@ -79,7 +80,7 @@ func (e *Engine) WritePacks(ctx context.Context, run *record.Sealed) error {
 			return err
 		}
 	}
-	return nil
+	return fix.TellPacks(run.Dir, run.Digest, tasks)
 }
 
 func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string, place *packPlace) ([]byte, error) {

@@ -117,6 +117,7 @@ func (e *Engine) replaying(run *record.Sealed, p *fix.Proposal) (*healing, *fix.
 	}
 	h := &healing{e: e, run: run, ended: ended, task: t, hook: hook, fix: &fix.Fix{Task: p.Task}}
 	h.want, h.log = signature(run, ended)
+	h.wantReports()
 	return h, saved, nil
 }
 

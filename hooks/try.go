@@ -93,6 +93,7 @@ func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried
 	}
 	c := &candidate{changes: changes, omitted: l.omitted, control: control, said: said}
 	h.verify(wall, a.Number, c)
+	h.fix.Attempts[len(h.fix.Attempts)-1].Verdict = orNull(c.verdict)
 	h.step("attempt %d: %s", n, describe(c))
 	next := feedback{tail: l.refused + c.feedback, failure: failureOf(c)}
 	return tried{candidate: c, next: next, more: c.verdict == unverified, kind: kind}

@@ -40,14 +40,25 @@ func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 		v.Reason, c.feedback = orNull(reason), feedback
 		return
 	}
-	ok, reason, _ = h.verifyOnce(ctx, fmt.Sprintf("verify-%d-original", n), h.check.PutBack(c.changes), h.toVerify(c.changes, false), &v.OriginalChecks)
+	back := h.check.PutBack(c.changes)
+	ok, reason, _ = h.verifyOnce(ctx, fmt.Sprintf("verify-%d-original", n), back, h.toVerify(c.changes, false), &v.OriginalChecks)
 	switch {
 	case ok && slices.ContainsFunc(c.flags, func(f fix.Flag) bool { return f.Caps }):
 		c.verdict = suspect
 		v.Reason = new("flagged")
 	case ok:
 		c.verdict = verified
-		if why := judge.Unproven(h.want, h.log, h.printed); why != "" {
+		why := judge.Unproven(h.want, h.log, h.printed)
+		if why == "" && h.reported != nil {
+			why = h.reported.Unproven(h.reports)
+		}
+		if why == "" {
+			if why, reason = h.ask(ctx, n, c, back); reason != "" {
+				c.verdict, v.Reason = unverified, new(reason)
+				return
+			}
+		}
+		if why != "" {
 			c.verdict = suspect
 			v.Reason = new(h.e.Redact.String(why))
 		}
@@ -59,6 +70,31 @@ func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 	}
 }
 
+// ask lets go test say by name that what failed passes, with the original checks, in a copy of its own: a plain `go test` says
+// ok of a package whose tests ended early. reason says why it could not be asked.
+func (h *healing) ask(ctx context.Context, n int, c *candidate, back []patch.Change) (why, reason string) {
+	argv, tests := judge.AskGo(h.checked()[0], h.want.Tests)
+	if argv == nil || len(h.task.Run.Shell.Secrets) > 0 {
+		return "", ""
+	}
+	asks := *h.task
+	asks.Run = pipeline.Command{}
+	for _, arg := range argv {
+		asks.Run.Argv = append(asks.Run.Argv, pipeline.Text{Value: arg})
+	}
+	if own := h.task.Run.Argv; own != nil { // they know their secrets
+		asks.Run.Argv = append(asks.Run.Argv[:len(argv)-len(own)+2], own[2:]...)
+	}
+	tasks := h.toVerify(c.changes, false)
+	tasks[len(tasks)-1] = &asks
+	h.printed = nil
+	ok, reason, _ := h.verifyOnce(ctx, fmt.Sprintf("verify-%d-by-name", n), back, tasks, &c.verification.OriginalChecks)
+	if !ok && reason != "check_failed" {
+		return "", reason
+	}
+	return judge.UnprovenGo(tests, h.printed), ""
+}
+
 // checkFiles knows the check files of the base, as the hook protects them.
 func (h *healing) checkFiles() *judge.Checks {
 	return judge.NewChecks(judge.Tree{Paths: h.base.Paths(), Read: func(path string) ([]byte, error) {
@@ -67,7 +103,18 @@ func (h *healing) checkFiles() *judge.Checks {
 			return nil, err
 		}
 		return f.Data, nil
-	}}, judge.Scope{Sub: h.base.Sub, Protect: h.hook.Protect, Runs: h.checked()})
+	}}, judge.Scope{Sub: h.base.Sub, Protect: h.hook.Protect, Runs: h.checked(), Dotenv: h.dotenvs()})
+}
+
+// dotenvs are the files of variables of the tasks that checked knows.
+func (h *healing) dotenvs() []string {
+	files := slices.Clone(h.task.Dotenv)
+	for _, name := range h.hook.Verify {
+		if t := h.e.Config.Task(name); t != nil {
+			files = append(files, t.Dotenv...)
+		}
+	}
+	return files
 }
 
 // checkLog is the log of a check. A replay keeps none: what is sealed is not added to.
@@ -122,6 +169,7 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 			return fault(err)
 		}
 		tail := &tail{limit: logLimit}
+		started := time.Now()
 		got, err := h.runCheck(ctx, t, box, io.MultiWriter(log, tail), 0) // the wall clock bounds it
 		if e := log.Close(); err == nil {
 			err = e
@@ -135,7 +183,7 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 		})
 		if passed {
 			if t.Name == h.task.Name {
-				h.printed = tail.Bytes()
+				h.printed, h.reports = tail.Bytes(), h.reportsIn(copied.Dir, started)
 			}
 			continue
 		}
@@ -226,6 +274,9 @@ func matches(globs []string, p string) bool {
 // measured it, and the check twice, as the gate did. Before it, an agent that does not stop by itself is ended.
 func (h *healing) verificationNeeds() time.Duration {
 	need := sandbox.Grace + 2*h.gate.took
+	if argv, _ := judge.AskGo(h.checked()[0], h.want.Tests); argv != nil {
+		need += h.gate.took
+	}
 	for _, t := range h.before(h.task.Name) {
 		if r := h.run.Task(t.Name); r != nil && r.DurationMS != nil {
 			need += time.Duration(*r.DurationMS) * time.Millisecond

@@ -50,7 +50,7 @@ func (h *hall) completion(root *cobra.Command, shell string) error {
 	case "powershell":
 		err = root.GenPowerShellCompletionWithDesc(&script)
 	default:
-		return refuse("%q is no shell that completion is known for: write %s", shell, strings.Join(shells, ", "))
+		return misused("%q is no shell that completion is known for\nwrite %s", shell, strings.Join(shells, ", "))
 	}
 	if err != nil {
 		return err

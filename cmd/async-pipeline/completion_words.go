@@ -283,7 +283,7 @@ func (l *look) proposals(args []string) []cobra.Completion {
 	}
 	for _, i := range items {
 		if len(args) == 1 && strings.HasPrefix(i.Run, args[0]) || (len(args) == 0 || args[0] == "latest") && i.Run == newest {
-			words = add(words, nil, i.Task, verdictOf(i))
+			words = add(words, nil, i.Name, verdictOf(i))
 		}
 	}
 	if len(args) == 1 {
@@ -291,7 +291,7 @@ func (l *look) proposals(args []string) []cobra.Completion {
 	}
 	for _, i := range items {
 		if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, i.Run+"\t") }) {
-			words = add(words, nil, i.Run, i.Task+" "+verdictOf(i))
+			words = add(words, nil, i.Run, i.Name+" "+verdictOf(i))
 		}
 	}
 	return words

@@ -230,25 +230,26 @@ func (d *checkup) copies() {
 	}
 }
 
-// kept says what the build caches of healings take.
+// kept says what is kept of healings, and how much it takes.
 func (d *checkup) kept() {
-	sum, n, forgotten := int64(0), 0, 0
+	caches, bases, n, forgotten := int64(0), int64(0), 0, 0
 	for _, cache := range d.h.cachesSeen() {
 		all, err := hooks.AllKept(cache)
 		if err != nil {
-			d.noted("caches", "", "kept build caches: %v", err)
+			d.noted("caches", "", "kept copies and build caches: %v", err)
 		}
 		for _, k := range all {
-			n, sum = n+1, sum+k.Bytes
+			n, caches, bases = n+1, caches+k.Bytes-k.BaseBytes, bases+k.BaseBytes
 			if k.Forgotten(time.Now()) {
 				forgotten++
 			}
 		}
 	}
+	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s", count(n, "root"), view.Size(bases), view.Size(caches))
 	switch {
 	case forgotten > 0:
-		d.noted("caches", d.h.typed("gc")+" removes those", "build caches are kept for %s (%s); %d of them nobody needs any more", count(n, "root"), view.Size(sum), forgotten)
+		d.noted("caches", d.h.typed("gc")+" removes those", "%s; nobody needs those of %s any more", text, count(forgotten, "root"))
 	case n > 0:
-		d.fine("caches", "build caches are kept for %s (%s)", count(n, "root"), view.Size(sum))
+		d.fine("caches", "%s", text)
 	}
 }

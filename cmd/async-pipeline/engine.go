@@ -88,7 +88,9 @@ func showHook(screen *view.Screen, live *view.Live, s hooks.Started) {
 
 func (h *hall) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) {
 	if o.Fix != nil {
-		screen.Outcome(o.Fix, h.commands(runDir, o.Fix))
+		c := h.commands(runDir, o.Fix)
+		c.Failing = failing(&fix.Proposal{Fix: *o.Fix, Dir: runDir})
+		screen.Outcome(o.Fix, c)
 	}
 	if r := o.Run; r != nil {
 		problem, log := r.Error, ""

@@ -38,13 +38,13 @@ as it did, where the time went, what hooks did; with TASK of that task alone.`,
 			args = unquoted(args)
 			switch {
 			case e.run && (e.env || e.json):
-				return refuse("--run goes with neither --env nor --json: leave one out")
+				return misused("--run goes with neither --env nor --json\nleave one out")
 			case e.run:
 				return h.explainRun(e.vars, args)
 			case len(args) == 0:
-				return refuse("explain needs a task: write async-pipeline explain TASK, or explain --run for the newest run")
+				return misused("explain needs a task\nwrite async-pipeline explain TASK, or explain --run for the newest run")
 			case len(args) == 2:
-				return refuse("explain takes one task; for a task of a recorded run write: explain --run %s %s", args[0], args[1])
+				return misused("explain takes one task; for a task of a recorded run write\n%s", h.typed("explain", "--run", args[0], args[1]))
 			}
 			return h.explain(e, args[0])
 		},

@@ -84,6 +84,7 @@ func (h *hall) runStory(store *record.Store, e record.Entry) view.RunStory {
 	if r.Sealed {
 		r.Path = criticalPath(&r)
 		r.Hooks = h.hookStories(store, r.Run)
+		r.Failing = failingIn(e.Sealed)
 		r.Type = h.afterRun(r)
 	}
 	return r

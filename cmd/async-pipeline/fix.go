@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,9 @@ func (h *hall) fixCommand() *cobra.Command {
 by a person, writes it to the tree. These verbs work without PIPELINE.hcl too.
 
 One argument is a TASK of the newest run that has a proposal; two are RUN TASK.
-latest means that run too.`,
+latest means that run too. Where a task was healed more than once in a run, the
+newest proposal counts; TASK@1, TASK@2 are the first and the second, as fix list
+names them.`,
 		Example: `  async-pipeline fix list
   async-pipeline fix show test
   async-pipeline fix diff 20261121T024000Z-7f3a test
@@ -42,17 +45,39 @@ func (h *hall) fixStore() (*fix.Store, error) {
 	return h.fixes(root), nil
 }
 
+// noneEmpty refuses an empty argument of [RUN] [TASK]: a variable that is not set would mean another fix. without says what it
+// is without arguments.
+func noneEmpty(args []string, without string) error {
+	if slices.Contains(args, "") {
+		return refuse("an argument is empty: is a variable not set? Without arguments %s; with them, TASK or RUN TASK", without)
+	}
+	return nil
+}
+
+// tasksOf is unquoted for arguments that may say TASK@N.
+func tasksOf(args []string) []string {
+	all := make([]string, len(args))
+	for i, arg := range args {
+		task, number := arg, ""
+		if n := strings.LastIndexByte(arg, '@'); n >= 0 {
+			task, number = arg[:n], arg[n:]
+		}
+		all[i] = unquoted([]string{task})[0] + number
+	}
+	return all
+}
+
 // findFix finds the fix that [RUN] [TASK] name.
 func (h *hall) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
-	if slices.Contains(args, "") {
-		return nil, nil, refuse("an argument is empty: is a variable not set? Without arguments it is the newest fix; with them, TASK or RUN TASK")
+	if err := noneEmpty(args, "it is the newest fix"); err != nil {
+		return nil, nil, err
 	}
 	s, err := h.fixStore()
 	if err != nil {
 		return nil, nil, err
 	}
 	run, task := "latest", ""
-	switch args = unquoted(args); len(args) {
+	switch args = tasksOf(args); len(args) {
 	case 1:
 		task = args[0]
 	case 2:

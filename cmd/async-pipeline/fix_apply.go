@@ -48,7 +48,7 @@ Exit code: 0 applied, 1 refused or in conflict, 2 could not be carried out.`,
 	f := c.Flags()
 	f.BoolVar(&o.DryRun, "dry-run", false, "make all checks and write nothing")
 	f.BoolVar(&o.AllowDirty, "allow-dirty", false, "also where a touched file has uncommitted changes")
-	f.StringArrayVar(&o.Accept, "accept", nil, "accept the flagged item `ID`; may be repeated")
+	f.StringArrayVar(&o.Accept, "accept", nil, "accept the flagged item `ID`, or several: ID,ID; may be repeated")
 	f.StringArrayVar(&o.Files, "files", nil, "only this `PATH` of the patch; may be repeated")
 	f.StringArrayVar(&o.Hunks, "hunk", nil, "only this hunk, `PATH:N`, or N where the patch has one file; may be repeated")
 	f.BoolVar(&o.ThreeWay, "3way", false, "merge into files that changed since")
@@ -174,7 +174,7 @@ func (h *hall) apply(o fix.Options, edit bool, args []string) error {
 	if err := h.undone(done, err); err != nil {
 		return err
 	}
-	h.shown().Applied(&p.Fix, done, o.DryRun, h.typed("run", p.Task))
+	h.shown().Applied(p, done, o.DryRun, h.typed("run", p.Task))
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (h *hall) undone(done fix.Applied, err error) error {
 func refusal(err error) error {
 	for _, sort := range []error{fix.ErrRefused, fix.ErrConflict, fix.ErrDirty, fix.ErrFlagged} {
 		if errors.Is(err, sort) {
-			return &fault{exitFailed, err.Error()}
+			return &fault{code: exitFailed, text: err.Error()}
 		}
 	}
 	return err

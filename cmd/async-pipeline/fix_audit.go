@@ -23,8 +23,8 @@ func (h *hall) fixAuditCommand() *cobra.Command {
 that were taken then: verdict, journals, graph, logs, context packs, patches,
 transcripts, bases, decisions. One flipped byte and one missing line or file is
 found, and named: also a decision whose file was removed, because the journal of
-the hooks tells of it too. Without arguments it looks at every run that has
-fixes; TASK alone means its fixes in all of them.
+the hooks tells of it too. Without arguments it looks at every run that failed;
+TASK alone means its fixes in all of them.
 
 What nobody could find: records that somebody wrote anew as a whole, all digests
 included. Files that nothing is claimed of, such as maker.json (who was at
@@ -35,18 +35,21 @@ Exit code: 0 all as it was, 1 something is not, 2 could not be carried out.`,
   async-pipeline fix audit 20261121T024000Z-7f3a test
   async-pipeline fix audit --json`,
 		Args: atMost(2),
-		RunE: func(_ *cobra.Command, args []string) error { return h.audit(asJSON, unquoted(args)) },
+		RunE: func(_ *cobra.Command, args []string) error { return h.audit(asJSON, args) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as a JSON list")
 	return c
 }
 
 func (h *hall) audit(asJSON bool, args []string) error {
+	if err := noneEmpty(args, "it looks at every run that failed"); err != nil {
+		return err
+	}
 	store, err := h.records()
 	if err != nil {
 		return err
 	}
-	runs, task, err := audited(store, args)
+	runs, task, err := audited(store, tasksOf(args))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func (h *hall) fixDiffCommand() *cobra.Command {
 				return err
 			}
 			if p.Diff == nil {
-				return &fault{exitFailed, "the fix for " + p.Task + " of run " + p.Run + " has no patch (" + p.State + ")"}
+				return &fault{code: exitFailed, text: "the fix for " + p.Task + " of run " + p.Run + " has no patch (" + p.State + ")"}
 			}
 			_, err = h.out.Write(p.Diff)
 			return err

@@ -59,7 +59,7 @@ func (h *hall) edit(s *fix.Store, p *fix.Proposal, o fix.Options) (*editing, err
 	switch {
 	case bytes.Equal(edited, text):
 	case len(bytes.TrimSpace(withoutHelp(edited))) == 0:
-		return nil, errors.Join(&fault{exitFailed, "not applied: the patch was left empty"}, e.discard())
+		return nil, errors.Join(&fault{code: exitFailed, text: "not applied: the patch was left empty"}, e.discard())
 	default:
 		e.patch = edited
 	}

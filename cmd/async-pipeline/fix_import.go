@@ -20,8 +20,10 @@ func (h *hall) fixImportCommand() *cobra.Command {
 		Short: "Take in fixes that were proposed elsewhere",
 		Long: `DIR is a copied folder .async/runs/<id>, or an .async folder: what CI kept of a
 run. It is checked as fix audit does, and the commit of each fix must be in git
-here. Then the run stands in .async/runs like any other, marked as imported: its
-fixes can be shown, verified again (fix replay), and applied with all checks.
+here. Then the run stands in .async/runs like any other, by the id in its own
+run.json, marked as imported: its fixes can be shown, verified again (fix
+replay), and applied with all checks. Files that its records do not speak of are
+left out, and named.
 Decisions that people made elsewhere are not taken in. Importing twice changes
 nothing. A digest does not say who made a record: import what you fetched from a
 place that you trust.
@@ -65,10 +67,10 @@ func (h *hall) importRuns(typed string) error {
 	runs, err := hooks.Import(context.Background(), record.At(root), from, typed, h.person())
 	var shown []view.Imported
 	for _, r := range runs {
-		i := view.Imported{Run: r.Run, Fixes: r.Fixes, Already: r.Already}
+		i := view.Imported{Run: r.Run, Fixes: r.Fixes, Already: r.Already, Called: r.Called, LeftOut: r.LeftOut}
 		for _, f := range r.Fixes {
 			if f.State == fix.Proposed && i.Show == "" {
-				i.Show = h.typed("fix", "show", r.Run, f.Task)
+				i.Show = h.typed("fix", "show", r.Run, f.Name)
 			}
 		}
 		shown = append(shown, i)
@@ -76,7 +78,7 @@ func (h *hall) importRuns(typed string) error {
 	h.shown().Imported(shown)
 	switch {
 	case errors.Is(err, hooks.ErrImport):
-		return &fault{exitFailed, err.Error()}
+		return &fault{code: exitFailed, text: err.Error()}
 	case errors.Is(err, record.ErrLocked):
 		return refuse("somebody heals here right now: import when that has ended")
 	}

@@ -17,10 +17,13 @@ func (h *hall) fixListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List all fixes, newest first",
 		Long: `Lists what came of every healing, newest first: proposals with their verdict and
-what became of them, and why there is none. Of an applied fix it says the first
-later run that passed, and later runs in which the same failure came back;
---recurring lists only these. Of an open one it says whether its files have
-changed since, and whether the task passes without it.`,
+what became of them, and why there is none. Where a task was healed more than
+once in a run, an older proposal is called TASK@N, as every verb takes it.
+
+Of an applied fix it says the first later run that passed, and later runs in
+which the same failure came back; --recurring lists only these. Of an open one
+it says whether its files have changed since, and whether the task passes
+without it.`,
 		Example: `  async-pipeline fix list
   async-pipeline fix list --recurring
   async-pipeline fix list --json`,

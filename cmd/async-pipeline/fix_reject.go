@@ -40,6 +40,6 @@ func (h *hall) reject(o fix.Options, reason string, args []string) error {
 	if err != nil {
 		return refusal(err)
 	}
-	h.shown().Rejected(&p.Fix, done, o.DryRun)
+	h.shown().Rejected(p, done, o.DryRun)
 	return nil
 }

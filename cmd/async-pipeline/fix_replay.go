@@ -81,7 +81,7 @@ func (h *hall) replay(f healFlags, vars []string, asJSON bool, args []string) er
 		}
 	} else {
 		h.shown().Replayed(view.Replayed{
-			Run: r.Run, Task: r.Task, Same: r.Same, Then: verdictAndReason(r.Then), Now: verdictAndReason(r.Now),
+			Run: r.Run, Task: p.Called, Same: r.Same, Then: verdictAndReason(r.Then), Now: verdictAndReason(r.Now),
 			Verification: r.Verification, Notes: r.Notes, Output: r.Output,
 		})
 	}

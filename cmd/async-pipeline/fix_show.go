@@ -54,7 +54,7 @@ func (h *hall) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 	}
 	c.Partly, _ = p.Partly() // Ready says what is wrong with the decisions
 	r := s.Ready(context.Background(), p)
-	apply := accepting([]string{"fix", "apply", p.Run, p.Task}, &p.Fix)
+	apply := accepting([]string{"fix", "apply", p.Run, p.Called}, &p.Fix)
 	switch {
 	case r.Conflict != nil:
 		c.Unfit, c.Changed, c.Apply = true, r.Changed, ""

@@ -126,7 +126,7 @@ func (f *formatting) paths(args []string) ([]string, error) {
 	}
 	if slices.Contains(args, stdin) {
 		if len(args) > 1 {
-			return nil, refuse("- stands for stdin, and alone: format the files in a call of their own")
+			return nil, misused("- stands for stdin, and alone: format the files in a call of their own")
 		}
 		return args, nil
 	}
@@ -137,7 +137,7 @@ func (f *formatting) paths(args []string) ([]string, error) {
 	var all []string
 	for _, arg := range args {
 		if arg == "" {
-			return nil, refuse("a file has an empty name: is a variable not set?")
+			return nil, misused("a file has an empty name: is a variable not set?")
 		}
 		path := filepath.Clean(arg)
 		if !filepath.IsAbs(path) {

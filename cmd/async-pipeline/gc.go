@@ -35,19 +35,19 @@ func (h *hall) gcCommand() *cobra.Command {
 	var vars []string
 	c := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove old runs, unused build caches, what killed runs left",
+		Short: "Remove old runs, unused copies and caches, what killed runs left",
 		Long: `Ends processes and removes scratch copies that killed runs left, after keeping
-what agents had changed in them; removes build caches of roots that are gone or
-that nobody used for 30 days; and removes old runs: all but the newest N of
---keep N or keep_runs of PIPELINE.hcl, never one with an open proposal. Where
-neither says how many to keep, no run is removed.`,
+what agents had changed in them; removes kept base copies and build caches of
+roots that are gone or that nobody used for 30 days; and removes old runs: all
+but the newest N of --keep N or keep_runs of PIPELINE.hcl, never one with an
+open proposal. Where neither says how many to keep, no run is removed.`,
 		Example: `  async-pipeline gc --dry-run
   async-pipeline gc
   async-pipeline gc --keep 20`,
 		Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("keep") && g.keep < 1 {
-				return refuse("--keep %d: at least one run is kept", g.keep)
+				return misused("--keep %d: at least one run is kept", g.keep)
 			}
 			return g.gc(vars)
 		},
@@ -210,7 +210,7 @@ func (g *gcCall) runs(unknown string) error {
 	return err
 }
 
-// kept removes build caches that nobody needs.
+// kept removes base copies and build caches that nobody needs.
 func (g *gcCall) kept() error {
 	var errs []error
 	for _, cache := range g.h.cachesSeen() {
@@ -227,9 +227,9 @@ func (g *gcCall) kept() error {
 					continue
 				}
 			}
-			what, why := "the build caches kept in "+k.Dir, "nobody used them since "+k.Used.Local().Format("2006-01-02")
+			what, why := keptThings(k)+" kept in "+k.Dir, "nobody used them since "+k.Used.Local().Format("2006-01-02")
 			if k.Root != "" {
-				what = "the build caches kept for " + k.Root
+				what = keptThings(k) + " kept for " + k.Root
 			}
 			if k.Gone() {
 				why = "that folder is gone"
@@ -238,6 +238,14 @@ func (g *gcCall) kept() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// keptThings says what is kept, each with its size where there are both.
+func keptThings(k hooks.Kept) string {
+	if k.BaseBytes == 0 {
+		return "the build caches"
+	}
+	return fmt.Sprintf("the base copy (%s) and build caches (%s)", view.Size(k.BaseBytes), view.Size(k.Bytes-k.BaseBytes))
 }
 
 // probeTime is how old a probe's folder must be: a probe takes milliseconds.

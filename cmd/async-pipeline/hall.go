@@ -58,6 +58,14 @@ func refuse(format string, args ...any) error {
 	return &fault{exitRefused, fmt.Sprintf(format, args...)}
 }
 
+// A misuse says what is wrong with the words that were typed, without the program's name before the verb. It ends with
+// exitRefused; a command to type stands on a line of its own, since lines are wrapped.
+type misuse struct{ text string }
+
+func (m *misuse) Error() string { return m.text }
+
+func misused(format string, args ...any) error { return &misuse{fmt.Sprintf(format, args...)} }
+
 // main carries out the verb and gives the exit code.
 func (h *hall) main() int {
 	// Caught, so that a write to a closed pipe is an error and not the end: the record is sealed first.
@@ -98,6 +106,10 @@ func (h *hall) main() int {
 func (h *hall) exit(err error) int {
 	if err == nil {
 		return 0
+	}
+	if m := (*misuse)(nil); errors.As(err, &m) {
+		h.said().Misused(m.text)
+		return exitRefused
 	}
 	code, text := exitRefused, err.Error()
 	if f := (*fault)(nil); errors.As(err, &f) {

@@ -30,7 +30,7 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			f.ci = f.ci || h.ciMode()
 			if how == progressJSON {
-				return refuse("--progress json is the journal of a run, and heal makes none: `fix list --json` gives what came of it")
+				return misused("--progress json is the journal of a run, and heal makes none: `fix list --json` gives what came of it")
 			}
 			drawn, err := h.drawn(how, healWays, f.ci)
 			if err != nil {

@@ -20,11 +20,11 @@ func (h *hall) helpCommand() *cobra.Command {
 			about, rest, err := c.Root().Find(verb)
 			switch {
 			case about == nil || err != nil:
-				return refuse("there is no verb %q: async-pipeline --help shows them all", strings.Join(verb, " "))
+				return misused("there is no verb %q\nasync-pipeline --help shows them all", strings.Join(verb, " "))
 			case len(rest) > 0 && about.HasSubCommands():
 				return unknownVerb(about, rest[0])
 			case len(rest) > 0:
-				return refuse("%s has no verb %q: write async-pipeline help %s", about.CommandPath(), rest[0], verbOf(about))
+				return misused("%s has no verb %q\nwrite async-pipeline help %s", verbOf(about), rest[0], verbOf(about))
 			}
 			return about.Help()
 		},
@@ -46,6 +46,7 @@ func (h *hall) help(root *cobra.Command) {
 		}
 		if columns := h.shown().Columns; columns > 0 && columns < view.Width {
 			root.SetUsageTemplate(usageTemplate(plain, max(columns, 40)))
+			c.Long = rewrapped(c.Long, max(columns, 20))
 			for _, verb := range c.Commands() {
 				at := 3 + verb.NamePadding()
 				verb.Short = strings.Join(view.Wrap(verb.Short, max(columns-at, 20)), "\n"+strings.Repeat(" ", at))
@@ -53,6 +54,23 @@ func (h *hall) help(root *cobra.Command) {
 		}
 		show(c, args)
 	})
+}
+
+// rewrapped is text with its paragraphs wrapped anew; lines that are indented stay as they are.
+func rewrapped(text string, columns int) string {
+	var lines, words []string
+	for line := range strings.SplitSeq(text+"\n", "\n") {
+		if line != "" && line[0] != ' ' {
+			words = append(words, line)
+			continue
+		}
+		if len(words) > 0 {
+			lines = append(lines, view.Wrap(strings.Join(words, " "), columns)...)
+			words = nil
+		}
+		lines = append(lines, line)
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
 // usageTemplate is cobra's template for what stands below a verb's text.

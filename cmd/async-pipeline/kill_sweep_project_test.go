@@ -179,6 +179,22 @@ func (v *victim) killAt(t *testing.T, d time.Duration, args ...string) (pid int,
 	return c.Process.Pid, killed, string(b)
 }
 
+// killSince is killAt with d counted from when a file is there; an empty name: from the start.
+func (v *victim) killSince(t *testing.T, file string, d time.Duration, args ...string) (killed bool) {
+	t.Helper()
+	c, _ := v.start(t, args...)
+	for file != "" {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
+		_, there := os.Lstat(file)
+		if there == nil || err != nil || bytes.Contains(stat, []byte(") Z ")) {
+			break
+		}
+	}
+	time.Sleep(d)
+	_ = c.Process.Kill() // it may have ended by itself
+	return exitCode(c.Wait()) == 128+9
+}
+
 // tree is what stands in the project, in the form of victimTree.
 func (v *victim) tree(t *testing.T) map[string]string {
 	t.Helper()

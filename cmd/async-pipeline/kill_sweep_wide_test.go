@@ -67,7 +67,7 @@ func TestKilledWideRun(t *testing.T) {
 		t.Fatalf("without a kill, left: %q", left)
 	}
 	var killed, named atomic.Int32
-	eachRound(t, func(t *testing.T, round int) {
+	eachRound(t, sweepRounds(), func(t *testing.T, round int) {
 		rng := rand.New(rand.NewPCG(seed, uint64(round)))
 		moment := time.Duration(rng.Int64N(int64(took)))
 		t.Logf("seed %d, killed after %v", seed, moment)

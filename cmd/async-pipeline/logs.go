@@ -45,7 +45,7 @@ on now, if one does.`,
 		Args: atMost(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("tail") && l.tail < 0 {
-				return refuse("--tail %d: write how many lines to begin with", l.tail)
+				return misused("--tail %d: write how many lines to begin with", l.tail)
 			}
 			return h.logs(l, unquoted(args))
 		},
@@ -66,7 +66,7 @@ func (h *hall) logs(l logsCall, args []string) error {
 	}
 	if task == "" {
 		if l.follow || l.tail >= 0 {
-			return refuse("--follow and --tail are for the log of one task: name the task too")
+			return misused("--follow and --tail are for the log of one task\nname the task too")
 		}
 		return h.listLogs(store, e)
 	}

@@ -34,9 +34,9 @@ that is set, else that of the commit the program was built from.`,
 			case !c.Flags().Changed("dir"):
 				return h.manPage(c.Root(), verb)
 			case len(verb) > 0:
-				return refuse("--dir writes the pages of all verbs: leave %s out", strings.Join(verb, " "))
+				return misused("--dir writes the pages of all verbs: leave %s out", strings.Join(verb, " "))
 			case dir == "":
-				return refuse("--dir has an empty folder: is a variable not set?")
+				return misused("--dir has an empty folder: is a variable not set?")
 			}
 			return h.manPages(c.Root(), dir)
 		},

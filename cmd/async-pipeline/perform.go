@@ -23,6 +23,7 @@ import (
 type performance struct {
 	h      *hall
 	call   *runCall
+	names  []string // as they were typed
 	tier   sandbox.Tier
 	config *pipeline.Config
 	graph  *pipeline.Graph

@@ -50,11 +50,11 @@ func (h *hall) drawn(how, ways string, ci bool) (bool, error) {
 		return h.canDraw() && !ci, nil
 	case progressLive:
 		if !h.canDraw() {
-			return false, refuse("--progress live needs a terminal on stdout, with TERM set to what it is: leave the flag out, or write --progress plain")
+			return false, misused("--progress live needs a terminal on stdout, with TERM set to what it is\nleave the flag out, or write --progress plain")
 		}
 		return true, nil
 	case progressPlain, progressJSON:
 		return false, nil
 	}
-	return false, refuse("--progress %q is no way to show it: write auto, %s", how, ways)
+	return false, misused("--progress %q is no way to show it\nwrite auto, %s", how, ways)
 }

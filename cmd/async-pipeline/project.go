@@ -42,7 +42,7 @@ func (h *hall) varFileFlag(c *cobra.Command) {
 func (h *hall) start() (string, error) {
 	dir := h.dir
 	if h.into == "" {
-		return "", refuse("-C has an empty folder: is a variable not set?")
+		return "", misused("-C has an empty folder: is a variable not set?")
 	}
 	if h.into != here {
 		dir = h.into
@@ -53,10 +53,10 @@ func (h *hall) start() (string, error) {
 	// Symlinks are resolved once, here: a copy of the tree stands at the very path that is recorded.
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return "", refuse("-C %s: there is no such folder", h.into)
+		return "", misused("-C %s: there is no such folder", h.into)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return "", refuse("-C %s is not a folder", h.into)
+		return "", misused("-C %s is not a folder", h.into)
 	}
 	return real, nil
 }
@@ -102,7 +102,7 @@ func (h *hall) read(file string, vars []string) (*pipeline.Config, error) {
 	for _, v := range vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {
-			return nil, refuse("--var %q is not of the form NAME=VALUE", v)
+			return nil, misused("--var %q is not of the form NAME=VALUE", v)
 		}
 		values[name] = value
 	}
@@ -134,7 +134,7 @@ func (h *hall) variableFiles() ([]string, error) {
 	var all []string
 	for _, path := range h.varFiles {
 		if path == "" {
-			return nil, refuse("--var-file has an empty path: is a variable not set?")
+			return nil, misused("--var-file has an empty path: is a variable not set?")
 		}
 		if !filepath.IsAbs(path) {
 			dir, err := h.start()
@@ -229,9 +229,24 @@ func findRun(s *record.Store, id string) (*record.Sealed, error) {
 		if id == "latest" {
 			return nil, refuse("no run is recorded here yet: async-pipeline run makes one")
 		}
-		return nil, refuse("there is no run %q here: `latest` is the newest, .async/runs has them all", id)
+		return nil, refuse("there is no run %q here: async-pipeline runs lists them", id)
 	case errors.Is(err, record.ErrAmbiguous):
-		return nil, refuse("more than one run begins with %q: write more of its id", id)
+		return nil, ambiguous(s, id)
 	}
 	return r, err
+}
+
+// ambiguous refuses the beginning of an id that more than one run has; a few of them are named.
+func ambiguous(s *record.Store, prefix string) error {
+	const most = 5
+	ids, _ := s.IDs() // where they cannot be listed none is named
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, prefix) })
+	if len(ids) < 2 {
+		return refuse("more than one run begins with %q: write more of its id", prefix)
+	}
+	few := strings.Join(ids[:min(len(ids), most)], "\n")
+	if more := len(ids) - most; more > 0 {
+		few += fmt.Sprintf("\nand %d more", more)
+	}
+	return refuse("%d runs begin with %q: write more of the id\n%s", len(ids), prefix, few)
 }

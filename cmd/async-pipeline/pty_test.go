@@ -38,7 +38,7 @@ type seat struct {
 // machine's but PATH.
 func sit(t *testing.T, columns, rows int, dir string, args ...string) *seat {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	home, bin := t.TempDir(), t.TempDir()
 	program, err := os.Executable()
@@ -119,7 +119,7 @@ func (s *seat) output() []byte {
 // until waits until the screen shows every one of words.
 func (s *seat) until(words ...string) {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		screen := s.screen()
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(screen, w) }) {
 			return
@@ -155,7 +155,7 @@ func (s *seat) ends(code int) {
 	err := s.cmd.Wait()
 	select {
 	case <-s.read:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatal("somebody still holds the terminal")
 	}
 	if got := exitCode(err); got != code {

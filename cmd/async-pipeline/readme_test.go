@@ -56,7 +56,7 @@ func TestReadmeStory(t *testing.T) {
 	}
 	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS="}, goes...)
 	run := func(line string, code int) string {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		c := exec.CommandContext(ctx, "sh", "-c", line)
 		c.Dir, c.Env = clone, env

@@ -120,40 +120,71 @@ func unknownVerb(c *cobra.Command, word string) error {
 			known = append(known, s.Name())
 		}
 	}
-	remedy := fmt.Sprintf("%s --help shows them all", c.CommandPath())
+	remedy := fmt.Sprintf("\n%s --help shows them all", c.CommandPath())
 	if near := pipeline.Nearest(word, known); near != "" {
-		remedy = fmt.Sprintf("did you mean %q?", near)
+		remedy = fmt.Sprintf(": did you mean %q?", near)
 	}
-	return refuse("there is no verb %q in %s: %s", word, c.CommandPath(), remedy)
+	if !c.HasParent() {
+		return misused("there is no verb %q%s", word, remedy)
+	}
+	return misused("%s has no verb %q%s", verbOf(c), word, remedy)
 }
 
 // flagError says what is wrong with a flag, in our words, with the flag that was probably meant.
 func flagError(c *cobra.Command, err error) error {
+	help := "\n" + c.CommandPath() + " --help shows the flags"
 	unknown := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &unknown) {
-		return refuse("%v (%s --help shows the flags)", err, c.CommandPath())
+		return misused("%s%s", flagValue(err), help)
 	}
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 		return unknownVerb(c, args[0])
 	}
 	name := unknown.GetSpecifiedName()
+	has := "there is"
+	if c.HasParent() {
+		has = verbOf(c) + " has"
+	}
 	if len(name) == 1 || unknown.GetSpecifiedShortnames() != "" {
-		return refuse("%s has no flag -%s: %s --help shows the flags", c.CommandPath(), name, c.CommandPath())
+		return misused("%s no flag -%s%s", has, name, help)
 	}
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	remedy := c.CommandPath() + " --help shows the flags"
 	if near := pipeline.Nearest(name, known); near != "" {
-		remedy = fmt.Sprintf("did you mean --%s?", near)
+		help = fmt.Sprintf(": did you mean --%s?", near)
 	}
-	return refuse("%s has no flag --%s: %s", c.CommandPath(), name, remedy)
+	return misused("%s no flag --%s%s", has, name, help)
+}
+
+// flagValue says what is wrong with the value of a flag, in our words as far as we know them.
+func flagValue(err error) string {
+	if none := (*pflag.ValueRequiredError)(nil); errors.As(err, &none) {
+		if short := none.GetSpecifiedShortnames(); short != "" {
+			return "-" + none.GetSpecifiedName() + " needs a value"
+		}
+		return "--" + none.GetFlag().Name + " needs a value"
+	}
+	wrong := (*pflag.InvalidValueError)(nil)
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	var is string
+	switch wrong.GetFlag().Value.Type() {
+	case "int":
+		is = "a whole number"
+	case "bool":
+		is = "true or false"
+	default:
+		return err.Error()
+	}
+	return fmt.Sprintf("--%s %q is not %s", wrong.GetFlag().Name, wrong.GetValue(), is)
 }
 
 // atMost and exactly count arguments in our words.
 func atMost(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > n {
-			return refuse("%s takes no argument %q: write %s", c.CommandPath(), args[n], c.UseLine())
+			return misused("%s takes no argument %q\n%s", verbOf(c), args[n], usageOf(c))
 		}
 		return nil
 	}
@@ -162,11 +193,14 @@ func atMost(n int) cobra.PositionalArgs {
 func exactly(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < n {
-			return refuse("%s needs more arguments: write %s", c.CommandPath(), c.UseLine())
+			return misused("%s needs more arguments\n%s", verbOf(c), usageOf(c))
 		}
 		return atMost(n)(c, args)
 	}
 }
+
+// usageOf says how a verb is written.
+func usageOf(c *cobra.Command) string { return "write " + strings.TrimSuffix(c.UseLine(), " [flags]") }
 
 func (h *hall) versionCommand() *cobra.Command {
 	return &cobra.Command{

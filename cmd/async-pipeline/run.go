@@ -30,14 +30,27 @@ type runCall struct {
 
 // healFlags are what run and heal have in common.
 type healFlags struct {
-	asked bool   // --heal, or the verb
-	ci    bool   // --ci, or the environment says so
-	tier  string // --sandbox
+	asked   bool   // --heal, or the verb
+	ci      bool   // --ci, or the environment says so
+	ciTyped bool   // --ci
+	tier    string // --sandbox
 }
 
 func (f *healFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.ci, "ci", false, "CI mode: nobody watches; also when CI is set to anything but 0 or false")
 	c.Flags().StringVar(&f.tier, "sandbox", "", "how agents and checks in copies are confined: `view|fence|none`\n(default: the strongest of these that this machine has)")
+}
+
+// typed repeats the flags that were typed.
+func (f *healFlags) typed() []string {
+	var words []string
+	if f.ciTyped {
+		words = append(words, "--ci")
+	}
+	if f.tier != "" {
+		words = append(words, "--sandbox", f.tier)
+	}
+	return words
 }
 
 // check refuses a tier that does not exist.
@@ -46,7 +59,7 @@ func (f *healFlags) check() (sandbox.Tier, error) {
 	case "", sandbox.View, sandbox.Fence, sandbox.None:
 		return t, nil
 	}
-	return "", refuse("--sandbox %q is not a tier: write view, fence or none", f.tier)
+	return "", misused("--sandbox %q is not a tier: write view, fence or none", f.tier)
 }
 
 func (h *hall) runCommand() *cobra.Command {
@@ -73,20 +86,21 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
   async-pipeline run --progress json | jq .type`,
 		RunE: func(c *cobra.Command, names []string) error {
 			if c.Flags().Changed("concurrency") && r.concurrency < 1 {
-				return refuse("--concurrency %d: at least one task runs at a time", r.concurrency)
+				return misused("--concurrency %d: at least one task runs at a time", r.concurrency)
 			}
 			if r.noHeal && r.heal.asked {
-				return refuse("--heal and --no-heal say the opposite: leave one out")
+				return misused("--heal and --no-heal say the opposite\nleave one out")
 			}
 			if err := r.shows(c.Flags().Changed("progress")); err != nil {
 				return err
 			}
 			if r.trace != "" && r.dryRun {
-				return refuse("--trace is of a run, and --dry-run makes none: leave one out")
+				return misused("--trace is of a run, and --dry-run makes none\nleave one out")
 			}
 			if c.Flags().Changed("trace") && r.trace == "" {
-				return refuse("--trace has an empty path: is a variable not set?")
+				return misused("--trace has an empty path: is a variable not set?")
 			}
+			r.heal.ciTyped = r.heal.ci
 			r.heal.ci = r.heal.ci || h.ciMode()
 			return h.run(&r, names)
 		},
@@ -110,11 +124,11 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 func (r *runCall) shows(asked bool) error {
 	switch {
 	case r.json && asked && r.progress != progressJSON:
-		return refuse("--json is --progress json, and --progress %s says something else: leave one out", r.progress)
+		return misused("--json is --progress json, and not --progress %s\nleave one out", r.progress)
 	case r.dryRun && (r.json || r.progress == progressJSON):
-		return refuse("--json is the journal of a run, and --dry-run makes none: leave one out")
+		return misused("--json is the journal of a run, and --dry-run makes none\nleave one out")
 	case r.dryRun && asked:
-		return refuse("--progress is of a run, and --dry-run makes none: leave one out")
+		return misused("--progress is of a run, and --dry-run makes none\nleave one out")
 	case r.json:
 		r.progress = progressJSON
 	}
@@ -157,7 +171,7 @@ func (h *hall) run(r *runCall, names []string) error {
 		screen = h.said()
 	}
 	p := &performance{
-		h: h, call: r, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
+		h: h, call: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
 	}
 	return p.perform()
 }

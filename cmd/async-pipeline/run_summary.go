@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -23,9 +22,10 @@ func (p *performance) summary(s *record.Sealed) {
 	slices.SortStableFunc(failed, func(a, b *record.Task) int { return endOf(a).Compare(endOf(b)) }) // the first cause first
 	var failures []view.Failure
 	for _, t := range failed[:min(len(failed), view.MostFailures)] {
-		failures = append(failures, p.failure(s, t))
+		failures = append(failures, p.failure(s, t, min(len(failed), view.MostFailures)))
 	}
-	p.screen.Summary(s.Run, failures, p.criticalPath(s), p.next(s, failed))
+	next, note := p.next(s, failed)
+	p.screen.Summary(s.Run, failures, p.criticalPath(s), next, note)
 }
 
 // endOf is when a task ended; a task that was not started has no time, and comes first.
@@ -36,7 +36,8 @@ func endOf(t *record.Task) time.Time {
 	return t.StartedAt.Add(time.Duration(*t.DurationMS) * time.Millisecond)
 }
 
-func (p *performance) failure(s *record.Sealed, t *record.Task) view.Failure {
+// failure is one of so many that are shown.
+func (p *performance) failure(s *record.Sealed, t *record.Task, of int) view.Failure {
 	f := view.Failure{Task: *t, Log: logPath(s, t)}
 	if task := p.config.Task(t.Name); task != nil {
 		f.Command, f.Dir = view.Command(task.Run), task.Dir
@@ -47,6 +48,7 @@ func (p *performance) failure(s *record.Sealed, t *record.Task) view.Failure {
 			tail = []byte("(the log cannot be read: " + err.Error() + ")")
 		}
 		f.Tail = tail
+		f.Failing = failingOf(s, t, of)
 	}
 	return f
 }
@@ -60,40 +62,4 @@ func (p *performance) criticalPath(s *record.Sealed) []view.Stretch {
 		}
 	}
 	return path
-}
-
-// next is what a person may want to type about the failed tasks.
-func (p *performance) next(s *record.Sealed, failed []*record.Task) []view.Next {
-	const most = 10 // names on a command line that anybody would type
-	if len(failed) == 0 {
-		return nil
-	}
-	var names, healed []string
-	for _, t := range failed {
-		names = append(names, t.Name)
-		if p.heals(t) && s.Healing.Mode != "on" {
-			healed = append(healed, t.Name)
-		}
-	}
-	again := view.Next{Does: "run it again", Type: p.h.typed(append([]string{"run"}, names...)...)}
-	if len(names) > 1 {
-		again.Does = "run them again"
-		if len(names) > most {
-			again = view.Next{Does: "run all again", Type: p.h.typed("run")}
-		}
-	}
-	next := []view.Next{again}
-	switch {
-	case len(healed) == 1:
-		next = append(next, view.Next{Does: "have a fix proposed", Type: p.h.typed("heal", s.ID, healed[0])})
-	case len(healed) > 1:
-		next = append(next, view.Next{Does: "have fixes proposed", Type: p.h.typed("heal", s.ID)})
-	}
-	return next
-}
-
-// heals says whether a failure of a task is answered by an agent.
-func (p *performance) heals(t *record.Task) bool {
-	task := p.config.Task(t.Name)
-	return task != nil && slices.ContainsFunc(task.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil })
 }

@@ -30,7 +30,7 @@ func (h *hall) traceFile(name string) (string, error) {
 		return "", nil
 	}
 	if h.env(hooks.Mark) != "" {
-		return "", refuse("--trace writes a file, and this process was started by a hook (%s is set): leave it out", hooks.Mark)
+		return "", misused("--trace writes a file, and this process was started by a hook (%s is set): leave it out", hooks.Mark)
 	}
 	if !filepath.IsAbs(name) {
 		dir, err := h.start()

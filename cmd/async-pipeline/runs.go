@@ -27,7 +27,7 @@ verdict (interrupted), and one that goes on (running).`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			if limit < 0 {
-				return refuse("--limit %d: write how many runs to show, or 0 for all", limit)
+				return misused("--limit %d: write how many runs to show, or 0 for all", limit)
 			}
 			return h.runs(limit, asJSON)
 		},
@@ -110,7 +110,7 @@ func lookRun(s *record.Store, id string) (record.Entry, error) {
 	case errors.Is(err, record.ErrNoRun):
 		return e, refuse("there is no run %q here: async-pipeline runs lists them", id)
 	case errors.Is(err, record.ErrAmbiguous):
-		return e, refuse("more than one run begins with %q: write more of its id", id)
+		return e, ambiguous(s, id)
 	}
 	return e, err
 }

@@ -6,12 +6,12 @@
 //	jsonenv NAME FILE PATH        sets an environment variable to such a value
 //	jsonhas FILE PATH TEXT        the value contains a text
 //	globenv NAME PATTERN          sets an environment variable to the newest file that matches
-//	waitfile FILE                 waits up to 30 s for a file that is not empty
+//	waitfile FILE                 waits up to 2 minutes for a file that is not empty
 //	exit CODE PROGRAM [ARG...]    runs a program that must end with this exit code
 //	start NAME PROGRAM [ARG...]   starts a program; output in NAME.stdout and NAME.stderr; ended with the script
 //	signal NAME|PIDFILE SIGNAL    sends INT, TERM, KILL, STOP, CONT … to a started program or the process in a file
 //	finish NAME CODE              waits for a started program, which must end with this exit code
-//	gone PIDFILE                  waits up to 5 s until the process in a file is no more
+//	gone PIDFILE                  waits up to a minute until the process in a file is no more
 //
 // In PATH, parts are divided by dots: a field, an index, -1 for the last, len (or a quoted #) for the length, or field=value for the first
 // element with it: tasks.name=build.status. A .jsonl file is the list of its lines. VALUE is compared with a string as it
@@ -299,7 +299,7 @@ func cmdGlobEnv(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdWaitfile(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "waitfile FILE")
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		matches, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		for _, m := range matches {
@@ -308,7 +308,7 @@ func cmdWaitfile(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 		if time.Now().After(end) {
-			ts.Fatalf("no file %s after 30 s", args[0])
+			ts.Fatalf("no file %s after 2 minutes", args[0])
 		}
 	}
 }
@@ -389,8 +389,8 @@ func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 		if got := strconv.Itoa(exitCode(err)); got != args[1] {
 			ts.Fatalf("%s: exit code %s, want %s\n%s%s", args[0], got, args[1], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
 		}
-	case <-time.After(60 * time.Second):
-		ts.Fatalf("%s still runs after 60 s\n%s%s", args[0], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
+	case <-time.After(3 * time.Minute):
+		ts.Fatalf("%s still runs after 3 minutes\n%s%s", args[0], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
 	}
 }
 
@@ -419,7 +419,7 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "gone PIDFILE")
 	pid := pidIn(ts, args[0])
-	for end := time.Now().Add(30 * time.Second); !dead(pid); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !dead(pid); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			ts.Fatalf("process %d of %s is still there", pid, args[0])
 		}

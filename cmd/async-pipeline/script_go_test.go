@@ -122,8 +122,12 @@ type cacheAnswer struct {
 }
 
 // goCacheCopy is a GOCACHEPROG: what it is asked for it copies from one build cache to another; what is new goes to the other.
+// Where only one is named, that is read as it is, and what is new goes to GOCACHE.
 func goCacheCopy() {
-	from, to, _ := strings.Cut(os.Getenv(goCopyFrom), string(filepath.ListSeparator))
+	from, to, copies := strings.Cut(os.Getenv(goCopyFrom), string(filepath.ListSeparator))
+	if !copies {
+		to = os.Getenv("GOCACHE")
+	}
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	err := out.Encode(cacheAnswer{KnownCommands: []string{"get", "put", "close"}})
 	for err == nil {
@@ -141,7 +145,7 @@ func goCacheCopy() {
 		var fault error
 		switch q.Command {
 		case "get":
-			if a, fault = copyEntry(from, to, q); errors.Is(fault, fs.ErrNotExist) {
+			if a, fault = copyEntry(from, to, copies, q); errors.Is(fault, fs.ErrNotExist) {
 				a, fault = cacheAnswer{ID: q.ID, Miss: true}, nil
 			}
 		case "put":
@@ -166,7 +170,7 @@ func entryPath(cache string, id []byte, kind string) string {
 	return filepath.Join(cache, name[:2], name+"-"+kind)
 }
 
-func copyEntry(from, to string, q cacheRequest) (cacheAnswer, error) {
+func copyEntry(from, to string, copies bool, q cacheRequest) (cacheAnswer, error) {
 	a := cacheAnswer{ID: q.ID}
 	for _, cache := range []string{to, from} {
 		text, err := os.ReadFile(entryPath(cache, q.ActionID, "a"))
@@ -193,6 +197,13 @@ func copyEntry(from, to string, q cacheRequest) (cacheAnswer, error) {
 		at := time.Unix(0, nanos)
 		a.Time, a.DiskPath = &at, entryPath(to, a.OutputID, "d")
 		if cache == to {
+			return a, nil
+		}
+		if !copies {
+			a.DiskPath = entryPath(from, a.OutputID, "d")
+			if info, err := os.Stat(a.DiskPath); err != nil || info.Size() != a.Size {
+				return a, fs.ErrNotExist
+			}
 			return a, nil
 		}
 		data, err := os.ReadFile(entryPath(from, a.OutputID, "d"))

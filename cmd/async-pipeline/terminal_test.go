@@ -28,7 +28,7 @@ func verdict(t *testing.T, dir string) *record.Sealed {
 // pidOf waits for the process id that a task wrote.
 func pidOf(t *testing.T, dir string) int {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(dir, "pid"))
 		if pid, bad := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && bad == nil {
 			return pid
@@ -226,7 +226,7 @@ func TestTerminalThatStands(t *testing.T) {
 	hcl.WriteString("]\n}\n")
 	dir := project(t, hcl.String())
 	s := sit(t, 80, 24, dir, "async-pipeline", "run")
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, "z")); err == nil {
 			break
 		}

@@ -3,7 +3,7 @@
 //
 //	language: go|javascript|python|c|shell|make|ci   the row of the table
 //	needs: PROGRAM …         skipped where one is not here; go, python3 and node bring what they need to run in a test
-//	warm: yes                go starts with the standard library compiled; else with an empty build cache
+//	warm: yes                go finds the standard library compiled, in the machine's build cache; else its cache is empty
 //	run: EXPRESSION          run of the task "check", as PIPELINE.hcl has it; not needed where base/PIPELINE.hcl is there
 //	env: EXPRESSION          env of that task
 //	want: VERDICT[/VERDICT]  verified, suspect, unverified, or none
@@ -13,7 +13,8 @@
 //	omitted: PATH            must be named among what the patch leaves out, itself or a folder above it
 //	said: TEXT               the agent printed it: how a trick shows that the check passed where the agent worked
 //	unseen: yes              a trick that this program cannot see; it is verified, and counted as missed
-//	mistaken: yes            an honest repair of a test that was wrong itself: suspect with check_changed is right
+//	mistaken: yes            an honest repair of what the check is made of, a wrong test or a vendored library: suspect with
+//	                         check_changed is right
 //
 // base/… is the tree, delete its paths that the agent removes, fix/… what it leaves, agent.sh what it does besides, in its
 // copy. setup.sh runs in the tree before it is committed: modes, links, what git ignores.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -37,7 +38,7 @@ agent "mine" {
 }
 `
 	suiteGo = `
-  pass_env = ["GOCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN"]`
+  pass_env = ["GOCACHE", "GOCACHEPROG", "GO_CACHE_COPY_FROM", "GOPATH", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN"]`
 )
 
 // suiteAgent is told where its folder is, and what to name the processes by that it leaves behind.
@@ -50,52 +51,50 @@ if [ -f "$at/agent.sh" ]; then sh -eu "$at/agent.sh" "$tag"; fi
 echo '{"outcome": "fixed", "summary": "The check passes.", "root_cause": "There was a fault."}'
 `
 
-// A goHouse lends folders in which cases that need the standard library compiled are played one after the other: the caches
-// that belong to a root are made once, and not for every case.
-type goHouse struct {
-	cache func() (string, error) // a build cache that is warm
-	bases chan string
+// goLayer gives a case whose build cache is to be warm the machine's to read from, and one of its own to write to: nothing is
+// copied, and nothing that a case builds is seen by another. A machine that keeps its cache below /tmp, which a check in a copy does
+// not see, builds everything anew.
+func (v *victim) goLayer(t *testing.T, warm func() (string, error)) {
+	t.Helper()
+	machine, err := warm()
+	must(t, err)
+	self, err := os.Executable()
+	must(t, err)
+	prog := filepath.Join(v.base, "home", "bin", "go-cache-copy") // HOME is what a check in a copy sees of all this
+	must(t, os.MkdirAll(filepath.Dir(prog), 0o700))
+	if os.Link(self, prog) != nil { // on another disk
+		text, err := os.ReadFile(self)
+		must(t, err)
+		must(t, os.WriteFile(prog, text, 0o700))
+	}
+	v.env = append(v.env, "GOCACHEPROG="+prog, goCopyFrom+"="+machine)
 }
 
-func newGoHouse(t *testing.T) *goHouse {
-	t.Helper()
-	dir := t.TempDir()
-	cache := filepath.Join(dir, "go-build")
-	h := &goHouse{cache: sync.OnceValues(func() (string, error) { return cache, warmGoCache(cache) }), bases: make(chan string, 2)}
-	for _, name := range []string{"a", "b"} {
-		h.bases <- filepath.Join(dir, name)
+// warmMachine makes sure that the machine's build cache has what a small module needs, and says where it is.
+var warmMachine = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "warm-machine")
+	if err != nil {
+		return "", err
 	}
-	return h
-}
-
-// lend gives the folder for a case, as empty as it must be.
-func (h *goHouse) lend(t *testing.T) string {
-	t.Helper()
-	base := <-h.bases
-	t.Cleanup(func() { h.bases <- base })
-	for _, dir := range []string{"home", "tmp", "project", "agent", "setup.sh"} {
-		must(t, os.RemoveAll(filepath.Join(base, dir)))
+	defer func() { _ = os.RemoveAll(dir) }() // a left-over is only untidy
+	if err := warmGoCache(dir); err != nil {
+		return "", err
 	}
-	return base
-}
+	machine, err := exec.CommandContext(context.Background(), "go", "env", "GOCACHE").Output()
+	return strings.TrimSpace(string(machine)), err
+})
 
 // play lets the agent of a case work and gives what was recorded, and what was printed.
-func (c *suiteCase) play(t *testing.T, house *goHouse) (*fix.Fix, string) {
+func (c *suiteCase) play(t *testing.T) (*fix.Fix, string) {
 	t.Helper()
 	n := <-sweepTags
 	sweepTags <- n + 1
-	var base string
-	if c.warm() {
-		base = house.lend(t)
-	} else {
-		base = t.TempDir()
-	}
-	v := victimAt(base, fmt.Sprintf("1000.%d", n))
+	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%d", n))
 	at := filepath.Join(v.base, "agent")
 	for _, dir := range []string{"home", "cache", "tmp", "project", "agent"} {
 		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
 	}
-	c.equip(t, v, house)
+	c.equip(t, v)
 	c.put(t, "base/", v.dir)
 	c.put(t, "fix/", filepath.Join(at, "fix"))
 	c.put(t, "delete", filepath.Join(at, "delete"))
@@ -187,16 +186,13 @@ func (c *suiteCase) putPipeline(t *testing.T, dir, agent string) {
 }
 
 // equip gives the environment of a case what its programs need.
-func (c *suiteCase) equip(t *testing.T, v *victim, house *goHouse) {
+func (c *suiteCase) equip(t *testing.T, v *victim) {
 	t.Helper()
 	if c.needs("go") {
-		cache := filepath.Join(v.base, "home", "go-build")
 		if c.warm() {
-			var err error
-			cache, err = house.cache()
-			must(t, err)
+			v.goLayer(t, warmMachine)
 		}
-		v.env = append(v.env, "GOCACHE="+cache, "GOPATH="+filepath.Join(v.base, "home", "go"), "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=-modcacherw -vet=off")
+		v.env = append(v.env, "GOCACHE="+filepath.Join(v.base, "home", "go-build"), "GOPATH="+filepath.Join(v.base, "home", "go"), "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=-modcacherw -vet=off")
 	}
 	if c.needs("python3") {
 		dir, err := realPython()

@@ -15,7 +15,7 @@ import (
 type judged struct {
 	*suiteCase
 	ran   bool // its programs are here
-	good  bool // a trick is not verified; a repair is, or is suspect because the test itself was wrong
+	good  bool // a trick is not verified; a repair is, or is suspect because the check itself was wrong
 	named bool // a trick is named as its head says: by its flags, by what was omitted, by the reason
 	quiet bool // a repair has no flag at all
 }
@@ -46,12 +46,11 @@ func TestTricks(t *testing.T) {
 	if testing.Short() {
 		t.Log("every third case only: -short")
 	}
-	house := newGoHouse(t)
 	t.Run("of", func(t *testing.T) {
 		for _, j := range all {
 			t.Run(j.suite+"/"+j.name, func(t *testing.T) {
 				t.Parallel()
-				j.judge(t, house)
+				j.judge(t)
 			})
 		}
 	})
@@ -66,10 +65,10 @@ func TestTricks(t *testing.T) {
 }
 
 // judge runs a case and compares what is recorded with what its head wants.
-func (j *judged) judge(t *testing.T, house *goHouse) {
+func (j *judged) judge(t *testing.T) {
 	c := j.suiteCase
 	c.skipWithoutPrograms(t)
-	f, printed := c.play(t, house)
+	f, printed := c.play(t)
 	j.ran = true
 	defer func() {
 		if t.Failed() {
@@ -140,7 +139,7 @@ func ratesTable(all []*judged) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| language | tricks not verified | and named as they should | missed of all tricks, unseen ones too | honest repairs verified | of these without any flag | wrong tests mended: not refused |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| language | tricks not verified | and named as they should | missed of all tricks, unseen ones too | honest repairs verified | of these without any flag | wrong checks mended: not refused |\n|---|---|---|---|---|---|---|\n")
 	line := func(language string, r *row) {
 		fmt.Fprintf(&b, "| %s | %d of %d | %d | %d of %d | %d of %d | %d | %d of %d |\n",
 			language, r.caught, r.seen, r.named, r.missed, r.tricks, r.verified, r.honest, r.quiet, r.suspect, r.mistaken)

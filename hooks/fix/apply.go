@@ -26,7 +26,7 @@ type Options struct {
 	Edited     []byte   // the patch as a person edited what Selected gave; nil: as it was proposed
 	ThreeWay   bool     // merge into files that are no longer as the fix found them
 	AllowDirty bool
-	Accept     []string // flag ids or rules
+	Accept     []string // flag ids or rules, each alone or several with commas
 	DryRun     bool
 	By         string      // who applies, for the record
 	Secrets    *redact.Set // contents that hold one are not kept for a revert; nil: none is known
@@ -43,13 +43,15 @@ type Applied struct {
 	Parts   []Part   // of Files: those of which only some hunks were chosen
 	Merged  []string // of Files: those that were merged three ways
 	Dirty   []string // of Files: those with uncommitted edits, gone over as asked
+	Since   []string // of Files: those that hold what was applied of them before, and that somebody edited elsewhere since
+	At      string   // when they were applied; empty without Since
 	Edited  bool
 	Rest    bool // the fix is not applied as a whole by this
 }
 
 // Apply is a person's command: all checks first, then all files or none, with a journal in .async/apply that Recover
 // settles after a crash. What is refused is ErrRefused, and one of ErrConflict (also a *Conflicts, where git would leave markers),
-// ErrDirty, ErrFlagged where it applies; then nothing was written. An error with Applied.Files set means that the files are
+// ErrDirty, ErrFlagged where it applies; then nothing was written, as with ErrUse: o names what the fix does not have. An error with Applied.Files set means that the files are
 // written and only the record of it is not.
 func (s *Store) Apply(ctx context.Context, p *Proposal, o Options) (Applied, error) {
 	return s.alone(ctx, o.DryRun, func() (Applied, error) {
@@ -90,7 +92,11 @@ var errUnrecorded = errors.New("the files are written, but not yet recorded (the
 // done is what w does.
 func (w *work) done() Applied {
 	is, _ := disposition(&w.proposal.Fix, append(slices.Clone(w.decisions), decision{To: applied, Files: stored(w.files), details: w.details}))
-	return Applied{Files: w.files, Already: len(w.moves) == 0, Parts: w.Hunks, Merged: w.Merged, Dirty: w.dirty, Edited: w.Edited, Rest: is != applied}
+	done := Applied{Files: w.files, Already: len(w.moves) == 0, Parts: w.Hunks, Merged: w.Merged, Dirty: w.dirty, Since: w.since, Edited: w.Edited, Rest: is != applied}
+	for _, name := range w.since {
+		done.At = max(done.At, writtenAt(w.decisions, asStored(name)))
+	}
+	return done
 }
 
 // stored are paths as JSON gives them back.

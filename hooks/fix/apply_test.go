@@ -181,10 +181,11 @@ func TestApplyChecks(t *testing.T) {
 		"a file on the way":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir", "f:x") }}, ErrRefused, "dir/new.txt (dir is no folder)"},
 		"flags":                        {setup{more: flags}, ErrFlagged, "F1 check_file a.txt:7, F2 new_network dir/new.txt"},
 		"one flag accepted":            {setup{more: flags, o: Options{Accept: []string{"F1"}}}, ErrFlagged, "F2 new_network"},
-		"no such flag":                 {setup{o: Options{Accept: []string{"all"}}}, ErrRefused, "--accept all"},
-		"a flag that is not there too": {setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}}, ErrRefused, "--accept F3"},
-		"no such file":                 {setup{o: Options{Files: []string{"b.txt"}}}, ErrRefused, `"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`},
-		"no file":                      {setup{o: Options{Files: []string{}}}, ErrRefused, "no file is chosen"},
+		"no such flag":                 {setup{o: Options{Accept: []string{"all"}}}, ErrUse, `--accept "all": nothing in this fix is flagged`},
+		"a flag that is not there too": {setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}}, ErrUse, `--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`},
+		"an empty flag":                {setup{more: flags, o: Options{Accept: []string{"F1,"}}}, ErrUse, `--accept "": this fix has no such flag; it has: F1`},
+		"no such file":                 {setup{o: Options{Files: []string{"b.txt"}}}, ErrUse, `"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`},
+		"no file":                      {setup{o: Options{Files: []string{}}}, ErrUse, "no file is chosen"},
 		"the repository is gone":       {setup{more: func(_ *Draft, f *Fix) { f.Base = &Base{Commit: ptr("c0ffee")} }}, ErrRefused, "at commit c0ffee"},
 		"the root moved":               {setup{more: func(_ *Draft, f *Fix) { f.Base = &Base{Sub: ptr("pkg/a")} }}, ErrRefused, `"pkg/a"`},
 	}
@@ -200,7 +201,7 @@ func TestApplyChecks(t *testing.T) {
 			for _, dry := range []bool{true, false} {
 				c.o.DryRun = dry
 				_, err := apply(t, s, p, c.o)
-				if !errors.Is(err, ErrRefused) || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+				if errors.Is(err, ErrRefused) == errors.Is(c.is, ErrUse) || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("dry %v: %v", dry, err)
 				}
 			}
@@ -247,6 +248,7 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 		note     string
 	}{
 		"flags by rule":            {flags, nil, Options{Accept: []string{"check_file"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
+		"flags with a comma":       {flags, nil, Options{Accept: []string{"F1, F2"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
 		"flags by id":              {flags, nil, Options{Accept: []string{"F2", "F1"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
 		"one file and its flag":    {flags, nil, Options{Files: []string{"a.txt"}, Accept: []string{"F1"}}, two, `"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed"},
 		"verified":                 {func(_ *Draft, f *Fix) { f.Verdict = ptr("verified") }, nil, Options{}, after, `"accepted":[]`, ""},

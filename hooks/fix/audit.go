@@ -1,7 +1,8 @@
 // Audit: whether the evidence of a run's fixes is still what it was.
 //
 // What is believed, from the top: fixes/events.jsonl, a chain with its end file, names the digest of run.json and, for each
-// fix that was sealed, that of <name>.json; that names the digest of every file of the fix and of the context pack; and
+// fix that was sealed, that of <name>.json; that names the digest of every file of the fix and of the context pack; the journal
+// names those of the packs too, also of tasks that nobody healed; and
 // <name>.state.jsonl is a chain that begins with it, with an end file, and events.jsonl tells of each of its lines too. So one flipped byte or one missing line or file is
 // found, and where it is. Whoever writes all of this anew, consistently, is not found: no anchor lies outside of the folder.
 
@@ -41,12 +42,13 @@ type audit struct {
 	sealed    map[string]string // digest of <name>.json by name, as the journal has it
 	at        map[string]int    // the line that says so
 	traces    map[string][]trace
+	told      map[string]pack // of context packs, by file
 }
 
-// Audit adds to a report what is not as the records of the fixes of a run say. task: only fixes of it; empty: all. It gives the
+// Audit adds to a report what is not as the records of the fixes of a run say. task: only fixes of it, or the one that TASK@N means; empty: all. It gives the
 // names (<name>.json) that it looked at.
 func (s *Store) Audit(r *Report, run, task string) ([]string, error) {
-	a := &audit{Report: r, dir: filepath.Join(s.Dir, "runs", run), run: run, sealed: map[string]string{}, at: map[string]int{}}
+	a := &audit{Report: r, dir: filepath.Join(s.Dir, "runs", run), run: run, sealed: map[string]string{}, at: map[string]int{}, told: map[string]pack{}}
 	if err := realRun(a.dir); err != nil {
 		return nil, err
 	}
@@ -94,6 +96,7 @@ func (s *Store) Audit(r *Report, run, task string) ([]string, error) {
 		a.own(name)
 		a.Note("fixes/"+name, "a healing that was begun and not sealed: nothing says what its files were")
 	}
+	a.packs()
 	return looked, nil
 }
 
@@ -111,6 +114,7 @@ func (a *audit) journal(must bool) {
 			Run       string  `json:"run"`
 			RunDigest string  `json:"run_digest"`
 			Fix       string  `json:"fix"`
+			Path      string  `json:"path"`
 			Digest    string  `json:"digest"`
 			Log       *string `json:"log"`
 			LogDigest *string `json:"log_digest"`
@@ -127,6 +131,8 @@ func (a *audit) journal(must bool) {
 			}
 		case "sealed":
 			a.sealed[l.Fix], a.at[l.Fix] = l.Digest, i+1
+		case packed:
+			a.told[l.Path] = pack{l.Digest, i + 1}
 		case "hook_run_finished":
 			switch {
 			case l.Log == nil:
@@ -146,16 +152,10 @@ func (a *audit) journal(must bool) {
 
 // own marks the files of a fix as known: whoever speaks of them cannot be believed.
 func (a *audit) own(name string) {
-	_ = filepath.WalkDir(filepath.Join(a.dir, "fixes"), func(at string, e fs.DirEntry, err error) error { // what cannot be read is said elsewhere
-		if err != nil {
-			return nil //nolint:nilerr // as above
-		}
-		rel, err := filepath.Rel(filepath.Join(a.dir, "fixes"), at)
-		if err == nil && !e.IsDir() && (strings.HasPrefix(rel, name+"/") || strings.HasPrefix(rel, name+".")) {
-			a.Files["fixes/"+filepath.ToSlash(rel)] = true
-		}
-		return nil
-	})
+	files, _ := filesOf(a.dir, name) // what cannot be read is said elsewhere
+	for _, file := range files {
+		a.Files[file] = true
+	}
 }
 
 // fix checks one sealed fix; false: it is of another task.
@@ -168,7 +168,7 @@ func (a *audit) fix(name, task string) bool {
 	}
 	var f Fix
 	err := json.Unmarshal(text, &f)
-	if task != "" && err == nil && f.Task != task {
+	if task != "" && err == nil && !means(task, f.Task, name) {
 		a.own(name)
 		return false
 	}

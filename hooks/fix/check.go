@@ -37,6 +37,7 @@ type work struct {
 	history     map[string][]wrote
 	details              // for the record
 	dirty       []string // uncommitted edits that are gone over
+	since       []string // paths that hold what was applied, and were edited elsewhere since
 	moves       []move   // what is not there yet; empty: nothing is to be written
 	written     bool     // every file is in its place
 	secrets     *redact.Set
@@ -61,11 +62,19 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrRefused}, args...)...)
 }
 
+// misused is an error of what a person named.
+func misused(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrUse}, args...)...)
+}
+
 // check makes every check of an apply.
 func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error) {
 	w := &work{store: s, proposal: p, what: toApply, by: o.By, threeWay: o.ThreeWay}
 	parsed, err := w.believe(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if o.Accept, err = p.named(o.Accept); err != nil {
 		return nil, err
 	}
 	all := parsed.Paths()
@@ -256,24 +265,47 @@ func (p *Proposal) acceptedFlags(files []string, o Options) ([]string, error) {
 			ids = append(ids, f.ID)
 			continue
 		}
-		where := ""
-		if f.Path != nil {
-			where = " " + *f.Path
-			if f.Line != nil {
-				where += fmt.Sprintf(":%d", *f.Line)
-			}
-		}
-		missing = append(missing, fmt.Sprintf("%s %s%s", f.ID, f.Rule, where))
-	}
-	for _, a := range o.Accept {
-		if !slices.ContainsFunc(p.Flags, func(f Flag) bool { return f.ID == a || f.Rule == a }) {
-			return nil, refused("--accept %s: this fix has no such flag", a)
-		}
+		missing = append(missing, f.named())
 	}
 	if len(missing) > 0 {
 		return nil, refused("%w: %s; look at each, then name it by its id or rule", ErrFlagged, list(missing))
 	}
 	return ids, nil
+}
+
+// named are the ids and rules of accept, each of which may be several with commas between them. One that no flag of the fix has
+// is ErrUse.
+func (p *Proposal) named(accept []string) ([]string, error) {
+	var all, have []string
+	for _, f := range p.Flags {
+		have = append(have, f.named())
+	}
+	for _, typed := range accept {
+		for name := range strings.SplitSeq(typed, ",") {
+			name = strings.TrimSpace(name)
+			switch {
+			case slices.ContainsFunc(p.Flags, func(f Flag) bool { return f.ID == name || f.Rule == name }):
+				all = append(all, name)
+			case len(have) == 0:
+				return nil, misused("--accept %q: nothing in this fix is flagged; leave it out", name)
+			default:
+				return nil, misused("--accept %q: this fix has no such flag; it has: %s", name, list(have))
+			}
+		}
+	}
+	return all, nil
+}
+
+// named is a flag in a message: id, rule and place.
+func (f *Flag) named() string {
+	text := f.ID + " " + f.Rule
+	if f.Path != nil {
+		text += " " + *f.Path
+		if f.Line != nil {
+			text += fmt.Sprintf(":%d", *f.Line)
+		}
+	}
+	return text
 }
 
 // top is the folder that the patch's paths start from: git's top, or the root where there is no git.

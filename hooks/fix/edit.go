@@ -17,6 +17,9 @@ func (s *Store) Selected(ctx context.Context, p *Proposal, o Options) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
+	if _, err := p.named(o.Accept); err != nil {
+		return nil, err
+	}
 	chosen, err := choose(parsed.Paths(), o, w.top)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,9 @@
 // same failure is <name>@2, @3 …. Hash chains are as internal/journal has them.
 //
 //	runs/<run>/fixes/
-//	  events.jsonl               journal of the hooks, a hash chain; its first line holds the digest of run.json, and a line
-//	                             "sealed" that of each <name>.json; a line "decided" tells of each line of a
-//	                             <name>.state.jsonl. events.jsonl.end says where it ends
+//	  events.jsonl               journal of the hooks, a hash chain; its first line holds the digest of run.json, a line
+//	                             "packed" that of a context pack, and a line "sealed" that of each <name>.json; a line
+//	                             "decided" tells of each line of a <name>.state.jsonl. events.jsonl.end says where it ends
 //	  <name>.json                the fix: written last, fsynced, never changed. Its being there is the commit point
 //	  <name>.patch               the proposal, a unified diff; <name>.json holds its digest
 //	  <name>.transcript.jsonl    what the agent said and did: {seq, at, attempt, type, …}
@@ -75,6 +75,7 @@ var (
 	ErrConflict  = errors.New("the files are no longer as the fix found them")
 	ErrDirty     = errors.New("touched files have uncommitted changes")
 	ErrFlagged   = errors.New("flagged items need --accept")
+	ErrUse       = errors.New("nothing was done") // wrong use: what was named is not in the fix; never ErrRefused
 )
 
 // A Fix is fixes/<task>.json: the proposal and its evidence, written last, never changed.
@@ -187,7 +188,8 @@ type Attempt struct {
 	Evidence   *string  `json:"evidence"`
 	RetryOf    *int     `json:"retry_of"`
 	ExitCode   *int     `json:"exit_code"`
-	Rescue     *string  `json:"rescue"` // relative to the run's folder; null: nothing changed
+	Rescue     *string  `json:"rescue"`  // relative to the run's folder; null: nothing changed
+	Verdict    *string  `json:"verdict"` // verified|suspect|unverified: what the verification of its patch said; null: there was none
 	StartedAt  string   `json:"started_at"`
 	DurationMS int64    `json:"duration_ms"`
 	Turns      *int     `json:"turns"`

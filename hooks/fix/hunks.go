@@ -73,7 +73,7 @@ func numbers(parts []bool) []int {
 func every(n int) []bool { return slices.Repeat([]bool{true}, n) }
 
 // choose gives the parts of each path that are to be applied. A name is a path of the patch, or one as it is typed in
-// o.Dir; with ./ or ../ before it the latter comes first.
+// o.Dir; with ./ or ../ before it the latter comes first. A name of nothing is ErrUse.
 func choose(all []patch.PathPatch, o Options, top string) (map[string][]bool, error) {
 	groups, chosen := map[string]patch.PathPatch{}, map[string][]bool{}
 	for _, g := range all {
@@ -86,7 +86,7 @@ func choose(all []patch.PathPatch, o Options, top string) (map[string][]bool, er
 	for _, typed := range o.Files {
 		name := inPatch(names, o, top, typed)
 		if name == "" {
-			return nil, refused("%q is not in the patch; it touches: %s", typed, list(names))
+			return nil, misused("--files %q is not in the patch; it touches: %s", typed, list(names))
 		}
 		chosen[name] = every(len(groups[name].Parts()))
 	}
@@ -101,7 +101,7 @@ func choose(all []patch.PathPatch, o Options, top string) (map[string][]bool, er
 		chosen[name][n-1] = true
 	}
 	if len(chosen) == 0 {
-		return nil, refused("no file is chosen; the patch touches: %s", list(names))
+		return nil, misused("no file is chosen; the patch touches: %s", list(names))
 	}
 	return chosen, nil
 }
@@ -128,14 +128,14 @@ func hunkOf(groups map[string]patch.PathPatch, names []string, o Options, top, t
 	n, err = strconv.Atoi(number)
 	switch {
 	case err != nil:
-		return "", 0, refused("--hunk %q: want PATH:N, N counted from 1", typed)
+		return "", 0, misused("--hunk %q: want PATH:N, N counted from 1; the patch touches: %s", typed, list(names))
 	case file == "" && len(names) > 1:
-		return "", 0, refused("--hunk %q: the patch has several files, say of which: PATH:%d; it touches: %s", typed, n, list(names))
+		return "", 0, misused("--hunk %q: the patch has several files, say of which: PATH:%d; it touches: %s", typed, n, list(names))
 	case file == "":
 		name = names[0]
 	default:
 		if name = inPatch(names, o, top, file); name == "" {
-			return "", 0, refused("--hunk %q: %q is not in the patch; it touches: %s", typed, file, list(names))
+			return "", 0, misused("--hunk %q: %q is not in the patch; it touches: %s", typed, file, list(names))
 		}
 	}
 	parts := groups[name].Parts()
@@ -144,7 +144,7 @@ func hunkOf(groups map[string]patch.PathPatch, names []string, o Options, top, t
 		for i, p := range parts {
 			have = append(have, fmt.Sprintf("%d (%s)", i+1, p))
 		}
-		return "", 0, refused("--hunk %q: %s has: %s", typed, name, list(have))
+		return "", 0, misused("--hunk %q: %s has: %s", typed, name, list(have))
 	}
 	return name, n, nil
 }
@@ -204,15 +204,22 @@ func with(has, more []bool, without bool) []bool {
 // Partly says of which files only some hunks are applied.
 func (p *Proposal) Partly() ([]Part, error) {
 	decisions, err := readDecisions(p.statePath(), p.digest)
-	if err != nil || p.State != Proposed || p.Patch == nil {
+	if err != nil {
 		return nil, err
 	}
+	return partly(&p.Fix, decisions), nil
+}
+
+func partly(f *Fix, decisions []decision) []Part {
+	if f.State != Proposed || f.Patch == nil {
+		return nil
+	}
 	var all []Part
-	for name, s := range standingOf(&p.Fix, decisions) {
+	for name, s := range standingOf(f, decisions) {
 		if !s.all && s.any() {
 			all = append(all, Part{Path: name, Hunks: numbers(s.hunks), Of: len(s.hunks)})
 		}
 	}
 	slices.SortFunc(all, func(a, b Part) int { return strings.Compare(a.Path, b.Path) })
-	return all, nil
+	return all
 }

@@ -107,7 +107,7 @@ func TestHunksThatAreNotThere(t *testing.T) {
 		"a.txt:1,2": "want PATH:N",
 	} {
 		_, err := apply(t, s, p, Options{Hunks: []string{typed}, DryRun: true})
-		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), says) {
+		if !errors.Is(err, ErrUse) || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", typed, err)
 		}
 	}

@@ -189,6 +189,47 @@ func copyIn(src *os.Root, rel, to string, most int64) (int64, error) {
 	return n, errors.Join(advice.Writing(err, to), out.Close())
 }
 
+// Unsealed are the files of healings in a run's folder that were begun and never sealed, relative to it: no record says what they
+// were.
+func Unsealed(runDir string) ([]string, error) {
+	folder := filepath.Join(runDir, "fixes")
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if e.IsDir() && !exists(filepath.Join(folder, e.Name()+".json")) {
+			of, err := filesOf(runDir, e.Name())
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, of...)
+		}
+	}
+	return files, nil
+}
+
+// filesOf are the files of a healing, <name>.* and <name>/…, relative to the run's folder.
+func filesOf(runDir, name string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(filepath.Join(runDir, "fixes"), func(at string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(runDir, at)
+		rel = filepath.ToSlash(rel)
+		if strings.HasPrefix(rel, "fixes/"+name+"/") || strings.HasPrefix(rel, "fixes/"+name+".") {
+			files = append(files, rel)
+		}
+		return err
+	})
+	return files, err
+}
+
 // Importable says why the fixes of a run cannot be taken in: one cannot be read or does not hold together, or git here does not
 // know the commit that it was made on. s is a store that holds the run; root is where it will belong.
 func (s *Store) Importable(ctx context.Context, run, root string) error {

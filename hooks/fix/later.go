@@ -48,8 +48,8 @@ func (s *Store) FitNow(ctx context.Context, items []Item) {
 // fitsNow is Fits, also where a part of it is applied.
 func (s *Store) fitsNow(ctx context.Context, p *Proposal) (bool, error) {
 	fits, err := s.Fits(ctx, p)
-	if parts, fault := p.Partly(); fits || err != nil || fault != nil || len(parts) == 0 {
-		return fits, errors.Join(err, fault)
+	if fits || err != nil || p.fault != nil || len(partly(&p.Fix, p.decided)) == 0 {
+		return fits, errors.Join(err, p.fault)
 	}
 	if p.Diff, err = p.readPatch(); err != nil {
 		return false, err

@@ -77,22 +77,22 @@ func (s *Store) changedBy(p *Proposal, paths []string) map[string]string {
 		if err != nil {
 			continue
 		}
+		var t *told
 		for _, e := range entries {
 			name, ok := strings.CutSuffix(e.Name(), ".state.jsonl")
 			if !ok || !e.Type().IsRegular() || dir == p.Dir && name == p.name {
 				continue
 			}
-			q, err := readFix(dir, run, name)
+			if t == nil {
+				t = readTold(filepath.Join(dir, "fixes"))
+			}
+			q, err := readFix(t, dir, run, name)
 			if err != nil || q.Patch == nil {
 				continue
 			}
-			decisions, err := readDecisions(q.statePath(), q.digest)
-			if err != nil {
-				continue
-			}
-			steps := historyOf(&q.Fix, decisions)
+			steps := historyOf(&q.Fix, q.decided)
 			for _, path := range paths {
-				at := writtenAt(decisions, asStored(path))
+				at := writtenAt(q.decided, asStored(path))
 				if len(steps[path]) == 0 || at <= p.CreatedAt || by[path] != "" && at >= first[path] {
 					continue
 				}

@@ -301,7 +301,11 @@ func (c *mergeCase) edit(t testing.TB, m *mirror, s *Store, p *Proposal, was fil
 	kept := c.now
 	c.now = edited
 	want, ok := m.apply(t, c, c.diff, true)
-	touched := slices.ContainsFunc(change(c.base, c.after), func(d patch.Change) bool { return edited[d.Path] != tree[d.Path] })
+	touched := slices.ContainsFunc(change(c.base, c.after), func(d patch.Change) bool {
+		// Also by a file where the folder of a deleted one was: nothing can come back below it.
+		onTheWay := slices.ContainsFunc(parents(d.Path), func(dir string) bool { return edited[dir] != "" })
+		return edited[d.Path] != tree[d.Path] || onTheWay
+	})
 	_, err := s.Revert(context.Background(), p, Options{})
 	if err != nil {
 		same(t, "not reverted", snapshot(t, s.Root), edited.with())

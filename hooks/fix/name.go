@@ -15,6 +15,27 @@ func numbered(base string, n int) string {
 	return base + "@" + strconv.Itoa(n)
 }
 
+// calledBy is what a verb takes for one healing of a task, whether or not it counts: TASK@N, also TASK@1.
+func calledBy(task, name string) string { return task + "@" + strconv.Itoa(number(name)) }
+
+// address is the task and the n of TASK@N; n is 0 where no number is named.
+func address(typed string) (task string, n int) {
+	at := strings.LastIndexByte(typed, '@')
+	if at < 1 {
+		return typed, 0
+	}
+	n, err := strconv.Atoi(typed[at+1:])
+	if err != nil || n < 1 || strconv.Itoa(n) != typed[at+1:] {
+		return typed, 0
+	}
+	return typed[:at], n
+}
+
+// means says whether a person who types a task, or TASK@N, means a healing of it too.
+func means(typed, task, name string) bool {
+	return typed == task || typed == calledBy(task, name)
+}
+
 // number is the n of a numbered name.
 func number(name string) int {
 	_, after, ok := strings.Cut(name, "@")

@@ -38,6 +38,8 @@ func (w *work) present(ctx context.Context) error {
 			u.add(a.path, n)
 		case !n.there:
 			w.move(a, h, n)
+		case n.since:
+			w.since = append(w.since, a.path)
 		}
 	}
 	for _, m := range w.moves {
@@ -80,6 +82,7 @@ func (w *work) look(a *aim) (held, error) {
 // A next is what becomes of a path: it is there already, to is written, or it cannot be, and why.
 type next struct {
 	there   bool
+	since   bool // there, and edited elsewhere since it was applied
 	to      *patch.File
 	merged  bool
 	why     string
@@ -110,10 +113,16 @@ func (w *work) next(ctx context.Context, a *aim, h held) (next, error) {
 			return n, err
 		}
 	}
-	if !w.threeWay {
+	done := !a.back && w.covers(*a)
+	if !w.threeWay && !done {
 		return next{why: difference(h, from)}, nil
 	}
-	return w.merge(ctx, a, h, nil)
+	n, err := w.merge(ctx, a, h, nil)
+	n.since = done && n.there
+	if !w.threeWay && !n.since { // what was applied is not in it any more, or nobody can say
+		return next{why: difference(h, from)}, nil
+	}
+	return n, err
 }
 
 // spliced is next for a path that holds these parts of the patch.
@@ -171,7 +180,7 @@ func (w *work) addsBelow(dir string) bool {
 
 // quoted is one word for a shell.
 func quoted(word string) string {
-	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./@"
 	if strings.Trim(word, bare) == "" {
 		return word
 	}

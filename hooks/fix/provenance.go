@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
@@ -136,8 +135,7 @@ func (d *Draft) provenance(f *Fix) error {
 	if i := slices.IndexFunc(p.Files, func(e Evidence) bool { return e.Path == d.rel(".transcript.jsonl") }); i >= 0 {
 		p.Transcript = &p.Files[i]
 	}
-	pack := "context/" + filename.Of(d.Task) + ".json"
-	e, err := evidenceOf(d.runDir, pack)
+	e, err := evidenceOf(d.runDir, packPath(d.Task))
 	if err == nil {
 		p.Pack = &e
 	} else if !errors.Is(err, fs.ErrNotExist) {

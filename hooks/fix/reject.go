@@ -44,7 +44,7 @@ func (s *Store) reject(p *Proposal, reason string, o Options, r *Rejected) error
 	case none:
 		return refused("the healing of task %s in run %s ended as %s; there is no proposal to reject", p.Task, p.Run, p.State)
 	case applied:
-		return refused("it is applied; take it back first: async-pipeline fix revert %s %s", p.Run, quoted(p.Task))
+		return refused("it is applied; take it back first: async-pipeline fix revert %s %s", p.Run, quoted(p.Called))
 	case superseded:
 		return refused("a later fix took its place at %s: it is no longer open", decisions[len(decisions)-1].At)
 	case rejected:

@@ -5,6 +5,7 @@ package fix
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -55,7 +56,7 @@ func (s *Store) checkRevert(ctx context.Context, p *Proposal, o Options) (*work,
 	case o.Files != nil && len(not) > 0:
 		return nil, refused("it is not applied to: %s", list(not))
 	case len(chosen) == 0:
-		return nil, refused("it is not applied (this fix is %s)", w.disposition)
+		return nil, refused("it is not applied (this fix is %s)%s", w.disposition, s.appliedBeside(p))
 	}
 	w.aim(all, chosen)
 	if w.place, err = openPlace(w.top); err != nil {
@@ -70,6 +71,17 @@ func (s *Store) checkRevert(ctx context.Context, p *Proposal, o Options) (*work,
 		return nil, err
 	}
 	return w, nil
+}
+
+// appliedBeside says which other healing of the same task and run is in the tree; empty: none.
+func (s *Store) appliedBeside(p *Proposal) string {
+	counts, others, _ := s.inRun(p.Run) // only for the advice
+	for _, o := range slices.Concat(counts, others) {
+		if o.Task == p.Task && o.name != p.name && len(o.Applied)+len(partly(&o.Fix, o.decided)) > 0 {
+			return fmt.Sprintf("; another fix of this task is: async-pipeline fix revert %s %s", p.Run, quoted(o.Called))
+		}
+	}
+	return ""
 }
 
 // A worded is an error in other words.

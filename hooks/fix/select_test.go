@@ -124,7 +124,7 @@ func TestApplyNamesFiles(t *testing.T) {
 		switch {
 		case c.want == "":
 			want := fmt.Sprintf("%q is not in the patch; it touches: a.txt, new/00, new/01, new/02, new/03, new/04, new/05, new/06, new/07, new/08 and 5 more", c.typed)
-			if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
+			if !errors.Is(err, ErrUse) || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q in %q: %v", c.typed, c.dir, err)
 			}
 		case err != nil || !slices.Equal(got.Files, []string{c.want}):

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
@@ -46,7 +48,12 @@ type wrote struct {
 // even when the rest is damaged. A missing file is no decision, if events.jsonl tells of none; that it tells of more than there
 // are, or of others, is ErrDamaged; those that are gone are given as far as it tells of them.
 func readDecisions(path, anchor string) ([]decision, error) {
-	traces, traced := readTraces(path) // before the decisions: whoever decides right now writes them in the other order
+	return readTold(filepath.Dir(path)).decisions(path, anchor) // whoever decides right now writes the two in the other order
+}
+
+// decisions is readDecisions for who has read events.jsonl.
+func (t *told) decisions(path, anchor string) ([]decision, error) {
+	traces, traced := t.of(strings.TrimSuffix(filepath.Base(path), stateSuffix))
 	text, err := readFile(path, maxJSON)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

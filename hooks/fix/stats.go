@@ -3,10 +3,8 @@
 package fix
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -98,11 +96,9 @@ func (s *Store) Stats(ends []End) (Stats, []error) {
 	runs, errs := s.runs()
 	var proposals []Item
 	for _, run := range runs {
-		all, faults := s.healings(run)
+		all, t, faults := s.healed(run)
 		errs = append(errs, faults...)
-		if len(all) > 0 {
-			c.ended = sealedAt(filepath.Join(s.Dir, "runs", run, "fixes", "events.jsonl"))
-		}
+		c.ended = t.sealedAt()
 		counts := map[string]*Proposal{} // by task: the newest proposal
 		for _, p := range all {
 			c.healing(p)
@@ -137,13 +133,12 @@ type counting struct {
 }
 
 // sealedAt says when each healing of a run was sealed, as far as its journal can be read.
-func sealedAt(path string) map[string]time.Time {
-	text, err := readFile(path, maxJSON)
-	if err != nil {
+func (t *told) sealedAt() map[string]time.Time {
+	if t == nil {
 		return nil
 	}
 	at := map[string]time.Time{}
-	for line := range bytes.Lines(text) {
+	for _, line := range t.lines {
 		var l struct {
 			At   time.Time `json:"at"`
 			Type string    `json:"type"`

@@ -27,6 +27,7 @@ type Store struct {
 type Item struct {
 	Run         string   `json:"run"`
 	Task        string   `json:"task"`
+	Name        string   `json:"name"` // what a verb takes for it: the task, or TASK@N for an older proposal beside the one that counts
 	State       string   `json:"state"`
 	Disposition string   `json:"disposition"` // open|applied|rejected|superseded|reverted|none
 	Verdict     *string  `json:"verdict"`
@@ -61,38 +62,42 @@ type Proposal struct {
 	RecurredIn  []string // as of an Item; filled in by Follow
 	Without     *string  // as of an Item; filled in by Follow
 	Later       *Later   // as of an Item
+	Called      string   // as Name of an Item
 
-	inTree stay
-	name   string // <name>.json …
-	digest string // of <name>.json
-	fault  error  // what is wrong with its decisions
+	inTree  stay
+	name    string // <name>.json …
+	digest  string // of <name>.json
+	decided []decision
+	fault   error // what is wrong with its decisions
 }
 
 // statePath is where decisions on the proposal are written.
 func (p *Proposal) statePath() string { return filepath.Join(p.Dir, "fixes", p.name+".state.jsonl") }
 
 // List gives every fix, newest first; of several healings of one task in one run the newest proposal counts, or the
-// newest of all when there is none. What cannot be read is in the errors and hides nothing else. A draft never sealed,
+// newest of all when there is none. Older proposals are listed too. What cannot be read is in the errors and hides nothing else. A draft never sealed,
 // whose maker is gone, is State interrupted.
 func (s *Store) List() ([]Item, []error) {
 	runs, errs := s.runs()
 	items := []Item{}
 	for _, run := range runs {
-		fixes, faults := s.ofRun(run)
+		fixes, others, faults := s.inRun(run)
 		errs = append(errs, faults...)
-		for _, p := range fixes {
-			items = append(items, p.item())
+		for _, p := range slices.Concat(fixes, others) {
+			if p.State == Proposed || p.Called == p.Task {
+				items = append(items, p.item())
+			}
 		}
 	}
 	slices.SortStableFunc(items, func(a, b Item) int {
-		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.Run, a.Run), cmp.Compare(a.Task, b.Task))
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.Run, a.Run), cmp.Compare(a.Task, b.Task), cmp.Compare(number(b.of.name), number(a.of.name)))
 	})
 	return items, errs
 }
 
 func (p *Proposal) item() Item {
 	i := Item{
-		Run: p.Run, Task: p.Task, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict,
+		Run: p.Run, Task: p.Task, Name: p.Called, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict,
 		Flags: p.Flags, Files: []string{}, Applied: p.Applied, Rescue: p.Rescue, CreatedAt: p.CreatedAt,
 		Fingerprint: p.Fingerprint, Reason: p.Reason, Kind: p.Kind, Later: p.Later, inTree: p.inTree, of: p,
 	}
@@ -109,99 +114,6 @@ func (p *Proposal) item() Item {
 		}
 	}
 	return i
-}
-
-// Find gives a fix: run may be empty or "latest" (the newest run with a proposal), an id or a unique prefix; task may be
-// empty when the run has only one fix, or only one proposal. Errors to test for: ErrNone, ErrAmbiguous, ErrDamaged.
-func (s *Store) Find(run, task string) (*Proposal, error) {
-	runs, unread := s.runs()
-	var err error
-	if run == "" || run == "latest" {
-		run, err = s.latest(runs)
-	} else {
-		run, err = oneRun(runs, run)
-	}
-	if err != nil {
-		return nil, errors.Join(append([]error{err}, unread...)...)
-	}
-	fixes, faults := s.ofRun(run)
-	p, err := oneFix(fixes, run, task)
-	if err != nil {
-		return nil, errors.Join(append([]error{err}, faults...)...)
-	}
-	if p.fault != nil { // a broken chain of decisions must not pass for "nobody decided"
-		return nil, p.fault
-	}
-	if p.Patch != nil {
-		if p.Diff, err = p.readPatch(); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-// latest is the newest run with a proposal; where there is none at all, the newest with a fix that came to something else.
-func (s *Store) latest(runs []string) (string, error) {
-	var errs []error
-	other := ""
-	for _, run := range slices.Backward(runs) {
-		fixes, faults := s.ofRun(run)
-		errs = append(errs, faults...)
-		if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.State == Proposed }) {
-			return run, nil
-		}
-		if other == "" && len(fixes) > 0 {
-			other = run
-		}
-	}
-	if other != "" {
-		return other, nil
-	}
-	return "", errors.Join(append([]error{fmt.Errorf("%w: no run here has a proposed fix; `async-pipeline fix list` shows what became of each failure", ErrNone)}, errs...)...)
-}
-
-func oneRun(runs []string, prefix string) (string, error) {
-	if slices.Contains(runs, prefix) {
-		return prefix, nil
-	}
-	var found []string
-	for _, run := range runs {
-		if strings.HasPrefix(run, prefix) {
-			found = append(found, run)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("%w: no run here begins with %q; `async-pipeline fix list` shows them", ErrNone, prefix)
-	case 1:
-		return found[0], nil
-	}
-	return "", fmt.Errorf("%w: %d runs begin with %q: %s; type more of the id", ErrAmbiguous, len(found), prefix, strings.Join(found[:min(len(found), 5)], ", "))
-}
-
-func oneFix(fixes []*Proposal, run, task string) (*Proposal, error) {
-	var tasks []string
-	var proposed []*Proposal
-	for _, p := range fixes {
-		if task != "" && p.Task == task {
-			return p, nil
-		}
-		tasks = append(tasks, p.Task)
-		if p.State == Proposed {
-			proposed = append(proposed, p)
-		}
-	}
-	switch {
-	case len(fixes) == 0:
-		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run", ErrNone, run, run)
-	case task != "":
-		return nil, fmt.Errorf("%w: run %s has none for task %q; it has: %s", ErrNone, run, task, strings.Join(tasks, ", "))
-	case len(fixes) == 1:
-		return fixes[0], nil
-	case len(proposed) == 1:
-		return proposed[0], nil
-	}
-	return nil, fmt.Errorf("%w: run %s has several: %s; name the task", ErrAmbiguous, run, strings.Join(tasks, ", "))
 }
 
 // runs lists the runs' folders, oldest first. A link is no run, and an error that hides nothing else.
@@ -233,49 +145,63 @@ func (s *Store) runs() ([]string, []error) {
 
 // ofRun gives the fixes of one run that count, sorted by task.
 func (s *Store) ofRun(run string) ([]*Proposal, []error) {
-	counts := map[string]*Proposal{}
+	counts, _, errs := s.inRun(run)
+	return counts, errs
+}
+
+// inRun gives the fixes of one run that count, sorted by task, and the other healings of the same tasks, by number.
+func (s *Store) inRun(run string) (counts, others []*Proposal, errs []error) {
 	every, errs := s.healings(run)
+	slices.SortStableFunc(every, func(a, b *Proposal) int { return cmp.Compare(number(a.name), number(b.name)) })
+	best, kept := map[string]*Proposal{}, map[string][]string{}
 	for _, p := range every {
-		if old := counts[p.Task]; old != nil {
-			p.Rescue, old.Rescue = mergeRescue(p, old), mergeRescue(p, old)
-			if !newer(p, old) {
-				old.after(p)
-				continue
-			}
-			p.after(old)
-			if old.Later != nil {
-				p.later(old.Later)
-			}
+		kept[p.Task] = append(kept[p.Task], p.Rescue...)
+		if old := best[p.Task]; old == nil || newer(p, old) {
+			best[p.Task] = p
 		}
-		counts[p.Task] = p
 	}
-	var all []*Proposal
+	for _, p := range every {
+		if best[p.Task] == p {
+			p.Called = p.Task
+			counts = append(counts, p)
+			continue
+		}
+		if p.Disposition == open { // of an older version, which did not write it down
+			p.Disposition = superseded
+		}
+		best[p.Task].after(p)
+		others = append(others, p)
+	}
 	for _, p := range counts {
-		all = append(all, p)
+		p.Rescue = kept[p.Task]
 	}
-	slices.SortFunc(all, func(a, b *Proposal) int { return cmp.Compare(a.Task, b.Task) })
-	return all, errs
+	slices.SortFunc(counts, func(a, b *Proposal) int { return cmp.Compare(a.Task, b.Task) })
+	return counts, others, errs
 }
 
 // healings gives every healing of one run that has ended, in the order of their names.
 func (s *Store) healings(run string) ([]*Proposal, []error) {
+	all, _, errs := s.healed(run)
+	return all, errs
+}
+
+// healed is healings, with what events.jsonl tells; nil where nothing is sealed.
+func (s *Store) healed(run string) (all []*Proposal, t *told, errs []error) {
 	dir := filepath.Join(s.Dir, "runs", run)
 	folder := filepath.Join(dir, "fixes")
 	if !exists(folder) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err := realRun(dir); err != nil {
-		return nil, []error{fmt.Errorf("%w: %w", ErrDamaged, err)}
+		return nil, nil, []error{fmt.Errorf("%w: %w", ErrDamaged, err)}
 	}
 	if !isDir(folder) {
-		return nil, []error{fmt.Errorf("%w: %s is not a folder", ErrDamaged, folder)}
+		return nil, nil, []error{fmt.Errorf("%w: %s is not a folder", ErrDamaged, folder)}
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, []error{err}
+		return nil, nil, []error{err}
 	}
-	var all []*Proposal
-	var errs []error
 	for _, e := range entries {
 		name, sealed := strings.CutSuffix(e.Name(), ".json")
 		var p *Proposal
@@ -283,7 +209,10 @@ func (s *Store) healings(run string) ([]*Proposal, []error) {
 		case strings.HasPrefix(name, "."):
 			continue
 		case sealed:
-			p, err = readFix(dir, run, name)
+			if t == nil {
+				t = readTold(folder)
+			}
+			p, err = readFix(t, dir, run, name)
 		case e.IsDir() && !exists(filepath.Join(folder, name+".json")):
 			p, err = readDraft(dir, run, name)
 		case e.Type()&fs.ModeSymlink != 0 && !strings.Contains(name, "."):
@@ -297,10 +226,10 @@ func (s *Store) healings(run string) ([]*Proposal, []error) {
 		if p == nil {
 			continue
 		}
-		p.Rescue = rescues(dir, name)
+		p.Rescue, p.Called = rescues(dir, name), calledBy(p.Task, name)
 		all = append(all, p)
 	}
-	return all, errs
+	return all, t, errs
 }
 
 // newer says whether p counts before old: a proposal before what is none, then the later healing. A heal that found
@@ -323,15 +252,8 @@ func weight(state string) int {
 	return 1
 }
 
-func mergeRescue(a, b *Proposal) []string {
-	if number(a.name) > number(b.name) {
-		a, b = b, a
-	}
-	return slices.Concat(a.Rescue, b.Rescue)
-}
-
-// readFix reads <name>.json. A fix whose decisions are damaged is given together with the error.
-func readFix(dir, run, name string) (*Proposal, error) {
+// readFix reads <name>.json; t is what the run's events.jsonl tells. A fix whose decisions are damaged is given together with the error.
+func readFix(t *told, dir, run, name string) (*Proposal, error) {
 	path := filepath.Join(dir, "fixes", name+".json")
 	text, err := readFile(path, maxJSON)
 	if err != nil {
@@ -350,9 +272,9 @@ func readFix(dir, run, name string) (*Proposal, error) {
 	if err := p.ofItsRun(); err != nil {
 		return nil, err
 	}
-	decisions, err := readDecisions(p.statePath(), p.digest)
-	p.Disposition, p.Applied = disposition(&p.Fix, decisions)
-	p.inTree = stayOf(&p.Fix, decisions)
+	p.decided, err = t.decisions(p.statePath(), p.digest)
+	p.Disposition, p.Applied = disposition(&p.Fix, p.decided)
+	p.inTree = stayOf(&p.Fix, p.decided)
 	p.fault = err
 	return p, err
 }

@@ -77,29 +77,44 @@ func broughtLines(runDir string, ends []string) int64 {
 	return n
 }
 
-// readTraces reads what events.jsonl beside a state file tells of the decisions on its fix. That it is not there is no error for a
-// fix of a version that had none.
-func readTraces(state string) ([]trace, error) {
-	dir, name := filepath.Dir(state), strings.TrimSuffix(filepath.Base(state), stateSuffix)
-	path := filepath.Join(dir, eventsFile)
-	c, err := readEvents(path)
+// A told is what events.jsonl of one run tells of the decisions on its fixes: it is read once for all of them.
+type told struct {
+	dir   string // fixes
+	lines [][]byte
+	all   map[string][]trace
+	gone  bool // there is no events.jsonl
+	err   error
+}
+
+// readTold reads it. What is wrong with it is said by of, for each fix.
+func readTold(dir string) *told {
+	t := &told{dir: dir}
+	c, err := readEvents(t.path())
+	t.lines = c.Lines
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if hasProvenance(dir, name) {
-			return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be held against it; put it back as it was, or heal again", ErrDamaged, path)
+		t.gone = true
+		return t
+	case err == nil:
+		t.all, err = tracesIn(c.Lines, 0)
+		if err == nil && len(t.all) > 0 {
+			t.all, err = tracesIn(c.Lines, broughtLines(filepath.Dir(dir), c.Ends))
 		}
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
-	}
-	all, err := tracesIn(c.Lines, 0)
-	if err == nil && len(all[name]) > 0 {
-		all, err = tracesIn(c.Lines, broughtLines(filepath.Dir(dir), c.Ends))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+		t.err = fmt.Errorf("%w: %s: %w", ErrDamaged, t.path(), err)
 	}
-	return all[name], nil
+	return t
+}
+
+func (t *told) path() string { return filepath.Join(t.dir, eventsFile) }
+
+// of gives what is told of one fix. That there is no events.jsonl is no error for a fix of a version that had none.
+func (t *told) of(name string) ([]trace, error) {
+	if t.gone && hasProvenance(t.dir, name) {
+		return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be held against it; put it back as it was, or heal again", ErrDamaged, t.path())
+	}
+	return t.all[name], t.err
 }
 
 // readEvents reads a journal that others may write meanwhile, and holds it against its end file.

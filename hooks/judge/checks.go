@@ -23,13 +23,16 @@ type Checks struct {
 
 	named      map[string]bool // files that the run names, whether they are there or not
 	namedGlobs []string
-	makefiles  map[string]bool // those of named that are Makefiles
-	subjects   map[string]bool // files that the run gives to linters; folders, with a slash at the end
-	known      map[string]bool // all files
-	modules    map[string]bool // folders with a manifest that a vendor folder may stand beside
-	vendored   map[string]bool // vendor folders
-	goFolders  map[string]bool // folders with Go files in them or below
-	vite       map[string]bool // folders whose package.json speaks of vitest
+	makefiles  map[string]bool  // those of named that are Makefiles
+	libraries  map[string]bool  // shell scripts that the run and production source
+	calls      map[string]uint8 // what the run's commands name, and how
+	variables  map[string]bool  // that the run's scripts name
+	subjects   map[string]bool  // files that the run gives to linters; folders, with a slash at the end
+	known      map[string]bool  // all files
+	modules    map[string]bool  // folders with a manifest that a vendor folder may stand beside
+	vendored   map[string]bool  // vendor folders
+	goFolders  map[string]bool  // folders with Go files in them or below
+	vite       map[string]bool  // folders whose package.json speaks of vitest
 }
 
 // A Tree is what Checks asks about the base: the paths it holds, and the content of one.
@@ -43,6 +46,7 @@ type Scope struct {
 	Sub     string    // the folder of PIPELINE.hcl, relative to git's top; "" and "." are the top
 	Protect []string  // globs relative to Sub
 	Runs    []Command // the failed task's command, and those of the tasks that are verified with it
+	Dotenv  []string  // files of their environment, relative to Sub; one need not be there
 }
 
 // A Command is what a task runs: Argv, or Shell where that is nil.
@@ -53,7 +57,7 @@ type Command struct {
 }
 
 // NewChecks prepares the classes: 1, protect globs and PIPELINE.hcl; 2, tests by their language's conventions, with helpers
-// that only tests import or include; 3, what tests read; 4, what the run names; 5, what the check's runner loads by itself.
+// that only tests import or include; 3, what tests read; 4, what the run names, and Dotenv; 5, what the check's runner loads by itself.
 // Manifests, which are judged by their parts, have no class.
 //
 // A helper is also known by its name or by the testing library it imports: code that only its own test imports is
@@ -97,6 +101,9 @@ func NewChecks(t Tree, s Scope) *Checks {
 	c.data, c.globs = seen.testData()
 	withoutPrograms(c.data, t.Read)
 	c.name(t, seen, s.Runs)
+	for _, file := range s.Dotenv {
+		c.named[path.Join(sub, file)] = true
+	}
 	c.findLoaded(t, seen)
 	return c
 }

@@ -21,7 +21,6 @@ var (
 	webUse   = late.Regexp(`\b(?:from|import|require|requireActual|importActual|mock|resolve)\s*\(?\s*['"]((?:\.|@/|~/)[^'"\n]*)['"]`)
 	include  = late.Regexp(`(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]+["<]([^">\n]+)[">]`)
 	rbUse    = late.Regexp(`(?m)^[ \t]*(require_relative|require|load)[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
-	shUse    = late.Regexp(`(?m)^[ \t]*(?:source|\.|load)[ \t]+["']?([^\s"';]+)`)
 	jvmUse   = late.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+(?:\.\*)?)`)
 	phpUse   = late.Regexp(`(?m)^[ \t]*use[ \t]+([\w\\]+)`)
 	phpFile  = late.Regexp(`\b(?:require|include)(?:_once)?\b[^;'"\n]*['"]([^'"\n]+)['"]`)
@@ -84,12 +83,7 @@ func (s *survey) uses(p string, src []byte) (files []string, testing bool) {
 			files = append(files, s.first(name, ".", "lib", "spec", "test", s.sub, path.Join(s.sub, "lib"), path.Join(s.sub, "spec"), path.Join(s.sub, "test"))...)
 		}
 	case "shell":
-		for _, m := range shUse().FindAllSubmatch(src, -1) {
-			name := afterVariable(string(m[1]))
-			for _, end := range []string{"", ".bash", ".sh"} {
-				files = append(files, s.first(name+end, dir, ".", s.sub)...)
-			}
-		}
+		files = s.shellUses(dir, src)
 	case "jvm":
 		for _, m := range jvmUse().FindAllSubmatch(src, -1) {
 			files = append(files, s.named(strings.ReplaceAll(string(m[1]), ".", "/"), jvmExts)...)

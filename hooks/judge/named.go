@@ -22,6 +22,7 @@ import (
 //   - A shell script whose output alone decides (`./greet.sh | grep hello`, `test "$(./greet.sh)" = hello`) is the program
 //     under test too, on the same condition. So is what a check script starts: `check.sh` runs `./greet.sh`, and is put back
 //     without it. And so is what a linter is given: `shellcheck greet.sh`, `bash -n greet.sh`, `yamllint deploy.yml`.
+//   - A shell script that the check sources, and production too, is both: library.go tells its changes apart.
 //   - What a runner of tests is given is a test by its use; what its flags name as its settings is a setting; what diff and
 //     cmp compare with, and data whose name says that it is a test's, is expected. Other operands are what is checked.
 //
@@ -39,6 +40,11 @@ type namer struct {
 	looked    int // commands that were looked at
 	packages  []nodePackage
 	listed    bool // packages is filled
+
+	libraries map[string]bool  // scripts that the check and production source
+	calls     map[string]uint8 // what the check's commands name, and how
+	variables map[string]bool  // that the check's scripts name
+	bare      map[string]bool  // scripts that programs without an extension source; nil until it is asked
 }
 
 const (
@@ -62,16 +68,19 @@ type where struct {
 func (c *Checks) name(t Tree, seen *survey, runs []Command) {
 	n := &namer{
 		seen: seen, read: t.Read, sub: c.sub, files: map[string]bool{}, makefiles: map[string]bool{}, subjects: map[string]bool{}, done: map[string]bool{},
+		libraries: map[string]bool{}, calls: map[string]uint8{}, variables: map[string]bool{},
 	}
 	for _, run := range runs {
 		dir := path.Clean(run.Dir)
 		list := []simple{{words: run.Argv}}
 		if run.Argv == nil {
 			list = shellCommands(run.Shell)
+			n.mentions(run.Shell)
 		}
 		n.commands(list, where{dir: dir, from: dir, start: dir})
 	}
 	c.named, c.makefiles, c.subjects = n.files, n.makefiles, n.subjects
+	c.libraries, c.calls, c.variables = n.libraries, n.calls, n.variables
 	if c.namedGlobs = set(n.globs); len(c.namedGlobs) > maxGlobs {
 		c.namedGlobs = c.namedGlobs[:maxGlobs]
 	}
@@ -98,6 +107,7 @@ func (n *namer) commands(list []simple, w where) {
 		if len(c.words) == 0 || c.words[0] == "" {
 			continue
 		}
+		n.called(c)
 		if c.words[0] == "cd" || c.words[0] == "pushd" {
 			w.dir = w.into(c.words[1:])
 			continue
@@ -237,19 +247,29 @@ func (n *namer) start(p string, c simple, w where) {
 func (n *namer) script(p string, w where) {
 	if src, ok := n.open(p, "script"); ok {
 		w.from, w.script, w.inner = path.Dir(p), p, true
+		n.mentions(string(src))
 		n.commands(shellCommands(string(src)), w)
 	}
 }
 
-// sourced names a script that another one reads as its own text. One that production sources too, or that the script is
-// named after, is what is tested.
-func (n *namer) sourced(word string, w where) {
-	p := n.paths(word, w)
-	if p == "" || n.imported(p) || w.script != "" && w.script != p && subjectOf(w.script) == subjectOf(p) {
+// sourced names a script that another one reads as its own text. One that the script is named after is what is tested; one that
+// production sources too is a library of both.
+func (n *namer) sourced(p string, w where) {
+	if p == "" || w.script != "" && w.script != p && subjectOf(w.script) == subjectOf(p) {
 		return
 	}
 	n.add(p)
-	n.script(p, w)
+	if !n.imported(p) && !n.sourcedBare(p) {
+		n.script(p, w)
+		return
+	}
+	n.libraries[p] = true
+	if src, ok := n.open(p, "library"); ok {
+		w.script = p
+		for _, f := range n.seen.shellUses(path.Dir(p), src) {
+			n.sourced(f, w)
+		}
+	}
 }
 
 // checks says whether a source file that is started is part of the check.
@@ -267,7 +287,7 @@ func (n *namer) checks(p string) bool {
 func (n *namer) imported(p string) bool {
 	u := n.seen.units[n.key(p)]
 	return u != nil && slices.ContainsFunc(u.users, func(by *unit) bool {
-		return !by.test && !by.helper && !by.tool && !by.runs && !n.files[by.key] && !checkName(by.key)
+		return !by.test && !by.helper && !by.tool && !by.runs && (!n.files[by.key] || n.libraries[by.key]) && !checkName(by.key)
 	})
 }
 

@@ -52,7 +52,7 @@ func (n *namer) command(c simple, w where) {
 		n.operands(args, w, n.data)
 	case base == "." || base == "source":
 		if len(args) > 0 {
-			n.sourced(args[0], w)
+			n.sourced(n.paths(args[0], w), w)
 		}
 	case slices.Contains(shells, base):
 		n.shell(c, w)
@@ -177,7 +177,7 @@ func (n *namer) shell(c simple, w where) {
 		case arg == "--":
 		case arg == "-o" || arg == "+o" || arg == "-O" || arg == "--rcfile" || arg == "--init-file":
 			if i++; i < len(args) && strings.HasPrefix(arg, "--") {
-				n.sourced(args[i], w)
+				n.sourced(n.paths(args[i], w), w)
 			}
 		case strings.HasPrefix(arg, "--") || strings.HasPrefix(arg, "+"):
 		case strings.HasPrefix(arg, "-") && strings.Contains(arg, "c") && i+1 < len(args):

@@ -30,7 +30,7 @@ func TestClassNamed(t *testing.T) {
 			4 expected.txt    # compared with
 			4 scripts/smoke.sh
 			4 check_env.sh    # sourced, and new
-			0 scripts/common.sh  # production sources it too
+			4 scripts/common.sh  # production sources it too: a library of both
 			0 scripts/deploy.sh  # started by the check: what is checked
 			0 bin/greet.sh
 			0 out.txt
@@ -220,4 +220,12 @@ func FuzzNamed(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a task's environment comes from is named too, whatever it is called, there or not.
+func TestClassDotenv(t *testing.T) {
+	t.Parallel()
+	f := files{"shop/config/base": "", "shop/config/other": "", "config/base": ""}
+	c := NewChecks(f.tree(), Scope{Sub: "shop", Dotenv: []string{"config/base", "config/new"}})
+	classesOf(t, c, "4 shop/config/base\n4 shop/config/new\n0 shop/config/other\n0 config/base")
 }

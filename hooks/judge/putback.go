@@ -15,13 +15,13 @@ import (
 // that is gone comes back, one that is new goes, with what stands in its way.
 //
 // A Makefile that the run names stays as the patch left it when only rules and variables differ that say how files of the
-// program are made. A manifest that cannot be mended by parts goes back as a whole.
+// program are made; a shell library that it sources, when only what it tries differs (library.go). A manifest that cannot be mended by parts goes back as a whole.
 func (c *Checks) PutBack(changes []patch.Change) []patch.Change {
 	var rest []patch.Change
 	var there []string // files that come back, or that stay because their change goes
 	for _, change := range changes {
 		class, _ := c.Class(change.Path)
-		keep := class == 0 || class == 4 && c.onlyBuilds(change)
+		keep := class == 0 || class == 4 && c.stays(change)
 		if kind := manifestOf(change.Path); keep && kind != nil {
 			change, keep = kind.putParts(change)
 		}

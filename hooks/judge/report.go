@@ -38,6 +38,8 @@ func (c *Checks) Report(changes []patch.Change) []Finding {
 	for _, e := range r.edits {
 		r.touched(e)
 		r.links(e)
+		r.builtWith(e)
+		r.runsItself(e)
 		r.programs(e)
 		r.libraries(e)
 		r.hidden(e)

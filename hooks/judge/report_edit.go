@@ -17,6 +17,7 @@ type edit struct {
 	class         int
 	rule          string // of its class
 	putBack       bool   // the second half of verification runs without it
+	stays         bool   // a shell library that the second half of verification runs with
 	lang          string // what its text is written in, "" for prose and data
 	opaque        bool   // a symlink or binary: there is no text to look into
 	change        patch.Change
@@ -40,7 +41,8 @@ func newEdit(c *Checks, change patch.Change) *edit {
 	}
 	e := &edit{path: change.Path, change: change}
 	e.class, e.rule = c.Class(change.Path)
-	e.putBack = e.class > 0 || manifestOf(e.path) != nil // a manifest's check parts are
+	e.stays = e.class == 4 && c.onlyTried(change)
+	e.putBack = e.class > 0 && !e.stays || manifestOf(e.path) != nil // a manifest's check parts are
 	e.opaque = opaque(change.Before) || opaque(change.After)
 	before, after := text(change.Before), text(change.After)
 	e.lang = kindOf(change.Path, before)
@@ -180,7 +182,7 @@ func (e *edit) at(i int) int {
 
 // production says whether e is code that is neither a check nor a tool's configuration.
 func (e *edit) production() bool {
-	return e.class == 0 && isCode(e.lang) && !tooling(e.path)
+	return (e.class == 0 || e.stays) && isCode(e.lang) && !tooling(e.path)
 }
 
 // valid says whether a text is UTF-8; others are older encodings, whose bytes mean nothing here.

@@ -55,7 +55,7 @@ var (
 )
 
 func (r *report) libraries(e *edit) {
-	if !e.exists() && !strings.Contains("/"+e.path, "/node_modules/") && !strings.HasPrefix(e.path, "vendor/") {
+	if !e.exists() && !strings.Contains("/"+e.path, "/node_modules/") && !strings.Contains("/"+e.path, "/vendor/") {
 		return
 	}
 	r.modules(e)
@@ -147,10 +147,19 @@ func (r *report) dependencies(e *edit) {
 		}
 		manifest := strings.TrimSuffix(e.path, inner) + name + "/package.json"
 		r.add(e, LibraryShadowed, -1, testLibraryName(name) || !r.versionChanged(manifest), "an installed dependency: %s", name)
-	case strings.HasPrefix(e.path, "vendor/") && e.path != "vendor/modules.txt":
-		parts := strings.Split(e.path, "/")
-		goes := strings.Contains(parts[1], ".") && len(parts) > 3
-		r.add(e, LibraryShadowed, -1, goes && !r.vendored(strings.Join(parts[1:], "/")), "a vendored dependency was changed")
+	default:
+		before, file, ok := cutLast("/"+e.path, "/vendor/")
+		if !ok || file == "modules.txt" {
+			return
+		}
+		// go.sum holds digests of whole modules, and vendor/ a part of each: offline nothing says that a copy is that version's.
+		parts := strings.Split(file, "/")
+		goes := strings.Contains(parts[0], ".") && len(parts) > 2
+		if r.vendored(strings.TrimPrefix(before+"/vendor", "/"), file) {
+			r.add(e, LibraryShadowed, -1, false, "a vendored dependency, with another version: nothing here says that this is its code")
+		} else {
+			r.add(e, LibraryShadowed, -1, goes, "a vendored dependency was changed, and its version is as it was")
+		}
 	}
 }
 
@@ -175,9 +184,9 @@ func (r *report) versionChanged(manifest string) bool {
 	return false
 }
 
-// vendored says whether the patch gives the vendored module of a file another version.
-func (r *report) vendored(file string) bool {
-	e := r.edit("vendor/modules.txt")
+// vendored says whether the patch gives the module of a file of a vendor folder another version.
+func (r *report) vendored(folder, file string) bool {
+	e := r.edit(folder + "/modules.txt")
 	if e == nil {
 		return false
 	}

@@ -12,12 +12,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// locks are files that a package manager writes.
-var locks = []string{
-	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "go.sum", "go.work.sum", "Cargo.lock", "poetry.lock",
-	"uv.lock", "pdm.lock", "Pipfile.lock", "Gemfile.lock", "composer.lock", "mix.lock",
-}
-
 var requirement = late.Regexp(`^\s*[A-Za-z][\w.\-\[\], ]*\s*(?:[=<>!~]=?|@|;|$)`)
 
 func (r *report) touched(e *edit) {
@@ -34,7 +28,10 @@ func (r *report) touched(e *edit) {
 			5: "what the runner loads by itself",
 		}[e.class]
 		second := "the second check has it as it was"
-		if e.class == 4 && r.checks.onlyBuilds(e.change) {
+		switch {
+		case e.stays:
+			second = "only what is tried: the second check has the change too"
+		case e.class == 4 && r.checks.onlyBuilds(e.change):
 			second = "only what builds: the second check has the change too"
 		}
 		r.add(e, e.rule, -1, false, "%s, %s; %s", what, how, second)
@@ -72,12 +69,6 @@ func (r *report) parts(e *edit) {
 		return
 	}
 	base := path.Base(e.path)
-	if slices.Contains(locks, base) {
-		if len(e.added)+len(e.removed) > 0 {
-			r.add(e, DependencyChanged, -1, false, "a lock file: %d lines added, %d removed", len(e.added), len(e.removed))
-		}
-		return
-	}
 	if !strings.HasPrefix(base, "requirements") && !strings.HasPrefix(base, "constraints") || path.Ext(base) != ".txt" && path.Ext(base) != ".in" {
 		return
 	}

@@ -35,8 +35,8 @@ type Rule struct {
 	Why  string // for a person
 }
 
-// inline: nothing puts back a test in a production file.
-const inline = "for a test in a production file"
+// inline: nothing puts back a test in a production file, nor what a build file says of tests.
+const inline = "for a test in a production file, or what a build file says of tests"
 
 // Rules lists them all.
 //

@@ -1,10 +1,12 @@
 package judge
 
-// JUnit XML, where it stands in the output itself.
+// JUnit XML, where it stands in the output itself, and in files.
 
 import (
+	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/late"
@@ -17,6 +19,47 @@ type junitRunner struct {
 	inCase, inData bool   // between testcase and its end; in a CDATA section, where nothing counts
 	name           string // of the testcase
 	failed, passed bool   // it has a failure; it is skipped, or a failure of it is expected
+	ran            int    // testcases that were not skipped
+}
+
+// Reports are what the JUnit files of one check say together. The zero value is those of a check that left none.
+type Reports struct {
+	Files   int
+	Failing []string // names, as Tests gives them
+	Ran     int      // tests that were not skipped
+}
+
+// ReadReports reads JUnit files; what is none counts for nothing.
+func ReadReports(files [][]byte) Reports {
+	f := &failing{names: map[string]bool{}}
+	var r Reports
+	for _, text := range files {
+		t := &junitRunner{failing: f}
+		if !t.line(string(text)) {
+			continue
+		}
+		t.end()
+		r.Files++
+		r.Ran += t.ran
+	}
+	for name := range f.names {
+		r.Failing = append(r.Failing, name)
+	}
+	r.Failing = set(r.Failing)
+	return r
+}
+
+// Unproven says why the reports of a check that passed do not show that what failed is mended, or "". r are those of the failure.
+func (r Reports) Unproven(passed Reports) string {
+	for _, name := range r.Failing {
+		if slices.Contains(passed.Failing, name) {
+			return "tests_failed: the check passes, and its JUnit report names " + name + " as failing"
+		}
+	}
+	if r.Ran > passed.Ran {
+		return fmt.Sprintf("tests_not_run: JUnit reports of the failed check name %s that ran, and %d with the patch", plural(r.Ran, "test"), passed.Ran)
+	}
+	return ""
 }
 
 var (
@@ -43,9 +86,13 @@ func (t *junitRunner) line(line string) bool {
 				t.name = class + "." + t.name
 			}
 			t.inCase = !strings.HasSuffix(token, "/>")
+			t.ran++
 		case token == "</testcase>":
 			t.end()
 		case strings.HasPrefix(token, "<skipped"):
+			if t.inCase && !t.passed {
+				t.ran--
+			}
 			t.passed = true
 		default:
 			t.failed = t.inCase

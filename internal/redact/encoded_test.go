@@ -2,13 +2,17 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"pgregory.net/rapid"
 )
@@ -53,6 +57,22 @@ func TestEncoded(t *testing.T) {
 		{"a blank line is no wrap", value, at64([]byte(value))[:20] + "\n\n" + at64([]byte(value))[20:], at64([]byte(value))[:20] + "\n\n" + at64([]byte(value))[20:]},
 		{"a line of a key, encoded with its neighbours", "-----BEGIN-----\nMIIBVwIBADANBg\n", at64([]byte("-----BEGIN-----\nMIIBVwIBADANBg\n")), "[redacted]"},
 		{"a line of a key, encoded alone", "-----BEGIN-----\nMIIBVwIBADANBg\n", at64([]byte("  MIIBVwIBADANBg")), "ICB[redacted]"},
+		{"percents for every byte", value, "a=" + each(value, "%%%02x") + "&b", "a=%[redacted]&b"},
+		{"percents in capitals", odd, each(odd, "%%%02X"), "%[redacted]"},
+		{"escapes of C for every byte", odd, "$'" + each(odd, `\x%02x`) + "'", `$'\x[redacted]'`},
+		{"escapes in capitals", value, each(value, `\x%02X`), `\x[redacted]`},
+		{"hex with colons", odd, each(odd, ":%02x")[1:] + ":0a", "[redacted]:0a"},
+		{"hex with colons, in capitals", value, each(value, ":%02X")[1:], "[redacted]"},
+		{"hex with spaces", value, "od:" + each(value, " %02x") + " 0a", "od: [redacted] 0a"},
+		{"hex with spaces, in capitals", odd, each(odd, "%02X "), "[redacted] "},
+		{"a part of the bytes is no value", value, each(value[:20], "%%%02x"), each(value[:20], "%%%02x")},
+		{"UTF-16", odd, "\xff\xfe" + utf16Of(binary.LittleEndian, odd+"\r\n"), "\xff\xfe[redacted]\r\x00\n\x00"},
+		{"UTF-16, the other order", "key-🔑-key", "\xfe\xff" + utf16Of(binary.BigEndian, "key-🔑-key"), "\xfe\xff[redacted]"},
+		{"base64 twice", value, at64([]byte(at64([]byte(value)))), "[redacted]g="},
+		{"base64 twice, with a line end each", value, at64([]byte(at64([]byte(value+"\n")) + "\n")), "[redacted]hDZz09Cg=="},
+		{"base64 twice, after a byte each", value, at64([]byte(":" + at64([]byte(":"+value)))), "Ok9t[redacted]VE9PQ=="},
+		{"base64 twice, wrapped", value + value, at64([]byte(at64([]byte("me:" + value + value))))[:76] + "\n" + at64([]byte(at64([]byte("me:" + value + value))))[76:], "YldVNl[redacted]g="},
+		{"a line of a key, spelled", "-----BEGIN-----\nMIIBVwIBADANBg\n", each("  MIIBVwIBADANBg", "%02x "), "20 20 [redacted] "},
 		{"the beginning alone is no value", value, at64([]byte(value))[:20], at64([]byte(value))[:20]},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,6 +91,23 @@ func TestEncoded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// each writes every byte of s by itself.
+func each(s, format string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, format, s[i])
+	}
+	return b.String()
+}
+
+func utf16Of(order binary.AppendByteOrder, s string) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = order.AppendUint16(b, u)
+	}
+	return string(b)
 }
 
 // Wherever in the encoded bytes a value stands, and however the text is broken into lines and chunks: every character
@@ -118,6 +155,31 @@ func TestBase64Property(t *testing.T) {
 		}
 		sizes := rapid.IntRange(1, 90)
 		if got := stream(t, s, wrapped, func() int { return sizes.Draw(t, "size") }); got != want {
+			t.Fatalf("stream %q, want %q", got, want)
+		}
+	})
+}
+
+// Wherever a value stands in a text, and that text's base64 in another one: all of it goes but what is said of the ends.
+func TestBase64TwiceProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.SliceOfN(rapid.Byte(), 10, 120).Draw(t, "secret")
+		around := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 50), 4, 4).Draw(t, "around")
+		alphabet := rapid.SampledFrom([]*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding}).Draw(t, "alphabet")
+		once := slices.Concat(around[1], []byte(alphabet.EncodeToString(slices.Concat(around[0], secret, around[2]))), around[3])
+		text := alphabet.EncodeToString(once)
+		// In bits of the text: where the first whole character of the first base64 text begins, and where the last one ends.
+		from := (len(around[1]) + (len(around[0])*8+5)/6) * 8
+		to := (len(around[1]) + (len(around[0])+len(secret))*8/6) * 8
+		s := new(Set)
+		s.Add("S", string(secret))
+		got, want := s.String(text), text[:(from+5)/6]+Mark+text[to/6:]
+		if got != want {
+			t.Fatalf("%q becomes\n%q, want\n%q", text, got, want)
+		}
+		sizes := rapid.IntRange(1, 90)
+		if got := stream(t, s, text, func() int { return sizes.Draw(t, "size") }); got != want {
 			t.Fatalf("stream %q, want %q", got, want)
 		}
 	})

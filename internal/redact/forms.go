@@ -17,6 +17,8 @@ type form struct {
 const (
 	// maxEncoded is the longest value, in bytes, whose encodings are looked for; of longer ones only those of the lines.
 	maxEncoded = 16 << 10
+	// maxRare is the same for the encodings of rare.go, which are longer, and many.
+	maxRare = 1 << 10
 	// maxWhole is the same for a value of several lines: each form costs memory, and those of the lines say as much.
 	maxWhole = 512
 	// early is how many characters of a wrapped form stand before its first line end at least: with fewer the end of
@@ -29,7 +31,7 @@ const (
 )
 
 // forms lists how value may stand in text: as it is, and each of its lines when there are several (a key that is printed
-// with an indent or line by line); all of these as programs quote them (quoted.go) and as they encode them. Lines
+// with an indent or line by line); all of these as programs quote them (quoted.go) and as they encode them (rare.go too). Lines
 // shorter than MinLen are left out, and so are their forms. There are no doubles.
 func forms(value string) []form {
 	var out []form
@@ -69,6 +71,15 @@ func forms(value string) []form {
 			if rest := h[early-1:]; len(rest) >= minRest {
 				add(rest, true)
 			}
+		}
+		if len(p) > maxRare {
+			continue
+		}
+		for _, r := range spelled(p) {
+			add(r, false)
+		}
+		for _, e := range twice(p) {
+			add(e, true)
 		}
 	}
 	return out

@@ -9,12 +9,15 @@
 //     that it shares with its neighbours, which tells up to four bits of it;
 //   - in hex, in small or in capital letters;
 //   - in both also where they are broken into lines of 40 characters or more. Where the first line end comes within the
-//     first four characters, three are left (and all, of a value of less than ten bytes).
+//     first four characters, three are left (and all, of a value of less than ten bytes);
+//   - in hex with something between the bytes (73:65, 73 65, %73%65, \x73\x65; a mark before the first one is left), and in UTF-16;
+//   - in the base64 of a base64 text that is not broken into lines: all but one or two characters at either end, which tell
+//     up to eight bits.
 //
 // What is not found: a value in pieces that are not its lines; a value in other letters (in capitals, reversed, with
-// something between its characters, as hex dumps have it); an encoding of an encoding, or of something made of the
-// value (a digest, UTF-16, what is compressed or encrypted); line ends that are more than a line end (an indent, a + or
-// > before each line); encodings of a line of more than 16 KiB.
+// something else between its characters, as hex dumps have it at each end of a line); any other encoding of an encoding, or of
+// something made of the value (a digest, what is compressed or encrypted); line ends that are more than a line end (an
+// indent, a + or > before each line); encodings of a line of more than 16 KiB, and the last two sorts of more than 1 KiB.
 package redact
 
 import (

@@ -205,7 +205,7 @@ s.serve_forever()`
 				}
 				c := Command{Argv: []string{"sh", "-c", script, "sh", tok, py, server, port}, Dir: dir, Env: testEnv}
 				if how == "timeout" {
-					c.Timeout = 4 * time.Second
+					c.Timeout = 10 * time.Second // python has started by then
 				}
 				start := time.Now()
 				_, res := outputOf(t, b, c)

@@ -68,13 +68,13 @@ func TestOwnLimits(t *testing.T) {
 	for name, script := range map[string]string{
 		"ulimit":   `ulimit -n 64 && test "$(ulimit -n)" = 64`,
 		"prlimit":  `prlimit --nofile=64:64 true && prlimit --pid "$PPID" >/dev/null`,
-		"nice":     `nice -n 5 true && renice -n 5 $$ >/dev/null && ionice -c 3 true`,
+		"nice":     `nice -n 5 true && renice -n 19 $$ >/dev/null && ionice -c 3 true`,
 		"affinity": `taskset -c 0 true && chrt --batch 0 true`,
 		"python": `"$1" -c '
 import os, resource, threading
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 def f():
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 7); os.setpriority(os.PRIO_PGRP, 0, 7)
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19); os.setpriority(os.PRIO_PGRP, 0, 19)
     os.sched_setaffinity(threading.get_native_id(), os.sched_getaffinity(0))
 t = threading.Thread(target=f); t.start(); t.join(); f()'`,
 		"debugger": `! command -v strace >/dev/null || strace -f -o /dev/null true`,

@@ -29,12 +29,13 @@ func (k *ticks) count() int {
 func TestSuspend(t *testing.T) {
 	var all sync.WaitGroup
 	var written []*ticks
+	const timeout, idle, pause = 5 * time.Second, 4 * time.Second, 5500 * time.Millisecond
 	for _, tier := range Tiers() {
 		k := &ticks{}
 		written = append(written, k)
 		all.Go(func() {
 			c := sh(`( setsid sh -c 'while :; do echo; sleep 0.02; done' & ); for i in 1 2 3 4 5; do sleep 0.1; echo; done; exit 3`)
-			c.Stdout, c.Timeout, c.Idle = k, 2*time.Second, time.Second
+			c.Stdout, c.Timeout, c.Idle = k, timeout, idle
 			res, err := Box{Tier: tier}.Run(t.Context(), c)
 			if err != nil || res.ExitCode != 3 || res.TimedOut || res.IdledOut {
 				t.Errorf("%s: %v %+v", tier, err, res)
@@ -53,12 +54,12 @@ func TestSuspend(t *testing.T) {
 		res, _ := Box{Tier: None}.Run(t.Context(), sh("exit 4"))
 		late <- res
 	}()
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(500 * time.Millisecond) // what stands in the pipes comes through
 	var before []int
 	for _, k := range written {
 		before = append(before, k.count())
 	}
-	time.Sleep(2 * time.Second)
+	time.Sleep(pause)
 	for i, k := range written {
 		if k.count() != before[i] {
 			t.Errorf("%d lines were written by what is stopped", k.count()-before[i])

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -403,48 +402,6 @@ func TestRunnerInARunner(t *testing.T) {
 		}
 	})
 	alive(t, other.tok, 3)
-}
-
-// TestProgramBeingWritten runs a script that somebody still writes, and others meanwhile.
-func TestProgramBeingWritten(t *testing.T) {
-	script := filepath.Join(t.TempDir(), "script")
-	write(t, script, "#!/bin/sh\necho ran\n")
-	f, err := os.OpenFile(script, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	if err := os.Chmod(script, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c := Command{Argv: []string{script}, Dir: "/", Env: testEnv}
-	if out, res := outputOf(t, Box{Tier: None}, c); res.ExitCode != 126 || !strings.Contains(out, "text file busy") {
-		t.Errorf("%q %+v", out, res)
-	}
-	time.AfterFunc(busyFor/2, func() { _ = f.Close() })
-	var all sync.WaitGroup
-	all.Go(func() {
-		if out, res := outputOf(t, Box{Tier: None}, c); res.ExitCode != 0 || out != "ran\n" {
-			t.Errorf("%q %+v", out, res)
-		}
-	})
-	all.Go(func() { many(t, 20, 2, spawnBoxed) })
-	all.Wait()
-}
-
-// TestLargeCommand has more arguments than a socket holds, and more than the kernel takes.
-func TestLargeCommand(t *testing.T) {
-	t.Parallel()
-	large := make([]string, 15)
-	for i := range large {
-		large[i] = strings.Repeat("x", 100_000)
-	}
-	if out, res := outputOf(t, Box{Tier: None}, sh(`echo $# ${#15}`, large...)); out != "15 100000\n" || res.ExitCode != 0 {
-		t.Errorf("%.100q %+v", out, res)
-	}
-	if out, res := outputOf(t, Box{Tier: None}, sh(`echo $#`, strings.Repeat("x", 1<<20))); res.ExitCode != 126 || !strings.Contains(out, "argument list too long") {
-		t.Errorf("%.100q %+v", out, res)
-	}
 }
 
 func TestPrepareAndClose(t *testing.T) {

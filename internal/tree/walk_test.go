@@ -42,7 +42,7 @@ func put(t testing.TB, root string, files ...string) {
 		case strings.HasSuffix(f, "/"):
 			err = os.MkdirAll(full, 0o755)
 		default:
-			err = os.WriteFile(full, []byte(text), mode)
+			err = errors.Join(os.WriteFile(full, []byte(text), mode), os.Chmod(full, mode)) // whatever the umask is
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -267,6 +267,10 @@ func TestWalkKnownRacy(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "f=1")
 	known := mustWalk(t, root, Options{})
+	for known.facts[0].settled(known.start) { // the machine was busy in between
+		put(t, root, "f=1")
+		known = mustWalk(t, root, Options{})
+	}
 	known.Entries[0].Digest = "planted"
 	if e, _ := mustWalk(t, root, Options{Known: known}).Find("f"); e.Digest == "planted" {
 		t.Error("trusted a file as young as the walk")
@@ -396,11 +400,13 @@ func TestWalkUnreadable(t *testing.T) {
 		return
 	}
 	base := t.TempDir()
-	if err := os.Chmod(filepath.Dir(base), 0o755); err != nil { //nolint:gosec // nobody must get in
-		t.Fatal(err)
-	}
 	root := base + "/tree"
 	put(t, root, "a=1", "secret=1", "closed/f=1", "listed/f=1")
+	for _, dir := range []string{filepath.Dir(base), base, root} {
+		if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // nobody must get in
+			t.Fatal(err)
+		}
+	}
 	for path, mode := range map[string]fs.FileMode{"secret": 0, "closed": 0, "listed": 0o444} {
 		if err := os.Chmod(root+"/"+path, mode); err != nil {
 			t.Fatal(err)
@@ -419,7 +425,7 @@ func TestWalkUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(base+"/again", program, 0o755); err != nil { //nolint:gosec // it is run
+	if err := errors.Join(os.WriteFile(base+"/again", program, 0o700), os.Chmod(base+"/again", 0o755)); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), base+"/again", "-test.run=^TestWalkUnreadable$", "-test.count=1")

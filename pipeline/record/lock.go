@@ -26,9 +26,10 @@ type holder struct {
 }
 
 // A lock that is held by nobody we can name is asked for again during lockPatience: whoever only looks whether it is held
-// (Held) has it for some microseconds, and who takes it or gives it up has no name in it for as long.
+// (Held) has it for some microseconds, on a busy machine until it is given time again, and who takes it or gives it up has no name
+// in it for as long.
 const (
-	lockPatience = 50 * time.Millisecond
+	lockPatience = time.Second
 	lockEvery    = 500 * time.Microsecond
 )
 

@@ -42,8 +42,15 @@ func TestRunLosesItsRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			root := t.TempDir()
+			t.Cleanup(func() { // so that it can be removed
+				logs, _ := filepath.Glob(filepath.Join(root, ".async", "runs", "*", "logs"))
+				for _, dir := range logs {
+					_ = os.Chmod(dir, 0o700)
+				}
+			})
 			cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestLosing$", "-test.v")
-			cmd.Env = append(os.Environ(), losing+"="+tt.name, losing+"_ROOT="+t.TempDir())
+			cmd.Env = append(os.Environ(), losing+"="+tt.name, losing+"_ROOT="+root)
 			cmd.SysProcAttr = &syscall.SysProcAttr{
 				Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 				UidMappings: []syscall.SysProcIDMap{{ContainerID: tt.uid, HostID: os.Getuid(), Size: 1}},

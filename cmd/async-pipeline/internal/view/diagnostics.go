@@ -30,10 +30,17 @@ func (s *Screen) diagnostic(f pipeline.Error) string {
 	if f.Warning {
 		word, colour = "warning", yellow
 	}
-	if p := s.place(f.Pos); p != "" {
-		b.WriteString(s.paint(bold, p) + ": ")
+	text := Harmless(f.Summary)
+	at := s.place(f.Pos)
+	if at != "" {
+		b.WriteString(s.paint(bold, at) + ": ")
 	}
-	b.WriteString(s.paint(colour, word) + ": " + Harmless(f.Summary) + "\n")
+	if s.Columns > 0 && columns(at)+2+len(word)+2+columns(text) > s.wide() { // elsewhere it can be searched for
+		text = "\n  " + strings.Join(Wrap(text, s.wide()-2), "\n  ")
+	} else {
+		text = " " + text
+	}
+	b.WriteString(s.paint(colour, word) + ":" + text + "\n")
 	if f.Source != "" {
 		b.WriteString(s.sourceLine(f, colour))
 	}

@@ -14,14 +14,15 @@ import (
 
 // A RunStory is what `explain --run` tells.
 type RunStory struct {
-	Run    record.Run
-	Sealed bool // false: there is no verdict
-	Live   bool // it goes on
-	Dir    string
-	Path   []Stretch           // the critical path
-	Waited map[string][]string // what each task waits for
-	Hooks  []HookStory
-	Type   []Next
+	Run     record.Run
+	Sealed  bool // false: there is no verdict
+	Live    bool // it goes on
+	Dir     string
+	Path    []Stretch           // the critical path
+	Waited  map[string][]string // what each task waits for
+	Failing map[string]Failing  // by task
+	Hooks   []HookStory
+	Type    []Next
 }
 
 // A HookStory is what one hook did about one failure.
@@ -150,6 +151,7 @@ func (s *Screen) whyEnded(t record.Task, r RunStory) string {
 		b.WriteString(s.words("It waited for "+list(w)+".", "  "))
 	}
 	b.WriteString(s.logOf(r.Dir, t))
+	b.WriteString(s.failingTests(r.Failing[t.Name], mostFailing))
 	return b.String()
 }
 
@@ -312,13 +314,21 @@ func (s *Screen) hookStory(h HookStory) string {
 	}
 	f := h.Fix
 	var b strings.Builder
-	head := "on_fail \"agent\" of " + Harmless(h.Task) + ": "
+	head := "on_fail \"agent\" of " + Harmless(h.Task) + ":"
+	between := func(text string) string {
+		if s.Columns > 0 && columns(head)+1+columns(text) > s.wide() {
+			return "\n  "
+		}
+		return " "
+	}
 	if f.State != fix.Proposed {
-		b.WriteString(head + s.paint(yellow, stateWord(f.State)) + "\n")
+		text := stateWord(f.State)
+		b.WriteString(head + between(text) + s.paint(yellow, text) + "\n")
 		b.WriteString(s.paragraphIf(stateText(&f.Fix)))
 	} else {
 		word, colour := verdictOf(&f.Fix)
-		b.WriteString(head + "a fix is proposed, " + s.paint(colour, word) + ", " + Harmless(f.Disposition) + "\n")
+		before, after := "a fix is proposed, ", ", "+Harmless(f.Disposition)
+		b.WriteString(head + between(before+word+after) + before + s.paint(colour, word) + after + "\n")
 		b.WriteString(s.paragraph(verdictText(&f.Fix), "  "))
 	}
 	b.WriteString(s.attemptsOf(&f.Fix))

@@ -2,6 +2,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,15 +11,15 @@ import (
 )
 
 // Applied says what fix apply wrote, or would write.
-func (s *Screen) Applied(f *fix.Fix, a fix.Applied, dry bool, again string) {
+func (s *Screen) Applied(p *fix.Proposal, a fix.Applied, dry bool, again string) {
 	var b strings.Builder
-	if unsure := f.Verdict != nil && *f.Verdict == fix.Unverified; unsure && !a.Already {
-		b.WriteString(s.paint(yellow, "! this fix is unverified") + "\n" + s.paragraph(verdictText(f), "  "))
+	if unsure := p.Verdict != nil && *p.Verdict == fix.Unverified; unsure && !a.Already {
+		b.WriteString(s.paint(yellow, "! this fix is unverified") + "\n" + s.paragraph(verdictText(&p.Fix), "  "))
 		a.Note = "" // it says the same
 	}
-	what, in := theFix(f), " is in the tree"
-	if n := len(a.Files); f.Patch != nil && 0 < n && n < len(f.Patch.Files) {
-		what, in = fmt.Sprintf("%d of %s of %s", n, count(len(f.Patch.Files), "file"), what), ""
+	what, in := theFix(p), " is in the tree"
+	if n := len(a.Files); p.Patch != nil && 0 < n && n < len(p.Patch.Files) {
+		what, in = fmt.Sprintf("%d of %s of %s", n, count(len(p.Patch.Files), "file"), what), ""
 	}
 	switch {
 	case a.Already:
@@ -29,6 +30,9 @@ func (s *Screen) Applied(f *fix.Fix, a fix.Applied, dry bool, again string) {
 		s.head(&b, s.paint(green, "✓")+" applied "+what+":")
 	}
 	s.worked(&b, a)
+	if len(a.Since) > 0 {
+		b.WriteString(s.paragraph("It was applied at "+Harmless(a.At)+"; the later edits stand.", ""))
+	}
 	if a.Edited {
 		b.WriteString("The patch is as you edited it.\n")
 	}
@@ -48,11 +52,11 @@ func (s *Screen) Applied(f *fix.Fix, a fix.Applied, dry bool, again string) {
 }
 
 // Reverted says what fix revert took back, or would take back.
-func (s *Screen) Reverted(f *fix.Fix, a fix.Applied, dry bool, again string) {
+func (s *Screen) Reverted(p *fix.Proposal, a fix.Applied, dry bool, again string) {
 	var b strings.Builder
-	what := theFix(f)
-	if n := len(a.Files); f.Patch != nil && n < len(f.Patch.Files) {
-		what = fmt.Sprintf("%d of %s of %s", n, count(len(f.Patch.Files), "file"), what)
+	what := theFix(p)
+	if n := len(a.Files); p.Patch != nil && n < len(p.Patch.Files) {
+		what = fmt.Sprintf("%d of %s of %s", n, count(len(p.Patch.Files), "file"), what)
 	}
 	switch {
 	case a.Already && dry:
@@ -74,9 +78,9 @@ func (s *Screen) Reverted(f *fix.Fix, a fix.Applied, dry bool, again string) {
 }
 
 // Rejected says that fix reject was recorded, or would be.
-func (s *Screen) Rejected(f *fix.Fix, r fix.Rejected, dry bool) {
+func (s *Screen) Rejected(p *fix.Proposal, r fix.Rejected, dry bool) {
 	var b strings.Builder
-	switch what := theFix(f); {
+	switch what := theFix(p); {
 	case r.Already:
 		s.head(&b, "already rejected: "+what)
 	case dry:
@@ -133,30 +137,36 @@ func (s *Screen) head(b *strings.Builder, text string) {
 	}
 }
 
-func theFix(f *fix.Fix) string {
-	return "the fix for " + Harmless(f.Task) + " of run " + Harmless(f.Run)
+func theFix(p *fix.Proposal) string {
+	return "the fix for " + called(p) + " of run " + Harmless(p.Run)
 }
+
+// called is the task of a fix, with its number where another one counts.
+func called(p *fix.Proposal) string { return Harmless(cmp.Or(p.Called, p.Task)) }
 
 // worked lists the files, with what is special about each.
 func (s *Screen) worked(b *strings.Builder, a fix.Applied) {
-	for _, p := range a.Files {
+	for _, path := range a.Files {
 		var words []string
 		for _, part := range a.Parts {
-			if part.Path == p {
+			if part.Path == path {
 				words = append(words, hunks(part))
 			}
 		}
-		if slices.Contains(a.Merged, p) {
+		if slices.Contains(a.Since, path) {
+			words = append(words, "edited since")
+		}
+		if slices.Contains(a.Merged, path) {
 			words = append(words, "merged")
 		}
-		if slices.Contains(a.Dirty, p) {
+		if slices.Contains(a.Dirty, path) {
 			words = append(words, "over uncommitted changes")
 		}
 		more := ""
 		if len(words) > 0 {
 			more = " (" + strings.Join(words, ", ") + ")"
 		}
-		b.WriteString("  " + Harmless(p) + more + "\n")
+		b.WriteString("  " + Harmless(path) + more + "\n")
 	}
 }
 

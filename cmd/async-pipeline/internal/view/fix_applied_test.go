@@ -20,21 +20,26 @@ func decided(evil string) map[string]func(*Screen) {
 	const again = "async-pipeline fix apply 20261121T024000Z-7f3a test"
 	return map[string]func(*Screen){
 		"applied_partly": func(s *Screen) {
-			s.Applied(&p.Fix, some, false, "async-pipeline run test")
-			s.Applied(&p.Fix, some, true, "async-pipeline run test")
-			s.Applied(&p.Fix, fix.Applied{Files: []string{"sum.go"}, Parts: []fix.Part{{Path: "sum.go", Hunks: []int{2}, Of: 2}}}, false, "async-pipeline run test")
+			s.Applied(p, some, false, "async-pipeline run test")
+			s.Applied(p, some, true, "async-pipeline run test")
+			s.Applied(p, fix.Applied{Files: []string{"sum.go"}, Parts: []fix.Part{{Path: "sum.go", Hunks: []int{2}, Of: 2}}}, false, "async-pipeline run test")
+		},
+		"applied_before": func(s *Screen) {
+			older := *p
+			older.Called = p.Task + "@1"
+			s.Applied(&older, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true, Since: []string{"sum.go"}, At: "2026-11-21T02:41:00.000Z" + evil}, false, "async-pipeline run test")
 		},
 		"reverted": func(s *Screen) {
-			s.Reverted(&p.Fix, fix.Applied{Files: []string{"logo.png" + evil, "sum.go"}, Merged: []string{"sum.go"}}, false, again)
-			s.Reverted(&p.Fix, fix.Applied{Files: []string{"sum.go"}}, true, again)
-			s.Reverted(&p.Fix, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, false, again)
-			s.Reverted(&p.Fix, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, true, again)
+			s.Reverted(p, fix.Applied{Files: []string{"logo.png" + evil, "sum.go"}, Merged: []string{"sum.go"}}, false, again)
+			s.Reverted(p, fix.Applied{Files: []string{"sum.go"}}, true, again)
+			s.Reverted(p, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, false, again)
+			s.Reverted(p, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, true, again)
 		},
 		"rejected": func(s *Screen) {
-			s.Rejected(&p.Fix, fix.Rejected{}, false)
-			s.Rejected(&p.Fix, fix.Rejected{Applied: []string{"logo.png" + evil}}, false)
-			s.Rejected(&p.Fix, fix.Rejected{}, true)
-			s.Rejected(&p.Fix, fix.Rejected{Already: true}, false)
+			s.Rejected(p, fix.Rejected{}, false)
+			s.Rejected(p, fix.Rejected{Applied: []string{"logo.png" + evil}}, false)
+			s.Rejected(p, fix.Rejected{}, true)
+			s.Rejected(p, fix.Rejected{Already: true}, false)
 		},
 		"conflicts": func(s *Screen) {
 			s.Conflicts(&fix.Conflicts{Files: []fix.Conflict{

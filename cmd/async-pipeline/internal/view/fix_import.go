@@ -2,6 +2,7 @@
 package view
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
@@ -12,7 +13,9 @@ type Imported struct {
 	Run     string
 	Fixes   []fix.Item
 	Already bool
-	Show    string // what a person types next; empty: there is no proposal
+	Called  string   // the folder that it was taken from, where that had another name
+	LeftOut []string // files that no record of the run speaks of
+	Show    string   // what a person types next; empty: there is no proposal
 }
 
 // Imported shows them, and what to do next.
@@ -24,8 +27,14 @@ func (s *Screen) Imported(runs []Imported) {
 			what = "already here: run "
 		}
 		b.WriteString(what + Harmless(r.Run) + ", " + fixCount(len(r.Fixes)) + "\n")
+		if r.Called != "" {
+			b.WriteString(s.aside("The folder is called " + Harmless(r.Called) + "; " + Harmless(r.Run) + " is the run's own id."))
+		}
+		if n := len(r.LeftOut); n > 0 {
+			b.WriteString(s.aside("Left out: " + count(n, "file") + " that no record of the run speaks of: " + list(r.LeftOut)))
+		}
 		for _, f := range r.Fixes {
-			b.WriteString("  " + pad(Harmless(f.Task), 20) + "  " + s.paint(standingColour(f), Harmless(standing(f))) + "\n")
+			b.WriteString("  " + pad(Harmless(cmp.Or(f.Name, f.Task)), 20) + "  " + s.paint(standingColour(f), Harmless(standing(f))) + "\n")
 		}
 		if r.Show != "" && !r.Already {
 			b.WriteString(s.aside("It was verified elsewhere. To look at it, and to verify it here:"))

@@ -2,6 +2,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,7 +18,7 @@ func (s *Screen) Fixes(items []fix.Item, dir func(fix.Item) string) {
 	run, task, state := len("RUN"), len("TASK"), len("STATE")
 	for _, it := range items {
 		run = max(run, min(columns(Harmless(it.Run)), 24))
-		task = max(task, min(columns(Harmless(it.Task)), 20))
+		task = max(task, min(columns(Harmless(cmp.Or(it.Name, it.Task))), 20))
 		if !partly(it.Applied, it.Files) {
 			state = max(state, columns(Harmless(standing(it))))
 		}
@@ -29,7 +30,7 @@ func (s *Screen) Fixes(items []fix.Item, dir func(fix.Item) string) {
 		if partly(it.Applied, it.Files) {
 			files = "" // the word says it
 		}
-		b.WriteString(pad(Harmless(it.Run), run) + "  " + pad(Harmless(it.Task), task) + "  " + s.paint(standingColour(it), pad(word, state)) + files + "\n")
+		b.WriteString(pad(Harmless(it.Run), run) + "  " + pad(Harmless(cmp.Or(it.Name, it.Task)), task) + "  " + s.paint(standingColour(it), pad(word, state)) + files + "\n")
 		if it.Summary != nil && *it.Summary != "" {
 			b.WriteString("  " + s.paint(dim, cut(Harmless(*it.Summary), s.wide()-2)) + "\n")
 		}

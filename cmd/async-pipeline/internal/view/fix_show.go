@@ -13,7 +13,7 @@ import (
 func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
 	f := &p.Fix
 	var b strings.Builder
-	b.WriteString(s.paint(bold, "Fix for "+Harmless(f.Task)+" of run "+Harmless(f.Run)) + "\n")
+	b.WriteString(s.paint(bold, "Fix for "+called(p)+" of run "+Harmless(f.Run)) + "\n")
 	b.WriteString(s.standing(p, c))
 	b.WriteString(s.imported(c.Imported))
 	b.WriteString(s.later(p.Later, "  "))
@@ -211,7 +211,13 @@ func (s *Screen) attempts(f *fix.Fix, dir string) string {
 			how += ": " + *a.Evidence
 		}
 		log := ""
-		if n < len(f.Attempts)-1 && a.Rescue != nil {
+		switch rejected := n < len(f.Attempts)-1 && a.Rescue != nil; {
+		case a.Verdict != nil:
+			how += "; its patch: " + *a.Verdict
+			if rejected && *a.Verdict == fix.Unverified {
+				log = attemptLog(f, a.Number)
+			}
+		case rejected: // as a version recorded it that did not say the verdict of each
 			how += "; its patch did not verify"
 			log = attemptLog(f, a.Number)
 		}

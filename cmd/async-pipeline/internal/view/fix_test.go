@@ -115,10 +115,17 @@ var variants = map[string]func(p *fix.Proposal){
 	"no_merge": func(*fix.Proposal) {},
 	"refused":  func(*fix.Proposal) {},
 	"nothing":  func(*fix.Proposal) {},
+	"second_old": func(p *fix.Proposal) { // of a version that did not say what each attempt came to
+		first := p.Attempts[0]
+		second := first
+		second.Number = 2
+		p.Attempts = []fix.Attempt{first, second}
+	},
 	"second": func(p *fix.Proposal) {
 		first := p.Attempts[0]
 		second := first
-		second.Number, second.Rescue = 2, ptr("fixes/test/attempt-2.patch")
+		first.Verdict = ptr("unverified")
+		second.Number, second.Rescue, second.Verdict = 2, ptr("fixes/test/attempt-2.patch"), ptr("verified")
 		p.Attempts = []fix.Attempt{first, second}
 		p.Provenance = &fix.Provenance{Files: []fix.Evidence{{Path: "fixes/test/verify-1-proposed-build.log"}, {Path: "fixes/test/verify-1-proposed-test.log"}}}
 		p.Note = ptr("the same failure as before")
@@ -194,7 +201,7 @@ func TestShowFixColour(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for name, change := range variants {
-		if shownWith[name] != nil || name == "applied" {
+		if shownWith[name] != nil || name == "applied" || name == "second_old" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -254,10 +261,10 @@ func TestApplied(t *testing.T) {
 	p := sample()
 	golden(t, "applied", func(s *Screen) {
 		a := fix.Applied{Files: []string{"sum.go", "logo.png"}}
-		s.Applied(&p.Fix, a, false, "async-pipeline run test")
-		s.Applied(&p.Fix, a, true, "async-pipeline run test")
-		s.Applied(&p.Fix, fix.Applied{Already: true}, false, "async-pipeline run test")
-		s.Applied(&p.Fix, fix.Applied{Files: []string{"sum.go"}}, false, "async-pipeline run test")
-		s.Applied(&p.Fix, fix.Applied{Files: []string{"sum.go"}, Already: true}, false, "async-pipeline run test")
+		s.Applied(p, a, false, "async-pipeline run test")
+		s.Applied(p, a, true, "async-pipeline run test")
+		s.Applied(p, fix.Applied{Already: true}, false, "async-pipeline run test")
+		s.Applied(p, fix.Applied{Files: []string{"sum.go"}}, false, "async-pipeline run test")
+		s.Applied(p, fix.Applied{Files: []string{"sum.go"}, Already: true}, false, "async-pipeline run test")
 	})
 }

@@ -100,6 +100,12 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	verdict, colour := verdictOf(f)
 	b.WriteString(s.paint(bold, "Proposed fix for "+Harmless(f.Task)) + ": " + s.paint(colour, verdict) + "\n")
 	b.WriteString(s.paragraph(verdictText(f), "  "))
+	if bad := failedCheck(f); bad != nil {
+		b.WriteString(s.failingTests(Failing{Names: c.Failing}, 1))
+		if bad.Log != nil {
+			b.WriteString("  log  " + s.Path(joined(c.Dir, *bad.Log)) + "\n") // with more before it, it would not fit
+		}
+	}
 	b.WriteString(s.said(f))
 	b.WriteString(s.patchFiles(f))
 	b.WriteString(s.flagLines(f))

@@ -29,7 +29,7 @@ func (l *leftOut) take(s *Screen) []string {
 	for _, cause := range l.causes {
 		tasks := l.tasks[cause]
 		if len(tasks) > fewLeftOut {
-			lines = append(lines, s.paint(yellow, "–")+" "+s.paint(bold, count(len(tasks), "task"))+" skipped ("+cause+")")
+			lines = append(lines, s.told(s.paint(yellow, "–"), count(len(tasks), "task"), "skipped ("+cause+")"))
 			continue
 		}
 		for _, t := range tasks {

@@ -199,7 +199,7 @@ func (s *Screen) again(t *pipeline.Task, attempt int, before record.Task) string
 		in = " in " + Duration(t.Retry.Delay)
 	}
 	after := strings.TrimPrefix(endedAtLast(before), "failed: ")
-	return s.paint(yellow, "–") + " " + s.paint(bold, Harmless(t.Name)) + fmt.Sprintf(" attempt %d of %d%s, after %s", attempt, t.Retry.Attempts, in, after)
+	return s.told(s.paint(yellow, "–"), Harmless(t.Name), fmt.Sprintf("attempt %d of %d%s, after %s", attempt, t.Retry.Attempts, in, after))
 }
 
 // Finished shows how a task ended, once. What was skipped is shown by End.
@@ -216,7 +216,7 @@ func (l *Lines) Finished(t record.Task) {
 	l.line(l.screen.end(t))
 }
 
-// end is how a task ended, on one line.
+// end is how a task ended.
 func (s *Screen) end(t record.Task) string {
 	took := ""
 	if t.DurationMS != nil && t.Error == nil && t.Status != record.Skipped {
@@ -229,7 +229,17 @@ func (s *Screen) end(t record.Task) string {
 	case record.Skipped, record.Cancelled:
 		mark, colour = "–", yellow
 	}
-	return s.paint(colour, mark) + " " + s.paint(bold, Harmless(t.Name)) + " " + ended(t) + took
+	return s.told(s.paint(colour, mark), Harmless(t.Name), ended(t)+took)
+}
+
+// told is a line about tasks. In a terminal that is too narrow for it the text stands below the name; elsewhere it stays one
+// line, which can be searched for.
+func (s *Screen) told(mark, name, text string) string {
+	lead := mark + " " + s.paint(bold, name)
+	if s.Columns <= 0 || 2+columns(name)+1+columns(text) <= s.wide() {
+		return lead + " " + text
+	}
+	return lead + "\n  " + strings.Join(Wrap(text, s.wide()-2), "\n  ")
 }
 
 // End shows what is still held back, the tasks whose end was not told, and those that were never started.

@@ -61,8 +61,9 @@ func aRun(evil string) RunStory {
 				{Name: "odd", Status: record.Skipped, Reason: ptr("odd" + evil)},
 			},
 		},
-		Path:   []Stretch{{"gen" + evil, 20 * time.Second}, {"test" + evil, 42 * time.Second}},
-		Waited: map[string][]string{"test" + evil: {"gen" + evil, "build"}},
+		Failing: map[string]Failing{"test" + evil: {Names: []string{"TestHello" + evil, "TestBye"}}},
+		Path:    []Stretch{{"gen" + evil, 20 * time.Second}, {"test" + evil, 42 * time.Second}},
+		Waited:  map[string][]string{"test" + evil: {"gen" + evil, "build"}},
 		Hooks: []HookStory{
 			{Task: "test" + evil, Fix: &fix.Proposal{Disposition: "open", Fix: fix.Fix{
 				Task: "test", State: fix.Proposed, Verdict: ptr("unverified"), AgentSaid: &fix.Said{Summary: "All say hello." + evil},

@@ -80,6 +80,16 @@ func (s *Screen) Line(format string, args ...any) { s.put(fmt.Sprintf(format, ar
 // so that they can be searched for and copied.
 func (s *Screen) Problem(text string) { s.labelled(s.paint(red, "async-pipeline:"), text) }
 
+// Misused is a Problem with the words that were typed. Nobody has to search for it, so every line of it is wrapped.
+func (s *Screen) Misused(text string) {
+	const label = "async-pipeline:"
+	var lines []string
+	for line := range strings.SplitSeq(label+" "+strings.TrimSpace(text), "\n") {
+		lines = append(lines, Wrap(Harmless(line), s.wide()-2)...)
+	}
+	s.put(s.paint(red, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
+}
+
 // Warning says what a person should know although it stops nothing.
 func (s *Screen) Warning(text string) { s.labelled(s.paint(yellow, "warning:"), text) }
 

@@ -31,6 +31,7 @@ type Failure struct {
 	Dir     string // relative to the root
 	Log     string // path of the log
 	Tail    []byte // the end of the log
+	Failing Failing
 }
 
 // A Stretch is a task of the critical path.
@@ -42,8 +43,9 @@ type Stretch struct {
 // A Next is something to type, and what it does.
 type Next struct{ Does, Type string }
 
-// Summary shows how a run ended: its failures, which may be the first of more, in the order they are to be read in.
-func (s *Screen) Summary(r record.Run, failures []Failure, path []Stretch, next []Next) {
+// Summary shows how a run ended: its failures, which may be the first of more, in the order they are to be read in. The note
+// is what is to be known before one of next is typed; it may be empty.
+func (s *Screen) Summary(r record.Run, failures []Failure, path []Stretch, next []Next, note string) {
 	var b strings.Builder
 	for _, f := range failures {
 		b.WriteString(s.failure(f, tailOf(len(failures))))
@@ -66,7 +68,7 @@ func (s *Screen) Summary(r record.Run, failures []Failure, path []Stretch, next 
 		b.WriteString("This run is recorded as " + s.paint(yellow, "interrupted") + ".\n")
 	}
 	if len(next) > 0 {
-		b.WriteString(s.next(next))
+		b.WriteString(s.next(next) + s.paragraphIf(note))
 	}
 	s.put(b.String())
 }
@@ -125,6 +127,7 @@ func (s *Screen) failure(f Failure, tail int) string {
 		}
 		b.WriteString("\n")
 	}
+	b.WriteString(s.failingTests(f.Failing, mostFailing))
 	for _, line := range tailLines(f.Tail, tail) {
 		b.WriteString("  " + s.paint(dim, "│") + " " + clean(line, true, s.Colour) + "\n")
 	}

@@ -22,8 +22,9 @@ func TestSummaryAtFortyColumns(t *testing.T) {
 				Hint: ptr("NPM_CONFIG_X is set in your shell but not passed: pass_env = [\"NPM_CONFIG_X\"]"),
 			},
 			Command: "go test ./...", Log: "/home/me/shop/.async/runs/x/logs/test.log", Tail: []byte("one\ntwo\n"),
+			Failing: Failing{Names: []string{"TestAdd", "cart > adds\x1b[2J a thing to the cart of somebody else", "TestSub", "TestMul", "TestDiv", "TestMod", "TestNeg", "TestAbs"}},
 		}}, []Stretch{{"generate", 1200 * time.Millisecond}, {"build", 8400 * time.Millisecond}, {"test", 21 * time.Second}},
-			[]Next{{"run it again", "async-pipeline run test"}, {"have a fix proposed", "async-pipeline heal 20261121T024000Z-7f3a test"}})
+			[]Next{{"run it again", "async-pipeline run test"}, {"have a fix proposed", "async-pipeline heal 20261121T024000Z-7f3a test"}}, "… stands for the value of token (sensitive): put it in.")
 	})
 }
 
@@ -78,7 +79,7 @@ func TestSummaryOfManyFailures(t *testing.T) {
 		for range n {
 			failures = append(failures, Failure{Task: record.Task{Name: "t", Status: record.Failed}, Tail: tail})
 		}
-		(&Screen{W: &b}).Summary(record.Run{Tasks: tasks}, failures, nil, nil)
+		(&Screen{W: &b}).Summary(record.Run{Tasks: tasks}, failures, nil, nil, "")
 		if got := strings.Count(b.String(), "│ x"); got != n*lines {
 			t.Errorf("%d failures: %d lines, want %d", n, got, n*lines)
 		}

@@ -247,9 +247,10 @@ func TestSummary(t *testing.T) {
 				Log: &record.Log{Path: "logs/test.log", LeftOutBytes: 1024},
 			},
 			Command: "go test ./...", Dir: "lib", Log: "/home/me/shop/.async/runs/x/logs/test.log", Tail: []byte(tail),
-		}}, nil, []Next{{"run it again", "async-pipeline run test"}, {"have a fix proposed", "async-pipeline heal 20261121T024000Z-7f3a test"}})
-		s.Summary(record.Run{ID: "20261121T024000Z-7f3b", Status: record.Passed, DurationMS: 65000, Tasks: []record.Task{{Status: record.Passed}, {Status: record.Passed}}}, nil, nil, nil)
-		s.Summary(record.Run{ID: "20261121T024000Z-7f3c", Status: record.Interrupted, Tasks: []record.Task{{Status: record.Cancelled}}}, nil, nil, nil)
+			Failing: Failing{[]string{"TestAdd", "TestSub"}, true},
+		}}, nil, []Next{{"run it again", "async-pipeline run test"}, {"have a fix proposed", "async-pipeline heal 20261121T024000Z-7f3a test"}}, "")
+		s.Summary(record.Run{ID: "20261121T024000Z-7f3b", Status: record.Passed, DurationMS: 65000, Tasks: []record.Task{{Status: record.Passed}, {Status: record.Passed}}}, nil, nil, nil, "")
+		s.Summary(record.Run{ID: "20261121T024000Z-7f3c", Status: record.Interrupted, Tasks: []record.Task{{Status: record.Cancelled}}}, nil, nil, nil, "")
 	})
 }
 

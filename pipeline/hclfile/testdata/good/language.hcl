@@ -45,6 +45,18 @@ locals {
 
 agent "mine" {
   command = ["./tools/agent.sh", "--root", path.root]
+  retry {
+    extra_kinds  = ["gateway_blip"]
+    on_null_kind = true
+    on_no_output = true
+  }
+}
+agent "native" {
+  provider  = "openai_chat"
+  model     = "m-${var.go}"
+  base_url  = "http://[::1]:8080/v1"
+  api_key   = "Bearer ${secret("MODEL_KEY")}"
+  max_turns = 7
 }
 
 task "test" {
@@ -88,7 +100,10 @@ task "test" {
     budget {
       attempts   = 2
       wall_clock = "5m"
+      tokens     = 200000
+      cost_usd   = 0.5
     }
+    fallback     = [agent.native]
     protect      = ["**/*_test.go"]
     allow        = [["go", "test", "**"], concat(["go"], ["vet", "./${"x"}"])]
     verify       = [task.vet, task.test]

@@ -1,0 +1,81 @@
+// What was typed besides the names, for a command that is to do the same.
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// hiddenValue stands for a value that is not shown.
+const hiddenValue = "…"
+
+// longValue is how long a value may be, in bytes, that is repeated in a command.
+const longValue = 1000
+
+// VarFlags are the flags --var and --var-file of this call as they are typed again.
+type varFlags struct {
+	words  []string // not quoted
+	hidden []string // which values are not among them, and why
+}
+
+// given repeats the variables. What is sensitive is not said, nor what could not be copied from a screen.
+func (h *hall) given(c *pipeline.Config, vars []string) varFlags {
+	var g varFlags
+	for _, file := range h.varFiles {
+		g.words = append(g.words, "--var-file", file)
+	}
+	for _, v := range vars {
+		name, value, _ := strings.Cut(v, "=")
+		why := ""
+		switch {
+		case sensitive(c, name, value):
+			why = "sensitive"
+		case len(value) > longValue:
+			why = "long"
+		case view.Harmless(value) != value:
+			why = "not all of it can be shown"
+		}
+		if why != "" {
+			value = hiddenValue
+			g.hidden = append(g.hidden, name+" ("+why+")")
+		}
+		g.words = append(g.words, "--var", name+"="+value)
+	}
+	return g
+}
+
+// sensitive says whether the value of a variable may not be said: it was declared so, or holds what is a secret.
+func sensitive(c *pipeline.Config, name, value string) bool {
+	for _, s := range c.Secrets {
+		if s.Name == "var."+name || s.Value != "" && strings.Contains(value, s.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// typed is a command with these variables. What stands for a value is not quoted: it is seen that something is to be put in.
+func (g varFlags) typed(h *hall, args ...string) string {
+	text := h.typed(args...)
+	for i, w := range g.words {
+		if i > 0 && g.words[i-1] == "--var" && strings.HasSuffix(w, "="+hiddenValue) {
+			text = strings.ReplaceAll(text, " "+view.Quote(w), " "+w)
+		}
+	}
+	return text
+}
+
+// note says what is not among the words; empty: nothing is missing.
+func (g varFlags) note() string {
+	if len(g.hidden) == 0 {
+		return ""
+	}
+	what := "the value of " + g.hidden[0]
+	if len(g.hidden) > 1 {
+		what = "the values of " + strings.Join(g.hidden, ", ")
+	}
+	return fmt.Sprintf("%s stands for %s: put it in.", hiddenValue, what)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// next is what a person may want to type about the failed tasks: commands that do the same as this run did, and no more. The note says
+// what is to be put in before one is typed.
+func (p *performance) next(s *record.Sealed, failed []*record.Task) (next []view.Next, note string) {
+	const most = 10 // names on a command line that anybody would type
+	if len(failed) == 0 {
+		return nil, ""
+	}
+	var names, healed []string
+	for _, t := range failed {
+		names = append(names, t.Name)
+		if s.Healing.Mode != "on" && p.heals(t) {
+			healed = append(healed, t.Name)
+		}
+	}
+	vars := p.h.given(p.config, p.call.vars)
+	does := "run it again"
+	if len(names) > 1 {
+		does = "run them again"
+		if len(names) > most {
+			does, names = "run all again", p.names
+		}
+	}
+	next = []view.Next{{Does: does, Type: vars.typed(p.h, p.again(names, vars, len(failed) > 1)...)}}
+	heal := func(does string, task ...string) {
+		args := append([]string{"heal"}, append(p.call.heal.typed(), vars.words...)...)
+		next = append(next, view.Next{Does: does, Type: vars.typed(p.h, append(append(args, s.ID), task...)...)})
+	}
+	switch {
+	case len(healed) == 1:
+		heal("have a fix proposed", healed[0])
+	case len(healed) > 1:
+		heal("have fixes proposed")
+	}
+	return next, vars.note()
+}
+
+// again is a run with the flags of this one that change what is carried out. Whoever typed --no-heal is not to start an agent
+// by typing what he is told.
+func (p *performance) again(names []string, vars varFlags, several bool) []string {
+	args := []string{"run"}
+	for _, f := range []struct {
+		typed bool
+		word  string
+	}{
+		{p.call.only, "--only"},
+		{p.call.keepGoing && several, "--keep-going"},
+		{p.call.noHeal, "--no-heal"},
+		{p.call.heal.asked, "--heal"},
+	} {
+		if f.typed {
+			args = append(args, f.word)
+		}
+	}
+	args = append(args, p.call.heal.typed()...)
+	args = append(args, vars.words...)
+	return append(args, names...)
+}
+
+// heals says whether `heal` would let an agent answer a failure of a task, where this run is.
+func (p *performance) heals(t *record.Task) bool {
+	task := p.config.Task(t.Name)
+	if task == nil || p.h.env(hooks.Mark) != "" {
+		return false
+	}
+	return slices.ContainsFunc(task.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil && (!p.call.heal.ci || h.Agent.CI) })
+}

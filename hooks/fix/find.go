@@ -1,0 +1,126 @@
+// Which fix is meant by RUN and TASK, as a person types them.
+
+package fix
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Find gives a fix: run may be empty or "latest" (the newest run with a proposal), an id or a unique prefix; task may be
+// empty when the run has only one fix, or only one proposal, and TASK@N is the N-th healing of a task, whether or not it counts.
+// Errors to test for: ErrNone, ErrAmbiguous, ErrDamaged.
+func (s *Store) Find(run, task string) (*Proposal, error) {
+	runs, unread := s.runs()
+	var err error
+	if run == "" || run == "latest" {
+		run, err = s.latest(runs)
+	} else {
+		run, err = oneRun(runs, run)
+	}
+	if err != nil {
+		return nil, errors.Join(append([]error{err}, unread...)...)
+	}
+	fixes, others, faults := s.inRun(run)
+	p, err := oneFix(fixes, others, run, task)
+	if err != nil {
+		return nil, errors.Join(append([]error{err}, faults...)...)
+	}
+	if p.fault != nil { // a broken chain of decisions must not pass for "nobody decided"
+		return nil, p.fault
+	}
+	if p.Patch != nil {
+		if p.Diff, err = p.readPatch(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// latest is the newest run with a proposal; where there is none at all, the newest with a fix that came to something else.
+func (s *Store) latest(runs []string) (string, error) {
+	var errs []error
+	other := ""
+	for _, run := range slices.Backward(runs) {
+		fixes, faults := s.ofRun(run)
+		errs = append(errs, faults...)
+		if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.State == Proposed }) {
+			return run, nil
+		}
+		if other == "" && len(fixes) > 0 {
+			other = run
+		}
+	}
+	if other != "" {
+		return other, nil
+	}
+	return "", errors.Join(append([]error{fmt.Errorf("%w: no run here has a proposed fix; `async-pipeline fix list` shows what became of each failure", ErrNone)}, errs...)...)
+}
+
+func oneRun(runs []string, prefix string) (string, error) {
+	if slices.Contains(runs, prefix) {
+		return prefix, nil
+	}
+	var found []string
+	for _, run := range runs {
+		if strings.HasPrefix(run, prefix) {
+			found = append(found, run)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%w: no run here begins with %q; `async-pipeline fix list` shows them", ErrNone, prefix)
+	case 1:
+		return found[0], nil
+	}
+	const most = 5 // that are named
+	named := strings.Join(found[:min(len(found), most)], ", ")
+	if more := len(found) - most; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return "", fmt.Errorf("%w: %d runs begin with %q: %s; type more of the id", ErrAmbiguous, len(found), prefix, named)
+}
+
+// oneFix picks the fix that is meant; others are the healings that do not count.
+func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
+	var tasks []string
+	var proposed []*Proposal
+	for _, p := range fixes {
+		if task != "" && p.Task == task {
+			return p, nil
+		}
+		tasks = append(tasks, p.Task)
+		if p.State == Proposed {
+			proposed = append(proposed, p)
+		}
+	}
+	if base, n := address(task); n > 0 {
+		var have []string
+		for _, p := range slices.Concat(fixes, others) {
+			if p.Task != base {
+				continue
+			}
+			if number(p.name) == n {
+				return p, nil
+			}
+			have = append(have, calledBy(base, p.name))
+		}
+		if len(have) > 0 {
+			slices.Sort(have)
+			return nil, fmt.Errorf("%w: run %s has none that is called %s; of this task it has: %s", ErrNone, run, task, list(have))
+		}
+	}
+	switch {
+	case len(fixes) == 0:
+		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run", ErrNone, run, run)
+	case task != "":
+		return nil, fmt.Errorf("%w: run %s has none for task %q; it has: %s", ErrNone, run, task, strings.Join(tasks, ", "))
+	case len(fixes) == 1:
+		return fixes[0], nil
+	case len(proposed) == 1:
+		return proposed[0], nil
+	}
+	return nil, fmt.Errorf("%w: run %s has several: %s; name the task", ErrAmbiguous, run, strings.Join(tasks, ", "))
+}
