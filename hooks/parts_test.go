@@ -147,7 +147,7 @@ func TestReserve(t *testing.T) {
 	h := &healing{
 		e: &Engine{Config: &pipeline.Config{Tasks: []*pipeline.Task{{Name: "test"}}}}, task: &pipeline.Task{Name: "test"}, fix: &fix.Fix{},
 		hook: &pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 1, WallClock: time.Minute}},
-		run:  &record.Sealed{}, gate: gateResult{took: 5 * time.Second},
+		run:  &record.Sealed{}, gate: gateResult{took: 5 * time.Second}, base: &scratch.Base{Sub: "."},
 	}
 	if got := h.reserve(); got != 13*time.Second || h.fix.Note != nil {
 		t.Errorf("%s, %v", got, h.fix.Note)

@@ -164,6 +164,7 @@ func benchScratch(b *testing.B, files int) {
 	b.ReportMetric(ratio("make", "plain"), "first-copy/copy(1.2)")
 	b.ReportMetric(ratio("copy", "plain"), "later-copy/copy(1.2)")
 	b.ReportMetric(ratio("update", "plain"), "kept-base/copy")
+	b.ReportMetric(ratio("update", "walk"), "kept-base/stat-walk")
 	b.ReportMetric(ratio("compare", "walk"), "what-changed/stat-walk(1.5)")
 	b.ReportMetric(float64(best["patch"].Microseconds())/1000, "patch-ms(30)")
 	b.ReportMetric(float64(best["plain"].Milliseconds()), "copy-ms")

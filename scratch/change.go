@@ -31,11 +31,12 @@ type difference struct {
 	added   []string
 	gone    []string
 	special []string // neither file, folder nor symlink
+	private []string // every .git but the top's own, however it is written; folders with a slash
 	closed  []string // folders that cannot be read, whatever we try
 }
 
 // Changes is the difference between the base and the copy as it is now, in files that count for a patch (not ignored ones, not taken folders, no .git, no .async).
-// Paths are relative to Base.Top. Ignored files that changed, special files, secrets (.env*, key files) and files over MaxFile are in Omitted by name.
+// Paths are relative to Base.Top. Ignored files that changed, special files (a .git that the copy did not have is one), secrets (.env*, key files) and files over MaxFile are in Omitted by name.
 //
 // What is ignored is decided by the rules as they were in the base. Files of submodules and nested repositories are ordinary paths.
 // A secret that git tracks is an ordinary file: it is no secret any more. Of an ignored folder with many changes only the
@@ -56,6 +57,11 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 	}
 	for _, p := range d.closed {
 		omitted[p] = whyUnreadable
+	}
+	for _, p := range d.private {
+		if _, err := os.Lstat(c.base.Dir + "/" + p); errors.Is(err, fs.ErrNotExist) { // else it is ours
+			omitted[p] = whySpecial
+		}
 	}
 	counted, ignored, err := c.base.sort(ctx, d)
 	if err != nil {
@@ -104,6 +110,7 @@ func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) 
 		entered[dir] = true
 		d.changed, d.added = append(d.changed, one.changed...), append(d.added, one.added...)
 		d.gone, d.special = append(d.gone, one.gone...), append(d.special, one.special...)
+		d.private = append(d.private, one.private...)
 		return below, nil
 	})
 	if err != nil {
@@ -128,7 +135,11 @@ func compareFolder(dir string, fd int, entries []fs.DirEntry, was []stood) (d di
 		name := e.Name()
 		var now unix.Stat_t
 		switch {
+		case name == ".async", dir == "." && name == ".git":
+		case hidden(name) && e.IsDir():
+			d.private = append(d.private, path.Join(dir, name)+"/")
 		case hidden(name):
+			d.private = append(d.private, path.Join(dir, name))
 		case e.IsDir():
 			below = append(below, name)
 		case e.Type() != 0 && e.Type() != fs.ModeSymlink:

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -121,17 +123,17 @@ type plan struct {
 }
 
 type leaf struct {
-	name string
-	link bool
+	name  string
+	link  bool
+	known *copied // of a base that was kept: nothing touched the file of the tree since; nil: nobody knows
+	kept  bool    // nor that of the base: nothing is to be done
 }
 
-func (p *plan) add(dir, base string, link bool) {
-	p.files[dir] = append(p.files[dir], leaf{base, link})
-}
+func (p *plan) add(dir string, f leaf) { p.files[dir] = append(p.files[dir], f) }
 
 func (p *plan) omit(at, why string) { p.omitted = append(p.omitted, tree.Omitted{Path: at, Why: why}) }
 
-// A chooser walks the tree and fills a plan.
+// A chooser walks the tree and fills a plan. What its workers share stands under mu; plan is whole when choose is done.
 type chooser struct {
 	root       *os.Root
 	files      map[string]bool // nil without git: all
@@ -140,9 +142,12 @@ type chooser struct {
 	include    globs
 	exclude    globs
 	everything bool
+	known      *known // of a base that was kept
 
+	mu    sync.Mutex
 	plan  plan
-	made  map[string]bool // folders in plan.dirs
+	wants map[string]want // folders that were named and not yet walked
+	dirs  map[string]bool // those of the plan
 	bytes int64           // what everything has taken
 	count int
 }
@@ -157,117 +162,148 @@ const (
 	probed     // ignored: only what a pattern names
 )
 
+// A want says how a folder is walked.
+type want struct {
+	how   how
+	taken *taking // of the folder, or one above it, that comes along whole; else nil
+}
+
+// A taking is a folder that comes along whole; it counts as taken when something in it is ignored.
+type taking struct {
+	dir string
+	any bool
+}
+
 func (c *chooser) choose(ctx context.Context) (*plan, error) {
-	c.plan.files, c.made = map[string][]leaf{}, map[string]bool{".": true}
-	_, err := c.walk(ctx, ".", normal)
-	return &c.plan, err
-}
-
-// folder puts dir and those above it into the plan.
-func (c *chooser) folder(dir string) {
-	if c.made[dir] {
-		return
+	c.plan.files, c.dirs, c.wants = map[string][]leaf{}, map[string]bool{".": true}, map[string]want{".": {}}
+	// What everything takes, up to its limits, depends on what was taken before.
+	s := &sweep{ctx: ctx, root: c.root, each: c.folder, theirs: true, orderly: c.everything}
+	closed, err := s.run()
+	if err != nil {
+		return nil, err
 	}
-	c.folder(path.Dir(dir))
-	c.made[dir] = true
-	c.plan.dirs = append(c.plan.dirs, dir)
-}
-
-// walk says whether something came along that git ignores.
-func (c *chooser) walk(ctx context.Context, dir string, as how) (uncounted bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	entries, err := list(c.root, dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && dir != ".":
-		return false, nil
-	case err != nil && dir != ".":
+	for _, dir := range closed {
 		c.plan.omit(dir, whyUnreadable)
-		return false, nil
-	case err != nil:
-		return false, err
 	}
-	if as != probed {
-		c.folder(dir)
-	}
+	delete(c.dirs, ".")
+	c.plan.dirs = slices.Sorted(maps.Keys(c.dirs))
+	return &c.plan, nil
+}
+
+// A found is what a chooser decides about one folder.
+type found struct {
+	want
+	dir    string
+	files  []leaf
+	below  []string
+	wants  []want // of below
+	left   []tree.Omitted
+	ignore bool // something came along that git ignores
+}
+
+func (f *found) omit(at, why string) { f.left = append(f.left, tree.Omitted{Path: at, Why: why}) }
+
+func (f *found) enter(name string, as how, taken *taking) {
+	f.below, f.wants = append(f.below, name), append(f.wants, want{as, taken})
+}
+
+// folder decides about everything in one folder.
+func (c *chooser) folder(dir string, fd int, entries []fs.DirEntry) ([]string, error) {
+	c.mu.Lock()
+	f := found{want: c.wants[dir], dir: dir}
+	delete(c.wants, dir)
+	c.mu.Unlock()
+	was := c.known.folder(dir)
 	for _, e := range entries {
+		if hidden(e.Name()) {
+			continue
+		}
 		p := path.Join(dir, e.Name())
 		switch {
-		case hidden(e.Name()):
 		case c.exclude.match(p):
-			c.plan.omit(p, whyIgnored)
+			f.omit(p, whyIgnored)
 		case e.IsDir():
-			more, err := c.enter(ctx, p, as)
-			if err != nil {
-				return false, err
-			}
-			uncounted = uncounted || more
-		default:
-			uncounted = c.file(dir, e, p, as) || uncounted
+			c.enter(&f, e.Name(), p)
+		case c.takes(&f, e, p):
+			l := leaf{name: e.Name(), link: e.Type() == fs.ModeSymlink}
+			l.known = c.known.untouched(fd, was, l)
+			f.files = append(f.files, l)
 		}
 	}
-	return uncounted, nil
+	slices.SortFunc(f.files, func(a, b leaf) int { return strings.Compare(a.name, b.name) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, name := range f.below {
+		c.wants[path.Join(dir, name)] = f.wants[i]
+	}
+	c.plan.omitted = append(c.plan.omitted, f.left...)
+	if len(f.files) > 0 {
+		c.plan.files[dir] = f.files
+	}
+	if f.how != probed || len(f.files) > 0 {
+		for d := dir; !c.dirs[d]; d = path.Dir(d) {
+			c.dirs[d] = true
+		}
+	}
+	if f.ignore && f.taken != nil && !f.taken.any {
+		f.taken.any = true
+		c.plan.taken = append(c.plan.taken, f.taken.dir)
+	}
+	return f.below, nil
 }
 
 // enter decides about the folder p.
-func (c *chooser) enter(ctx context.Context, p string, as how) (bool, error) {
+func (c *chooser) enter(f *found, name, p string) {
 	git := c.files != nil
 	switch {
-	case as == whole || as == picked:
-		return c.walk(ctx, p, as)
-	case git && (dependencies[path.Base(p)] || c.include.match(p) || c.outputs.match(p)):
-		more, err := c.walk(ctx, p, whole)
-		if more {
-			c.plan.taken = append(c.plan.taken, p)
-		}
-		return false, err
-	case as == normal && !c.ignored[p]:
-		return c.walk(ctx, p, normal)
+	case f.how == whole || f.how == picked:
+		f.enter(name, f.how, f.taken)
+	case git && (dependencies[name] || c.include.match(p) || c.outputs.match(p)):
+		f.enter(name, whole, &taking{dir: p})
+	case f.how == normal && !c.ignored[p]:
+		f.enter(name, normal, nil)
 	case c.everything:
 		if !c.fits(p) {
-			c.plan.omit(p, whyOversize)
-			return false, nil
+			f.omit(p, whyOversize)
+			return
 		}
-		c.plan.taken = append(c.plan.taken, p)
-		_, err := c.walk(ctx, p, picked)
-		return false, err
+		c.plan.taken = append(c.plan.taken, p) // one worker only
+		f.enter(name, picked, nil)
 	case c.include.reaches(p) || c.outputs.reaches(p):
-		return c.walk(ctx, p, probed)
+		f.enter(name, probed, nil)
+	default:
+		f.omit(p, whyIgnored)
 	}
-	c.plan.omit(p, whyIgnored)
-	return false, nil
 }
 
-// file decides about anything that is no folder.
-func (c *chooser) file(dir string, e fs.DirEntry, p string, as how) (uncounted bool) {
+// takes decides about anything that is no folder.
+func (c *chooser) takes(f *found, e fs.DirEntry, p string) bool {
 	counts := c.files == nil || c.files[p]
-	takes := counts || as == whole || as == picked || c.include.match(p) || c.outputs.match(p)
+	takes := counts || f.how == whole || f.how == picked || c.include.match(p) || c.outputs.match(p)
 	kind := e.Type()
 	switch {
 	case kind != 0 && kind != fs.ModeSymlink:
-		if as != probed {
-			c.plan.omit(p, whySpecial)
+		if f.how != probed {
+			f.omit(p, whySpecial)
 		}
 		return false
-	case !counts && (as == picked || c.everything && !takes) && secret(p):
-		c.plan.omit(p, whySecret)
+	case !counts && (f.how == picked || c.everything && !takes) && secret(p):
+		f.omit(p, whySecret)
 		return false
 	case !takes && c.everything:
 		if takes = c.fits(p); !takes {
-			c.plan.omit(p, whyOversize)
+			f.omit(p, whyOversize)
 			return false
 		}
 	}
 	if !takes {
-		if as == normal {
-			c.plan.omit(p, whyIgnored)
+		if f.how == normal {
+			f.omit(p, whyIgnored)
 		}
 		return false
 	}
-	c.folder(dir)
-	c.plan.add(dir, e.Name(), kind == fs.ModeSymlink)
-	return !counts
+	f.ignore = f.ignore || !counts
+	return true
 }
 
 // fits says whether the ignored path p goes into what is left of the limits, and takes it from them.
@@ -299,7 +335,7 @@ func (c *chooser) fits(p string) bool {
 
 // list reads a folder without leaving root, sorted by name.
 func list(root *os.Root, dir string) ([]fs.DirEntry, error) {
-	f, err := root.Open(dir)
+	f, err := openPlain(root, dir)
 	if err != nil {
 		return nil, err
 	}

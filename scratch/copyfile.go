@@ -145,7 +145,8 @@ func (h *hand) file(from, to int, name string) (got copied, changed bool, err er
 	if was.Mode&unix.S_IFMT != unix.S_IFREG {
 		return copied{}, false, errSpecial
 	}
-	out, err := unix.Openat(to, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	// With its own bits where the umask lets them pass, else settle gives them.
+	out, err := unix.Openat(to, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(was.Mode&0o777)) //nolint:unconvert // the mode is narrower on darwin
 	if err != nil {
 		return copied{}, false, &writeError{err}
 	}
@@ -168,11 +169,17 @@ func (h *hand) file(from, to int, name string) (got copied, changed bool, err er
 
 // settle gives the copy its permission bits (no setuid, setgid or sticky bit) and times.
 func settle(out, to int, name string, was, now *unix.Stat_t) error {
-	//nolint:unconvert // the mode is narrower on darwin
-	if err := unix.Fchmod(out, uint32(was.Mode&0o777)); err != nil {
+	if err := unix.UtimesNanoAt(to, name, []unix.Timespec{was.Atim, was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return &writeError{err}
 	}
-	if err := unix.UtimesNanoAt(to, name, []unix.Timespec{was.Atim, was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unix.Fstat(out, now); err != nil {
+		return &writeError{err}
+	}
+	if now.Mode&0o7777 == was.Mode&0o777 {
+		return nil
+	}
+	//nolint:unconvert // the mode is narrower on darwin
+	if err := unix.Fchmod(out, uint32(was.Mode&0o777)); err != nil {
 		return &writeError{err}
 	}
 	if err := unix.Fstat(out, now); err != nil {
@@ -206,7 +213,8 @@ func (h *hand) fill(in, out int, was *unix.Stat_t) error {
 			return err
 		}
 	}
-	return pump(in, out, -1, h.buf, h.sum)
+	// Not up to an end that is read: a file that has grown has other facts by then, and is copied again.
+	return pump(in, out, was.Size, h.buf, h.sum)
 }
 
 // reread sums up a file that was copied without passing through this process.

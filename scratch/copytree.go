@@ -70,9 +70,14 @@ func (c *copying) run(ctx context.Context, p *plan) (err error) {
 			return err
 		}
 		if !ok {
+			if c.known != nil && dir != "." { // what an earlier copying made of it goes too
+				if err := removeTree(filepath.Join(c.dst, dir)); err != nil {
+					return err
+				}
+			}
 			continue
 		}
-		for part := range slices.Chunk(p.files[dir], chunk) {
+		for part := range slices.Chunk(c.settled(dir, p.files[dir]), chunk) {
 			work = append(work, portion{dir, part})
 		}
 	}
@@ -82,12 +87,31 @@ func (c *copying) run(ctx context.Context, p *plan) (err error) {
 	c.vanished = nil
 	c.all(ctx, again)
 	for _, files := range c.got {
-		slices.SortFunc(files, func(a, b copied) int { return strings.Compare(a.Name, b.Name) })
+		if !slices.IsSortedFunc(files, byName) {
+			slices.SortFunc(files, byName)
+		}
 	}
 	if c.err == nil {
 		c.err = ctx.Err()
 	}
 	return c.err
+}
+
+func byName(a, b copied) int { return strings.Compare(a.Name, b.Name) }
+
+// settled takes the files of a folder that need not be copied, and gives the others.
+func (c *copying) settled(dir string, files []leaf) (rest []leaf) {
+	for i, f := range files {
+		if f.kept {
+			if c.got[dir] == nil {
+				c.got[dir] = make([]copied, 0, len(files)-i)
+			}
+			c.got[dir] = append(c.got[dir], *f.known)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return rest
 }
 
 // makeFolder makes dir in dst, writable for now. false: the tree no longer has it, or holds something else there.
@@ -250,7 +274,7 @@ func planAll(root *os.Root, skip func(p string, d fs.DirEntry) bool) (*plan, err
 				continue
 			}
 			if !e.IsDir() {
-				p.add(dir, e.Name(), e.Type() == fs.ModeSymlink)
+				p.add(dir, leaf{name: e.Name(), link: e.Type() == fs.ModeSymlink})
 				continue
 			}
 			p.dirs = append(p.dirs, at)

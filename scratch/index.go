@@ -33,7 +33,7 @@ const mostStale = 100
 
 // restat rewrites the index at file, a copy; got gives what was copied to a path of its work tree. false: it is written in a
 // way we do not know, or knew too little itself, and git should read the files once.
-func restat(file string, got func(p string) (copied, bool)) (bool, error) {
+func restat(file string, got func(p string) *copied) (bool, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil // nothing was ever added
@@ -85,16 +85,16 @@ func newSum(text []byte) hash.Hash {
 
 // patchIndex writes the stat data of copies into the entries; stale is how many files git has to read as it would in the source. whole:
 // every entry was understood, and none is in another file.
-func patchIndex(text []byte, idSize int, written time.Time, got func(p string) (copied, bool)) (changed bool, stale int, whole bool) {
+func patchIndex(text []byte, idSize int, written time.Time, got func(p string) *copied) (changed bool, stale int, whole bool) {
 	whole = eachEntry(text, idSize, func(name string, flags, _ uint16, stat []byte) {
 		if flags&flagStage != 0 {
 			return
 		}
-		c, ok := got(name)
+		c := got(name)
 		switch {
-		case ok && putStat(stat, c, written):
+		case c != nil && putStat(stat, c, written):
 			changed = true
-		case ok:
+		case c != nil:
 			stale++
 		}
 	})
@@ -200,7 +200,7 @@ func entryName(entry []byte, head int, version uint32, last []byte) (name []byte
 }
 
 // putStat writes how the copy stands, if the entry says how the source stood, and was written when that could no longer change unseen.
-func putStat(entry []byte, c copied, written time.Time) bool {
+func putStat(entry []byte, c *copied, written time.Time) bool {
 	if c.From == (facts{}) || c.From.Mtime >= written.UnixNano() || !bytes.Equal(entry, statOf(entry, c.From)) {
 		return false
 	}
@@ -235,7 +235,7 @@ func restatAll(top string, got map[string][]copied, links []string) (bool, error
 		if to, err := os.ReadFile(at); err == nil { // a submodule's .git is a file of ours
 			at = filepath.Join(top, link, strings.TrimSpace(strings.TrimPrefix(string(to), "gitdir: ")))
 		}
-		whole, err := restat(filepath.Join(at, "index"), func(p string) (copied, bool) {
+		whole, err := restat(filepath.Join(at, "index"), func(p string) *copied {
 			if link != "" {
 				p = link + "/" + p
 			}
@@ -252,10 +252,11 @@ func restatAll(top string, got map[string][]copied, links []string) (bool, error
 	return all, nil
 }
 
-func findCopied(files []copied, name string) (copied, bool) {
+// findCopied gives the file of that name, nil where there is none. files are sorted by name.
+func findCopied(files []copied, name string) *copied {
 	i, ok := slices.BinarySearchFunc(files, name, func(c copied, name string) int { return strings.Compare(c.Name, name) })
 	if !ok {
-		return copied{}, false
+		return nil
 	}
-	return files[i], true
+	return &files[i]
 }

@@ -37,22 +37,31 @@ func (k *known) folder(dir string) []copied {
 	return k.Files[dir]
 }
 
+// untouched gives what is known of f, in the folder of the tree that is open as from, when nothing touched it there since.
+func (k *known) untouched(from int, was []copied, f leaf) *copied {
+	if k == nil || f.link {
+		return nil
+	}
+	c := findCopied(was, f.name)
+	if c == nil || c.From == (facts{}) || !tree.Settled(c.From.Mtime, c.From.Ctime, k.Start) || !stands(from, f.name, c.From) {
+		return nil
+	}
+	return c
+}
+
+// stands says whether a regular file stands as it did.
+func stands(dir int, name string, was facts) bool {
+	var now unix.Stat_t
+	return unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW) == nil && now.Mode&unix.S_IFMT == unix.S_IFREG && factsOf(&now) == was
+}
+
 // still gives what is known of f when nothing touched it since, neither in the tree (from) nor in the base (to).
 func (k *known) still(from, to int, was []copied, f leaf) (copied, bool) {
-	c, ok := findCopied(was, f.name)
-	if !ok || f.link || c.From == (facts{}) || !tree.Settled(c.From.Mtime, c.From.Ctime, k.Start) {
+	c := k.untouched(from, was, f)
+	if c == nil || !stands(to, f.name, c.To) {
 		return copied{}, false
 	}
-	for _, side := range []struct {
-		dir int
-		was facts
-	}{{from, c.From}, {to, c.To}} {
-		var now unix.Stat_t
-		if unix.Fstatat(side.dir, f.name, &now, unix.AT_SYMLINK_NOFOLLOW) != nil || factsOf(&now) != side.was || now.Mode&unix.S_IFMT != unix.S_IFREG {
-			return copied{}, false
-		}
-	}
-	return c, true
+	return *c, true
 }
 
 // learn adds what a copying found; prefix is where its folders stand in the base.
@@ -77,7 +86,7 @@ func (k *known) size() int64 {
 }
 
 // trim removes from the folder at dir what is neither in p nor a name that keep tells, and opens folders that are closed: a base that is brought up to date
-// holds nothing that the tree no longer has.
+// holds nothing that the tree no longer has. In p it notes the files that need not be copied, since nothing touched them here either.
 func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -98,20 +107,27 @@ func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) e
 				return nil, err
 			}
 		}
-		want := make(map[string]bool, len(p.files[in]))
-		for _, f := range p.files[in] {
-			want[f.name] = true
-		}
+		want := p.files[in]
 		for _, e := range entries {
 			at := path.Join(in, e.Name())
 			switch {
 			case keep(at):
 			case e.IsDir() && folders[at]:
 				below = append(below, e.Name())
-			case e.IsDir() || !want[e.Name()]:
+			case e.IsDir():
 				if err := removeTree(filepath.Join(dir, at)); err != nil {
 					return nil, err
 				}
+			default:
+				i, ok := slices.BinarySearchFunc(want, e.Name(), func(f leaf, name string) int { return strings.Compare(f.name, name) })
+				if !ok {
+					if err := removeTree(filepath.Join(dir, at)); err != nil {
+						return nil, err
+					}
+					continue
+				}
+				f := &want[i]
+				f.kept = f.known != nil && stands(fd, f.name, f.known.To)
 			}
 		}
 		return below, nil
@@ -167,16 +183,45 @@ func agrees(base, walked *tree.Manifest) bool {
 
 // manifest is what the base holds, made of what was copied: nothing is read again.
 func (c *copying) manifest() *tree.Manifest {
-	m := &tree.Manifest{}
+	count := len(c.folders)
+	below := map[string][]folder{}
 	for _, f := range c.folders {
-		m.Entries = append(m.Entries, tree.Entry{Path: f.dir, Mode: fs.ModeDir | fs.FileMode(f.was.Mode&0o777)})
+		below[path.Dir(f.dir)] = append(below[path.Dir(f.dir)], f)
 	}
-	for dir, files := range c.got {
-		for _, f := range files {
-			e := tree.Entry{Path: path.Join(dir, f.Name), Mode: f.Mode, Size: f.To.Size, Digest: f.Digest, Link: f.Link}
-			m.Entries = append(m.Entries, e)
+	for _, files := range c.got {
+		count += len(files)
+	}
+	m := &tree.Manifest{Entries: make([]tree.Entry, 0, count)}
+	c.list(m, ".", below)
+	return m
+}
+
+// list adds what is in dir, in the order of paths: "a", "a-b", "a/c". Files stand by name already, so that only the folders are sorted.
+func (c *copying) list(m *tree.Manifest, dir string, below map[string][]folder) {
+	type step struct {
+		key string // of a folder: its name for itself, with a slash for what is in it
+		folder
+	}
+	var steps []step
+	for _, f := range below[dir] {
+		name := path.Base(f.dir)
+		steps = append(steps, step{name, f}, step{name + "/", f})
+	}
+	slices.SortFunc(steps, func(a, b step) int { return strings.Compare(a.key, b.key) })
+	files := c.got[dir]
+	for len(files) > 0 || len(steps) > 0 {
+		if len(steps) == 0 || len(files) > 0 && files[0].Name < steps[0].key {
+			f := files[0]
+			files = files[1:]
+			m.Entries = append(m.Entries, tree.Entry{Path: path.Join(dir, f.Name), Mode: f.Mode, Size: f.To.Size, Digest: f.Digest, Link: f.Link})
+			continue
+		}
+		s := steps[0]
+		steps = steps[1:]
+		if strings.HasSuffix(s.key, "/") {
+			c.list(m, s.dir, below)
+		} else {
+			m.Entries = append(m.Entries, tree.Entry{Path: s.dir, Mode: fs.ModeDir | fs.FileMode(s.was.Mode&0o777)})
 		}
 	}
-	slices.SortFunc(m.Entries, func(a, b tree.Entry) int { return strings.Compare(a.Path, b.Path) })
-	return m
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
@@ -66,7 +68,7 @@ func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 		return nil, err
 	}
 	b.PointsBack = pointsBack(b, s.Root)
-	if err := b.remember(s.Exclude); err != nil {
+	if err := b.remember(m.names, s.Exclude); err != nil {
 		return nil, err
 	}
 	b.kept, b.now = s.Kept, m.now
@@ -76,8 +78,8 @@ func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 // A maker is a base on its way.
 type maker struct {
 	base  *Base
-	repo  *git.Repo // nil without git
-	files []string
+	repo  *git.Repo   // nil without git
+	names *git.Census // nil without git
 	globs struct{ outputs, include globs }
 	all   bool
 	known *known // of a base that was kept; nil: the base is new
@@ -136,8 +138,13 @@ func (m *maker) fill(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	c := &chooser{root: root, outputs: m.globs.outputs, include: m.globs.include, exclude: b.left, everything: m.all}
+	c := &chooser{root: root, outputs: m.globs.outputs, include: m.globs.include, exclude: b.left, everything: m.all, known: m.known}
+	var h *history
 	if m.repo != nil {
+		if h, err = m.beginGit(ctx); err != nil {
+			return err
+		}
+		defer h.end()
 		if err := m.ask(ctx, c); err != nil {
 			return err
 		}
@@ -164,92 +171,11 @@ func (m *maker) fill(ctx context.Context) error {
 	b.Omitted = slices.Concat(p.omitted, done.omitted)
 	slices.SortFunc(b.Omitted, func(x, y tree.Omitted) int { return strings.Compare(x.Path, y.Path) })
 	if m.repo != nil {
-		if err := m.git(ctx, done.got); err != nil {
+		if err := m.endGit(ctx, h, done.got); err != nil {
 			return err
 		}
 	}
 	return done.finish()
-}
-
-// ask fills in what git knows.
-func (m *maker) ask(ctx context.Context, c *chooser) (err error) {
-	b := m.base
-	if b.Commit, _, err = m.repo.Head(ctx); err != nil {
-		return err
-	}
-	if m.files, err = m.repo.Files(ctx); err != nil {
-		return err
-	}
-	ignored, err := m.repo.Ignored(ctx)
-	if err != nil {
-		return err
-	}
-	tracked, err := m.repo.Tracked(ctx)
-	if err != nil {
-		return err
-	}
-	if b.veiled, err = veiled(filepath.Join(m.repo.Dir, "index")); err != nil {
-		return err
-	}
-	if b.excludes, err = m.repo.ExcludesFile(ctx); err != nil {
-		return err
-	}
-	b.counted, b.tracked, c.ignored = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, f := range m.files {
-		b.counted[f] = true
-	}
-	for f := range tracked {
-		b.tracked[f] = true
-	}
-	for _, f := range ignored {
-		c.ignored[strings.TrimSuffix(f, "/")] = true
-	}
-	c.files = b.counted
-	return nil
-}
-
-// git gives the base its .git: the tree's own, or a fresh one.
-func (m *maker) git(ctx context.Context, got map[string][]copied) error {
-	b := m.base
-	private := privateGit{top: b.Dir, known: m.known, now: m.now}
-	if err := trimGit(filepath.Join(b.Dir, ".git")); err != nil {
-		return err
-	}
-	whole, err := private.make(ctx, m.repo)
-	if err != nil {
-		return err
-	}
-	b.HistoryMissing = !whole
-	if whole {
-		b.links = private.links
-		fresh, err := restatAll(b.Dir, got, b.links)
-		if fresh || err != nil {
-			return err
-		}
-	} else {
-		config, err := m.repo.Config(ctx, "")
-		if err != nil {
-			return err
-		}
-		var files []string
-		for _, f := range m.files {
-			if _, err := os.Lstat(filepath.Join(b.Dir, f)); err == nil {
-				files = append(files, f)
-			}
-		}
-		if err := git.Begin(ctx, b.Dir, files, config); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Join(b.Dir, ".git", "info"), 0o700); err != nil {
-			return err
-		}
-		for _, name := range []string{"info/exclude", "info/attributes"} {
-			if err := keep(filepath.Join(m.repo.Common, name), filepath.Join(b.Dir, ".git", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	return refresh(ctx, b.Dir)
 }
 
 // keepRules copies the .gitignore files that hold for new paths, those of taken folders too: a virtual environment ignores itself by one.
@@ -353,9 +279,28 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 			c.facts[dir] = stoodOf(files)
 		}
 	}
-	// What an agent writes in the same tick of the file system's clock would look untouched.
-	time.Sleep(tick)
-	return c, nil
+	return c, outlast(at, c.facts)
+}
+
+// outlast waits until the clock of the file system in which dir stands is past every change of these files: what an agent writes in
+// the same tick would look untouched. It asks that clock by giving dir the mode it has.
+func outlast(dir string, files map[string][]stood) error {
+	var newest int64
+	for _, list := range files {
+		for _, f := range list {
+			newest = max(newest, f.Ctime)
+		}
+	}
+	for end := time.Now().Add(longestTick); ; time.Sleep(time.Millisecond) {
+		var now unix.Stat_t
+		if err := unix.Stat(dir, &now); err != nil {
+			return fmt.Errorf("scratch copy %s: %w", dir, err)
+		}
+		if now.Ctim.Nano() > newest || time.Now().After(end) {
+			return nil
+		}
+		_ = unix.Chmod(dir, uint32(now.Mode)&0o7777) //nolint:unconvert // Mode is uint16 elsewhere; where it cannot be had, the wait is the longest
+	}
 }
 
 // stoodOf says how the files of one folder stood after they were copied.
@@ -369,8 +314,8 @@ func stoodOf(files []copied) []stood {
 	return list
 }
 
-// tick is the coarsest step of a file's times.
-const tick = 10 * time.Millisecond
+// longestTick is the coarsest step of a file's times, and a little more: some file systems know only even seconds.
+const longestTick = 2100 * time.Millisecond
 
 // hiddenPath says whether a name on the way is git's or ours.
 func hiddenPath(p string) bool { return slices.ContainsFunc(strings.Split(p, "/"), hidden) }

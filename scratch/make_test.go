@@ -272,6 +272,8 @@ func TestCopyAgain(t *testing.T) {
 	for i := range 30 {
 		name := filepath.Join(src, "f")
 		must(t, os.WriteFile(name, []byte(strings.Repeat("a", 8<<20)), 0o644))
+		var first unix.Stat_t
+		must(t, unix.Stat(name, &first), outlast(src, map[string][]stood{".": {{name: "f", facts: factsOf(&first)}}}))
 		ended := make(chan error)
 		go func() {
 			time.Sleep(time.Duration(i*100) * time.Microsecond)
@@ -285,5 +287,24 @@ func TestCopyAgain(t *testing.T) {
 		if strings.Trim(string(got), "a") != "" && strings.Trim(string(got), "b") != "" {
 			t.Fatalf("round %d: a mixture of two states", i)
 		}
+	}
+}
+
+// The wait is for the file system's clock, to be past the last change; a clock that was set back is not waited for.
+func TestOutlast(t *testing.T) {
+	t.Parallel()
+	for name, ahead := range map[string]time.Duration{"a tick": 300 * time.Millisecond, "an hour": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := temp(t)
+			must(t, os.Chmod(dir, 0o710))
+			last := time.Now().Add(ahead).UnixNano()
+			must(t, outlast(dir, map[string][]stood{"a": {{name: "f", facts: facts{Ctime: last}}, {name: "g"}}, "b": nil}))
+			var now unix.Stat_t
+			must(t, unix.Stat(dir, &now))
+			if (now.Ctim.Nano() > last) != (ahead < longestTick) || now.Mode&0o777 != 0o710 {
+				t.Errorf("the folder is of %d, mode %o; the last change was at %d", now.Ctim.Nano(), now.Mode, last)
+			}
+		})
 	}
 }

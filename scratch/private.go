@@ -35,11 +35,14 @@ var errLarge = errors.New("history stays behind")
 type privateGit struct {
 	top     string
 	between func()
-	most    int64    // bytes of objects; 0 is mostObjects
-	size    int64    // bytes of objects so far, submodules' too
-	known   *known   // of a base that was kept: its main store of objects is brought up to date
-	now     *known   // what is learned of it; nil: nobody asks
-	links   []string // submodules that came along, relative to top
+	most    int64  // bytes of objects; 0 is mostObjects
+	size    int64  // bytes of objects so far, submodules' too
+	known   *known // of a base that was kept: its main store of objects is brought up to date
+	now     *known // what is learned of it; nil: nobody asks
+
+	// files is closed when the files of the base stand: those who look for submodules wait for it. nil: they do.
+	files chan struct{}
+	links []string // submodules that came along, relative to top
 }
 
 // make copies the repository; false: it cannot come along, or never was whole.
@@ -114,6 +117,13 @@ func (g *privateGit) submodules(ctx context.Context, repo *git.Repo, sub, at str
 	links, err := repo.Submodules(ctx)
 	if err != nil {
 		return err
+	}
+	if len(links) > 0 && g.files != nil {
+		select {
+		case <-g.files:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	for _, link := range links {
 		inner := filepath.Join(sub, link)
@@ -207,7 +217,7 @@ func keep(src, dst string) error {
 		return err
 	}
 	defer func() { _ = to.Close() }()
-	_, err = newHand(false).leaf(int(from.Fd()), int(to.Fd()), leaf{filepath.Base(src), false})
+	_, err = newHand(false).leaf(int(from.Fd()), int(to.Fd()), leaf{name: filepath.Base(src)})
 	return err
 }
 

@@ -8,12 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
+	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -27,15 +26,18 @@ type memory struct {
 
 const memoryFile = "memory"
 
-// remember stores what Reopen needs beside the tree.
-func (b *Base) remember(left []string) error {
+// remember stores what Reopen needs beside the tree; names are what git said, nil without git.
+func (b *Base) remember(names *git.Census, left []string) error {
+	if names == nil {
+		names = &git.Census{}
+	}
 	f, err := os.OpenFile(filepath.Join(b.holder, memoryFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	return errors.Join(gob.NewEncoder(f).Encode(memory{
 		Top: b.Top, Sub: b.Sub, Commit: b.Commit, Excludes: b.excludes, HistoryMissing: b.HistoryMissing, Git: b.counted != nil,
-		Counted: slices.Sorted(maps.Keys(b.counted)), Tracked: slices.Sorted(maps.Keys(b.tracked)), Taken: b.Taken, Left: left,
+		Counted: names.Files, Tracked: names.Tracked, Taken: b.Taken, Left: left,
 	}), f.Close())
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -60,6 +63,16 @@ func write(t testing.TB, top string, files map[string]string) {
 	}
 }
 
+// aged makes files and symlinks an hour old. Whoever wants a file that git does not read again calls it before git adds the file: what
+// is as old as the index, in the steps of the file system's clock, is read again.
+func aged(t testing.TB, top string, paths ...string) {
+	t.Helper()
+	old := unix.NsecToTimespec(time.Now().Add(-time.Hour).UnixNano())
+	for _, p := range paths {
+		must(t, unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(top, p), []unix.Timespec{old, old}, unix.AT_SYMLINK_NOFOLLOW))
+	}
+}
+
 func must(t testing.TB, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
@@ -82,6 +95,7 @@ func newRepo(t testing.TB, files map[string]string, args ...string) string {
 	run(t, top, append([]string{"init", "-q", "-b", "main"}, args...)...)
 	if files != nil {
 		write(t, top, files)
+		aged(t, top, slices.Collect(maps.Keys(files))...)
 		run(t, top, "add", "-A")
 		run(t, top, "commit", "-q", "-m", "one")
 	}

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -37,6 +39,10 @@ type sweep struct {
 	root *os.Root
 	// each is given every folder, open, and says which of its folders are entered. Several goroutines call it at once.
 	each func(dir string, fd int, entries []fs.DirEntry) (below []string, err error)
+	// theirs: the folders are not ours. No mode is changed, and one that cannot be listed is closed too.
+	theirs bool
+	// orderly: one worker, folders and what is in them by name.
+	orderly bool
 
 	mu     sync.Mutex
 	ready  sync.Cond
@@ -46,13 +52,21 @@ type sweep struct {
 	err    error
 }
 
-// walkFolders gives each every folder below root, and lists, sorted, those that could not be read.
+// walkFolders gives each every folder below root, a folder of ours, and lists, sorted, those that could not be read.
 func walkFolders(ctx context.Context, root *os.Root, each func(dir string, fd int, entries []fs.DirEntry) ([]string, error)) ([]string, error) {
 	s := &sweep{ctx: ctx, root: root, each: each}
+	return s.run()
+}
+
+func (s *sweep) run() ([]string, error) {
 	s.ready.L = &s.mu
 	s.push(&place{path: "."})
+	count := min(max(2, runtime.GOMAXPROCS(0)), 8)
+	if s.orderly {
+		count = 1
+	}
 	var workers sync.WaitGroup
-	for range min(max(2, runtime.GOMAXPROCS(0)), 8) {
+	for range count {
 		workers.Go(s.work)
 	}
 	workers.Wait()
@@ -112,9 +126,7 @@ func (s *sweep) enter(p *place) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	default:
-		s.mu.Lock()
-		s.closed = append(s.closed, p.path)
-		s.mu.Unlock()
+		s.shut(p)
 		return nil
 	}
 	p.file = f
@@ -122,7 +134,14 @@ func (s *sweep) enter(p *place) error {
 	defer p.release()
 	entries, err := f.ReadDir(-1)
 	if err != nil {
+		if s.theirs && p.up != nil {
+			s.shut(p)
+			return nil
+		}
 		return err
+	}
+	if s.orderly {
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	}
 	below, err := s.each(p.path, int(f.Fd()), entries)
 	if err != nil {
@@ -131,6 +150,7 @@ func (s *sweep) enter(p *place) error {
 	if len(below) == 0 {
 		return nil
 	}
+	slices.Reverse(below) // the last is taken first
 	places := make([]*place, len(below))
 	for i, name := range below {
 		places[i] = &place{up: p, name: name, path: path.Join(p.path, name)}
@@ -140,13 +160,20 @@ func (s *sweep) enter(p *place) error {
 	return nil
 }
 
-// openFolder opens a folder of the copy; an agent may have closed it.
+// shut notes a folder that cannot be read.
+func (s *sweep) shut(p *place) {
+	s.mu.Lock()
+	s.closed = append(s.closed, p.path)
+	s.mu.Unlock()
+}
+
+// openFolder opens a folder; an agent may have closed one of the copy. No file is of an os.Root: listing one looks at every name in it.
 func (s *sweep) openFolder(p *place) (*os.File, error) {
 	open := func() (*os.File, error) {
-		if p.up == nil {
-			return s.root.Open(".")
-		}
 		const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+		if p.up == nil {
+			return openPlain(s.root, ".")
+		}
 		fd, err := unix.Openat(int(p.up.file.Fd()), p.name, flags, 0)
 		if err != nil {
 			return nil, &fs.PathError{Op: "open", Path: p.path, Err: err}
@@ -154,8 +181,22 @@ func (s *sweep) openFolder(p *place) (*os.File, error) {
 		return os.NewFile(uintptr(fd), p.path), nil
 	}
 	f, err := open()
-	if errors.Is(err, fs.ErrPermission) && s.root.Chmod(p.path, 0o700) == nil {
+	if !s.theirs && errors.Is(err, fs.ErrPermission) && s.root.Chmod(p.path, 0o700) == nil {
 		return open()
 	}
 	return f, err
+}
+
+// openPlain opens a folder below root as a file that is of no os.Root.
+func openPlain(root *os.Root, dir string) (*os.File, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
+	}
+	return os.NewFile(uintptr(fd), filepath.Join(root.Name(), dir)), nil //nolint:gosec // no negative number
 }

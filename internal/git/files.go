@@ -4,7 +4,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -18,84 +17,24 @@ const gitlink = "160000 "
 
 // Files lists what git tracks and still stands there, plus what it does not ignore, relative to Top, sorted. Nested repositories are walked like folders.
 func (r *Repo) Files(ctx context.Context) ([]string, error) {
-	listed, err := r.list(ctx, "-c", "-o", "--exclude-standard")
+	c, err := r.Census(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var files []string
-	var tracked map[string]string
 	stands := standing{top: r.Top, real: map[string]bool{".": true}}
-	for _, p := range listed {
-		name := strings.TrimSuffix(p, "/")
+	return slices.DeleteFunc(c.Files, func(name string) bool {
 		info, ok := stands.look(name)
-		if !ok {
-			continue
-		}
-		if !info.IsDir() {
-			files = append(files, name)
-			continue
-		}
-		if name == p { // a submodule, or a tracked file whose place a folder took: what that holds is listed by itself
-			if tracked == nil {
-				if tracked, err = r.Tracked(ctx); err != nil {
-					return nil, err
-				}
-			}
-			if !strings.HasPrefix(tracked[name], gitlink) {
-				continue
-			}
-		}
-		more, err := r.inside(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, more...)
-	}
-	slices.Sort(files)
-	return slices.Compact(files), nil
+		return !ok || info.IsDir() // a folder in the place of a tracked file: what it holds is listed by itself
+	}), nil
 }
 
 // Ignored lists paths that git ignores and that stand there, folders as one path ending in a slash (ls-files -oi --exclude-standard --directory).
 func (r *Repo) Ignored(ctx context.Context) ([]string, error) {
-	ignored, err := r.list(ctx, "-o", "-i", "--exclude-standard", "--directory")
+	c, err := r.Census(ctx)
 	if err != nil {
 		return nil, err
 	}
-	others, err := r.list(ctx, "-o", "--exclude-standard", "--directory")
-	if err != nil {
-		return nil, err
-	}
-	links, err := r.Submodules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range append(links, others...) {
-		name := strings.TrimSuffix(p, "/")
-		if !r.nested(name) {
-			continue
-		}
-		sub, err := Find(ctx, filepath.Join(r.Top, name))
-		if err != nil || sub.Top != filepath.Join(r.Top, name) {
-			continue
-		}
-		more, err := sub.Ignored(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range more {
-			ignored = append(ignored, name+"/"+p)
-		}
-	}
-	slices.Sort(ignored)
-	// A folder that is listed together with what it holds is not ignored itself: all it holds is.
-	kept := ignored[:0]
-	for i, p := range ignored {
-		if i+1 < len(ignored) && (p == ignored[i+1] || strings.HasSuffix(p, "/") && strings.HasPrefix(ignored[i+1], p)) {
-			continue
-		}
-		kept = append(kept, p)
-	}
-	return kept, nil
+	return c.Ignored, nil
 }
 
 // Tracked lists what the index holds with a digest (mode and object id) a path.
@@ -128,18 +67,19 @@ func (r *Repo) Tracks(ctx context.Context, path string) (bool, error) {
 
 // Submodules lists the paths of the index that are repositories of their own and stand there with a .git.
 func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
-	tracked, err := r.Tracked(ctx)
+	listed, err := r.list(ctx, "-s")
 	if err != nil {
 		return nil, err
 	}
 	var links []string
-	for name, facts := range tracked {
-		if strings.HasPrefix(facts, gitlink) && r.nested(name) {
+	for _, line := range listed {
+		_, name, _ := strings.Cut(line, "\t")
+		if strings.HasPrefix(line, gitlink) && r.nested(name) {
 			links = append(links, name)
 		}
 	}
 	slices.Sort(links)
-	return links, nil
+	return slices.Compact(links), nil // of an unmerged path there are several lines
 }
 
 // ignoresFolder says whether the folder dir, an absolute path below Top, is ignored as a whole: git tracks nothing in it and takes nothing from it.
@@ -162,57 +102,6 @@ func (r *Repo) ignoresFolder(ctx context.Context, dir string) (bool, error) {
 func (r *Repo) list(ctx context.Context, what ...string) ([]string, error) {
 	out, err := call{dir: r.Top, args: append([]string{"ls-files", "-z"}, what...)}.run(ctx)
 	return split(out), err
-}
-
-// nested says whether a repository of its own stands at name.
-func (r *Repo) nested(name string) bool {
-	stands := standing{top: r.Top, real: map[string]bool{".": true}}
-	info, ok := stands.look(name)
-	if !ok || !info.IsDir() {
-		return false
-	}
-	_, err := os.Lstat(filepath.Join(r.Top, name, ".git"))
-	return err == nil
-}
-
-// inside asks the repository at name; what git cannot read as one is walked as a folder.
-func (r *Repo) inside(ctx context.Context, name string) ([]string, error) {
-	top := filepath.Join(r.Top, name)
-	if r.nested(name) {
-		sub, err := Find(ctx, top)
-		if err == nil && sub.Top == top {
-			files, err := sub.Files(ctx)
-			if err == nil {
-				for i := range files {
-					files[i] = name + "/" + files[i]
-				}
-				return files, nil
-			}
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-	var files []string
-	err := filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil && d != nil && d.IsDir():
-			return fs.SkipDir
-		case err != nil:
-			return err
-		case d.Name() == ".git" && p != top && d.IsDir():
-			return fs.SkipDir
-		case d.IsDir() || d.Name() == ".git":
-			return nil
-		}
-		rel, err := filepath.Rel(r.Top, p)
-		files = append(files, filepath.ToSlash(rel))
-		return err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return files, err
 }
 
 // standing answers whether a path stands below top without a symlink on the way, and remembers folders.

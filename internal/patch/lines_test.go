@@ -193,7 +193,8 @@ func TestSlide(t *testing.T) {
 	}
 }
 
-// BenchmarkDiff100k compares a file of 100,000 lines with 200 edits; the limit, in the same run, is `git diff --no-index` of the same two files.
+// BenchmarkDiff100k compares a file of 100,000 lines with 200 edits; the limit, in the same run, is `git diff --no-index` of the same two files. The best
+// round of each counts.
 func BenchmarkDiff100k(b *testing.B) {
 	g := generator{rand.New(rand.NewPCG(9, 9))} //nolint:gosec // a test
 	lines := make([]string, 100_000)
@@ -212,18 +213,18 @@ func BenchmarkDiff100k(b *testing.B) {
 		}
 	}
 	changes := treeModel{"f": regular(strings.Join(lines, ""))}.changes(treeModel{"f": regular(strings.Join(edited, ""))})
-	var ours, limit time.Duration
+	ours, limit := time.Hour, time.Hour
 	for b.Loop() {
 		start := time.Now()
 		if out, err := git(b, top, nil, "diff", "--no-index", "before", "after"); err == nil || len(out) == 0 {
 			b.Fatal("git sees no difference")
 		}
-		limit += time.Since(start)
+		limit = min(limit, time.Since(start))
 		start = time.Now()
 		if diff, err := Encode(changes); err != nil || len(diff) == 0 {
 			b.Fatal(err)
 		}
-		ours += time.Since(start)
+		ours = min(ours, time.Since(start))
 	}
 	b.ReportMetric(float64(ours)/float64(limit), "×git-diff")
 }
