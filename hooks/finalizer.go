@@ -17,6 +17,9 @@ import (
 // The finalizer: one question after a turn that ended well and without a control object. The difference is stored by then and
 // never depends on the answer; what the question's turn changes is thrown away with its copy.
 
+// turnVariable tells a program that it is asked for its object only.
+const turnVariable = "ASYNC_PIPELINE_TURN"
+
 const (
 	finalizerLeast = 10 * time.Second // of the wall clock; with less nothing is asked
 	finalizerMost  = 2 * time.Minute
@@ -97,7 +100,7 @@ func (h *healing) question(wall context.Context, number int, l *left) (answer ag
 	}
 	r := h.basic(number, box, c.Dir, io.Discard)
 	r.ReadOnly = true
-	r.Env = append(r.Env, "ASYNC_PIPELINE_TURN=finalizer")
+	r.Env = append(r.Env, turnVariable+"=finalizer")
 	parts := agent.FinalizerParts{Task: h.task.Name, Problem: l.turn.Problem, Changed: statOf(l.changes)}
 	take := h.agent.Turn
 	if l.turn.Resume != nil {

@@ -208,6 +208,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"fix", "replay", "--json", "--sandbox", tier, "--var", "apply=true", "--var-file", values},
 		{"fix", "import", filepath.Join(p.home, "nothing")},
 		{"stats", "--json"},
+		{"policy", "check", "--task", "check", "--var", "apply=true", "--var-file", values, "--", "async-pipeline", "fix", "apply"},
 	}
 	for _, verb := range verbs {
 		calls = append(calls, verb, append(slices.Clone(verb), "--help"))

@@ -41,6 +41,10 @@ var attributes = map[string]string{
 	"task.on_fail.agent.budget":            `budget {`,
 	"task.on_fail.agent.budget.attempts":   `attempts = 5`,
 	"task.on_fail.agent.budget.wall_clock": `wall_clock = "2m"`,
+	"task.on_fail.agent.budget.tokens":     `tokens = 1000000`,
+	"task.on_fail.agent.budget.cost_usd":   `cost_usd = 100`,
+	"task.on_fail.agent.fallback":          `fallback = [agent.yes]`,
+	"task.on_fail.agent.allow":             `allow = [["async-pipeline", "fix", "apply"], ["git", "apply", "**"]]`,
 	"task.on_fail.agent.protect":           `protect = ["*.lock"]`,
 	"task.on_fail.agent.output":            `output = "diff"`,
 	"task.on_fail.agent.verify":            `verify = [task.before]`,
@@ -54,14 +58,24 @@ var attributes = map[string]string{
 	"task.scratch.exclude":                 `exclude = ["nothing"]`,
 	"agent":                                `agent "apply" {`,
 	"agent.command":                        `command = ["sh", "-c", "cat >/dev/null; echo hello > greeting.txt"]`,
+	"agent.provider":                       ``, // of agent yes
+	"agent.model":                          ``,
+	"agent.base_url":                       ``,
+	"agent.api_key":                        ``,
+	"agent.max_turns":                      ``,
+	"agent.retry":                          `retry {`,
+	"agent.retry.extra_kinds":              `extra_kinds = ["apply"]`,
+	"agent.retry.on_null_kind":             `on_null_kind = true`,
+	"agent.retry.on_no_output":             `on_no_output = true`,
 	"job":                                  `job "default" {`,
 	"job.tasks":                            `tasks = [task.check]`,
 }
 
-// several are the tasks that are multiplied, which a task with a hook need not be.
+// several are blocks of their own: tasks that are multiplied, which a task with a hook need not be, and an agent that is no program.
 var several = map[string]string{
-	"task.for_each": "task \"before\" {\nfor_each = toset([\"apply\", \"yes\"])\nrun = [\"true\", each.key]\n}\n",
-	"task.matrix":   "task \"beside\" {\nmatrix = { apply = [\"yes\", \"now\"] }\nrun = [\"true\", matrix.apply]\n}\n",
+	"task.for_each":  "task \"before\" {\nfor_each = toset([\"apply\", \"yes\"])\nrun = [\"true\", each.key]\n}\n",
+	"agent.provider": "agent \"yes\" {\nprovider = \"openai\"\nmodel = \"apply\"\nbase_url = \"http://127.0.0.1:1\"\napi_key = secret(\"APPLY\")\nmax_turns = 1000\n}\n",
+	"task.matrix":    "task \"beside\" {\nmatrix = { apply = [\"yes\", \"now\"] }\nrun = [\"true\", matrix.apply]\n}\n",
 }
 
 // writers are the verbs besides fix apply that write to the tree, and what each writes: PIPELINE.hcl and nothing else, when a
@@ -82,6 +96,7 @@ var variables = map[string]string{
 	"VISUAL":                "true",
 	"EDITOR":                "true",
 	"ASYNC_PIPELINE_RUNNER": "1.1.apply",
+	"ASYNC_PIPELINE_TURN":   "apply",
 	"ASYNC_PIPELINE_HOOK":   "run/check", // alone: it ends all healing
 	"CI":                    "true",
 	"NO_COLOR":              "1",

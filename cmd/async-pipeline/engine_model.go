@@ -1,21 +1,32 @@
 package main
 
 import (
+	"time"
+
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
+// thinking is how long a model of OpenAI may be silent: it shows nothing of what it reasons. The budget's wall clock holds all the same.
+const thinking = 10 * time.Minute
+
 // modelAgent is an agent of our own: the loop, and the model that it asks. gates has one gate for each provider.
 func modelAgent(a *pipeline.Agent, gates map[string]*native.Gate) agent.Agent {
-	m := &model.Model{Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value}
+	m := &model.Model{
+		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,
+	}
+	silent := time.Duration(0) // as usual
+	if m.Provider == model.OpenAI {
+		silent, m.Limits.Silent = thinking, thinking
+	}
 	at := m.Provider + " " + m.BaseURL
 	if gates[at] == nil {
 		gates[at] = &native.Gate{}
 	}
 	return &native.Agent{
 		ID: a.Name, Ask: m.Turn, Model: m.Name, Provider: m.Provider, MaxTurns: a.Model.MaxTurns, Cost: model.Cost,
-		Lacks: a.Model.Key.Missing, Gate: gates[at],
+		Lacks: a.Model.Key.Missing, Gate: gates[at], Patience: silent,
 	}
 }

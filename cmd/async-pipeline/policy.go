@@ -18,8 +18,8 @@ func (h *hall) policyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "policy",
 		Short: "Say which commands an agent may run",
-		Long: `An agent of a model may run the failed task's own command, and what allow in its
-on_fail "agent" lets it; nothing else. Either way the sandbox bounds what it does.`,
+		Long: `An agent of a model may run the failed task's own command, and what allow in
+its on_fail "agent" lets it; nothing else. The sandbox bounds what it does.`,
 		Example: `  async-pipeline policy check --task test -- go vet ./...`,
 	}
 	group(c)
@@ -32,7 +32,7 @@ func (h *hall) policyCheckCommand() *cobra.Command {
 	var task string
 	c := &cobra.Command{
 		Use:   "check [--task TASK] -- PROGRAM [ARGUMENT...]",
-		Short: "Say whether an agent may run a command, and by what; nothing is run",
+		Short: "Say whether an agent may run a command; nothing is run",
 		Long: `Says for each task with an on_fail "agent" whether its agent may run a command,
 and which pattern of allow lets it, or why none does. Nothing is run.
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"os/exec"
@@ -37,6 +38,39 @@ func story(t *testing.T, section string) []string {
 		}
 	}
 	return lines
+}
+
+// secondMinute is the README's next section, in the same clone: the native agent and the scripted model, here at a port that is free.
+func secondMinute(t *testing.T, clone string, env []string, run func(string, int) string, said func(string, ...string)) {
+	t.Helper()
+	commands := story(t, "The second minute: a model")
+	if len(commands) != 4 {
+		t.Fatalf("the second minute has %d commands: %q", len(commands), commands)
+	}
+	serve, ok := strings.CutSuffix(commands[0], " &")
+	if !ok {
+		t.Fatalf("the model does not run beside: %q", commands[0])
+	}
+	// go run would leave its child behind when it is ended.
+	binary := filepath.Join(t.TempDir(), "scripted-model")
+	run("go build -o "+binary+" ./cmd/scripted-model", 0)
+	serve = strings.Replace(serve, "go run ./cmd/scripted-model", binary+" --listen 127.0.0.1:0", 1)
+	c := exec.CommandContext(t.Context(), strings.Fields(serve)[0], strings.Fields(serve)[1:]...)
+	c.Dir, c.Env, c.Stderr = clone, env, os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(line)
+	said(run(commands[1]+" --var base_url="+url, 1), "connection lost, retry 1/5", "Proposed fix for test: verified", "Add stays within the day")
 }
 
 // From a bare clone to an applied fix, with the commands of the README and no other.
@@ -93,6 +127,7 @@ func TestReadmeStory(t *testing.T) {
 	said(run(commands[2], 0), "examples/go-bug/cart/cart.go")
 	said(run(commands[3], 0), "2 passed")
 	said(run(last, 0), "already applied")
+	secondMinute(t, clone, env, run, said)
 	for line := range strings.Lines(run("git status --porcelain", 0)) {
 		if line != " M examples/go-bug/cart/cart.go\n" {
 			t.Errorf("besides the fix there is now %q", line)

@@ -113,7 +113,7 @@ task "release" {
 }
 
 agent "fixer" {
-  command = ["sh", "-c", "cat > /dev/null; echo ok > cart.txt; echo reading lint.sh; while [ ! -e ${PLACE}/fixed ]; do sleep 0.05; done"]
+  command = ["sh", "-c", "cat > /dev/null; echo ok > cart.txt; echo reading lint.sh; while [ ! -e ${PLACE}/fixed ]; do sleep 0.05; done; printf %s '{\"outcome\": \"fixed\", \"summary\": \"The cart is right again.\"}'"]
 }
 `
 

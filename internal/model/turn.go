@@ -254,10 +254,14 @@ func unpack(resp *http.Response) (io.Reader, error) {
 	}
 }
 
-// A gzipped reads its header with the first read, so that a body that hangs there is under the watchdogs too.
+// mostUnpacked bounds what a packed answer may hold, in bytes.
+const mostUnpacked = 64 << 20
+
+// A gzipped gives nothing before all of it has come and its checksum holds: a bit that is wrong in the middle unpacks to other words,
+// and a tool would run with them. It reads with the first read, so that a body that hangs is under the watchdogs.
 type gzipped struct {
 	packed io.Reader
-	plain  *gzip.Reader
+	plain  *bytes.Reader
 }
 
 func (g *gzipped) Read(b []byte) (int, error) {
@@ -266,7 +270,14 @@ func (g *gzipped) Read(b []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		g.plain = plain
+		text, err := io.ReadAll(io.LimitReader(plain, mostUnpacked+1))
+		if err != nil {
+			return 0, err
+		}
+		if len(text) > mostUnpacked {
+			return 0, malformed("the packed answer holds more than %d MiB", mostUnpacked>>20)
+		}
+		g.plain = bytes.NewReader(text)
 	}
 	return g.plain.Read(b)
 }

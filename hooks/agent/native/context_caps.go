@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	answerTokens = 8192 // of one answer
+	answerTokens = 8192  // of one answer
+	longAnswer   = 32000 // of a model that is known to take it: what it thinks counts too
 	leastAnswer  = 256  // even when a cap is near: less is not worth asking for
 )
 
@@ -139,10 +140,14 @@ func (m *meter) over() string {
 
 // answer is how many tokens the next answer may have.
 func (m *meter) answer() int {
-	if m.maxTok <= 0 {
-		return answerTokens
+	most := int64(answerTokens)
+	if model.Window(m.model) >= 8*longAnswer {
+		most = longAnswer
 	}
-	return int(min(answerTokens, max(leastAnswer, m.maxTok-m.input.n-m.output.n-m.lastSize)))
+	if m.maxTok <= 0 {
+		return int(most)
+	}
+	return int(min(most, max(leastAnswer, m.maxTok-m.input.n-m.output.n-m.lastSize)))
 }
 
 func (m *meter) tokens() agent.Tokens {

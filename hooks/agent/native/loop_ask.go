@@ -149,8 +149,9 @@ const (
 func (l *loop) listen(ctx context.Context, e *ear) heardWhat {
 	var idle <-chan time.Time
 	var timer *time.Timer
+	most := max(l.r.Idle, l.a.Patience)
 	if l.r.Idle > 0 {
-		timer = time.NewTimer(l.r.Idle)
+		timer = time.NewTimer(most)
 		defer timer.Stop()
 		idle = timer.C
 	}
@@ -167,7 +168,7 @@ func (l *loop) listen(ctx context.Context, e *ear) heardWhat {
 			return heardWrong
 		case <-e.beat:
 			if timer != nil {
-				timer.Reset(l.r.Idle)
+				timer.Reset(most)
 			}
 		case <-idle:
 			return heardNothing

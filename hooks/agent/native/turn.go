@@ -27,6 +27,7 @@ type Agent struct {
 	Window   int                                                                                       // tokens that a conversation may hold; 0: as the model is known for, else 128k
 	Cost     func(model string, u model.Usage) (usd float64, known bool)                               // of one request; nil: no price is known
 	Lacks    []string                                                                                  // names of variables that its key is made from and that are not set
+	Patience time.Duration                                                                             // at least so long the model may think without a word, whatever Request.Idle says
 	Gate     *Gate                                                                                     // shared by all agents of one provider; nil: none
 
 	open   func(r agent.Request) (hands, error) // nil: the real tools
