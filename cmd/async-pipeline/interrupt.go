@@ -120,6 +120,28 @@ func (i *interruption) stop() {
 	i.work.Wait()
 }
 
+// unreadEvery is how often it is looked whether anybody reads still.
+const unreadEvery = time.Second
+
+// await waits for over, or for the second signal. While an agent works nothing may be printed for long, so that no write says that
+// nobody reads any more: then it is not worked, and paid for, to its end.
+func (i *interruption) await(over <-chan struct{}) {
+	tick := time.NewTicker(unreadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-i.again:
+			return
+		case <-tick.C:
+			if _, ok := terminalOf(i.h.stdout); !ok && readerGone(i.h.stdout) {
+				i.h.out.fail(syscall.EPIPE)
+			}
+		}
+	}
+}
+
 // untilStopped waits for do, or for the second signal: then it goes on alone, and the process is about to end. A signal is a fault
 // with its exit code, whatever do came to.
 func untilStopped[T any](stop *interruption, do func() (T, error)) (T, error) {
@@ -127,15 +149,17 @@ func untilStopped[T any](stop *interruption, do func() (T, error)) (T, error) {
 		got T
 		err error
 	}
-	ends := make(chan end, 1)
+	ends, over := make(chan end, 1), make(chan struct{})
 	go func() {
+		defer close(over)
 		got, err := do()
 		ends <- end{got, err}
 	}()
+	stop.await(over)
 	var done end
 	select {
 	case done = <-ends:
-	case <-stop.again:
+	default:
 	}
 	if sig := stop.signal(); sig != 0 {
 		return done.got, &fault{code: exitSignal + int(sig)}

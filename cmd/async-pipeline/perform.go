@@ -246,10 +246,7 @@ func (p *performance) answer(stop *interruption, sealed *record.Sealed) {
 			h.said().Warning(err.Error())
 		}
 	}()
-	select {
-	case <-answered:
-	case <-stop.again:
-	}
+	stop.await(answered)
 }
 
 // hooked says whether a failed task has hooks at all.

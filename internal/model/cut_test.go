@@ -259,6 +259,9 @@ func TestCallIDs(t *testing.T) {
 	if len(a.Blocks) != 3 {
 		t.Errorf("%d blocks", len(a.Blocks))
 	}
+	if again, err := answering(Gemini, stream).Turn(context.Background(), Request{Used: []string{"old"}}, nil); err != nil || again.Blocks[2].Call.ID == "old" {
+		t.Errorf("an id that was used comes again: %+v, %v", again.Blocks, err)
+	}
 	// An id that Gemini did not give is not given to it.
 	q := sent(t, *m, Request{Messages: []Message{{Role: Assistant, Blocks: a.Blocks[:1]}}})
 	if got := fmt.Sprint(q["contents"]); strings.Contains(got, "id:") {

@@ -37,12 +37,15 @@ const (
 	callPart
 )
 
-func newDraft(provider string, messages []Message, heard func(Event)) *draft {
+func newDraft(provider string, r Request, heard func(Event)) *draft {
 	if heard == nil {
 		heard = func(Event) {}
 	}
 	d := &draft{heard: heard, provider: provider, used: map[string]bool{}}
-	for _, m := range messages {
+	for _, id := range r.Used {
+		d.used[id] = true
+	}
+	for _, m := range r.Messages {
 		for _, b := range m.Blocks {
 			if b.Call != nil {
 				d.used[b.Call.ID] = true

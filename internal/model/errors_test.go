@@ -145,6 +145,7 @@ func TestErrorsInStream(t *testing.T) {
 		{"P82", OpenAIChat, `{"error":{"code":"resource_exhausted"}}`, rateLimited, true},
 		{"gemini", Gemini, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`, serverOverload, true},
 		{"B93", OpenAIChat, `{"error":{"message":"quota exceeded, stream closed"}}`, quotaExhausted, false},
+		{"C46 a quota, then something vague", OpenAIChat, `{"error":{"code":"insufficient_quota","message":"x"}}` + "\n\ndata: " + `{"error":{"message":"the stream ended with an error"}}`, quotaExhausted, false},
 		{"B94 overloaded", OpenAIChat, `{"error":{"message":"the server is overloaded"}}`, serverOverload, true},
 		{"B94 503", OpenAIChat, `{"error":{"message":"upstream said 503"}}`, serverOverload, true},
 		{"B94 timeout", OpenAIChat, `{"error":{"message":"stream timeout 60 s"}}`, serverOverload, true},

@@ -18,7 +18,7 @@ func fuzz(f *testing.F, provider string) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		m := &Model{Provider: provider, Name: "a-model"}
 		stopped := 0
-		d := newDraft(provider, nil, func(e Event) {
+		d := newDraft(provider, Request{}, func(e Event) {
 			if e.Kind == Stopped {
 				stopped++
 			}

@@ -42,6 +42,7 @@ type Request struct {
 	Tools     []Tool
 	MaxTokens int             // of the answer; 0: 8192
 	Schema    json.RawMessage // the answer must be one JSON object of this schema; nil: free. Its objects must say additionalProperties: false
+	Used      []string        // IDs of calls that Messages holds no longer: a call of the answer gets another
 }
 
 // A Message is what one side said. User messages hold text and results, assistant messages text, thinking and calls.

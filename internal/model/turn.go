@@ -68,7 +68,7 @@ var client = sync.OnceValue(func() *http.Client {
 // Turn asks once. heard may be nil. The error is an *Error, but for a cancelled context: then it is context.Cause(ctx).
 // A cut after Stopped, once everything of content has come, is no error: the usage is what is missing.
 func (m *Model) Turn(ctx context.Context, r Request, heard func(Event)) (Answer, error) {
-	d := newDraft(m.Provider, r.Messages, heard)
+	d := newDraft(m.Provider, r, heard)
 	err := m.turn(ctx, r, d)
 	if ctx.Err() != nil {
 		return d.answer(), context.Cause(ctx)

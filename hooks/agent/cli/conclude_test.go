@@ -24,7 +24,10 @@ func TestConclude(t *testing.T) {
 		"E17 a signal that nobody of ours sent": {ending{exit: agent.Exit{Signal: "SIGKILL", Code: 137}}, agent.KilledExternally, "SIGKILL"},
 		"C44 exit 127":                          {ending{exit: agent.Exit{Code: 127}, stderr: "sh: foo: not found"}, agent.CLINotInPath, "foo: not found"},
 		"exit 126":                              {ending{exit: agent.Exit{Code: 126}}, agent.SpawnFailed, "exit 126"},
-		"5 exit 1":                              {ending{exit: agent.Exit{Code: 1}, said: true, stderr: "boom"}, agent.CLIError, "exit 1; stderr: boom"},
+		"C46 a vague exit takes nothing from a kind it named": {
+			ending{exit: agent.Exit{Code: 1}, said: true, failure: &agent.Failure{Kind: agent.QuotaExhausted, Message: "used up"}, stderr: "Error: it ended with an error"}, agent.QuotaExhausted, "used up",
+		},
+		"5 exit 1": {ending{exit: agent.Exit{Code: 1}, said: true, stderr: "boom"}, agent.CLIError, "exit 1; stderr: boom"},
 		"5 a control object excuses no exit code":    {ending{exit: agent.Exit{Code: 2}, said: true, control: true}, agent.CLIError, "exit 2"},
 		"E16 words of stderr are evidence, no kind":  {ending{exit: agent.Exit{Code: 1}, stderr: "fix the 401 unauthorized"}, agent.CLIError, "401"},
 		"5 an exit wins over what was cut":           {ending{exit: agent.Exit{Code: 1}, said: true, truncated: true}, agent.CLIError, "exit 1"},

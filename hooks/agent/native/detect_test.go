@@ -82,6 +82,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// B38: a threshold of nothing counts as one.
 func TestB38ThresholdOfNothing(t *testing.T) {
 	t.Parallel()
 	w := newWatch("")
@@ -94,6 +95,7 @@ func TestB38ThresholdOfNothing(t *testing.T) {
 	}
 }
 
+// B40: the same calls in another order are the same round.
 func TestB40SignatureHasNoOrder(t *testing.T) {
 	t.Parallel()
 	a, b := letters("A")[0].calls[0], letters("B")[0].calls[0]
@@ -283,8 +285,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// B44, B46: a turn that ends by a detector: what the model sees, what is written down, and its last words.
-func TestB46LastWords(t *testing.T) {
+// B44 B46: a turn that ends by a detector: what the model sees, what is written down, and its last words.
+func TestB44B46RemindersAndLastWords(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name      string
@@ -310,7 +312,7 @@ func TestB46LastWords(t *testing.T) {
 				return step{calls: []model.Call{call(fmt.Sprint(n), "edit", `{"path":"a.go","old":"x","new":"y"}`)}}
 			}
 			turn := d.turn(context.Background())
-			if turn.Kind != agent.LoopDetected || !strings.HasPrefix(turn.Evidence, "D1: ") || *turn.Requests != tt.asked {
+			if turn.Kind != agent.LoopDetected || !strings.Contains(turn.Evidence, "the same call 3 times in a row") || *turn.Requests != tt.asked {
 				t.Errorf("kind %q, evidence %q, %d requests", turn.Kind, turn.Evidence, *turn.Requests)
 			}
 			end := d.of("end")[0].Data

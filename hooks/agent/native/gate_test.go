@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 )
 
 // When the provider is down, one turn tries at a time, not before it may, and all others wait; when it answers, all go.
@@ -91,4 +93,47 @@ func TestNoGateIsOpen(t *testing.T) {
 	}
 	g.answered(false)
 	g.left(false)
+}
+
+// Turns that share a gate do not ask a provider that is down all at once.
+func TestGateOfTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := &Gate{}
+		start := time.Now()
+		down := start.Add(10 * time.Second)
+		s := newScript(t)
+		s.more = func(int) step {
+			if time.Now().Before(down) {
+				return step{err: lost()}
+			}
+			return step{text: finalText}
+		}
+		kinds := make(chan agent.Kind)
+		for range 4 {
+			go func() {
+				a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).hands, random: func() float64 { return 1 }}
+				turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
+				kinds <- turn.Kind
+			}()
+		}
+		for range 4 {
+			if k := <-kinds; k != "" {
+				t.Errorf("kind %q", k)
+			}
+		}
+		var at []int
+		for _, when := range s.at[4:] { // the first of each came at once
+			at = append(at, int(when.Sub(start)/time.Second))
+		}
+		tries := 0
+		for _, s := range at {
+			if s < 10 {
+				tries++
+			}
+		}
+		if tries > 3 {
+			t.Errorf("asked at %v s: %d times while it was down", at, tries)
+		}
+	})
 }

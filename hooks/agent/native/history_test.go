@@ -60,6 +60,13 @@ func TestLegal(t *testing.T) {
 				}
 				rest = after
 			}
+			for _, m := range got {
+				for _, b := range m.Blocks {
+					if b.Result != nil && b.Result.Failed != (b.Result.Text == saidOrphan) {
+						t.Errorf("the result %q is an error: %v", b.Result.Text, b.Result.Failed)
+					}
+				}
+			}
 			if strings.Contains(show(got), "other") || strings.Contains(show(got), "nine") {
 				t.Errorf("a result that answers nothing is there:\n%s", show(got))
 			}

@@ -40,6 +40,7 @@ type loop struct {
 	watch      *watch
 	meter      meter
 	ran        map[string]string // calls that were started, by ID: name and arguments
+	used       []string          // IDs of all calls: none stands in the transcript for two
 	turns      int               // whole answers
 	recoveries int
 	overflows  int
@@ -191,7 +192,7 @@ func (l *loop) watched(ctx context.Context, r round, said string) *ending {
 	switch {
 	case f.end:
 		e := l.finalWords(ctx, f.says)
-		e.kind, e.evidence = agent.LoopDetected, f.id+": "+f.says
+		e.kind, e.evidence = agent.LoopDetected, "it was told, and went on: "+f.says
 		if c := ctx.Err(); c != nil {
 			e, _ = l.ended(ctx)
 			e.text = said

@@ -67,6 +67,7 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	if !tools {
 		refuse = nil
 	}
+	req.Used = l.used
 	e := newEar(refuse, x.pass.answered)
 	n := l.meter.asked()
 	streaming, cut := context.WithCancelCause(ctx)

@@ -304,9 +304,16 @@ func TestReady(t *testing.T) {
 func TestB45NobodyWritesDown(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText})
-	d.req.Note, d.req.Notice = nil, nil
 	d.req.Raw = brokenPipe{}
 	if turn := d.turn(context.Background()); turn.Kind != "" || turn.Control == nil {
+		t.Errorf("turn = %+v", turn)
+	}
+	if lines := d.of("notice"); len(lines) != 1 || lines[0].Data["text"] != "the raw stream cannot be kept: disk full" {
+		t.Errorf("notices %v", lines)
+	}
+	d = newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText})
+	d.req.Note, d.req.Notice = nil, nil
+	if turn := d.turn(context.Background()); turn.Kind != "" || turn.Control == nil || len(d.tools.started()) != 1 {
 		t.Errorf("turn = %+v", turn)
 	}
 }

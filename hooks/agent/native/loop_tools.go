@@ -255,6 +255,9 @@ func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools
 		e.broken, e.refused = true, x.refused != "" && c.ID == wrongID
 		x.calls = append(x.calls, e)
 	}
+	for _, c := range x.calls {
+		l.used = append(l.used, c.call.ID)
+	}
 }
 
 func (l *loop) unstarted(c model.Call, text string) ended {

@@ -16,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
+// P30: a lost stream does not reach a tool that runs: it ends by itself, once, and the turn goes on.
 func TestP30ToolOutlivesTheStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,6 +38,7 @@ func TestP30ToolOutlivesTheStream(t *testing.T) {
 	})
 }
 
+// P32: the same for one that fails: its error is its own.
 func TestP32ToolFailsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,6 +57,7 @@ func TestP32ToolFailsByItself(t *testing.T) {
 	})
 }
 
+// P33: one that never returns is waited for as long as it may take; the model is told not to repeat it.
 func TestP33ToolNeverReturns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,6 +91,7 @@ func TestP33ToolNeverReturns(t *testing.T) {
 	})
 }
 
+// P34: calls that were written and not started carry no caution.
 func TestP34CapturedAndNotStarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,24 +113,34 @@ func TestP34CapturedAndNotStarted(t *testing.T) {
 	})
 }
 
+// P36: what a tool says after its call got another end holds up nobody and changes nothing.
 func TestP36LateResultIsNobodys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(
 			t,
 			step{calls: []model.Call{call("1", "write", `{"path":"a"}`)}, late: true, err: lost()},
-			step{text: finalText, wait: time.Hour},
+			step{calls: []model.Call{call("2", "read", `{"path":"a"}`)}, wait: time.Hour}, // the tool returns meanwhile
+			step{text: finalText},
 		)
 		d.drain = time.Second
-		d.tools.do = func(context.Context, model.Call) outcome {
+		start := time.Now()
+		var back time.Duration
+		d.tools.do = func(_ context.Context, c model.Call) outcome {
+			if c.ID == "2" {
+				return outcome{text: "read"}
+			}
+			defer func() { back = time.Since(start) }()
 			time.Sleep(time.Minute)
 			return outcome{text: "too late"}
 		}
-		d.turn(context.Background())
+		if turn := d.turn(context.Background()); turn.Kind != "" || back != time.Minute || time.Since(start) != time.Hour+time.Second {
+			t.Errorf("kind %q after %s; the tool was back after %s", turn.Kind, time.Since(start), back)
+		}
 		if got := d.results()["1"]; got.Text != saidDead {
 			t.Errorf("result %+v", got)
 		}
-		if n := len(d.of("tool_result")); n != 1 {
+		if n := len(d.of("tool_result")); n != 2 {
 			t.Errorf("%d results are written down", n)
 		}
 	})
@@ -144,6 +158,7 @@ func TestP37ToolEndsBeforeItsAnswer(t *testing.T) {
 	})
 }
 
+// P38: a person who cancels while a tool is waited for waits no longer than its processes need to be ended.
 func TestP38CancelWhileATool(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -171,7 +186,7 @@ func TestP38CancelWhileATool(t *testing.T) {
 				if turn.Kind != agent.Cancelled || !turn.Exit.Cancelled {
 					t.Errorf("turn %+v", turn)
 				}
-				if lines := d.of("tool_result"); len(lines) != 1 || lines[0].Data["text"] != saidAborted {
+				if lines := d.of("tool_result"); len(lines) != 1 || lines[0].Data["text"] != saidAborted || strings.Contains(saidAborted, "repeat") {
 					t.Errorf("results %v", lines)
 				}
 			})
@@ -179,6 +194,7 @@ func TestP38CancelWhileATool(t *testing.T) {
 	}
 }
 
+// P40: a refusal after a tool ends the turn with the provider's own words, and the tool's result is kept.
 func TestP40RejectedAfterATool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,9 +207,13 @@ func TestP40RejectedAfterATool(t *testing.T) {
 		if len(lines) != 1 || lines[0].Data["unsafe_completed"] != true || lines[0].Data["reason"] != "provider_api_error" {
 			t.Errorf("notices %v", lines)
 		}
+		if got, kept := d.results()["1"], d.of("tool_result"); got.Text != "ok write" || got.Failed || len(kept) != 1 || kept[0].Data["failed"] != false {
+			t.Errorf("the tool's result is %+v, in the transcript %v", got, kept)
+		}
 	})
 }
 
+// P41: six requests, one notice, and the last real kind.
 func TestP41LostAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,6 +251,7 @@ func TestP41LostAgainAndAgain(t *testing.T) {
 	})
 }
 
+// P42: a limit that does not end spends the same budget and ends with the same notice.
 func TestP42RateLimitUsesTheSameBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -272,6 +293,7 @@ func TestWaitThatDoesNotFit(t *testing.T) {
 	})
 }
 
+// P44: an answer lost in the middle of a call is continued, and costs one recovery.
 func TestP44LostInACall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -313,6 +335,7 @@ func TestP44bLostAfterEveryCall(t *testing.T) {
 	})
 }
 
+// P45: who cancels during a wait is asked for nothing more.
 func TestP45CancelDuringTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -326,21 +349,32 @@ func TestP45CancelDuringTheWait(t *testing.T) {
 	})
 }
 
+// P46: the end of the clock during a wait: no more requests, and nobody is left at the gate.
 func TestP46EndOfTheClockDuringTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		errWall := errors.New("the budget's wall clock")
 		parent, cancel := context.WithDeadlineCause(context.Background(), time.Now().Add(time.Minute), errWall)
 		defer cancel()
-		d := newDesk(t, step{text: "I am at wo", hang: true})
+		d := newDesk(t, step{text: "I am at wo", hang: true}, step{text: finalText})
 		d.Gate = &Gate{}
+		start := time.Now()
+		d.Gate.failed(false, time.Hour) // another turn waits so long before it asks again
 		turn := d.turn(parent)
-		if turn.Kind != agent.WallTimeout || !turn.Exit.TimedOut || turn.Exit.Cancelled || turn.Text != "I am at wo" {
-			t.Errorf("turn %+v", turn)
+		if turn.Kind != agent.WallTimeout || !turn.Exit.TimedOut || *turn.Requests != 0 || time.Since(start) != time.Minute {
+			t.Errorf("kind %q after %d requests and %s", turn.Kind, *turn.Requests, time.Since(start))
 		}
-		d.Gate.failed(false, time.Hour)
-		if turn := d.turn(parent); turn.Kind != agent.WallTimeout || *turn.Requests != 0 {
-			t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
+		time.Sleep(time.Hour)
+		start = time.Now()
+		late, cancelLate := context.WithDeadlineCause(context.Background(), start.Add(time.Minute), errWall)
+		defer cancelLate()
+		turn = d.turn(late) // the one that tries, and hears nothing more
+		if turn.Kind != agent.WallTimeout || !turn.Exit.TimedOut || turn.Exit.Cancelled || turn.Text != "I am at wo" || time.Since(start) != time.Minute {
+			t.Errorf("turn %+v after %s", turn, time.Since(start))
+		}
+		start = time.Now()
+		if turn := d.turn(context.Background()); turn.Kind != "" || time.Since(start) != 0 {
+			t.Errorf("the next turn ended with kind %q after %s", turn.Kind, time.Since(start))
 		}
 	})
 }
@@ -363,6 +397,7 @@ func TestP49RecoveredIsNoError(t *testing.T) {
 	})
 }
 
+// P52: a stream that does not even hear that it is to end is not waited for.
 func TestP52StreamThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -383,6 +418,7 @@ func TestP52StreamThatNeverEnds(t *testing.T) {
 	})
 }
 
+// P53: when the budget is spent the notice says what was done earlier in the turn.
 func TestP53NoticeSaysWhatWasDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -396,6 +432,7 @@ func TestP53NoticeSaysWhatWasDone(t *testing.T) {
 	})
 }
 
+// P54: what is lost after the stop reason is missed by nobody.
 func TestP54LostAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -419,49 +456,6 @@ func TestNoStopReason(t *testing.T) {
 		turn, err := a.Turn(context.Background(), agent.Request{Prompt: "x"})
 		if err != nil || turn.Kind != agent.StreamFailure || asked != 6 {
 			t.Errorf("kind %q after %d requests, %v", turn.Kind, asked, err)
-		}
-	})
-}
-
-// Turns that share a gate do not ask a provider that is down all at once.
-func TestGateOfTurns(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		gate := &Gate{}
-		start := time.Now()
-		down := start.Add(10 * time.Second)
-		s := newScript(t)
-		s.more = func(int) step {
-			if time.Now().Before(down) {
-				return step{err: lost()}
-			}
-			return step{text: finalText}
-		}
-		kinds := make(chan agent.Kind)
-		for range 4 {
-			go func() {
-				a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).hands, random: func() float64 { return 1 }}
-				turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
-				kinds <- turn.Kind
-			}()
-		}
-		for range 4 {
-			if k := <-kinds; k != "" {
-				t.Errorf("kind %q", k)
-			}
-		}
-		var at []int
-		for _, when := range s.at[4:] { // the first of each came at once
-			at = append(at, int(when.Sub(start)/time.Second))
-		}
-		tries := 0
-		for _, s := range at {
-			if s < 10 {
-				tries++
-			}
-		}
-		if tries > 3 {
-			t.Errorf("asked at %v s: %d times while it was down", at, tries)
 		}
 	})
 }

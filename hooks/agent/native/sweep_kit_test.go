@@ -177,6 +177,7 @@ type session struct {
 	stage    *stage
 	dir      string        // of the copy
 	takes    time.Duration // how long the program takes
+	gate     *Gate         // nil: one of its own
 
 	turn  agent.Turn
 	ran   []string // names of the tools that were started, sorted
@@ -190,9 +191,13 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 	}
 	m := &model.Model{Provider: s.provider, Name: "m-1", BaseURL: baseURL, Key: "k-123456", HTTP: client}
 	s.stage.Key = m.Key
+	gate := s.gate
+	if gate == nil {
+		gate = &Gate{}
+	}
 	var mu sync.Mutex
 	a := &Agent{
-		ID: "own", Ask: m.Turn, Model: m.Name, Provider: s.provider, Gate: &Gate{}, random: func() float64 { return 0 },
+		ID: "own", Ask: m.Turn, Model: m.Name, Provider: s.provider, Gate: gate, MaxTurns: 12, random: func() float64 { return 0 },
 		open: func(r agent.Request) (hands, error) {
 			h, err := realHands(r)
 			for i := range h.specs { // the story knows them, and thousands of requests hold them
@@ -273,6 +278,14 @@ func tree(dir string) (map[string]string, error) {
 
 // wrong says what is not as in a session to which nothing happened, and a few more things that must be true of any.
 func (s *session) wrong() error {
+	if err := s.differs(); err != nil {
+		return err
+	}
+	return s.always()
+}
+
+// differs says what came out otherwise than in a session to which nothing happened.
+func (s *session) differs() error {
 	found, err := tree(s.dir)
 	switch t := s.turn; {
 	case err != nil:
@@ -294,7 +307,7 @@ func (s *session) wrong() error {
 			}
 		}
 	}
-	return s.always()
+	return nil
 }
 
 // always is what must be true of any session: the requests legal and within the budget, the journal whole.
@@ -302,41 +315,51 @@ func (s *session) always() error {
 	if wrong := s.stage.Wrong(); len(wrong) > 0 {
 		return fmt.Errorf("request %d was refused: %w", len(s.stage.served), wrong[0])
 	}
-	calls, results, turns, recoveries := map[any]int{}, map[any]int{}, 0, 0
+	recoveries, requests, err := s.journal()
+	if err != nil {
+		return err
+	}
+	if asked := len(s.stage.served); requests != asked || s.turn.Kind == "" && recoveries != asked-*s.turn.Turns {
+		return fmt.Errorf("%d recoveries; %d requests, written down %d, %d answers", recoveries, asked, requests, *s.turn.Turns)
+	}
+	return nil
+}
+
+// journal is what must be true of any transcript: what ran is named once, before it has its one result, and so is what did not run.
+func (s *session) journal() (recoveries, requests int, err error) {
+	calls, results := map[any]int{}, map[any]int{}
 	for i, l := range s.lines {
 		id := l.Data["id"]
 		switch l.Type {
 		case "tool_call":
 			if calls[id]++; calls[id] > 1 || results[id] > 0 {
-				return fmt.Errorf("line %d: the call %s twice, or after its result", i+1, id)
+				return 0, 0, fmt.Errorf("line %d: the call %s twice, or after its result", i+1, id)
 			}
 		case "tool_result":
 			started := l.Data["started"] == nil
 			if results[id]++; results[id] > 1 || started != (calls[id] == 1) {
-				return fmt.Errorf("line %d: result %d of the call %s (started: %v)", i+1, results[id], id, started)
+				return 0, 0, fmt.Errorf("line %d: result %d of the call %s (started: %v)", i+1, results[id], id, started)
 			}
 		case "recovery":
 			recoveries++
 		case "request":
-			turns++
+			requests++
 		}
 	}
 	for id := range calls {
 		if results[id] != 1 {
-			return fmt.Errorf("the call %s has no result in the transcript", id)
+			return 0, 0, fmt.Errorf("the call %s has no result in the transcript", id)
 		}
 	}
-	switch asked := len(s.stage.served); {
+	switch last := s.lines[len(s.lines)-1].Type; {
 	case len(calls) != len(s.ran):
-		return fmt.Errorf("%d calls are written down, and ran %v", len(calls), s.ran)
-	case recoveries > maxRecoveries || turns != asked || *s.turn.Requests != asked:
-		return fmt.Errorf("%d recoveries; %d requests, written down %d, counted %d", recoveries, asked, turns, *s.turn.Requests)
-	case recoveries != asked-*s.turn.Turns && s.turn.Kind == "":
-		return fmt.Errorf("%d recoveries of %d requests for %d answers", recoveries, asked, *s.turn.Turns)
-	case s.lines[len(s.lines)-1].Type != "end":
-		return fmt.Errorf("the last line is %s", s.lines[len(s.lines)-1].Type)
+		return 0, 0, fmt.Errorf("%d calls are written down, and ran %v", len(calls), s.ran)
+	case recoveries > maxRecoveries || requests != *s.turn.Requests:
+		return 0, 0, fmt.Errorf("%d recoveries; %d requests, counted %d", recoveries, requests, *s.turn.Requests)
+	case last != "end":
+		return 0, 0, fmt.Errorf("the last line is %s", last)
 	}
-	return nil
+	return recoveries, requests, nil
 }
 
 // show is the transcript of a session that went wrong.

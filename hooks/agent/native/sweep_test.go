@@ -5,9 +5,12 @@ package native
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,18 +43,21 @@ type sweep struct {
 	sessions int
 }
 
-// sweeping begins two sweeps a protocol, of one kind of cut each. spots are behind every byte of every turn, by turn.
-func sweeping(t *testing.T, do func(s *sweep, spots [][]spot)) {
+// sweeping begins two sweeps a protocol, one for each kind of cut. spots lie step bytes apart, by turn. Unless all is asked for, each
+// kind has every other of them, and the other kind those between.
+func sweeping(t *testing.T, step int, do func(s *sweep, spots [][]spot)) {
 	t.Helper()
 	for _, provider := range allProviders {
-		for _, kind := range []string{modeltest.Cut, modeltest.End} {
+		for k, kind := range []string{modeltest.Cut, modeltest.End} {
 			t.Run(provider+"/"+kind, func(t *testing.T) {
 				t.Parallel()
 				var spots [][]spot
 				for turn, stream := range record(t, provider) {
 					var all []spot
-					for at := 0; at < len(stream); at += sweepStep() {
-						all = append(all, spot{turn, modeltest.Fault{Kind: kind, Bytes: at}})
+					for i, at := 0, 0; at < len(stream); i, at = i+1, at+step {
+						if sweepFull() || i%2 == k {
+							all = append(all, spot{turn, modeltest.Fault{Kind: kind, Bytes: at}})
+						}
 					}
 					spots = append(spots, append(all, spot{turn, modeltest.Fault{Kind: kind, Bytes: len(stream)}}))
 				}
@@ -93,17 +99,6 @@ func (s *sweep) play(cuts []spot, again bool) (one *session, left []spot) {
 	return one, left
 }
 
-// whole says that the session ended as if nothing had happened to it.
-func (s *sweep) whole(one *session, cuts []spot) {
-	s.t.Helper()
-	if err := one.wrong(); err != nil {
-		s.t.Fatalf("cut at %v: %v\n%s", cuts, err, one.show())
-	}
-	if !slices.IsSorted(one.stage.served) {
-		s.t.Fatalf("cut at %v: the turns came as %v", cuts, one.stage.served)
-	}
-}
-
 // counted says that of every turn the cuts up to some byte lost something, and those after it nothing.
 func (s *sweep) counted(spots [][]spot) {
 	s.t.Helper()
@@ -124,36 +119,120 @@ func (s *sweep) counted(spots [][]spot) {
 	}
 }
 
-// Each session takes as many cuts as the budget has recoveries.
+// Each session takes as many cuts as the budget has recoveries; where all is asked for, each cut has a session of its own too.
 func TestSweepEveryByte(t *testing.T) {
 	t.Parallel()
-	sweeping(t, func(s *sweep, spots [][]spot) {
-		todo := make([][]spot, len(spots))
-		copy(todo, spots)
-		for {
-			var cuts []spot
-			for range maxRecoveries {
-				most := 0
-				for turn := range todo {
-					if len(todo[turn]) > len(todo[most]) {
-						most = turn
-					}
+	sweeping(t, sweepStep(), func(s *sweep, spots [][]spot) {
+		s.all(spots, maxRecoveries)
+		s.counted(spots)
+		if sweepFull() {
+			clear(s.lost)
+			s.all(spots, 1)
+			s.counted(spots)
+		}
+	})
+}
+
+// all cuts at every spot, most in one session.
+func (s *sweep) all(spots [][]spot, most int) {
+	s.t.Helper()
+	todo := slices.Clone(spots)
+	for {
+		var cuts []spot
+		for range most {
+			next := 0
+			for turn := range todo {
+				if len(todo[turn]) > len(todo[next]) {
+					next = turn
 				}
-				if len(todo[most]) == 0 {
-					break
-				}
-				cuts = append(cuts, todo[most][0])
-				todo[most] = todo[most][1:]
 			}
-			if len(cuts) == 0 {
+			if len(todo[next]) == 0 {
 				break
 			}
-			one, left := s.play(cuts, false)
-			s.whole(one, cuts)
-			for _, c := range left {
-				todo[c.turn] = append(todo[c.turn], c)
+			cuts = append(cuts, todo[next][0])
+			todo[next] = todo[next][1:]
+		}
+		if len(cuts) == 0 {
+			return
+		}
+		one, left := s.play(cuts, false)
+		if err := one.wrong(); err != nil {
+			s.t.Fatalf("cut at %v: %v\n%s", cuts, err, one.show())
+		}
+		if !slices.IsSorted(one.stage.served) {
+			s.t.Fatalf("cut at %v: the turns came as %v", cuts, one.stage.served)
+		}
+		for _, c := range left {
+			todo[c.turn] = append(slices.Clone(todo[c.turn]), c)
+		}
+	}
+}
+
+// A model that asks anew for what it had asked for, under another ID, is not refused: what ran already runs again only because it was
+// told so and asked all the same. What it is told is that the call is done, with its result; or that nothing was done.
+func TestSweepAskedAnew(t *testing.T) {
+	t.Parallel()
+	step := 7 * sweepStep()
+	if sweepFull() {
+		step = 1
+	}
+	sweeping(t, step, func(s *sweep, spots [][]spot) {
+		for _, c := range slices.Concat(spots...) {
+			one, _ := s.play([]spot{c}, true)
+			if err := s.askedAnew(one, c); err != nil {
+				s.t.Fatalf("cut at %+v: %v\n%s", c, err, one.show())
 			}
 		}
-		s.counted(spots)
 	})
+}
+
+func (s *sweep) askedAnew(one *session, c spot) error {
+	if err := one.always(); err != nil {
+		return err
+	}
+	first := slices.Index(one.stage.served, c.turn)
+	if first+1 == len(one.stage.served) { // the cut lost nothing of the last turn
+		return one.wrong()
+	}
+	told := one.stage.bodies[first+1]
+	page := sweepStory[c.turn]
+	done := len(page.proofs) > 0 && strings.Contains(told, page.proofs[0])
+	ran, want := slices.Clone(sweepTools), maps.Clone(sweepAfter)
+	if done {
+		for _, call := range page.Calls {
+			ran = append(ran, call.Name)
+			if call.Name == "run" {
+				want["witness"] += want["witness"]
+			}
+		}
+		slices.Sort(ran)
+	}
+	found, err := tree(one.dir)
+	switch {
+	case err != nil:
+		return err
+	case !maps.Equal(found, want):
+		return fmt.Errorf("the tree is %q", found)
+	case !slices.Equal(one.ran, ran):
+		return fmt.Errorf("done before it was asked for again: %v; the tools ran as %v", done, one.ran)
+	}
+	for _, proof := range page.proofs {
+		if strings.Count(told, proof) != map[bool]int{true: 1}[done] {
+			return fmt.Errorf("done: %v, and the model was told %q %d times", done, proof, strings.Count(told, proof))
+		}
+	}
+	unstarted := 0
+	for _, l := range one.lines {
+		if l.Type == "tool_result" && l.Data["started"] == false {
+			unstarted++
+			if text := l.Data["text"]; text != saidBroken && text != saidUnstarted {
+				return fmt.Errorf("of a call that never ran the model was told %q", text)
+			}
+		}
+	}
+	nothing := strings.Count(told, saidBroken) + strings.Count(told, saidUnstarted)
+	if nothing != unstarted || done && nothing > 0 || strings.Contains(told, "Do not repeat") {
+		return fmt.Errorf("done: %v; of %d calls that never ran it was told of %d: %s", done, unstarted, nothing, told)
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
+// B01: a file that is not there is created, and its lines and bytes are counted.
 func TestB01CreatesAFile(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, nil)
@@ -33,6 +34,7 @@ func TestB01CreatesAFile(t *testing.T) {
 	}
 }
 
+// B02: what is there already is a success that writes nothing and touches no time.
 func TestB02IdenticalIsNotWritten(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "same\n", "crlf": "a\r\nb\r\n"})
@@ -55,6 +57,7 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 	w.do(t, "write", o{"path": "a", "content": "other\n"}, "ok") // its content is known now
 }
 
+// B04: a file that was not read is not written over; the refusal says what to do.
 func TestB04NeverRead(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n"})
@@ -67,6 +70,7 @@ func TestB04NeverRead(t *testing.T) {
 	}
 }
 
+// B05: one that was read and has not changed is.
 func TestB05ReadAndUnchanged(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a.sh": "old\n"})
@@ -81,6 +85,7 @@ func TestB05ReadAndUnchanged(t *testing.T) {
 	}
 }
 
+// B06: one that has changed since it was read is not, until it is read again.
 func TestB06ReadThenChanged(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n"})
@@ -97,6 +102,7 @@ func TestB06ReadThenChanged(t *testing.T) {
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "ok")
 }
 
+// B08: what was written is known: it may be written again.
 func TestB08WriteTwice(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"b": "x\n"})
@@ -109,6 +115,7 @@ func TestB08WriteTwice(t *testing.T) {
 	}
 }
 
+// B09: a file that is deleted first may be written, in one answer too.
 func TestB09DeleteThenWrite(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n", "b": "old\n"})
@@ -130,6 +137,7 @@ func TestB09DeleteThenWrite(t *testing.T) {
 	w.do(t, "write", o{"path": "b", "content": "new\n"}, "no", "was not read")
 }
 
+// B16: more than 200 lines, or 20 KiB, are written with a warning.
 func TestB16LargeWriteWarns(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, nil)
@@ -150,6 +158,7 @@ func TestB16LargeWriteWarns(t *testing.T) {
 	}
 }
 
+// B17: a file that cannot be read is not written over.
 func TestB17UnreadableIsNotWrittenOver(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "x\n"})
@@ -173,6 +182,7 @@ func TestB17UnreadableIsNotWrittenOver(t *testing.T) {
 	}
 }
 
+// B18: folders on the way are made.
 func TestB18MakesFolders(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"file": "x\n"})
