@@ -25,7 +25,7 @@ func metered(turn scriptedTurn, input, output int64) scriptedTurn {
 	}
 }
 
-// A stream that failed is no verdict, whatever was said before it did.
+// C33: a stream that failed is no verdict, whatever was said before it did.
 func TestC33StaysAStreamFailure(t *testing.T) {
 	t.Parallel()
 	broken := func(ctx context.Context, r agent.Request) agent.Turn {
@@ -45,7 +45,7 @@ func TestC33StaysAStreamFailure(t *testing.T) {
 	}
 }
 
-// A conversation that cannot be taken up again hides nothing of what was wrong before.
+// G42: a conversation that cannot be taken up again hides nothing of what was wrong before.
 func TestG42ResumeIsRefused(t *testing.T) {
 	t.Parallel()
 	resumed := 0
@@ -70,7 +70,7 @@ func TestG42ResumeIsRefused(t *testing.T) {
 	}
 }
 
-// Too little time for a question: what there is counts as if the answer had been none.
+// G48: too little time for a question: what there is counts as if the answer had been none.
 func TestG48NoTimeToAsk(t *testing.T) {
 	t.Parallel()
 	hurry := pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 11 * time.Second}}
@@ -89,7 +89,7 @@ func TestG48NoTimeToAsk(t *testing.T) {
 	}
 }
 
-// A second reply that is empty: what both turns used is counted, and the first problem is told.
+// G49: a second reply that is empty: what both turns used is counted, and the first problem is told.
 func TestG49SecondReplyIsEmpty(t *testing.T) {
 	t.Parallel()
 	for result, second := range map[string]scriptedTurn{"invalid": writes("", ""), "failed": fails(agent.EmptyOutput)} {
@@ -110,7 +110,7 @@ func TestG49SecondReplyIsEmpty(t *testing.T) {
 	}
 }
 
-// A cap of tokens that nobody can hold an agent to is said; the wall clock ends it all the same.
+// H22: a cap of tokens that nobody can hold an agent to is said; the wall clock ends it all the same.
 func TestH22WallClockWithoutUsage(t *testing.T) {
 	t.Parallel()
 	a := &scripted{name: "a", turns: []scriptedTurn{func(ctx context.Context, r agent.Request) agent.Turn {
@@ -130,7 +130,7 @@ func TestH22WallClockWithoutUsage(t *testing.T) {
 	}
 }
 
-// The next agent works under the clock of the one before it.
+// H24: the next agent works under the clock of the one before it.
 func TestH24OneClockForAll(t *testing.T) {
 	t.Parallel()
 	var until []time.Time
@@ -156,7 +156,7 @@ func TestH24OneClockForAll(t *testing.T) {
 	}
 }
 
-// A line that the transcript does not take is said, and ends nothing.
+// B45: a line that the transcript does not take is said, and ends nothing.
 func TestB45TranscriptCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	a := &scripted{name: "a", turns: []scriptedTurn{func(ctx context.Context, r agent.Request) agent.Turn {

@@ -16,7 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
 )
 
-// nativePipeline is answered by the native agent; %s is the tag of what its command leaves running.
+// nativePipeline is answered by the native agent; %s, here and below, is the tag of what its command leaves running.
 const nativePipeline = `
 task "fine" {
   run = ["true"]
@@ -29,7 +29,7 @@ task "check" {
       attempts   = 1
       wall_clock = "3m"
     }
-    allow = [["sh", "work.sh", "**"]]
+    allow = [["sh", "work.sh", "%s"]]
   }
 }
 agent "native" {
@@ -79,7 +79,7 @@ func newNativeVictim(t *testing.T) (*victim, *modeltest.Server) {
 	for _, dir := range []string{"home", "cache", "tmp", "project"} {
 		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
 	}
-	for name, text := range map[string]string{"PIPELINE.hcl": nativePipeline, "work.sh": nativeWork, "greeting.txt": "goodbye\n"} {
+	for name, text := range map[string]string{"PIPELINE.hcl": fmt.Sprintf(nativePipeline, v.tag), "work.sh": nativeWork, "greeting.txt": "goodbye\n"} {
 		must(t, os.WriteFile(filepath.Join(v.dir, name), []byte(text), 0o644))
 	}
 	return v, s

@@ -137,6 +137,32 @@ func TestB09DeleteThenWrite(t *testing.T) {
 	w.do(t, "write", o{"path": "b", "content": "new\n"}, "no", "was not read")
 }
 
+// B09: the same in a turn: the write waits for the delete that stands before it, and is not refused while it arrives.
+func TestB09OneAnswer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(
+		t,
+		step{calls: []model.Call{call("1", "delete", `{"path":"a"}`), call("2", "write", `{"path":"a","content":"new\n"}`), call("3", "write", `{"path":"b","content":"new\n"}`)}},
+		step{text: finalText},
+	)
+	top := t.TempDir()
+	put(t, filepath.Join(top, "a"), "old\n")
+	d.open, d.req.Copy, d.req.Top = nil, top, top
+	if turn := d.turn(t.Context()); turn.Kind != "" {
+		t.Errorf("kind %q: %s", turn.Kind, turn.Evidence)
+	}
+	for id, got := range d.results() {
+		if got.Failed {
+			t.Errorf("call %s: %s", id, got.Text)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		if b, err := os.ReadFile(filepath.Join(top, name)); string(b) != "new\n" {
+			t.Errorf("%s holds %q, %v", name, b, err)
+		}
+	}
+}
+
 // B16: more than 200 lines, or 20 KiB, are written with a warning.
 func TestB16LargeWriteWarns(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,7 @@ func (a *Agent) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	}
 	defer h.close()
 	l := newLoop(a, r, h)
+	l.begin()
 	return l.run(ctx), nil
 }
 
@@ -118,7 +119,6 @@ type ending struct {
 // run is the whole turn.
 func (l *loop) run(ctx context.Context) agent.Turn {
 	started := time.Now()
-	l.begin()
 	e := l.rounds(ctx)
 	turn := agent.Turn{
 		Kind: e.kind, Evidence: l.clean(e.evidence), RetryAfter: e.after, Model: l.meter.said, Text: agent.Tail(e.text, agent.TailLimit), Control: e.control,
@@ -132,6 +132,9 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 		if turn.Control, problem = agent.ParseControl(turn.Text); problem != nil {
 			turn.Problem = problem.Error()
 		}
+	}
+	if turn.Kind == "" || turn.Kind == agent.EmptyOutput {
+		turn.Resume = func(ctx context.Context, r agent.Request) (agent.Turn, error) { return l.resume(ctx, r, e.text), nil }
 	}
 	data := map[string]any{
 		"kind": null(string(turn.Kind)), "evidence": null(turn.Evidence), "problem": null(turn.Problem), "control": turn.Control,
