@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -133,7 +132,7 @@ func (h *healing) remaining() time.Duration { return time.Until(h.until.Add(-h.r
 
 // attempt is one attempt of the budget: a try, and where that fails and leaves nothing, what decide says. It gives the
 // difference if there is one to propose, and whether another attempt makes sense, with what that is told of this one.
-func (h *healing) attempt(wall context.Context, n int, told feedback) (c *candidate, next feedback, more bool) {
+func (h *healing) attempt(wall context.Context, n int, told feedback) (best *candidate, next feedback, more bool) {
 	var of *int
 	for {
 		began := len(h.fix.Attempts)
@@ -141,21 +140,27 @@ func (h *healing) attempt(wall context.Context, n int, told feedback) (c *candid
 		if len(h.fix.Attempts) == began { // no agent had started
 			return nil, feedback{}, false
 		}
-		h.cameOf(t.kind)
+		h.cameOf(t)
+		if t.candidate != nil && t.candidate.better(best) {
+			best = t.candidate
+		}
 		if !t.failed || wall.Err() != nil {
-			return t.candidate, t.next, t.more
+			return best, t.next, t.more
 		}
 		row := &h.fix.Attempts[began]
 		d := decide(h.failedTry(t))
 		row.Decision = &fix.Decision{Next: d.next, DelayMS: d.delay.Milliseconds(), Why: d.why, Outcome: "not_tried"}
 		h.decided(row, d)
 		if d.resume {
-			h.fix.ResumeAt = new(stamp(time.Now().Add(*t.after)))
-			row.Decision.ResumeAt = h.fix.ResumeAt
-			h.step("agent %s says it can go on at %s", h.agent.Name(), *h.fix.ResumeAt)
+			row.Decision.ResumeAt = new(stamp(time.Now().Add(*t.after)))
+			h.step("agent %s says it can go on at %s", h.agent.Name(), *row.Decision.ResumeAt)
 		}
 		if d.next == stopTries {
-			return nil, t.next, t.more
+			h.fix.ResumeAt = row.Decision.ResumeAt
+			return best, t.next, t.more && !t.kind.Barred()
+		}
+		if t.next.tail != "" {
+			told = t.next
 		}
 		of = new(row.Number)
 		switch d.next {
@@ -168,7 +173,7 @@ func (h *healing) attempt(wall context.Context, n int, told feedback) (c *candid
 			h.agent, h.fallbacks = h.fallbacks[0], h.fallbacks[1:]
 		}
 		if !pause(wall, d.delay) {
-			return nil, feedback{}, false
+			return best, feedback{}, false
 		}
 	}
 }
@@ -178,6 +183,7 @@ func (h *healing) failedTry(t tried) failedTry {
 	return failedTry{
 		kind: t.kind, policy: h.agent.Retry(), took: t.took, wall: h.hook.Budget.WallClock, left: h.remaining(), after: t.after,
 		retried: h.retried[h.agent.Name()], waits: h.waits, fallback: len(h.fallbacks) > 0,
+		spent: h.spent.over(h.hook.Budget),
 	}
 }
 
@@ -200,16 +206,16 @@ func (h *healing) decided(row *fix.Attempt, d decision) {
 }
 
 // cameOf completes the decision after the failure before: what the next try came to.
-func (h *healing) cameOf(kind agent.Kind) {
+func (h *healing) cameOf(t tried) {
 	i := len(h.fix.Attempts) - 2
 	if i < 0 || h.fix.Attempts[i].Decision == nil || h.fix.Attempts[i].Decision.Next == stopTries {
 		return
 	}
 	d := h.fix.Attempts[i].Decision
 	switch {
-	case kind == "":
+	case t.kind == "", t.candidate != nil && t.candidate.verdict != unverified:
 		d.Outcome = "recovered"
-	case h.fix.Attempts[i].Kind != nil && *h.fix.Attempts[i].Kind == string(kind):
+	case h.fix.Attempts[i].Kind != nil && *h.fix.Attempts[i].Kind == string(t.kind):
 		d.Outcome = "same_kind"
 	default:
 		d.Outcome = "other_kind"

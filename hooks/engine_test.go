@@ -284,6 +284,66 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 			t.Errorf("asked %d times with %d tokens; %s; %s", len(a.asked), a.asked[0].Tokens, show(f.Note), show(f.Verdict))
 		}
 	})
+	t.Run("H24 an edit that does not hold keeps nobody from the next agent", func(t *testing.T) {
+		t.Parallel()
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
+			turn := writes("worse", "cut off")(ctx, r)
+			turn.Kind, turn.Evidence, turn.RetryAfter = agent.QuotaExhausted, "as told", new(time.Hour)
+			return turn
+		}}}
+		b := &scripted{name: "b", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", said)}}
+		f := answers(t, t.Context(), two, a, b)
+		if show(f.Verdict) != verified || len(a.asked) != 1 || len(b.asked) != 1 || f.Attempts[0].Decision.Next != fallBack {
+			t.Errorf("%s, asked %d and %d, %+v", show(f.Verdict), len(a.asked), len(b.asked), f.Attempts[0].Decision)
+		}
+		if f.ResumeAt != nil || f.Attempts[0].Decision.ResumeAt == nil || f.Attempts[0].Rescue == nil {
+			t.Errorf("the fix resumes at %s, the attempt at %s", show(f.ResumeAt), show(f.Attempts[0].Decision.ResumeAt))
+		}
+	})
+	t.Run("an agent that cannot go on is not asked again, and its edit is proposed", func(t *testing.T) {
+		t.Parallel()
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
+			turn := writes("worse", "cut off")(ctx, r)
+			turn.Kind, turn.Evidence, turn.RetryAfter = agent.QuotaExhausted, "as told", new(time.Hour)
+			return turn
+		}}}
+		f := answers(t, t.Context(), two, a)
+		if f.State != fix.Proposed || show(f.Verdict) != unverified || len(a.asked) != 1 || f.ResumeAt == nil {
+			t.Errorf("%s %s, asked %d, resumes at %s", f.State, show(f.Verdict), len(a.asked), show(f.ResumeAt))
+		}
+	})
+	t.Run("a spent cap ends tries too", func(t *testing.T) {
+		t.Parallel()
+		hook := pipeline.AgentHook{Budget: pipeline.Budget{Tokens: 100}}
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(context.Context, agent.Request) agent.Turn {
+			return agent.Turn{Kind: agent.StreamFailure, Evidence: "as told", Tokens: agent.Tokens{Input: new(int64(90)), Output: new(int64(30))}}
+		}}}
+		b := &scripted{name: "b"}
+		f := answers(t, t.Context(), hook, a, b)
+		if len(a.asked) != 1 || len(b.asked) != 0 || f.Attempts[0].Decision.Next != stopTries || *f.Budget.Used.Tokens != 120 {
+			t.Errorf("asked %d and %d, %+v", len(a.asked), len(b.asked), f.Attempts[0].Decision)
+		}
+	})
+	t.Run("a question that shows the agent to be barred says nothing of a difference that holds", func(t *testing.T) {
+		t.Parallel()
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", "prose"), fails(agent.Billing)}}
+		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
+		if show(f.Verdict) != verified || f.Kind != nil || f.Advice != nil || show(f.Attempts[0].Finalizer.Kind) != "billing" {
+			t.Errorf("%s, kind %s, advice %s, %+v", show(f.Verdict), show(f.Kind), show(f.Advice), f.Attempts[0].Finalizer)
+		}
+	})
+	t.Run("a retry that holds has helped, whatever it ended with", func(t *testing.T) {
+		t.Parallel()
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(agent.StreamFailure), func(ctx context.Context, r agent.Request) agent.Turn {
+			turn := writes("good", "prose")(ctx, r)
+			turn.Kind, turn.Evidence = agent.LoopDetected, "as told"
+			return turn
+		}}}
+		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
+		if show(f.Verdict) != verified || f.Attempts[0].Decision.Outcome != "recovered" {
+			t.Errorf("%s, %+v", show(f.Verdict), f.Attempts[0].Decision)
+		}
+	})
 	t.Run("H24 the next agent", func(t *testing.T) {
 		t.Parallel()
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(agent.QuotaExhausted)}}

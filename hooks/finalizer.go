@@ -49,11 +49,11 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 	answer, edited, err := h.question(wall, number, l)
 	f.DurationMS = time.Since(started).Milliseconds()
 	f.Edited = edited
+	h.spent.add(answer) // of a turn that could not be done nobody knows what it used
 	if err != nil {
 		f.Result, f.Reason = "failed", new(h.e.Redact.String(err.Error()))
 		return f
 	}
-	h.spent.add(answer)
 	f.Tokens = fix.Tokens(answer.Tokens)
 	f.CostUSD = answer.CostUSD
 	switch {
@@ -61,7 +61,9 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 		f.Result, f.Reason = "failed", new("ended before it answered")
 	case answer.Kind != "" && answer.Control == nil:
 		f.Result, f.Kind, f.Reason = "failed", new(string(answer.Kind)), new(h.e.Redact.String(answer.Evidence))
-		h.barred(t, answer)
+		if len(l.changes) == 0 {
+			barred(t, answer)
+		}
 	case answer.Control == nil:
 		f.Result, f.Reason = "invalid", new(h.e.Redact.String(answer.Problem))
 	default:
@@ -76,9 +78,8 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 }
 
 // barred takes over a kind by which the agent cannot be used at all: it is true of the turn before too.
-func (h *healing) barred(t *agent.Turn, answer agent.Turn) {
-	switch answer.Kind {
-	case agent.Billing, agent.QuotaExhausted, agent.AuthMissing, agent.AuthInvalid, agent.TokenRefreshLost, agent.ModelNotFound:
+func barred(t *agent.Turn, answer agent.Turn) {
+	if answer.Kind.Barred() {
 		t.Kind, t.RetryAfter = answer.Kind, answer.RetryAfter
 		t.Evidence = answer.Evidence + "; when it was asked for its JSON object, because " + t.Problem
 	}

@@ -163,11 +163,14 @@ func (h *healing) choose() string {
 		}
 	}
 	if len(able) == 0 {
+		if at, kind := h.waiting(h.agent); !at.IsZero() && h.agent.Ready() == nil {
+			h.kind(kind)
+			h.fix.ResumeAt = new(stamp(at))
+		}
 		return first
 	}
 	h.agent, h.fallbacks = able[0], able[1:]
 	if first != "" {
-		h.fix.ResumeAt = nil
 		h.note(first + "; agent " + h.agent.Name() + " is asked instead")
 	}
 	return ""
@@ -178,19 +181,24 @@ func (h *healing) unable(a agent.Agent) string {
 	if err := a.Ready(); err != nil {
 		return "agent_missing: " + err.Error()
 	}
-	if h.typed {
+	at, kind := h.waiting(a)
+	if at.IsZero() {
 		return ""
+	}
+	return fmt.Sprintf("%s: agent %s said that it can go on at %s, when this budget has ended", kind, a.Name(), stamp(at))
+}
+
+// waiting is when an agent can go on, where that is later than this budget lasts, and the kind that it ended with. The zero time: now.
+func (h *healing) waiting(a agent.Agent) (time.Time, agent.Kind) {
+	if h.typed {
+		return time.Time{}, ""
 	}
 	now := time.Now()
-	at := (&fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}).ResumesAt(a.Name(), now)
+	at, kind := (&fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}).ResumesAt(a.Name(), now)
 	if at.Sub(now) <= h.hook.Budget.WallClock {
-		return ""
+		return time.Time{}, ""
 	}
-	if a == h.agent {
-		h.kind(agent.QuotaExhausted)
-		h.fix.ResumeAt = new(stamp(at))
-	}
-	return fmt.Sprintf("quota_exhausted: agent %s said that it can go on at %s, when this budget has ended", a.Name(), stamp(at))
+	return at, agent.Kind(kind)
 }
 
 // pickTier is the tier that was asked for, or the best there is. Without one, only a person can grant "none".
@@ -376,7 +384,7 @@ func (h *healing) giveUp(ctx context.Context, kind string, err error) {
 		h.end(fix.Cancelled, "interrupted")
 		return
 	}
-	h.fix.Kind = new(kind)
+	h.kind(agent.Kind(kind))
 	h.end(fix.Failed, kind+": "+err.Error())
 }
 

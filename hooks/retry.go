@@ -36,6 +36,7 @@ type failedTry struct {
 	retried  bool           // this agent has had its retry
 	waits    int            // so far
 	fallback bool           // there is another agent
+	spent    string         // which cap of the budget is spent, in words; empty: none
 }
 
 // A decision is what to do next, and why, for the record.
@@ -52,6 +53,8 @@ func decide(t failedTry) decision {
 	switch {
 	case class == agent.Lifecycle, class == agent.Fatal:
 		return decision{next: stopTries, why: string(t.kind) + " ends the hook"}
+	case t.spent != "":
+		return decision{next: stopTries, why: t.spent}
 	case t.after != nil && (class == agent.Wait || class == agent.Transient):
 		// Retry-After is exact: no more is added to it, and no less will do.
 		if *t.after+minUseful <= t.left && t.waits < mostWaits {

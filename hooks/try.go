@@ -25,7 +25,7 @@ type tried struct {
 	candidate *candidate // nil: nothing to propose
 	next      feedback
 	more      bool           // another attempt makes sense
-	failed    bool           // an error kind, and nothing is left of the turn: decide says what follows
+	failed    bool           // an error kind, and nothing that holds is left of the turn: decide says what follows
 	kind      agent.Kind     // empty: it ended by itself
 	after     *time.Duration // how long the agent says to wait
 	took      time.Duration
@@ -51,8 +51,10 @@ func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried
 		h.end(fix.Failed, err.Error())
 		return tried{kind: agent.ScratchFailed}
 	}
-	h.spent.add(l.turn)
-	h.unmetered(l.turn)
+	if l.turn.Kind != agent.SpawnFailed { // it used nothing
+		h.spent.add(l.turn)
+		h.unmetered(l.turn)
+	}
 	a.Finalizer = h.finalize(wall, a.Number, &l)
 	turn, changes := l.turn, l.changes
 	kind, evidence := turn.Kind, turn.Evidence
@@ -96,7 +98,13 @@ func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried
 	h.fix.Attempts[len(h.fix.Attempts)-1].Verdict = orNull(c.verdict)
 	h.step("attempt %d: %s", n, describe(c))
 	next := feedback{tail: l.refused + c.feedback, failure: failureOf(c)}
-	return tried{candidate: c, next: next, more: c.verdict == unverified, kind: kind}
+	class := kind.Class()
+	again := c.verdict == unverified
+	return tried{
+		candidate: c, next: next, more: again && class != agent.Fatal && class != agent.Lifecycle,
+		// A difference that does not hold is no reason to ask an agent again that cannot go on.
+		failed: again && (class == agent.Wait || class == agent.Terminal), kind: kind, after: turn.RetryAfter, took: took,
+	}
 }
 
 // failureOf is the fingerprint of the check that a candidate did not pass; empty when none ran.

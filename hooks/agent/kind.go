@@ -108,6 +108,16 @@ func (k Kind) Class() Class {
 	return Terminal
 }
 
+// Barred says that the agent cannot be used again before somebody has done something, or time has passed.
+func (k Kind) Barred() bool {
+	switch k {
+	case RateLimited, QuotaExhausted, Billing, AuthMissing, AuthInvalid, TokenRefreshLost, ModelNotFound, DNSNotFound, TLSError,
+		CLINotInPath, SpawnFailed, SandboxUnsupported, CLIConfig:
+		return true
+	}
+	return false
+}
+
 // A Policy says which failures of an agent deserve one more try. The zero Policy adds nothing to the universal ones.
 type Policy struct {
 	ExtraKinds []string

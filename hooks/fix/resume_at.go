@@ -7,9 +7,9 @@ import "time"
 // quotaRuns is how many of the newest runs are looked at.
 const quotaRuns = 20
 
-// ResumesAt is when an agent can go on, by what the newest attempt of it on record said; the zero time: it can now, as far as
-// anybody knows.
-func (s *Store) ResumesAt(agent string, now time.Time) time.Time {
+// ResumesAt is when an agent can go on, by what the newest attempt of it on record said, and the error kind of that; the zero time:
+// it can now, as far as anybody knows.
+func (s *Store) ResumesAt(agent string, now time.Time) (at time.Time, kind string) {
 	runs, _ := s.runs() // what cannot be read holds nothing back
 	if len(runs) > quotaRuns {
 		runs = runs[len(runs)-quotaRuns:]
@@ -26,11 +26,11 @@ func (s *Store) ResumesAt(agent string, now time.Time) time.Time {
 		}
 	}
 	if newest == nil || newest.Decision == nil || newest.Decision.ResumeAt == nil {
-		return time.Time{}
+		return time.Time{}, ""
 	}
 	at, err := time.Parse(time.RFC3339, *newest.Decision.ResumeAt)
 	if err != nil || !at.After(now) {
-		return time.Time{}
+		return time.Time{}, ""
 	}
-	return at
+	return at, kindOf(newest)
 }

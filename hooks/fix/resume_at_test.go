@@ -27,7 +27,7 @@ func TestResumesAt(t *testing.T) {
 			before := files{"a": "644 1"}
 			s := newStore(t, before)
 			sealed(t, s, "test", before, files{"a": "644 2"}, func(_ *Draft, f *Fix) { f.Attempts = c.attempts })
-			if got := s.ResumesAt("a", now); !got.Equal(c.want) {
+			if got, _ := s.ResumesAt("a", now); !got.Equal(c.want) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 const (
 	answerTokens = 8192  // of one answer
 	longAnswer   = 32000 // of a model that is known to take it: what it thinks counts too
-	leastAnswer  = 256  // even when a cap is near: less is not worth asking for
+	leastAnswer  = 256   // even when a cap is near: less is not worth asking for
 )
 
 // A meter belongs to the loop's goroutine.

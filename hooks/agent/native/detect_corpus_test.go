@@ -145,6 +145,12 @@ func (d *desk) reminded() (rounds []int, by []string) {
 	return rounds, by
 }
 
+// saidBy are words of the detectors that end a turn; a person is not told their names.
+var saidBy = map[string]string{
+	"D1": "made the same call", "D2": "repeat the same few calls", "D3": "gave the same results", "D5": "empty or invalid arguments",
+	"D6": "have said the same", "D7": "failed 3 times, and was tried again",
+}
+
 func TestCirclesAreStopped(t *testing.T) {
 	t.Parallel()
 	for _, file := range corpus(t, "stopped") {
@@ -155,7 +161,7 @@ func TestCirclesAreStopped(t *testing.T) {
 			s.play(d)
 			turn := d.turn(context.Background())
 			rounds, by := d.reminded()
-			if turn.Kind != agent.LoopDetected || !strings.HasPrefix(turn.Evidence, s.ends+": ") || *turn.Turns != s.round+1 {
+			if turn.Kind != agent.LoopDetected || !strings.Contains(turn.Evidence, saidBy[s.ends]) || *turn.Turns != s.round+1 {
 				t.Errorf("kind %q (%s) after %d rounds, want loop_detected by %s after %d", turn.Kind, turn.Evidence, *turn.Turns-1, s.ends, s.round)
 			}
 			if !slices.Equal(rounds, s.after) {

@@ -8,13 +8,28 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
 )
+
+// Whichever messages a request holds, the provider's next calls get no ID that one of this turn had: the transcript names each call by it.
+func TestIDsAreUsedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		half := call("2", "write", `{"path":"a`)
+		d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{half: &half, err: lost()}, step{text: finalText})
+		d.turn(context.Background())
+		if asked := d.script.requests(); !slices.Equal(asked[2].Used, []string{"1", "2"}) || len(asked[0].Used) != 0 {
+			t.Errorf("used are %v, %v", asked[0].Used, asked[2].Used)
+		}
+	})
+}
 
 const fuzzClock = 10 * time.Minute
 
@@ -151,6 +166,7 @@ func TestSpoiltStreams(t *testing.T) {
 	}
 }
 
+// Fuzzing it asks for -fuzzminimizetime=5x: goroutines do not go the same way twice, and a fuzzer that insists on it stands still.
 func FuzzStream(f *testing.F) {
 	for i, provider := range allProviders {
 		for _, stream := range record(f, provider) {

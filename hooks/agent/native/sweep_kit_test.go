@@ -220,7 +220,7 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 			if err := s.witness(); err != nil {
 				return agent.Exit{}, err
 			}
-			if err := pause(ctx, s.takes); err != nil {
+			if !s.works(ctx) {
 				return agent.Exit{Cancelled: true}, nil
 			}
 			_, err := io.WriteString(c.Stdout, "proof of the program\n")
@@ -238,6 +238,9 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 	s.turn = turn
 	return err
 }
+
+// works takes the program's time, and says whether it had it.
+func (s *session) works(ctx context.Context) bool { return pause(ctx, s.takes) == nil }
 
 // begin makes the copy what it was before the story; a session before this one may have left its own there.
 func (s *session) begin() error {

@@ -28,6 +28,9 @@ func sweepStep() int {
 
 func sweepFull() bool { return os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" }
 
+// The kinds of cuts: the connection is reset, or it ends as if all were well.
+var cutKinds = []string{modeltest.Cut, modeltest.End}
+
 // A spot is where a turn of the story is cut, and how.
 type spot struct {
 	turn int
@@ -43,19 +46,19 @@ type sweep struct {
 	sessions int
 }
 
-// sweeping begins two sweeps a protocol, one for each kind of cut. spots lie step bytes apart, by turn. Unless all is asked for, each
-// kind has every other of them, and the other kind those between.
-func sweeping(t *testing.T, step int, do func(s *sweep, spots [][]spot)) {
+// sweeping begins a sweep for each protocol and kind of cut. spots lie step bytes apart, by turn. Unless all is asked for, the kinds
+// take turns at them.
+func sweeping(t *testing.T, step int, kinds []string, do func(s *sweep, spots [][]spot)) {
 	t.Helper()
 	for _, provider := range allProviders {
-		for k, kind := range []string{modeltest.Cut, modeltest.End} {
+		for k, kind := range kinds {
 			t.Run(provider+"/"+kind, func(t *testing.T) {
 				t.Parallel()
 				var spots [][]spot
 				for turn, stream := range record(t, provider) {
 					var all []spot
 					for i, at := 0, 0; at < len(stream); i, at = i+1, at+step {
-						if sweepFull() || i%2 == k {
+						if sweepFull() || i%len(kinds) == k {
 							all = append(all, spot{turn, modeltest.Fault{Kind: kind, Bytes: at}})
 						}
 					}
@@ -122,7 +125,7 @@ func (s *sweep) counted(spots [][]spot) {
 // Each session takes as many cuts as the budget has recoveries; where all is asked for, each cut has a session of its own too.
 func TestSweepEveryByte(t *testing.T) {
 	t.Parallel()
-	sweeping(t, sweepStep(), func(s *sweep, spots [][]spot) {
+	sweeping(t, sweepStep(), cutKinds, func(s *sweep, spots [][]spot) {
 		s.all(spots, maxRecoveries)
 		s.counted(spots)
 		if sweepFull() {
@@ -130,6 +133,19 @@ func TestSweepEveryByte(t *testing.T) {
 			s.all(spots, 1)
 			s.counted(spots)
 		}
+	})
+}
+
+// A stream that falls silent is given up, and that is all that is different.
+func TestSweepSilence(t *testing.T) {
+	t.Parallel()
+	step := max(61, 5*sweepStep())
+	if sweepFull() {
+		step = 1
+	}
+	sweeping(t, step, []string{modeltest.Stall}, func(s *sweep, spots [][]spot) {
+		s.all(spots, maxRecoveries)
+		s.counted(spots)
 	})
 }
 
@@ -172,11 +188,11 @@ func (s *sweep) all(spots [][]spot, most int) {
 // told so and asked all the same. What it is told is that the call is done, with its result; or that nothing was done.
 func TestSweepAskedAnew(t *testing.T) {
 	t.Parallel()
-	step := 7 * sweepStep()
+	step := max(61, 5*sweepStep())
 	if sweepFull() {
-		step = 1
+		step = 3
 	}
-	sweeping(t, step, func(s *sweep, spots [][]spot) {
+	sweeping(t, step, cutKinds, func(s *sweep, spots [][]spot) {
 		for _, c := range slices.Concat(spots...) {
 			one, _ := s.play([]spot{c}, true)
 			if err := s.askedAnew(one, c); err != nil {

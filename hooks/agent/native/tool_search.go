@@ -136,10 +136,12 @@ func (s *searching) file(ctx context.Context, at string) {
 		return
 	}
 	if !binary(b) {
-		s.lines(ctx, plainName(s.w.shown(at)), b)
+		// Only what read shows is searched: what is hidden is not found either, and nothing tells how a secret goes on.
+		s.lines(ctx, plainName(s.w.shown(at)), s.w.r.Secrets.Bytes(b))
 	}
 }
 
+// lines searches a text that holds no secret.
 func (s *searching) lines(ctx context.Context, name string, b []byte) {
 	for n := 1; len(b) > 0; n++ {
 		line, rest, _ := bytes.Cut(b, []byte("\n"))
@@ -148,15 +150,11 @@ func (s *searching) lines(ctx context.Context, name string, b []byte) {
 		if n%1000 == 0 && ctx.Err() != nil {
 			return
 		}
-		if !s.re.Match(line) {
-			continue
-		}
-		plain := s.w.clean(string(line)) // before it is cut, and what is hidden is not found either
-		at := s.re.FindStringIndex(plain)
+		at := s.re.FindIndex(line)
 		if at == nil {
 			continue
 		}
-		hit := fmt.Sprintf("%s:%d:%s\n", name, n, excerpt(plain, at[0]))
+		hit := fmt.Sprintf("%s:%d:%s\n", name, n, excerpt(string(line), at[0]))
 		if s.hits == maxHits || s.out.Len()+len(hit) > maxBytes {
 			s.full = true
 			return
