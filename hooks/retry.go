@@ -66,7 +66,7 @@ func decide(t failedTry) decision {
 		}
 		return t.other(decision{next: stopTries, resume: true, why: why})
 	case !agent.Retryable(t.kind, t.policy):
-		return t.other(decision{next: stopTries, why: string(t.kind) + " is not mended by another try"})
+		return t.other(decision{next: stopTries, why: t.hopeless()})
 	case t.retried:
 		return t.other(decision{next: stopTries, why: "it was tried again already"})
 	case !t.cheap():
@@ -84,6 +84,17 @@ func (t failedTry) other(d decision) decision {
 		d.why += "; the next agent is asked"
 	}
 	return d
+}
+
+// hopeless says why a kind is not tried again at once.
+func (t failedTry) hopeless() string {
+	switch t.kind.Class() {
+	case agent.Wait:
+		return "the agent does not say when it can go on, and asking at once only deepens a limit"
+	case agent.Transient:
+		return string(t.kind) + " comes after the agent's own tries"
+	}
+	return string(t.kind) + " is not mended by another try"
 }
 
 // cheap says whether a try may be repeated after what it cost. Failures of a start cost nothing but time.

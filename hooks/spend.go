@@ -87,18 +87,29 @@ func (s *spend) leftOf(b pipeline.Budget) (tokens int64, cost float64) {
 // unmetered says, once, that a cap cannot be held because the agent does not say what it uses.
 func (h *healing) unmetered(t agent.Turn) {
 	b := h.hook.Budget
-	for _, c := range []struct {
-		capped, known bool
-		words         string
-	}{
-		{b.Tokens > 0, tokensOf(t.Tokens) != nil || t.Tokens.AtLeast != nil, "tokens"},
-		{b.CostUSD > 0, t.CostUSD != nil || t.CostAtLeast != nil, "cost_usd"},
-	} {
-		if c.capped && !c.known && !h.warned[c.words] {
-			h.warned[c.words] = true
-			said := fmt.Sprintf("agent %s does not say what it uses: the budget's %s is not enforced, its wall_clock is", h.agent.Name(), c.words)
+	say := func(cap, format string, args ...any) {
+		if !h.warned[cap] {
+			h.warned[cap] = true
+			said := fmt.Sprintf(format, args...)
 			h.note(said)
 			h.step("%s", said)
 		}
+	}
+	metered, least := tokensOf(t.Tokens) != nil, t.Tokens.AtLeast
+	switch {
+	case b.Tokens == 0 || metered:
+	case least != nil:
+		say("tokens", "agent %s did not say all that it used: the budget's tokens hold for the %d that are known", h.agent.Name(), *least)
+	default:
+		say("tokens", "agent %s does not say what it uses: the budget's tokens are not enforced, its wall_clock is", h.agent.Name())
+	}
+	switch {
+	case b.CostUSD == 0 || t.CostUSD != nil:
+	case t.CostAtLeast != nil:
+		say("cost_usd", "the cost of all that agent %s used is not known: the budget's cost_usd holds for the $%.4f that are", h.agent.Name(), *t.CostAtLeast)
+	case metered || least != nil:
+		say("cost_usd", "no price of the model of agent %s is known: the budget's cost_usd is not enforced, its wall_clock is", h.agent.Name())
+	default:
+		say("cost_usd", "agent %s does not say what it uses: the budget's cost_usd is not enforced, its wall_clock is", h.agent.Name())
 	}
 }

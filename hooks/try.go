@@ -60,6 +60,9 @@ func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(changes) == 0 {
 		kind, evidence = emptyKind(turn)
+		if large := oversize(l.omitted); kind == agent.PatchEmpty && len(large) > 0 {
+			evidence = "all that the agent changed is too large for a patch: " + listed(large, 3)
+		}
 	}
 	evidence = h.e.Redact.String(evidence)
 	a.ExitCode, a.Model, a.Turns, a.CostUSD, a.Requests = new(turn.Exit.Code), orNull(turn.Model), turn.Turns, turn.CostUSD, turn.Requests
@@ -105,6 +108,16 @@ func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried
 		// A difference that does not hold is no reason to ask an agent again that cannot go on.
 		failed: again && (class == agent.Wait || class == agent.Terminal), kind: kind, after: turn.RetryAfter, took: took,
 	}
+}
+
+// oversize names what is too large for a patch.
+func oversize(omitted []tree.Omitted) (paths []string) {
+	for _, o := range omitted {
+		if o.Why == "oversize" {
+			paths = append(paths, o.Path)
+		}
+	}
+	return paths
 }
 
 // failureOf is the fingerprint of the check that a candidate did not pass; empty when none ran.
@@ -237,11 +250,10 @@ func (h *healing) basic(number int, box sandbox.Box, dir string, raw io.Writer) 
 		Raw:     raw,
 		Copy:    filepath.Join(dir, filepath.FromSlash(h.base.Sub)),
 		Top:     dir,
+		Run:     h.task.Run.Words(),
+		RunDir:  box.At(filepath.Join(h.e.Config.Root, filepath.FromSlash(h.task.Dir))),
 		Allow:   h.hook.Allow,
 		Notice:  func(text string) { h.step("%s", text) },
-	}
-	for _, w := range h.task.Run.Argv {
-		r.Run = append(r.Run, w.Value)
 	}
 	r.Tokens, r.CostUSD = h.spent.leftOf(h.hook.Budget)
 	return r

@@ -179,10 +179,10 @@ type anthropicEvent struct {
 }
 
 type anthropicUsage struct {
-	Input   *int64 `json:"input_tokens"` // neither read from nor written to the cache
-	Written *int64 `json:"cache_creation_input_tokens"`
-	Cached  *int64 `json:"cache_read_input_tokens"`
-	Output  *int64 `json:"output_tokens"`
+	Input   *tally `json:"input_tokens"` // neither read from nor written to the cache
+	Written *tally `json:"cache_creation_input_tokens"`
+	Cached  *tally `json:"cache_read_input_tokens"`
+	Output  *tally `json:"output_tokens"`
 }
 
 // anthropicStream is the state of one stream: message_start, blocks one after the other, message_delta, message_stop. Types of
@@ -363,7 +363,7 @@ func (s *anthropicStream) message(e anthropicEvent) error {
 	}
 	if e.Usage != nil {
 		s.usage(e.Usage)
-		s.d.got.Usage.Output = s.counts.Output // that of message_start is a beginning only
+		s.d.got.Usage.Output = s.counts.Output.known() // that of message_start is a beginning only
 	}
 	if e.Delta.StopReason == nil || *e.Delta.StopReason == s.d.got.Reason {
 		return nil
@@ -395,7 +395,7 @@ func (s *anthropicStream) usage(u *anthropicUsage) {
 	if u == nil {
 		return
 	}
-	for _, c := range []struct{ from, to **int64 }{
+	for _, c := range []struct{ from, to **tally }{
 		{&u.Input, &s.counts.Input}, {&u.Written, &s.counts.Written}, {&u.Cached, &s.counts.Cached}, {&u.Output, &s.counts.Output},
 	} {
 		if *c.from != nil {
@@ -406,5 +406,5 @@ func (s *anthropicStream) usage(u *anthropicUsage) {
 	if s.counts.Input != nil {
 		to.Input = sum(s.counts.Input, s.counts.Written, s.counts.Cached)
 	}
-	to.Written, to.Cached = s.counts.Written, s.counts.Cached
+	to.Written, to.Cached = s.counts.Written.known(), s.counts.Cached.known()
 }

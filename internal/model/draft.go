@@ -202,17 +202,21 @@ func head(b []byte, n int) []byte {
 	return b
 }
 
-// sum adds counts; unknown ones count nothing, and when all are unknown so is the sum.
-func sum(counts ...*int64) *int64 {
+// sum adds counts; those that were not told count nothing. It is unknown when none was told, or when one is no count.
+func sum(counts ...*tally) *int64 {
 	var total *int64
 	for _, c := range counts {
 		if c == nil {
 			continue
 		}
+		n := c.known()
+		if n == nil {
+			return nil
+		}
 		if total == nil {
 			total = new(int64)
 		}
-		*total += *c
+		*total += *n
 	}
 	return total
 }

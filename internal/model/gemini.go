@@ -130,11 +130,11 @@ type geminiChunk struct {
 		Message string `json:"blockReasonMessage"`
 	} `json:"promptFeedback"`
 	Usage *struct {
-		Prompt   *int64 `json:"promptTokenCount"` // those of the cache among them
-		Tools    *int64 `json:"toolUsePromptTokenCount"`
-		Cached   *int64 `json:"cachedContentTokenCount"`
-		Answer   *int64 `json:"candidatesTokenCount"`
-		Thoughts *int64 `json:"thoughtsTokenCount"`
+		Prompt   *tally `json:"promptTokenCount"` // those of the cache among them
+		Tools    *tally `json:"toolUsePromptTokenCount"`
+		Cached   *tally `json:"cachedContentTokenCount"`
+		Answer   *tally `json:"candidatesTokenCount"`
+		Thoughts *tally `json:"thoughtsTokenCount"`
 	} `json:"usageMetadata"`
 	Model string          `json:"modelVersion"`
 	ID    string          `json:"responseId"`
@@ -178,7 +178,7 @@ func (s *geminiStream) event(_ string, data []byte) error {
 	}
 	if u := c.Usage; u != nil {
 		// A count of zero is not written (proto3's JSON): beside others it is zero, not unknown.
-		zero := new(int64)
+		zero := new(tally)
 		s.d.got.Usage = Usage{Input: sum(u.Prompt, u.Tools), Output: sum(u.Answer, u.Thoughts), Cached: sum(zero, u.Cached)}
 	}
 	for _, candidate := range c.Candidates {

@@ -29,7 +29,7 @@ type Model struct {
 
 // Limits bound one turn; the zero value means the defaults.
 type Limits struct {
-	Connect time.Duration // from the call of Turn to the first byte of the answer's body; default 30 s
+	Connect time.Duration // from the call of Turn to the first byte of the answer's body; default 30 s with Anthropic, else 2 min
 	Silent  time.Duration // between two signs of progress after that (keep-alives are none); default 2 min
 	Line    int           // bytes of one line of the stream, and of the data of one event; default 32 MiB
 	Total   int64         // bytes of the whole stream; default 256 MiB

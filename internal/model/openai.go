@@ -145,11 +145,11 @@ type openaiResponse struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
 	Usage *struct {
-		Input   *int64 `json:"input_tokens"` // those of the cache among them
-		Output  *int64 `json:"output_tokens"`
+		Input   *tally `json:"input_tokens"` // those of the cache among them
+		Output  *tally `json:"output_tokens"`
 		Details struct {
-			Cached  *int64 `json:"cached_tokens"`
-			Written *int64 `json:"cache_write_tokens"`
+			Cached  *tally `json:"cached_tokens"`
+			Written *tally `json:"cache_write_tokens"`
 		} `json:"input_tokens_details"`
 	} `json:"usage"`
 }
@@ -454,7 +454,7 @@ func (s *openaiStream) end(e openaiEvent) error {
 		s.d.got.ID, s.d.got.Model = r.ID, r.Model
 	}
 	if u := r.Usage; u != nil {
-		s.d.got.Usage = Usage{Input: u.Input, Output: u.Output, Cached: u.Details.Cached, Written: u.Details.Written}
+		s.d.got.Usage = Usage{Input: u.Input.known(), Output: u.Output.known(), Cached: u.Details.Cached.known(), Written: u.Details.Written.known()}
 	}
 	s.d.ended = true
 	switch e.Type {

@@ -116,12 +116,12 @@ type chatChunk struct {
 	Model   string       `json:"model"`
 	Choices []chatChoice `json:"choices"`
 	Usage   *struct {
-		Input   *int64 `json:"prompt_tokens"` // those of the cache among them
-		Output  *int64 `json:"completion_tokens"`
-		Hit     *int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+		Input   *tally `json:"prompt_tokens"` // those of the cache among them
+		Output  *tally `json:"completion_tokens"`
+		Hit     *tally `json:"prompt_cache_hit_tokens"` // DeepSeek
 		Details *struct {
-			Cached  *int64 `json:"cached_tokens"`
-			Written *int64 `json:"cache_write_tokens"`
+			Cached  *tally `json:"cached_tokens"`
+			Written *tally `json:"cache_write_tokens"`
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
 	Error json.RawMessage `json:"error"`
@@ -181,11 +181,11 @@ func (s *chatStream) event(_ string, data []byte) error {
 		s.d.got.ID, s.d.got.Model = c.ID, c.Model
 	}
 	if u := c.Usage; u != nil {
-		usage := Usage{Input: u.Input, Output: u.Output, Cached: u.Hit}
+		usage := Usage{Input: u.Input.known(), Output: u.Output.known(), Cached: u.Hit.known()}
 		if u.Details != nil {
-			usage.Written = u.Details.Written
+			usage.Written = u.Details.Written.known()
 			if u.Details.Cached != nil {
-				usage.Cached = u.Details.Cached
+				usage.Cached = u.Details.Cached.known()
 			}
 		}
 		s.d.got.Usage = usage

@@ -25,7 +25,7 @@ func (t Tool) schema() json.RawMessage {
 // input is the arguments as the object that every protocol wants, also where those of a broken call are none.
 func (c *Call) input() json.RawMessage {
 	if len(c.Args) > 0 && c.Args[0] == '{' && json.Valid(c.Args) {
-		return c.Args
+		return readable(c.Args)
 	}
 	return emptyObject
 }
@@ -47,7 +47,7 @@ func (b Block) own(provider string) json.RawMessage {
 	if b.Provider != provider {
 		return nil
 	}
-	return b.Raw
+	return readable(b.Raw)
 }
 
 // said is the text of a result for a protocol that has no field for failure.

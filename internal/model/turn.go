@@ -20,6 +20,7 @@ import (
 
 const (
 	defaultConnect = 30 * time.Second
+	slowConnect    = 2 * time.Minute // where nothing may come before the first word: a prompt that is long in reading, a model that reasons
 	defaultSilent  = 2 * time.Minute
 	defaultLine    = 32 << 20
 	defaultTotal   = 256 << 20
@@ -91,7 +92,7 @@ func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
 	if err != nil {
 		return newError(invalidRequest, "the conversation cannot be written as JSON: %v", err)
 	}
-	limits := m.Limits.orDefault()
+	limits := m.Limits.orDefault(m.Provider)
 
 	turn, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -128,9 +129,11 @@ func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
 	return s.read(idle, d, w.decoder(d))
 }
 
-func (l Limits) orDefault() Limits {
+func (l Limits) orDefault(provider string) Limits {
 	if l.Connect <= 0 {
-		l.Connect = defaultConnect
+		if l.Connect = slowConnect; provider == Anthropic { // it says at once that a message begins
+			l.Connect = defaultConnect
+		}
 	}
 	if l.Silent <= 0 {
 		l.Silent = defaultSilent

@@ -214,3 +214,26 @@ func TestBodyIsClosed(t *testing.T) {
 		}
 	})
 }
+
+// Where a long prompt is read, or a model reasons, before the first word, two minutes are given to it; the limit is one all the same.
+func TestSlowFirstWord(t *testing.T) {
+	t.Parallel()
+	for provider, most := range map[string]time.Duration{Anthropic: 30 * time.Second, OpenAI: 2 * minute, OpenAIChat: 2 * minute, Gemini: 2 * minute} {
+		t.Run(provider, func(t *testing.T) {
+			for after, kind := range map[time.Duration]string{most - time.Second: "", most + time.Second: coldStartTimeout} {
+				synctest.Test(t, func(t *testing.T) {
+					_, err := played(t, provider, func(w *io.PipeWriter) {
+						time.Sleep(after)
+						say(w, recorded[provider])
+					}).Turn(context.Background(), hello, nil)
+					if kind == "" && err != nil {
+						t.Fatalf("after %v: %v", after, err)
+					}
+					if kind != "" && failure(t, err).Kind != kind {
+						t.Errorf("after %v: %v", after, err)
+					}
+				})
+			}
+		})
+	}
+}

@@ -182,3 +182,15 @@ func TestParse(t *testing.T) {
 		t.Error("a turn after the last")
 	}
 }
+
+func TestWholeText(t *testing.T) {
+	t.Parallel()
+	for body, whole := range map[string]bool{
+		`{}`: true, `"\ud83d\ude00 \u00e9\n"`: true, `"\\ud83d"`: true, `"\ud83d"`: false, `"\ude00"`: false, `"\ud83d \ude00"`: false,
+		`"\ud83d\\ude00"`: false, `"\ud83d\ud83d\ude00"`: false, `"\ud83d\n"`: false,
+	} {
+		if err := wholeText([]byte(body)); (err == nil) != whole {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
