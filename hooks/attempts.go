@@ -123,7 +123,7 @@ func (h *healing) reserve() time.Duration {
 		return need
 	}
 	h.note(fmt.Sprintf("wall_clock %s leaves too little time for verification; %s would have been enough",
-		h.hook.Budget.WallClock, (2 * need).Round(time.Second)))
+		h.hook.Budget.WallClock, (2*need + time.Second).Truncate(time.Second)))
 	return half
 }
 

@@ -153,7 +153,7 @@ func TestReserve(t *testing.T) {
 		t.Errorf("%s, %v", got, h.fix.Note)
 	}
 	h.gate.took = time.Minute
-	if got := h.reserve(); got != 30*time.Second || h.fix.Note == nil || !strings.Contains(*h.fix.Note, "4m6s would have been enough") {
+	if got := h.reserve(); got != 30*time.Second || h.fix.Note == nil || !strings.Contains(*h.fix.Note, "4m7s would have been enough") {
 		t.Errorf("%s, %v", got, *h.fix.Note)
 	}
 }

@@ -27,7 +27,8 @@ type Request struct {
 	// For agents of our own, which act on files and start commands themselves.
 	Copy     string       // the working directory where this process sees it
 	Top      string       // the folder of Copy that holds the whole copy; Copy or one above it
-	Run      []string     // the failed task's own command, which may always be run; nil: it is shell text
+	Run      []string     // the failed task's own command, which may always be run; nil: it is shell text, or holds a secret or what is not known
+	RunDir   string       // where Run is run, as the agent sees it; empty: in Dir
 	Allow    [][]string   // patterns of argv that may be run besides
 	Tokens   int64        // input and output together that the turn may use; 0: no cap
 	CostUSD  float64      // 0: no cap

@@ -91,7 +91,8 @@ func (l *loop) dropOutputs(keep int) (dropped, bytes int) {
 	return dropped, bytes
 }
 
-// summarise replaces the conversation after its first message by the model's own summary; without one, by its newest part.
+// summarise replaces the conversation after its first message by the model's own summary; without one, by its newest part. For one
+// question no summary is asked for: the question must stay.
 func (l *loop) summarise(ctx context.Context) bool {
 	if len(l.talk) < 2 {
 		return false
@@ -99,21 +100,21 @@ func (l *loop) summarise(ctx context.Context) bool {
 	before := l.size()
 	l.dropOutputs(1)
 	room := int(l.window()) * charsPerToken * roomPercent / 100
-	talk := append(flat(newest(l.talk, room)), model.Message{Role: model.User, Blocks: []model.Block{{Text: summaryNote}}})
-	req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer()}
-	x := l.exchange(ctx, req, false)
-	text := strings.TrimSpace(textOf(x.answer.Blocks))
-	how := "summary"
+	how, text := "newest", ""
+	if !l.r.ReadOnly {
+		text = l.summary(ctx, room)
+	}
 	first := l.talk[0]
-	if x.err == nil && text != "" {
+	if text != "" {
+		how = "summary"
 		l.talk = []model.Message{first, {Role: model.User, Blocks: []model.Block{{Text: ours + "The conversation so far was replaced by your own summary of it:\n\n" + text}}}}
 	} else {
-		how = "newest"
-		if x.err != nil {
-			x.pass.left()
+		dropped := ours + "Earlier parts of the conversation were dropped to save room" + l.caution() + "."
+		if l.question != "" {
+			dropped += "\n\n" + l.question
 		}
 		l.talk = newest(l.talk, room/2)
-		l.talk = append(l.talk, model.Message{Role: model.User, Blocks: []model.Block{{Text: ours + "Earlier parts of the conversation were dropped to save room."}}})
+		l.talk = append(l.talk, model.Message{Role: model.User, Blocks: []model.Block{{Text: dropped}}})
 	}
 	l.meter.lastSize = 0
 	l.note("notice", map[string]any{
@@ -121,6 +122,33 @@ func (l *loop) summarise(ctx context.Context) bool {
 		"tokens_before": before, "tokens_after": l.size(), "window": l.window(),
 	})
 	return true
+}
+
+// summary is the model's own of as much of the conversation as has room, in characters; empty: it gave none that is whole. A
+// connection that is lost meanwhile is recovered like any other.
+func (l *loop) summary(ctx context.Context, room int) string {
+	talk := append(flat(newest(l.talk, room)), model.Message{Role: model.User, Blocks: []model.Block{{Text: summaryNote}}})
+	req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer()}
+	for ctx.Err() == nil && l.mayAsk(talk) {
+		x := l.exchange(ctx, req, false)
+		if x.err == nil {
+			if x.stop != model.EndTurn {
+				return ""
+			}
+			return strings.TrimSpace(textOf(x.answer.Blocks))
+		}
+		if f := faultOf(ctx, x.err); !f.retryable || !l.again(ctx, f, "summary", x.pass) {
+			x.pass.left()
+			break
+		}
+	}
+	return ""
+}
+
+// mayAsk says whether the caps have room for a request beside the conversation. Its size is a guess.
+func (l *loop) mayAsk(talk []model.Message) bool {
+	size := int64(len(l.system)+charsOf(talk)) / charsPerToken
+	return l.meter.over() == "" && l.meter.tooMuch(size) == ""
 }
 
 // newest is the first message and as many of the last ones as have room, in characters; whole rounds only.
@@ -191,11 +219,14 @@ func charsOf(talk []model.Message) int {
 
 // finalWords asks for an end without tools, once more when there is none; then we say in our own name that there was none.
 func (l *loop) finalWords(ctx context.Context, why string) ending {
-	if ctx.Err() == nil && l.meter.over() == "" {
-		talk := append(flat(l.talk), model.Message{Role: model.User, Blocks: []model.Block{{Text: lastWords(why)}}})
+	talk := append(flat(l.talk), model.Message{Role: model.User, Blocks: []model.Block{{Text: lastWords(why)}}})
+	if ctx.Err() == nil && l.mayAsk(talk) {
 		l.note("reminder", map[string]any{"text": lastWords(why), "why": "final", "left": 0})
 		req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer()}
-		for range 2 {
+		for i := range 2 {
+			if i > 0 && !l.mayAsk(talk) {
+				break
+			}
 			x := l.exchange(ctx, req, false)
 			if x.err != nil {
 				x.pass.left()

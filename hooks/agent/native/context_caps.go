@@ -138,6 +138,15 @@ func (m *meter) over() string {
 	return ""
 }
 
+// tooMuch says why a request of size tokens, as far as that is known before it is sent, has no room below the cap; empty: it has.
+func (m *meter) tooMuch(size int64) string {
+	used := m.input.n + m.output.n
+	if m.maxTok <= 0 || used+size+leastAnswer <= m.maxTok {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d tokens are used, and the next request alone holds about %d", used, m.maxTok, size)
+}
+
 // answer is how many tokens the next answer may have.
 func (m *meter) answer() int {
 	most := int64(answerTokens)

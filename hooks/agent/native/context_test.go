@@ -182,7 +182,8 @@ func TestCaps(t *testing.T) {
 		notice string
 	}{
 		{"no cap", 0, 0, price, usage(1000, 100), "", 11, ""},
-		{"tokens", 3000, 0, price, usage(1000, 100), agent.TokenBudget, 3, ""},
+		{"tokens", 3000, 0, price, usage(1000, 100), agent.TokenBudget, 2, ""}, // the third alone would hold 1100
+		{"tokens, and an answer has its least", 2500, 0, price, usage(1000, 100), agent.TokenBudget, 2, ""},
 		{"cost", 0, 2, price, usage(1000, 100), agent.TokenBudget, 2, ""},
 		{"H22 usage that nobody knows", 3000, 0, price, model.Usage{}, "", 11, "the cap of tokens cannot be enforced"},
 		{"H22 cost that nobody knows", 0, 2, nil, usage(1000, 100), "", 11, "the cap of cost cannot be enforced"},
@@ -209,7 +210,7 @@ func TestCaps(t *testing.T) {
 				t.Errorf("cost %v", turn.CostUSD)
 			}
 			if tt.tokens > 0 && tt.usage.Input != nil {
-				if most := d.script.requests()[2].MaxTokens; most != leastAnswer {
+				if most := d.script.requests()[1].MaxTokens; most != int(tt.tokens)-2200 {
 					t.Errorf("the last answer may have %d tokens", most)
 				}
 			}
@@ -244,4 +245,80 @@ func TestWindow(t *testing.T) {
 			t.Errorf("the window of %s (%d) is %d, want %d", tt.model, tt.own, got, tt.want)
 		}
 	}
+}
+
+// A summary is taken when it is whole; a connection that is lost while it is written is recovered from the turn's one budget.
+func TestSummaryThatFails(t *testing.T) {
+	t.Parallel()
+	tooLong := fault5("context_overflow", 400, "prompt is too long")
+	for _, tt := range []struct {
+		name       string
+		last       []step // after an overflow
+		how        string
+		recoveries int
+	}{
+		{"a blip", []step{{err: lost()}, {text: "the summary"}, {text: finalText}}, "summary", 1},
+		{"a blip in the middle", []step{{text: "the sum", err: lost()}, {text: "the summary"}, {text: finalText}}, "summary", 1},
+		{"refused", []step{{text: "I cannot help with that.", stop: model.Refused}, {text: finalText}}, "newest", 0},
+		{"too long", []step{{text: "the sum", stop: model.MaxTokens}, {text: finalText}}, "newest", 0},
+		{"always lost", []step{{err: lost()}, {err: lost()}, {err: lost()}, {err: lost()}, {err: lost()}, {err: lost()}, {text: finalText}}, "newest", 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				d.Gate = &Gate{}
+				steps := append([]step{
+					{calls: []model.Call{call("1", "read", `{"path":"a"}`), call("2", "run", `{"argv":["x"]}`)}},
+					{err: tooLong},
+				}, tt.last...)
+				d.script.steps = steps
+				turn := d.turn(context.Background())
+				if turn.Kind != "" || *turn.Requests != len(steps) || len(d.of("recovery")) != tt.recoveries {
+					t.Errorf("kind %q after %d requests, %d recoveries", turn.Kind, *turn.Requests, len(d.of("recovery")))
+				}
+				how := ""
+				for _, l := range d.of("notice") {
+					if h, ok := l.Data["how"]; ok {
+						how = h.(string)
+					}
+				}
+				asked := d.script.requests()
+				last := show(asked[len(asked)-1].Messages)
+				if how != tt.how || strings.Contains(last, "your own summary") != (how == "summary") {
+					t.Errorf("made smaller by %q, want %q:\n%s", how, tt.how, last)
+				}
+				if how == "newest" && !strings.Contains(last, "dropped to save room; a tool that changes something had completed in it") {
+					t.Errorf("the caution is gone:\n%s", last)
+				}
+			})
+		})
+	}
+}
+
+// Neither a summary nor the last words are asked for where the cap has no room for them.
+func TestCapsHoldBesideTheConversation(t *testing.T) {
+	t.Parallel()
+	t.Run("a summary", func(t *testing.T) {
+		t.Parallel()
+		d := newDesk(t)
+		d.Window, d.req.Tokens = 5000, 6000
+		d.script.more = looksAt(20, func(int) model.Usage { return usage(1, 1) })
+		l := newLoop(d.Agent, d.req, hands{})
+		l.talk = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: "Repair it."}}}, {Role: model.Assistant, Blocks: []model.Block{{Text: strings.Repeat("x ", 2000)}}}}
+		l.meter.input.n = 5000
+		if !l.summarise(context.Background()) || len(d.script.requests()) != 0 {
+			t.Errorf("%d requests", len(d.script.requests()))
+		}
+	})
+	t.Run("last words, once more", func(t *testing.T) {
+		t.Parallel()
+		d := newDesk(t, step{usage: usage(900, 50)})
+		d.req.Tokens = 1500
+		l := newLoop(d.Agent, d.req, hands{})
+		l.begin()
+		if e := l.finalWords(context.Background(), "it went in circles."); !e.synthetic || len(d.script.requests()) != 1 {
+			t.Errorf("%+v after %d requests", e, len(d.script.requests()))
+		}
+	})
 }

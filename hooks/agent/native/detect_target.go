@@ -1,7 +1,8 @@
 package native
 
 // D7, the gate of one target: what failed again and again is first said, then refused once, then ends the turn. Only failures
-// of earlier rounds count; a file that was written meanwhile makes every try a new one.
+// of earlier rounds count; a file that was written meanwhile makes every try a new one, and so does a command that succeeded for
+// the first time: it may have changed anything.
 
 import "fmt"
 
@@ -11,17 +12,22 @@ const (
 	gateStop   = 5
 )
 
-// Targets count two things: failures on one target with different arguments, and failures of one very input between which
-// something else succeeded. (The same failing again and again with nothing between is D1's and D2's.)
+// Targets count two things: failures on one target with different arguments, and failures of one very input, with one very result,
+// between which something else succeeded. (The same failing again and again with nothing between is D1's and D2's.)
 type targets struct {
 	tries  map[string]map[string]bool // tool and target → the arguments that failed on it
 	again  map[string]int             // tool and arguments → failures with a success between them
 	fresh  map[string]bool            // tool and arguments → nothing succeeded since their last failure
+	last   map[string]string          // tool and arguments → what their last failure said
+	worked map[string]bool            // commands that have succeeded since a file was written
 	blocks map[string]int             // key → refusals
 }
 
 func newTargets() targets {
-	return targets{tries: map[string]map[string]bool{}, again: map[string]int{}, fresh: map[string]bool{}, blocks: map[string]int{}}
+	return targets{
+		tries: map[string]map[string]bool{}, again: map[string]int{}, fresh: map[string]bool{}, last: map[string]string{},
+		worked: map[string]bool{}, blocks: map[string]int{},
+	}
 }
 
 func inputKey(c observed) string { return "input " + c.name + " " + short(c.args) }
@@ -51,6 +57,19 @@ func (t *targets) count(key string) int {
 	return t.again[key]
 }
 
+// forget lets a command that succeeds for the first time, which may have changed anything, make what failed before it new.
+func (t *targets) forget(r round) {
+	for _, c := range r.calls {
+		if c.failed || c.effect != runs || c.name == toolCheck.name || t.worked[inputKey(c)] {
+			continue
+		}
+		worked := t.worked
+		*t = newTargets()
+		t.worked = worked
+		t.worked[inputKey(c)] = true
+	}
+}
+
 // round counts what failed in a round, each thing once however often it stands in it.
 func (t *targets) round(r round) finding {
 	var f finding
@@ -63,6 +82,7 @@ func (t *targets) round(r round) finding {
 			f = finding{id: "D7", says: fmt.Sprintf("%s has failed %d times on the same target.", c.name, gateRemind)}
 		}
 	}
+	t.forget(r)
 	seen := map[string]bool{}
 	for _, c := range r.calls {
 		if !c.failed {
@@ -78,6 +98,11 @@ func (t *targets) round(r round) finding {
 				}
 			}
 			continue
+		}
+		if says := sum(timeless(c.result)); !seen[input] && t.last[input] != says {
+			t.last[input] = says
+			delete(t.again, input)
+			delete(t.fresh, input)
 		}
 		if !seen[input] && !t.fresh[input] {
 			t.again[input]++

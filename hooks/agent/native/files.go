@@ -76,39 +76,63 @@ func (w *work) whole(at string) ([]byte, fs.FileInfo, error) {
 	return b, info, nil
 }
 
-// save writes a file as a whole: beside its place first, then into it. With an old one its mode is kept.
+// save writes a file as a whole: apart first, then into its place. With an old one its mode is kept.
 func (w *work) save(at string, content []byte, old fs.FileInfo) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s could not be written: %s", w.shown(at), why(err))
 		}
 	}()
-	dir := path.Dir(at)
-	if err := w.root.MkdirAll(dir, 0o777); err != nil {
+	if err := w.root.MkdirAll(path.Dir(at), 0o777); err != nil {
 		return err
 	}
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
-	beside := path.Join(dir, ".async-pipeline-"+hex.EncodeToString(random[:]))
-	f, err := w.root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	apart, err := w.apart(content, old)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	if err == nil && old != nil {
-		err = f.Chmod(old.Mode().Perm())
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = w.root.Rename(beside, at)
-	}
+	err = w.root.Rename(apart, at)
+	w.tidy(apart)
 	if err != nil {
-		_ = w.root.Remove(beside) // the first error tells
 		return err
 	}
 	w.know(at, content)
 	w.changed(at)
 	return nil
+}
+
+// ourFolder is the folder of the copy in which nothing is a change: what a process that was killed left there is in no patch.
+const ourFolder = ".async"
+
+// apart writes a new file in our folder and gives its place.
+func (w *work) apart(content []byte, old fs.FileInfo) (string, error) {
+	if info, err := w.root.Lstat(ourFolder); err == nil && !info.IsDir() {
+		_ = w.root.Remove(ourFolder) // the agent's commands made it, and it might lead to a place that counts
+	}
+	if err := w.root.Mkdir(ourFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
+	apart := path.Join(ourFolder, "unfinished-"+hex.EncodeToString(random[:]))
+	f, err := w.root.OpenFile(apart, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(content)
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		w.tidy(apart)
+		return "", err // the first error tells
+	}
+	return apart, nil
+}
+
+// tidy takes away what apart made. Our folder stays where something else is in it.
+func (w *work) tidy(apart string) {
+	_ = w.root.Remove(apart) // it is gone where it was moved to its place
+	_ = w.root.Remove(ourFolder)
 }
 
 // know keeps what the model knows of a file from now on.

@@ -4,8 +4,12 @@ package native
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
 // A Gate stands before one provider; all turns that ask it share the Gate. The zero Gate is open. It is safe for concurrent use.
@@ -14,10 +18,13 @@ type Gate struct {
 	down    bool
 	probing bool          // one is trying
 	next    time.Time     // no try before this
+	asked   time.Time     // ... and not before this by the provider's own word
 	changed chan struct{} // closed when the above changes; nil: nobody waits
 }
 
-// enter waits until the provider may be asked: at once while all is well, else as the one that tries. A nil Gate is open.
+// enter waits until the provider may be asked: at once while all is well, else as the one that tries. A nil Gate is open. When
+// the provider has said that it answers nobody before ctx ends, the error is a *model.Error, rate_limited, and comes at once:
+// another agent can use the time.
 func (g *Gate) enter(ctx context.Context) (probe bool, err error) {
 	if g == nil {
 		return false, ctx.Err()
@@ -30,6 +37,14 @@ func (g *Gate) enter(ctx context.Context) (probe bool, err error) {
 		if !g.down {
 			g.mu.Unlock()
 			return false, nil
+		}
+		if until, ok := ctx.Deadline(); ok && g.asked.After(until) {
+			left := time.Until(g.asked)
+			g.mu.Unlock()
+			return false, &model.Error{
+				Kind: string(agent.RateLimited), RetryAfter: left, Retryable: true,
+				Message: fmt.Sprintf("the provider has asked to be left alone for another %s, which is more time than there is", left.Round(time.Second)),
+			}
 		}
 		wait := time.Until(g.next)
 		if !g.probing && wait <= 0 {
@@ -73,10 +88,31 @@ func (g *Gate) failed(probe bool, wait time.Duration) {
 	})
 }
 
+// limited closes the gate for as long as the provider asked for.
+func (g *Gate) limited(probe bool, wait time.Duration) {
+	g.failed(probe, wait)
+	g.set(func() {
+		if until := time.Now().Add(wait); until.After(g.asked) {
+			g.asked = until
+		}
+	})
+}
+
+// closed says whether enter would wait now, and how long at least.
+func (g *Gate) closed() (wait time.Duration, closed bool) {
+	if g == nil {
+		return 0, false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	wait = max(0, time.Until(g.next))
+	return wait, g.down && (g.probing || wait > 0)
+}
+
 // answered opens the gate: the provider was heard.
 func (g *Gate) answered(probe bool) {
 	g.set(func() {
-		g.down, g.next = false, time.Time{}
+		g.down, g.next, g.asked = false, time.Time{}, time.Time{}
 		if probe {
 			g.probing = false
 		}

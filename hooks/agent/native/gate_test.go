@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
 // When the provider is down, one turn tries at a time, not before it may, and all others wait; when it answers, all go.
@@ -134,6 +135,59 @@ func TestGateOfTurns(t *testing.T) {
 		}
 		if tries > 3 {
 			t.Errorf("asked at %v s: %d times while it was down", at, tries)
+		}
+	})
+}
+
+// What a provider asks for holds for those that have the time; who has not is told at once, and another agent can use the time.
+func TestGateThatWillNotOpenInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limit := func(after time.Duration) step {
+			return step{err: &model.Error{Kind: "rate_limited", Status: 429, Message: "slow down", RetryAfter: after}}
+		}
+		gate := &Gate{}
+		first := newDesk(t, limit(5*time.Minute), step{text: finalText})
+		first.Gate = gate
+		turns := make(chan agent.Turn)
+		go func() { turns <- first.turn(context.Background()) }()
+		synctest.Wait()
+
+		second := newDesk(t)
+		second.Gate = gate
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		start := time.Now()
+		turn := second.turn(ctx)
+		if turn.Kind != agent.RateLimited || *turn.Requests != 0 || time.Since(start) != 0 || turn.RetryAfter == nil || *turn.RetryAfter != 5*time.Minute {
+			t.Errorf("kind %q (%s) after %d requests and %s", turn.Kind, turn.Evidence, *turn.Requests, time.Since(start))
+		}
+		if want := "the model's provider is in trouble: another conversation tries it first, in 300 s"; len(second.notices) != 1 || second.notices[0] != want {
+			t.Errorf("the terminal shows %q", second.notices)
+		}
+		if turn := <-turns; turn.Kind != "" || time.Since(start) != 5*time.Minute {
+			t.Errorf("the first ended with kind %q after %s", turn.Kind, time.Since(start))
+		}
+	})
+}
+
+// A turn that gives up because it would have to wait too long does not close the gate for so long.
+func TestGateOfOneThatGaveUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := &Gate{}
+		first := newDesk(t, step{err: &model.Error{Kind: "rate_limited", Status: 429, Message: "in an hour", RetryAfter: time.Hour}})
+		first.Gate = gate
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+		defer cancel()
+		if turn := first.turn(ctx); turn.Kind != agent.RateLimited || *turn.RetryAfter != time.Hour {
+			t.Errorf("kind %q", turn.Kind)
+		}
+		second := newDesk(t, step{text: finalText})
+		second.Gate = gate
+		start := time.Now()
+		if turn := second.turn(ctx); turn.Kind != "" || time.Since(start) > mostDelay {
+			t.Errorf("the next ended with kind %q after %s", turn.Kind, time.Since(start))
 		}
 	})
 }

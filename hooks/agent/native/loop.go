@@ -45,8 +45,10 @@ type loop struct {
 	recoveries int
 	overflows  int
 	emptied    bool   // an empty answer was sent back once
+	thought    bool   // an answer was cut at its length before its first word
 	acted      bool   // a tool that changes something has completed
 	tight      int64  // tokens up to which no more room is made
+	question   string // what is asked in a conversation that was resumed; empty: it is the first message
 	said       string // what the answer that is being continued has said so far
 }
 
@@ -65,7 +67,7 @@ func newLoop(a *Agent, r agent.Request, h hands) *loop {
 // begin opens the conversation.
 func (l *loop) begin() {
 	l.system = l.clean(system(l.r.Dir, l.h.specs, l.r.ReadOnly))
-	first := l.clean(input(l.r.Prompt, l.r.Pack, l.a.mark))
+	first := l.clean(agent.Input(l.r.Prompt, l.r.Pack, l.a.mark))
 	l.talk = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: first}}}}
 	l.note("prompt", map[string]any{"text": l.r.Prompt, "pack_bytes": len(l.r.Pack), "system": l.system})
 }
@@ -87,6 +89,9 @@ func (l *loop) rounds(ctx context.Context) ending {
 			return ending{kind: agent.TokenBudget, evidence: why, text: l.said}
 		}
 		l.makeRoom(ctx)
+		if why := l.meter.tooMuch(l.size()); why != "" {
+			return ending{kind: agent.TokenBudget, evidence: why, text: l.said}
+		}
 		x := l.exchange(ctx, l.request(), true)
 		var e *ending
 		switch {
@@ -142,9 +147,16 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	}
 	switch {
 	case x.stop == model.MaxTokens && strings.TrimSpace(text) != "":
-		l.said = said
+		l.said, l.thought = said, false
 		l.talk = append(l.talk, turnOf(x.answer.Blocks, nil, false, lengthNote)...)
 		return l.watched(ctx, round{text: text}, said)
+	case x.stop == model.MaxTokens:
+		if l.thought {
+			return &ending{kind: agent.OutputTruncated, evidence: "the model reached the length limit of an answer twice while it thought, and said nothing", text: said}
+		}
+		l.thought = true
+		l.remind("length", lengthNote)
+		return nil
 	case x.stop == model.Other && strings.TrimSpace(said) == "":
 		return &ending{kind: agent.AgentError, evidence: because("the model stopped for a reason of its own", x.answer.Reason), text: said}
 	case strings.TrimSpace(said) != "":
@@ -163,11 +175,16 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 
 // acts goes on after a round with calls.
 func (l *loop) acts(ctx context.Context, x exchange, said string) *ending {
-	l.emptied = false
-	l.talk = append(l.talk, turnOf(x.answer.Blocks, x.calls, false, "")...)
+	l.emptied, l.thought = false, false
+	l.add(turnOf(x.answer.Blocks, x.calls, false, ""))
 	for _, c := range x.calls {
 		if c.out.finished != nil {
 			return &ending{text: said, control: c.out.finished}
+		}
+		if l.r.ReadOnly && c.call.Name == toolFinish.name { // there is no such tool, but it holds what was asked for
+			if object, err := agent.ParseControl(string(c.call.Args)); err == nil {
+				return &ending{text: said, control: object}
+			}
 		}
 	}
 	l.said = ""
@@ -176,6 +193,14 @@ func (l *loop) acts(ctx context.Context, x exchange, said string) *ending {
 		return &e
 	}
 	return l.watched(ctx, l.seen(x), said)
+}
+
+// add makes an answer and the results of its calls a part of the conversation; as text where there are no tools.
+func (l *loop) add(turn []model.Message) {
+	if l.r.ReadOnly {
+		turn = flat(turn)
+	}
+	l.talk = append(l.talk, turn...)
 }
 
 // cutShort goes on after an answer that we ended, because a call in it could not be right.
@@ -188,6 +213,9 @@ func (l *loop) cutShort(ctx context.Context, x exchange) *ending {
 
 // watched lets the detectors see a round, and does what they ask for.
 func (l *loop) watched(ctx context.Context, r round, said string) *ending {
+	if l.r.ReadOnly {
+		return nil // nothing is done that could be done again, and it is short
+	}
 	f := l.watch.round(r)
 	switch {
 	case f.end:
@@ -242,7 +270,7 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 	}
 	if act == goOn {
 		l.said = text
-		l.talk = append(l.talk, turnOf(x.answer.Blocks, x.calls, true, ours+goOnNote)...) // the detectors do not count what the network did
+		l.add(turnOf(x.answer.Blocks, x.calls, true, ours+goOnNote)) // the detectors do not count what the network did
 	}
 	return nil
 }
@@ -251,7 +279,14 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 func (l *loop) again(ctx context.Context, f fault, why string, p *pass) bool {
 	n := l.recoveries + 1
 	d := delay(n, f.after, l.a.chance)
-	p.failed(d)
+	switch fit := n <= maxRecoveries && fits(ctx, d); {
+	case !fit: // who gives up holds up nobody for long: the others find out for themselves
+		p.failed(min(d, mostDelay))
+	case f.after >= 0:
+		p.limited(d)
+	default:
+		p.failed(d)
+	}
 	switch {
 	case n > maxRecoveries:
 		l.safeRetryFailed(f, fmt.Sprintf("all %d recoveries of the turn are spent", maxRecoveries))
@@ -264,11 +299,16 @@ func (l *loop) again(ctx context.Context, f fault, why string, p *pass) bool {
 	l.note("recovery", map[string]any{
 		"n": n, "of": maxRecoveries, "delay_ms": d.Milliseconds(), "reason": why, "kind": string(f.kind), "evidence": null(f.says()),
 	})
-	if l.r.Notice != nil {
-		seconds := max(1, int((d+time.Second-1)/time.Second))
-		l.r.Notice(fmt.Sprintf("%s, retry %d/%d in %d s", trouble(f), n, maxRecoveries, seconds))
-	}
+	seconds := max(1, int((d+time.Second-1)/time.Second))
+	l.tell(fmt.Sprintf("%s, retry %d/%d in %d s", trouble(f), n, maxRecoveries, seconds))
 	return pause(ctx, d) == nil
+}
+
+// tell says something to the person at the terminal.
+func (l *loop) tell(text string) {
+	if l.r.Notice != nil {
+		l.r.Notice(text)
+	}
 }
 
 // trouble is a fault for the person at the terminal.

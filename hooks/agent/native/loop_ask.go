@@ -5,11 +5,13 @@ package native
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -59,6 +61,9 @@ func (x exchange) facts(retryable bool, h hands) facts {
 // exchange asks once. main says that it belongs to the conversation: then what the answer calls for is done.
 func (l *loop) exchange(ctx context.Context, req model.Request, main bool) exchange {
 	x := exchange{pass: &pass{gate: l.a.Gate}}
+	if wait, closed := l.a.Gate.closed(); closed {
+		l.tell(fmt.Sprintf("the model's provider is in trouble: another conversation tries it first%s", soonest(wait)))
+	}
 	if x.err = x.pass.enter(ctx); x.err != nil {
 		return x
 	}
@@ -73,7 +78,7 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	streaming, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	started := time.Now()
-	go func() { e.ended(l.a.Ask(streaming, req, e.hear)) }()
+	go func() { e.ended(l.a.asked(streaming, req, e.hear)) }()
 
 	var done map[string]*ended
 	work := func(calls []model.Call) {
@@ -133,6 +138,26 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	l.settle(&x, done, e.wrongID, tools)
 	l.keepRaw(n, x)
 	return x
+}
+
+// soonest says when the gate may open.
+func soonest(wait time.Duration) string {
+	if wait < time.Second {
+		return ""
+	}
+	return fmt.Sprintf(", in %d s", int((wait+time.Second-1)/time.Second))
+}
+
+// asked is Ask. A panic in what reads the answer ends that answer, and not the program.
+func (a *Agent) asked(ctx context.Context, r model.Request, heard func(model.Event)) (answer model.Answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer, err = model.Answer{}, &model.Error{
+				Kind: string(agent.ParseError), Message: fmt.Sprintf("the answer could not be read, for a fault of async-pipeline: %v", p), RetryAfter: -1,
+			}
+		}
+	}()
+	return a.Ask(ctx, r, heard)
 }
 
 // What listen heard.
@@ -222,6 +247,9 @@ type pass struct {
 func (p *pass) enter(ctx context.Context) error {
 	probe, err := p.gate.enter(ctx)
 	p.probe = probe
+	if err != nil {
+		p.gate = nil // it never went in: what becomes of it says nothing of the provider
+	}
 	return err
 }
 
@@ -233,6 +261,7 @@ func (p *pass) take() bool {
 	return probe
 }
 
-func (p *pass) answered()              { p.gate.answered(p.take()) }
-func (p *pass) failed(d time.Duration) { p.gate.failed(p.take(), d) }
-func (p *pass) left()                  { p.gate.left(p.take()) }
+func (p *pass) answered()               { p.gate.answered(p.take()) }
+func (p *pass) failed(d time.Duration)  { p.gate.failed(p.take(), d) }
+func (p *pass) limited(d time.Duration) { p.gate.limited(p.take(), d) }
+func (p *pass) left()                   { p.gate.left(p.take()) }

@@ -5,6 +5,7 @@ package native
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,6 +87,10 @@ func (j *journal) cleanAnswer(a model.Answer) model.Answer {
 			}
 			b.Call = &c
 		}
+	}
+	a.Broken = slices.Clone(a.Broken)
+	for i := range a.Broken { // whole ones go back too
+		a.Broken[i].Args = j.secrets.Bytes(a.Broken[i].Args)
 	}
 	return a
 }

@@ -3,6 +3,7 @@ package native
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -128,3 +129,38 @@ func TestRawStream(t *testing.T) {
 }
 
 var _ agent.Agent = (*Agent)(nil)
+
+// A call that is not run because its answer was too long goes back to the model all the same, and holds no secret either.
+func TestSecretOfACallThatDidNotRun(t *testing.T) {
+	t.Parallel()
+	const secret = "ghp_16C7e42F292c6912E771"
+	whole := call("1", "write", `{"path":"a","content":"`+secret+`"}`)
+	d := newDesk(t, step{half: &whole, stop: model.MaxTokens}, step{text: finalText})
+	var raw bytes.Buffer
+	d.req.Raw = &raw
+	d.req.Secrets = &redact.Set{}
+	d.req.Secrets.Add("TOKEN", secret)
+	d.turn(t.Context())
+	sent, err := json.Marshal(d.script.requests()[1])
+	if err != nil || bytes.Contains(sent, []byte(secret)) || !bytes.Contains(sent, []byte(`"path":"a"`)) {
+		t.Errorf("the next request (%v):\n%s", err, sent)
+	}
+}
+
+// Arguments that no model writes in one answer do not fill the transcript: it holds their beginning, their length and their digest.
+func TestLongArguments(t *testing.T) {
+	t.Parallel()
+	long := call("1", "write", `{"path":"a","content":"`+strings.Repeat("x", mostArgs)+`"}`)
+	short := call("2", "write", `{"path":"b","content":"`+strings.Repeat("x", mostArgs/2)+`"}`)
+	d := newDesk(t, step{calls: []model.Call{long, short}}, step{text: finalText})
+	d.Window = 10_000_000
+	d.turn(t.Context())
+	lines := d.of("tool_call")
+	args := lines[0].Data["args"].(string)
+	if !strings.HasPrefix(args, `{"path":"a","content":"xxx`) || len(args) != shownHead || lines[0].Data["args_bytes"] != len(long.Args) || lines[0].Data["args_digest"] != fmt.Sprintf("sha256:%x", sha256.Sum256(long.Args)) {
+		t.Errorf("%d bytes, of %v, %v", len(args), lines[0].Data["args_bytes"], lines[0].Data["args_digest"])
+	}
+	if got := lines[1].Data["args"].(json.RawMessage); string(got) != string(short.Args) || lines[1].Data["args_digest"] != nil {
+		t.Errorf("what a model may write is not all there: %d bytes", len(got))
+	}
+}

@@ -5,9 +5,11 @@ package native
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/model"
@@ -17,7 +19,7 @@ const (
 	sideBySide = 4                // calls that only look
 	mostDrain  = 10 * time.Minute // for running tools, once the stream has failed
 	cutTime    = time.Second      // for a tool that was told to end
-	killTime   = 4 * time.Second  // for one that has processes to end first
+	killTime   = 15 * time.Second // for one that has processes to end first: see sandbox.Box.Run, which takes a few seconds at most
 )
 
 // work does the calls, and gives each of those that were started or refused its end, by ID.
@@ -74,6 +76,20 @@ func (l *loop) refusedBefore(x *ended) bool {
 
 func mark(c model.Call) string { return c.Name + " " + sum(canonical(c.Args)) }
 
+// mostArgs is how much of a call's arguments a line of the transcript holds, in bytes: more than any model writes in one answer.
+const mostArgs = 1 << 20
+
+// argsLine is the line of a call. Of longer arguments it holds the beginning, how many bytes there are, and the digest of all.
+func (l *loop) argsLine(c model.Call) map[string]any {
+	data := map[string]any{"id": c.ID, "name": c.Name, "args": c.Args}
+	if len(c.Args) > mostArgs {
+		plain := l.secrets.Bytes(c.Args)
+		data["args"] = strings.ToValidUTF8(string(plain[:min(len(plain), shownHead)]), "\uFFFD")
+		data["args_bytes"], data["args_digest"] = len(plain), fmt.Sprintf("sha256:%x", sha256.Sum256(plain))
+	}
+	return data
+}
+
 // A back is what a tool's goroutine sends when it is done.
 type back struct {
 	x   *ended
@@ -81,7 +97,8 @@ type back struct {
 }
 
 // together runs a group of calls side by side until each has its end, and says whether more may be started. It never waits
-// longer than it must for a tool that does not end.
+// longer than it must for a tool that does not end; one that has processes is told first, and has the time to end them: nothing
+// starts beside what is dying, and no turn ends before it.
 func (l *loop) together(ctx context.Context, group []*ended, e *ear) bool {
 	if len(group) == 0 {
 		return ctx.Err() == nil
@@ -90,6 +107,7 @@ func (l *loop) together(ctx context.Context, group []*ended, e *ear) bool {
 		backs = make(chan back, len(group)) // what comes too late lies here and is nobody's
 		ends  = map[*ended]context.CancelFunc{}
 		next  int
+		told  bool // they are to end
 		over  = e.over
 		limit <-chan time.Time
 	)
@@ -100,7 +118,7 @@ func (l *loop) together(ctx context.Context, group []*ended, e *ear) bool {
 	}()
 	gone := ctx.Done()
 	for {
-		for ctx.Err() == nil && next < len(group) && len(ends) < sideBySide {
+		for ctx.Err() == nil && !told && next < len(group) && len(ends) < sideBySide {
 			x := group[next]
 			next++
 			running, end := context.WithCancel(ctx)
@@ -109,7 +127,7 @@ func (l *loop) together(ctx context.Context, group []*ended, e *ear) bool {
 			go func() { backs <- back{x, l.do(running, x.call)} }()
 		}
 		if len(ends) == 0 {
-			return ctx.Err() == nil
+			return ctx.Err() == nil && !told
 		}
 		select {
 		case b := <-backs:
@@ -118,15 +136,24 @@ func (l *loop) together(ctx context.Context, group []*ended, e *ear) bool {
 			l.settles(b.x, b.out)
 		case <-over:
 			over = nil
-			if e.failed() {
+			if e.failed() && !told {
 				limit = time.After(l.drain())
 			}
 		case <-gone:
-			gone = nil
-			limit = time.After(l.patience(ends))
+			if gone = nil; !told {
+				told = true
+				limit = time.After(l.patience(ends))
+			}
 		case <-limit:
-			for x, end := range ends {
+			for _, end := range ends {
 				end()
+			}
+			if wait := l.patience(ends); !told && wait == killTime {
+				told = true
+				limit = time.After(wait)
+				continue
+			}
+			for x := range ends {
 				l.dead(ctx, x)
 			}
 			return false
@@ -164,7 +191,7 @@ func (l *loop) do(ctx context.Context, c model.Call) (out outcome) {
 func (l *loop) starts(x *ended) {
 	x.started = true
 	l.ran[x.call.ID] = mark(x.call)
-	l.note("tool_call", map[string]any{"id": x.call.ID, "name": x.call.Name, "args": x.call.Args})
+	l.note("tool_call", l.argsLine(x.call))
 }
 
 func (l *loop) settles(x *ended, out outcome) {

@@ -165,7 +165,7 @@ func TestP38CancelWhileATool(t *testing.T) {
 		name string
 		tool string
 		most time.Duration
-	}{{"that only looks", "read", 1100 * time.Millisecond}, {"that writes", "write", 1100 * time.Millisecond}, {"with processes to end", "run", 4100 * time.Millisecond}} {
+	}{{"that only looks", "read", 1100 * time.Millisecond}, {"that writes", "write", 1100 * time.Millisecond}, {"with processes to end", "run", killTime + 100*time.Millisecond}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

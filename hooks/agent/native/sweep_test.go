@@ -9,8 +9,10 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +27,9 @@ func sweepStep() int {
 	}
 	return 17
 }
+
+// lessGC: the heap of a sweep is small and what it throws away is not; a third of its time would go into looking for that.
+var lessGC = sync.OnceFunc(func() { debug.SetGCPercent(800) })
 
 func sweepFull() bool { return os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" }
 
@@ -50,6 +55,7 @@ type sweep struct {
 // take turns at them.
 func sweeping(t *testing.T, step int, kinds []string, do func(s *sweep, spots [][]spot)) {
 	t.Helper()
+	lessGC()
 	for _, provider := range allProviders {
 		for k, kind := range kinds {
 			t.Run(provider+"/"+kind, func(t *testing.T) {

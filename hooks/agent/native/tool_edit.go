@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
@@ -38,11 +39,11 @@ func (w *work) edit(at, old, with string) outcome {
 		return failed("old and new are the same: nothing was changed")
 	}
 	content := string(b)
-	places := occurrences(content, old)
+	places := w.places(content, old)
 	if len(places) == 0 && strings.Contains(content, "\r\n") && !strings.Contains(old, "\r") {
 		// The model was shown the lines without telling how they end.
 		old, with = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(strings.ReplaceAll(with, "\r\n", "\n"), "\n", "\r\n")
-		places = occurrences(content, old)
+		places = w.places(content, old)
 	}
 	switch {
 	case len(places) > 1:
@@ -62,6 +63,30 @@ func (w *work) edit(at, old, with string) outcome {
 	o := outcome{text: fmt.Sprintf("%s: edited at line %d, %s in place of %s", w.shown(at), line, many(lineCount(with), "line"), many(lineCount(old), "line"))}
 	warnPlaceholders(&o, at, content, after, lineCount(after) < lineCount(content))
 	return o
+}
+
+// places are the occurrences of old in what the model may see of content: whether a guess goes on within a secret is not told.
+func (w *work) places(content, old string) []int {
+	all, shown := occurrences(content, old), w.clean(content)
+	if shown == content {
+		return all
+	}
+	const (
+		most = 21       // more than are told of
+		work = 64 << 20 // bytes, after which what was found has to do
+	)
+	var seen []int
+	mark := agent.NewMark()
+	for i, p := range all {
+		if len(seen) == most || i > 0 && i*len(content) > work {
+			break
+		}
+		// A change within a secret brings to light what is left of it.
+		if changed := w.clean(content[:p] + mark + content[p+len(old):]); strings.Replace(changed, mark, old, 1) == shown {
+			seen = append(seen, p)
+		}
+	}
+	return seen
 }
 
 // maxPlaces is how many places of a text are looked for.
@@ -103,7 +128,7 @@ func (w *work) instead(content, old string) string {
 	if strings.Contains(old, redact.Mark) && !strings.Contains(content, redact.Mark) {
 		return redact.Mark + " stands for a secret that is not shown: leave it out of old."
 	}
-	lines, want := splitLines(content), splitLines(strings.Trim(old, "\r\n"))
+	lines, want := splitLines(w.clean(content)), splitLines(strings.Trim(old, "\r\n"))
 	at, same := nearest(lines, want)
 	if same == 0 {
 		return "No line of it stands there; read the file."
@@ -112,7 +137,6 @@ func (w *work) instead(content, old string) string {
 	shown := lines[at:min(len(lines), at+min(len(want), most))]
 	text := strings.Join(shown, "\n")
 	if len(text) > 4<<10 {
-		text = w.clean(text) // before it is cut
 		text = text[:border(text, min(len(text), 4<<10))]
 	}
 	where := fmt.Sprintf("lines %d–%d", at+1, at+len(shown))

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
 func TestEdit(t *testing.T) {
@@ -68,6 +71,29 @@ func TestEditKeepsTheMode(t *testing.T) {
 	}
 	w.do(t, "edit", o{"path": "nothing", "old": "a", "new": "b"}, "no", "nothing: no such file")
 	w.do(t, "edit", o{"path": ".", "old": "a", "new": "b"}, "no", "the copy itself")
+}
+
+// What an edit answers tells nothing of how a secret goes on, and what lies around it can be changed.
+func TestEditGuessesNothing(t *testing.T) {
+	t.Parallel()
+	const secret, before = "hunter2-hunter2", "key = 1\nKEY=hunter2-hunter2\nunder = 2\n"
+	set := &redact.Set{}
+	set.Add("KEY", secret)
+	w := workIn(t, map[string]string{"f": before}, func(r *agent.Request) { r.Secrets = set })
+	wrong := w.do(t, "edit", o{"path": "f", "old": "KEY=x", "new": "y"}, "no", "old does not stand in f").text
+	for _, old := range []string{"KEY=h", "KEY=hunter2-hunter2", "hunter2-hunter2", "r2-h", "-hunter2\n"} {
+		if got := w.do(t, "edit", o{"path": "f", "old": old, "new": "y"}, "no", "old does not stand in f").text; got != wrong {
+			t.Errorf("%q: %q, and a wrong guess: %q", old, got, wrong)
+		}
+	}
+	if got := w.content(t, "f"); got != before {
+		t.Errorf("%q", got)
+	}
+	w.do(t, "edit", o{"path": "f", "old": "un", "new": "in"}, "ok", "edited at line 3") // it stands in the secret too
+	w.do(t, "edit", o{"path": "f", "old": "KEY=", "new": "TOKEN="}, "ok")
+	if got := w.content(t, "f"); got != "key = 1\nTOKEN=hunter2-hunter2\ninder = 2\n" {
+		t.Errorf("%q", got)
+	}
 }
 
 // Finding the nearest lines must not take long in any file.

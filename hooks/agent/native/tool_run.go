@@ -3,6 +3,7 @@ package native
 // run and planted programs: the policy decides, the sandbox holds.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ var errRunLimit = errors.New("the command took too long")
 
 var toolRun = declared{
 	name: "run", effect: runs,
-	says:   "Runs a command that is allowed, in the working directory, without a shell. To run the task that failed use check.",
+	says:   "Runs a command that is allowed, in the working directory (the task's own where the task runs it), without a shell. To run the task that failed use check.",
 	fields: []field{{name: "argv", kind: aList, must: true, says: "the program and its arguments, a word each"}},
 	do: func(ctx context.Context, w *work, a args) outcome {
 		argv := a.lists["argv"]
@@ -34,7 +35,11 @@ var toolRun = declared{
 		if w.r.Exec == nil {
 			return failed("not run: nothing can be run in this turn")
 		}
-		return w.run(ctx, argv)
+		dir := w.r.Dir
+		if d.Grant == policy.OwnCommand {
+			dir = cmp.Or(w.r.RunDir, dir) // as the task would run it
+		}
+		return w.run(ctx, argv, dir)
 	},
 }
 
@@ -65,7 +70,7 @@ func hasShellWord(argv []string) bool {
 	return false
 }
 
-func (w *work) run(ctx context.Context, argv []string) outcome {
+func (w *work) run(ctx context.Context, argv []string, dir string) outcome {
 	limited, cancel := context.WithTimeoutCause(ctx, runLimit, errRunLimit)
 	defer cancel()
 	var c capture
@@ -73,7 +78,7 @@ func (w *work) run(ctx context.Context, argv []string) outcome {
 	w.mu.Lock()
 	w.started = true
 	w.mu.Unlock()
-	exit, err := w.r.Exec(limited, agent.Command{Argv: argv, Dir: w.r.Dir, Env: w.r.Env, Stdout: out, Stderr: out})
+	exit, err := w.r.Exec(limited, agent.Command{Argv: argv, Dir: dir, Env: w.r.Env, Stdout: out, Stderr: out})
 	_ = out.Close()
 	if err == nil && exit.Code == 0 && !exit.Cancelled && !exit.TimedOut {
 		w.mu.Lock()
@@ -127,7 +132,7 @@ func (w *work) planted(name string) string {
 		return ""
 	}
 	real := at
-	if !w.runnable(at) { // it is seen only in the agent's own /tmp
+	if w.inTmp(at, env["TMPDIR"]) != "" { // it may stand in for one that lies at the same place of the real /tmp
 		return at
 	}
 	if inside, ok := w.inCopy(at); ok {

@@ -64,6 +64,28 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// The task's own command runs where the task would run it, everything else where the agent works.
+func TestRunDir(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, own, argv, want string }{
+		{"own", "/project/sub/dir", "make check", "/project/sub/dir"},
+		{"own, no dir", "", "make check", "/project/sub"},
+		{"allowed", "/project/sub/dir", "go vet .", "/project/sub"},
+	} {
+		got := "nowhere"
+		w := workIn(t, map[string]string{"sub/a": ""}, box(func(_ context.Context, c agent.Command) (agent.Exit, error) {
+			got = c.Dir
+			return agent.Exit{}, nil
+		}), func(r *agent.Request) {
+			r.Copy, r.Dir, r.RunDir = filepath.Join(r.Top, "sub"), "/project/sub", c.own
+		})
+		w.do(t, "run", o{"argv": strings.Fields(c.argv)}, "ok")
+		if got != c.want {
+			t.Errorf("%s: run in %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 func TestRunRefused(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, nil, box(func(context.Context, agent.Command) (agent.Exit, error) { panic("it was run") }))
@@ -245,4 +267,28 @@ func TestPlantedPrograms(t *testing.T) {
 			t.Errorf("%s in %s: run %v", c.argv, c.path, ran > before)
 		}
 	}
+}
+
+// Commands may have a /tmp of their own: a program of the agent's there is found instead of one that lies at its place outside.
+func TestPlantedInTmp(t *testing.T) {
+	t.Parallel()
+	base, err := os.MkdirTemp("/tmp", "planted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(base) })
+	own := t.TempDir()
+	w := workIn(t, nil, box(func(context.Context, agent.Command) (agent.Exit, error) { return agent.Exit{}, nil }), func(r *agent.Request) {
+		r.Env = []string{"PATH=" + base, "TMPDIR=" + own}
+	})
+	program := func(path string) {
+		put(t, path, "#!/bin/sh\n")
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program(filepath.Join(base, "go"))
+	w.do(t, "run", o{"argv": []string{"go", "vet", "."}}, "ok")
+	program(filepath.Join(own, filepath.Base(base), "go"))
+	w.do(t, "run", o{"argv": []string{"go", "vet", "."}}, "no", filepath.Join(base, "go")+", where the agent can write")
 }

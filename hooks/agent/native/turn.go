@@ -50,7 +50,7 @@ func (a *Agent) Ready() error {
 		return fmt.Errorf("agent %q has %w to ask (%w); give it a provider and a model", a.ID, ErrNoModel, agent.ErrMissing)
 	}
 	if len(a.Lacks) > 0 {
-		return fmt.Errorf("agent %q has no key: %s is not set: %w", a.ID, strings.Join(a.Lacks, ", "), agent.ErrMissing)
+		return fmt.Errorf("agent %q has no key: %s is not set", a.ID, strings.Join(a.Lacks, ", "))
 	}
 	return nil
 }

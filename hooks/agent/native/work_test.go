@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -311,7 +312,11 @@ func TestSecrets(t *testing.T) {
 	set := &redact.Set{}
 	set.Add("TOKEN", secret)
 	long := strings.Repeat("x", maxLine-10) + secret + strings.Repeat("y", 100)
-	w := workIn(t, map[string]string{".env": "A=1\nTOKEN=" + secret + "\n", "long": long, "wide": strings.Repeat("a", 95) + secret + strings.Repeat("b", 900)}, func(r *agent.Request) {
+	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
+	w := workIn(t, map[string]string{
+		".env": "A=1\nTOKEN=" + secret + "\n", "long": long, "wide": strings.Repeat("a", 95) + secret + strings.Repeat("b", 900),
+		"wrapped": "before\n" + encoded[:16] + "\n" + encoded[16:] + "\nbehind\n",
+	}, func(r *agent.Request) {
 		r.Secrets, r.Run = set, []string{"x"}
 		r.Exec = func(_ context.Context, c agent.Command) (agent.Exit, error) {
 			_, _ = io.WriteString(c.Stdout, strings.Repeat("z", shownHead-10)+secret[:9])
@@ -325,13 +330,16 @@ func TestSecrets(t *testing.T) {
 		w.do(t, "search", o{"pattern": "TOKEN"}, "ok", ".env:2:TOKEN="+redact.Mark),
 		w.do(t, "search", o{"pattern": "aaaaa"}, "ok", redact.Mark),
 		w.do(t, "search", o{"pattern": "^TOKEN=hunter"}, "ok", "nothing matches"),
+		w.do(t, "search", o{"pattern": `TOKEN=(?:h|\[)`}, "ok", "1 line\n"), // the same, whether the first letter is meant
+		w.do(t, "search", o{"pattern": `TOKEN=(?:x|\[)`}, "ok", "1 line\n"), // or another
+		w.do(t, "search", o{"pattern": ".", "path": "wrapped"}, "ok", "3 lines\nwrapped:1:before\nwrapped:2:"+redact.Mark, "wrapped:3:behind"),
 		w.do(t, "run", o{"argv": []string{"x"}}, "ok"),
 		w.do(t, "read", o{"path": "output:1"}, "ok"),
 		w.do(t, "edit", o{"path": ".env", "old": "A=1\nTOKEN=x", "new": "y"}, "no", "The nearest"),
 		w.do(t, "edit", o{"path": ".env", "old": "TOKEN=" + redact.Mark, "new": "y"}, "no", "stands for a secret"),
 		w.do(t, "write", o{"path": ".env", "content": "A=2\nTOKEN=" + redact.Mark + "\n"}, "no", "would lose it"),
 	} {
-		if strings.Contains(got.text, "hunter2") {
+		if strings.Contains(got.text, "hunter2") || strings.Contains(got.text, encoded[:10]) || strings.Contains(got.text, encoded[20:]) {
 			t.Errorf("the secret is in %q", got.text)
 		}
 	}
