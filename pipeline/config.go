@@ -55,6 +55,18 @@ type Command struct {
 // IsZero says that there is no command.
 func (c Command) IsZero() bool { return c.Argv == nil && c.Shell.Value == "" }
 
+// Words is the command where it is an argv of words that are all known and hold no secret; else nil.
+func (c Command) Words() []string {
+	var all []string
+	for _, w := range c.Argv {
+		if len(w.Missing) > 0 || len(w.Secrets) > 0 {
+			return nil
+		}
+		all = append(all, w.Value)
+	}
+	return all
+}
+
 // An EnvVar is one entry of a task's env.
 type EnvVar struct {
 	Name string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -12,16 +13,21 @@ import (
 // thinking is how long a model of OpenAI may be silent: it shows nothing of what it reasons. The budget's wall clock holds all the same.
 const thinking = 10 * time.Minute
 
-// modelAgent is an agent of our own: the loop, and the model that it asks. gates has one gate for each provider.
+// answerMost is how long an answer of a model may be on the wire, in bytes: the longest is a few, and a turn has many.
+const answerMost = 32 << 20
+
+// modelAgent is an agent of our own: the loop, and the model that it asks. gates has one gate for each provider, model and key:
+// limits are a key's, and one model may be down while another is up.
 func modelAgent(a *pipeline.Agent, gates map[string]*native.Gate) agent.Agent {
 	m := &model.Model{
 		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,
 	}
+	m.Limits.Total = answerMost
 	silent := time.Duration(0) // as usual
 	if m.Provider == model.OpenAI {
 		silent, m.Limits.Silent = thinking, thinking
 	}
-	at := m.Provider + " " + m.BaseURL
+	at := strings.Join([]string{m.Provider, m.BaseURL, m.Name, m.Key}, "\n")
 	if gates[at] == nil {
 		gates[at] = &native.Gate{}
 	}

@@ -34,7 +34,8 @@ func (h *hall) policyCheckCommand() *cobra.Command {
 		Use:   "check [--task TASK] -- PROGRAM [ARGUMENT...]",
 		Short: "Say whether an agent may run a command; nothing is run",
 		Long: `Says for each task with an on_fail "agent" whether its agent may run a command,
-and which pattern of allow lets it, or why none does. Nothing is run.
+and which pattern of allow lets it, or why none does. Nothing is run. A program
+that an agent will have put into its own folders is not known yet.
 
 The exit code is 0 where it is allowed for all of these tasks, 1 where it is
 refused for one of them.`,
@@ -86,7 +87,7 @@ func (h *hall) policyCheck(name string, vars, argv []string) error {
 				continue
 			}
 			asked++
-			p := policy.Policy{Own: ownCommand(t), Allow: hook.Agent.Allow, Planted: planted}
+			p := policy.Policy{Own: t.Run.Words(), Allow: hook.Agent.Allow, Planted: planted}
 			d := p.Decide(argv)
 			refused = refused || !d.Allowed
 			h.decided(c, t, hook.Agent, p, d)
@@ -121,18 +122,6 @@ func (h *hall) decided(c *pipeline.Config, t *pipeline.Task, hook *pipeline.Agen
 	if a := c.Agent(hook.Use); a != nil && a.Model == nil {
 		out.Line("  agent.%s is a program of its own: it runs what it likes in its copy", a.Name)
 	}
-}
-
-// ownCommand is a task's command where it is a list of words that are all known; else nil.
-func ownCommand(t *pipeline.Task) []string {
-	var argv []string
-	for _, w := range t.Run.Argv {
-		if len(w.Missing) > 0 {
-			return nil
-		}
-		argv = append(argv, w.Value)
-	}
-	return argv
 }
 
 // planted says where a program would be found, if that is in the tree: an agent works in a copy that stands there.

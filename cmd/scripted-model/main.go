@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -39,7 +40,7 @@ func serve() error {
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
 		return fmt.Errorf("--listen %s: write 127.0.0.1:PORT", *address)
 	}
-	listener, err := net.Listen("tcp", *address)
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", *address)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ var carriers = sync.OnceValue(func() map[string]string {
 	for _, name := range strings.Fields("env sudo sudoedit doas su runuser pkexec nice ionice chrt taskset numactl nohup setsid setpriv stdbuf unbuffer timeout time " +
 		"watch xargs parallel flock script expect chroot unshare nsenter fakeroot proot bwrap firejail systemd-run strace ltrace gdb lldb valgrind perf rr " +
 		"ld.so ld-linux.so ld-linux-x86-64.so ld-linux-aarch64.so ld-musl-x86_64.so ld-musl-aarch64.so ssh mosh at batch crontab screen tmux entr direnv dbus-run-session xvfb-run catchsegv " +
-		"awk gawk mawk nawk docker podman nerdctl kubectl command exec eval builtin coproc nix-shell start-stop-daemon run-parts") {
+		"awk gawk mawk nawk sed gsed ed ex vi vim nvim emacs docker podman nerdctl kubectl command exec eval builtin coproc nix-shell start-stop-daemon run-parts") {
 		all[name] = isWrapper
 	}
 	return all

@@ -24,20 +24,25 @@ type danger struct {
 
 var dangers = map[string]danger{
 	"go": {
-		flags: []string{"-exec", "-toolexec", "-overlay", "-modfile", "-vettool", "-pkgdir"}, either: true,
-		expr: `-extld\b`, output: []string{"-o"}, until: "-args",
+		flags: []string{"-exec", "-toolexec", "-overlay", "-modfile", "-vettool", "-pkgdir", "-w"}, either: true, // -w: go env keeps GOFLAGS
+		expr: `-extld\b`, until: "-args",
+		output: []string{
+			"-o", "-C", "-outputdir", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-debug-actiongraph", "-debug-trace",
+			"-test.outputdir", "-test.coverprofile", "-test.cpuprofile", "-test.memprofile", "-test.blockprofile", "-test.mutexprofile", "-test.trace",
+			"-test.gocoverdir", "-test.testlogfile", "-test.fuzzcachedir",
+		},
 	},
 	"git": {
 		flags: []string{
 			"--config-env", "--exec-path", "--git-dir", "--work-tree", "--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--textconv",
 			"--open-files-in-pager", "--extcmd", "--config", "--template",
 		},
-		short: true, output: []string{"-o", "--output", "--output-directory"}, words: []string{"config", "clone", "filter-branch", "difftool", "mergetool", "foreach", "instaweb", "daemon", "credential", "remote-ext"},
+		short: true, output: []string{"-o", "--output", "--output-directory"}, words: []string{"config", "clone", "filter-branch", "difftool", "mergetool", "bisect", "foreach", "instaweb", "daemon", "credential", "remote-ext"},
 		expr: `^(?:-c.*=|-x|-O|!|alias\.|ext::)`,
 	},
 	"node":    {flags: []string{"--eval", "--print"}, expr: `^-[cipe]*[ep]`},
 	"deno":    {words: []string{"eval", "repl"}, flags: []string{"--unsafely-ignore-certificate-errors"}},
-	"bun":     {flags: []string{"--eval", "--print", "-e", "-p"}, words: []string{"x", "exec"}},
+	"bun":     {flags: []string{"--eval", "--print", "-e", "-p"}, words: []string{"x", "exec", "create", "c"}},
 	"python":  {expr: `^-[bBdEhiIOPqRsStuvVx3]*c`},
 	"ruby":    {expr: `^-[acdhlnpsSvwyUxi0-9]*e`},
 	"perl":    {expr: `^-[acdfghlnpstTuUvVwWXSi0-9]*[eEMm]`},
@@ -46,11 +51,11 @@ var dangers = map[string]danger{
 	"rscript": {expr: `^-e`},
 	"npm": {
 		flags: []string{"-c", "--call", "--script-shell", "--shell", "--node-options", "--userconfig", "--globalconfig", "--editor", "--viewer", "--git"},
-		short: true, words: []string{"exec", "x", "explore", "edit"},
+		short: true, words: []string{"exec", "x", "explore", "edit", "init", "innit", "create", "config", "c", "set"},
 	},
 	"npx":   {flags: []string{"-c", "--call", "--shell", "--script-shell", "--node-options", "--node-arg", "-n"}, short: true},
-	"pnpm":  {flags: []string{"-c", "--shell-mode", "--script-shell", "--node-options", "--shell-emulator"}, words: []string{"exec", "dlx"}, short: true},
-	"yarn":  {flags: []string{"--script-shell", "--node-options", "--use-yarnrc"}, words: []string{"exec", "dlx", "node"}},
+	"pnpm":  {flags: []string{"-c", "--shell-mode", "--script-shell", "--node-options", "--shell-emulator"}, words: []string{"exec", "dlx", "create", "config", "c", "set"}, short: true},
+	"yarn":  {flags: []string{"--script-shell", "--node-options", "--use-yarnrc"}, words: []string{"exec", "dlx", "node", "create", "config"}},
 	"uv":    {words: []string{"run", "tool"}},
 	"make":  {flags: []string{"--eval", "--file", "--makefile"}, short: true, expr: `^-[bBdeikLmnpqrRsStvw]*[Ef]|^\.?(?:SHELL|SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES|GNUMAKEFLAGS)\s*[:+?]*=|!=|\$[({]|` + "`"},
 	"cargo": {flags: []string{"--config"}, expr: `(?:^|\s)(?:linker|runner|rustc-wrapper)=`},

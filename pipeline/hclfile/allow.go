@@ -1,8 +1,18 @@
 package hclfile
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
 )
+
+// An allowing is a hook that has allow, and the agents that it asks.
+type allowing struct {
+	at     hcl.Range
+	agents []string
+}
 
 // allow reads the patterns of commands that an agent may run. What a pattern may look like is not decided here: see
 // Options.Pattern.
@@ -64,4 +74,17 @@ func (r *reading) pattern(words []item, at hcl.Range) ([]string, bool) {
 		return nil, false
 	}
 	return p, true
+}
+
+// binds warns of an allow that no agent of its hook is held to: a program of its own runs what it likes.
+func (r *reading) binds(all []allowing, c *pipeline.Config) {
+	for _, h := range all {
+		programs := !slices.ContainsFunc(h.agents, func(name string) bool {
+			a := c.Agent(name)
+			return a == nil || a.Command == nil // with a provider, or faulty
+		})
+		if programs {
+			r.warn(h.at, "allow binds no agent of this hook", "It is for agents with a provider. A command runs what it likes in its copy: leave allow out, or use an agent with a provider.")
+		}
+	}
 }

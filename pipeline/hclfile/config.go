@@ -64,6 +64,7 @@ func (r *reading) config(top *block) *pipeline.Config {
 		}
 	}
 	r.relations(n)
+	r.binds(n.allows, c)
 	return c
 }
 

@@ -73,7 +73,8 @@ const retryExample = `task "fetch" {
 `
 
 const onFailExample = `agent "mine" {
-  command = ["./tools/agent.sh"]
+  provider = "anthropic"
+  model    = "claude-sonnet-4-5"
 }
 agent "other" {
   command = ["./tools/other.sh"]

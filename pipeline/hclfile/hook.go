@@ -30,6 +30,9 @@ func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentH
 	if a := b.attrs["fallback"]; a != nil {
 		h.Fallback = r.fallback(a, h.Use, n)
 	}
+	if a := b.attrs["allow"]; a != nil {
+		n.allows = append(n.allows, allowing{a.NameRange, append([]string{h.Use}, h.Fallback...)})
+	}
 	h.PassSecrets = r.boolean(b, "pass_secrets")
 	h.CI = r.boolean(b, "ci")
 

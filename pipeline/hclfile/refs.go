@@ -24,6 +24,7 @@ type namesOfFile struct {
 	names  []string // of all tasks
 	deps   []refsOf // depends_on
 	verify []refsOf
+	allows []allowing
 	edges  int
 	stamp  []int // who was the last to name a task: for lists without doubles
 	stamps int

@@ -186,7 +186,10 @@ func longPrompt(t *testing.T) (*desk, agent.Turn, agent.Request) {
 // A question that is still there when its conversation must be made smaller once more: no summary of it is asked for.
 func TestQuestionStays(t *testing.T) {
 	t.Parallel()
-	d, turn, r := endedWithout(t, step{err: fault5("context_overflow", 400, "too long")}, step{err: fault5("context_overflow", 400, "too long")}, step{text: finalText})
+	tooLong := step{err: fault5("context_overflow", 400, "too long")}
+	d, turn, r := endedWithout(t, tooLong, tooLong, step{text: finalText})
+	d.Window = 900 // and it is too long for what is left when room was made
+	r.Prompt += strings.Repeat(" Nothing else.", 100)
 	again, err := turn.Resume(t.Context(), r)
 	if err != nil || again.Control == nil || *again.Requests != 3 {
 		t.Fatalf("%+v %v", again, err)

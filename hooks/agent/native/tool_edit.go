@@ -72,13 +72,13 @@ func (w *work) places(content, old string) []int {
 		return all
 	}
 	const (
-		most = 21       // more than are told of
-		work = 64 << 20 // bytes, after which what was found has to do
+		most      = 21       // more than are told of
+		mostBytes = 64 << 20 // bytes, after which what was found has to do
 	)
 	var seen []int
 	mark := agent.NewMark()
 	for i, p := range all {
-		if len(seen) == most || i > 0 && i*len(content) > work {
+		if len(seen) == most || i > 0 && i*len(content) > mostBytes {
 			break
 		}
 		// A change within a secret brings to light what is left of it.
