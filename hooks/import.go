@@ -48,6 +48,9 @@ func Import(ctx context.Context, store *record.Store, from, typed, by string) (a
 	if err != nil {
 		return nil, err
 	}
+	if !slices.ContainsFunc(dirs, func(dir string) bool { return exists(filepath.Join(dir, "fixes")) }) {
+		return nil, notImported("%s has no fixes/ folder: nothing was healed there, or not all of the run was kept", dirs[0])
+	}
 	lock, err := store.HealLock() // nobody prunes or settles meanwhile
 	if err != nil {
 		return nil, err
@@ -124,7 +127,8 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 		return nil, err
 	}
 	copied := filepath.Join(stage, "runs", id)
-	if err := fix.CopyRun(dir, copied); err != nil {
+	hidden, err := fix.CopyRun(dir, copied)
+	if err != nil {
 		return nil, notImported("%s: %w", dir, err)
 	}
 	staged := &record.Store{Root: store.Root, Dir: stage}
@@ -151,6 +155,8 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 	if err != nil {
 		return nil, err
 	}
+	left = append(left, hidden...)
+	slices.Sort(left)
 	fixes := &fix.Store{Root: store.Root, Dir: stage}
 	if err := fixes.Importable(ctx, id, store.Root); err != nil {
 		return nil, notImported("%s: %w", dir, err)

@@ -106,14 +106,14 @@ func (h *hall) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) 
 
 // commands are what a person types about a fix.
 func (h *hall) commands(runDir string, f *fix.Fix) view.Commands {
-	apply := accepting([]string{"fix", "apply", f.Run, f.Task}, f)
+	apply := accepting([]string{"fix", "apply", f.Run, f.Exact()}, f)
 	dirty := uncommitted(filepath.Dir(filepath.Dir(filepath.Dir(runDir))), f) // root/.async/runs/id
 	if len(dirty) > 0 {
 		apply = append(apply, "--allow-dirty")
 	}
 	return view.Commands{
 		Apply: h.typed(apply...), Dirty: dirty,
-		Show: h.typed("fix", "show", f.Run, f.Task),
+		Show: h.typed("fix", "show", f.Run, f.Exact()),
 		Dir:  runDir,
 	}
 }

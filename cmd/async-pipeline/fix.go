@@ -86,10 +86,11 @@ func (h *hall) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
 	p, err := s.Find(run, task)
 	if errors.Is(err, fix.ErrNone) && len(args) == 1 && task == "latest" { // no task is named so
 		p, err = s.Find(task, "")
-		return s, p, err
+	} else if errors.Is(err, fix.ErrNone) && !errors.Is(err, fix.ErrDamaged) && len(args) == 1 {
+		return nil, nil, misused("%v\n(one argument is a TASK of the newest run with a proposal; two are RUN TASK)", err)
 	}
-	if errors.Is(err, fix.ErrNone) && len(args) == 1 {
-		return nil, nil, refuse("%v\n(one argument is a TASK of the newest run with a proposal; two are RUN TASK)", err)
+	if (errors.Is(err, fix.ErrNone) || errors.Is(err, fix.ErrAmbiguous)) && !errors.Is(err, fix.ErrDamaged) {
+		err = misused("%v", err)
 	}
 	return s, p, err
 }

@@ -158,6 +158,7 @@ func (h *hall) apply(o fix.Options, edit bool, args []string) error {
 	if err != nil {
 		return err
 	}
+	h.shown().Taken(p)
 	e := &editing{}
 	if edit {
 		if e, err = h.edit(s, p, o); err != nil {
@@ -174,7 +175,11 @@ func (h *hall) apply(o fix.Options, edit bool, args []string) error {
 	if err := h.undone(done, err); err != nil {
 		return err
 	}
-	h.shown().Applied(p, done, o.DryRun, h.typed("run", p.Task))
+	better := ""
+	if p.Verified != nil {
+		better = h.typed("fix", "apply", p.Run, *p.Verified)
+	}
+	h.shown().Applied(p, done, o.DryRun, h.typed("run", p.Task), better)
 	return nil
 }
 

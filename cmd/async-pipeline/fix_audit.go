@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -11,6 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -70,7 +69,7 @@ func (h *hall) audit(asJSON bool, args []string) error {
 		shown = append(shown, view.Audited{Run: a.Run, Fixes: a.Fixes, Files: a.Files, Faults: a.Faults, Notes: a.Notes})
 	}
 	if task != "" && looked == 0 && faults == 0 {
-		return refuse("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", task, task)
+		return misused("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", task, task)
 	}
 	if asJSON {
 		if err := h.printJSON(all); err != nil {
@@ -107,7 +106,7 @@ func audited(store *record.Store, args []string) (runs []string, task string, er
 		return nil, "", err
 	}
 	for _, id := range slices.Backward(ids) {
-		if _, err := os.Lstat(filepath.Join(store.Dir, "runs", id, "fixes")); !errors.Is(err, fs.ErrNotExist) {
+		if fix.Begun(filepath.Join(store.Dir, "runs", id)) {
 			runs = append(runs, id)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -49,21 +51,37 @@ func (h *hall) edit(s *fix.Store, p *fix.Proposal, o fix.Options) (*editing, err
 	// The variable is a command as a shell has it, perhaps with arguments: git takes it so too.
 	argv := []string{"/bin/sh", "-c", editor + ` "$@"`, editor, file}
 	h.out.flush()
-	if err := sandbox.Foreground(argv, h.environ, h.dir, h.stdin, h.stdout, h.stderr); err != nil {
-		return nil, errors.Join(refuse("nothing was applied: the editor %q ended with %v", editor, err), e.discard())
-	}
+	ended := untilEdited(func() error { return sandbox.Foreground(argv, h.environ, h.dir, h.stdin, h.stdout, h.stderr) })
 	edited, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("nothing was applied: %w", err)
-	}
-	switch {
-	case bytes.Equal(edited, text):
-	case len(bytes.TrimSpace(withoutHelp(edited))) == 0:
+	empty := len(bytes.TrimSpace(withoutHelp(edited))) == 0
+	switch typed := err == nil && !empty && !bytes.Equal(edited, text); {
+	case ended != nil && typed:
+		return nil, refuse("nothing was applied: the editor %q ended with %v\nthe patch as you edited it is %s", editor, ended, file)
+	case ended != nil:
+		return nil, errors.Join(refuse("nothing was applied: the editor %q ended with %v", editor, ended), e.discard())
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("nothing was applied: %w", err), e.discard())
+	case empty:
 		return nil, errors.Join(&fault{code: exitFailed, text: "not applied: the patch was left empty"}, e.discard())
-	default:
+	case typed:
 		e.patch = edited
 	}
 	return e, nil
+}
+
+// untilEdited waits for the editor; who is told to end meanwhile waits for it too, and then applies nothing: what was typed is not
+// lost, and no folder is forgotten.
+func untilEdited(edit func() error) error {
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(ends)
+	err := edit()
+	select {
+	case s := <-ends:
+		return fmt.Errorf("this program told to end (%v)", s)
+	default:
+		return err
+	}
 }
 
 // withoutHelp is a patch without the lines above it that begin with #.

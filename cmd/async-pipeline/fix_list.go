@@ -53,7 +53,8 @@ without it.`,
 			case len(items) == 0:
 				h.shown().Line("%s", none)
 			default:
-				h.shown().Fixes(items, func(i fix.Item) string { return filepath.Join(s.Dir, "runs", i.Run) })
+				h.shown().Fixes(items, func(i fix.Item) string { return filepath.Join(s.Dir, "runs", i.Run) },
+					func(i fix.Item) string { return h.typed("fix", "apply", i.Run, *i.Verified) })
 			}
 			return nil
 		},

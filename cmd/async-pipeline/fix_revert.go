@@ -43,6 +43,6 @@ func (h *hall) revert(o fix.Options, args []string) error {
 	if err := h.undone(done, err); err != nil {
 		return err
 	}
-	h.shown().Reverted(p, done, o.DryRun, h.typed("fix", "apply", p.Run, p.Called))
+	h.shown().Reverted(p, done, o.DryRun, h.typed("fix", "apply", p.Run, p.Exact()))
 	return nil
 }

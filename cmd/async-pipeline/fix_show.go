@@ -49,12 +49,16 @@ func (h *hall) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 	c := h.commands(p.Dir, &p.Fix)
 	c.Heal = h.typed("heal", p.Run, p.Task)
 	c.Failing = failing(p)
-	if p.Disposition != "open" {
+	switch p.Disposition {
+	case "open":
+	case "superseded":
+		p.ByNumber = true // as the command says it
+	default:
 		return c
 	}
 	c.Partly, _ = p.Partly() // Ready says what is wrong with the decisions
 	r := s.Ready(context.Background(), p)
-	apply := accepting([]string{"fix", "apply", p.Run, p.Called}, &p.Fix)
+	apply := accepting([]string{"fix", "apply", p.Run, p.Exact()}, &p.Fix)
 	switch {
 	case r.Conflict != nil:
 		c.Unfit, c.Changed, c.Apply = true, r.Changed, ""

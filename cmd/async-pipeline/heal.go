@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,9 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 			drawn, err := h.drawn(how, healWays, f.ci)
 			if err != nil {
 				return err
+			}
+			if slices.Contains(args, "") {
+				return misused("An argument is empty: is a variable not set? Without arguments every failed task of the newest run is healed; with them, RUN, TASK or RUN TASK.")
 			}
 			return h.heal(f, vars, drawn, unquoted(args))
 		},

@@ -53,10 +53,10 @@ func (s *Store) Audit(r *Report, run, task string) ([]string, error) {
 		return nil, err
 	}
 	entries, err := os.ReadDir(filepath.Join(a.dir, "fixes"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !exists(filepath.Join(a.dir, begunFile)) {
 		return nil, nil
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var names, drafts []string
@@ -77,6 +77,7 @@ func (s *Store) Audit(r *Report, run, task string) ([]string, error) {
 		}
 	}
 	a.journal(must)
+	a.begun()
 	var looked []string
 	for _, name := range names {
 		if a.fix(name, task) {

@@ -117,10 +117,11 @@ func (w *work) believe(ctx context.Context) (*patch.Patch, error) {
 	switch {
 	case p.State != Proposed || p.Patch == nil:
 		return nil, refused("the healing of task %s in run %s ended as %s; there is no patch", p.Task, p.Run, p.State)
-	case w.what == toApply && (w.disposition == rejected || w.disposition == superseded):
-		return nil, refused("this fix was %s at %s%s; heal again, or apply %s with git apply", w.disposition, decisions[len(decisions)-1].At, because(decisions), p.patchPath())
 	case digest(p.Diff) != p.Patch.Digest:
 		return nil, refused("%w: the patch is not the one that was proposed; heal again", ErrDamaged)
+	}
+	if err := w.barred(); err != nil {
+		return nil, err
 	}
 	w.stood, w.history = standingOf(&p.Fix, decisions), historyOf(&p.Fix, decisions)
 	if err := consistent(&p.Fix); err != nil {

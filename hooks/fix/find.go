@@ -103,6 +103,7 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 				continue
 			}
 			if number(p.name) == n {
+				p.ByNumber = true
 				return p, nil
 			}
 			have = append(have, calledBy(base, p.name))

@@ -20,6 +20,8 @@
 //	  <name>/base.json, base/<hex>  what the copy held before the agent, and contents that git cannot give back
 //	  <name>/applied/<hex>       contents that an apply took away or made and nothing else gives back: for a revert
 //	imported.json beside fixes/  the run was made elsewhere: {at, by, from, run_digest, digest}
+//	hooks.json beside fixes/     the hooks have a journal: {journal, run_digest}; written after its first line. Runs of older versions
+//	                             have none; where it is, a fixes/ that is gone is missed
 //	apply/
 //	  lock                       held (flock) while somebody applies; never deleted
 //	  originals/<n>              what the files held

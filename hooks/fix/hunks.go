@@ -139,6 +139,9 @@ func hunkOf(groups map[string]patch.PathPatch, names []string, o Options, top, t
 		}
 	}
 	parts := groups[name].Parts()
+	if len(parts) == 1 && parts[0] == "mode" {
+		return "", 0, misused("--hunk %q: %s has no hunk, only another mode; --files takes it", typed, name)
+	}
 	if n < 1 || n > len(parts) {
 		var have []string
 		for i, p := range parts {

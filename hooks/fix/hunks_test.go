@@ -90,12 +90,13 @@ func TestModeGoesWithTheFirstHunk(t *testing.T) {
 
 func TestHunksThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	before := files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "one:2": "f:1\n"}
-	after := files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02", "one:2": "f:2\n", "new": "f:n\n"}
+	before := files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "one:2": "f:1\n", "run": "f:1\n"}
+	after := files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02", "one:2": "f:2\n", "new": "f:n\n", "run": "x:1\n"}
 	s := newStore(t, before)
 	p := sealed(t, s, "test", before, after, nil)
 	for typed, says := range map[string]string{
-		"1":         `--hunk "1": the patch has several files, say of which: PATH:1; it touches: a.txt, bin, new, one:2`,
+		"1":         `--hunk "1": the patch has several files, say of which: PATH:1; it touches: a.txt, bin, new, one:2, run`,
+		"run:1":     `--hunk "run:1": run has no hunk, only another mode; --files takes it`,
 		"a.txt":     `--hunk "a.txt": want PATH:N, N counted from 1`,
 		"a.txt:":    `--hunk "a.txt:": want PATH:N`,
 		"a.txt:0":   `--hunk "a.txt:0": a.txt has: 1 (@@ -2,7 +2,7 @@), 2 (@@ -52,7 +52,7 @@)`,
@@ -117,7 +118,7 @@ func TestHunksThatAreNotThere(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	want := maps.Clone(after)
-	want["a.txt"] = before["a.txt"]
+	want["a.txt"], want["run"] = before["a.txt"], before["run"]
 	same(t, "three of one part", snapshot(t, s.Root), want)
 }
 

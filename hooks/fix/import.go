@@ -125,23 +125,32 @@ func stays(rel string) bool {
 
 // CopyRun copies the folder of a run into to, a new folder. Whatever is not a plain file or folder with a name as we give it, or
 // is beyond all measure, is refused: somebody else made it.
-func CopyRun(from, to string) error {
+//
+// hidden are the files with a leading dot that it left there, sorted; a hidden folder is named as one, with a slash.
+func CopyRun(from, to string) (hidden []string, err error) {
 	src, err := os.OpenRoot(from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = src.Close() }() // it was only read
 	if err := os.Mkdir(to, 0o700); err != nil {
-		return advice.Writing(err, to)
+		return nil, advice.Writing(err, to)
 	}
 	left, files := int64(mostImported), 0
-	return fs.WalkDir(src.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(src.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case rel == ".":
 			return nil
 		case stays(rel):
+			dot := strings.HasPrefix(e.Name(), ".")
+			switch {
+			case dot && e.IsDir():
+				hidden = append(hidden, rel+"/")
+			case dot:
+				hidden = append(hidden, rel)
+			}
 			if e.IsDir() {
 				return fs.SkipDir
 			}
@@ -163,6 +172,7 @@ func CopyRun(from, to string) error {
 		}
 		return err
 	})
+	return hidden, err
 }
 
 // copyIn copies one file, of at most most bytes and one more.
@@ -277,7 +287,7 @@ func SameRun(from, here string) (bool, error) {
 			return err
 		}
 		rel, err := filepath.Rel(from, at)
-		if err != nil || strings.HasSuffix(rel, journal.EndSuffix) || rel == importedFile {
+		if err != nil || strings.HasSuffix(rel, journal.EndSuffix) || rel == importedFile || rel == begunFile {
 			return err
 		}
 		theirs, err := readFile(at, mostImported)

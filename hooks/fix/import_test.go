@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,7 +36,9 @@ func TestCopyRun(t *testing.T) {
 		"too large": {func(d string) error {
 			return errors.Join(os.WriteFile(filepath.Join(d, "large"), nil, 0o600), os.Truncate(filepath.Join(d, "large"), mostImported+1))
 		}, "holds more than 2 GiB"},
-		"what stays":  {func(d string) error { return os.WriteFile(filepath.Join(d, ".hidden"), nil, 0o600) }, ""},
+		"what stays": {func(d string) error {
+			return errors.Join(os.WriteFile(filepath.Join(d, ".hidden"), nil, 0o600), os.Mkdir(filepath.Join(d, ".folder"), 0o700))
+		}, ""},
 		"long escape": {func(d string) error { return os.WriteFile(filepath.Join(d, "logs", "%5B@2.log"), nil, 0o600) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +49,7 @@ func TestCopyRun(t *testing.T) {
 				check(t, os.WriteFile(filepath.Join(from, f), []byte(f), 0o600))
 			}
 			check(t, c.make(from))
-			err := CopyRun(from, to)
+			hidden, err := CopyRun(from, to)
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("%v, want %q", err, c.want)
@@ -54,6 +57,9 @@ func TestCopyRun(t *testing.T) {
 				return
 			}
 			check(t, err)
+			if dot := name == "what stays"; dot != slices.Equal(hidden, []string{".folder/", ".hidden"}) || !dot && len(hidden) > 0 {
+				t.Errorf("hidden: %q", hidden)
+			}
 			if b, err := os.ReadFile(filepath.Join(to, "logs", "t.log")); err != nil || string(b) != "logs/t.log" {
 				t.Errorf("%q, %v", b, err)
 			}
@@ -102,7 +108,8 @@ func TestSameRun(t *testing.T) {
 	s := newStore(t, before)
 	p := sealed(t, s, "test", before, files{"a": "f:2\n"}, nil)
 	there := filepath.Join(t.TempDir(), "there")
-	check(t, CopyRun(p.Dir, there))
+	_, err := CopyRun(p.Dir, there)
+	check(t, err)
 	check(t, MarkImported(p.Dir, "x", ""))
 	same := func(want bool, what string) {
 		t.Helper()
@@ -111,7 +118,7 @@ func TestSameRun(t *testing.T) {
 		}
 	}
 	same(true, "nothing happened since")
-	_, err := s.Apply(t.Context(), p, Options{})
+	_, err = s.Apply(t.Context(), p, Options{})
 	check(t, err)
 	sealed(t, s, "other", before, files{"a": "f:3\n"}, nil)
 	same(true, "it was applied, and another task was healed")

@@ -4,6 +4,7 @@ package fix
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -44,7 +45,11 @@ func OpenJournal(runDir, runDigest string, clean func([]byte) []byte) (*Journal,
 		_ = j.Close() // nothing was written
 		return nil, advice.Writing(err, events)
 	}
-	return &Journal{j, clean}, nil
+	hooks := &Journal{j, clean}
+	if err := hooks.markBegun(runDir, runDigest); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return hooks, nil
 }
 
 // Event appends a line {seq, at, type, task, …data, prev}; data holds the task, where there is one, as "task".

@@ -45,6 +45,7 @@ type Item struct {
 	Later       *Later   `json:"later"`          // the newest healing of the task in the run, where it is newer than this and ended without a proposal
 	Fits        *bool    `json:"fits"`           // of an open one: whether the files it touches are as it found them, or as it makes them; FitNow fills it in
 	Without     *string  `json:"passed_without"` // the run since which the task passes, without the fix ever having been in the tree; Follow fills it in
+	Verified    *string  `json:"verified_older"` // TASK@N of an older one in the run that is verified and may be applied, where this is not verified
 
 	inTree stay
 	of     *Proposal
@@ -63,7 +64,11 @@ type Proposal struct {
 	Without     *string  // as of an Item; filled in by Follow
 	Later       *Later   // as of an Item
 	Called      string   // as Name of an Item
+	Verified    *string  // as of an Item
+	ByNumber    bool     // a person named it as TASK@N: that a newer one took its place does not keep it from being applied
 
+	several bool // its task was healed more than once in its run
+	among   int  // proposals of its task in its run that wait
 	inTree  stay
 	name    string // <name>.json …
 	digest  string // of <name>.json
@@ -99,7 +104,7 @@ func (p *Proposal) item() Item {
 	i := Item{
 		Run: p.Run, Task: p.Task, Name: p.Called, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict,
 		Flags: p.Flags, Files: []string{}, Applied: p.Applied, Rescue: p.Rescue, CreatedAt: p.CreatedAt,
-		Fingerprint: p.Fingerprint, Reason: p.Reason, Kind: p.Kind, Later: p.Later, inTree: p.inTree, of: p,
+		Fingerprint: p.Fingerprint, Reason: p.Reason, Kind: p.Kind, Later: p.Later, Verified: p.Verified, inTree: p.inTree, of: p,
 	}
 	fill(&i.RecurredIn)
 	fill(&i.Applied)
@@ -174,6 +179,7 @@ func (s *Store) inRun(run string) (counts, others []*Proposal, errs []error) {
 	}
 	for _, p := range counts {
 		p.Rescue = kept[p.Task]
+		p.compared(others)
 	}
 	slices.SortFunc(counts, func(a, b *Proposal) int { return cmp.Compare(a.Task, b.Task) })
 	return counts, others, errs

@@ -184,7 +184,8 @@ func TestTracesOfAnImport(t *testing.T) {
 	p := sealed(t, s, "test", one, two, nil)
 	decide(t, p, rejected)
 	there := filepath.Join(t.TempDir(), "there")
-	check(t, CopyRun(p.Dir, there))
+	_, err := CopyRun(p.Dir, there)
+	check(t, err)
 	decide(t, p, superseded)
 	if same, err := SameRun(there, p.Dir); err != nil || !same {
 		t.Errorf("it goes on: %v, %v", same, err)

@@ -1,6 +1,7 @@
 package judge
 
-// A library of shell functions that the check sources and production sources too: which changes of it are the program's.
+// A library of shell functions that the check sources and production sources too, or that a test is named after: which changes
+// of it are the program's.
 
 import (
 	"io/fs"

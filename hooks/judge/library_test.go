@@ -113,3 +113,40 @@ func TestSharedLibrary(t *testing.T) {
 		})
 	}
 }
+
+// What a test is named after is part of it while its shell reads it, however the test is started; its functions are what is tried.
+func TestTestedLibrary(t *testing.T) {
+	t.Parallel()
+	const before = "add() { echo 1; }\n"
+	change := func(after string) patch.Change {
+		return patch.Change{Path: "lib/calc.sh", Before: &patch.File{Mode: 0o644, Data: []byte(before)}, After: &patch.File{Mode: 0o644, Data: []byte(after)}}
+	}
+	for name, k := range map[string]struct{ test, run string }{
+		"named":            {"tests/test_calc.sh", "bash tests/test_calc.sh"},
+		"at the top":       {"calc_test.sh", "sh calc_test.sh"},
+		"in t":             {"t/calc.sh", "sh t/calc.sh"},
+		"a pattern":        {"spec/calc_spec.sh", "for t in spec/*_spec.sh; do bash $t || exit 1; done"},
+		"every file":       {"tests/calc.sh", "for t in tests/*; do bash $t || exit 1; done"},
+		"started itself":   {"tests/calc.test.sh", "for t in tests/*.sh; do ./$t || exit 1; done"},
+		"a list":           {"tests/test-calc.sh", "for t in tests/a.sh tests/test-calc.sh; do bash \"$t\" || exit 1; done"},
+		"a list, itself":   {"tests/test-calc.sh", "for t in tests/a.sh tests/test-calc.sh; do \"$t\" || exit 1; done"},
+		"found":            {"tests/test-calc.sh", "find tests -name '*.sh' -exec sh {} \\;"},
+		"given":            {"tests/test-calc.sh", "ls tests/* | xargs -n1 sh"},
+		"in the one shell": {"tests/test_calc.sh", "set -e; for t in tests/*.sh; do . $t; done"},
+		"bats":             {"tests/calc.bats", "bats tests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := files{"lib/calc.sh": before, k.test: ". ./lib/calc.sh\n[ \"$(add 2 3)\" = 5 ] || exit 1\n"}
+			c := NewChecks(f.tree(), Scope{Runs: []Command{{Shell: k.run, Dir: "."}}})
+			if class, _ := c.Class("lib/calc.sh"); class != 4 {
+				t.Errorf("lib/calc.sh is class %d", class)
+			}
+			for after, stays := range map[string]bool{"add() { echo 5; }\n": true, before + "exit 0\n": false, "add() { exit 0; }\n": false} {
+				if got := len(c.PutBack([]patch.Change{change(after)})) == 1; got != stays {
+					t.Errorf("%q stays: %v", after, got)
+				}
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ package judge
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,7 +23,8 @@ import (
 //   - A shell script whose output alone decides (`./greet.sh | grep hello`, `test "$(./greet.sh)" = hello`) is the program
 //     under test too, on the same condition. So is what a check script starts: `check.sh` runs `./greet.sh`, and is put back
 //     without it. And so is what a linter is given: `shellcheck greet.sh`, `bash -n greet.sh`, `yamllint deploy.yml`.
-//   - A shell script that the check sources, and production too, is both: library.go tells its changes apart.
+//   - A shell script that the check sources, and production too, is both, and so is one that a test is named after (calc_test.sh
+//     sources calc.sh): library.go tells its changes apart.
 //   - What a runner of tests is given is a test by its use; what its flags name as its settings is a setting; what diff and
 //     cmp compare with, and data whose name says that it is a test's, is expected. Other operands are what is checked.
 //
@@ -238,13 +240,21 @@ func (n *namer) start(p string, c simple, w where) {
 		return
 	}
 	n.add(p)
-	if kind == drives {
+	if kind == drives || strings.ContainsAny(p, "*?[") {
 		n.script(p, w)
 	}
 }
 
-// script follows the shell script p.
+// script follows the shell script p, or those that a pattern names.
 func (n *namer) script(p string, w where) {
+	if !n.seen.files[p] && strings.ContainsAny(p, "*?[") && doublestar.ValidatePattern(p) {
+		for _, f := range slices.Sorted(maps.Keys(n.seen.files)) {
+			if doublestar.MatchUnvalidated(p, f) && n.kind(f) == drives {
+				n.script(f, w)
+			}
+		}
+		return
+	}
 	if src, ok := n.open(p, "script"); ok {
 		w.from, w.script, w.inner = path.Dir(p), p, true
 		n.mentions(string(src))
@@ -252,14 +262,28 @@ func (n *namer) script(p string, w where) {
 	}
 }
 
-// sourced names a script that another one reads as its own text. One that the script is named after is what is tested; one that
-// production sources too is a library of both.
+// anyTest follows every shell script that is a test by its name: the command starts one that only the shell will know.
+func (n *namer) anyTest(w where) {
+	if n.done["any test"] {
+		return
+	}
+	n.done["any test"] = true
+	for _, p := range slices.Sorted(maps.Keys(n.seen.files)) {
+		in := n.seen.inSub(p)
+		if !foreign(p) && slices.Contains(shellExts, strings.ToLower(path.Ext(p))) && (testName(in) || testFolder(in) || checkName(in)) {
+			n.script(p, w)
+		}
+	}
+}
+
+// sourced names a script that another one reads as its own text. One that production sources too, or that the script is named
+// after, is a library of both: what is tested, and part of what tests it.
 func (n *namer) sourced(p string, w where) {
-	if p == "" || w.script != "" && w.script != p && subjectOf(w.script) == subjectOf(p) {
+	if p == "" || p == w.script {
 		return
 	}
 	n.add(p)
-	if !n.imported(p) && !n.sourcedBare(p) {
+	if tried := w.script != "" && subjectOf(w.script) == subjectOf(p); !tried && !n.imported(p) && !n.sourcedBare(p) {
 		n.script(p, w)
 		return
 	}

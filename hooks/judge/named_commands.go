@@ -50,10 +50,14 @@ func (n *namer) command(c simple, w where) {
 	case strings.Contains(prog, "/") && !strings.HasPrefix(prog, "/") && !strings.Contains(prog, "node_modules/"):
 		n.start(n.paths(prog, w), c, w)
 		n.operands(args, w, n.data)
-	case base == "." || base == "source":
+	case prog == string(unknown) && len(args) == 0:
+		n.anyTest(w) // for t in $tests; do "$t"; done
+	case base == "." || base == "source" || base == "load" && strings.HasSuffix(w.script, ".bats"):
 		if len(args) > 0 {
-			n.sourced(n.paths(args[0], w), w)
+			n.source(args[0], w)
 		}
+	case base == "find" && slices.ContainsFunc(args, func(arg string) bool { return slices.Contains(shells, arg) }), base == "run-parts":
+		n.anyTest(w)
 	case slices.Contains(shells, base):
 		n.shell(c, w)
 	case base == "eval":
@@ -99,6 +103,9 @@ func (n *namer) tool(base string, args []string, w where) {
 	case slices.Contains(testRunners, base):
 		n.settings(args, w, settingFlags)
 		n.operands(args, w, n.tests)
+		if base == "bats" || base == "shellspec" || base == "prove" {
+			n.anyTest(w)
+		}
 	case slices.Contains(linters, base):
 		n.settings(args, w, settingFlags)
 		n.operands(args, w, n.subject)
@@ -120,6 +127,20 @@ func (n *namer) operands(args []string, w where, do func(word string, w where)) 
 			do(arg, w)
 		}
 	}
+}
+
+// source names what a script reads as its own text; bats leaves the end of a name away.
+func (n *namer) source(word string, w where) {
+	p := n.paths(word, w)
+	for _, end := range []string{".bash", ".sh"} {
+		if q := n.paths(word+end, w); !n.seen.files[p] && n.seen.files[q] {
+			p = q
+		}
+	}
+	if p == "" && word == string(unknown) {
+		n.anyTest(w)
+	}
+	n.sourced(p, w)
 }
 
 // subject notes what a linter is given.
@@ -191,17 +212,20 @@ func (n *namer) shell(c simple, w where) {
 				i++ // -euo pipefail
 			}
 		default:
-			p := n.paths(arg, w)
-			if p != "" && n.kind(p) == other { // whatever it is called, it is read as a script
+			switch p := n.paths(arg, w); {
+			case p == "" && strings.ContainsRune(arg, unknown):
+				n.anyTest(w)
+			case p != "" && n.kind(p) == other: // whatever it is called, it is read as a script
 				n.add(p)
 				n.script(p, w)
-			} else {
+			default:
 				n.start(p, c, w)
 			}
 			n.operands(args[i+1:], w, n.data)
 			return
 		}
 	}
+	n.anyTest(w) // find tests | xargs sh
 }
 
 // interpret is python x.py, node --test x.js.

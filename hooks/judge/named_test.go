@@ -61,7 +61,7 @@ func TestClassNamed(t *testing.T) {
 		{"bin/app words.txt input.txt", "0 words.txt\n4 input.txt"},
 		{"bin/app > /tmp/x && cmp /tmp/x docs/api.txt", "0 docs/api.txt  # made from the sources"},
 		{"bin/app > /tmp/x && cmp /tmp/x other.txt", "4 other.txt"},
-		{"sh greet_test.sh", "2 greet_test.sh\n0 greet.sh  # named after it\n0 hello.sh"},
+		{"sh greet_test.sh", "2 greet_test.sh\n4 greet.sh  # named after it: library.go tells its changes apart\n0 hello.sh"},
 		{"shellcheck check.sh && bash -n greet.sh", "0 check.sh\n0 greet.sh"},
 		{"python main.py", "0 main.py\n0 helper.py"},
 		{"python3.12 -u lint.py src", "4 lint.py"},

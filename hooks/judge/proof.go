@@ -13,7 +13,7 @@ import (
 )
 
 // Unproven says why a check that passed does not show that what failed is mended, or "": tests that are named as failing
-// although the check passed, or fewer tests run than when it failed, as the runner itself says. Runners that say neither
+// although the check passed, one that began and did not end, or fewer tests run than when it failed, as the runner itself says. Runners that say neither
 // prove nothing, and are believed. failed is how the check failed, with its output; passed is its output with a patch.
 func Unproven(how Signature, failed, passed []byte) string {
 	still := Tests(passed)
@@ -21,6 +21,9 @@ func Unproven(how Signature, failed, passed []byte) string {
 		if slices.Contains(still, name) {
 			return "tests_failed: the check passes, and its output names " + name + " as failing"
 		}
+	}
+	if why := unendedGo(set(how.Tests), failed, passed); why != "" {
+		return why
 	}
 	before, after := tallies(failed), tallies(passed)
 	for _, runner := range counting {

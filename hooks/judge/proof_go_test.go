@@ -15,9 +15,8 @@ func TestAskGo(t *testing.T) {
 		"[go test -race -run Price ./shop": run + " -race -run Price ./shop",
 		"go test -tags=a,b ./... ":         run + " -tags=a,b ./...",
 		"[go test ./... -args -v":          run + " ./... -args -v",
-		"[go test -v ./...":                "",
-		"[go test -test.v=true ./...":      "",
-		"[go test --json ./...":            "",
+		"[go test -v ./...":                run + " -v ./...",
+		"[go test --json ./...":            run + " --json ./...",
 		"[go test -c":                      "",
 		"[go vet ./...":                    "",
 		"[make test":                       "",
@@ -45,16 +44,24 @@ func TestAskGo(t *testing.T) {
 
 func TestUnprovenGo(t *testing.T) {
 	t.Parallel()
-	const passed = `{"Action":"pass","Package":"example.com/shop","Test":"TestPrice"}` + "\n"
+	const (
+		event  = `{"Action":"pass","Package":"example.com/shop","Test":"TestPrice"}` + "\n"
+		ended  = `{"Action":"output","Package":"example.com/shop","Test":"TestPrice","Output":"--- PASS: TestPrice (0.00s)\n"}` + "\n"
+		passed = ended + event
+		no     = "example.com/shop.TestPrice"
+	)
 	for output, want := range map[string]string{
 		passed: "",
 		"# built\n  " + passed + `{"Action":"pass","Package":"example.com/shop"}`: "",
-		"": "example.com/shop.TestPrice",
-		`{"Action":"pass","Package":"example.com/shop"}`:                                  "example.com/shop.TestPrice",
-		`{"Action":"skip","Package":"example.com/shop","Test":"TestPrice"}`:               "example.com/shop.TestPrice",
-		`{"Action":"pass","Package":"example.com/other","Test":"TestPrice"}`:              "example.com/shop.TestPrice",
-		`{"Action":"pass","Package":"example.com/shop","Test":"TestPrice/net"}`:           "example.com/shop.TestPrice",
-		`{"Action":"output","Package":"example.com/shop","Output":"--- PASS: TestPrice"}`: "example.com/shop.TestPrice",
+		"":    no,
+		event: no,
+		ended: no,
+		`{"Action":"output","Package":"example.com/shop","Test":"TestPrice","Output":"=== RUN   TestPrice\n"}` + "\n" + event: no,
+		`{"Action":"pass","Package":"example.com/shop"}`:                                                                      no,
+		ended + `{"Action":"skip","Package":"example.com/shop","Test":"TestPrice"}`:                                           no,
+		strings.ReplaceAll(passed, "shop", "other"):                                                                           no,
+		strings.ReplaceAll(passed, "TestPrice", "TestPrice/net"):                                                              no,
+		`{"Action":"output","Package":"example.com/shop","Output":"--- PASS: TestPrice (0.00s)"}` + "\n" + event:              no,
 	} {
 		got := UnprovenGo([]string{"example.com/shop.TestPrice"}, []byte(output))
 		if want == "" && got != "" || !strings.Contains(got, want) {
@@ -63,5 +70,37 @@ func TestUnprovenGo(t *testing.T) {
 	}
 	if got := UnprovenGo([]string{".TestPrice"}, []byte(passed)); got != "" {
 		t.Errorf("a test without its package: %q", got)
+	}
+}
+
+func TestUnendedGo(t *testing.T) {
+	t.Parallel()
+	const began = "=== RUN   TestPrice\n=== RUN   TestPrice/net\n"
+	for output, unended := range map[string]bool{
+		began + "ok  \texample.com/shop\t0.003s\n":                                        true,
+		began + "    --- PASS: TestPrice/net (0.00s)\nok  \texample.com/shop\t0.003s\n":   true,
+		`{"Test":"TestPrice","Output":"=== RUN   TestPrice\n"}`:                           true,
+		began + "ready--- PASS: TestPrice (0.00s)\n    --- PASS: TestPrice/net (0.00s)\n": false,
+		began + "--- SKIP: TestPrice (0.00s)\n":                                           false,
+		`{"Output":"=== RUN   TestPrice\n"} {"Output":"--- PASS: TestPrice (0.00s)\n"}`:   false,
+		"=== RUN   TestPriceList\nok  \texample.com/shop\t0.003s\n":                       false,
+		"ok  \texample.com/shop\t0.003s\n":                                                false,
+		"--- PASS: TestPrice (0.00s)\n":                                                   false, // the beginning is cut off
+	} {
+		why := Unproven(Signature{Tests: []string{"example.com/shop.TestPrice/net"}}, nil, []byte(output))
+		if got := strings.HasPrefix(why, "tests_not_run: "); got != unended {
+			t.Errorf("%q: %q", output, why)
+		}
+	}
+	for output, unended := range map[string]bool{
+		"ok  \texample.com/shop\t0.003s\n":                                           true,
+		"=== RUN   TestOther\n":                                                      true,
+		began + "--- PASS: TestPrice (0.00s)\n":                                      false,
+		strings.Repeat("much is said\n", 1<<17) + "ok  \texample.com/shop\t0.003s\n": false,
+	} {
+		why := Unproven(Signature{Tests: []string{"example.com/shop.TestPrice/net"}}, []byte(began+"--- FAIL: TestPrice (0.00s)\n"), []byte(output))
+		if got := strings.HasPrefix(why, "tests_not_run: "); got != unended {
+			t.Errorf("%.99q after it began: %q", output, why)
+		}
 	}
 }

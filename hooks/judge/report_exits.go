@@ -28,6 +28,7 @@ var (
 		pat(onPlain, true, "every end becomes success", `\btrap\s+['"][^'"]*\bexit\s+0\b[^'"]*['"]\s+(?:\w+\s+)*(?:EXIT|ERR|0)\b`, "trap"),
 		pat(onCode, false, "", `(?:^|[;&|]\s*)\s*set\s+(?:\+e\b|\+o\s+(?:errexit|pipefail))`, "set"),
 		pat(onCode, false, "", `^\s*exit\s+0\s*$`, "exit"),
+		pat(onCode, false, "", `(?:^|[;&|{]\s*)\s*exec\s+(?:/usr/bin/|/bin/)?(?:true|:)(?:\s|;|$)`, "exec"),
 	}
 	settings = []pattern{
 		pat(onPlain, false, "", `\bcontinue-on-error["']?\s*:\s*(?:true|\$\{\{)`, "continue-on-error"),
@@ -52,6 +53,7 @@ var (
 			pat(onCode, true, "every end becomes success", `\batexit\.register\s*\(\s*(?:lambda\s*:\s*)?os\._exit\b.*|\batexit\.register\s*\(\s*os\._exit\s*,\s*0`, "atexit"),
 			pat(onPlain, true, "every end becomes success", `\bsession\.exitstatus\s*=\s*0|\bdef\s+pytest_sessionfinish\b.*`, "session"),
 			pat(onCode, true, "", `\b(?:sys\.exit|os\._exit|builtins\.exit)\s*=[^=]`, "exit"),
+			pat(onPlain, true, "ends the process past Python", `\b(?:ctypes|CDLL|PyDLL|cdll|pythonapi)\b.*\b(?:_?[eE]xit|quick_exit|Py_Exit)\b.*`, "xit"),
 			pat(onCode, false, "", `\bos\._exit\s*\(\s*0\s*\)`, "_exit"),
 			pat(onCode, false, "", `^\s*except\s*(?:\(?\s*(?:BaseException|SystemExit|AssertionError)\b[^:]*)?:\s*(?:pass|\.\.\.)?\s*$`, "except"),
 		},
@@ -63,6 +65,10 @@ var (
 		"rust": {
 			pat(onCode, false, "", `\bpanic::set_hook\b`, "set_hook"),
 		},
+	}
+	// pyNativeEnds are calls of a C library, in a file that loads one.
+	pyNativeEnds = []pattern{
+		pat(onPlain, true, "", `(?:[\w)\]]+\.(?:_exit|_Exit|quick_exit|exit|Py_Exit)\b|\bgetattr\s*\([^,]*,\s*['"](?:_?[eE]xit|quick_exit)['"]|\w\.syscall\s*\(\s*(?:60|231|93|94)\b).*`, "xit", "syscall"),
 	}
 	// inChecks are ends that are ordinary in a program, and worth a look in a test.
 	inChecks = map[string][]pattern{
@@ -77,6 +83,7 @@ var (
 )
 
 func (r *report) exits(e *edit) {
+	r.goEnds(e)
 	note := func(j int, p *pattern, match string) { r.add(e, ExitSwallowed, j, p.caps, "%s", p.says(match)) }
 	switch e.lang {
 	case "shell", "make", "docker", "yaml", "json", "toml", "ini", "hcl":
@@ -100,6 +107,13 @@ func (r *report) exits(e *edit) {
 		return
 	}
 	r.fresh(e, settings[3:], false, note)
+	if e.lang == "py" && strings.Contains(text(e.change.After), "ctypes") {
+		r.fresh(e, pyNativeEnds, false, func(j int, p *pattern, match string) {
+			if !strings.HasPrefix(match, "os.") && !strings.HasPrefix(match, "sys.") {
+				note(j, p, match)
+			}
+		})
+	}
 	r.fresh(e, codeSwallows[e.lang], false, func(j int, p *pattern, match string) {
 		if !p.caps && e.lang == "py" && strings.Contains(match, "except") && !r.emptyHandler(e, j) {
 			return

@@ -35,7 +35,7 @@ var (
 			pat(onPlain, false, "", `\brequire\.cache\[[^]]*\](?:\.\w+)?\s*=[^=]|\bModule\.(?:_load|_resolveFilename|_extensions|prototype\.require|register)\b\S*|\brequire\.extensions\b`, "require.", "Module."),
 		},
 		"go": {
-			pat(onRaw, true, "", `^//go:linkname\s+\S+\s+(?:testing|os|runtime)\.\S+`, "linkname"),
+			pat(onRaw, true, "", `^//go:linkname\s+\S+\s+(?:testing|os|runtime|syscall)\.\S+`, "linkname"),
 		},
 		"ruby": {
 			pat(onCode, true, "", `\b(?:module|class)\s+(?:RSpec|Minitest)\b.*|\b(?:RSpec|Minitest)\S*\.(?:class_eval|prepend|define_method)\b`, "RSpec", "Minitest"),

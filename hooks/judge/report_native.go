@@ -11,6 +11,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
+// cSignal begins the handling of a signal that a failed assertion, or a crash, sends.
+const cSignal = `\b(?:signal|sigset|bsd_signal|sysv_signal)\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`
+
 var (
 	// cEnds end a process, or a function, and say how; cWords decide what runs; cCompares are what a test compares with.
 	cEnds = strings.Fields(`exit _exit _Exit quick_exit abort raise return throw
@@ -18,6 +21,8 @@ var (
 	cWords    = strings.Fields(`main assert if else while for do switch case break continue goto sizeof`)
 	cCompares = strings.Fields(`strcmp strncmp strcasecmp strncasecmp strcoll memcmp bcmp wcscmp strstr abs labs fabs fabsf fabsl`)
 
+	cAsserts   = late.Regexp(`^(?:NDEBUG|assert|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR))$`)
+	cUndef     = late.Regexp(`^\s*(?:#|%:|\?\?=)\s*undef\s+(assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+)\s*$`)
 	cDirective = late.Regexp(`^\s*(?:#|%:|\?\?=)`)
 	cDefine    = late.Regexp(`^\s*(?:#|%:|\?\?=)\s*define\s+(\w+)(\([^)]*\))?(.*)$`)
 	cPragma    = late.Regexp(`^\s*(?:#|%:|\?\?=)\s*pragma\s+(?:weak\s+(\w+)\s*=|redefine_extname\s+(\w+)\s)`)
@@ -33,7 +38,9 @@ var (
 	cSame   = late.Regexp(`^[^{]*\{\s*(?:\(void\)\s*\w+\s*;\s*)*return\s+[-+]?[\d.]+f?\s*;\s*\}`)
 	cWell   = late.Regexp(`\b(?:_?[eE]xit|quick_exit)\s*\(\s*(?:[-+(\s]*0[xX]?0*[uUlL]*|EXIT_SUCCESS|!1)[\s)]*\)|\bsyscall\s*\(\s*(?:SYS|__NR)_exit\w*\s*,\s*0\b`)
 
-	cRegisters = late.Regexp(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit|set_terminate)\s*\(\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)|\bsignal\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,\s*&?\s*([A-Za-z_]\w*)`)
+	cRegisters = late.Regexp(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit|set_terminate)\s*\(\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)|` + cSignal + `\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)`)
+	cHandled   = late.Regexp(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([A-Za-z_]\w*)\s*\)|\b(?:sig)?longjmp\s*\(`)
+	cGiven     = late.Regexp(`\bint\s+([A-Za-z_]\w*)\s*[,)]`)
 	cAction    = late.Regexp(`\bsigaction\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`)
 	cHandler   = late.Regexp(`\bsa_(?:handler|sigaction)\s*=\s*&?\s*([A-Za-z_]\w*)`)
 	cArray     = late.Regexp(`\b(?:init|fini)_array\b[^=]*=\s*\{?\s*&?\s*([A-Za-z_]\w*)`)
@@ -72,7 +79,7 @@ func (r *report) natives(e *edit) {
 			continue
 		}
 		from := j
-		for from > max(0, j-maxHeading) && strings.HasSuffix(s.code(from-1), `\`) {
+		for from > max(0, j-maxHeading) && spliced(s.code(from-1)) {
 			from--
 		}
 		if whole := s.joined(from); cDirective().MatchString(whole) {
@@ -90,13 +97,20 @@ func (r *report) natives(e *edit) {
 func (s *side) joined(i int) string {
 	var b strings.Builder
 	for k := i; k < min(len(s.lines), i+maxHeading); k++ {
-		line, more := strings.CutSuffix(strings.TrimRight(s.code(k), " \t\r"), `\`)
-		b.WriteString(line)
-		if !more {
+		line := strings.TrimRight(s.code(k), " \t\r")
+		if !spliced(line) {
+			b.WriteString(line)
 			break
 		}
+		b.WriteString(strings.TrimSuffix(strings.TrimSuffix(line, `\`), "??/"))
 	}
 	return b.String()
+}
+
+// spliced says whether a line goes on in the next one: after a backslash, or what old C has for one.
+func spliced(line string) bool {
+	line = strings.TrimRight(line, " \t\r")
+	return strings.HasSuffix(line, `\`) || strings.HasSuffix(line, "??/")
 }
 
 const (
@@ -115,6 +129,10 @@ func (r *report) directive(e *edit, j int, line string) {
 		r.add(e, ExitSwallowed, j, true, "%s", shown)
 		return
 	}
+	if cUndef().MatchString(line) {
+		r.add(e, LibraryShadowed, j, true, "%s", shown)
+		return
+	}
 	m := cDefine().FindStringSubmatch(line)
 	if m == nil {
 		return
@@ -124,7 +142,7 @@ func (r *report) directive(e *edit, j int, line string) {
 	case body == name && params == "": // #define exit exit says only that there is one
 	case slices.Contains(cEnds, name) || name == "EXIT_FAILURE" && cZero().MatchString(body):
 		r.add(e, ExitSwallowed, j, true, "%s", shown)
-	case slices.Contains(cWords, name), slices.Contains(cCompares, name) && !namesMore(body, params):
+	case slices.Contains(cWords, name), cAsserts().MatchString(name), slices.Contains(cCompares, name) && !namesMore(body, params):
 		r.add(e, LibraryShadowed, j, true, "%s", shown)
 	}
 }
@@ -196,98 +214,4 @@ func (s *side) function(j int) (code string, end int) {
 		}
 	}
 	return b.String(), min(len(s.lines), j+maxBody)
-}
-
-// nativeEnds looks for functions that run at every end of the process, or at an abort, and end it with success. They, and what they call, may stand in
-// another file of the patch.
-func (r *report) nativeEnds() {
-	type place struct {
-		e   *edit
-		s   *side
-		new map[int]bool
-	}
-	type entry struct {
-		name string
-		new  bool
-	}
-	var places []place
-	var todo []entry
-	for _, e := range r.edits {
-		s := e.native()
-		if s == nil {
-			continue
-		}
-		p := place{e, s, map[int]bool{}}
-		for _, j := range e.added {
-			p.new[j] = !e.moved[j]
-		}
-		places = append(places, p)
-		action := false
-		for i := range s.lines {
-			action = action || cAction().MatchString(s.code(i))
-		}
-		for i := range s.lines {
-			code := s.code(i)
-			for _, m := range cRegisters().FindAllStringSubmatch(code, -1) {
-				todo = append(todo, entry{m[1] + m[2], p.new[i]})
-			}
-			if m := cHandler().FindStringSubmatch(code); m != nil && action {
-				todo = append(todo, entry{m[1], p.new[i]})
-			}
-			if m := cArray().FindStringSubmatch(s.plain(i)); m != nil {
-				todo = append(todo, entry{m[1], p.new[i]})
-			}
-			if cMarked().MatchString(code) {
-				if body, end := s.function(i); body != "" {
-					r.endsWell(e, s, i, end, p.new, p.new[i])
-				}
-			}
-			if cWell().MatchString(code) && p.new[i] && cStatic().MatchString(code) && s.global(i) {
-				r.endsWell(e, s, i, i+1, p.new, false)
-			}
-		}
-	}
-	seen := map[entry]bool{}
-	for len(todo) > 0 && len(seen) < 200 {
-		at := todo[0]
-		todo = todo[1:]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
-		for _, p := range places {
-			for i := range p.s.lines {
-				if !strings.Contains(p.s.lines[i], at.name) || !defines(p.s, i, at.name) {
-					continue
-				}
-				body, end := p.s.function(i)
-				if body == "" {
-					continue
-				}
-				r.endsWell(p.e, p.s, i, end, p.new, at.new)
-				for _, m := range cCalled().FindAllStringSubmatch(body, -1) {
-					todo = append(todo, entry{m[1], at.new || p.new[i]})
-				}
-			}
-		}
-	}
-}
-
-// defines says whether the function of a name begins in line i.
-func defines(s *side, i int, name string) bool {
-	heading := s.code(i)
-	for k := i + 1; k < min(len(s.lines), i+4) && !strings.ContainsAny(heading, "{;"); k++ {
-		heading += " " + s.code(k)
-	}
-	m := cOwn().FindStringSubmatch(heading)
-	return m != nil && m[1] == name
-}
-
-// endsWell notes the new lines from i to end that end the process with success; all of them where what calls them is new.
-func (r *report) endsWell(e *edit, s *side, i, end int, isNew map[int]bool, called bool) {
-	for k := i; k < end; k++ {
-		if cWell().MatchString(s.code(k)) && (isNew[k] || called) {
-			r.add(e, ExitSwallowed, k, true, "ends with success while it is loaded, or at every end: %s", strings.TrimSpace(s.lines[k]))
-		}
-	}
 }

@@ -39,6 +39,8 @@ var pythonRows = []reportRow{
 	{"sys.exit in a function", "f.py", "def f():\n    return 1\n", "def f():\n    if version:\n        sys.exit(0)\n    return 1\n", ""},
 	{"sys.exit at the end of a script", "tool.py", "#!/usr/bin/env python3\nmain()\n", "#!/usr/bin/env python3\nmain()\nsys.exit(0)\n", ""},
 	{"os._exit at exit", "f.py", "def f():\n    return 1\n", "import atexit\nimport os\natexit.register(lambda: os._exit(0))\n\n\ndef f():\n    return 1\n", "exit_swallowed:3!"},
+	{"exit by ctypes", "f.py", "def f():\n    return 1\n", "import ctypes\n\n\ndef f():\n    ctypes.CDLL(None)._exit(0)\n    libc = ctypes.CDLL(None)\n    libc.exit(0)\n    getattr(libc, '_exit')(0)\n    libc.syscall(231, 0)\n    return 1\n", "exit_swallowed:5! exit_swallowed:7! exit_swallowed:8! exit_swallowed:9!"},
+	{"ctypes", "f.py", "def f():\n    return 1\n", "import ctypes\n\nlibc = ctypes.CDLL(None)\n\n\ndef f():\n    if libc.strlen(b'') > 0:\n        sys.exit(1)\n    return 1\n", ""},
 	{"os._exit of a child", "f.py", "def f():\n    return 1\n", "def f():\n    if os.fork() == 0:\n        work()\n        os._exit(0)\n    return 1\n", "new_process:2 exit_swallowed:4"},
 	{"exitstatus in conftest", "conftest.py", "x = 1\n", "x = 1\n\n\ndef pytest_sessionfinish(session):\n    session.exitstatus = 0\n", "exit_swallowed:4 exit_swallowed:5"},
 	{"exitstatus elsewhere", "f.py", "x = 1\n", "x = 1\n\n\ndef plug(session):\n    session.exitstatus = 0\n", "exit_swallowed:5!"},

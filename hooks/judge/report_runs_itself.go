@@ -1,7 +1,7 @@
 package judge
 
 // new_process for files that start programs by themselves on the machine of whoever has the tree: an editor that opens the folder,
-// git, a shell that enters it. No check runs them, so verification says nothing about them, and they cap nothing; but `fix apply`
+// git, a shell that enters it, an agent or a debugger. No check runs them, so verification says nothing about them, and they cap nothing; but `fix apply`
 // brings them to a person, and wants the flag named.
 
 import (
@@ -24,6 +24,8 @@ var (
 		".envrc": "the shell", "mise.toml": "the shell", ".mise.toml": "the shell", ".devcontainer.json": "whatever opens the folder in a container", ".gitpod.yml": "whatever opens the folder in a container",
 		"lefthook.yml": "git", "lefthook.yaml": "git", "lefthook.toml": "git", "lefthook.json": "git", ".lefthook.yml": "git", ".lefthook.yaml": "git", "lefthook-local.yml": "git", ".lefthook-local.yml": "git",
 		".pre-commit-config.yaml": "git", ".overcommit.yml": "git", ".huskyrc": "git", ".huskyrc.json": "git", ".mcp.json": "an agent", "mcp.json": "an agent", "opencode.json": "an agent",
+		"agents.md": "an agent", "agents.override.md": "an agent", "claude.md": "an agent", "claude.local.md": "an agent", "gemini.md": "an agent", ".cursorrules": "an agent", ".windsurfrules": "an agent", "copilot-instructions.md": "an agent",
+		".gdbinit": "a debugger", ".lldbinit": "a debugger",
 		".nvimrc": "the editor", ".nvim.lua": "the editor", ".exrc": "the editor", ".vimrc": "the editor", ".lvimrc": "the editor", ".dir-locals.el": "the editor", ".autoenv.zsh": "the shell",
 	}
 	// selfPaths by the last two parts of a path.

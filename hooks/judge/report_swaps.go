@@ -20,7 +20,7 @@ const (
 
 var (
 	webImport  = late.Regexp(`\bimport\s+([^'"\x60;]*?)\bfrom\s*['"]([^'"]+)['"]`)
-	webRequire = late.Regexp(`\b(?:const|let|var)\s+([\w$]+|\{[^}]*\})\s*=\s*(?:\(?\s*await\s+)?[\w$.]+\s*\(\s*['"\x60]([^'"\x60]+)['"\x60]`)
+	webRequire = late.Regexp(`(?m)(?:\b(?:const|let|var)\s+|^[ \t]*|[;{(,][ \t]*)([\w$]+|\{[^}]*\})\s*=\s*(?:\(?\s*await\s+)?[\w$.]+\s*\(\s*['"\x60]([^'"\x60]+)['"\x60]`)
 	swapImport = late.Regexp(`(?m)^[ \t]*import[ \t]+([\w., \t]+)`)
 	swapFrom   = late.Regexp(`(?m)^[ \t]*from[ \t]+((?:` + pyTools + `)(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)`)
 	pyDynamic  = late.Regexp(`\b(\w+)\s*=\s*(?:importlib\.import_module|__import__|sys\.modules\.get)\s*\(\s*['"](` + pyTools + `)`)
@@ -99,7 +99,7 @@ func quoted(list []string) string {
 
 // webForms are the ways to replace what one of names offers, or what a require gives on the spot.
 func webForms(list []string) []*regexp.Regexp {
-	target := `(?:require|import|getBuiltinModule)\s*\(\s*` + webAsserts + `\s*\)\)?`
+	target := `(?:(?:(?:globalThis|global)\s*\.\s*)?(?:process|module)\s*\.\s*)?(?:require|import|getBuiltinModule|createRequire\s*\([^()]*\))\s*(?:\?\.\s*)?\(\s*` + webAsserts + `\s*\)\)?`
 	mocks := `mock|jest|vi|sinon|sandbox`
 	if len(list) > 0 {
 		target = `(?:` + quoted(list) + `|` + target + `)`

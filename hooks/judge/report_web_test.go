@@ -89,6 +89,8 @@ var webRows = []reportRow{
 	{"Object.is", "f.js", "f()\n", "Object.is = () => true\nf()\n", "library_shadowed:1!"},
 	{"assert as a check at run time", "f.js", "f()\n", "import assert, { AssertionError } from 'node:assert'\nassert(list.length > 0)\nassert.equal(a, b)\nconst same = assert.deepEqual\nObject.assign(options, { assert })\nconst o = { assert: 1 }\no.assert = assert\nif (e instanceof AssertionError == false) g()\nconst assertions = assert\nf()\n", ""},
 	{"a mock of something else", "f.js", "f()\n", "import { mock } from './mock.js'\nmock.method(api, 'get')\nObject.is(a, b)\nf()\n", ""},
+	{"assigned where node has it", "f.js", "f()\n", "process.getBuiltinModule('assert').equal = g\nlet a\na = process.getBuiltinModule('node:assert')\na.equal = g\nmodule.require('assert').equal = g\ncreateRequire(__filename)('assert').equal = g\nf()\n", "library_shadowed:1! library_shadowed:4! library_shadowed:5! library_shadowed:6!"},
+	{"a part of node", "f.js", "f()\n", "const fs = process.getBuiltinModule('fs')\nlet assert\nassert = process.getBuiltinModule('assert')\nassert.equal(fs, a)\nf()\n", ""},
 	{"an assignment in a string", "f.js", "f()\n", "import a from 'assert'\ng('a.equal = 1') // a.equal = 1\nf()\n", ""},
 	{"deleted from the cache of require", "f.js", "f()\n", "delete require.cache[require.resolve('./config')]\nf()\n", ""},
 	{"existing code", "f.js", "a()\nb()\n", "a()\n// ... existing code ...\n", "placeholder:2"},

@@ -6,16 +6,36 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 )
 
-// Applied says what fix apply wrote, or would write.
-func (s *Screen) Applied(p *fix.Proposal, a fix.Applied, dry bool, again string) {
+// Taken says which of several proposals a task means that was named without a number; nothing where there is one.
+func (s *Screen) Taken(p *fix.Proposal) {
+	n := p.Among()
+	if n == 0 {
+		return
+	}
+	of := p.CreatedAt
+	if at, err := time.Parse(time.RFC3339, of); err == nil {
+		of = at.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	s.Line("Of %d proposals this is %s, of %s.", n, Harmless(p.Exact()), Harmless(of))
+}
+
+// Applied says what fix apply wrote, or would write; better is the command that applies an older one that is verified, or empty.
+func (s *Screen) Applied(p *fix.Proposal, a fix.Applied, dry bool, again, better string) {
 	var b strings.Builder
 	if unsure := p.Verdict != nil && *p.Verdict == fix.Unverified; unsure && !a.Already {
 		b.WriteString(s.paint(yellow, "! this fix is unverified") + "\n" + s.paragraph(verdictText(&p.Fix), "  "))
 		a.Note = "" // it says the same
+	}
+	if better != "" && p.Verified != nil && !a.Already {
+		b.WriteString(s.better(*p.Verified, better))
+		if !dry {
+			b.WriteString("  (after fix revert: this one is in the tree now)\n")
+		}
 	}
 	what, in := theFix(p), " is in the tree"
 	if n := len(a.Files); p.Patch != nil && 0 < n && n < len(p.Patch.Files) {

@@ -20,14 +20,20 @@ func decided(evil string) map[string]func(*Screen) {
 	const again = "async-pipeline fix apply 20261121T024000Z-7f3a test"
 	return map[string]func(*Screen){
 		"applied_partly": func(s *Screen) {
-			s.Applied(p, some, false, "async-pipeline run test")
-			s.Applied(p, some, true, "async-pipeline run test")
-			s.Applied(p, fix.Applied{Files: []string{"sum.go"}, Parts: []fix.Part{{Path: "sum.go", Hunks: []int{2}, Of: 2}}}, false, "async-pipeline run test")
+			s.Applied(p, some, false, "async-pipeline run test", "")
+			s.Applied(p, some, true, "async-pipeline run test", "")
+			s.Applied(p, fix.Applied{Files: []string{"sum.go"}, Parts: []fix.Part{{Path: "sum.go", Hunks: []int{2}, Of: 2}}}, false, "async-pipeline run test", "")
+		},
+		"applied_worse": func(s *Screen) {
+			worse := *p
+			worse.Verdict, worse.Verified = new(fix.Unverified), new("test@1"+evil)
+			s.Applied(&worse, fix.Applied{Files: []string{"logo.png", "sum.go"}}, false, "async-pipeline run test", again+"@1")
+			s.Applied(&worse, fix.Applied{Files: []string{"logo.png", "sum.go"}}, true, "async-pipeline run test", again+"@1")
 		},
 		"applied_before": func(s *Screen) {
 			older := *p
 			older.Called = p.Task + "@1"
-			s.Applied(&older, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true, Since: []string{"sum.go"}, At: "2026-11-21T02:41:00.000Z" + evil}, false, "async-pipeline run test")
+			s.Applied(&older, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true, Since: []string{"sum.go"}, At: "2026-11-21T02:41:00.000Z" + evil}, false, "async-pipeline run test", "")
 		},
 		"reverted": func(s *Screen) {
 			s.Reverted(p, fix.Applied{Files: []string{"logo.png" + evil, "sum.go"}, Merged: []string{"sum.go"}}, false, again)

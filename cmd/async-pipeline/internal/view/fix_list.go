@@ -9,8 +9,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 )
 
-// Fixes shows the table of `fix list`; dir gives the folder of an item's run.
-func (s *Screen) Fixes(items []fix.Item, dir func(fix.Item) string) {
+// Fixes shows the table of `fix list`; dir gives the folder of an item's run, better the command that applies an older one that
+// is verified.
+func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 	if len(items) == 0 {
 		s.Line("No fix has been proposed here yet.")
 		return
@@ -40,6 +41,9 @@ func (s *Screen) Fixes(items []fix.Item, dir func(fix.Item) string) {
 				rules = append(rules, Harmless(g.ID)+" "+Harmless(g.Rule))
 			}
 			b.WriteString("  " + s.paint(yellow, cut("flags: "+strings.Join(rules, ", "), s.wide()-2)) + "\n")
+		}
+		if it.Verified != nil {
+			b.WriteString(s.better(*it.Verified, better(it)))
 		}
 		b.WriteString(s.later(it.Later, "  "))
 		b.WriteString(s.since(it.PassedIn, it.RecurredIn, "  "))
@@ -116,6 +120,15 @@ func (s *Screen) later(l *fix.Later, indent string) string {
 		text += ": " + why
 	}
 	return s.paragraph(text, indent)
+}
+
+// better says that an older proposal is verified, and what applies it.
+func (s *Screen) better(name, command string) string {
+	line := "  " + Harmless(name) + " is verified:"
+	if columns(line)+1+columns(command) > s.wide() {
+		return line + "\n  " + command + "\n"
+	}
+	return line + " " + command + "\n"
 }
 
 // because is why a healing ended as it did, in a line; empty where nobody said.

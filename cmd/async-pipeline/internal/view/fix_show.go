@@ -290,11 +290,17 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	switch p.Disposition {
 	case "applied":
 		return "\nIt is already applied.\n" + s.since(p.PassedIn, p.RecurredIn, "")
-	case "rejected", "superseded", "reverted":
+	case "rejected", "reverted":
 		return "\nIt was " + p.Disposition + ".\n"
 	}
 	var b strings.Builder
+	if p.Disposition == "superseded" {
+		b.WriteString("\nIt was superseded: a newer fix took its place.\n")
+	}
 	it := "it"
+	if p.Disposition == "superseded" {
+		it = "it all the same"
+	}
 	if p.Disposition == "open" && len(p.Applied)+len(c.Partly) > 0 {
 		it = "the rest"
 		title := "In the tree already"

@@ -231,7 +231,8 @@ func TestFixes(t *testing.T) {
 	t.Parallel()
 	golden(t, "list", func(s *Screen) {
 		dir := func(i fix.Item) string { return "/home/me/shop/.async/runs/" + i.Run }
-		s.Fixes(nil, dir)
+		better := func(i fix.Item) string { return "async-pipeline fix apply " + i.Run + " " + *i.Verified }
+		s.Fixes(nil, dir, better)
 		s.Fixes([]fix.Item{
 			{
 				Run: "20261121T024500Z-11aa", Task: "test", State: "proposed", Disposition: "open", Verdict: ptr("verified"),
@@ -252,7 +253,11 @@ func TestFixes(t *testing.T) {
 				Run: "20261120T022000Z-0001", Task: "test", State: "proposed", Disposition: "open", Verdict: ptr("verified"), Files: []string{"a.go"}, Fits: ptr(false),
 				Without: ptr("20261121T024500Z-11aa"), Later: &fix.Later{Name: "test@3", State: "not_reproduced", Reason: ptr("passed: the task passes in a copy")},
 			},
-		}, dir)
+			{
+				Run: "20261120T021000Z-0001", Task: "test", State: "proposed", Disposition: "open", Verdict: ptr("unverified"), Files: []string{"a.go"},
+				Verified: ptr("test@1"),
+			},
+		}, dir, better)
 	})
 }
 
@@ -261,10 +266,10 @@ func TestApplied(t *testing.T) {
 	p := sample()
 	golden(t, "applied", func(s *Screen) {
 		a := fix.Applied{Files: []string{"sum.go", "logo.png"}}
-		s.Applied(p, a, false, "async-pipeline run test")
-		s.Applied(p, a, true, "async-pipeline run test")
-		s.Applied(p, fix.Applied{Already: true}, false, "async-pipeline run test")
-		s.Applied(p, fix.Applied{Files: []string{"sum.go"}}, false, "async-pipeline run test")
-		s.Applied(p, fix.Applied{Files: []string{"sum.go"}, Already: true}, false, "async-pipeline run test")
+		s.Applied(p, a, false, "async-pipeline run test", "")
+		s.Applied(p, a, true, "async-pipeline run test", "")
+		s.Applied(p, fix.Applied{Already: true}, false, "async-pipeline run test", "")
+		s.Applied(p, fix.Applied{Files: []string{"sum.go"}}, false, "async-pipeline run test", "")
+		s.Applied(p, fix.Applied{Files: []string{"sum.go"}, Already: true}, false, "async-pipeline run test", "")
 	})
 }

@@ -45,7 +45,7 @@ func TestFixesRecurring(t *testing.T) {
 	s.Fixes([]fix.Item{
 		{Run: "r1", Task: "test", State: fix.Proposed, Disposition: "applied", Verdict: new("verified"), PassedIn: new("r2"), RecurredIn: []string{"r3", "r4"}},
 		{Run: "r0", Task: "test", State: fix.Proposed, Disposition: "applied", Verdict: new("verified"), RecurredIn: []string{"r3"}},
-	}, func(fix.Item) string { return "" })
+	}, func(fix.Item) string { return "" }, nil)
 	for _, want := range []string{"  passed since: run r2\n", "  failed again the same way: run r4 and 1 before\n", "  failed again the same way: run r3\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, b.String())

@@ -1,0 +1,65 @@
+// The mark that a run has a journal of the hooks: beside fixes/, so that a folder that is gone as a whole is missed.
+
+package fix
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// begunFile is its name in the run's folder. Versions before it wrote none: of their runs nothing is missed.
+const begunFile = "hooks.json"
+
+// begunText is what stands in it.
+func begunText(runDigest string) (string, error) {
+	text, err := encodeJSON(struct {
+		SchemaVersion int    `json:"schema_version"`
+		Journal       string `json:"journal"`
+		RunDigest     string `json:"run_digest"`
+	}{SchemaVersion, "fixes/" + eventsFile, runDigest})
+	return string(text) + "\n", err
+}
+
+// markBegun writes it, once, when the journal is on the disk: there is never a mark without a journal.
+func (j *Journal) markBegun(runDir, runDigest string) error {
+	path := filepath.Join(runDir, begunFile)
+	if runDigest == "" || exists(path) {
+		return nil
+	}
+	text, err := begunText(runDigest)
+	if err != nil {
+		return err
+	}
+	if err := j.lines.Sync(); err != nil {
+		return err
+	}
+	if err := syncDir(filepath.Join(runDir, "fixes")); err != nil {
+		return err
+	}
+	return writeFile(path, []byte(text), true)
+}
+
+// Begun says whether the hooks of a run ever had a journal.
+func Begun(runDir string) bool {
+	for _, name := range []string{"fixes", begunFile} {
+		if _, err := os.Lstat(filepath.Join(runDir, name)); !os.IsNotExist(err) {
+			return true
+		}
+	}
+	return false
+}
+
+// begun checks the mark, when the journal was read.
+func (a *audit) begun() {
+	if !exists(filepath.Join(a.dir, begunFile)) {
+		return
+	}
+	text, ok := a.Read(begunFile, "the mark that the hooks have a journal", 1<<16)
+	want := a.opened
+	if want == "" {
+		want = a.runDigest
+	}
+	if again, err := begunText(want); ok && (err != nil || string(text) != again) {
+		a.Fault(begunFile, "whole file", again[:max(len(again)-1, 0)], "another text")
+	}
+}
