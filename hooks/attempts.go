@@ -130,7 +130,7 @@ func (h *healing) reserve() time.Duration {
 // remaining is what an agent may still use of the wall clock.
 func (h *healing) remaining() time.Duration { return time.Until(h.until.Add(-h.reserved)) }
 
-// attempt is one attempt of the budget: a try, and where that fails and leaves nothing, what decide says. It gives the
+// attempt is one attempt of the budget: a try, and where that fails and leaves nothing that holds, what decide says. It gives the best
 // difference if there is one to propose, and whether another attempt makes sense, with what that is told of this one.
 func (h *healing) attempt(wall context.Context, n int, told feedback) (best *candidate, next feedback, more bool) {
 	var of *int
@@ -138,7 +138,7 @@ func (h *healing) attempt(wall context.Context, n int, told feedback) (best *can
 		began := len(h.fix.Attempts)
 		t := h.try(wall, n, of, told)
 		if len(h.fix.Attempts) == began { // no agent had started
-			return nil, feedback{}, false
+			return best, feedback{}, false
 		}
 		h.cameOf(t)
 		if t.candidate != nil && t.candidate.better(best) {

@@ -312,6 +312,19 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 			t.Errorf("%s %s, asked %d, resumes at %s", f.State, show(f.Verdict), len(a.asked), show(f.ResumeAt))
 		}
 	})
+	t.Run("what an earlier try left is proposed when a later one fails", func(t *testing.T) {
+		t.Parallel()
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
+			turn := writes("worse", "cut off")(ctx, r)
+			turn.Kind, turn.Evidence, turn.RetryAfter = agent.RateLimited, "as told", new(time.Millisecond)
+			return turn
+		}}}
+		hook := pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 45 * time.Second}}
+		f := answers(t, t.Context(), hook, a)
+		if f.State != fix.Proposed || show(f.Verdict) != unverified || len(f.Attempts) < 2 || f.Attempts[0].Decision.Next != waitFor {
+			t.Errorf("%s %s %+v", f.State, show(f.Verdict), f.Attempts)
+		}
+	})
 	t.Run("a spent cap ends tries too", func(t *testing.T) {
 		t.Parallel()
 		hook := pipeline.AgentHook{Budget: pipeline.Budget{Tokens: 100}}

@@ -14,7 +14,7 @@
 //	    imported.json            only of a run that was made elsewhere: when it was taken in, and from where
 //	  runs/.gone-<run-id>/       a run that is being removed
 //
-// Folders have mode 0700 and files 0600. Other rooms keep more in .async and in a run's folder (apply, cache, fixes, and importing-* while an import is at work);
+// Folders have mode 0700 and files 0600. Other rooms keep more in .async and in a run's folder (apply, cache, fixes, hooks.json, and importing-* while an import is at work);
 // what this room does not know it leaves alone.
 //
 // # Commit point

@@ -3,7 +3,9 @@ package native
 // What a turn has used: tokens and cost as the provider counts them. What it does not say is unknown, and never nothing.
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/model"
@@ -66,13 +68,14 @@ func (m *meter) asked() int {
 	return m.requests
 }
 
-// add counts what a request has used. A request that failed before anything was heard has used nothing.
+// add counts what a request has used. A request that was refused, or lost before anything was heard, has used nothing; of one that
+// was taken and then met with silence nobody knows.
 func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	u := a.Usage
 	if a.Model != "" {
 		m.said = a.Model
 	}
-	if err != nil && !a.Progress && len(a.Blocks) == 0 && len(a.Broken) == 0 && u.Input == nil && u.Output == nil {
+	if err != nil && !silent(err) && !a.Progress && len(a.Blocks) == 0 && len(a.Broken) == 0 && u.Input == nil && u.Output == nil {
 		return
 	}
 	m.input.add(u.Input)
@@ -93,6 +96,12 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	if m.maxUSD > 0 && m.price(a) == nil {
 		m.tell("cost", "the cost of a request is not known: the cap of cost cannot be enforced for it", notice)
 	}
+}
+
+// silent says whether a request was taken, as far as anybody knows, and not answered.
+func silent(err error) bool {
+	var e *model.Error
+	return errors.As(err, &e) && e.Status < 400 && slices.Contains([]agent.Kind{agent.ColdStartTimeout, agent.IdleTimeout, agent.StreamFailure}, agent.Kind(e.Kind))
 }
 
 // counted takes the size of the conversation from the provider's own count. chars are those of the request.
