@@ -69,13 +69,7 @@ func newNativeVictim(t *testing.T) (*victim, *modeltest.Server) {
 	n := <-sweepTags
 	sweepTags <- n + 1
 	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%d", n))
-	s := &modeltest.Server{Key: "key-of-the-sweep", Scenario: modeltest.Scenario{Turns: nativeStory(v.tag)}}
-	web := httptest.NewServer(s)
-	t.Cleanup(func() {
-		s.Close()
-		web.Close()
-	})
-	v.env = append(v.env, "MODEL_URL="+web.URL, "MODEL_KEY="+s.Key)
+	s := v.asks(t)
 	for _, dir := range []string{"home", "cache", "tmp", "project"} {
 		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
 	}
@@ -83,6 +77,19 @@ func newNativeVictim(t *testing.T) (*victim, *modeltest.Server) {
 		must(t, os.WriteFile(filepath.Join(v.dir, name), []byte(text), 0o644))
 	}
 	return v, s
+}
+
+// asks gives the commands started from now on a model of their own.
+func (v *victim) asks(t *testing.T) *modeltest.Server {
+	t.Helper()
+	s := &modeltest.Server{Key: "key-of-the-sweep", Scenario: modeltest.Scenario{Turns: nativeStory(v.tag)}}
+	web := httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.Close()
+		web.Close()
+	})
+	v.env = append(v.env, "MODEL_URL="+web.URL, "MODEL_KEY="+s.Key) // the last of a name counts
+	return s
 }
 
 // transcript is what the only run of the project has of it; nil: nothing yet.
@@ -155,14 +162,15 @@ func TestKilledNativeAgent(t *testing.T) {
 		v.allEnd(t, pid, dead)
 		journal := v.transcript(t)
 		v.rescues(t, printed)
-		asked := len(s.Asked())
+		// From here the model is another server: the killed run's last request may reach the first one only now.
+		later := v.asks(t)
 
 		next := [][]string{{"run", "--only", "fine"}, {"gc"}}[round%2]
 		if code, out := v.run(t, next...); code != 0 {
 			t.Errorf("%v: exit %d\n%s", next, code, out)
 		}
-		if n := len(s.Asked()); n != asked || len(s.Wrong()) > 0 {
-			t.Errorf("%v asked the model %d times more; %v", next, n-asked, s.Wrong())
+		if n := len(later.Asked()); n > 0 || len(s.Wrong()) > 0 {
+			t.Errorf("%v asked the model %d times more; %v", next, n, s.Wrong())
 		}
 		if after := v.transcript(t); !bytes.HasPrefix(after, journal) || bytes.Contains(after[len(journal):], []byte(`"tool_call"`)) {
 			t.Errorf("%v changed the transcript: after\n%s\nit has\n%s", next, journal, after)
