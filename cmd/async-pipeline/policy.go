@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,9 @@ func (h *hall) policyCheckCommand() *cobra.Command {
 		Long: `Says for each task with an on_fail "agent" whether its agent may run a command,
 and which pattern of allow lets it, or why none does. Nothing is run. A program
 that an agent will have put into its own folders is not known yet.
+
+What a * lets through is never a program to start, code, settings that name
+either, or a file outside to write: allow writes those out.
 
 The exit code is 0 where it is allowed for all of these tasks, 1 where it is
 refused for one of them.`,
@@ -90,7 +94,7 @@ func (h *hall) policyCheck(name string, vars, argv []string) error {
 			p := policy.Policy{Own: t.Run.Words(), Allow: hook.Agent.Allow, Planted: planted}
 			d := p.Decide(argv)
 			refused = refused || !d.Allowed
-			h.decided(c, t, hook.Agent, p, d)
+			h.decided(c, t, hook.Agent, p, argv, d)
 		}
 	}
 	switch {
@@ -105,13 +109,22 @@ func (h *hall) policyCheck(name string, vars, argv []string) error {
 }
 
 // decided says what came of it for one task.
-func (h *hall) decided(c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, d policy.Decision) {
+func (h *hall) decided(c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, argv []string, d policy.Decision) {
 	who := view.Harmless(t.Name) + " (agent." + hook.Use + ")"
 	out := h.shown()
 	if d.Allowed {
 		out.Line("%s: allowed by %s", who, view.Harmless(d.Grant))
 	} else {
-		out.Line("%s: refused: %s", who, view.Harmless(d.Reason))
+		folded(out, who+": refused: "+view.Harmless(d.Reason))
+		if len(argv) == 1 && strings.Contains(argv[0], " ") {
+			out.Line("  this is one word: leave out the quotes around the command")
+		}
+		switch {
+		case t.Run.Shell.Value != "":
+			folded(out, "  the task's own command is text for the shell: only check runs it")
+		case p.Own == nil:
+			folded(out, "  the task's own command holds a secret: only check runs it")
+		}
 		for i, allowed := range p.Allowed() {
 			if i == 0 {
 				out.Line("  allowed are:")
@@ -121,6 +134,21 @@ func (h *hall) decided(c *pipeline.Config, t *pipeline.Task, hook *pipeline.Agen
 	}
 	if a := c.Agent(hook.Use); a != nil && a.Model == nil {
 		out.Line("  agent.%s is a program of its own: it runs what it likes in its copy", a.Name)
+	}
+}
+
+// folded is a line that goes on below, further in, where it is too long.
+func folded(out *view.Screen, line string) {
+	if len(line) <= view.Width {
+		out.Line("%s", line)
+		return
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	for _, part := range view.Wrap(line, view.Width-len("  ")-len(indent)) {
+		out.Line("%s%s", indent, part)
+		if len(indent) == 0 {
+			indent = "  "
+		}
 	}
 }
 

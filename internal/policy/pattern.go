@@ -5,7 +5,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -27,20 +26,23 @@ func Check(patterns [][]string) error {
 //
 // Word stands for word. In a word * stands for anything but a slash and ** for anything; a last word ** stands for any number
 // of further words. The first word is the program and is written out. One that is named by its path is named so in the pattern.
-func CheckPattern(pattern []string) (word int, err error) {
-	if word, err := shape(pattern); err != nil {
-		return word, err
+func CheckPattern(pattern []string) (at int, err error) {
+	if at, err := shape(pattern); err != nil {
+		return at, err
 	}
-	if kind := carrier(pattern[0]); kind != "" {
-		if i := slices.IndexFunc(pattern, func(w string) bool { return strings.Contains(w, "*") }); i >= 0 {
-			return i, fmt.Errorf("%s %s: write out every word, without *", path.Base(pattern[0]), kind)
-		}
+	words := make([]word, len(pattern))
+	for i, w := range pattern {
+		words[i] = asWord(w, w, i)
+	}
+	j := judging{load: true}
+	if reason := j.command(words); reason != "" {
+		return j.at, errors.New(reason)
 	}
 	return 0, nil
 }
 
 // shape is what CheckPattern says of any program.
-func shape(pattern []string) (word int, err error) {
+func shape(pattern []string) (at int, err error) {
 	if len(pattern) == 0 {
 		return -1, errors.New("it is empty: its first word must name a program")
 	}
@@ -61,8 +63,8 @@ func shape(pattern []string) (word int, err error) {
 	return 0, nil
 }
 
-// match says whether a pattern matches a command, and which of its words it did not write out.
-func match(pattern, argv []string) (wild []bool, ok bool) {
+// match says whether a pattern matches a command, and what it makes of each word.
+func match(pattern, argv []string) (all []word, ok bool) {
 	if _, err := shape(pattern); err != nil {
 		return nil, false
 	}
@@ -72,26 +74,32 @@ func match(pattern, argv []string) (wild []bool, ok bool) {
 	} else if len(argv) != len(pattern) {
 		return nil, false
 	}
-	if len(argv) < len(fixed) || !program(fixed[0], argv[0]) {
+	if len(argv) < len(fixed) || !sameProgram(fixed[0], argv[0]) {
 		return nil, false
 	}
-	wild = make([]bool, len(argv))
-	for i := range argv {
+	all = make([]word, len(argv))
+	for i, text := range argv {
 		if i >= len(fixed) {
-			wild[i] = true
+			all[i] = word{text: text, wild: true, at: len(pattern) - 1}
 			continue
 		}
-		if i > 0 && !glob(fixed[i], argv[i]) {
+		if i > 0 && !glob(fixed[i], text) {
 			return nil, false
 		}
-		wild[i] = strings.Contains(fixed[i], "*")
+		all[i] = asWord(fixed[i], text, i)
 	}
-	return wild, true
+	return all, true
 }
 
-// program says whether the first word of a pattern names the program. go is not ./go: the agent can make that one. A path is
+// asWord is a word of a command that the word of a pattern at a place matches.
+func asWord(pattern, text string, at int) word {
+	spelled, _, wild := strings.Cut(pattern, "*")
+	return word{text: text, wild: wild, spelled: spelled, at: at}
+}
+
+// sameProgram says whether the first word of a pattern names the program. go is not ./go: the agent can make that one. A path is
 // taken as written but for a ./ in front, and may not climb behind a *.
-func program(pattern, name string) bool {
+func sameProgram(pattern, name string) bool {
 	if strings.Contains(pattern, "/") != strings.Contains(name, "/") {
 		return false
 	}

@@ -1,5 +1,12 @@
 // Package policy decides which commands an agent of ours may run: the task's own, and what a pattern allows; nothing else.
-// It is what was meant, and what is written down; the sandbox is what holds. Pure: it reads no file and starts nothing.
+//
+// A * lets an agent choose what a program works on, never what is run: a program to start, code, settings that name either, or
+// a file outside of the working directory to write are allowed only where the pattern writes them out, flag and value both.
+// What lies in the working directory may be run by a program that is allowed, for that is what the agent works on. The table of
+// what programs make of their arguments is knowledge, not proof: it is what was meant, and what is written down; the sandbox is
+// what holds.
+//
+// Pure: it reads no file and starts nothing.
 package policy
 
 import (
@@ -7,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // OwnCommand is the Grant of the failed task's own command.
@@ -41,13 +49,16 @@ func (p Policy) Decide(argv []string) Decision {
 	}
 	why := ""
 	for _, pattern := range p.Allow {
-		wild, ok := match(pattern, argv)
+		words, ok := match(pattern, argv)
 		if !ok {
 			continue
 		}
-		reason := dangerous(argv, wild)
-		if reason == "" {
-			reason = p.planted(argv[0])
+		j := judging{}
+		reason := j.command(words)
+		for _, name := range append([]string{argv[0]}, j.started...) {
+			if reason == "" {
+				reason = p.planted(name)
+			}
 		}
 		if reason == "" {
 			return Decision{Allowed: true, Grant: Show(pattern)}
@@ -75,7 +86,7 @@ func (p Policy) planted(name string) string {
 // unknown says how far the patterns go along with a command that none of them matches.
 func (p Policy) unknown(argv []string) string {
 	for _, pattern := range p.Allow {
-		if len(pattern) > 0 && program(pattern[0], argv[0]) {
+		if len(pattern) > 0 && sameProgram(pattern[0], argv[0]) {
 			return Show(argv[:1]) + " is allowed, but not with these arguments"
 		}
 	}
@@ -84,7 +95,7 @@ func (p Policy) unknown(argv []string) string {
 	}
 	if base := path.Base(argv[0]); base != argv[0] {
 		for _, pattern := range p.Allow {
-			if len(pattern) > 0 && program(pattern[0], base) {
+			if len(pattern) > 0 && sameProgram(pattern[0], base) {
 				return Show(argv[:1]) + " is named by its path, and only " + base + " is allowed: a program named by its path must stand so in the pattern"
 			}
 		}
@@ -109,7 +120,7 @@ func Show(words []string) string {
 	all := make([]string, len(words))
 	for i, w := range words {
 		all[i] = w
-		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return r <= ' ' || r == '"' || r == '\\' || !strconv.IsPrint(r) }) {
+		if w == "" || !utf8.ValidString(w) || strings.ContainsFunc(w, func(r rune) bool { return r <= ' ' || r == '"' || r == '\\' || !strconv.IsPrint(r) }) {
 			all[i] = strconv.Quote(w)
 		}
 	}

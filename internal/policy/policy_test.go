@@ -49,7 +49,7 @@ func TestDecide(t *testing.T) {
 		{name: "shell with a version", allow: "bash-5.2 **", argv: "bash-5.2 -c id", reason: "is a shell"},
 		{name: "env", allow: "env **", argv: "env X=1 sh -c id", reason: "env starts other programs"},
 		{name: "env, written out", allow: "env CI=1 npm test", argv: "env CI=1 npm test", grant: "env CI=1 npm test"},
-		{name: "sed", allow: "sed -n **", argv: "sed -n 1e a", reason: "sed starts other programs"},
+		{name: "sed", allow: "sed -n **", argv: "sed -n 1e a", reason: "1e of sed can start another program"},
 		{name: "sed, written out", allow: "sed -n 1p a", argv: "sed -n 1p a", grant: "sed -n 1p a"},
 		{name: "an editor", allow: "vim **", argv: "vim -es -c !id", reason: "vim starts other programs"},
 		{name: "the loader", allow: "/lib64/ld-linux-x86-64.so.2 *", argv: "/lib64/ld-linux-x86-64.so.2 x", reason: "starts other programs"},
@@ -69,7 +69,7 @@ func TestDecide(t *testing.T) {
 		{name: "go -o outside", allow: "go build **", argv: "go build -o /usr/bin/x .", reason: "would write outside"},
 		{name: "go -o=outside", allow: "go build **", argv: "go build -o=../x .", reason: "would write outside"},
 		{name: "go -o written out, its value not", allow: "go build -o **", argv: "go build -o ../../x", reason: "would write outside"},
-		{name: "go -C outside", allow: "go vet **", argv: "go vet -C /x .", reason: "-C of go would write outside"},
+		{name: "go -C outside", allow: "go vet **", argv: "go vet -C /x .", reason: "-C /x of go would write outside"},
 		{name: "go -C inside", allow: "go vet **", argv: "go vet -C sub .", grant: "go vet **"},
 		{name: "go -coverprofile outside", allow: "go test **", argv: "go test -coverprofile=/x .", reason: "would write outside"},
 		{name: "go --coverprofile outside", allow: "go test **", argv: "go test --coverprofile ../x .", reason: "would write outside"},
@@ -103,7 +103,7 @@ func TestDecide(t *testing.T) {
 		{name: "node with a file", allow: "node **", argv: "node --test a.test.js", grant: "node **"},
 		{name: "nodejs is node", allow: "nodejs **", argv: "nodejs -e 1", reason: "-e of nodejs"},
 		{name: "python -c", allow: "python3.12 **", argv: "python3.12 -Bc 1", reason: "-Bc"},
-		{name: "python with a module", allow: "python3 **", argv: "python3 -m pytest -q", grant: "python3 **"},
+		{name: "python with a module", allow: "python3 **", argv: "python3 -m pytest -q", reason: "-m of python3"},
 		{name: "perl -ne", allow: "perl **", argv: "perl -ne 1", reason: "-ne"},
 		{name: "perl -i", allow: "perl **", argv: "perl -pi.bak x", grant: "perl **"},
 		{name: "ruby -e", allow: "ruby **", argv: "ruby -e1", reason: "-e1"},
@@ -121,7 +121,7 @@ func TestDecide(t *testing.T) {
 		{name: "bun create", allow: "bun **", argv: "bun create evil", reason: "create of bun"},
 		{name: "npm --script-shell cut short", allow: "npm run **", argv: "npm run a --script-sh=./x", reason: "--script-sh"},
 		{name: "npm run of a script called exec", allow: "npm run **", argv: "npm run exec", grant: "npm run **"},
-		{name: "npx -c", allow: "npx jest **", argv: "npx jest -c id", reason: "-c of npx"},
+		{name: "npx -c", allow: "npx jest **", argv: "npx jest -c id", reason: "-c of jest"},
 		{name: "make SHELL=", allow: "make **", argv: "make SHELL=./x all", reason: "SHELL=./x"},
 		{name: "make with a function", allow: "make **", argv: "make X=$(shell) all", reason: "of make"},
 		{name: "make -f", allow: "make **", argv: "make -f x.mk", reason: "-f of make"},
@@ -221,7 +221,7 @@ func TestCheckPattern(t *testing.T) {
 		{[]string{"go", "**", "x"}, 1, "** must be its last word"},
 		{[]string{"go", "a\x00"}, 1, "NUL"},
 		{[]string{"sh", "-c", "**"}, 2, "sh is a shell: write out every word"},
-		{[]string{"/usr/bin/env", "X=*", "make"}, 1, "env starts other programs: write out every word"},
+		{[]string{"/usr/bin/env", "X=*", "make"}, 1, "env starts other programs: the one to start"},
 	} {
 		word, err := CheckPattern(c.pattern)
 		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || word != c.word) {
@@ -242,30 +242,6 @@ func TestAllowed(t *testing.T) {
 	}
 	if got := (Policy{}).Allowed(); len(got) != 0 {
 		t.Errorf("got %q", got)
-	}
-}
-
-// Every expression of the table can be read, every further name leads to one.
-func TestTables(t *testing.T) {
-	t.Parallel()
-	for name, d := range dangers {
-		if d.expr != "" {
-			compiled(d.expr)
-		}
-		if len(d.flags)+len(d.words) == 0 && d.expr == "" {
-			t.Errorf("%s has nothing to look for", name)
-		}
-		if _, ok := dangerOf(name); !ok {
-			t.Errorf("%s is not found", name)
-		}
-	}
-	for name, same := range others {
-		if _, ok := dangers[same]; !ok {
-			t.Errorf("%s is said to be %s, which is not there", name, same)
-		}
-		if _, ok := dangerOf(name); !ok {
-			t.Errorf("%s is not found", name)
-		}
 	}
 }
 
