@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -283,9 +284,11 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 }
 
 // outlast waits until the clock of the file system in which dir stands is past every change of these files: what an agent writes in
-// the same tick would look untouched. It asks that clock by giving dir the mode it has.
+// the same tick would look untouched. Where Python's bytecode stands it is past the seconds of the sources too: what an agent writes
+// of them in the same second would not be run (patch.Stamp). It asks that clock by giving dir the mode it has.
 func outlast(dir string, files map[string][]stood) error {
 	var newest int64
+	seconds := compiled(files)
 	for _, list := range files {
 		for _, f := range list {
 			newest = max(newest, f.Ctime)
@@ -296,11 +299,31 @@ func outlast(dir string, files map[string][]stood) error {
 		if err := unix.Stat(dir, &now); err != nil {
 			return fmt.Errorf("scratch copy %s: %w", dir, err)
 		}
-		if now.Ctim.Nano() > newest || time.Now().After(end) {
+		at := now.Ctim.Nano()
+		if at > newest && !seconds[at/int64(time.Second)] || time.Now().After(end) {
 			return nil
 		}
 		_ = unix.Chmod(dir, uint32(now.Mode)&0o7777) //nolint:unconvert // Mode is uint16 elsewhere; where it cannot be had, the wait is the longest
 	}
+}
+
+// compiled gives the whole seconds in which Python's sources were written; none without bytecode that may be theirs.
+func compiled(files map[string][]stood) map[int64]bool {
+	seconds, any := map[int64]bool{}, false
+	for _, list := range files {
+		for _, f := range list {
+			switch {
+			case patch.IsSource(f.name):
+				seconds[f.Mtime/int64(time.Second)] = true
+			case path.Ext(f.name) == ".pyc":
+				any = true
+			}
+		}
+	}
+	if !any {
+		return nil
+	}
+	return seconds
 }
 
 // stoodOf says how the files of one folder stood after they were copied.

@@ -225,15 +225,15 @@ func (r *restorer) fromTree(ctx context.Context, wanted map[string]tree.Entry) e
 }
 
 // modes gives every file and folder its permissions, folders last and from below, and every file one time: what is no older than
-// anything else is up to date for make.
+// anything else is up to date for make. It is past, so that what is put in the place of a file is of another second at once.
 func (r *restorer) modes() error {
-	now := time.Now()
+	past := time.Now().Add(-longestTick)
 	for _, e := range slices.Backward(r.saved.Manifest.Entries) {
 		if e.Mode&fs.ModeSymlink != 0 {
 			continue
 		}
 		if !e.Mode.IsDir() {
-			if err := r.root.Chtimes(e.Path, now, now); err != nil {
+			if err := r.root.Chtimes(e.Path, past, past); err != nil {
 				return err
 			}
 		}

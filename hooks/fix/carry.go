@@ -3,6 +3,7 @@
 package fix
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -190,8 +191,7 @@ func (s *Store) write(w *work, j *applying) error {
 		if err := s.at("stage " + m.path); err != nil {
 			return err
 		}
-		perm, exact := m.target()
-		if err := w.place.stage(temps[i], m.to, perm, exact); err != nil {
+		if err := w.stage(temps[i], m); err != nil {
 			return err
 		}
 	}
@@ -230,6 +230,54 @@ func (s *Store) write(w *work, j *applying) error {
 		return err
 	}
 	return s.at("written")
+}
+
+// stage writes the new content of m beside its place, so that no cache takes a source for the one that stands there (patch.Stamp). What has to
+// wait for the next second does so before the first file changes.
+func (w *work) stage(temp string, m move) error {
+	perm, exact := m.target()
+	for again := patch.Rewrites; ; again-- {
+		if err := w.place.stage(temp, m.to, perm, exact); err != nil {
+			return err
+		}
+		if again == 0 || m.was == nil || !patch.IsSource(m.path) || bytes.Equal(m.was.Data, m.to.Data) {
+			return nil
+		}
+		stands, err := w.place.stamp(m.path)
+		if err != nil {
+			return err
+		}
+		now, err := w.place.stamp(temp)
+		if err != nil {
+			return err
+		}
+		wait := now.Wait(stands)
+		if wait == 0 {
+			return nil
+		}
+		time.Sleep(wait)
+		if err := w.place.unlink(temp); err != nil {
+			return err
+		}
+	}
+}
+
+// stamp is what caches know of a file; of what is no file, or not there, they know nothing.
+func (p *place) stamp(name string) (s patch.Stamp, err error) {
+	err = p.in(name, func(dir int, base string) error {
+		var st unix.Stat_t
+		if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFREG {
+			s = patch.Stamp{Size: st.Size, Time: time.Unix(0, st.Mtim.Nano())}
+		}
+		return nil
+	})
+	if absent(err) {
+		err = nil
+	}
+	return s, err
 }
 
 // advise says what to do about an error of writing the tree.

@@ -26,6 +26,9 @@ const (
 	early = 4
 	// minLine is how many characters stand between two line ends at least. Encoders put 60, 64 or 76 there.
 	minLine = 40
+	// minFolded is the shortest value, in bytes, that is also found folded like an encoding: a shorter one of digits might stand at
+	// the end of one line of numbers and go on at the next.
+	minFolded = 16
 	// minRest is the shortest rest of a form, in characters, that is looked for by itself.
 	minRest = 8
 )
@@ -56,7 +59,7 @@ func forms(value string) []form {
 		if len(p) < MinLen {
 			continue
 		}
-		add(p, false)
+		add(p, len(p) >= minFolded && !strings.Contains(p, "\n"))
 		for _, q := range quoted(p) {
 			add(q, false)
 		}

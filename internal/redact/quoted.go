@@ -18,19 +18,25 @@ const shellPlain = "_-./:,+@%="
 
 // quoted lists the ways in which s is written by those who quote it; most are s itself.
 func quoted(s string) []string {
+	json := asJSON(s, false)
 	all := []string{
-		asJSON(s, true), asJSON(s, false), asciiJSON(s),
-		strings.ReplaceAll(asJSON(s, false), "/", `\/`),
+		asJSON(s, true), json, asciiJSON(s),
+		asJSON(json, false), asJSON(asJSON(s, true), true), asJSON(asciiJSON(s), false), // JSON in JSON: a log of what was sent
+		strings.ReplaceAll(json, "/", `\/`),
 		within(strconv.Quote(s)), within(strconv.QuoteToASCII(s)), // Go, and C but for \a, \v
 		strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s), // Python, $'…', JavaScript
 		strings.ReplaceAll(s, `'`, `'\''`),
 		strings.ReplaceAll(s, `'`, `'"'"'`),
 		strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s), // between the double quotes of a shell
 		backslashed(s),
+		octal(s),
 		html.EscapeString(s),
 		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s),
 		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace(s),
 		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;").Replace(s),
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace(s),                                              // PHP, lodash, Ruby
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;", "`", "&#x60;", "=", "&#x3D;").Replace(s),               // Handlebars
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "`", "&#x60;", "=", "&#x3D;").Replace(s), // Mustache
 	}
 	for _, plain := range urlPlain {
 		for _, digits := range []string{"0123456789ABCDEF", "0123456789abcdef"} {
@@ -80,6 +86,22 @@ func backslashed(s string) string {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// octal is s as C, git and protobuf write it: what is no printable ASCII as a backslash and three digits.
+func octal(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.Write([]byte{'\\', c})
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
 	}
 	return b.String()
 }

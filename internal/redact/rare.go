@@ -4,26 +4,57 @@ package redact
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// spelled lists p with each byte written by itself: %73%65, \x73\x65, 73:65, 73 65, in small and in capital letters; and in UTF-16.
-// All of them begin with the first digit: a progress of 50% is not held back because it might be the beginning of a value.
+// spellings are the ways to write a byte by itself, and what stands between two. Each is a pattern of a value, and costs a stream next
+// to nothing; base32, with five patterns in 32 characters of which the numbers of ordinary text are made too, doubled what fifty values cost.
+var spellings = []struct{ byte, between string }{
+	// URLs
+	{"%02x", "%"},
+	{"%02X", "%"},
+	// C, Python, $'…'
+	{"%02x", `\x`},
+	{"%02X", `\x`},
+	{"%02x", ":"},
+	{"%02X", ":"},
+	// od -t x1, xxd -g 1, a Buffer of Node
+	{"%02x", " "},
+	{"%02X", " "},
+	// Go's %#v, xxd -i
+	{"%02x", ", 0x"},
+	// JSON, JavaScript, Java
+	{"%02x", `\u00`},
+	{"%02X", `\u00`},
+	// C, printf, od -b
+	{"%03o", `\`},
+	{"%03o", " "},
+	// the bytes of Go, of Python and Rust, of Node in JSON
+	{"%d", " "},
+	{"%d", ", "},
+	{"%d", ","},
+	// HTML, XML
+	{"%d", ";&#"},
+	{"%x", ";&#x"},
+	{"%X", ";&#x"},
+}
+
+// spelled lists p with each byte written by itself, and in UTF-16. What stands before the first byte is in none of them, so that all
+// begin with a digit: a progress of 50% is not held back because it might be the beginning of a value.
 func spelled(p string) []string {
 	all := wide(p)
-	for _, digits := range []string{"0123456789abcdef", "0123456789ABCDEF"} {
-		for _, between := range []string{"%", `\x`, ":", " "} {
-			var b strings.Builder
-			for i := range len(p) {
-				if i > 0 {
-					b.WriteString(between)
-				}
-				b.Write([]byte{digits[p[i]>>4], digits[p[i]&15]})
+	for _, s := range spellings {
+		var b strings.Builder
+		for i := range len(p) {
+			if i > 0 {
+				b.WriteString(s.between)
 			}
-			all = append(all, b.String())
+			fmt.Fprintf(&b, s.byte, p[i])
 		}
+		all = append(all, b.String())
 	}
 	return all
 }
@@ -42,9 +73,14 @@ func wide(p string) []string {
 }
 
 // twice are the characters that stand in any base64 text of a base64 text whose bytes hold p: each of the three ways in which p may
-// stand in the first can stand in three ways in the second.
+// stand in the first can stand in three ways in the second. And in one of p in UTF-16, as PowerShell takes it.
 func twice(p string) []string {
 	var all []string
+	if w := wide(p); w != nil {
+		for shift := range 3 {
+			all = append(all, sure(w[0], shift, base64.StdEncoding))
+		}
+	}
 	for shift := range 3 {
 		for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 			once := sure(p, shift, alphabet)
