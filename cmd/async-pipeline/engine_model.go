@@ -2,16 +2,12 @@ package main
 
 import (
 	"strings"
-	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
-
-// thinking is how long a model of OpenAI may be silent: it shows nothing of what it reasons. The budget's wall clock holds all the same.
-const thinking = 10 * time.Minute
 
 // answerMost is how long an answer of a model may be on the wire, in bytes: the longest is a few, and a turn has many.
 const answerMost = 32 << 20
@@ -23,16 +19,12 @@ func modelAgent(a *pipeline.Agent, gates map[string]*native.Gate) agent.Agent {
 		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,
 	}
 	m.Limits.Total = answerMost
-	silent := time.Duration(0) // as usual
-	if m.Provider == model.OpenAI {
-		silent, m.Limits.Silent = thinking, thinking
-	}
 	at := strings.Join([]string{m.Provider, m.BaseURL, m.Name, m.Key}, "\n")
 	if gates[at] == nil {
 		gates[at] = &native.Gate{}
 	}
 	return &native.Agent{
 		ID: a.Name, Ask: m.Turn, Model: m.Name, Provider: m.Provider, MaxTurns: a.Model.MaxTurns, Cost: model.Cost,
-		Lacks: a.Model.Key.Missing, Gate: gates[at], Patience: silent,
+		Lacks: a.Model.Key.Missing, Gate: gates[at], Patience: m.Patience(),
 	}
 }

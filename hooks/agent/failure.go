@@ -5,8 +5,12 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,44 +24,135 @@ type Failure struct {
 	Kind       Kind
 	Message    string         // one line
 	RetryAfter *time.Duration // nil: not said
+	Left       []string       // what could not be read of it and was left out, a sentence each without its end
 }
 
-// longestWait is the longest wait that is believed.
-const longestWait = 31 * 24 * time.Hour
+var (
+	kindForm      = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	failureFields = []string{"kind", "message", "retry_after_ms"}
+)
 
-var kindForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+// CheckKind says what is wrong with the form of a kind. One that is not in the table of kinds may be right: see Policy.
+func CheckKind(kind string) error {
+	if !kindForm.MatchString(kind) {
+		return errors.New("a kind begins with a small letter and has small letters, digits and underscores, 64 at most")
+	}
+	return nil
+}
 
 // ParseFailure finds it at the very end of an output. An object that stands before other words is a quotation, no end; and
-// kinds that only we can know (that a person cancelled, that a budget is spent) are not an agent's to name.
-func ParseFailure(text string) *Failure {
+// kinds that only we can know (that a person cancelled, that a budget is spent) are not an agent's to name. The error is about
+// an object that was meant as a failure and is none: which field, what it holds, what it may hold, and what was done instead.
+func ParseFailure(text string) (*Failure, error) {
 	var got *Failure
+	var fault error
+	end := []byte(stripFence(strings.TrimPrefix(text, bom)))
 	find(text, func(raw []byte) bool {
-		if got == nil && bytes.HasSuffix([]byte(stripFence(strings.TrimPrefix(text, bom))), raw) {
-			got = decodeFailure(raw)
+		if got == nil && fault == nil && bytes.HasSuffix(end, raw) {
+			got, fault = decodeFailure(raw)
 		}
-		return got != nil
+		return got != nil || fault != nil
 	})
-	return got
+	if kind := (*badKind)(nil); errors.As(fault, &kind) {
+		return nil, fmt.Errorf("error object: %w; %s; %s", fault, ignored, KnownKinds())
+	}
+	if fault != nil {
+		return nil, fmt.Errorf("error object: %w; %s", fault, ignored)
+	}
+	return got, nil
 }
 
-func decodeFailure(raw []byte) *Failure {
-	var said struct {
-		Error *struct {
-			Kind       string   `json:"kind"`
-			Message    string   `json:"message"`
-			RetryAfter *float64 `json:"retry_after_ms"`
-		} `json:"error"`
+// ignored is what is done with an object that cannot be taken.
+const ignored = "it was ignored, and how the program ended is what counts"
+
+// A badKind is what is wrong with a kind.
+type badKind struct{ text string }
+
+func (b *badKind) Error() string { return b.text }
+
+// decodeFailure gives neither a failure nor an error for an object that was not meant as one.
+func decodeFailure(raw []byte) (*Failure, error) {
+	_, outer, err := object(raw)
+	value, ok := outer["error"]
+	if err != nil || !ok || meant(raw) {
+		return nil, nil //nolint:nilerr // what cannot be read as an object was not meant as a failure
 	}
-	_, fields, err := object(raw)
-	if err != nil || len(fields) != 1 || json.Unmarshal(raw, &said) != nil || said.Error == nil || !kindForm.MatchString(said.Error.Kind) {
-		return nil
+	for key := range outer {
+		if key != "error" {
+			return nil, fmt.Errorf(`field %q stands beside "error", which must stand alone`, key)
+		}
 	}
-	f := &Failure{Kind: Kind(said.Error.Kind), Message: oneLine(Tail(said.Error.Message, 500))}
-	if c := f.Kind.Class(); c == Lifecycle || c == Fatal {
-		return nil
+	keys, fields, err := object(value)
+	if err != nil {
+		return nil, fmt.Errorf(`field "error" holds %s; it must be an object with the fields %s`, shortly(value), strings.Join(failureFields, ", "))
 	}
-	if ms := said.Error.RetryAfter; ms != nil && *ms >= 0 && *ms <= float64(longestWait.Milliseconds()) {
-		f.RetryAfter = new(time.Duration(*ms * float64(time.Millisecond)))
+	kind, isText := text(fields["kind"])
+	form := CheckKind(kind)
+	switch class := Kind(kind).Class(); {
+	case fields["kind"] == nil:
+		return nil, &badKind{`required field "kind" is missing`}
+	case !isText:
+		return nil, &badKind{fmt.Sprintf(`field "kind" holds %s, which is no string`, shortly(fields["kind"]))}
+	case form != nil:
+		return nil, &badKind{fmt.Sprintf(`field "kind" holds %s; %v`, shortly(fields["kind"]), form)}
+	case class == Lifecycle || class == Fatal:
+		return nil, &badKind{fmt.Sprintf(`field "kind" holds %q, which is not an agent's to say`, kind)}
 	}
-	return f
+	f := &Failure{Kind: Kind(kind)}
+	left := func(format string, args ...any) {
+		f.Left = append(f.Left, fmt.Sprintf(format, args...)+", and was left out")
+	}
+	for _, key := range keys {
+		value := fields[key]
+		switch {
+		case key == "kind" || string(value) == "null":
+		case key == "message":
+			words, ok := text(value)
+			if f.Message = oneLine(Tail(words, 500)); !ok {
+				left("field %q holds %s, which is no string", key, shortly(value))
+			}
+		case key == "retry_after_ms":
+			var ms float64
+			if json.Unmarshal(value, &ms) == nil && 0 <= ms && ms <= float64(LongestWait.Milliseconds()) {
+				f.RetryAfter = new(time.Duration(ms * float64(time.Millisecond)))
+			} else {
+				left("field %q holds %s, which is no number of milliseconds from 0 to 30 days", key, shortly(value))
+			}
+		default:
+			left("field %q is unknown (the fields are %s)", oneLine(Tail(key, 40)), strings.Join(failureFields, ", "))
+		}
+	}
+	return f, nil
+}
+
+// KnownKinds names the kinds that an agent may name and that every agent's policy knows.
+var KnownKinds = sync.OnceValue(func() string {
+	var names []string
+	for k, class := range classes {
+		if class != Lifecycle && class != Fatal {
+			names = append(names, string(k))
+		}
+	}
+	slices.Sort(names)
+	return "the kinds are " + strings.Join(names, ", ")
+})
+
+// Known says whether a kind is in the table of kinds, or one that every agent's policy knows.
+func (k Kind) Known() bool {
+	_, ok := classes[k]
+	return ok || slices.Contains(alwaysTransient, k) || slices.Contains(alwaysTerminal, k) || strings.HasPrefix(string(k), "openrouter_")
+}
+
+// shortly is JSON from outside as a message quotes it, on one line.
+func shortly(raw json.RawMessage) string {
+	const most = 60
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return "what cannot be read"
+	}
+	words := []rune(b.String())
+	if len(words) > most {
+		words = append(words[:most-1], '…')
+	}
+	return string(words)
 }

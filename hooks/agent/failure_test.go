@@ -12,24 +12,41 @@ func TestParseFailure(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       *Failure
+		left       string // in what was left out
+		fault      string // in the error
 	}{
-		{"alone", `{"error":{"kind":"quota_exhausted","message":"used up","retry_after_ms":60000}}`, &Failure{QuotaExhausted, "used up", after(time.Minute)}},
-		{"at the end of prose", "I tried.\n" + `{"error": {"kind": "gateway_blip"}}` + "\n", &Failure{"gateway_blip", "", nil}},
-		{"in a fence of its own", "```json\n" + `{"error":{"kind":"billing","message":"a\nb"}}` + "\n```\n", &Failure{Billing, "a b", nil}},
-		{"a fraction", `{"error":{"kind":"rate_limited","retry_after_ms":1.5}}`, &Failure{RateLimited, "", after(1500 * time.Microsecond)}},
-		{"quoted before the end", `{"error":{"kind":"billing"}}` + "\nis what I saw in the log", nil},
-		{"followed by a control object", `{"error":{"kind":"billing"}}` + "\n" + `{"outcome":"fixed","summary":"x"}`, nil},
-		{"with other fields", `{"error":{"kind":"billing"},"outcome":"fixed"}`, nil},
-		{"no kind", `{"error":{"message":"x"}}`, nil},
-		{"a kind of no form", `{"error":{"kind":"Rate Limited!"}}`, nil},
-		{"a text", `{"error":"billing"}`, nil},
-		{"not an agent's to say: cancelled", `{"error":{"kind":"cancelled"}}`, nil},
-		{"not an agent's to say: the budget", `{"error":{"kind":"wall_timeout"}}`, nil},
-		{"an unbelievable time", `{"error":{"kind":"rate_limited","retry_after_ms":1e15}}`, &Failure{RateLimited, "", nil}},
-		{"a time that is gone", `{"error":{"kind":"rate_limited","retry_after_ms":-5}}`, &Failure{RateLimited, "", nil}},
-		{"nothing", "", nil},
+		{name: "alone", text: `{"error":{"kind":"quota_exhausted","message":"used up","retry_after_ms":60000}}`, want: &Failure{QuotaExhausted, "used up", after(time.Minute), nil}},
+		{name: "at the end of prose", text: "I tried.\n" + `{"error": {"kind": "gateway_blip"}}` + "\n", want: &Failure{Kind: "gateway_blip"}},
+		{name: "in a fence of its own", text: "```json\n" + `{"error":{"kind":"billing","message":"a\nb"}}` + "\n```\n", want: &Failure{Billing, "a b", nil, nil}},
+		{name: "a fraction", text: `{"error":{"kind":"rate_limited","retry_after_ms":1.5}}`, want: &Failure{RateLimited, "", after(1500 * time.Microsecond), nil}},
+		{name: "null is not said", text: `{"error":{"kind":"rate_limited","retry_after_ms":null,"message":null}}`, want: &Failure{Kind: RateLimited}},
+
+		{name: "quoted before the end", text: `{"error":{"kind":"billing"}}` + "\nis what I saw in the log"},
+		{name: "followed by a control object", text: `{"error":{"kind":"billing"}}` + "\n" + `{"outcome":"fixed","summary":"x"}`},
+		{name: "a control object with an error", text: `{"error":{"kind":"billing"},"outcome":"fixed"}`},
+		{name: "an object of something else", text: `{"kind":"billing"}`},
+		{name: "nothing"},
+
+		{name: "a field beside it", text: `{"error":{"kind":"billing"},"code":1}`, fault: `field "code" stands beside "error"`},
+		{name: "a text", text: `{"error":"billing"}`, fault: `field "error" holds "billing"; it must be an object with the fields kind, message, retry_after_ms`},
+		{name: "nothing at all", text: `{"error":null}`, fault: `field "error" holds null`},
+		{name: "no kind", text: `{"error":{"message":"x"}}`, fault: `required field "kind" is missing; it was ignored, and how the program ended is what counts; the kinds are agent_budget, `},
+		{name: "a kind of no form", text: `{"error":{"kind":"Rate Limited!"}}`, fault: `field "kind" holds "Rate Limited!"; a kind begins with a small letter`},
+		{name: "a long kind", text: `{"error":{"kind":"` + strings.Repeat("X", 500) + `"}}`, fault: `XXX…; a kind begins`},
+		{name: "a number as kind", text: `{"error":{"kind":429}}`, fault: `field "kind" holds 429, which is no string; it was ignored`},
+		{name: "not an agent's to say: cancelled", text: `{"error":{"kind":"cancelled"}}`, fault: `holds "cancelled", which is not an agent's to say`},
+		{name: "not an agent's to say: the budget", text: `{"error":{"kind":"wall_timeout"}}`, fault: `holds "wall_timeout", which is not`},
+
+		{name: "an unbelievable time", text: `{"error":{"kind":"rate_limited","retry_after_ms":1e15}}`, want: &Failure{Kind: RateLimited}, left: `field "retry_after_ms" holds 1e15`},
+		{name: "a time that is gone", text: `{"error":{"kind":"rate_limited","retry_after_ms":-5}}`, want: &Failure{Kind: RateLimited}, left: `holds -5, which is no number of milliseconds`},
+		{name: "a time in words", text: `{"error":{"kind":"rate_limited","retry_after_ms":"60s"}}`, want: &Failure{Kind: RateLimited}, left: `holds "60s", which is no number`},
+		{name: "a message that is none", text: `{"error":{"kind":"billing","message":["a"]}}`, want: &Failure{Kind: Billing}, left: `field "message" holds ["a"], which is no string, and was left out`},
+		{name: "a field that is not known", text: `{"error":{"kind":"billing","retry_after":5,"message":"m"}}`, want: &Failure{Billing, "m", nil, nil}, left: `field "retry_after" is unknown (the fields are kind, message, retry_after_ms), and was left out`},
 	} {
-		got := ParseFailure(c.text)
+		got, err := ParseFailure(c.text)
+		if (err == nil) != (c.fault == "") || err != nil && (!strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), "it was ignored, and how the program ended is what counts")) {
+			t.Errorf("%s: %v", c.name, err)
+		}
 		if (got == nil) != (c.want == nil) {
 			t.Errorf("%s: %+v", c.name, got)
 			continue
@@ -41,6 +58,24 @@ func TestParseFailure(t *testing.T) {
 			got.RetryAfter != nil && *got.RetryAfter != *c.want.RetryAfter {
 			t.Errorf("%s: %+v", c.name, got)
 		}
+		if left := strings.Join(got.Left, "; "); (left == "") != (c.left == "") || !strings.Contains(left, c.left) {
+			t.Errorf("%s: left out %q", c.name, left)
+		}
+	}
+}
+
+// The kinds that a message names are those that an agent may name.
+func TestKnownKinds(t *testing.T) {
+	t.Parallel()
+	for k, class := range classes {
+		mine := class == Lifecycle || class == Fatal
+		got, err := ParseFailure(`{"error":{"kind":"` + string(k) + `"}}`)
+		if (got == nil) != mine || (err == nil) == mine || strings.Contains(KnownKinds()+",", " "+string(k)+",") == mine || !k.Known() {
+			t.Errorf("%s: %v, %v", k, got, err)
+		}
+	}
+	if Kind("rate_limit").Known() || !Kind("openrouter_502").Known() {
+		t.Error("what is not in any table is not known")
 	}
 }
 

@@ -13,6 +13,7 @@ type facts struct {
 	status  int      // of HTTP; 0: it was reported inside a stream
 	codes   []string // every machine-readable word beside the message, in small letters
 	message string
+	meant   bool          // it stood in a field that is named for it
 	after   time.Duration // asked for in the body; negative: not
 	again   *bool         // the provider's own word on a retry (the header x-should-retry)
 }
@@ -23,6 +24,9 @@ func (f facts) error(err error) *Error {
 	again := transient[kind]
 	if kind == unknown && f.again != nil {
 		again = *f.again
+	}
+	if f.after < 0 && kind == rateLimited {
+		f.after = waitWords(f.message)
 	}
 	message := f.message
 	if message == "" {
@@ -38,7 +42,7 @@ func (f facts) error(err error) *Error {
 // the API reference of the Responses error object, Google's "Troubleshooting guide" (google.rpc.Code); the numbers are Z.ai's.
 var codeKinds = map[string]string{
 	"insufficient_quota": quotaExhausted, "usage_not_included": quotaExhausted, "quota_exceeded": quotaExhausted,
-	"usage_limit_reached": quotaExhausted,
+	"usage_limit_reached": quotaExhausted, "exceeded_current_quota_error": quotaExhausted,
 
 	"billing_error": billing, "billing_hard_limit_reached": billing, "insufficient_balance": billing, "payment_required": billing,
 	"1113": billing, "1309": billing,
@@ -53,6 +57,7 @@ var codeKinds = map[string]string{
 	"1000": authInvalid, "1001": authInvalid, "1002": authInvalid, "1220": authInvalid,
 
 	"not_found_error": modelNotFound, "model_not_found": modelNotFound, "not_found": modelNotFound, "1211": modelNotFound,
+	"model_not_supported": modelNotFound, "unknown_model": modelNotFound, "deploymentnotfound": modelNotFound,
 
 	"rate_limit_error": rateLimited, "rate_limit_exceeded": rateLimited, "rate_limit": rateLimited, "too_many_requests": rateLimited,
 	"throttling": rateLimited, "resource_exhausted": rateLimited, "1302": rateLimited,
@@ -68,6 +73,8 @@ var codeKinds = map[string]string{
 
 	"invalid_request_error": invalidRequest, "invalid_prompt": invalidRequest, "invalid_argument": invalidRequest,
 	"conflict_error": invalidRequest, "1210": invalidRequest,
+
+	"tool_use_failed": streamFailure, // Groq: the model wrote a call that could not be read
 }
 
 // strongBilling and strongQuota decide at any status.
@@ -85,6 +92,8 @@ var (
 	rateWords     = []string{"rate limit", "rate_limit", "too many requests", "rate increased too quickly", "concurrency", "throttl"}
 	overloadWords = []string{"overloaded", "unavailable", "at capacity", "internal server error", "bad gateway", "server error"}
 	policyWords   = []string{"content policy", "content_policy", "content filter", "content_filter", "safety system", "usage policies"}
+	flagWords     = []string{"moderation", "flagged"} // at 403, where they stand for the policy
+	modelWords    = []string{"is not a valid model", "model not found", "no such model", "unknown model", "invalid model"}
 	authWords     = []string{"unauthorized", "invalid api key", "invalid x-api-key", "authentication", "api key not valid"}
 	overflowWords = []string{
 		"prompt is too long", "prompt too long", "context length", "context_length", "context window", "maximum context",
@@ -123,9 +132,13 @@ func (f facts) kind() string {
 	}
 
 	switch s := f.status; {
+	case s == 403 && (slices.Contains(named, contentPolicy) || has(text, policyWords) || has(text, flagWords)):
+		return contentPolicy
+	case s == 403 && !slices.Contains(named, authInvalid) && has(text, rateWords):
+		return rateLimited
 	case s == 401 || s == 403:
 		return authInvalid
-	case s == 404:
+	case s == 404 || s == 410:
 		return modelNotFound
 	case s == 429:
 		return rateLimited
@@ -144,6 +157,8 @@ func (f facts) kind() string {
 			return contextOverflow
 		case has(text, policyWords):
 			return contentPolicy
+		case has(text, modelWords):
+			return modelNotFound
 		}
 		return invalidRequest
 	case len(f.codes) > 0:

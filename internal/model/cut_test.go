@@ -131,6 +131,13 @@ func TestCallCutByMaxTokens(t *testing.T) {
 		{"B96/anthropic half", Anthropic, anthropicCall(`{"path":"a`, "max_tokens"), `{"path":"a`},
 		{"B96/anthropic nothing yet", Anthropic, anthropicCall("", "max_tokens"), ""},
 		{"B96/anthropic whole by accident", Anthropic, anthropicCall("{}", "max_tokens"), "{}"},
+		{"B96/anthropic block left open", Anthropic, strings.Replace(anthropicCall(`{"path":"a`, "max_tokens"), named(`{"type":"content_block_stop","index":1}`), "", 1), `{"path":"a`},
+		{"B96/anthropic block closed late", Anthropic, late(anthropicCall("{}", "max_tokens"), named(`{"type":"content_block_stop","index":1}`)), "{}"},
+		{"B96/anthropic window full", Anthropic, strings.Replace(anthropicCall(`{"path":"a`, "model_context_window_exceeded"), named(`{"type":"content_block_stop","index":1}`), "", 1), `{"path":"a`},
+		{"B96/openai in_progress", OpenAI, openaiCut(`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","status":"in_progress","arguments":"{\"path\":\"a"}}`), `{"path":"a`},
+		{"B96/openai without its half", OpenAI, openaiCut(`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","status":"in_progress","arguments":""}}`), `{"path":"a`},
+		{"B96/openai item left open", OpenAI, openaiCut(), `{"path":"a`},
+		{"B96/openai completed", OpenAI, strings.Replace(openaiCut(), "response.incomplete", "response.completed", 2), `{"path":"a`},
 		{"B96/openai", OpenAI, named(
 			`{"type":"response.created","response":{"id":"r"}}`,
 			`{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}`,
@@ -157,7 +164,7 @@ func TestCallCutByMaxTokens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Stop != MaxTokens || len(a.Blocks) != 1 || a.Blocks[0].Text != "I write." {
+			if a.Stop != MaxTokens && a.Stop != Overflow || len(a.Blocks) != 1 || a.Blocks[0].Text != "I write." {
 				t.Errorf("stop %s, blocks %+v", a.Stop, a.Blocks)
 			}
 			if len(a.Broken) != 1 || a.Broken[0].Name != "write" || string(a.Broken[0].Args) != c.args {
@@ -165,6 +172,26 @@ func TestCallCutByMaxTokens(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openaiCut is a text and a call that max_output_tokens cut, with these events between its half and the end.
+func openaiCut(events ...string) string {
+	all := []string{
+		`{"type":"response.created","response":{"id":"r"}}`,
+		`{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}`,
+		`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"I write."}`,
+		`{"type":"response.output_item.done","output_index":0,"item":{"type":"message"}}`,
+		`{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","call_id":"c1","name":"write"}}`,
+		`{"type":"response.function_call_arguments.delta","output_index":1,"delta":"{\"path\":\"a"}`,
+	}
+	all = append(all, events...)
+	return named(append(all, `{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}`)...)
+}
+
+// late moves an event behind the reason why the model stopped.
+func late(stream, event string) string {
+	end := named(`{"type":"message_stop"}`)
+	return strings.Replace(strings.Replace(stream, event, "", 1), end, event+end, 1)
 }
 
 // B96: a call that the provider itself names incomplete is broken, whatever its arguments look like.

@@ -125,6 +125,9 @@ func argsObject(text string) (json.RawMessage, bool) {
 	return b, b[0] == '{' && json.Valid(b)
 }
 
+// cutShort says of a stop that it may come in the middle of anything: a block that is open then was cut, not lost.
+func cutShort(s Stop) bool { return s != EndTurn && s != ToolCalls }
+
 // stop records why the model stopped. All content must have come.
 func (d *draft) stop(s Stop, reason string) {
 	d.got.Stop, d.got.Reason = s, reason

@@ -128,6 +128,8 @@ func oneLine(text string, max int) string {
 
 // reported reads the facts from the JSON of an error: {"error": {…}} of every provider, in an array with Gemini, or the error's
 // fields at the top, as gateways write them. A body that is something else gives no facts.
+//
+// What is meant as an error says so by that field; codes at the top may be of anything.
 func reported(body []byte) facts {
 	f := facts{after: none}
 	var whole any
@@ -146,9 +148,9 @@ func reported(body []byte) facts {
 	}
 	switch inner := fields["error"].(type) {
 	case map[string]any:
-		fields = inner
+		fields, f.meant = inner, true
 	case string:
-		f.message = inner
+		f.message, f.meant = inner, true
 	}
 	for _, name := range []string{"code", "type", "status", "reason"} {
 		switch v := fields[name].(type) {
@@ -171,7 +173,30 @@ func reported(body []byte) facts {
 	if details, ok := fields["details"].([]any); ok {
 		f.details(details)
 	}
+	if more, ok := fields["metadata"].(map[string]any); ok {
+		f.behind(more)
+	}
 	return f
+}
+
+// behind reads what a gateway says of the provider behind it (OpenRouter's metadata): its own words, and that it would not read this.
+func (f *facts) behind(more map[string]any) {
+	if raw, ok := more["raw"].(string); ok && raw != "" && !strings.Contains(f.message, raw) {
+		f.message += ": " + raw
+	}
+	if reasons, ok := more["reasons"].([]any); ok && len(reasons) > 0 || more["flagged_input"] != nil {
+		f.codes = append(f.codes, "content_filter")
+	}
+}
+
+// refusal is the error that body is meant as; nil: it is something else.
+func refusal(body []byte) *Error {
+	f := reported(body)
+	e := f.error(nil)
+	if !f.meant && (len(f.codes) == 0 || e.Kind == unknown) {
+		return nil
+	}
+	return e
 }
 
 // number takes a code that is a status of HTTP for one: that is how gateways pass it on inside a stream.
@@ -193,7 +218,7 @@ func (f *facts) details(list []any) {
 		}
 		if delay, ok := fields["retryDelay"].(string); ok {
 			if wait, err := time.ParseDuration(delay); err == nil && wait >= 0 {
-				f.after = min(wait, maxRetryAfter)
+				f.after = wait
 			}
 		}
 		violations, _ := fields["violations"].([]any)

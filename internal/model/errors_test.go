@@ -72,6 +72,25 @@ func TestClassify(t *testing.T) {
 		{"413", 413, `{"error":{"type":"request_too_large","message":"big"}}`, requestTooLarge, false, "big"},
 		{"policy", 400, `{"error":{"code":"content_policy_violation","message":"no"}}`, contentPolicy, false, "no"},
 		{"policy in words", 400, `{"error":{"message":"rejected by the content filter"}}`, contentPolicy, false, "filter"},
+		{"404 of a web server", 404, "404 page not found\n", modelNotFound, false, `is the base URL right? "404 page not found`},
+		{"404 of a framework", 404, `{"detail":"Not Found"}`, modelNotFound, false, "is the base URL right? Not Found"},
+		{"404 of a server with the fields at the top", 404, `{"object":"error","message":"The model x does not exist.","type":"NotFoundError","code":404}`, modelNotFound, false, "The model x"},
+		{"410", 410, `{"error":{"message":"the model was retired"}}`, modelNotFound, false, "retired"},
+		{"a model in words", 400, `{"error":{"code":400,"message":"nope/x is not a valid model ID"}}`, modelNotFound, false, "nope/x"},
+		{"a model that the plan has not", 400, `{"error":{"code":"model_not_supported","message":"The requested model is not supported."}}`, modelNotFound, false, "not supported"},
+		{"moderation", 403, `{"error":{"code":403,"message":"Your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"x"}}}`, contentPolicy, false, "flagged"},
+		{"a 403 that is a limit", 403, `{"message":"You have exceeded a secondary rate limit."}`, rateLimited, true, "secondary"},
+		{"403 of a region", 403, `{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}}`, authInvalid, false, "Country"},
+		{"moonshot quota", 429, `{"error":{"type":"exceeded_current_quota_error","message":"Your account is suspended"}}`, quotaExhausted, false, "suspended"},
+		{"the provider behind a gateway", 429, `{"error":{"code":429,"message":"Provider returned error","metadata":{"raw":"x is temporarily rate-limited upstream","provider_name":"p"}}}`, rateLimited, true, "Provider returned error: x is temporarily"},
+		{"a call that could not be read", 400, `{"error":{"type":"invalid_request_error","code":"tool_use_failed","message":"Failed to call a function."}}`, streamFailure, true, "Failed to call"},
+		{"422", 422, `{"error":{"type":"invalid_request_error","message":"temperature"}}`, invalidRequest, false, "temperature"},
+		{"429 in words", 429, `Too Many Requests`, rateLimited, true, "Too Many"},
+		{"500", 500, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, serverOverload, true, "Internal"},
+		{"502", 502, ``, serverOverload, true, "says no more"},
+		{"504", 504, `<html>Gateway Time-out</html>`, serverOverload, true, "Time-out"},
+		{"402 as JSON in an array", 402, `[{"error":{"code":402,"message":"More credits are needed"}}]`, billing, false, "credits"},
+		{"304", 304, ``, invalidRequest, false, ""},
 		{"409", 409, `{"error":{"message":"conflict"}}`, invalidRequest, false, "conflict"},
 		{"408", 408, ``, serverOverload, true, ""},
 		{"zai overload", 400, `{"error":{"code":"1305","message":"try later"}}`, serverOverload, true, "later"},
@@ -143,6 +162,17 @@ func TestErrorsInStream(t *testing.T) {
 		{"chat choice", OpenAIChat, `{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"code":502,"message":"x"}}]}`, serverOverload, true},
 		{"chat finish", OpenAIChat, `{"choices":[{"index":0,"delta":{},"finish_reason":"insufficient_system_resource"}]}`, serverOverload, true},
 		{"P82", OpenAIChat, `{"error":{"code":"resource_exhausted"}}`, rateLimited, true},
+		{"anthropic without a type", Anthropic, `{"error":{"message":"overloaded"}}`, serverOverload, true},
+		{"anthropic rate limit", Anthropic, `{"type":"error","error":{"type":"rate_limit_error","message":"x"}}`, rateLimited, true},
+		{"anthropic unknown", Anthropic, `{"type":"error","error":{"type":"strange_error","message":"x"}}`, unknown, false},
+		{"openai words only", OpenAI, `{"error":{"message":"the server is overloaded"}}`, serverOverload, true},
+		{"openai quota", OpenAI, `{"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"x"}}}`, quotaExhausted, false},
+		{"openrouter", OpenAIChat, `{"id":"x","error":{"code":"server_error","message":"Provider disconnected unexpectedly"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`, serverOverload, true},
+		{"openrouter, the provider's own words", OpenAIChat, `{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"upstream went away"}},"choices":[]}`, serverOverload, true},
+		{"openrouter moderation", OpenAIChat, `{"error":{"code":403,"message":"flagged","metadata":{"reasons":["x"]}}}`, contentPolicy, false},
+		{"chat error null", OpenAIChat, `{"error":null,"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`, serverOverload, true},
+		{"gemini in an array", Gemini, `[{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}]`, rateLimited, true},
+		{"gemini, a day's quota", Gemini, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"RequestsPerDay"}]}]}}`, quotaExhausted, false},
 		{"gemini", Gemini, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`, serverOverload, true},
 		{"B93", OpenAIChat, `{"error":{"message":"quota exceeded, stream closed"}}`, quotaExhausted, false},
 		{"C46 a quota, then something vague", OpenAIChat, `{"error":{"code":"insufficient_quota","message":"x"}}` + "\n\ndata: " + `{"error":{"message":"the stream ended with an error"}}`, quotaExhausted, false},
@@ -195,9 +225,11 @@ func TestRetryAfter(t *testing.T) {
 		{"P64 garbage, then seconds", "soon", "2", 2 * time.Second},
 		{"P64 negative", "-1", "-5", none},
 		{"P64 not a number", "NaN", "Inf", none},
-		{"P65", "", "99999999999", maxRetryAfter},
-		{"P65 ms", "1e300", "", maxRetryAfter},
-		{"P65 date", "", now.AddDate(40, 0, 0).Format(http.TimeFormat), maxRetryAfter},
+		{"P65", "", "99999999", 99999999 * time.Second},
+		{"P65 more than any clock", "", "99999999999", longest},
+		{"P65 ms", "1e300", "", longest},
+		{"P65 date", "", now.AddDate(40, 0, 0).Format(http.TimeFormat), now.AddDate(40, 0, 0).Sub(now)},
+		{"P65 the last date", "", "Fri, 31 Dec 9999 23:59:59 GMT", longest},
 		{"nothing", "", "", none},
 	} {
 		h := http.Header{}
@@ -212,6 +244,22 @@ func TestRetryAfter(t *testing.T) {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
+	}
+	for message, want := range map[string]time.Duration{
+		"Rate limit reached for gpt-5.5. Please try again in 11.054s. Visit x.": 11054 * time.Millisecond, "try again in 120ms": 120 * time.Millisecond,
+		"Please try again in 1h2m3s.": time.Hour + 2*time.Minute + 3*time.Second, "try again in a while": none, "try again in 5": none,
+		"try again in 99999999999999h": none,
+	} {
+		f := facts{codes: []string{"rate_limit_exceeded"}, message: message, after: none}
+		if e := f.error(nil); e.RetryAfter != want {
+			t.Errorf("%q: %v", message, e.RetryAfter)
+		}
+		if f.after = time.Second; f.error(nil).RetryAfter != time.Second {
+			t.Errorf("%q before a field", message)
+		}
+		if f.codes, f.after = []string{"server_error"}, none; f.error(nil).RetryAfter != none {
+			t.Errorf("%q is no limit", message)
+		}
 	}
 	if e := refuse(t, 429, "{}", "Retry-After", "1.2"); e.RetryAfter != 1200*time.Millisecond {
 		t.Errorf("P62 on the wire: %v", e.RetryAfter)
@@ -342,8 +390,13 @@ func TestWrongContentType(t *testing.T) {
 	t.Parallel()
 	page := "<!doctype html>\n<title>Sign in</title>" + strings.Repeat("x", 500) + "END"
 	for _, c := range []struct{ kind, content, body, words string }{
-		{parseError, "text/html", page, `"<!doctype html>\n<title>Sign in</title>x`},
-		{parseError, "application/json", `{"id":"msg"}`, `application/json`},
+		{parseError, "text/html", page, `is the base URL right? It begins "<!doctype html>\n<title>Sign in</title>x`},
+		{parseError, "application/json", `{"id":"msg"}`, `one piece ("application/json") where a stream was asked for`},
+		{parseError, "application/json", `{"type":"message","id":"msg_1","role":"assistant","content":[]}`, "does the server stream?"},
+		{parseError, "application/json", ``, `is empty (status 200, content type "application/json")`},
+		{parseError, "", "", "is the base URL right?"},
+		{billing, "application/json", `{"error":{"message":"Insufficient Balance"}}`, "Insufficient Balance"},
+		{unknown, "application/json", `{"error":{"message":"something else"}}`, "something else"},
 		{parseError, "", "data: x\n\n", `""`},
 		{parseError, "text/event-streaming", "data: x\n\n", "text/event-streaming"},
 		{rateLimited, "application/json", `{"error":{"code":429,"message":"slow down"}}`, "slow down"},

@@ -162,6 +162,9 @@ type geminiStream struct {
 func (s *geminiStream) event(_ string, data []byte) error {
 	var c geminiChunk
 	if err := decode(data, &c); err != nil {
+		if f := reported(data); f.meant { // an error in an array, as the API writes it outside streams
+			return f.error(nil)
+		}
 		return err
 	}
 	if present(c.Error) {
@@ -191,7 +194,7 @@ func (s *geminiStream) event(_ string, data []byte) error {
 			}
 		}
 		if candidate.Finish != "" {
-			if err := s.finish(candidate.Finish); err != nil {
+			if err := s.finish(candidate.Finish, candidate.Message); err != nil {
 				return err
 			}
 		}
@@ -242,7 +245,7 @@ func (s *geminiStream) part(p geminiPart) error {
 	return nil
 }
 
-func (s *geminiStream) finish(reason string) error {
+func (s *geminiStream) finish(reason, message string) error {
 	if s.d.stopped() {
 		if reason != s.d.got.Reason {
 			return outOfOrder("the model stopped for %s, and then for %s", s.d.got.Reason, reason)
@@ -251,6 +254,8 @@ func (s *geminiStream) finish(reason string) error {
 	}
 	stop, ok := geminiStops[reason]
 	switch {
+	case geminiSlips[reason]:
+		return newError(streamFailure, "the model made a mistake in its answer (%s) %s", reason, message)
 	case !ok:
 		stop = Other
 	case stop == EndTurn && s.d.calls() > 0: // the protocol has no reason of its own for calls
@@ -264,3 +269,6 @@ var geminiStops = map[string]Stop{
 	"STOP": EndTurn, "MAX_TOKENS": MaxTokens, "SAFETY": Refused, "RECITATION": Refused, "LANGUAGE": Refused, "BLOCKLIST": Refused,
 	"PROHIBITED_CONTENT": Refused, "SPII": Refused,
 }
+
+// geminiSlips are the ends of an answer that could not be read by the provider itself: the next may be better.
+var geminiSlips = map[string]bool{"MALFORMED_FUNCTION_CALL": true, "MALFORMED_RESPONSE": true, "UNEXPECTED_TOOL_CALL": true}

@@ -27,10 +27,12 @@ type Model struct {
 	Limits   Limits
 }
 
-// Limits bound one turn; the zero value means the defaults.
+// Limits bound one turn; the zero value means the defaults (see limits.go). Content is text, thinking, and any part of a call.
 type Limits struct {
-	Connect time.Duration // from the call of Turn to the first byte of the answer's body; default 30 s with Anthropic, else 2 min
-	Silent  time.Duration // between two signs of progress after that (keep-alives are none); default 2 min
+	Connect time.Duration // from the call of Turn to the head of the answer; with Anthropic to the first byte of its body
+	Think   time.Duration // without a byte, before the first content: models think in silence
+	Silent  time.Duration // without a byte, later
+	Word    time.Duration // without content, whatever else is sent: a provider may keep alive for ever what is dead behind it
 	Line    int           // bytes of one line of the stream, and of the data of one event; default 32 MiB
 	Total   int64         // bytes of the whole stream; default 256 MiB
 }
@@ -153,7 +155,7 @@ type Error struct {
 	Kind       string        // a kind of agent failures: stream_failure transport_disconnect cold_start_timeout idle_timeout server_overload rate_limited …
 	Status     int           // of HTTP, or the one that the provider names inside the stream; 0: none
 	Message    string        // the provider's own words, one line, at most 500 bytes, without the key
-	RetryAfter time.Duration // exactly what the provider asks for, at most 2^31-1 ms; negative: it asks for nothing
+	RetryAfter time.Duration // exactly what the provider asks for, absurd or not; negative: it asks for nothing
 	Retryable  bool          // the same request may succeed when it is sent again
 	Err        error         // what lies below, if anything
 }

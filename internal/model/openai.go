@@ -192,7 +192,7 @@ func (s *openaiStream) event(_ string, data []byte) error {
 	}
 	switch {
 	case e.Type == "" || e.Type == "error":
-		if f := reported(data); e.Type == "" && len(f.codes) == 0 {
+		if f := reported(data); e.Type == "" && len(f.codes) == 0 && !f.meant {
 			return malformed("an event of the stream has no type: %q", head(data, 120))
 		}
 		return openaiError(data)
@@ -419,7 +419,7 @@ func (s *openaiStream) itemDone(e openaiEvent) error {
 	s.d.moved = true
 	switch item.kind {
 	case "function_call":
-		if out.Status == "incomplete" {
+		if out.Status == "incomplete" || out.Status == "in_progress" { // both are said of a call that max_output_tokens cut
 			item.part.whole = false
 			return nil
 		}
@@ -457,17 +457,18 @@ func (s *openaiStream) end(e openaiEvent) error {
 		s.d.got.Usage = Usage{Input: u.Input.known(), Output: u.Output.known(), Cached: u.Details.Cached.known(), Written: u.Details.Written.known()}
 	}
 	s.d.ended = true
-	switch e.Type {
-	case "response.failed":
+	reason := ""
+	if r.Incomplete != nil {
+		reason = r.Incomplete.Reason
+	}
+	switch {
+	case e.Type == "response.failed":
 		if !present(r.Error) {
 			return newError(unknown, "the provider says that the answer failed, and not why")
 		}
 		return provided(r.Error)
-	case "response.incomplete":
-		stop, reason := Other, ""
-		if r.Incomplete != nil {
-			reason = r.Incomplete.Reason
-		}
+	case e.Type == "response.incomplete" || reason != "": // some servers complete what they cut, and say in the details that it was
+		stop := Other
 		switch reason {
 		case "max_output_tokens":
 			stop = MaxTokens

@@ -7,7 +7,6 @@ package model
 import (
 	"encoding/json"
 	"net/url"
-	"slices"
 )
 
 var chatWire = wire{
@@ -153,9 +152,10 @@ type chatStream struct {
 	d       *draft
 	text    *part
 	think   *part
-	field   string // in which the thinking comes
-	calls   map[int]*part
+	field   string         // in which the thinking comes
+	calls   map[int]*part  // the last of each index
 	ids     map[int]string // as the provider gave them
+	all     []*part        // the calls in their order
 	refused bool
 }
 
@@ -246,12 +246,19 @@ func (s *chatStream) choice(c chatChoice) error {
 
 func (s *chatStream) call(index int, id, name, args string) error {
 	p := s.calls[index]
+	if p != nil && name != "" && id != "" && id != s.ids[index] && p.text.Len() > 0 {
+		// Some servers give every call of an answer the same index: a new id behind a whole object is the next one.
+		if _, ok := argsObject(p.text.String()); ok {
+			p = nil
+		}
+	}
 	switch {
 	case p == nil && name == "":
 		return outOfOrder("a piece of call %d, which has not begun", index)
 	case p == nil:
 		p = s.d.beginCall(id, name)
 		s.calls[index] = p
+		s.all = append(s.all, p)
 		if s.ids == nil {
 			s.ids = map[int]string{}
 		}
@@ -279,13 +286,8 @@ func (s *chatStream) finish(reason string) error {
 		stop = EndTurn
 	case "tool_calls", "function_call":
 		stop = ToolCalls
-		order := make([]int, 0, len(s.calls))
-		for i := range s.calls {
-			order = append(order, i)
-		}
-		slices.Sort(order)
-		for _, i := range order {
-			s.d.endCall(s.calls[i])
+		for _, p := range s.all {
+			s.d.endCall(p)
 		}
 	case "length":
 		stop = MaxTokens

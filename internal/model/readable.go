@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
-// readable is JSON without halves of surrogate pairs (a model that is cut within an emoji writes them) and without numbers that no
+// readable is JSON in whole UTF-8, without halves of surrogate pairs (a model that is cut within an emoji writes them) and without numbers that no
 // float holds: these become texts.
 func readable(raw json.RawMessage) json.RawMessage {
 	if !odd(raw) {
@@ -53,8 +54,11 @@ func tooLarge(number string) bool {
 	return err != nil
 }
 
-// odd says whether JSON holds half a surrogate pair, or a number that no float holds.
+// odd says whether JSON is not UTF-8, or holds half a surrogate pair, or a number that no float holds.
 func odd(raw []byte) bool {
+	if !utf8.Valid(raw) {
+		return true
+	}
 	const mostDigits = 300 // fewer, without an exponent, are always held
 	inText := false
 	for i := 0; i < len(raw); i++ {

@@ -5,13 +5,15 @@ package model
 import (
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// maxRetryAfter is the longest wait that is handed on, 2^31-1 ms: whoever asks for more asks for never.
-const maxRetryAfter = math.MaxInt32 * time.Millisecond
+// longest is what a wait that no Duration can hold becomes. Whether a wait can be meant is asked by who waits (hooks/agent).
+const longest = time.Duration(math.MaxInt64)
 
 // retryAfter is what the headers of an answer ask for: retry-after-ms (milliseconds, fractions allowed; OpenAI and Azure) before
 // Retry-After as seconds (fractions allowed, rounded up to a millisecond) before Retry-After as a date of HTTP (RFC 9110, 10.2.3).
@@ -25,7 +27,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return wait
 	}
 	if at, err := http.ParseTime(strings.TrimSpace(value)); err == nil && at.After(now) {
-		return min(at.Sub(now), maxRetryAfter)
+		return at.Sub(now) // at most the longest
 	}
 	return none
 }
@@ -41,8 +43,22 @@ func milliseconds(text string, unit float64) (time.Duration, bool) {
 	if r := math.Round(ms); math.Abs(ms-r) < 1e-6 {
 		ms = r
 	}
-	if ms = math.Ceil(ms); ms >= math.MaxInt32 {
-		return maxRetryAfter, true
+	if ms = math.Ceil(ms); ms >= float64(longest.Milliseconds()) {
+		return longest, true
 	}
 	return time.Duration(ms) * time.Millisecond, true
+}
+
+var tryAgainIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
+})
+
+// waitWords is what the message of a rate limit asks for: inside a stream OpenAI says it in words only ("Please try again in 6.2s").
+func waitWords(message string) time.Duration {
+	if said := tryAgainIn().FindStringSubmatch(message); said != nil {
+		if wait, err := time.ParseDuration(said[1]); err == nil {
+			return wait
+		}
+	}
+	return none
 }

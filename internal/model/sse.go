@@ -22,7 +22,12 @@ type sse struct {
 	name string
 	data []byte
 	some bool // the event has data, if only an empty line of it
+
+	stray []byte // the first lines that are of no field: of a page, or of an error that is no event
 }
+
+// mostStray bounds what is kept of such lines, in bytes.
+const mostStray = 64 << 10
 
 // feed takes the next piece of the stream, which may end anywhere, and tells the events that it completes. data is valid until
 // event returns; the first error of event ends everything.
@@ -90,6 +95,19 @@ func (p *sse) take(line []byte, event func(string, []byte) error) error {
 		}
 		p.data = append(p.data, value...)
 		p.some = true
+	case "", "id", "retry":
+	default:
+		if room := mostStray - len(p.stray) - 1; room > 0 {
+			p.stray = append(append(p.stray, head(line, room)...), '\n')
+		}
+	}
+	return nil
+}
+
+// rest is what came and is of no event, when the stream has ended: the last line need not.
+func (p *sse) rest() []byte {
+	if len(p.stray) > 0 || len(p.line) > 0 && bytes.IndexByte([]byte("{[<"), p.line[0]) >= 0 {
+		return bytes.TrimSpace(append(p.stray, head(p.line, mostStray)...))
 	}
 	return nil
 }

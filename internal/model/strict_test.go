@@ -48,6 +48,7 @@ func TestStrict(t *testing.T) {
 
 		{"more after the finish", Gemini, plain(`{"candidates":[{"finishReason":"STOP"}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]}}]}`), streamFailure, "after its finishReason"},
 		{"call without a name", Gemini, plain(`{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}`), parseError, "no name"},
+		{"a call that Google cannot read", Gemini, plain(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: read("}]}`), streamFailure, "Malformed function call: read("},
 		{"no candidates", Gemini, plain(`{"responseId":"x"}`), parseError, "no candidates"},
 		{"nothing", Gemini, "", streamFailure, "ended before"},
 		{"nothing but comments", Anthropic, ": ping\n\n: ping\n\n", streamFailure, "ended before"},
@@ -155,7 +156,7 @@ func TestStops(t *testing.T) {
 		{Gemini, gemini("STOP"), EndTurn, "STOP"},
 		{Gemini, gemini("MAX_TOKENS"), MaxTokens, "MAX_TOKENS"},
 		{Gemini, gemini("SAFETY"), Refused, "SAFETY"},
-		{Gemini, gemini("MALFORMED_FUNCTION_CALL"), Other, "MALFORMED_FUNCTION_CALL"},
+		{Gemini, gemini("TOO_MANY_TOOL_CALLS"), Other, "TOO_MANY_TOOL_CALLS"},
 		{Gemini, plain(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":3}}`), Refused, "PROHIBITED_CONTENT"},
 	} {
 		var told Stop

@@ -83,7 +83,7 @@ func faultKind(err error) string {
 	}
 	text := strings.ToLower(err.Error())
 	switch {
-	case strings.Contains(text, "malformed http"):
+	case strings.Contains(text, "malformed http"), strings.Contains(text, "response headers exceeded"):
 		return parseError
 	case disconnectWord(text), has(text, httpWords):
 		return transportDisconnect

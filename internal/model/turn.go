@@ -19,12 +19,8 @@ import (
 )
 
 const (
-	defaultConnect = 30 * time.Second
-	slowConnect    = 2 * time.Minute // where nothing may come before the first word: a prompt that is long in reading, a model that reasons
-	defaultSilent  = 2 * time.Minute
-	defaultLine    = 32 << 20
-	defaultTotal   = 256 << 20
-	defaultMax     = 8192
+	defaultMax  = 8192
+	dialTimeout = 30 * time.Second
 
 	maxErrorBody = 64 << 10               // bytes of an answer that is an error
 	errorWait    = 5 * time.Second        // for the body of such an answer: its status says enough
@@ -40,6 +36,7 @@ type wire struct {
 	base    string // the provider's own
 	version string
 	always  bool // the version belongs to every base URL (see endpoint)
+	prompt  bool // it says at once that an answer begins: a head alone is no sign of life
 	path    func(m *Model) string
 	head    func(h http.Header, m *Model) // sets the key, where there is one
 	encode  func(m *Model, r Request) any
@@ -56,11 +53,13 @@ var wires = map[string]wire{Anthropic: anthropicWire, OpenAI: openaiWire, OpenAI
 // client is the one that models without their own share, so that connections are used again.
 var client = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: defaultConnect, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:   true,
 		DisableCompression:  true, // what is packed all the same is unpacked here, strictly
 		TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout:     90 * time.Second,
+		// A head is some kilobytes.
+		MaxResponseHeaderBytes: 1 << 20,
 		// A connection whose other end is gone without a word is found by these.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}}
@@ -121,30 +120,10 @@ func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
 	if err != nil || kind != eventStream {
 		return s.foreign(resp)
 	}
-	idle := time.AfterFunc(time.Hour, func() {
-		cancel(newError(idleTimeout, "the model was silent for %v", limits.Silent))
-	})
-	idle.Stop()
-	defer idle.Stop()
-	return s.read(idle, d, w.decoder(d))
-}
-
-func (l Limits) orDefault(provider string) Limits {
-	if l.Connect <= 0 {
-		if l.Connect = slowConnect; provider == Anthropic { // it says at once that a message begins
-			l.Connect = defaultConnect
-		}
+	if !w.prompt {
+		cold.Stop()
 	}
-	if l.Silent <= 0 {
-		l.Silent = defaultSilent
-	}
-	if l.Line <= 0 {
-		l.Line = defaultLine
-	}
-	if l.Total <= 0 {
-		l.Total = defaultTotal
-	}
-	return l
+	return s.read(d, w.decoder(d))
 }
 
 func marshal(v any) ([]byte, error) {
@@ -294,9 +273,14 @@ type stream struct {
 }
 
 // read feeds the events to the decoder until the terminal one.
-func (s *stream) read(idle *time.Timer, d *draft, dec decoder) error {
+func (s *stream) read(d *draft, dec decoder) error {
 	p := sse{max: s.limits.Line}
+	silence := time.NewTimer(s.limits.Think)
+	defer silence.Stop()
+	word := time.Now() // when there was content last, or a step towards it
+	told := false
 	event := func(name string, data []byte) error {
+		told = true
 		if d.ended {
 			return nil
 		}
@@ -308,11 +292,12 @@ func (s *stream) read(idle *time.Timer, d *draft, dec decoder) error {
 		select {
 		case <-s.turn.Done():
 			return d.cut(turnFault(s.turn, nil))
+		case <-silence.C:
+			return d.cut(newError(idleTimeout, "the model has said nothing for %v", time.Since(word).Round(time.Second)))
 		case c := <-s.pieces:
 			if first && len(c.data) > 0 {
 				first = false
 				s.cold.Stop()
-				idle.Reset(s.limits.Silent)
 			}
 			if total += int64(len(c.data)); total > s.limits.Total {
 				return newError(outputTruncated, "the answer is longer than %d bytes", s.limits.Total)
@@ -327,20 +312,35 @@ func (s *stream) read(idle *time.Timer, d *draft, dec decoder) error {
 				s.linger(c.err)
 				return d.settle()
 			case errors.Is(c.err, io.EOF):
-				return d.cut(newError(streamFailure, "the stream ended before the answer did"))
+				return d.cut(endless(p.rest(), told))
 			case c.err != nil:
 				return d.cut(turnFault(s.turn, c.err))
 			}
+			if d.moved {
+				word = time.Now()
+			}
+			d.moved = false
 			switch {
 			case d.stopped() && !stopped:
 				stopped = true
-				idle.Reset(min(usageWait, s.limits.Silent))
-			case d.moved && !stopped:
-				idle.Reset(s.limits.Silent)
+				silence.Reset(min(usageWait, s.limits.Silent))
+			case !stopped:
+				silence.Reset(s.limits.left(d.got.Progress, time.Since(word)))
 			}
-			d.moved = false
 		}
 	}
+}
+
+// endless is the error of a stream without an end: what rest says, if it says something, and told whether there were events. Gemini,
+// for one, writes an error in the middle of a stream as bare JSON.
+func endless(rest []byte, told bool) error {
+	if e := refusal(rest); e != nil {
+		return e
+	}
+	if !told && len(rest) > 0 {
+		return malformed("what came is no stream of events; is the base URL right? It begins %q", head(rest, maxQuote))
+	}
+	return newError(streamFailure, "the stream ended before the answer did")
 }
 
 // linger reads the end of a body of which the terminal event was seen.
@@ -409,10 +409,16 @@ func (s *stream) refused(resp *http.Response, now time.Time) error {
 		return e
 	}
 	body := s.body()
+	if resp.StatusCode < 300 {
+		return s.noStream(resp, body)
+	}
 	f := reported(body)
 	f.status = resp.StatusCode
 	if f.message == "" && len(bytes.TrimSpace(body)) > 0 {
 		f.message = fmt.Sprintf("%q", head(body, maxQuote))
+	}
+	if !f.meant && len(f.codes) == 0 && f.status == http.StatusNotFound { // a web server says so, and not the API
+		f.message = "there is nothing at this address; is the base URL right? " + f.message
 	}
 	if wait := retryAfter(resp.Header, now); wait >= 0 {
 		f.after = wait
@@ -429,13 +435,25 @@ func (s *stream) refused(resp *http.Response, now time.Time) error {
 // foreign is the error of an answer that is no stream of events, although its status is 200.
 func (s *stream) foreign(resp *http.Response) error {
 	body := s.body()
-	kind := resp.Header.Get("Content-Type")
-	if f := reported(body); len(f.codes) > 0 {
-		if e := f.error(nil); e.Kind != unknown {
-			return e
-		}
+	if e := refusal(body); e != nil {
+		return e
 	}
-	e := malformed("the answer is %q and not %s; is the base URL right? It begins %q", kind, eventStream, head(body, maxQuote))
+	return s.noStream(resp, body)
+}
+
+// noStream is the error of an answer whose status is a success and that is not the stream that was asked for.
+func (s *stream) noStream(resp *http.Response, body []byte) error {
+	text := bytes.TrimSpace(body)
+	var e *Error
+	switch kind := resp.Header.Get("Content-Type"); {
+	case len(text) == 0:
+		e = malformed("the answer is empty (status %d, content type %q) where a stream was asked for; is the base URL right?", resp.StatusCode, kind)
+	case text[0] == '{' || text[0] == '[':
+		e = malformed("the answer came in one piece (%q) where a stream was asked for; is the base URL right, and does the server stream? It begins %q",
+			kind, head(text, maxQuote))
+	default:
+		e = malformed("the answer is %q and not %s; is the base URL right? It begins %q", kind, eventStream, head(text, maxQuote))
+	}
 	e.Status = resp.StatusCode
 	return e
 }

@@ -12,8 +12,9 @@ import (
 	"sync"
 )
 
-// CheckURL says what is wrong with a base URL: it must be https://, or http:// to a loopback address, and must hold nothing but
-// host, port and path. The empty one is right: it means the provider's own.
+// CheckURL says what is wrong with a base URL and, behind "; ", what to write: it must be https://, or http:// to a loopback
+// address, and must hold nothing but host, port and path. The empty one is right: it means the provider's own. It is the only
+// place that knows; whoever reads PIPELINE.hcl is lent it.
 func CheckURL(base string) error {
 	if base == "" {
 		return nil

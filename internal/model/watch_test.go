@@ -54,26 +54,34 @@ func TestWatchdogs(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			say(w, strings.Join(pieces()[:9], ""))
 		}, idleTimeout, 10*time.Second + 2*minute, true},
-		{"keep-alives are no progress", func(w *io.PipeWriter) {
+		{"keep-alives are life, but not for ever", func(w *io.PipeWriter) {
 			say(w, pieces()[0])
-			for range 100 {
+			for range 200 {
 				time.Sleep(5 * time.Second)
 				say(w, ": ping\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n")
 			}
-		}, idleTimeout, 2 * minute, false},
+		}, idleTimeout, 10 * minute, false},
+		{"a model that thinks behind keep-alives", func(w *io.PipeWriter) {
+			say(w, pieces()[0])
+			for range 99 {
+				time.Sleep(6 * time.Second)
+				say(w, ": ping\n\n")
+			}
+			say(w, strings.Join(pieces()[1:], ""))
+		}, "", 99*6*time.Second + lingerWait, true},
 		{"progress is, and after the stop nothing is waited for long", func(w *io.PipeWriter) {
 			for _, p := range pieces() {
 				say(w, p)
 				time.Sleep(50 * time.Second)
 			}
 		}, "", 18*50*time.Second + usageWait, true},
-		{"a byte is not", func(w *io.PipeWriter) {
+		{"bytes without content, in the middle", func(w *io.PipeWriter) {
 			say(w, strings.Join(pieces()[:5], ""))
-			for range 300 {
+			for range 3000 {
 				say(w, ":")
 				time.Sleep(time.Second)
 			}
-		}, idleTimeout, 2 * minute, true},
+		}, idleTimeout, 10 * minute, true},
 		{"P54 half-open after the stop", func(w *io.PipeWriter) {
 			say(w, strings.Join(pieces()[:19], ""))
 		}, "", usageWait, true},
@@ -215,21 +223,77 @@ func TestBodyIsClosed(t *testing.T) {
 	})
 }
 
-// Where a long prompt is read, or a model reasons, before the first word, two minutes are given to it; the limit is one all the same.
-func TestSlowFirstWord(t *testing.T) {
+// How long each protocol may be silent before its head, before its first byte, before the first content, and after it.
+func TestSilences(t *testing.T) {
 	t.Parallel()
-	for provider, most := range map[string]time.Duration{Anthropic: 30 * time.Second, OpenAI: 2 * minute, OpenAIChat: 2 * minute, Gemini: 2 * minute} {
-		t.Run(provider, func(t *testing.T) {
-			for after, kind := range map[time.Duration]string{most - time.Second: "", most + time.Second: coldStartTimeout} {
+	begins := map[string]string{ // without content, and with some
+		Anthropic: pieces()[0], OpenAI: strings.SplitAfter(recorded[OpenAI], "\n\n")[0],
+		OpenAIChat: plain(`{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}`), Gemini: plain(`{"usageMetadata":{"promptTokenCount":3}}`),
+	}
+	for _, c := range []struct {
+		provider, where string
+		most            time.Duration
+		kind            string
+	}{
+		{Anthropic, "head", 30 * time.Second, coldStartTimeout},
+		{Anthropic, "first byte", 30 * time.Second, coldStartTimeout},
+		{Anthropic, "content", 2 * minute, idleTimeout},
+		{Anthropic, "end", 2 * minute, idleTimeout},
+		{OpenAI, "head", 2 * minute, coldStartTimeout},
+		{OpenAI, "first byte", 10 * minute, idleTimeout},
+		{OpenAI, "content", 10 * minute, idleTimeout},
+		{OpenAI, "end", 10 * minute, idleTimeout},
+		{OpenAIChat, "head", 2 * minute, coldStartTimeout},
+		{OpenAIChat, "first byte", 10 * minute, idleTimeout},
+		{OpenAIChat, "content", 10 * minute, idleTimeout},
+		{OpenAIChat, "end", 4 * minute, idleTimeout},
+		{Gemini, "head", 2 * minute, coldStartTimeout},
+		{Gemini, "first byte", 10 * minute, idleTimeout},
+		{Gemini, "content", 10 * minute, idleTimeout},
+		{Gemini, "end", 4 * minute, idleTimeout},
+	} {
+		t.Run(c.provider+"/"+c.where, func(t *testing.T) {
+			t.Parallel()
+			for after, kind := range map[time.Duration]string{c.most - time.Second: "", c.most + time.Second: c.kind} {
 				synctest.Test(t, func(t *testing.T) {
-					_, err := played(t, provider, func(w *io.PipeWriter) {
-						time.Sleep(after)
-						say(w, recorded[provider])
-					}).Turn(context.Background(), hello, nil)
+					m := played(t, c.provider, func(w *io.PipeWriter) {
+						first, rest := begins[c.provider], strings.TrimPrefix(recorded[c.provider], begins[c.provider])
+						switch c.where {
+						case "first byte":
+							time.Sleep(after)
+						case "content":
+							say(w, first)
+							time.Sleep(after)
+							first = ""
+						case "end":
+							cut := strings.Index(rest, "größe")
+							say(w, first+rest[:cut])
+							time.Sleep(after)
+							first, rest = "", rest[cut:]
+						}
+						say(w, first+rest)
+					})
+					if answer := m.HTTP.Transport; c.where == "head" {
+						m.HTTP.Transport = trip(func(r *http.Request) (*http.Response, error) {
+							select {
+							case <-time.After(after):
+								return answer.RoundTrip(r)
+							case <-r.Context().Done():
+								return nil, r.Context().Err()
+							}
+						})
+					}
+					if most := m.Patience(); after > most {
+						t.Errorf("patience ends after %v", most)
+					}
+					_, err := m.Turn(context.Background(), hello, nil)
 					if kind == "" && err != nil {
 						t.Fatalf("after %v: %v", after, err)
 					}
-					if kind != "" && failure(t, err).Kind != kind {
+					if kind == "" {
+						return
+					}
+					if e := failure(t, err); e.Kind != kind || !e.Retryable {
 						t.Errorf("after %v: %v", after, err)
 					}
 				})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -93,7 +94,10 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	if turn.Control, problem = agent.ParseControl(turn.Text); problem != nil {
 		turn.Problem = problem.Error()
 	}
-	failure := agent.ParseFailure(turn.Text)
+	failure, wrong := agent.ParseFailure(turn.Text)
+	if wrong != nil && turn.Control == nil {
+		turn.Problem = wrong.Error()
+	}
 	turn.Kind, turn.Evidence = conclude(ending{
 		exit:      exit,
 		said:      rec.said,
@@ -102,8 +106,14 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 		failure:   failure,
 		stderr:    rec.lastWords(),
 	})
-	if failure != nil && turn.Kind == failure.Kind {
+	switch {
+	case failure != nil && turn.Kind == failure.Kind:
 		turn.RetryAfter = failure.RetryAfter
+		if k := failure.Kind; !k.Known() && !slices.Contains(c.Policy.ExtraKinds, string(k)) {
+			turn.Evidence += fmt.Sprintf("; %q is not known, and so not tried again: %s; extra_kinds of the agent's retry block adds one", k, agent.KnownKinds())
+		}
+	case wrong != nil && turn.Kind != "":
+		turn.Evidence += "; " + wrong.Error()
 	}
 	if err != nil && ctx.Err() != nil {
 		turn.Evidence += "; " + err.Error()

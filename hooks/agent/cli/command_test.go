@@ -149,6 +149,27 @@ func TestTurn(t *testing.T) {
 			t.Errorf("%v", end)
 		}
 	})
+	t.Run("an error object that cannot be taken is told, field by field", func(t *testing.T) {
+		t.Parallel()
+		for script, want := range map[string]struct {
+			kind              agent.Kind
+			evidence, problem string
+		}{
+			`echo '{"error":{"kind":"Rate Limited"}}'; exit 1`:                {agent.CLIError, `exit 1; error object: field "kind" holds "Rate Limited"; `, `field "kind" holds`},
+			`echo '{"error":{"message":"x"}}'`:                                {"", "", `required field "kind" is missing; it was ignored`},
+			`echo '{"error":{"kind":"billing","retry_after":5}}'`:             {agent.Billing, `the agent says so; field "retry_after" is unknown`, "control object"},
+			`echo '{"error":{"kind":"rate_limit"}}'`:                          {"rate_limit", `the agent says so; "rate_limit" is not known, and so not tried again: the kinds are agent_budget`, "control object"},
+			`echo '{"error":{"kind":"gateway_blip"}}'`:                        {"gateway_blip", "the agent says so", "control object"},
+			`echo '` + fixedObject + `'; echo '{"error":{"kind":1}}'; exit 1`: {agent.CLIError, `exit 1; error object: field "kind" holds 1`, ""},
+		} {
+			c := &Command{ID: "mine", Argv: []string{"sh", "-c", script}, Policy: agent.Policy{ExtraKinds: []string{"gateway_blip"}}}
+			turn, err := c.Turn(t.Context(), agent.Request{Exec: run, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}})
+			if err != nil || turn.Kind != want.kind || !strings.HasPrefix(turn.Evidence, want.evidence) || (turn.Evidence == "") != (want.evidence == "") ||
+				!strings.Contains(turn.Problem, want.problem) || (turn.Problem == "") != (want.problem == "") {
+				t.Errorf("%s\n%v: %q, problem %q, %v", script, turn.Kind, turn.Evidence, turn.Problem, err)
+			}
+		}
+	})
 	t.Run("a program that is not there", func(t *testing.T) {
 		t.Parallel()
 		r := agent.Request{Exec: run, Dir: t.TempDir()}

@@ -63,5 +63,8 @@ func account(f *agent.Failure) string {
 	if f.Message != "" {
 		words += ": " + f.Message
 	}
+	for _, left := range f.Left {
+		words += "; " + left
+	}
 	return words
 }

@@ -4,7 +4,6 @@ package native
 
 import (
 	"context"
-	"math"
 	"time"
 )
 
@@ -12,16 +11,15 @@ const (
 	// maxRecoveries is the one budget of a turn, for requests sent again and for answers continued.
 	maxRecoveries = 5
 
-	firstDelay  = 2 * time.Second
-	mostDelay   = 30 * time.Second
-	mostAskedOf = math.MaxInt32 * time.Millisecond // what a provider may ask for; the wall clock says no long before
+	firstDelay = 2 * time.Second
+	mostDelay  = 30 * time.Second
 )
 
 // delay is what to wait before recovery n, from 1. What the provider asks for (after, negative for nothing) is taken
 // exactly; else it doubles, and random, which gives [0, 1), takes away up to a half, so that many do not come back at once.
 func delay(n int, after time.Duration, random func() float64) time.Duration {
 	if after >= 0 {
-		return min(after, mostAskedOf)
+		return after
 	}
 	d := mostDelay
 	if n < 5 { // 2 s << 4 is more than the most

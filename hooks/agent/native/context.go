@@ -38,8 +38,9 @@ func (l *loop) makeRoom(ctx context.Context) {
 	}
 }
 
-// size is how many tokens the next request will hold: what the provider counted last time and what was added since, else
-// a guess by characters.
+// size is how many tokens the next request will hold at least: what the provider counted last time and what was added since. What no
+// provider has counted yet is taken at four bytes a token, which is less than code, logs and JSON come to as a rule: a request that would
+// have fitted by this count is never refused.
 func (l *loop) size() int64 {
 	chars := l.meter.fixed(l.system, l.h.specs) + charsOf(l.talk)
 	if l.meter.lastSize > 0 {
@@ -128,7 +129,7 @@ func (l *loop) summarise(ctx context.Context) bool {
 // connection that is lost meanwhile is recovered like any other.
 func (l *loop) summary(ctx context.Context, room int) string {
 	talk := append(flat(newest(l.talk, room)), model.Message{Role: model.User, Blocks: []model.Block{{Text: summaryNote}}})
-	req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer()}
+	req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
 	for ctx.Err() == nil && l.mayAsk(talk) {
 		x := l.exchange(ctx, req, false)
 		if x.err == nil {
@@ -147,8 +148,12 @@ func (l *loop) summary(ctx context.Context, room int) string {
 
 // mayAsk says whether the caps have room for a request beside the conversation. Its size is a guess.
 func (l *loop) mayAsk(talk []model.Message) bool {
-	size := int64(len(l.system)+charsOf(talk)) / charsPerToken
-	return l.meter.over() == "" && l.meter.tooMuch(size) == ""
+	return l.meter.over() == "" && l.meter.tooMuch(l.alone(talk)) == ""
+}
+
+// alone is how many tokens a request beside the conversation holds at least.
+func (l *loop) alone(talk []model.Message) int64 {
+	return int64(len(l.system)+charsOf(talk)) / charsPerToken
 }
 
 // newest is the first message and as many of the last ones as have room, in characters; whole rounds only.
@@ -222,7 +227,7 @@ func (l *loop) finalWords(ctx context.Context, why string) ending {
 	talk := append(flat(l.talk), model.Message{Role: model.User, Blocks: []model.Block{{Text: lastWords(why)}}})
 	if ctx.Err() == nil && l.mayAsk(talk) {
 		l.note("reminder", map[string]any{"text": lastWords(why), "why": "final", "left": 0})
-		req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer()}
+		req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
 		for i := range 2 {
 			if i > 0 && !l.mayAsk(talk) {
 				break

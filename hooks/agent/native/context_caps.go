@@ -156,8 +156,9 @@ func (m *meter) tooMuch(size int64) string {
 	return fmt.Sprintf("%d of %d tokens are used, and the next request alone holds about %d", used, m.maxTok, size)
 }
 
-// answer is how many tokens the next answer may have.
-func (m *meter) answer() int {
+// answer is how many tokens the answer to a request of size tokens may have: both together fit below the cap, as far as that is
+// known before it is sent.
+func (m *meter) answer(size int64) int {
 	most := int64(answerTokens)
 	if model.Window(m.model) >= 8*longAnswer {
 		most = longAnswer
@@ -165,7 +166,7 @@ func (m *meter) answer() int {
 	if m.maxTok <= 0 {
 		return int(most)
 	}
-	return int(min(most, max(leastAnswer, m.maxTok-m.input.n-m.output.n-m.lastSize)))
+	return int(min(most, max(leastAnswer, m.maxTok-m.input.n-m.output.n-size)))
 }
 
 func (m *meter) tokens() agent.Tokens {

@@ -210,7 +210,7 @@ func TestCaps(t *testing.T) {
 				t.Errorf("cost %v", turn.CostUSD)
 			}
 			if tt.tokens > 0 && tt.usage.Input != nil {
-				if most := d.script.requests()[1].MaxTokens; most != int(tt.tokens)-2200 {
+				if most := d.script.requests()[1].MaxTokens; most > int(tt.tokens)-2200 || most < int(tt.tokens)-2220 { // what the first has used, holds again, and some words of a result
 					t.Errorf("the last answer may have %d tokens", most)
 				}
 			}

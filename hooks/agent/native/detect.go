@@ -55,6 +55,8 @@ type watch struct {
 	invalid   int      // D5: rounds in a row
 	texts     []string // D6
 	targets   targets  // D7
+	news      news     // D3, of whatever calls
+	looks     map[string]look
 	rounds    int
 }
 
@@ -64,7 +66,7 @@ func newWatch(model string) *watch {
 	if weak(model) {
 		n = weakThreshold
 	}
-	return &watch{threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets()}
+	return &watch{threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets(), looks: map[string]look{}}
 }
 
 // weak says by the segments of its name whether a model is a small one.
@@ -80,9 +82,14 @@ func weak(model string) bool {
 // round looks at one more round, and says at most one thing about it.
 func (w *watch) round(r round) finding {
 	w.rounds++
+	old := w.news.round(r)
 	if len(r.calls) == 0 {
 		w.failed, w.fruitless, w.stuck, w.invalid = nil, nil, false, 0
-		return w.spend(w.said(r.text))
+		found := w.said(r.text)
+		if !found.found() {
+			found = old
+		}
+		return w.spend(found)
 	}
 	w.texts = nil
 	if slices.ContainsFunc(r.calls, func(c observed) bool { return !c.failed }) {
@@ -96,6 +103,9 @@ func (w *watch) round(r round) finding {
 	}
 	if !found.found() {
 		found = w.idle(r)
+	}
+	if !found.found() {
+		found = old
 	}
 	switch {
 	case gate.end:
@@ -125,8 +135,11 @@ func (w *watch) spend(f finding) finding {
 	return f
 }
 
-// compacted forgets what a summary makes look like a repetition.
-func (w *watch) compacted() { w.texts = nil }
+// compacted forgets what a summary makes look like a repetition: what was seen has to be looked at again.
+func (w *watch) compacted() {
+	w.texts, w.news = nil, news{}
+	clear(w.looks)
+}
 
 // repeated is D1 and D2: rounds in which everything failed, the same one again or a few in turn.
 func (w *watch) repeated(r round) finding {
@@ -147,7 +160,7 @@ func (w *watch) repeated(r round) finding {
 	return finding{}
 }
 
-// idle is D3: rounds that succeed, and give the same again. Looking is exempt: who polls, polls; but it stands between.
+// idle is D3: rounds that succeed, and give the same again. Looking is exempt (see detect_again.go); but it stands between.
 func (w *watch) idle(r round) finding {
 	if !slices.ContainsFunc(r.calls, func(c observed) bool { return !c.failed }) {
 		w.fruitless, w.stuck = nil, false
@@ -198,7 +211,7 @@ func (w *watch) rewrote(r round) finding {
 		w.rewrites[c.path]++
 		if w.rewrites[c.path] >= rewriteLimit {
 			delete(w.rewrites, c.path)
-			f = finding{id: "D4", says: fmt.Sprintf("You have written %s %d times without running a check or looking at anything else.", c.path, rewriteLimit)}
+			f = finding{id: "D4", says: fmt.Sprintf("You have written %s %d times without running a check or looking at anything else.", plainName(c.path), rewriteLimit)}
 		}
 	}
 	return f

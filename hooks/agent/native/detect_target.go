@@ -77,9 +77,9 @@ func (t *targets) round(r round) finding {
 		n := t.count(key) + t.blocks[key]
 		switch {
 		case n >= gateStop:
-			f = finding{id: "D7", end: true, says: fmt.Sprintf("%s on the same target failed %d times, and was tried again after it was refused.", c.name, gateRemind)}
+			f = finding{id: "D7", end: true, says: fmt.Sprintf("%s on the same target failed %d times, and was tried again after it was refused.", plainTool(c.name), gateRemind)}
 		case n == gateRemind && !f.found():
-			f = finding{id: "D7", says: fmt.Sprintf("%s has failed %d times on the same target.", c.name, gateRemind)}
+			f = finding{id: "D7", says: fmt.Sprintf("%s has failed %d times on the same target.", plainTool(c.name), gateRemind)}
 		}
 	}
 	t.forget(r)

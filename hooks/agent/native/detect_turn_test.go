@@ -45,3 +45,84 @@ func TestP90P92RefusedDoesNotRun(t *testing.T) {
 		}
 	}
 }
+
+// Who looks again and again is told in the result that nothing can have changed, and is not disturbed otherwise; what was done in
+// between makes a look new.
+func TestLookAgainIsToldInItsResult(t *testing.T) {
+	t.Parallel()
+	const told = "nothing changes by itself"
+	look, other := `read {"path":"a"}`, `list {}`
+	for _, tt := range []struct {
+		name   string
+		rounds []string // calls, " & " between those of one round
+		told   []int    // rounds, from 1, whose last result says it
+	}{
+		{"five times", []string{look, look, look, look, look}, []int{3, 4, 5}},
+		{"a look elsewhere between", []string{look, other, look, other, look, other}, []int{5, 6}},
+		{"a command between", []string{look, look, `check {}`, look, look, look}, []int{6}},
+		{"a write between", []string{look, look, `write {"path":"b"}`, look, look}, nil},
+		{"three in one round", []string{look + " & " + look + " & " + look, look}, nil},
+		{"what moves on", []string{`read {"path":"log"}`, `read {"path":"log"}`, `read {"path":"log"}`, `read {"path":"log"}`}, nil},
+		{"what fails", []string{`read {"path":"gone"}`, `read {"path":"gone"}`, `read {"path":"gone"}`}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			n := 0
+			d.tools.do = func(_ context.Context, c model.Call) outcome {
+				d.tools.mu.Lock()
+				defer d.tools.mu.Unlock()
+				n++
+				switch {
+				case strings.Contains(string(c.Args), "log"):
+					return outcome{text: fmt.Sprint("line ", n)}
+				case strings.Contains(string(c.Args), "gone"):
+					return outcome{text: "no such file", failed: true}
+				}
+				return outcome{text: "same"}
+			}
+			for i, r := range tt.rounds {
+				var st step
+				for k, s := range strings.Split(r, " & ") {
+					name, args, _ := strings.Cut(s, " ")
+					st.calls = append(st.calls, call(fmt.Sprintf("%d.%d", i+1, k), name, args))
+				}
+				d.script.steps = append(d.script.steps, st)
+			}
+			d.script.steps = append(d.script.steps, step{text: finalText})
+			d.turn(t.Context())
+			var got []int
+			for id, r := range d.results() {
+				if strings.Contains(r.Text, told) {
+					var round int
+					if _, err := fmt.Sscanf(id, "%d.", &round); err != nil || r.Failed || !strings.HasPrefix(r.Text, "same\n"+ours) {
+						t.Errorf("%s: %+v", id, r)
+					}
+					got = append(got, round)
+				}
+			}
+			if slices.Sort(got); !slices.Equal(got, tt.told) {
+				t.Errorf("told in rounds %v, want %v", got, tt.told)
+			}
+			for _, l := range d.of("tool_result") {
+				if l.Data["text"] != d.results()[l.Data["id"].(string)].Text {
+					t.Errorf("the transcript has %q", l.Data["text"])
+				}
+			}
+		})
+	}
+}
+
+// A summary takes away what was seen: to look at it again is nothing old.
+func TestSummaryMakesLooksNew(t *testing.T) {
+	t.Parallel()
+	w := newWatch("")
+	for i := range 3 * newsRemind {
+		if i%newsRemind == newsRemind-1 {
+			w.compacted()
+		}
+		if f := w.round(letters("1")[0]); f.found() {
+			t.Fatalf("round %d: %+v", i+1, f)
+		}
+	}
+}

@@ -5,15 +5,57 @@ package native
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
+
+// An early looks at the calls of one answer while they arrive. Each call is looked at once: an answer may hold thousands.
+type early struct {
+	w      *work
+	seen   int             // calls that were looked at
+	all    bool            // one of them may change anything
+	places map[string]bool // those that one of them may change, or shows to the model
+}
+
+// refuse is refuseEarly among the calls of one answer. before are those in front of the call; it has never fewer than the last time.
+func (e *early) refuse(before []model.Call, name, partialArgs string) (outcome, bool) {
+	return e.w.guardEarly(name, partialArgs, func(at string) bool {
+		for _, c := range before[e.seen:] {
+			e.look(c)
+		}
+		e.seen = len(before)
+		return e.all || e.places[at]
+	})
+}
+
+// look keeps where the guard may see something else once c has run.
+func (e *early) look(c model.Call) {
+	switch c.Name {
+	case toolRun.name, toolCheck.name:
+		e.all = true
+	case toolRead.name, toolWrite.name, toolEdit.name, toolDelete.name:
+		var a struct{ Path string }
+		if json.Unmarshal(c.Args, &a) != nil {
+			return // it will fail
+		}
+		if at, err := e.w.find(a.Path); err == nil {
+			if e.places == nil {
+				e.places = map[string]bool{}
+			}
+			e.places[at] = true
+		}
+	}
+}
 
 // refuseEarly looks at the arguments of a write as far as they have come. It says true, with what the model is to be told, when
 // the guard will refuse the write whatever its content (that it could be what is there already aside). before are the calls of
 // the same answer in front of it, which will run first: where one of them may change what the guard sees, nothing is said.
 func (w *work) refuseEarly(name, partialArgs string, before ...model.Call) (outcome, bool) {
+	return (&early{w: w}).refuse(before, name, partialArgs)
+}
+
+// guardEarly is refuseEarly; mayChange says whether the guard may see something else at a place when the write runs.
+func (w *work) guardEarly(name, partialArgs string, mayChange func(at string) bool) (outcome, bool) {
 	if name != toolWrite.name {
 		return outcome{}, false
 	}
@@ -28,7 +70,7 @@ func (w *work) refuseEarly(name, partialArgs string, before ...model.Call) (outc
 	if err != nil {
 		return failed("%v", err), true
 	}
-	if slices.ContainsFunc(before, func(c model.Call) bool { return w.mayChange(c, at) }) {
+	if mayChange(at) {
 		return outcome{}, false
 	}
 	old, info, err := w.existing(at)
@@ -42,22 +84,6 @@ func (w *work) refuseEarly(name, partialArgs string, before ...model.Call) (outc
 		return o, true
 	}
 	return outcome{}, false
-}
-
-// mayChange says whether the guard may see something else at a place once c has run.
-func (w *work) mayChange(c model.Call, at string) bool {
-	switch c.Name {
-	case toolRun.name, toolCheck.name:
-		return true
-	case toolRead.name, toolWrite.name, toolEdit.name, toolDelete.name:
-		var a struct{ Path string }
-		if json.Unmarshal(c.Args, &a) != nil {
-			return false // it will fail
-		}
-		there, err := w.find(a.Path)
-		return err == nil && there == at
-	}
-	return false
 }
 
 // firstPath gives the path of arguments that begin with a whole one.

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -73,7 +74,7 @@ func TestGateForgetsOneThatLeft(t *testing.T) {
 		if probe, _ := g.enter(context.Background()); !probe {
 			t.Fatal("nobody tries")
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), longestTry-time.Second)
 		defer cancel()
 		if _, err := g.enter(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("a second one was let in beside the one that tries: %v", err)
@@ -83,6 +84,140 @@ func TestGateForgetsOneThatLeft(t *testing.T) {
 			t.Error("after the one that tried had gone, nobody may try")
 		}
 	})
+}
+
+// Those that wait try in the order in which they came; who failed comes behind them, also when it is there at the same moment.
+func TestGateKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		g.failed(false, 10*time.Second)
+		var mu sync.Mutex
+		var tried []int
+		var wg sync.WaitGroup
+		for name := range 4 {
+			time.Sleep(time.Millisecond) // they come one after the other
+			wg.Go(func() {
+				for range 3 {
+					if probe, err := g.enter(context.Background()); !probe || err != nil {
+						t.Errorf("%d was let in, %v", name, err)
+					}
+					mu.Lock()
+					tried = append(tried, name)
+					mu.Unlock()
+					time.Sleep(time.Second)
+					g.failed(true, 4*time.Second)
+					time.Sleep(4 * time.Second)
+				}
+			})
+		}
+		wg.Wait()
+		if want := []int{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}; !slices.Equal(tried, want) {
+			t.Errorf("tried %v, want %v", tried, want)
+		}
+		if len(g.queue) != 0 {
+			t.Errorf("%d wait for ever", len(g.queue))
+		}
+	})
+}
+
+// Who gives up while it waits holds up nobody behind it.
+func TestGateWithoutItsFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		g.failed(false, 10*time.Second)
+		start := time.Now()
+		impatient, cancel := context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := g.enter(impatient); !errors.Is(err, context.Canceled) {
+				t.Errorf("the first: %v", err)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			if probe, err := g.enter(context.Background()); !probe || err != nil || time.Since(start) != 10*time.Second {
+				t.Errorf("the second: %v, %v after %v", probe, err, time.Since(start))
+			}
+		})
+		synctest.Wait()
+		time.Sleep(time.Second)
+		cancel()
+		wg.Wait()
+	})
+}
+
+// A try that takes long, a model that thinks before its first word, does not hold up the others for minutes.
+func TestGateOfALongTry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		g.failed(false, 0)
+		start := time.Now()
+		var wg sync.WaitGroup
+		for n := range 3 {
+			time.Sleep(time.Millisecond)
+			wg.Go(func() {
+				probe, err := g.enter(context.Background())
+				if at := time.Since(start).Round(time.Second); !probe || err != nil || at != time.Duration(n)*longestTry {
+					t.Errorf("%d: %v, %v at %v", n, probe, err, at)
+				}
+				time.Sleep(10 * time.Minute)
+				g.answered(probe)
+			})
+		}
+		wg.Wait()
+		if probe, err := g.enter(context.Background()); probe || err != nil || g.down {
+			t.Errorf("the gate is not open: %v, %v", probe, err)
+		}
+	})
+}
+
+// In a long outage no turn spends its budget for the others: together they last as long as all their recoveries, and nobody ends
+// much before the last.
+func TestGateInALongOutage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		outage time.Duration
+		kind   agent.Kind
+	}{{150 * time.Second, ""}, {time.Hour, agent.TransportDisconnect}} {
+		synctest.Test(t, func(t *testing.T) {
+			gate := &Gate{}
+			start := time.Now()
+			type end struct {
+				kind     agent.Kind
+				at       time.Duration
+				requests int
+			}
+			ends := make(chan end)
+			s := newScript(t)
+			s.more = func(int) step {
+				if time.Since(start) < c.outage {
+					return step{err: lost()}
+				}
+				return step{text: finalText}
+			}
+			for range 3 {
+				go func() {
+					a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).hands, random: func() float64 { return 1 }}
+					turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
+					ends <- end{turn.Kind, time.Since(start), *turn.Requests}
+				}()
+			}
+			first, last := time.Hour, time.Duration(0)
+			for range 3 {
+				e := <-ends
+				if e.kind != c.kind || e.requests > 1+maxRecoveries {
+					t.Errorf("outage of %v: kind %q after %d requests", c.outage, e.kind, e.requests)
+				}
+				first, last = min(first, e.at), max(last, e.at)
+			}
+			if c.kind != "" && (last < 2*time.Minute || last-first > 2*mostDelay) {
+				t.Errorf("outage of %v: the first gave up after %v, the last after %v", c.outage, first, last)
+			}
+		})
+	}
 }
 
 func TestNoGateIsOpen(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 const (
 	saidBroken    = "Interrupted before it ran: the answer broke off while this call was being written. Nothing was done. Make the call again if it is still needed."
 	saidUnstarted = "Not run: the answer broke off after this call was written and before it ran. Nothing was done. Make the call again if it is still needed."
+	saidBehind    = "Not run: a call of the same answer was refused while it was being written, and that ended the answer. Nothing was done. Make the call again if it is still needed."
 	saidDead      = "Interrupted while it ran: it may have started, and may even have completed. Do not repeat it before you have verified what state it left."
 	saidAborted   = "Aborted."
 	saidLeft      = "Not run: the turn had ended before this call."
@@ -31,25 +32,26 @@ type ended struct {
 	broken  bool // its arguments are not whole
 	refused bool // before it ran, by us
 	out     outcome
+	aside   string // what was added to the result, of which the call itself knows nothing
 }
 
 // turnOf is an answer and the results of its calls as two messages. The calls are in the order of the answer, and so are their
 // results. cut says that the answer is not whole: then thinking that is not whole either goes.
 func turnOf(blocks []model.Block, calls []ended, cut bool, note string) []model.Message {
 	said := model.Message{Role: model.Assistant}
-	byID := map[string]bool{}
+	byID := make(map[string]*ended, len(calls)) // the first of each
+	for i := range calls {
+		if id := calls[i].call.ID; byID[id] == nil {
+			byID[id] = &calls[i]
+		}
+	}
+	stands := map[string]bool{}
 	for _, b := range blocks {
 		switch {
 		case b.Call != nil:
-			if byID[b.Call.ID] {
-				continue
-			}
-			for _, e := range calls {
-				if e.call.ID == b.Call.ID {
-					byID[e.call.ID] = true
-					said.Blocks = append(said.Blocks, b)
-					break
-				}
+			if byID[b.Call.ID] != nil && !stands[b.Call.ID] {
+				stands[b.Call.ID] = true
+				said.Blocks = append(said.Blocks, b)
 			}
 		case b.Result != nil:
 		case b.Thinking != "" && cut && len(b.Raw) == 0:
@@ -59,20 +61,14 @@ func turnOf(blocks []model.Block, calls []ended, cut bool, note string) []model.
 	}
 	heard := model.Message{Role: model.User}
 	for _, e := range calls {
-		if !byID[e.call.ID] { // broken ones have no block
-			byID[e.call.ID] = true
+		if !stands[e.call.ID] { // broken ones have no block
+			stands[e.call.ID] = true
 			said.Blocks = append(said.Blocks, model.Block{Call: &e.call})
 		}
 	}
 	for _, b := range said.Blocks {
-		if b.Call == nil {
-			continue
-		}
-		for _, e := range calls {
-			if e.call.ID == b.Call.ID {
-				heard.Blocks = append(heard.Blocks, model.Block{Result: &e.result})
-				break
-			}
+		if b.Call != nil {
+			heard.Blocks = append(heard.Blocks, model.Block{Result: new(byID[b.Call.ID].result)})
 		}
 	}
 	if note != "" {

@@ -16,7 +16,7 @@ import (
 const nothingSaid = "Go on."
 
 // legal is in as a conversation that begins and ends with the user, in which the sides take turns, no block is empty, every
-// call has a name, an ID of its own and one JSON object of arguments, and exactly one result in the message after it, in the
+// call has a name of plain letters, an ID of its own and one JSON object of arguments, and exactly one result in the message after it, in the
 // order of the calls. Results that answer nothing go; calls without a result get one that says so. in is not changed.
 func legal(in []model.Message) []model.Message {
 	b := newBuilder()
@@ -118,7 +118,7 @@ func (b *builder) assistant(blocks []model.Block) {
 // call makes a call legal, and waits for its result.
 func (b *builder) call(block model.Block) model.Block {
 	c, was := *block.Call, block.Call.ID
-	c.ID = b.unused(was)
+	c.ID, c.Name = b.unused(was), plainTool(c.Name)
 	if !isObject(c.Args) {
 		c.Args = json.RawMessage("{}")
 		block.Raw, block.Provider = nil, ""
@@ -170,6 +170,17 @@ func (b *builder) answerAll() {
 	}
 	b.open = nil
 	clear(b.waits)
+}
+
+// plainTool is a tool's name as every provider takes it back: a model may have made one up that none does.
+func plainTool(name string) string {
+	const most = 64
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, strings.ToValidUTF8(name[:min(len(name), most)], "_"))
 }
 
 // unused is id, or one made of it that is not taken.

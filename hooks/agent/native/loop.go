@@ -21,11 +21,13 @@ type hands struct {
 	effect  func(name string) effect
 	call    func(ctx context.Context, c model.Call) outcome
 	invalid func(c model.Call) bool // its arguments are not what its tool asks for
-	// refuse says, of a call whose arguments still arrive, why it cannot be right, or nothing; and whether more of the
-	// arguments cannot change that.
-	refuse func(before []model.Call, name, args string) (why string, sure bool)
-	close  func()
+	early   func() refusing         // for one answer; nil: nothing is refused while it arrives
+	close   func()
 }
+
+// A refusing says, of a call whose arguments still arrive, why it cannot be right, or nothing; and whether more of the arguments
+// cannot change that. before are the whole calls of the answer so far; they only become more.
+type refusing func(before []model.Call, name, args string) (why string, sure bool)
 
 // A loop is one turn. Its state belongs to the goroutine that called Turn.
 type loop struct {
@@ -123,7 +125,7 @@ func (l *loop) request() model.Request {
 		l.built = newBuilder()
 	}
 	l.built.take(l.talk[l.built.taken:])
-	r := model.Request{System: l.system, Messages: l.built.legal(), Tools: l.h.specs, MaxTokens: l.meter.answer()}
+	r := model.Request{System: l.system, Messages: l.built.legal(), Tools: l.h.specs, MaxTokens: l.meter.answer(l.size())}
 	if l.r.ReadOnly {
 		r.Schema = controlSchema
 	}
@@ -143,7 +145,7 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 		return l.broken(ctx, x)
 	}
 	if len(x.calls) > 0 {
-		return l.acts(ctx, x, said)
+		return l.acts(ctx, x, said, false)
 	}
 	switch {
 	case x.stop == model.MaxTokens && strings.TrimSpace(text) != "":
@@ -173,10 +175,10 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	return nil
 }
 
-// acts goes on after a round with calls.
-func (l *loop) acts(ctx context.Context, x exchange, said string) *ending {
+// acts goes on after a round with calls. cut says that the answer is not whole.
+func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *ending {
 	l.emptied, l.thought = false, false
-	l.add(turnOf(x.answer.Blocks, x.calls, false, ""))
+	l.add(turnOf(x.answer.Blocks, x.calls, cut, ""))
 	for _, c := range x.calls {
 		if c.out.finished != nil {
 			return &ending{text: said, control: c.out.finished}
@@ -203,12 +205,10 @@ func (l *loop) add(turn []model.Message) {
 	l.talk = append(l.talk, turn...)
 }
 
-// cutShort goes on after an answer that we ended, because a call in it could not be right.
+// cutShort goes on after an answer that we ended, because a call in it could not be right. Those in front of it have run.
 func (l *loop) cutShort(ctx context.Context, x exchange) *ending {
 	l.turns++
-	l.said = ""
-	l.talk = append(l.talk, turnOf(x.answer.Blocks, x.calls, true, "")...)
-	return l.watched(ctx, l.seen(x), "")
+	return l.acts(ctx, x, join(l.said, textOf(x.answer.Blocks)), true)
 }
 
 // watched lets the detectors see a round, and does what they ask for.
@@ -220,7 +220,7 @@ func (l *loop) watched(ctx context.Context, r round, said string) *ending {
 	switch {
 	case f.end:
 		e := l.finalWords(ctx, f.says)
-		e.kind, e.evidence = agent.LoopDetected, "it was told, and went on: "+f.says
+		e.kind, e.evidence = agent.LoopDetected, "it was told, and went on: "+strings.TrimSuffix(f.says, ".")
 		if c := ctx.Err(); c != nil {
 			e, _ = l.ended(ctx)
 			e.text = said

@@ -68,9 +68,9 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 		return x
 	}
 	tools := main && len(l.h.specs) > 0
-	refuse := l.h.refuse
-	if !tools {
-		refuse = nil
+	var refuse refusing
+	if tools && l.h.early != nil {
+		refuse = l.h.early()
 	}
 	req.Used = l.used
 	e := newEar(refuse, x.pass.answered)
@@ -109,8 +109,12 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	}
 	took := time.Since(started)
 	if done == nil && tools {
-		if a, stop, err := e.peek(); err == nil && stop == model.ToolCalls && isClosed(e.over) {
+		a, stop, err := e.peek()
+		switch wrong := isClosed(e.refused); {
+		case stop == model.ToolCalls && (wrong || err == nil && isClosed(e.over)): // it was whole all the same
 			work(callsOf(a.Blocks))
+		case stop == "" && wrong && ctx.Err() == nil:
+			work(e.calls())
 		}
 	}
 	x.answer, x.stop, x.err = e.close()

@@ -17,12 +17,15 @@ func realHands(r agent.Request) (hands, error) {
 		effect:  w.effectOf,
 		call:    func(ctx context.Context, c model.Call) outcome { return w.call(ctx, c) },
 		invalid: w.invalid,
-		refuse: func(before []model.Call, name, args string) (string, bool) {
-			if _, ok := firstPath(args); !ok {
-				return "", false
+		early: func() refusing {
+			e := &early{w: w}
+			return func(before []model.Call, name, args string) (string, bool) {
+				if _, ok := firstPath(args); !ok {
+					return "", false
+				}
+				o, _ := e.refuse(before, name, args)
+				return o.text, true
 			}
-			o, _ := w.refuseEarly(name, args, before...)
-			return o.text, true
 		},
 		close: func() { _ = w.close() }, // of a folder that was only read through
 	}

@@ -12,15 +12,17 @@ import (
 
 // An ear listens to one answer. The model's goroutine speaks to it, the loop's reads it; its mutex guards all but the channels.
 type ear struct {
-	refuse func(before []model.Call, name, args string) (why string, sure bool) // see hands
-	first  func()                                                               // at the first sign of content
+	refuse refusing // nil: nothing is refused
+	first  func()   // at the first sign of content
 
 	mu       sync.Mutex
 	deaf     bool // what is said from now on is nobody's
 	pieces   []*piece
+	byID     map[string]*piece // those that are calls
+	complete []model.Call      // the whole ones, as they became that; it only grows
 	stop     model.Stop
 	progress bool
-	wrong    string // why a call cannot be right
+	wrong    string // why a call cannot be right: then nothing more is heard
 	wrongID  string
 	answer   model.Answer // what Ask returned
 	err      error
@@ -36,6 +38,7 @@ type piece struct {
 	kind  model.EventKind // HeardText, HeardThinking or CallBegun
 	text  strings.Builder // of a call: its arguments
 	call  model.Call
+	after int // calls that began before it
 	whole bool
 	sure  bool // refuse need not be asked again
 }
@@ -43,9 +46,9 @@ type piece struct {
 // earlyLook bounds how much of a call's arguments is looked at while they arrive, in bytes.
 const earlyLook = 4 << 10
 
-func newEar(refuse func([]model.Call, string, string) (string, bool), first func()) *ear {
+func newEar(refuse refusing, first func()) *ear {
 	return &ear{
-		refuse: refuse, first: first,
+		refuse: refuse, first: first, byID: map[string]*piece{},
 		beat: make(chan struct{}, 1), stopped: make(chan struct{}), refused: make(chan struct{}), over: make(chan struct{}),
 	}
 }
@@ -54,7 +57,7 @@ func newEar(refuse func([]model.Call, string, string) (string, bool), first func
 func (e *ear) hear(ev model.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.deaf {
+	if e.deaf || e.wrong != "" {
 		return
 	}
 	select {
@@ -76,16 +79,18 @@ func (e *ear) hear(ev model.Event) {
 			return
 		}
 		p.text.WriteString(ev.Text)
-		if e.refuse == nil || p.sure || e.wrong != "" || e.stop != "" || p.text.Len() > earlyLook {
+		if e.refuse == nil || p.sure || e.stop != "" || p.text.Len() > earlyLook || len(e.complete) < p.after {
 			return
 		}
-		if e.wrong, p.sure = e.refuse(e.whole(), p.call.Name, p.text.String()); e.wrong != "" {
+		if e.wrong, p.sure = e.refuse(e.complete, p.call.Name, p.text.String()); e.wrong != "" {
 			e.wrongID = p.call.ID
 			close(e.refused)
 		}
 	case model.CallWhole:
-		p := e.part(ev.Call)
-		p.call, p.whole = ev.Call, true
+		if p := e.part(ev.Call); !p.whole {
+			p.call, p.whole = ev.Call, true
+			e.complete = append(e.complete, p.call)
+		}
 	case model.Stopped:
 		if e.stop == "" {
 			e.stop = ev.Stop
@@ -108,31 +113,28 @@ func (e *ear) last(kind model.EventKind) *piece {
 }
 
 func (e *ear) part(c model.Call) *piece {
-	for _, p := range e.pieces {
-		if p.kind == model.CallBegun && p.call.ID == c.ID {
-			return p
-		}
+	if p := e.byID[c.ID]; p != nil {
+		return p
 	}
-	p := &piece{kind: model.CallBegun, call: model.Call{ID: c.ID, Name: c.Name}}
-	e.pieces = append(e.pieces, p)
+	p := &piece{kind: model.CallBegun, call: model.Call{ID: c.ID, Name: c.Name}, after: len(e.byID)}
+	e.pieces, e.byID[c.ID] = append(e.pieces, p), p
 	return p
 }
 
-func (e *ear) whole() []model.Call {
+// calls are the whole ones so far, in order; where one cannot be right, those in front of it.
+func (e *ear) calls() []model.Call {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	var calls []model.Call
 	for _, p := range e.pieces {
+		if e.wrong != "" && p.call.ID == e.wrongID && p.kind == model.CallBegun {
+			break
+		}
 		if p.whole {
 			calls = append(calls, p.call)
 		}
 	}
 	return calls
-}
-
-// calls are the whole ones so far, in order.
-func (e *ear) calls() []model.Call {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.whole()
 }
 
 // ended takes what Ask returned.
@@ -149,11 +151,11 @@ func (e *ear) ended(a model.Answer, err error) {
 	close(e.over)
 }
 
-// failed says whether the stream has ended, and with an error.
+// failed says whether the stream has ended with an error that is not our doing.
 func (e *ear) failed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.err != nil
+	return e.err != nil && e.wrong == ""
 }
 
 // blocks are what was heard so far, as an answer would hold it.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -159,7 +160,7 @@ type toolbox struct {
 	ran    []string // IDs, as they started
 	now    int      // running
 	most   int      // at once
-	refuse func(before []model.Call, name, args string) (string, bool)
+	refuse refusing
 }
 
 var effects = map[string]effect{
@@ -189,8 +190,10 @@ func (b *toolbox) hands(agent.Request) (hands, error) {
 			return b.do(ctx, c)
 		},
 		invalid: func(c model.Call) bool { return string(c.Args) == "{}" && c.Name != "check" },
-		refuse:  b.refuse,
 		close:   func() {},
+	}
+	if b.refuse != nil {
+		h.early = func() refusing { return b.refuse }
 	}
 	for _, name := range []string{"read", "list", "search", "write", "edit", "delete", "run", "check", "finish"} {
 		h.specs = append(h.specs, model.Tool{Name: name, Description: "does " + name, Schema: json.RawMessage(`{"type":"object"}`)})
@@ -265,6 +268,9 @@ func (d *desk) results() map[string]model.Result {
 	return all
 }
 
+// toolNames are those that all providers take.
+var toolNames = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 // illegal says what a provider would refuse in a conversation. It shares no code with what makes conversations.
 func illegal(talk []model.Message) error {
 	if len(talk) == 0 || talk[0].Role != model.User || talk[len(talk)-1].Role != model.User {
@@ -291,7 +297,7 @@ func illegal(talk []model.Message) error {
 			switch {
 			case b.Call != nil && m.Role == model.Assistant:
 				says = true
-				if b.Call.Name == "" || b.Call.ID == "" || ids[b.Call.ID] {
+				if !toolNames.MatchString(b.Call.Name) || b.Call.ID == "" || ids[b.Call.ID] {
 					return fmt.Errorf("message %d: call %q of %q", i, b.Call.ID, b.Call.Name)
 				}
 				ids[b.Call.ID] = true

@@ -133,6 +133,7 @@ func TestStopReasonStartsCalls(t *testing.T) {
 		{"cut before", step{calls: []model.Call{one}, err: lost()}, 0, saidUnstarted},
 		{"cut in the middle of a call", step{half: &one, err: lost()}, 0, saidBroken},
 		{"length in the middle of a call", step{half: &one, stop: model.MaxTokens}, 0, saidTooLong},
+		{"the model ended in the middle of a call", step{half: &one, stop: model.EndTurn}, 0, saidUnasked},
 		{"arguments that are no JSON", step{half: &one, stop: model.ToolCalls}, 0, saidNoJSON},
 		{"the same call twice", step{calls: []model.Call{one, one}}, 1, "ok write"},
 	} {
@@ -179,7 +180,7 @@ func TestToolsDoNotWaitForUsage(t *testing.T) {
 	})
 }
 
-// A call that cannot be right is refused while its content still arrives; it costs no recovery.
+// A call that cannot be right is refused while its content still arrives; it costs no recovery, and what stands in front of it runs.
 func TestRefusedEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestRefusedEarly(t *testing.T) {
 			t.Errorf("kind %q after %s with %d recoveries", turn.Kind, time.Since(start), len(d.of("recovery")))
 		}
 		got := d.results()
-		if got["2"].Text != "old.go exists: use edit" || got["1"].Text != saidUnstarted || len(d.tools.started()) != 0 {
+		if got["2"].Text != "old.go exists: use edit" || got["1"].Text != "ok delete" || !slices.Equal(d.tools.started(), []string{"1"}) {
 			t.Errorf("results %+v, ran %v", got, d.tools.started())
 		}
 	})
@@ -253,7 +254,7 @@ func TestReadOnlyTurn(t *testing.T) {
 
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	forever := func(int) step { return step{calls: []model.Call{call("", "read", `{"path":"a"}`)}} }
+	forever := func(n int) step { return step{calls: []model.Call{call("", "read", fmt.Sprintf(`{"path":"%d"}`, n))}} }
 	for _, tt := range []struct {
 		name  string
 		steps []step

@@ -191,6 +191,9 @@ func (l *loop) do(ctx context.Context, c model.Call) (out outcome) {
 func (l *loop) starts(x *ended) {
 	x.started = true
 	l.ran[x.call.ID] = mark(x.call)
+	if l.h.effect(x.call.Name) != reads {
+		l.watch.did()
+	}
 	l.note("tool_call", l.argsLine(x.call))
 }
 
@@ -203,6 +206,11 @@ func (l *loop) settles(x *ended, out outcome) {
 		l.acted = l.acted || !out.failed
 	case runs:
 		l.acted = true
+	case reads:
+		if !out.failed {
+			x.aside = l.watch.looked(mark(x.call), x.out.text)
+			x.result.Text += x.aside
+		}
 	}
 	data := map[string]any{"id": x.call.ID, "name": x.call.Name, "text": x.result.Text, "failed": out.failed}
 	if out.path != "" {
@@ -231,6 +239,12 @@ func (l *loop) dead(ctx context.Context, x *ended) {
 // settle gives every call of an answer its one result: those that ran their own, the others words by how far they came.
 func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools bool) {
 	seen := map[string]bool{}
+	behind := saidBehind
+	for _, d := range done {
+		if d.out.finished != nil {
+			behind = saidLeft
+		}
+	}
 	for _, c := range callsOf(x.answer.Blocks) {
 		if seen[c.ID] {
 			continue
@@ -243,9 +257,17 @@ func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools
 			}
 			continue
 		}
+		if x.refused != "" && c.ID == wrongID {
+			e := l.unstarted(c, x.refused)
+			e.refused = true
+			x.calls = append(x.calls, e)
+			continue
+		}
 		text := saidUnasked
 		switch {
-		case x.err != nil || x.refused != "":
+		case x.refused != "":
+			text = behind
+		case x.err != nil:
 			text = saidUnstarted
 		case !tools:
 			text = saidNoTools
@@ -273,10 +295,14 @@ func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools
 		switch {
 		case x.refused != "" && c.ID == wrongID:
 			text = x.refused
+		case x.refused != "":
+			text = behind
 		case x.stop == model.MaxTokens:
 			text = saidTooLong
 		case x.stop == model.ToolCalls && x.err == nil:
 			text = saidNoJSON
+		case x.stop != "":
+			text = saidUnasked
 		}
 		e := l.unstarted(c, text)
 		e.broken, e.refused = true, x.refused != "" && c.ID == wrongID
@@ -313,6 +339,6 @@ func (l *loop) seen(x exchange) round {
 func (l *loop) observe(c ended) observed {
 	return observed{
 		name: c.call.Name, args: canonical(c.call.Args), target: targetOf(c.call.Args), path: c.out.path, effect: l.h.effect(c.call.Name),
-		failed: c.result.Failed, invalid: c.broken && !c.refused || !c.broken && l.h.invalid(c.call), result: c.result.Text,
+		failed: c.result.Failed, invalid: c.broken && !c.refused || !c.broken && l.h.invalid(c.call), result: strings.TrimSuffix(c.result.Text, c.aside),
 	}
 }

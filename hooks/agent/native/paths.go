@@ -141,13 +141,13 @@ func reason(err error) string {
 	return s
 }
 
-// shown is a place as the model would name it: relative to the working directory.
+// shown is a place as the model would name it, on one line: relative to the working directory.
 func (w *work) shown(at string) string {
 	rel, err := filepath.Rel(filepath.FromSlash(w.sub), filepath.FromSlash(at))
 	if err != nil {
-		return at
+		return plainName(at)
 	}
-	return filepath.ToSlash(rel)
+	return plainName(filepath.ToSlash(rel))
 }
 
 // hidden says whether a name is git's or ours: such folders are left out of what is listed and searched.

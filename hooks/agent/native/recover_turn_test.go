@@ -293,6 +293,41 @@ func TestWaitThatDoesNotFit(t *testing.T) {
 	})
 }
 
+// P65: a wait that nobody can mean is none: the usual waits are taken, no time at which to go on is invented, and it is said.
+func TestP65AbsurdWait(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, kind string
+		after      time.Duration
+		requests   int
+		told       bool // when it can go on
+	}{
+		{"years", "rate_limited", 3 * 365 * 24 * time.Hour, 6, false},
+		{"as long as there is", "server_overload", 1<<63 - 1, 6, false},
+		{"a quota, years", "quota_exhausted", 3 * 365 * 24 * time.Hour, 1, false},
+		{"a quota, thirty days", "quota_exhausted", agent.LongestWait, 1, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				d.script.more = func(int) step {
+					return step{err: &model.Error{Kind: tt.kind, Status: 429, Message: "slow down", RetryAfter: tt.after}}
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+				defer cancel()
+				turn := d.turn(ctx)
+				if string(turn.Kind) != tt.kind || *turn.Requests != tt.requests || (turn.RetryAfter != nil) != tt.told {
+					t.Errorf("kind %q after %d requests, retry after %v", turn.Kind, *turn.Requests, turn.RetryAfter)
+				}
+				if strings.Contains(turn.Evidence, disbelief) == tt.told || !strings.HasPrefix(turn.Evidence, "slow down") {
+					t.Errorf("evidence %q", turn.Evidence)
+				}
+			})
+		})
+	}
+}
+
 // P44: an answer lost in the middle of a call is continued, and costs one recovery.
 func TestP44LostInACall(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,9 @@ func (w *work) edit(at, old, with string) outcome {
 		return failed("old does not stand in %s: nothing was changed. %s", w.shown(at), w.instead(content, old))
 	}
 	after := content[:places[0]] + with + content[places[0]+len(old):]
+	if len(after) > maxWhole {
+		return tooLarge(w.shown(at), len(after))
+	}
 	if err := w.save(at, []byte(after), info); err != nil {
 		return failed("%v", err)
 	}
@@ -129,7 +132,7 @@ func (w *work) instead(content, old string) string {
 		return redact.Mark + " stands for a secret that is not shown: leave it out of old."
 	}
 	lines, want := splitLines(w.clean(content)), splitLines(strings.Trim(old, "\r\n"))
-	at, same := nearest(lines, want)
+	at, same := nearest(lines, want, mostCompared)
 	if same == 0 {
 		return "No line of it stands there; read the file."
 	}
@@ -149,9 +152,12 @@ func (w *work) instead(content, old string) string {
 	return fmt.Sprintf("The nearest is at %s; line %d is the first that differs:\n%s", where, at+same+1, text)
 }
 
+// mostCompared bounds how many lines are compared to find the nearest place: a file of like lines would take for ever.
+const mostCompared = 5_000_000
+
 // nearest finds where the most of want's lines follow one another in lines, white space aside, from want's first line on. A
-// first line that is blank tells nothing.
-func nearest(lines, want []string) (at, same int) {
+// first line that is blank tells nothing. When most lines were compared, what was found until then has to do.
+func nearest(lines, want []string, most int) (at, same int) {
 	lines, want = squeeze(lines), squeeze(want)
 	if want[0] == "" {
 		return 0, 0
@@ -164,7 +170,7 @@ func nearest(lines, want []string) (at, same int) {
 		if n > same {
 			at, same = i, n
 		}
-		if same == len(want) {
+		if most -= n + 1; most < 0 || same == len(want) {
 			break
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 )
 
+// mostWords is how much of what the model says at the end is kept, of each part, in bytes: people are to read it.
+const mostWords = 8 << 10
+
 var toolFinish = declared{
 	name: "finish", effect: ends,
 	says: "Ends the work. Call it alone, when the check has passed or when nothing more can be done.",
@@ -20,7 +23,7 @@ var toolFinish = declared{
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return outcome{text: "finished: " + a.texts["outcome"], finished: &agent.Control{
-			Outcome: a.texts["outcome"], Summary: a.texts["summary"], RootCause: a.texts["root_cause"],
+			Outcome: a.texts["outcome"], Summary: atMost(a.texts["summary"], mostWords), RootCause: atMost(a.texts["root_cause"], mostWords),
 			VerifiedCommands: append([]string{}, slices.Compact(slices.Sorted(slices.Values(w.passed)))...),
 			Touched:          append([]string{}, w.paths...),
 		}}

@@ -43,7 +43,7 @@ func (w *work) readFile(ctx context.Context, at string, win *window) outcome {
 	}
 	defer f.Close()
 	if info.Size() > maxStream {
-		return failed("%s has %s: too large to be read; search finds lines of files of up to %s", w.shown(at), size(info.Size()), size(maxWhole))
+		return failed("%s has %s: read shows files of up to %s, search one of up to %s. A command that is allowed may show a part of it.", w.shown(at), size(info.Size()), size(maxStream), size(maxWhole))
 	}
 	sum := sha256.New()
 	shown := w.r.Secrets.Writer(win) // before lines are cut: a half of a secret is not known for one

@@ -96,7 +96,8 @@ func TestReadStreams(t *testing.T) {
 	if err := os.Truncate(filepath.Join(w.root.Name(), "big"), maxStream+1); err != nil {
 		t.Fatal(err)
 	}
-	w.do(t, "read", o{"path": "big"}, "no", "too large to be read")
+	w.do(t, "read", o{"path": "big"}, "no", "read shows files of up to 256.0 MiB, search one of up to 16.0 MiB")
+	w.do(t, "search", o{"path": "big", "pattern": "x"}, "no", "search looks through one file of up to 16.0 MiB")
 }
 
 func TestList(t *testing.T) {
@@ -139,13 +140,13 @@ func TestSearch(t *testing.T) {
 	if err := os.Symlink("a.go", filepath.Join(w.root.Name(), "link.go")); err != nil {
 		t.Fatal(err)
 	}
-	want := "4 lines (1 file of more than 2.0 MiB left out)\na.go:3:func A() {}\nb/b.go:1:func B() {}\nb/b.go:2:func C() {}\nz:1:…" + strings.Repeat("-", 100) + "func" + strings.Repeat("+", 196) + "…\n"
+	want := "4 lines (1 file of more than 2.0 MiB left out: name one to search it)\na.go:3:func A() {}\nb/b.go:1:func B() {}\nb/b.go:2:func C() {}\nz:1:…" + strings.Repeat("-", 100) + "func" + strings.Repeat("+", 196) + "…\n"
 	if got := w.do(t, "search", o{"pattern": "func"}, "ok").text; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	for _, c := range []struct{ pattern, path, ending, want string }{
-		{`^func [BC]\(\) \{\}$`, "", "ok", "2 lines (1 file of more than 2.0 MiB left out)\nb/b.go:1:func B() {}\nb/b.go:2:func C() {}\n"},
-		{`(?i)PACKAGE`, "", "ok", "1 line (1 file of more than 2.0 MiB left out)\na.go:1:package a\n"},
+		{`^func [BC]\(\) \{\}$`, "", "ok", "2 lines (1 file of more than 2.0 MiB left out: name one to search it)\nb/b.go:1:func B() {}\nb/b.go:2:func C() {}\n"},
+		{`(?i)PACKAGE`, "", "ok", "1 line (1 file of more than 2.0 MiB left out: name one to search it)\na.go:1:package a\n"},
 		{"func", "b", "ok", "2 lines\nb/b.go:1:func B() {}\nb/b.go:2:func C() {}\n"},
 		{"func", "b/b.go", "ok", "2 lines\nb/b.go:1:func B() {}\nb/b.go:2:func C() {}\n"},
 		{"func", "link.go", "ok", "1 line\na.go:3:func A() {}\n"},

@@ -20,6 +20,9 @@ import (
 // runLimit is how long a command may take; the turn's own clock may end it sooner.
 const runLimit = 10 * time.Minute
 
+// mostQuoted is how much of a command that is refused is told back, in bytes.
+const mostQuoted = 1 << 10
+
 var errRunLimit = errors.New("the command took too long")
 
 var toolRun = declared{
@@ -30,7 +33,7 @@ var toolRun = declared{
 		argv := a.lists["argv"]
 		d := w.policy.Decide(argv)
 		if !d.Allowed {
-			return failed("not run: %s. %s", d.Reason, w.allowed(argv))
+			return failed("not run: %s. %s", atMost(d.Reason, mostQuoted), w.allowed(argv))
 		}
 		if w.r.Exec == nil {
 			return failed("not run: nothing can be run in this turn")
@@ -53,7 +56,7 @@ func (w *work) allowed(argv []string) string {
 	}
 	switch {
 	case len(argv) == 1 && strings.Contains(argv[0], " "):
-		b.WriteString("\nargv is a list of words: " + fmt.Sprintf("%q", strings.Fields(argv[0])))
+		b.WriteString("\nargv is a list of words: " + atMost(fmt.Sprintf("%q", strings.Fields(argv[0])), mostQuoted))
 	case len(argv) > 0 && hasShellWord(argv):
 		b.WriteString("\nThere is no shell: write one command without cd, &&, |, ; or >.")
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,9 @@ import (
 const (
 	maxHits     = 200
 	maxFiles    = 100_000
-	maxSearched = 2 << 20 // of one file, in bytes
+	maxSearched = 2 << 20 // of one file of a folder, in bytes; one that is named has maxWhole
+	maxProgram  = 10_000  // steps of a pattern: more of them make every byte of a file dear
+	longLine    = 4 << 10 // bytes of a line from which on the search may be ended within it
 	maxExcerpt  = 300     // of a line, in bytes
 	searchLimit = 30 * time.Second
 )
@@ -27,7 +30,7 @@ var errSearchLimit = errors.New("the search took too long")
 
 var toolSearch = declared{
 	name: "search", effect: reads,
-	says: "Finds lines that match a regular expression, as path:line:text, at most 200. Binary files, files of more than 2 MiB, folders of git and symlinks are left out.",
+	says: "Finds lines that match a regular expression, as path:line:text, at most 200. Of a folder, binary files, files of more than 2 MiB, folders of git and symlinks are left out; a file that is named may have 16 MiB.",
 	fields: []field{
 		{name: "pattern", must: true, says: "a regular expression (RE2), matched line by line"},
 		{name: "path", says: "the folder or file; the working directory where it is left out"},
@@ -39,6 +42,9 @@ var toolSearch = declared{
 		re, err := regexp.Compile(a.texts["pattern"])
 		if err != nil {
 			return failed("the pattern cannot be read: %v", err)
+		}
+		if tooDear(a.texts["pattern"]) {
+			return failed("the pattern repeats too much: use smaller numbers in its braces, or search for a part of it")
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, searchLimit, errSearchLimit)
 		defer cancel()
@@ -65,7 +71,10 @@ var toolSearch = declared{
 			if err := w.isFile(at, info); err != nil {
 				return failed("%v", err)
 			}
-			s.file(ctx, at)
+			if info.Size() > maxWhole {
+				return failed("%s has %s: search looks through one file of up to %s; read shows lines of it by their numbers", w.shown(at), size(info.Size()), size(maxWhole))
+			}
+			s.file(ctx, at, maxWhole)
 		}
 		o := s.outcome(ctx)
 		o.path = at
@@ -97,7 +106,7 @@ func (s *searching) folder(ctx context.Context, top string) {
 			continue
 		}
 		if !info.IsDir() {
-			s.file(ctx, at)
+			s.file(ctx, at, maxSearched)
 			continue
 		}
 		entries, _, err := s.w.entries(ctx, at)
@@ -115,7 +124,8 @@ func (s *searching) folder(ctx context.Context, top string) {
 
 func (s *searching) over(ctx context.Context) bool { return s.full || ctx.Err() != nil }
 
-func (s *searching) file(ctx context.Context, at string) {
+// file searches a file of at most so many bytes.
+func (s *searching) file(ctx context.Context, at string, most int64) {
 	if s.files++; s.files > maxFiles {
 		s.full = true
 		return
@@ -126,31 +136,34 @@ func (s *searching) file(ctx context.Context, at string) {
 		return
 	}
 	defer f.Close()
-	if info.Size() > maxSearched {
+	if info.Size() > most {
 		s.large++
 		return
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxSearched))
+	b, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
 		s.unread++
 		return
 	}
 	if !binary(b) {
 		// Only what read shows is searched: what is hidden is not found either, and nothing tells how a secret goes on.
-		s.lines(ctx, plainName(s.w.shown(at)), s.w.r.Secrets.Bytes(b))
+		s.lines(ctx, s.w.shown(at), s.w.r.Secrets.Bytes(b))
 	}
 }
 
 // lines searches a text that holds no secret.
 func (s *searching) lines(ctx context.Context, name string, b []byte) {
+	passed := 0 // bytes since the end was asked for
 	for n := 1; len(b) > 0; n++ {
 		line, rest, _ := bytes.Cut(b, []byte("\n"))
 		b = rest
 		line = bytes.TrimSuffix(line, []byte("\r"))
-		if n%1000 == 0 && ctx.Err() != nil {
-			return
+		if passed += len(line) + 1; passed > longLine {
+			if passed = 0; ctx.Err() != nil {
+				return
+			}
 		}
-		at := s.re.FindIndex(line)
+		at := s.find(ctx, line)
 		if at == nil {
 			continue
 		}
@@ -162,6 +175,45 @@ func (s *searching) lines(ctx context.Context, name string, b []byte) {
 		s.hits++
 		s.out.WriteString(hit)
 	}
+}
+
+// find is where the pattern stands in a line. A long one is given to it rune by rune, so that the end of ctx is the end of the line.
+func (s *searching) find(ctx context.Context, line []byte) []int {
+	if len(line) <= longLine {
+		return s.re.FindIndex(line)
+	}
+	at := s.re.FindReaderIndex(&bounded{ctx: ctx, left: line})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return at
+}
+
+// A bounded is a text that ends early when its context does.
+type bounded struct {
+	ctx  context.Context
+	left []byte
+	n    int
+}
+
+// ReadRune is of io.RuneReader.
+func (b *bounded) ReadRune() (rune, int, error) {
+	if b.n++; b.n%128 == 0 && b.ctx.Err() != nil || len(b.left) == 0 {
+		return 0, 0, io.EOF
+	}
+	r, size := utf8.DecodeRune(b.left)
+	b.left = b.left[size:]
+	return r, size, nil
+}
+
+// tooDear says whether a pattern that can be read becomes a program of very many steps: each byte may cost as many.
+func tooDear(pattern string) bool {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return false
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	return err == nil && len(prog.Inst) > maxProgram
 }
 
 // excerpt is a line, or what of a long one stands around the place at.
@@ -206,7 +258,7 @@ func (s *searching) outcome(ctx context.Context) outcome {
 		head += "; there are more: name a smaller folder or a narrower pattern"
 	}
 	if s.large > 0 {
-		head += fmt.Sprintf(" (%s of more than %s left out)", many(s.large, "file"), size(maxSearched))
+		head += fmt.Sprintf(" (%s of more than %s left out: name one to search it)", many(s.large, "file"), size(maxSearched))
 	}
 	if s.unread > 0 {
 		head += fmt.Sprintf(" (%s could not be read)", count2(s.unread, "file or folder", "files or folders"))

@@ -40,6 +40,9 @@ var toolWrite = declared{
 }
 
 func (w *work) write(at, content string) outcome {
+	if len(content) > maxWhole {
+		return tooLarge(w.shown(at), len(content))
+	}
 	content, stripped := stripWrapping(at, content)
 	old, info, err := w.existing(at)
 	if err != nil {
@@ -90,6 +93,11 @@ func (w *work) write(at, content string) outcome {
 	}
 	warnPlaceholders(&o, at, before, content, had > lines)
 	return o
+}
+
+// tooLarge is the end of a change after which the file could not be changed any more.
+func tooLarge(name string, n int) outcome {
+	return failed("%s would have %s, more than %s: nothing was written. Write less at once, or let a command that is allowed make the file.", name, size(int64(n)), size(maxWhole))
 }
 
 // existing reads what stands at a place; no info where nothing does.

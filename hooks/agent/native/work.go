@@ -33,6 +33,7 @@ type work struct {
 	mu      sync.Mutex
 	read    map[string]state // by path below the top: what the model knows of a file
 	paths   []string         // written, see wrote
+	touched map[string]bool  // the same
 	passed  []string         // commands that ended well since the last change
 	started bool             // see acted
 	runs    int              // outputs so far
@@ -126,14 +127,14 @@ func (w *work) call(ctx context.Context, c model.Call) (o outcome) {
 			o = failed("%s could not be carried out, for a fault of async-pipeline: %v", c.Name, p)
 			w.note(fmt.Sprintf("fault in %s: %v\n%s", c.Name, p, debug.Stack()))
 		}
-		o.text = valid(w.clean(o.text))
+		o.text = atMost(valid(w.clean(o.text)), mostText)
 		for i, s := range o.warnings {
 			o.warnings[i] = valid(w.clean(s))
 		}
 	}()
 	t, ok := w.tool(c.Name)
 	if !ok {
-		return failed("there is no tool %q: there are %s", c.Name, w.names())
+		return failed("there is no tool %s: there are %s", quoted(c.Name), w.names())
 	}
 	if err := ctx.Err(); err != nil {
 		return failed("%s was not started: the turn is ending", c.Name)
@@ -181,7 +182,11 @@ func (w *work) changed(at string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.started, w.passed = true, nil
-	if !slices.Contains(w.paths, at) {
+	if !w.touched[at] {
+		if w.touched == nil {
+			w.touched = map[string]bool{}
+		}
+		w.touched[at] = true
 		w.paths = append(w.paths, at)
 	}
 }
@@ -194,6 +199,18 @@ func (w *work) note(text string) {
 
 // clean is text without secrets.
 func (w *work) clean(text string) string { return w.r.Secrets.String(text) }
+
+// mostText is the most that a result tells, in bytes. The tools keep to less by themselves; words of somebody else's may quote anything.
+const mostText = 64 << 10
+
+// atMost is s, or the beginning of a longer one with a word on what is missing.
+func atMost(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	head := s[:border(s, most)]
+	return fmt.Sprintf("%s… (%d bytes left out)", head, len(s)-len(head))
+}
 
 // valid is text that every protocol can carry.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

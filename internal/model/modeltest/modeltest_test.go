@@ -28,7 +28,7 @@ func serve(t *testing.T, turns ...Turn) (*Server, func(provider string) *model.M
 	return s, func(provider string) *model.Model {
 		return &model.Model{
 			Provider: provider, Name: "scripted", BaseURL: h.URL, Key: "key-of-the-test",
-			Limits: model.Limits{Connect: 20 * time.Second, Silent: 300 * time.Millisecond},
+			Limits: model.Limits{Connect: 20 * time.Second, Think: 300 * time.Millisecond, Silent: 300 * time.Millisecond},
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestFaults(t *testing.T) {
 				_, at := serve(t, c.turn)
 				m := at(provider)
 				if c.kinds == "" {
-					m.Limits.Silent = 20 * time.Second
+					m.Limits.Think, m.Limits.Silent = 20*time.Second, 20*time.Second
 				}
 				a, err := m.Turn(t.Context(), hello, nil)
 				if c.kinds == "" {

@@ -1,0 +1,77 @@
+package native
+
+// What gives the same again. Whoever waits for something looks at it again and again, so looks are exempt from D3's few rounds, and a
+// file may be watched for a whole while; but in this copy nothing changes by itself: the look's own result says so early, and a
+// turn in which for very many rounds nothing new is done and nothing new is seen, whatever the calls, goes in circles too.
+
+import "fmt"
+
+const (
+	newsRemind = 30 // rounds in a row without anything new: longer than any wait that was seen to end well
+	newsEnd    = 35
+	lookAgain  = 3 // equal looks with nothing done between, from which on the result says so
+)
+
+// News is what calls gave the last time, and for how many rounds everything has been so again.
+type news struct {
+	gave  map[string]string // tool and arguments, or a text → the result
+	stale int
+}
+
+// round is D3's far end: the calls of a round, or its text, stood there before, and gave what they had given.
+func (n *news) round(r round) finding {
+	if n.gave == nil {
+		n.gave = map[string]string{}
+	}
+	old := true
+	see := func(key, result string) {
+		was, ok := n.gave[key]
+		old = old && ok && was == result
+		n.gave[key] = result
+	}
+	if len(r.calls) == 0 {
+		see("text "+textPrint(r.text), "")
+	}
+	for _, c := range r.calls {
+		see(inputKey(c), fmt.Sprint(c.failed, sum(timeless(c.result))))
+	}
+	if !old {
+		n.stale = 0
+		return finding{}
+	}
+	n.stale++
+	switch {
+	case n.stale >= newsEnd:
+		n.stale = 0
+		return finding{id: "D3", end: true, says: fmt.Sprintf("The same calls gave the same results again and again, for %d rounds.", newsEnd)}
+	case n.stale == newsRemind:
+		return finding{id: "D3", says: fmt.Sprintf("For %d rounds you have made only calls that you had made before, and each gave exactly what it had given. In this copy nothing changes by itself.", newsRemind)}
+	}
+	return finding{}
+}
+
+// A look is a call that changed nothing, since the last that may have.
+type look struct {
+	gave  string
+	times int
+	round int // in which it was last counted: the same twice in one round is one
+}
+
+// looked gives what is to be said beside the result of a look that succeeded; empty: nothing.
+func (w *watch) looked(key, result string) string {
+	l, print := w.looks[key], sum(result)
+	switch {
+	case l.gave != print:
+		l = look{gave: print, times: 1, round: w.rounds}
+	case l.round != w.rounds:
+		l.times, l.round = l.times+1, w.rounds
+	}
+	w.looks[key] = l
+	if l.times < lookAgain {
+		return ""
+	}
+	return fmt.Sprintf("\n%sThis is what the same call has given %d times in a row. Nothing was written or run in between, and in this copy nothing changes by itself: looking again will show the same.", ours, l.times)
+}
+
+// did is told that something is done that may change what looks give.
+func (w *watch) did() { clear(w.looks) }

@@ -1,0 +1,175 @@
+package native
+
+// Rebuilding: what the calls of an attempt make of its base, from the transcript alone. The tools themselves carry them out; no
+// model is asked, and no command runs.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+)
+
+// ErrOthers means that a transcript is not of an agent of our own.
+var ErrOthers = errors.New("the transcript is not of an agent of our own")
+
+// A Rebuilt is what the calls of an attempt came to when they were made again. Files are below the top of the copy, with slashes.
+type Rebuilt struct {
+	Calls    int               // of write, edit and delete that ended as the transcript says
+	Commands int               // what is not repeated: run and check, and calls of which nobody knows what they did
+	Sure     map[string]bool   // files that are as a call left them, and no command came after it; without commands all others are sure too
+	Open     map[string]string // files that cannot be known, and why: the transcript does not hold all of a call
+	Wrong    []string          // what cannot have been as the transcript says, for nothing but calls came before it
+}
+
+// A rebuilding is the copy on its way.
+type rebuilding struct {
+	Rebuilt
+	w     *work
+	begun map[string]called // calls without an end yet, by ID
+	tops  []string          // where else the top stood then, as absolute paths of calls tell
+}
+
+// Rebuild makes the calls of attempt r.Attempt again in a fresh copy of the base, in their order: those of write, edit and delete
+// that the transcript says ended well. Of r it reads Attempt, Copy, Top, Dir (the working directory as the agent's commands saw it, as
+// far as it is known) and Secrets. What follows a finalizer's question was thrown away and does not count. ErrOthers.
+func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebuilt, err error) {
+	w, err := newWork(&r)
+	if err != nil {
+		return Rebuilt{}, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	b := &rebuilding{w: w, begun: map[string]called{}, Rebuilt: Rebuilt{Sure: map[string]bool{}, Open: map[string]string{}}}
+	ours := false
+	err = eachLine(transcript, r.Attempt, func(l line) error {
+		switch {
+		case l.kind == "prompt":
+			ours = ours || l.holds("system") // only ours has one
+		case !ours: // whatever it is
+		case l.kind == "tool_call":
+			c, err := readLine[called](l)
+			c.line = l.n
+			b.begun[c.ID] = c
+			return err
+		case l.kind == "tool_result":
+			e, err := readLine[endOfCall](l)
+			c, began := b.begun[e.ID]
+			if err != nil || !began || e.Started != nil && !*e.Started {
+				return err
+			}
+			delete(b.begun, e.ID)
+			return b.ended(ctx, c, e)
+		}
+		return nil
+	})
+	if err == nil && !ours {
+		err = ErrOthers
+	}
+	for _, c := range b.begun { // in no order: none is carried out
+		if w.effectOf(c.Name) != reads {
+			b.loosen()
+		}
+	}
+	return b.Rebuilt, err
+}
+
+// ended takes one call and its end.
+func (b *rebuilding) ended(ctx context.Context, c called, e endOfCall) error {
+	_, known := b.w.tool(c.Name)
+	effect := b.w.effectOf(c.Name)
+	switch {
+	case !known && !e.Failed, // a tool of another version
+		effect == writes && !e.Failed && e.Path == "",
+		effect == writes && e.Interrupted,
+		effect == runs && !e.refused(c.Name):
+		b.loosen()
+	case effect == writes && !e.Failed:
+		return b.again(ctx, c, e)
+	}
+	return nil
+}
+
+// loosen counts what may have changed any file.
+func (b *rebuilding) loosen() {
+	b.Commands++
+	clear(b.Sure)
+}
+
+// again makes a call that ended well. After a command its files may have been others: then an end that is not the same tells nothing.
+func (b *rebuilding) again(ctx context.Context, c called, e endOfCall) error {
+	switch {
+	case c.ArgsBytes > 0:
+		b.Open[e.Path] = "the transcript holds only the beginning of a call that changed it"
+		return nil
+	case !isObject(c.Args):
+		b.Open[e.Path] = "the transcript does not hold the arguments of a call that changed it"
+		return nil
+	case bytes.Contains(c.Args, []byte(redact.Mark)): // it may be the file's own word: the outcome tells
+		b.Open[e.Path] = "a call that changed it holds " + redact.Mark + " in the transcript"
+	}
+	if c.Name == toolWrite.name {
+		b.seen(e.Path)
+	}
+	o := b.w.call(ctx, model.Call{ID: c.ID, Name: c.Name, Args: b.here(c.Args, e.Path)})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch same := !o.failed && o.path == e.Path; {
+	case same:
+		b.Calls++
+		if b.Commands == 0 || c.Name != toolEdit.name && slices.Equal(o.warnings, e.Warnings) {
+			b.Sure[e.Path] = true // an edit keeps it so; the warnings tell what of the file before a write depends on
+		}
+	case b.Commands > 0 || b.Open[e.Path] != "":
+		delete(b.Sure, e.Path)
+		delete(b.Sure, o.path)
+	case o.failed:
+		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s of %s ended well, and it cannot have: %s", c.line, c.Name, e.Path, firstLine(o.text)))
+	default:
+		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s changed %s, and what it changes is %s", c.line, c.Name, e.Path, o.path))
+	}
+	return nil
+}
+
+// seen lets a write pass the guard: that the model was shown the file is what the end of the call says.
+func (b *rebuilding) seen(at string) {
+	if old, info, err := b.w.existing(at); err == nil && info != nil {
+		b.w.know(at, old)
+	}
+}
+
+// here are arguments whose absolute path leads into this copy: it was another folder then, which a path and the file at that
+// it led to tell.
+func (b *rebuilding) here(raw json.RawMessage, at string) json.RawMessage {
+	given, err := members(raw)
+	p, ok := str(given["path"])
+	if err != nil || !ok || !filepath.IsAbs(p) {
+		return raw
+	}
+	if _, ok := b.w.inCopy(p); ok {
+		return raw
+	}
+	if top, ok := strings.CutSuffix(filepath.Clean(p), "/"+at); ok && !slices.Contains(b.tops, top) {
+		b.tops = append(b.tops, top)
+	}
+	for _, top := range b.tops {
+		rel, err := filepath.Rel(top, p)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		with := maps.Clone(given)
+		with["path"] = must(json.Marshal(filepath.Join(b.w.root.Name(), rel)))
+		return must(json.Marshal(with))
+	}
+	return raw
+}
