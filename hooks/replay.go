@@ -35,17 +35,24 @@ type Replayed struct {
 	Now          Judgement         `json:"now"`
 	Sandbox      string            `json:"sandbox"`
 	Verification *fix.Verification `json:"verification"`
-	Notes        []string          `json:"notes"` // what is not as it was then
-	Output       string            `json:"-"`     // the end of what the check printed that failed with the patch; empty: none
+	Rebuilt      *Rebuilt          `json:"rebuilt"` // null: its agent is not one of our own
+	Notes        []string          `json:"notes"`   // what is not as it was then
+	Output       string            `json:"-"`       // the end of what the check printed that failed with the patch; empty: none
 }
 
 // replayFloor is the least wall clock of a replay: caches may be cold.
 const replayFloor = 10 * time.Minute
 
+// Holds says whether the record stood: the same verdict, and a patch that its transcript does not contradict.
+func (r *Replayed) Holds() bool {
+	return r.Same && (r.Rebuilt == nil || r.Rebuilt.Result != rebuiltDifferent)
+}
+
 // Replay verifies a sealed proposal once more: base and patch as they are recorded, the hook's settings as they were (policy), the
-// tasks and the secrets as they are now. No agent starts and nothing of the fix is written; the journal of the hooks is told what came
+// tasks and the secrets as they are now. Where the patch is an agent's of our own, the calls in its transcript are made again beside it
+// (rebuild; nil: they are not). No agent starts and nothing of the fix is written; the journal of the hooks is told what came
 // of it. ErrBaseGone may be tested for.
-func (e *Engine) Replay(ctx context.Context, run *record.Sealed, p *fix.Proposal) (_ *Replayed, err error) {
+func (e *Engine) Replay(ctx context.Context, run *record.Sealed, p *fix.Proposal, rebuild Rebuild) (_ *Replayed, err error) {
 	if e.inHook() {
 		return nil, fmt.Errorf("this process was started by a hook (%s is set): a hook replays nothing", Mark)
 	}
@@ -68,11 +75,12 @@ func (e *Engine) Replay(ctx context.Context, run *record.Sealed, p *fix.Proposal
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	c, err := h.replay(ctx, p, saved)
+	c, rebuilt, err := h.replay(ctx, p, saved, rebuild)
 	if err != nil {
 		return nil, err
 	}
 	r.Now, r.Verification, r.Output = Judgement{c.verdict, c.verification.Reason}, c.verification, c.feedback
+	r.Rebuilt = rebuilt
 	r.Same = r.Then.Verdict == r.Now.Verdict && (r.Now.Verdict == verified || known(r.Then.Reason) == known(r.Now.Reason))
 	return r, h.told(run, p, r)
 }
@@ -168,50 +176,53 @@ func (h *healing) sameTier(p *fix.Proposal, r *Replayed) error {
 	return nil
 }
 
-// replay makes the base once more and verifies the patch in copies of it.
-func (h *healing) replay(ctx context.Context, p *fix.Proposal, saved *fix.SavedBase) (_ *candidate, err error) {
+// replay makes the base once more, and in copies of it the calls of an agent of our own; there it verifies the patch.
+func (h *healing) replay(ctx context.Context, p *fix.Proposal, saved *fix.SavedBase, again Rebuild) (_ *candidate, rebuilt *Rebuilt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, max(h.hook.Budget.WallClock, replayFloor))
 	defer cancel()
 	at, err := newPlaces(ctx, h.e.Store, h.e.Cache)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := settle(ctx, h.e.Store, at, h.e.Redact); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if h.homes, err = newHomes(h.e, at); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, h.homes.close()) }()
 	if h.base, err = scratch.Restore(ctx, at.work, scratch.Saved{
 		Root: h.e.Config.Root, Sub: saved.Sub, Commit: saved.Commit, Manifest: saved.Manifest, Content: saved.Content,
 	}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, h.base.Close()) }()
 	h.homes.goes = slices.ContainsFunc(h.base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
 	if h.pointsBack() {
-		return nil, errors.New(known(h.fix.Reason))
+		return nil, nil, errors.New(known(h.fix.Reason))
 	}
 	h.check = h.checkFiles()
 	changes, err := patch.Changes(p.Diff, h.base.Read)
 	if err != nil {
-		return nil, fmt.Errorf("the patch does not fit the base that it was made from: %w", err)
+		return nil, nil, fmt.Errorf("the patch does not fit the base that it was made from: %w", err)
+	}
+	if rebuilt, err = h.rebuild(ctx, p, changes, again); err != nil {
+		return nil, nil, err
 	}
 	h.gate.started = time.Now()
 	c := &candidate{changes: changes}
 	h.verify(ctx, 1, c)
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 	// What withheld the verdict then lay outside of the patch, and is a fact that does not come again.
 	if v := p.Verification; v != nil && (known(v.Reason) == "tree_changed" || known(v.Reason) == "tree_unknown") {
 		c.cap(*v.Reason)
 	}
 	if h.fix.Note != nil {
-		return c, errors.New(*h.fix.Note) // something could not be tidied up
+		return c, rebuilt, errors.New(*h.fix.Note) // something could not be tidied up
 	}
-	return c, nil
+	return c, rebuilt, nil
 }
 
 // told writes into the journal of the hooks that there was a replay, and what came of it.
@@ -220,7 +231,11 @@ func (h *healing) told(run *record.Sealed, p *fix.Proposal, r *Replayed) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(j.Event("replayed", map[string]any{
+	said := map[string]any{
 		"task": p.Task, "fix": p.Name(), "verdict": r.Now.Verdict, "reason": r.Now.Reason, "same": r.Same, "sandbox": r.Sandbox,
-	}), j.Close())
+	}
+	if r.Rebuilt != nil {
+		said["rebuilt"] = r.Rebuilt.Result
+	}
+	return errors.Join(j.Event("replayed", said), j.Close())
 }

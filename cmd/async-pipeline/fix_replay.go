@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -27,8 +31,14 @@ then; the tasks, variables and secrets are those of PIPELINE.hcl now, and it is
 said when the task is written differently. Nothing in the fix or in your tree
 changes. It works in CI mode too.
 
-Exit code: 0 the same verdict, 1 a different one, 2 could not be carried out,
-base_gone among it: git no longer has the commit, or a content was not kept.`,
+A patch of an agent that has a provider and a model is also made again from
+its transcript: write, edit and delete are carried out in a copy of the base,
+in their order, and what they leave is compared with the patch. Commands are
+not run again; files that only they can have changed are named.
+
+Exit code: 0 the same verdict, 1 a different one, or a patch that is not what
+its transcript says, 2 could not be carried out, base_gone among it: git no
+longer has the commit, or a content was not kept.`,
 		Example: `  async-pipeline fix replay
   async-pipeline fix replay 20261121T024000Z-7f3a test
   async-pipeline fix replay --json test`,
@@ -36,7 +46,7 @@ base_gone among it: git no longer has the commit, or a content was not kept.`,
 		RunE: func(_ *cobra.Command, args []string) error { return h.replay(f, vars, asJSON, args) },
 	}
 	c.Flags().StringVar(&f.tier, "sandbox", "", "how the checks are confined: `view|fence|none`\n(default: as they were then, or the strongest that this machine has)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print both verdicts and the checks as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print both verdicts, the checks and the rebuilt patch as JSON")
 	varFlag(c, &vars)
 	return c
 }
@@ -67,7 +77,7 @@ func (h *hall) replay(f healFlags, vars []string, asJSON bool, args []string) er
 	if err != nil {
 		return err
 	}
-	r, err := untilStopped(stop, func() (*hooks.Replayed, error) { return e.Replay(stop.ctx, run, p) })
+	r, err := untilStopped(stop, func() (*hooks.Replayed, error) { return e.Replay(stop.ctx, run, p, rebuild) })
 	if errors.Is(err, record.ErrLocked) {
 		return refuse("%v", err)
 	}
@@ -82,13 +92,44 @@ func (h *hall) replay(f healFlags, vars []string, asJSON bool, args []string) er
 	} else {
 		h.shown().Replayed(view.Replayed{
 			Run: r.Run, Task: p.Called, Same: r.Same, Then: verdictAndReason(r.Then), Now: verdictAndReason(r.Now),
-			Verification: r.Verification, Notes: r.Notes, Output: r.Output,
+			Verification: r.Verification, Rebuilt: shownRebuilt(r.Rebuilt), Notes: r.Notes, Output: r.Output,
 		})
 	}
-	if !r.Same {
+	if !r.Holds() {
 		return &fault{code: exitFailed}
 	}
 	return nil
+}
+
+// rebuild is the native room's, as the engine takes it.
+func rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (*hooks.Calls, error) {
+	made, err := native.Rebuild(ctx, r, transcript)
+	if errors.Is(err, native.ErrOthers) {
+		return nil, nil
+	}
+	return new(hooks.Calls(made)), err
+}
+
+func shownRebuilt(r *hooks.Rebuilt) *view.Rebuilt {
+	if r == nil {
+		return nil
+	}
+	lines := func(all []hooks.RebuiltDetail) (text []string) {
+		for _, d := range all {
+			if d.Path != nil {
+				d.Detail = *d.Path + ": " + d.Detail
+			}
+			text = append(text, d.Detail)
+		}
+		return text
+	}
+	shown := &view.Rebuilt{
+		Calls: r.Calls, FromCommands: r.FromCommands, Unknown: lines(r.Unknown), Contradictions: lines(r.Contradictions),
+	}
+	if r.Why != nil {
+		shown.Why = *r.Why
+	}
+	return shown
 }
 
 func verdictAndReason(j hooks.Judgement) string {

@@ -2,6 +2,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
@@ -13,8 +14,18 @@ type Replayed struct {
 	Same         bool
 	Then, Now    string // a verdict, with its reason in brackets
 	Verification *fix.Verification
+	Rebuilt      *Rebuilt // nil: nothing is said of it
 	Notes        []string
 	Output       string // of the check that failed now; empty: none
+}
+
+// A Rebuilt is what the calls of a transcript make, beside the patch.
+type Rebuilt struct {
+	Calls          int
+	Why            string   // nothing was compared; empty: it was
+	FromCommands   []string // files
+	Unknown        []string // lines, each of one file
+	Contradictions []string // lines
 }
 
 // Replayed shows both verdicts, and what the second was made of.
@@ -26,6 +37,9 @@ func (s *Screen) Replayed(r Replayed) {
 	}
 	b.WriteString(word + " for " + Harmless(r.Task) + " of run " + Harmless(r.Run) + "\n")
 	b.WriteString("  recorded  " + Harmless(r.Then) + "\n  now       " + Harmless(r.Now) + "\n")
+	if r.Rebuilt != nil {
+		b.WriteString(s.rebuilt(r.Rebuilt))
+	}
 	for _, n := range r.Notes {
 		b.WriteString(s.aside(Harmless(n)))
 	}
@@ -34,4 +48,45 @@ func (s *Screen) Replayed(r Replayed) {
 		b.WriteString("\n" + s.paint(bold, "The end of what the check printed") + "\n" + s.paragraph(r.Output, quoted))
 	}
 	s.put(b.String())
+}
+
+// rebuilt says whether patch and transcript belong together.
+func (s *Screen) rebuilt(r *Rebuilt) string {
+	const label, indent = "  rebuilt   ", "            "
+	const apart = "patch and transcript do not belong together"
+	calls := "from " + count(r.Calls, "call") + " of the transcript"
+	if r.Calls == 0 {
+		calls = "from no call of the transcript"
+	}
+	from := func(n int) string {
+		if n == 1 {
+			return "1 file is"
+		}
+		return count(n, "file") + " are"
+	}
+	var text string
+	switch n, m := len(r.FromCommands), len(r.Unknown); {
+	case r.Why != "":
+		text = "not compared: " + r.Why
+	case len(r.Contradictions) > 0:
+		text = apart
+	case n+m == 0:
+		text = calls + ": the same patch"
+	default:
+		text = calls
+		if n > 0 {
+			text += "; " + from(n) + " from commands: " + list(r.FromCommands)
+		}
+		if m > 0 {
+			text += "; " + from(m) + " not known"
+		}
+	}
+	shown := label + strings.TrimPrefix(s.paragraph(text, indent), indent)
+	if len(r.Contradictions) > 0 {
+		shown = strings.Replace(shown, apart, s.paint(red, apart), 1)
+	}
+	for _, line := range slices.Concat(r.Contradictions, r.Unknown) {
+		shown += s.paragraph(line, indent)
+	}
+	return shown
 }

@@ -1,0 +1,167 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// repaired is a proposal that makes the file a say good, and the engine that it came from.
+func repaired(t *testing.T) (*Engine, *record.Sealed, *fix.Proposal) {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "a"), []byte("bad"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, run := sealedRun(t, root, "it is bad\n")
+	hook := pipeline.AgentHook{Use: "s", Budget: pipeline.Budget{Attempts: 1, WallClock: 2 * time.Minute}}
+	task := &pipeline.Task{
+		Name: "check", Dir: ".", Run: pipeline.Command{Argv: []pipeline.Text{{Value: "check-it"}}}, OnFail: []pipeline.Hook{{Agent: &hook}},
+	}
+	e := &Engine{
+		Config: &pipeline.Config{Root: root, File: filepath.Join(root, "PIPELINE.hcl"), Tasks: []*pipeline.Task{task}},
+		Store:  store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"), Tier: sandbox.None,
+		Agents: map[string]agent.Agent{"s": &scripted{name: "s", turns: []func(context.Context, agent.Request) agent.Turn{
+			func(ctx context.Context, r agent.Request) agent.Turn {
+				r.Note(agent.Line{Type: "prompt", Data: map[string]any{"text": "repair it"}})
+				return writes("good", said)(ctx, r)
+			},
+		}}},
+		RunTask: func(_ context.Context, dir string, task *pipeline.Task, _ sandbox.Box, out io.Writer) (record.Task, error) {
+			text, err := os.ReadFile(filepath.Join(dir, "a"))
+			if string(text) == "good" {
+				return record.Task{Name: task.Name, Status: record.Passed, ExitCode: new(0), DurationMS: new(int64(1))}, err
+			}
+			_, err = io.WriteString(out, "it is "+string(text)+"\n")
+			return record.Task{Name: task.Name, Status: record.Failed, ExitCode: new(1), DurationMS: new(int64(1))}, err
+		},
+	}
+	if _, err := e.Heal(t.Context(), run, "check"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := (&fix.Store{Root: store.Root, Dir: store.Dir}).Find(run.ID, "check")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, run, p
+}
+
+// What the calls leave is held against the patch, file by file.
+func TestReplayRebuilds(t *testing.T) {
+	t.Parallel()
+	e, run, p := repaired(t)
+	for _, c := range []struct {
+		name    string
+		makes   map[string]string // by the calls
+		calls   Calls
+		result  string
+		details string // in words
+	}{
+		{"the same", map[string]string{"a": "good"}, Calls{Calls: 1}, "same", ""},
+		{"the same, though a command ran", map[string]string{"a": "good"}, Calls{Commands: 1}, "same", ""},
+		{"the same, though a call is not whole", map[string]string{"a": "good"}, Calls{Open: map[string]string{"a": "cut"}}, "same", ""},
+		{"another content", map[string]string{"a": "better"}, Calls{Calls: 1}, "different", "a: the calls leave it otherwise than the patch does"},
+		{"no call", nil, Calls{}, "different", "a: the patch changes it, and no call did"},
+		{"a file more", map[string]string{"a": "good", "b": "x"}, Calls{Calls: 2}, "different", "b: a call changed it, and the patch does not"},
+		{"a command can have been it", map[string]string{"a": "better", "b": "x"}, Calls{Commands: 1}, "commands", "a b"},
+		{"no command can have been it", map[string]string{"a": "better", "b": "x"}, Calls{Commands: 1, Sure: map[string]bool{"a": true}}, "different", "b a: the calls leave it otherwise than the patch does"},
+		{"a call is not whole", map[string]string{"a": "better"}, Calls{Open: map[string]string{"a": "cut"}}, "unknown", "a: cut"},
+		{"a call cannot have been", map[string]string{"a": "good"}, Calls{Wrong: []string{"line 7"}}, "different", "line 7"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := e.Replay(t.Context(), run, p, func(_ context.Context, r agent.Request, transcript io.Reader) (*Calls, error) {
+				if text, err := io.ReadAll(transcript); err != nil || !strings.Contains(string(text), `"type":"prompt"`) {
+					t.Errorf("the transcript is %q %v", text, err)
+				}
+				if text, err := os.ReadFile(filepath.Join(r.Copy, "a")); string(text) != "bad" || r.Attempt != 1 || r.Top != r.Copy || r.Dir != e.Config.Root {
+					t.Errorf("attempt %d in %s below %s, seen as %s, where a says %q %v", r.Attempt, r.Copy, r.Top, r.Dir, text, err)
+				}
+				for name, text := range c.makes {
+					if err := os.WriteFile(filepath.Join(r.Copy, name), []byte(text), 0o600); err != nil {
+						t.Error(err)
+					}
+				}
+				return &c.calls, nil
+			})
+			if err != nil || !r.Same || r.Rebuilt == nil {
+				t.Fatalf("got %+v %v", r, err)
+			}
+			if r.Rebuilt.Result != c.result || r.Rebuilt.Calls != c.calls.Calls || r.Rebuilt.Commands != c.calls.Commands || r.Holds() != (c.result != "different") {
+				t.Errorf("holds: %v; got %+v", r.Holds(), r.Rebuilt)
+			}
+			got := slices.Clone(r.Rebuilt.FromCommands)
+			for _, d := range slices.Concat(r.Rebuilt.Unknown, r.Rebuilt.Contradictions) {
+				if d.Path != nil {
+					d.Detail = *d.Path + ": " + d.Detail
+				}
+				got = append(got, d.Detail)
+			}
+			if strings.Join(got, " ") != c.details {
+				t.Errorf("it says %q, want %q", got, c.details)
+			}
+		})
+	}
+
+	others := func(context.Context, agent.Request, io.Reader) (*Calls, error) { return nil, nil }
+	for _, rebuild := range []Rebuild{nil, others} {
+		if r, err := e.Replay(t.Context(), run, p, rebuild); err != nil || r.Rebuilt != nil || !r.Holds() {
+			t.Errorf("of another agent: got %+v %v", r, err)
+		}
+	}
+	broken := errors.New("no more")
+	if _, err := e.Replay(t.Context(), run, p, func(context.Context, agent.Request, io.Reader) (*Calls, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v, want the error", err)
+	}
+	// Of an agent of which nothing is known as of our own, a transcript that is another tells nothing either.
+	if err := os.WriteFile(filepath.Join(p.Dir, "fixes", p.Name()+".transcript.jsonl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := e.Replay(t.Context(), run, p, others); err != nil || r.Rebuilt != nil {
+		t.Errorf("of a changed transcript: got %+v %v", r, err)
+	}
+	p.Provenance.Agent = &fix.Program{Name: "s", Provider: "openai"}
+	if r, err := e.Replay(t.Context(), run, p, others); err != nil || r.Rebuilt == nil || r.Rebuilt.Result != "different" || r.Holds() {
+		t.Errorf("of a changed transcript of our own agent: got %+v %v", r, err)
+	}
+}
+
+// The attempt whose patch is proposed, as attempts chooses it: see TestCandidates.
+func TestProposing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		verdicts string // of attempts 1, 2 …: v, s, u; r: only a rescue patch; -: nothing
+		want     int
+	}{
+		{"", 0}, {"-", 0}, {"v", 1}, {"uv", 2}, {"uu", 2}, {"uur", 2}, {"us-", 2}, {"su", 1}, {"ru", 2}, {"r", 1}, {"rr-", 2},
+	} {
+		var attempts []fix.Attempt
+		for i, v := range c.verdicts {
+			a := fix.Attempt{Number: i + 1}
+			if v != '-' {
+				a.Rescue = new("x.patch")
+			}
+			a.Verdict = orNull(map[rune]string{'v': verified, 's': suspect, 'u': unverified}[v])
+			attempts = append(attempts, a)
+		}
+		got := 0
+		if a := proposing(attempts); a != nil {
+			got = a.Number
+		}
+		if got != c.want {
+			t.Errorf("%q: attempt %d, want %d", c.verdicts, got, c.want)
+		}
+	}
+}
