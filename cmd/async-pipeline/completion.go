@@ -41,7 +41,7 @@ func (h *hall) completion(root *cobra.Command, shell string) error {
 	switch shell {
 	case "bash":
 		if err = root.GenBashCompletionV2(&script, true); err == nil {
-			script.WriteString(strings.ReplaceAll(bashWords, "PROGRAM", root.Name()))
+			script.WriteString(strings.ReplaceAll(bashWords+bashQuotes, "PROGRAM", root.Name()))
 		}
 	case "zsh":
 		err = root.GenZshCompletion(&script)
@@ -58,36 +58,3 @@ func (h *hall) completion(root *cobra.Command, shell string) error {
 	_, err = h.out.Write(script.Bytes())
 	return err
 }
-
-// bashWords takes the place of a function of the generated script, which needs the package bash-completion. Bash splits words
-// at = and : too; this puts together what stands together on the line.
-const bashWords = `
-# Where the package bash-completion is not loaded, the one function of it that is needed.
-__PROGRAM_init_completion()
-{
-    COMPREPLY=()
-    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
-        _get_comp_words_by_ref "$@" cur prev words cword
-        return
-    fi
-    local rest=$COMP_LINE stripped word last= i
-    words=()
-    cword=0
-    for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
-        word=${COMP_WORDS[i]}
-        stripped=${rest#"${rest%%[![:blank:]]*}"}
-        if ((i > 0)) && [[ $stripped == "$rest" && ( $word == [=:]* || $last == [=:]* ) ]]; then
-            words[${#words[@]}-1]+=$word
-        else
-            words+=("$word")
-        fi
-        last=$word
-        rest=${stripped#"$word"}
-        ((i == COMP_CWORD)) && cword=$((${#words[@]} - 1))
-    done
-    cur=${words[cword]}
-    prev=
-    ((cword > 0)) && prev=${words[cword-1]}
-    return 0
-}
-`

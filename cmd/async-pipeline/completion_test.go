@@ -28,11 +28,11 @@ func completed(t *testing.T, pipeline string) string {
 }
 
 // offered is what the program answers a shell, without descriptions and the number behind it. A machine that is busy may need
-// more than the time somebody who pressed a key has: then it is asked again, up to a minute.
+// more than the time somebody who pressed a key has: then it is asked again, up to 5 minutes.
 func offered(t *testing.T, dir string, want []string, words ...string) {
 	t.Helper()
 	var got []string
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		var stdout, stderr bytes.Buffer
 		h := &hall{
 			args: append([]string{"__complete"}, words...), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, dir: dir,
@@ -90,6 +90,9 @@ func TestCompletionOfNames(t *testing.T) {
 	many := completed(t, "task \"each\" {\n  for_each = [\"a\", \"b c\"]\n  run = [\"true\"]\n}\n")
 	offered(t, many, []string{"each", `each["a"]`, `each["b c"]`}, "run", "")
 	offered(t, many, []string{`each["b c"]`}, "run", "each", `each["a"]`, "")
+	offered(t, many, []string{`each["b c"]`}, "run", `each["b`)
+	offered(t, many, []string{`each["a"]`, `each["b c"]`}, "run", `each[`)
+	offered(t, many, []string{`each[b c]`}, "run", `each[b`)
 	must(t, os.WriteFile(filepath.Join(many, "PIPELINE.hcl"), []byte("variable \"all\" {\n  type = set(string)\n}\ntask \"each\" {\n  for_each = var.all\n  run = [\"true\"]\n}\n"), 0o644))
 	must(t, os.WriteFile(filepath.Join(many, "vars.json"), []byte(`{"all": ["x"]}`), 0o644))
 	offered(t, many, []string{`each["x"]`}, "run", "--var-file", "vars.json", "each[")
@@ -298,4 +301,58 @@ printf '%s\n' 'test["$(touch broken)"]' 'test["`+"`touch broken`"+`"]' 'test[";t
 	if _, err := os.Stat(filepath.Join(dir, "broken")); err == nil {
 		t.Error("bash carried out the name of a task")
 	}
+}
+
+// The name of an instance holds what a shell takes for its own: bash quotes it in the way in which it was begun.
+func TestBashCompletionQuotes(t *testing.T) {
+	t.Parallel()
+	script := &bytes.Buffer{}
+	if code := (&hall{args: []string{"completion", "bash"}, stdout: script, stderr: script, dir: t.TempDir()}).main(); code != 0 {
+		t.Fatalf("exit %d, %s", code, script)
+	}
+	dir := project(t, "", "script", script.String(), "show", `
+show() {
+  if [[ $1 != __complete ]]; then
+    printf '<%s>\n' "$@"
+    return
+  fi
+  local w
+  for w in 'ab["x"]' 'ab["y z"]' 'ab["yy"]' 'c["d'\''s=$1"]' 'ab[x]' plain --flag; do
+    if [[ $w == 'ab[x]' && ${*: -1} != ab[[]x* ]]; then continue; fi
+    [[ $w != "${*: -1}"* ]] || printf '%s\twhat it is\n' "$w"
+  done
+  echo :4
+}
+complete -o default -F __start_async-pipeline show
+`)
+	s := sit(t, 100, 60, dir, "bash", "--norc", "--noprofile", "-i").look()
+	s.press("source ./script; source ./show; clear\n")
+	for i, tt := range []struct{ keys, want string }{
+		{"p\t", "<plain>"},
+		{"ab[\tx\t", `<ab["x"]>`},
+		{"ab[\ty\\ \t", `<ab["y z"]>`},
+		{`ab\[\"yy` + "\t", `<ab["yy"]>`},
+		{"'ab[\tx\t", `<ab["x"]>`},
+		{"'ab[\ty\t \t", `<ab["y z"]>`},
+		{"\"ab[\tx\t", `<ab["x"]>`},
+		{`ab["x` + "\t", `<ab[x]>`},
+		{`ab[x` + "\t", `<ab[x]>`},
+		{"c\t", `<c["d's=$1"]>`},
+		{"'c\t", `<c["d's=$1"]>`},
+		{"\"c\t", `<c["d's=$1"]>`},
+		{"'a b' --f\t", "<--flag>"},
+		{"$(echo a) p\t", "<plain>"},
+	} {
+		end := "<end " + string(rune('a'+i)) + ">"
+		s.press("clear; show run " + tt.keys + " 'end " + string(rune('a'+i)) + "'\n")
+		s.until(end)
+		if screen := s.screen(); !strings.Contains(screen, "\n"+tt.want+"\n"+end) {
+			t.Errorf("%q becomes, want %s:\n%s", tt.keys, tt.want, screen)
+		}
+	}
+	s.press("exit\n")
+	if err := s.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	<-s.read
 }

@@ -84,8 +84,7 @@ func (h *hall) offerWords(root *cobra.Command) {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			found := inTime(func() []cobra.Completion { return words(&look{h: h, command: c}, args) })
-			found = slices.DeleteFunc(slices.Clone(found), func(w cobra.Completion) bool { return !strings.HasPrefix(w, begun) })
-			return found, cobra.ShellCompDirectiveNoFileComp
+			return begunWith(found, begun), cobra.ShellCompDirectiveNoFileComp
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if known := values[verb+" --"+f.Name]; known != nil {
@@ -98,6 +97,25 @@ func (h *hall) offerWords(root *cobra.Command) {
 		}
 	}
 	tie(root)
+}
+
+// begunWith gives the words that go on with what is typed. Where the shell has taken the quotes out of the name of an instance,
+// as in test[linux, the words are without them too, as unquoted understands them.
+func begunWith(words []cobra.Completion, begun string) []cobra.Completion {
+	var all []cobra.Completion
+	_, key, inKey := strings.Cut(begun, "[")
+	for _, w := range words {
+		if name, what, _ := strings.Cut(w, "\t"); inKey && key != "" && key[0] != '"' {
+			bare := strings.Replace(strings.Replace(name, `["`, "[", 1), `"]`, "]", 1)
+			if unquoted([]string{bare})[0] == name {
+				w = cobra.CompletionWithDesc(bare, what)
+			}
+		}
+		if strings.HasPrefix(w, begun) {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // verbOf is the verb without the program's name: "fix apply".

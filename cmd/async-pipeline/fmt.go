@@ -33,9 +33,10 @@ func (h *hall) fmtCommand() *cobra.Command {
 		Use:   "fmt [FILE...]",
 		Short: "Put PIPELINE.hcl into canonical form",
 		Long: `Formats PIPELINE.hcl, or the files named, in place, and prints the names of
-those it changed. Only spaces and the end of the file are changed. With - it
-reads stdin and writes stdout. When one of the files has faults, none is
-written. A process that a hook started may only look: --check, --diff, -.
+those it changed. Only spaces and the end of the file are changed. A link inside
+the project is followed. With - it reads stdin and writes stdout. When one of
+the files has faults, none is written. A process that a hook started may only
+look: --check, --diff, -.
 
 Exit code: 0 done, 1 --check found a file that is not formatted, 2 could not be
 carried out.`,
@@ -122,7 +123,11 @@ func (f *formatting) paths(args []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []string{file}, f.h.settle(filepath.Dir(file))
+		if err := f.h.settle(filepath.Dir(file)); err != nil {
+			return nil, err
+		}
+		file, err = f.followed(file, filepath.Dir(file))
+		return []string{file}, err
 	}
 	if slices.Contains(args, stdin) {
 		if len(args) > 1 {
@@ -143,16 +148,45 @@ func (f *formatting) paths(args []string) ([]string, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		if file, err := hclfile.Find(filepath.Dir(path)); err == nil {
-			if err := f.h.settle(filepath.Dir(file)); err != nil {
+		root := filepath.Dir(path)
+		if file, err := hclfile.Find(root); err == nil {
+			root = filepath.Dir(file)
+			if err := f.h.settle(root); err != nil {
 				return nil, err
 			}
+		}
+		if path, err = f.followed(path, root); err != nil {
+			return nil, err
 		}
 		if !slices.Contains(all, path) {
 			all = append(all, path)
 		}
 	}
 	return all, nil
+}
+
+// followed is the file that a link leads to, or path itself where it is none. What lies outside of the project is somebody
+// else's: it is not written through a link of ours.
+func (f *formatting) followed(path, root string) (string, error) {
+	info, err := os.Lstat(path)
+	if isLink := err == nil && info.Mode()&fs.ModeSymlink != 0; !isLink {
+		return path, nil // read says what is wrong with it
+	}
+	shown := f.h.said().Path(path)
+	target, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", refuse("%s is a symbolic link to a file that is not there", shown)
+	}
+	if err != nil {
+		return "", refuse("%s is a symbolic link that cannot be followed: %v", shown, err)
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return "", err
+	}
+	if in, err := filepath.Rel(root, target); err != nil || !filepath.IsLocal(in) {
+		return "", refuse("%s is a symbolic link that leads out of the project, to %s: name that file to have it formatted", shown, f.h.said().Path(target))
+	}
+	return target, nil
 }
 
 // read reads a file. One that fmt could not put back as it was, but for its text, is refused.
@@ -173,8 +207,6 @@ func (f *formatting) read(path string) (*source, error) {
 		return nil, err
 	case info.IsDir():
 		return nil, refuse("%s is a folder: name the files in it", shown)
-	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, refuse("%s is a symbolic link: name the file it leads to", shown)
 	case !info.Mode().IsRegular():
 		return nil, refuse("%s is not a regular file", shown)
 	}

@@ -3,9 +3,6 @@ package hclfile
 import (
 	"fmt"
 	"math/big"
-	"net/netip"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -74,14 +71,15 @@ func (r *reading) agentCommand(a *hcl.Attribute) (argv []pipeline.Text) {
 	return argv
 }
 
-var kindForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-
 // agentRetry reads which failures of a program deserve one more try.
 func (r *reading) agentRetry(b *block) pipeline.AgentRetry {
 	return pipeline.AgentRetry{
 		ExtraKinds: r.strs(b, "extra_kinds", `["gateway_blip"]`, func(s string, at hcl.Range) (string, bool) {
-			if !kindForm.MatchString(s) {
-				r.add(at, fmt.Sprintf("%q is no kind of failure", s), "A kind is a word of small letters, digits and underscores.")
+			if r.o.Kind == nil {
+				return s, true
+			}
+			if err := r.o.Kind(s); err != nil {
+				r.add(at, fmt.Sprintf("%q is no kind of failure", s), sentence(err.Error()))
 				return "", false
 			}
 			return s, true
@@ -108,8 +106,8 @@ func (r *reading) modelAgent(b *block) *pipeline.ModelAgent {
 		}
 	}
 	if s, ok := r.str(b, "base_url"); ok {
-		if why := wrongURL(s); why != "" {
-			r.add(b.attrs["base_url"].Expr.Range(), why, `Write "https://HOST/PATH"; http:// goes to this machine only.`)
+		if why, do := r.wrongURL(s); why != "" {
+			r.add(b.attrs["base_url"].Expr.Range(), why, do)
 		}
 		m.BaseURL = s
 	}
@@ -136,26 +134,28 @@ func (r *reading) apiKey(a *hcl.Attribute) pipeline.Text {
 	return t
 }
 
-// wrongURL says what is wrong with the address of a provider; empty: nothing. A key must not cross a network in the clear.
-func wrongURL(s string) string {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil || u.Host == "" || u.Opaque != "":
-		return "base_url is no address"
-	case u.User != nil:
-		return "base_url holds a name or a password"
-	case u.RawQuery != "" || u.Fragment != "":
-		return "base_url holds more than a host and a path"
-	case u.Scheme == "https":
-		return ""
-	case u.Scheme != "http":
-		return "base_url is no address of the web"
+// wrongURL says what is wrong with the address of a provider, and what to do; empty: nothing.
+func (r *reading) wrongURL(s string) (why, do string) {
+	if s == "" { // it would be the provider's own, which nobody meant who wrote an address
+		return "base_url is empty", "Leave it out for the provider's own address."
 	}
-	host := u.Hostname()
-	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+	if r.o.BaseURL == nil {
+		return "", ""
+	}
+	err := r.o.BaseURL(s)
+	if err == nil {
+		return "", ""
+	}
+	why, do, _ = strings.Cut(err.Error(), "; ")
+	return "base_url cannot be used: " + why, sentence(do)
+}
+
+// sentence is what another room says, as a sentence of its own.
+func sentence(text string) string {
+	if text == "" {
 		return ""
 	}
-	return "base_url would send the key in the clear"
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // tokens reads a cap of the budget.

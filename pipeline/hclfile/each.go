@@ -18,13 +18,13 @@ const (
 
 // A multiple is what for_each or matrix make of one task. It belongs to the task's block.
 type multiple struct {
-	root    string      // each or matrix; empty for a task that is not multiplied
-	keys    []string    // of the instances, in their order
-	values  []cty.Value // what root is in each of them, an object
-	names   []string    // the attributes of root
-	broken  bool        // a fault has been told; what comes of it is unknown, and there is one instance to look at
-	touched uses        // what went into it
-	vars    []string    // variables with text in them that went into it
+	root    string              // each or matrix; empty for a task that is not multiplied
+	keys    []string            // of the instances, in their order
+	values  []cty.Value         // what root is in each of them, an object
+	names   []string            // the attributes of root
+	broken  bool                // a fault has been told; what comes of it is unknown, and there is one instance to look at
+	touched uses                // what went into it
+	vars    map[string][]string // variables with text in them that went into each attribute
 
 	looked map[hcl.Expression]naming     // what the expressions of the task name: it is the same in every instance
 	fixed  map[*hcl.Attribute]references // the references that are the same in every instance
@@ -61,11 +61,11 @@ func (r *reading) multiple(b *block) *multiple {
 	case each != nil:
 		m.root, m.names = "each", []string{"key", "value"}
 		ok = r.forEach(each, b, m)
-		m.vars = r.textVars(each.Expr)
+		m.vars = r.eachVars(each.Expr)
 	default:
 		m.root = "matrix"
 		ok = r.matrix(matrix, b, m)
-		m.vars = r.textVars(matrix.Expr)
+		m.vars = r.matrixVars(matrix.Expr, m.names)
 	}
 	if !ok {
 		m.broken, m.keys, m.values = true, []string{"?"}, []cty.Value{cty.DynamicVal}
@@ -221,11 +221,20 @@ func writtenOut(expr hcl.Expression) map[string]hcl.Range {
 	all := make(map[string]hcl.Range)
 	pairs, _ := hcl.ExprMap(expr)
 	for _, p := range pairs {
-		if k, diags := evaluate(p.Key, nil); !diags.HasErrors() && k.Type() == cty.String && k.IsKnown() && !k.IsNull() {
-			all[k.AsString()] = p.Value.Range()
+		if k, ok := keyOf(p); ok {
+			all[k] = p.Value.Range()
 		}
 	}
 	return all
+}
+
+// keyOf is the key of a pair that is written out as text.
+func keyOf(p hcl.KeyValuePair) (string, bool) {
+	k, diags := evaluate(p.Key, nil)
+	if diags.HasErrors() || k.Type() != cty.String || !k.IsKnown() || k.IsNull() {
+		return "", false
+	}
+	return k.AsString(), true
 }
 
 // key makes the key of an instance, or a part of one: numbers, true and false become text.

@@ -98,7 +98,7 @@ func TestLimitsOfInstances(t *testing.T) {
 			if len(faults) > 10 {
 				t.Errorf("%d faults", len(faults))
 			}
-			if took := time.Since(start); took > 60*time.Second {
+			if took := time.Since(start); took > 3*time.Minute {
 				t.Errorf("took %v", took)
 			}
 		})
@@ -184,7 +184,7 @@ func TestManyTasks(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if took > 60*time.Second {
+			if took > 3*time.Minute {
 				t.Errorf("took %v", took)
 			}
 			t.Log(took.Round(time.Millisecond))

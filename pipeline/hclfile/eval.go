@@ -249,30 +249,6 @@ func (r *reading) local(name string, l *local) {
 	l.vars = r.textVars(l.attr.Expr)
 }
 
-// textVars lists the variables whose text goes into an expression, directly or through locals or instances.
-func (r *reading) textVars(expr hcl.Expression) []string {
-	if _, ok := literal(expr); ok {
-		return nil
-	}
-	n := naming{names: expr.Variables()}
-	var all []string
-	for _, name := range n.of("var") {
-		if v := r.vars[name]; v != nil && v.value.Type() != cty.Number && v.value.Type() != cty.Bool {
-			all = append(all, name)
-		}
-	}
-	for _, name := range n.of("local") {
-		if l := r.locals[name]; l != nil {
-			all = append(all, l.vars...)
-		}
-	}
-	if r.inst.of != nil && n.has(r.inst.of.root) {
-		all = append(all, r.inst.of.vars...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // maxSpent is how many bytes all values of a file may take together, about: tasks that are multiplied, or that all
 // take in a large local, would fill the memory.
 const maxSpent = 64 << 20

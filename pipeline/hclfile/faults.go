@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -32,6 +30,8 @@ type reading struct {
 	more   int // faults beyond maxFaults
 	wrong  int // faults that are no warnings, so far
 
+	covered []int // bytes where a fault of the syntax was covered up, so that what is behind it could be read
+
 	scope
 	secrets
 }
@@ -50,6 +50,9 @@ func (r *reading) whole(summary, detail string) {
 
 // add adds a fault at a place.
 func (r *reading) add(at hcl.Range, summary, detail string) {
+	if r.isCovered(at) {
+		return // it would be a consequence
+	}
 	if w := r.inst.where; r.inst.of != nil && at.Start.Byte >= w.Start.Byte && at.End.Byte <= w.End.Byte {
 		detail = strings.TrimSpace(detail + " It is so in " + r.inst.name + ".") // the value is another in the next one
 	}
@@ -167,74 +170,4 @@ func (r *reading) placeOf(offset int) hcl.Range {
 		Start:    hcl.Pos{Line: line, Column: column, Byte: offset},
 		End:      hcl.Pos{Line: line, Column: column + 1, Byte: offset + 1},
 	}
-}
-
-// syntax adds the parser's faults. It says false when what was parsed cannot be believed.
-func (r *reading) syntax(diags hcl.Diagnostics) bool {
-	fine := true
-	mask := sensitive.Match(r.src)
-	begun := make(map[int]bool) // bytes where a fault begins: the next one there is only a consequence
-	for i, d := range diags {
-		if d.Severity != hcl.DiagError {
-			continue
-		}
-		if i > 10*maxFaults { // each is looked at in its line
-			r.more += len(diags) - i
-			return false
-		}
-		if d.Summary != "Attribute redefined" { // the parser took the first and went on
-			fine = false
-		}
-		var at hcl.Range
-		if d.Subject != nil {
-			at = *d.Subject
-		}
-		if begun[at.Start.Byte] && at.Start.Line > 0 {
-			continue
-		}
-		begun[at.Start.Byte] = true
-		e := r.at(at, strings.TrimSuffix(d.Summary, "."), r.remedy(d, at))
-		if mask { // which value is whose cannot be told of a file that is not read
-			e.Source = strings.Map(func(c rune) rune {
-				if unicode.IsSpace(c) {
-					return c
-				}
-				return '*'
-			}, e.Source)
-		}
-		r.put(e)
-	}
-	return fine
-}
-
-// sensitive finds a word that makes a value of the file a secret.
-var sensitive = regexp.MustCompile(`\bsensitive\b`)
-
-var shellExpansion = regexp.MustCompile(`[$%]\{([^}"]*)\}?`)
-
-// remedy is the parser's explanation, and ours where the fault is a known habit.
-func (r *reading) remedy(d *hcl.Diagnostic, at hcl.Range) string {
-	detail := strings.Join(strings.Fields(d.Detail), " ")
-	switch d.Summary {
-	case "Invalid single-argument block definition":
-		return "A block on one line holds one argument; write this one over several lines."
-	case "Attribute redefined":
-		return "Each attribute stands once; take one of them out."
-	}
-	line := at.Start.Line
-	if line < 1 || line > len(r.quotable()) || len(r.lines[line-1]) > 4096 {
-		return detail
-	}
-	text := r.lines[line-1]
-	offset := at.Start.Byte - bytes.LastIndexByte(r.src[:min(at.Start.Byte, len(r.src))], '\n') - 1
-	for _, m := range shellExpansion.FindAllStringSubmatchIndex(text, -1) {
-		if m[0] <= offset && offset <= m[1] && (m[0] == 0 || text[m[0]-1] != text[m[0]]) {
-			detail, _, _ = strings.Cut(detail, " Did you intend")
-			if text[m[0]] == '%' {
-				return fmt.Sprintf("%s Inside %%{ } stands a directive such as if or for. If a program is meant, write %%%s.", detail, text[m[0]:m[1]])
-			}
-			return fmt.Sprintf("%s Inside ${ } stands an expression of the pipeline. If the shell is meant, write $$%s.", detail, text[m[0]+1:m[1]])
-		}
-	}
-	return detail
 }

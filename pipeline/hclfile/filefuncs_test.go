@@ -123,7 +123,7 @@ func TestFileFunctionFaults(t *testing.T) {
 				if !errors.As(err, &faults) || faults[0].Pos.Line != 2 || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want %s", err, c.want)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Error("Load waits")
 			}
 		})

@@ -22,8 +22,7 @@ func Format(path string, src []byte) ([]byte, error) {
 	if !r.guard(src) {
 		return nil, r.errors()
 	}
-	_, diags := hclsyntax.ParseConfig(src, path, hcl.InitialPos)
-	r.syntax(diags)
+	r.native(src)
 	if err := r.errors(); err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func TestHostileInput(t *testing.T) {
 			if !errors.As(err, &faults) || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %.300v, want %q", err, c.want)
 			}
-			if took > 20*time.Second {
+			if took > 3*time.Minute {
 				t.Errorf("took %v", took)
 			}
 			t.Log(took.Round(time.Millisecond), len(faults))
@@ -108,7 +108,7 @@ func TestTheGuardLetsPass(t *testing.T) {
 			if _, err := load(t, src, hclfile.Options{}); err != nil {
 				t.Errorf("%.300v", err)
 			}
-			if took := time.Since(start); took > 30*time.Second {
+			if took := time.Since(start); took > 3*time.Minute {
 				t.Errorf("took %v", took)
 			}
 		})

@@ -1,7 +1,7 @@
 // Package hclfile turns PIPELINE.hcl into a pipeline.Config. It is the only room that knows HCL and cty.
 // Reading a file runs nothing: no process, no network, no model.
 //
-// The way through: read the bytes (hclfile.go) → refuse what would hurt the parser (guard.go) → syntax (faults.go), where
+// The way through: read the bytes (hclfile.go) → refuse what would hurt the parser (guard.go) → syntax (syntax.go), where
 // JSON becomes native syntax (json.go) → blocks against the one table of words (language.go, body.go) → variables and
 // locals (variable.go, eval.go) → how many of each task (each.go) → tasks, hooks, agents, jobs (task.go, hook.go, config.go)
 // → what they say about each other (refs.go, order.go).
@@ -18,7 +18,6 @@ import (
 	"syscall"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -40,6 +39,10 @@ type Options struct {
 	// Pattern says what is wrong with a pattern of allow, and at which of its words (-1: the whole). It is lent by whoever decides
 	// by them; nil: not asked.
 	Pattern func(pattern []string) (word int, err error)
+	// BaseURL says what is wrong with the address of a provider, and behind "; " what to write. Lent and asked like Pattern.
+	BaseURL func(url string) error
+	// Kind says what is wrong with the form of a kind of failure. Lent and asked like Pattern.
+	Kind func(kind string) error
 }
 
 // Find walks up from dir to the nearest PIPELINE.hcl or PIPELINE.hcl.json and gives its absolute path, or ErrNotFound.
@@ -90,15 +93,16 @@ func Load(path string, o Options) (*pipeline.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	src, err := readFile(path)
+	src, err := readFile(path, false)
 	if err != nil {
 		return nil, err
 	}
 	return parse(path, abs, src, o)
 }
 
-// readFile reads at most one byte more than a file may have, which is enough for the guard to refuse it.
-func readFile(path string) ([]byte, error) {
+// readFile reads at most one byte more than a file may have, which is enough for the guard to refuse it. pipes says that the
+// file may be a pipe, such as <(command) of a shell is, which somebody writes to by now.
+func readFile(path string, pipes bool) ([]byte, error) {
 	// O_NONBLOCK: opening a FIFO must not wait for somebody to write to it. It means nothing to a regular file.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -112,6 +116,8 @@ func readFile(path string) ([]byte, error) {
 	switch mode := info.Mode(); {
 	case mode.IsDir():
 		return nil, fmt.Errorf("%s is a folder, not a file", path)
+	case pipes && mode&fs.ModeNamedPipe != 0:
+		return readPipe(f, path)
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
@@ -152,9 +158,6 @@ func (r *reading) parse(src []byte) (hcl.Body, bool) {
 	if !r.guard(src) {
 		return nil, false
 	}
-	file, diags := hclsyntax.ParseConfig(src, r.path, hcl.InitialPos)
-	if !r.syntax(diags) {
-		return nil, false
-	}
-	return file.Body, true
+	body, ok := r.native(src)
+	return body, ok
 }

@@ -40,7 +40,7 @@ type pair struct {
 	value  hcl.Expression
 }
 
-// pairs gives the properties of an object, or of several in a list, without comments. Null has none.
+// pairs gives the properties of an object, or of several in a list, without comments.
 func (j *jsonFile) pairs(expr hcl.Expression, what string) []pair {
 	objects := []hcl.Expression{expr}
 	if list, diags := hcl.ExprList(expr); !diags.HasErrors() {
@@ -133,19 +133,22 @@ func (j *jsonFile) blocks(p pair, w *word) []*hclsyntax.Block {
 	return all
 }
 
-// isObject says that a property is an object. Null is none and no fault.
+// isObject says that a property is an object, or adds the fault. Null is one too: a block that is dropped without a word is
+// not what anybody meant.
 func (j *jsonFile) isObject(expr hcl.Expression, what string) bool {
 	if isObject(expr) {
 		return true
 	}
-	if v, _ := evaluate(expr, nil); !v.IsNull() {
-		j.broken = true
+	j.broken = true
+	if v, _ := evaluate(expr, nil); v.IsNull() {
+		j.addf(expr.Range(), `Leave it out, or write { "NAME": … }.`, "%s is null", what)
+	} else {
 		j.addf(expr.Range(), `Write { "NAME": … }.`, "%s must be an object", what)
 	}
 	return false
 }
 
-// objects gives the objects that stand for blocks: one, or those of a list. Null is none.
+// objects gives the objects that stand for blocks: one, or those of a list.
 func (j *jsonFile) objects(expr hcl.Expression, what string) []hcl.Expression {
 	all := []hcl.Expression{expr}
 	if list, diags := hcl.ExprList(expr); !diags.HasErrors() {

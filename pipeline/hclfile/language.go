@@ -100,7 +100,7 @@ var taskWords = []*word{
 					},
 				},
 				{name: "protect", typ: "list(glob)", def: "[]", doc: "Files a fix should not touch, besides those that look like checks: a fix that does is flagged."},
-				{name: "allow", typ: "list(list(string))", def: "[]", doc: "Commands that the agent may run besides the task's own, word for word. In a word `*` is anything but a slash and `**` anything; `**` as the last word is any number of further words. What starts another program (go test -exec, git -c) and shells must be written out. It binds agents of a model, whose commands are decided here; an agent that is a program of its own runs what it likes in its copy."},
+				{name: "allow", typ: "list(list(string))", def: "[]", doc: "Commands that the agent may run besides the task's own, word for word. In a word `*` is anything but a slash and `**` anything; `**` as the last word is any number of further words. What starts another program (go test -exec, git -c), is code (node -e) or names a file outside to write must be written out; so must every word up to the program behind npx, env or timeout, and every word behind a shell. It binds agents of a model, whose commands are decided here; an agent that is a program of its own runs what it likes in its copy."},
 				{name: "verify", typ: "list(task)", def: "[]", doc: "Tasks that are run on the patched copy besides the failed task and what comes before it."},
 				{name: "pass_secrets", typ: "bool", def: "false", doc: "The checks in the copy get the values of secret() and of sensitive variables."},
 				{name: "ci", typ: "bool", def: "false", doc: "The agent is asked in CI mode too, where --heal is given as well."},

@@ -37,10 +37,10 @@ argument only. Reading the file runs nothing: no process, no network, no model. 
 (env, secret) and files inside the root (file, fileset, filesha256).
 
 ` + "`PIPELINE.hcl.json`" + ` is the same in JSON: a block is an object, that of a block with a name is an object of names
-(` + "`{\"task\": {\"build\": {\"run\": [\"make\"]}}}`" + `), several blocks are a list. References and types are text, ` + "`\"task.build\"`" + `; other
-expressions stand in text as ` + "`\"${var.name}\"`" + `. A folder has one of the two files.
+(` + "`{\"task\": {\"build\": {\"run\": [\"make\"]}}}`" + `), several blocks are a list, and null is an error.
+References and types are text, ` + "`\"task.build\"`" + `; other expressions stand in text as ` + "`\"${var.name}\"`" + `. A folder has one of the two files.
 
-Whatever is not on this page is an error with its place. Every fault of a file is told at once.
+Whatever is not on this page is an error with its place. Every fault of a file is told at once, but for those that a fault of the syntax hides.
 
 ## Values
 
@@ -60,7 +60,7 @@ The first of these that gives one:
 
 1. ` + "`--var NAME=VALUE`" + `
 2. ` + "`--var-file PATH`" + `, of several the last: lines of ` + "`NAME = VALUE`" + `, or a JSON object where the path ends in ` + "`.json`" + `. No names and no
-   functions stand in it. A name that is no variable is an error.
+   functions stand in it. A pipe, such as ` + "`<(command)`" + ` of a shell, is read as lines. A name that is no variable is an error.
 3. the environment variable ` + "`" + VarPrefix + "NAME`" + `
 4. the default
 
@@ -88,7 +88,14 @@ Where run is text, /bin/sh reads it after HCL has:
 ## A task's environment
 
 It is built, not inherited: PATH, HOME, USER, LANG, LC_*, TZ, TERM and TMPDIR, then what pass_env of the pipeline and of the
-task let through, then the dotenv files, then env. The later wins.
+task let through, then the dotenv files, then env. The later wins. A name that env or a dotenv file sets holds a-z, A-Z,
+0-9, _ and ., and begins with a letter or _. A dotenv file may not set ASYNC_PIPELINE_….
+
+A dotenv file has lines of ` + "`NAME=VALUE`, `NAME: VALUE` or `export NAME=VALUE`" + `, and comments behind a #. A value without quotes goes
+to the end of the line, or to a # behind a space; its \ stands for itself, but for ` + "`\\$`" + `. In single quotes everything stands for
+itself. In double quotes ` + "`\\n`, `\\r`, `\\\"`, `\\\\` and `\\$`" + ` are what they are elsewhere, and any other \ is an error. Values in quotes may
+have several lines. ` + "`$NAME` and `${NAME}`" + `, outside single quotes, are what the same file has set above; one that is set nowhere
+above, ` + "`$(…)` and `${NAME:-…}`" + ` are errors. A file and its values have at most 1 MiB; a file that does not exist is passed over.
 
 ## Secrets
 

@@ -138,33 +138,14 @@ func (r *reading) argv(a *hcl.Attribute, items []item, ok bool) pipeline.Command
 	return c
 }
 
-// warnVars warns of text that the shell would take apart.
-func (r *reading) warnVars(a *hcl.Attribute) {
-	direct := make(map[string]hcl.Range)
-	for _, t := range a.Expr.Variables() {
-		if name, ok := step(t); ok && t.RootName() == "var" {
-			direct[name] = t.SourceRange()
-		}
-	}
-	for _, name := range r.textVars(a.Expr) {
-		at, ok := direct[name]
-		if !ok {
-			at = a.Expr.Range()
-		}
-		upper := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		r.warn(at, fmt.Sprintf("var.%s becomes part of a shell text", name),
-			fmt.Sprintf(`The shell reads what is in it. Write env = { %s = var.%s } and "$%s" in the text.`, upper, name, upper))
-	}
-}
-
 // env reads a map of texts, entry by entry where it is written out.
 func (r *reading) env(a *hcl.Attribute) []pipeline.EnvVar {
 	var all []pipeline.EnvVar
 	first := make(map[string]bool)
 	add := func(name string, nameAt hcl.Range, v cty.Value, at hcl.Range) {
 		switch {
-		case name == "" || strings.ContainsAny(name, "=\x00\n\r"):
-			r.addf(nameAt, "A name holds letters, digits and _.", "%q cannot be the name of a variable of the environment", name)
+		case !pipeline.IsEnvName(name):
+			r.addf(nameAt, pipeline.EnvNameRule, "%q cannot be the name of a variable of the environment", name)
 			return
 		case first[name]:
 			r.addf(nameAt, "Take one of them out.", "env has %s twice", name)

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -33,7 +37,7 @@ type fileValue struct {
 func (r *reading) varFiles(secret bool) []*varFile {
 	var all []*varFile
 	for _, path := range r.o.VarFiles {
-		src, err := readFile(path)
+		src, err := readFile(path, true)
 		if err != nil {
 			e := pipeline.Error{Pos: pipeline.Pos{File: path}, Summary: "the file that --var-file names cannot be read", Detail: err.Error() + "."}
 			if is, ok := strings.CutPrefix(err.Error(), path+" is "); ok {
@@ -53,6 +57,25 @@ func (r *reading) varFiles(secret bool) []*varFile {
 		all = append(all, f)
 	}
 	return all
+}
+
+// pipeTime is how long the other end of a pipe may take.
+const pipeTime = time.Minute
+
+// readPipe reads what comes through a pipe that was opened without waiting. One that nothing comes through is an error: a
+// value that somebody wanted to give would be missing without a word.
+func readPipe(f *os.File, path string) ([]byte, error) {
+	_ = f.SetReadDeadline(time.Now().Add(pipeTime)) // where there are none, the person waits
+	src, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, fmt.Errorf("%s is a pipe that was not closed within %s", path, pipeTime)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case len(src) == 0:
+		return nil, fmt.Errorf("%s is a pipe that nothing came through", path)
+	}
+	return src, nil
 }
 
 func (f *varFile) read(src []byte) {
@@ -85,11 +108,7 @@ func (f *varFile) read(src []byte) {
 
 // native reads HCL.
 func (f *varFile) native(src []byte) ([]*hcl.Attribute, bool) {
-	file, diags := hclsyntax.ParseConfig(src, f.path, hcl.InitialPos)
-	if !f.syntax(diags) {
-		return nil, false
-	}
-	body, ok := file.Body.(*hclsyntax.Body)
+	body, ok := f.reading.native(src)
 	if !ok {
 		return nil, false
 	}

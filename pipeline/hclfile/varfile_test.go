@@ -124,7 +124,7 @@ func TestVariableFileFaults(t *testing.T) {
 		{"a block", "v.hcl", "variable \"n\" {\n}\n", "v.hcl:1:1: a file of variables holds no blocks", `variable "n" {`},
 		{"syntax", "v.hcl", "n = \n", "v.hcl:1:5: Invalid expression", "n = "},
 		{"syntax of JSON", "v.json", "{\"n\": }", "v.json:1:7: ", `{"n": }`},
-		{"twice", "v.hcl", "n = 1\nn = 2\n", "v.hcl:2:1: Attribute redefined", "n = 2"},
+		{"twice", "v.hcl", "n = 1\nn = 2\n", `v.hcl:2:1: "n" stands twice`, "n = 2"},
 		{"no object", "v.json", "[1]", "v.json: the file is not a JSON object", ""},
 		{"empty JSON", "v.json", "", "v.json: the file is not a JSON object", ""},
 		{"deep", "v.hcl", "n = " + deep, "nested deeper", ""},
@@ -175,7 +175,8 @@ func TestVariableFileThatIsNone(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		folder:                    "cannot be read: It is a folder, not a file.",
-		fifo:                      "It is not a regular file.",
+		fifo:                      "It is a pipe that nothing came through.",
+		"/dev/null":               "It is not a regular file.",
 		link:                      "does not exist",
 		filepath.Join(dir, "not"): "does not exist: Its path is relative to the folder you work in.",
 	} {
@@ -184,6 +185,37 @@ func TestVariableFileThatIsNone(t *testing.T) {
 		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Pos.File != path || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", path, err)
 		}
+	}
+}
+
+// <(command) of a shell is a pipe, and has a name.
+func TestVariableFileThatIsAPipe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"lines":     {"n = \"x\"\n", ""},
+		"a fault":   {"n = \n", ":1:5: "},
+		"too large": {strings.Repeat("#", 2<<20), "larger than 1 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, in, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := fmt.Sprintf("/dev/fd/%d", out.Fd())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_, _ = in.WriteString(c.text) // an error where it is not read to its end
+				_ = in.Close()
+			}()
+			config, err := load(t, "variable \"n\" {\n  type = string\n}\ntask \"t\" {\n  run = [\"x\", var.n]\n}\n", hclfile.Options{VarFiles: []string{path}})
+			if c.want == "" && (err != nil || config.Tasks[0].Run.Argv[1].Value != "x") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			_ = out.Close() // what is left is not wanted
+			<-ended
+		})
 	}
 }
 

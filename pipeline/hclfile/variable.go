@@ -166,7 +166,7 @@ func (r *reading) varType(b *block) (cty.Type, *typeexpr.Defaults, bool) {
 		if d.Subject != nil {
 			at = *d.Subject
 		}
-		r.add(at, strings.TrimSuffix(d.Summary, "."), d.Detail)
+		r.wrongTypeName(at, d)
 	}
 	return typ, defaults, !diags.HasErrors()
 }
@@ -209,7 +209,7 @@ func reason(err error, name string, secret bool) string {
 	case secret:
 		return fmt.Sprintf("The reason is not told, because it may hold the value of var.%s.", name)
 	case err != nil:
-		return fmt.Sprintf("%s.", err)
+		return fmt.Sprintf("%s%s.", placeIn(err), err)
 	}
 	return "It is null."
 }
@@ -300,6 +300,9 @@ func fit(v cty.Value, typ cty.Type, defaults *typeexpr.Defaults) (out cty.Value,
 			return cty.NilVal, fmt.Errorf("there is no attribute %q in it: did you mean %s?", name, near)
 		}
 		return cty.NilVal, fmt.Errorf("there is no attribute %q in it: there are %s", name, strings.Join(known, ", "))
+	}
+	if t := v.Type(); typ.IsTupleType() && t.IsTupleType() && t.Length() != typ.Length() {
+		return cty.NilVal, fmt.Errorf("its length is %d, and that of its type %d", t.Length(), typ.Length())
 	}
 	if defaults != nil && !v.IsNull() {
 		v = defaults.Apply(v)

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/joho/godotenv"
 )
 
 // maxDotenv is the largest dotenv file, in bytes, that is read.
@@ -82,23 +80,18 @@ func readDotenv(root, file string) ([]byte, error) {
 }
 
 // parseDotenv reads the text of a dotenv file. Nothing from outside the file goes into it: a ${NAME} is what the same file
-// has set above. A fault is told with file and line, and never quotes the file, which may hold what nobody should see.
-//
-// godotenv expands and unescapes the values; what it would silently read as something else is refused, or mended, before, and
-// so are values that grow without measure: this runs in our process, on what an agent may have written.
+// has set above. A fault is told with file and line, and never quotes the file, which may hold what nobody should see. What
+// other tools would silently read as something else, or each in its own way, is refused, and so are values that grow without
+// measure: this runs in our process, on what an agent may have written.
 func parseDotenv(file string, text []byte) (map[string]string, error) {
-	s := &statements{rest: bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")), line: 1, known: make(map[string]int)}
+	s := &statements{text: bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")), set: make(map[string]string)}
 	if err := s.all(); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", file, s.line, err)
+		return nil, fmt.Errorf("%s:%s: %w", file, s.place(), err)
 	}
-	set, err := godotenv.UnmarshalBytes(s.plain)
-	if err != nil || len(set) != len(s.known) {
-		return nil, fmt.Errorf("%s: it cannot be read as lines of NAME=VALUE", file) // its own words would quote the file
-	}
-	for name, value := range set {
+	for name, value := range s.set {
 		if strings.ContainsRune(value, 0) {
 			return nil, fmt.Errorf("%s: the value of %s holds a NUL byte: no program can be given one", file, name)
 		}
 	}
-	return set, nil
+	return s.set, nil
 }

@@ -4,135 +4,109 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// statements goes over a dotenv file and gives it in the plain form that godotenv reads rightly: one NAME=VALUE after
-// the other, without comments.
+// statements goes over a dotenv file, one NAME=VALUE after the other, and sets what it says.
 type statements struct {
-	rest  []byte
-	line  int            // of the statement in hand, from 1
-	known map[string]int // names set so far, and how long their values will be, in bytes
-	sum   int            // of all values, also of those that a later line sets again
-	plain []byte
+	text  []byte
+	at    int // what is before has been read
+	fault int // where an error is
+	set   map[string]string
+	sum   int // bytes of all values, also of those that a later line sets again
 }
 
-// called is what a variable of a dotenv file may be called.
-var called = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+// literally is what to do where a sign was not meant as one.
+const literally = "; to mean it literally put the value into single quotes, or write \\%c"
 
-// use is where godotenv would put the value of a variable: with or without braces, in capitals.
-var use = regexp.MustCompile(`(\\)?\$(\()?(\{)?([A-Z0-9_]+)?(\})?`)
-
-// In double quotes godotenv first goes over what stands behind a \, and only then puts values in: "$\A" names A.
-var (
-	behind = regexp.MustCompile(`\\.`)
-	bared  = regexp.MustCompile(`\\([^$])`)
-)
-
-// unescaped is the text of double quotes as godotenv goes over it for names.
-func unescaped(value []byte) []byte {
-	return bared.ReplaceAll(behind.ReplaceAllFunc(value, func(pair []byte) []byte {
-		switch pair[1] {
-		case 'n':
-			return []byte{'\n'}
-		case 'r':
-			return []byte{'\r'}
-		}
-		return pair
-	}), []byte("$1"))
-}
-
-// all goes over the file; after an error line is where it is.
+// all goes over the file; after an error fault is where it is.
 func (s *statements) all() error {
-	next := 0 // lines that the statement before took
 	for {
-		s.line += next
-		next = 0
-		s.blank()
-		if len(s.rest) == 0 {
+		for s.at < len(s.text) && bytes.IndexByte([]byte(" \t\v\f\r\n"), s.text[s.at]) >= 0 {
+			s.at++
+		}
+		if s.at == len(s.text) {
 			return nil
 		}
-		if s.rest[0] == '#' {
-			s.rest = s.rest[end(s.rest):]
+		if s.text[s.at] == '#' {
+			s.at = s.end()
 			continue
 		}
-		before := len(s.rest)
-		text := s.rest
+		s.fault = s.at
 		if err := s.statement(); err != nil {
 			return err
 		}
-		next = bytes.Count(text[:before-len(s.rest)], []byte("\n"))
 	}
 }
 
-// blank goes to the next thing that is no white space.
-func (s *statements) blank() {
-	i := 0
-	for i < len(s.rest) && bytes.IndexByte([]byte(" \t\v\f\r\n"), s.rest[i]) >= 0 {
-		if s.rest[i] == '\n' {
-			s.line++
-		}
-		i++
+// end is where the line in hand ends.
+func (s *statements) end() int {
+	if i := bytes.IndexByte(s.text[s.at:], '\n'); i >= 0 {
+		return s.at + i
 	}
-	s.rest = s.rest[i:]
+	return len(s.text)
 }
 
-// end is where the line ends that b begins with.
-func end(b []byte) int {
-	if i := bytes.IndexByte(b, '\n'); i >= 0 {
-		return i
+// place is the line of the fault, and its column where that says more: both from 1.
+func (s *statements) place() string {
+	line := 1 + bytes.Count(s.text[:s.fault], []byte("\n"))
+	begin := s.text[:s.fault]
+	begin = begin[bytes.LastIndexByte(begin, '\n')+1:]
+	if c := s.text[s.fault:]; len(c) > 0 && (c[0] == '$' || c[0] == '\\') {
+		return fmt.Sprintf("%d:%d", line, utf8.RuneCount(begin)+1)
 	}
-	return len(b)
+	return fmt.Sprint(line)
 }
 
 // statement takes one NAME=VALUE, up to the end of its last line.
 func (s *statements) statement() error {
-	line := s.rest[:end(s.rest)]
-	at := bytes.IndexAny(line, "=:")
+	at := bytes.IndexAny(s.text[s.at:s.end()], "=:")
 	if at < 0 {
 		return errors.New("this is no NAME=VALUE")
 	}
-	key := strings.TrimSpace(string(line[:at]))
+	key := strings.TrimSpace(string(s.text[s.at : s.at+at]))
 	if words := strings.Fields(key); len(words) == 2 && words[0] == "export" {
 		key = words[1]
 	}
 	switch {
-	case !called.MatchString(key):
-		return errors.New("what stands before the = is no name of a variable: use letters, digits and _")
+	case !pipeline.IsEnvName(key):
+		return fmt.Errorf("what stands before the = is no name of a variable: %s", pipeline.EnvNameRule)
 	case strings.HasPrefix(key, ours):
 		return fmt.Errorf("the names that begin with %s are async-pipeline's own; use another", ours)
 	}
-	s.rest = s.rest[at+1:]
-	before := len(s.rest)
-	s.rest = bytes.TrimLeft(s.rest, " \t\v\f")
-	spaced := len(s.rest) < before
-	var value []byte
-	var size int
+	s.at += at + 1
+	before := s.at
+	for s.at < len(s.text) && bytes.IndexByte([]byte(" \t\v\f"), s.text[s.at]) >= 0 {
+		s.at++
+	}
+	var value string
 	var err error
-	if len(s.rest) > 0 && (s.rest[0] == '"' || s.rest[0] == '\'') {
-		value, size, err = s.quoted()
+	if s.at < len(s.text) && (s.text[s.at] == '"' || s.text[s.at] == '\'') {
+		value, err = s.quoted()
 	} else {
-		value, size, err = s.bare(spaced)
+		value, err = s.bare(s.at > before)
 	}
 	if err != nil {
 		return err
 	}
-	if s.sum += size; s.sum > maxDotenv {
-		return fmt.Errorf("the values have more than %d bytes here, with what their ${NAME} stand for: use fewer of them", maxDotenv)
+	s.sum += len(value)
+	if s.sum > maxDotenv {
+		return errTooMuch
 	}
-	s.known[key] = size
-	s.plain = append(append(append(s.plain, key...), '='), value...)
-	s.plain = append(s.plain, '\n')
+	s.set[key] = value
 	return nil
 }
 
-// bare takes a value without quotes: up to the end of the line, or to a # after a space. It says how long the value will be.
-func (s *statements) bare(spaced bool) ([]byte, int, error) {
-	line := s.rest[:end(s.rest)]
-	s.rest = s.rest[len(line):]
+var errTooMuch = fmt.Errorf("the values have more than %d bytes here, with what their ${NAME} stand for: use fewer of them", maxDotenv)
+
+// bare takes a value without quotes: up to the end of the line, or to a # after a space.
+func (s *statements) bare(spaced bool) (string, error) {
+	from, line := s.at, s.text[s.at:s.end()]
+	s.at += len(line)
 	for i, c := range line {
 		last, _ := utf8.DecodeLastRune(line[:i])
 		if c == '#' && (i == 0 && spaced || i > 0 && unicode.IsSpace(last)) {
@@ -140,66 +114,116 @@ func (s *statements) bare(spaced bool) ([]byte, int, error) {
 			break
 		}
 	}
+	from += len(line) - len(bytes.TrimLeftFunc(line, unicode.IsSpace))
 	line = bytes.TrimSpace(line)
 	if bytes.ContainsRune(line, '\r') {
-		return nil, 0, errors.New("there is a carriage return in the value: put it into double quotes as \\r")
+		return "", errors.New("there is a carriage return in the value: put it into double quotes as \\r")
 	}
-	size, err := s.uses(line)
-	return line, size, err
+	return s.expand(from, from+len(line), false)
 }
 
-// quoted takes a value in quotes, which may go over several lines, and says how long it will be. As in godotenv a quote behind
-// a \ does not end it.
-func (s *statements) quoted() ([]byte, int, error) {
-	quote := s.rest[0]
-	i := 1
-	for i < len(s.rest) && (s.rest[i] != quote || s.rest[i-1] == '\\') {
+// quoted takes a value in quotes, which may go over several lines. In single quotes it is what is written there.
+func (s *statements) quoted() (string, error) {
+	quote := s.text[s.at]
+	from := s.at + 1
+	i := from
+	for i < len(s.text) && s.text[i] != quote {
+		if quote == '"' && s.text[i] == '\\' {
+			i++ // a quote behind it does not end the value
+		}
 		i++
 	}
-	if i >= len(s.rest) {
-		return nil, 0, fmt.Errorf("the value begins with %c and has no end: write the closing %c (a value that ends in a \\ stands without quotes)", quote, quote)
+	if i >= len(s.text) {
+		return "", fmt.Errorf("the value begins with %c and has no end: write the closing %c", quote, quote)
 	}
-	value := s.rest[:i+1]
-	if i >= 2 && s.rest[i-1] == quote { // it would lose that one too
-		return nil, 0, fmt.Errorf("the value ends in an escaped %c, which is not understood: use the other kind of quotes", quote)
+	s.at = i + 1
+	tail := bytes.TrimSpace(s.text[s.at:s.end()])
+	switch {
+	case len(tail) == 0 || tail[0] == '#':
+	case quote == '"':
+		return "", errors.New(`something follows the closing " of the value: escape a " inside as \", or use single quotes`)
+	default:
+		return "", errors.New("something follows the closing ' of the value: put a value with a ' in it into double quotes")
 	}
-	s.rest = s.rest[i+1:]
-	tail := bytes.TrimSpace(s.rest[:end(s.rest)])
-	if len(tail) > 0 && tail[0] != '#' {
-		return nil, 0, fmt.Errorf("something follows the closing %c of the value: escape a %c inside as \\%c, or use the other kind of quotes", quote, quote, quote)
-	}
-	s.rest = s.rest[end(s.rest):]
+	s.at = s.end()
 	if quote == '\'' {
-		return value, len(value), nil
+		return string(s.text[from:i]), nil
 	}
-	size, err := s.uses(unescaped(value))
-	return value, size, err
+	return s.expand(from, i, true)
 }
 
-// uses refuses what would silently become an empty or a wrong text. It does not say which name: it may be half a password.
-// The size is how many bytes the value will have with all values put in, or some number above maxDotenv.
-func (s *statements) uses(value []byte) (size int, err error) {
-	size = len(value)
-	for _, m := range use.FindAllSubmatch(value, -1) {
-		escaped, command, brace, of, closed := m[1] != nil, m[2] != nil, m[3] != nil, string(m[4]), m[5] != nil
-		const literally = `; to mean it literally put the value into single quotes, or write \$`
+// escapes are what may stand behind a \ in double quotes, with what it gives. Of others each tool makes something else.
+var escapes = map[byte]byte{'n': '\n', 'r': '\r', '"': '"', '\\': '\\', '$': '$'}
+
+// expand gives the bytes of the file between two places as a value: with what its escapes and names stand for. Without quotes
+// there is one escape only, \$.
+func (s *statements) expand(from, to int, quotes bool) (string, error) {
+	var b strings.Builder
+	for i := from; i < to; {
+		if s.sum+b.Len() > maxDotenv {
+			return "", errTooMuch
+		}
+		c, rest := s.text[i], s.text[i+1:to]
 		switch {
-		case escaped:
-		case command:
-			return 0, errors.New("$(…) runs nothing here" + literally)
-		case brace && (of == "" || !closed):
-			return 0, errors.New("only ${NAME} is understood here, in capitals and without a default" + literally)
-		case !brace && of != "" && closed: // it would lose the brace
-			return 0, errors.New("a $NAME has a } behind it: write ${NAME}" + literally)
-		case of != "":
-			long, ok := s.known[of]
+		case c == '\\' && quotes:
+			plain, ok := byte(0), false
+			if len(rest) > 0 {
+				plain, ok = escapes[rest[0]]
+			}
 			if !ok {
-				return 0, errors.New("the value names a variable ($NAME) that is set nowhere above in this file, and nothing from outside goes into it" + literally)
+				s.fault = i
+				return "", fmt.Errorf(`in double quotes a \ stands before n, r, $, " and \ only`+literally, '\\')
 			}
-			if size += long - len(m[0]); size > 2*maxDotenv { // what is still to come takes away less than maxDotenv
-				return size, nil
+			b.WriteByte(plain)
+			i += 2
+		case c == '\\' && len(rest) > 0 && rest[0] == '$':
+			b.WriteByte('$')
+			i += 2
+		case c == '$':
+			name, length, err := nameOf(rest)
+			value, known := s.set[name]
+			if err == nil && name != "" && !known {
+				err = fmt.Errorf("this $ names a variable that is set nowhere above in this file, and nothing from outside goes into it"+literally, '$')
 			}
+			if err != nil { // which name is not said: it may be half a password
+				s.fault = i
+				return "", err
+			}
+			if name == "" {
+				value = "$"
+			}
+			b.WriteString(value)
+			i += 1 + length
+		default:
+			b.WriteByte(c)
+			i++
 		}
 	}
-	return size, nil
+	return b.String(), nil
+}
+
+// nameOf is the name that a $ names, as a shell would read it, and how many bytes behind the $ that takes. A $ before something
+// else names nothing.
+func nameOf(rest []byte) (name string, length int, err error) {
+	switch {
+	case len(rest) == 0:
+		return "", 0, nil
+	case rest[0] == '(':
+		return "", 0, fmt.Errorf("$(…) runs nothing here"+literally, '$')
+	case rest[0] == '{':
+		end := bytes.IndexByte(rest, '}')
+		if end < 0 || !pipeline.IsEnvName(string(rest[1:end])) {
+			return "", 0, fmt.Errorf("only ${NAME} is understood here, without a default"+literally, '$')
+		}
+		return string(rest[1:end]), end + 1, nil
+	}
+	for length < len(rest) && inName(rest[length], length == 0) {
+		length++
+	}
+	return string(rest[:length]), length, nil
+}
+
+// inName says whether a byte goes on with a name that stands without braces, or begins one.
+func inName(c byte, first bool) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || !first && c >= '0' && c <= '9'
 }

@@ -144,8 +144,8 @@ func (b *building) own(v pipeline.EnvVar) error {
 	switch {
 	case v.Name == mark || v.Name == ours+"RUNNER":
 		return fmt.Errorf("task %q sets %s in env: that name is async-pipeline's own; use another", b.t.Name, v.Name)
-	case v.Name == "" || strings.ContainsAny(v.Name, "=\x00"):
-		return fmt.Errorf("task %q sets %q in env, which no variable can be called: use letters, digits and _", b.t.Name, v.Name)
+	case !pipeline.IsEnvName(v.Name):
+		return fmt.Errorf("task %q sets %q in env, which no variable can be called: %s", b.t.Name, v.Name, pipeline.EnvNameRule)
 	case strings.ContainsRune(v.Value, 0):
 		return fmt.Errorf("the value of %s in env of task %q holds a NUL byte: no program can be given one", v.Name, b.t.Name)
 	case !b.box.Secrets && (len(v.Secrets) > 0 || b.r.holds(v.Value)):

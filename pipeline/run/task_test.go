@@ -41,7 +41,7 @@ func TestRunTask(t *testing.T) {
 		{"dir is a file", pipeline.Task{Dir: "file", Run: shell("pwd")}, tree, "failed", -1, "null", "file, which is not a folder", ""},
 		{"dir outside", pipeline.Task{Dir: "../..", Run: shell("pwd")}, tree, "failed", -1, "null", "not inside the root", ""},
 		{"signal", pipeline.Task{Run: shell("kill -KILL $$")}, tree, "failed", 137, "SIGKILL", "null", ""},
-		{"timeout", pipeline.Task{Run: shell("echo begun; exec sleep 60"), Timeout: 3 * time.Second}, tree, "timed_out", 124, "SIGTERM", "null", "begun\n"},
+		{"timeout", pipeline.Task{Run: shell("echo begun; exec sleep 600"), Timeout: 5 * time.Second}, tree, "timed_out", 124, "SIGTERM", "null", "begun\n"},
 		{"no such program", pipeline.Task{Run: argv("no-such-program")}, tree, "failed", 127, "null", "no-such-program was not found in PATH", "no-such-program"},
 		{"no such path", pipeline.Task{Run: argv("./none.sh")}, tree, "failed", 127, "null", "there is no program", "none.sh"},
 		{"not executable", pipeline.Task{Run: argv("./file")}, tree, "failed", 126, "null", "chmod +x", "file"},

@@ -14,7 +14,7 @@ agent "program" {
 agent "retries" {
   command = ["./a"]
   retry {
-    extra_kinds  = ["Gateway blip"] # ERROR: "Gateway blip" is no kind of failure
+    extra_kinds  = ["Gateway blip"] # ERROR: "Gateway blip" is no kind of failure: A kind begins with a small letter
     on_null_kind = "yes"            # ERROR: on_null_kind must be true or false
   }
 }
@@ -34,24 +34,34 @@ agent "modelless" { # ERROR: has a provider and no model
 agent "open" {
   provider = "openai_chat"
   model    = "m"
-  base_url = "http://example.com" # ERROR: in the clear
+  base_url = "http://example.com" # ERROR: base_url cannot be used: the base URL "http://example.com" would send the key unencrypted: Write https://, or http:// to a loopback
   api_key  = "sk-123456789"       # ERROR: api_key stands in the file
 }
 agent "odd" {
   provider  = "gemini"
   model     = "m"
-  base_url  = "https://me:pw@example.com" # ERROR: a name or a password
+  base_url  = "https://me:pw@example.com" # ERROR: a user or a password: Write the key as api_key.
   max_turns = 0                           # ERROR: from 1 to 1000
 }
 agent "file" {
   provider = "gemini"
   model    = "m"
-  base_url = "file:///etc" # ERROR: base_url is no address
+  base_url = "file:///etc" # ERROR: names no host: Write https://host/path.
 }
 agent "query" {
   provider = "gemini"
   model    = "m"
-  base_url = "https://x/?key=1" # ERROR: more than a host and a path
+  base_url = "https://x/?key=1" # ERROR: a query or a fragment
+}
+agent "empty" {
+  provider = "gemini"
+  model    = "m"
+  base_url = "" # ERROR: base_url is empty: Leave it out
+}
+agent "hidden" {
+  provider = "gemini"
+  model    = "m"
+  base_url = secret("TOKEN") # ERROR: secret
 }
 agent "here" {
   provider = "openai"

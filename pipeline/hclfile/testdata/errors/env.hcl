@@ -10,6 +10,16 @@ task "c" {
   run = ["true"]
   env = { "A=B" = "x", "" = "y" } # ERROR: "A=B" cannot be the name # ERROR: "" cannot be the name
 }
+task "b2" {
+  run = ["true"]
+  env = {
+    "a b"    = "x" # ERROR: "a b" cannot be the name of a variable of the environment: A name holds a-z, A-Z, 0-9, _ and ., and begins with a letter or _.
+    "é"      = "x" # ERROR: cannot be the name
+    "1x"     = "x" # ERROR: "1x" cannot be the name
+    "A-B"    = "x" # ERROR: "A-B" cannot be the name
+    "ok.yes" = "x"
+  }
+}
 task "d" {
   run = ["true"]
   env = {

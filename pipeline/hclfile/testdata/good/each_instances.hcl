@@ -62,7 +62,7 @@ task "chain_start" {
 }
 task "text" {
   for_each = [var.target]
-  run      = "deploy ${each.key}" # WARN: var.target becomes part of a shell text
+  run      = "deploy ${each.key}" # WARN: each.key, which is made from var.target, becomes part of a shell text
 }
 task "nothing" {
   for_each = {} # WARN: task "nothing" has no instances, because for_each is empty

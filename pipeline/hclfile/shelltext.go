@@ -1,0 +1,129 @@
+package hclfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// warnVars warns of text that the shell would take apart: of each value once, where it is named itself if it is.
+func (r *reading) warnVars(a *hcl.Attribute) {
+	told := make(map[string]bool)
+	names := a.Expr.Variables()
+	isVar := func(t hcl.Traversal) bool { return t.RootName() == "var" }
+	direct := slices.DeleteFunc(slices.Clone(names), func(t hcl.Traversal) bool { return !isVar(t) })
+	for _, t := range append(direct, slices.DeleteFunc(names, isVar)...) {
+		vars := r.varsOf(t)
+		name, _ := step(t)
+		if value := t.RootName() + "." + name; r.inst.of != nil && t.RootName() == r.inst.of.root && len(vars) > 0 && !whole(a.Expr) {
+			if !told[value] {
+				r.warnText(t, fmt.Sprintf("%s, which is made from var.%s,", value, strings.Join(vars, ", var.")), name, value, r.isText(t))
+			}
+			told[value] = true
+			continue
+		}
+		for _, name := range vars {
+			if v := r.vars[name]; !told["var."+name] {
+				r.warnText(t, "var."+name, name, "var."+name, v != nil && v.value.Type().IsPrimitiveType())
+			}
+			told["var."+name] = true
+		}
+	}
+}
+
+// warnText warns of one name in a text for the shell, of which value is a part.
+func (r *reading) warnText(t hcl.Traversal, what, name, value string, isText bool) {
+	upper := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	if !isText { // a list or a map, of which the text takes something
+		value = "…"
+	}
+	r.warn(t.SourceRange(), what+" becomes part of a shell text",
+		fmt.Sprintf(`The shell reads what is in it. Write env = { %s = %s } and "$%s" in the text.`, upper, value, upper))
+}
+
+// whole says that an expression is one name and nothing more: what is written into the text stands somewhere else.
+func whole(expr hcl.Expression) bool {
+	if w, ok := expr.(*hclsyntax.TemplateWrapExpr); ok {
+		expr = w.Wrapped
+	}
+	_, ok := expr.(*hclsyntax.ScopeTraversalExpr)
+	return ok
+}
+
+// textVars lists the variables whose text goes into an expression, directly or through locals or instances.
+func (r *reading) textVars(expr hcl.Expression) []string {
+	if _, ok := literal(expr); ok {
+		return nil
+	}
+	var all []string
+	for _, t := range expr.Variables() {
+		all = append(all, r.varsOf(t)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// varsOf lists the variables whose text is in what a name stands for.
+func (r *reading) varsOf(t hcl.Traversal) []string {
+	name, ok := step(t)
+	if !ok {
+		return nil
+	}
+	switch root := t.RootName(); {
+	case root == "var":
+		if v := r.vars[name]; v != nil && v.value.Type() != cty.Number && v.value.Type() != cty.Bool {
+			return []string{name}
+		}
+	case root == "local":
+		if l := r.locals[name]; l != nil {
+			return l.vars
+		}
+	case r.inst.of != nil && root == r.inst.of.root:
+		return r.inst.of.vars[name]
+	}
+	return nil
+}
+
+// isText says that what a name of an instance stands for is a text, and no list or map.
+func (r *reading) isText(t hcl.Traversal) bool {
+	name, _ := step(t)
+	v := r.inst.of.values[r.inst.number]
+	return v.Type().IsObjectType() && v.Type().HasAttribute(name) && v.GetAttr(name).Type().IsPrimitiveType()
+}
+
+// eachVars says which variables went into the keys and the values of for_each.
+func (r *reading) eachVars(expr hcl.Expression) map[string][]string {
+	pairs, diags := hcl.ExprMap(expr)
+	if diags.HasErrors() {
+		all := r.textVars(expr)
+		return map[string][]string{"key": all, "value": all}
+	}
+	var keys, values []string
+	for _, p := range pairs {
+		keys, values = append(keys, r.textVars(p.Key)...), append(values, r.textVars(p.Value)...)
+	}
+	slices.Sort(keys)
+	slices.Sort(values)
+	return map[string][]string{"key": slices.Compact(keys), "value": slices.Compact(values)}
+}
+
+// matrixVars says which variables went into each axis of a matrix.
+func (r *reading) matrixVars(expr hcl.Expression, axes []string) map[string][]string {
+	all := make(map[string][]string)
+	pairs, diags := hcl.ExprMap(expr)
+	for _, p := range pairs {
+		if k, ok := keyOf(p); ok {
+			all[k] = r.textVars(p.Value)
+		}
+	}
+	for _, x := range axes {
+		if _, ok := all[x]; !ok || diags.HasErrors() {
+			all[x] = r.textVars(expr)
+		}
+	}
+	return all
+}

@@ -1,0 +1,216 @@
+package hclfile
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// For the faults behind a fault a file is parsed again: so often, and so many bytes all together.
+const (
+	maxAgain      = 40
+	maxAgainBytes = 1 << 20
+)
+
+// native parses HCL's native syntax, or adds the faults. It says false when what was parsed cannot be believed. A ${…} that
+// was meant for the shell is told and covered up, so that the faults behind it are told too.
+func (r *reading) native(src []byte) (*hclsyntax.Body, bool) {
+	for again := 1; ; again++ {
+		file, diags := hclsyntax.ParseConfig(src, r.path, hcl.InitialPos)
+		if !diags.HasErrors() {
+			body, ok := file.Body.(*hclsyntax.Body)
+			return body, ok
+		}
+		tokens, _ := hclsyntax.LexConfig(src, r.path, hcl.InitialPos)
+		diags = untorn(tokens, diags)
+		meant, at := r.meantForShell(src, diags)
+		if meant == nil || again > maxAgain || again*len(src) > maxAgainBytes || sensitive.Match(src) { // a secret that is covered up would not be found again
+			body, ok := file.Body.(*hclsyntax.Body)
+			return body, r.syntax(diags) && ok
+		}
+		r.syntax(meant)
+		r.covered = append(r.covered, at...)
+		src = slices.Clone(src)
+		for _, i := range at {
+			src[i] = '_'
+		}
+		if !r.guard(src) { // what was a comment, or a part of a text, no longer is
+			return nil, false
+		}
+	}
+}
+
+// isCovered says that a fault was told, and covered up, within a place.
+func (r *reading) isCovered(at hcl.Range) bool {
+	return slices.ContainsFunc(r.covered, func(i int) bool { return at.Start.Byte <= i && i < at.End.Byte })
+}
+
+// untorn takes out what follows from a text without its closing quote, or with a # where the parser sees a comment: it takes
+// everything behind it for what it is not.
+func untorn(tokens hclsyntax.Tokens, diags hcl.Diagnostics) hcl.Diagnostics {
+	open := 0 // the last quote that begins a text
+	for i, t := range tokens {
+		switch {
+		case t.Type == hclsyntax.TokenOQuote:
+			open = i
+		case t.Type == hclsyntax.TokenQuotedNewline:
+			at := tokens[open].Range
+			at.End = t.Range.Start
+			return append(above(diags, at), &hcl.Diagnostic{
+				Severity: hcl.DiagError, Subject: &at, Summary: "a quote is missing in this line",
+				Detail: "A text ends in the line in which it begins. For one of several lines write \\n in it, or <<EOT. What comes after this line was not looked at.",
+			})
+		case t.Type == hclsyntax.TokenComment && hidesQuote(t.Bytes):
+			at := t.Range
+			at.End = at.Start
+			at.End.Byte, at.End.Column = at.End.Byte+2, at.End.Column+2
+			return append(above(diags, at), &hcl.Diagnostic{
+				Severity: hcl.DiagError, Subject: &at, Summary: "a quote is missing in this line",
+				Detail: "Outside of quotes /* begins a comment, up to the next */. What comes after this line was not looked at.",
+			})
+		case t.Type == hclsyntax.TokenComment && i > 0 && tokens[i-1].Type == hclsyntax.TokenTemplateInterp &&
+			tokens[i-1].Range.End.Byte == t.Range.Start.Byte && t.Bytes[0] == '#' && bytes.IndexByte(t.Bytes, '}') > 0:
+			at := tokens[i-1].Range
+			return append(above(diags, at), &hcl.Diagnostic{
+				Severity: hcl.DiagError, Subject: &at, Summary: "a comment begins in this text",
+				Detail: "Behind ${ a # begins a comment, to the end of the line.",
+			})
+		}
+	}
+	return diags
+}
+
+// hidesQuote says that a comment of several lines was probably meant as a pattern, such as **/*.go", of which the opening quote
+// is missing: one quote stands in its first line.
+func hidesQuote(comment []byte) bool {
+	line, _, several := bytes.Cut(comment, []byte("\n"))
+	return several && bytes.HasPrefix(line, []byte("/*")) && bytes.Count(line, []byte(`"`))%2 == 1
+}
+
+// above gives the faults in lines above a place. One that is told where something opens that is never closed is not among
+// them: its cause is further down.
+func above(diags hcl.Diagnostics, at hcl.Range) hcl.Diagnostics {
+	var all hcl.Diagnostics
+	for _, d := range diags {
+		unclosed := strings.HasPrefix(d.Summary, "Unclosed") || strings.HasPrefix(d.Summary, "Unterminated")
+		if d.Subject != nil && d.Subject.Start.Line < at.Start.Line && !unclosed {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// meantForShell finds the faults of a ${…} or %{…} of src that was probably meant for the shell, one a line, and the bytes where
+// those begin.
+func (r *reading) meantForShell(src []byte, diags hcl.Diagnostics) (meant hcl.Diagnostics, at []int) {
+	line := 0
+	for i, d := range diags {
+		if d.Severity != hcl.DiagError || d.Subject == nil || d.Subject.Start.Line <= line || i > maxFaults {
+			continue
+		}
+		if m := r.shellAt(*d.Subject); m != nil && src[m[0]] != '_' && src[m[1]-1] == '}' {
+			line, meant, at = d.Subject.Start.Line, append(meant, d), append(at, m[0])
+		}
+	}
+	return meant, at
+}
+
+// syntax adds the parser's faults. It says false when what was parsed cannot be believed.
+func (r *reading) syntax(diags hcl.Diagnostics) bool {
+	fine := true
+	mask := sensitive.Match(r.src)
+	begun := make(map[int]bool) // bytes where a fault begins: the next one there is only a consequence
+	for i, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		if i > 10*maxFaults { // each is looked at in its line
+			r.more += len(diags) - i
+			return false
+		}
+		if d.Summary != redefined { // the parser took the first and went on
+			fine = false
+		}
+		var at hcl.Range
+		if d.Subject != nil {
+			at = *d.Subject
+		}
+		if begun[at.Start.Byte] && at.Start.Line > 0 {
+			continue
+		}
+		begun[at.Start.Byte] = true
+		summary := strings.TrimSuffix(d.Summary, ".")
+		if d.Summary == redefined {
+			summary = fmt.Sprintf("%q stands twice", at.SliceBytes(r.src))
+		}
+		e := r.at(at, summary, r.remedy(d, at))
+		if mask { // which value is whose cannot be told of a file that is not read
+			e.Source = strings.Map(func(c rune) rune {
+				if unicode.IsSpace(c) {
+					return c
+				}
+				return '*'
+			}, e.Source)
+		}
+		r.put(e)
+	}
+	return fine
+}
+
+// redefined is what the parser calls an attribute that stands twice.
+const redefined = "Attribute redefined"
+
+// sensitive finds a word that makes a value of the file a secret.
+var sensitive = regexp.MustCompile(`\bsensitive\b`)
+
+var shellExpansion = regexp.MustCompile(`[$%]\{(?:[^{}"]|\{[^{}"]*\})*\}?`)
+
+// remedy is the parser's explanation, and ours where the fault is a known habit.
+func (r *reading) remedy(d *hcl.Diagnostic, at hcl.Range) string {
+	detail := strings.Join(strings.Fields(d.Detail), " ")
+	switch d.Summary {
+	case "Invalid single-argument block definition":
+		return "A block on one line holds one argument; write this one over several lines."
+	case redefined:
+		return "Each attribute stands once; take one of them out."
+	}
+	if m := r.shellAt(at); m != nil {
+		detail, _, _ = strings.Cut(detail, " Did you intend")
+		return strings.TrimSpace(detail + " " + meant(string(r.src[m[0]:m[1]])))
+	}
+	return detail
+}
+
+// meant is what to write where the text of a template was meant for somebody else.
+func meant(text string) string {
+	if !strings.HasSuffix(text, "}") {
+		text = text[:2] + "…}"
+	}
+	if text[0] == '%' {
+		return fmt.Sprintf("Inside %%{ } stands a directive such as if or for. If a program is meant, write %%%s.", text)
+	}
+	return fmt.Sprintf("Inside ${ } stands an expression of the pipeline. If the shell is meant, write $%s.", text)
+}
+
+// shellAt finds the ${…} or %{…} around a place, in its line: where it begins and ends in the file.
+func (r *reading) shellAt(at hcl.Range) []int {
+	line := at.Start.Line
+	if line < 1 || line > len(r.quotable()) || len(r.lines[line-1]) > 4096 {
+		return nil
+	}
+	text := r.lines[line-1]
+	begin := bytes.LastIndexByte(r.src[:min(at.Start.Byte, len(r.src))], '\n') + 1
+	offset := at.Start.Byte - begin
+	for _, m := range shellExpansion.FindAllStringIndex(text, -1) {
+		if m[0] <= offset && offset <= m[1] && (m[0] == 0 || text[m[0]-1] != text[m[0]]) {
+			return []int{begin + m[0], begin + m[1]}
+		}
+	}
+	return nil
+}
