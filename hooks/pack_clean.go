@@ -23,9 +23,11 @@ func cleanTail(text, root string, limit int) string {
 	return lastText(text, limit)
 }
 
-// rootPath matches a path where a name ends, so that /srv/shop is not found in /srv/shop-api.
+// rootPath matches a path where a name ends, so that /srv/shop is not found in /srv/shop-api. A path may hold bytes that are
+// no UTF-8: they stand in text as they are, which a pattern takes for U+FFFD, or not at all, where it was cleaned.
 func rootPath(root string) *regexp.Regexp {
-	return regexp.MustCompile(regexp.QuoteMeta(root) + `([^-_.0-9A-Za-z\x80-\x{10FFFF}]|[.]?(?:$|\s))`)
+	name := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(root, "\uFFFD")), "\uFFFD", "\uFFFD*")
+	return regexp.MustCompile(name + `([^-_.0-9A-Za-z\x80-\x{10FFFF}]|[.]?(?:$|\s))`)
 }
 
 // lastText is the last bytes of text, from the start of a line where there is one, else of a rune.

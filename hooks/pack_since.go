@@ -143,7 +143,7 @@ func lastPasses(store *record.Store, id string, tasks []string) (passed map[stri
 	}
 	started, looked := time.Now(), 0
 	for _, earlier := range ids {
-		if earlier >= id {
+		if !record.After(id, earlier) {
 			continue
 		}
 		if looked++; len(passed) == len(tasks) || looked > maxEarlier || time.Since(started) > maxLooking {

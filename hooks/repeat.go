@@ -137,7 +137,7 @@ func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error)
 	for _, id := range slices.Backward(ids) {
 		e := store.Entry(id)
 		runs.Total++
-		if runs.First == nil {
+		if runs.First == nil && !record.Ahead(id) { // how old such a run is nobody knows
 			runs.First = &id
 		}
 		switch {

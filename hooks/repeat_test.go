@@ -177,7 +177,12 @@ func TestEnds(t *testing.T) {
 	if err := os.Chtimes(gone, long, long); err != nil {
 		t.Fatal(err)
 	}
-	run("20261121T060000Z-0005", "") // just made: its maker may be about to say so
+	run("20261121T060000Z-0005", "") // just made: its maker, who holds the lock, may be about to say so
+	lock, err := store.RunLock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Unlock() }()
 	run("20261121T070000Z-0006", `"status":5`)
 
 	ends, runs, errs := Ends(store)

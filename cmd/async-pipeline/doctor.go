@@ -180,6 +180,10 @@ func staying() ([]sandbox.Process, error) {
 
 func (d *checkup) processes() {
 	left, err := staying()
+	ours := func(sandbox.Process) bool { return false }
+	if d.store != nil {
+		ours = leftOf(d.store)
+	}
 	switch {
 	case err != nil:
 		d.noted("processes", "", "%v", err)
@@ -193,6 +197,10 @@ func (d *checkup) processes() {
 		of := ""
 		if p.Hook != "" {
 			of = ", of the hook of " + p.Hook
+		}
+		if !ours(p) {
+			d.noted("processes", "gc or the next run there ends it", "process %d was left by a killed run elsewhere%s%s", p.PID, d.h.startedIn(p), of)
+			continue
 		}
 		d.trouble("processes", d.h.typed("gc")+" ends it, the next run does too", "process %d was left by a killed run%s", p.PID, of)
 	}

@@ -61,7 +61,12 @@ const (
 func (d *checkup) disk() {
 	seen := map[uint64]bool{}
 	low := false
-	for _, dir := range append([]string{d.dir, os.TempDir()}, d.h.cacheCandidates()[:1]...) {
+	temp := os.TempDir()
+	if info, err := os.Stat(temp); err != nil || !info.IsDir() || writable(temp) != nil {
+		low = true
+		d.trouble("disk", "make it a folder that you can write, or set TMPDIR to one", "no temporary file can be written in %s (TMPDIR): what needs one will fail", d.path(temp))
+	}
+	for _, dir := range append([]string{d.dir, temp}, d.h.cacheCandidates()[:1]...) {
 		dir = existing(dir)
 		info, err := os.Stat(dir)
 		if err != nil {

@@ -140,13 +140,23 @@ func (d *checkup) runs() {
 		d.noted("runs", d.h.typed("explain", "--run", id)+" tells what is known of it", "run %s was ended before its verdict; what it recorded is in %s", id, d.path(filepath.Join(d.store.Dir, "runs", id)))
 	}
 	d.andMore("runs", view.Noted, len(interrupted), "runs that were ended before their verdict")
-	if at := record.Began(ids[0]); time.Until(at) > ahead {
-		d.trouble("clock", "set the clock right; if it is, remove the folders of runs that are later than now",
-			"the newest run %s begins in the future: until then it stays the newest", ids[0])
-	}
+	d.clock(ids)
 	if len(damaged) == 0 {
 		d.audit.claim(sealed)
 	}
+}
+
+// clock names the runs that begin in the future: this clock is behind, or another one was ahead.
+func (d *checkup) clock(ids []string) {
+	ids = slices.DeleteFunc(ids, func(id string) bool { return time.Until(record.Began(id)) <= ahead })
+	for i, id := range ids {
+		if i == most {
+			break
+		}
+		d.trouble("clock", "if the clock is wrong, set it right; if it is right, remove what you do not need: rm -r "+view.Quote(d.path(filepath.Join(d.store.Dir, "runs", id))),
+			"run %s is ahead of the clock (%s): it counts as the oldest, and neither keep_runs nor gc removes it", id, time.Now().UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	d.andMore("clock", view.Trouble, len(ids), "runs that are ahead of the clock")
 }
 
 // fixes looks at the records of fixes.

@@ -27,7 +27,9 @@ func (h *hall) explainCommand() *cobra.Command {
 
 --env shows each variable that the task would see with the layer it came from;
 secrets are hidden. --run tells of a recorded run instead: why each task ended
-as it did, where the time went, what hooks did; with TASK of that task alone.`,
+as it did, where the time went, what hooks did; with TASK of that task alone.
+Without RUN it is the newest run with a verdict; a newer one that goes on or was
+killed is named, and taken where only it has the task.`,
 		Example: `  async-pipeline explain test
   async-pipeline explain --json test
   async-pipeline explain --env test
@@ -50,7 +52,7 @@ as it did, where the time went, what hooks did; with TASK of that task alone.`,
 		},
 	}
 	c.Flags().BoolVar(&e.env, "env", false, "show the variables that the task would see, each with its layer")
-	c.Flags().BoolVar(&e.run, "run", false, "tell of a recorded run: [RUN] [TASK], the newest by default")
+	c.Flags().BoolVar(&e.run, "run", false, "tell of a recorded run: [RUN] [TASK], the newest with a verdict by default")
 	c.Flags().BoolVar(&e.json, "json", false, "print the receipt as JSON; with --env the variables")
 	varFlag(c, &e.vars)
 	return c

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,9 +9,10 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-// A shownVariable is one variable in explain --env --json; value is null where it is secret.
+// A shownVariable is one variable in explain --env --json; value is null where it is secret, or another in each run.
 type shownVariable struct {
 	Name   string   `json:"name"`
 	Value  *string  `json:"value"`
@@ -22,18 +24,41 @@ type shownVariable struct {
 // shellsOwn are the names that every shell sets for itself: no task misses them.
 var shellsOwn = []string{"_", "OLDPWD", "PWD", "SHLVL"}
 
+// runnerMark tells of any process which runner started it; it is another in each run.
+const runnerMark = "ASYNC_PIPELINE_RUNNER"
+
+// atStart adds to the layers of a task what it is given when it is started, over all layers, and sorts them by name.
+func atStart(c *pipeline.Config, t *pipeline.Task, layers []run.Layer) []run.Layer {
+	for _, l := range []run.Layer{
+		{Name: "PWD", Value: filepath.Join(c.Root, filepath.FromSlash(t.Dir)), From: "async-pipeline"},
+		{Name: runnerMark, From: "async-pipeline"},
+	} {
+		if i := slices.IndexFunc(layers, func(under run.Layer) bool { return under.Name == l.Name }); i >= 0 {
+			l.Over = slices.Concat([]string{layers[i].From}, layers[i].Over)
+			layers = slices.Delete(layers, i, i+1)
+		}
+		layers = append(layers, l)
+	}
+	slices.SortFunc(layers, func(a, b run.Layer) int { return cmp.Compare(a.Name, b.Name) })
+	return layers
+}
+
 // explainEnv shows what a task would see.
 func (h *hall) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) error {
 	layers, err := h.runner(c, 1).Layers(t)
 	if err != nil {
 		return refuse("%v", err)
 	}
+	layers = atStart(c, t, layers)
 	e := view.Environment{Task: t.Name}
 	list := []shownVariable{}
 	seen := map[string]bool{}
 	for _, l := range layers {
 		v := shownVariable{Name: l.Name, Value: &l.Value, From: l.From, Over: append([]string{}, l.Over...), Secret: l.Secret}
 		line := view.EnvLine{Name: l.Name, Value: l.Value, From: l.From, Over: l.Over, Secret: l.Secret}
+		if l.Name == runnerMark {
+			v.Value, line.Value = nil, "(process, start and boot of the run)"
+		}
 		if l.Secret {
 			v.Value, line.Value = nil, ""
 		}

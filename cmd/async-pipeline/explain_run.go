@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
@@ -23,7 +26,7 @@ func (h *hall) explainRun(vars, args []string) error {
 	if err != nil {
 		return err
 	}
-	id, task := "latest", ""
+	id, task := "", ""
 	switch len(args) {
 	case 2:
 		id, task = args[0], args[1]
@@ -34,7 +37,14 @@ func (h *hall) explainRun(vars, args []string) error {
 			id = args[0]
 		}
 	}
-	e, err := lookRun(store, id)
+	var e record.Entry
+	if id == "" {
+		e, err = h.newest(store, task, func(newer record.Entry) string {
+			return h.typed(append([]string{"explain", "--run", newer.ID}, args...)...) + " tells of it"
+		})
+	} else {
+		e, err = lookRun(store, id)
+	}
 	if err != nil {
 		return err
 	}
@@ -66,7 +76,7 @@ func (h *hall) runStory(store *record.Store, e record.Entry) view.RunStory {
 		r.Run = e.Sealed.Run
 	} else {
 		story, err := store.Story(e.ID)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // ended before its first line
 			h.said().Warning(err.Error())
 		}
 		r.Run = record.Run{ID: e.ID, Job: story.Job, CI: story.CI, Healing: story.Healing, StartedAt: record.Time{Time: record.Began(e.ID)}}
@@ -75,7 +85,7 @@ func (h *hall) runStory(store *record.Store, e record.Entry) view.RunStory {
 		}
 	}
 	nodes, err := (&record.Sealed{Dir: e.Dir}).Graph()
-	if err != nil {
+	if err != nil && (r.Sealed || !errors.Is(err, fs.ErrNotExist)) { // without a verdict it may have been ended before
 		h.said().Warning("what waited for what is not known: " + err.Error())
 	}
 	for _, n := range nodes {
@@ -141,17 +151,22 @@ func (h *hall) afterRun(r view.RunStory) []view.Next {
 			next = append(next, view.Next{Does: "look at the fix", Type: h.typed("fix", "show", r.Run.ID, s.Task)})
 		}
 	}
+	const most = 4 // failures whose commands are told: more is no help
+	failed := 0
 	for _, t := range r.Run.Tasks {
 		if t.Status != record.Failed && t.Status != record.TimedOut {
+			continue
+		}
+		if failed++; failed > most {
 			continue
 		}
 		next = append(next, view.Next{Does: "its log", Type: h.typed("logs", r.Run.ID, t.Name)})
 		if !open[t.Name] {
 			next = append(next, view.Next{Does: "run it again", Type: h.typed("run", t.Name)})
 		}
-		if len(next) >= 9 { // more is no help
-			break
-		}
+	}
+	if failed > most {
+		next = append(next, view.Next{Does: fmt.Sprintf("logs of the other %d", failed-most), Type: h.typed("logs", r.Run.ID)})
 	}
 	return next
 }
@@ -185,9 +200,22 @@ func (h *hall) explainTask(store *record.Store, e record.Entry, r view.RunStory,
 	if t.Log != nil {
 		r.Type = append(r.Type, view.Next{Does: "its whole log", Type: h.typed("logs", r.Run.ID, t.Name)})
 	}
-	r.Type = append(r.Type, view.Next{Does: "run it again", Type: h.typed("run", "--only", t.Name)})
+	r.Type = append(r.Type, h.oncemore(r, t))
 	h.shown().ExplainTask(r, t, pack, file, time.Now())
 	return nil
+}
+
+// oncemore runs a task again: alone where what it depends on passed, else with that.
+func (h *hall) oncemore(r view.RunStory, t record.Task) view.Next {
+	if t.Status == record.Skipped {
+		return view.Next{Does: "run it", Type: h.typed("run", t.Name)}
+	}
+	for _, before := range r.Run.Tasks {
+		if before.Status != record.Passed && before.Status != record.Cached && slices.Contains(r.Waited[t.Name], before.Name) {
+			return view.Next{Does: "run it again", Type: h.typed("run", t.Name)}
+		}
+	}
+	return view.Next{Does: "run it again", Type: h.typed("run", "--only", t.Name)}
 }
 
 // packOf is the context pack of a failed task. A stored one needs no PIPELINE.hcl; a broken one costs only what a new pack

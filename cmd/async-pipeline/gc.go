@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -36,11 +37,12 @@ func (h *hall) gcCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove old runs, unused copies and caches, what killed runs left",
-		Long: `Ends processes and removes scratch copies that killed runs left, after keeping
-what agents had changed in them; removes kept base copies and build caches of
-roots that are gone or that nobody used for 30 days; and removes old runs: all
-but the newest N of --keep N or keep_runs of PIPELINE.hcl, never one with an
-open proposal. Where neither says how many to keep, no run is removed.`,
+		Long: `Ends processes and removes scratch copies that killed runs of this root left,
+after keeping what agents had changed in them; removes kept base copies and
+build caches of roots that are gone or that nobody used for 30 days; and removes
+old runs: all but the newest N of --keep N or keep_runs of PIPELINE.hcl, never
+one with an open proposal, a damaged one, or one that is ahead of the clock.
+Where neither says how many to keep, no run is removed.`,
 		Example: `  async-pipeline gc --dry-run
   async-pipeline gc
   async-pipeline gc --keep 20`,
@@ -105,13 +107,23 @@ func (g *gcCall) removed(what, why string, bytes int64) {
 	g.done = append(g.done, view.Removal{What: what, Why: why, Bytes: bytes})
 }
 
+// processes ends those of this root, and those of which nobody can say whose they are.
 func (g *gcCall) processes() error {
-	look := sandbox.EndOrphans
+	here := leftOf(g.store)
+	ours := func(p sandbox.Process) bool { return here(p) || rootAbove(p.Dir) == "" }
+	look := sandbox.Orphans
 	if g.dry {
 		look = staying
 	}
-	left, err := look()
-	for _, p := range left {
+	all, err := look()
+	if err == nil && !g.dry && slices.ContainsFunc(all, ours) {
+		_, err = sandbox.EndOrphansOf(ours)
+	}
+	for _, p := range all {
+		if !ours(p) {
+			g.left = append(g.left, fmt.Sprintf("Process %d is not ended: a killed run left it elsewhere%s; gc there ends it.", p.PID, g.h.startedIn(p)))
+			continue
+		}
 		why := "a killed run left it"
 		if p.Hook != "" {
 			why += ", in the hook of " + p.Hook
@@ -183,7 +195,7 @@ func (g *gcCall) runs(unknown string) error {
 		g.left = append(g.left, "No run is removed while "+holderText(held[0])+".")
 		return nil
 	}
-	p := g.h.pruning(g.store, g.keep)
+	p := g.h.pruning(g.store, g.keep, "")
 	ids, err := g.store.IDs()
 	if err != nil {
 		return err

@@ -32,9 +32,10 @@ func (h *hall) logsCommand() *cobra.Command {
 		Use:   "logs [RUN] [TASK]",
 		Short: "Print the log of a task, or list the logs of a run",
 		Long: `Prints what a task of a recorded run printed, without secrets; of more than
-4 MiB the end. Without TASK it lists the logs of the run, without RUN it is the
-newest run. A pipe gets the bytes as they are; on a terminal control characters
-are shown by name, so that none can act.
+4 MiB the end. Without TASK it lists the logs of the run. Without RUN it is the
+newest run with a verdict; a newer one that goes on or was killed is named, and
+taken where only it has the task. A pipe gets the bytes as they are; on a
+terminal control characters are shown by name, so that none can act.
 
 --follow goes on until the task has ended; without RUN it is the run that goes
 on now, if one does.`,
@@ -90,24 +91,29 @@ func (h *hall) logOf(store *record.Store, l logsCall, args []string) (record.Ent
 			return e, args[0], err
 		}
 	}
-	e, err := lookRun(store, "latest")
+	if len(args) == 1 { // latest
+		e, err := lookRun(store, args[0])
+		return e, "", err
+	}
+	e, err := h.newest(store, "", func(newer record.Entry) string { return h.typed("logs", newer.ID) + " lists its logs" })
 	return e, "", err
 }
 
 // newestWith is the run whose task is meant where only the task is named.
 func (h *hall) newestWith(store *record.Store, l logsCall, task string) (record.Entry, error) {
-	going, goes := store.Going()
-	if l.follow && goes {
-		return going, nil
+	if l.follow {
+		if going, goes := store.Going(); goes {
+			return going, nil
+		}
 	}
-	e, err := lookRun(store, "latest")
-	switch {
-	case err != nil && goes:
-		return going, nil
-	case err == nil && e.Sealed.Task(task) == nil:
+	e, err := h.newest(store, task, func(newer record.Entry) string {
+		if newer.Live {
+			return "--follow shows its log"
+		}
+		return h.typed("logs", newer.ID, task) + " prints its log"
+	})
+	if err == nil && e.Sealed != nil && e.Sealed.Task(task) == nil {
 		return e, noTask(task, e.ID, sealedNames(e.Sealed), "neither a recorded run nor")
-	case goes:
-		h.said().Note("run " + going.ID + " goes on; --follow shows its log")
 	}
 	return e, err
 }
@@ -156,7 +162,7 @@ func (h *hall) listLogs(store *record.Store, e record.Entry) error {
 		}
 	} else {
 		story, err := store.Story(e.ID)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // ended before its first line
 			h.said().Warning(err.Error())
 		}
 		for _, name := range story.Names {

@@ -13,6 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
 // A Store is the fixes of all runs of one root. The zero value of what is not exported is ready for use.
@@ -35,6 +38,7 @@ type Item struct {
 	Summary     *string  `json:"summary"`
 	Files       []string `json:"files"`
 	Applied     []string `json:"applied"` // of Files: what fix apply wrote and nobody reverted
+	Partly      []Part   `json:"partly"`  // of Files: those of which only some hunks are applied
 	Rescue      []string `json:"rescue"`  // relative to the run's folder; of all healings of this task in this run
 	CreatedAt   string   `json:"created_at"`
 	Fingerprint *string  `json:"fingerprint"`    // of the failure that it answers
@@ -107,7 +111,9 @@ func (p *Proposal) item() Item {
 		Fingerprint: p.Fingerprint, Reason: p.Reason, Kind: p.Kind, Later: p.Later, Verified: p.Verified, inTree: p.inTree, of: p,
 	}
 	fill(&i.RecurredIn)
+	i.Partly = partly(&p.Fix, p.decided)
 	fill(&i.Applied)
+	fill(&i.Partly)
 	fill(&i.Flags)
 	fill(&i.Rescue)
 	if p.AgentSaid != nil {
@@ -121,7 +127,7 @@ func (p *Proposal) item() Item {
 	return i
 }
 
-// runs lists the runs' folders, oldest first. A link is no run, and an error that hides nothing else.
+// runs lists the runs' folders, oldest first, those that are ahead of the clock before all others. A link is no run, and an error that hides nothing else.
 func (s *Store) runs() ([]string, []error) {
 	dir := filepath.Join(s.Dir, "runs")
 	if err := realFolders(s.Dir, dir); err != nil {
@@ -136,7 +142,7 @@ func (s *Store) runs() ([]string, []error) {
 	}
 	var runs []string
 	var errs []error
-	for _, e := range entries { // sorted by name, which is by time
+	for _, e := range entries {
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
@@ -145,6 +151,7 @@ func (s *Store) runs() ([]string, []error) {
 			errs = append(errs, fmt.Errorf("%w: %w", ErrDamaged, realFolders(filepath.Join(dir, e.Name()))))
 		}
 	}
+	journal.InOrder(runs, time.Now())
 	return runs, errs
 }
 

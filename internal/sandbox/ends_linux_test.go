@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ import os, sys, time, signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 for _ in range(3):
     if os.fork() == 0: break
-end = time.time() + 60
+end = time.time() + 400
 while time.time() < end:
     if os.fork(): os._exit(0)
     os.setsid()
@@ -77,7 +78,7 @@ func TestEscapes(t *testing.T) {
 					ctx, cancel := context.WithCancelCause(t.Context())
 					var asked time.Time
 					go func() {
-						for end := time.Now().Add(20 * time.Second); len(withToken(tok)) < tr.n+1 && time.Now().Before(end); {
+						for end := time.Now().Add(soon); len(withToken(tok)) < tr.n+1 && time.Now().Before(end); {
 							time.Sleep(time.Millisecond)
 						}
 						time.Sleep(50 * time.Millisecond)
@@ -144,12 +145,14 @@ func TestSupervisorKilledFromOutside(t *testing.T) {
 				ends <- res
 			}()
 			go func() {
-				for end := time.Now().Add(20 * time.Second); len(withToken(tok)) < 2 && time.Now().Before(end); {
+				for end := time.Now().Add(soon); len(withToken(tok)) < 2 && time.Now().Before(end); {
 					time.Sleep(time.Millisecond)
 				}
-				_ = syscall.Kill(parentOfRoot(withToken(tok)), syscall.SIGKILL)
+				if pid := parentOfRoot(withToken(tok)); pid > 1 { // 0 is this test's own group
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
 			}()
-			_, err := Box{Tier: tier, Hook: harmed.Hook}.Run(t.Context(), sh(`env -i setsid sh -c 'trap "" TERM; while :; do sleep 1; done' "$1" & sleep 300`, tok))
+			_, err := Box{Tier: tier, Hook: harmed.Hook}.Run(t.Context(), sh(`env -i setsid sh -c 'trap "" TERM; while :; do sleep 1; done' "$1" & sleep 600`, tok))
 			if err == nil || !strings.Contains(err.Error(), "ended from outside") {
 				t.Errorf("error %v", err)
 			}
@@ -201,14 +204,22 @@ s.serve_forever()`
 				b := Box{Tier: tier, Write: []string{dir}, Tmp: t.TempDir()}
 				script := `setsid "$2" -c "$3" "$4" "$1" >/dev/null 2>&1 & while ! [ -s "$4" ]; do sleep 0.05; done; `
 				if how == "timeout" {
-					script += "sleep 60"
+					script += "sleep 600"
 				}
 				c := Command{Argv: []string{"sh", "-c", script, "sh", tok, py, server, port}, Dir: dir, Env: testEnv}
 				if how == "timeout" {
-					c.Timeout = 10 * time.Second // python has started by then
+					c.Timeout = 3 * time.Second
 				}
 				start := time.Now()
 				_, res := outputOf(t, b, c)
+				for c.Timeout > 0 && c.Timeout < soon { // python may need longer to start
+					if _, err := os.Stat(port); err == nil {
+						break
+					}
+					c.Timeout *= 2
+					start = time.Now()
+					_, res = outputOf(t, b, c)
+				}
 				if how == "timeout" {
 					if over := time.Since(start) - c.Timeout; over > Grace+slack {
 						t.Errorf("ended %v after the wall clock", over)
@@ -217,14 +228,26 @@ s.serve_forever()`
 					t.Errorf("%+v", res)
 				}
 				gone(t, tok, 0)
-				l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:"+read(t, port))
-				if err != nil {
-					t.Fatalf("the port is not free: %v", err)
+				if got := serves(t, "127.0.0.1:"+read(t, port)); strings.Contains(got, "SimpleHTTP") {
+					t.Errorf("the server still answers: %q", got)
 				}
-				_ = l.Close()
 			})
 		}
 	}
+}
+
+// serves is what answers at an address, which may be somebody else by now; empty when nobody does.
+func serves(t *testing.T, address string) string {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_, _ = conn.Write([]byte("HEAD / HTTP/1.0\r\n\r\n"))
+	answer, _ := io.ReadAll(conn) // what there is counts
+	return string(answer)
 }
 
 func TestOrphans(t *testing.T) {
@@ -256,6 +279,9 @@ func leaveAndEnd(t *testing.T, hook string) bool {
 	}
 	// A stopped supervisor and a killed runner: now nobody ends the tree.
 	stopped := parentOfRoot(pids)
+	if stopped <= 1 { // 0 is this test's own group
+		t.Fatalf("no supervisor above %v", pids)
+	}
 	_ = syscall.Kill(stopped, syscall.SIGSTOP)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
@@ -264,8 +290,11 @@ func leaveAndEnd(t *testing.T, hook string) bool {
 	if len(withToken(tok)) < 3 {
 		return false
 	}
-	if len(found) < 2 || found[0].Hook != hook {
+	if len(found) < 2 || found[0].Hook != hook || found[0].Runner.PID != cmd.Process.Pid || found[0].Dir != "/" {
 		t.Errorf("orphans %v", found)
+	}
+	if ended, err := EndOrphansOf(func(Process) bool { return false }); err != nil || len(ended) != 0 || len(ours(t, pids)) != len(found) {
+		t.Errorf("of nobody it ended %v, %v", ended, err)
 	}
 	if _, err := EndOrphans(); err != nil {
 		t.Error(err)

@@ -22,7 +22,7 @@ func TestInside(t *testing.T) {
 	if got := Inside(other); got != Neither {
 		t.Errorf("no runner of %s started this test: %q", other, got)
 	}
-	const bare = `env -i sh -c 'echo $$ > "$1.new"; mv "$1.new" "$1"; exec sleep 60' sh "$1"`
+	const bare = `env -i sh -c 'echo $$ > "$1.new"; mv "$1.new" "$1"; exec sleep 600' sh "$1"`
 	for name, c := range map[string]struct {
 		hook   string
 		script string
@@ -32,7 +32,7 @@ func TestInside(t *testing.T) {
 		"a task":                     {"", "exec " + bare, held, ATask},
 		"a hook":                     {"run/check", "exec " + bare, held, AHook},
 		"in a session of its own":    {"run/check", "setsid -w " + bare, held, AHook},
-		"an orphan":                  {"", "(setsid " + bare + " &); sleep 60", held, ATask},
+		"an orphan":                  {"", "(setsid " + bare + " &); sleep 600", held, ATask},
 		"a root by another name":     {"", "exec " + bare, alias, ATask},
 		"a root above the held one":  {"", "exec " + bare, filepath.Dir(held), ATask},
 		"a task of another root":     {"", "exec " + bare, other, Neither},
@@ -51,7 +51,7 @@ func TestInside(t *testing.T) {
 				done <- err
 			}()
 			var pid string
-			for end := time.Now().Add(20 * time.Second); pid == ""; time.Sleep(2 * time.Millisecond) {
+			for end := time.Now().Add(soon); pid == ""; time.Sleep(2 * time.Millisecond) {
 				b, _ := os.ReadFile(pids)
 				pid = strings.TrimSpace(string(b))
 				if time.Now().After(end) {

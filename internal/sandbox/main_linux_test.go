@@ -72,7 +72,7 @@ func startRunner(t *testing.T, exe string, sys *syscall.SysProcAttr, job runnerJ
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	for end := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(soon); ; time.Sleep(time.Millisecond) {
 		cmd := exec.CommandContext(context.Background(), exe)
 		if len(args) > 0 {
 			cmd.Args = args
@@ -81,7 +81,7 @@ func startRunner(t *testing.T, exe string, sys *syscall.SysProcAttr, job runnerJ
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &out
 		cmd.SysProcAttr = sys
 		cmd.Dir = "/"
-		cmd.WaitDelay = 10 * time.Second
+		cmd.WaitDelay = time.Minute
 		err := cmd.Start()
 		if errors.Is(err, syscall.ETXTBSY) && time.Now().Before(end) {
 			continue // a process that is just being forked holds the program that was written
@@ -127,7 +127,7 @@ func withToken(tok string) []int {
 // waitToken waits until n processes have the token.
 func waitToken(t *testing.T, tok string, n int) []int {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(soon); ; time.Sleep(2 * time.Millisecond) {
 		pids := withToken(tok)
 		if len(pids) >= n {
 			return pids

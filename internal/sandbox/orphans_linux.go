@@ -24,7 +24,8 @@ func Orphans() ([]Process, error) {
 	var left []Process
 	alive := map[process.Stamp]bool{}
 	for _, pid := range allProcesses() {
-		runner, hook, ok := readMarks(pid)
+		p, ok := readMarks(pid)
+		runner := p.Runner
 		if !ok || pid == os.Getpid() || runner.Boot != process.Self().Boot {
 			continue
 		}
@@ -38,30 +39,36 @@ func Orphans() ([]Process, error) {
 		if st, ok := readStat(pid); alive[runner] || !ok || !st.alive() || endsByItself(pid, st) {
 			continue
 		}
-		left = append(left, Process{PID: pid, Hook: hook})
+		left = append(left, p)
 	}
 	return left, nil
 }
 
 // readMarks are the marks of a process of this user; ok is false when it has none.
-func readMarks(pid int) (runner process.Stamp, hook string, ok bool) {
+func readMarks(pid int) (p Process, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	info, err := os.Stat(dir)
 	if err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
-		return runner, "", false
+		return p, false
 	}
 	env, err := os.ReadFile(dir + "/environ")
 	if err != nil || !bytes.Contains(env, []byte(runnerMark+"=")) {
-		return runner, "", false
+		return p, false
 	}
 	vars := strings.Split(string(env), "\x00")
-	runner, ok = process.Parse(lookupEnv(vars, runnerMark))
-	return runner, lookupEnv(vars, hookMark), ok
+	p = Process{PID: pid, Hook: lookupEnv(vars, hookMark), Dir: lookupEnv(vars, "PWD")}
+	p.Runner, ok = process.Parse(lookupEnv(vars, runnerMark))
+	return p, ok
 }
 
 // EndOrphans ends them, by id, and gives those that were found.
 func EndOrphans() ([]Process, error) {
-	found, err := Orphans()
+	return EndOrphansOf(func(Process) bool { return true })
+}
+
+// EndOrphansOf is EndOrphans of those for which whose says yes.
+func EndOrphansOf(whose func(Process) bool) ([]Process, error) {
+	found, err := orphansOf(whose)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -72,7 +79,7 @@ func EndOrphans() ([]Process, error) {
 		}
 	}
 	for end := time.Now().Add(giveUp); ; time.Sleep(pollKill) {
-		left, err := Orphans()
+		left, err := orphansOf(whose)
 		if err != nil {
 			return found, err
 		}
@@ -86,6 +93,11 @@ func EndOrphans() ([]Process, error) {
 			signalAll(append(descendants(p.PID), p.PID), syscall.SIGKILL)
 		}
 	}
+}
+
+func orphansOf(whose func(Process) bool) ([]Process, error) {
+	all, err := Orphans()
+	return slices.DeleteFunc(all, func(p Process) bool { return !whose(p) }), err
 }
 
 // wakeSupervisor says whether p is a living supervisor. Its tree may have stopped it.

@@ -225,7 +225,7 @@ func TestClocks(t *testing.T) {
 	t.Parallel()
 	t.Run("timeout", func(t *testing.T) {
 		t.Parallel()
-		c := sh("sleep 60")
+		c := sh("sleep 600")
 		c.Timeout = 200 * time.Millisecond
 		_, res := outputOf(t, Box{Tier: None}, c)
 		if !res.TimedOut || res.ExitCode != 124 || res.Signal != "SIGTERM" || res.Duration > slack {
@@ -234,7 +234,7 @@ func TestClocks(t *testing.T) {
 	})
 	t.Run("idle", func(t *testing.T) {
 		t.Parallel()
-		c := sh("for i in 1 2 3 4 5; do echo x; sleep 0.5; done; sleep 60")
+		c := sh("for i in 1 2 3 4 5; do echo x; sleep 0.5; done; sleep 600")
 		c.Idle = 2 * time.Second
 		var last time.Time
 		c.Stdout = writerFunc(func(p []byte) (int, error) {
@@ -251,7 +251,7 @@ func TestClocks(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		c := sh("echo on; exec sleep 60")
+		c := sh("echo on; exec sleep 600")
 		c.Stdout = writerFunc(func(p []byte) (int, error) {
 			cancel()
 			return len(p), nil
@@ -288,9 +288,12 @@ func TestClocks(t *testing.T) {
 	})
 	t.Run("a command that cleans up in time", func(t *testing.T) {
 		t.Parallel()
-		c := sh("trap 'sleep 0.3; echo cleaned; exit 0' TERM; sleep 60 & wait")
-		c.Timeout = 5 * time.Second // until then the shell has set its trap
-		out, res := outputOf(t, Box{Tier: None}, c)
+		c := sh("trap 'sleep 0.3; echo cleaned; exit 0' TERM; echo ready; sleep 600 & wait")
+		var out string
+		var res Result
+		for c.Timeout = time.Second; c.Timeout < soon && !strings.HasPrefix(out, "ready\n"); c.Timeout *= 2 {
+			out, res = outputOf(t, Box{Tier: None}, c) // once more when the shell had not set its trap by then
+		}
 		if !strings.HasSuffix(out, "cleaned\n") || res.ExitCode != 124 || res.Signal != "" || !res.TimedOut {
 			t.Errorf("%q %+v", out, res)
 		}
@@ -300,6 +303,9 @@ func TestClocks(t *testing.T) {
 		c := sh(`sh -c 'trap "" TERM; while :; do sleep 0.1; done' & sleep 0.3; exit 0`)
 		c.Timeout = Grace - 500*time.Millisecond
 		_, res := outputOf(t, Box{Tier: None}, c)
+		for try := 1; try < 5 && res.TimedOut; try++ { // a busy machine may need all that time for the command itself
+			_, res = outputOf(t, Box{Tier: None}, c)
+		}
 		if res.TimedOut || res.ExitCode != 0 || res.ProcessesLeft == 0 {
 			t.Errorf("%+v", res)
 		}
@@ -336,9 +342,12 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// slack is what a busy machine may add before a test calls it a hang: whatever these tests end would otherwise go on for a
-// minute at least. What it takes on a quiet machine is said by BenchmarkEnd.
-const slack = 30 * time.Second
+// slack is what a busy machine may add before a test calls it a hang: whatever these tests end would otherwise go on for five
+// minutes at least. What it takes on a quiet machine is said by BenchmarkEnd.
+const slack = 3 * time.Minute
+
+// soon is how long tests wait for what a busy machine gets to in the end.
+const soon = 3 * time.Minute
 
 func TestG90(t *testing.T) {
 	t.Parallel()
@@ -347,7 +356,7 @@ func TestG90(t *testing.T) {
 			t.Parallel()
 			tok := token()
 			start := time.Now()
-			out, res := outputOf(t, Box{Tier: tier}, sh(`setsid sh -c 'sleep 60' `+tok+` & echo done`, tok))
+			out, res := outputOf(t, Box{Tier: tier}, sh(`setsid sh -c 'sleep 600' `+tok+` & echo done`, tok))
 			if out != "done\n" || res.ExitCode != 0 || res.ProcessesLeft == 0 {
 				t.Errorf("%q %+v", out, res)
 			}
@@ -376,7 +385,7 @@ func TestG90(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(soon):
 			t.Fatal("drain waits for the stranger")
 		}
 		if got := s.outs[0].to.(*bytes.Buffer).String(); got != "what the tree wrote" {
@@ -394,7 +403,7 @@ func TestEightAtOnce(t *testing.T) {
 			for i := range 8 {
 				wg.Go(func() {
 					var out bytes.Buffer
-					c := sh("echo $1; (sleep 30 &) ; exit $1", string(rune('0'+i)))
+					c := sh("echo $1; (sleep 300 &) ; exit $1", string(rune('0'+i)))
 					c.Stdout, c.Stderr = &out, &out
 					res, err := Box{Tier: tier}.Run(t.Context(), c)
 					if err != nil || res.ExitCode != i || out.String() != string(rune('0'+i))+"\n" || res.ProcessesLeft != 1 {

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // A Tier is how far a command is confined, as it is written in records.
@@ -72,4 +74,7 @@ var ErrNow = errors.New("end at once")
 type Process struct {
 	PID  int
 	Hook string // the ASYNC_PIPELINE_HOOK it carries; empty for what a task outside of hooks started
+
+	Runner process.Stamp // the runner whose mark it carries
+	Dir    string        // the folder it was started in, as its PWD says; empty: not known
 }

@@ -76,7 +76,7 @@ func (s *started) result(t *testing.T) Result {
 // daemons waits until n daemons have the token: what becomes one has it too, but its script is the whole one.
 func daemons(t *testing.T, tok string, n int) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(soon); ; time.Sleep(2 * time.Millisecond) {
 		found := 0
 		for _, p := range withToken(tok) {
 			if args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p)); bytes.HasPrefix(args, []byte("sh\x00-c\x00")) && len(args) < 100 {
@@ -333,11 +333,12 @@ func TestThousands(t *testing.T) {
 	}
 	before, memory, goroutines := state(), resident(t, l.pid), runtime.NumGoroutine()
 	many(t, n, 64, spawnBoxed)
-	if after := state(); after != before {
-		t.Errorf("%s before, %s after", before, after)
+	after, now := state(), runtime.NumGoroutine()
+	for end := time.Now().Add(soon); (after != before || now > goroutines+4) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		after, now = state(), runtime.NumGoroutine() // what has ended may still be on its way out
 	}
-	if now := runtime.NumGoroutine(); now > goroutines+4 {
-		t.Errorf("%d goroutines, had %d", now, goroutines)
+	if after != before || now > goroutines+4 {
+		t.Errorf("%s and %d goroutines before, %s and %d after", before, goroutines, after, now)
 	}
 	if now := resident(t, l.pid); now > memory+8<<20 {
 		t.Errorf("the supervisor has %d bytes in memory, had %d", now, memory)
@@ -389,12 +390,12 @@ func TestRunnerInARunner(t *testing.T) {
 			tok := token()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() {
-				for end := time.Now().Add(20 * time.Second); len(withToken(tok)) < 4 && time.Now().Before(end); {
+				for end := time.Now().Add(soon); len(withToken(tok)) < 4 && time.Now().Before(end); {
 					time.Sleep(time.Millisecond)
 				}
 				cancel(cause)
 			}()
-			res, err := Box{Tier: None}.Run(ctx, inner(tok, neighbour+`sh -c 'sleep 300; :' "$1"`))
+			res, err := Box{Tier: None}.Run(ctx, inner(tok, neighbour+`sh -c 'sleep 600; :' "$1"`))
 			if err != nil || !res.Cancelled {
 				t.Errorf("%v %+v", err, res)
 			}
@@ -407,7 +408,7 @@ func TestRunnerInARunner(t *testing.T) {
 func TestPrepareAndClose(t *testing.T) {
 	Close()
 	Prepare()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		shared.Lock()
 		l := shared.link
 		shared.Unlock()

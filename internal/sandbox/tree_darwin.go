@@ -34,6 +34,9 @@ func Orphans() ([]Process, error) { return nil, nil }
 // EndOrphans has nothing to end.
 func EndOrphans() ([]Process, error) { return nil, nil }
 
+// EndOrphansOf has nothing to end.
+func EndOrphansOf(func(Process) bool) ([]Process, error) { return nil, nil }
+
 // A tree is a running command and its process group.
 type tree struct {
 	proc *os.Process

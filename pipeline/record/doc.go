@@ -27,7 +27,9 @@
 // # Run ids
 //
 // The time of Begin in UTC to the second, and the fraction of the second in units of 1/65536, in hexadecimal. If the
-// folder exists the next free unit is taken: ids are unique, and sort in the order of the Begins.
+// folder exists the next free unit is taken: ids are unique, and sort in the order of the Begins. Where the clock was wrong they
+// do not: a run that is ahead of the clock counts as older than all others, so that it hides none, and whoever removes old runs
+// leaves it to a person.
 //
 // # Journals
 //

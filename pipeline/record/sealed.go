@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
 // maxRun is the largest run.json, in bytes, that is read: some 100,000 tasks.
@@ -67,13 +69,14 @@ func (s *Store) open(id string) (*Sealed, error) {
 	return sealed, nil
 }
 
-// ids lists the folders of runs, oldest first, sealed or not. What is not named like a run is not ours.
+// ids lists the folders of runs, oldest first, sealed or not; those that are ahead of the clock stand before all others. What is
+// not named like a run is not ours.
 func (s *Store) ids() ([]string, error) {
 	ours, err := s.isOurs()
 	if !ours || err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(s.runs()) // sorted by name, and so by time
+	entries, err := os.ReadDir(s.runs())
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +86,7 @@ func (s *Store) ids() ([]string, error) {
 			ids = append(ids, e.Name())
 		}
 	}
+	journal.InOrder(ids, time.Now())
 	return ids, nil
 }
 
@@ -96,7 +100,7 @@ func (s *Store) hasVerdict(id string) bool {
 	return err == nil
 }
 
-// Find gives a run by id, unique prefix, or "latest" (the newest sealed one; a damaged one is passed over, one of a newer
+// Find gives a run by id, unique prefix, or "latest" (the newest sealed one in the order of IDs; a damaged one is passed over, one of a newer
 // version is an error). ErrNoRun and ErrAmbiguous may be tested for.
 func (s *Store) Find(id string) (*Sealed, error) {
 	ids, err := s.ids()

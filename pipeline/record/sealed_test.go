@@ -107,7 +107,7 @@ func TestListToleratesWhatOthersLeft(t *testing.T) {
 		}
 		return dir
 	}
-	id := func(n int) string { return fmt.Sprintf("20270101T000000Z-%04x", n) }
+	id := func(n int) string { return fmt.Sprintf("20261121T020000Z-%04x", n) }
 	plant("notes", "not ours")
 	plant(id(0), "")
 	plant(id(1), "{")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
@@ -23,7 +24,8 @@ type Entry struct {
 	Err    error   // why the verdict cannot be read
 }
 
-// IDs lists the folders of runs, newest first, sealed or not. What is not named like a run is not ours.
+// IDs lists the folders of runs, newest first, sealed or not. Those that are ahead of the clock (Ahead) stand last: nobody knows
+// when they were made, and they must not hide newer ones. What is not named like a run is not ours.
 func (s *Store) IDs() ([]string, error) {
 	ids, err := s.ids()
 	slices.Reverse(ids)
@@ -48,8 +50,12 @@ func (s *Store) Entry(id string) Entry {
 	return e
 }
 
-// maker says of a run without verdict whether there is its folder, and whether its maker is alive. Between the folder and the
-// stamp there are a few microseconds.
+// startTime is how long a maker may take from the folder of its run to its stamp, on a machine that has no time for it; as a rule it
+// takes microseconds.
+const startTime = 10 * time.Second
+
+// maker says of a run without verdict whether there is its folder, and whether its maker is alive. A folder without a stamp has
+// one only while it is new and somebody holds run.lock, as who begins a run does.
 func (s *Store) maker(id string) (there, live bool) {
 	dir := filepath.Join(s.runs(), id)
 	info, err := os.Lstat(dir)
@@ -58,7 +64,8 @@ func (s *Store) maker(id string) (there, live bool) {
 	}
 	b, err := readFile(dir, "maker.json", 4096)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, time.Since(info.ModTime()) < 10*time.Second
+		age := time.Since(info.ModTime())
+		return true, age.Abs() < startTime && slices.ContainsFunc(s.Held(), func(h Holder) bool { return h.Lock == "run.lock" })
 	}
 	var stamp process.Stamp
 	return true, err == nil && json.Unmarshal(b, &stamp) == nil && stamp.Alive()
@@ -110,6 +117,17 @@ func (s *Store) Going() (Entry, bool) {
 		}
 	}
 	return Entry{}, false
+}
+
+// Ahead says whether a run began in the future, as its id says: the clock was wrong then, or is now. It counts as older than
+// all runs that are not.
+func Ahead(id string) bool { return journal.Ahead(id, time.Now()) }
+
+// After says whether run a was made after run b, in the order of IDs. Every run is after none ("").
+func After(a, b string) bool {
+	both := []string{a, b}
+	journal.InOrder(both, time.Now())
+	return a != b && (b == "" || both[1] == a)
 }
 
 // Began is when a run began, as its id says: to the second.

@@ -44,7 +44,8 @@ type told struct {
 	ExitCode int    `json:"exit_code"`
 }
 
-// Story reads the journal of a run as far as it goes now.
+// Story reads the journal of a run as far as it goes now. The error is fs.ErrNotExist where there is none, as in a run that was
+// ended before its first line.
 func (s *Store) Story(id string) (*Story, error) {
 	story := &Story{ID: id, dir: filepath.Join(s.runs(), id), Started: map[string]Time{}, Ended: map[string]Task{}}
 	return story, story.More()
@@ -80,6 +81,9 @@ func (s *Story) More() error {
 func (s *Store) Beginning(id string) (*Story, error) {
 	story := &Story{ID: id, dir: filepath.Join(s.runs(), id)}
 	f, _, err := openFile(story.dir, "events.jsonl")
+	if errors.Is(err, fs.ErrNotExist) {
+		return story, nil // it was ended before that line
+	}
 	if err != nil {
 		return story, err
 	}

@@ -241,9 +241,8 @@ func TestLockPatience(t *testing.T) {
 	s := At(t.TempDir())
 	lock := must[*Lock](t)(s.RunLock())
 	defer func() { _ = lock.Unlock() }()
-	// quickest of some tries, in which the machine may have been busy
 	quickest := time.Hour
-	for range 5 {
+	for try := 0; try < 50 && quickest >= lockPatience; try++ { // the machine may be busy in one of them
 		start := time.Now()
 		if _, err := s.RunLock(); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "kill ") {
 			t.Errorf("held: %v", err)

@@ -1,0 +1,49 @@
+// Which run is meant where none is named.
+package main
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// newest is the newest run with a verdict or, where that one does not have the task (empty: no task is asked for), a newer one
+// without that has it: a run that goes on or was killed. Where such a run is there and not meant, it is named, with what a person
+// types to see it.
+func (h *hall) newest(store *record.Store, task string, typed func(newer record.Entry) string) (record.Entry, error) {
+	e, err := lookRun(store, "latest")
+	newer, names, there := unsealedAfter(store, e.ID)
+	switch {
+	case !there, err != nil && !errors.As(err, new(*fault)):
+		return e, err
+	case err != nil, task != "" && e.Sealed.Task(task) == nil && slices.Contains(names, task):
+		return newer, nil //nolint:nilerr // nothing has a verdict: this is what there is
+	case newer.Live:
+		h.said().Note("run " + newer.ID + " goes on; " + typed(newer))
+	default:
+		h.said().Note("run " + newer.ID + " is newer and was ended before its verdict; " + typed(newer))
+	}
+	return e, nil
+}
+
+// unsealedAfter is the newest run without a verdict that was made after another one ("": of all), and its tasks.
+func unsealedAfter(store *record.Store, id string) (newer record.Entry, tasks []string, there bool) {
+	ids, err := store.IDs()
+	if err != nil {
+		return newer, nil, false // said by whatever is done instead
+	}
+	for _, later := range ids {
+		if later == id {
+			break
+		}
+		if store.HasVerdict(later) {
+			continue
+		}
+		if e := store.Entry(later); e.Sealed == nil && e.Err == nil {
+			begun, _ := store.Beginning(later) // what cannot be read has no task
+			return e, begun.Names, true
+		}
+	}
+	return newer, nil, false
+}
