@@ -8,7 +8,7 @@ var language = word{inner: []*word{
 		inner: []*word{
 			{name: "name", typ: "string", doc: "What the pipeline is called in what is shown and recorded. Without it: the name of the root folder."},
 			{name: "concurrency", typ: "number", doc: "How many tasks run at a time, 1 or more. Without it: the number of CPUs."},
-			{name: "keep_runs", typ: "number", doc: "How many sealed runs are kept, 1 or more; older ones are removed, but never one with an open fix proposal. Without it all are kept."},
+			{name: "keep_runs", typ: "number", doc: "How many sealed runs are kept, 1 or more; older ones are removed, but never one with an open fix proposal. Runs that are damaged or dated in the future are neither counted nor removed. Without it all are kept."},
 			{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that every task may see. A * may stand at the end of a name."},
 		},
 	},

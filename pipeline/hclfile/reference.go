@@ -88,7 +88,7 @@ Where run is text, /bin/sh reads it after HCL has:
 ## A task's environment
 
 It is built, not inherited: PATH, HOME, USER, LANG, LC_*, TZ, TERM and TMPDIR, then what pass_env of the pipeline and of the
-task let through, then the dotenv files, then env. The later wins. A name that env or a dotenv file sets holds a-z, A-Z,
+task let through, then the dotenv files, then env. The later wins; PWD and ASYNC_PIPELINE_RUNNER are given at the start. A name that env or a dotenv file sets holds a-z, A-Z,
 0-9, _ and ., and begins with a letter or _. A dotenv file may not set ASYNC_PIPELINE_….
 
 A dotenv file has lines of ` + "`NAME=VALUE`, `NAME: VALUE` or `export NAME=VALUE`" + `, and comments behind a #. A value without quotes goes
