@@ -309,18 +309,18 @@ func outlast(dir string, files map[string][]stood) error {
 
 // compiled gives the whole seconds in which Python's sources were written; none without bytecode that may be theirs.
 func compiled(files map[string][]stood) map[int64]bool {
-	seconds, any := map[int64]bool{}, false
+	seconds, found := map[int64]bool{}, false
 	for _, list := range files {
 		for _, f := range list {
 			switch {
 			case patch.IsSource(f.name):
 				seconds[f.Mtime/int64(time.Second)] = true
 			case path.Ext(f.name) == ".pyc":
-				any = true
+				found = true
 			}
 		}
 	}
-	if !any {
+	if !found {
 		return nil
 	}
 	return seconds

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
@@ -71,6 +72,9 @@ func TestRestore(t *testing.T) {
 			again, err := Restore(t.Context(), temp(t), saved)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if now := time.Now().Unix(); second(t, filepath.Join(again.Dir, "app/main.go")) > now-2 {
+				t.Error("what is put in the place of a file may be of the same second")
 			}
 			defer func() { _ = again.Close() }()
 			if d := tree.Compare(base.Manifest, again.Manifest); len(d) > 0 || again.Top != base.Top || again.Sub != base.Sub || again.Commit != base.Commit {

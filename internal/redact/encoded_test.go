@@ -73,6 +73,24 @@ func TestEncoded(t *testing.T) {
 		{"base64 twice, after a byte each", value, at64([]byte(":" + at64([]byte(":"+value)))), "Ok9t[redacted]VE9PQ=="},
 		{"base64 twice, wrapped", value + value, at64([]byte(at64([]byte("me:" + value + value))))[:76] + "\n" + at64([]byte(at64([]byte("me:" + value + value))))[76:], "YldVNl[redacted]g="},
 		{"a line of a key, spelled", "-----BEGIN-----\nMIIBVwIBADANBg\n", each("  MIIBVwIBADANBg", "%02x "), "20 20 [redacted] "},
+		{"octal for every byte", value, "$'" + each(value, `\%03o`) + "'", `$'\[redacted]'`},
+		{"octal with spaces", odd, each(odd, " %03o") + "\n", " [redacted]\n"},
+		{"bytes of Go", value, fmt.Sprintf("%d", []byte(value)), "[[redacted]]"},
+		{"bytes of Go as source", value, fmt.Sprintf("%#v", []byte(value)), "[]byte{0x[redacted]}"},
+		{"bytes of Python", odd, strings.ReplaceAll(fmt.Sprintf("%d", []byte(odd)), " ", ", "), "[[redacted]]"},
+		{"bytes of Node", value, strings.ReplaceAll(fmt.Sprintf("%d", []byte(value)), " ", ","), "[[redacted]]"},
+		{"entities", value, each(value, "&#%d;"), "&#[redacted];"},
+		{"entities in hex", value, each(value, "&#x%x;") + each(value, "&#x%X;"), "&#x[redacted];&#x[redacted];"},
+		{"escapes of JSON for every byte", value, each(value, `\u%04x`), `\u00[redacted]`},
+		{"JSON in JSON", odd, `{\"a\":\"p\\\"a's s$w&o/r<d>é\\\\\"}`, `{\"a\":\"[redacted]\"}`},
+		{"JSON of Python in JSON", odd, `\"p\\\"a's s$w&o/r<d>\\u00e9\\\\\"`, `\"[redacted]\"`},
+		{"octal of git", "clé-d'accès", `"cl\303\251-d'acc\303\250s"`, `"[redacted]"`},
+		{"HTML of Mustache", "a/b=c'd`e", "a&#x2F;b&#x3D;c&#39;d&#x60;e", "[redacted]"},
+		{"HTML of Handlebars", "a/b=c'd`e", "a/b&#x3D;c&#x27;d&#x60;e", "[redacted]"},
+		{"HTML of PHP", `a"b'c<d`, "a&quot;b&#39;c&lt;d", "[redacted]"},
+		{"base64 of UTF-16", value, at64([]byte(utf16Of(binary.LittleEndian, "x"+value+"y"))), "eAB[redacted]B5AA=="},
+		{"folded", value, "the key is " + value[:9] + "\n" + value[9:] + " or so", "the key is [redacted] or so"},
+		{"a short one is not folded", "123456789", "12345\n6789", "12345\n6789"},
 		{"the beginning alone is no value", value, at64([]byte(value))[:20], at64([]byte(value))[:20]},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,19 +203,40 @@ func TestBase64TwiceProperty(t *testing.T) {
 	})
 }
 
+// Whatever stands around a value that is written byte by byte, none of its bytes is left.
+func TestSpelledProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.SliceOfN(rapid.Byte(), MinLen, 60).Draw(t, "secret")
+		how := rapid.SampledFrom(spellings).Draw(t, "spelling")
+		ends := rapid.SampledFrom([]string{"", "(", "x y", "[redact", "é"})
+		before, after := ends.Draw(t, "before"), ends.Draw(t, "after")
+		text := before + strings.TrimSuffix(each(string(secret), how.byte+strings.ReplaceAll(how.between, "%", "%%")), how.between) + after
+		s, want := setOf(string(secret)), before+Mark+after
+		if got := s.String(text); got != want {
+			t.Fatalf("%q becomes %q, want %q", text, got, want)
+		}
+		sizes := rapid.IntRange(1, 30)
+		if got := stream(t, s, text, func() int { return sizes.Draw(t, "size") }); got != want {
+			t.Fatalf("stream %q, want %q", got, want)
+		}
+	})
+}
+
 // Whatever program quoted or escaped a value, none of what it made can be turned back.
 func TestQuotedProperty(t *testing.T) {
 	t.Parallel()
 	quoters := map[string]func(string) string{
-		"json": func(s string) string { b, _ := json.Marshal(s); return string(b) },
-		"go":   strconv.Quote, "ascii": strconv.QuoteToASCII, "query": url.QueryEscape, "path": url.PathEscape, "html": html.EscapeString,
+		"json":  func(s string) string { b, _ := json.Marshal(s); return string(b) },
+		"twice": func(s string) string { b, _ := json.Marshal(s); b, _ = json.Marshal(string(b)); return string(b) },
+		"go":    strconv.Quote, "ascii": strconv.QuoteToASCII, "query": url.QueryEscape, "path": url.PathEscape, "html": html.EscapeString,
 		"hex":   func(s string) string { return hex.EncodeToString([]byte(s)) },
 		"shell": func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
 		"words": func(s string) string { return "https://u:" + url.UserPassword("", s).String()[1:] + "@host/" },
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringOfN(rapid.RuneFrom([]rune("aZ09 _-./\\\"'`$&<>%+=?#!()[]{}~:@;,*|^é🔑\t")), MinLen, 40, -1).Draw(t, "secret")
-		name := rapid.SampledFrom([]string{"json", "go", "ascii", "query", "path", "html", "hex", "shell", "words"}).Draw(t, "quoter")
+		name := rapid.SampledFrom([]string{"json", "twice", "go", "ascii", "query", "path", "html", "hex", "shell", "words"}).Draw(t, "quoter")
 		s := setOf(secret)
 		text := "see " + quoters[name](secret) + " and more"
 		got := s.String(text)

@@ -18,11 +18,11 @@ const shellPlain = "_-./:,+@%="
 
 // quoted lists the ways in which s is written by those who quote it; most are s itself.
 func quoted(s string) []string {
-	json := asJSON(s, false)
+	once := asJSON(s, false)
 	all := []string{
-		asJSON(s, true), json, asciiJSON(s),
-		asJSON(json, false), asJSON(asJSON(s, true), true), asJSON(asciiJSON(s), false), // JSON in JSON: a log of what was sent
-		strings.ReplaceAll(json, "/", `\/`),
+		asJSON(s, true), once, asciiJSON(s),
+		asJSON(once, false), asJSON(asJSON(s, true), true), asJSON(asciiJSON(s), false), // JSON in JSON: a log of what was sent
+		strings.ReplaceAll(once, "/", `\/`),
 		within(strconv.Quote(s)), within(strconv.QuoteToASCII(s)), // Go, and C but for \a, \v
 		strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s), // Python, $'…', JavaScript
 		strings.ReplaceAll(s, `'`, `'\''`),

@@ -4,19 +4,21 @@
 // which one holds, begins or runs into the other, no tail is left over. A value is looked for
 //
 //   - as it is, and each of its lines by itself where it has several;
-//   - as JSON, Go, C, Python, XML, HTML and shells write it between quotes, and escaped in URLs and forms;
+//   - as JSON, JSON in JSON, Go, C, Python, XML, HTML and shells write it between quotes, and escaped in URLs and forms;
 //   - in base64, in both alphabets, wherever in the encoded bytes it stands: all characters but the one at either end
 //     that it shares with its neighbours, which tells up to four bits of it;
 //   - in hex, in small or in capital letters;
-//   - in both also where they are broken into lines of 40 characters or more. Where the first line end comes within the
-//     first four characters, three are left (and all, of a value of less than ten bytes);
-//   - in hex with something between the bytes (73:65, 73 65, %73%65, \x73\x65; a mark before the first one is left), and in UTF-16;
+//   - in both also where they are broken into lines of 40 characters or more, and as it is where it has 16 bytes or more. Where the
+//     first line end comes within the first four characters, three are left (and all, of a value of less than ten bytes, and as it is);
+//   - in hex, octal or decimal numbers with something between the bytes (73:65, 73 65, %73%65, \x73\x65, \u0073\u0065, 0x73, 0x65,
+//     &#x73;&#x65;, \163\145, 163 145, &#115;&#101;, 115 101, 115, 101; a mark before the first one is left), in UTF-16, and in base64 of
+//     UTF-16;
 //   - in the base64 of a base64 text that is not broken into lines: all but one or two characters at either end, which tell
 //     up to eight bits.
 //
 // What is not found: a value in pieces that are not its lines; a value in other letters (in capitals, reversed, with
-// something else between its characters, as hex dumps have it at each end of a line); any other encoding of an encoding, or of
-// something made of the value (a digest, what is compressed or encrypted); line ends that are more than a line end (an
+// something else between its characters, as colours have it, and hex dumps at each end of a line); base32; any other encoding of an
+// encoding, or of something made of the value (a digest, what is compressed or encrypted); line ends that are more than a line end (an
 // indent, a + or > before each line); encodings of a line of more than 16 KiB, and the last two sorts of more than 1 KiB.
 package redact
 
