@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -100,29 +99,10 @@ func putFile(root *os.Root, p string, f *patch.File) error {
 		_, err = w.Write(f.Data)
 		err = errors.Join(err, w.Chmod(perm))
 		if err == nil && info != nil && patch.IsSource(p) {
-			err = tellApart(w, f.Data, info)
+			err = patch.TellApart(w, f.Data, info)
 		}
 		return errors.Join(err, w.Close())
 	})
-}
-
-// tellApart sees to it that no cache takes w, which holds data, for the source that stood there (patch.Stamp).
-func tellApart(w *os.File, data []byte, stood fs.FileInfo) error {
-	for range patch.Rewrites {
-		now, err := w.Stat()
-		if err != nil {
-			return err
-		}
-		wait := patch.Stamp{Size: now.Size(), Time: now.ModTime()}.Wait(patch.Stamp{Size: stood.Size(), Time: stood.ModTime()})
-		if wait == 0 || len(data) == 0 || !stood.Mode().IsRegular() {
-			return nil
-		}
-		time.Sleep(wait)
-		if _, err := w.WriteAt(data[:1], 0); err != nil { // so that the time is one of the file system's own clock
-			return err
-		}
-	}
-	return nil
 }
 
 // unlock does something in a folder, which is made writable for it where it is not.

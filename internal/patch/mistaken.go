@@ -3,6 +3,8 @@
 package patch
 
 import (
+	"io/fs"
+	"os"
 	"path"
 	"time"
 )
@@ -30,4 +32,24 @@ func (s Stamp) Wait(replaced Stamp) time.Duration {
 	}
 	// What is left of the second by the clock that wrote the file, and a few of its ticks.
 	return time.Second - time.Duration(s.Time.Nanosecond()) + 10*time.Millisecond
+}
+
+// TellApart sees to it that no cache takes w, which holds data and is about to take the place of the file stood, for that one: it may
+// write w once more.
+func TellApart(w *os.File, data []byte, stood fs.FileInfo) error {
+	for range Rewrites {
+		now, err := w.Stat()
+		if err != nil {
+			return err
+		}
+		wait := Stamp{now.Size(), now.ModTime()}.Wait(Stamp{stood.Size(), stood.ModTime()})
+		if wait == 0 || len(data) == 0 || !stood.Mode().IsRegular() {
+			return nil
+		}
+		time.Sleep(wait)
+		if _, err := w.WriteAt(data[:1], 0); err != nil { // so that the time is one of the file system's own clock
+			return err
+		}
+	}
+	return nil
 }

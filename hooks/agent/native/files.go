@@ -14,6 +14,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
 // maxWhole is the largest file that is read as a whole, in bytes: to be edited, searched through or written over.
@@ -86,7 +88,7 @@ func (w *work) save(at string, content []byte, old fs.FileInfo) (err error) {
 	if err := w.root.MkdirAll(path.Dir(at), 0o777); err != nil {
 		return err
 	}
-	apart, err := w.apart(content, old)
+	apart, err := w.apart(at, content, old)
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func (w *work) save(at string, content []byte, old fs.FileInfo) (err error) {
 const ourFolder = ".async"
 
 // apart writes a new file in our folder and gives its place.
-func (w *work) apart(content []byte, old fs.FileInfo) (string, error) {
+func (w *work) apart(at string, content []byte, old fs.FileInfo) (string, error) {
 	if info, err := w.root.Lstat(ourFolder); err == nil && !info.IsDir() {
 		_ = w.root.Remove(ourFolder) // the agent's commands made it, and it might lead to a place that counts
 	}
@@ -121,6 +123,9 @@ func (w *work) apart(content []byte, old fs.FileInfo) (string, error) {
 	_, err = f.Write(content)
 	if err == nil && old != nil {
 		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil && old != nil && patch.IsSource(at) {
+		err = patch.TellApart(f, content, old)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		w.tidy(apart)

@@ -12,7 +12,7 @@ func TestUnfinishedIsNoChange(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"d/a": "old\n"})
 	top := w.root.Name()
-	apart, err := w.apart([]byte("half"), nil) // and no more: it was killed here
+	apart, err := w.apart("a.txt", []byte("half"), nil) // and no more: it was killed here
 	if err != nil || !strings.HasPrefix(apart, ".async/") || w.content(t, apart) != "half" {
 		t.Fatalf("%q, %v", apart, err)
 	}
@@ -41,7 +41,7 @@ func TestUnfinishedIsNotLedAway(t *testing.T) {
 		if err := make(filepath.Join(w.root.Name(), ".async"), w.root.Name()); err != nil {
 			t.Fatal(err)
 		}
-		apart, err := w.apart([]byte("half"), nil)
+		apart, err := w.apart("a.txt", []byte("half"), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -64,4 +64,31 @@ func TestSaveThatFailsLeavesNothing(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(w.root.Name(), ".async")); !os.IsNotExist(err) {
 		t.Errorf("the folder stays: %v", err)
 	}
+}
+
+// Python tells a source from the one it compiled by whole seconds and size: what is edited twice in a second is run as it is.
+func TestSaveIsSeenByPython(t *testing.T) {
+	t.Parallel()
+	w := workIn(t, map[string]string{"calc.py": "a - b\n", "calc.txt": "a - b\n"})
+	for _, name := range []string{"calc.py", "calc.txt"} {
+		before := w.second(t, name)
+		w.do(t, "edit", o{"path": name, "old": "-", "new": "+"}, "ok")
+		w.do(t, "edit", o{"path": name, "old": "+", "new": "*"}, "ok")
+		if after := w.second(t, name); name == "calc.py" && after < before+2 {
+			t.Errorf("%s was written in second %d and edited twice in %d", name, before, after)
+		}
+		if text := w.content(t, name); text != "a * b\n" {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+// second is the one in which a file changed last.
+func (w *work) second(t *testing.T, name string) int64 {
+	t.Helper()
+	info, err := w.root.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ModTime().Unix()
 }
