@@ -66,28 +66,27 @@ func (h *healing) attempts(ctx context.Context) *candidate {
 	defer cancel()
 	used := 0
 	defer func() {
-		tokens, cost := h.spent.used()
-		h.fix.Budget.Used = fix.Amounts{
-			Attempts: new(used), WallClockMS: new(time.Since(started).Milliseconds()), Tokens: tokens, CostUSD: cost,
-		}
+		h.fix.Budget.Used = h.spent.used()
+		h.fix.Budget.Used.Attempts, h.fix.Budget.Used.WallClockMS = new(used), new(time.Since(started).Milliseconds())
 	}()
 
 	var best *candidate
 	var told feedback
 	h.reserved = h.reserve()
 	for n := 1; n <= h.hook.Budget.Attempts; n++ {
+		h.now = turnOf{attempt: n, of: h.hook.Budget.Attempts}
 		if left := h.remaining(); n > 1 && left < minUseful {
-			h.step("no attempt %d: %s of the wall clock left is too little", n, max(0, left).Round(time.Second))
-			h.note(fmt.Sprintf("there was no attempt %d: too little of the wall clock was left", n))
+			h.step("no %s: %s of the wall clock left is too little", h.now.long(), max(0, left).Round(time.Second))
+			h.note(fmt.Sprintf("there was no %s: too little of the wall clock was left", h.now.long()))
 			break
 		}
 		if why := h.spent.over(h.hook.Budget); n > 1 && why != "" {
-			h.step("no attempt %d: %s", n, why)
-			h.note(fmt.Sprintf("there was no attempt %d: %s", n, why))
+			h.step("no %s: %s", h.now.long(), why)
+			h.note(fmt.Sprintf("there was no %s: %s", h.now.long(), why))
 			break
 		}
 		used = n
-		c, next, more := h.attempt(wall, n, told)
+		c, next, more := h.attempt(wall, told)
 		if c != nil && c.better(best) {
 			best = c
 		}
@@ -132,11 +131,12 @@ func (h *healing) remaining() time.Duration { return time.Until(h.until.Add(-h.r
 
 // attempt is one attempt of the budget: a try, and where that fails and leaves nothing that holds, what decide says. It gives the best
 // difference if there is one to propose, and whether another attempt makes sense, with what that is told of this one.
-func (h *healing) attempt(wall context.Context, n int, told feedback) (best *candidate, next feedback, more bool) {
+func (h *healing) attempt(wall context.Context, told feedback) (best *candidate, next feedback, more bool) {
 	var of *int
 	for {
 		began := len(h.fix.Attempts)
-		t := h.try(wall, n, of, told)
+		h.now.try++
+		t := h.try(wall, of, told)
 		if len(h.fix.Attempts) == began { // no agent had started
 			return best, feedback{}, false
 		}
@@ -196,12 +196,12 @@ func (h *healing) decided(row *fix.Attempt, d decision) {
 	with := map[string]any{"attempt": row.Number, "agent": row.Agent}
 	maps.Copy(with, data)
 	h.event("retry", with)
-	ended := fmt.Sprintf("agent %s ended with %s", row.Agent, *row.Kind)
+	ended := fmt.Sprintf("agent %s ended with %s (%s)", row.Agent, *row.Kind, noList(*row.Evidence))
 	switch d.next {
 	case retryNow, waitFor:
-		h.step("%s (%s); once more in %s", ended, *row.Evidence, seconds(d.delay))
+		h.step("%s; once more in %s", ended, seconds(d.delay))
 	case fallBack:
-		h.step("%s (%s); now agent %s", ended, *row.Evidence, h.fallbacks[0].Name())
+		h.step("%s; now agent %s", ended, h.fallbacks[0].Name())
 	}
 }
 

@@ -1,6 +1,8 @@
 package hooks
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -60,13 +63,29 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes, unclaimed: unclaimed}, err
 }
 
+// makerFile says who recorded a run. Once there is a verdict nobody reads it, and so nothing is claimed of it.
+const makerFile = "maker.json"
+
+// plainMaker says whether it is as a runner writes it, which is not worth a word.
+func plainMaker(root *os.Root, e fs.DirEntry) bool {
+	info, err := e.Info()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
+		return false
+	}
+	text, err := root.ReadFile(makerFile)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var stamp process.Stamp
+	return err == nil && d.Decode(&stamp) == nil && stamp.PID > 0 && !d.More()
+}
+
 // unknown notes and gives the files that no record speaks of.
 func unknown(r *journal.Report, root *os.Root) (unclaimed []string, err error) {
 	err = fs.WalkDir(root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir(), r.Files[file], strings.HasSuffix(file, journal.EndSuffix) && r.Files[strings.TrimSuffix(file, journal.EndSuffix)]:
+		case e.IsDir(), r.Files[file], file == makerFile && plainMaker(root, e), strings.HasSuffix(file, journal.EndSuffix) && r.Files[strings.TrimSuffix(file, journal.EndSuffix)]:
 		default:
 			r.Note(file, "no record says anything about it")
 			unclaimed = append(unclaimed, file)

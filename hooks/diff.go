@@ -58,9 +58,9 @@ func (h *healing) takeAnswer(ctx context.Context, n int, l *left) error {
 		l.turn.Kind, l.turn.Evidence = none.kind, none.why
 	}
 	if len(l.changes) > 0 {
-		said := fmt.Sprintf("attempt %d: %s; what counts is what the agent changed in its copy", n, none.why)
-		h.note(said)
-		h.step("%s", said)
+		said := none.why + "; what counts is what the agent changed in its copy"
+		h.note(fmt.Sprintf("attempt %d: %s", n, said))
+		h.step("%s: %s", h.now, said)
 	}
 	return nil
 }
@@ -145,9 +145,9 @@ func (h *healing) keepOwn(n int, own, proposed []patch.Change) error {
 	if err != nil {
 		return err
 	}
-	said := fmt.Sprintf("attempt %d: the agent changed %s of its copy besides; only the diff in its answer counts; kept as %s", n, plural(len(own), "file"), rel)
-	h.note(said)
-	h.step("%s", said)
+	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer counts; kept as %s", plural(len(own), "file"), rel)
+	h.note(fmt.Sprintf("attempt %d: %s", n, said))
+	h.step("%s: %s", h.now, said)
 	return nil
 }
 

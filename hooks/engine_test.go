@@ -65,6 +65,12 @@ func fails(kind agent.Kind) func(context.Context, agent.Request) agent.Turn {
 // answers heals a failed run of one task, which passes where the file a says good.
 func answers(t *testing.T, ctx context.Context, hook pipeline.AgentHook, agents ...*scripted) *fix.Fix {
 	t.Helper()
+	return answersTelling(t, ctx, nil, hook, agents...)
+}
+
+// answersTelling is answers, and tells what a person is told.
+func answersTelling(t *testing.T, ctx context.Context, told func(Step), hook pipeline.AgentHook, agents ...*scripted) *fix.Fix {
+	t.Helper()
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "a"), []byte("bad"), 0o600); err != nil {
 		t.Fatal(err)
@@ -86,6 +92,7 @@ func answers(t *testing.T, ctx context.Context, hook pipeline.AgentHook, agents 
 	e := &Engine{
 		Config: &pipeline.Config{Root: root, File: filepath.Join(root, "PIPELINE.hcl"), Tasks: []*pipeline.Task{task}},
 		Store:  store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"), Tier: sandbox.None, Agents: map[string]agent.Agent{},
+		Observer: Observer{Step: told},
 		RunTask: func(_ context.Context, dir string, task *pipeline.Task, _ sandbox.Box, out io.Writer) (record.Task, error) {
 			text, err := os.ReadFile(filepath.Join(dir, "a"))
 			if string(text) == "good" {

@@ -44,7 +44,7 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 		f.Reason = new("budget: " + why)
 		return f
 	}
-	h.step("attempt %d ended without its JSON object (%s); it is asked for it once", number, t.Problem)
+	h.step("%s ended without its JSON object (%s); it is asked for it once", h.now, firstSentence(t.Problem))
 	started := time.Now()
 	answer, edited, err := h.question(wall, number, l)
 	f.DurationMS = time.Since(started).Milliseconds()
@@ -55,7 +55,7 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 		return f
 	}
 	f.Tokens = fix.Tokens(answer.Tokens)
-	f.CostUSD = answer.CostUSD
+	f.CostUSD, f.CostAtLeast = answer.CostUSD, answer.CostAtLeast
 	switch {
 	case wall.Err() != nil || answer.Exit.Cancelled: // what comes while we end is not taken
 		f.Result, f.Reason = "failed", new("ended before it answered")
@@ -72,7 +72,7 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 		if t.Kind == agent.EmptyOutput {
 			t.Kind, t.Evidence = "", ""
 		}
-		h.step("attempt %d: the JSON object came", number)
+		h.step("%s: the JSON object came", h.now)
 	}
 	return f
 }

@@ -40,6 +40,7 @@ type healing struct {
 	until       time.Time     // the end of the wall clock; zero before it started
 	reserved    time.Duration // of it, for verification
 
+	now       turnOf          // who works, for the person's eyes
 	fallbacks []agent.Agent   // that have not been asked, in order
 	retried   map[string]bool // agents that have had their retry
 	waits     int             // for announced resets

@@ -37,7 +37,7 @@ func (h *healing) rescue(n int, changes []patch.Change, a *fix.Attempt) error {
 	}
 	a.Rescue = orNull(cmp.Or(r.Path, r.Redacted))
 	h.fix.Omitted = append(h.fix.Omitted, r.Left...)
-	h.step("attempt %d changed %s; rescue patch: %s", n, plural(len(changes), "file"), cmp.Or(r.Path, "none"))
+	h.step("%s changed %s; rescue patch: %s", h.now, plural(len(changes), "file"), cmp.Or(r.Path, "none"))
 	if r.Redacted != "" {
 		h.step("what holds a secret is there without it: %s", r.Redacted)
 	}

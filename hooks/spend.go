@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -51,15 +52,23 @@ func float(n *int64) *float64 {
 	return new(float64(*n))
 }
 
-// used is for the record.
-func (s *spend) used() (tokens *int64, cost *float64) {
-	if s.tokens.any && !s.tokens.partial {
-		tokens = new(int64(s.tokens.sum))
+// used is for the record: tokens and cost, or the least they can be, where only a part was said.
+func (s *spend) used() (u fix.Amounts) {
+	switch {
+	case !s.tokens.any:
+	case s.tokens.partial:
+		u.TokensAtLeast = new(int64(s.tokens.sum))
+	default:
+		u.Tokens = new(int64(s.tokens.sum))
 	}
-	if s.cost.any && !s.cost.partial {
-		cost = new(s.cost.sum)
+	switch {
+	case !s.cost.any:
+	case s.cost.partial:
+		u.CostAtLeast = new(s.cost.sum)
+	default:
+		u.CostUSD = new(s.cost.sum)
 	}
-	return tokens, cost
+	return u
 }
 
 // over says which cap of the budget is spent, in words; empty: none.

@@ -32,10 +32,10 @@ type tried struct {
 }
 
 // try lets the agent work once. Whatever happens is a row of the record; without one no agent had started.
-func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried {
+func (h *healing) try(wall context.Context, of *int, told feedback) tried {
 	a := fix.Attempt{Number: len(h.fix.Attempts) + 1, Agent: h.agent.Name(), RetryOf: of, StartedAt: stamp(time.Now()), Sandbox: string(h.tier)}
 	started := time.Now()
-	l, err := h.turn(wall, n, told, &a)
+	l, err := h.turn(wall, told, &a)
 	took := time.Since(started)
 	a.DurationMS = took.Milliseconds()
 	if errors.Is(err, context.Canceled) || errors.Is(err, errWallClock) || errors.Is(err, context.DeadlineExceeded) {
@@ -65,8 +65,8 @@ func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried
 		}
 	}
 	evidence = h.e.Redact.String(evidence)
-	a.ExitCode, a.Model, a.Turns, a.CostUSD, a.Requests = new(turn.Exit.Code), orNull(turn.Model), turn.Turns, turn.CostUSD, turn.Requests
-	a.Tokens = fix.Tokens(turn.Tokens)
+	a.ExitCode, a.Model, a.Turns, a.Requests = new(turn.Exit.Code), orNull(turn.Model), turn.Turns, turn.Requests
+	a.Tokens, a.CostUSD, a.CostAtLeast, a.Commands = fix.Tokens(turn.Tokens), turn.CostUSD, turn.CostAtLeast, fix.Commands(turn.Commands)
 	if kind != "" {
 		a.Kind, a.Class, a.Evidence = new(string(kind)), new(string(kind.Class())), &evidence
 		h.kind(kind)
@@ -99,7 +99,7 @@ func (h *healing) try(wall context.Context, n int, of *int, told feedback) tried
 	c := &candidate{changes: changes, omitted: l.omitted, control: control, said: said}
 	h.verify(wall, a.Number, c)
 	h.fix.Attempts[len(h.fix.Attempts)-1].Verdict = orNull(c.verdict)
-	h.step("attempt %d: %s", n, describe(c))
+	h.step("%s: %s", h.now, describe(c))
 	next := feedback{tail: l.refused + c.feedback, failure: failureOf(c)}
 	class := kind.Class()
 	again := c.verdict == unverified
@@ -143,7 +143,7 @@ type left struct {
 
 // turn lets the agent work once and gives what it left: the difference is stored as a rescue patch before anything of the copy
 // is thrown away.
-func (h *healing) turn(wall context.Context, n int, told feedback, a *fix.Attempt) (left, error) {
+func (h *healing) turn(wall context.Context, told feedback, a *fix.Attempt) (left, error) {
 	var none left
 	c, err := h.base.Copy(wall, filepath.Join(h.homes.work, "agent"))
 	if err != nil {
@@ -176,8 +176,8 @@ func (h *healing) turn(wall context.Context, n int, told feedback, a *fix.Attemp
 	}
 	work, cancel := context.WithDeadlineCause(wall, h.until.Add(-h.reserved), errWallClock)
 	defer cancel()
-	h.step("attempt %d of %d: agent %s works (sandbox %s)", n, h.hook.Budget.Attempts, h.agent.Name(), h.tier)
-	turn, err := h.agent.Turn(work, h.request(work, n, a.Number, box, c.Dir, raw, told))
+	h.step("%s: agent %s works (sandbox %s)", h.now.long(), h.agent.Name(), h.tier)
+	turn, err := h.agent.Turn(work, h.request(work, a.Number, box, c.Dir, raw, told))
 	if err != nil {
 		turn = agent.Turn{Kind: agent.SpawnFailed, Evidence: err.Error()}
 	}
@@ -212,7 +212,7 @@ func (h *healing) turn(wall context.Context, n int, told feedback, a *fix.Attemp
 }
 
 // request is what the agent is asked, in the copy at dir.
-func (h *healing) request(ctx context.Context, n, number int, box sandbox.Box, dir string, raw io.Writer, told feedback) agent.Request {
+func (h *healing) request(ctx context.Context, number int, box sandbox.Box, dir string, raw io.Writer, told feedback) agent.Request {
 	pack, err := h.e.Pack(ctx, h.run, h.task.Name)
 	if err != nil {
 		h.note("context pack: " + err.Error())
@@ -221,7 +221,7 @@ func (h *healing) request(ctx context.Context, n, number int, box sandbox.Box, d
 	// A command may hold a secret: checks may be given it, an agent never is.
 	r.Prompt = h.e.Redact.String(agent.Prompt(agent.PromptParts{
 		Person: h.hook.Prompt, Task: h.task.Name, Command: commandText(h.task), Dir: r.Dir,
-		Attempt: n, Attempts: h.hook.Budget.Attempts, Left: h.remaining(), Protect: h.hook.Protect, Tail: told.tail, Again: told.again,
+		Attempt: h.now.attempt, Attempts: h.now.of, Left: h.remaining(), Protect: h.hook.Protect, Tail: told.tail, Again: told.again,
 		Diff: h.hook.Output == "diff", Sub: h.base.Sub,
 	}))
 	r.Pack = pack

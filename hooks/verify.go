@@ -88,7 +88,11 @@ func (h *healing) ask(ctx context.Context, n int, c *candidate, back []patch.Cha
 	tasks := h.toVerify(c.changes, false)
 	tasks[len(tasks)-1] = &asks
 	h.printed = nil
+	had := len(c.verification.OriginalChecks)
 	ok, reason, _ := h.verifyOnce(ctx, fmt.Sprintf("verify-%d-by-name", n), back, tasks, &c.verification.OriginalChecks)
+	for i := range c.verification.OriginalChecks[had:] {
+		c.verification.OriginalChecks[had+i].ByName = true
+	}
 	if !ok && reason != "check_failed" {
 		return "", reason
 	}

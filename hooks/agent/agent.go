@@ -78,6 +78,7 @@ type Turn struct {
 	CostUSD     *float64
 	CostAtLeast *float64 // what is known of it, where a part is unknown
 	Requests    *int
+	Commands    Commands
 	// Resume goes on with the conversation of this turn. nil: the agent keeps none, and the next turn is a new one.
 	Resume func(ctx context.Context, r Request) (Turn, error)
 }
@@ -90,6 +91,12 @@ type Tokens struct {
 	// AtLeast is what is known of input and output together, where a part of it is unknown: of a request that was cut, nobody says
 	// what it used.
 	AtLeast *int64 `json:"at_least,omitempty"`
+}
+
+// Commands counts the commands of an agent of ours: those that were started, and those that its policy refused. nil: not counted.
+type Commands struct {
+	Allowed *int `json:"allowed"`
+	Refused *int `json:"refused"`
 }
 
 // An Agent takes a turn.

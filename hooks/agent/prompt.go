@@ -154,7 +154,14 @@ func escapeLen(text string) int {
 		}
 		return len(text)
 	}
-	return 2
+	i := 1
+	for i < len(text) && text[i] >= 0x20 && text[i] <= 0x2f { // a character set, as tput sgr0 selects one
+		i++
+	}
+	if i < len(text) && text[i] >= 0x30 && text[i] <= 0x7e {
+		i++
+	}
+	return i
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }

@@ -105,7 +105,8 @@ func TestClean(t *testing.T) {
 		"\x1b[31":                           "",
 		"\x1b":                              "",
 		"\x1b[31\u00e9x":                    "éx",
-		"\x1b(Bx":                           "Bx",
+		"a\x1b(B\x1b[mx\x1b#8y\x1b7z":       "axyz",
+		"\x1b(\u00e9\x1b\u00fc\x1b(":        "éü",
 		"\x1b\nx":                           "\nx",
 	} {
 		if got := Clean(in); got != want {

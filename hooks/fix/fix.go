@@ -178,6 +178,8 @@ type Check struct {
 	ExitCode   *int    `json:"exit_code"`
 	DurationMS *int64  `json:"duration_ms"`
 	Log        *string `json:"log"` // relative to the run's folder
+	// It ran in the copy in which go test was asked by name for the tests that had failed: what asked, or a task before it.
+	ByName bool `json:"by_name,omitempty"`
 }
 type Attempt struct {
 	Number     int      `json:"number"`
@@ -199,7 +201,9 @@ type Attempt struct {
 	CostUSD    *float64 `json:"cost_usd"`
 	Requests   *int     `json:"requests"`
 	Sandbox    string   `json:"sandbox"`
-	Commands   Commands `json:"commands"`
+	Commands   Commands `json:"commands"` // that the agent ran with its tool, and that its policy refused; null: nobody counts them
+
+	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // what is known of the cost, where a part of it is unknown
 
 	// What was decided after a failure that left nothing; null when there was nothing to decide.
 	Decision *Decision `json:"decision"`
@@ -227,6 +231,8 @@ type Finalizer struct {
 	DurationMS int64    `json:"duration_ms"`
 	Tokens     Tokens   `json:"tokens"`
 	CostUSD    *float64 `json:"cost_usd"`
+
+	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // as an Attempt's
 }
 type Tokens struct {
 	Input  *int64 `json:"input"`
@@ -235,6 +241,21 @@ type Tokens struct {
 
 	AtLeast *int64 `json:"at_least,omitempty"` // input and output together, where a part of them is unknown
 }
+
+// Known is how many tokens were used at least, input and output together; 0 where nobody said.
+func (t Tokens) Known() int64 {
+	var n int64
+	for _, part := range []*int64{t.Input, t.Output} {
+		if part != nil {
+			n += *part
+		}
+	}
+	if t.AtLeast != nil {
+		n = max(n, *t.AtLeast)
+	}
+	return n
+}
+
 type Commands struct {
 	Allowed *int `json:"allowed"`
 	Refused *int `json:"refused"`
@@ -244,6 +265,10 @@ type Amounts struct {
 	WallClockMS *int64   `json:"wall_clock_ms"`
 	Tokens      *int64   `json:"tokens"`
 	CostUSD     *float64 `json:"cost_usd"`
+
+	// What is known of them, where a part of it is unknown; of what was used only.
+	TokensAtLeast *int64   `json:"tokens_at_least,omitempty"`
+	CostAtLeast   *float64 `json:"cost_usd_at_least,omitempty"`
 }
 type Budget struct {
 	Limit Amounts `json:"limit"`

@@ -71,10 +71,13 @@ type AgentStats struct {
 	Retries          int      `json:"retries"`           // attempts after one that ended with an error kind, or whose patch did not verify
 	RetriesSucceeded int      `json:"retries_succeeded"` // those that ended without the kind; those that made a better proposal
 	Tokens           Tokens   `json:"tokens"`
-	TokensUnknown    int      `json:"tokens_unknown"` // attempts that said nothing of tokens
+	TokensUnknown    int      `json:"tokens_unknown"` // attempts that did not say all
 	CostUSD          *float64 `json:"cost_usd"`
 	CostUnknown      int      `json:"cost_unknown"`
 	WallClockMS      int64    `json:"wall_clock_ms"`
+
+	known int64 // tokens of which somebody said that they were used
+	cut   bool  // of some it is known only how many there were at least
 }
 
 // KindStats are what became of attempts that ended with one error kind; or with none and a patch that another attempt was to
@@ -263,20 +266,35 @@ func kindOf(a *Attempt) string {
 	return *a.Kind
 }
 
-// add adds what one attempt took.
+// add adds what one attempt took, and the question for its report.
 func (s *AgentStats) add(a *Attempt) {
 	s.Attempts++
 	s.WallClockMS += a.DurationMS
-	if a.Tokens == (Tokens{}) {
-		s.TokensUnknown++
+	tokens, priced := []Tokens{a.Tokens}, a.CostUSD != nil
+	sum(&s.CostUSD, a.CostUSD)
+	if f := a.Finalizer; f != nil && f.Result != "skipped" {
+		s.WallClockMS += f.DurationMS
+		tokens, priced = append(tokens, f.Tokens), priced && f.CostUSD != nil
+		sum(&s.CostUSD, f.CostUSD)
 	}
-	sum(&s.Tokens.Input, a.Tokens.Input)
-	sum(&s.Tokens.Output, a.Tokens.Output)
-	sum(&s.Tokens.Cached, a.Tokens.Cached)
-	if a.CostUSD == nil {
+	if !priced {
 		s.CostUnknown++
 	}
-	sum(&s.CostUSD, a.CostUSD)
+	silent := false
+	for _, t := range tokens {
+		silent = silent || t == (Tokens{}) || t.AtLeast != nil
+		sum(&s.Tokens.Input, t.Input)
+		sum(&s.Tokens.Output, t.Output)
+		sum(&s.Tokens.Cached, t.Cached)
+		s.known += t.Known()
+		s.cut = s.cut || t.AtLeast != nil
+	}
+	if s.cut {
+		s.Tokens.AtLeast = new(s.known)
+	}
+	if silent {
+		s.TokensUnknown++
+	}
 }
 
 // sum adds what is known.

@@ -86,6 +86,37 @@ func TestStatsUnverified(t *testing.T) {
 	}
 }
 
+// Of a request that was cut it is known what was used at least, and the question for a report is counted too.
+func TestStatsAtLeast(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, files{"a": "f:1"})
+	sealed(t, s, "test", nil, nil, func(_ *Draft, f *Fix) {
+		f.Attempts = []Attempt{
+			{Number: 1, Agent: "a", DurationMS: 10, Tokens: Tokens{Input: ptr(int64(100)), Output: ptr(int64(10))}, CostUSD: ptr(0.5)},
+			{Number: 2, Agent: "a", DurationMS: 10, Tokens: Tokens{Input: ptr(int64(300)), AtLeast: ptr(int64(330))}, CostUSD: ptr(0.25)},
+			{
+				Number: 3, Agent: "b", DurationMS: 10, Tokens: Tokens{Input: ptr(int64(1)), Output: ptr(int64(2))}, CostUSD: ptr(0.125),
+				Finalizer: &Finalizer{Result: "recovered", DurationMS: 5, Tokens: Tokens{Input: ptr(int64(4)), Output: ptr(int64(8))}, CostUSD: ptr(1.0)},
+			},
+			{Number: 4, Agent: "b", DurationMS: 10, Tokens: Tokens{Input: ptr(int64(1)), Output: ptr(int64(2))}, Finalizer: &Finalizer{Result: "skipped"}},
+		}
+	})
+	got, errs := s.Stats(nil)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	text, err := json.Marshal(got.Agents)
+	check(t, err)
+	want := `[{"agent":"a","attempts":2,"retries":0,"retries_succeeded":0,"tokens":{"input":400,"output":10,"cached":null,"at_least":440},"tokens_unknown":1,"cost_usd":0.75,"cost_unknown":0,"wall_clock_ms":20},` +
+		`{"agent":"b","attempts":2,"retries":0,"retries_succeeded":0,"tokens":{"input":6,"output":12,"cached":null},"tokens_unknown":0,"cost_usd":1.125,"cost_unknown":1,"wall_clock_ms":25}]`
+	if string(text) != want {
+		t.Errorf("%s\nwant\n%s", text, want)
+	}
+	if got.Total.Tokens.AtLeast == nil || *got.Total.Tokens.AtLeast != 458 {
+		t.Errorf("%v", got.Total.Tokens.AtLeast)
+	}
+}
+
 // What no attempt has said is unknown, and lists are lists.
 func TestStatsOfNothing(t *testing.T) {
 	t.Parallel()

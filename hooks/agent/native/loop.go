@@ -23,6 +23,8 @@ type hands struct {
 	invalid func(c model.Call) bool // its arguments are not what its tool asks for
 	early   func() refusing         // for one answer; nil: nothing is refused while it arrives
 	close   func()
+
+	commands func() agent.Commands // how many were run; nil: nobody counts them
 }
 
 // A refusing says, of a call whose arguments still arrive, why it cannot be right, or nothing; and whether more of the arguments

@@ -27,7 +27,8 @@ func realHands(r agent.Request) (hands, error) {
 				return o.text, true
 			}
 		},
-		close: func() { _ = w.close() }, // of a folder that was only read through
+		close:    func() { _ = w.close() }, // of a folder that was only read through
+		commands: w.commands,
 	}
 	for _, t := range tools(r.ReadOnly) {
 		h.specs = append(h.specs, t.spec)

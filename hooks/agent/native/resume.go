@@ -18,6 +18,7 @@ func (l *loop) resume(ctx context.Context, r agent.Request, said string) agent.T
 	r.ReadOnly = true
 	h := l.h
 	h.close = func() {} // it is closed already; without tools nothing of it is used but the facts of a call
+	h.commands = nil    // they are the turn's before
 	next := newLoop(l.a, r, h)
 	talk := slices.Clone(l.talk)
 	if said = l.clean(said); said != "" {

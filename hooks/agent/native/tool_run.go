@@ -33,6 +33,9 @@ var toolRun = declared{
 		argv := a.lists["argv"]
 		d := w.policy.Decide(argv)
 		if !d.Allowed {
+			w.mu.Lock()
+			w.refused++
+			w.mu.Unlock()
 			return failed("not run: %s. %s", atMost(d.Reason, mostQuoted), w.allowed(argv))
 		}
 		if w.r.Exec == nil {
@@ -80,6 +83,7 @@ func (w *work) run(ctx context.Context, argv []string, dir string) outcome {
 	out := w.r.Secrets.Writer(&c)
 	w.mu.Lock()
 	w.started = true
+	w.ran++
 	w.mu.Unlock()
 	exit, err := w.r.Exec(limited, agent.Command{Argv: argv, Dir: dir, Env: w.r.Env, Stdout: out, Stderr: out})
 	_ = out.Close()

@@ -127,6 +127,9 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 			Cancelled: e.kind == agent.Cancelled, TimedOut: e.kind == agent.WallTimeout, Duration: time.Since(started),
 		},
 	}
+	if l.h.commands != nil {
+		turn.Commands = l.h.commands()
+	}
 	if turn.Control == nil {
 		var problem error
 		if turn.Control, problem = agent.ParseControl(turn.Text); problem != nil {

@@ -36,6 +36,8 @@ type work struct {
 	touched map[string]bool  // the same
 	passed  []string         // commands that ended well since the last change
 	started bool             // see acted
+	ran     int              // calls of run that were started
+	refused int              // ... and that the policy refused
 	runs    int              // outputs so far
 	kept    []output
 }
@@ -175,6 +177,13 @@ func (w *work) acted() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.started
+}
+
+// commands counts the calls of run so far.
+func (w *work) commands() agent.Commands {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return agent.Commands{Allowed: new(w.ran), Refused: new(w.refused)}
 }
 
 // changed keeps account of a change of the file at.

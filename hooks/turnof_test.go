@@ -1,0 +1,205 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+func TestTurnOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		turn        turnOf
+		short, long string
+	}{
+		{turnOf{attempt: 1, of: 2}, "attempt 1", "attempt 1 of 2"},
+		{turnOf{attempt: 1, of: 2, try: 1}, "attempt 1", "attempt 1 of 2"},
+		{turnOf{attempt: 1, of: 1, try: 3}, "attempt 1, try 3", "attempt 1 of 1, try 3"},
+		{turnOf{attempt: 2, of: 2, try: 2}, "attempt 2, try 2", "attempt 2 of 2, try 2"},
+	} {
+		if c.turn.String() != c.short || c.turn.long() != c.long {
+			t.Errorf("%q and %q, want %q and %q", c.turn, c.turn.long(), c.short, c.long)
+		}
+	}
+}
+
+func TestFirstSentence(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                                    "",
+		"no parseable JSON object in output":  "no parseable JSON object in output",
+		"one; two; three":                     "one",
+		`field "a; b" is unknown; they are x`: `field "a; b" is unknown`,
+		`"a\"; b"; c`:                         `"a\"; b"`,
+		`holds "cut in the…, no string; two`:  `holds "cut in the…, no string`,
+	} {
+		if got := firstSentence(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	for _, answer := range []string{`{"error":{}}`, `{"error":{"kind":"cancelled"}}`, `{"error":{"kind":"` + strings.Repeat("x; ", 50) + `"}}`} {
+		_, err := agent.ParseFailure(answer)
+		if got := firstSentence(err.Error()); len(got) > 140 || !strings.HasPrefix(got, `error object: `) || !strings.HasPrefix(err.Error(), got+"; ") {
+			t.Errorf("%s: %q", answer, got)
+		}
+	}
+}
+
+// What a person is told of tries: attempts are those of the budget, and what follows a failure inside of one is another try of it. The
+// rows of the record, and the files named after them, go on counting.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	type turns = []func(context.Context, agent.Request) agent.Turn
+	two := pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 2, WallClock: 2 * time.Minute}}
+	unnamed := func(_ context.Context, r agent.Request) agent.Turn {
+		_, err := agent.ParseFailure(`{"error":{}}`)
+		return agent.Turn{Text: "x", Problem: err.Error()}
+	}
+	spends := func(ctx context.Context, r agent.Request) agent.Turn {
+		turn := writes("worse", said)(ctx, r)
+		turn.Tokens = agent.Tokens{Input: new(int64(90)), Output: new(int64(20))}
+		return turn
+	}
+	capped := two
+	capped.Budget.Tokens = 100
+	for name, c := range map[string]struct {
+		hook   pipeline.AgentHook
+		agents []*scripted
+		want   []string
+	}{
+		"one try": {two, []*scripted{{name: "first", turns: turns{writes("good", said)}}}, []string{
+			"attempt 1 of 2: agent first works (sandbox none)",
+			"attempt 1 changed 1 file; rescue patch: fixes/check/attempt-1.patch",
+			"attempt 1: verified",
+		}},
+		"once more, and then the next agent": {two, []*scripted{
+			{name: "first", turns: turns{fails(agent.StreamFailure), fails(agent.StreamFailure)}},
+			{name: "second", turns: turns{writes("worse", said), writes("good", said)}},
+		}, []string{
+			"attempt 1 of 2: agent first works (sandbox none)",
+			"agent first ended with stream_failure (as told); once more in 1s",
+			"attempt 1 of 2, try 2: agent first works (sandbox none)",
+			"agent first ended with stream_failure (as told); now agent second",
+			"attempt 1 of 2, try 3: agent second works (sandbox none)",
+			"attempt 1, try 3 changed 1 file; rescue patch: fixes/check/attempt-3.patch",
+			"attempt 1, try 3: unverified (check_failed)",
+			"attempt 2 of 2: agent second works (sandbox none)",
+			"attempt 2 changed 1 file; rescue patch: fixes/check/attempt-4.patch",
+			"attempt 2: verified",
+		}},
+		"no object, in few words": {two, []*scripted{
+			{name: "first", turns: turns{unnamed, fails(agent.CLIError)}},
+			{name: "second", turns: turns{writes("good", "prose"), writes("", said)}},
+		}, []string{
+			"attempt 1 of 2: agent first works (sandbox none)",
+			`attempt 1 ended without its JSON object (error object: required field "kind" is missing); it is asked for it once`,
+			`agent first ended with output_invalid (the agent changed nothing, and what it ended with is no control object: error object: required field "kind" is missing; it was ignored, and how the program ended is what counts); now agent second`,
+			"attempt 1 of 2, try 2: agent second works (sandbox none)",
+			"attempt 1, try 2 changed 1 file; rescue patch: fixes/check/attempt-2.patch",
+			"attempt 1, try 2 ended without its JSON object (no parseable JSON object in output); it is asked for it once",
+			"attempt 1, try 2: the JSON object came",
+			"attempt 1, try 2: verified",
+		}},
+		"no second attempt": {capped, []*scripted{{name: "first", turns: turns{spends}}}, []string{
+			"attempt 1 of 2: agent first works (sandbox none)",
+			"attempt 1 changed 1 file; rescue patch: fixes/check/attempt-1.patch",
+			"attempt 1: unverified (check_failed)",
+			"no attempt 2 of 2: 110 of 100 tokens are used",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			f := answersTelling(t, t.Context(), func(s Step) {
+				if strings.Contains(s.Text, "attempt") || strings.Contains(s.Text, " ended with ") {
+					got = append(got, s.Text)
+				}
+			}, c.hook, c.agents...)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+			for i, a := range f.Attempts {
+				if a.Number != i+1 {
+					t.Errorf("row %d has the number %d", i+1, a.Number)
+				}
+			}
+			if name == "no object, in few words" && !strings.Contains(show(f.Attempts[0].Evidence), agent.KnownKinds()) {
+				t.Errorf("the record does not have the whole: %s", show(f.Attempts[0].Evidence))
+			}
+		})
+	}
+}
+
+// What is known of a cost is recorded where a part of it is unknown, of the turn, of the question after it, and of all.
+func TestCostAtLeast(t *testing.T) {
+	t.Parallel()
+	turn := func(text, says string, cost, least *float64, tokens agent.Tokens) func(context.Context, agent.Request) agent.Turn {
+		return func(ctx context.Context, r agent.Request) agent.Turn {
+			turn := writes(text, says)(ctx, r)
+			turn.CostUSD, turn.CostAtLeast, turn.Tokens = cost, least, tokens
+			turn.Commands = agent.Commands{Allowed: new(2), Refused: new(1)}
+			return turn
+		}
+	}
+	known, part := agent.Tokens{Input: new(int64(10)), Output: new(int64(5))}, agent.Tokens{AtLeast: new(int64(7))}
+	for name, c := range map[string]struct {
+		first, second func(context.Context, agent.Request) agent.Turn
+		attempt, end  string
+		used          string
+	}{
+		"all is known": {
+			turn("good", "prose", new(0.5), nil, known), turn("", said, new(0.25), nil, known),
+			`0.5`, `0.25`, `{"tokens":30,"cost_usd":0.75}`,
+		},
+		"a part of the turn": {
+			turn("good", "prose", nil, new(0.5), part), turn("", said, new(0.25), nil, known),
+			`null at least 0.5`, `0.25`, `{"tokens":null,"cost_usd":null,"tokens_at_least":22,"cost_usd_at_least":0.75}`,
+		},
+		"a part of the question": {
+			turn("good", "prose", new(0.5), nil, known), turn("", said, nil, new(0.25), known),
+			`0.5`, `null at least 0.25`, `{"tokens":30,"cost_usd":null,"cost_usd_at_least":0.75}`,
+		},
+		"nothing": {
+			turn("good", "prose", nil, nil, agent.Tokens{}), turn("", said, nil, nil, agent.Tokens{}),
+			`null`, `null`, `{"tokens":null,"cost_usd":null}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := answers(t, t.Context(), pipeline.AgentHook{}, &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{c.first, c.second}})
+			words := func(cost, least *float64) string {
+				text := "null"
+				if cost != nil {
+					text = fmt.Sprint(*cost)
+				}
+				if least != nil {
+					text += " at least " + fmt.Sprint(*least)
+				}
+				return text
+			}
+			a := f.Attempts[0]
+			if got := words(a.CostUSD, a.CostAtLeast); got != c.attempt {
+				t.Errorf("the attempt: %s, want %s", got, c.attempt)
+			}
+			if got := words(a.Finalizer.CostUSD, a.Finalizer.CostAtLeast); got != c.end {
+				t.Errorf("the question: %s, want %s", got, c.end)
+			}
+			used := f.Budget.Used
+			used.Attempts, used.WallClockMS = nil, nil
+			got, err := json.Marshal(used)
+			if want := `{"attempts":null,"wall_clock_ms":null,` + strings.TrimPrefix(c.used, "{"); err != nil || string(got) != want {
+				t.Errorf("used: %s, want %s (%v)", got, want, err)
+			}
+			if n := a.Commands; n.Allowed == nil || n.Refused == nil || *n.Allowed != 2 || *n.Refused != 1 {
+				t.Errorf("commands: %+v", n)
+			}
+		})
+	}
+}
