@@ -204,7 +204,7 @@ func (h *hall) sweep(store *record.Store) {
 	if h.env(hooks.Mark) != "" {
 		return // in a hook: what is alive here belongs to the one that started us
 	}
-	left, err := sandbox.EndOrphans()
+	left, err := sandbox.EndOrphansOf(leftOf(store))
 	if err != nil {
 		h.said().Warning("looking for processes of a killed run: " + err.Error())
 	}

@@ -30,7 +30,21 @@ names them.`,
 	group(c)
 	c.AddCommand(h.fixListCommand(), h.fixShowCommand(), h.fixDiffCommand(), h.fixApplyCommand(), h.fixRevertCommand(), h.fixRejectCommand())
 	c.AddCommand(h.fixAuditCommand(), h.fixReplayCommand(), h.fixImportCommand())
+	for _, verb := range c.Commands() {
+		run := verb.RunE
+		verb.RunE = func(c *cobra.Command, args []string) error { return wrapped(run(c, args)) }
+	}
 	return c
+}
+
+// wrapped has what an error says wrapped: a person decides by it what to do with a fix.
+func wrapped(err error) error {
+	if m := (*misuse)(nil); err == nil || errors.As(err, &m) {
+		return err
+	}
+	f := &fault{code: exitRefused, text: err.Error()}
+	errors.As(err, &f)
+	return &fault{code: f.code, text: f.text, wrap: true, of: err}
 }
 
 // fixStore is the fixes of the root, after settling what an interrupted apply left.

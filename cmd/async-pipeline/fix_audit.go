@@ -26,8 +26,8 @@ the hooks tells of it too. Without arguments it looks at every run that failed;
 TASK alone means its fixes in all of them.
 
 What nobody could find: records that somebody wrote anew as a whole, all digests
-included. Files that nothing is claimed of, such as maker.json (who was at
-work), are named as notes; they are no fault.
+included. Of maker.json (who was at work) nothing is claimed. Files that no
+record speaks of are named as notes; they are no fault.
 
 Exit code: 0 all as it was, 1 something is not, 2 could not be carried out.`,
 		Example: `  async-pipeline fix audit

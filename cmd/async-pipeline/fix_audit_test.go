@@ -53,7 +53,7 @@ func healedProject(t *testing.T) *victim {
 	t.Helper()
 	n := <-sweepTags
 	sweepTags <- n + 1
-	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%d", n))
+	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%010d", n))
 	for _, dir := range []string{"home", "cache", "tmp", "project"} {
 		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
 	}
@@ -91,7 +91,7 @@ func TestAuditFindsWhatWasTampered(t *testing.T) {
 		must(t, err)
 		return a
 	}
-	if a := audit(); len(a.Faults) != 0 || len(a.Notes) != 1 || a.Notes[0].File != "maker.json" || len(a.Fixes) != 1 {
+	if a := audit(); len(a.Faults) != 0 || len(a.Notes) != 0 || len(a.Fixes) != 1 {
 		t.Fatalf("before anything was touched: %+v", a)
 	}
 

@@ -49,13 +49,17 @@ type hall struct {
 type fault struct {
 	code int
 	text string
+	wrap bool  // a person decides by it: no line is wider than the screen
+	of   error // what it was made of; nil: nothing
 }
 
 func (f *fault) Error() string { return f.text }
 
+func (f *fault) Unwrap() error { return f.of }
+
 // refuse is a fault that says: it could not be carried out.
 func refuse(format string, args ...any) error {
-	return &fault{exitRefused, fmt.Sprintf(format, args...)}
+	return &fault{code: exitRefused, text: fmt.Sprintf(format, args...)}
 }
 
 // A misuse says what is wrong with the words that were typed, without the program's name before the verb. It ends with
@@ -85,8 +89,6 @@ func (h *hall) main() int {
 	code := h.exit(cmp.Or(err, h.noTopic))
 	h.out.flush()
 	switch err := h.out.problem(); {
-	case errors.Is(err, errLeft):
-		return code
 	case errors.Is(err, syscall.EPIPE) && h.judged:
 		// 141 stands in the record where it was the tasks that were cut short. A run that was only not read to its end,
 		// or whose healing was cut short, exits with its verdict.
@@ -111,14 +113,16 @@ func (h *hall) exit(err error) int {
 		h.said().Misused(m.text)
 		return exitRefused
 	}
-	code, text := exitRefused, err.Error()
-	if f := (*fault)(nil); errors.As(err, &f) {
-		code, text = f.code, f.text
+	f := &fault{code: exitRefused, text: err.Error()}
+	errors.As(err, &f)
+	switch {
+	case f.text == "":
+	case f.wrap:
+		h.said().Refused(f.text)
+	default:
+		h.said().Problem(f.text)
 	}
-	if text != "" {
-		h.said().Problem(text)
-	}
-	return code
+	return f.code
 }
 
 // env is one variable of the environment, empty when it is not set.

@@ -125,7 +125,7 @@ func helpedProject(t *testing.T) *helped {
 	copied(t, filepath.Join("testdata", "help"), p.root)
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "start"}} {
 		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", p.root}, args...)...)
-		c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+		c.Env = append(withoutGit(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
@@ -165,7 +165,7 @@ func (p *helped) ends(t *testing.T, shell, before, line string, want int) bool {
 	if shell != "sh" {
 		script = "set -o pipefail\n" + script
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, shell, "-c", script)
 	c.Dir = p.root

@@ -221,7 +221,7 @@ func (p *programs) has(name string) bool {
 // run calls the program, which must succeed, and gives what it says.
 func (p *programs) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.self, args...)
 	c.Dir, c.Env = dir, p.env

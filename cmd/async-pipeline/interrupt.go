@@ -17,7 +17,7 @@ type interruption struct {
 	h      *hall
 	ctx    context.Context
 	cancel context.CancelFunc
-	again  chan struct{} // closed by the second signal, after the outlets were left or hurried
+	again  chan struct{} // closed by the second signal, after the outlets were hurried
 	ch     chan os.Signal
 	done   chan struct{}
 	work   sync.WaitGroup // wait, and the one that tells of the first signal
@@ -27,8 +27,7 @@ type interruption struct {
 	told  func(syscall.Signal)
 }
 
-// How long one write may take after the first signal, and one to stderr or a terminal after the second: a reader that is alive has
-// read by then.
+// How long one write may take after the first signal, and after the second: a reader that is alive has read by then.
 const (
 	readerTime = time.Second
 	lastWords  = 100 * time.Millisecond
@@ -57,12 +56,8 @@ func (i *interruption) wait() {
 			return
 		case s := <-i.ch:
 			if n++; n > 1 {
-				if i.h.terminal.Load() == nil {
-					i.h.out.leave()
-				} else {
-					i.h.out.hurry(lastWords) // what is drawn there is to be taken away
-				}
-				i.h.err.hurry(lastWords) // why the record could not be written is still to be said
+				i.h.out.hurry(lastWords) // which run it was is still to be said, and what is drawn to be taken away
+				i.h.err.hurry(lastWords) // and why the record could not be written
 				close(i.again)
 				return
 			}

@@ -27,7 +27,7 @@ task "check" {
     use = agent.native
     budget {
       attempts   = 1
-      wall_clock = "3m"
+      wall_clock = "15m"
     }
     allow = [["sh", "work.sh", "%s"]]
   }
@@ -68,7 +68,7 @@ func newNativeVictim(t *testing.T) (*victim, *modeltest.Server) {
 	t.Helper()
 	n := <-sweepTags
 	sweepTags <- n + 1
-	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%d", n))
+	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%010d", n))
 	s := v.asks(t)
 	for _, dir := range []string{"home", "cache", "tmp", "project"} {
 		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
@@ -111,14 +111,14 @@ func (v *victim) killAtLine(t *testing.T, n int) (pid int, killed bool, out stri
 	c, file := v.start(t, "run", "check")
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
-	stuck := time.After(2 * time.Minute)
+	stuck := time.After(stuckAfter)
 	var err error
 	for over := false; !over; {
 		select {
 		case err = <-ended:
 			over = true
 		case <-stuck:
-			t.Error("the run did not come so far in 2 minutes")
+			t.Error("the run did not come so far")
 			_ = c.Process.Kill() // it may have ended by itself, here and below
 		case <-time.After(time.Millisecond):
 			if bytes.Count(v.transcript(t), []byte("\n")) >= n {

@@ -40,7 +40,7 @@ task "check" {
     use = agent.a
     budget {
       attempts   = 2
-      wall_clock = "3m"
+      wall_clock = "15m"
     }
   }
 }
@@ -97,7 +97,7 @@ func newVictim(t *testing.T) *victim {
 	t.Helper()
 	n := <-sweepTags
 	sweepTags <- n + 1
-	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%d", n))
+	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%010d", n))
 	for _, dir := range []string{"home", "cache", "tmp", "project"} {
 		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
 	}
@@ -153,14 +153,17 @@ func (v *victim) start(t *testing.T, args ...string) (*exec.Cmd, string) {
 	return c, out.Name()
 }
 
+// stuckAfter is the longest that a command of these tests may take on a busy machine: what hangs does so for ever.
+const stuckAfter = 10 * time.Minute
+
 // run runs the program to its end.
 func (v *victim) run(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	c, file := v.start(t, args...)
-	stuck := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() })
+	stuck := time.AfterFunc(stuckAfter, func() { _ = c.Process.Kill() })
 	err := c.Wait()
 	if !stuck.Stop() {
-		t.Errorf("%v did not end in 2 minutes", args)
+		t.Errorf("%v did not end in %v", args, stuckAfter)
 	}
 	out, readErr := os.ReadFile(file)
 	must(t, readErr)
@@ -171,9 +174,7 @@ func (v *victim) run(t *testing.T, args ...string) (int, string) {
 func (v *victim) killAt(t *testing.T, d time.Duration, args ...string) (pid int, killed bool, out string) {
 	t.Helper()
 	c, file := v.start(t, args...)
-	time.Sleep(d)
-	_ = c.Process.Kill() // it may have ended by itself
-	killed = exitCode(c.Wait()) == 128+9
+	killed = killAfter(c, d)
 	b, err := os.ReadFile(file)
 	must(t, err)
 	return c.Process.Pid, killed, string(b)
@@ -189,10 +190,22 @@ func (v *victim) killSince(t *testing.T, file string, d time.Duration, args ...s
 		if there == nil || err != nil || bytes.Contains(stat, []byte(") Z ")) {
 			break
 		}
+		time.Sleep(100 * time.Microsecond) // it is to have the processor
 	}
-	time.Sleep(d)
+	return killAfter(c, d)
+}
+
+// killAfter ends a program with kill -9 after d, unless it ends before.
+func killAfter(c *exec.Cmd, d time.Duration) (killed bool) {
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	select {
+	case err := <-ended:
+		return exitCode(err) == 128+9
+	case <-time.After(d):
+	}
 	_ = c.Process.Kill() // it may have ended by itself
-	return exitCode(c.Wait()) == 128+9
+	return exitCode(<-ended) == 128+9
 }
 
 // tree is what stands in the project, in the form of victimTree.
@@ -333,7 +346,7 @@ func (v *victim) rescues(t *testing.T, printed string) []string {
 // records checks every run: sealed and whole, or interrupted; and every fix.
 func (v *victim) records(t *testing.T) []fix.Item {
 	t.Helper()
-	store := record.At(v.dir)
+	store, now := record.At(v.dir), time.Now()
 	interrupted, err := store.Interrupted()
 	must(t, err)
 	for _, id := range v.runs(t) {
@@ -343,7 +356,7 @@ func (v *victim) records(t *testing.T) []fix.Item {
 			info, statErr := os.Stat(dir)
 			must(t, statErr)
 			// Between a run's folder and its maker's stamp there is a moment in which only its age tells.
-			if !slices.Contains(interrupted, id) && time.Since(info.ModTime()) > 11*time.Second {
+			if !slices.Contains(interrupted, id) && now.Sub(info.ModTime()) > 11*time.Second {
 				t.Errorf("run %s is neither sealed nor interrupted: %v", id, err)
 			}
 			continue
@@ -411,7 +424,7 @@ func (v *victim) interruptedShows(t *testing.T, items []fix.Item) {
 		is := func(i fix.Item) bool { return i.Run == id && i.State == "interrupted" }
 		n := slices.IndexFunc(items, is)
 		// A child that was being started when the runner was killed holds its lock until it is the program it becomes.
-		for end := time.Now().Add(20 * time.Second); n < 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(endsWithin); n < 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			items, _ = (&fix.Store{Root: v.dir, Dir: filepath.Join(v.dir, ".async")}).List()
 			n = slices.IndexFunc(items, is)
 		}

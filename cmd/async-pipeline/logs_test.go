@@ -18,7 +18,7 @@ func TestLogsOnTerminal(t *testing.T) {
 
 	s := sit(t, 80, 24, dir, "async-pipeline", "logs", "odd").look()
 	s.ends(0)
-	if got, want := s.screen(), "first\n^[[2J^[[Hgone\nred\n1%\n2%\nno end\n"; got != want {
+	if got, want := s.screen(), "first\ngone\nred\n1%\n2%\nno end\n"; got != want {
 		t.Errorf("the screen shows\n%s\nwant\n%s", got, want)
 	}
 	if out := s.output(); !bytes.Contains(out, []byte("\x1b[31mred")) || bytes.Contains(out, []byte("\x1b[2J")) {

@@ -42,11 +42,8 @@ const (
 	gatherTime = 2 * time.Millisecond
 )
 
-// Why an outlet is written to no more, besides errors of the system.
-var (
-	errUnread = errors.New("nobody read it")
-	errLeft   = errors.New("it was left at once")
-)
+// errUnread is why an outlet is written to no more, besides errors of the system.
+var errUnread = errors.New("nobody read it")
 
 func (o *outlet) Write(p []byte) (int, error) {
 	o.writeClean(o.secrets.Bytes(p))
@@ -203,9 +200,6 @@ func (o *outlet) hurry(limit time.Duration) {
 	o.limit = limit
 	o.wake()
 }
-
-// leave ends writing at once: a write that waits is abandoned, and nothing more is written.
-func (o *outlet) leave() { o.fail(errLeft) }
 
 // fail keeps the first reason why nothing can be written any more.
 func (o *outlet) fail(err error) {

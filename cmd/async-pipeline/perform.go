@@ -35,6 +35,7 @@ type performance struct {
 
 	showing  sync.Mutex // held while progress is told something; as long as nobody reads the output
 	progress progress
+	over     bool // progress is told nothing more
 }
 
 func (p *performance) perform() error {
@@ -64,7 +65,7 @@ func (p *performance) perform() error {
 		p.answer(stop, sealed)
 	}
 	if !stop.now() {
-		p.h.pruneAfter(p.config, p.store)
+		p.h.pruneAfter(p.config, p.store, sealed.ID)
 	}
 	if code == 0 {
 		return nil
@@ -182,15 +183,18 @@ func (p *performance) tasks(stop *interruption, draft *record.Draft) ([]record.T
 	case e := <-ends:
 		return e.tasks, e.err
 	case <-stop.again:
+		p.watch(func() { p.over = true }) // what still runs may print: nothing of it stands below the verdict
 		return p.asKnown(draft)
 	}
 }
 
-// watch is one thing that is shown, with the lock held.
+// watch is one thing that is shown, with the lock held, until over.
 func (p *performance) watch(f func()) {
 	p.showing.Lock()
 	defer p.showing.Unlock()
-	f()
+	if !p.over {
+		f()
+	}
 }
 
 // asKnown is the tasks of the graph as far as the journal has their ends; the others are cancelled. The runner still goes
@@ -213,7 +217,7 @@ func (p *performance) interrupted(s syscall.Signal) {
 	if t := p.h.terminal.Load(); t != nil {
 		t.live.Interrupted()
 	}
-	p.h.said().Note("interrupted (" + s.String() + "): nothing new starts, and what runs is being ended, with 3s for it; once more kills it at once")
+	p.h.said().Notice("interrupted (" + s.String() + "): nothing new starts; what runs has 3s to end;\nonce more kills it at once")
 }
 
 // answer lets the hooks answer a sealed failure. Whatever happens in it, the exit code stays. What ends the healing: a
@@ -261,7 +265,7 @@ func (p *performance) hooked(sealed *record.Sealed) bool {
 
 // healingEnds is said of the first signal while hooks work: it ends the healing, and only that.
 func (h *hall) healingEnds(syscall.Signal) {
-	h.said().Note("healing is being ended; what the agent changed so far is kept as a rescue patch; once more to leave at once")
+	h.said().Notice("healing is being ended; once more to leave at once\nwhat the agent changed so far is kept as a rescue patch")
 }
 
 // healing is what run.json says of it.

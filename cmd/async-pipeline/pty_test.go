@@ -31,14 +31,15 @@ type seat struct {
 	rows int
 	vt   vt10x.Terminal
 	raw  []byte
-	torn []byte // an unfinished character
+	torn []byte    // not shown yet: an unfinished character, or a frame that has not ended
+	late time.Time // when torn is shown all the same
 }
 
 // sit starts a program in a terminal; async-pipeline is this test, started by that name. The environment has nothing of the
 // machine's but PATH.
 func sit(t *testing.T, columns, rows int, dir string, args ...string) *seat {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	t.Cleanup(cancel)
 	home, bin := t.TempDir(), t.TempDir()
 	program, err := os.Executable()
@@ -80,16 +81,11 @@ func (s *seat) look() *seat {
 			s.raw = append(s.raw, buf[:n]...)
 			text := append(s.torn, buf[:n]...)
 			whole := len(text)
-			for k := 1; k < utf8.UTFMax && k <= len(text); k++ {
-				if c := text[len(text)-k]; utf8.RuneStart(c) {
-					if !utf8.FullRune(text[len(text)-k:]) {
-						whole = len(text) - k
-					}
-					break
-				}
+			if err == nil {
+				whole = shownOf(text)
 			}
 			_, _ = s.vt.Write(text[:whole])
-			s.torn = slices.Clone(text[whole:])
+			s.torn, s.late = slices.Clone(text[whole:]), time.Now().Add(frameLimit)
 			s.mu.Unlock()
 			if err != nil {
 				return
@@ -99,10 +95,43 @@ func (s *seat) look() *seat {
 	return s
 }
 
+// A frame begins and ends with these, and appears at once: a terminal shows no half of one, but waits no longer than a while.
+const (
+	frameBegins, frameEnds = "\x1b[?2026h", "\x1b[?2026l"
+	frameLimit             = 5 * time.Second
+)
+
+// shownOf is how much of text is shown now: neither half a character nor half a frame.
+func shownOf(text []byte) int {
+	whole := len(text)
+	for k := 1; k < utf8.UTFMax && k <= len(text); k++ {
+		if c := text[len(text)-k]; utf8.RuneStart(c) {
+			if !utf8.FullRune(text[len(text)-k:]) {
+				whole = len(text) - k
+			}
+			break
+		}
+	}
+	for k := len(frameBegins) - 1; k > 0; k-- {
+		if bytes.HasSuffix(text[:whole], []byte(frameBegins[:k])) {
+			whole -= k
+			break
+		}
+	}
+	if i := bytes.LastIndex(text[:whole], []byte(frameBegins)); i >= 0 && !bytes.Contains(text[i:whole], []byte(frameEnds)) {
+		whole = i
+	}
+	return whole
+}
+
 // screen is what the terminal shows, without the spaces at the ends and the empty rows below.
 func (s *seat) screen() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.torn) > 0 && time.Now().After(s.late) {
+		_, _ = s.vt.Write(s.torn)
+		s.torn = nil
+	}
 	var lines []string
 	for line := range strings.SplitSeq(s.vt.String(), "\n") {
 		lines = append(lines, strings.TrimRight(line, " \x00"))
@@ -119,7 +148,7 @@ func (s *seat) output() []byte {
 // until waits until the screen shows every one of words.
 func (s *seat) until(words ...string) {
 	s.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		screen := s.screen()
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(screen, w) }) {
 			return
@@ -155,7 +184,7 @@ func (s *seat) ends(code int) {
 	err := s.cmd.Wait()
 	select {
 	case <-s.read:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		s.t.Fatal("somebody still holds the terminal")
 	}
 	if got := exitCode(err); got != code {

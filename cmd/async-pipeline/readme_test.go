@@ -179,7 +179,7 @@ func cloneHere(t *testing.T) string {
 	t.Helper()
 	clone := t.TempDir()
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-co", "--exclude-standard", "-z")
-	list.Dir = top
+	list.Dir, list.Env = top, withoutGit()
 	out, err := list.Output()
 	if err != nil {
 		t.Skipf("this is no git checkout: %v", err)
@@ -203,7 +203,7 @@ func cloneHere(t *testing.T) string {
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-qm", "x"}} {
 		c := exec.CommandContext(t.Context(), "git", args...)
-		c.Dir, c.Env = clone, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull)
+		c.Dir, c.Env = clone, append(withoutGit(), "GIT_CONFIG_GLOBAL="+os.DevNull)
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}

@@ -206,7 +206,7 @@ func (h *hall) nothing(c *pipeline.Config, names []string) error {
 		empty = append(empty, fmt.Sprintf("%s %q", what, name))
 	}
 	if len(empty) == 0 {
-		return refuse("%s has no task to run: a run of nothing would pass", h.said().Path(c.File))
+		return refuse("%s has no task to run: a run of nothing would pass\nwrite one: task \"test\" { run = [\"./test.sh\"] }", h.said().Path(c.File))
 	}
 	return refuse("nothing to run under %s: a for_each or matrix is empty, and a run of nothing would pass", strings.Join(empty, ", "))
 }

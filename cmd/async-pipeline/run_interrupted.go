@@ -18,7 +18,7 @@ func (h *hall) sayInterrupted(store *record.Store) {
 		newest = run.ID
 	}
 	for _, id := range ids {
-		if id > newest { // ids sort by time
+		if record.After(id, newest) {
 			h.said().Note("run " + id + " was ended before its verdict; what it recorded is in " + h.said().Path(filepath.Join(store.Dir, "runs", id)))
 		}
 	}

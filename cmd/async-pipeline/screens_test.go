@@ -21,6 +21,8 @@ var changing = []struct {
 	{torn(`sha256:`, 1, `[0-9a-f]`, 64), "sha256:" + strings.Repeat("0", 64)},
 	{regexp.MustCompile(`[0-9]+m[0-9]{2}s`), "0m00s"},
 	{regexp.MustCompile(`[0-9]+\.[0-9]s`), "0.0s"},
+	{regexp.MustCompile(`· [0-9]+s\b`), "· 0s"},
+	{regexp.MustCompile(` [ 0-9][0-9]s\b`), "  0s"},
 	{regexp.MustCompile(`\b[0-9]s\b`), "0s"},
 }
 
@@ -103,7 +105,7 @@ task "lint" {
     use = agent.fixer
     budget {
       attempts   = 2
-      wall_clock = "90s"
+      wall_clock = "9m"
     }
   }
 }

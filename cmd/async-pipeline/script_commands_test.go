@@ -6,12 +6,13 @@
 //	jsonenv NAME FILE PATH        sets an environment variable to such a value
 //	jsonhas FILE PATH TEXT        the value contains a text
 //	globenv NAME PATTERN          sets an environment variable to the newest file that matches
-//	waitfile FILE                 waits up to 2 minutes for a file that is not empty
+//	waitfile FILE                 waits up to 5 minutes for a file that is not empty
 //	exit CODE PROGRAM [ARG...]    runs a program that must end with this exit code
 //	start NAME PROGRAM [ARG...]   starts a program; output in NAME.stdout and NAME.stderr; ended with the script
 //	signal NAME|PIDFILE SIGNAL    sends INT, TERM, KILL, STOP, CONT … to a started program or the process in a file
 //	finish NAME CODE              waits for a started program, which must end with this exit code
-//	gone PIDFILE                  waits up to a minute until the process in a file is no more
+//	gone PIDFILE                  waits up to 2 minutes until the process in a file is no more
+//	silent                        stderr is empty, but for what is said of processes that other tests left: a run ends those of all
 //
 // In PATH, parts are divided by dots: a field, an index, -1 for the last, len (or a quoted #) for the length, or field=value for the first
 // element with it: tasks.name=build.status. A .jsonl file is the list of its lines. VALUE is compared with a string as it
@@ -59,7 +60,7 @@ func scriptCommands() map[string]scriptCommand {
 	return map[string]scriptCommand{
 		"gitinit": cmdGitinit, "treedigest": cmdTreedigest, "jsonq": cmdJSONQ, "jsonenv": cmdJSONEnv, "jsonhas": cmdJSONHas,
 		"globenv":  cmdGlobEnv,
-		"waitfile": cmdWaitfile, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "gone": cmdGone, "has": cmdHas,
+		"waitfile": cmdWaitfile, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "gone": cmdGone, "has": cmdHas, "silent": cmdSilent,
 	}
 }
 
@@ -136,7 +137,7 @@ func cmdTreedigest(ts *testscript.TestScript, neg bool, args []string) {
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
 		for _, question := range [][]string{{"ls-files", "-s"}, {"for-each-ref"}} {
 			cmd := exec.CommandContext(context.Background(), "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, question...)...)
-			cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+			cmd.Env = append(withoutGit(), "GIT_OPTIONAL_LOCKS=0")
 			b, err := cmd.Output()
 			ts.Check(err)
 			lines = append(lines, string(b))
@@ -144,6 +145,11 @@ func cmdTreedigest(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	// The list itself and not one sum of it: a difference says what it is.
 	ts.Check(os.WriteFile(out, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+}
+
+// withoutGit is the environment without what git gives its hooks: it speaks of the repository that these tests stand in.
+func withoutGit() []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
 }
 
 func modTime(ts *testscript.TestScript, file string) time.Time {
@@ -299,7 +305,7 @@ func cmdGlobEnv(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdWaitfile(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "waitfile FILE")
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		matches, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		for _, m := range matches {
@@ -308,7 +314,7 @@ func cmdWaitfile(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 		if time.Now().After(end) {
-			ts.Fatalf("no file %s after 2 minutes", args[0])
+			ts.Fatalf("no file %s after 5 minutes", args[0])
 		}
 	}
 }
@@ -352,7 +358,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = environment(ts)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = time.Minute
 	ts.Check(cmd.Start())
 	s := &startedCommand{cmd: cmd, done: make(chan error, 1)}
 	state(ts).started[args[0]] = s
@@ -389,8 +395,8 @@ func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 		if got := strconv.Itoa(exitCode(err)); got != args[1] {
 			ts.Fatalf("%s: exit code %s, want %s\n%s%s", args[0], got, args[1], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
 		}
-	case <-time.After(3 * time.Minute):
-		ts.Fatalf("%s still runs after 3 minutes\n%s%s", args[0], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
+	case <-time.After(5 * time.Minute):
+		ts.Fatalf("%s still runs after 5 minutes\n%s%s", args[0], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
 	}
 }
 
@@ -416,10 +422,17 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(pidIn(ts, args[0]), sig))
 }
 
+func cmdSilent(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 0, "silent")
+	if said := swept.ReplaceAllString(ts.ReadFile("stderr"), ""); said != "" {
+		ts.Fatalf("stderr is not empty: %q", said)
+	}
+}
+
 func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "gone PIDFILE")
 	pid := pidIn(ts, args[0])
-	for end := time.Now().Add(time.Minute); !dead(pid); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !dead(pid); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			ts.Fatalf("process %d of %s is still there", pid, args[0])
 		}

@@ -19,7 +19,7 @@ import (
 //	machinego                          $GOCACHE is that of the machine: for builds of more than warmgo has
 //	modproxy PROXY MODULE VERSION DIR  files of a module as a proxy has them
 //	copyexample NAME DIR               a copy of examples/NAME
-//	quiet DIR                          waits up to 30 s until no process carries the mark of a hook of DIR's runs
+//	quiet DIR                          waits up to 3 minutes until no process carries the mark of a hook of DIR's runs
 func withMore(commands map[string]scriptCommand) map[string]scriptCommand {
 	maps.Copy(commands, map[string]scriptCommand{
 		"warmgo": cmdWarmgo, "machinego": cmdMachinego, "modproxy": cmdModproxy, "copyexample": cmdCopyExample, "quiet": cmdQuiet,

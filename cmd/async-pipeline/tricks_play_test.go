@@ -27,7 +27,7 @@ task "check" {
     use = agent.mine
     budget {
       attempts   = 1
-      wall_clock = "3m"
+      wall_clock = "15m"
     }
   }
 }
@@ -89,7 +89,7 @@ func (c *suiteCase) play(t *testing.T) (*fix.Fix, string) {
 	t.Helper()
 	n := <-sweepTags
 	sweepTags <- n + 1
-	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%d", n))
+	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%010d", n))
 	at := filepath.Join(v.base, "agent")
 	for _, dir := range []string{"home", "cache", "tmp", "project", "agent"} {
 		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))

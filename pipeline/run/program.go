@@ -27,18 +27,22 @@ func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbo
 		switch executable(onDisk(path, box)) {
 		case found:
 			return ""
+		case isFolder:
+			return fmt.Sprintf("task %q: %s is a folder and no program: mend run, or name the program in it", t.Name, path)
 		case refused:
 			return fmt.Sprintf("task %q: %s cannot be executed: make it executable (chmod +x), or name its interpreter in run", t.Name, path)
 		}
 		return fmt.Sprintf("task %q: there is no program %s: mend run, or make it in a task that this one depends on", t.Name, path)
 	}
 	list := parse(c.Env)["PATH"]
-	best := absent
+	best := absent // a folder that happens to have the name is no program that could be made executable
 	for _, dir := range filepath.SplitList(list) {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(c.Dir, dir)
 		}
-		best = max(best, executable(onDisk(filepath.Join(dir, name), box)))
+		if is := executable(onDisk(filepath.Join(dir, name), box)); is != isFolder {
+			best = max(best, is)
+		}
 	}
 	switch best {
 	case found:
@@ -52,6 +56,7 @@ func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbo
 // What a file is as a program.
 const (
 	absent = iota
+	isFolder
 	refused
 	found
 )
@@ -61,7 +66,9 @@ func executable(path string) int {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return absent
-	case err != nil, info.IsDir(), info.Mode()&0o111 == 0:
+	case err == nil && info.IsDir():
+		return isFolder
+	case err != nil, info.Mode()&0o111 == 0:
 		return refused
 	}
 	return found

@@ -45,6 +45,7 @@ func TestRunTask(t *testing.T) {
 		{"no such program", pipeline.Task{Run: argv("no-such-program")}, tree, "failed", 127, "null", "no-such-program was not found in PATH", "no-such-program"},
 		{"no such path", pipeline.Task{Run: argv("./none.sh")}, tree, "failed", 127, "null", "there is no program", "none.sh"},
 		{"not executable", pipeline.Task{Run: argv("./file")}, tree, "failed", 126, "null", "chmod +x", "file"},
+		{"a folder", pipeline.Task{Run: argv("./sub")}, tree, "failed", 126, "null", "sub is a folder and no program: mend run", "sub"},
 		{"127 of its own", pipeline.Task{Run: argv("sh", "-c", "exit 127")}, tree, "failed", 127, "null", "null", ""},
 		{"no command", pipeline.Task{}, tree, "failed", -1, "null", "has no command", ""},
 		{"NUL in argv", pipeline.Task{Run: argv("echo", "a\x00b")}, tree, "failed", -1, "null", "NUL byte", ""},

@@ -63,7 +63,7 @@ func (s *Screen) sourceLine(f pipeline.Error, colour string) string {
 	width := max(f.Width, 1)
 	stop := min(start+width, len(line))
 	before, fault, after := string(line[:start]), string(line[start:stop]), string(line[stop:])
-	shown := func(t string) string { return untab(clean(t, true, false)) }
+	shown := func(t string) string { return untab(clean(t, true)) }
 	// Tabs are replaced with the text before them in view, so that the caret stands where the fault does.
 	whole := shown(before + fault + after)
 	lead := columns(shown(before))

@@ -62,7 +62,7 @@ func (s *Screen) diff(patch []byte) string {
 // diffLine writes one line; what does not fit goes on in further lines, behind an arrow.
 func (s *Screen) diffLine(b *strings.Builder, sgr, line string) {
 	carriage := strings.HasSuffix(line, "\r")
-	text := clean(strings.TrimSuffix(line, "\r"), true, false)
+	text := clean(strings.TrimSuffix(line, "\r"), true)
 	if _, n := utf8.DecodeRuneInString(text); n > 0 {
 		text = text[:n] + untab(text[n:]) // tabs are counted from where the file's own line begins
 	}

@@ -28,10 +28,14 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	t := e.Task
 	var b strings.Builder
 	head := s.paint(bold, Harmless(t.Name))
-	if t.Description != "" {
-		head += "  " + Harmless(t.Description)
+	switch about := Harmless(t.Description); {
+	case about == "":
+		b.WriteString(head + "\n")
+	case columns(Harmless(t.Name))+2+columns(about) <= s.wide():
+		b.WriteString(head + "  " + about + "\n")
+	default:
+		b.WriteString(head + "\n" + strings.Join(s.hung(about, 2), "\n") + "\n")
 	}
-	b.WriteString(head + "\n")
 	f := facts{s: s, b: &b}
 	f.command(t.Run)
 	f.add("in", unless(t.Dir, "."))
@@ -59,11 +63,7 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	if e.Last == nil {
 		f.add("last time", "in no recorded run")
 	} else {
-		took := ""
-		if e.Last.DurationMS != nil {
-			took = " after " + ms(e.Last.DurationMS)
-		}
-		f.add("last time", ended(*e.Last)+took+", "+ago(e.LastAt, now)+", run "+e.LastRun)
+		f.add("last time", endedAfter(*e.Last)+", "+ago(e.LastAt, now)+", run "+e.LastRun)
 	}
 	b.WriteString("\n" + s.next(e.Type))
 	s.put(b.String())
@@ -83,14 +83,15 @@ func (f facts) add(word, text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	indent := strings.Repeat(" ", wordColumns+3)
-	for i, line := range Wrap(Harmless(text), max(f.s.wide()-wordColumns-3, 20)) {
-		lead := indent
-		if i == 0 {
-			lead = "  " + f.s.paint(dim, pad(word, wordColumns)) + " "
-		}
-		f.b.WriteString(lead + line + "\n")
+	const indent = wordColumns + 3
+	lines := f.s.hung(Harmless(text), indent)
+	lead := "  " + f.s.paint(dim, pad(word, wordColumns)) + " "
+	if beside, ok := strings.CutPrefix(lines[0], strings.Repeat(" ", indent)); ok {
+		lines[0] = lead + beside
+	} else {
+		f.b.WriteString(strings.TrimRight("  "+f.s.paint(dim, word), " ") + "\n")
 	}
+	f.b.WriteString(strings.Join(lines, "\n") + "\n")
 }
 
 // command shows a command whole, as it was written.

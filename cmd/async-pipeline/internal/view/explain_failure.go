@@ -111,7 +111,7 @@ func (s *Screen) packFacts(p *Pack, t record.Task, file string) string {
 	if tail := tailLines([]byte(p.LogTail), tailOf(1)); len(tail) > 0 {
 		b.WriteString("\nThe end of its log:\n")
 		for _, line := range tail {
-			b.WriteString("  " + s.paint(dim, "│") + " " + clean(line, true, s.Colour) + "\n")
+			b.WriteString("  " + s.paint(dim, "│") + " " + taskText(line, s.Colour) + "\n")
 		}
 	}
 	return b.String()

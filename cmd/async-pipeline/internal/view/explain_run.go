@@ -139,11 +139,16 @@ func (s *Screen) whyEnded(t record.Task, r RunStory) string {
 	case Running:
 		mark, colour = "…", cyan
 	}
-	took := ""
+	standing := standingOf(t)
 	if t.DurationMS != nil {
-		took = " after " + ms(t.DurationMS)
+		standing = endedAfter(t)
 	}
-	b.WriteString(s.paint(colour, mark) + " " + s.paint(bold, Harmless(t.Name)) + " " + standingOf(t) + took + "\n")
+	name := Harmless(t.Name)
+	lines := Wrap(name+" "+standing, s.wide()-2)
+	if rest, ok := strings.CutPrefix(lines[0], name); ok {
+		lines[0] = s.paint(bold, name) + rest
+	}
+	b.WriteString(s.paint(colour, mark) + " " + strings.Join(lines, "\n  ") + "\n")
 	for _, why := range whyWords(t) {
 		b.WriteString(s.words(why, "  "))
 	}
@@ -185,8 +190,12 @@ func whyWords(t record.Task) []string {
 		add("It was running when the run was interrupted, and was ended with it: whether it would have passed is not known.")
 	case record.Failed:
 		switch {
+		case t.Error != nil && t.ExitCode != nil:
+			add("It is recorded with exit code %d.", *t.ExitCode)
+		case t.Error != nil && t.StartedAt == nil:
+			add("No process of it was started.")
 		case t.Error != nil:
-			add("It could not be carried out; nothing else is known of it.")
+			add("It could not be carried out to its end.")
 		case t.Signal != nil:
 			add("Its command was ended by %s: from outside, or by a limit of the machine (SIGKILL is often memory).", *t.Signal)
 		case t.ExitCode != nil && *t.ExitCode == 127:
@@ -303,14 +312,15 @@ func (s *Screen) wherePath(r RunStory) string {
 // hookStory tells what a hook did.
 func (s *Screen) hookStory(h HookStory) string {
 	if r := h.Run; r != nil {
+		took := " after " + Duration(time.Duration(r.DurationMS)*time.Millisecond)
 		end := s.paint(green, "done")
 		switch {
 		case r.Error != "" && (r.ExitCode == nil || r.Error != record.Failed):
-			end = s.paint(yellow, "failed: "+Harmless(r.Error))
+			return s.words("on_fail \"run\" of "+h.Task+": failed"+took+": "+r.Error, "")
 		case r.ExitCode != nil && *r.ExitCode != 0:
 			end = s.paint(yellow, fmt.Sprintf("failed: exit %d", *r.ExitCode))
 		}
-		return "on_fail \"run\" of " + Harmless(h.Task) + ": " + end + " after " + Duration(time.Duration(r.DurationMS)*time.Millisecond) + "\n"
+		return "on_fail \"run\" of " + Harmless(h.Task) + ": " + end + took + "\n"
 	}
 	f := h.Fix
 	var b strings.Builder

@@ -21,7 +21,7 @@ func (s *Screen) Taken(p *fix.Proposal) {
 	if at, err := time.Parse(time.RFC3339, of); err == nil {
 		of = at.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	s.Line("Of %d proposals this is %s, of %s.", n, Harmless(p.Exact()), Harmless(of))
+	s.put(s.paragraph(fmt.Sprintf("Of %d proposals this is %s, of %s.", n, Harmless(p.Exact()), Harmless(of)), ""))
 }
 
 // Applied says what fix apply wrote, or would write; better is the command that applies an older one that is verified, or empty.
@@ -34,7 +34,7 @@ func (s *Screen) Applied(p *fix.Proposal, a fix.Applied, dry bool, again, better
 	if better != "" && p.Verified != nil && !a.Already {
 		b.WriteString(s.better(*p.Verified, better))
 		if !dry {
-			b.WriteString("  (after fix revert: this one is in the tree now)\n")
+			b.WriteString(s.paragraph("(after fix revert: this one is in the tree now)", "  "))
 		}
 	}
 	what, in := theFix(p), " is in the tree"
@@ -64,9 +64,9 @@ func (s *Screen) Applied(p *fix.Proposal, a fix.Applied, dry bool, again, better
 			b.WriteString(s.paragraph(a.Note, "  "))
 		}
 		if a.Rest {
-			b.WriteString("The fix stays open until the rest is applied, or rejected.\n")
+			b.WriteString(s.paragraph("The fix stays open until the rest is applied, or rejected.", ""))
 		}
-		b.WriteString("Nothing was committed. To see that it holds:\n  " + s.paint(cyan, again) + "\n")
+		b.WriteString(s.paragraph("Nothing was committed. To see that it holds:", "") + "  " + s.paint(cyan, again) + "\n")
 	}
 	s.put(b.String())
 }
@@ -92,7 +92,7 @@ func (s *Screen) Reverted(p *fix.Proposal, a fix.Applied, dry bool, again string
 	if dry {
 		b.WriteString("Nothing was written.\n")
 	} else {
-		b.WriteString("Nothing was committed. To apply it again:\n  " + s.paint(cyan, again) + "\n")
+		b.WriteString(s.paragraph("Nothing was committed. To apply it again:", "") + "  " + s.paint(cyan, again) + "\n")
 	}
 	s.put(b.String())
 }
@@ -182,11 +182,7 @@ func (s *Screen) worked(b *strings.Builder, a fix.Applied) {
 		if slices.Contains(a.Dirty, path) {
 			words = append(words, "over uncommitted changes")
 		}
-		more := ""
-		if len(words) > 0 {
-			more = " (" + strings.Join(words, ", ") + ")"
-		}
-		b.WriteString("  " + Harmless(path) + more + "\n")
+		b.WriteString(s.about(path, strings.Join(words, ", ")))
 	}
 }
 

@@ -26,7 +26,12 @@ func (s *Screen) Audit(runs []Audited) {
 		if len(r.Faults) > 0 {
 			mark = s.paint(red, "✗")
 		}
-		b.WriteString(mark + " " + s.paint(bold, "run "+Harmless(r.Run)) + ": " + count(r.Files, "file") + ", " + fixCount(len(r.Fixes)) + "\n")
+		has := count(r.Files, "file") + ", " + fixCount(len(r.Fixes))
+		between := " "
+		if 2+4+columns(Harmless(r.Run))+2+len(has) > s.wide() {
+			between = "\n  "
+		}
+		b.WriteString(mark + " " + s.paint(bold, "run "+Harmless(r.Run)) + ":" + between + has + "\n")
 		for _, f := range r.Faults {
 			faults++
 			b.WriteString("  " + s.paint(red, Harmless(f.File)) + "\n")
@@ -50,7 +55,7 @@ func (s *Screen) Audit(runs []Audited) {
 	case faults == 0:
 		b.WriteString("\nAll that was recorded is as it was.\n")
 	default:
-		b.WriteString("\n" + s.paint(red, count(faults, "thing")+" not as it was recorded") + ": do not apply a fix whose evidence changed.\n")
+		b.WriteString("\n" + s.coloured(red, count(faults, "thing")+" not as it was recorded: do not apply a fix whose evidence changed.", ""))
 	}
 	s.put(b.String())
 }

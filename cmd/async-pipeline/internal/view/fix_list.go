@@ -20,18 +20,36 @@ func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 	for _, it := range items {
 		run = max(run, min(columns(Harmless(it.Run)), 24))
 		task = max(task, min(columns(Harmless(cmp.Or(it.Name, it.Task))), 20))
-		if !partly(it.Applied, it.Files) {
+		if !partly(it.Applied, it.Files) && len(it.Partly) == 0 {
 			state = max(state, columns(Harmless(standing(it))))
 		}
 	}
 	var b strings.Builder
-	b.WriteString(s.paint(bold, pad("RUN", run)+"  "+pad("TASK", task)+"  "+pad("STATE", state)+"  FILES") + "\n")
+	if run+task+state+11 <= s.wide() {
+		b.WriteString(s.paint(bold, pad("RUN", run)+"  "+pad("TASK", task)+"  "+pad("STATE", state)+"  FILES") + "\n")
+	}
 	for _, it := range items {
 		word, files := Harmless(standing(it)), fmt.Sprintf("  %d", len(it.Files))
-		if partly(it.Applied, it.Files) {
+		if partly(it.Applied, it.Files) || len(it.Partly) > 0 || it.State != fix.Proposed {
 			files = "" // the word says it
 		}
-		b.WriteString(pad(Harmless(it.Run), run) + "  " + pad(Harmless(cmp.Or(it.Name, it.Task)), task) + "  " + s.paint(standingColour(it), pad(word, state)) + files + "\n")
+		lead := pad(Harmless(it.Run), run) + "  " + pad(Harmless(cmp.Or(it.Name, it.Task)), task)
+		fits := func(word string) bool { return columns(lead)+2+columns(word+files) <= s.wide() }
+		switch {
+		case fits(pad(word, state)) && files != "":
+			b.WriteString(lead + "  " + s.paint(standingColour(it), pad(word, state)) + files + "\n")
+		case fits(word):
+			b.WriteString(lead + "  " + s.paint(standingColour(it), word) + files + "\n")
+		default:
+			if files != "" {
+				files = ", " + count(len(it.Files), "file")
+			}
+			s.head(&b, strings.TrimRight(lead, " "))
+			b.WriteString("  " + s.paint(standingColour(it), word) + files + "\n")
+		}
+		for _, part := range it.Partly {
+			b.WriteString(s.paragraph("applied of "+part.Path+": "+hunks(part), "  "))
+		}
 		if it.Summary != nil && *it.Summary != "" {
 			b.WriteString("  " + s.paint(dim, cut(Harmless(*it.Summary), s.wide()-2)) + "\n")
 		}
@@ -49,14 +67,16 @@ func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 		b.WriteString(s.since(it.PassedIn, it.RecurredIn, "  "))
 		b.WriteString(s.without(it.Without, "  "))
 		if it.Fits != nil && !*it.Fits {
-			b.WriteString("  " + s.paint(yellow, "its files have changed since: it does not fit as it is") + "\n")
+			b.WriteString(s.coloured(yellow, "its files have changed since: it does not fit as it is", "  "))
 		}
 		if it.State != fix.Proposed {
 			if why := because(it.Reason, it.Kind); why != "" && (it.Summary == nil || *it.Summary == "") {
 				b.WriteString("  " + s.paint(dim, cut(Harmless(why), s.wide()-2)) + "\n")
 			}
 			for _, r := range it.Rescue {
-				b.WriteString("  " + s.paint(dim, "kept: "+s.Path(joined(dir(it), r))) + "\n")
+				for line := range strings.Lines(s.named("  ", "kept:", joined(dir(it), r))) {
+					b.WriteString("  " + s.paint(dim, strings.TrimSpace(line)) + "\n")
+				}
 			}
 		}
 	}
@@ -77,6 +97,8 @@ func standing(it fix.Item) string {
 	}
 	if partly(it.Applied, it.Files) {
 		words += fmt.Sprintf(", %d of %d applied", len(it.Applied), len(it.Files))
+	} else if len(it.Partly) > 0 && it.Disposition == "open" {
+		words += ", partly applied"
 	}
 	return words
 }
@@ -98,14 +120,14 @@ func standingColour(it fix.Item) string {
 func (s *Screen) since(passed *string, again []string, indent string) string {
 	text := ""
 	if passed != nil {
-		text = indent + s.paint(dim, "passed since: run "+Harmless(*passed)) + "\n"
+		text = s.coloured(dim, "passed since: run "+*passed, indent)
 	}
 	if n := len(again); n > 0 {
-		words := "failed again the same way: run " + Harmless(again[n-1])
+		words := "failed again the same way: run " + again[n-1]
 		if n > 1 {
 			words += fmt.Sprintf(" and %d before", n-1)
 		}
-		text += indent + s.paint(red, words) + "\n"
+		text += s.coloured(red, words, indent)
 	}
 	return text
 }
@@ -126,7 +148,7 @@ func (s *Screen) later(l *fix.Later, indent string) string {
 func (s *Screen) better(name, command string) string {
 	line := "  " + Harmless(name) + " is verified:"
 	if columns(line)+1+columns(command) > s.wide() {
-		return line + "\n  " + command + "\n"
+		return s.paragraph(name+" is verified:", "  ") + "  " + command + "\n"
 	}
 	return line + " " + command + "\n"
 }
@@ -148,7 +170,7 @@ func (s *Screen) without(run *string, indent string) string {
 		return ""
 	}
 	if indent == "" {
-		return "\nThe task passes without it since run " + Harmless(*run) + ".\n"
+		return "\n" + s.paragraph("The task passes without it since run "+*run+".", "")
 	}
-	return indent + s.paint(dim, "passes without it since run "+Harmless(*run)) + "\n"
+	return s.coloured(dim, "passes without it since run "+*run, indent)
 }

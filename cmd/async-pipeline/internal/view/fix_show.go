@@ -3,8 +3,8 @@ package view
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
-	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 )
@@ -13,7 +13,7 @@ import (
 func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
 	f := &p.Fix
 	var b strings.Builder
-	b.WriteString(s.paint(bold, "Fix for "+called(p)+" of run "+Harmless(f.Run)) + "\n")
+	b.WriteString(s.title("Fix for " + called(p) + " of run " + Harmless(f.Run)))
 	b.WriteString(s.standing(p, c))
 	b.WriteString(s.imported(c.Imported))
 	b.WriteString(s.later(p.Later, "  "))
@@ -46,17 +46,31 @@ func (s *Screen) section(b *strings.Builder, title, text string) {
 func (s *Screen) standing(p *fix.Proposal, c Commands) string {
 	f := &p.Fix
 	if f.State != fix.Proposed {
-		return "  " + s.paint(yellow, Harmless(f.State)) + ": " + stateWord(f.State) + "\n" + s.paragraphIf(stateText(f)) + s.said(f)
+		word := stateWord(f.State)
+		between := " "
+		if 2+columns(Harmless(f.State))+2+columns(word) > s.wide() {
+			between = "\n"
+			word = strings.TrimSuffix(s.paragraph(word, "  "), "\n")
+		}
+		return "  " + s.paint(yellow, Harmless(f.State)) + ":" + between + word + "\n" + s.paragraphIf(stateText(f)) + s.said(f)
 	}
 	word, colour := verdictOf(f)
 	line := "  proposed · " + s.paint(colour, word)
 	if p.Disposition != "" {
 		line += " · " + Harmless(p.Disposition)
 	}
+	more := ""
 	if p.Disposition == "open" && len(p.Applied) > 0 {
-		line += fmt.Sprintf(" · %d of %s applied", len(p.Applied), count(len(p.Patch.Files), "file"))
+		more = fmt.Sprintf("%d of %s applied", len(p.Applied), count(len(p.Patch.Files), "file"))
 	} else if p.Disposition == "open" && len(c.Partly) > 0 {
-		line += " · some hunks applied"
+		more = "some hunks applied"
+	}
+	switch {
+	case more == "":
+	case columns("  proposed ·  ·  · "+word+p.Disposition+more) > s.wide():
+		line += " ·\n  " + more
+	default:
+		line += " · " + more
 	}
 	return line + "\n" + s.paragraph(verdictText(f), "  ")
 }
@@ -75,7 +89,7 @@ func (s *Screen) rootCause(f *fix.Fix) string {
 	if strings.TrimSpace(text) == "" {
 		return "  not given by the agent\n"
 	}
-	return s.paint(dim, "  (the agent's words; nobody checked them)") + "\n" + s.paragraph(text, quoted)
+	return s.coloured(dim, "(the agent's words; nobody checked them)", "  ") + s.paragraph(text, quoted)
 }
 
 func (s *Screen) doubtLines(f *fix.Fix) string {
@@ -105,7 +119,7 @@ func (s *Screen) patchPart(p *fix.Proposal, c Commands) string {
 		removed += f.Removed
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %s, +%d −%d, in %s\n", count(len(p.Patch.Files), "file"), added, removed, s.Path(joined(c.Dir, p.Patch.Path)))
+	b.WriteString(s.named("  ", fmt.Sprintf("%s, +%d −%d, in", count(len(p.Patch.Files), "file"), added, removed), joined(c.Dir, p.Patch.Path)))
 	b.WriteString(s.patchFiles(&p.Fix))
 	if len(p.Diff) > 0 {
 		b.WriteString("\n" + s.diff(p.Diff))
@@ -142,11 +156,12 @@ func (s *Screen) verification(f *fix.Fix) string {
 		if len(checks) == 0 {
 			b.WriteString("    " + s.paint(yellow, "not run") + "\n")
 		}
-		wide := 0
-		for _, c := range checks {
-			wide = max(wide, min(columns(Harmless(c.Task)), 40))
+		names, wide := make([]string, len(checks)), 0
+		for i := range checks {
+			names[i] = checkName(checks, i)
+			wide = max(wide, min(columns(names[i]), 40, s.wide()-26))
 		}
-		for _, c := range checks {
+		for i, c := range checks {
 			result := s.paint(green, pad("passed", 10))
 			if !c.Passed {
 				word := "failed"
@@ -155,7 +170,11 @@ func (s *Screen) verification(f *fix.Fix) string {
 				}
 				result = s.paint(red, pad(word, 10))
 			}
-			b.WriteString("    " + pad(Harmless(c.Task), wide) + "  " + result + "  " + ms(c.DurationMS) + "\n")
+			name := "    " + pad(names[i], wide)
+			if columns(name)+22 > s.wide() && columns(names[i]) > wide {
+				name += "\n" + strings.Repeat(" ", 4+wide)
+			}
+			b.WriteString(name + "  " + result + "  " + ms(c.DurationMS) + "\n")
 		}
 	}
 	rows("with the patch as proposed", f.Verification.Proposed)
@@ -166,6 +185,23 @@ func (s *Screen) verification(f *fix.Fix) string {
 	return b.String()
 }
 
+// checkName is the task of a check, told apart from the same task in the copy in which go test was asked by name.
+func checkName(checks []fix.Check, i int) string {
+	name := Harmless(checks[i].Task)
+	switch {
+	case !byName(&checks[i]):
+		return name
+	case i+1 < len(checks) && byName(&checks[i+1]):
+		return name + ", before it"
+	}
+	return name + ", by name"
+}
+
+var byNameLog = regexp.MustCompile(`/verify-[0-9]+-by-name-[^/]*$`)
+
+// byName says whether a check ran in that copy; earlier versions left it to the name of the log.
+func byName(c *fix.Check) bool { return c.ByName || c.Log != nil && byNameLog.MatchString(*c.Log) }
+
 // failing names the tests that failed with the patch and where the check's output is.
 func (s *Screen) failing(f *fix.Fix, c Commands) string {
 	var b strings.Builder
@@ -173,7 +209,15 @@ func (s *Screen) failing(f *fix.Fix, c Commands) string {
 		b.WriteString(s.paragraph("failing with the patch: "+list(c.Failing), "  "))
 	}
 	if bad := failedCheck(f); bad != nil && bad.Log != nil {
-		b.WriteString("  log of " + Harmless(bad.Task) + " with the patch:\n    " + s.Path(joined(c.Dir, *bad.Log)) + "\n")
+		b.WriteString(s.paragraph("log of "+Harmless(bad.Task)+" with the patch:", "  ") + "    " + s.Path(joined(c.Dir, *bad.Log)) + "\n")
+	}
+	if f.Verification != nil {
+		for i, bad := range f.Verification.OriginalChecks {
+			if !bad.Passed && bad.Log != nil {
+				b.WriteString(s.paragraph("log of "+checkName(f.Verification.OriginalChecks, i)+" with the check files as they were:", "  ") +
+					"    " + s.Path(joined(c.Dir, *bad.Log)) + "\n")
+			}
+		}
 	}
 	return b.String()
 }
@@ -200,70 +244,6 @@ func (s *Screen) reproduction(f *fix.Fix) string {
 	return text
 }
 
-func (s *Screen) attempts(f *fix.Fix, dir string) string {
-	var b strings.Builder
-	for n, a := range f.Attempts {
-		how := "ended by itself"
-		if a.Kind != nil && *a.Kind != "" {
-			how = *a.Kind
-		}
-		if a.Evidence != nil && *a.Evidence != "" {
-			how += ": " + *a.Evidence
-		}
-		log := ""
-		switch rejected := n < len(f.Attempts)-1 && a.Rescue != nil; {
-		case a.Verdict != nil:
-			how += "; its patch: " + *a.Verdict
-			if rejected && *a.Verdict == fix.Unverified {
-				log = attemptLog(f, a.Number)
-			}
-		case rejected: // as a version recorded it that did not say the verdict of each
-			how += "; its patch did not verify"
-			log = attemptLog(f, a.Number)
-		}
-		who := a.Agent
-		if a.Model != nil && *a.Model != "" {
-			who += " (" + *a.Model + ")"
-		}
-		text := fmt.Sprintf("%d. %s, sandbox %s, %s, %s; tokens %s, cost %s", a.Number, who, a.Sandbox,
-			Duration(time.Duration(a.DurationMS)*time.Millisecond), how, tokens(a.Tokens), cost(a.CostUSD))
-		for i, line := range Wrap(Harmless(text), s.wide()-5) {
-			lead := "     "
-			if i == 0 {
-				lead = "  "
-			}
-			b.WriteString(lead + line + "\n")
-		}
-		if log != "" {
-			b.WriteString("     with it the task printed:\n    " + s.Path(joined(dir, log)) + "\n")
-		}
-	}
-	if f.Budget != nil {
-		u, l := f.Budget.Used, f.Budget.Limit
-		parts := []string{
-			"attempts " + of(number(u.Attempts), number(l.Attempts)),
-			"wall clock " + of(ms(u.WallClockMS), ms(l.WallClockMS)),
-			"tokens " + of(number64(u.Tokens), number64(l.Tokens)),
-			"cost " + of(cost(u.CostUSD), cost(l.CostUSD)),
-		}
-		b.WriteString(s.paragraph("used: "+strings.Join(parts, " · "), "  "))
-	}
-	return b.String()
-}
-
-// attemptLog is the log of the failed task with the patch of one attempt, as the record names it; empty where it does not.
-func attemptLog(f *fix.Fix, n int) string {
-	if f.Provenance == nil {
-		return ""
-	}
-	for _, e := range f.Provenance.Files {
-		if strings.HasSuffix(e.Path, fmt.Sprintf("/verify-%d-proposed-%s.log", n, f.Task)) {
-			return e.Path
-		}
-	}
-	return ""
-}
-
 func (s *Screen) evidence(f *fix.Fix, c Commands) string {
 	var b strings.Builder
 	if f.Base != nil {
@@ -271,13 +251,13 @@ func (s *Screen) evidence(f *fix.Fix, c Commands) string {
 		if f.Base.Commit != nil && *f.Base.Commit != "" {
 			commit = Harmless(*f.Base.Commit)
 		}
-		b.WriteString("  commit " + commit + "\n  tree   " + Harmless(f.Base.Tree) + "\n")
+		b.WriteString(s.named("  ", "commit", commit) + s.named("  ", "tree  ", f.Base.Tree))
 	}
 	if f.Patch != nil {
-		b.WriteString("  patch  " + Harmless(f.Patch.Digest) + "\n")
+		b.WriteString(s.named("  ", "patch ", f.Patch.Digest))
 	}
 	if c.Dir != "" && (len(f.Attempts) > 0 || f.Patch != nil) {
-		b.WriteString("  files  " + s.Path(c.Dir) + "/fixes\n")
+		b.WriteString(s.named("  ", "files ", c.Dir+"/fixes"))
 	}
 	return b.String()
 }
@@ -295,7 +275,7 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	}
 	var b strings.Builder
 	if p.Disposition == "superseded" {
-		b.WriteString("\nIt was superseded: a newer fix took its place.\n")
+		b.WriteString("\n" + s.paragraph("It was superseded: a newer fix took its place.", ""))
 	}
 	it := "it"
 	if p.Disposition == "superseded" {
@@ -312,7 +292,7 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 			b.WriteString("  " + Harmless(path) + "\n")
 		}
 		for _, part := range c.Partly {
-			b.WriteString("  " + Harmless(part.Path) + " (" + hunks(part) + ")\n")
+			b.WriteString(s.about(part.Path, hunks(part)))
 		}
 	}
 	b.WriteString(s.without(p.Without, ""))
@@ -325,7 +305,7 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 			return b.String()
 		}
 		b.WriteString(s.next([]Next{{"have another made", c.Heal}}))
-		return b.String() + "\n" + s.dirty(c) + s.paint(bold, "To merge "+it+" into what they hold now, type") + "\n\n" + c.Apply + "\n"
+		return b.String() + "\n" + s.dirty(c) + s.title("To merge "+it+" into what they hold now, type") + "\n" + c.Apply + "\n"
 	case c.Refused != "":
 		return b.String() + "\n" + s.paint(yellow, "It cannot be applied") + "\n" + s.paragraph(c.Refused, "  ")
 	case c.Nothing:
@@ -340,42 +320,6 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	if dirty := s.dirty(c); dirty != "" {
 		b.WriteString(dirty + "\n")
 	}
-	b.WriteString(s.paint(bold, how) + "\n\n" + c.Apply + "\n")
+	b.WriteString(s.title(how) + "\n" + c.Apply + "\n")
 	return b.String()
-}
-
-// of is "used of limit"; a limit that is not there is left out.
-func of(used, limit string) string {
-	if limit == "unknown" || limit == "?" {
-		return used
-	}
-	return used + " of " + limit
-}
-
-func number(n *int) string {
-	if n == nil {
-		return "unknown"
-	}
-	return fmt.Sprint(*n)
-}
-
-func number64(n *int64) string {
-	if n == nil {
-		return "unknown"
-	}
-	return fmt.Sprint(*n)
-}
-
-func cost(c *float64) string {
-	if c == nil {
-		return "unknown"
-	}
-	return fmt.Sprintf("$%.2f", *c)
-}
-
-func tokens(t fix.Tokens) string {
-	if t.Input == nil && t.Output == nil {
-		return "unknown"
-	}
-	return number64(t.Input) + " in, " + number64(t.Output) + " out"
 }

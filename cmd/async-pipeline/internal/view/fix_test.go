@@ -130,6 +130,54 @@ var variants = map[string]func(p *fix.Proposal){
 		p.Provenance = &fix.Provenance{Files: []fix.Evidence{{Path: "fixes/test/verify-1-proposed-build.log"}, {Path: "fixes/test/verify-1-proposed-test.log"}}}
 		p.Note = ptr("the same failure as before")
 	},
+	"by_name": func(p *fix.Proposal) {
+		p.Verdict = ptr("suspect")
+		p.Verification.Reason = ptr("tests_not_run: asked for by name, go test does not say that TestSum passed")
+		p.Verification.OriginalChecks = append(p.Verification.OriginalChecks,
+			fix.Check{Task: "build", Passed: true, ByName: true, ExitCode: ptr(0), DurationMS: ptr(int64(800))},
+			fix.Check{Task: "test", ByName: true, ExitCode: ptr(1), DurationMS: ptr(int64(900)), Log: ptr("fixes/test/verify-1-by-name-test.log")})
+	},
+	"native": func(p *fix.Proposal) { // everything that can happen on the way
+		p.Control = ptr("recovered")
+		tokens := func(in, out int64) fix.Tokens {
+			return fix.Tokens{Input: &in, Output: &out, Cached: ptr(in / 2)}
+		}
+		p.Attempts = []fix.Attempt{
+			{
+				Number: 1, Agent: "sonnet", Model: ptr("claude-sonnet"), Kind: ptr("stream_failure"), Evidence: ptr("the answer ended in the middle"), Sandbox: "view", DurationMS: 4200,
+				Turns: ptr(3), Requests: ptr(8), Tokens: fix.Tokens{Input: ptr(int64(12000)), AtLeast: ptr(int64(12300))},
+				Decision: &fix.Decision{Next: "retry", DelayMS: 1000, Why: "another try may go well", Outcome: "other_kind"},
+			},
+			{
+				Number: 2, Agent: "sonnet", RetryOf: ptr(1), Kind: ptr("quota_exhausted"), Evidence: ptr("You exceeded your current quota"), Sandbox: "view", DurationMS: 20, Turns: ptr(0), Requests: ptr(1),
+				Tokens: tokens(0, 0), CostUSD: ptr(0.0),
+				Decision: &fix.Decision{Next: "fallback", Why: "the agent could go on in 2h0m0s, which the budget has not; the next agent is asked", Outcome: "recovered", ResumeAt: ptr("2026-11-22T06:03:13.401Z")},
+			},
+			{
+				Number: 3, Agent: "opus", Model: ptr("claude-opus"), Sandbox: "view", DurationMS: 61_000, Turns: ptr(9), Requests: ptr(9), Rescue: ptr("fixes/test/attempt-3.patch"), Verdict: ptr("unverified"),
+				Tokens: tokens(1_234_567, 890), CostUSD: ptr(1.5), Commands: fix.Commands{Allowed: ptr(4), Refused: ptr(1)},
+			},
+			{
+				Number: 4, Agent: "opus", Model: ptr("claude-opus"), Kind: ptr("loop_detected"), Evidence: ptr("it was told, and went on: You have made the same call 3 times in a row."), Sandbox: "view", DurationMS: 30_000,
+				Turns: ptr(14), Requests: ptr(14), Rescue: ptr("fixes/test/attempt-4.patch"), Verdict: ptr("verified"), Tokens: tokens(14_000, 1400), CostUSD: ptr(0.0045),
+				Finalizer: &fix.Finalizer{Result: "recovered", Edited: true, DurationMS: 900, Tokens: tokens(140, 10), CostUSD: ptr(0.00057)},
+			},
+		}
+		p.Provenance = &fix.Provenance{Files: []fix.Evidence{{Path: "fixes/test/verify-3-proposed-test.log"}}}
+		p.Budget = &fix.Budget{
+			Limit: fix.Amounts{Attempts: ptr(2), WallClockMS: ptr(int64(300000)), Tokens: ptr(int64(2_000_000)), CostUSD: ptr(5.0)},
+			Used:  fix.Amounts{Attempts: ptr(2), WallClockMS: ptr(int64(98_000))},
+		}
+	},
+	"stopped": func(p *fix.Proposal) { // what is said above is not said twice
+		p.State, p.Verdict, p.Disposition, p.Patch, p.Diff, p.Verification, p.AgentSaid, p.Control = "failed", nil, "none", nil, nil, nil, nil, ptr("missing")
+		p.Kind, p.Advice = ptr("output_invalid"), nil
+		p.Reason = ptr("output_invalid: the agent changed nothing, and what it ended with is no control object: error object: field \"kind\" is missing")
+		p.Attempts[0].Rescue = nil
+		p.Attempts[0].Kind, p.Attempts[0].Evidence = p.Kind, ptr(strings.TrimPrefix(*p.Reason, "output_invalid: "))
+		p.Attempts[0].Finalizer = &fix.Finalizer{Result: "invalid", Reason: ptr("no parseable JSON object in output"), DurationMS: 800}
+		p.Attempts[0].Decision = &fix.Decision{Next: "stop", Why: "output_invalid is not mended by another try", Outcome: "not_tried"}
+	},
 	"failing": func(p *fix.Proposal) {
 		p.Verdict = ptr("unverified")
 		p.Verification.Proposed[1] = fix.Check{Task: "test", ExitCode: ptr(1), DurationMS: ptr(int64(5)), Log: ptr("fixes/test/verify-1-proposed-test.log")}
@@ -181,7 +229,7 @@ func TestShowFixColour(t *testing.T) {
 	(&Screen{W: &colour, Base: "/home/me/shop", Colour: true}).ShowFix(p, commandsOf(p))
 	var bare strings.Builder
 	for line := range strings.SplitAfterSeq(colour.String(), "\n") {
-		bare.WriteString(clean(strings.TrimSuffix(line, "\n"), true, false))
+		bare.WriteString(clean(strings.TrimSuffix(line, "\n"), true))
 		if strings.HasSuffix(line, "\n") {
 			bare.WriteByte('\n')
 		}
@@ -245,6 +293,10 @@ func TestFixes(t *testing.T) {
 			{
 				Run: "20261121T023000Z-22bb", Task: "vet", State: "proposed", Disposition: "open", Verdict: ptr("verified"),
 				Files: []string{"a.go", "b.go", "c.go", "d.go", "e.go", "f.go", "g.go"}, Applied: []string{"b.go"},
+			},
+			{
+				Run: "20261121T022000Z-33cc", Task: "vet", State: "proposed", Disposition: "open", Verdict: ptr("verified"),
+				Files: []string{"a.go"}, Partly: []fix.Part{{Path: "a.go", Hunks: []int{1, 3}, Of: 4}},
 			},
 			{Run: "20261120T024000Z-0001", Task: "a-very-long-name-of-a-task", State: "no_fix", Disposition: "none", Rescue: []string{"fixes/x/attempt-1.patch"}},
 			{Run: "20261120T023000Z-0002", Task: "test", State: "skipped", Disposition: "none", Reason: ptr("open_proposal: run 20261120T022000Z-0001 has an open one for the same failure of task test")},

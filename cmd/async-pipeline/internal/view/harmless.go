@@ -16,44 +16,39 @@ import (
 
 // Harmless is text for one line: every control character, line ends included, and every invisible one is shown by name.
 func Harmless(text string) string {
-	return clean(strings.ReplaceAll(text, "\x1b", "^["), false, false)
+	return clean(strings.ReplaceAll(text, "\x1b", "^["), false)
 }
 
 // harmlessLines keeps line ends and tabs.
 func harmlessLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i := range lines {
-		lines[i] = clean(lines[i], true, false)
+		lines[i] = clean(lines[i], true)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// clean shows what may not act; tabs and colours (SGR) may stay. Text with a colour in it ends with a reset.
-func clean(text string, tabs, colours bool) string {
+// clean shows what may not act; tabs may stay, and colours (SGR) are left out.
+func clean(text string, tabs bool) string {
 	if plain(text) {
 		return text
 	}
-	return string(appendClean(nil, []byte(text), tabs, colours))
+	return string(appendClean(nil, []byte(text), tabs))
 }
 
 // appendClean adds clean text to out. All that tasks print comes by here.
-func appendClean(out, text []byte, tabs, colours bool) []byte {
-	coloured := false
+func appendClean(out, text []byte, tabs bool) []byte {
 	for {
 		n := printable(text)
 		out = append(out, text[:n]...)
 		if text = text[n:]; len(text) == 0 {
-			break
+			return out
 		}
 		if c := text[0]; c < utf8.RuneSelf {
 			n = 1
 			switch k := sgr(text); {
 			case k > 0:
 				n = k
-				if colours {
-					out = append(out, text[:n]...)
-					coloured = true
-				}
 			case c == '\t' && tabs:
 				out = append(out, '\t')
 			default:
@@ -73,10 +68,6 @@ func appendClean(out, text []byte, tabs, colours bool) []byte {
 		}
 		text = text[n:]
 	}
-	if coloured {
-		out = append(out, "\x1b[0m"...)
-	}
-	return out
 }
 
 // bare is text without its escape sequences.

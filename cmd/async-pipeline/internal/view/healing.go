@@ -90,7 +90,7 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	var b strings.Builder
 	b.WriteByte('\n')
 	if f.State != fix.Proposed {
-		b.WriteString(s.paint(yellow, "No fix is proposed for "+Harmless(f.Task)) + ": " + stateWord(f.State) + "\n")
+		b.WriteString(s.worded(yellow, "No fix is proposed for "+Harmless(f.Task), "", stateWord(f.State)))
 		b.WriteString(s.paragraphIf(stateText(f)) + s.said(f))
 		b.WriteString(s.rescues(f, c.Dir))
 		b.WriteString(s.next([]Next{{"look at it", c.Show}}))
@@ -98,12 +98,12 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 		return
 	}
 	verdict, colour := verdictOf(f)
-	b.WriteString(s.paint(bold, "Proposed fix for "+Harmless(f.Task)) + ": " + s.paint(colour, verdict) + "\n")
+	b.WriteString(s.worded(bold, "Proposed fix for "+Harmless(f.Task), colour, verdict))
 	b.WriteString(s.paragraph(verdictText(f), "  "))
 	if bad := failedCheck(f); bad != nil {
 		b.WriteString(s.failingTests(Failing{Names: c.Failing}, 1))
 		if bad.Log != nil {
-			b.WriteString("  log  " + s.Path(joined(c.Dir, *bad.Log)) + "\n") // with more before it, it would not fit
+			b.WriteString(s.named("  ", "log ", joined(c.Dir, *bad.Log))) // with more before it, it would not fit
 		}
 	}
 	b.WriteString(s.said(f))
@@ -113,6 +113,28 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	b.WriteString("\n" + s.next([]Next{{"look at it first", c.Show}}) + s.paragraph("then apply it     with this command, which only you can give:", "  ") + "\n")
 	b.WriteString(s.paint(bold, c.Apply) + "\n")
 	s.put(b.String())
+}
+
+// worded is a subject and, behind a colon or below it, a word about it.
+func (s *Screen) worded(sgr, subject, colour, word string) string {
+	said := word
+	if colour != "" {
+		said = s.paint(colour, word)
+	}
+	if columns(subject)+2+columns(word) <= s.wide() {
+		return s.paint(sgr, subject) + ": " + said + "\n"
+	}
+	var b strings.Builder
+	for i, line := range Wrap(subject+":", s.wide()-2) {
+		if i > 0 {
+			line = "  " + line
+		}
+		b.WriteString(s.paint(sgr, line) + "\n")
+	}
+	if colour == "" {
+		return b.String() + s.paragraph(word, "  ")
+	}
+	return b.String() + "  " + said + "\n"
 }
 
 // mostFiles is how many files of a patch are listed; the patch itself has them all.
@@ -134,15 +156,20 @@ func (s *Screen) patchFiles(f *fix.Fix) string {
 	var b strings.Builder
 	wide := 0
 	for _, p := range f.Patch.Files {
-		wide = max(wide, min(columns(Harmless(p.Path)), 56))
+		wide = max(wide, min(columns(Harmless(p.Path)), 56, s.wide()-24))
 	}
 	for i, p := range f.Patch.Files {
 		if i == mostFiles {
 			fmt.Fprintf(&b, "  and %d more files\n", len(f.Patch.Files)-i)
 			break
 		}
-		b.WriteString("  " + pad(p.Change, 8) + "  " + pad(Harmless(p.Path), wide) + "  " +
-			s.paint(green, fmt.Sprintf("+%d", p.Added)) + " " + s.paint(red, fmt.Sprintf("−%d", p.Removed)) + "\n")
+		added, removed := fmt.Sprintf("+%d", p.Added), fmt.Sprintf("−%d", p.Removed)
+		counts := s.paint(green, added) + " " + s.paint(red, removed)
+		if 2+8+2+max(columns(Harmless(p.Path)), wide)+2+columns(added+" "+removed) > s.wide() {
+			b.WriteString("  " + pad(p.Change, 8) + "  " + counts + "\n    " + Harmless(p.Path) + "\n")
+			continue
+		}
+		b.WriteString("  " + pad(p.Change, 8) + "  " + pad(Harmless(p.Path), wide) + "  " + counts + "\n")
 	}
 	return b.String()
 }
@@ -165,7 +192,12 @@ func (s *Screen) flagLines(f *fix.Fix) string {
 		if g.Caps {
 			caps = " (by itself this keeps the fix from being verified)"
 		}
-		b.WriteString("  " + s.paint(yellow, Harmless(g.ID)+" "+Harmless(g.Rule)) + "  " + place + "\n")
+		rule := Harmless(g.ID) + " " + Harmless(g.Rule)
+		between := "  "
+		if 2+columns(rule)+2+columns(place) > s.wide() {
+			between = "\n     "
+		}
+		b.WriteString("  " + s.paint(yellow, rule) + between + place + "\n")
 		if text := Harmless(g.Detail) + caps; strings.TrimSpace(text) != "" {
 			b.WriteString(s.paragraph(text, "     "))
 		}
@@ -178,7 +210,7 @@ func (s *Screen) rescues(f *fix.Fix, dir string) string {
 	var b strings.Builder
 	for _, a := range f.Attempts {
 		if a.Rescue != nil && *a.Rescue != "" {
-			fmt.Fprintf(&b, "  what attempt %d changed is kept in\n    %s\n", a.Number, s.Path(joined(dir, *a.Rescue)))
+			b.WriteString(s.paragraph(fmt.Sprintf("what attempt %d changed is kept in", a.Number), "  ") + "    " + s.Path(joined(dir, *a.Rescue)) + "\n")
 		}
 	}
 	return b.String()
@@ -188,7 +220,7 @@ func (s *Screen) rescues(f *fix.Fix, dir string) string {
 func (s *Screen) kept(paths []string, dir string) string {
 	var b strings.Builder
 	for _, p := range paths {
-		fmt.Fprintf(&b, "  none is proposed; what an agent changed is kept in\n    %s\n", s.Path(joined(dir, p)))
+		b.WriteString(s.paragraph("none is proposed; what an agent changed is kept in", "  ") + "    " + s.Path(joined(dir, p)) + "\n")
 	}
 	return b.String()
 }

@@ -131,15 +131,13 @@ func lineEnd(b []byte) (end, skip int) {
 	}
 }
 
-// wholePart is how much of a long unfinished line may be shown: no character and no colour sequence is torn apart.
+// wholePart is how much of a long unfinished line may be shown: no character and no escape sequence is torn apart.
 func wholePart(b []byte) int {
 	n := len(b)
 	if b[n-1] == '\r' {
 		n--
 	}
-	if i := bytes.LastIndexByte(b[:n], 0x1b); i >= 0 && n-i < 40 && sgr(b[i:n]) == 0 {
-		n = i
-	}
+	n = wholeEscapes(b[:n])
 	for k := 1; k < utf8.UTFMax && k <= n; k++ {
 		if utf8.RuneStart(b[n-k]) {
 			if !utf8.FullRune(b[n-k : n]) {
@@ -159,7 +157,7 @@ func (l *Lines) piece(out []byte, name, prefix string, text []byte, last bool) [
 		}
 		out = append(out, prefix...)
 	}
-	out = appendClean(out, text, true, l.screen.Colour)
+	out = appendTaskText(out, text, l.screen.Colour)
 	l.open = name
 	if last {
 		out = append(out, '\n')
@@ -229,7 +227,15 @@ func (s *Screen) end(t record.Task) string {
 	case record.Skipped, record.Cancelled:
 		mark, colour = "–", yellow
 	}
-	return s.told(s.paint(colour, mark), Harmless(t.Name), ended(t)+took)
+	name, text := Harmless(t.Name), ended(t)+took
+	if t.Error != nil {
+		room := s.wide() - 2 - columns(name) - 1
+		if room < 30 {
+			room = s.wide() - 2 // below the name, in a terminal
+		}
+		text = cut(text, room) // the summary has the whole of it
+	}
+	return s.told(s.paint(colour, mark), name, text)
 }
 
 // told is a line about tasks. In a terminal that is too narrow for it the text stands below the name; elsewhere it stays one

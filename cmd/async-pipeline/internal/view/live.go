@@ -243,7 +243,7 @@ func (l *Live) Erase(columns int) []byte {
 // Forget takes it that the terminal shows something else by now: the next frame begins on a fresh line.
 func (l *Live) Forget() { l.change(func() { l.paper = paper{} }) }
 
-// last is the last line that a task printed, for one line of ours: colours and what moves the cursor are left out.
+// last is the last line that a task printed, for one line of ours, without what was meant for a terminal.
 func (r *row) last() string {
 	text := strings.TrimRight(string(r.tail), "\r\n\t ")
 	if i := strings.LastIndexAny(text, "\r\n"); i >= 0 {
@@ -251,5 +251,6 @@ func (r *row) last() string {
 	} else if len(r.tail) == tailBytes {
 		text = strings.TrimLeftFunc(text, func(c rune) bool { return c == '\ufffd' }) // it was cut where it happened to be
 	}
-	return strings.TrimSpace(untab(clean(bare(text), true, false)))
+	text = text[:wholeEscapes([]byte(text))]
+	return strings.TrimSpace(untab(taskText(text, false)))
 }

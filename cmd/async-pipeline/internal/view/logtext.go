@@ -26,13 +26,13 @@ func (l *LogText) Write(p []byte) (int, error) {
 		if end < 0 {
 			break
 		}
-		b.WriteString(clean(string(rest[:end]), true, l.s.Colour) + "\n")
+		b.WriteString(taskText(string(rest[:end]), l.s.Colour) + "\n")
 		l.open = false
 		rest = rest[end+skip:]
 	}
 	if len(rest) > longLine {
 		n := wholePart(rest)
-		b.WriteString(clean(string(rest[:n]), true, l.s.Colour))
+		b.WriteString(taskText(string(rest[:n]), l.s.Colour))
 		l.open = true
 		rest = rest[n:]
 	}
@@ -50,7 +50,7 @@ func (l *LogText) Flush() error {
 	if len(l.held) == 0 && !l.open {
 		return nil
 	}
-	text := clean(string(bytes.TrimRight(l.held, "\r")), true, l.s.Colour) + "\n"
+	text := taskText(string(bytes.TrimRight(l.held, "\r")), l.s.Colour) + "\n"
 	l.held, l.open = l.held[:0], false
 	_, err := io.WriteString(l.s.W, text)
 	return err

@@ -58,7 +58,7 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 		if about == "" {
 			about = "$ " + Command(t.Run)
 		}
-		b.WriteString("  " + pad(Harmless(t.Name), wide) + "  " + cut(about, max(s.wide()-wide-4, 20)) + "\n")
+		b.WriteString(s.entry(Harmless(t.Name), cut(about, max(s.wide()-wide-4, 20)), wide))
 		var more []string
 		if len(t.DependsOn) > 0 {
 			more = append(more, "after "+Harmless(strings.Join(t.DependsOn, ", ")))
@@ -67,8 +67,8 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 			more = append(more, "on_fail: "+h)
 		}
 		if len(more) > 0 {
-			for _, line := range Wrap(strings.Join(more, " · "), max(s.wide()-wide-4, 20)) {
-				b.WriteString(s.paint(dim, strings.Repeat(" ", wide+4)+line) + "\n")
+			for _, line := range s.hung(strings.Join(more, " · "), wide+4) {
+				b.WriteString(s.paint(dim, line) + "\n")
 			}
 		}
 	}
@@ -76,10 +76,18 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 		b.WriteString("\n" + s.paint(bold, "Jobs") + "\n")
 		for _, j := range c.Jobs {
 			tasks := cmp.Or(strings.Join(j.Tasks, ", "), "none")
-			b.WriteString("  " + pad(Harmless(j.Name), wide) + "  " + cut(Harmless(tasks), max(s.wide()-wide-4, 20)) + "\n")
+			b.WriteString(s.entry(Harmless(j.Name), cut(Harmless(tasks), max(s.wide()-wide-4, 20)), wide))
 		}
 	}
 	s.put(b.String())
+}
+
+// entry is a name and what is said of it, which stands below where a name that is wider than its column leaves no room.
+func (s *Screen) entry(name, about string, wide int) string {
+	if columns(name) > wide && 2+columns(name)+2+columns(about) > s.wide() {
+		return "  " + name + "\n" + strings.Repeat(" ", wide+4) + about + "\n"
+	}
+	return "  " + pad(name, wide) + "  " + about + "\n"
 }
 
 // OnFail names the hooks of a task: "agent claude", "run".

@@ -201,7 +201,7 @@ func TestLogText(t *testing.T) {
 	}{
 		{"lines in pieces", []string{"on", "e\ntw", "o\n"}, false, "one\ntwo\n"},
 		{"no end", []string{"one\ntwo"}, false, "one\ntwo\n"},
-		{"cursor", []string{"a\x1b[2", "Jb\n"}, true, "a^[[2Jb\n"},
+		{"cursor", []string{"a\x1b[2", "Jb\n"}, true, "ab\n"},
 		{"colour stays where there is colour", []string{"\x1b[31mred\n"}, true, "\x1b[31mred\x1b[0m\n"},
 		{"and goes where there is none", []string{"\x1b[31mred\n"}, false, "red\n"},
 		{"a progress bar", []string{"1%\r2%\r", "\n3%\r\n"}, false, "1%\n2%\n3%\n"},

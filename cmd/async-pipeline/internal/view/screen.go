@@ -64,11 +64,53 @@ func (s *Screen) heading(text, more string) string {
 	return s.paint(bold, text) + between + more + "\n"
 }
 
+// title is a heading that may need more than one line.
+func (s *Screen) title(text string) string {
+	var b strings.Builder
+	for i, line := range Wrap(text, s.wide()-2) {
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString(s.paint(bold, line) + "\n")
+	}
+	return b.String()
+}
+
+// named is text and a path, which goes below where there is no room beside it: a path is never torn apart.
+func (s *Screen) named(indent, text, path string) string {
+	path = s.Path(path)
+	if columns(indent)+columns(text)+1+columns(path) <= s.wide() {
+		return indent + text + " " + path + "\n"
+	}
+	return s.paragraph(text, indent) + indent + "  " + path + "\n"
+}
+
+// about is a path with what is to be said of it in brackets.
+func (s *Screen) about(path, more string) string {
+	path = Harmless(path)
+	switch {
+	case more == "":
+		return "  " + path + "\n"
+	case 2+columns(path)+3+columns(more) <= s.wide():
+		return "  " + path + " (" + more + ")\n"
+	}
+	return "  " + path + "\n" + s.paragraph("("+more+")", "    ")
+}
+
 // aside is text that is not what a person came for.
 func (s *Screen) aside(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s.paragraph(text, "  ")) {
 		b.WriteString(s.paint(dim, strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	return b.String()
+}
+
+// coloured is a paragraph in a colour.
+func (s *Screen) coloured(sgr, text, indent string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s.paragraph(text, indent)) {
+		b.WriteString(indent + s.paint(sgr, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), indent)) + "\n")
 	}
 	return b.String()
 }
@@ -90,11 +132,40 @@ func (s *Screen) Misused(text string) {
 	s.put(s.paint(red, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
 }
 
+// Refused is a Problem that a person reads and decides by: every line of it is wrapped, and a command that ends a line stands
+// whole on one of its own.
+func (s *Screen) Refused(text string) {
+	const label = "async-pipeline:"
+	var lines []string
+	for line := range strings.SplitSeq(label+" "+strings.TrimSpace(text), "\n") {
+		line = Harmless(line)
+		room := s.wide() - 2
+		at := max(strings.LastIndex(line, ": async-pipeline "), strings.LastIndex(line, " git apply "))
+		if columns(line) <= room || at < 0 || strings.ContainsAny(line[at+2:], ";,()") {
+			lines = append(lines, Wrap(line, room)...)
+			continue
+		}
+		at = strings.IndexByte(line[at:], ' ') + at
+		lines = append(append(lines, Wrap(line[:at], room)...), line[at+1:])
+	}
+	s.put(s.paint(red, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
+}
+
 // Warning says what a person should know although it stops nothing.
 func (s *Screen) Warning(text string) { s.labelled(s.paint(yellow, "warning:"), text) }
 
 // Note says what was done besides what was asked for.
 func (s *Screen) Note(text string) { s.labelled(s.paint(dim, "note:"), text) }
+
+// Notice is a Note that is read while work goes on: every line of it is wrapped.
+func (s *Screen) Notice(text string) {
+	const label = "note:"
+	var lines []string
+	for line := range strings.SplitSeq(label+" "+text, "\n") {
+		lines = append(lines, Wrap(Harmless(line), s.wide()-2)...)
+	}
+	s.put(s.paint(dim, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
+}
 
 func (s *Screen) labelled(label, text string) {
 	var b strings.Builder

@@ -48,8 +48,17 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 		s.agents(&b, n)
 	}
 	if len(n.Kinds) > 0 {
-		b.WriteString("\n" + s.paint(bold, pad("ENDED WITH", 24)+"  ATTEMPTS  TRIED AGAIN  HELPED") + "\n")
+		narrow := s.wide() < 55
+		heads := pad("ENDED WITH", 24) + "  ATTEMPTS  TRIED AGAIN  HELPED"
+		if narrow {
+			heads = "ENDED WITH"
+		}
+		b.WriteString("\n" + s.paint(bold, heads) + "\n")
 		for _, k := range n.Kinds {
+			if narrow {
+				b.WriteString(s.paragraph(k.Kind, "") + s.paragraph(fmt.Sprintf("%s, %d tried again, %d helped", count(k.Attempts, "attempt"), k.Retried, k.Succeeded), "  "))
+				continue
+			}
 			fmt.Fprintf(&b, "%s  %8d  %11d  %6d\n", pad(cut(Harmless(k.Kind), 24), 24), k.Attempts, k.Retried, k.Succeeded)
 		}
 	}
@@ -113,8 +122,18 @@ func (s *Screen) agents(b *strings.Builder, n fix.Stats) {
 	for _, a := range n.Agents {
 		wide = max(wide, min(columns(Harmless(*a.Agent)), 18))
 	}
-	b.WriteString(s.paint(bold, pad("AGENT", wide)+"  ATTEMPTS  RETRIES  HELPED    TIME  TOKENS IN/OUT  COST") + "\n")
+	narrow := s.wide() < wide+62
+	heads := pad("AGENT", wide) + "  ATTEMPTS  RETRIES  HELPED    TIME  TOKENS IN/OUT  COST"
+	if narrow {
+		heads = "AGENT"
+	}
+	b.WriteString(s.paint(bold, heads) + "\n")
 	row := func(name string, a fix.AgentStats) {
+		if narrow {
+			b.WriteString(s.paragraph(name, "") + s.paragraph(fmt.Sprintf("%s, %d of them retries, %d helped; %s; tokens in/out %s; cost %s", count(a.Attempts, "attempt"), a.Retries, a.RetriesSucceeded,
+				took(a.WallClockMS), known(tokensOf(a.Tokens), a.TokensUnknown), known(cost(a.CostUSD), a.CostUnknown)), "  "))
+			return
+		}
 		fmt.Fprintf(b, "%s  %8d  %7d  %6d  %6s  %-13s  %s\n", pad(cut(Harmless(name), wide), wide), a.Attempts, a.Retries, a.RetriesSucceeded,
 			took(a.WallClockMS), known(tokensOf(a.Tokens), a.TokensUnknown), known(cost(a.CostUSD), a.CostUnknown))
 	}
@@ -124,8 +143,8 @@ func (s *Screen) agents(b *strings.Builder, n fix.Stats) {
 	if len(n.Agents) > 1 {
 		row("all", n.Total)
 	}
-	if n.Total.TokensUnknown > 0 && n.Total.Tokens.Input != nil || n.Total.CostUnknown > 0 && n.Total.CostUSD != nil {
-		b.WriteString(s.aside("+?: some attempts did not say what they used"))
+	if n.Total.TokensUnknown > 0 && n.Total.Tokens.Known() > 0 || n.Total.CostUnknown > 0 && n.Total.CostUSD != nil {
+		b.WriteString(s.aside("+?: some attempts did not say all that they used"))
 	}
 }
 
@@ -138,6 +157,9 @@ func known(text string, unknown int) string {
 }
 
 func tokensOf(t fix.Tokens) string {
+	if t.AtLeast != nil {
+		return short(t.AtLeast)
+	}
 	if t.Input == nil && t.Output == nil {
 		return "unknown"
 	}

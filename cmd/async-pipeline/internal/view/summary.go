@@ -113,7 +113,11 @@ func (s *Screen) failure(f Failure, tail int) string {
 	if f.Task.DurationMS != nil && f.Task.Error == nil {
 		took = " after " + ms(f.Task.DurationMS)
 	}
-	b.WriteString("\n" + s.paint(red, "✗ "+Harmless(f.Task.Name)) + " " + ended(f.Task) + took + "\n")
+	name, how, between := "✗ "+Harmless(f.Task.Name), s.howFailed(f.Task)+took, " "
+	if s.Columns > 0 && f.Task.Error == nil && columns(name)+1+columns(how) > s.wide() {
+		between = "\n  "
+	}
+	b.WriteString("\n" + s.paint(red, name) + between + how + "\n")
 	if f.Command != "" {
 		b.WriteString("  command  " + f.Command + "\n")
 	}
@@ -129,7 +133,7 @@ func (s *Screen) failure(f Failure, tail int) string {
 	}
 	b.WriteString(s.failingTests(f.Failing, mostFailing))
 	for _, line := range tailLines(f.Tail, tail) {
-		b.WriteString("  " + s.paint(dim, "│") + " " + clean(line, true, s.Colour) + "\n")
+		b.WriteString("  " + s.paint(dim, "│") + " " + taskText(line, s.Colour) + "\n")
 	}
 	if f.Task.Hint != nil && *f.Task.Hint != "" {
 		b.WriteString(s.paragraph("hint: "+*f.Task.Hint, "  "))
@@ -137,14 +141,32 @@ func (s *Screen) failure(f Failure, tail int) string {
 	return b.String()
 }
 
-// tailLines gives the last n lines, without empty ones at the end.
+// howFailed is how a task ended. Why it could not be carried out is a sentence, which stands below.
+func (s *Screen) howFailed(t record.Task) string {
+	why, ok := strings.CutPrefix(ended(t), "failed: ")
+	if t.Error == nil || !ok {
+		return ended(t)
+	}
+	if s.Columns <= 0 {
+		return "failed\n  " + why // one line, which can be searched for
+	}
+	return "failed\n  " + strings.Join(Wrap(why, s.wide()-2), "\n  ")
+}
+
+// tailLines gives the last n lines, without empty ones at the end. Of a line that was drawn over, like a progress bar, it gives what
+// stood there at last.
 func tailLines(text []byte, n int) []string {
 	t := strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n\r\t ")
 	if t == "" {
 		return nil
 	}
 	lines := strings.Split(t, "\n")
-	return lines[max(0, len(lines)-n):]
+	lines = lines[max(0, len(lines)-n):]
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
+	}
+	return lines
 }
 
 // counts is the one line of numbers.

@@ -151,7 +151,7 @@ func TestLines(t *testing.T) {
 		}, "go    │ 10%\ngo    │ 20%\ngo    │ 30%\n"},
 		{"control characters are shown, tabs stay", func(l *Lines) {
 			l.Output("go", []byte("a\tb\x1b[2J\x1b[31mred\x1b[0m\n"))
-		}, "go    │ a\tb^[[2Jred\n"},
+		}, "go    │ a\tbred\n"},
 		{"a very long line is streamed and not cut", func(l *Lines) {
 			l.Output("go", []byte(long[:len(long)-1])) // half of é is held back
 			l.Output("build", []byte("between\n"))
@@ -276,5 +276,6 @@ func TestMessages(t *testing.T) {
 		s.Problem("there is no run \"x\" here: `latest` is the newest")
 		s.Warning("first\nsecond \x1b[2J")
 		s.Note("ended process 12")
+		s.Notice("interrupted: nothing new starts; what runs has 3s, and then some more, to end as it likes;\nonce more kills it \x1b[2J")
 	})
 }

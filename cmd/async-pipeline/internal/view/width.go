@@ -40,6 +40,24 @@ func wrapWords(words []string, width int) []string {
 	return lines
 }
 
+// hung is harmless text in lines after an indent. A word that has no room there, like the long name of a task, stands further left,
+// without the comma if that alone has none: the line's end says as much.
+func (s *Screen) hung(text string, indent int) []string {
+	room := max(s.wide()-indent, 20)
+	lines := Wrap(text, room)
+	for i, line := range lines {
+		left := indent
+		if columns(line) > room {
+			left = min(indent, 2)
+		}
+		if left+columns(line) > s.wide() {
+			line = strings.TrimSuffix(line, ",")
+		}
+		lines[i] = strings.Repeat(" ", left) + line
+	}
+	return lines
+}
+
 // paragraph is text from outside, harmless, its own line ends kept, every line after indent and within the screen.
 func (s *Screen) paragraph(text, indent string) string {
 	var b strings.Builder

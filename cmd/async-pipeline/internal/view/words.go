@@ -48,6 +48,18 @@ func ended(t record.Task) string {
 	return endedAtLast(t)
 }
 
+// endedAfter is ended with the time it took. Why a task could not be carried out is a sentence: the time stands before it.
+func endedAfter(t record.Task) string {
+	if t.DurationMS == nil {
+		return ended(t)
+	}
+	took := " after " + ms(t.DurationMS)
+	if why, ok := strings.CutPrefix(ended(t), "failed"); ok && t.Error != nil {
+		return "failed" + took + why
+	}
+	return ended(t) + took
+}
+
 // endedAtLast is how the last attempt at a task ended.
 func endedAtLast(t record.Task) string {
 	switch t.Status {
