@@ -96,6 +96,9 @@ func (s *spend) leftOf(b pipeline.Budget) (tokens int64, cost float64) {
 // unmetered says, once, that a cap cannot be held because the agent does not say what it uses.
 func (h *healing) unmetered(t agent.Turn) {
 	b := h.hook.Budget
+	if t.Requests != nil && *t.Requests == 0 {
+		return // it has used nothing
+	}
 	say := func(cap, format string, args ...any) {
 		if !h.warned[cap] {
 			h.warned[cap] = true

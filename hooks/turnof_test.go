@@ -203,3 +203,13 @@ func TestCostAtLeast(t *testing.T) {
 		})
 	}
 }
+
+// An agent that was asked nothing used nothing: nobody is told that it does not say what it uses.
+func TestUnmeteredAskedNothing(t *testing.T) {
+	t.Parallel()
+	h := &healing{hook: &pipeline.AgentHook{Budget: pipeline.Budget{Tokens: 1000, CostUSD: 1}}, warned: map[string]bool{}}
+	h.unmetered(agent.Turn{Requests: new(int)})
+	if len(h.warned) > 0 {
+		t.Errorf("%v", h.warned)
+	}
+}

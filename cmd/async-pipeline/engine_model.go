@@ -19,12 +19,16 @@ func modelAgent(a *pipeline.Agent, gates map[string]*native.Gate) agent.Agent {
 		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,
 	}
 	m.Limits.Total = answerMost
+	lacks := a.Model.Key.Missing
+	if len(lacks) == 0 && a.Model.Key.Value == "" {
+		lacks = a.Model.Key.Secrets // an empty one is none
+	}
 	at := strings.Join([]string{m.Provider, m.BaseURL, m.Name, m.Key}, "\n")
 	if gates[at] == nil {
 		gates[at] = &native.Gate{}
 	}
 	return &native.Agent{
 		ID: a.Name, Ask: m.Turn, Model: m.Name, Provider: m.Provider, MaxTurns: a.Model.MaxTurns, Cost: model.Cost,
-		Lacks: a.Model.Key.Missing, Gate: gates[at], Patience: m.Patience(),
+		Lacks: lacks, Gate: gates[at], Patience: m.Patience(),
 	}
 }

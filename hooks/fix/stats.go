@@ -272,10 +272,12 @@ func (s *AgentStats) add(a *Attempt) {
 	s.WallClockMS += a.DurationMS
 	tokens, priced := []Tokens{a.Tokens}, a.CostUSD != nil
 	sum(&s.CostUSD, a.CostUSD)
+	sum(&s.CostUSD, a.CostAtLeast)
 	if f := a.Finalizer; f != nil && f.Result != "skipped" {
 		s.WallClockMS += f.DurationMS
 		tokens, priced = append(tokens, f.Tokens), priced && f.CostUSD != nil
 		sum(&s.CostUSD, f.CostUSD)
+		sum(&s.CostUSD, f.CostAtLeast)
 	}
 	if !priced {
 		s.CostUnknown++

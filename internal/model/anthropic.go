@@ -216,7 +216,7 @@ func (s *anthropicStream) event(_ string, data []byte) error {
 	case e.Type == "" && reported(data).meant: // as gateways write it
 		return provided(data)
 	case e.Type == "":
-		return malformed("an event of the stream has no type: %q", head(data, 120))
+		return malformed("an event of the stream has no type: \"%s\"", head(data, 120))
 	case !known: // ping too
 		return nil
 	case e.Type == "content_block_stop" && s.d.stopped() && cutShort(s.d.got.Stop): // of a block that the cut left open

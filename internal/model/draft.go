@@ -188,7 +188,7 @@ func (d *draft) answer() Answer {
 // decode reads the data of one event. What is no JSON, or JSON of another shape, is not the stream that was asked for.
 func decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return malformed("an event of the stream is not the JSON of this protocol (%v): %q", err, head(data, 120))
+		return malformed("an event of the stream is not the JSON of this protocol (%v): \"%s\"", err, head(data, 120))
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func TestClassify(t *testing.T) {
 		{"409", 409, `{"error":{"message":"conflict"}}`, invalidRequest, false, "conflict"},
 		{"408", 408, ``, serverOverload, true, ""},
 		{"zai overload", 400, `{"error":{"code":"1305","message":"try later"}}`, serverOverload, true, "later"},
-		{"HTML", 502, "<html>\n\n<h1>502 Bad\tGateway</h1></html>", serverOverload, true, `"<html>\n\n<h1>502 Bad\tGateway</h1></html>"`},
+		{"HTML", 502, "<html>\n\n<h1>502 Bad\tGateway</h1></html>", serverOverload, true, `"<html> <h1>502 Bad Gateway</h1></html>"`},
 		{"a string", 400, `{"error":"model is required"}`, invalidRequest, false, "model is required"},
 		{"detail", 422, `{"detail":"field required"}`, invalidRequest, false, "field required"},
 	} {
@@ -390,7 +390,7 @@ func TestWrongContentType(t *testing.T) {
 	t.Parallel()
 	page := "<!doctype html>\n<title>Sign in</title>" + strings.Repeat("x", 500) + "END"
 	for _, c := range []struct{ kind, content, body, words string }{
-		{parseError, "text/html", page, `is the base URL right? It begins "<!doctype html>\n<title>Sign in</title>x`},
+		{parseError, "text/html", page, `is the base URL right? It begins "<!doctype html> <title>Sign in</title>x`},
 		{parseError, "application/json", `{"id":"msg"}`, `one piece ("application/json") where a stream was asked for`},
 		{parseError, "application/json", `{"type":"message","id":"msg_1","role":"assistant","content":[]}`, "does the server stream?"},
 		{parseError, "application/json", ``, `is empty (status 200, content type "application/json")`},
@@ -464,5 +464,14 @@ func TestKindsAreKnown(t *testing.T) {
 		if !bytes.Contains(source, append([]byte("= "), kind[1]...)) && !regexp.MustCompile(`Kind += `+string(kind[1])).Match(source) {
 			t.Errorf("hooks/agent knows no kind %s", kind[1])
 		}
+	}
+}
+
+// A port on which nothing listens is most often one that was written wrongly.
+func TestNothingListens(t *testing.T) {
+	t.Parallel()
+	e := fault(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
+	if e.Kind != transportDisconnect || !strings.Contains(e.Message, "is the base URL right?") {
+		t.Errorf("%+v", e)
 	}
 }

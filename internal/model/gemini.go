@@ -171,7 +171,7 @@ func (s *geminiStream) event(_ string, data []byte) error {
 		return provided(data)
 	}
 	if c.Candidates == nil && c.Feedback == nil && c.Usage == nil {
-		return malformed("a piece of the answer has no candidates: %q", head(data, 120))
+		return malformed("a piece of the answer has no candidates: \"%s\"", head(data, 120))
 	}
 	if c.ID != "" {
 		s.d.got.ID = c.ID

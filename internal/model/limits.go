@@ -2,7 +2,10 @@ package model
 
 // How long a provider may be silent, and how much it may send.
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 const (
 	defaultWord  = 10 * time.Minute
@@ -12,8 +15,8 @@ const (
 
 // silences are the defaults, by protocol.
 var silences = map[string]Limits{
-	// It says at once that a message begins, and sends pings while the model thinks or a long argument is written.
-	Anthropic: {Connect: 30 * time.Second, Think: 2 * time.Minute, Silent: 2 * time.Minute},
+	// It says at once that a message begins, shows what is thought, and sends pings while the model thinks or a long argument is written.
+	Anthropic: {Connect: 30 * time.Second, Think: 2 * time.Minute, Silent: 2 * time.Minute, Word: 5 * time.Minute},
 	// It shows nothing of what a model reasons, also between two items.
 	OpenAI: {Connect: 2 * time.Minute, Think: defaultWord, Silent: defaultWord},
 	// Before the first word a prompt is read, by a small machine perhaps, or a model reasons and shows none of it. Later a call may
@@ -27,7 +30,7 @@ func (l Limits) orDefault(provider string) Limits {
 	for _, d := range []struct {
 		of    *time.Duration
 		usual time.Duration
-	}{{&l.Connect, usual.Connect}, {&l.Think, usual.Think}, {&l.Silent, usual.Silent}, {&l.Word, defaultWord}} {
+	}{{&l.Connect, usual.Connect}, {&l.Think, usual.Think}, {&l.Silent, usual.Silent}, {&l.Word, cmp.Or(usual.Word, defaultWord)}} {
 		if *d.of <= 0 {
 			*d.of = d.usual
 		}

@@ -193,7 +193,7 @@ func (s *openaiStream) event(_ string, data []byte) error {
 	switch {
 	case e.Type == "" || e.Type == "error":
 		if f := reported(data); e.Type == "" && len(f.codes) == 0 && !f.meant {
-			return malformed("an event of the stream has no type: %q", head(data, 120))
+			return malformed("an event of the stream has no type: \"%s\"", head(data, 120))
 		}
 		return openaiError(data)
 	case e.Sequence != nil && s.sequence != nil && *e.Sequence <= *s.sequence:

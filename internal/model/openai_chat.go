@@ -175,7 +175,7 @@ func (s *chatStream) event(_ string, data []byte) error {
 		return provided(data)
 	}
 	if c.Choices == nil && c.Usage == nil {
-		return malformed("a piece of the answer has no choices: %q", head(data, 120))
+		return malformed("a piece of the answer has no choices: \"%s\"", head(data, 120))
 	}
 	if s.d.got.ID == "" {
 		s.d.got.ID, s.d.got.Model = c.ID, c.Model

@@ -48,6 +48,9 @@ func fault(err error) *Error {
 	}
 	kind := faultKind(err)
 	e := newError(kind, "%v", err)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		e = newError(kind, "%v: nothing listens there; is the base URL right?", err)
+	}
 	e.Err = err
 	return e
 }

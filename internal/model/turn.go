@@ -280,14 +280,17 @@ func (s *stream) read(d *draft, dec decoder) error {
 	word := time.Now() // when there was content last, or a step towards it
 	told := false
 	event := func(name string, data []byte) error {
-		told = true
+		if !told {
+			told = true
+			s.cold.Stop() // a comment is no sign of life yet
+		}
 		if d.ended {
 			return nil
 		}
 		return dec.event(name, data)
 	}
 	var total int64
-	first, stopped := true, false
+	stopped := false
 	for {
 		select {
 		case <-s.turn.Done():
@@ -295,10 +298,6 @@ func (s *stream) read(d *draft, dec decoder) error {
 		case <-silence.C:
 			return d.cut(newError(idleTimeout, "the model has said nothing for %v", time.Since(word).Round(time.Second)))
 		case c := <-s.pieces:
-			if first && len(c.data) > 0 {
-				first = false
-				s.cold.Stop()
-			}
 			if total += int64(len(c.data)); total > s.limits.Total {
 				return newError(outputTruncated, "the answer is longer than %d bytes", s.limits.Total)
 			}
@@ -338,7 +337,7 @@ func endless(rest []byte, told bool) error {
 		return e
 	}
 	if !told && len(rest) > 0 {
-		return malformed("what came is no stream of events; is the base URL right? It begins %q", head(rest, maxQuote))
+		return malformed("what came is no stream of events; is the base URL right? It begins \"%s\"", head(rest, maxQuote))
 	}
 	return newError(streamFailure, "the stream ended before the answer did")
 }
@@ -415,7 +414,7 @@ func (s *stream) refused(resp *http.Response, now time.Time) error {
 	f := reported(body)
 	f.status = resp.StatusCode
 	if f.message == "" && len(bytes.TrimSpace(body)) > 0 {
-		f.message = fmt.Sprintf("%q", head(body, maxQuote))
+		f.message = fmt.Sprintf("\"%s\"", head(body, maxQuote)) // as it is: what %q doubles no redactor knows
 	}
 	if !f.meant && len(f.codes) == 0 && f.status == http.StatusNotFound { // a web server says so, and not the API
 		f.message = "there is nothing at this address; is the base URL right? " + f.message
@@ -449,10 +448,10 @@ func (s *stream) noStream(resp *http.Response, body []byte) error {
 	case len(text) == 0:
 		e = malformed("the answer is empty (status %d, content type %q) where a stream was asked for; is the base URL right?", resp.StatusCode, kind)
 	case text[0] == '{' || text[0] == '[':
-		e = malformed("the answer came in one piece (%q) where a stream was asked for; is the base URL right, and does the server stream? It begins %q",
+		e = malformed("the answer came in one piece (%q) where a stream was asked for; is the base URL right, and does the server stream? It begins \"%s\"",
 			kind, head(text, maxQuote))
 	default:
-		e = malformed("the answer is %q and not %s; is the base URL right? It begins %q", kind, eventStream, head(text, maxQuote))
+		e = malformed("the answer is %q and not %s; is the base URL right? It begins \"%s\"", kind, eventStream, head(text, maxQuote))
 	}
 	e.Status = resp.StatusCode
 	return e

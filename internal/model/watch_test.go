@@ -60,15 +60,15 @@ func TestWatchdogs(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				say(w, ": ping\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n")
 			}
-		}, idleTimeout, 10 * minute, false},
+		}, idleTimeout, 5 * minute, false},
 		{"a model that thinks behind keep-alives", func(w *io.PipeWriter) {
 			say(w, pieces()[0])
-			for range 99 {
+			for range 49 {
 				time.Sleep(6 * time.Second)
 				say(w, ": ping\n\n")
 			}
 			say(w, strings.Join(pieces()[1:], ""))
-		}, "", 99*6*time.Second + lingerWait, true},
+		}, "", 49*6*time.Second + lingerWait, true},
 		{"progress is, and after the stop nothing is waited for long", func(w *io.PipeWriter) {
 			for _, p := range pieces() {
 				say(w, p)
@@ -81,7 +81,13 @@ func TestWatchdogs(t *testing.T) {
 				say(w, ":")
 				time.Sleep(time.Second)
 			}
-		}, idleTimeout, 10 * minute, true},
+		}, idleTimeout, 5 * minute, true},
+		{"comments before the first event", func(w *io.PipeWriter) {
+			for range 200 {
+				say(w, ": ping\n\n")
+				time.Sleep(time.Second)
+			}
+		}, "cold_start_timeout", 30 * time.Second, false},
 		{"P54 half-open after the stop", func(w *io.PipeWriter) {
 			say(w, strings.Join(pieces()[:19], ""))
 		}, "", usageWait, true},

@@ -23,7 +23,7 @@ var carriers = sync.OnceValue(func() map[string]string {
 	for _, name := range strings.Fields("sudo sudoedit doas su gosu su-exec runuser runcon newgrp sg login pkexec numactl setpriv setarch linux32 linux64 i386 x86_64 prlimit uclampset choom " +
 		"watch xargs parallel rush flock script unshare nsenter chroot fakeroot fakechroot proot bwrap firejail systemd-run cgexec faketime proxychains proxychains4 torsocks " +
 		"ccache sccache distcc icecc bear scan-build intercept-build wine qemu-x86_64 qemu-aarch64 xcrun arch caffeinate sandbox-exec launchctl open xdg-open " +
-		"strace ltrace gdb lldb valgrind perf rr heaptrack tini dumb-init catatonit chronic retry sponge " +
+		"capsh cpulimit hyperfine strace ltrace gdb lldb valgrind perf rr heaptrack tini dumb-init catatonit chronic retry sponge " +
 		"ld.so ld-linux.so ld-linux-x86-64.so ld-linux-aarch64.so ld-musl-x86_64.so ld-musl-aarch64.so " +
 		"bc dc gnuplot sqlite3 psql mysql mariadb mongosh ftp sftp ssh scp mosh rsh telnet socat nc ncat netcat at batch crontab screen tmux zellij dtach abduco entr watchexec nodemon direnv dbus-run-session dbus-launch ssh-agent catchsegv " +
 		"ed ex vi vim nvim view emacs nano less more most docker podman nerdctl kubectl vagrant command exec eval builtin coproc source nix nix-shell nix-build start-stop-daemon run-parts") {

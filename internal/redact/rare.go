@@ -19,6 +19,8 @@ var spellings = []struct{ byte, between string }{
 	// C, Python, $'…'
 	{"%02x", `\x`},
 	{"%02X", `\x`},
+	{"%02x", `\\x`}, // in JSON
+	{"%02X", `\\x`},
 	{"%02x", ":"},
 	{"%02X", ":"},
 	// od -t x1, xxd -g 1, a Buffer of Node
@@ -29,8 +31,11 @@ var spellings = []struct{ byte, between string }{
 	// JSON, JavaScript, Java
 	{"%02x", `\u00`},
 	{"%02X", `\u00`},
+	{"%02x", `\\u00`},
+	{"%02X", `\\u00`},
 	// C, printf, od -b
 	{"%03o", `\`},
+	{"%03o", `\\`},
 	{"%03o", " "},
 	// the bytes of Go, of Python and Rust, of Node in JSON
 	{"%d", " "},

@@ -80,7 +80,7 @@ func (l *loop) begin() {
 func (l *loop) rounds(ctx context.Context) ending {
 	most := l.a.turns()
 	if l.r.ReadOnly {
-		most = min(most, 3)
+		most = 1
 	}
 	for {
 		if e, ended := l.ended(ctx); ended {
@@ -165,15 +165,13 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 		return &ending{kind: agent.AgentError, evidence: because("the model stopped for a reason of its own", x.answer.Reason), text: said}
 	case strings.TrimSpace(said) != "":
 		return &ending{text: said}
+	case l.r.ReadOnly:
+		return &ending{kind: agent.EmptyOutput, evidence: "the model ended without a word"}
 	case l.emptied:
 		return &ending{kind: agent.EmptyOutput, evidence: "the model ended twice without a word"}
 	}
 	l.emptied = true
-	if l.r.ReadOnly {
-		l.remind("empty", emptyAnswer)
-	} else {
-		l.remind("empty", emptyNote)
-	}
+	l.remind("empty", emptyNote)
 	return nil
 }
 
@@ -190,6 +188,9 @@ func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *end
 				return &ending{text: said, control: object}
 			}
 		}
+	}
+	if l.r.ReadOnly {
+		return &ending{text: said} // it is asked once
 	}
 	l.said = ""
 	if e, ended := l.ended(ctx); ended {
@@ -253,7 +254,7 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 	act, why := decide(f.cause, x.facts(f.retryable, l.h))
 	text := join(l.said, textOf(x.answer.Blocks))
 	end := &ending{kind: f.kind, evidence: f.says(), text: text}
-	if f.after >= 0 {
+	if f.after >= 0 && f.after <= agent.LongestWait {
 		end.after = &f.after
 	}
 	if act == stop {

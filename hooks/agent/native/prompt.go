@@ -21,7 +21,6 @@ const (
 	saidNoJSON  = "Not run: its arguments were not one JSON object. Nothing was done. Make the call again."
 	saidNoTools = "Not run: there are no tools in this turn. Answer with the JSON object."
 	emptyNote   = ours + "Your answer held neither a call nor a text. Go on with a tool, or end with the finish tool or the JSON object."
-	emptyAnswer = ours + "You gave no answer. Answer with the JSON object."
 	changeNote  = " Change your approach: use another tool or another method, look for the root cause, or end and say why it cannot be done. Do not repeat the same call."
 )
 

@@ -107,13 +107,13 @@ type fault struct {
 	cause     cause
 	kind      agent.Kind
 	message   string
-	after     time.Duration // what the provider asks to wait, where it can be meant; negative: nothing
+	after     time.Duration // what the provider asks to wait; negative: nothing
 	status    int           // of HTTP; 0: none
 	retryable bool
 }
 
-// disbelief is what the evidence says of a wait that nobody can mean.
-const disbelief = "it asks to wait for more than 30 days, which is ignored"
+// disbelief is what the evidence says of a wait that nobody can mean: no budget has room for it, and no time to go on is made of it.
+const disbelief = "it asks to wait for more than 30 days"
 
 // faultOf reads err, which is not nil. ctx is the turn's.
 func faultOf(ctx context.Context, err error) fault {
@@ -137,8 +137,11 @@ func faultOf(ctx context.Context, err error) fault {
 	if f.message == "" && e.Err != nil {
 		f.message = oneLine(e.Err.Error())
 	}
-	if f.after > agent.LongestWait {
-		f.after, f.message = -1, f.says()+"; "+disbelief
+	switch {
+	case f.after > agent.LongestWait:
+		f.message = f.says() + "; " + disbelief
+	case f.after == 0: // "at once" is no announcement: all would come back at once, and again
+		f.after = -1
 	}
 	switch f.kind {
 	case agent.ColdStartTimeout, agent.IdleTimeout:

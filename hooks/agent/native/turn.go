@@ -26,7 +26,7 @@ type Agent struct {
 	MaxTurns int                                                                                       // answers of the model; 0: DefaultTurns
 	Window   int                                                                                       // tokens that a conversation may hold; 0: as the model is known for, else 128k
 	Cost     func(model string, u model.Usage) (usd float64, known bool)                               // of one request; nil: no price is known
-	Lacks    []string                                                                                  // names of variables that its key is made from and that are not set
+	Lacks    []string                                                                                  // names of variables that its key is made from and that are not set, or empty
 	Patience time.Duration                                                                             // at least so long the model may think without a word, whatever Request.Idle says
 	Gate     *Gate                                                                                     // shared by all agents of one provider; nil: none
 
@@ -50,7 +50,7 @@ func (a *Agent) Ready() error {
 		return fmt.Errorf("agent %q has %w to ask (%w); give it a provider and a model", a.ID, ErrNoModel, agent.ErrMissing)
 	}
 	if len(a.Lacks) > 0 {
-		return fmt.Errorf("agent %q has no key: %s is not set", a.ID, strings.Join(a.Lacks, ", "))
+		return fmt.Errorf("agent %q has no key: %s is not set, or empty", a.ID, strings.Join(a.Lacks, ", "))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -210,7 +211,7 @@ func (s *Screen) rescues(f *fix.Fix, dir string) string {
 	var b strings.Builder
 	for _, a := range f.Attempts {
 		if a.Rescue != nil && *a.Rescue != "" {
-			b.WriteString(s.paragraph(fmt.Sprintf("what attempt %d changed is kept in", a.Number), "  ") + "    " + s.Path(joined(dir, *a.Rescue)) + "\n")
+			b.WriteString(s.paragraph(fmt.Sprintf("what %s %d changed is kept in", rowWord(f.Attempts), a.Number), "  ") + "    " + s.Path(joined(dir, *a.Rescue)) + "\n")
 		}
 	}
 	return b.String()
@@ -223,4 +224,12 @@ func (s *Screen) kept(paths []string, dir string) string {
 		b.WriteString(s.paragraph("none is proposed; what an agent changed is kept in", "  ") + "    " + s.Path(joined(dir, p)) + "\n")
 	}
 	return b.String()
+}
+
+// rowWord is what the rows of a healing are called: attempts of the budget, unless some are further tries of one.
+func rowWord(rows []fix.Attempt) string {
+	if slices.ContainsFunc(rows, func(a fix.Attempt) bool { return a.Decision != nil && a.Decision.Next != "stop" }) {
+		return "try"
+	}
+	return "attempt"
 }
