@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // fixCommand holds what a person does with proposals. None of it needs a PIPELINE.hcl that can be read.
@@ -47,7 +48,8 @@ func wrapped(err error) error {
 	return &fault{code: f.code, text: f.text, wrap: true, of: err}
 }
 
-// fixStore is the fixes of the root, after settling what an interrupted apply left.
+// fixStore is the fixes of the root, after settling what an interrupted apply and a killed healing left: work that an agent
+// had done is pointed to, not only called interrupted.
 func (h *hall) fixStore() (*fix.Store, error) {
 	root, err := h.recordRoot()
 	if err != nil {
@@ -56,7 +58,11 @@ func (h *hall) fixStore() (*fix.Store, error) {
 	if err := h.settle(root); err != nil {
 		return nil, err
 	}
-	return h.fixes(root), nil
+	s := h.fixes(root)
+	if s.Killed() {
+		h.sweep(record.At(root))
+	}
+	return s, nil
 }
 
 // noneEmpty refuses an empty argument of [RUN] [TASK]: a variable that is not set would mean another fix. without says what it

@@ -60,7 +60,7 @@ func (s *Store) Audit(r *Report, run, task string) ([]string, error) {
 		return nil, err
 	}
 	var names, drafts []string
-	must := false
+	must, marked := false, ""
 	for _, e := range entries {
 		name, sealed := strings.CutSuffix(e.Name(), ".json")
 		switch {
@@ -68,16 +68,22 @@ func (s *Store) Audit(r *Report, run, task string) ([]string, error) {
 		case sealed:
 			names = append(names, name)
 			var f struct {
-				Provenance *struct{} `json:"provenance"`
+				Provenance *struct{}       `json:"provenance"`
+				Advice     json.RawMessage `json:"advice"` // null counts: versions that wrote no mark had no such field
 			}
 			text, err := readFile(filepath.Join(a.dir, "fixes", e.Name()), maxJSON)
-			must = must || err == nil && json.Unmarshal(text, &f) == nil && f.Provenance != nil
+			if err == nil && json.Unmarshal(text, &f) == nil {
+				must = must || f.Provenance != nil
+				if f.Advice != nil {
+					marked = e.Name()
+				}
+			}
 		case e.IsDir() && !exists(filepath.Join(a.dir, "fixes", e.Name()+".json")):
 			drafts = append(drafts, e.Name())
 		}
 	}
 	a.journal(must)
-	a.begun()
+	a.begun(marked)
 	var looked []string
 	for _, name := range names {
 		if a.fix(name, task) {

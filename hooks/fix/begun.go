@@ -49,9 +49,12 @@ func Begun(runDir string) bool {
 	return false
 }
 
-// begun checks the mark, when the journal was read.
-func (a *audit) begun() {
-	if !exists(filepath.Join(a.dir, begunFile)) {
+// begun checks the mark, when the journal was read. marked: a fix of a version that always wrote one; empty: there is none.
+func (a *audit) begun(marked string) {
+	if _, err := os.Lstat(filepath.Join(a.dir, begunFile)); os.IsNotExist(err) {
+		if marked != "" {
+			a.Fault(begunFile, "fixes/"+marked, "the mark that the hooks have a journal", "none: it is gone")
+		}
 		return
 	}
 	text, ok := a.Read(begunFile, "the mark that the hooks have a journal", 1<<16)

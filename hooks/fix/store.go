@@ -155,6 +155,19 @@ func (s *Store) runs() ([]string, []error) {
 	return runs, errs
 }
 
+// Killed says whether a healing was begun and never sealed, and nobody is at work on it.
+func (s *Store) Killed() bool {
+	runs, _ := s.runs() // what cannot be read is said by what needs it
+	return slices.ContainsFunc(runs, func(run string) bool {
+		folder := filepath.Join(s.Dir, "runs", run, "fixes")
+		entries, _ := os.ReadDir(folder)
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			draft := filepath.Join(folder, e.Name(), "draft.json")
+			return e.IsDir() && exists(draft) && !exists(filepath.Join(folder, e.Name()+".json")) && !locked(draft)
+		})
+	})
+}
+
 // ofRun gives the fixes of one run that count, sorted by task.
 func (s *Store) ofRun(run string) ([]*Proposal, []error) {
 	counts, _, errs := s.inRun(run)
