@@ -56,6 +56,7 @@ type watch struct {
 	texts     []string // D6
 	targets   targets  // D7
 	news      news     // D3, of whatever calls
+	vain      vain     // D1, D3, of whatever arguments
 	looks     map[string]look
 	rounds    int
 }
@@ -83,6 +84,7 @@ func weak(model string) bool {
 func (w *watch) round(r round) finding {
 	w.rounds++
 	old := w.news.round(r)
+	vainly := w.vain.round(r)
 	if len(r.calls) == 0 {
 		w.failed, w.fruitless, w.stuck, w.invalid = nil, nil, false, 0
 		found := w.said(r.text)
@@ -92,7 +94,7 @@ func (w *watch) round(r round) finding {
 		return w.spend(found)
 	}
 	w.texts = nil
-	if slices.ContainsFunc(r.calls, func(c observed) bool { return !c.failed }) {
+	if slices.ContainsFunc(r.calls, gained) {
 		w.reminders = maxReminders
 	}
 	gate := w.targets.round(r)
@@ -104,8 +106,10 @@ func (w *watch) round(r round) finding {
 	if !found.found() {
 		found = w.idle(r)
 	}
-	if !found.found() {
-		found = old
+	if found.found() {
+		w.vain = vain{} // one finding for one run of rounds
+	} else if found = old; !found.end && vainly.found() {
+		found = vainly
 	}
 	switch {
 	case gate.end:

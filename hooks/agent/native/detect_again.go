@@ -33,7 +33,11 @@ func (n *news) round(r round) finding {
 		see("text "+textPrint(r.text), "")
 	}
 	for _, c := range r.calls {
+		was := old
 		see(inputKey(c), fmt.Sprint(c.failed, sum(timeless(c.result))))
+		if foundNothing(c) || c.failed && !ranAndFailed(c) {
+			old = was // a failure or an empty answer is nothing new, whatever was asked for
+		}
 	}
 	if !old {
 		n.stale = 0

@@ -6,7 +6,7 @@ package native
 //	TOOL JSON -> ok|fail TEXT      %d is the number of the round; a line that ends in " &" and the next are one round
 //	say TEXT                       a text cut by its length limit, without a call
 //
-// Header: "model NAME"; for circles "ends DETECTOR ROUND after ROUND…" (the rounds of the reminders), the lines being repeated
+// Header: "model NAME"; for circles "ends DETECTOR ROUND after ROUND…" (the rounds of the reminders; a + behind it: whatever the arguments), the lines being repeated
 // until then; for the others "times N".
 
 import (
@@ -149,6 +149,7 @@ func (d *desk) reminded() (rounds []int, by []string) {
 var saidBy = map[string]string{
 	"D1": "made the same call", "D2": "repeat the same few calls", "D3": "gave the same results", "D5": "empty or invalid arguments",
 	"D6": "have said the same", "D7": "failed 3 times, and was tried again",
+	"D1+": "last 21 rounds failed, each time", "D3+": "failed or found nothing",
 }
 
 func TestCirclesAreStopped(t *testing.T) {
@@ -161,7 +162,7 @@ func TestCirclesAreStopped(t *testing.T) {
 			s.play(d)
 			turn := d.turn(context.Background())
 			rounds, by := d.reminded()
-			if turn.Kind != agent.LoopDetected || !strings.Contains(turn.Evidence, saidBy[s.ends]) || *turn.Turns != s.round+1 {
+			if turn.Kind != agent.LoopDetected || saidBy[s.ends] == "" || !strings.Contains(turn.Evidence, saidBy[s.ends]) || *turn.Turns != s.round+1 {
 				t.Errorf("kind %q (%s) after %d rounds, want loop_detected by %s after %d", turn.Kind, turn.Evidence, *turn.Turns-1, s.ends, s.round)
 			}
 			if !slices.Equal(rounds, s.after) {

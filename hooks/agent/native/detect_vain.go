@@ -1,0 +1,63 @@
+package native
+
+// Rounds in vain: with ever other arguments everything fails, or nothing is found. No two of them are the same, so D1 to D3 see no
+// repetition. Whoever looks for something fails a few times honestly, and a command that ran and failed says something; so the
+// limits are wide, and what was found, written or run successfully begins anew.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	failRemind = 12 // rounds in a row in which every call failed, and no command ran
+	vainRemind = 24 // rounds in a row in which every call failed or found nothing
+	vainAgain  = 3  // rounds from one reminder to the next
+)
+
+// A vain counts such rounds.
+type vain struct{ failed, nothing int }
+
+// round is D1 and D3 of whatever arguments.
+func (v *vain) round(r round) finding {
+	if len(r.calls) == 0 || slices.ContainsFunc(r.calls, gained) {
+		*v = vain{}
+		return finding{}
+	}
+	v.nothing++
+	if v.failed++; slices.ContainsFunc(r.calls, func(c observed) bool { return !c.failed || ranAndFailed(c) }) {
+		v.failed = 0
+	}
+	switch {
+	case due(v.failed, failRemind):
+		return finding{id: "D1", says: fmt.Sprintf("Every call of your last %d rounds failed, each time with other arguments. More guesses of the same kind will not help: look at what is there, or say what is missing.", v.failed)}
+	case due(v.nothing, vainRemind):
+		return finding{id: "D3", says: fmt.Sprintf("Every call of your last %d rounds failed or found nothing. More of the same kind will not help: look at what is there, or say what is missing.", v.nothing)}
+	}
+	return finding{}
+}
+
+func due(n, first int) bool { return n >= first && (n-first)%vainAgain == 0 }
+
+// gained says whether a call did something, or found something.
+func gained(c observed) bool { return !c.failed && !foundNothing(c) }
+
+// foundNothing knows the words of search and list for it.
+func foundNothing(c observed) bool {
+	first, _, _ := strings.Cut(c.result, "\n")
+	switch {
+	case c.failed:
+		return false
+	case c.name == toolSearch.name:
+		return strings.HasPrefix(first, "nothing matches")
+	case c.name == toolList.name:
+		return strings.HasSuffix(first, ": 0 entries")
+	}
+	return false
+}
+
+// ranAndFailed is of a command that was carried out: what it says may be news. One that is not allowed was not.
+func ranAndFailed(c observed) bool {
+	return c.failed && c.effect == runs && !c.invalid && !strings.HasPrefix(c.result, "not run:") && !strings.HasPrefix(c.result, "Refused:")
+}
