@@ -56,6 +56,8 @@ var floors = map[string]room{
 	"internal/filename":                {0, nil},
 	"internal/advice":                  {0, nil},
 	"internal/late":                    {0, nil},
+	"internal/english":                 {0, nil},
+	"internal/timestamp":               {0, nil},
 }
 
 // doors says which rooms may use what reaches out of the program: an import path, or a package and a name of it.
