@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
 
 // A Field is one member of a line.
@@ -50,7 +52,7 @@ func (w *lineWriter) line(after *chain, clean func([]byte) []byte, e *Event, fie
 	b := append(w.out[:0], `{"seq":`...)
 	b = strconv.AppendInt(b, after.seq+1, 10)
 	b = append(b, `,"at":"`...)
-	b = Steady(w.from, time.Now()).UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z07:00")
+	b = Steady(w.from, time.Now()).UTC().AppendFormat(b, timestamp.Layout)
 	b = append(b, '"')
 	var err error
 	if e != nil {
