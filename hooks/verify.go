@@ -73,7 +73,7 @@ func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 // ask lets go test say by name that what failed passes, with the original checks, in a copy of its own: a plain `go test` says
 // ok of a package whose tests ended early. reason says why it could not be asked.
 func (h *healing) ask(ctx context.Context, n int, c *candidate, back []patch.Change) (why, reason string) {
-	argv, tests := judge.AskGo(h.checked()[0], h.want.Tests)
+	argv, tests := h.askGo()
 	if argv == nil || len(h.task.Run.Shell.Secrets) > 0 {
 		return "", ""
 	}
@@ -278,7 +278,7 @@ func matches(globs []string, p string) bool {
 // measured it, and the check twice, as the gate did. Before it, an agent that does not stop by itself is ended.
 func (h *healing) verificationNeeds() time.Duration {
 	need := sandbox.Grace + 2*h.gate.took
-	if argv, _ := judge.AskGo(h.checked()[0], h.want.Tests); argv != nil {
+	if argv, _ := h.askGo(); argv != nil {
 		need += h.gate.took
 	}
 	for _, t := range h.before(h.task.Name) {
@@ -292,7 +292,7 @@ func (h *healing) verificationNeeds() time.Duration {
 // flags is the gaming report of a patch. It reports; it accuses nobody.
 func (h *healing) flags(changes []patch.Change) []fix.Flag {
 	var flags []fix.Flag
-	for _, f := range h.check.Report(changes) {
+	for _, f := range judge.Report(h.check, changes) {
 		flag := fix.Flag{
 			ID: fmt.Sprintf("f%d", len(flags)+1), Rule: f.Rule, Caps: f.Caps, Path: orNull(f.Path), Detail: h.e.Redact.String(f.Detail),
 		}
@@ -302,4 +302,10 @@ func (h *healing) flags(changes []patch.Change) []fix.Flag {
 		flags = append(flags, flag)
 	}
 	return flags
+}
+
+// askGo returns the command that asks go test by name for the tests that failed, and their names; nil where the check is no plain go test.
+func (h *healing) askGo() (argv, tests []string) {
+	check := h.checked()[0]
+	return judge.AskGo(check.Argv, check.Shell, h.want.Tests)
 }

@@ -115,23 +115,22 @@ func literal(p string) string {
 
 func conventional(p string) bool { return testName(p) || testFolder(p) || dataFolder(p) }
 
-// Class says which class makes path a check file (1 to 5), 0 for none; rule is ProtectedFile for class 1, CheckConfig for
-// class 5 and CheckFile else. It answers for new paths too.
-func (c *Checks) Class(p string) (class int, rule string) {
+// Class returns the class (1 to 5) that makes p a check file, 0 for none. It answers for new paths too.
+func (c *Checks) Class(p string) int {
 	p = path.Clean(p)
 	if c.protected(p) {
-		return 1, ProtectedFile
+		return 1
 	}
-	if class = c.check(p); class > 0 {
-		return class, CheckFile
+	if class := c.check(p); class > 0 {
+		return class
 	}
 	if c.namedBy(p) {
-		return 4, CheckFile
+		return 4
 	}
 	if c.loaded(p) {
-		return 5, CheckConfig
+		return 5
 	}
-	return 0, ""
+	return 0
 }
 
 func (c *Checks) protected(p string) bool {

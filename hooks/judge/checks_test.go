@@ -39,12 +39,9 @@ func classesOf(t *testing.T, c *Checks, want string) {
 		class, p, _ := strings.Cut(line, " ")
 		p, why, _ := strings.Cut(p, "  # ")
 		p = strings.TrimSpace(p)
-		got, rule := c.Class(p)
+		got := c.Class(p)
 		if fmt.Sprint(got) != class {
 			t.Errorf("%s is class %d, want %s %s", p, got, class, why)
-		}
-		if wantRule := []string{"", ProtectedFile, CheckFile, CheckFile, CheckFile, CheckConfig}[got]; rule != wantRule {
-			t.Errorf("%s: rule %q, want %q", p, rule, wantRule)
 		}
 	}
 }
@@ -443,11 +440,11 @@ func TestClassSubFolder(t *testing.T) {
 	for p, want := range map[string]int{
 		"svc/mocks/m.go": 2, "svc/cases/good/1.yml": 3, "svc/cases/good/new.yml": 3, "svc/cases/bad/x/2.yml": 3, "svc/cases/bad/new.yml": 3, "svc/cases/other.yml": 0, "svc/data/x.txt": 3, "svc/a/a.go": 0,
 	} {
-		if got, _ := c.Class(p); got != want {
+		if got := c.Class(p); got != want {
 			t.Errorf("%s is class %d, want %d", p, got, want)
 		}
 	}
-	if got, _ := NewChecks(Tree{Paths: []string{"a_test.go"}}, Scope{}).Class("a_test.go"); got != 2 {
+	if got := NewChecks(Tree{Paths: []string{"a_test.go"}}, Scope{}).Class("a_test.go"); got != 2 {
 		t.Error("a tree that cannot be read has no tests")
 	}
 }
@@ -474,7 +471,7 @@ func TestChecksAreBounded(t *testing.T) {
 	if read > len(f) {
 		t.Errorf("%d reads of %d files", read, len(f))
 	}
-	if got, _ := c.Class("pkg1/tests/x.py"); got != 2 {
+	if got := c.Class("pkg1/tests/x.py"); got != 2 {
 		t.Errorf("a source of more than 1 MiB was looked into: class %d", got)
 	}
 }
@@ -488,11 +485,11 @@ func FuzzChecks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p1, src1, p2, src2, sub, protect string) {
 		c := NewChecks(files{p1: src1, p2: src2}.tree(), Scope{Sub: sub, Protect: []string{protect}})
 		for _, p := range []string{p1, p2, p1 + "/" + p2, sub + "/" + p1, "", "/", ".."} {
-			class, rule := c.Class(p)
-			if class < 0 || class > 5 || (class == 0) != (rule == "") || (class == 1) != (rule == ProtectedFile) || (class == 5) != (rule == CheckConfig) {
-				t.Fatalf("%q: %d %q", p, class, rule)
+			class := c.Class(p)
+			if class < 0 || class > 5 {
+				t.Fatalf("%q: %d", p, class)
 			}
-			if again, _ := c.Class(p); again != class {
+			if again := c.Class(p); again != class {
 				t.Fatalf("%q: %d, then %d", p, class, again)
 			}
 		}

@@ -70,7 +70,7 @@ wide() { slug "$1"; }
 				t.Errorf("it stays: %v, want %v", got, k.stays)
 			}
 			said := false
-			for _, f := range c.Report([]patch.Change{change}) {
+			for _, f := range Report(c, []patch.Change{change}) {
 				said = said || f.Rule == CheckFile && strings.Contains(f.Detail, "only what is tried") == k.stays
 			}
 			if !said {
@@ -139,7 +139,7 @@ func TestTestedLibrary(t *testing.T) {
 			t.Parallel()
 			f := files{"lib/calc.sh": before, k.test: ". ./lib/calc.sh\n[ \"$(add 2 3)\" = 5 ] || exit 1\n"}
 			c := NewChecks(f.tree(), Scope{Runs: []Command{{Shell: k.run, Dir: "."}}})
-			if class, _ := c.Class("lib/calc.sh"); class != 4 {
+			if class := c.Class("lib/calc.sh"); class != 4 {
 				t.Errorf("lib/calc.sh is class %d", class)
 			}
 			for after, stays := range map[string]bool{"add() { echo 5; }\n": true, before + "exit 0\n": false, "add() { exit 0; }\n": false} {

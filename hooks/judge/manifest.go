@@ -81,7 +81,7 @@ func manifestOf(p string) *manifestKind {
 // parts are the pieces of the manifest that change touched, by line; nil for what is no manifest.
 func (c *Checks) parts(change patch.Change) []part {
 	kind := manifestOf(change.Path)
-	if class, _ := c.Class(change.Path); kind == nil || class > 0 {
+	if class := c.Class(change.Path); kind == nil || class > 0 {
 		return nil
 	}
 	before, after, ok := texts(change)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
@@ -28,17 +29,10 @@ func Unproven(how Signature, failed, passed []byte) string {
 	before, after := tallies(failed), tallies(passed)
 	for _, runner := range counting {
 		if b, a := before[runner], after[runner]; b > a {
-			return fmt.Sprintf("tests_not_run: %s ran %s when the check failed, and %d with the patch", runner, plural(b, "test"), a)
+			return fmt.Sprintf("tests_not_run: %s ran %s when the check failed, and %d with the patch", runner, english.Count(b, "test"), a)
 		}
 	}
 	return ""
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // counting are those whose tallies are read, in the order in which they are asked. "go test" counts packages that ran tests, the

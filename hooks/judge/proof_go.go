@@ -20,12 +20,12 @@ var (
 // maxAsked is how many tests are asked for by name: a command line has an end.
 const maxAsked = 500
 
-// AskGo is the command that asks go test by name for the tests that failed, and those names, "package.Test"; nil where c is
-// no plain go test, or no test was named. It ends with the arguments of c.
-func AskGo(c Command, failed []string) (argv, tests []string) {
-	argv = c.Argv
-	if argv == nil && plainShell().MatchString(c.Shell) {
-		argv = strings.Fields(c.Shell)
+// AskGo is the command that asks go test by name for the tests that failed, and those names, "package.Test"; nil where the
+// command, an argv or the text of a shell, is no plain go test, or no test was named. It ends with the arguments of the command.
+func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
+	argv = ran
+	if argv == nil && plainShell().MatchString(shell) {
+		argv = strings.Fields(shell)
 	}
 	if len(argv) < 2 || argv[0] != "go" || argv[1] != "test" {
 		return nil, nil

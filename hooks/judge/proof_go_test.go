@@ -25,11 +25,12 @@ func TestAskGo(t *testing.T) {
 		"X=1 go test ./...":                "",
 		"go test ./... | tee log":          "",
 	} {
-		command := Command{Shell: c}
-		if argv, ok := strings.CutPrefix(c, "["); ok {
-			command = Command{Argv: strings.Fields(argv)}
+		var ran []string
+		shell, isArgv := strings.CutPrefix(c, "[")
+		if isArgv {
+			ran = strings.Fields(shell)
 		}
-		argv, tests := AskGo(command, failed)
+		argv, tests := AskGo(ran, shell, failed)
 		if got := strings.Join(argv, " "); got != want {
 			t.Errorf("%q: %q, want %q", c, got, want)
 		}
@@ -37,7 +38,7 @@ func TestAskGo(t *testing.T) {
 			t.Errorf("%q asks for %q", c, tests)
 		}
 	}
-	if argv, _ := AskGo(Command{Shell: "go test ./..."}, []string{"example.com/shop [build failed]", "price works"}); argv != nil {
+	if argv, _ := AskGo(nil, "go test ./...", []string{"example.com/shop [build failed]", "price works"}); argv != nil {
 		t.Errorf("nothing to ask for, and %q", argv)
 	}
 }

@@ -20,7 +20,7 @@ func (c *Checks) PutBack(changes []patch.Change) []patch.Change {
 	var rest []patch.Change
 	var there []string // files that come back, or that stay because their change goes
 	for _, change := range changes {
-		class, _ := c.Class(change.Path)
+		class := c.Class(change.Path)
 		keep := class == 0 || class == 4 && c.stays(change)
 		if kind := manifestOf(change.Path); keep && kind != nil {
 			change, keep = kind.putParts(change)
@@ -77,7 +77,7 @@ func (c *Checks) onlyBuilds(change patch.Change) bool {
 	checks := func(p string) bool {
 		is, ok := known[p]
 		if !ok {
-			class, _ := c.Class(p)
+			class := c.Class(p)
 			is = class > 0 && !strings.HasPrefix(p, "-")
 			known[p] = is
 		}

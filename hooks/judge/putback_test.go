@@ -352,7 +352,7 @@ func TestPutBackProperties(t *testing.T) {
 		}
 		there := map[string]bool{}
 		for _, change := range left {
-			class, _ := c.Class(change.Path)
+			class := c.Class(change.Path)
 			if class > 0 && (class != 4 || !buildsOnly(c, change)) {
 				t.Fatalf("%s of class %d is left", change.Path, class)
 			}
@@ -364,7 +364,7 @@ func TestPutBackProperties(t *testing.T) {
 			there[change.Path] = change.After != nil
 		}
 		for p := range maps.Keys(f) {
-			if class, _ := c.Class(p); class > 0 {
+			if class := c.Class(p); class > 0 {
 				if kept, touched := there[p]; touched && !kept {
 					t.Fatalf("%s is a check file and stays away", p)
 				}

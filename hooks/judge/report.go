@@ -33,7 +33,7 @@ type Finding struct {
 // It reads lines that were added or removed, with comments and strings told apart, and runs nothing. What it cannot see: a
 // special case for a test's own input, an __eq__ that only works out to be always true, a name that is put together at run time, and what is
 // only wrong together with a file that did not change.
-func (c *Checks) Report(changes []patch.Change) []Finding {
+func Report(c *Checks, changes []patch.Change) []Finding {
 	r := newReport(c, changes)
 	for _, e := range r.edits {
 		r.touched(e)

@@ -85,7 +85,7 @@ func TestLockNewPlace(t *testing.T) {
 		"\"resolved\": \"https://a:b@evil.example/a/-/a-1.tgz\"\n":   "from a new place: evil.example",
 		before + "b@git+ssh://git@codes.example/b.git#0a\n":          "from a new place: codes.example",
 	} {
-		found := c.Report([]patch.Change{{
+		found := Report(c, []patch.Change{{
 			Path: "package-lock.json", Before: &patch.File{Mode: 0o644, Data: []byte(before)}, After: &patch.File{Mode: 0o644, Data: []byte(after)},
 		}})
 		if len(found) != 1 || !strings.HasSuffix(found[0].Detail, want) {
@@ -101,7 +101,7 @@ func TestBuildSetting(t *testing.T) {
 	changes := []patch.Change{{
 		Path: "pom.xml", Before: &patch.File{Mode: 0o644, Data: []byte("<a>\n<finalName>x</finalName>\n</a>\n")}, After: &patch.File{Mode: 0o644, Data: []byte("<a>\n<finalName>y</finalName>\n</a>\n")},
 	}}
-	found := c.Report(changes)
+	found := Report(c, changes)
 	if len(found) != 1 || found[0].Rule != CheckConfig || found[0].Line != 2 || found[0].Caps || !strings.Contains(found[0].Detail, "has the change too") {
 		t.Errorf("%+v", found)
 	}

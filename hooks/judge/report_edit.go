@@ -40,7 +40,8 @@ func newEdit(c *Checks, change patch.Change) *edit {
 		return nil
 	}
 	e := &edit{path: change.Path, change: change}
-	e.class, e.rule = c.Class(change.Path)
+	e.class = c.Class(change.Path)
+	e.rule = ruleOf(e.class)
 	e.stays = e.class == 4 && c.onlyTried(change)
 	e.putBack = e.class > 0 && !e.stays || manifestOf(e.path) != nil // a manifest's check parts are
 	e.opaque = opaque(change.Before) || opaque(change.After)
@@ -187,3 +188,16 @@ func (e *edit) production() bool {
 
 // valid says whether a text is UTF-8; others are older encodings, whose bytes mean nothing here.
 func (e *edit) valid() bool { return utf8.ValidString(text(e.change.After)) }
+
+// ruleOf returns the rule by which a check file of a class is reported.
+func ruleOf(class int) string {
+	switch class {
+	case 0:
+		return ""
+	case 1:
+		return ProtectedFile
+	case 5:
+		return CheckConfig
+	}
+	return CheckFile
+}

@@ -50,7 +50,7 @@ func reportOf(changes ...patch.Change) []Finding {
 			f[c.Path] = string(c.Before.Data)
 		}
 	}
-	return NewChecks(f.tree(), Scope{}).Report(changes)
+	return Report(NewChecks(f.tree(), Scope{}), changes)
 }
 
 func brief(found []Finding, where bool) string {
@@ -266,7 +266,7 @@ func TestSecondCheckIsToldTruly(t *testing.T) {
 			t.Fatalf("%d changes are left, kept %v", len(left), kept)
 		}
 		want := map[bool]string{true: "the second check has the change too", false: "the second check has it as it was"}[kept]
-		if found := c.Report(changes); !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == CheckFile && strings.HasSuffix(f.Detail, want) }) {
+		if found := Report(c, changes); !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == CheckFile && strings.HasSuffix(f.Detail, want) }) {
 			t.Errorf("%q is not in %v", want, found)
 		}
 	}

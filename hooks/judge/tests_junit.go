@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
@@ -57,7 +58,7 @@ func (r Reports) Unproven(passed Reports) string {
 		}
 	}
 	if r.Ran > passed.Ran {
-		return fmt.Sprintf("tests_not_run: JUnit reports of the failed check name %s that ran, and %d with the patch", plural(r.Ran, "test"), passed.Ran)
+		return fmt.Sprintf("tests_not_run: JUnit reports of the failed check name %s that ran, and %d with the patch", english.Count(r.Ran, "test"), passed.Ran)
 	}
 	return ""
 }

@@ -90,7 +90,7 @@ func TestPlaceholdersAgreeWithTheReport(t *testing.T) {
 	} {
 		before, after := "package a\n\nfunc A() {}\n", "package a\n\n"+c.line+"\nfunc A() {}\n"
 		tree := judge.Tree{Paths: []string{"a.go"}, Read: func(string) ([]byte, error) { return []byte(before), nil }}
-		found := judge.NewChecks(tree, judge.Scope{}).Report([]patch.Change{{
+		found := judge.Report(judge.NewChecks(tree, judge.Scope{}), []patch.Change{{
 			Path: "a.go", Before: &patch.File{Mode: 0o644, Data: []byte(before)}, After: &patch.File{Mode: 0o644, Data: []byte(after)},
 		}})
 		flagged := slices.ContainsFunc(found, func(f judge.Finding) bool { return f.Rule == judge.Placeholder && f.Line == 3 })
