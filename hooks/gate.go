@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -41,14 +41,14 @@ type gateTry struct {
 	passed bool
 	error  string // could not be carried out, in words
 	output []byte // the end of it
-	sign   judge.Signature
+	sign   testreport.Signature
 }
 
 // reproduce runs the gate and says whether the agent may start.
 func (h *healing) reproduce(ctx context.Context) bool {
 	want := h.want
 	h.fix.Reproduction = &fix.Reproduction{Result: "different"}
-	h.fix.Reproduction.Signature.Run = want.With(judge.Message(h.log))
+	h.fix.Reproduction.Signature.Run = want.With(testreport.Message(h.log))
 
 	if h.pointsBack() {
 		return false
@@ -130,7 +130,7 @@ func (h *healing) pointsBack() bool {
 // gateOnce tries the check until the failure is the same, or until it is clear that it is not; it fills in reproduction.
 // What passes is tried again, and so is what fails with other tests: either may be chance. Only the first try that is the
 // same counts as reproduced; what differs from try to try is flaky.
-func (h *healing) gateOnce(ctx context.Context, want judge.Signature, caches string) bool {
+func (h *healing) gateOnce(ctx context.Context, want testreport.Signature, caches string) bool {
 	var passes int
 	var last, before gateTry
 	r := h.fix.Reproduction
@@ -151,7 +151,7 @@ tries:
 		if last.passed {
 			passes++
 		}
-		copied := last.sign.With(judge.Message(last.output))
+		copied := last.sign.With(testreport.Message(last.output))
 		r.Signature.Copy = &copied
 		same := !last.passed && want.Same(last.sign)
 		switch {
@@ -214,7 +214,7 @@ func (h *healing) lastSaid(t gateTry) string {
 }
 
 // gateTry is one run in a fresh copy.
-func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches string) gateTry {
+func (h *healing) gateTry(ctx context.Context, want testreport.Signature, caches string) gateTry {
 	c, err := h.base.Copy(ctx, filepath.Join(h.homes.work, "check"))
 	if err != nil {
 		return gateTry{error: err.Error()}
@@ -249,7 +249,7 @@ func (h *healing) gateTry(ctx context.Context, want judge.Signature, caches stri
 		try.sign.Signal = *got.Signal
 	}
 	if h.ended.Log != nil && h.ended.Log.LeftOutBytes == 0 {
-		try.sign.Tests = judge.Tests(tail.Bytes())
+		try.sign.Tests = testreport.Tests(tail.Bytes())
 	}
 	if h.reported != nil {
 		try.sign.Tests = append(try.sign.Tests, h.reportsIn(c.Dir, started).Failing...)

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -34,7 +35,7 @@ type healing struct {
 	seen  *tree.Manifest // the tree, before anything was copied
 	base  *scratch.Base
 	gate  gateResult
-	check *judge.Checks
+	check *checkfile.Checks
 	// agentCaches is the kept folder of the agent's build caches.
 	agentCaches string
 	until       time.Time     // the end of the wall clock; zero before it started
@@ -47,13 +48,13 @@ type healing struct {
 	spent     spend
 	warned    map[string]bool // caps that cannot be held
 
-	want judge.Signature // of the recorded failure
-	log  []byte          // of the recorded failure
+	want testreport.Signature // of the recorded failure
+	log  []byte               // of the recorded failure
 	// printed is the end of what the failed task printed when it passed last, in a verification.
 	printed []byte
 	// reported is what JUnit files say of the recorded failure, nil where there are none; reports of that last pass.
-	reported *judge.Reports
-	reports  judge.Reports
+	reported *testreport.Reports
+	reports  testreport.Reports
 	typed    bool   // a person typed heal
 	began    string // when the walk over the failures began
 }
@@ -85,7 +86,7 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 	}
 	h.want, h.log = signature(run, ended)
 	h.wantReports()
-	h.fix.Fingerprint = new(judge.Fingerprint(t.Name, h.want, h.log))
+	h.fix.Fingerprint = new(testreport.Fingerprint(t.Name, h.want, h.log))
 	if reason := h.skip(ctx, &w.lock); reason != "" {
 		h.end(fix.Skipped, reason)
 	} else {
@@ -320,13 +321,13 @@ func (h *healing) makeBase(ctx context.Context, everything bool) bool {
 }
 
 // checked are the commands whose files are check files: of the failed task, and of those that verify names.
-func (h *healing) checked() []judge.Command {
-	var all []judge.Command
+func (h *healing) checked() []checkfile.Command {
+	var all []checkfile.Command
 	add := func(t *pipeline.Task) {
 		if t == nil {
 			return
 		}
-		c := judge.Command{Shell: t.Run.Shell.Value, Dir: path.Join(h.base.Sub, t.Dir)}
+		c := checkfile.Command{Shell: t.Run.Shell.Value, Dir: path.Join(h.base.Sub, t.Dir)}
 		for _, a := range t.Run.Argv {
 			c.Argv = append(c.Argv, a.Value)
 		}

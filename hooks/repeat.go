@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -20,8 +20,8 @@ const MostOpen = 20
 
 // signature is how a recorded task failed, and its log. Where the log was cut no test names are read: which ones are left
 // differs from run to run.
-func signature(run *record.Sealed, ended *record.Task) (judge.Signature, []byte) {
-	s := judge.Signature{TimedOut: ended.Status == record.TimedOut}
+func signature(run *record.Sealed, ended *record.Task) (testreport.Signature, []byte) {
+	s := testreport.Signature{TimedOut: ended.Status == record.TimedOut}
 	if ended.ExitCode != nil {
 		s.ExitCode = *ended.ExitCode
 	}
@@ -36,7 +36,7 @@ func signature(run *record.Sealed, ended *record.Task) (judge.Signature, []byte)
 		return s, nil
 	}
 	if ended.Log.LeftOutBytes == 0 {
-		s.Tests = judge.Tests(log)
+		s.Tests = testreport.Tests(log)
 	}
 	return s, log
 }
@@ -175,7 +175,7 @@ func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error)
 						return ""
 					}
 					s, log := signature(run, t)
-					return judge.Fingerprint(t.Name, s, log)
+					return testreport.Fingerprint(t.Name, s, log)
 				},
 			})
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -201,7 +201,7 @@ func TestEnds(t *testing.T) {
 	if want := (fix.RunStats{Total: 6, Passed: 1, Failed: 1, Interrupted: 2, Running: 1, Unreadable: 1, WallClockMS: 12}); runs != want || len(errs) != 1 {
 		t.Errorf("%+v, %v", runs, errs)
 	}
-	want := judge.Fingerprint("a", judge.Signature{ExitCode: 1, Tests: []string{"x"}}, nil)
+	want := testreport.Fingerprint("a", testreport.Signature{ExitCode: 1, Tests: []string{"x"}}, nil)
 	if print := ends[2].Fingerprint(); print != want {
 		t.Errorf("%s, want %s", print, want)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 )
 
 // JUnit files among the outputs that a task declares: many a runner says there, and nowhere else, which tests failed. Those of
@@ -36,7 +36,7 @@ func (h *healing) wantReports() {
 		return
 	}
 	started := h.ended.StartedAt.Time
-	r := judge.ReadReports(readReports(h.e.Config.Root, h.task.Outputs, started, started.Add(time.Duration(*h.ended.DurationMS)*time.Millisecond)))
+	r := testreport.ReadReports(readReports(h.e.Config.Root, h.task.Outputs, started, started.Add(time.Duration(*h.ended.DurationMS)*time.Millisecond)))
 	if r.Files == 0 {
 		return
 	}
@@ -46,14 +46,14 @@ func (h *healing) wantReports() {
 }
 
 // reportsIn are those that a check wrote in the copy at dir, since it started.
-func (h *healing) reportsIn(dir string, started time.Time) judge.Reports {
-	r := judge.ReadReports(readReports(filepath.Join(dir, filepath.FromSlash(h.base.Sub)), h.task.Outputs, started, time.Now()))
+func (h *healing) reportsIn(dir string, started time.Time) testreport.Reports {
+	r := testreport.ReadReports(readReports(filepath.Join(dir, filepath.FromSlash(h.base.Sub)), h.task.Outputs, started, time.Now()))
 	h.clean(&r)
 	return r
 }
 
 // clean takes secrets out of names.
-func (h *healing) clean(r *judge.Reports) {
+func (h *healing) clean(r *testreport.Reports) {
 	for i, name := range r.Failing {
 		r.Failing[i] = h.e.Redact.String(name)
 	}

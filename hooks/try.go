@@ -12,10 +12,10 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -126,11 +126,11 @@ func failureOf(c *candidate) string {
 		return ""
 	}
 	last := c.verification.Proposed[len(c.verification.Proposed)-1]
-	s := judge.Signature{Tests: judge.Tests([]byte(c.feedback))}
+	s := testreport.Signature{Tests: testreport.Tests([]byte(c.feedback))}
 	if last.ExitCode != nil {
 		s.ExitCode = *last.ExitCode
 	}
-	return judge.Fingerprint(last.Task, s, []byte(c.feedback))
+	return testreport.Fingerprint(last.Task, s, []byte(c.feedback))
 }
 
 // A left is what a turn left: how it ended, and the difference that counts.

@@ -13,10 +13,12 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/hooks/review"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -48,7 +50,7 @@ func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 		v.Reason = new("flagged")
 	case ok:
 		c.verdict = verified
-		why := judge.Unproven(h.want, h.log, h.printed)
+		why := testreport.Unproven(h.want, h.log, h.printed)
 		if why == "" && h.reported != nil {
 			why = h.reported.Unproven(h.reports)
 		}
@@ -96,18 +98,18 @@ func (h *healing) ask(ctx context.Context, n int, c *candidate, back []patch.Cha
 	if !ok && reason != "check_failed" {
 		return "", reason
 	}
-	return judge.UnprovenGo(tests, h.printed), ""
+	return testreport.UnprovenGo(tests, h.printed), ""
 }
 
 // checkFiles knows the check files of the base, as the hook protects them.
-func (h *healing) checkFiles() *judge.Checks {
-	return judge.NewChecks(judge.Tree{Paths: h.base.Paths(), Read: func(path string) ([]byte, error) {
+func (h *healing) checkFiles() *checkfile.Checks {
+	return checkfile.NewChecks(checkfile.Tree{Paths: h.base.Paths(), Read: func(path string) ([]byte, error) {
 		f, err := h.base.Read(path)
 		if err != nil || f == nil {
 			return nil, err
 		}
 		return f.Data, nil
-	}}, judge.Scope{Sub: h.base.Sub, Protect: h.hook.Protect, Runs: h.checked(), Dotenv: h.dotenvs()})
+	}}, checkfile.Scope{Sub: h.base.Sub, Protect: h.hook.Protect, Runs: h.checked(), Dotenv: h.dotenvs()})
 }
 
 // dotenvs are the files of variables of the tasks that checked knows.
@@ -292,7 +294,7 @@ func (h *healing) verificationNeeds() time.Duration {
 // flags is the gaming report of a patch. It reports; it accuses nobody.
 func (h *healing) flags(changes []patch.Change) []fix.Flag {
 	var flags []fix.Flag
-	for _, f := range judge.Report(h.check, changes) {
+	for _, f := range review.Report(h.check, changes) {
 		flag := fix.Flag{
 			ID: fmt.Sprintf("f%d", len(flags)+1), Rule: f.Rule, Caps: f.Caps, Path: orNull(f.Path), Detail: h.e.Redact.String(f.Detail),
 		}
@@ -307,5 +309,5 @@ func (h *healing) flags(changes []patch.Change) []fix.Flag {
 // askGo returns the command that asks go test by name for the tests that failed, and their names; nil where the check is no plain go test.
 func (h *healing) askGo() (argv, tests []string) {
 	check := h.checked()[0]
-	return judge.AskGo(check.Argv, check.Shell, h.want.Tests)
+	return testreport.AskGo(check.Argv, check.Shell, h.want.Tests)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -101,7 +101,7 @@ func failing(p *fix.Proposal) []string {
 		}
 		defer func() { _ = f.Close() }() // opened for reading
 		log, _ := io.ReadAll(io.LimitReader(f, mostLog))
-		return judge.Tests(log)
+		return testreport.Tests(log)
 	}
 	return nil
 }

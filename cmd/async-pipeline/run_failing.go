@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -23,7 +23,7 @@ func failingOf(s *record.Sealed, t *record.Task, of int) view.Failing {
 	if cut {
 		log = log[bytes.IndexByte(log, '\n')+1:] // the first line is torn
 	}
-	return view.Failing{Names: judge.Tests(log), MayBeMore: cut || t.Log.LeftOutBytes > 0}
+	return view.Failing{Names: testreport.Tests(log), MayBeMore: cut || t.Log.LeftOutBytes > 0}
 }
 
 // failingIn are the failing tests of the failed tasks of a run, as many of them as its summary shows.

@@ -86,7 +86,7 @@ type Fix struct {
 	Run           string  `json:"run"`
 	RunDigest     string  `json:"run_digest"`
 	Task          string  `json:"task"`
-	Fingerprint   *string `json:"fingerprint"` // of the failure (judge.Fingerprint); null in what older versions wrote
+	Fingerprint   *string `json:"fingerprint"` // of the failure (testreport.Fingerprint); null in what older versions wrote
 	Reason        *string `json:"reason"`      // why State is what it is, a word and perhaps words after ": "
 	Kind          *string `json:"kind"`        // error kind of the last attempt
 	Advice        *string `json:"advice"`      // what a person can do about Kind; null where only another try can help

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/judge"
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/review"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -89,11 +90,11 @@ func TestPlaceholdersAgreeWithTheReport(t *testing.T) {
 		{"// The rest of the words is joined.", false, false},
 	} {
 		before, after := "package a\n\nfunc A() {}\n", "package a\n\n"+c.line+"\nfunc A() {}\n"
-		tree := judge.Tree{Paths: []string{"a.go"}, Read: func(string) ([]byte, error) { return []byte(before), nil }}
-		found := judge.Report(judge.NewChecks(tree, judge.Scope{}), []patch.Change{{
+		tree := checkfile.Tree{Paths: []string{"a.go"}, Read: func(string) ([]byte, error) { return []byte(before), nil }}
+		found := review.Report(checkfile.NewChecks(tree, checkfile.Scope{}), []patch.Change{{
 			Path: "a.go", Before: &patch.File{Mode: 0o644, Data: []byte(before)}, After: &patch.File{Mode: 0o644, Data: []byte(after)},
 		}})
-		flagged := slices.ContainsFunc(found, func(f judge.Finding) bool { return f.Rule == judge.Placeholder && f.Line == 3 })
+		flagged := slices.ContainsFunc(found, func(f review.Finding) bool { return f.Rule == review.Placeholder && f.Line == 3 })
 		if flagged != c.report {
 			t.Errorf("%s: the report flags it: %v", c.line, flagged)
 		}

@@ -1,0 +1,234 @@
+package checkfile
+
+// Data that tests read: files, globs and folders that the literals of a source name.
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+const (
+	maxLiteral = 256 // bytes
+	maxGlobs   = 64  // of all tests
+	maxJoined  = 5   // literals of one call that may be one path
+	joinedWith = " \t,/+()"
+	quotes     = "\"'`"
+	maxPerUnit = 2000
+
+	maxPrograms = 500
+)
+
+// manifests are judged by their parts, not as data of a test.
+var manifests = []string{
+	"package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lock", "go.mod", "go.sum", "go.work", "go.work.sum",
+	"Cargo.toml", "Cargo.lock", "pyproject.toml", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.cfg", "tox.ini", "requirements.txt",
+	"Gemfile", "Gemfile.lock", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "composer.lock", "mix.exs", "mix.lock",
+	"Makefile", "GNUmakefile", "CMakeLists.txt", "Dockerfile", "PIPELINE.hcl", "PIPELINE.hcl.json",
+}
+
+// sources of kinds that are not scanned. A page or a query may be what a test expects as well: its name has to say so.
+// Documentation that a test reads is what it checks.
+var (
+	sources = []string{
+		".html", ".htm", ".xhtml", ".css", ".scss", ".sass", ".less", ".sql", ".proto", ".graphql", ".gql", ".tmpl", ".tpl", ".gohtml", ".erb", ".ejs", ".hbs", ".pug",
+		".jinja", ".j2", ".twig", ".s", ".asm", ".f", ".f90", ".hcl", ".tf", ".nix", ".bzl", ".mk", ".cmake", ".gradle", ".ps1", ".fish", ".awk", ".thrift", ".gyp", ".md", ".rst", ".adoc",
+	}
+	dataWords = []string{"expected", "golden", "sample", "samples", "case", "cases", "input", "inputs", "output", "outputs", "want", "snapshot", "snapshots", "fixture", "fixtures"}
+)
+
+// isData says whether p can be data at all: no source of a language, no manifest.
+func isData(p string) bool {
+	if slices.Contains(sources, strings.ToLower(path.Ext(p))) {
+		return slices.ContainsFunc(lang.Words(path.Join(path.Base(path.Dir(p)), path.Base(p))), func(w string) bool { return slices.Contains(dataWords, w) })
+	}
+	return lang.Language(p) == "" && lang.TestNames[strings.ToLower(path.Ext(p))].Empty() && !slices.Contains(manifests, path.Base(p)) && !foreign(p)
+}
+
+// literals notes what data the literals of the source at p name.
+func (s *survey) literals(u *unit, p string, src []byte) {
+	shell := lang.Language(p) == "shell"
+	for line := range bytes.Lines(src) {
+		if len(u.mentioned)+len(s.globs[u]) > maxPerUnit {
+			return
+		}
+		var (
+			run  []string // literals that may be one path
+			last int
+		)
+		for i := 0; i < len(line); {
+			if !strings.ContainsRune(quotes, rune(line[i])) {
+				i++
+				continue
+			}
+			end := closeQuote(line, i)
+			if end < 0 {
+				i++
+				continue
+			}
+			if len(run) == maxJoined || len(run) > 0 && strings.Trim(string(line[last:i]), joinedWith) != "" {
+				s.mentionRun(u, p, run)
+				run = run[:0]
+			}
+			if n := end - i - 1; n > 0 && n <= maxLiteral {
+				run = append(run, string(line[i+1:end]))
+			}
+			i, last = end+1, end+1
+		}
+		s.mentionRun(u, p, run)
+		if shell && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
+			for _, word := range strings.FieldsFunc(string(line), func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`", r) }) {
+				if len(word) <= maxLiteral {
+					s.mention(u, p, lang.AfterVariable(word), strings.HasSuffix(word, "/"), true)
+				}
+			}
+		}
+	}
+}
+
+// mentionRun notes the data that neighbouring literals name, each alone and joined. A folder counts where nothing follows
+// that goes on into it.
+func (s *survey) mentionRun(u *unit, p string, run []string) {
+	for to := range run {
+		base := path.Base(run[to])
+		if !s.dataBases[base] && s.byDirBase[base] == nil && !strings.Contains(run[to], "*") {
+			continue
+		}
+		for from := range to + 1 {
+			s.mention(u, p, path.Join(run[from:to+1]...), strings.HasSuffix(run[to], "/"), to == len(run)-1)
+		}
+	}
+}
+
+// closeQuote is where the literal ends that line[at] begins, or -1.
+func closeQuote(line []byte, at int) int {
+	for i := at + 1; i < len(line); i++ {
+		switch line[i] {
+		case '\\':
+			i++
+		case line[at]:
+			return i
+		}
+	}
+	return -1
+}
+
+// mention notes the data that lit names, as seen from the folder of p, from the root or from the top. folder: it ends in a
+// slash; folders: it may name one.
+func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
+	if i := strings.LastIndex(lit, "}/"); i >= 0 {
+		lit = lit[i+2:] // ${dir}/x, #{dir}/x
+	}
+	glob := strings.Contains(lit, "*")
+	slash := folder || strings.Contains(strings.Trim(lit, "/"), "/")
+	if !glob && !slash && !s.dataBases[lit] {
+		return
+	}
+	if strings.ContainsAny(lit, "\x00\n<>|") {
+		return
+	}
+	lit = strings.TrimLeft(lit, "/")
+	for _, dir := range []string{path.Dir(p), s.sub, "."} {
+		name := path.Join(dir, lit)
+		switch {
+		case name == "." || strings.HasPrefix(name, "../"):
+		case lang.TestFolder(s.inSub(name)) || lang.DataFolder(s.inSub(name)): // is one anyway, or is production's
+		case glob:
+			if (slash || dir == path.Dir(p)) && lang.Language(name) == "" && path.Ext(name) != "" && !strings.HasPrefix(name, "*") && doublestar.ValidatePattern(name) {
+				s.globs[u] = append(s.globs[u], name)
+			}
+		case s.files[name]:
+			if isData(name) {
+				u.mentioned = append(u.mentioned, name)
+				return
+			}
+		case folders && slash && s.dataBelow[name] && !s.codeBelow[name] && name != s.sub && !strings.HasPrefix(s.sub, name+"/"):
+			u.mentioned = append(u.mentioned, name+"/")
+			return
+		}
+	}
+}
+
+// testData is what tests name and production does not: files and folders (with a slash at the end), and globs.
+func (s *survey) testData() (data map[string]bool, globs []string) {
+	data = map[string]bool{}
+	production := map[string]bool{}
+	for _, u := range s.order {
+		if !u.test && !u.helper && !u.tool {
+			for _, name := range u.mentioned {
+				production[name] = true
+			}
+		}
+	}
+	for _, u := range s.order {
+		if !u.test && !u.helper {
+			continue
+		}
+		for _, name := range u.mentioned {
+			if !production[name] && !s.usedByProduction(name) {
+				data[name] = true
+			}
+		}
+		globs = append(globs, s.globs[u]...)
+	}
+	if globs = set(globs); len(globs) > maxGlobs {
+		globs = globs[:maxGlobs]
+	}
+	return data, slices.DeleteFunc(globs, func(glob string) bool { return !s.onlyTestData(glob, production) })
+}
+
+// withoutPrograms takes programs out of data, as far as their content tells: what a test starts is what it checks. It reads
+// files without an extension, at most maxPrograms.
+func withoutPrograms(data map[string]bool, read func(string) ([]byte, error)) {
+	if read == nil {
+		return
+	}
+	looked := 0
+	for _, p := range slices.Sorted(maps.Keys(data)) {
+		if path.Ext(p) != "" || strings.HasSuffix(p, "/") {
+			continue
+		}
+		if looked++; looked > maxPrograms {
+			return
+		}
+		if src, err := read(p); err == nil && (bytes.HasPrefix(src, []byte("#!")) || bytes.HasPrefix(src, []byte("\x7fELF"))) {
+			delete(data, p)
+		}
+	}
+}
+
+// onlyTestData says whether glob matches data, and none that production reads as well.
+func (s *survey) onlyTestData(glob string, production map[string]bool) bool {
+	hit := false
+	start, _, _ := strings.Cut(glob, "*")
+	if i := strings.IndexAny(start, `?[{\`); i >= 0 {
+		start = start[:i]
+	}
+	for _, p := range s.data {
+		if strings.HasPrefix(p, start) && doublestar.MatchUnvalidated(glob, p) {
+			if hit = !production[p] && !s.usedByProduction(p); !hit {
+				return false
+			}
+		}
+	}
+	return hit
+}
+
+// usedByProduction says whether production imports or embeds the file.
+func (s *survey) usedByProduction(p string) bool {
+	u := s.units[p]
+	if u == nil {
+		return false
+	}
+	for _, by := range u.users {
+		if !by.test && !by.helper && !by.tool {
+			return true
+		}
+	}
+	return false
+}

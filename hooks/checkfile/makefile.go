@@ -1,0 +1,358 @@
+package checkfile
+
+// Makefiles by their parts: which pieces of one are the check, and which only say how the program is built.
+
+import (
+	"slices"
+	"strings"
+)
+
+const maxTargets = 200 // of one rule; more stand for nothing that a person wrote
+
+// Kinds of segments.
+const (
+	makeOther    = iota // conditionals, define, export, vpath, what is not understood
+	makeBlank           // comments and empty lines
+	makeVariable        // an assignment
+	makeRule
+	makeInclude
+)
+
+// A makeSegment is one thing that a Makefile says, with all of its lines.
+type makeSegment struct {
+	kind             int
+	name, op, value  string // of a variable; value of an include too
+	targets, prereqs []string
+	recipe           []string
+	double           bool   // ::
+	at, end          int    // in the Makefile; a recipe may hold comments that are segments too
+	text             string // all of it
+}
+
+// parseMakefile splits src. It never fails: what it does not understand is makeOther.
+func parseMakefile(src string) []makeSegment {
+	var list []makeSegment
+	rule := -1 // that recipe lines belong to
+	for at := 0; at < len(src); {
+		recipe := src[at] == '\t' && rule >= 0
+		end := logical(src, at)
+		text := src[at:end]
+		if recipe {
+			list[rule].recipe = append(list[rule].recipe, strings.TrimRight(text, "\r\n"))
+			list[rule].end = end
+			at = end
+			continue
+		}
+		if strings.HasPrefix(strings.TrimSpace(text), "define ") {
+			for end < len(src) {
+				line := end
+				end = logical(src, end)
+				if strings.HasPrefix(strings.TrimSpace(src[line:end]), "endef") {
+					break
+				}
+			}
+			text = src[at:end]
+		}
+		s := segment(text)
+		s.at, s.end = at, end
+		switch s.kind {
+		case makeRule:
+			rule = len(list)
+		case makeBlank: // a recipe may go on below
+		default:
+			rule = -1
+		}
+		list = append(list, s)
+		at = end
+	}
+	for i := range list {
+		list[i].text = src[list[i].at:list[i].end]
+	}
+	return list
+}
+
+// logical is where the line ends that begins at src[at], with the lines that go on with it.
+func logical(src string, at int) int {
+	for {
+		n := strings.IndexByte(src[at:], '\n')
+		if n < 0 {
+			return len(src)
+		}
+		line := src[at : at+n+1]
+		if at += n + 1; !continued(line) {
+			return at
+		}
+	}
+}
+
+func continued(line string) bool {
+	line = strings.TrimRight(line, "\r\n")
+	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
+}
+
+// segment reads a logical line that is no recipe.
+func segment(text string) makeSegment {
+	s := makeSegment{text: text}
+	line := strings.TrimSpace(strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(text))
+	if at := strings.IndexByte(line, '#'); at >= 0 && (at == 0 || line[at-1] != '\\') {
+		line = strings.TrimSpace(line[:at])
+	}
+	first, rest, _ := strings.Cut(line, " ")
+	switch strings.TrimSpace(first) {
+	case "":
+		s.kind = makeBlank
+		return s
+	case "include", "-include", "sinclude":
+		s.kind, s.value = makeInclude, rest
+		return s
+	case "ifeq", "ifneq", "ifdef", "ifndef", "else", "endif", "define", "endef", "undefine", "override", "export", "unexport", "private", "vpath", "load":
+		return s
+	}
+	at, colon := 0, -1
+	for ; at < len(line); at++ {
+		switch line[at] {
+		case '$':
+			if at+1 < len(line) && (line[at+1] == '(' || line[at+1] == '{') {
+				at += reference(line[at:])
+			}
+			continue
+		case ':':
+			if strings.TrimLeft(line[at:], ":") != "" && strings.TrimLeft(line[at:], ":")[0] == '=' {
+				return variable(s, line, at)
+			}
+			if colon < 0 {
+				colon = at
+				if at+1 < len(line) && line[at+1] == ':' {
+					s.double = true
+					at++
+				}
+			}
+			continue
+		case '=':
+			if colon >= 0 {
+				return s // a variable of one target
+			}
+			start := at
+			if at > 0 && strings.IndexByte("?+!", line[at-1]) >= 0 {
+				start--
+			}
+			return variable(s, line, start)
+		case ';':
+			if colon >= 0 {
+				s.recipe = append(s.recipe, line[at+1:])
+				line = line[:at]
+			}
+		}
+	}
+	if colon < 0 {
+		return s
+	}
+	s.kind = makeRule
+	s.targets = fields(strings.TrimRight(line[:colon], "&"))
+	pres := strings.TrimLeft(line[colon:], ":")
+	if _, after, ok := strings.Cut(pres, ":"); ok && !strings.Contains(pres, "$") {
+		pres = after // targets: pattern: prerequisites
+	}
+	s.prereqs = fields(strings.ReplaceAll(pres, "|", " "))
+	return s
+}
+
+// reference is how many bytes after the $ belong to a reference.
+func reference(s string) int {
+	depth := 0
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '(', '{':
+			depth++
+		case ')', '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(s)
+}
+
+// fields are the words of s; a reference with blanks is one.
+func fields(s string) []string {
+	var list []string
+	from := -1
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == ' ' || s[i] == '\t':
+			if from >= 0 {
+				list = append(list, s[from:i])
+			}
+			from = -1
+			continue
+		case from < 0:
+			from = i
+		}
+		if s[i] == '$' && i+1 < len(s) && (s[i+1] == '(' || s[i+1] == '{') {
+			i += reference(s[i:])
+		}
+	}
+	if from >= 0 {
+		list = append(list, s[from:])
+	}
+	return list
+}
+
+func variable(s makeSegment, line string, at int) makeSegment {
+	name := strings.TrimSpace(line[:at])
+	op := line[at:]
+	op = op[:strings.IndexByte(op, '=')+1]
+	if name == "" || strings.ContainsAny(name, " \t$") {
+		return s
+	}
+	s.kind, s.name, s.op, s.value = makeVariable, name, op, strings.TrimSpace(line[at+len(op):])
+	return s
+}
+
+// makesFile says whether a rule makes files, rather than stands for a thing to do.
+func (s *makeSegment) makesFile() bool {
+	if s.kind != makeRule || s.double || len(s.targets) == 0 || len(s.targets) > maxTargets {
+		return false
+	}
+	recipe := strings.Join(s.recipe, "\n")
+	itself := strings.Contains(recipe, "$@") || strings.Contains(recipe, "$(@") || strings.Contains(recipe, "${@")
+	for _, target := range s.targets {
+		suffix := strings.Count(target, ".") == 2 && target[0] == '.' // .c.o
+		switch {
+		case strings.HasPrefix(target, ".") && !suffix && !strings.Contains(target, "/"):
+			return false
+		case strings.ContainsAny(target, "%./$") || itself:
+		case strings.Contains(recipe, "-o "+target) || strings.Contains(recipe, "> "+target) || strings.Contains(recipe, ">"+target):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// buildVariables are read by make's own rules.
+var buildVariables = []string{
+	"AR", "AS", "ASFLAGS", "ARFLAGS", "CC", "CFLAGS", "CPP", "CPPFLAGS", "CXX", "CXXFLAGS", "F77", "FC", "FFLAGS", "LD", "LDFLAGS", "LDLIBS", "LEX", "LFLAGS", "LOADLIBES", "YACC", "YFLAGS",
+}
+
+// A makeView is what a Makefile says, sorted into check and building.
+type makeView struct {
+	segments []makeSegment
+	refs     map[string][]string // variable → those that it refers to
+	check    map[string]bool     // variables that what checks refers to
+	build    map[string]bool     // variables that what builds refers to
+	phony    map[string]bool
+	exports  bool // variables reach what checks in other ways
+}
+
+// checkParts are the pieces of a Makefile that decide, in their order: all but the rules that make files of the program and
+// the variables that only those use. also: targets that are known to be no files. checks says whether a path is a check file.
+func checkParts(src string, also map[string]bool, checks func(string) bool) (parts []string, phony map[string]bool) {
+	v := makeView{segments: parseMakefile(src), refs: map[string][]string{}, check: map[string]bool{}, build: map[string]bool{}, phony: map[string]bool{}}
+	for target := range also {
+		v.phony[target] = true
+	}
+	for _, s := range v.segments {
+		switch {
+		case s.kind == makeRule && slices.Contains(s.targets, ".PHONY"):
+			for _, target := range s.prereqs {
+				v.phony[target] = true
+			}
+		case s.kind == makeRule && slices.Contains(s.targets, ".EXPORT_ALL_VARIABLES"), s.kind == makeOther && strings.HasPrefix(strings.TrimSpace(s.text), "export"):
+			v.exports = true
+		case s.kind == makeVariable:
+			v.refs[s.name] = append(v.refs[s.name], references(s.value)...)
+		}
+	}
+	builds := make([]bool, len(v.segments))
+	for i := range v.segments {
+		s := &v.segments[i]
+		switch {
+		case s.kind == makeVariable || s.kind == makeBlank:
+		case v.buildRule(s, checks):
+			builds[i] = true
+			v.reach(v.build, references(s.text))
+		default:
+			v.reach(v.check, references(s.text))
+			v.exports = v.exports || strings.Contains(s.text, "$($") || strings.Contains(s.text, "${$") // any variable
+		}
+	}
+	for _, name := range buildVariables {
+		v.build[name] = true
+		v.reach(v.build, v.refs[name])
+	}
+	for i, s := range v.segments {
+		if s.kind == makeBlank || builds[i] || s.kind == makeVariable && v.buildVariable(&s, checks) {
+			continue
+		}
+		parts = append(parts, strings.TrimRight(s.text, " \t\r\n"))
+	}
+	return parts, v.phony
+}
+
+func (v *makeView) reach(set map[string]bool, names []string) {
+	for _, name := range names {
+		if !set[name] {
+			set[name] = true
+			v.reach(set, v.refs[name])
+		}
+	}
+}
+
+// buildRule says whether a rule only makes files of the program: it is called like a file, and speaks of no check.
+func (v *makeView) buildRule(s *makeSegment, checks func(string) bool) bool {
+	if !s.makesFile() || slices.ContainsFunc(s.targets, func(t string) bool { return v.phony[t] || checkName(t) }) || hidden(s.text) {
+		return false
+	}
+	return !slices.ContainsFunc(s.recipe, func(line string) bool { return speaks(line, checks) })
+}
+
+// buildVariable says whether a variable only serves to build: what checks never refers to it, and make gives it to no one.
+func (v *makeView) buildVariable(s *makeSegment, checks func(string) bool) bool {
+	return v.build[s.name] && !v.check[s.name] && !v.exports && s.op != "!=" && !hidden(s.value) && !speaks(s.value, checks) &&
+		!slices.Contains([]string{"PATH", "HOME", "SHELL", "TMPDIR", "VPATH", "MAKE", "MAKEFLAGS", "MAKEFILES", "PYTHONPATH", "GOFLAGS", "NODE_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH"}, s.name)
+}
+
+// hidden says whether text does more than it shows: make's functions that run, write or make text of make.
+func hidden(text string) bool {
+	for _, name := range []string{"$(shell", "$(eval", "$(file", "$(call", "$(foreach", "${shell", "${eval", "${file", "${call", "${foreach", "$(guile", "${guile", "$(value", "${value", "$$"} {
+		if strings.Contains(text, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// speaks says whether a line of a recipe names a check file, or a word of checks.
+func speaks(line string, checks func(string) bool) bool {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`@", r) }) {
+		if checkName(word) || checks(strings.TrimPrefix(word, "./")) || strings.ContainsAny(word, "*?[") && !strings.HasPrefix(word, "-") {
+			return true
+		}
+	}
+	return false
+}
+
+// references are the variables that text refers to.
+func references(text string) []string {
+	var names []string
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '$' {
+			continue
+		}
+		if text[i+1] == '$' {
+			i++
+			continue
+		}
+		if text[i+1] != '(' && text[i+1] != '{' {
+			names = append(names, text[i+1:i+2])
+			continue
+		}
+		n := 0
+		for i+2+n < len(text) && strings.IndexByte(" \t:)}($,", text[i+2+n]) < 0 {
+			n++
+		}
+		names = append(names, text[i+2:i+2+n])
+	}
+	return names
+}

@@ -1,0 +1,311 @@
+package checkfile
+
+// Manifests: files that are judged by their parts, because they hold production and check side by side.
+
+import (
+	"cmp"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+// A part is a piece of a manifest that a change touched.
+type part struct {
+	Name  string // "scripts.test"
+	Line  int    // in the file after the change; 0 when it was removed
+	Check bool   // put back for the second half of verification; else a dependency's version
+}
+
+const maxMended = 2_000 // pieces that are brought back one by one; beyond that, the file as a whole
+
+// Meanings of pieces.
+const (
+	plain      = iota // production's, or nothing at all
+	decides           // the check's
+	dependency        // a version of one; the check's too, once it comes from somewhere else
+)
+
+// A piece is one entry of a manifest. The texts of all pieces of a manifest, in their order, are the manifest (JSON and CMake
+// keep their own order).
+type piece struct {
+	section string // heading that it stands under; what is put back goes there
+	name    string // "" for headings of production, comments, blank lines
+	text    string
+	alone   string // as it is written outside of its section; "" for text
+	value   string // what counts of it: two with one value are equal
+	line    int
+	is      int
+}
+
+// A manifestKind is how manifests of a kind are split and mended.
+type manifestKind struct {
+	split func(src string) (list []piece, ok bool)
+	mend  func(base, after string, back map[string]bool) (text string, ok bool) // nil where order counts: the base as a whole
+}
+
+// manifestOf is nil for what is no manifest.
+func ManifestOf(p string) *manifestKind {
+	switch base := path.Base(p); {
+	case foreign(p):
+		return nil
+	case base == "package.json":
+		return jsonKind(nodeMeaning)
+	case base == "composer.json":
+		return jsonKind(composerMeaning)
+	case base == "deno.json":
+		return jsonKind(denoMeaning)
+	case base == "pyproject.toml":
+		return lineKind(func(src string) ([]piece, bool) { return splitTOML(src, pyprojectMeaning) })
+	case base == "Cargo.toml":
+		return lineKind(func(src string) ([]piece, bool) { return splitTOML(src, cargoMeaning) })
+	case base == "Pipfile":
+		return lineKind(func(src string) ([]piece, bool) { return splitTOML(src, pipfileMeaning) })
+	case base == "setup.cfg":
+		return lineKind(splitINI)
+	case base == "go.mod":
+		return lineKind(splitGoMod)
+	case base == "pnpm-workspace.yaml":
+		return lineKind(splitWorkspace)
+	case strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt"), strings.HasPrefix(base, "constraints") && strings.HasSuffix(base, ".txt"):
+		return lineKind(splitRequirements)
+	case base == "CMakeLists.txt":
+		return &manifestKind{split: splitCMake}
+	}
+	return nil
+}
+
+// parts are the pieces of the manifest that change touched, by line; nil for what is no manifest.
+func (c *Checks) Parts(change patch.Change) []part {
+	kind := ManifestOf(change.Path)
+	if class := c.Class(change.Path); kind == nil || class > 0 {
+		return nil
+	}
+	before, after, ok := texts(change)
+	if !ok {
+		return []part{{Name: "the file as a whole", Line: 0, Check: true}}
+	}
+	old, okOld := kind.split(before)
+	now, okNow := kind.split(after)
+	if !okOld || !okNow {
+		return []part{{Name: "the file as a whole", Line: min(1, len(after)), Check: true}}
+	}
+	var list []part
+	for _, d := range differences(old, now) {
+		if d.is != plain {
+			list = append(list, part{Name: d.name, Line: d.line, Check: d.is == decides})
+		}
+	}
+	return list
+}
+
+// texts are the two contents; false where one is no file that can be split.
+func texts(change patch.Change) (before, after string, ok bool) {
+	get := func(f *patch.File) string {
+		if f == nil {
+			return ""
+		}
+		ok = ok && f.Mode&fs.ModeType == 0 && len(f.Data) <= maxNamedFile
+		return string(f.Data)
+	}
+	ok = true
+	before = get(change.Before)
+	after = get(change.After)
+	return before, after, ok
+}
+
+// differences are the names whose pieces are not equal, with what they mean: by line, then name.
+func differences(old, now []piece) []piece {
+	type sides struct {
+		values [2][]string
+		piece  piece
+	}
+	all := map[string]*sides{}
+	for i, list := range [][]piece{old, now} {
+		for _, p := range list {
+			if p.name == "" {
+				continue
+			}
+			s := all[p.name]
+			if s == nil {
+				s = &sides{piece: p}
+				all[p.name] = s
+				s.piece.line = 0
+			}
+			s.values[i] = append(s.values[i], p.value)
+			if i == 1 && (s.piece.line == 0 || len(s.values[0]) >= len(s.values[1]) && s.values[0][len(s.values[1])-1] != p.value) {
+				s.piece.line = p.line
+			}
+			if p.is == decides {
+				s.piece.is = decides
+			}
+		}
+	}
+	var list []piece
+	for _, s := range all {
+		if slices.Equal(s.values[0], s.values[1]) {
+			continue
+		}
+		if s.piece.is == dependency {
+			if now := origins(s.values[1]); len(now) > 0 && !slices.Equal(origins(s.values[0]), now) {
+				s.piece.is = decides // no other version: another place
+			}
+		}
+		list = append(list, s.piece)
+	}
+	slices.SortFunc(list, func(a, b piece) int { return cmp.Or(cmp.Compare(a.line, b.line), strings.Compare(a.name, b.name)) })
+	return list
+}
+
+var originForm = late.Regexp(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|\b(?:path|git|url|registry|registry-index|index|editable|package|file)"?\s*[=:]\s*"[^"]*"|"[\w.-]+/[\w.-]+(?:#[^"]*)?"|"(?:\.{0,2}|~)/[^"]*"`)
+
+// origins are the places that a dependency's text names, without the version there.
+func origins(values []string) []string {
+	var list []string
+	for _, value := range values {
+		if !strings.ContainsAny(value, `:="`) {
+			continue
+		}
+		for _, m := range originForm().FindAllString(value, -1) {
+			m, _, _ = strings.Cut(m, "#")
+			if at := strings.LastIndexByte(m, '@'); at > strings.LastIndexByte(m, '/') {
+				m = m[:at]
+			}
+			list = append(list, strings.TrimRight(m, `"`))
+		}
+	}
+	return set(list)
+}
+
+// putParts is the change with the check's parts of the manifest as they were; ok is false when nothing of it is left.
+func (k *manifestKind) putParts(change patch.Change) (patch.Change, bool) {
+	before, after, ok := texts(change)
+	if !ok {
+		return change, false
+	}
+	old, okOld := k.split(before)
+	now, okNow := k.split(after)
+	if !okOld || !okNow {
+		return change, false
+	}
+	back := map[string]bool{}
+	for _, d := range differences(old, now) {
+		if d.is == decides {
+			back[d.name] = true
+		}
+	}
+	if len(back) == 0 {
+		return change, true
+	}
+	if k.mend == nil || change.After == nil {
+		return change, false
+	}
+	text, ok := k.mend(before, after, back)
+	if !ok || !k.mended(old, now, text, back) {
+		return change, false
+	}
+	if change.Before != nil && text == before && change.Before.Mode == change.After.Mode {
+		return change, false
+	}
+	change.After = &patch.File{Mode: change.After.Mode, Data: []byte(text)}
+	return change, true
+}
+
+// mended says whether text has the pieces of back as old has them, and all others as now has them.
+func (k *manifestKind) mended(old, now []piece, text string, back map[string]bool) bool {
+	got, ok := k.split(text)
+	if !ok {
+		return false
+	}
+	var want []piece
+	for _, p := range old {
+		if back[p.name] {
+			want = append(want, p)
+		}
+	}
+	for _, p := range now {
+		if p.name != "" && !back[p.name] {
+			want = append(want, p)
+		}
+	}
+	return len(differences(want, got)) == 0
+}
+
+// lineKind is for manifests whose pieces stand on lines of their own and in sections.
+func lineKind(split func(string) ([]piece, bool)) *manifestKind {
+	return &manifestKind{split: split, mend: func(base, after string, back map[string]bool) (string, bool) {
+		old, _ := split(base)
+		now, _ := split(after)
+		was := map[string][]piece{}
+		for _, p := range old {
+			if back[p.name] {
+				was[p.name] = append(was[p.name], p)
+			}
+		}
+		var out []piece
+		for _, p := range now {
+			if back[p.name] {
+				if len(was[p.name]) == 0 {
+					continue
+				}
+				p.text, p.value = was[p.name][0].text, was[p.name][0].value
+				was[p.name] = was[p.name][1:]
+			}
+			out = append(out, p)
+		}
+		added := 0
+		for _, p := range old { // what the change took away
+			if left := was[p.name]; len(left) == 0 || left[0].line != p.line {
+				continue
+			}
+			if added++; added > maxMended {
+				return "", false
+			}
+			was[p.name] = was[p.name][1:]
+			p.text = cmp.Or(p.alone, p.text)
+			out = slices.Insert(out, place(out, p), p)
+		}
+		var text []byte
+		for _, p := range out {
+			if len(text) > 0 && text[len(text)-1] != '\n' {
+				text = append(text, '\n')
+			}
+			text = append(text, p.text...)
+		}
+		return string(text), true
+	}}
+}
+
+// place is where a piece that a change took away comes back: after what has its name, else last in its section, else at the end.
+func place(list []piece, p piece) int {
+	named, last := -1, -1
+	for i, o := range list {
+		if o.name == p.name {
+			named = i
+		}
+		if o.section == p.section && strings.TrimSpace(o.text) != "" {
+			last = i
+		}
+	}
+	switch {
+	case p.alone != "":
+		return len(list)
+	case named >= 0:
+		return named + 1
+	case last >= 0:
+		return last + 1
+	case p.section == "":
+		return 0
+	}
+	return len(list)
+}
+
+// under says whether name is one of prefixes or lies below one. A value that holds all of a prefix counts too: tool = {…}.
+func under(name string, heading bool, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		return name == prefix || strings.HasPrefix(name, prefix+".") || !heading && strings.HasPrefix(prefix, name+".")
+	})
+}

@@ -1,0 +1,193 @@
+package checkfile
+
+// CMakeLists.txt: which of its commands make the tests.
+
+import (
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"slices"
+	"strings"
+)
+
+var (
+	cmakeDecides = []string{
+		"add_test", "enable_testing", "set_tests_properties", "gtest_discover_tests", "gtest_add_tests", "catch_discover_tests", "doctest_discover_tests", "cmake_language", "return", "macro", "function", "ctest_test",
+		"create_test_sourcelist", "catch_add_tests", "unity_add_test", "cmocka_add_test",
+	}
+	cmakeArguments = []string{"include", "set", "option", "set_property", "add_subdirectory", "unset", "cmake_dependent_option", "add_compile_definitions", "set_target_properties", "add_custom_target"}
+)
+
+// splitCMake lists the commands of a CMakeLists.txt. A command that makes tests counts with the conditions that it stands
+// under: to put if(OFF) around it is to change it.
+func splitCMake(src string) ([]piece, bool) {
+	var (
+		list       []piece
+		conditions []string
+		line       = 1
+	)
+	for i := 0; i < len(src); {
+		switch c := src[i]; {
+		case c == '\n':
+			line++
+			i++
+		case c == '#':
+			n := cmakeComment(src[i:])
+			line += strings.Count(src[i:i+n], "\n")
+			i += n
+		case !letter(c):
+			i++
+		default:
+			from := i
+			for i < len(src) && (letter(src[i]) || src[i] >= '0' && src[i] <= '9') {
+				i++
+			}
+			name := strings.ToLower(src[from:i])
+			for i < len(src) && (src[i] == ' ' || src[i] == '\t') {
+				i++
+			}
+			if i == len(src) || src[i] != '(' {
+				return nil, false
+			}
+			args, n := cmakeArgs(src[i:])
+			if n < 0 {
+				return nil, false
+			}
+			said := name + "(" + strings.Join(args, " ") + ")"
+			p := piece{line: line, value: said}
+			line += strings.Count(src[i:i+n], "\n")
+			i += n
+			switch name {
+			case "if", "foreach", "while", "macro", "function":
+				if name != "if" {
+					list = append(list, cmakePiece(p, name, args, conditions))
+				}
+				if conditions = append(conditions, said); len(conditions) > maxNested {
+					return nil, false
+				}
+				continue
+			case "elseif", "else":
+				if len(conditions) > 0 {
+					conditions[len(conditions)-1] += " " + said
+				}
+				continue
+			case "endif", "endforeach", "endwhile", "endmacro", "endfunction":
+				if len(conditions) > 0 {
+					conditions = conditions[:len(conditions)-1]
+				}
+				continue
+			}
+			list = append(list, cmakePiece(p, name, args, conditions))
+		}
+	}
+	return list, true
+}
+
+// cmakePiece says what a command means.
+func cmakePiece(p piece, name string, args, conditions []string) piece {
+	tests := func(arg string) bool {
+		list := lang.Words(arg)
+		return slices.ContainsFunc(list, func(w string) bool {
+			return slices.Contains([]string{"test", "tests", "testing", "ctest", "gtest", "googletest", "catch", "catch2", "emulator", "check"}, w)
+		})
+	}
+	first := ""
+	if len(args) > 0 {
+		first = args[0]
+	}
+	switch {
+	case name == "macro" || name == "function":
+		if !slices.Contains(cmakeDecides, strings.ToLower(first)) {
+			p.name = ""
+			return p
+		}
+		p.is = decides
+	case name == "return" && len(conditions) > 0 && strings.HasPrefix(conditions[0], "function("):
+	case slices.Contains(cmakeDecides, name), slices.Contains(cmakeArguments, name) && slices.ContainsFunc(args, tests):
+		p.is = decides
+	case (name == "add_executable" || name == "add_library" || name == "target_sources") && slices.ContainsFunc(args, conventional):
+		p.is = decides
+	}
+	if p.is == decides {
+		p.name = strings.TrimSpace(name + " " + first)
+		p.value = strings.Join(conditions, " ") + " " + p.value
+	}
+	return p
+}
+
+// cmakeComment is the length of the comment that s begins with.
+func cmakeComment(s string) int {
+	if n := bracketed(s[1:]); n > 0 {
+		return n + 1
+	}
+	if n := strings.IndexByte(s, '\n'); n >= 0 {
+		return n
+	}
+	return len(s)
+}
+
+// bracketed is the length of a bracket argument [=[ … ]=], 0 where s begins with none.
+func bracketed(s string) int {
+	if s == "" || s[0] != '[' {
+		return 0
+	}
+	equals := len(s[1:]) - len(strings.TrimLeft(s[1:], "="))
+	if 1+equals >= len(s) || s[1+equals] != '[' {
+		return 0
+	}
+	if n := strings.Index(s, "]"+strings.Repeat("=", equals)+"]"); n >= 0 {
+		return n + equals + 2
+	}
+	return len(s)
+}
+
+// cmakeArgs are the arguments between the brackets that s begins with, and the length of it all; -1 when it does not end.
+func cmakeArgs(s string) (args []string, n int) {
+	var b strings.Builder
+	flush := func() {
+		if b.Len() > 0 {
+			args = append(args, b.String())
+			b.Reset()
+		}
+	}
+	depth := 0
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '(':
+			if depth++; depth > 1 {
+				b.WriteByte(c)
+			}
+		case c == ')':
+			if depth--; depth == 0 {
+				flush()
+				return args, i + 1
+			}
+			b.WriteByte(c)
+		case c == '#':
+			i += cmakeComment(s[i:])
+			continue
+		case c == '[' && bracketed(s[i:]) > 0:
+			n := bracketed(s[i:])
+			b.WriteString(s[i : i+n])
+			i += n
+			continue
+		case c == '"':
+			end := i + 1
+			for end < len(s) && s[end] != '"' {
+				if s[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			if end >= len(s) {
+				return nil, -1
+			}
+			b.WriteString(s[i : end+1])
+			i = end
+		case strings.IndexByte(" \t\r\n;", c) >= 0:
+			flush()
+		default:
+			b.WriteByte(c)
+		}
+		i++
+	}
+	return nil, -1
+}

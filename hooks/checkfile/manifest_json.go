@@ -1,0 +1,256 @@
+package checkfile
+
+// JSON manifests: package.json, composer.json, deno.json.
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+var nodeDependencies = []string{
+	"dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "bundleDependencies", "bundledDependencies", "peerDependenciesMeta", "dependenciesMeta", "packageManager", "volta", "engines",
+}
+
+// nodeDecides are the top keys of package.json that the check's runner, or the package manager for it, reads.
+var nodeDecides = []string{
+	"scripts", "imports", "jest", "mocha", "ava", "nyc", "c8", "tap", "vitest", "karma", "babel", "overrides", "resolutions", "pnpm", "config", "eslintConfig", "eslintIgnore", "prettier", "stylelint", "lint-staged", "husky", "pre-commit",
+	"xo", "standard", "standardx", "semistandard", "tsd", "wireit", "nx", "turbo", "size-limit", "commitlint", "cypress", "playwright", "jasmine", "swc", "ts-node", "testling", "remarkConfig",
+	"simple-git-hooks", "pre-push", "cspell", "knip", "depcheck", "bundlewatch", "craco", "packageExtensions", "patchedDependencies",
+}
+
+func nodeMeaning(name string, _ bool) int {
+	top, _, _ := strings.Cut(name, ".")
+	switch {
+	case slices.Contains(nodeDecides, top):
+		return decides
+	case slices.Contains(nodeDependencies, top):
+		return dependency
+	}
+	return plain
+}
+
+func composerMeaning(name string, _ bool) int {
+	switch top, _, _ := strings.Cut(name, "."); top {
+	case "scripts", "config", "repositories", "autoload-dev", "minimum-stability":
+		return decides
+	case "require", "require-dev", "conflict", "replace", "provide":
+		return dependency
+	}
+	return plain
+}
+
+func denoMeaning(name string, _ bool) int {
+	switch top, _, _ := strings.Cut(name, "."); top {
+	case "tasks", "test", "lint", "fmt", "bench", "compilerOptions", "nodeModulesDir", "vendor", "lock", "links", "patch":
+		return decides
+	case "imports":
+		return dependency
+	}
+	return plain
+}
+
+// A member of a JSON object, with the places of its text.
+type member struct {
+	key       string
+	lead      string // from the comma or bracket before it
+	from, end int    // of key and value
+	value     int    // where the value begins
+}
+
+// members are those of the object that src[at] opens, and where it is closed. src must be valid.
+func members(src string, at int) (list []member, closed int) {
+	i := at + 1
+	after := i
+	for i < len(src) {
+		switch src[i] {
+		case '}':
+			return list, i
+		case ',':
+			i++
+			after = i
+		case '"':
+			m := member{from: i, lead: src[after:i]}
+			i = skipJSON(src, i)
+			_ = json.Unmarshal([]byte(src[m.from:i]), &m.key) // a valid string
+			for strings.IndexByte(" \t\r\n:", src[i]) >= 0 {
+				i++
+			}
+			m.value = i
+			i = skipJSON(src, i)
+			m.end = i
+			list = append(list, m)
+		default:
+			i++
+		}
+	}
+	return list, len(src)
+}
+
+// skipJSON is where the value that begins at src[i] ends. src must be valid.
+func skipJSON(src string, i int) int {
+	depth := 0
+	for i < len(src) {
+		switch src[i] {
+		case '"':
+			for i++; i < len(src) && src[i] != '"'; i++ {
+				if src[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		case ',', ' ', '\t', '\r', '\n', ':':
+			if depth == 0 {
+				return i
+			}
+			i++
+			continue
+		}
+		i++
+		if depth == 0 && strings.IndexByte("}]\"", src[i-1]) >= 0 {
+			return i
+		}
+	}
+	return len(src)
+}
+
+// object is where the one object of src is opened; false when src is none, or says a key twice.
+func object(src string) (list []member, open, closed int, ok bool) {
+	if src == "" {
+		return nil, 0, 0, true // not there
+	}
+	if open = strings.IndexByte(src, '{'); open < 0 || strings.TrimLeft(src[:open], " \t\r\n") != "" || !json.Valid([]byte(src)) {
+		return nil, 0, 0, false
+	}
+	list, closed = members(src, open)
+	return list, open, closed, !twice(list)
+}
+
+func twice(list []member) bool {
+	seen := map[string]bool{}
+	for _, m := range list {
+		if seen[m.key] {
+			return true
+		}
+		seen[m.key] = true
+	}
+	return false
+}
+
+func jsonKind(means meaning) *manifestKind {
+	return &manifestKind{
+		split: func(src string) ([]piece, bool) { return splitJSON(src, means) },
+		mend: func(base, after string, back map[string]bool) (string, bool) {
+			keys := map[string]bool{}
+			for name := range back {
+				top, _, _ := strings.Cut(name, ".")
+				keys[top] = true
+			}
+			return mendJSON(base, after, keys)
+		},
+	}
+}
+
+// splitJSON splits at the top keys, and one level below for objects that are not production's.
+func splitJSON(src string, means meaning) ([]piece, bool) {
+	top, _, _, ok := object(src)
+	if !ok {
+		return nil, false
+	}
+	var list []piece
+	line, counted := 1, 0
+	add := func(name string, m member) {
+		line += strings.Count(src[counted:m.from], "\n")
+		counted = m.from
+		list = append(list, piece{name: name, value: compact(src[m.value:m.end]), line: line, is: means(name, false)})
+	}
+	for _, m := range top {
+		if src[m.value] != '{' || means(m.key, true) == plain {
+			add(m.key, m)
+			continue
+		}
+		below, _ := members(src, m.value)
+		if twice(below) {
+			return nil, false
+		}
+		if len(below) == 0 {
+			add(m.key, m)
+		}
+		for _, b := range below {
+			add(m.key+"."+b.key, b)
+		}
+	}
+	return list, true
+}
+
+// compact is a JSON value without what only formats it.
+func compact(value string) string {
+	var v any
+	if json.Unmarshal([]byte(value), &v) != nil {
+		return value
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return value
+	}
+	return string(b)
+}
+
+// mendJSON is after with the members of keys as base has them, all else byte by byte.
+func mendJSON(base, after string, keys map[string]bool) (string, bool) {
+	old, _, _, okOld := object(base)
+	now, open, closed, okNow := object(after)
+	if !okOld || !okNow || after == "" || len(old)+len(now) > maxMended {
+		return "", false
+	}
+	type entry struct{ key, lead, body string }
+	was := map[string]entry{}
+	for _, m := range old {
+		was[m.key] = entry{m.key, m.lead, base[m.from:m.end]}
+	}
+	var out []entry
+	for _, m := range now {
+		e := entry{m.key, m.lead, after[m.from:m.end]}
+		if keys[m.key] {
+			o, ok := was[m.key]
+			if !ok {
+				continue
+			}
+			e.body = o.body
+		}
+		out = append(out, e)
+	}
+	has := func(key string) int { return slices.IndexFunc(out, func(e entry) bool { return e.key == key }) }
+	for i, m := range old {
+		if !keys[m.key] || has(m.key) >= 0 {
+			continue
+		}
+		at := 0
+		for _, before := range old[:i] {
+			if n := has(before.key); n >= 0 {
+				at = n + 1
+			}
+		}
+		out = slices.Insert(out, at, was[m.key])
+	}
+	var b strings.Builder
+	b.WriteString(after[:open+1])
+	for i, e := range out {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(e.lead + e.body)
+	}
+	tail := after[open+1 : closed]
+	if len(now) > 0 {
+		tail = after[now[len(now)-1].end:closed]
+	}
+	b.WriteString(tail + after[closed:])
+	return b.String(), true
+}

@@ -1,0 +1,373 @@
+package checkfile
+
+// What a run names: class 4.
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Of the files that a command names, some are the check and some are what is checked; the second kind must stay as a fix left
+// it, or no honest fix of a program could pass. How they are told apart, in this order:
+//
+//   - What drives is the check: a shell script that is started or sourced, a Makefile with what it includes and the names make
+//     prefers over it, a justfile, a Taskfile, the recipes and package scripts that these lead to. Their names need say nothing.
+//   - A source file that an interpreter or compiler is given (`node src/app.js`, `python main.py`, `go run ./cmd/gen`) is the
+//     program under test, unless its own name says that it checks (`check.py`, `tools/lint.mjs`, `go run ./tools/lint`) or it
+//     imports a library for tests, and production does not import it.
+//   - A shell script whose output alone decides (`./greet.sh | grep hello`, `test "$(./greet.sh)" = hello`) is the program
+//     under test too, on the same condition. So is what a check script starts: `check.sh` runs `./greet.sh`, and is put back
+//     without it. And so is what a linter is given: `shellcheck greet.sh`, `bash -n greet.sh`, `yamllint deploy.yml`.
+//   - A shell script that the check sources, and production too, is both, and so is one that a test is named after (calc_test.sh
+//     sources calc.sh): library.go tells its changes apart.
+//   - What a runner of tests is given is a test by its use; what its flags name as its settings is a setting; what diff and
+//     cmp compare with, and data whose name says that it is a test's, is expected. Other operands are what is checked.
+//
+// A namer finds them. Its zero limits are the constants below: reading is bounded, and what lies beyond is not named.
+type namer struct {
+	seen      *survey
+	read      func(string) ([]byte, error)
+	sub       string
+	files     map[string]bool
+	globs     []string
+	makefiles map[string]bool
+	subjects  map[string]bool // what linters are given; "dir/" for a folder
+	done      map[string]bool // scripts, goals and recipes that were followed
+	reads     int
+	looked    int // commands that were looked at
+	packages  []nodePackage
+	listed    bool // packages is filled
+
+	libraries map[string]bool  // scripts that the check and production source
+	calls     map[string]uint8 // what the check's commands name, and how
+	variables map[string]bool  // that the check's scripts name
+	bare      map[string]bool  // scripts that programs without an extension source; nil until it is asked
+}
+
+const (
+	maxNamedReads = 1_000   // files that are looked into
+	maxNamedFile  = 1 << 20 // bytes; a larger file is not looked into
+	maxDepth      = 12      // scripts that lead to scripts
+	maxFollowed   = 2_000   // scripts, goals and recipes in all
+	maxLooked     = 100_000 // commands in all of them
+)
+
+// A where is the place of a command: working directory, the folder of the script that holds it, and the directory it began
+// in. inner: it is part of a script, which names what it starts only where that speaks of checks itself.
+type where struct {
+	dir, from, start string
+	script           string // that holds the command, "" for none
+	inner            bool
+	depth            int
+}
+
+// name adds what the commands name to c.
+func (c *Checks) name(t Tree, seen *survey, runs []Command) {
+	n := &namer{
+		seen: seen, read: t.Read, sub: c.Sub, files: map[string]bool{}, makefiles: map[string]bool{}, subjects: map[string]bool{}, done: map[string]bool{},
+		libraries: map[string]bool{}, calls: map[string]uint8{}, variables: map[string]bool{},
+	}
+	for _, run := range runs {
+		dir := path.Clean(run.Dir)
+		list := []simple{{words: run.Argv}}
+		if run.Argv == nil {
+			list = shellCommands(run.Shell)
+			n.mentions(run.Shell)
+		}
+		n.commands(list, where{dir: dir, from: dir, start: dir})
+	}
+	c.named, c.makefiles, c.subjects = n.files, n.makefiles, n.subjects
+	c.libraries, c.calls, c.variables = n.libraries, n.calls, n.variables
+	if c.namedGlobs = set(n.globs); len(c.namedGlobs) > maxGlobs {
+		c.namedGlobs = c.namedGlobs[:maxGlobs]
+	}
+}
+
+// namedBy says whether the run names p: class 4.
+func (c *Checks) namedBy(p string) bool {
+	return c.named[p] || slices.ContainsFunc(c.namedGlobs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
+}
+
+func (n *namer) commands(list []simple, w where) {
+	if w.depth > maxDepth || len(n.done) > maxFollowed {
+		return
+	}
+	w.depth++
+	for _, c := range list {
+		if n.looked++; n.looked > maxLooked {
+			return
+		}
+		for _, word := range c.in {
+			n.data(word, w)
+		}
+		c.words = unwrap(c.words)
+		if len(c.words) == 0 || c.words[0] == "" {
+			continue
+		}
+		n.called(c)
+		if c.words[0] == "cd" || c.words[0] == "pushd" {
+			w.dir = w.into(c.words[1:])
+			continue
+		}
+		n.command(c, w)
+	}
+}
+
+// into is the directory after cd.
+func (w where) into(args []string) string {
+	for _, arg := range args {
+		switch {
+		case strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/"):
+		case strings.HasPrefix(arg, string(unknown)): // cd "$(dirname "$0")/.."
+			if rest := strings.TrimLeft(arg, string(unknown)); !strings.ContainsRune(rest, unknown) {
+				return path.Join(w.from, rest)
+			}
+		case !strings.ContainsRune(arg, unknown):
+			return path.Join(w.dir, arg)
+		}
+	}
+	return w.dir
+}
+
+// paths are the files of the tree that a word can mean: the one that is there, seen from where the command runs, began, or
+// is written; else where it would be.
+func (n *namer) paths(word string, w where) string {
+	dirs := []string{w.dir, w.start, w.from, n.sub}
+	if strings.ContainsRune(word, unknown) {
+		rest, ok := strings.CutPrefix(strings.TrimLeft(word, string(unknown)), "/")
+		if !ok || strings.ContainsRune(rest, unknown) || word[0] != unknown {
+			return ""
+		}
+		word, dirs = rest, []string{w.from, w.dir, w.start, n.sub}
+	}
+	if word == "" || word == "-" || strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~") || strings.Contains(word, "://") || len(word) > maxValue {
+		return ""
+	}
+	for _, dir := range dirs {
+		if p := path.Join(dir, word); n.seen.files[p] {
+			return p
+		}
+	}
+	if p := path.Join(dirs[0], word); p != "." && p != ".." && !strings.HasPrefix(p, "../") {
+		return p
+	}
+	return ""
+}
+
+// add names p. A pattern names what it matches, new files too.
+func (n *namer) add(p string) {
+	switch {
+	case p == "" || n.isFolder(p):
+	case strings.ContainsAny(p, "*?[") && !n.seen.files[p]:
+		if doublestar.ValidatePattern(p) && strings.Trim(path.Base(p), "*") != "" {
+			n.globs = append(n.globs, p)
+		}
+	default:
+		n.files[p] = true
+	}
+}
+
+func (n *namer) isFolder(p string) bool { return n.seen.inDir[p] != nil }
+
+// open is the content of a file that is there and not followed yet in this sense.
+func (n *namer) open(p, sense string) ([]byte, bool) {
+	key := sense + "\x00" + p
+	if n.done[key] || n.read == nil || !n.seen.files[p] || n.reads >= maxNamedReads || len(n.done) > maxFollowed {
+		return nil, false
+	}
+	n.done[key] = true
+	n.reads++
+	src, err := n.read(p)
+	return src, err == nil && len(src) <= maxNamedFile
+}
+
+// Kinds of files, for what is started.
+const (
+	drives = iota + 1 // a shell script
+	source            // of a language that programs are written in
+	other             // neither: settings, data, a binary, nothing that is there
+)
+
+var shellExts = []string{".sh", ".bash", ".zsh", ".ksh", ".bats", ".fish", ".ps1", ".bat", ".cmd"}
+
+func (n *namer) kind(p string) int {
+	ext := strings.ToLower(path.Ext(p))
+	switch {
+	case slices.Contains(shellExts, ext):
+		return drives
+	case lang.Language(p) != "" || slices.Contains(sources, ext):
+		return source
+	}
+	src, ok := n.open(p, "kind "+p)
+	if !ok || !bytes.HasPrefix(src, []byte("#!")) {
+		return other
+	}
+	line, _, _ := strings.Cut(string(src[:min(len(src), 256)]), "\n")
+	for word := range strings.FieldsSeq(line[2:]) {
+		switch base := path.Base(word); {
+		case base == "env" || strings.HasPrefix(base, "-"):
+		case slices.Contains(shells, base):
+			return drives
+		case base == "make":
+			return other
+		default:
+			return source
+		}
+	}
+	return other
+}
+
+// start names the file that a command starts, where it is part of the check.
+func (n *namer) start(p string, c simple, w where) {
+	if p == "" {
+		return
+	}
+	if w.script != "" && w.script != p && lang.SubjectOf(w.script) == lang.SubjectOf(p) {
+		return // greet_test.sh tries greet.sh
+	}
+	kind := n.kind(p)
+	switch says := checkName(p); {
+	case kind == source:
+		if !n.checks(p) {
+			return
+		}
+	case (w.inner || kind == drives && c.asked) && !says:
+		return
+	}
+	n.add(p)
+	if kind == drives || strings.ContainsAny(p, "*?[") {
+		n.script(p, w)
+	}
+}
+
+// script follows the shell script p, or those that a pattern names.
+func (n *namer) script(p string, w where) {
+	if !n.seen.files[p] && strings.ContainsAny(p, "*?[") && doublestar.ValidatePattern(p) {
+		for _, f := range slices.Sorted(maps.Keys(n.seen.files)) {
+			if doublestar.MatchUnvalidated(p, f) && n.kind(f) == drives {
+				n.script(f, w)
+			}
+		}
+		return
+	}
+	if src, ok := n.open(p, "script"); ok {
+		w.from, w.script, w.inner = path.Dir(p), p, true
+		n.mentions(string(src))
+		n.commands(shellCommands(string(src)), w)
+	}
+}
+
+// anyTest follows every shell script that is a test by its name: the command starts one that only the shell will know.
+func (n *namer) anyTest(w where) {
+	if n.done["any test"] {
+		return
+	}
+	n.done["any test"] = true
+	for _, p := range slices.Sorted(maps.Keys(n.seen.files)) {
+		in := n.seen.inSub(p)
+		if !foreign(p) && slices.Contains(shellExts, strings.ToLower(path.Ext(p))) && (lang.TestName(in) || lang.TestFolder(in) || checkName(in)) {
+			n.script(p, w)
+		}
+	}
+}
+
+// sourced names a script that another one reads as its own text. One that production sources too, or that the script is named
+// after, is a library of both: what is tested, and part of what tests it.
+func (n *namer) sourced(p string, w where) {
+	if p == "" || p == w.script {
+		return
+	}
+	n.add(p)
+	if tried := w.script != "" && lang.SubjectOf(w.script) == lang.SubjectOf(p); !tried && !n.imported(p) && !n.sourcedBare(p) {
+		n.script(p, w)
+		return
+	}
+	n.libraries[p] = true
+	if src, ok := n.open(p, "library"); ok {
+		w.script = p
+		for _, f := range n.seen.shellUses(path.Dir(p), src) {
+			n.sourced(f, w)
+		}
+	}
+}
+
+// checks says whether a source file that is started is part of the check.
+func (n *namer) checks(p string) bool {
+	if n.imported(p) {
+		return false
+	}
+	if u := n.seen.units[n.key(p)]; u != nil && u.testing {
+		return true
+	}
+	return checkName(p)
+}
+
+// imported says whether production uses p: what is named itself, or is called a check, is none.
+func (n *namer) imported(p string) bool {
+	u := n.seen.units[n.key(p)]
+	return u != nil && slices.ContainsFunc(u.users, func(by *unit) bool {
+		return !by.test && !by.helper && !by.tool && !by.runs && (!n.files[by.key] || n.libraries[by.key]) && !checkName(by.key)
+	})
+}
+
+func (n *namer) key(p string) string {
+	if path.Ext(p) == ".go" {
+		return path.Join(path.Dir(p), goPackageFile)
+	}
+	return p
+}
+
+// data names a file that a command reads, when it is there and its name says that it is a test's.
+func (n *namer) data(word string, w where) {
+	p := n.paths(word, w)
+	if n.seen.files[p] && lang.Language(p) == "" && !slices.Contains(manifests, path.Base(p)) && (expectName(p) || isData(p) && checkName(p)) {
+		n.files[p] = true
+	}
+}
+
+// expected names what the output of a program is compared with, unless its name says that it is made from the sources.
+func (n *namer) expected(word string, w where) {
+	p := n.paths(word, w)
+	if !n.seen.files[p] || expectName(p) {
+		n.data(word, w)
+		return
+	}
+	made := slices.ContainsFunc(lang.Words(p), func(w string) bool { return slices.Contains(madeWords, w) })
+	if !made && isData(p) && !slices.Contains([]string{".md", ".rst", ".adoc"}, path.Ext(p)) {
+		n.files[p] = true
+	}
+}
+
+var (
+	checkWords = []string{
+		"test", "tests", "testing", "runtests", "check", "checks", "checker", "verify", "validate", "lint", "linter", "smoke", "e2e", "spec", "specs",
+		"selftest", "selfcheck", "ci", "qa", "acceptance", "regression", "conformance", "precommit", "presubmit", "suite",
+	}
+	folderWords = []string{"test", "tests", "testing", "check", "checks", "lint", "linter", "smoke", "e2e", "spec", "specs", "selftest", "selfcheck", "acceptance", "regression", "conformance"}
+	mainWords   = []string{"main", "__main__", "index", "run", "mod", "cli"}
+	madeWords   = []string{"gen", "generated", "doc", "docs", "api", "schema", "openapi", "lock", "dist", "build"}
+)
+
+// checkName says whether the name of a file, or of its folder where the file's says nothing, speaks of checks.
+func checkName(p string) bool {
+	stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
+	says := func(name string, among []string) bool {
+		return slices.ContainsFunc(lang.Words(name), func(w string) bool { return slices.Contains(among, w) })
+	}
+	if says(stem, checkWords) || slices.Contains(lang.Runners, strings.ToLower(stem)) || lang.TestName(p) {
+		return true
+	}
+	dir := path.Base(path.Dir(p))
+	driver := slices.Contains(shellExts, path.Ext(p)) || path.Ext(p) == ""
+	return (driver || path.Base(p) == goPackageFile || slices.Contains(mainWords, strings.ToLower(stem))) && says(dir, folderWords)
+}
+
+func expectName(p string) bool {
+	return slices.ContainsFunc(lang.Words(path.Base(p)), func(w string) bool { return slices.Contains(dataWords, w) || w == "exp" || w == "in" || w == "out" })
+}

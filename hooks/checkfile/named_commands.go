@@ -1,0 +1,360 @@
+package checkfile
+
+// What one command names, by the program it starts.
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+var (
+	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "pwsh", "powershell"}
+	interpreters = []string{
+		"python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "luajit", "Rscript", "tsx", "ts-node", "ts-node-esm", "babel-node", "jq", "awk", "gawk", "mawk",
+		"nawk", "sed", "expect", "tclsh", "julia", "elixir", "escript", "osascript", "osh", "groovy", "scala", "kotlin", "java", "nu", "guile", "racket",
+	}
+	// testRunners run the files that they are given as tests, whatever those are called.
+	testRunners = []string{
+		"pytest", "py.test", "unittest", "nose2", "jest", "vitest", "mocha", "ava", "tap", "tape", "jasmine", "bats", "prove", "busted", "rspec", "phpunit", "shellspec", "cypress", "playwright",
+		"karma", "behave", "robot", "stestr", "wtr", "uvu",
+	}
+	// linters are given what they check.
+	linters = []string{
+		"shellcheck", "shfmt", "yamllint", "actionlint", "zizmor", "hadolint", "markdownlint", "markdownlint-cli2", "checkmake", "jsonlint", "json.tool", "check-jsonschema", "prettier", "jq", "yq",
+		"xmllint", "eslint", "stylelint", "biome", "standard", "tslint", "oxlint", "flake8", "pylint", "ruff", "black", "isort", "mypy", "pyright", "pycodestyle", "pydocstyle", "pyflakes", "bandit", "vulture",
+		"gofmt", "gofumpt", "golangci-lint", "staticcheck", "revive", "clang-tidy", "clang-format", "cppcheck", "cpplint", "codespell", "editorconfig-checker", "tsc", "vue-tsc", "codecov", "gitlab-ci-lint",
+		"buildifier", "taplo", "py_compile", "compileall",
+	}
+	// checkTools are other programs whose settings are the check's.
+	checkTools = []string{
+		"tox", "nox", "coverage", "nyc", "c8", "ctest", "pre-commit", "lefthook", "nextest", "gotestsum", "cargo-nextest", "stryker", "semgrep", "trivy", "gitleaks", "commitlint", "cspell",
+		"turbo", "nx", "depcheck", "knip", "size-limit", "slipcover", "diff-cover", "lychee",
+	}
+	settingFlags = []string{
+		"-c", "--config", "--config-file", "--configuration", "--conf", "--rcfile", "--rcdir", "--settings", "--project", "-p", "--tsconfig", "--resolve-plugins-relative-to", "--ignore-path", "--ignore-file",
+		"--setup-file", "--setupFiles", "--setupFilesAfterEnv", "--globalSetup", "--globalTeardown", "--testEnvironment", "--runner", "--reporter", "--rulesdir", "--confcutdir", "--append-config", "--config-path",
+		"--opts", "-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--env-file-if-exists", "--preload", "--test-reporter", "--test-global-setup",
+		"--suppressions-list", "--baseline", "--exclude-from", "--plugin",
+	}
+	// preloads are the flags of interpreters among them: what they name runs before the program.
+	preloads = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--env-file-if-exists", "--preload", "--test-reporter", "--test-global-setup", "--config", "-c"}
+	goFlags  = []string{"exec", "toolexec", "vettool", "overlay", "modfile", "pgo"}
+)
+
+// command names what c names. Its first word is the program.
+func (n *namer) command(c simple, w where) {
+	prog, args := c.words[0], c.words[1:]
+	base := strings.TrimSuffix(path.Base(prog), ".exe")
+	switch kind := strings.TrimRight(base, "0123456789."); {
+	case strings.Contains(prog, "/") && !strings.HasPrefix(prog, "/") && !strings.Contains(prog, "node_modules/"):
+		n.start(n.paths(prog, w), c, w)
+		n.operands(args, w, n.data)
+	case prog == string(unknown) && len(args) == 0:
+		n.anyTest(w) // for t in $tests; do "$t"; done
+	case base == "." || base == "source" || base == "load" && strings.HasSuffix(w.script, ".bats"):
+		if len(args) > 0 {
+			n.source(args[0], w)
+		}
+	case base == "find" && slices.ContainsFunc(args, func(arg string) bool { return slices.Contains(shells, arg) }), base == "run-parts":
+		n.anyTest(w)
+	case slices.Contains(shells, base):
+		n.shell(c, w)
+	case base == "eval":
+		n.commands(shellCommands(strings.Join(args, " ")), w)
+	case base == "make" || base == "gmake" || base == "bmake" || base == "mingw32-make":
+		n.make(args, w)
+	case base == "just":
+		n.just(args, w)
+	case base == "task" || base == "go-task":
+		n.task(args, w)
+	case base == "npm" || base == "pnpm" || base == "yarn" || base == "bun" && len(args) > 0 && path.Ext(args[0]) == "" && args[0] != "test":
+		n.packageScript(args, w)
+	case base == "go":
+		n.goCommand(c, w)
+	case base == "diff" || base == "cmp" || base == "comm":
+		n.operands(args, w, n.expected)
+	case base == "cmake" || base == "ctest":
+		n.settings(args, w, []string{"-P", "-S", "--script"})
+	case base == "rake":
+		n.either(w, "Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb")
+	case base == "mage":
+		n.either(w, "magefile.go")
+	case base == "gulp":
+		n.either(w, "gulpfile.js", "gulpfile.mjs", "gulpfile.ts")
+	case base == "grunt":
+		n.either(w, "Gruntfile.js", "Gruntfile.cjs")
+	case base == "invoke" || base == "inv":
+		n.either(w, "tasks.py")
+	case base == "earthly":
+		n.either(w, "Earthfile")
+	case base == "scons":
+		n.either(w, "SConstruct")
+	case slices.Contains(interpreters, kind) && kind != "jq":
+		n.interpret(c, kind, w)
+	default:
+		n.tool(base, args, w)
+	}
+}
+
+// tool is a program that is known by its name, or not at all.
+func (n *namer) tool(base string, args []string, w where) {
+	switch {
+	case slices.Contains(testRunners, base):
+		n.settings(args, w, settingFlags)
+		n.operands(args, w, n.tests)
+		if base == "bats" || base == "shellspec" || base == "prove" {
+			n.anyTest(w)
+		}
+	case slices.Contains(linters, base):
+		n.settings(args, w, settingFlags)
+		n.operands(args, w, n.subject)
+		if base == "actionlint" || base == "zizmor" {
+			n.subjects[path.Join(n.sub, ".github/workflows")+"/"] = true
+			n.subjects[".github/workflows/"] = true
+		}
+	case slices.Contains(checkTools, base):
+		n.settings(args, w, settingFlags)
+	default:
+		n.operands(args, w, n.data)
+	}
+}
+
+// operands gives every word that is no flag to do.
+func (n *namer) operands(args []string, w where, do func(word string, w where)) {
+	for _, arg := range args {
+		if arg != "" && !strings.HasPrefix(arg, "-") {
+			do(arg, w)
+		}
+	}
+}
+
+// source names what a script reads as its own text; bats leaves the end of a name away.
+func (n *namer) source(word string, w where) {
+	p := n.paths(word, w)
+	for _, end := range []string{".bash", ".sh"} {
+		if q := n.paths(word+end, w); !n.seen.files[p] && n.seen.files[q] {
+			p = q
+		}
+	}
+	if p == "" && word == string(unknown) {
+		n.anyTest(w)
+	}
+	n.sourced(p, w)
+}
+
+// subject notes what a linter is given.
+func (n *namer) subject(word string, w where) {
+	p := n.paths(word, w)
+	switch {
+	case p == "" || p == ".":
+	case n.isFolder(p):
+		n.subjects[p+"/"] = true
+	case n.seen.files[p]:
+		n.subjects[p] = true
+	}
+}
+
+// tests names what a runner of tests is given.
+func (n *namer) tests(word string, w where) {
+	word, _, _ = strings.Cut(word, "::")
+	p := n.paths(word, w)
+	if !n.seen.files[p] && path.Ext(word) != ".py" { // python -m unittest app.checks.Case
+		for _, end := range []string{"", path.Ext(word)} {
+			if q := n.paths(strings.ReplaceAll(strings.TrimSuffix(word, end), ".", "/")+".py", w); n.seen.files[q] {
+				p = q
+			}
+		}
+	}
+	if strings.ContainsAny(p, "*?[") || n.seen.files[p] && !n.imported(p) {
+		n.add(p)
+	}
+}
+
+// settings names the files that flags name, new ones where they look like files.
+func (n *namer) settings(args []string, w where, flags []string) {
+	for i, arg := range args {
+		flag, value, joined := strings.Cut(arg, "=")
+		switch {
+		case !slices.Contains(flags, flag):
+			continue
+		case joined:
+		case i+1 < len(args):
+			value = args[i+1]
+		default:
+			continue
+		}
+		if p := n.paths(value, w); p != "" && (n.seen.files[p] || path.Ext(p) != "" || path.Base(p)[0] == '.') && !n.imported(p) {
+			n.add(p)
+		}
+	}
+}
+
+// shell is sh -e x.sh, or sh -c 'text'.
+func (n *namer) shell(c simple, w where) {
+	args := c.words[1:]
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "--":
+		case arg == "-o" || arg == "+o" || arg == "-O" || arg == "--rcfile" || arg == "--init-file":
+			if i++; i < len(args) && strings.HasPrefix(arg, "--") {
+				n.sourced(n.paths(args[i], w), w)
+			}
+		case strings.HasPrefix(arg, "--") || strings.HasPrefix(arg, "+"):
+		case strings.HasPrefix(arg, "-") && strings.Contains(arg, "c") && i+1 < len(args):
+			n.commands(shellCommands(args[i+1]), w)
+			return
+		case strings.HasPrefix(arg, "-") && strings.Contains(arg, "n"):
+			n.operands(args[i+1:], w, n.subject)
+			return
+		case strings.HasPrefix(arg, "-"):
+			if strings.HasSuffix(arg, "o") {
+				i++ // -euo pipefail
+			}
+		default:
+			switch p := n.paths(arg, w); {
+			case p == "" && strings.ContainsRune(arg, unknown):
+				n.anyTest(w)
+			case p != "" && n.kind(p) == other: // whatever it is called, it is read as a script
+				n.add(p)
+				n.script(p, w)
+			default:
+				n.start(p, c, w)
+			}
+			n.operands(args[i+1:], w, n.data)
+			return
+		}
+	}
+	n.anyTest(w) // find tests | xargs sh
+}
+
+// interpret is python x.py, node --test x.js.
+func (n *namer) interpret(c simple, kind string, w where) {
+	args := c.words[1:]
+	testing := false
+	n.settings(args, w, preloads)
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "run" && (kind == "deno" || kind == "bun"):
+		case arg == "test" && (kind == "deno" || kind == "bun"), arg == "--test" && strings.HasPrefix(kind, "node"):
+			testing = true
+		case arg == "-m" && i+1 < len(args):
+			n.module(args[i+1], args[i+2:], c, w)
+			return
+		case arg == "-f" && strings.HasSuffix(kind, "awk") && i+1 < len(args):
+			i++
+			if p := n.paths(args[i], w); p != "" && !w.inner {
+				n.add(p)
+			}
+			n.operands(args[i+1:], w, n.data)
+			return
+		case (arg == "-c" || arg == "--check" || arg == "-n") && (kind != "python" && kind != "pypy"):
+			n.operands(args[i+1:], w, n.subject) // only reads them
+			return
+		case arg == "-c" || arg == "-e" || arg == "-p" || arg == "--eval" || arg == "--print":
+			if i+1 < len(args) {
+				n.operands(args[i+2:], w, n.data)
+			}
+			return
+		case slices.Contains(preloads, arg) || arg == "-W" || arg == "-X" || arg == "-I" || arg == "-d":
+			i++
+		case strings.HasPrefix(arg, "-"):
+		case strings.HasSuffix(kind, "awk") || kind == "sed": // a program, then what it reads
+			n.operands(args[i+1:], w, n.data)
+			return
+		case testing:
+			n.tests(arg, w)
+		default:
+			n.start(n.paths(arg, w), c, w)
+			n.operands(args[i+1:], w, n.data)
+			return
+		}
+	}
+}
+
+// module is python -m name.
+func (n *namer) module(name string, args []string, c simple, w where) {
+	switch top, _, _ := strings.Cut(name, "."); {
+	case name == "coverage" && len(args) > 0 && args[0] == "run":
+		c.words = unwrap(append([]string{name}, args...))
+		if len(c.words) > 0 {
+			n.command(c, w)
+		}
+	case slices.Contains(testRunners, top) || slices.Contains(linters, name) || slices.Contains(checkTools, top):
+		n.tool(name, args, w)
+	default:
+		for _, file := range []string{strings.ReplaceAll(name, ".", "/") + "/__main__.py", strings.ReplaceAll(name, ".", "/") + ".py"} {
+			for _, in := range []string{"", "src/"} {
+				if p := n.paths(in+file, w); n.seen.files[p] {
+					n.start(p, c, w)
+					return
+				}
+			}
+		}
+	}
+}
+
+// goCommand is go run ./tools/lint, go test -exec ./wrap.sh.
+func (n *namer) goCommand(c simple, w where) {
+	args := c.words[1:]
+	if len(args) > 2 && args[0] == "-C" {
+		w.dir, args = path.Join(w.dir, args[1]), args[2:]
+	}
+	for i, arg := range args {
+		flag, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if !strings.HasPrefix(arg, "-") || !slices.Contains(goFlags, flag) {
+			continue
+		}
+		if !joined && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if word, _, _ := strings.Cut(value, " "); strings.Contains(word, "/") || strings.Contains(word, ".") {
+			n.add(n.paths(word, w))
+		}
+	}
+	if len(args) == 0 || args[0] != "run" {
+		return
+	}
+	for i := 1; i < len(args); i++ {
+		arg := args[i]
+		if strings.HasPrefix(arg, "-") {
+			if !strings.Contains(arg, "=") && slices.Contains([]string{"-exec", "-tags", "-mod", "-modfile", "-ldflags", "-gcflags", "-overlay", "-p", "-C"}, arg) {
+				i++
+			}
+			continue
+		}
+		p := n.paths(arg, w)
+		switch {
+		case path.Ext(arg) == ".go":
+			if p != "" && n.checks(p) {
+				n.files[p] = true
+			}
+			continue // there may be more files
+		case n.isFolder(p) && p != n.sub && p != "." && n.checks(path.Join(p, goPackageFile)):
+			n.globs = append(n.globs, path.Join(literal(p), "*.go"))
+		}
+		n.operands(args[i+1:], w, n.data)
+		return
+	}
+}
+
+// either names a file that is looked for from the working directory upwards, under all of its names.
+func (n *namer) either(w where, names ...string) (found string) {
+	for dir := w.dir; ; dir = path.Dir(dir) {
+		for _, name := range names {
+			if p := path.Join(dir, name); n.seen.files[p] {
+				for _, name := range names {
+					n.files[path.Join(dir, name)] = true
+				}
+				return p
+			}
+		}
+		if dir == "." || dir == "/" {
+			break
+		}
+	}
+	for _, name := range names {
+		n.files[path.Join(w.dir, name)] = true
+	}
+	return ""
+}

@@ -1,0 +1,233 @@
+package checkfile
+
+// Makefiles that a run names: their includes, and what the recipes of its goals name.
+
+import (
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"path"
+	"slices"
+	"strings"
+)
+
+// makeNames in the order in which make prefers them.
+var makeNames = []string{"GNUmakefile", "makefile", "Makefile"}
+
+// make names the Makefile of `make [-C dir] [-f file] [goal…]`, what it includes, and what stands where make would prefer it.
+func (n *namer) make(args []string, w where) {
+	var files, goals []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		value := func(flags ...string) (string, bool) {
+			for _, flag := range flags {
+				rest, ok := strings.CutPrefix(arg, flag)
+				switch {
+				case !ok:
+				case rest == "" && i+1 < len(args):
+					i++
+					return args[i], true
+				case strings.HasPrefix(flag, "--") && strings.HasPrefix(rest, "="), !strings.HasPrefix(flag, "--") && rest != "":
+					return strings.TrimPrefix(rest, "="), true
+				}
+			}
+			return "", false
+		}
+		if dir, ok := value("--directory", "-C"); ok {
+			w.dir = w.into([]string{dir})
+			continue
+		}
+		if file, ok := value("--makefile", "--file", "-f"); ok {
+			files = append(files, file)
+			continue
+		}
+		switch {
+		case slices.Contains([]string{"-I", "-o", "-W", "--include-dir", "--eval"}, arg):
+			i++
+		case strings.HasPrefix(arg, "-") || strings.Contains(arg, "=") || strings.Trim(arg, "0123456789") == "": // -j 4
+		default:
+			goals = append(goals, arg)
+		}
+	}
+	if w.inner && !slices.ContainsFunc(goals, checkName) {
+		return // a script builds what it checks
+	}
+	w.start = w.dir
+	m := &makefile{vars: map[string]string{"MAKE": "make", "CURDIR": ".", "SHELL": "sh"}}
+	if len(files) > 0 {
+		for _, file := range files {
+			n.readMakefile(m, n.paths(file, w), w)
+		}
+	} else {
+		for _, name := range makeNames {
+			n.files[path.Join(w.dir, name)] = true
+		}
+		for _, name := range makeNames {
+			if p := path.Join(w.dir, name); n.seen.files[p] {
+				n.readMakefile(m, p, w)
+				break
+			}
+		}
+	}
+	if len(goals) == 0 {
+		goals = m.first()
+	}
+	w.inner = false
+	for _, goal := range goals {
+		n.goal(m, goal, w, 0)
+	}
+}
+
+// readMakefile adds the text of p, and of what it includes, to m.
+func (n *namer) readMakefile(m *makefile, p string, w where) {
+	if p == "" {
+		return
+	}
+	n.add(p)
+	n.makefiles[p] = true
+	if len(m.read) > maxDepth*4 || slices.Contains(m.read, p) || n.read == nil || !n.seen.files[p] || n.reads >= maxNamedReads {
+		return
+	}
+	m.read = append(m.read, p)
+	n.reads++
+	src, err := n.read(p)
+	if err != nil || len(src) > maxNamedFile {
+		return
+	}
+	for _, s := range parseMakefile(string(src)) {
+		switch s.kind {
+		case makeVariable:
+			if s.name != "" {
+				m.vars[s.name] = s.value
+			}
+		case makeRule:
+			m.rules = append(m.rules, s)
+		case makeInclude:
+			for _, word := range strings.Fields(m.expand(s.value)) {
+				if strings.HasSuffix(word, ".d") {
+					continue // dependencies that a compiler wrote
+				}
+				in := w
+				in.from = path.Dir(p)
+				file := n.paths(strings.TrimSuffix(word, string(unknown)), in)
+				if strings.ContainsAny(file, "*?[") {
+					n.add(file)
+					for _, q := range n.seen.inDir[path.Dir(file)] {
+						if lang.Matches(file, q) {
+							n.readMakefile(m, q, w)
+						}
+					}
+				} else {
+					n.readMakefile(m, file, w)
+				}
+			}
+		}
+	}
+}
+
+// goal follows the recipes that lead to a goal, where they do not make a file of the program.
+func (n *namer) goal(m *makefile, goal string, w where, depth int) {
+	key := "goal\x00" + w.dir + "\x00" + strings.Join(m.read, "\x00") + "\x00" + goal
+	if depth > maxDepth || n.done[key] || len(n.done) > maxFollowed {
+		return
+	}
+	n.done[key] = true
+	stands := false
+	for _, i := range m.of(goal) {
+		r := &m.rules[i]
+		for _, pre := range strings.Fields(m.expand(strings.Join(r.prereqs, " "))) {
+			n.goal(m, pre, w, depth+1)
+		}
+		if r.makesFile() && !checkName(goal) {
+			continue
+		}
+		stands = true
+		for _, line := range r.recipe {
+			n.commands(shellCommands(m.recipe(line)), w)
+		}
+	}
+	if p := path.Join(w.dir, goal); stands && !n.seen.files[p] && !strings.ContainsAny(goal, "\x00%") && !strings.HasPrefix(p, "../") {
+		n.files[p] = true // a file of this name would tell make that there is nothing to do
+	}
+}
+
+// A makefile is the text of a Makefile and of what it includes.
+type makefile struct {
+	vars    map[string]string
+	rules   []makeSegment
+	read    []string
+	steps   int // references that were expanded
+	targets map[string][]int
+}
+
+const maxSteps = 100_000
+
+// of are the rules of a target.
+func (m *makefile) of(target string) []int {
+	if m.targets == nil {
+		m.targets = map[string][]int{}
+		for i, r := range m.rules {
+			for _, t := range strings.Fields(m.expand(strings.Join(r.targets, " "))) {
+				m.targets[t] = append(m.targets[t], i)
+			}
+		}
+	}
+	return m.targets[target]
+}
+
+// first is the goal that make takes by itself.
+func (m *makefile) first() []string {
+	if goal := m.vars[".DEFAULT_GOAL"]; goal != "" {
+		return []string{goal}
+	}
+	for _, r := range m.rules {
+		for _, target := range strings.Fields(m.expand(strings.Join(r.targets, " "))) {
+			if !strings.HasPrefix(target, ".") && !strings.Contains(target, "%") {
+				return []string{target}
+			}
+		}
+	}
+	return nil
+}
+
+// expand puts the values of variables into text; what is not known is the unknown.
+func (m *makefile) expand(text string) string { return m.expandAt(text, 0) }
+
+func (m *makefile) expandAt(text string, depth int) string {
+	if !strings.Contains(text, "$") {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text) && b.Len() < maxValue; i++ {
+		if text[i] != '$' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		m.steps++
+		name := text[i+1 : i+2]
+		if name == "(" || name == "{" {
+			end := min(i+reference(text[i:]), len(text))
+			name = text[i+2 : max(end, i+2)]
+			i = end
+		} else {
+			i++
+		}
+		value, ok := m.vars[name]
+		pattern, wild := strings.CutPrefix(name, "wildcard ")
+		more := depth < maxDepth && m.steps < maxSteps
+		switch {
+		case name == "$":
+			b.WriteByte('$')
+		case wild && more:
+			b.WriteString(m.expandAt(pattern, depth+1))
+		case ok && more:
+			b.WriteString(m.expandAt(value, depth+1))
+		default:
+			b.WriteByte(unknown)
+		}
+	}
+	return b.String()
+}
+
+// recipe is a line of a recipe as a shell sees it.
+func (m *makefile) recipe(line string) string {
+	return m.expand(strings.TrimLeft(line, " \t@-+"))
+}

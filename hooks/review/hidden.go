@@ -1,0 +1,220 @@
+package review
+
+// hidden_text: characters that a reviewer does not see, or sees elsewhere.
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+const (
+	farAway  = 120  // blanks in front of code: past the right edge of any screen
+	longLine = 4000 // bytes of a line of code that nobody reads to its end
+)
+
+// bidi are the controls that reorder text (UAX #9; CVE-2021-42574). The marks (LRM, RLM, ALM) only hint.
+func bidi(c rune) bool { return c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 }
+
+// invisible characters, without those that scripts and emoji need in their places (see placed).
+func invisible(c rune) bool {
+	switch {
+	case bidi(c), c >= 0x200b && c <= 0x200f, c == 0x061c, c >= 0x2060 && c <= 0x2064, c >= 0x206a && c <= 0x206f, c == 0xfeff, c == 0x00ad, c == 0x180e,
+		c == 0x115f, c == 0x1160, c == 0x3164, c == 0xffa0, c == 0x034f, c >= 0x17b4 && c <= 0x17b5, c >= 0xe0000 && c <= 0xe0fff, c >= 0xfff9 && c <= 0xfffb, c == 0x2028, c == 0x2029:
+		return true
+	}
+	return false
+}
+
+// control characters that a terminal obeys.
+func control(c rune) bool {
+	return c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\v' || c == 0x7f || c >= 0x80 && c < 0xa0 && c != 0x85
+}
+
+// placed says whether an invisible character stands where a script or an emoji needs it.
+func placed(before, c, after rune) bool {
+	switch {
+	case c == 0x200d: // joiner: emoji sequences, Indic and Arabic scripts
+		return pictured(before) || joining(before)
+	case c == 0x200c: // non-joiner: Persian, Indic
+		return joining(before) || joining(after)
+	case c == 0x200b: // where Thai, Lao, Khmer and Burmese lines may break
+		return unicode.In(before, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || unicode.In(after, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	case c >= 0xe0020 && c <= 0xe007f: // flags of Scotland, Wales, England
+		return before == 0x1f3f4 || before >= 0xe0020 && before <= 0xe007f
+	case c == 0x200e || c == 0x200f || c == 0x061c: // marks in text that is written right to left
+		return unicode.In(before, unicode.Arabic, unicode.Hebrew) || unicode.In(after, unicode.Arabic, unicode.Hebrew)
+	case c == 0x115f || c == 0x1160:
+		return unicode.In(before, unicode.Hangul) || unicode.In(after, unicode.Hangul)
+	}
+	return false
+}
+
+func pictured(c rune) bool {
+	return c == 0xfe0f || c >= 0x1f000 && c <= 0x1faff || c >= 0x2190 && c <= 0x2bff || c >= 0xe0020 && c <= 0xe007f || c == 0x20e3
+}
+
+func joining(c rune) bool {
+	return unicode.In(c, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
+		unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Tibetan, unicode.Myanmar, unicode.Khmer)
+}
+
+var generated = late.Regexp(`(?:\.min\.\w+|\.pb\.go|\.svg|\.lock|\.map|bundle\.js|_generated\.\w+|\.gen\.\w+)$|(?:^|/)(?:dist|vendor|node_modules|third_party)/`)
+
+func (r *report) hidden(e *edit) {
+	for _, c := range e.path {
+		if invisible(c) || control(c) {
+			r.put(e, HiddenText, -1, true, "the name of the file has %U", c)
+			break
+		}
+	}
+	if e.opaque || !e.exists() || len(e.added) == 0 || !e.valid() {
+		return
+	}
+	had := map[rune]int{}
+	for _, i := range e.removed {
+		for k, c := range e.before.lines[i] {
+			if c >= 0x80 || c < 0x20 {
+				if why := r.hides(e.before.lines[i], k, c); why != "" {
+					had[c]++
+				}
+			}
+		}
+	}
+	code := e.language != "" && e.language != "json"
+	blank := 0
+	for n, j := range e.added {
+		line := e.after.lines[j]
+		for k, c := range line {
+			if c >= 0x20 && c < 0x7f || j == 0 && k == 0 && c == 0xfeff {
+				continue
+			}
+			why := r.hides(line, k, c)
+			if why == "" {
+				continue
+			}
+			if had[c] > 0 {
+				had[c]--
+				continue
+			}
+			if e.class != 3 || bidi(c) { // what tests read may hold anything
+				soft := c == 0x00ad && !e.after.codeAt(j, k) // where a long word may break
+				r.add(e, HiddenText, j, code && !e.moved[j] && !soft, "%s: %U", why, c)
+			}
+		}
+		if !code {
+			continue
+		}
+		if word := mixed(e.after, j); word != "" {
+			r.add(e, HiddenText, j, lang.IsCode(e.language), "letters of two scripts that look alike in one name: %s", spelled(word))
+		}
+		r.far(e, j)
+		if strings.TrimSpace(line) == "" && n > 0 && e.added[n-1] == j-1 {
+			blank++
+		} else if strings.TrimSpace(line) != "" {
+			if blank >= 60 && lang.IsCode(e.language) {
+				r.add(e, HiddenText, j, false, "stands below %d empty lines", blank)
+			}
+			blank = 0
+		}
+	}
+}
+
+// hides says why a character of a line hides something, "" if it does not.
+func (r *report) hides(line string, k int, c rune) string {
+	switch {
+	case c == '\t' || c >= 0x20 && c < 0x7f:
+		return ""
+	case c == '\r':
+		if rest := strings.TrimRight(line[k+1:], "\r"); rest != "" {
+			return "a carriage return inside a line"
+		}
+		return ""
+	case control(c):
+		return "a control character"
+	case !invisible(c):
+		return ""
+	}
+	before, _ := utf8.DecodeLastRuneInString(line[:k])
+	after, _ := utf8.DecodeRuneInString(line[k+utf8.RuneLen(c):])
+	switch {
+	case placed(before, c, after):
+		return ""
+	case bidi(c):
+		return "a character that reorders text"
+	}
+	return "a character that cannot be seen"
+}
+
+// far looks for code that stands behind more blanks than a screen is wide, and for lines that go on and on.
+func (r *report) far(e *edit, j int) {
+	line := e.after.lines[j]
+	if !lang.IsCode(e.language) && e.language != "make" && e.language != "yaml" || len(line) < farAway/4 {
+		return
+	}
+	run := 0
+	kinds := e.after.kinds[e.after.start[j] : e.after.start[j]+len(line)]
+	for k := range len(line) {
+		switch c := line[k]; {
+		case c == ' ' && kinds[k] == lang.InCode:
+			run++
+		case c == '\t' && kinds[k] == lang.InCode:
+			run += 4
+		case c == '\r':
+		default:
+			if run >= farAway && kinds[k] != lang.InComment && c != '\\' {
+				r.add(e, HiddenText, j, true, "code behind %d blanks", run)
+				return
+			}
+			run = 0
+		}
+	}
+	if len(line) > longLine && !generated().MatchString(e.path) {
+		r.add(e, HiddenText, j, false, "a line of %d bytes", len(line))
+	}
+}
+
+// mixed is a name in the code of a line that has Latin letters and letters of another script that look like them.
+func mixed(s *side, j int) string {
+	if !strings.ContainsFunc(s.lines[j], func(c rune) bool { return c >= 0x80 }) {
+		return ""
+	}
+	for word := range strings.FieldsFuncSeq(s.code(j), func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && !unicode.IsMark(c)
+	}) {
+		latin, other := false, false
+		for _, c := range word {
+			switch {
+			case c < 0x80:
+				latin = latin || unicode.IsLetter(c)
+			case unicode.In(c, unicode.Cyrillic, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu):
+				other = true
+			case strings.ContainsRune("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοϲϳ", c):
+				other = true
+			case c >= 0xff21 && c <= 0xff5a || c >= 0x1d400 && c <= 0x1d7ff: // Python reads them as the plain letters
+				latin, other = true, true
+			}
+		}
+		if latin && other {
+			return word
+		}
+	}
+	return ""
+}
+
+// spelled is a word with what is not ASCII as escapes.
+func spelled(word string) string {
+	var b strings.Builder
+	for _, c := range word {
+		if c < 0x80 {
+			b.WriteRune(c)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
+}

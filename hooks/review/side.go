@@ -1,0 +1,81 @@
+package review
+
+// One side of a change: its lines, and what of them is code.
+
+import (
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"slices"
+	"strings"
+)
+
+// A side is the text of a file before or after the change; empty where it is absent.
+type side struct {
+	language string
+	lines    []string // without their ends, but with the \r of CRLF
+	kinds    []byte   // of all bytes of the text: inCode, inString, inComment
+	start    []int    // where each line begins
+	masks    [3][]string
+}
+
+// newSide cuts a text into lines and tells code, strings and comments apart.
+func newSide(language, text string) *side {
+	s := &side{language: language}
+	if text == "" {
+		return s
+	}
+	s.kinds = lang.Mark(language, text)
+	for at := 0; at < len(text); {
+		end := strings.IndexByte(text[at:], '\n')
+		if end < 0 {
+			end = len(text) - at
+		}
+		s.lines, s.start = append(s.lines, text[at:at+end]), append(s.start, at)
+		at += end + 1
+	}
+	return s
+}
+
+// code is a line with strings and comments blanked, byte for byte.
+func (s *side) code(i int) string { return s.masked(0, i, lang.InString, lang.InComment) }
+
+// plain is a line with comments blanked.
+func (s *side) plain(i int) string { return s.masked(1, i, lang.InComment, lang.InComment) }
+
+// notes is a line with everything but comments blanked.
+func (s *side) notes(i int) string { return s.masked(2, i, lang.InCode, lang.InString) }
+
+func (s *side) masked(which, i int, a, b byte) string {
+	if s.masks[which] == nil {
+		s.masks[which] = make([]string, len(s.lines))
+	}
+	line := s.lines[i]
+	if line == "" || s.masks[which][i] != "" {
+		return s.masks[which][i]
+	}
+	kinds := s.kinds[s.start[i] : s.start[i]+len(line)]
+	if !slices.Contains(kinds, a) && !slices.Contains(kinds, b) {
+		s.masks[which][i] = line
+		return line
+	}
+	out := []byte(line)
+	for k, kind := range kinds {
+		if kind == a || kind == b {
+			out[k] = ' '
+		}
+	}
+	s.masks[which][i] = string(out)
+	return s.masks[which][i]
+}
+
+// hasCode says whether something between two bytes of a line is code: a string that only speaks of it is not.
+func (s *side) hasCode(line, from, to int) bool {
+	for k := from; k < to; k++ {
+		if c := s.lines[line][k]; c != ' ' && c != '\t' && s.codeAt(line, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// codeAt says whether the byte of a line is code.
+func (s *side) codeAt(line, at int) bool { return s.kinds[s.start[line]+at] == lang.InCode }

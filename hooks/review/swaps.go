@@ -1,0 +1,208 @@
+package review
+
+// library_shadowed in programs: production code that puts something else in the place of what a test library or the language
+// itself offers, by whatever name it imports it. An import alone, and a call, are honest: assert(x) checks at run time.
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+const (
+	webAsserts = `['"\x60](?:node:)?(?:assert|chai|vitest|expect|mocha|jest|ava|tap|uvu|@jest/globals|@vitest/expect|node:test)(?:/\w+)?['"\x60]`
+	pyTools    = `unittest|pytest|_pytest|doctest|builtins`
+	// pyJudges are builtins that a test's comparison leans on; _ and print have honest replacements.
+	pyJudges = `AssertionError|BaseException|Exception|SystemExit|abs|all|any|bool|bytes|callable|dict|eval|exec|exit|float|frozenset|getattr|hasattr|id|int|isinstance|issubclass|iter|len|list|max|min|next|object|ord|quit|range|repr|round|set|sorted|str|sum|tuple|type|zip|__import__|__build_class__`
+)
+
+var (
+	webImport  = late.Regexp(`\bimport\s+([^'"\x60;]*?)\bfrom\s*['"]([^'"]+)['"]`)
+	webRequire = late.Regexp(`(?m)(?:\b(?:const|let|var)\s+|^[ \t]*|[;{(,][ \t]*)([\w$]+|\{[^}]*\})\s*=\s*(?:\(?\s*await\s+)?[\w$.]+\s*\(\s*['"\x60]([^'"\x60]+)['"\x60]`)
+	swapImport = late.Regexp(`(?m)^[ \t]*import[ \t]+([\w., \t]+)`)
+	swapFrom   = late.Regexp(`(?m)^[ \t]*from[ \t]+((?:` + pyTools + `)(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)`)
+	pyDynamic  = late.Regexp(`\b(\w+)\s*=\s*(?:importlib\.import_module|__import__|sys\.modules\.get)\s*\(\s*['"](` + pyTools + `)`)
+	pyBuiltin  = late.Regexp(`\b(?:builtins|__builtins__)(?:\.(?:` + pyJudges + `)|\[\s*['"](?:` + pyJudges + `)['"]\s*\])\s*=[^=]|\bpatch\s*\(\s*['"](?:` + pyTools + `)\.`)
+	objectIs   = late.Regexp(`\bObject\.is\s*=[^=>]`)
+)
+
+func (r *report) swaps(e *edit) {
+	if !e.production() || !e.exists() || e.language != "web" && e.language != "py" || len(e.added) == 0 {
+		return
+	}
+	var plain strings.Builder
+	for i := range e.after.lines {
+		plain.WriteString(e.after.plain(i) + "\n")
+	}
+	var forms []*regexp.Regexp
+	if e.language == "web" {
+		forms = append(webForms(webNames(plain.String())), objectIs())
+	} else {
+		forms = append(pyForms(pyNames(plain.String())), pyBuiltin())
+	}
+	for _, j := range e.added {
+		if e.moved[j] || e.inTests(j) {
+			continue
+		}
+		line, first := e.after.plain(j), len(e.after.plain(j))
+		for k := j + 1; k < min(len(e.after.lines), j+3) && strings.HasSuffix(strings.TrimSpace(line), "("); k++ {
+			line += e.after.plain(k)
+		}
+		for _, re := range forms {
+			if at := re.FindStringIndex(line); at != nil && at[0] < first && e.after.hasCode(j, at[0], min(at[1], first)) {
+				r.add(e, LibraryShadowed, j, true, "%s", strings.TrimSpace(line))
+				break
+			}
+		}
+	}
+}
+
+// webNames are the names by which a text has what test libraries export.
+func webNames(text string) (list []string) {
+	for _, re := range []*regexp.Regexp{webImport(), webRequire()} {
+		for _, m := range re.FindAllStringSubmatch(text, -1) {
+			if !webTestLibrary(m[2]) {
+				continue
+			}
+			for _, piece := range strings.FieldsFunc(m[1], func(c rune) bool { return strings.ContainsRune("{},", c) }) {
+				words := strings.FieldsFunc(piece, func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' || c == ':' || c == '*' })
+				if len(words) > 0 && words[0] != "type" {
+					list = append(list, words[len(words)-1])
+				}
+			}
+		}
+	}
+	if len(list) > 0 {
+		again := regexp.MustCompile(`\b(?:const|let|var)\s+([\w$]+)\s*=\s*(?:` + quoted(list) + `)(?:\.\w+)*\s*(?:;|\n)`)
+		for _, m := range again.FindAllStringSubmatch(text, -1) {
+			list = append(list, m[1])
+		}
+	}
+	return list
+}
+
+func webTestLibrary(name string) bool {
+	name, node := strings.CutPrefix(name, "node:")
+	first, _, _ := strings.Cut(name, "/")
+	return node && first == "test" || testLibraryName(name) || testLibraryName(first)
+}
+
+func quoted(list []string) string {
+	all := make([]string, len(list))
+	for i, n := range list {
+		all[i] = regexp.QuoteMeta(n)
+	}
+	return strings.Join(all, "|")
+}
+
+// webForms are the ways to replace what one of names offers, or what a require gives on the spot.
+func webForms(list []string) []*regexp.Regexp {
+	target := `(?:(?:(?:globalThis|global)\s*\.\s*)?(?:process|module)\s*\.\s*)?(?:require|import|getBuiltinModule|createRequire\s*\([^()]*\))\s*(?:\?\.\s*)?\(\s*` + webAsserts + `\s*\)\)?`
+	mocks := `mock|jest|vi|sinon|sandbox`
+	if len(list) > 0 {
+		target = `(?:` + quoted(list) + `|` + target + `)`
+		mocks += `|` + quoted(list)
+	}
+	const member = `(?:\s*\.\s*[\w$]+|\s*\[[^\]]*\])`
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?:^|[^\w.$'"])` + target + member + `+\s*(?:\|\||&&|\?\?)?=(?:[^=>]|$)`),
+		regexp.MustCompile(`\b(?:Object|Reflect)\s*\.\s*(?:assign|definePropert(?:y|ies)|setPrototypeOf|set|deleteProperty)\s*\(\s*` + target + member + `*\s*,`),
+		regexp.MustCompile(`(?:^|[^\w$])(?:` + mocks + `)(?:\.mock)?\.(?:method|getter|setter|property|spyOn|stub|replace|fake)\s*\(\s*` + target + member + `*\s*[,)]`),
+	}
+}
+
+// pyNames are the names by which a text has test libraries, what they export, and builtins.
+func pyNames(text string) []string {
+	list := strings.Split(strings.ReplaceAll(pyTools, "|builtins", ""), "|")
+	for _, m := range swapImport().FindAllStringSubmatch(text, -1) {
+		for piece := range strings.SplitSeq(m[1], ",") {
+			words := strings.Fields(piece)
+			if len(words) == 3 && words[1] == "as" && pyTool(words[0]) {
+				list = append(list, words[2])
+			}
+		}
+	}
+	for _, m := range swapFrom().FindAllStringSubmatch(text, -1) {
+		if strings.HasPrefix(m[1], "unittest.mock") || m[1] == "builtins" {
+			continue
+		}
+		for piece := range strings.SplitSeq(strings.Trim(m[2], "()"), ",") {
+			if words := strings.Fields(piece); len(words) > 0 && words[0] != "mock" {
+				list = append(list, words[len(words)-1])
+			}
+		}
+	}
+	for _, m := range pyDynamic().FindAllStringSubmatch(text, -1) {
+		if m[2] != "builtins" {
+			list = append(list, m[1])
+		}
+	}
+	return list
+}
+
+func pyTool(module string) bool {
+	root, _, _ := strings.Cut(module, ".")
+	return root != "builtins" && slices.Contains(strings.Split(pyTools, "|"), root) && !strings.HasPrefix(module, "unittest.mock")
+}
+
+func pyForms(list []string) []*regexp.Regexp {
+	target := `(?:` + quoted(list) + `|(?:__import__|import_module)\s*\(\s*['"](?:` + pyTools + `)[\w.]*['"]\s*\)|sys\.modules\s*\[\s*['"](?:` + pyTools + `)[\w.]*['"]\s*\])`
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?:^|[;:,]|\s)` + target + `(?:\.\w+)+\s*(?::[^=;]*)?=(?:[^=]|$)`),
+		regexp.MustCompile(`(?:\b(?:setattr|delattr)|\.__setattr__|\bpatch\.object)\s*\(\s*` + target + `(?:\.\w+)*\s*,`),
+	}
+}
+
+var (
+	pyEqual       = late.Regexp(`^\s*(?:async\s+)?def\s+__(eq|ne)__\s*\([^)]*\)[^:]*:(.*)$`)
+	pyAlways      = late.Regexp(`^\s*return\s*\(?\s*(?:True|1|not\s+False)\s*\)?\s*;?\s*$`)
+	pyNever       = late.Regexp(`^\s*return\s*\(?\s*(?:False|0|not\s+True)\s*\)?\s*;?\s*$`)
+	pyEqualLambda = late.Regexp(`\b__eq__['"]?\s*[=:,]\s*lambda\b[^:]*:\s*(?:True|1)\b\s*(?:[,)}\]]|$)`)
+)
+
+// equals looks for an __eq__ that is nothing but True: a value that has it is equal to whatever a test expects.
+func (r *report) equals(e *edit) {
+	if e.language != "py" || !e.production() || !e.exists() {
+		return
+	}
+	isNew := map[int]bool{}
+	for _, j := range e.added {
+		if isNew[j] = !e.moved[j]; isNew[j] && pyEqualLambda().MatchString(e.after.plain(j)) {
+			r.add(e, AssertionRemoved, j, true, "is equal to everything: %s", strings.TrimSpace(e.after.plain(j)))
+		}
+	}
+	for i := range e.after.lines {
+		m := pyEqual().FindStringSubmatch(e.after.code(i))
+		if m == nil {
+			continue
+		}
+		line, body, touched := i, m[2], isNew[i]
+		if strings.TrimSpace(body) == "" {
+			line, body = e.firstLine(i)
+			touched = touched || isNew[line]
+		}
+		literal := pyAlways()
+		if m[1] == "ne" {
+			literal = pyNever()
+		}
+		if touched && literal.MatchString(body) {
+			r.add(e, AssertionRemoved, line, true, "is equal to everything: %s", strings.TrimSpace(e.after.lines[i]))
+		}
+	}
+}
+
+// firstLine is the first line of code in the body of a def of Python: after its docstring.
+func (e *edit) firstLine(def int) (line int, code string) {
+	in := indent(e.after.code(def))
+	for k := def + 1; k < len(e.after.lines); k++ {
+		if text := e.after.code(k); strings.TrimSpace(text) != "" {
+			if indent(text) <= in {
+				break
+			}
+			return k, text
+		}
+	}
+	return def, ""
+}

@@ -1,0 +1,110 @@
+package testreport
+
+// Whether go test ran the tests that failed to their end: without -v it says nothing of those that pass; it calls a package ok
+// whose tests were ended early by a system call of their own, and with -json the test passed that was running then.
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+var (
+	goFailedName = late.Regexp(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)(?:/.*)?$`)
+	plainShell   = late.Regexp(`^[\w./:@%+=, -]+$`)
+)
+
+// maxAsked is how many tests are asked for by name: a command line has an end.
+const maxAsked = 500
+
+// AskGo is the command that asks go test by name for the tests that failed, and those names, "package.Test"; nil where the
+// command, an argv or the text of a shell, is no plain go test, or no test was named. It ends with the arguments of the command.
+func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
+	argv = ran
+	if argv == nil && plainShell().MatchString(shell) {
+		argv = strings.Fields(shell)
+	}
+	if len(argv) < 2 || argv[0] != "go" || argv[1] != "test" {
+		return nil, nil
+	}
+	for _, arg := range argv[2:] {
+		if arg == "-args" || arg == "--args" {
+			break
+		}
+		flag, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(arg, "-"), "test."), "=")
+		if strings.HasPrefix(arg, "-") && slices.Contains([]string{"c", "list", "n", "fuzz", "bench"}, flag) {
+			return nil, nil
+		}
+	}
+	var names []string
+	for _, name := range failed {
+		if len(names) == maxAsked {
+			break
+		}
+		if m := goFailedName().FindStringSubmatch(name); m != nil {
+			tests = append(tests, m[1]+"."+m[2])
+			names = append(names, m[2])
+		}
+	}
+	if tests = set(tests); len(tests) == 0 {
+		return nil, nil
+	}
+	// A -run of the person's own comes later and wins: it takes in what failed.
+	ask := []string{"go", "test", "-json", "-count=1", "-run=^(" + strings.Join(set(names), "|") + ")$"}
+	return append(ask, argv[2:]...), tests
+}
+
+// UnprovenGo says which of tests the output of AskGo's command does not show as passed, or "". The event alone is no proof:
+// the package that prints "--- PASS: NAME" has come to the end of the test.
+func UnprovenGo(tests []string, output []byte) string {
+	passed, ended := map[string]bool{}, map[string]bool{}
+	for line := range splitAt(output, '\n') {
+		var e struct{ Action, Package, Test, Output string }
+		if open := bytes.TrimLeft(line, " \t"); len(open) == 0 || open[0] != '{' || len(open) > maxJSONLine || json.Unmarshal(open, &e) != nil || e.Test == "" {
+			continue
+		}
+		switch {
+		case e.Action == "output" && strings.HasPrefix(e.Output, goPassed+": "+e.Test+" ("):
+			ended[e.Package+"."+e.Test] = true
+		case e.Action == "pass" && ended[e.Package+"."+e.Test]:
+			passed[e.Package+"."+e.Test], passed["."+e.Test] = true, true
+		}
+	}
+	for _, test := range tests {
+		if !passed[test] {
+			return "tests_not_run: asked for by name, go test does not say that " + strings.TrimPrefix(test, ".") + " passed"
+		}
+	}
+	return ""
+}
+
+// unendedGo says which test of failed the output of go test -v, or -json, does not show as ended, or "": it began, or it began
+// when it failed and now did not.
+func unendedGo(failed []string, before, after []byte) string {
+	began := func(output []byte, test string) (n int) {
+		for _, end := range []string{"\n", "\r", `\n`} {
+			n += bytes.Count(output, []byte("=== RUN   "+test+end))
+		}
+		return n
+	}
+	for _, name := range failed {
+		m := goFailedName().FindStringSubmatch(name)
+		if m == nil {
+			continue
+		}
+		ended, now := 0, began(after, m[2])
+		for _, how := range []string{goPassed, goFailed, "--- SKIP"} {
+			ended += bytes.Count(after, []byte(how+": "+m[2]+" ("))
+		}
+		switch {
+		case now > ended:
+			return "tests_not_run: go test says that " + name + " began, and not that it ended"
+		case now+ended == 0 && len(after) < maxJSONLine && began(before, m[2]) > 0: // of more, only the end may be there
+			return "tests_not_run: go test said that " + name + " began when it failed, and does not with the patch"
+		}
+	}
+	return ""
+}

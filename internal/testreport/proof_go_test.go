@@ -1,0 +1,107 @@
+package testreport
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAskGo(t *testing.T) {
+	t.Parallel()
+	failed := []string{"example.com/shop.TestPrice/net_1.5", "example.com/shop.TestPrice", "example.com/shop/tax.ExampleRate", "example.com/shop/b [build failed]", "TestAlone"}
+	const run = "go test -json -count=1 -run=^(ExampleRate|TestAlone|TestPrice)$"
+	for c, want := range map[string]string{
+		"[go test ./...":                   run + " ./...",
+		"[go test -race -run Price ./shop": run + " -race -run Price ./shop",
+		"go test -tags=a,b ./... ":         run + " -tags=a,b ./...",
+		"[go test ./... -args -v":          run + " ./... -args -v",
+		"[go test -v ./...":                run + " -v ./...",
+		"[go test --json ./...":            run + " --json ./...",
+		"[go test -c":                      "",
+		"[go vet ./...":                    "",
+		"[make test":                       "",
+		"[go":                              "",
+		"go test ./... && true":            "",
+		"X=1 go test ./...":                "",
+		"go test ./... | tee log":          "",
+	} {
+		var ran []string
+		shell, isArgv := strings.CutPrefix(c, "[")
+		if isArgv {
+			ran = strings.Fields(shell)
+		}
+		argv, tests := AskGo(ran, shell, failed)
+		if got := strings.Join(argv, " "); got != want {
+			t.Errorf("%q: %q, want %q", c, got, want)
+		}
+		if want != "" && !slices.Equal(tests, []string{".TestAlone", "example.com/shop.TestPrice", "example.com/shop/tax.ExampleRate"}) {
+			t.Errorf("%q asks for %q", c, tests)
+		}
+	}
+	if argv, _ := AskGo(nil, "go test ./...", []string{"example.com/shop [build failed]", "price works"}); argv != nil {
+		t.Errorf("nothing to ask for, and %q", argv)
+	}
+}
+
+func TestUnprovenGo(t *testing.T) {
+	t.Parallel()
+	const (
+		event  = `{"Action":"pass","Package":"example.com/shop","Test":"TestPrice"}` + "\n"
+		ended  = `{"Action":"output","Package":"example.com/shop","Test":"TestPrice","Output":"--- PASS: TestPrice (0.00s)\n"}` + "\n"
+		passed = ended + event
+		no     = "example.com/shop.TestPrice"
+	)
+	for output, want := range map[string]string{
+		passed: "",
+		"# built\n  " + passed + `{"Action":"pass","Package":"example.com/shop"}`: "",
+		"":    no,
+		event: no,
+		ended: no,
+		`{"Action":"output","Package":"example.com/shop","Test":"TestPrice","Output":"=== RUN   TestPrice\n"}` + "\n" + event: no,
+		`{"Action":"pass","Package":"example.com/shop"}`:                                                                      no,
+		ended + `{"Action":"skip","Package":"example.com/shop","Test":"TestPrice"}`:                                           no,
+		strings.ReplaceAll(passed, "shop", "other"):                                                                           no,
+		strings.ReplaceAll(passed, "TestPrice", "TestPrice/net"):                                                              no,
+		`{"Action":"output","Package":"example.com/shop","Output":"--- PASS: TestPrice (0.00s)"}` + "\n" + event:              no,
+	} {
+		got := UnprovenGo([]string{"example.com/shop.TestPrice"}, []byte(output))
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", output, got, want)
+		}
+	}
+	if got := UnprovenGo([]string{".TestPrice"}, []byte(passed)); got != "" {
+		t.Errorf("a test without its package: %q", got)
+	}
+}
+
+func TestUnendedGo(t *testing.T) {
+	t.Parallel()
+	const began = "=== RUN   TestPrice\n=== RUN   TestPrice/net\n"
+	for output, unended := range map[string]bool{
+		began + "ok  \texample.com/shop\t0.003s\n":                                        true,
+		began + "    --- PASS: TestPrice/net (0.00s)\nok  \texample.com/shop\t0.003s\n":   true,
+		`{"Test":"TestPrice","Output":"=== RUN   TestPrice\n"}`:                           true,
+		began + "ready--- PASS: TestPrice (0.00s)\n    --- PASS: TestPrice/net (0.00s)\n": false,
+		began + "--- SKIP: TestPrice (0.00s)\n":                                           false,
+		`{"Output":"=== RUN   TestPrice\n"} {"Output":"--- PASS: TestPrice (0.00s)\n"}`:   false,
+		"=== RUN   TestPriceList\nok  \texample.com/shop\t0.003s\n":                       false,
+		"ok  \texample.com/shop\t0.003s\n":                                                false,
+		"--- PASS: TestPrice (0.00s)\n":                                                   false, // the beginning is cut off
+	} {
+		why := Unproven(Signature{Tests: []string{"example.com/shop.TestPrice/net"}}, nil, []byte(output))
+		if got := strings.HasPrefix(why, "tests_not_run: "); got != unended {
+			t.Errorf("%q: %q", output, why)
+		}
+	}
+	for output, unended := range map[string]bool{
+		"ok  \texample.com/shop\t0.003s\n":                                           true,
+		"=== RUN   TestOther\n":                                                      true,
+		began + "--- PASS: TestPrice (0.00s)\n":                                      false,
+		strings.Repeat("much is said\n", 1<<17) + "ok  \texample.com/shop\t0.003s\n": false,
+	} {
+		why := Unproven(Signature{Tests: []string{"example.com/shop.TestPrice/net"}}, []byte(began+"--- FAIL: TestPrice (0.00s)\n"), []byte(output))
+		if got := strings.HasPrefix(why, "tests_not_run: "); got != unended {
+			t.Errorf("%.99q after it began: %q", output, why)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package testreport
+
+// go test, as text or as JSON.
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+// goRunner names "pkg.TestX/sub" for a test, "pkg [build failed]" (or what else go test writes in brackets) for a package
+// whose tests could not start, "pkg [failed]" for one that failed outside of any test. A test whose package is not said
+// stands by its own name. Source of the forms: `go help test`, `go doc test2json`.
+type goRunner struct {
+	*failing
+	pending  []string        // tests of the package whose result comes later
+	running  bool            // in the list of what ran when a test binary timed out
+	packages map[string]*pkg // of JSON events
+}
+
+func newGoRunner(f *failing) *goRunner { return &goRunner{failing: f, packages: map[string]*pkg{}} }
+
+// A pkg is what JSON events said about one.
+type pkg struct{ test, failed, running bool }
+
+var (
+	failLine    = late.Regexp(`^\s*--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
+	failInside  = late.Regexp(`--- FAIL: ((?:Test|Fuzz|Example|Benchmark)\S*) \(\d+\.\d\ds\)$`) // after output without a line end
+	failPackage = late.Regexp(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
+	passPackage = late.Regexp(`^(?:ok  |\?   )\t\S+`)
+	runningTest = late.Regexp(`^\t\t(\S+) \(.*\)$`)
+)
+
+// json reads a line that is an event; false when it is none.
+func (p *goRunner) json(line []byte) bool {
+	open := bytes.TrimLeft(line, " \t")
+	return len(open) > 0 && open[0] == '{' && len(open) <= maxJSONLine && p.event(open)
+}
+
+// line reads a line of plain output. The package comes after its tests.
+func (p *goRunner) line(line string) bool {
+	if p.running {
+		if m := runningTest().FindStringSubmatch(line); m != nil {
+			p.pend(m[1])
+			return true
+		}
+		p.running = false
+	}
+	if strings.Contains(line, "--- FAIL: ") {
+		for _, form := range []*regexp.Regexp{failLine(), failInside()} {
+			if m := form.FindStringSubmatch(line); m != nil {
+				p.pend(m[1])
+				return true
+			}
+		}
+	}
+	if strings.TrimSpace(line) == "running tests:" {
+		p.running = true
+		return true
+	}
+	if strings.HasPrefix(line, "FAIL\t") {
+		m := failPackage().FindStringSubmatch(line)
+		if m != nil {
+			p.close(m[1], m[2])
+		}
+		return m != nil
+	}
+	if len(p.pending) > 0 && passPackage().MatchString(line) {
+		p.pending = nil // a package that passed only printed such lines
+	}
+	return false
+}
+
+func (p *goRunner) pend(test string) {
+	if len(p.pending) < maxTests {
+		p.pending = append(p.pending, test)
+	}
+}
+
+// close gives the pending tests to their package.
+func (p *goRunner) close(name, why string) {
+	for _, test := range p.pending {
+		p.add(name + "." + test)
+	}
+	switch {
+	case why != "":
+		p.add(name + " " + why)
+	case len(p.pending) == 0:
+		p.add(name + " [failed]")
+	}
+	p.pending = nil
+}
+
+// event reads a line of go test -json; false when it is none.
+func (p *goRunner) event(line []byte) bool {
+	var e struct{ Action, Package, ImportPath, Test, Output, FailedBuild string }
+	if json.Unmarshal(line, &e) != nil || e.Action == "" {
+		return false
+	}
+	if e.Package == "" {
+		return e.ImportPath != ""
+	}
+	of := p.packages[e.Package]
+	if of == nil {
+		of = &pkg{}
+		p.packages[e.Package] = of
+	}
+	switch {
+	case e.Action == "output" && of.running:
+		if m := runningTest().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil {
+			of.test = true
+			p.add(e.Package + "." + m[1])
+		} else {
+			of.running = false
+		}
+	case e.Action == "output" && strings.TrimSpace(e.Output) == "running tests:":
+		of.running = true
+	case e.Action == "output":
+		// A package whose tests could not start says why in its output only.
+		if m := failPackage().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil && m[2] != "" {
+			of.test = true
+			p.add(m[1] + " " + m[2])
+		}
+	case e.Action != "fail":
+	case e.Test != "":
+		of.test = true
+		p.add(e.Package + "." + e.Test)
+	case e.FailedBuild != "":
+		of.test = true
+		p.add(e.Package + " [build failed]")
+	default:
+		of.failed = true
+	}
+	return true
+}
+
+// end settles what the output left open.
+func (p *goRunner) end() {
+	for _, test := range p.pending {
+		p.add(test)
+	}
+	for name, of := range p.packages {
+		if of.failed && !of.test {
+			p.add(name + " [failed]")
+		}
+	}
+}

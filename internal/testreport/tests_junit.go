@@ -1,0 +1,118 @@
+package testreport
+
+// JUnit XML, where it stands in the output itself, and in files.
+
+import (
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+// junitRunner names a testcase that holds a failure or an error: "classname.name". Broken XML is read as far as it goes.
+// Source: the schema of Jenkins' xunit plugin, which all the writers follow.
+type junitRunner struct {
+	*failing
+	inCase, inData bool   // between testcase and its end; in a CDATA section, where nothing counts
+	name           string // of the testcase
+	failed, passed bool   // it has a failure; it is skipped, or a failure of it is expected
+	ran            int    // testcases that were not skipped
+}
+
+// Reports are what the JUnit files of one check say together. The zero value is those of a check that left none.
+type Reports struct {
+	Files   int
+	Failing []string // names, as Tests gives them
+	Ran     int      // tests that were not skipped
+}
+
+// ReadReports reads JUnit files; what is none counts for nothing.
+func ReadReports(files [][]byte) Reports {
+	f := &failing{names: map[string]bool{}}
+	var r Reports
+	for _, text := range files {
+		t := &junitRunner{failing: f}
+		if !t.line(string(text)) {
+			continue
+		}
+		t.end()
+		r.Files++
+		r.Ran += t.ran
+	}
+	for name := range f.names {
+		r.Failing = append(r.Failing, name)
+	}
+	r.Failing = set(r.Failing)
+	return r
+}
+
+// Unproven says why the reports of a check that passed do not show that what failed is mended, or "". r are those of the failure.
+func (r Reports) Unproven(passed Reports) string {
+	for _, name := range r.Failing {
+		if slices.Contains(passed.Failing, name) {
+			return "tests_failed: the check passes, and its JUnit report names " + name + " as failing"
+		}
+	}
+	if r.Ran > passed.Ran {
+		return fmt.Sprintf("tests_not_run: JUnit reports of the failed check name %s that ran, and %d with the patch", english.Count(r.Ran, "test"), passed.Ran)
+	}
+	return ""
+}
+
+var (
+	junitToken = late.Regexp(`<!\[CDATA\[|\]\]>|<(?:testcase|failure|error|skipped)(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>|</testcase>`)
+	junitName  = late.Regexp(`\sname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	junitClass = late.Regexp(`\sclassname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+)
+
+func (t *junitRunner) line(line string) bool {
+	if !t.inCase && !strings.Contains(line, "<testcase") {
+		return false
+	}
+	for _, token := range junitToken().FindAllString(line, -1) {
+		switch {
+		case token == "]]>":
+			t.inData = false
+		case t.inData:
+		case token == "<![CDATA[":
+			t.inData = t.inCase
+		case strings.HasPrefix(token, "<testcase"):
+			t.end()
+			t.name = withoutRoot(xmlAttribute(token, junitName()))
+			if class := xmlAttribute(token, junitClass()); class != "" {
+				t.name = class + "." + t.name
+			}
+			t.inCase = !strings.HasSuffix(token, "/>")
+			t.ran++
+		case token == "</testcase>":
+			t.end()
+		case strings.HasPrefix(token, "<skipped"):
+			if t.inCase && !t.passed {
+				t.ran--
+			}
+			t.passed = true
+		default:
+			t.failed = t.inCase
+		}
+	}
+	return true
+}
+
+func xmlAttribute(tag string, form *regexp.Regexp) string {
+	m := form.FindStringSubmatch(tag)
+	if m == nil {
+		return ""
+	}
+	return html.UnescapeString(m[1] + m[2])
+}
+
+func (t *junitRunner) end() {
+	if t.inCase && t.failed && !t.passed {
+		t.add(t.name)
+	}
+	t.inCase, t.failed, t.passed = false, false, false
+}

@@ -1,0 +1,23 @@
+package testreport
+
+// RSpec.
+
+import "github.com/async-pipeline/async-pipeline/internal/late"
+
+// rspecRunner reads the list "Failed examples": "spec/a_spec.rb Calc adds". Source: RSpec 3's base text formatter.
+type rspecRunner struct{ *failing }
+
+var rspecFail = late.Regexp(`^rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])'? # (.+)$`)
+
+func (t *rspecRunner) line(line string) bool {
+	if len(line) < 6 || line[:6] != "rspec " {
+		return false
+	}
+	m := rspecFail().FindStringSubmatch(line)
+	if m != nil {
+		t.add(m[1] + " " + m[2])
+	}
+	return m != nil
+}
+
+func (t *rspecRunner) end() {}

@@ -1,0 +1,136 @@
+package testreport
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What each runner really printed of a project with failing tests, and the names in it. A failure of another sort stands in
+// each: outside of a test, in a subtest, one that is only to be done.
+func TestTestsOfRunners(t *testing.T) {
+	t.Parallel()
+	node := []string{"adds", "calc", "calc > deep", "calc > deep > x", "calc > subs"}
+	for name, want := range map[string][]string{
+		"node-spec":  append([]string{"…/shop/b.test.js"}, node...),
+		"node-tap":   append([]string{"…/shop/b.test.js"}, node...),
+		"node-junit": {"test.adds", "test.subs", "test.x", "test.…/shop/b.test.js"},
+		"tape":       {"one is two"},
+		"mocha":      {`hooks > "before all" hook: setup for "never"`, "calc > adds", "calc > deep: inner > x", "top"},
+		"jest":       {"a.test.js > calc > adds", "a.test.js > calc > deep > x > y", "a.test.js > top", "c.test.js [failed]"},
+		"vitest":     {"a.test.ts > calc > adds", "a.test.ts > top", "c.test.ts [failed]"},
+		"unittest":   {"test_a.TestC.test_sub (i=1)", "test_a.TestC.test_x", "test_a.TestD.setUpClass", "unittest.loader._FailedTest.test_b"},
+		"cargo":      {"src/lib.rs - add", "tests::adds", "tests::panics"},
+		"ctest":      {"crashes", "slow", "subs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			output, err := os.ReadFile(filepath.Join("testdata", "runners", name+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for how, in := range map[string][]byte{
+				"as it is":             output,
+				"with CRLF":            bytes.ReplaceAll(output, []byte("\n"), []byte("\r\n")),
+				"over a progress line": bytes.ReplaceAll(output, []byte("\n"), []byte("\n[1/9] working\r\x1b[K")),
+				"in colour":            bytes.ReplaceAll(output, []byte("\n"), []byte("\x1b[0m\n\x1b[31m")),
+				"twice":                slices.Concat(output, output),
+			} {
+				if got := Tests(in); !slices.Equal(got, set(want)) {
+					t.Errorf("%s:\n%s\nwant\n%s", how, strings.Join(got, "\n"), strings.Join(set(want), "\n"))
+				}
+			}
+		})
+	}
+}
+
+// What runs several runners puts something before each line of theirs.
+func TestTestsOfNestedRunners(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"node-spec", "node-tap", "jest", "vitest", "unittest", "cargo", "ctest"} {
+		output, err := os.ReadFile(filepath.Join("testdata", "runners", name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Tests(output)
+		for _, prefix := range []string{"packages/a test: ", "@x/y:test: ", "[0] ", "web  | ", "12: "} {
+			in := prefix + strings.ReplaceAll(strings.TrimSuffix(string(output), "\n"), "\n", "\n"+prefix) + "\n"
+			if got := Tests([]byte(in)); !slices.Equal(got, want) {
+				t.Errorf("%s behind %q:\n%q\nwant\n%q", name, prefix, got, want)
+			}
+		}
+	}
+}
+
+func TestTestsByRunner(t *testing.T) {
+	t.Parallel()
+	pytest := "FAILED test_a.py::test_x - assert 1 == 2\n"
+	for name, c := range map[string]struct{ in, want string }{
+		"node: a file":             {"✖ /srv/a/b/x.test.js (45.1ms)\n", "…/b/x.test.js"},
+		"node: to do":              {"✖ later (1ms) # TODO\n✔ fine (1ms)\n﹣ skipped (1ms) # SKIP\n", ""},
+		"node: another ✖":          {"✖ failing tests:\n✖ 2 problems (2 errors, 0 warnings)\n✖ eslint --fix:\n", ""},
+		"node: the list again":     {"▶ s\n  ✖ x (1ms)\n▶ s (2ms)\n\n✖ failing tests:\n\ntest at a.test.js:1:1\n✖ x (1ms)\n", "s > x"},
+		"tap: numbers and nothing": {"1..3\nnot ok\nnot ok 2\nnot ok 3 -\n", "test|test 2|test 3"},
+		"tap: directives":          {"not ok 1 - a # TODO later\nnot ok 2 - b # skip no net\nnot ok 3 - c \\# d\nok 4 - e\n", "c # d"},
+		"tap: bats says a time":    {"not ok 1 adds in 12ms\nnot ok 2 subs # in 3 sec\n", "adds|subs"},
+		"tap: subtests":            {"# Subtest: a\n    # Subtest: b\n    not ok 1 - b\n    # Subtest: c\n    not ok 2 - c\nnot ok 1 - a\n", "a|a > b|a > c"},
+		"tap: prose":               {"this is not ok\nnot okay\nnot ok: see below\n", ""},
+		"perl without -v":          {"#   Failed test 'adds'\n#   at t/a.t line 5.\n#   Failed test (t/b.t at line 3)\n", "adds|t/b.t at line 3"},
+		"jest: no test is named":   {"FAIL src/a.test.js\nFAIL  unit src/b.spec.tsx (5.1 s)\nPASS src/c.test.js\n", "src/a.test.js [failed]|src/b.spec.tsx [failed]"},
+		"jest: a console":          {"PASS a.test.js\n  ● Console\n  ● not a test\nFAIL b.test.js\n  ● Console\n\n  ● x\n", "b.test.js > x"},
+		"vitest: a project":        {" FAIL  |unit| src/a.test.ts > calc > adds\n FAIL   web  src/b.test.ts > x\n", "src/a.test.ts > calc > adds|src/b.test.ts > x"},
+		"mocha: before the list":   {"  1) calc\n       adds:\n", ""},
+		"mocha: torn":              {"  2 failing\n\n  1) calc\n\n  2) x:\n", "x"},
+		"pytest: summary":          {pytest + "FAILED a/test_b.py::TestC::test_y[1 - x] - boom - y\nERROR test_c.py\nERROR test_d.py - NameError\nERROR test_e.py::test_z - fixture\n", "a/test_b.py::TestC::test_y[1 - x]|test_a.py::test_x|test_c.py|test_d.py|test_e.py::test_z"},
+		"pytest: without messages": {"FAILED test_a.py::test_x\nFAILED test_a.py::test_y[a-b]\n", "test_a.py::test_x|test_a.py::test_y[a-b]"},
+		"pytest: -v":               {"test_a.py::test_x FAILED                 [ 50%]\ntest_a.py::test_ok PASSED   [100%]\ntest_a.py::test_z ERROR\n" + pytest, "test_a.py::test_x|test_a.py::test_z"},
+		"pytest: xdist":            {"[gw0] [ 50%] FAILED test_a.py::test_x \n[gw1] [100%] PASSED test_a.py::test_ok \n" + pytest, "test_a.py::test_x"},
+		"pytest: -rA":              {"PASSED test_a.py::test_ok\n" + pytest + "XFAIL test_a.py::test_q - later\n", "test_a.py::test_x"},
+		"pytest: no node id":       {"ERROR: file or directory not found: x\nFAILED (failures=1)\nERROR in app.py - x\nFAILED to connect to a::b\n", ""},
+		"pytest: an address":       {"FAILED t.py::test_x[<O at 0x7f12ab34cd56>]\n", "t.py::test_x[<O at 0x…>]"},
+		"unittest: before 3.11":    {strings.Repeat("=", 70) + "\nFAIL: test_x (test_a.TestC)\n", "test_a.TestC.test_x"},
+		"unittest: no rule":        {"FAIL: test_x (test_a.TestC)\nERROR: broken (x)\n", ""},
+		"cargo: only the list":     {"failures:\n    a::b\n    c::d\n\ntest result: FAILED.\n", "a::b|c::d"},
+		"cargo: prose":             {"failures:\n\ntest it ... ok\n    a::b\n", ""},
+		"nextest":                  {"        FAIL [   0.006s] (1/2) shop tests::adds\n        PASS [   0.004s] (2/2) shop tests::ok\n     SIGABRT [   0.1s] shop::it crashes\n", "shop tests::adds|shop::it crashes"},
+		"ctest: labels":            {"The following tests FAILED:\n\t  2 - subs two (Failed)    slow\nErrors while running CTest\n\t  3 - not (Failed)\n", "subs two"},
+		"googletest":               {"[ RUN      ] Calc.Adds\n[  FAILED  ] Calc.Adds (0 ms)\n[  FAILED  ] P/Calc.Subs/1, where GetParam() = 2 (0 ms)\n[  FAILED  ] 2 tests, listed below:\n[  FAILED  ] Calc.Adds\n", "Calc.Adds|P/Calc.Subs/1"},
+		"rspec":                    {"Failed examples:\n\nrspec ./spec/a_spec.rb:5 # Calc adds\nrspec './spec/a_spec.rb[1:2]' # Calc subs\nrspec took long\n", "spec/a_spec.rb Calc adds|spec/a_spec.rb Calc subs"},
+		"junit: one line":          {`<testsuite><testcase classname="a.B" name="x &amp; y"><failure message="a > b"/></testcase><testcase name="ok"/><testcase name='z'><error>no</error></testcase></testsuite>`, "a.B.x & y|z"},
+		"junit: what is quoted":    {"<testcase name=\"a\">\n<system-out><![CDATA[<failure>]]></system-out>\n</testcase>\n<failure/>\n", ""},
+		"junit: skipped":           {`<testcase name="a"><skipped/></testcase>`, ""},
+		"two runners":              {"not ok 1 - a\n" + pytest, "a|test_a.py::test_x"},
+	} {
+		if got := strings.Join(Tests([]byte(c.in)), "|"); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A name is bounded, and there are only so many, whoever prints them.
+func TestTestsAreBounded(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	for range 5_000 {
+		b.WriteString("# Subtest: " + strings.Repeat("x", 50) + "\n    # Subtest: y\n        ")
+	}
+	deep := strings.Repeat(" ", 60_000)
+	b.WriteString("\n" + deep + "not ok 1 - " + strings.Repeat("é", 3_000) + "\n  1 failing\n  1) a\n")
+	b.WriteString(strings.Repeat("     b\n", 5_000))
+	b.WriteString("<testcase name=\"" + strings.Repeat("n", 1<<20) + "\"><failure/>\n")
+	for _, name := range Tests(b.Bytes()) {
+		if len(name) > maxName+2 { // a letter that was cut through became U+FFFD
+			t.Errorf("a name of %d bytes", len(name))
+		}
+	}
+	b.Reset()
+	for i := range maxTests + 10 {
+		b.WriteString("not ok " + strings.Repeat("1", i%5+1) + " - " + strings.Repeat("a", i%400) + string(rune('a'+i%26)) + string(rune('a'+i/400%26)) + "\n")
+	}
+	if n := len(Tests(b.Bytes())); n > maxTests {
+		t.Errorf("%d names", n)
+	}
+}
