@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 const (
@@ -162,7 +164,7 @@ func (r *reading) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
 		ok = ok && fine
 		axes = append(axes, x)
 		m.names = append(m.names, x.name)
-		count = min(count*len(x.values), maxSize) // no product of what is left can overflow
+		count = min(count*len(x.values), guard.MaxSize) // no product of what is left can overflow
 	}
 	if !ok || !r.enough(count, at, b) {
 		return false
@@ -230,7 +232,7 @@ func writtenOut(expr hcl.Expression) map[string]hcl.Range {
 
 // keyOf is the key of a pair that is written out as text.
 func keyOf(p hcl.KeyValuePair) (string, bool) {
-	k, diags := evaluate(p.Key, nil)
+	k, diags := guard.Evaluate(p.Key, nil)
 	if diags.HasErrors() || k.Type() != cty.String || !k.IsKnown() || k.IsNull() {
 		return "", false
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // A scope is what the expressions of a file may name.
@@ -20,13 +20,13 @@ type scope struct {
 	locals    map[string]*local
 	root      cty.Value // path.root
 	funcs     map[string]function.Function
-	touched   uses     // what the evaluation in progress asked for
-	rounds    *rounds  // of the loops
-	way       []string // the locals in progress
-	inst      instance // the task in progress
-	instances int      // of tasks that are multiplied, so far
-	spent     int      // bytes of the values so far, about
-	broke     bool     // too many of them have been told
+	touched   uses          // what the evaluation in progress asked for
+	rounds    *guard.Rounds // of the loops
+	way       []string      // the locals in progress
+	inst      instance      // the task in progress
+	instances int           // of tasks that are multiplied, so far
+	spent     int           // bytes of the values so far, about
+	broke     bool          // too many of them have been told
 }
 
 // uses are what evaluations asked for.
@@ -75,7 +75,7 @@ func newScope(r *reading) scope {
 		locals:  make(map[string]*local),
 		funcs:   r.functions(),
 		touched: newUses(),
-		rounds:  new(rounds),
+		rounds:  new(guard.Rounds),
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 	r.inst.where = hcl.Range{}
 	bad := outcome{Value: cty.DynamicVal}
 	if v, ok := literal(expr); ok {
-		size, _ := sizeOf(v) // a file has no larger one
+		size, _ := guard.SizeOf(v) // a file has no larger one
 		if !r.spend(size, expr) {
 			return bad
 		}
@@ -106,13 +106,13 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 	for _, name := range n.of("local") {
 		r.touched.add(r.locals[name].touched)
 	}
-	r.rounds.fresh()
-	value, diags := evaluate(expr, ctx)
+	r.rounds.Reset()
+	value, diags := guard.Evaluate(expr, ctx)
 	mine := r.touched
 	r.touched = saved
 	r.touched.add(mine)
 
-	size, isSmall := sizeOf(value)
+	size, isSmall := guard.SizeOf(value)
 	switch {
 	case !sound: // the fault is where the value comes from
 		return bad
@@ -151,27 +151,6 @@ func literal(expr hcl.Expression) (cty.Value, bool) {
 		return e.Val, true
 	}
 	return cty.NilVal, false
-}
-
-// evaluate turns a panic of the expression library into a fault. A stack overflow cannot be caught: see guard.go.
-func evaluate(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			v = cty.DynamicVal
-			if cause == (tooLong{}) {
-				diags = hcl.Diagnostics{{
-					Severity: hcl.DiagError, Summary: fmt.Sprintf("the loops in this go round more than %d times", maxRounds),
-					Detail: "Keep data in files of their own.", Subject: expr.Range().Ptr(),
-				}}
-				return
-			}
-			diags = hcl.Diagnostics{{
-				Severity: hcl.DiagError, Summary: "This expression cannot be evaluated",
-				Detail: "Write it in another way.", Subject: expr.Range().Ptr(),
-			}}
-		}
-	}()
-	return expr.Value(ctx)
 }
 
 func (r *reading) evalFault(d *hcl.Diagnostic, expr hcl.Expression, touched map[string]bool) {
@@ -263,38 +242,4 @@ func (r *reading) spend(size int, expr hcl.Expression) bool {
 		r.add(expr.Range(), "the values of this file are larger than 64 MiB together", "Keep data in files of their own, or multiply fewer tasks.")
 	}
 	return false
-}
-
-// small says that a value has at most a file's worth of text: locals that double each other would fill the memory.
-func small(v cty.Value) bool {
-	_, ok := sizeOf(v)
-	return ok
-}
-
-// sizeOf is about how many bytes a value takes, and whether it is small.
-func sizeOf(v cty.Value) (bytes int, ok bool) {
-	if !v.IsMarked() && v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
-		n := len(v.AsString())
-		return 16 + n, n < maxSize
-	}
-	elements, text := 0, 0
-	v, _ = v.UnmarkDeep()
-	err := cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
-		elements++
-		if v.IsKnown() && !v.IsNull() {
-			switch v.Type() {
-			case cty.String:
-				text += len(v.AsString())
-			case cty.Number:
-				if n := v.AsBigFloat(); n.MantExp(nil) > 4096 || n.MantExp(nil) < -4096 {
-					text = maxSize
-				}
-			}
-		}
-		if elements+text >= maxSize {
-			return false, pipeline.Error{}
-		}
-		return true, nil
-	})
-	return 16*elements + text, err == nil
 }

@@ -1,7 +1,6 @@
 package hclfile
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // maxFaults is how many faults of one file are told; a file of rubbish has a million.
@@ -46,6 +46,14 @@ func newReading(path, abs string, src []byte, o Options) *reading {
 // whole adds a fault of the whole file.
 func (r *reading) whole(summary, detail string) {
 	r.put(pipeline.Error{Pos: pipeline.Pos{File: r.path}, Summary: summary, Detail: detail})
+}
+
+// passes adds the fault for which the guard refuses something, if there is one.
+func (r *reading) passes(f *guard.Fault) bool {
+	if f != nil {
+		r.add(f.At, f.Summary, f.Detail)
+	}
+	return f == nil
 }
 
 // add adds a fault at a place.
@@ -98,7 +106,7 @@ func (r *reading) at(at hcl.Range, summary, detail string) pipeline.Error {
 
 // quotable are the lines of the file. They share one text, however many faults quote them.
 func (r *reading) quotable() []string {
-	if r.lines == nil && len(r.src) <= maxSize {
+	if r.lines == nil && len(r.src) <= guard.MaxSize {
 		r.lines = strings.Split(string(r.src), "\n")
 	}
 	return r.lines
@@ -158,16 +166,4 @@ func (r *reading) told(warnings bool) []pipeline.Error {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
 	return all
-}
-
-// placeOf is the place of one byte of the file.
-func (r *reading) placeOf(offset int) hcl.Range {
-	line := bytes.Count(r.src[:offset], []byte("\n")) + 1
-	start := bytes.LastIndexByte(r.src[:offset], '\n') + 1
-	column := utf8.RuneCount(r.src[start:offset]) + 1
-	return hcl.Range{
-		Filename: r.path,
-		Start:    hcl.Pos{Line: line, Column: column, Byte: offset},
-		End:      hcl.Pos{Line: line, Column: column + 1, Byte: offset + 1},
-	}
 }

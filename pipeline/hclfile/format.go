@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // Format gives src, a PIPELINE.hcl, in canonical form; what it says is not changed: spaces are, and the end of the file. A
@@ -19,7 +21,7 @@ func Format(path string, src []byte) ([]byte, error) {
 		r.whole("JSON is not formatted", "Format it with a tool for JSON.")
 		return nil, r.errors()
 	}
-	if !r.guard(src) {
+	if !r.passes(guard.HCL(r.path, src)) {
 		return nil, r.errors()
 	}
 	r.native(src)
@@ -32,7 +34,7 @@ func Format(path string, src []byte) ([]byte, error) {
 	} else {
 		out = trimmed
 	}
-	if len(out) > maxSize {
+	if len(out) > guard.MaxSize {
 		r.whole("formatted, the file would be larger than 1 MiB", "Keep data in files of their own.")
 		return nil, r.errors()
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // library holds the functions that depend on nothing but their arguments: no clock, no file, no chance.
@@ -18,9 +20,9 @@ var library = map[string]function.Function{
 	"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
 	"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
 
-	"chomp": stdlib.ChompFunc, "format": bounded(stdlib.FormatFunc, formatted), "formatlist": bounded(stdlib.FormatListFunc, formatted), "indent": bounded(stdlib.IndentFunc, indented),
-	"join": bounded(stdlib.JoinFunc, joined), "lower": stdlib.LowerFunc, "regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc,
-	"regexreplace": bounded(stdlib.RegexReplaceFunc, replaced), "replace": bounded(stdlib.ReplaceFunc, replaced), "split": stdlib.SplitFunc, "strlen": stdlib.StrlenFunc,
+	"chomp": stdlib.ChompFunc, "format": guard.Limited(stdlib.FormatFunc, guard.Formatted), "formatlist": guard.Limited(stdlib.FormatListFunc, guard.Formatted), "indent": guard.Limited(stdlib.IndentFunc, guard.Indented),
+	"join": guard.Limited(stdlib.JoinFunc, guard.Joined), "lower": stdlib.LowerFunc, "regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc,
+	"regexreplace": guard.Limited(stdlib.RegexReplaceFunc, guard.Replaced), "replace": guard.Limited(stdlib.ReplaceFunc, guard.Replaced), "split": stdlib.SplitFunc, "strlen": stdlib.StrlenFunc,
 	"strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "title": stdlib.TitleFunc, "trim": stdlib.TrimFunc,
 	"trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc, "upper": stdlib.UpperFunc,
 
@@ -28,7 +30,7 @@ var library = map[string]function.Function{
 	"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc,
 	"element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "hasindex": stdlib.HasIndexFunc, "index": stdlib.IndexFunc,
 	"keys": stdlib.KeysFunc, "length": lengthFunc, "lookup": stdlib.LookupFunc, "merge": stdlib.MergeFunc, "range": stdlib.RangeFunc,
-	"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setproduct": bounded(stdlib.SetProductFunc, productOf),
+	"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setproduct": guard.Limited(stdlib.SetProductFunc, guard.Product),
 	"setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc,
 	"values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 

@@ -68,7 +68,7 @@ func TestHostileInput(t *testing.T) {
 		{"unknown tasks", full("task \"a\" {\n run = [\"x\"]\n depends_on = [", "task.someone,", "]\n}\n"), "there is no task"},
 		{"escapes", fill(`a = "`, `\q`, `"`), "more faults"},
 		{"expansions", fill(`a = "`, `${a:-}`, `"`), "Extra characters"},
-		{"NUL", "a = 1\nb = \x00", "2:5: the file holds a NUL byte"},
+		{"NUL", "a = 1\nb = \x00", "2:5: the file contains a NUL byte"},
 		{"BOM", "\xef\xbb\xbfa = 1", "byte order mark"},
 		{"UTF-16", "\xff\xfea\x00", "UTF-16"},
 		{"UTF-16, other order", "\xfe\xff\x00a", "UTF-16"},

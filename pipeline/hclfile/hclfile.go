@@ -1,10 +1,10 @@
-// Package hclfile turns PIPELINE.hcl into a pipeline.Config. It is the only room that knows HCL and cty.
+// Package hclfile turns PIPELINE.hcl into a pipeline.Config. With its guard it is the only package that knows HCL and cty.
 // Reading a file runs nothing: no process, no network, no model.
 //
-// The way through: read the bytes (hclfile.go) → refuse what would hurt the parser (guard.go) → syntax (syntax.go), where
-// JSON becomes native syntax (json.go) → blocks against the one table of words (language.go, body.go) → variables and
-// locals (variable.go, eval.go) → how many of each task (each.go) → tasks, hooks, agents, jobs (task.go, hook.go, config.go)
-// → what they say about each other (refs.go, order.go).
+// The steps: read the bytes (hclfile.go) → refuse what would hurt the parser (package guard) → parse (syntax.go), where JSON
+// becomes native syntax (json.go) → compare blocks with the table of words (language.go, body.go) → variables and locals
+// (variable.go, eval.go) → how many of each task (each.go) → tasks, hooks, agents, jobs (task.go, hook.go, config.go) → the
+// references between them (refs.go, order.go).
 package hclfile
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // Name is the file's name, in HCL's native syntax.
@@ -100,8 +101,8 @@ func Load(path string, o Options) (*pipeline.Config, error) {
 	return parse(path, abs, src, o)
 }
 
-// readFile reads at most one byte more than a file may have, which is enough for the guard to refuse it. pipes says that the
-// file may be a pipe, such as <(command) of a shell is, which somebody writes to by now.
+// readFile reads at most one byte more than a file may have, which is enough for the guard to refuse it. pipes allows a pipe,
+// such as <(command) of a shell.
 func readFile(path string, pipes bool) ([]byte, error) {
 	// O_NONBLOCK: opening a FIFO must not wait for somebody to write to it. It means nothing to a regular file.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -121,7 +122,7 @@ func readFile(path string, pipes bool) ([]byte, error) {
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	src, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	src, err := io.ReadAll(io.LimitReader(f, guard.MaxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -149,13 +150,10 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 // parse reads the syntax, of which there are two.
 func (r *reading) parse(src []byte) (hcl.Body, bool) {
 	if strings.HasSuffix(r.path, ".json") {
-		if !r.guardText(src) {
-			return nil, false
-		}
 		body, ok := r.json(src)
 		return body, ok
 	}
-	if !r.guard(src) {
+	if !r.passes(guard.HCL(r.path, src)) {
 		return nil, false
 	}
 	body, ok := r.native(src)

@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // A jsonFile is PIPELINE.hcl.json while it becomes what the native syntax would have made of it, so that everything after
@@ -20,8 +22,7 @@ type jsonFile struct {
 
 // json reads the whole file, or adds the faults.
 func (r *reading) json(src []byte) (*hclsyntax.Body, bool) {
-	if at, what, ok := tooMuchJSON(src); !ok {
-		r.add(r.placeOf(at), what, "Write fewer levels of lists and objects, and shorter numbers.")
+	if !r.passes(guard.JSON(r.path, src)) {
 		return nil, false
 	}
 	expr, diags := hcljson.ParseExpression(src, r.path)
@@ -54,7 +55,7 @@ func (j *jsonFile) pairs(expr hcl.Expression, what string) []pair {
 		first := make(map[string]hcl.Range)
 		members, _ := hcl.ExprMap(o)
 		for _, m := range members {
-			key, _ := evaluate(m.Key, nil)
+			key, _ := guard.Evaluate(m.Key, nil)
 			p := pair{key.AsString(), m.Key.Range(), m.Value}
 			if p.name == "//" {
 				continue
@@ -140,7 +141,7 @@ func (j *jsonFile) isObject(expr hcl.Expression, what string) bool {
 		return true
 	}
 	j.broken = true
-	if v, _ := evaluate(expr, nil); v.IsNull() {
+	if v, _ := guard.Evaluate(expr, nil); v.IsNull() {
 		j.addf(expr.Range(), `Leave it out, or write { "NAME": … }.`, "%s is null", what)
 	} else {
 		j.addf(expr.Range(), `Write { "NAME": … }.`, "%s must be an object", what)
@@ -188,13 +189,13 @@ func (j *jsonFile) expression(expr hcl.Expression) hclsyntax.Expression {
 		object := &hclsyntax.ObjectConsExpr{SrcRange: at, OpenRange: at}
 		first := make(map[string]hcl.Range)
 		for _, m := range members {
-			if key, _ := evaluate(m.Key, nil); j.fresh(key.AsString(), m.Key.Range(), first) {
+			if key, _ := guard.Evaluate(m.Key, nil); j.fresh(key.AsString(), m.Key.Range(), first) {
 				object.Items = append(object.Items, hclsyntax.ObjectConsItem{KeyExpr: j.expression(m.Key), ValueExpr: j.expression(m.Value)})
 			}
 		}
 		return object
 	}
-	v, _ := evaluate(expr, nil) // without a context a text is what it says
+	v, _ := guard.Evaluate(expr, nil) // without a context a text is what it says
 	if v.Type() == cty.String && !v.IsNull() {
 		return j.template(v.AsString(), at)
 	}

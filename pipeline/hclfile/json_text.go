@@ -1,7 +1,6 @@
 package hclfile
 
 import (
-	"fmt"
 	"sort"
 	"strconv"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // template makes the expression of a text in which ${…} may stand.
@@ -38,7 +39,7 @@ func (j *jsonFile) template(text string, at hcl.Range) hclsyntax.Expression {
 // code makes the expression that a text spells: "task.build" is the reference task.build.
 func (j *jsonFile) code(expr hcl.Expression) hclsyntax.Expression {
 	at := expr.Range()
-	v, _ := evaluate(expr, nil)
+	v, _ := guard.Evaluate(expr, nil)
 	if v.Type() != cty.String || v.IsNull() {
 		return j.expression(expr)
 	}
@@ -61,12 +62,11 @@ func unknown(at hcl.Range) hclsyntax.Expression {
 }
 
 func (j *jsonFile) follow(tokens hclsyntax.Tokens) bool {
-	at, what, ok := tooMuch(tokens)
-	if !ok {
+	if !j.passes(guard.Tokens(tokens)) {
 		j.broken = true
-		j.add(at, what, "Give the parts names in a locals block, or put a long script into a file of its own.")
+		return false
 	}
-	return ok
+	return true
 }
 
 func (j *jsonFile) parsed(diags hcl.Diagnostics) bool {
@@ -151,75 +151,4 @@ func unit(s []byte) (rune, bool) {
 	}
 	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
 	return rune(n), err == nil
-}
-
-// prepended are the characters that the parser's scanner takes together with the one behind them, even a quote: what it sees
-// as one text, anybody else sees as two. (Unicode 15, Grapheme_Cluster_Break=Prepend)
-var prepended = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x0600, 0x0605, 1}, {0x06dd, 0x06dd, 1}, {0x070f, 0x070f, 1}, {0x0890, 0x0891, 1}, {0x08e2, 0x08e2, 1}, {0x0d4e, 0x0d4e, 1},
-	},
-	R32: []unicode.Range32{
-		{0x110bd, 0x110bd, 1},
-		{0x110cd, 0x110cd, 1},
-		{0x111c2, 0x111c3, 1},
-		{0x1193f, 0x1193f, 1},
-		{0x11941, 0x11941, 1},
-		{0x11a3a, 0x11a3a, 1},
-		{0x11a84, 0x11a89, 1},
-		{0x11d46, 0x11d46, 1},
-		{0x11f02, 0x11f02, 1},
-	},
-}
-
-// tooMuchJSON finds the first byte of JSON that nests deeper, or makes a longer number, than the parser can follow. It ends
-// texts where the parser's scanner does, whether they are whole or not.
-func tooMuchJSON(src []byte) (at int, what string, ok bool) {
-	depth := 0
-	for i := 0; i < len(src); i++ {
-		switch c := src[i]; {
-		case c == '"':
-			end, ok := textEnd(src, i)
-			if !ok {
-				return end, "a quote or a backslash cannot stand behind this character", false
-			}
-			i = end - 1
-		case c == '[' || c == '{':
-			if depth++; depth > maxDepth {
-				return i, fmt.Sprintf("this is nested deeper than %d levels of lists and objects", maxDepth), false
-			}
-		case c == ']' || c == '}':
-			depth--
-		case c >= '0' && c <= '9':
-			end := i
-			for end < len(src) && strings.IndexByte("0123456789.eE+-", src[end]) >= 0 {
-				end++
-			}
-			if !smallNumber(src[i:end]) {
-				return i, "this number is too long", false
-			}
-			i = end - 1
-		}
-	}
-	return 0, "", true
-}
-
-// textEnd gives the byte behind a text that begins at a quote, or the place of a character that hides a quote.
-func textEnd(src []byte, i int) (int, bool) {
-	escaped := false
-	for i++; i < len(src); i++ {
-		c := src[i]
-		switch {
-		case c < ' ': // the scanner leaves an open text here
-			return i, true
-		case c == '"' && !escaped:
-			return i + 1, true
-		case c >= utf8.RuneSelf:
-			if r, n := utf8.DecodeRune(src[i:]); unicode.Is(prepended, r) && i+n < len(src) && (src[i+n] == '"' || src[i+n] == '\\') {
-				return i, false
-			}
-		}
-		escaped = c == '\\' && !escaped
-	}
-	return i, true
 }

@@ -37,16 +37,7 @@ func (r *reading) check(expr hcl.Expression, p place) naming {
 		n.fine = r.checkName(t, p) && n.fine
 	}
 	n.varies = n.fine && (n.has("each") || n.has("matrix"))
-	visit(expr, func(node hclsyntax.Node) {
-		switch node := node.(type) {
-		case *hclsyntax.FunctionCallExpr:
-			n.fine = r.checkCall(node) && n.fine
-		case *hclsyntax.ForExpr:
-			r.rounds.meter(node)
-		case *hclsyntax.BinaryOpExpr:
-			neverByZero(node)
-		}
-	})
+	r.rounds.Bound(expr, func(call *hclsyntax.FunctionCallExpr) { n.fine = r.checkCall(call) && n.fine })
 	return n
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // maxEdges is how many references there may be between the tasks of a file, each instance counted: task.a in a thousand
@@ -140,7 +141,7 @@ func (r *reading) ref(expr hcl.Expression, kind, what string, n *namesOfFile) (t
 	t, key, diags := reference(expr)
 	if diags.HasErrors() {
 		detail := fmt.Sprintf("Write %s.NAME.", kind)
-		if v, diags := evaluate(expr, nil); !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
+		if v, diags := guard.Evaluate(expr, nil); !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
 			if name := trimKind(v.AsString(), kind); known[name] != nil {
 				detail = fmt.Sprintf("Write %s.%s, without quotes.", kind, name)
 			}

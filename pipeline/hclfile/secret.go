@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // secrets are the values that must not be said, by value, and the names that were asked for.
@@ -80,9 +81,9 @@ func (r *reading) derived(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext
 		return
 	}
 	r.keepTexts(v)
-	visit(expr, func(n hclsyntax.Node) {
+	guard.Visit(expr, func(n hclsyntax.Node) {
 		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && call.Name != "secret" {
-			if part, diags := evaluate(call, ctx); !diags.HasErrors() && part.ContainsMarked() {
+			if part, diags := guard.Evaluate(call, ctx); !diags.HasErrors() && part.ContainsMarked() {
 				r.keepTexts(part)
 			}
 		}

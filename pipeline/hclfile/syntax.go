@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // For the faults behind a fault a file is parsed again: so often, and so many bytes all together.
@@ -40,7 +42,7 @@ func (r *reading) native(src []byte) (*hclsyntax.Body, bool) {
 		for _, i := range at {
 			src[i] = '_'
 		}
-		if !r.guard(src) { // what was a comment, or a part of a text, no longer is
+		if !r.passes(guard.HCL(r.path, src)) { // what was a comment, or a part of a text, no longer is
 			return nil, false
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // A varFile is one file of --var-file: NAME = VALUE in HCL, or a JSON object where its name ends in .json. It has faults
@@ -66,7 +67,7 @@ const pipeTime = time.Minute
 // value that somebody wanted to give would be missing without a word.
 func readPipe(f *os.File, path string) ([]byte, error) {
 	_ = f.SetReadDeadline(time.Now().Add(pipeTime)) // where there are none, the person waits
-	src, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	src, err := io.ReadAll(io.LimitReader(f, guard.MaxSize+1))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, fmt.Errorf("%s is a pipe that was not closed within %s", path, pipeTime)
@@ -79,11 +80,11 @@ func readPipe(f *os.File, path string) ([]byte, error) {
 }
 
 func (f *varFile) read(src []byte) {
-	parse, guard := f.native, f.guard
+	parse, refused := f.native, guard.HCL
 	if strings.HasSuffix(f.path, ".json") {
-		parse, guard = f.json, f.guardText
+		parse, refused = f.json, guard.JSON
 	}
-	if !guard(src) {
+	if !f.passes(refused(f.path, src)) {
 		return
 	}
 	attrs, ok := parse(src)
@@ -133,10 +134,6 @@ func (f *varFile) json(src []byte) ([]*hcl.Attribute, bool) {
 		f.whole("the file is not a JSON object", `Write { "NAME": VALUE }.`)
 		return nil, false
 	}
-	if at, what, ok := tooMuchJSON(src); !ok {
-		f.add(f.placeOf(at), what, "Write fewer levels of lists and objects, and shorter numbers.")
-		return nil, false
-	}
 	file, diags := hcljson.Parse(src, f.path)
 	if !f.syntax(diags) {
 		return nil, false
@@ -165,13 +162,14 @@ func written(expr hcl.Expression) (v cty.Value, summary, detail string) {
 			return cty.NilVal, "this value is not written out", plainly
 		}
 	}
-	v, diags := constant(expr)
+	v, diags := guard.Constant(expr)
+	_, fits := guard.SizeOf(v)
 	switch {
 	case diags.HasErrors() || !v.IsWhollyKnown():
 		return cty.NilVal, "this value cannot be read", plainly
 	case v.IsNull():
 		return cty.NilVal, "this value is null", "Leave it out, or give it a value."
-	case !small(v):
+	case !fits:
 		return cty.NilVal, "this value is larger than 1 MiB", "Keep data in files of their own."
 	}
 	return v, "", ""

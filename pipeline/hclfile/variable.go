@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
 // VarPrefix is what the environment's names of variables begin with.
@@ -277,14 +278,14 @@ func (r *reading) fromOutside(b *block, g given, typ cty.Type, defaults *typeexp
 func parseValue(text string) (cty.Value, bool) {
 	src := []byte(text)
 	r := newReading("", "", src, Options{})
-	if !r.guard(src) {
+	if !r.passes(guard.HCL(r.path, src)) {
 		return cty.NilVal, false
 	}
 	expr, diags := hclsyntax.ParseExpression(src, "", hcl.InitialPos)
 	if diags.HasErrors() {
 		return cty.NilVal, false
 	}
-	v, diags := constant(expr)
+	v, diags := guard.Constant(expr)
 	return v, !diags.HasErrors() && v.IsWhollyKnown()
 }
 

@@ -1,76 +1,15 @@
-package hclfile
+package guard
 
 import (
 	"bytes"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-const (
-	maxSize = 1 << 20 // bytes of a file
-	// The parser and the evaluator call themselves once for every bracket, operator and template inside another:
-	// 100,000 of them overflow the stack, which recover() cannot catch. So the lexer, which does not, counts first.
-	maxDepth = 200
-	// The template parser joins neighbouring pieces of text one by one, in the square of their number:
-	// a heredoc of 260,000 lines takes it a minute.
-	maxPieces = 5000
-	maxNumber = 300 // characters of a number, and its exponent: 1e999999999 is a gigabyte of digits
-)
-
-// guard refuses what would hurt the parser, before it is asked.
-func (r *reading) guard(src []byte) bool {
-	if !r.guardText(src) {
-		return false
-	}
-	if calm(src) {
-		return true
-	}
-	tokens, _ := hclsyntax.LexConfig(src, r.path, hcl.InitialPos) // what is no token the parser reports
-	at, what, ok := tooMuch(tokens)
-	if !ok {
-		r.add(at, what, "Give the parts names in a locals block, or put a long script into a file of its own.")
-	}
-	return ok
-}
-
-// guardText refuses what is no text of a bearable size.
-func (r *reading) guardText(src []byte) bool {
-	if len(src) > maxSize {
-		r.whole("the file is larger than 1 MiB", "Keep data in files of their own.")
-		return false
-	}
-	switch {
-	case bytes.HasPrefix(src, []byte("\xef\xbb\xbf")):
-		r.whole("the file begins with a byte order mark", "Save it as UTF-8 without BOM.")
-		return false
-	case bytes.HasPrefix(src, []byte("\xff\xfe")), bytes.HasPrefix(src, []byte("\xfe\xff")):
-		r.whole("the file is UTF-16", "Save it as UTF-8.")
-		return false
-	}
-	if at := bytes.IndexByte(src, 0); at >= 0 {
-		r.add(r.placeOf(at), "the file holds a NUL byte", "This is not a text file; write PIPELINE.hcl as UTF-8 text.")
-		return false
-	}
-	if !utf8.Valid(src) {
-		at := 0
-		for {
-			c, n := utf8.DecodeRune(src[at:])
-			if c == utf8.RuneError && n == 1 {
-				break
-			}
-			at += n
-		}
-		r.add(r.placeOf(at), "the file is not UTF-8", fmt.Sprintf("The byte 0x%02x cannot stand here. Save the file as UTF-8.", src[at]))
-		return false
-	}
-	return true
-}
-
-// A level is what is open at one place of the file.
+// A level is one open bracket, text or template.
 type level struct {
 	close  hclsyntax.TokenType
 	ops    int // operators and directives since it was opened, or since the last comma or line end
@@ -82,7 +21,7 @@ func tooMuch(tokens hclsyntax.Tokens) (hcl.Range, string, bool) {
 	open := []level{{}}
 	depth := 0 // all the levels and their operators
 	var last hclsyntax.TokenType
-	newline := false // one stands between last and this token
+	newline := false // there is one between last and this token
 	for _, t := range tokens {
 		top := &open[len(open)-1]
 		if t.Type == hclsyntax.TokenNewline || t.Type == hclsyntax.TokenComment {
@@ -136,7 +75,7 @@ func tooMuch(tokens hclsyntax.Tokens) (hcl.Range, string, bool) {
 	return hcl.Range{}, "", true
 }
 
-// separates says that a line end inside the level that ends with closer ends an expression.
+// separates reports whether a line end inside the level that closer ends also ends an expression.
 func separates(closer hclsyntax.TokenType) bool {
 	return closer == 0 || closer == hclsyntax.TokenCBrace
 }

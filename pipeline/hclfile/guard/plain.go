@@ -1,19 +1,17 @@
-package hclfile
+package guard
 
-import (
-	"bytes"
-)
+import "bytes"
 
-// calm says that a file is so plain that it cannot hurt the parser: the exact count of tooMuch, which needs the lexer and
-// with it a third of the time of the parser, need not be made. It understands line comments, quoted texts with ${…} in
-// them, and heredocs without; whatever else it meets, and whatever comes near a limit, it leaves to the exact count. Where it
-// says yes tooMuch would say yes: that is a test.
-func calm(src []byte) bool {
+// plain reports whether a file is so simple that it cannot hurt the parser. It saves the exact count of tooMuch, whose lexer
+// takes half as long as the parser. plain understands line comments, quoted texts with ${…} in them, and heredocs without;
+// for anything else, and for anything near a limit, it returns false. Where plain returns true tooMuch does not refuse the
+// file: a test checks that.
+func plain(src []byte) bool {
 	c := scan{src: src}
 	return c.file()
 }
 
-// A scan is how far calm has come. The levels are as in tooMuch, but counted too high rather than too low.
+// A scan is the state of plain. It counts levels as tooMuch does, but rather too many than too few.
 type scan struct {
 	src     []byte
 	at      int
@@ -21,7 +19,7 @@ type scan struct {
 	top     int // of open
 	depth   int
 	last    byte // before this one, without spaces; 0 at the beginning
-	newline bool // one stands between last and this one
+	newline bool // there is one between last and this one
 }
 
 // A mark is one open level: its opening byte ($ for a template in a text, 0 for the file), its operators, and the pieces of
@@ -41,7 +39,7 @@ func (c *scan) file() bool {
 	return true
 }
 
-// step takes one word or sign. It says false where calm gives up.
+// step takes one word or sign. It returns false where plain gives up.
 func (c *scan) step() bool {
 	b := c.src[c.at]
 	switch {
@@ -111,7 +109,7 @@ func (c *scan) step() bool {
 	return true
 }
 
-// next is the byte at some distance, or 0.
+// next is the byte n places ahead, or 0.
 func (c *scan) next(n int) byte {
 	if c.at+n < len(c.src) {
 		return c.src[c.at+n]
@@ -162,7 +160,7 @@ func (c *scan) closer(b byte) bool {
 	return false
 }
 
-// quoted goes on in a text, up to its end or to a template in it.
+// quoted continues in a text, to its end or to a template in it.
 func (c *scan) quoted() bool {
 	pieces := &c.open[c.top].pieces
 	*pieces++
@@ -236,7 +234,7 @@ func (c *scan) heredoc() bool {
 	return false
 }
 
-// sign says that a byte may be an operator, or a part of one.
+// sign reports whether a byte may be an operator, or part of one.
 func sign(b byte) bool {
 	switch b {
 	case '!', '-', '+', '*', '/', '%', '&', '|', '=', '<', '>', '?', ':':
