@@ -61,6 +61,7 @@ var table = map[string]entry{
 	"internal/advice":                  {0, nil},
 	"internal/late":                    {0, nil},
 	"internal/english":                 {0, nil},
+	"internal/failure":                 {0, nil},
 	"internal/timestamp":               {0, nil},
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -26,7 +27,7 @@ import (
 
 // A noDiff says why an answer gives no fix. The kind is empty when the agent says that there is none.
 type noDiff struct {
-	kind agent.Kind
+	kind failure.Kind
 	why  string
 }
 
@@ -48,7 +49,7 @@ func (h *healing) takeAnswer(ctx context.Context, n int, l *left) error {
 	if none.kind == "" {
 		return nil
 	}
-	if none.kind == agent.OutputInvalid {
+	if none.kind == failure.OutputInvalid {
 		l.refused = none.why + "\n"
 	}
 	switch {
@@ -78,11 +79,11 @@ func (h *healing) answered(ctx context.Context, turn agent.Turn) ([]patch.Change
 	}
 	defer h.tidy(c.Close)
 	if err := c.Put(wanted); err != nil {
-		return nil, nil, &noDiff{agent.OutputInvalid, "the diff of the answer cannot be applied: " + err.Error()}
+		return nil, nil, &noDiff{failure.OutputInvalid, "the diff of the answer cannot be applied: " + err.Error()}
 	}
 	changes, omitted, err := c.Changes(ctx)
 	if err == nil && len(changes) == 0 {
-		err = &noDiff{agent.PatchEmpty, "the diff of the answer changes nothing that a patch can hold"}
+		err = &noDiff{failure.PatchEmpty, "the diff of the answer changes nothing that a patch can hold"}
 	}
 	return changes, omitted, err
 }
@@ -92,17 +93,17 @@ func (h *healing) readAnswer(turn agent.Turn) ([]patch.Change, error) {
 	d, found := agent.LastDiff(turn.Text)
 	switch {
 	case !found && turn.Control != nil && turn.Control.Outcome == agent.Fixed:
-		return nil, &noDiff{agent.PatchEmpty, "the agent says fixed, and its answer holds no unified diff"}
+		return nil, &noDiff{failure.PatchEmpty, "the agent says fixed, and its answer holds no unified diff"}
 	case !found && turn.Control != nil:
 		return nil, &noDiff{}
 	case !found && strings.TrimSpace(turn.Text) == "":
-		return nil, &noDiff{agent.NoOutput, "the agent said nothing"}
+		return nil, &noDiff{failure.NoOutput, "the agent said nothing"}
 	case !found:
-		return nil, &noDiff{agent.VerdictAmbiguous, "the answer holds neither a unified diff nor a control object (" + turn.Problem + ")"}
+		return nil, &noDiff{failure.VerdictAmbiguous, "the answer holds neither a unified diff nor a control object (" + turn.Problem + ")"}
 	case d.Problem != "":
-		return nil, &noDiff{agent.OutputInvalid, "the diff of the answer cannot be read: " + d.Problem}
+		return nil, &noDiff{failure.OutputInvalid, "the diff of the answer cannot be read: " + d.Problem}
 	case isCut(turn.Text, d):
-		return nil, &noDiff{agent.OutputTruncated, fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10)}
+		return nil, &noDiff{failure.OutputTruncated, fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10)}
 	}
 	changes, err := applied(d.Text, h.base)
 	if d.CRLF != "" && errors.Is(err, patch.ErrConflict) {
@@ -111,7 +112,7 @@ func (h *healing) readAnswer(turn agent.Turn) ([]patch.Change, error) {
 		}
 	}
 	if err != nil {
-		return nil, &noDiff{agent.OutputInvalid, fmt.Sprintf("the diff in line %d of the answer cannot be applied: %v", d.Line, err)}
+		return nil, &noDiff{failure.OutputInvalid, fmt.Sprintf("the diff in line %d of the answer cannot be applied: %v", d.Line, err)}
 	}
 	return changes, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -30,7 +31,7 @@ func TestC33StaysAStreamFailure(t *testing.T) {
 	t.Parallel()
 	broken := func(ctx context.Context, r agent.Request) agent.Turn {
 		turn := writes("", "I think that it is fixed.")(ctx, r)
-		turn.Kind, turn.Evidence = agent.StreamFailure, "it ended in the middle"
+		turn.Kind, turn.Evidence = failure.StreamFailure, "it ended in the middle"
 		return turn
 	}
 	a := &scripted{name: "a", turns: []scriptedTurn{broken, broken}}
@@ -92,7 +93,7 @@ func TestG48NoTimeToAsk(t *testing.T) {
 // G49: a second reply that is empty: what both turns used is counted, and the first problem is told.
 func TestG49SecondReplyIsEmpty(t *testing.T) {
 	t.Parallel()
-	for result, second := range map[string]scriptedTurn{"invalid": writes("", ""), "failed": fails(agent.EmptyOutput)} {
+	for result, second := range map[string]scriptedTurn{"invalid": writes("", ""), "failed": fails(failure.EmptyOutput)} {
 		t.Run(result, func(t *testing.T) {
 			t.Parallel()
 			a := &scripted{name: "a", turns: []scriptedTurn{metered(writes("", `{"outcome":"fixed"}`), 90, 10), metered(second, 5, 6)}}
@@ -122,7 +123,7 @@ func TestH22WallClockWithoutUsage(t *testing.T) {
 		case <-time.After(5 * time.Minute):
 			t.Error("nothing ends the agent")
 		}
-		return agent.Turn{Kind: agent.WallTimeout, Evidence: "ended", Exit: agent.Exit{TimedOut: true}}
+		return agent.Turn{Kind: failure.WallTimeout, Evidence: "ended", Exit: agent.Exit{TimedOut: true}}
 	}}}
 	f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 6 * time.Second, Tokens: 1000}}, a)
 	if show(f.Kind) != "wall_timeout" || f.Budget.Used.Tokens != nil || !strings.Contains(show(f.Note), "tokens are not enforced, its wall_clock is") {
@@ -145,7 +146,7 @@ func TestH24OneClockForAll(t *testing.T) {
 			return turn(ctx, r)
 		}
 	}
-	a := &scripted{name: "a", turns: []scriptedTurn{clock(fails(agent.QuotaExhausted))}}
+	a := &scripted{name: "a", turns: []scriptedTurn{clock(fails(failure.QuotaExhausted))}}
 	b := &scripted{name: "b", turns: []scriptedTurn{clock(writes("good", said))}}
 	f := answers(t, t.Context(), pipeline.AgentHook{}, a, b)
 	if len(until) != 2 || !until[0].Equal(until[1]) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -20,19 +21,19 @@ import (
 // A scripted agent takes its turns from a list; each is told what it is asked.
 type scripted struct {
 	name   string
-	policy agent.Policy
+	policy failure.Policy
 	turns  []func(ctx context.Context, r agent.Request) agent.Turn
 	asked  []agent.Request
 }
 
-func (s *scripted) Name() string        { return s.name }
-func (s *scripted) Ready() error        { return nil }
-func (s *scripted) Retry() agent.Policy { return s.policy }
+func (s *scripted) Name() string          { return s.name }
+func (s *scripted) Ready() error          { return nil }
+func (s *scripted) Retry() failure.Policy { return s.policy }
 
 func (s *scripted) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	s.asked = append(s.asked, r)
 	if len(s.asked) > len(s.turns) {
-		return agent.Turn{Kind: agent.Unknown, Evidence: "asked too often"}, nil
+		return agent.Turn{Kind: failure.Unknown, Evidence: "asked too often"}, nil
 	}
 	return s.turns[len(s.asked)-1](ctx, r), nil
 }
@@ -58,7 +59,7 @@ func ended(says string) agent.Turn {
 	return t
 }
 
-func fails(kind agent.Kind) func(context.Context, agent.Request) agent.Turn {
+func fails(kind failure.Kind) func(context.Context, agent.Request) agent.Turn {
 	return func(context.Context, agent.Request) agent.Turn { return agent.Turn{Kind: kind, Evidence: "as told"} }
 }
 
@@ -149,12 +150,12 @@ func TestFinalizer(t *testing.T) {
 		{"G41 exactly two turns, with a difference", always(writes("good", "prose")), always(writes("", "more prose")), 2, fix.Proposed, "missing", "null", "invalid"},
 		{"G41 exactly two turns, without one", always(writes("", `{"outcome":"fixed"}`)), always(writes("", "prose")), 2, fix.Failed, "missing", "output_invalid", "invalid"},
 		{"C32 prose and nothing else", always(writes("", "prose")), always(writes("", "prose")), 2, fix.Failed, "missing", "verdict_ambiguous", "invalid"},
-		{"G42 the question cannot be asked", always(writes("", `{"outcome":"fixed"}`)), always(fails(agent.CLIError)), 2, fix.Failed, "missing", "output_invalid", "failed"},
+		{"G42 the question cannot be asked", always(writes("", `{"outcome":"fixed"}`)), always(fails(failure.CLIError)), 2, fix.Failed, "missing", "output_invalid", "failed"},
 		{"G44 it says no_fix itself", always(writes("", `{"outcome":"no_fix","summary":"x"}`)), nil, 1, fix.NoFix, "ok", "null", ""},
 		{"G44 it names its own failure", always(fails("quota_exhausted")), nil, 1, fix.Failed, "missing", "quota_exhausted", ""},
 		{"C33 a failure stays what it was", always(func(context.Context, agent.Request) agent.Turn {
 			turn := ended("prose")
-			turn.Kind, turn.Evidence = agent.Decompression, "as told"
+			turn.Kind, turn.Evidence = failure.Decompression, "as told"
 			return turn
 		}), nil, 1, fix.Failed, "missing", "decompression", ""},
 		{"G45 ended before the question", func(stop context.CancelFunc) func(context.Context, agent.Request) agent.Turn {
@@ -162,7 +163,7 @@ func TestFinalizer(t *testing.T) {
 				return cancelled(ctx, stop, writes("good", "prose")(ctx, r))
 			}
 		}, nil, 1, fix.Cancelled, "missing", "null", ""},
-		{"G46 a question that shows the agent to be barred", always(writes("", "prose")), always(fails(agent.Billing)), 2, fix.Failed, "missing", "billing", "failed"},
+		{"G46 a question that shows the agent to be barred", always(writes("", "prose")), always(fails(failure.Billing)), 2, fix.Failed, "missing", "billing", "failed"},
 		{"G50 an answer that comes while we end", always(writes("good", "prose")), func(stop context.CancelFunc) func(context.Context, agent.Request) agent.Turn {
 			return func(ctx context.Context, _ agent.Request) agent.Turn { return cancelled(ctx, stop, ended(said)) }
 		}, 2, fix.Cancelled, "missing", "null", "failed"},
@@ -234,7 +235,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 	two := pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 2, WallClock: 2 * time.Minute}}
 	t.Run("C34 transient then success", func(t *testing.T) {
 		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(agent.StreamFailure), writes("good", said)}}
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure), writes("good", said)}}
 		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
 		if show(f.Verdict) != verified || len(f.Attempts) != 2 || f.Attempts[0].Decision.Outcome != "recovered" || *f.Attempts[1].RetryOf != 1 {
 			t.Errorf("%s %+v", show(f.Verdict), f.Attempts)
@@ -242,7 +243,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 	})
 	t.Run("C34 once for each agent, whatever the attempts", func(t *testing.T) {
 		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(agent.StreamFailure), fails(agent.StreamFailure), fails(agent.StreamFailure), fails(agent.StreamFailure)}}
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure), fails(failure.StreamFailure), fails(failure.StreamFailure), fails(failure.StreamFailure)}}
 		f := answers(t, t.Context(), two, a)
 		if len(f.Attempts) != 3 || f.Attempts[0].Decision.Outcome != "same_kind" || *f.Budget.Used.Attempts != 2 || show(f.Kind) != "stream_failure" {
 			t.Errorf("%d rows, used %d, kind %s", len(f.Attempts), *f.Budget.Used.Attempts, show(f.Kind))
@@ -252,10 +253,10 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		t.Parallel()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(agent.StreamFailure)}}
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure)}}
 		a.turns[0] = func(context.Context, agent.Request) agent.Turn {
 			time.AfterFunc(50*time.Millisecond, stop)
-			return agent.Turn{Kind: agent.StreamFailure, Evidence: "as told"}
+			return agent.Turn{Kind: failure.StreamFailure, Evidence: "as told"}
 		}
 		f := answers(t, ctx, pipeline.AgentHook{}, a)
 		if len(a.asked) != 1 || f.State != fix.Cancelled {
@@ -295,7 +296,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		t.Parallel()
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
 			turn := writes("worse", "cut off")(ctx, r)
-			turn.Kind, turn.Evidence, turn.RetryAfter = agent.QuotaExhausted, "as told", new(time.Hour)
+			turn.Kind, turn.Evidence, turn.RetryAfter = failure.QuotaExhausted, "as told", new(time.Hour)
 			return turn
 		}}}
 		b := &scripted{name: "b", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", said)}}
@@ -311,7 +312,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		t.Parallel()
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
 			turn := writes("worse", "cut off")(ctx, r)
-			turn.Kind, turn.Evidence, turn.RetryAfter = agent.QuotaExhausted, "as told", new(time.Hour)
+			turn.Kind, turn.Evidence, turn.RetryAfter = failure.QuotaExhausted, "as told", new(time.Hour)
 			return turn
 		}}}
 		f := answers(t, t.Context(), two, a)
@@ -323,7 +324,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		t.Parallel()
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
 			turn := writes("worse", "cut off")(ctx, r)
-			turn.Kind, turn.Evidence, turn.RetryAfter = agent.RateLimited, "as told", new(time.Millisecond)
+			turn.Kind, turn.Evidence, turn.RetryAfter = failure.RateLimited, "as told", new(time.Millisecond)
 			return turn
 		}}}
 		hook := pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 45 * time.Second}}
@@ -336,7 +337,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		t.Parallel()
 		hook := pipeline.AgentHook{Budget: pipeline.Budget{Tokens: 100}}
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(context.Context, agent.Request) agent.Turn {
-			return agent.Turn{Kind: agent.StreamFailure, Evidence: "as told", Tokens: agent.Tokens{Input: new(int64(90)), Output: new(int64(30))}}
+			return agent.Turn{Kind: failure.StreamFailure, Evidence: "as told", Tokens: agent.Tokens{Input: new(int64(90)), Output: new(int64(30))}}
 		}}}
 		b := &scripted{name: "b"}
 		f := answers(t, t.Context(), hook, a, b)
@@ -346,7 +347,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 	})
 	t.Run("a question that shows the agent to be barred says nothing of a difference that holds", func(t *testing.T) {
 		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", "prose"), fails(agent.Billing)}}
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", "prose"), fails(failure.Billing)}}
 		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
 		if show(f.Verdict) != verified || f.Kind != nil || f.Advice != nil || show(f.Attempts[0].Finalizer.Kind) != "billing" {
 			t.Errorf("%s, kind %s, advice %s, %+v", show(f.Verdict), show(f.Kind), show(f.Advice), f.Attempts[0].Finalizer)
@@ -354,9 +355,9 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 	})
 	t.Run("a retry that holds has helped, whatever it ended with", func(t *testing.T) {
 		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(agent.StreamFailure), func(ctx context.Context, r agent.Request) agent.Turn {
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure), func(ctx context.Context, r agent.Request) agent.Turn {
 			turn := writes("good", "prose")(ctx, r)
-			turn.Kind, turn.Evidence = agent.LoopDetected, "as told"
+			turn.Kind, turn.Evidence = failure.LoopDetected, "as told"
 			return turn
 		}}}
 		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
@@ -366,7 +367,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 	})
 	t.Run("H24 the next agent", func(t *testing.T) {
 		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(agent.QuotaExhausted)}}
+		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.QuotaExhausted)}}
 		b := &scripted{name: "b", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", said)}}
 		f := answers(t, t.Context(), pipeline.AgentHook{}, a, b)
 		if show(f.Verdict) != verified || f.Attempts[0].Decision.Next != fallBack || f.Attempts[1].Agent != "b" || f.Attempts[1].RetryOf != nil || f.Kind != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -28,7 +29,7 @@ const (
 // finalize asks, where that is called for, and puts the control object into the turn. nil: it was not called for.
 func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Finalizer {
 	t := &l.turn
-	ended := t.Kind == "" || t.Kind == agent.EmptyOutput
+	ended := t.Kind == "" || t.Kind == failure.EmptyOutput
 	switch {
 	case !ended || t.Control != nil || t.Exit.Cancelled || wall.Err() != nil:
 		return nil
@@ -69,7 +70,7 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 	default:
 		f.Result = "recovered"
 		t.Control = answer.Control
-		if t.Kind == agent.EmptyOutput {
+		if t.Kind == failure.EmptyOutput {
 			t.Kind, t.Evidence = "", ""
 		}
 		h.step("%s: the JSON object came", h.now)

@@ -11,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -191,7 +192,7 @@ func (h *healing) unable(a agent.Agent) string {
 }
 
 // waiting is when an agent can go on, where that is later than this budget lasts, and the kind that it ended with. The zero time: now.
-func (h *healing) waiting(a agent.Agent) (time.Time, agent.Kind) {
+func (h *healing) waiting(a agent.Agent) (time.Time, failure.Kind) {
 	if h.typed {
 		return time.Time{}, ""
 	}
@@ -200,7 +201,7 @@ func (h *healing) waiting(a agent.Agent) (time.Time, agent.Kind) {
 	if at.Sub(now) <= h.hook.Budget.WallClock {
 		return time.Time{}, ""
 	}
-	return at, agent.Kind(kind)
+	return at, failure.Kind(kind)
 }
 
 // pickTier is the tier that was asked for, or the best there is. Without one, only a person can grant "none".
@@ -386,7 +387,7 @@ func (h *healing) giveUp(ctx context.Context, kind string, err error) {
 		h.end(fix.Cancelled, "interrupted")
 		return
 	}
-	h.kind(agent.Kind(kind))
+	h.kind(failure.Kind(kind))
 	h.end(fix.Failed, kind+": "+err.Error())
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -112,13 +113,13 @@ func TestEmptyKind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		turn agent.Turn
-		want agent.Kind
+		want failure.Kind
 	}{
-		{agent.Turn{Control: &agent.Control{Outcome: "fixed"}}, agent.PatchEmpty},
+		{agent.Turn{Control: &agent.Control{Outcome: "fixed"}}, failure.PatchEmpty},
 		{agent.Turn{Control: &agent.Control{Outcome: "no_fix"}}, ""},
-		{agent.Turn{Text: " \n"}, agent.NoOutput},
-		{agent.Turn{Text: "I would do this.", Problem: agent.ErrNoObject.Error()}, agent.VerdictAmbiguous},
-		{ended(`{"outcome": "fixed"}`), agent.OutputInvalid},
+		{agent.Turn{Text: " \n"}, failure.NoOutput},
+		{agent.Turn{Text: "I would do this.", Problem: agent.ErrNoObject.Error()}, failure.VerdictAmbiguous},
+		{ended(`{"outcome": "fixed"}`), failure.OutputInvalid},
 	} {
 		if got, _ := emptyKind(c.turn); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.turn, got, c.want)
@@ -210,13 +211,13 @@ func TestPickTier(t *testing.T) {
 
 func TestIdledBefore(t *testing.T) {
 	t.Parallel()
-	idle := string(agent.IdleTimeout)
+	idle := string(failure.IdleTimeout)
 	h := &healing{fix: &fix.Fix{Attempts: []fix.Attempt{{Kind: &idle}}}}
-	if h.idledBefore(agent.IdleTimeout) {
+	if h.idledBefore(failure.IdleTimeout) {
 		t.Error("the first silence deserves one more attempt")
 	}
 	h.fix.Attempts = append(h.fix.Attempts, fix.Attempt{Kind: &idle})
-	if !h.idledBefore(agent.IdleTimeout) {
+	if !h.idledBefore(failure.IdleTimeout) {
 		t.Error("the second does not")
 	}
 }

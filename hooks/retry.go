@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // What follows a try that failed and left nothing. Four layers can multiply (the agent's own retries, ours, the finalizer, the
@@ -27,8 +27,8 @@ const (
 
 // A failedTry is what is known of one.
 type failedTry struct {
-	kind     agent.Kind
-	policy   agent.Policy
+	kind     failure.Kind
+	policy   failure.Policy
 	took     time.Duration
 	wall     time.Duration  // of the budget
 	left     time.Duration  // of it, without what verification needs
@@ -51,11 +51,11 @@ type decision struct {
 func decide(t failedTry) decision {
 	class := t.kind.Class()
 	switch {
-	case class == agent.Lifecycle, class == agent.Fatal:
+	case class == failure.Lifecycle, class == failure.Fatal:
 		return decision{next: stopTries, why: string(t.kind) + " ends the hook"}
 	case t.spent != "":
 		return decision{next: stopTries, why: t.spent}
-	case t.after != nil && (class == agent.Wait || class == agent.Transient):
+	case t.after != nil && (class == failure.Wait || class == failure.Transient):
 		// Retry-After is exact: no more is added to it, and no less will do.
 		if *t.after+minUseful <= t.left && t.waits < mostWaits {
 			return decision{next: waitFor, delay: *t.after, why: fmt.Sprintf("the agent can go on in %s", seconds(*t.after))}
@@ -65,7 +65,7 @@ func decide(t failedTry) decision {
 			why = fmt.Sprintf("it was waited for %d times already", t.waits)
 		}
 		return t.other(decision{next: stopTries, resume: true, why: why})
-	case !agent.Retryable(t.kind, t.policy):
+	case !failure.Retryable(t.kind, t.policy):
 		return t.other(decision{next: stopTries, why: t.hopeless()})
 	case t.retried:
 		return t.other(decision{next: stopTries, why: "it was tried again already"})
@@ -89,9 +89,9 @@ func (t failedTry) other(d decision) decision {
 // hopeless says why a kind is not tried again at once.
 func (t failedTry) hopeless() string {
 	switch t.kind.Class() {
-	case agent.Wait:
+	case failure.Wait:
 		return "the agent does not say when it can go on, and asking at once only deepens a limit"
-	case agent.Transient:
+	case failure.Transient:
 		return string(t.kind) + " comes after the agent's own tries"
 	}
 	return string(t.kind) + " is not mended by another try"
@@ -100,7 +100,7 @@ func (t failedTry) hopeless() string {
 // cheap says whether a try may be repeated after what it cost. Failures of a start cost nothing but time.
 func (t failedTry) cheap() bool {
 	switch t.kind {
-	case agent.NoOutput, agent.MCPHandshakeFailed, agent.ColdStartTimeout:
+	case failure.NoOutput, failure.MCPHandshakeFailed, failure.ColdStartTimeout:
 		return true
 	}
 	return t.took < t.wall/cheapShare && t.took < cheapMost

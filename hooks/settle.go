@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -87,7 +87,7 @@ func interrupted(ctx context.Context, d *fix.Draft, at places) ([]string, error)
 		if w.Agent != "" {
 			f.Attempts = append(f.Attempts, fix.Attempt{
 				Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: orNull(rel),
-				Kind: new(string(agent.LifecycleClose)), Class: new(string(agent.LifecycleClose.Class())), Evidence: new("the runner was ended"),
+				Kind: new(string(failure.LifecycleClose)), Class: new(string(failure.LifecycleClose.Class())), Evidence: new("the runner was ended"),
 			})
 		}
 		if err := d.Rested(attempt); err != nil {

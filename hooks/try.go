@@ -12,6 +12,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -26,7 +27,7 @@ type tried struct {
 	next      feedback
 	more      bool           // another attempt makes sense
 	failed    bool           // an error kind, and nothing that holds is left of the turn: decide says what follows
-	kind      agent.Kind     // empty: it ended by itself
+	kind      failure.Kind   // empty: it ended by itself
 	after     *time.Duration // how long the agent says to wait
 	took      time.Duration
 }
@@ -40,18 +41,18 @@ func (h *healing) try(wall context.Context, of *int, told feedback) tried {
 	a.DurationMS = took.Milliseconds()
 	if errors.Is(err, context.Canceled) || errors.Is(err, errWallClock) || errors.Is(err, context.DeadlineExceeded) {
 		// Before the agent was started. A person's cancel is said by the caller.
-		h.failedBy(agent.WallTimeout, "the wall clock of "+h.hook.Budget.WallClock.String()+" ended before the agent could start")
+		h.failedBy(failure.WallTimeout, "the wall clock of "+h.hook.Budget.WallClock.String()+" ended before the agent could start")
 		return tried{}
 	}
 	if err != nil {
-		a.Class = new(string(agent.ScratchFailed.Class()))
-		a.Kind, a.Evidence = new(string(agent.ScratchFailed)), new(h.e.Redact.String(err.Error()))
+		a.Class = new(string(failure.ScratchFailed.Class()))
+		a.Kind, a.Evidence = new(string(failure.ScratchFailed)), new(h.e.Redact.String(err.Error()))
 		h.fix.Attempts = append(h.fix.Attempts, a)
-		h.kind(agent.ScratchFailed)
+		h.kind(failure.ScratchFailed)
 		h.end(fix.Failed, err.Error())
-		return tried{kind: agent.ScratchFailed}
+		return tried{kind: failure.ScratchFailed}
 	}
-	if l.turn.Kind != agent.SpawnFailed { // it used nothing
+	if l.turn.Kind != failure.SpawnFailed { // it used nothing
 		h.spent.add(l.turn)
 		h.unmetered(l.turn)
 	}
@@ -60,7 +61,7 @@ func (h *healing) try(wall context.Context, of *int, told feedback) tried {
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(changes) == 0 {
 		kind, evidence = emptyKind(turn)
-		if large := oversize(l.omitted); kind == agent.PatchEmpty && len(large) > 0 {
+		if large := oversize(l.omitted); kind == failure.PatchEmpty && len(large) > 0 {
 			evidence = "all that the agent changed is too large for a patch: " + listed(large, 3)
 		}
 	}
@@ -92,7 +93,7 @@ func (h *healing) try(wall context.Context, of *int, told feedback) tried {
 		h.end(fix.Failed, string(kind)+": "+evidence)
 		h.fix.Omitted = append(h.fix.Omitted, l.omitted...)
 		return tried{
-			next: feedback{tail: l.refused}, more: l.refused != "" || kind.Class() == agent.Transient && !h.idledBefore(kind),
+			next: feedback{tail: l.refused}, more: l.refused != "" || kind.Class() == failure.Transient && !h.idledBefore(kind),
 			failed: l.refused == "", kind: kind, after: turn.RetryAfter, took: took,
 		}
 	}
@@ -104,9 +105,9 @@ func (h *healing) try(wall context.Context, of *int, told feedback) tried {
 	class := kind.Class()
 	again := c.verdict == unverified
 	return tried{
-		candidate: c, next: next, more: again && class != agent.Fatal && class != agent.Lifecycle,
+		candidate: c, next: next, more: again && class != failure.Fatal && class != failure.Lifecycle,
 		// A difference that does not hold is no reason to ask an agent again that cannot go on.
-		failed: again && (class == agent.Wait || class == agent.Terminal), kind: kind, after: turn.RetryAfter, took: took,
+		failed: again && (class == failure.Wait || class == failure.Terminal), kind: kind, after: turn.RetryAfter, took: took,
 	}
 }
 
@@ -179,7 +180,7 @@ func (h *healing) turn(wall context.Context, told feedback, a *fix.Attempt) (lef
 	h.step("%s: agent %s works (sandbox %s)", h.now.long(), h.agent.Name(), h.tier)
 	turn, err := h.agent.Turn(work, h.request(work, a.Number, box, c.Dir, raw, told))
 	if err != nil {
-		turn = agent.Turn{Kind: agent.SpawnFailed, Evidence: err.Error()}
+		turn = agent.Turn{Kind: failure.SpawnFailed, Evidence: err.Error()}
 	}
 	if turn.Exit.ProcessesLeft > 0 {
 		h.event("processes_ended", map[string]any{"attempt": a.Number, "count": turn.Exit.ProcessesLeft})
@@ -287,8 +288,8 @@ func (h *healing) agentEnv(box sandbox.Box) []string {
 }
 
 // idledBefore says whether this is not the first attempt that fell silent: once more is enough.
-func (h *healing) idledBefore(kind agent.Kind) bool {
-	if kind != agent.IdleTimeout {
+func (h *healing) idledBefore(kind failure.Kind) bool {
+	if kind != failure.IdleTimeout {
 		return false
 	}
 	before := h.fix.Attempts[:len(h.fix.Attempts)-1]
@@ -311,24 +312,24 @@ func (h *healing) said(turn agent.Turn, asked *fix.Finalizer) (control string, s
 }
 
 // emptyKind says what a turn is that ended by itself and changed nothing.
-func emptyKind(turn agent.Turn) (agent.Kind, string) {
+func emptyKind(turn agent.Turn) (failure.Kind, string) {
 	switch {
 	case turn.Control != nil && turn.Control.Outcome == "fixed":
-		return agent.PatchEmpty, "the agent says fixed, and changed nothing"
+		return failure.PatchEmpty, "the agent says fixed, and changed nothing"
 	case turn.Control != nil:
 		return "", ""
 	case strings.TrimSpace(turn.Text) == "":
-		return agent.NoOutput, "the agent said nothing and changed nothing"
+		return failure.NoOutput, "the agent said nothing and changed nothing"
 	case turn.Problem != "" && turn.Problem != agent.ErrNoObject.Error():
-		return agent.OutputInvalid, "the agent changed nothing, and what it ended with is no control object: " + turn.Problem
+		return failure.OutputInvalid, "the agent changed nothing, and what it ended with is no control object: " + turn.Problem
 	}
-	return agent.VerdictAmbiguous, "the agent changed nothing and ended without a control object: " + turn.Problem
+	return failure.VerdictAmbiguous, "the agent changed nothing and ended without a control object: " + turn.Problem
 }
 
-func (h *healing) kind(k agent.Kind) { h.fix.Kind, h.fix.Advice = new(string(k)), orNull(k.Advice()) }
+func (h *healing) kind(k failure.Kind) { h.fix.Kind, h.fix.Advice = new(string(k)), orNull(k.Advice()) }
 
 // failedBy ends the healing with a kind.
-func (h *healing) failedBy(k agent.Kind, why string) {
+func (h *healing) failedBy(k failure.Kind, why string) {
 	h.kind(k)
 	h.end(fix.Failed, string(k)+": "+why)
 }

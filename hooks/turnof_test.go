@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -80,7 +81,7 @@ func TestTold(t *testing.T) {
 			"attempt 1: verified",
 		}},
 		"once more, and then the next agent": {two, []*scripted{
-			{name: "first", turns: turns{fails(agent.StreamFailure), fails(agent.StreamFailure)}},
+			{name: "first", turns: turns{fails(failure.StreamFailure), fails(failure.StreamFailure)}},
 			{name: "second", turns: turns{writes("worse", said), writes("good", said)}},
 		}, []string{
 			"attempt 1 of 2: agent first works (sandbox none)",
@@ -95,7 +96,7 @@ func TestTold(t *testing.T) {
 			"attempt 2: verified",
 		}},
 		"no object, in few words": {two, []*scripted{
-			{name: "first", turns: turns{unnamed, fails(agent.CLIError)}},
+			{name: "first", turns: turns{unnamed, fails(failure.CLIError)}},
 			{name: "second", turns: turns{writes("good", "prose"), writes("", said)}},
 		}, []string{
 			"attempt 1 of 2: agent first works (sandbox none)",

@@ -6,6 +6,8 @@ package pipeline
 import (
 	"fmt"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // A Config is one PIPELINE.hcl, evaluated. Nothing in it is lazy.
@@ -146,16 +148,9 @@ type RunHook struct {
 type Agent struct {
 	Name    string
 	Pos     Pos
-	Command []Text      // a program: prompt and context pack on stdin, works in its current directory
-	Retry   AgentRetry  // of a program
-	Model   *ModelAgent // our own loop with a model
-}
-
-// An AgentRetry says which failures of an agent deserve one more try.
-type AgentRetry struct {
-	ExtraKinds []string
-	OnNullKind bool
-	OnNoOutput bool
+	Command []Text         // a program: prompt and context pack on stdin, works in its current directory
+	Retry   failure.Policy // of a program
+	Model   *ModelAgent    // our own loop with a model
 }
 
 // A ModelAgent is our own loop with a model of a provider.

@@ -163,7 +163,7 @@ func (h *hall) agents(c *pipeline.Config) map[string]agent.Agent {
 		}
 		agents[a.Name] = &cli.Command{
 			ID: a.Name, Argv: argv, Look: func(program string) error { return h.look(c.Root, program) },
-			Policy: agent.Policy{ExtraKinds: a.Retry.ExtraKinds, OnNullKind: a.Retry.OnNullKind, OnNoOutput: a.Retry.OnNoOutput},
+			Policy: a.Retry,
 		}
 	}
 	return agents

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/policy"
@@ -112,7 +111,7 @@ func (h *hall) read(file string, vars []string) (*pipeline.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: h.lookup, Pattern: policy.CheckPattern, BaseURL: model.CheckURL, Kind: agent.CheckKind})
+	c, err := hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: h.lookup, Pattern: policy.CheckPattern, BaseURL: model.CheckURL})
 	if c == nil {
 		return nil, err
 	}

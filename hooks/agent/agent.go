@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
@@ -65,7 +66,7 @@ type Line struct {
 
 // A Turn is how a turn ended.
 type Turn struct {
-	Kind        Kind           // empty: the agent ended by itself
+	Kind        failure.Kind   // empty: the agent ended by itself
 	Evidence    string         // what Kind was concluded from, one line
 	RetryAfter  *time.Duration // how long the agent says to wait before it is asked again; nil: it does not say
 	Text        string         // the agent's last output, at most the tail of 256 KiB
@@ -107,7 +108,7 @@ type Agent interface {
 	// Turn returns when no process of the turn is left. An error means it could not be done at all.
 	Turn(ctx context.Context, r Request) (Turn, error)
 	// Retry says which of the agent's failures deserve one more try.
-	Retry() Policy
+	Retry() failure.Policy
 }
 
 // ErrMissing means that the agent's program is not there.

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // A Failure is what an agent says of its own end, as the last thing it prints:
@@ -21,24 +21,13 @@ import (
 // message and retry_after_ms may be left out. A kind that is not in the table of kinds is terminal, unless the agent's own
 // policy has it.
 type Failure struct {
-	Kind       Kind
+	Kind       failure.Kind
 	Message    string         // one line
 	RetryAfter *time.Duration // nil: not said
 	Left       []string       // what could not be read of it and was left out, a sentence each without its end
 }
 
-var (
-	kindForm      = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-	failureFields = []string{"kind", "message", "retry_after_ms"}
-)
-
-// CheckKind says what is wrong with the form of a kind. One that is not in the table of kinds may be right: see Policy.
-func CheckKind(kind string) error {
-	if !kindForm.MatchString(kind) {
-		return errors.New("a kind begins with a small letter and has small letters, digits and underscores, 64 at most")
-	}
-	return nil
-}
+var failureFields = []string{"kind", "message", "retry_after_ms"}
 
 // ParseFailure finds it at the very end of an output. An object that stands before other words is a quotation, no end; and
 // kinds that only we can know (that a person cancelled, that a budget is spent) are not an agent's to name. The error is about
@@ -87,18 +76,18 @@ func decodeFailure(raw []byte) (*Failure, error) {
 		return nil, fmt.Errorf(`field "error" holds %s; it must be an object with the fields %s`, shortly(value), strings.Join(failureFields, ", "))
 	}
 	kind, isText := text(fields["kind"])
-	form := CheckKind(kind)
-	switch class := Kind(kind).Class(); {
+	form := failure.CheckKind(kind)
+	switch class := failure.Kind(kind).Class(); {
 	case fields["kind"] == nil:
 		return nil, &badKind{`required field "kind" is missing`}
 	case !isText:
 		return nil, &badKind{fmt.Sprintf(`field "kind" holds %s, which is no string`, shortly(fields["kind"]))}
 	case form != nil:
 		return nil, &badKind{fmt.Sprintf(`field "kind" holds %s; %v`, shortly(fields["kind"]), form)}
-	case class == Lifecycle || class == Fatal:
+	case class == failure.Lifecycle || class == failure.Fatal:
 		return nil, &badKind{fmt.Sprintf(`field "kind" holds %q, which is not an agent's to say`, kind)}
 	}
-	f := &Failure{Kind: Kind(kind)}
+	f := &Failure{Kind: failure.Kind(kind)}
 	left := func(format string, args ...any) {
 		f.Left = append(f.Left, fmt.Sprintf(format, args...)+", and was left out")
 	}
@@ -125,23 +114,16 @@ func decodeFailure(raw []byte) (*Failure, error) {
 	return f, nil
 }
 
-// KnownKinds names the kinds that an agent may name and that every agent's policy knows.
+// KnownKinds names, for messages, the kinds that an agent may report and that every agent's policy knows.
 var KnownKinds = sync.OnceValue(func() string {
 	var names []string
-	for k, class := range classes {
-		if class != Lifecycle && class != Fatal {
+	for _, k := range failure.All() {
+		if class := k.Class(); class != failure.Lifecycle && class != failure.Fatal {
 			names = append(names, string(k))
 		}
 	}
-	slices.Sort(names)
 	return "the kinds are " + strings.Join(names, ", ")
 })
-
-// Known says whether a kind is in the table of kinds, or one that every agent's policy knows.
-func (k Kind) Known() bool {
-	_, ok := classes[k]
-	return ok || slices.Contains(alwaysTransient, k) || slices.Contains(alwaysTerminal, k) || strings.HasPrefix(string(k), "openrouter_")
-}
 
 // shortly is JSON from outside as a message quotes it, on one line.
 func shortly(raw json.RawMessage) string {

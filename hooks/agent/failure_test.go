@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 func TestParseFailure(t *testing.T) {
@@ -15,11 +17,11 @@ func TestParseFailure(t *testing.T) {
 		left       string // in what was left out
 		fault      string // in the error
 	}{
-		{name: "alone", text: `{"error":{"kind":"quota_exhausted","message":"used up","retry_after_ms":60000}}`, want: &Failure{QuotaExhausted, "used up", after(time.Minute), nil}},
+		{name: "alone", text: `{"error":{"kind":"quota_exhausted","message":"used up","retry_after_ms":60000}}`, want: &Failure{failure.QuotaExhausted, "used up", after(time.Minute), nil}},
 		{name: "at the end of prose", text: "I tried.\n" + `{"error": {"kind": "gateway_blip"}}` + "\n", want: &Failure{Kind: "gateway_blip"}},
-		{name: "in a fence of its own", text: "```json\n" + `{"error":{"kind":"billing","message":"a\nb"}}` + "\n```\n", want: &Failure{Billing, "a b", nil, nil}},
-		{name: "a fraction", text: `{"error":{"kind":"rate_limited","retry_after_ms":1.5}}`, want: &Failure{RateLimited, "", after(1500 * time.Microsecond), nil}},
-		{name: "null is not said", text: `{"error":{"kind":"rate_limited","retry_after_ms":null,"message":null}}`, want: &Failure{Kind: RateLimited}},
+		{name: "in a fence of its own", text: "```json\n" + `{"error":{"kind":"billing","message":"a\nb"}}` + "\n```\n", want: &Failure{failure.Billing, "a b", nil, nil}},
+		{name: "a fraction", text: `{"error":{"kind":"rate_limited","retry_after_ms":1.5}}`, want: &Failure{failure.RateLimited, "", after(1500 * time.Microsecond), nil}},
+		{name: "null is not said", text: `{"error":{"kind":"rate_limited","retry_after_ms":null,"message":null}}`, want: &Failure{Kind: failure.RateLimited}},
 
 		{name: "quoted before the end", text: `{"error":{"kind":"billing"}}` + "\nis what I saw in the log"},
 		{name: "followed by a control object", text: `{"error":{"kind":"billing"}}` + "\n" + `{"outcome":"fixed","summary":"x"}`},
@@ -37,11 +39,11 @@ func TestParseFailure(t *testing.T) {
 		{name: "not an agent's to say: cancelled", text: `{"error":{"kind":"cancelled"}}`, fault: `holds "cancelled", which is not an agent's to say`},
 		{name: "not an agent's to say: the budget", text: `{"error":{"kind":"wall_timeout"}}`, fault: `holds "wall_timeout", which is not`},
 
-		{name: "an unbelievable time", text: `{"error":{"kind":"rate_limited","retry_after_ms":1e15}}`, want: &Failure{Kind: RateLimited}, left: `field "retry_after_ms" holds 1e15`},
-		{name: "a time that is gone", text: `{"error":{"kind":"rate_limited","retry_after_ms":-5}}`, want: &Failure{Kind: RateLimited}, left: `holds -5, which is no number of milliseconds`},
-		{name: "a time in words", text: `{"error":{"kind":"rate_limited","retry_after_ms":"60s"}}`, want: &Failure{Kind: RateLimited}, left: `holds "60s", which is no number`},
-		{name: "a message that is none", text: `{"error":{"kind":"billing","message":["a"]}}`, want: &Failure{Kind: Billing}, left: `field "message" holds ["a"], which is no string, and was left out`},
-		{name: "a field that is not known", text: `{"error":{"kind":"billing","retry_after":5,"message":"m"}}`, want: &Failure{Billing, "m", nil, nil}, left: `field "retry_after" is unknown (the fields are kind, message, retry_after_ms), and was left out`},
+		{name: "an unbelievable time", text: `{"error":{"kind":"rate_limited","retry_after_ms":1e15}}`, want: &Failure{Kind: failure.RateLimited}, left: `field "retry_after_ms" holds 1e15`},
+		{name: "a time that is gone", text: `{"error":{"kind":"rate_limited","retry_after_ms":-5}}`, want: &Failure{Kind: failure.RateLimited}, left: `holds -5, which is no number of milliseconds`},
+		{name: "a time in words", text: `{"error":{"kind":"rate_limited","retry_after_ms":"60s"}}`, want: &Failure{Kind: failure.RateLimited}, left: `holds "60s", which is no number`},
+		{name: "a message that is none", text: `{"error":{"kind":"billing","message":["a"]}}`, want: &Failure{Kind: failure.Billing}, left: `field "message" holds ["a"], which is no string, and was left out`},
+		{name: "a field that is not known", text: `{"error":{"kind":"billing","retry_after":5,"message":"m"}}`, want: &Failure{failure.Billing, "m", nil, nil}, left: `field "retry_after" is unknown (the fields are kind, message, retry_after_ms), and was left out`},
 	} {
 		got, err := ParseFailure(c.text)
 		if (err == nil) != (c.fault == "") || err != nil && (!strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), "it was ignored, and how the program ended is what counts")) {
@@ -67,30 +69,12 @@ func TestParseFailure(t *testing.T) {
 // The kinds that a message names are those that an agent may name.
 func TestKnownKinds(t *testing.T) {
 	t.Parallel()
-	for k, class := range classes {
-		mine := class == Lifecycle || class == Fatal
+	for _, k := range failure.All() {
+		class := k.Class()
+		mine := class == failure.Lifecycle || class == failure.Fatal
 		got, err := ParseFailure(`{"error":{"kind":"` + string(k) + `"}}`)
 		if (got == nil) != mine || (err == nil) == mine || strings.Contains(KnownKinds()+",", " "+string(k)+",") == mine || !k.Known() {
 			t.Errorf("%s: %v, %v", k, got, err)
-		}
-	}
-	if Kind("rate_limit").Known() || !Kind("openrouter_502").Known() {
-		t.Error("what is not in any table is not known")
-	}
-}
-
-// Every kind that ends a hook or an agent says what a person can do, and no line is for a kind that does not exist.
-func TestAdvice(t *testing.T) {
-	t.Parallel()
-	for k := range advice {
-		if _, ok := classes[k]; !ok {
-			t.Errorf("%s is no kind", k)
-		}
-	}
-	own := map[Kind]bool{AgentError: true, VerdictAmbiguous: true, ParseError: true, PatchEmpty: true, OutputInvalid: true, AttemptsExhausted: true}
-	for k, class := range classes {
-		if (class == Terminal || class == Fatal || class == Wait) && k.Advice() == "" && !own[k] {
-			t.Errorf("%s (%s) says nothing of what to do", k, class)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // facts are what is known of an error that a provider reported.
@@ -21,11 +23,11 @@ type facts struct {
 // error makes the error; err is what lies below.
 func (f facts) error(err error) *Error {
 	kind := f.kind()
-	again := transient[kind]
-	if kind == unknown && f.again != nil {
+	again := kind.Resend()
+	if kind == failure.Unknown && f.again != nil {
 		again = *f.again
 	}
-	if f.after < 0 && kind == rateLimited {
+	if f.after < 0 && kind == failure.RateLimited {
 		f.after = waitWords(f.message)
 	}
 	message := f.message
@@ -40,41 +42,41 @@ func (f facts) error(err error) *Error {
 
 // codeKinds are the words of the providers and of the gateways before them. From Anthropic's "Errors", OpenAI's "Error codes" and
 // the API reference of the Responses error object, Google's "Troubleshooting guide" (google.rpc.Code); the numbers are Z.ai's.
-var codeKinds = map[string]string{
-	"insufficient_quota": quotaExhausted, "usage_not_included": quotaExhausted, "quota_exceeded": quotaExhausted,
-	"usage_limit_reached": quotaExhausted, "exceeded_current_quota_error": quotaExhausted,
+var codeKinds = map[string]failure.Kind{
+	"insufficient_quota": failure.QuotaExhausted, "usage_not_included": failure.QuotaExhausted, "quota_exceeded": failure.QuotaExhausted,
+	"usage_limit_reached": failure.QuotaExhausted, "exceeded_current_quota_error": failure.QuotaExhausted,
 
-	"billing_error": billing, "billing_hard_limit_reached": billing, "insufficient_balance": billing, "payment_required": billing,
-	"1113": billing, "1309": billing,
+	"billing_error": failure.Billing, "billing_hard_limit_reached": failure.Billing, "insufficient_balance": failure.Billing, "payment_required": failure.Billing,
+	"1113": failure.Billing, "1309": failure.Billing,
 
-	"context_length_exceeded": contextOverflow, "context_window_exceeded": contextOverflow,
-	"model_context_window_exceeded": contextOverflow, "exceed_context_size_error": contextOverflow,
+	"context_length_exceeded": failure.ContextOverflow, "context_window_exceeded": failure.ContextOverflow,
+	"model_context_window_exceeded": failure.ContextOverflow, "exceed_context_size_error": failure.ContextOverflow,
 
-	"request_too_large": requestTooLarge,
+	"request_too_large": failure.RequestTooLarge,
 
-	"authentication_error": authInvalid, "invalid_api_key": authInvalid, "unauthenticated": authInvalid,
-	"permission_error": authInvalid, "permission_denied": authInvalid, "api_key_invalid": authInvalid,
-	"1000": authInvalid, "1001": authInvalid, "1002": authInvalid, "1220": authInvalid,
+	"authentication_error": failure.AuthInvalid, "invalid_api_key": failure.AuthInvalid, "unauthenticated": failure.AuthInvalid,
+	"permission_error": failure.AuthInvalid, "permission_denied": failure.AuthInvalid, "api_key_invalid": failure.AuthInvalid,
+	"1000": failure.AuthInvalid, "1001": failure.AuthInvalid, "1002": failure.AuthInvalid, "1220": failure.AuthInvalid,
 
-	"not_found_error": modelNotFound, "model_not_found": modelNotFound, "not_found": modelNotFound, "1211": modelNotFound,
-	"model_not_supported": modelNotFound, "unknown_model": modelNotFound, "deploymentnotfound": modelNotFound,
+	"not_found_error": failure.ModelNotFound, "model_not_found": failure.ModelNotFound, "not_found": failure.ModelNotFound, "1211": failure.ModelNotFound,
+	"model_not_supported": failure.ModelNotFound, "unknown_model": failure.ModelNotFound, "deploymentnotfound": failure.ModelNotFound,
 
-	"rate_limit_error": rateLimited, "rate_limit_exceeded": rateLimited, "rate_limit": rateLimited, "too_many_requests": rateLimited,
-	"throttling": rateLimited, "resource_exhausted": rateLimited, "1302": rateLimited,
+	"rate_limit_error": failure.RateLimited, "rate_limit_exceeded": failure.RateLimited, "rate_limit": failure.RateLimited, "too_many_requests": failure.RateLimited,
+	"throttling": failure.RateLimited, "resource_exhausted": failure.RateLimited, "1302": failure.RateLimited,
 
-	"overloaded_error": serverOverload, "overloaded": serverOverload, "server_overloaded": serverOverload,
-	"server_is_overloaded": serverOverload, "server_error": serverOverload, "api_error": serverOverload,
-	"internal": serverOverload, "internal_server_error": serverOverload, "unavailable": serverOverload,
-	"service_unavailable": serverOverload, "server_unavailable": serverOverload, "temporarily_unavailable": serverOverload,
-	"timeout_error": serverOverload, "deadline_exceeded": serverOverload, "insufficient_system_resource": serverOverload,
-	"1305": serverOverload,
+	"overloaded_error": failure.ServerOverload, "overloaded": failure.ServerOverload, "server_overloaded": failure.ServerOverload,
+	"server_is_overloaded": failure.ServerOverload, "server_error": failure.ServerOverload, "api_error": failure.ServerOverload,
+	"internal": failure.ServerOverload, "internal_server_error": failure.ServerOverload, "unavailable": failure.ServerOverload,
+	"service_unavailable": failure.ServerOverload, "server_unavailable": failure.ServerOverload, "temporarily_unavailable": failure.ServerOverload,
+	"timeout_error": failure.ServerOverload, "deadline_exceeded": failure.ServerOverload, "insufficient_system_resource": failure.ServerOverload,
+	"1305": failure.ServerOverload,
 
-	"content_filter": contentPolicy, "content_policy_violation": contentPolicy, "safety": contentPolicy, "1301": contentPolicy,
+	"content_filter": failure.ContentPolicy, "content_policy_violation": failure.ContentPolicy, "safety": failure.ContentPolicy, "1301": failure.ContentPolicy,
 
-	"invalid_request_error": invalidRequest, "invalid_prompt": invalidRequest, "invalid_argument": invalidRequest,
-	"conflict_error": invalidRequest, "1210": invalidRequest,
+	"invalid_request_error": failure.InvalidRequest, "invalid_prompt": failure.InvalidRequest, "invalid_argument": failure.InvalidRequest,
+	"conflict_error": failure.InvalidRequest, "1210": failure.InvalidRequest,
 
-	"tool_use_failed": streamFailure, // Groq: the model wrote a call that could not be read
+	"tool_use_failed": failure.StreamFailure, // Groq: the model wrote a call that could not be read
 }
 
 // strongBilling and strongQuota decide at any status.
@@ -109,7 +111,7 @@ var (
 )
 
 // kind decides. The order is the rule.
-func (f facts) kind() string {
+func (f facts) kind() failure.Kind {
 	text := strings.ToLower(f.message)
 	named := f.named()
 	limited := f.status == 429 || slices.Contains(f.codes, "resource_exhausted")
@@ -117,59 +119,59 @@ func (f facts) kind() string {
 	// That nothing can be paid for is true at any status. Google words a limit of a minute as an exceeded quota: there the
 	// details decide (see details).
 	switch {
-	case slices.Contains(named, billing) || f.status == 402 || has(text, strongBilling):
-		return billing
-	case slices.Contains(named, quotaExhausted):
-		return quotaExhausted
+	case slices.Contains(named, failure.Billing) || f.status == 402 || has(text, strongBilling):
+		return failure.Billing
+	case slices.Contains(named, failure.QuotaExhausted):
+		return failure.QuotaExhausted
 	case has(text, strongQuota) && !slices.Contains(f.codes, "resource_exhausted"):
-		return quotaExhausted
-	case (f.status == 400 || f.status == 403) && !limited && has(text, weakBilling) && !slices.Contains(named, authInvalid):
-		return billing
-	case slices.Contains(named, contextOverflow):
-		return contextOverflow
-	case f.status == 413 || slices.Contains(named, requestTooLarge):
-		return requestTooLarge
+		return failure.QuotaExhausted
+	case (f.status == 400 || f.status == 403) && !limited && has(text, weakBilling) && !slices.Contains(named, failure.AuthInvalid):
+		return failure.Billing
+	case slices.Contains(named, failure.ContextOverflow):
+		return failure.ContextOverflow
+	case f.status == 413 || slices.Contains(named, failure.RequestTooLarge):
+		return failure.RequestTooLarge
 	}
 
 	switch s := f.status; {
-	case s == 403 && (slices.Contains(named, contentPolicy) || has(text, policyWords) || has(text, flagWords)):
-		return contentPolicy
-	case s == 403 && !slices.Contains(named, authInvalid) && has(text, rateWords):
-		return rateLimited
+	case s == 403 && (slices.Contains(named, failure.ContentPolicy) || has(text, policyWords) || has(text, flagWords)):
+		return failure.ContentPolicy
+	case s == 403 && !slices.Contains(named, failure.AuthInvalid) && has(text, rateWords):
+		return failure.RateLimited
 	case s == 401 || s == 403:
-		return authInvalid
+		return failure.AuthInvalid
 	case s == 404 || s == 410:
-		return modelNotFound
+		return failure.ModelNotFound
 	case s == 429:
-		return rateLimited
+		return failure.RateLimited
 	case s >= 500 || s == 408 || s == 425:
-		return serverOverload
+		return failure.ServerOverload
 	}
 	for _, kind := range named {
-		if kind != invalidRequest {
+		if kind != failure.InvalidRequest {
 			return kind
 		}
 	}
 	switch {
-	case f.status >= 300 || slices.Contains(named, invalidRequest):
+	case f.status >= 300 || slices.Contains(named, failure.InvalidRequest):
 		switch {
 		case overflows(text):
-			return contextOverflow
+			return failure.ContextOverflow
 		case has(text, policyWords):
-			return contentPolicy
+			return failure.ContentPolicy
 		case has(text, modelWords):
-			return modelNotFound
+			return failure.ModelNotFound
 		}
-		return invalidRequest
+		return failure.InvalidRequest
 	case len(f.codes) > 0:
-		return unknown // a typed error of a type nobody knows: no words make it one that may be tried again
+		return failure.Unknown // a typed error of a type nobody knows: no words make it one that may be tried again
 	}
 	return worded(text)
 }
 
 // named are the kinds of the codes, in the order of the codes.
-func (f facts) named() []string {
-	var kinds []string
+func (f facts) named() []failure.Kind {
+	var kinds []failure.Kind
 	for _, c := range f.codes {
 		if kind := codeKinds[c]; kind != "" {
 			kinds = append(kinds, kind)
@@ -179,26 +181,26 @@ func (f facts) named() []string {
 }
 
 // worded is the kind of an error of which there are only words, without those that strongBilling and strongQuota know.
-func worded(text string) string {
+func worded(text string) failure.Kind {
 	switch {
 	case marker(text, "503") || marker(text, "529") || has(text, overloadWords):
-		return serverOverload
+		return failure.ServerOverload
 	case has(text, policyWords):
-		return contentPolicy
+		return failure.ContentPolicy
 	case marker(text, "429") || has(text, rateWords):
-		return rateLimited
+		return failure.RateLimited
 	case marker(text, "401") || marker(text, "403") || has(text, authWords):
-		return authInvalid
+		return failure.AuthInvalid
 	case overflows(text):
-		return contextOverflow
+		return failure.ContextOverflow
 	case marker(text, "400") || marker(text, "422") || strings.Contains(text, "invalid request"):
-		return invalidRequest
+		return failure.InvalidRequest
 	case has(text, timeoutWords):
-		return serverOverload
+		return failure.ServerOverload
 	case has(text, networkWords), disconnectWord(text):
-		return transportDisconnect
+		return failure.TransportDisconnect
 	}
-	return unknown
+	return failure.Unknown
 }
 
 // overflows says whether text speaks of a full window; a limit of the answer's own length is not one.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // P54 B96: a recorded answer, cut behind every byte, cleanly and by a lost connection, ends as an error that may be retried, with
@@ -28,9 +30,9 @@ func TestCutAtEveryByte(t *testing.T) {
 			complete := 0
 			for cut := range len(stream) + 1 {
 				end := ends[cut%len(ends)]
-				kind := transportDisconnect
+				kind := failure.TransportDisconnect
 				if errors.Is(end, io.EOF) {
-					kind = streamFailure
+					kind = failure.StreamFailure
 				}
 				m := answering(provider, "")
 				m.HTTP.Transport = served(stream[:cut], end)
@@ -49,7 +51,7 @@ func TestCutAtEveryByte(t *testing.T) {
 					}
 					continue
 				}
-				e := failure(t, err)
+				e := errorOf(t, err)
 				if e.Kind != kind || !e.Retryable {
 					t.Fatalf("%s: %s, retryable %v", at, e.Kind, e.Retryable)
 				}
@@ -202,7 +204,7 @@ func TestIncompleteCall(t *testing.T) {
 		`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","status":"incomplete","arguments":"{}"}}`,
 	)
 	a, err := answering(OpenAI, stream).Turn(context.Background(), hello, nil)
-	if e := failure(t, err); e.Kind != streamFailure || len(a.Blocks) != 0 || len(a.Broken) != 1 || !a.Progress {
+	if e := errorOf(t, err); e.Kind != failure.StreamFailure || len(a.Blocks) != 0 || len(a.Broken) != 1 || !a.Progress {
 		t.Errorf("%v, %+v", e, a)
 	}
 }
@@ -301,7 +303,7 @@ func TestErrorUnwraps(t *testing.T) {
 	t.Parallel()
 	m := talk(Anthropic, served("", syscall.ECONNRESET))
 	_, err := m.Turn(context.Background(), hello, nil)
-	if e := failure(t, err); !errors.Is(e, syscall.ECONNRESET) {
+	if e := errorOf(t, err); !errors.Is(e, syscall.ECONNRESET) {
 		t.Errorf("%v does not unwrap to the connection's reset", e)
 	}
 }

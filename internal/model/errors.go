@@ -1,6 +1,6 @@
 package model
 
-// How a turn fails: the error itself, and the kinds. The words of the kinds are those of hooks/agent, which stands above.
+// Errors of a turn.
 
 import (
 	"encoding/json"
@@ -11,37 +11,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-)
 
-const (
-	streamFailure       = "stream_failure"
-	transportDisconnect = "transport_disconnect"
-	coldStartTimeout    = "cold_start_timeout"
-	serverOverload      = "server_overload"
-	decompression       = "decompression"
-	rateLimited         = "rate_limited"
-	quotaExhausted      = "quota_exhausted"
-	billing             = "billing"
-	authMissing         = "auth_missing"
-	authInvalid         = "auth_invalid"
-	modelNotFound       = "model_not_found"
-	contextOverflow     = "context_overflow"
-	requestTooLarge     = "request_too_large"
-	contentPolicy       = "content_policy"
-	invalidRequest      = "invalid_request"
-	dnsNotFound         = "dns_not_found"
-	tlsError            = "tls_error"
-	outputTruncated     = "output_truncated"
-	parseError          = "parse_error"
-	idleTimeout         = "idle_timeout"
-	unknown             = "unknown"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
-
-// transient are the kinds of which the same request may succeed when it is sent again.
-var transient = map[string]bool{
-	streamFailure: true, transportDisconnect: true, coldStartTimeout: true, serverOverload: true, decompression: true,
-	rateLimited: true, idleTimeout: true,
-}
 
 const none = time.Duration(-1) // no Retry-After
 
@@ -50,24 +22,26 @@ func (e *Error) Error() string {
 	case e.Status != 0:
 		return fmt.Sprintf("the model's provider answered %d (%s): %s", e.Status, e.Kind, e.Message)
 	case e.Message == "":
-		return "the turn with the model failed: " + e.Kind
+		return "the turn with the model failed: " + string(e.Kind)
 	}
-	return e.Kind + ": " + e.Message
+	return string(e.Kind) + ": " + e.Message
 }
 
 func (e *Error) Unwrap() error { return e.Err }
 
 // newError is an error of a kind whose retry follows from the kind.
-func newError(kind, format string, args ...any) *Error {
-	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), RetryAfter: none, Retryable: transient[kind]}
+func newError(kind failure.Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), RetryAfter: none, Retryable: kind.Resend()}
 }
 
 // malformed: what came is not the stream that was asked for. The same would come again.
-func malformed(format string, args ...any) *Error { return newError(parseError, format, args...) }
+func malformed(format string, args ...any) *Error {
+	return newError(failure.ParseError, format, args...)
+}
 
 // outOfOrder: events are missing, came twice or changed places; another try may be luckier.
 func outOfOrder(format string, args ...any) *Error {
-	return newError(streamFailure, "the events of the stream are out of order: "+format, args...)
+	return newError(failure.StreamFailure, "the events of the stream are out of order: "+format, args...)
 }
 
 // provided is the error that a provider reports in the middle of a stream.
@@ -83,8 +57,8 @@ func (m *Model) finish(err error) error {
 		return err
 	}
 	e.Message = oneLine(scrub(e.Message, m.Key), maxMessage)
-	if (e.Kind == authInvalid) && m.Key == "" {
-		e.Kind = authMissing
+	if (e.Kind == failure.AuthInvalid) && m.Key == "" {
+		e.Kind = failure.AuthMissing
 	}
 	return e
 }
@@ -193,7 +167,7 @@ func (f *facts) behind(more map[string]any) {
 func refusal(body []byte) *Error {
 	f := reported(body)
 	e := f.error(nil)
-	if !f.meant && (len(f.codes) == 0 || e.Kind == unknown) {
+	if !f.meant && (len(f.codes) == 0 || e.Kind == failure.Unknown) {
 		return nil
 	}
 	return e

@@ -13,11 +13,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // refuse is the error of a turn whose answer has this status and body.
@@ -28,7 +29,7 @@ func refuse(t *testing.T, status int, body string, header ...string) *Error {
 	if err == nil {
 		t.Fatal("that was an answer")
 	}
-	return failure(t, err)
+	return errorOf(t, err)
 }
 
 // What a provider refuses, and whether the same request is worth another try.
@@ -38,65 +39,65 @@ func TestClassify(t *testing.T) {
 		name   string
 		status int
 		body   string
-		kind   string
+		kind   failure.Kind
 		again  bool
 		words  string // of the message
 	}{
-		{"P80", 403, `{"error":{"code":"x","message":"Insufficient Balance"}}`, billing, false, "Insufficient Balance"},
-		{"P80 402", 402, `{"error":{"message":"pay"}}`, billing, false, "pay"},
-		{"P80 chinese", 400, `{"error":{"message":"您的账户余额不足"}}`, billing, false, "余额不足"},
-		{"P80 anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, billing, false, "credit balance"},
-		{"P81", 429, `{"error":{"type":"rate_limit_error","message":"Too many requests; see your plan and billing settings"}}`, rateLimited, true, "Too many"},
-		{"P82", 429, `{"code":"resource_exhausted"}`, rateLimited, true, "resource_exhausted"},
-		{"P76 rate limit", 429, `{"error":{"message":"slow"}}`, rateLimited, true, "slow"},
-		{"P76 overload", 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, serverOverload, true, "Overloaded"},
-		{"P77 503", 503, `nothing`, serverOverload, true, `"nothing"`},
-		{"P77 400", 400, ``, invalidRequest, false, "says no more"},
-		{"B94 503", 503, `{"error":{"message":"overloaded"}}`, serverOverload, true, "overloaded"},
-		{"B97", 400, `{"error":{"code":"context_length_exceeded","message":"too long"}}`, contextOverflow, false, "too long"},
-		{"B98", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, contextOverflow, false, "too long"},
-		{"B98 gemini", 400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}`, contextOverflow, false, "1200000"},
-		{"B98 output limit", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 900000 > 64000, over the output token limit"}}`, invalidRequest, false, "max_tokens"},
-		{"B98 both", 400, `{"error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 21333 > 204798"}}`, contextOverflow, false, "limit"},
-		{"B101", 503, `{"error":{"message":"token limit exceeded"}}`, serverOverload, true, "token limit"},
-		{"B93", 500, `{"error":{"message":"quota exceeded: stream closed"}}`, quotaExhausted, false, "quota"},
-		{"quota", 429, `{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your current quota, please check your plan and billing details."}}`, quotaExhausted, false, "quota"},
-		{"quota of a minute", 429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan and billing details.","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]}]}}`, rateLimited, true, "quota"},
-		{"quota of a day", 429, `[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota.","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}}]`, quotaExhausted, false, "quota"},
-		{"spend limit", 400, `{"error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits."}}`, quotaExhausted, false, "limits"},
-		{"weak billing at 403", 403, `{"error":{"message":"This method requires billing to be enabled."}}`, billing, false, "billing"},
-		{"401", 401, `{"error":{"type":"authentication_error","message":"invalid x-api-key"}}`, authInvalid, false, "x-api-key"},
-		{"403", 403, `{"error":{"type":"permission_error","message":"no"}}`, authInvalid, false, "no"},
-		{"gemini key", 400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}`, authInvalid, false, "API key"},
-		{"404", 404, `{"error":{"type":"not_found_error","message":"model: x"}}`, modelNotFound, false, "model: x"},
-		{"413", 413, `{"error":{"type":"request_too_large","message":"big"}}`, requestTooLarge, false, "big"},
-		{"policy", 400, `{"error":{"code":"content_policy_violation","message":"no"}}`, contentPolicy, false, "no"},
-		{"policy in words", 400, `{"error":{"message":"rejected by the content filter"}}`, contentPolicy, false, "filter"},
-		{"404 of a web server", 404, "404 page not found\n", modelNotFound, false, `is the base URL right? "404 page not found`},
-		{"404 of a framework", 404, `{"detail":"Not Found"}`, modelNotFound, false, "is the base URL right? Not Found"},
-		{"404 of a server with the fields at the top", 404, `{"object":"error","message":"The model x does not exist.","type":"NotFoundError","code":404}`, modelNotFound, false, "The model x"},
-		{"410", 410, `{"error":{"message":"the model was retired"}}`, modelNotFound, false, "retired"},
-		{"a model in words", 400, `{"error":{"code":400,"message":"nope/x is not a valid model ID"}}`, modelNotFound, false, "nope/x"},
-		{"a model that the plan has not", 400, `{"error":{"code":"model_not_supported","message":"The requested model is not supported."}}`, modelNotFound, false, "not supported"},
-		{"moderation", 403, `{"error":{"code":403,"message":"Your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"x"}}}`, contentPolicy, false, "flagged"},
-		{"a 403 that is a limit", 403, `{"message":"You have exceeded a secondary rate limit."}`, rateLimited, true, "secondary"},
-		{"403 of a region", 403, `{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}}`, authInvalid, false, "Country"},
-		{"moonshot quota", 429, `{"error":{"type":"exceeded_current_quota_error","message":"Your account is suspended"}}`, quotaExhausted, false, "suspended"},
-		{"the provider behind a gateway", 429, `{"error":{"code":429,"message":"Provider returned error","metadata":{"raw":"x is temporarily rate-limited upstream","provider_name":"p"}}}`, rateLimited, true, "Provider returned error: x is temporarily"},
-		{"a call that could not be read", 400, `{"error":{"type":"invalid_request_error","code":"tool_use_failed","message":"Failed to call a function."}}`, streamFailure, true, "Failed to call"},
-		{"422", 422, `{"error":{"type":"invalid_request_error","message":"temperature"}}`, invalidRequest, false, "temperature"},
-		{"429 in words", 429, `Too Many Requests`, rateLimited, true, "Too Many"},
-		{"500", 500, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, serverOverload, true, "Internal"},
-		{"502", 502, ``, serverOverload, true, "says no more"},
-		{"504", 504, `<html>Gateway Time-out</html>`, serverOverload, true, "Time-out"},
-		{"402 as JSON in an array", 402, `[{"error":{"code":402,"message":"More credits are needed"}}]`, billing, false, "credits"},
-		{"304", 304, ``, invalidRequest, false, ""},
-		{"409", 409, `{"error":{"message":"conflict"}}`, invalidRequest, false, "conflict"},
-		{"408", 408, ``, serverOverload, true, ""},
-		{"zai overload", 400, `{"error":{"code":"1305","message":"try later"}}`, serverOverload, true, "later"},
-		{"HTML", 502, "<html>\n\n<h1>502 Bad\tGateway</h1></html>", serverOverload, true, `"<html> <h1>502 Bad Gateway</h1></html>"`},
-		{"a string", 400, `{"error":"model is required"}`, invalidRequest, false, "model is required"},
-		{"detail", 422, `{"detail":"field required"}`, invalidRequest, false, "field required"},
+		{"P80", 403, `{"error":{"code":"x","message":"Insufficient Balance"}}`, failure.Billing, false, "Insufficient Balance"},
+		{"P80 402", 402, `{"error":{"message":"pay"}}`, failure.Billing, false, "pay"},
+		{"P80 chinese", 400, `{"error":{"message":"您的账户余额不足"}}`, failure.Billing, false, "余额不足"},
+		{"P80 anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, failure.Billing, false, "credit balance"},
+		{"P81", 429, `{"error":{"type":"rate_limit_error","message":"Too many requests; see your plan and billing settings"}}`, failure.RateLimited, true, "Too many"},
+		{"P82", 429, `{"code":"resource_exhausted"}`, failure.RateLimited, true, "resource_exhausted"},
+		{"P76 rate limit", 429, `{"error":{"message":"slow"}}`, failure.RateLimited, true, "slow"},
+		{"P76 overload", 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, failure.ServerOverload, true, "Overloaded"},
+		{"P77 503", 503, `nothing`, failure.ServerOverload, true, `"nothing"`},
+		{"P77 400", 400, ``, failure.InvalidRequest, false, "says no more"},
+		{"B94 503", 503, `{"error":{"message":"overloaded"}}`, failure.ServerOverload, true, "overloaded"},
+		{"B97", 400, `{"error":{"code":"context_length_exceeded","message":"too long"}}`, failure.ContextOverflow, false, "too long"},
+		{"B98", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, failure.ContextOverflow, false, "too long"},
+		{"B98 gemini", 400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}`, failure.ContextOverflow, false, "1200000"},
+		{"B98 output limit", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 900000 > 64000, over the output token limit"}}`, failure.InvalidRequest, false, "max_tokens"},
+		{"B98 both", 400, `{"error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 21333 > 204798"}}`, failure.ContextOverflow, false, "limit"},
+		{"B101", 503, `{"error":{"message":"token limit exceeded"}}`, failure.ServerOverload, true, "token limit"},
+		{"B93", 500, `{"error":{"message":"quota exceeded: stream closed"}}`, failure.QuotaExhausted, false, "quota"},
+		{"quota", 429, `{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your current quota, please check your plan and billing details."}}`, failure.QuotaExhausted, false, "quota"},
+		{"quota of a minute", 429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan and billing details.","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]}]}}`, failure.RateLimited, true, "quota"},
+		{"quota of a day", 429, `[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota.","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}}]`, failure.QuotaExhausted, false, "quota"},
+		{"spend limit", 400, `{"error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits."}}`, failure.QuotaExhausted, false, "limits"},
+		{"weak billing at 403", 403, `{"error":{"message":"This method requires billing to be enabled."}}`, failure.Billing, false, "billing"},
+		{"401", 401, `{"error":{"type":"authentication_error","message":"invalid x-api-key"}}`, failure.AuthInvalid, false, "x-api-key"},
+		{"403", 403, `{"error":{"type":"permission_error","message":"no"}}`, failure.AuthInvalid, false, "no"},
+		{"gemini key", 400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}`, failure.AuthInvalid, false, "API key"},
+		{"404", 404, `{"error":{"type":"not_found_error","message":"model: x"}}`, failure.ModelNotFound, false, "model: x"},
+		{"413", 413, `{"error":{"type":"request_too_large","message":"big"}}`, failure.RequestTooLarge, false, "big"},
+		{"policy", 400, `{"error":{"code":"content_policy_violation","message":"no"}}`, failure.ContentPolicy, false, "no"},
+		{"policy in words", 400, `{"error":{"message":"rejected by the content filter"}}`, failure.ContentPolicy, false, "filter"},
+		{"404 of a web server", 404, "404 page not found\n", failure.ModelNotFound, false, `is the base URL right? "404 page not found`},
+		{"404 of a framework", 404, `{"detail":"Not Found"}`, failure.ModelNotFound, false, "is the base URL right? Not Found"},
+		{"404 of a server with the fields at the top", 404, `{"object":"error","message":"The model x does not exist.","type":"NotFoundError","code":404}`, failure.ModelNotFound, false, "The model x"},
+		{"410", 410, `{"error":{"message":"the model was retired"}}`, failure.ModelNotFound, false, "retired"},
+		{"a model in words", 400, `{"error":{"code":400,"message":"nope/x is not a valid model ID"}}`, failure.ModelNotFound, false, "nope/x"},
+		{"a model that the plan has not", 400, `{"error":{"code":"model_not_supported","message":"The requested model is not supported."}}`, failure.ModelNotFound, false, "not supported"},
+		{"moderation", 403, `{"error":{"code":403,"message":"Your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"x"}}}`, failure.ContentPolicy, false, "flagged"},
+		{"a 403 that is a limit", 403, `{"message":"You have exceeded a secondary rate limit."}`, failure.RateLimited, true, "secondary"},
+		{"403 of a region", 403, `{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}}`, failure.AuthInvalid, false, "Country"},
+		{"moonshot quota", 429, `{"error":{"type":"exceeded_current_quota_error","message":"Your account is suspended"}}`, failure.QuotaExhausted, false, "suspended"},
+		{"the provider behind a gateway", 429, `{"error":{"code":429,"message":"Provider returned error","metadata":{"raw":"x is temporarily rate-limited upstream","provider_name":"p"}}}`, failure.RateLimited, true, "Provider returned error: x is temporarily"},
+		{"a call that could not be read", 400, `{"error":{"type":"invalid_request_error","code":"tool_use_failed","message":"Failed to call a function."}}`, failure.StreamFailure, true, "Failed to call"},
+		{"422", 422, `{"error":{"type":"invalid_request_error","message":"temperature"}}`, failure.InvalidRequest, false, "temperature"},
+		{"429 in words", 429, `Too Many Requests`, failure.RateLimited, true, "Too Many"},
+		{"500", 500, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, failure.ServerOverload, true, "Internal"},
+		{"502", 502, ``, failure.ServerOverload, true, "says no more"},
+		{"504", 504, `<html>Gateway Time-out</html>`, failure.ServerOverload, true, "Time-out"},
+		{"402 as JSON in an array", 402, `[{"error":{"code":402,"message":"More credits are needed"}}]`, failure.Billing, false, "credits"},
+		{"304", 304, ``, failure.InvalidRequest, false, ""},
+		{"409", 409, `{"error":{"message":"conflict"}}`, failure.InvalidRequest, false, "conflict"},
+		{"408", 408, ``, failure.ServerOverload, true, ""},
+		{"zai overload", 400, `{"error":{"code":"1305","message":"try later"}}`, failure.ServerOverload, true, "later"},
+		{"HTML", 502, "<html>\n\n<h1>502 Bad\tGateway</h1></html>", failure.ServerOverload, true, `"<html> <h1>502 Bad Gateway</h1></html>"`},
+		{"a string", 400, `{"error":"model is required"}`, failure.InvalidRequest, false, "model is required"},
+		{"detail", 422, `{"detail":"field required"}`, failure.InvalidRequest, false, "field required"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -131,7 +132,7 @@ func TestProvidersWordOnRetry(t *testing.T) {
 	}
 	t.Run("P77 unknown", func(t *testing.T) {
 		for _, again := range []bool{true, false} {
-			if e := (facts{codes: []string{"weird"}, again: &again}).error(nil); e.Kind != unknown || e.Retryable != again {
+			if e := (facts{codes: []string{"weird"}, again: &again}).error(nil); e.Kind != failure.Unknown || e.Retryable != again {
 				t.Errorf("%+v", e)
 			}
 		}
@@ -145,50 +146,51 @@ func TestErrorsInStream(t *testing.T) {
 		Anthropic: named(`{"type":"message_start","message":{"id":"m"}}`), OpenAI: named(`{"type":"response.created","response":{}}`),
 	}
 	for _, c := range []struct {
-		name, provider, event, kind string
-		again                       bool
+		name, provider, event string
+		kind                  failure.Kind
+		again                 bool
 	}{
-		{"anthropic overloaded", Anthropic, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, serverOverload, true},
-		{"anthropic api_error", Anthropic, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, serverOverload, true},
-		{"anthropic request", Anthropic, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt too long"}}`, contextOverflow, false},
-		{"P78 unavailable", OpenAI, `{"type":"error","code":"unavailable","message":"x"}`, serverOverload, true},
-		{"P78 weird", OpenAI, `{"type":"error","code":"weird","message":"overloaded, rate limit, try again"}`, unknown, false},
-		{"openai nested", OpenAI, `{"type":"error","error":{"type":"server_error","message":"x"}}`, serverOverload, true},
-		{"openai failed", OpenAI, `{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"x"}}}`, rateLimited, true},
-		{"openai failed overflow", OpenAI, `{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"x"}}}`, contextOverflow, false},
-		{"openai failed without words", OpenAI, `{"type":"response.failed","response":{}}`, unknown, false},
-		{"chat", OpenAIChat, `{"error":{"code":"server_error","message":"x"}}`, serverOverload, true},
-		{"chat number", OpenAIChat, `{"error":{"code":429,"message":"x"}}`, rateLimited, true},
-		{"chat choice", OpenAIChat, `{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"code":502,"message":"x"}}]}`, serverOverload, true},
-		{"chat finish", OpenAIChat, `{"choices":[{"index":0,"delta":{},"finish_reason":"insufficient_system_resource"}]}`, serverOverload, true},
-		{"P82", OpenAIChat, `{"error":{"code":"resource_exhausted"}}`, rateLimited, true},
-		{"anthropic without a type", Anthropic, `{"error":{"message":"overloaded"}}`, serverOverload, true},
-		{"anthropic rate limit", Anthropic, `{"type":"error","error":{"type":"rate_limit_error","message":"x"}}`, rateLimited, true},
-		{"anthropic unknown", Anthropic, `{"type":"error","error":{"type":"strange_error","message":"x"}}`, unknown, false},
-		{"openai words only", OpenAI, `{"error":{"message":"the server is overloaded"}}`, serverOverload, true},
-		{"openai quota", OpenAI, `{"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"x"}}}`, quotaExhausted, false},
-		{"openrouter", OpenAIChat, `{"id":"x","error":{"code":"server_error","message":"Provider disconnected unexpectedly"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`, serverOverload, true},
-		{"openrouter, the provider's own words", OpenAIChat, `{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"upstream went away"}},"choices":[]}`, serverOverload, true},
-		{"openrouter moderation", OpenAIChat, `{"error":{"code":403,"message":"flagged","metadata":{"reasons":["x"]}}}`, contentPolicy, false},
-		{"chat error null", OpenAIChat, `{"error":null,"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`, serverOverload, true},
-		{"gemini in an array", Gemini, `[{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}]`, rateLimited, true},
-		{"gemini, a day's quota", Gemini, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"RequestsPerDay"}]}]}}`, quotaExhausted, false},
-		{"gemini", Gemini, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`, serverOverload, true},
-		{"B93", OpenAIChat, `{"error":{"message":"quota exceeded, stream closed"}}`, quotaExhausted, false},
-		{"C46 a quota, then something vague", OpenAIChat, `{"error":{"code":"insufficient_quota","message":"x"}}` + "\n\ndata: " + `{"error":{"message":"the stream ended with an error"}}`, quotaExhausted, false},
-		{"B94 overloaded", OpenAIChat, `{"error":{"message":"the server is overloaded"}}`, serverOverload, true},
-		{"B94 503", OpenAIChat, `{"error":{"message":"upstream said 503"}}`, serverOverload, true},
-		{"B94 timeout", OpenAIChat, `{"error":{"message":"stream timeout 60 s"}}`, serverOverload, true},
-		{"B94 closed", OpenAIChat, `{"error":{"message":"connection closed before message completed"}}`, transportDisconnect, true},
-		{"B94 deadline", OpenAIChat, `{"error":{"message":"deadline exceeded"}}`, serverOverload, true},
-		{"B100", OpenAIChat, `{"error":{"message":"429000 input tokens"}}`, unknown, false},
-		{"B100 429", OpenAIChat, `{"error":{"message":"upstream status 429"}}`, rateLimited, true},
-		{"rate in words", OpenAIChat, `{"error":{"message":"rate increased too quickly"}}`, rateLimited, true},
-		{"string", OpenAIChat, `{"error":"too many requests"}`, rateLimited, true},
-		{"auth in words", OpenAIChat, `{"error":{"message":"invalid api key"}}`, authInvalid, false},
-		{"overflow in words", OpenAIChat, `{"error":{"message":"too many tokens in the input"}}`, contextOverflow, false},
-		{"P72", OpenAIChat, `{"error":{"message":" Socket Hang Up "}}`, transportDisconnect, true},
-		{"P72 sentence", OpenAIChat, `{"error":{"message":"the tool said socket hang up twice"}}`, unknown, false},
+		{"anthropic overloaded", Anthropic, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, failure.ServerOverload, true},
+		{"anthropic api_error", Anthropic, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, failure.ServerOverload, true},
+		{"anthropic request", Anthropic, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt too long"}}`, failure.ContextOverflow, false},
+		{"P78 unavailable", OpenAI, `{"type":"error","code":"unavailable","message":"x"}`, failure.ServerOverload, true},
+		{"P78 weird", OpenAI, `{"type":"error","code":"weird","message":"overloaded, rate limit, try again"}`, failure.Unknown, false},
+		{"openai nested", OpenAI, `{"type":"error","error":{"type":"server_error","message":"x"}}`, failure.ServerOverload, true},
+		{"openai failed", OpenAI, `{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"x"}}}`, failure.RateLimited, true},
+		{"openai failed overflow", OpenAI, `{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"x"}}}`, failure.ContextOverflow, false},
+		{"openai failed without words", OpenAI, `{"type":"response.failed","response":{}}`, failure.Unknown, false},
+		{"chat", OpenAIChat, `{"error":{"code":"server_error","message":"x"}}`, failure.ServerOverload, true},
+		{"chat number", OpenAIChat, `{"error":{"code":429,"message":"x"}}`, failure.RateLimited, true},
+		{"chat choice", OpenAIChat, `{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"code":502,"message":"x"}}]}`, failure.ServerOverload, true},
+		{"chat finish", OpenAIChat, `{"choices":[{"index":0,"delta":{},"finish_reason":"insufficient_system_resource"}]}`, failure.ServerOverload, true},
+		{"P82", OpenAIChat, `{"error":{"code":"resource_exhausted"}}`, failure.RateLimited, true},
+		{"anthropic without a type", Anthropic, `{"error":{"message":"overloaded"}}`, failure.ServerOverload, true},
+		{"anthropic rate limit", Anthropic, `{"type":"error","error":{"type":"rate_limit_error","message":"x"}}`, failure.RateLimited, true},
+		{"anthropic unknown", Anthropic, `{"type":"error","error":{"type":"strange_error","message":"x"}}`, failure.Unknown, false},
+		{"openai words only", OpenAI, `{"error":{"message":"the server is overloaded"}}`, failure.ServerOverload, true},
+		{"openai quota", OpenAI, `{"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"x"}}}`, failure.QuotaExhausted, false},
+		{"openrouter", OpenAIChat, `{"id":"x","error":{"code":"server_error","message":"Provider disconnected unexpectedly"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`, failure.ServerOverload, true},
+		{"openrouter, the provider's own words", OpenAIChat, `{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"upstream went away"}},"choices":[]}`, failure.ServerOverload, true},
+		{"openrouter moderation", OpenAIChat, `{"error":{"code":403,"message":"flagged","metadata":{"reasons":["x"]}}}`, failure.ContentPolicy, false},
+		{"chat error null", OpenAIChat, `{"error":null,"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`, failure.ServerOverload, true},
+		{"gemini in an array", Gemini, `[{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}]`, failure.RateLimited, true},
+		{"gemini, a day's quota", Gemini, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"RequestsPerDay"}]}]}}`, failure.QuotaExhausted, false},
+		{"gemini", Gemini, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`, failure.ServerOverload, true},
+		{"B93", OpenAIChat, `{"error":{"message":"quota exceeded, stream closed"}}`, failure.QuotaExhausted, false},
+		{"C46 a quota, then something vague", OpenAIChat, `{"error":{"code":"insufficient_quota","message":"x"}}` + "\n\ndata: " + `{"error":{"message":"the stream ended with an error"}}`, failure.QuotaExhausted, false},
+		{"B94 overloaded", OpenAIChat, `{"error":{"message":"the server is overloaded"}}`, failure.ServerOverload, true},
+		{"B94 503", OpenAIChat, `{"error":{"message":"upstream said 503"}}`, failure.ServerOverload, true},
+		{"B94 timeout", OpenAIChat, `{"error":{"message":"stream timeout 60 s"}}`, failure.ServerOverload, true},
+		{"B94 closed", OpenAIChat, `{"error":{"message":"connection closed before message completed"}}`, failure.TransportDisconnect, true},
+		{"B94 deadline", OpenAIChat, `{"error":{"message":"deadline exceeded"}}`, failure.ServerOverload, true},
+		{"B100", OpenAIChat, `{"error":{"message":"429000 input tokens"}}`, failure.Unknown, false},
+		{"B100 429", OpenAIChat, `{"error":{"message":"upstream status 429"}}`, failure.RateLimited, true},
+		{"rate in words", OpenAIChat, `{"error":{"message":"rate increased too quickly"}}`, failure.RateLimited, true},
+		{"string", OpenAIChat, `{"error":"too many requests"}`, failure.RateLimited, true},
+		{"auth in words", OpenAIChat, `{"error":{"message":"invalid api key"}}`, failure.AuthInvalid, false},
+		{"overflow in words", OpenAIChat, `{"error":{"message":"too many tokens in the input"}}`, failure.ContextOverflow, false},
+		{"P72", OpenAIChat, `{"error":{"message":" Socket Hang Up "}}`, failure.TransportDisconnect, true},
+		{"P72 sentence", OpenAIChat, `{"error":{"message":"the tool said socket hang up twice"}}`, failure.Unknown, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -197,7 +199,7 @@ func TestErrorsInStream(t *testing.T) {
 			if err == nil {
 				t.Fatal("that was an answer")
 			}
-			if e := failure(t, err); e.Kind != c.kind || e.Retryable != c.again {
+			if e := errorOf(t, err); e.Kind != c.kind || e.Retryable != c.again {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -286,42 +288,42 @@ func TestTransport(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error
-		kind string
+		kind failure.Kind
 	}{
-		{"P70 ECONNRESET", syscall.ECONNRESET, transportDisconnect},
-		{"P70 ECONNREFUSED", syscall.ECONNREFUSED, transportDisconnect},
-		{"P70 ETIMEDOUT", syscall.ETIMEDOUT, transportDisconnect},
-		{"P70 ECONNABORTED", syscall.ECONNABORTED, transportDisconnect},
-		{"P70 EPIPE", syscall.EPIPE, transportDisconnect},
-		{"P70 EHOSTUNREACH", syscall.EHOSTUNREACH, transportDisconnect},
-		{"P70 ENETUNREACH", syscall.ENETUNREACH, transportDisconnect},
-		{"P70 ENOTFOUND", &net.DNSError{Err: "no such host", Name: "x", IsNotFound: true}, dnsNotFound},
-		{"P70 EAI_AGAIN", &net.DNSError{Err: "server misbehaving", Name: "x", IsTemporary: true}, transportDisconnect},
-		{"P70 DNS timeout", &net.DNSError{Err: "i/o timeout", Name: "x", IsTimeout: true}, transportDisconnect},
-		{"P70 timeout", timeout{}, transportDisconnect},
-		{"P70 deadline", os.ErrDeadlineExceeded, transportDisconnect},
-		{"P70 unexpected end", io.ErrUnexpectedEOF, transportDisconnect},
-		{"P70 closed", net.ErrClosed, transportDisconnect},
-		{"P70 GOAWAY", errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`), transportDisconnect},
-		{"P70 reset stream", streamError{StreamID: 1, Code: 2}, transportDisconnect},
-		{"P70 refused stream", streamError{StreamID: 1, Code: 7}, transportDisconnect},
-		{"HTTP/1.1 required", streamError{StreamID: 1, Code: http11Required}, tlsError},
-		{"unknown authority", x509.UnknownAuthorityError{}, tlsError},
-		{"wrong host", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, tlsError},
-		{"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, tlsError},
-		{"handshake", tls.AlertError(40), tlsError},
-		{"plain HTTP", http.ErrSchemeMismatch, tlsError},
-		{"P72", errors.New("socket hang up"), transportDisconnect},
-		{"P72 premature", errors.New("Premature Close "), transportDisconnect},
-		{"P72 sentence", errors.New("why did the socket hang up then"), unknown},
-		{"P73", errors.New("terminated"), unknown},
-		{"P73 with a cause", fmt.Errorf("terminated: %w", syscall.ECONNRESET), transportDisconnect},
-		{"P73 with another cause", fmt.Errorf("terminated: %w", errors.New("no idea")), unknown},
-		{"P74", context.Canceled, unknown},
-		{"B90 chunks", errors.New("malformed chunked encoding"), transportDisconnect},
-		{"B90 chunk length", errors.New("invalid byte in chunk length"), transportDisconnect},
-		{"B90 gzip", gzip.ErrChecksum, decompression},
-		{"garbage", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "x"`), parseError},
+		{"P70 ECONNRESET", syscall.ECONNRESET, failure.TransportDisconnect},
+		{"P70 ECONNREFUSED", syscall.ECONNREFUSED, failure.TransportDisconnect},
+		{"P70 ETIMEDOUT", syscall.ETIMEDOUT, failure.TransportDisconnect},
+		{"P70 ECONNABORTED", syscall.ECONNABORTED, failure.TransportDisconnect},
+		{"P70 EPIPE", syscall.EPIPE, failure.TransportDisconnect},
+		{"P70 EHOSTUNREACH", syscall.EHOSTUNREACH, failure.TransportDisconnect},
+		{"P70 ENETUNREACH", syscall.ENETUNREACH, failure.TransportDisconnect},
+		{"P70 ENOTFOUND", &net.DNSError{Err: "no such host", Name: "x", IsNotFound: true}, failure.DNSNotFound},
+		{"P70 EAI_AGAIN", &net.DNSError{Err: "server misbehaving", Name: "x", IsTemporary: true}, failure.TransportDisconnect},
+		{"P70 DNS timeout", &net.DNSError{Err: "i/o timeout", Name: "x", IsTimeout: true}, failure.TransportDisconnect},
+		{"P70 timeout", timeout{}, failure.TransportDisconnect},
+		{"P70 deadline", os.ErrDeadlineExceeded, failure.TransportDisconnect},
+		{"P70 unexpected end", io.ErrUnexpectedEOF, failure.TransportDisconnect},
+		{"P70 closed", net.ErrClosed, failure.TransportDisconnect},
+		{"P70 GOAWAY", errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`), failure.TransportDisconnect},
+		{"P70 reset stream", streamError{StreamID: 1, Code: 2}, failure.TransportDisconnect},
+		{"P70 refused stream", streamError{StreamID: 1, Code: 7}, failure.TransportDisconnect},
+		{"HTTP/1.1 required", streamError{StreamID: 1, Code: http11Required}, failure.TLSError},
+		{"unknown authority", x509.UnknownAuthorityError{}, failure.TLSError},
+		{"wrong host", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, failure.TLSError},
+		{"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, failure.TLSError},
+		{"handshake", tls.AlertError(40), failure.TLSError},
+		{"plain HTTP", http.ErrSchemeMismatch, failure.TLSError},
+		{"P72", errors.New("socket hang up"), failure.TransportDisconnect},
+		{"P72 premature", errors.New("Premature Close "), failure.TransportDisconnect},
+		{"P72 sentence", errors.New("why did the socket hang up then"), failure.Unknown},
+		{"P73", errors.New("terminated"), failure.Unknown},
+		{"P73 with a cause", fmt.Errorf("terminated: %w", syscall.ECONNRESET), failure.TransportDisconnect},
+		{"P73 with another cause", fmt.Errorf("terminated: %w", errors.New("no idea")), failure.Unknown},
+		{"P74", context.Canceled, failure.Unknown},
+		{"B90 chunks", errors.New("malformed chunked encoding"), failure.TransportDisconnect},
+		{"B90 chunk length", errors.New("invalid byte in chunk length"), failure.TransportDisconnect},
+		{"B90 gzip", gzip.ErrChecksum, failure.Decompression},
+		{"garbage", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "x"`), failure.ParseError},
 	} {
 		nested := error(&url.Error{Op: "Post", URL: "https://x", Err: &net.OpError{Op: "read", Net: "tcp", Err: fmt.Errorf("deep: %w", c.err)}})
 		for where, err := range map[string]error{"bare": c.err, "nested": nested} {
@@ -335,8 +337,8 @@ func TestTransport(t *testing.T) {
 					"in midst": talk(OpenAIChat, served("data: {\"choices\":[]}\n\n", err)),
 				} {
 					_, got := m.Turn(context.Background(), hello, nil)
-					e := failure(t, got)
-					again := c.kind == transportDisconnect || c.kind == decompression
+					e := errorOf(t, got)
+					again := c.kind == failure.TransportDisconnect || c.kind == failure.Decompression
 					if e.Kind != c.kind || e.Retryable != again || e.Status != 0 || !errors.Is(e, c.err) {
 						t.Errorf("%s: %+v", place, e)
 					}
@@ -375,12 +377,12 @@ func TestGzip(t *testing.T) {
 	}
 	for name, data := range map[string][]byte{"B90 damaged": damaged, "B90 not packed": []byte(recorded[Anthropic])} {
 		t.Run(name, func(t *testing.T) {
-			if e := failure(t, turn(data)); e.Kind != decompression || !e.Retryable {
+			if e := errorOf(t, turn(data)); e.Kind != failure.Decompression || !e.Retryable {
 				t.Errorf("%+v", e)
 			}
 		})
 	}
-	if e := failure(t, turn(packed.Bytes()[:packed.Len()/2])); !e.Retryable {
+	if e := errorOf(t, turn(packed.Bytes()[:packed.Len()/2])); !e.Retryable {
 		t.Errorf("half: %+v", e)
 	}
 }
@@ -389,18 +391,21 @@ func TestGzip(t *testing.T) {
 func TestWrongContentType(t *testing.T) {
 	t.Parallel()
 	page := "<!doctype html>\n<title>Sign in</title>" + strings.Repeat("x", 500) + "END"
-	for _, c := range []struct{ kind, content, body, words string }{
-		{parseError, "text/html", page, `is the base URL right? It begins "<!doctype html> <title>Sign in</title>x`},
-		{parseError, "application/json", `{"id":"msg"}`, `one piece ("application/json") where a stream was asked for`},
-		{parseError, "application/json", `{"type":"message","id":"msg_1","role":"assistant","content":[]}`, "does the server stream?"},
-		{parseError, "application/json", ``, `is empty (status 200, content type "application/json")`},
-		{parseError, "", "", "is the base URL right?"},
-		{billing, "application/json", `{"error":{"message":"Insufficient Balance"}}`, "Insufficient Balance"},
-		{unknown, "application/json", `{"error":{"message":"something else"}}`, "something else"},
-		{parseError, "", "data: x\n\n", `""`},
-		{parseError, "text/event-streaming", "data: x\n\n", "text/event-streaming"},
-		{rateLimited, "application/json", `{"error":{"code":429,"message":"slow down"}}`, "slow down"},
-		{authInvalid, "application/json", `{"error":{"code":"invalid_api_key","message":"no"}}`, "no"},
+	for _, c := range []struct {
+		kind                 failure.Kind
+		content, body, words string
+	}{
+		{failure.ParseError, "text/html", page, `is the base URL right? It begins "<!doctype html> <title>Sign in</title>x`},
+		{failure.ParseError, "application/json", `{"id":"msg"}`, `one piece ("application/json") where a stream was asked for`},
+		{failure.ParseError, "application/json", `{"type":"message","id":"msg_1","role":"assistant","content":[]}`, "does the server stream?"},
+		{failure.ParseError, "application/json", ``, `is empty (status 200, content type "application/json")`},
+		{failure.ParseError, "", "", "is the base URL right?"},
+		{failure.Billing, "application/json", `{"error":{"message":"Insufficient Balance"}}`, "Insufficient Balance"},
+		{failure.Unknown, "application/json", `{"error":{"message":"something else"}}`, "something else"},
+		{failure.ParseError, "", "data: x\n\n", `""`},
+		{failure.ParseError, "text/event-streaming", "data: x\n\n", "text/event-streaming"},
+		{failure.RateLimited, "application/json", `{"error":{"code":429,"message":"slow down"}}`, "slow down"},
+		{failure.AuthInvalid, "application/json", `{"error":{"code":"invalid_api_key","message":"no"}}`, "no"},
 	} {
 		e := refuse(t, 200, c.body, "Content-Type", c.content)
 		if e.Kind != c.kind || !strings.Contains(e.Message, c.words) || strings.ContainsAny(e.Message, "\n") || strings.Contains(e.Message, "END") {
@@ -440,30 +445,8 @@ func TestNoKey(t *testing.T) {
 	})
 	m.Key = ""
 	_, err := m.Turn(context.Background(), hello, nil)
-	if e := failure(t, err); e.Kind != authMissing {
+	if e := errorOf(t, err); e.Kind != failure.AuthMissing {
 		t.Errorf("%+v", e)
-	}
-}
-
-// The words of the kinds are those of hooks/agent.
-func TestKindsAreKnown(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("../../hooks/agent/kind.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err := os.ReadFile("errors.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`(?m)^	[a-zA-Z]+ += ("[a-z_]+")$`).FindAllSubmatch(ours, -1)
-	if len(found) < 20 {
-		t.Fatalf("only %d kinds found", len(found))
-	}
-	for _, kind := range found {
-		if !bytes.Contains(source, append([]byte("= "), kind[1]...)) && !regexp.MustCompile(`Kind += `+string(kind[1])).Match(source) {
-			t.Errorf("hooks/agent knows no kind %s", kind[1])
-		}
 	}
 }
 
@@ -471,7 +454,7 @@ func TestKindsAreKnown(t *testing.T) {
 func TestNothingListens(t *testing.T) {
 	t.Parallel()
 	e := fault(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
-	if e.Kind != transportDisconnect || !strings.Contains(e.Message, "is the base URL right?") {
+	if e.Kind != failure.TransportDisconnect || !strings.Contains(e.Message, "is the base URL right?") {
 		t.Errorf("%+v", e)
 	}
 }

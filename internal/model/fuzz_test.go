@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // fuzz reads arbitrary bytes as a stream: never a panic, never a call whose arguments are no JSON object, and without an error a
@@ -39,7 +41,7 @@ func fuzz(f *testing.F, provider string) {
 		case err == nil && d.ended:
 			err = d.settle()
 		case err == nil:
-			err = d.cut(newError(streamFailure, "the end"))
+			err = d.cut(newError(failure.StreamFailure, "the end"))
 		}
 		a := d.answer()
 		var e *Error

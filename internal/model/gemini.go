@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 var geminiWire = wire{
@@ -255,7 +257,7 @@ func (s *geminiStream) finish(reason, message string) error {
 	stop, ok := geminiStops[reason]
 	switch {
 	case geminiSlips[reason]:
-		return newError(streamFailure, "the model made a mistake in its answer (%s) %s", reason, message)
+		return newError(failure.StreamFailure, "the model made a mistake in its answer (%s) %s", reason, message)
 	case !ok:
 		stop = Other
 	case stop == EndTurn && s.d.calls() > 0: // the protocol has no reason of its own for calls

@@ -20,6 +20,8 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // An error in the middle of a stream that is no event: bare JSON, in one line or in many, with a line end or without.
@@ -37,20 +39,24 @@ func TestErrorOutsideEvents(t *testing.T) {
 		} {
 			for where, before := range map[string]string{"first": "", "later": begun} {
 				_, err := answering(provider, before+rest).Turn(context.Background(), hello, nil)
-				if e := failure(t, err); e.Kind != serverOverload || e.Status != 503 || e.Message != "The model is overloaded." {
+				if e := errorOf(t, err); e.Kind != failure.ServerOverload || e.Status != 503 || e.Message != "The model is overloaded." {
 					t.Errorf("%s, %s, %s: %+v", provider, name, where, e)
 				}
 			}
 		}
-		for name, c := range map[string]struct{ stream, kind, words string }{
-			"a page":            {"<!doctype html>\n<p>Sign in</p>\n", parseError, "is the base URL right? It begins \"<!doctype html>"},
-			"a whole answer":    {`{"type":"message","content":[]}`, parseError, "no stream of events"},
-			"a page afterwards": {begun + "<p>Bad gateway</p>\n", streamFailure, "ended before"},
-			"much of nothing":   {strings.Repeat("x\n", 1<<20), parseError, "no stream of events"},
-			"nothing":           {"", streamFailure, "ended before"},
+		for name, c := range map[string]struct {
+			stream string
+			kind   failure.Kind
+			words  string
+		}{
+			"a page":            {"<!doctype html>\n<p>Sign in</p>\n", failure.ParseError, "is the base URL right? It begins \"<!doctype html>"},
+			"a whole answer":    {`{"type":"message","content":[]}`, failure.ParseError, "no stream of events"},
+			"a page afterwards": {begun + "<p>Bad gateway</p>\n", failure.StreamFailure, "ended before"},
+			"much of nothing":   {strings.Repeat("x\n", 1<<20), failure.ParseError, "no stream of events"},
+			"nothing":           {"", failure.StreamFailure, "ended before"},
 		} {
 			_, err := answering(provider, c.stream).Turn(context.Background(), hello, nil)
-			if e := failure(t, err); e.Kind != c.kind || !strings.Contains(e.Message, c.words) {
+			if e := errorOf(t, err); e.Kind != c.kind || !strings.Contains(e.Message, c.words) {
 				t.Errorf("%s, %s: %+v", provider, name, e)
 			}
 		}
@@ -61,7 +67,7 @@ func TestErrorOutsideEvents(t *testing.T) {
 func TestSuccessWithoutStream(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{101, 201, 202, 204, 206} {
-		if e := refuse(t, status, ""); e.Kind != parseError || e.Status != status || !strings.Contains(e.Message, "is the base URL right?") {
+		if e := refuse(t, status, ""); e.Kind != failure.ParseError || e.Status != status || !strings.Contains(e.Message, "is the base URL right?") {
 			t.Errorf("%d: %+v", status, e)
 		}
 	}
@@ -90,7 +96,7 @@ func TestPingsForEver(t *testing.T) {
 	m := talk(Anthropic, func(*http.Request) (*http.Response, error) { return streamOf(&forever{text: ping}), nil })
 	m.Limits.Total = 2 << 20
 	_, err := m.Turn(context.Background(), hello, nil)
-	if e := failure(t, err); e.Kind != outputTruncated {
+	if e := errorOf(t, err); e.Kind != failure.OutputTruncated {
 		t.Errorf("%+v", e)
 	}
 	p := sse{max: 1 << 20}
@@ -128,7 +134,7 @@ func TestDeepJSON(t *testing.T) {
 		"stray": deep + "\n",
 	} {
 		_, err := answering(Anthropic, stream).Turn(context.Background(), hello, nil)
-		if e := failure(t, err); e.Kind != parseError || e.Retryable || len(e.Message) > maxMessage {
+		if e := errorOf(t, err); e.Kind != failure.ParseError || e.Retryable || len(e.Message) > maxMessage {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -137,7 +143,7 @@ func TestDeepJSON(t *testing.T) {
 	if err != nil || len(a.Broken) != 1 || len(a.Blocks) != 1 {
 		t.Errorf("%v, %d blocks, %d broken", err, len(a.Blocks), len(a.Broken))
 	}
-	if e := refuse(t, 400, deep); e.Kind != invalidRequest || len(e.Message) > maxMessage {
+	if e := refuse(t, 400, deep); e.Kind != failure.InvalidRequest || len(e.Message) > maxMessage {
 		t.Errorf("%+v", e)
 	}
 }
@@ -147,16 +153,16 @@ func TestHostileHeads(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		head string
-		kind string
+		kind failure.Kind
 	}{
-		"a huge header":      {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX: " + strings.Repeat("x", 2<<20) + "\r\n\r\n", parseError},
-		"a million headers":  {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 1<<19) + "\r\n", parseError},
-		"not HTTP":           {"SSH-2.0-OpenSSH_9.6\r\n", parseError},
-		"continue for ever":  {strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1<<16), parseError},
-		"nothing":            {"", transportDisconnect},
-		"other protocols":    {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", parseError},
-		"redirect with key":  {"HTTP/1.1 307 x\r\nLocation: https://thief.example/?k=" + testKey + "\r\nContent-Length: 0\r\n\r\n", invalidRequest},
-		"redirect elsewhere": {"HTTP/1.1 308 x\r\nLocation: //thief.example/\r\nContent-Length: 0\r\n\r\n", invalidRequest},
+		"a huge header":      {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX: " + strings.Repeat("x", 2<<20) + "\r\n\r\n", failure.ParseError},
+		"a million headers":  {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 1<<19) + "\r\n", failure.ParseError},
+		"not HTTP":           {"SSH-2.0-OpenSSH_9.6\r\n", failure.ParseError},
+		"continue for ever":  {strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1<<16), failure.ParseError},
+		"nothing":            {"", failure.TransportDisconnect},
+		"other protocols":    {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", failure.ParseError},
+		"redirect with key":  {"HTTP/1.1 307 x\r\nLocation: https://thief.example/?k=" + testKey + "\r\nContent-Length: 0\r\n\r\n", failure.InvalidRequest},
+		"redirect elsewhere": {"HTTP/1.1 308 x\r\nLocation: //thief.example/\r\nContent-Length: 0\r\n\r\n", failure.InvalidRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -174,7 +180,7 @@ func TestHostileHeads(t *testing.T) {
 			}))
 			defer server.Close()
 			_, err := over(Anthropic, server.URL).Turn(context.Background(), hello, nil)
-			if e := failure(t, err); e.Kind != c.kind || strings.Contains(e.Error(), testKey) {
+			if e := errorOf(t, err); e.Kind != c.kind || strings.Contains(e.Error(), testKey) {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -197,7 +203,7 @@ func TestKeyStaysAtItsHost(t *testing.T) {
 			m := over(provider, server.URL)
 			m.HTTP = server.Client()
 			_, err := m.Turn(context.Background(), hello, nil)
-			if e := failure(t, err); e.Status != status || e.Retryable || !strings.Contains(e.Message, thief.URL) {
+			if e := errorOf(t, err); e.Status != status || e.Retryable || !strings.Contains(e.Message, thief.URL) {
 				t.Errorf("%s, %d: %+v", provider, status, e)
 			}
 		}
@@ -229,11 +235,11 @@ func TestPackedBomb(t *testing.T) {
 				return r, nil
 			})
 			_, err := m.Turn(context.Background(), hello, nil)
-			e := failure(t, err)
-			if status == 200 && (e.Kind != parseError || !strings.Contains(e.Message, words)) {
+			e := errorOf(t, err)
+			if status == 200 && (e.Kind != failure.ParseError || !strings.Contains(e.Message, words)) {
 				t.Errorf("%s, %d: %+v", encoding, status, e)
 			}
-			if status == 500 && encoding == "gzip" && e.Kind != serverOverload {
+			if status == 500 && encoding == "gzip" && e.Kind != failure.ServerOverload {
 				t.Errorf("%s, %d: %+v", encoding, status, e)
 			}
 		}
@@ -299,7 +305,7 @@ func TestCallsOfOneIndex(t *testing.T) {
 		t.Errorf("%v, %s", err, asJSON(t, a))
 	}
 	stream = plain(append([]string{call("1", `{"path":`), call("2", `{"path":"b"}`)}, end...)...)
-	if _, err = answering(OpenAIChat, stream).Turn(context.Background(), hello, nil); err == nil || failure(t, err).Kind != streamFailure {
+	if _, err = answering(OpenAIChat, stream).Turn(context.Background(), hello, nil); err == nil || errorOf(t, err).Kind != failure.StreamFailure {
 		t.Errorf("behind half a call: %v", err)
 	}
 }

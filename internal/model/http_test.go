@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // over is a model that asks a real server with its own client.
@@ -76,7 +78,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 		m := over(Anthropic, server.URL)
 		m.HTTP = c
 		_, err := m.Turn(context.Background(), hello, nil)
-		if e := failure(t, err); e.Kind != invalidRequest || e.Status != 307 || e.Retryable || !strings.Contains(e.Message, thief.URL) {
+		if e := errorOf(t, err); e.Kind != failure.InvalidRequest || e.Status != 307 || e.Retryable || !strings.Contains(e.Message, thief.URL) {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -105,16 +107,17 @@ func TestRealFaults(t *testing.T) {
 	defer cut.Close()
 
 	for _, c := range []struct {
-		name, url, kind string
-		again           bool
+		name, url string
+		kind      failure.Kind
+		again     bool
 	}{
-		{"P70 closed port", closed, transportDisconnect, true},
-		{"certificate", secure.URL, tlsError, false},
-		{"plain against TLS", "https://" + strings.TrimPrefix(cut.URL, "http://"), tlsError, false},
-		{"cut short", cut.URL, transportDisconnect, true},
+		{"P70 closed port", closed, failure.TransportDisconnect, true},
+		{"certificate", secure.URL, failure.TLSError, false},
+		{"plain against TLS", "https://" + strings.TrimPrefix(cut.URL, "http://"), failure.TLSError, false},
+		{"cut short", cut.URL, failure.TransportDisconnect, true},
 	} {
 		_, err := over(OpenAIChat, c.url).Turn(context.Background(), hello, nil)
-		if e := failure(t, err); e.Kind != c.kind || e.Retryable != c.again {
+		if e := errorOf(t, err); e.Kind != c.kind || e.Retryable != c.again {
 			t.Errorf("%s: %+v", c.name, e)
 		}
 	}
@@ -139,7 +142,7 @@ func TestHTTP2(t *testing.T) {
 	m := over(OpenAI, server.URL)
 	m.HTTP = server.Client()
 	a, err := m.Turn(context.Background(), hello, nil)
-	if e := failure(t, err); e.Kind != transportDisconnect || !e.Retryable || a.ID != "resp_1" {
+	if e := errorOf(t, err); e.Kind != failure.TransportDisconnect || !e.Retryable || a.ID != "resp_1" {
 		t.Errorf("%+v, %+v", e, a)
 	}
 	var reset streamError
@@ -193,17 +196,17 @@ func TestCheckURL(t *testing.T) {
 	}
 	m := over(Anthropic, "http://api.example")
 	_, err := m.Turn(context.Background(), hello, nil)
-	if e := failure(t, err); e.Kind != invalidRequest || e.Retryable {
+	if e := errorOf(t, err); e.Kind != failure.InvalidRequest || e.Retryable {
 		t.Errorf("%+v", e)
 	}
 	_, err = (&Model{Provider: "x"}).Turn(context.Background(), hello, nil)
-	if e := failure(t, err); e.Kind != invalidRequest {
+	if e := errorOf(t, err); e.Kind != failure.InvalidRequest {
 		t.Errorf("%+v", e)
 	}
 	m = over(Anthropic, "")
 	m.Key = "sk-broken\nkey"
 	_, err = m.Turn(context.Background(), hello, nil)
-	if e := failure(t, err); e.Kind != authInvalid || strings.Contains(e.Message, "broken") {
+	if e := errorOf(t, err); e.Kind != failure.AuthInvalid || strings.Contains(e.Message, "broken") {
 		t.Errorf("%+v", e)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // The wire protocols.
@@ -152,7 +154,7 @@ type Usage struct {
 
 // An Error is how a turn failed. Test for it with errors.As.
 type Error struct {
-	Kind       string        // a kind of agent failures: stream_failure transport_disconnect cold_start_timeout idle_timeout server_overload rate_limited …
+	Kind       failure.Kind
 	Status     int           // of HTTP, or the one that the provider names inside the stream; 0: none
 	Message    string        // the provider's own words, one line, at most 500 bytes, without the key
 	RetryAfter time.Duration // exactly what the provider asks for, absurd or not; negative: it asks for nothing

@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 var openaiWire = wire{
@@ -464,7 +466,7 @@ func (s *openaiStream) end(e openaiEvent) error {
 	switch {
 	case e.Type == "response.failed":
 		if !present(r.Error) {
-			return newError(unknown, "the provider says that the answer failed, and not why")
+			return newError(failure.Unknown, "the provider says that the answer failed, and not why")
 		}
 		return provided(r.Error)
 	case e.Type == "response.incomplete" || reason != "": // some servers complete what they cut, and say in the details that it was

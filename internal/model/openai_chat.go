@@ -7,6 +7,8 @@ package model
 import (
 	"encoding/json"
 	"net/url"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 var chatWire = wire{
@@ -294,7 +296,7 @@ func (s *chatStream) finish(reason string) error {
 	case "content_filter":
 		stop = Refused
 	case "error", "insufficient_system_resource":
-		return newError(serverOverload, "the provider broke off the answer (finish_reason %s)", reason)
+		return newError(failure.ServerOverload, "the provider broke off the answer (finish_reason %s)", reason)
 	}
 	if s.refused && stop == EndTurn {
 		stop = Refused

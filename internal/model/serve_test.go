@@ -68,8 +68,8 @@ func answering(provider, stream string) *Model {
 
 var hello = Request{Messages: []Message{{Role: User, Blocks: []Block{{Text: "hello"}}}}}
 
-// failure is err as the error of this package.
-func failure(t *testing.T, err error) *Error {
+// errorOf is err as the error of this package.
+func errorOf(t *testing.T, err error) *Error {
 	t.Helper()
 	var e *Error
 	if !errors.As(err, &e) {

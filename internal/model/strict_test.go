@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // Streams that break their protocol: each is an error, never an answer.
@@ -12,46 +14,50 @@ func TestStrict(t *testing.T) {
 	const start = `{"type":"message_start","message":{"id":"m"}}`
 	const created = `{"type":"response.created","response":{"id":"r"}}`
 	const message = `{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}`
-	for _, c := range []struct{ name, provider, stream, kind, words string }{
-		{"twice begun", Anthropic, named(start, start), streamFailure, "before"},
-		{"delta before the start", Anthropic, named(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}`), streamFailure, "not yet"},
-		{"delta without its block", Anthropic, named(start, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}`), streamFailure, "not begun"},
-		{"block twice", Anthropic, named(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`), streamFailure, "block 0 begins"},
-		{"block left out", Anthropic, named(start, `{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`), streamFailure, "block 1 begins"},
-		{"delta after the block", Anthropic, named(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_stop","index":0}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}`), streamFailure, "has ended"},
-		{"delta of another type", Anthropic, named(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`), streamFailure, "in a block of type text"},
-		{"stop with an open block", Anthropic, named(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`), streamFailure, "had not ended"},
-		{"two reasons", Anthropic, named(start, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`), streamFailure, "and then"},
-		{"end without a reason", Anthropic, named(start, `{"type":"message_stop"}`), streamFailure, "without the reason"},
-		{"more after the reason", Anthropic, named(start, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`), streamFailure, "after the reason"},
-		{"tool use without a call", Anthropic, named(start, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`), streamFailure, "called none"},
-		{"no JSON", Anthropic, "data: <html>\n\n", parseError, "not the JSON"},
-		{"no type", Anthropic, plain(`{}`), parseError, "no type"},
-		{"no index", Anthropic, named(start, `{"type":"content_block_start","content_block":{"type":"text"}}`), parseError, "no index"},
+	for _, c := range []struct {
+		name, provider, stream string
+		kind                   failure.Kind
+		words                  string
+	}{
+		{"twice begun", Anthropic, named(start, start), failure.StreamFailure, "before"},
+		{"delta before the start", Anthropic, named(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}`), failure.StreamFailure, "not yet"},
+		{"delta without its block", Anthropic, named(start, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}`), failure.StreamFailure, "not begun"},
+		{"block twice", Anthropic, named(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`), failure.StreamFailure, "block 0 begins"},
+		{"block left out", Anthropic, named(start, `{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`), failure.StreamFailure, "block 1 begins"},
+		{"delta after the block", Anthropic, named(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_stop","index":0}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}`), failure.StreamFailure, "has ended"},
+		{"delta of another type", Anthropic, named(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`), failure.StreamFailure, "in a block of type text"},
+		{"stop with an open block", Anthropic, named(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`), failure.StreamFailure, "had not ended"},
+		{"two reasons", Anthropic, named(start, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`), failure.StreamFailure, "and then"},
+		{"end without a reason", Anthropic, named(start, `{"type":"message_stop"}`), failure.StreamFailure, "without the reason"},
+		{"more after the reason", Anthropic, named(start, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`), failure.StreamFailure, "after the reason"},
+		{"tool use without a call", Anthropic, named(start, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`), failure.StreamFailure, "called none"},
+		{"no JSON", Anthropic, "data: <html>\n\n", failure.ParseError, "not the JSON"},
+		{"no type", Anthropic, plain(`{}`), failure.ParseError, "no type"},
+		{"no index", Anthropic, named(start, `{"type":"content_block_start","content_block":{"type":"text"}}`), failure.ParseError, "no index"},
 
-		{"delta without its item", OpenAI, named(created, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`), streamFailure, "not begun"},
-		{"item twice", OpenAI, named(created, message, message), streamFailure, "twice"},
-		{"delta after the item", OpenAI, named(created, message, `{"type":"response.output_item.done","output_index":0,"item":{"type":"message"}}`, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`), streamFailure, "is done"},
-		{"event twice", OpenAI, named(`{"type":"response.created","sequence_number":1,"response":{"id":"r"}}`, `{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"type":"message"}}`), streamFailure, "event 1 after event 1"},
-		{"events exchanged", OpenAI, named(`{"type":"response.created","sequence_number":2,"response":{"id":"r"}}`, `{"type":"response.in_progress","sequence_number":1}`), streamFailure, "event 1 after event 2"},
-		{"piece lost", OpenAI, named(created, message, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`, `{"type":"response.output_text.done","output_index":0,"text":"xy"}`), streamFailure, "other words"},
-		{"piece of arguments twice", OpenAI, named(created, `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c","name":"n"}}`, `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{"}`, `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{"}`, `{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{}"}`), streamFailure, "other words"},
-		{"complete with an open item", OpenAI, named(created, message, `{"type":"response.completed","response":{}}`), streamFailure, "not done"},
-		{"no item", OpenAI, named(created, `{"type":"response.output_item.added","output_index":0}`), parseError, "no item"},
+		{"delta without its item", OpenAI, named(created, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`), failure.StreamFailure, "not begun"},
+		{"item twice", OpenAI, named(created, message, message), failure.StreamFailure, "twice"},
+		{"delta after the item", OpenAI, named(created, message, `{"type":"response.output_item.done","output_index":0,"item":{"type":"message"}}`, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`), failure.StreamFailure, "is done"},
+		{"event twice", OpenAI, named(`{"type":"response.created","sequence_number":1,"response":{"id":"r"}}`, `{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"type":"message"}}`), failure.StreamFailure, "event 1 after event 1"},
+		{"events exchanged", OpenAI, named(`{"type":"response.created","sequence_number":2,"response":{"id":"r"}}`, `{"type":"response.in_progress","sequence_number":1}`), failure.StreamFailure, "event 1 after event 2"},
+		{"piece lost", OpenAI, named(created, message, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`, `{"type":"response.output_text.done","output_index":0,"text":"xy"}`), failure.StreamFailure, "other words"},
+		{"piece of arguments twice", OpenAI, named(created, `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c","name":"n"}}`, `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{"}`, `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{"}`, `{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{}"}`), failure.StreamFailure, "other words"},
+		{"complete with an open item", OpenAI, named(created, message, `{"type":"response.completed","response":{}}`), failure.StreamFailure, "not done"},
+		{"no item", OpenAI, named(created, `{"type":"response.output_item.added","output_index":0}`), failure.ParseError, "no item"},
 
-		{"B92/no choices", OpenAIChat, plain(`{"id":"x"}`), parseError, "no choices"},
-		{"done without a finish", OpenAIChat, plain(`{"choices":[{"delta":{"content":"x"}}]}`, `[DONE]`), streamFailure, "no finish_reason"},
-		{"more after the finish", OpenAIChat, plain(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`, `{"choices":[{"delta":{"content":"x"}}]}`), streamFailure, "after its finish_reason"},
-		{"piece of an unknown call", OpenAIChat, plain(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`), streamFailure, "not begun"},
-		{"two calls in one place", OpenAIChat, plain(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"y"}}]}}]}`), streamFailure, "two calls"},
-		{"wrong shape", OpenAIChat, plain(`{"choices":{"delta":"x"}}`), parseError, "not the JSON"},
+		{"B92/no choices", OpenAIChat, plain(`{"id":"x"}`), failure.ParseError, "no choices"},
+		{"done without a finish", OpenAIChat, plain(`{"choices":[{"delta":{"content":"x"}}]}`, `[DONE]`), failure.StreamFailure, "no finish_reason"},
+		{"more after the finish", OpenAIChat, plain(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`, `{"choices":[{"delta":{"content":"x"}}]}`), failure.StreamFailure, "after its finish_reason"},
+		{"piece of an unknown call", OpenAIChat, plain(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`), failure.StreamFailure, "not begun"},
+		{"two calls in one place", OpenAIChat, plain(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"y"}}]}}]}`), failure.StreamFailure, "two calls"},
+		{"wrong shape", OpenAIChat, plain(`{"choices":{"delta":"x"}}`), failure.ParseError, "not the JSON"},
 
-		{"more after the finish", Gemini, plain(`{"candidates":[{"finishReason":"STOP"}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]}}]}`), streamFailure, "after its finishReason"},
-		{"call without a name", Gemini, plain(`{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}`), parseError, "no name"},
-		{"a call that Google cannot read", Gemini, plain(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: read("}]}`), streamFailure, "Malformed function call: read("},
-		{"no candidates", Gemini, plain(`{"responseId":"x"}`), parseError, "no candidates"},
-		{"nothing", Gemini, "", streamFailure, "ended before"},
-		{"nothing but comments", Anthropic, ": ping\n\n: ping\n\n", streamFailure, "ended before"},
+		{"more after the finish", Gemini, plain(`{"candidates":[{"finishReason":"STOP"}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]}}]}`), failure.StreamFailure, "after its finishReason"},
+		{"call without a name", Gemini, plain(`{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}`), failure.ParseError, "no name"},
+		{"a call that Google cannot read", Gemini, plain(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: read("}]}`), failure.StreamFailure, "Malformed function call: read("},
+		{"no candidates", Gemini, plain(`{"responseId":"x"}`), failure.ParseError, "no candidates"},
+		{"nothing", Gemini, "", failure.StreamFailure, "ended before"},
+		{"nothing but comments", Anthropic, ": ping\n\n: ping\n\n", failure.StreamFailure, "ended before"},
 	} {
 		t.Run(c.provider+"/"+c.name, func(t *testing.T) {
 			t.Parallel()
@@ -59,8 +65,8 @@ func TestStrict(t *testing.T) {
 			if err == nil {
 				t.Fatal("that was an answer")
 			}
-			e := failure(t, err)
-			if e.Kind != c.kind || e.Retryable != (c.kind == streamFailure) || !strings.Contains(e.Message, c.words) || e.RetryAfter >= 0 {
+			e := errorOf(t, err)
+			if e.Kind != c.kind || e.Retryable != (c.kind == failure.StreamFailure) || !strings.Contains(e.Message, c.words) || e.RetryAfter >= 0 {
 				t.Errorf("%+v", e)
 			}
 		})

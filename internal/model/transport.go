@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // dropped are the numbers of errors of a network that may be better next time.
@@ -55,43 +57,43 @@ func fault(err error) *Error {
 	return e
 }
 
-func faultKind(err error) string {
+func faultKind(err error) failure.Kind {
 	var corrupt flate.CorruptInputError
 	var internal flate.InternalError
 	switch {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt), errors.As(err, &internal):
-		return decompression
+		return failure.Decompression
 	case isTLS(err):
-		return tlsError
+		return failure.TLSError
 	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
 		if dns.IsNotFound && !dns.IsTemporary && !dns.IsTimeout {
-			return dnsNotFound
+			return failure.DNSNotFound
 		}
-		return transportDisconnect
+		return failure.TransportDisconnect
 	}
 	var reset streamError
 	if errors.As(err, &reset) {
 		if reset.Code == inadequateSecurity || reset.Code == http11Required {
-			return tlsError
+			return failure.TLSError
 		}
-		return transportDisconnect
+		return failure.TransportDisconnect
 	}
 	if slices.ContainsFunc(dropped, func(target error) bool { return errors.Is(err, target) }) {
-		return transportDisconnect
+		return failure.TransportDisconnect
 	}
 	if timedOut(err) {
-		return transportDisconnect
+		return failure.TransportDisconnect
 	}
 	text := strings.ToLower(err.Error())
 	switch {
 	case strings.Contains(text, "malformed http"), strings.Contains(text, "response headers exceeded"):
-		return parseError
+		return failure.ParseError
 	case disconnectWord(text), has(text, httpWords):
-		return transportDisconnect
+		return failure.TransportDisconnect
 	}
-	return unknown
+	return failure.Unknown
 }
 
 // timedOut asks every error of the chain: net.OpError knows of a timeout directly below it only.

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 const (
@@ -79,24 +81,24 @@ func (m *Model) Turn(ctx context.Context, r Request, heard func(Event)) (Answer,
 func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
 	w, ok := wires[m.Provider]
 	if !ok {
-		return newError(invalidRequest, "no protocol %q; use anthropic, openai, openai_chat or gemini", m.Provider)
+		return newError(failure.InvalidRequest, "no protocol %q; use anthropic, openai, openai_chat or gemini", m.Provider)
 	}
 	if err := CheckURL(m.BaseURL); err != nil {
-		return newError(invalidRequest, "%v", err)
+		return newError(failure.InvalidRequest, "%v", err)
 	}
 	if r.MaxTokens == 0 {
 		r.MaxTokens = defaultMax
 	}
 	body, err := marshal(w.encode(m, r))
 	if err != nil {
-		return newError(invalidRequest, "the conversation cannot be written as JSON: %v", err)
+		return newError(failure.InvalidRequest, "the conversation cannot be written as JSON: %v", err)
 	}
 	limits := m.Limits.orDefault(m.Provider)
 
 	turn, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cold := time.AfterFunc(limits.Connect, func() {
-		cancel(newError(coldStartTimeout, "the model's provider sent nothing for %v", limits.Connect))
+		cancel(newError(failure.ColdStartTimeout, "the model's provider sent nothing for %v", limits.Connect))
 	})
 	defer cold.Stop()
 
@@ -144,7 +146,7 @@ func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response,
 	}
 	req, err := http.NewRequestWithContext(turn, http.MethodPost, endpoint(base, w.version, w.always, w.path(m)), bytes.NewReader(body))
 	if err != nil {
-		return nil, newError(invalidRequest, "the request cannot be made: %v", err)
+		return nil, newError(failure.InvalidRequest, "the request cannot be made: %v", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", eventStream)
@@ -152,7 +154,7 @@ func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response,
 	req.Header.Set("User-Agent", userAgent)
 	if m.Key != "" {
 		if strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return nil, newError(authInvalid, "the key holds a line break or another character that no header can carry; check how it was stored")
+			return nil, newError(failure.AuthInvalid, "the key holds a line break or another character that no header can carry; check how it was stored")
 		}
 	}
 	w.head(req.Header, m)
@@ -296,15 +298,15 @@ func (s *stream) read(d *draft, dec decoder) error {
 		case <-s.turn.Done():
 			return d.cut(turnFault(s.turn, nil))
 		case <-silence.C:
-			return d.cut(newError(idleTimeout, "the model has said nothing for %v", time.Since(word).Round(time.Second)))
+			return d.cut(newError(failure.IdleTimeout, "the model has said nothing for %v", time.Since(word).Round(time.Second)))
 		case c := <-s.pieces:
 			if total += int64(len(c.data)); total > s.limits.Total {
-				return newError(outputTruncated, "the answer is longer than %d bytes", s.limits.Total)
+				return newError(failure.OutputTruncated, "the answer is longer than %d bytes", s.limits.Total)
 			}
 			err := p.feed(c.data, event)
 			switch {
 			case errors.Is(err, errLine):
-				return newError(outputTruncated, "one line of the answer is longer than %d bytes", s.limits.Line)
+				return newError(failure.OutputTruncated, "one line of the answer is longer than %d bytes", s.limits.Line)
 			case err != nil:
 				return err
 			case d.ended:
@@ -339,7 +341,7 @@ func endless(rest []byte, told bool) error {
 	if !told && len(rest) > 0 {
 		return malformed("what came is no stream of events; is the base URL right? It begins \"%s\"", head(rest, maxQuote))
 	}
-	return newError(streamFailure, "the stream ended before the answer did")
+	return newError(failure.StreamFailure, "the stream ended before the answer did")
 }
 
 // linger reads the end of a body of which the terminal event was seen.
@@ -403,7 +405,7 @@ func (s *stream) body() []byte {
 // refused is the error of an answer whose status is not 200.
 func (s *stream) refused(resp *http.Response, now time.Time) error {
 	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode/100 == 3 {
-		e := newError(invalidRequest, "the address redirects to %s; the key does not follow: make that the base URL, if it is right", to)
+		e := newError(failure.InvalidRequest, "the address redirects to %s; the key does not follow: make that the base URL, if it is right", to)
 		e.Status = resp.StatusCode
 		return e
 	}

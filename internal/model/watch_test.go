@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // script writes a stream into w as time passes.
@@ -41,11 +43,11 @@ func TestWatchdogs(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		play     script
-		kind     string // empty: an answer
+		kind     failure.Kind // empty: an answer
 		after    time.Duration
 		progress bool
 	}{
-		{"P21 nothing ever comes", func(*io.PipeWriter) {}, coldStartTimeout, 30 * time.Second, false},
+		{"P21 nothing ever comes", func(*io.PipeWriter) {}, failure.ColdStartTimeout, 30 * time.Second, false},
 		{"the first byte in time", func(w *io.PipeWriter) {
 			time.Sleep(29 * time.Second)
 			say(w, recorded[Anthropic])
@@ -53,14 +55,14 @@ func TestWatchdogs(t *testing.T) {
 		{"P22 silence in the middle of a text", func(w *io.PipeWriter) {
 			time.Sleep(10 * time.Second)
 			say(w, strings.Join(pieces()[:9], ""))
-		}, idleTimeout, 10*time.Second + 2*minute, true},
+		}, failure.IdleTimeout, 10*time.Second + 2*minute, true},
 		{"keep-alives are life, but not for ever", func(w *io.PipeWriter) {
 			say(w, pieces()[0])
 			for range 200 {
 				time.Sleep(5 * time.Second)
 				say(w, ": ping\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n")
 			}
-		}, idleTimeout, 5 * minute, false},
+		}, failure.IdleTimeout, 5 * minute, false},
 		{"a model that thinks behind keep-alives", func(w *io.PipeWriter) {
 			say(w, pieces()[0])
 			for range 49 {
@@ -81,7 +83,7 @@ func TestWatchdogs(t *testing.T) {
 				say(w, ":")
 				time.Sleep(time.Second)
 			}
-		}, idleTimeout, 5 * minute, true},
+		}, failure.IdleTimeout, 5 * minute, true},
 		{"comments before the first event", func(w *io.PipeWriter) {
 			for range 200 {
 				say(w, ": ping\n\n")
@@ -111,7 +113,7 @@ func TestWatchdogs(t *testing.T) {
 				case c.kind == "" && (a.Stop != ToolCalls || len(a.Blocks) != 4):
 					t.Errorf("%+v", a)
 				case c.kind != "":
-					if e := failure(t, err); e.Kind != c.kind || !e.Retryable {
+					if e := errorOf(t, err); e.Kind != c.kind || !e.Retryable {
 						t.Errorf("%+v", e)
 					}
 				}
@@ -134,7 +136,7 @@ func TestOwnLimits(t *testing.T) {
 		m.Limits = Limits{Connect: time.Minute, Silent: 3 * time.Second}
 		begun := time.Now()
 		_, err := m.Turn(context.Background(), hello, nil)
-		if e := failure(t, err); e.Kind != idleTimeout || time.Since(begun) != 53*time.Second {
+		if e := errorOf(t, err); e.Kind != failure.IdleTimeout || time.Since(begun) != 53*time.Second {
 			t.Errorf("%+v after %v", e, time.Since(begun))
 		}
 	})
@@ -144,7 +146,7 @@ func TestOwnLimits(t *testing.T) {
 	} {
 		m.Provider, m.HTTP = Anthropic, answering(Anthropic, recorded[Anthropic]).HTTP
 		_, err := m.Turn(context.Background(), hello, nil)
-		if e := failure(t, err); e.Kind != outputTruncated || e.Retryable {
+		if e := errorOf(t, err); e.Kind != failure.OutputTruncated || e.Retryable {
 			t.Errorf("%s: %+v", kind, e)
 		}
 	}
@@ -170,10 +172,10 @@ func TestHungIsNotAwaited(t *testing.T) {
 				defer close(release)
 				begun := time.Now()
 				_, err := talk(Anthropic, hang(release)).Turn(context.Background(), hello, nil)
-				e := failure(t, err)
-				want, kind := 30*time.Second, coldStartTimeout
+				e := errorOf(t, err)
+				want, kind := 30*time.Second, failure.ColdStartTimeout
 				if name == "error body" { // its status says enough
-					want, kind = errorWait, serverOverload
+					want, kind = errorWait, failure.ServerOverload
 				}
 				if took := time.Since(begun); took != want || e.Kind != kind || !e.Retryable {
 					t.Errorf("%+v after %v", e, took)
@@ -239,28 +241,28 @@ func TestSilences(t *testing.T) {
 	for _, c := range []struct {
 		provider, where string
 		most            time.Duration
-		kind            string
+		kind            failure.Kind
 	}{
-		{Anthropic, "head", 30 * time.Second, coldStartTimeout},
-		{Anthropic, "first byte", 30 * time.Second, coldStartTimeout},
-		{Anthropic, "content", 2 * minute, idleTimeout},
-		{Anthropic, "end", 2 * minute, idleTimeout},
-		{OpenAI, "head", 2 * minute, coldStartTimeout},
-		{OpenAI, "first byte", 10 * minute, idleTimeout},
-		{OpenAI, "content", 10 * minute, idleTimeout},
-		{OpenAI, "end", 10 * minute, idleTimeout},
-		{OpenAIChat, "head", 2 * minute, coldStartTimeout},
-		{OpenAIChat, "first byte", 10 * minute, idleTimeout},
-		{OpenAIChat, "content", 10 * minute, idleTimeout},
-		{OpenAIChat, "end", 4 * minute, idleTimeout},
-		{Gemini, "head", 2 * minute, coldStartTimeout},
-		{Gemini, "first byte", 10 * minute, idleTimeout},
-		{Gemini, "content", 10 * minute, idleTimeout},
-		{Gemini, "end", 4 * minute, idleTimeout},
+		{Anthropic, "head", 30 * time.Second, failure.ColdStartTimeout},
+		{Anthropic, "first byte", 30 * time.Second, failure.ColdStartTimeout},
+		{Anthropic, "content", 2 * minute, failure.IdleTimeout},
+		{Anthropic, "end", 2 * minute, failure.IdleTimeout},
+		{OpenAI, "head", 2 * minute, failure.ColdStartTimeout},
+		{OpenAI, "first byte", 10 * minute, failure.IdleTimeout},
+		{OpenAI, "content", 10 * minute, failure.IdleTimeout},
+		{OpenAI, "end", 10 * minute, failure.IdleTimeout},
+		{OpenAIChat, "head", 2 * minute, failure.ColdStartTimeout},
+		{OpenAIChat, "first byte", 10 * minute, failure.IdleTimeout},
+		{OpenAIChat, "content", 10 * minute, failure.IdleTimeout},
+		{OpenAIChat, "end", 4 * minute, failure.IdleTimeout},
+		{Gemini, "head", 2 * minute, failure.ColdStartTimeout},
+		{Gemini, "first byte", 10 * minute, failure.IdleTimeout},
+		{Gemini, "content", 10 * minute, failure.IdleTimeout},
+		{Gemini, "end", 4 * minute, failure.IdleTimeout},
 	} {
 		t.Run(c.provider+"/"+c.where, func(t *testing.T) {
 			t.Parallel()
-			for after, kind := range map[time.Duration]string{c.most - time.Second: "", c.most + time.Second: c.kind} {
+			for after, kind := range map[time.Duration]failure.Kind{c.most - time.Second: "", c.most + time.Second: c.kind} {
 				synctest.Test(t, func(t *testing.T) {
 					m := played(t, c.provider, func(w *io.PipeWriter) {
 						first, rest := begins[c.provider], strings.TrimPrefix(recorded[c.provider], begins[c.provider])
@@ -299,7 +301,7 @@ func TestSilences(t *testing.T) {
 					if kind == "" {
 						return
 					}
-					if e := failure(t, err); e.Kind != kind || !e.Retryable {
+					if e := errorOf(t, err); e.Kind != kind || !e.Retryable {
 						t.Errorf("after %v: %v", after, err)
 					}
 				})

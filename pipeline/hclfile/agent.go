@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -71,14 +72,11 @@ func (r *reading) agentCommand(a *hcl.Attribute) (argv []pipeline.Text) {
 	return argv
 }
 
-// agentRetry reads which failures of a program deserve one more try.
-func (r *reading) agentRetry(b *block) pipeline.AgentRetry {
-	return pipeline.AgentRetry{
+// agentRetry returns which failures of a program deserve another attempt.
+func (r *reading) agentRetry(b *block) failure.Policy {
+	return failure.Policy{
 		ExtraKinds: r.strs(b, "extra_kinds", `["gateway_blip"]`, func(s string, at hcl.Range) (string, bool) {
-			if r.o.Kind == nil {
-				return s, true
-			}
-			if err := r.o.Kind(s); err != nil {
+			if err := failure.CheckKind(s); err != nil {
 				r.add(at, fmt.Sprintf("%q is no kind of failure", s), sentence(err.Error()))
 				return "", false
 			}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/policy"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -84,7 +83,7 @@ func TestErrorFiles(t *testing.T) {
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".hcl"), func(t *testing.T) {
 			t.Parallel()
-			c, err := hclfile.Load(file, hclfile.Options{Env: environ, Pattern: policy.CheckPattern, BaseURL: model.CheckURL, Kind: agent.CheckKind})
+			c, err := hclfile.Load(file, hclfile.Options{Env: environ, Pattern: policy.CheckPattern, BaseURL: model.CheckURL})
 			var got pipeline.Errors
 			if !errors.As(err, &got) || c != nil {
 				t.Fatalf("want faults, got %v and %v", c, err)

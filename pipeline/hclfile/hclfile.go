@@ -42,8 +42,6 @@ type Options struct {
 	Pattern func(pattern []string) (word int, err error)
 	// BaseURL says what is wrong with the address of a provider, and behind "; " what to write. Lent and asked like Pattern.
 	BaseURL func(url string) error
-	// Kind says what is wrong with the form of a kind of failure. Lent and asked like Pattern.
-	Kind func(kind string) error
 }
 
 // Find walks up from dir to the nearest PIPELINE.hcl or PIPELINE.hcl.json and gives its absolute path, or ErrNotFound.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // A Command is an agent of which nothing is known but its command. It works in its current directory and reads from
@@ -32,7 +33,7 @@ type Command struct {
 	Look func(argv0 string) error // says why a program cannot be started; nil: not asked
 
 	// Policy says which of its failures deserve one more try.
-	Policy agent.Policy
+	Policy failure.Policy
 
 	mark func() string // nil: random
 }
@@ -57,7 +58,7 @@ func (c *Command) Ready() error {
 }
 
 // Retry is its policy.
-func (c *Command) Retry() agent.Policy { return c.Policy }
+func (c *Command) Retry() failure.Policy { return c.Policy }
 
 // Turn runs the command once.
 func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // run is an Exec without a box: enough to see what a command is given and what it says.
@@ -135,14 +136,14 @@ func TestTurn(t *testing.T) {
 	t.Run("silence is said, with evidence", func(t *testing.T) {
 		t.Parallel()
 		turn, _, _ := talk(t, `echo edited > a.txt; echo; echo hm >&2`, nil)
-		if turn.Kind != agent.NoOutput || turn.Evidence != "exit 0, nothing on stdout; stderr: hm" || turn.Control != nil || turn.Problem != agent.ErrNoObject.Error() {
+		if turn.Kind != failure.NoOutput || turn.Evidence != "exit 0, nothing on stdout; stderr: hm" || turn.Control != nil || turn.Problem != agent.ErrNoObject.Error() {
 			t.Errorf("%+v", turn)
 		}
 	})
 	t.Run("a non-zero exit keeps its account", func(t *testing.T) {
 		t.Parallel()
 		turn, lines, _ := talk(t, `echo '`+fixedObject+`'; echo 'first' >&2; printf 'no \033[1mnet\033[0m' >&2; exit 3`, nil)
-		if turn.Kind != agent.CLIError || turn.Evidence != "exit 3; stderr: no net" || turn.Control == nil || turn.Exit.Code != 3 {
+		if turn.Kind != failure.CLIError || turn.Evidence != "exit 3; stderr: no net" || turn.Control == nil || turn.Exit.Code != 3 {
 			t.Errorf("%+v", turn)
 		}
 		if end := lines[len(lines)-1].Data; end["exit_code"] != 3 || end["kind"] != "cli_error" {
@@ -152,17 +153,17 @@ func TestTurn(t *testing.T) {
 	t.Run("an error object that cannot be taken is told, field by field", func(t *testing.T) {
 		t.Parallel()
 		for script, want := range map[string]struct {
-			kind              agent.Kind
+			kind              failure.Kind
 			evidence, problem string
 		}{
-			`echo '{"error":{"kind":"Rate Limited"}}'; exit 1`:                {agent.CLIError, `exit 1; error object: field "kind" holds "Rate Limited"; `, `field "kind" holds`},
+			`echo '{"error":{"kind":"Rate Limited"}}'; exit 1`:                {failure.CLIError, `exit 1; error object: field "kind" holds "Rate Limited"; `, `field "kind" holds`},
 			`echo '{"error":{"message":"x"}}'`:                                {"", "", `required field "kind" is missing; it was ignored`},
-			`echo '{"error":{"kind":"billing","retry_after":5}}'`:             {agent.Billing, `the agent says so; field "retry_after" is unknown`, "control object"},
+			`echo '{"error":{"kind":"billing","retry_after":5}}'`:             {failure.Billing, `the agent says so; field "retry_after" is unknown`, "control object"},
 			`echo '{"error":{"kind":"rate_limit"}}'`:                          {"rate_limit", `the agent says so; "rate_limit" is not known, and so not tried again: the kinds are agent_budget`, "control object"},
 			`echo '{"error":{"kind":"gateway_blip"}}'`:                        {"gateway_blip", "the agent says so", "control object"},
-			`echo '` + fixedObject + `'; echo '{"error":{"kind":1}}'; exit 1`: {agent.CLIError, `exit 1; error object: field "kind" holds 1`, ""},
+			`echo '` + fixedObject + `'; echo '{"error":{"kind":1}}'; exit 1`: {failure.CLIError, `exit 1; error object: field "kind" holds 1`, ""},
 		} {
-			c := &Command{ID: "mine", Argv: []string{"sh", "-c", script}, Policy: agent.Policy{ExtraKinds: []string{"gateway_blip"}}}
+			c := &Command{ID: "mine", Argv: []string{"sh", "-c", script}, Policy: failure.Policy{ExtraKinds: []string{"gateway_blip"}}}
 			turn, err := c.Turn(t.Context(), agent.Request{Exec: run, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}})
 			if err != nil || turn.Kind != want.kind || !strings.HasPrefix(turn.Evidence, want.evidence) || (turn.Evidence == "") != (want.evidence == "") ||
 				!strings.Contains(turn.Problem, want.problem) || (turn.Problem == "") != (want.problem == "") {
@@ -174,14 +175,14 @@ func TestTurn(t *testing.T) {
 		t.Parallel()
 		r := agent.Request{Exec: run, Dir: t.TempDir()}
 		turn, err := (&Command{ID: "gone", Argv: []string{"/no/such/agent"}}).Turn(t.Context(), r)
-		if err != nil || turn.Kind != agent.CLINotInPath || !strings.Contains(turn.Evidence, "/no/such/agent: not found") {
+		if err != nil || turn.Kind != failure.CLINotInPath || !strings.Contains(turn.Evidence, "/no/such/agent: not found") {
 			t.Errorf("%+v, %v", turn, err)
 		}
 	})
 	t.Run("E17 killed from outside", func(t *testing.T) {
 		t.Parallel()
 		turn, _, _ := talk(t, `echo working; kill -9 $$`, nil)
-		if turn.Kind != agent.KilledExternally || !strings.Contains(turn.Evidence, "SIGKILL") {
+		if turn.Kind != failure.KilledExternally || !strings.Contains(turn.Evidence, "SIGKILL") {
 			t.Errorf("%+v", turn)
 		}
 	})
@@ -194,7 +195,7 @@ func TestTurn(t *testing.T) {
 			return agent.Exit{}, ctx.Err()
 		}}
 		turn, err := (&Command{ID: "mine", Argv: []string{"x"}}).Turn(ctx, r)
-		if err != nil || turn.Kind != agent.Cancelled {
+		if err != nil || turn.Kind != failure.Cancelled {
 			t.Errorf("%+v, %v", turn, err)
 		}
 	})
@@ -204,7 +205,7 @@ func TestTurn(t *testing.T) {
 		defer cancel()
 		r := agent.Request{Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Exec: run}
 		turn, err := (&Command{ID: "mine", Argv: []string{"sleep", "30"}}).Turn(ctx, r)
-		if err != nil || turn.Kind != agent.WallTimeout || !turn.Exit.TimedOut || turn.Exit.Cancelled {
+		if err != nil || turn.Kind != failure.WallTimeout || !turn.Exit.TimedOut || turn.Exit.Cancelled {
 			t.Errorf("%+v, %v", turn, err)
 		}
 	})
@@ -231,7 +232,7 @@ func TestTurn(t *testing.T) {
 		turn, err := (&Command{ID: "mine", Argv: []string{"x"}}).Turn(t.Context(), agent.Request{Idle: time.Minute, Exec: func(_ context.Context, c agent.Command) (agent.Exit, error) {
 			return agent.Exit{Code: 143, Signal: "SIGTERM", IdledOut: c.Idle == time.Minute}, nil
 		}})
-		if err != nil || turn.Kind != agent.IdleTimeout {
+		if err != nil || turn.Kind != failure.IdleTimeout {
 			t.Errorf("%+v, %v", turn, err)
 		}
 	})
@@ -264,7 +265,7 @@ func TestOutputIsBounded(t *testing.T) {
 				_, _ = out.Write(line)
 			}
 		})
-		if turn.Kind != agent.OutputTruncated || raw != maxTotal || len(turn.Text) > agent.TailLimit || len(lines) > maxLines+4 {
+		if turn.Kind != failure.OutputTruncated || raw != maxTotal || len(turn.Text) > agent.TailLimit || len(lines) > maxLines+4 {
 			t.Errorf("kind %q, raw %d, text %d, lines %d", turn.Kind, raw, len(turn.Text), len(lines))
 		}
 		if !strings.Contains(said(lines, "notice"), "bytes of stdout are not in this transcript") {

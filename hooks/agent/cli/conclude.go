@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // An ending is all that is known of one.
@@ -23,29 +24,29 @@ type ending struct {
 // conclude asks, first match decides: was it cancelled; did a watchdog of ours end it; did somebody else; did it name its
 // own failure; does its exit code say one; did it say anything. A plain command has no terminal event, and its control object is a claim: it
 // excuses no exit code, it only settles whether output that was cut matters. The evidence is one line.
-func conclude(e ending) (agent.Kind, string) {
+func conclude(e ending) (failure.Kind, string) {
 	x := e.exit
 	switch {
 	case x.Cancelled:
-		return agent.Cancelled, "cancelled"
+		return failure.Cancelled, "cancelled"
 	case x.TimedOut:
-		return agent.WallTimeout, "still running after " + x.Duration.Round(100*time.Millisecond).String() + ", all of the wall clock but what verification needs"
+		return failure.WallTimeout, "still running after " + x.Duration.Round(100*time.Millisecond).String() + ", all of the wall clock but what verification needs"
 	case x.IdledOut:
-		return agent.IdleTimeout, "said nothing for the idle limit"
+		return failure.IdleTimeout, "said nothing for the idle limit"
 	case x.Signal != "":
-		return agent.KilledExternally, "ended by " + x.Signal + ", which was not ours"
+		return failure.KilledExternally, "ended by " + x.Signal + ", which was not ours"
 	case e.failure != nil:
 		return e.failure.Kind, account(e.failure)
 	case x.Code == 127:
-		return agent.CLINotInPath, because("exit 127", e.stderr)
+		return failure.CLINotInPath, because("exit 127", e.stderr)
 	case x.Code == 126:
-		return agent.SpawnFailed, because("exit 126", e.stderr)
+		return failure.SpawnFailed, because("exit 126", e.stderr)
 	case x.Code != 0:
-		return agent.CLIError, because(fmt.Sprintf("exit %d", x.Code), e.stderr)
+		return failure.CLIError, because(fmt.Sprintf("exit %d", x.Code), e.stderr)
 	case !e.said:
-		return agent.NoOutput, because("exit 0, nothing on stdout", e.stderr)
+		return failure.NoOutput, because("exit 0, nothing on stdout", e.stderr)
 	case e.truncated && !e.control:
-		return agent.OutputTruncated, fmt.Sprintf("exit 0, more than %d MiB on stdout and no control object at its end", maxTotal>>20)
+		return failure.OutputTruncated, fmt.Sprintf("exit 0, more than %d MiB on stdout and no control object at its end", maxTotal>>20)
 	}
 	return "", ""
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -101,7 +102,7 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 // silent says whether a request was taken, as far as anybody knows, and not answered.
 func silent(err error) bool {
 	var e *model.Error
-	return errors.As(err, &e) && e.Status < 400 && slices.Contains([]agent.Kind{agent.ColdStartTimeout, agent.IdleTimeout, agent.StreamFailure}, agent.Kind(e.Kind))
+	return errors.As(err, &e) && e.Status < 400 && slices.Contains([]failure.Kind{failure.ColdStartTimeout, failure.IdleTimeout, failure.StreamFailure}, e.Kind)
 }
 
 // counted takes the size of the conversation from the provider's own count. chars are those of the request.

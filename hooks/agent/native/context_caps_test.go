@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -16,11 +17,11 @@ func TestUsageOfSilence(t *testing.T) {
 		err   model.Error
 		known bool
 	}{
-		{model.Error{Kind: string(agent.IdleTimeout)}, false},
-		{model.Error{Kind: string(agent.ColdStartTimeout)}, false},
-		{model.Error{Kind: string(agent.StreamFailure)}, false},
-		{model.Error{Kind: string(agent.RateLimited), Status: 429}, true},
-		{model.Error{Kind: string(agent.DNSNotFound)}, true},
+		{model.Error{Kind: failure.IdleTimeout}, false},
+		{model.Error{Kind: failure.ColdStartTimeout}, false},
+		{model.Error{Kind: failure.StreamFailure}, false},
+		{model.Error{Kind: failure.RateLimited, Status: 429}, true},
+		{model.Error{Kind: failure.DNSNotFound}, true},
 	} {
 		m := newMeter(&Agent{Model: "m"}, agent.Request{})
 		m.asked()
@@ -41,15 +42,15 @@ func TestCapHoldsBeforeARequestIsSent(t *testing.T) {
 		steps []step
 		out   int // bytes of a tool's result
 		asked int
-		kind  agent.Kind
+		kind  failure.Kind
 	}{
-		{"the first is too large", 44_000, nil, 0, 0, agent.TokenBudget},
+		{"the first is too large", 44_000, nil, 0, 0, failure.TokenBudget},
 		{"the first just fits", 36_000, []step{{text: finalText}}, 0, 1, ""},
-		{"a result makes the second too large", 100, []step{{calls: []model.Call{call("1", "write", `{"path":"a"}`)}}}, 44_000, 1, agent.TokenBudget},
+		{"a result makes the second too large", 100, []step{{calls: []model.Call{call("1", "write", `{"path":"a"}`)}}}, 44_000, 1, failure.TokenBudget},
 		{
 			"a result makes the second too large, behind a count", 100,
 			[]step{{calls: []model.Call{call("1", "write", `{"path":"a"}`)}, usage: usage(500, 100)}},
-			44_000, 1, agent.TokenBudget,
+			44_000, 1, failure.TokenBudget,
 		},
 		{"a result leaves little room", 100, []step{{calls: []model.Call{call("1", "write", `{"path":"a"}`)}, usage: usage(500, 100)}, {text: finalText}}, 20_000, 2, ""},
 	} {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -116,7 +117,7 @@ func TestNoRoomToMake(t *testing.T) {
 		t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
 	}
 	d = newDesk(t, step{err: fault5("context_overflow", 400, "prompt is too long")})
-	if turn := d.turn(context.Background()); turn.Kind != agent.ContextOverflow || *turn.Requests != 1 {
+	if turn := d.turn(context.Background()); turn.Kind != failure.ContextOverflow || *turn.Requests != 1 {
 		t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
 	}
 }
@@ -128,14 +129,14 @@ func TestOverflow(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		last []step // after five reads
-		kind agent.Kind
+		kind failure.Kind
 		how  string
 	}{
 		{"once", []step{{err: tooLong}, {text: finalText}}, "", ""},
 		{"as a stop reason", []step{{stop: model.Overflow}, {text: finalText}}, "", ""},
 		{"twice", []step{{err: tooLong}, {err: tooLong}, {text: "a summary"}, {text: finalText}}, "", "summary"},
 		{"twice, and the summary fails", []step{{err: tooLong}, {err: tooLong}, {err: tooLong}, {text: finalText}}, "", "newest"},
-		{"three times", []step{{err: tooLong}, {err: tooLong}, {text: "a summary"}, {err: tooLong}}, agent.ContextOverflow, "summary"},
+		{"three times", []step{{err: tooLong}, {err: tooLong}, {text: "a summary"}, {err: tooLong}}, failure.ContextOverflow, "summary"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -177,14 +178,14 @@ func TestCaps(t *testing.T) {
 		usd    float64
 		cost   func(string, model.Usage) (float64, bool)
 		usage  model.Usage
-		kind   agent.Kind
+		kind   failure.Kind
 		asked  int
 		notice string
 	}{
 		{"no cap", 0, 0, price, usage(1000, 100), "", 11, ""},
-		{"tokens", 3000, 0, price, usage(1000, 100), agent.TokenBudget, 2, ""}, // the third alone would hold 1100
-		{"tokens, and an answer has its least", 2500, 0, price, usage(1000, 100), agent.TokenBudget, 2, ""},
-		{"cost", 0, 2, price, usage(1000, 100), agent.TokenBudget, 2, ""},
+		{"tokens", 3000, 0, price, usage(1000, 100), failure.TokenBudget, 2, ""}, // the third alone would hold 1100
+		{"tokens, and an answer has its least", 2500, 0, price, usage(1000, 100), failure.TokenBudget, 2, ""},
+		{"cost", 0, 2, price, usage(1000, 100), failure.TokenBudget, 2, ""},
 		{"H22 usage that nobody knows", 3000, 0, price, model.Usage{}, "", 11, "the cap of tokens cannot be enforced"},
 		{"H22 cost that nobody knows", 0, 2, nil, usage(1000, 100), "", 11, "the cap of cost cannot be enforced"},
 		{"H22 a model without a price", 0, 2, func(string, model.Usage) (float64, bool) { return 0, false }, usage(1000, 100), "", 11, "the cap of cost cannot be enforced"},

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -162,7 +162,7 @@ func TestCirclesAreStopped(t *testing.T) {
 			s.play(d)
 			turn := d.turn(context.Background())
 			rounds, by := d.reminded()
-			if turn.Kind != agent.LoopDetected || saidBy[s.ends] == "" || !strings.Contains(turn.Evidence, saidBy[s.ends]) || *turn.Turns != s.round+1 {
+			if turn.Kind != failure.LoopDetected || saidBy[s.ends] == "" || !strings.Contains(turn.Evidence, saidBy[s.ends]) || *turn.Turns != s.round+1 {
 				t.Errorf("kind %q (%s) after %d rounds, want loop_detected by %s after %d", turn.Kind, turn.Evidence, *turn.Turns-1, s.ends, s.round)
 			}
 			if !slices.Equal(rounds, s.after) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -312,7 +312,7 @@ func TestB44B46RemindersAndLastWords(t *testing.T) {
 				return step{calls: []model.Call{call(fmt.Sprint(n), "edit", `{"path":"a.go","old":"x","new":"y"}`)}}
 			}
 			turn := d.turn(context.Background())
-			if turn.Kind != agent.LoopDetected || !strings.Contains(turn.Evidence, "the same call 3 times in a row") || *turn.Requests != tt.asked {
+			if turn.Kind != failure.LoopDetected || !strings.Contains(turn.Evidence, "the same call 3 times in a row") || *turn.Requests != tt.asked {
 				t.Errorf("kind %q, evidence %q, %d requests", turn.Kind, turn.Evidence, *turn.Requests)
 			}
 			end := d.of("end")[0].Data

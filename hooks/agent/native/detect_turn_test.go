@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -25,7 +25,7 @@ func TestP90P92RefusedDoesNotRun(t *testing.T) {
 		return step{calls: []model.Call{call(fmt.Sprint(n+1), "edit", fmt.Sprintf(`{"path":"a.go","old":"%d","new":"x"}`, n))}}
 	}
 	turn := d.turn(context.Background())
-	if turn.Kind != agent.LoopDetected || !strings.Contains(turn.Evidence, saidBy["D7"]) || *turn.Requests != 6 {
+	if turn.Kind != failure.LoopDetected || !strings.Contains(turn.Evidence, saidBy["D7"]) || *turn.Requests != 6 {
 		t.Errorf("kind %q (%s) after %d requests", turn.Kind, turn.Evidence, *turn.Requests)
 	}
 	if got := d.tools.started(); !slices.Equal(got, []string{"1", "2", "3"}) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -58,7 +58,7 @@ func (g *Gate) enter(ctx context.Context) (probe bool, err error) {
 			left := time.Until(g.asked)
 			g.mu.Unlock()
 			return false, &model.Error{
-				Kind: string(agent.RateLimited), RetryAfter: left, Retryable: true,
+				Kind: failure.RateLimited, RetryAfter: left, Retryable: true,
 				Message: fmt.Sprintf("the provider has asked to be left alone for another %s, which is more time than there is", left.Round(time.Second)),
 			}
 		}

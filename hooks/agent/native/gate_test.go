@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -180,13 +181,13 @@ func TestGateInALongOutage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		outage time.Duration
-		kind   agent.Kind
-	}{{150 * time.Second, ""}, {time.Hour, agent.TransportDisconnect}} {
+		kind   failure.Kind
+	}{{150 * time.Second, ""}, {time.Hour, failure.TransportDisconnect}} {
 		synctest.Test(t, func(t *testing.T) {
 			gate := &Gate{}
 			start := time.Now()
 			type end struct {
-				kind     agent.Kind
+				kind     failure.Kind
 				at       time.Duration
 				requests int
 			}
@@ -245,7 +246,7 @@ func TestGateOfTurns(t *testing.T) {
 			}
 			return step{text: finalText}
 		}
-		kinds := make(chan agent.Kind)
+		kinds := make(chan failure.Kind)
 		for range 4 {
 			go func() {
 				a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).hands, random: func() float64 { return 1 }}
@@ -294,7 +295,7 @@ func TestGateThatWillNotOpenInTime(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		turn := second.turn(ctx)
-		if turn.Kind != agent.RateLimited || *turn.Requests != 0 || time.Since(start) != 0 || turn.RetryAfter == nil || *turn.RetryAfter != 5*time.Minute {
+		if turn.Kind != failure.RateLimited || *turn.Requests != 0 || time.Since(start) != 0 || turn.RetryAfter == nil || *turn.RetryAfter != 5*time.Minute {
 			t.Errorf("kind %q (%s) after %d requests and %s", turn.Kind, turn.Evidence, *turn.Requests, time.Since(start))
 		}
 		if want := "the model's provider is in trouble: another conversation tries it first, in 300 s"; len(second.notices) != 1 || second.notices[0] != want {
@@ -315,7 +316,7 @@ func TestGateOfOneThatGaveUp(t *testing.T) {
 		first.Gate = gate
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
-		if turn := first.turn(ctx); turn.Kind != agent.RateLimited || *turn.RetryAfter != time.Hour {
+		if turn := first.turn(ctx); turn.Kind != failure.RateLimited || *turn.RetryAfter != time.Hour {
 			t.Errorf("kind %q", turn.Kind)
 		}
 		second := newDesk(t, step{text: finalText})

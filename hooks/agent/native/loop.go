@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -87,14 +88,14 @@ func (l *loop) rounds(ctx context.Context) ending {
 			return e
 		}
 		if l.turns >= most {
-			return ending{kind: agent.AgentMaxTurns, evidence: fmt.Sprintf("no end after %d turns of the model", most), text: l.said}
+			return ending{kind: failure.AgentMaxTurns, evidence: fmt.Sprintf("no end after %d turns of the model", most), text: l.said}
 		}
 		if why := l.meter.over(); why != "" {
-			return ending{kind: agent.TokenBudget, evidence: why, text: l.said}
+			return ending{kind: failure.TokenBudget, evidence: why, text: l.said}
 		}
 		l.makeRoom(ctx)
 		if why := l.meter.tooMuch(l.size()); why != "" {
-			return ending{kind: agent.TokenBudget, evidence: why, text: l.said}
+			return ending{kind: failure.TokenBudget, evidence: why, text: l.said}
 		}
 		x := l.exchange(ctx, l.request(), true)
 		var e *ending
@@ -140,10 +141,10 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	text := textOf(x.answer.Blocks)
 	said := join(l.said, text)
 	if x.stop == model.Refused {
-		return &ending{kind: agent.ContentPolicy, evidence: because("the model refused to answer", x.answer.Reason), text: said}
+		return &ending{kind: failure.ContentPolicy, evidence: because("the model refused to answer", x.answer.Reason), text: said}
 	}
 	if x.stop == model.Overflow {
-		x.err = &model.Error{Kind: string(agent.ContextOverflow), Message: "the model's window is full", RetryAfter: -1}
+		x.err = &model.Error{Kind: failure.ContextOverflow, Message: "the model's window is full", RetryAfter: -1}
 		return l.broken(ctx, x)
 	}
 	if len(x.calls) > 0 {
@@ -156,19 +157,19 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 		return l.watched(ctx, round{text: text}, said)
 	case x.stop == model.MaxTokens:
 		if l.thought {
-			return &ending{kind: agent.OutputTruncated, evidence: "the model reached the length limit of an answer twice while it thought, and said nothing", text: said}
+			return &ending{kind: failure.OutputTruncated, evidence: "the model reached the length limit of an answer twice while it thought, and said nothing", text: said}
 		}
 		l.thought = true
 		l.remind("length", lengthNote)
 		return nil
 	case x.stop == model.Other && strings.TrimSpace(said) == "":
-		return &ending{kind: agent.AgentError, evidence: because("the model stopped for a reason of its own", x.answer.Reason), text: said}
+		return &ending{kind: failure.AgentError, evidence: because("the model stopped for a reason of its own", x.answer.Reason), text: said}
 	case strings.TrimSpace(said) != "":
 		return &ending{text: said}
 	case l.r.ReadOnly:
-		return &ending{kind: agent.EmptyOutput, evidence: "the model ended without a word"}
+		return &ending{kind: failure.EmptyOutput, evidence: "the model ended without a word"}
 	case l.emptied:
-		return &ending{kind: agent.EmptyOutput, evidence: "the model ended twice without a word"}
+		return &ending{kind: failure.EmptyOutput, evidence: "the model ended twice without a word"}
 	}
 	l.emptied = true
 	l.remind("empty", emptyNote)
@@ -223,7 +224,7 @@ func (l *loop) watched(ctx context.Context, r round, said string) *ending {
 	switch {
 	case f.end:
 		e := l.finalWords(ctx, f.says)
-		e.kind, e.evidence = agent.LoopDetected, "it was told, and went on: "+strings.TrimSuffix(f.says, ".")
+		e.kind, e.evidence = failure.LoopDetected, "it was told, and went on: "+strings.TrimSuffix(f.says, ".")
 		if c := ctx.Err(); c != nil {
 			e, _ = l.ended(ctx)
 			e.text = said
@@ -244,7 +245,7 @@ func (l *loop) remind(why, text string) {
 // broken decides about an answer that broke off.
 func (l *loop) broken(ctx context.Context, x exchange) *ending {
 	f := faultOf(ctx, x.err)
-	if ctx.Err() == nil && f.kind == agent.ContextOverflow && l.overflows < maxOverflows {
+	if ctx.Err() == nil && f.kind == failure.ContextOverflow && l.overflows < maxOverflows {
 		l.overflows++
 		x.pass.left()
 		if l.compact(ctx, l.overflows == maxOverflows) {
@@ -317,9 +318,9 @@ func (l *loop) tell(text string) {
 // trouble is a fault for the person at the terminal.
 func trouble(f fault) string {
 	switch f.kind {
-	case agent.RateLimited:
+	case failure.RateLimited:
 		return "rate limited"
-	case agent.ServerOverload:
+	case failure.ServerOverload:
 		return "model overloaded"
 	}
 	return "connection lost"

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -129,7 +129,7 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	case silent:
 		x.err = errSilent
 	case x.err == nil:
-		x.err = &model.Error{Kind: "stream_failure", Message: "the answer ended without a stop reason", RetryAfter: -1, Retryable: true}
+		x.err = &model.Error{Kind: failure.StreamFailure, Message: "the answer ended without a stop reason", RetryAfter: -1, Retryable: true}
 	}
 	if done == nil {
 		l.noteSaid(x.answer)
@@ -157,7 +157,7 @@ func (a *Agent) asked(ctx context.Context, r model.Request, heard func(model.Eve
 	defer func() {
 		if p := recover(); p != nil {
 			answer, err = model.Answer{}, &model.Error{
-				Kind: string(agent.ParseError), Message: fmt.Sprintf("the answer could not be read, for a fault of async-pipeline: %v", p), RetryAfter: -1,
+				Kind: failure.ParseError, Message: fmt.Sprintf("the answer could not be read, for a fault of async-pipeline: %v", p), RetryAfter: -1,
 			}
 		}
 	}()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -20,7 +21,7 @@ func TestPanicOfAnAnswer(t *testing.T) {
 			panic("index out of range")
 		}}
 		turn, err := a.Turn(t.Context(), agent.Request{Prompt: "x"})
-		if err != nil || turn.Kind != agent.ParseError || !strings.Contains(turn.Evidence, "index out of range") || *turn.Requests != 1 {
+		if err != nil || turn.Kind != failure.ParseError || !strings.Contains(turn.Evidence, "index out of range") || *turn.Requests != 1 {
 			t.Errorf("kind %q (%s), %v", turn.Kind, turn.Evidence, err)
 		}
 	})
@@ -28,7 +29,7 @@ func TestPanicOfAnAnswer(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, step{text: "I write", calls: []model.Call{call("1", "write", `{"path":"a"}`)}})
 		d.tools.refuse = func([]model.Call, string, string) (string, bool) { panic("nil map") }
-		if turn := d.turn(t.Context()); turn.Kind != agent.ParseError || turn.Text != "I write" || len(d.tools.started()) != 0 {
+		if turn := d.turn(t.Context()); turn.Kind != failure.ParseError || turn.Text != "I write" || len(d.tools.started()) != 0 {
 			t.Errorf("kind %q (%s), text %q, ran %v", turn.Kind, turn.Evidence, turn.Text, d.tools.started())
 		}
 	})
@@ -41,11 +42,11 @@ func TestCutWhileItThought(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		steps []step
-		kind  agent.Kind
+		kind  failure.Kind
 		text  string
 	}{
 		{"once", []step{cut, {text: finalText}}, "", finalText},
-		{"twice", []step{cut, cut}, agent.OutputTruncated, ""},
+		{"twice", []step{cut, cut}, failure.OutputTruncated, ""},
 		{"twice, with work between", []step{cut, {calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, cut, {text: finalText}}, "", finalText},
 		{"behind a text that was cut too", []step{{text: "The cause ", stop: model.MaxTokens}, cut, {text: "is clear."}}, "", "The cause is clear."},
 	} {
@@ -93,7 +94,7 @@ func TestProcessesAreWaitedFor(t *testing.T) {
 			defer cancel()
 			start := time.Now()
 			turn := d.turn(ctx)
-			if turn.Kind != agent.WallTimeout || *runs != 0 || time.Since(start) != time.Minute+ending {
+			if turn.Kind != failure.WallTimeout || *runs != 0 || time.Since(start) != time.Minute+ending {
 				t.Errorf("kind %q after %s, %d running", turn.Kind, time.Since(start), *runs)
 			}
 			if got := d.of("tool_result"); len(got) != 1 || got[0].Data["text"] != "ended" {

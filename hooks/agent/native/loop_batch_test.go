@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
 )
@@ -85,7 +86,7 @@ func TestCallsInFrontOfARefusedOneRun(t *testing.T) {
 		step step
 		ran  []string
 		want map[string]string
-		kind agent.Kind
+		kind failure.Kind
 		ends bool // the turn, with what finish said
 	}{
 		{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -146,10 +147,10 @@ func call(id, name, args string) model.Call {
 }
 
 func lost() error {
-	return &model.Error{Kind: "transport_disconnect", Message: "connection reset by peer", RetryAfter: -1, Retryable: true}
+	return &model.Error{Kind: failure.TransportDisconnect, Message: "connection reset by peer", RetryAfter: -1, Retryable: true}
 }
 
-func fault5(kind string, status int, message string) error {
+func fault5(kind failure.Kind, status int, message string) error {
 	return &model.Error{Kind: kind, Status: status, Message: message, RetryAfter: -1}
 }
 

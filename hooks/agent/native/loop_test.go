@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -265,15 +266,15 @@ func TestEnds(t *testing.T) {
 		name  string
 		steps []step
 		more  func(int) step
-		kind  agent.Kind
+		kind  failure.Kind
 		asked int
 	}{
 		{"prose", []step{{text: "I think it is fixed."}}, nil, "", 1},
-		{"empty twice", []step{{}, {}}, nil, agent.EmptyOutput, 2},
+		{"empty twice", []step{{}, {}}, nil, failure.EmptyOutput, 2},
 		{"empty, then an answer", []step{{think: "hm"}, {text: finalText}}, nil, "", 2},
-		{"refused", []step{{text: "I cannot", stop: model.Refused}}, nil, agent.ContentPolicy, 1},
-		{"a reason of its own", []step{{stop: model.Other}}, nil, agent.AgentError, 1},
-		{"never", nil, forever, agent.AgentMaxTurns, DefaultTurns},
+		{"refused", []step{{text: "I cannot", stop: model.Refused}}, nil, failure.ContentPolicy, 1},
+		{"a reason of its own", []step{{stop: model.Other}}, nil, failure.AgentError, 1},
+		{"never", nil, forever, failure.AgentMaxTurns, DefaultTurns},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -105,7 +106,7 @@ func decide(c cause, f facts) (action, string) {
 // A fault is an error of the model's, as the loop decides by it.
 type fault struct {
 	cause     cause
-	kind      agent.Kind
+	kind      failure.Kind
 	message   string
 	after     time.Duration // what the provider asks to wait; negative: nothing
 	status    int           // of HTTP; 0: none
@@ -119,20 +120,20 @@ const disbelief = "it asks to wait for more than 30 days"
 func faultOf(ctx context.Context, err error) fault {
 	if ctx.Err() != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fault{cause: lifecycleClose, kind: agent.WallTimeout, message: "the wall clock ended", after: -1}
+			return fault{cause: lifecycleClose, kind: failure.WallTimeout, message: "the wall clock ended", after: -1}
 		}
-		return fault{cause: userCancel, kind: agent.Cancelled, message: "cancelled", after: -1}
+		return fault{cause: userCancel, kind: failure.Cancelled, message: "cancelled", after: -1}
 	}
 	if errors.Is(err, errSilent) {
-		return fault{cause: watchdog, kind: agent.IdleTimeout, message: err.Error(), after: -1, retryable: true}
+		return fault{cause: watchdog, kind: failure.IdleTimeout, message: err.Error(), after: -1, retryable: true}
 	}
 	var e *model.Error
 	if !errors.As(err, &e) {
-		return fault{cause: provider, kind: agent.Unknown, message: oneLine(err.Error()), after: -1}
+		return fault{cause: provider, kind: failure.Unknown, message: oneLine(err.Error()), after: -1}
 	}
-	f := fault{kind: agent.Kind(e.Kind), message: oneLine(e.Message), after: e.RetryAfter, status: e.Status}
+	f := fault{kind: e.Kind, message: oneLine(e.Message), after: e.RetryAfter, status: e.Status}
 	if f.kind == "" {
-		f.kind = agent.Unknown
+		f.kind = failure.Unknown
 	}
 	if f.message == "" && e.Err != nil {
 		f.message = oneLine(e.Err.Error())
@@ -144,19 +145,14 @@ func faultOf(ctx context.Context, err error) fault {
 		f.after = -1
 	}
 	switch f.kind {
-	case agent.ColdStartTimeout, agent.IdleTimeout:
+	case failure.ColdStartTimeout, failure.IdleTimeout:
 		f.cause = watchdog
-	case agent.StreamFailure, agent.TransportDisconnect, agent.Decompression, agent.DNSNotFound, agent.TLSError:
+	case failure.StreamFailure, failure.TransportDisconnect, failure.Decompression, failure.DNSNotFound, failure.TLSError:
 		f.cause = transport
 	default:
 		f.cause = provider
 	}
-	switch class := f.kind.Class(); {
-	case f.kind == agent.Unknown:
-		f.retryable = e.Retryable
-	case class == agent.Transient || f.kind == agent.RateLimited:
-		f.retryable = true // the kind is better evidence than a flag
-	}
+	f.retryable = f.kind.Resend() || f.kind == failure.Unknown && e.Retryable // the kind is better evidence than the flag
 	return f
 }
 

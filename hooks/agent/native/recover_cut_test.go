@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -199,7 +199,7 @@ func TestCutForEver(t *testing.T) {
 				return until(events), lost()
 			}
 			turn := d.turn(context.Background())
-			if turn.Kind != agent.TransportDisconnect || *turn.Requests != 1+maxRecoveries || len(d.tools.started()) != 0 {
+			if turn.Kind != failure.TransportDisconnect || *turn.Requests != 1+maxRecoveries || len(d.tools.started()) != 0 {
 				t.Errorf("cut after %d: kind %q after %d requests, ran %v", n, turn.Kind, *turn.Requests, d.tools.started())
 			}
 		}

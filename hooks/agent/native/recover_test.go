@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -90,24 +90,24 @@ func TestFaultOf(t *testing.T) {
 		ctx       context.Context
 		err       error
 		cause     cause
-		kind      agent.Kind
+		kind      failure.Kind
 		retryable bool
 	}{
-		{"reset", nil, lost(), transport, agent.TransportDisconnect, true},
-		{"P76 429 that says it is not retryable", nil, fault5("rate_limited", 429, "slow down"), provider, agent.RateLimited, true},
-		{"P76 overload", nil, fault5("server_overload", 529, "busy"), provider, agent.ServerOverload, true},
-		{"P76 decompression", nil, fault5("decompression", 0, "gzip"), transport, agent.Decompression, true},
-		{"P77 unknown kind, retryable", nil, &model.Error{Retryable: true, RetryAfter: -1}, provider, agent.Unknown, true},
-		{"P77 unknown kind, not retryable", nil, &model.Error{RetryAfter: -1}, provider, agent.Unknown, false},
-		{"a terminal kind beats the flag", nil, &model.Error{Kind: "auth_invalid", Retryable: true}, provider, agent.AuthInvalid, false},
-		{"a 404 is not retried", nil, &model.Error{Kind: "model_not_found", Status: 404, Retryable: true}, provider, agent.ModelNotFound, false},
-		{"P06 no such host", nil, fault5("dns_not_found", 0, ""), transport, agent.DNSNotFound, false},
-		{"quota", nil, fault5("quota_exhausted", 429, ""), provider, agent.QuotaExhausted, false},
-		{"no start", nil, fault5("cold_start_timeout", 0, ""), watchdog, agent.ColdStartTimeout, true},
-		{"silence of ours", nil, errSilent, watchdog, agent.IdleTimeout, true},
-		{"not an error of the model's", nil, io.ErrUnexpectedEOF, provider, agent.Unknown, false},
-		{"a person cancelled", cancelled, lost(), userCancel, agent.Cancelled, false},
-		{"the wall clock, with a cause of its own", late, lost(), lifecycleClose, agent.WallTimeout, false},
+		{"reset", nil, lost(), transport, failure.TransportDisconnect, true},
+		{"P76 429 that says it is not retryable", nil, fault5("rate_limited", 429, "slow down"), provider, failure.RateLimited, true},
+		{"P76 overload", nil, fault5("server_overload", 529, "busy"), provider, failure.ServerOverload, true},
+		{"P76 decompression", nil, fault5("decompression", 0, "gzip"), transport, failure.Decompression, true},
+		{"P77 unknown kind, retryable", nil, &model.Error{Retryable: true, RetryAfter: -1}, provider, failure.Unknown, true},
+		{"P77 unknown kind, not retryable", nil, &model.Error{RetryAfter: -1}, provider, failure.Unknown, false},
+		{"a terminal kind beats the flag", nil, &model.Error{Kind: "auth_invalid", Retryable: true}, provider, failure.AuthInvalid, false},
+		{"a 404 is not retried", nil, &model.Error{Kind: "model_not_found", Status: 404, Retryable: true}, provider, failure.ModelNotFound, false},
+		{"P06 no such host", nil, fault5("dns_not_found", 0, ""), transport, failure.DNSNotFound, false},
+		{"quota", nil, fault5("quota_exhausted", 429, ""), provider, failure.QuotaExhausted, false},
+		{"no start", nil, fault5("cold_start_timeout", 0, ""), watchdog, failure.ColdStartTimeout, true},
+		{"silence of ours", nil, errSilent, watchdog, failure.IdleTimeout, true},
+		{"not an error of the model's", nil, io.ErrUnexpectedEOF, provider, failure.Unknown, false},
+		{"a person cancelled", cancelled, lost(), userCancel, failure.Cancelled, false},
+		{"the wall clock, with a cause of its own", late, lost(), lifecycleClose, failure.WallTimeout, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -183,7 +184,7 @@ func TestP38CancelWhileATool(t *testing.T) {
 				if took := time.Since(start) - 3*time.Second; took > tt.most {
 					t.Errorf("took %s after the cancel", took)
 				}
-				if turn.Kind != agent.Cancelled || !turn.Exit.Cancelled {
+				if turn.Kind != failure.Cancelled || !turn.Exit.Cancelled {
 					t.Errorf("turn %+v", turn)
 				}
 				if lines := d.of("tool_result"); len(lines) != 1 || lines[0].Data["text"] != saidAborted || strings.Contains(saidAborted, "repeat") {
@@ -200,7 +201,7 @@ func TestP40RejectedAfterATool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`)}}, step{err: fault5("auth_invalid", 401, "invalid x-api-key")})
 		turn := d.turn(context.Background())
-		if turn.Kind != agent.AuthInvalid || turn.Evidence != "invalid x-api-key" || len(d.notices) != 0 {
+		if turn.Kind != failure.AuthInvalid || turn.Evidence != "invalid x-api-key" || len(d.notices) != 0 {
 			t.Errorf("kind %q, evidence %q, notices %v", turn.Kind, turn.Evidence, d.notices)
 		}
 		lines := d.of("notice")
@@ -221,7 +222,7 @@ func TestP41LostAgainAndAgain(t *testing.T) {
 		d.script.more = func(int) step { return step{think: "hm", err: lost()} }
 		start := time.Now()
 		turn := d.turn(context.Background())
-		if turn.Kind != agent.TransportDisconnect || *turn.Requests != 6 {
+		if turn.Kind != failure.TransportDisconnect || *turn.Requests != 6 {
 			t.Errorf("kind %q after %d requests, want transport_disconnect after 6", turn.Kind, *turn.Requests)
 		}
 		if took := time.Since(start); took != (2+4+8+16+30)*time.Second {
@@ -261,7 +262,7 @@ func TestP42RateLimitUsesTheSameBudget(t *testing.T) {
 		}
 		start := time.Now()
 		turn := d.turn(context.Background())
-		if turn.Kind != agent.RateLimited || *turn.Requests != 6 || turn.RetryAfter == nil || *turn.RetryAfter != 1500*time.Millisecond {
+		if turn.Kind != failure.RateLimited || *turn.Requests != 6 || turn.RetryAfter == nil || *turn.RetryAfter != 1500*time.Millisecond {
 			t.Errorf("kind %q after %d requests, retry after %v", turn.Kind, *turn.Requests, turn.RetryAfter)
 		}
 		if took := time.Since(start); took != 2*time.Second+4*time.Second+3*1500*time.Millisecond {
@@ -287,7 +288,7 @@ func TestWaitThatDoesNotFit(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		turn := d.turn(ctx)
-		if turn.Kind != agent.RateLimited || time.Since(start) != 0 || turn.Exit.TimedOut || *turn.RetryAfter != time.Hour {
+		if turn.Kind != failure.RateLimited || time.Since(start) != 0 || turn.Exit.TimedOut || *turn.RetryAfter != time.Hour {
 			t.Errorf("kind %q after %s, timed out %v", turn.Kind, time.Since(start), turn.Exit.TimedOut)
 		}
 	})
@@ -297,10 +298,11 @@ func TestWaitThatDoesNotFit(t *testing.T) {
 func TestP65AbsurdWait(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, kind string
-		after      time.Duration
-		requests   int
-		told       bool // when it can go on
+		name     string
+		kind     failure.Kind
+		after    time.Duration
+		requests int
+		told     bool // when it can go on
 	}{
 		{"years", "rate_limited", 3 * 365 * 24 * time.Hour, 1, false},
 		{"as long as there is", "server_overload", 1<<63 - 1, 1, false},
@@ -318,7 +320,7 @@ func TestP65AbsurdWait(t *testing.T) {
 				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 				defer cancel()
 				turn := d.turn(ctx)
-				if string(turn.Kind) != tt.kind || *turn.Requests != tt.requests || (turn.RetryAfter != nil) != tt.told {
+				if turn.Kind != tt.kind || *turn.Requests != tt.requests || (turn.RetryAfter != nil) != tt.told {
 					t.Errorf("kind %q after %d requests, retry after %v", turn.Kind, *turn.Requests, turn.RetryAfter)
 				}
 				if strings.Contains(turn.Evidence, disbelief) != (tt.after > agent.LongestWait) || !strings.HasPrefix(turn.Evidence, "slow down") {
@@ -365,7 +367,7 @@ func TestP44bLostAfterEveryCall(t *testing.T) {
 			return step{calls: []model.Call{call(fmt.Sprint(n), "read", fmt.Sprintf(`{"path":"%d"}`, n))}, err: lost()}
 		}
 		turn := d.turn(context.Background())
-		if turn.Kind != agent.TransportDisconnect || *turn.Requests != 6 || len(d.tools.started()) != 0 {
+		if turn.Kind != failure.TransportDisconnect || *turn.Requests != 6 || len(d.tools.started()) != 0 {
 			t.Errorf("kind %q after %d requests, ran %v", turn.Kind, *turn.Requests, d.tools.started())
 		}
 	})
@@ -379,7 +381,7 @@ func TestP45CancelDuringTheWait(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
-		if turn := d.turn(ctx); turn.Kind != agent.Cancelled || *turn.Requests != 1 || time.Since(start) != time.Second {
+		if turn := d.turn(ctx); turn.Kind != failure.Cancelled || *turn.Requests != 1 || time.Since(start) != time.Second {
 			t.Errorf("kind %q after %d requests and %s", turn.Kind, *turn.Requests, time.Since(start))
 		}
 	})
@@ -397,7 +399,7 @@ func TestP46EndOfTheClockDuringTheWait(t *testing.T) {
 		start := time.Now()
 		d.Gate.failed(false, time.Hour) // another turn waits so long before it asks again
 		turn := d.turn(parent)
-		if turn.Kind != agent.WallTimeout || !turn.Exit.TimedOut || *turn.Requests != 0 || time.Since(start) != time.Minute {
+		if turn.Kind != failure.WallTimeout || !turn.Exit.TimedOut || *turn.Requests != 0 || time.Since(start) != time.Minute {
 			t.Errorf("kind %q after %d requests and %s", turn.Kind, *turn.Requests, time.Since(start))
 		}
 		time.Sleep(time.Hour)
@@ -405,7 +407,7 @@ func TestP46EndOfTheClockDuringTheWait(t *testing.T) {
 		late, cancelLate := context.WithDeadlineCause(context.Background(), start.Add(time.Minute), errWall)
 		defer cancelLate()
 		turn = d.turn(late) // the one that tries, and hears nothing more
-		if turn.Kind != agent.WallTimeout || !turn.Exit.TimedOut || turn.Exit.Cancelled || turn.Text != "I am at wo" || time.Since(start) != time.Minute {
+		if turn.Kind != failure.WallTimeout || !turn.Exit.TimedOut || turn.Exit.Cancelled || turn.Text != "I am at wo" || time.Since(start) != time.Minute {
 			t.Errorf("turn %+v after %s", turn, time.Since(start))
 		}
 		start = time.Now()
@@ -490,7 +492,7 @@ func TestNoStopReason(t *testing.T) {
 			return model.Answer{Blocks: []model.Block{{Text: finalText}}}, nil
 		}, open: (&toolbox{}).hands}
 		turn, err := a.Turn(context.Background(), agent.Request{Prompt: "x"})
-		if err != nil || turn.Kind != agent.StreamFailure || asked != 6 {
+		if err != nil || turn.Kind != failure.StreamFailure || asked != 6 {
 			t.Errorf("kind %q after %d requests, %v", turn.Kind, asked, err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -49,8 +50,8 @@ func TestG40Resumed(t *testing.T) {
 // A turn that failed is not gone on with.
 func TestNotResumed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, step{err: &model.Error{Kind: string(agent.AuthInvalid), Message: "no", RetryAfter: -1}})
-	if turn := d.turn(t.Context()); turn.Kind != agent.AuthInvalid || turn.Resume != nil {
+	d := newDesk(t, step{err: &model.Error{Kind: failure.AuthInvalid, Message: "no", RetryAfter: -1}})
+	if turn := d.turn(t.Context()); turn.Kind != failure.AuthInvalid || turn.Resume != nil {
 		t.Errorf("%q resumes: %v", turn.Kind, turn.Resume != nil)
 	}
 }
@@ -81,14 +82,14 @@ func TestResumedAnswersWithACall(t *testing.T) {
 		name    string
 		steps   []step
 		outcome string
-		kind    agent.Kind
+		kind    failure.Kind
 	}{
 		{"then with the object", []step{read, {text: finalText}}, "", ""},
 		{"beside the object", []step{{text: finalText, calls: read.calls}}, agent.Fixed, ""},
 		{"of nothing that exists", []step{{calls: []model.Call{call("3", "answer", `{}`)}}, {text: finalText}}, "", ""},
 		{"finish", []step{{calls: []model.Call{call("4", "finish", `{"outcome":"no_fix","summary":"nothing to mend"}`)}}}, agent.NoFix, ""},
 		{"finish, without what it needs", []step{{calls: []model.Call{call("4", "finish", `{"summary":"nothing"}`)}}, {text: finalText}}, "", ""},
-		{"nothing", []step{{}, {text: finalText}}, "", agent.EmptyOutput},
+		{"nothing", []step{{}, {text: finalText}}, "", failure.EmptyOutput},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +146,7 @@ func TestResumedInLittleRoom(t *testing.T) {
 				t.Fatalf("%d requests, %v", len(asked), err)
 			}
 			if tt.asked == 0 {
-				if again.Kind != agent.TokenBudget || !strings.Contains(again.Evidence, "the next request alone holds about") {
+				if again.Kind != failure.TokenBudget || !strings.Contains(again.Evidence, "the next request alone holds about") {
 					t.Errorf("kind %q, %s", again.Kind, again.Evidence)
 				}
 				return

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -56,7 +57,7 @@ func (a *Agent) Ready() error {
 }
 
 // Retry adds nothing to what is retried for every agent: the turn itself recovers what can be recovered.
-func (a *Agent) Retry() agent.Policy { return agent.Policy{} }
+func (a *Agent) Retry() failure.Policy { return failure.Policy{} }
 
 // Turn holds one conversation. What the model and the network do wrong is a Turn's Kind; an error means that there was no
 // conversation.
@@ -108,7 +109,7 @@ func (a *Agent) chance() float64 {
 
 // An ending is how a turn ended, and why.
 type ending struct {
-	kind      agent.Kind
+	kind      failure.Kind
 	evidence  string
 	after     *time.Duration // what the provider asks to wait; nil: it does not say
 	text      string
@@ -124,7 +125,7 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 		Kind: e.kind, Evidence: l.clean(e.evidence), RetryAfter: e.after, Model: l.meter.said, Text: agent.Tail(e.text, agent.TailLimit), Control: e.control,
 		Turns: new(l.turns), Requests: new(l.meter.requests), Tokens: l.meter.tokens(), CostUSD: l.meter.cost(), CostAtLeast: l.meter.costAtLeast(),
 		Exit: agent.Exit{
-			Cancelled: e.kind == agent.Cancelled, TimedOut: e.kind == agent.WallTimeout, Duration: time.Since(started),
+			Cancelled: e.kind == failure.Cancelled, TimedOut: e.kind == failure.WallTimeout, Duration: time.Since(started),
 		},
 	}
 	if l.h.commands != nil {
@@ -136,7 +137,7 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 			turn.Problem = problem.Error()
 		}
 	}
-	if turn.Kind == "" || turn.Kind == agent.EmptyOutput {
+	if turn.Kind == "" || turn.Kind == failure.EmptyOutput {
 		turn.Resume = func(ctx context.Context, r agent.Request) (agent.Turn, error) { return l.resume(ctx, r, e.text), nil }
 	}
 	data := map[string]any{

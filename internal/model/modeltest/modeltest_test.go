@@ -127,7 +127,7 @@ func TestFaults(t *testing.T) {
 					return
 				}
 				var e *model.Error
-				if !errors.As(err, &e) || !strings.Contains(c.kinds, e.Kind) {
+				if !errors.As(err, &e) || !strings.Contains(c.kinds, string(e.Kind)) {
 					t.Fatalf("%+v %#v", a, err)
 				}
 				if c.name == "429" && e.RetryAfter != 7*time.Second {

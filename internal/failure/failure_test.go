@@ -1,4 +1,4 @@
-package agent
+package failure
 
 import (
 	"slices"
@@ -67,9 +67,28 @@ func TestClass(t *testing.T) {
 			t.Errorf("%q: %q, want %q", kind, got, want)
 		}
 	}
-	for kind, class := range classes {
-		if class == Fatal && Retryable(kind, Policy{OnNullKind: true, OnNoOutput: true}) {
+	for _, kind := range All() {
+		if kind.Class() == Fatal && Retryable(kind, Policy{OnNullKind: true, OnNoOutput: true}) {
 			t.Errorf("%s ends the hook and would be tried again", kind)
 		}
+	}
+}
+
+// Every kind that ends a hook or an agent has advice for a person.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	own := map[Kind]bool{AgentError: true, VerdictAmbiguous: true, ParseError: true, PatchEmpty: true, OutputInvalid: true, AttemptsExhausted: true}
+	for _, k := range All() {
+		class := k.Class()
+		if (class == Terminal || class == Fatal || class == Wait) && k.Advice() == "" && !own[k] {
+			t.Errorf("%s (%s) has no advice", k, class)
+		}
+	}
+}
+
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	if Kind("rate_limit").Known() || !Kind("openrouter_502").Known() {
+		t.Error("what is not in any table is not known")
 	}
 }
