@@ -47,12 +47,12 @@ func isData(p string) bool {
 	if slices.Contains(sources, strings.ToLower(path.Ext(p))) {
 		return slices.ContainsFunc(lang.Words(path.Join(path.Base(path.Dir(p)), path.Base(p))), func(w string) bool { return slices.Contains(dataWords, w) })
 	}
-	return lang.Language(p) == "" && lang.TestNames[strings.ToLower(path.Ext(p))].Empty() && !slices.Contains(manifests, path.Base(p)) && !foreign(p)
+	return lang.ByPath(p) == "" && lang.TestNames[strings.ToLower(path.Ext(p))].Empty() && !slices.Contains(manifests, path.Base(p)) && !foreign(p)
 }
 
 // literals notes what data the literals of the source at p name.
 func (s *survey) literals(u *unit, p string, src []byte) {
-	shell := lang.Language(p) == "shell"
+	shell := lang.ByPath(p) == "shell"
 	for line := range bytes.Lines(src) {
 		if len(u.mentioned)+len(s.globs[u]) > maxPerUnit {
 			return
@@ -139,7 +139,7 @@ func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 		case name == "." || strings.HasPrefix(name, "../"):
 		case lang.TestFolder(s.inSub(name)) || lang.DataFolder(s.inSub(name)): // is one anyway, or is production's
 		case glob:
-			if (slash || dir == path.Dir(p)) && lang.Language(name) == "" && path.Ext(name) != "" && !strings.HasPrefix(name, "*") && doublestar.ValidatePattern(name) {
+			if (slash || dir == path.Dir(p)) && lang.ByPath(name) == "" && path.Ext(name) != "" && !strings.HasPrefix(name, "*") && doublestar.ValidatePattern(name) {
 				s.globs[u] = append(s.globs[u], name)
 			}
 		case s.files[name]:

@@ -201,7 +201,7 @@ func (n *namer) kind(p string) int {
 	switch {
 	case slices.Contains(shellExts, ext):
 		return drives
-	case lang.Language(p) != "" || slices.Contains(sources, ext):
+	case lang.ByPath(p) != "" || slices.Contains(sources, ext):
 		return source
 	}
 	src, ok := n.open(p, "kind "+p)
@@ -326,7 +326,7 @@ func (n *namer) key(p string) string {
 // data names a file that a command reads, when it is there and its name says that it is a test's.
 func (n *namer) data(word string, w where) {
 	p := n.paths(word, w)
-	if n.seen.files[p] && lang.Language(p) == "" && !slices.Contains(manifests, path.Base(p)) && (expectName(p) || isData(p) && checkName(p)) {
+	if n.seen.files[p] && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && (expectName(p) || isData(p) && checkName(p)) {
 		n.files[p] = true
 	}
 }

@@ -82,7 +82,7 @@ func (s *survey) index(p string) {
 	if path.Base(p) == "package.json" && !foreign(p) && len(s.nodePackages) < maxPackages {
 		s.nodePackages = append(s.nodePackages, p)
 	}
-	code, data := lang.Language(p) != "", isData(p)
+	code, data := lang.ByPath(p) != "", isData(p)
 	if code {
 		stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
 		s.byStem[stem] = append(s.byStem[stem], p)
@@ -122,7 +122,7 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 					s.modules[mod] = path.Dir(p)
 				}
 			}
-		case lang.Language(p) == "":
+		case lang.ByPath(p) == "":
 		case s.unit(p).test:
 			tests = append(tests, p)
 		default:
@@ -162,7 +162,7 @@ func (s *survey) link(from, to *unit) {
 // unit is the one that p belongs to.
 func (s *survey) unit(p string) *unit {
 	key := p
-	switch lang.Language(p) {
+	switch lang.ByPath(p) {
 	case "go":
 		if !strings.HasSuffix(p, "_test.go") {
 			key = path.Join(path.Dir(p), goPackageFile)
@@ -266,7 +266,7 @@ func (s *survey) findProduction() bool {
 // onlyTests says whether u is a helper: tests use it, nothing else does, and something about it says that it is for
 // tests. Without the last, the code under test would count as a helper in every library.
 func (s *survey) onlyTests(u *unit) bool {
-	if u.tool || lang.Language(u.key) == "" {
+	if u.tool || lang.ByPath(u.key) == "" {
 		return false
 	}
 	used, subject := false, false
@@ -277,7 +277,7 @@ func (s *survey) onlyTests(u *unit) bool {
 			return false
 		default:
 			used = true
-			subject = subject || by.test && (by.dir == u.dir && lang.Language(by.key) == "go" || lang.SubjectOf(by.key) == lang.SubjectOf(u.key))
+			subject = subject || by.test && (by.dir == u.dir && lang.ByPath(by.key) == "go" || lang.SubjectOf(by.key) == lang.SubjectOf(u.key))
 		}
 	}
 	if !used {

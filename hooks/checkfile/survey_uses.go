@@ -13,7 +13,7 @@ import (
 
 // uses are the files of the tree that the source at p uses, and whether it imports a library for tests.
 func (s *survey) uses(p string, src []byte) (files []string, testing bool) {
-	language := lang.Language(p)
+	language := lang.ByPath(p)
 	if re := lang.TestLibrary[language]; re != nil && language != "go" {
 		testing = re().Match(src)
 	}

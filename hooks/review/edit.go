@@ -48,9 +48,9 @@ func newEdit(c *checkfile.Checks, change patch.Change) *edit {
 	e.putBack = e.class > 0 && !e.stays || checkfile.ManifestOf(e.path) != nil // a manifest's check parts are
 	e.opaque = opaque(change.Before) || opaque(change.After)
 	before, after := text(change.Before), text(change.After)
-	e.language = lang.KindOf(change.Path, before)
+	e.language = lang.Of(change.Path, before)
 	if e.language == "" {
-		e.language = lang.KindOf(change.Path, after)
+		e.language = lang.Of(change.Path, after)
 	}
 	e.before, e.after = newSide(e.language, before), newSide(e.language, after)
 	if e.opaque {

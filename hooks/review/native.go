@@ -58,7 +58,7 @@ func (e *edit) native() *side {
 	switch ext := strings.ToLower(path.Ext(e.path)); {
 	case !e.exists() || e.opaque || e.class != 0:
 		return nil
-	case lang.Language(e.path) == "c":
+	case lang.ByPath(e.path) == "c":
 		return e.after
 	case e.language == "" && slices.Contains(included, ext):
 		return newSide("c", text(e.change.After))

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
-	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -282,43 +281,6 @@ func TestOneLine(t *testing.T) {
 	} {
 		if got := oneLine(in, maxDetail); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
-// Which bytes are code: c, s(tring) or # (comment), and a dot for a line end.
-func TestMark(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ language, src, want string }{
-		{"go", "a // b", "cc####"},
-		{"go", "a /* b\nc */ d", "cc####.####cc"},
-		{"go", "\"//\" `\n\\` 'x'", "sssscs.ssscsss"[:4] + "cs.ss" + "csss"},
-		{"py", "x = '#' # y", "ccccsssc###"},
-		{"py", "'''a\n#'''b", "ssss.ssssc"},
-		{"py", "'it\nx", "sss.c"},
-		{"web", "a = /'/; b", "ccccsssccc"},
-		{"web", "a / b / c", "ccccccccc"},
-		{"web", "`a${b}c`d", "sssscsssc"},
-		{"web", "`${ {a:`x`} }`", "ssscccccsssccs"[:3] + "cccc" + "sss" + "cc" + "ss"},
-		{"rust", "fn f<'a>(x: &'a str) { 'x' }", strings.Repeat("c", 23) + "sss" + "cc"},
-		{"rust", `r#"a"b"# c`, "sssssssscc"},
-		{"shell", "echo $# # x", "cccccccc###"},
-		{"shell", `echo 'a\' # b`, "cccccssssc###"},
-		{"yaml", "a: b#c # d", "ccccccc###"},
-		{"c", "'\"' /* x", "sssc####"},
-		{"json", `{"a": 1}`, "cccccccc"},
-		{"", "anything # at 'all'", strings.Repeat("c", 19)},
-	} {
-		kinds := lang.Mark(tt.language, tt.src)
-		got := make([]byte, len(kinds))
-		for i, k := range kinds {
-			got[i] = "cs#"[k]
-			if tt.src[i] == '\n' {
-				got[i] = '.'
-			}
-		}
-		if string(got) != tt.want {
-			t.Errorf("%s %q:\n got %s\nwant %s", tt.language, tt.src, got, tt.want)
 		}
 	}
 }

@@ -17,13 +17,13 @@ type names struct {
 }
 
 var (
-	scripts = names{suffix: []string{"-test", "_test", "-tests", "_tests"}, prefix: []string{"test-", "test_"}}
-	native  = names{suffix: []string{"_test", "_tests", "_unittest", "_unittests"}, prefix: []string{"test_"}, camel: []string{"Test", "Tests"}}
-	dotnet  = names{camel: []string{"Test", "Tests"}}
-	jvm     = names{camel: []string{"Test", "Tests", "TestCase", "TestSuite", "Spec", "IT"}}
-	clojure = names{suffix: []string{"_test"}}
-	every   = names{prefix: []string{""}}
-	none    = names{}
+	scripts      = names{suffix: []string{"-test", "_test", "-tests", "_tests"}, prefix: []string{"test-", "test_"}}
+	native       = names{suffix: []string{"_test", "_tests", "_unittest", "_unittests"}, prefix: []string{"test_"}, camel: []string{"Test", "Tests"}}
+	dotnet       = names{camel: []string{"Test", "Tests"}}
+	jvmTests     = names{camel: []string{"Test", "Tests", "TestCase", "TestSuite", "Spec", "IT"}}
+	clojureTests = names{suffix: []string{"_test"}}
+	every        = names{prefix: []string{""}}
+	none         = names{}
 )
 
 // testNames by extension. A language that is not here has its tests in folders only.
@@ -32,14 +32,14 @@ var TestNames = map[string]names{
 	".py":   {prefix: []string{"test_"}, suffix: []string{"_test"}, exact: []string{"tests", "conftest"}},
 	".rb":   {prefix: []string{"test_"}, suffix: []string{"_test", "_spec"}, exact: []string{"spec_helper", "test_helper", "rails_helper"}},
 	".rs":   {suffix: []string{"_test", "_tests"}, exact: []string{"tests"}},
-	".java": jvm, ".kt": jvm, ".groovy": jvm, ".scala": {camel: append([]string{"Suite"}, jvm.camel...)},
+	".java": jvmTests, ".kt": jvmTests, ".groovy": jvmTests, ".scala": {camel: append([]string{"Suite"}, jvmTests.camel...)},
 	".c": native, ".cc": native, ".cpp": native, ".cxx": native, ".h": native, ".hh": native, ".hpp": native, ".m": native, ".mm": native,
 	".cs": dotnet, ".fs": dotnet, ".vb": dotnet, ".swift": dotnet,
 	".php": {camel: []string{"Test", "TestCase", "Cest", "Spec"}}, ".phpt": every,
 	".sh": scripts, ".bash": scripts, ".zsh": scripts, ".bats": every,
 	".ex": none, ".exs": {suffix: []string{"_test"}, exact: []string{"test_helper"}},
 	".erl": {suffix: []string{"_SUITE", "_tests"}},
-	".clj": clojure, ".cljs": clojure, ".cljc": clojure,
+	".clj": clojureTests, ".cljs": clojureTests, ".cljc": clojureTests,
 	".hs":   {camel: []string{"Test", "Tests", "Spec"}, exact: []string{"Spec"}},
 	".dart": {suffix: []string{"_test"}}, ".lua": {suffix: []string{"_test", "_spec"}}, ".cr": {suffix: []string{"_spec"}, exact: []string{"spec_helper"}},
 	".ml": {prefix: []string{"test_"}, suffix: []string{"_test"}}, ".zig": {suffix: []string{"_test"}}, ".nim": {prefix: []string{"test_"}},

@@ -35,19 +35,6 @@ var (
 	PyTest = late.Regexp(`(?m)^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+Test|class[ \t]+\w+\([^)\n]*TestCase)`)
 )
 
-// languages that are scanned, by extension.
-var languages = map[string]string{
-	".go": "go", ".py": "py", ".pyi": "py",
-	".js": "web", ".jsx": "web", ".ts": "web", ".tsx": "web", ".mjs": "web", ".cjs": "web", ".mts": "web", ".cts": "web", ".vue": "web", ".svelte": "web",
-	".c": "c", ".cc": "c", ".cpp": "c", ".cxx": "c", ".h": "c", ".hh": "c", ".hpp": "c", ".hxx": "c", ".m": "c", ".mm": "c",
-	".rb": "ruby", ".sh": "shell", ".bash": "shell", ".bats": "shell",
-	".java": "jvm", ".kt": "jvm", ".scala": "jvm", ".groovy": "jvm", ".php": "php", ".rs": "rust",
-	".cs": "other", ".exs": "other", ".ex": "other", ".swift": "other", ".dart": "other", ".lua": "other", ".t": "other", ".pl": "other", ".pm": "other",
-	".r": "other", ".jl": "other", ".clj": "other", ".hs": "other", ".erl": "other",
-}
-
-func Language(p string) string { return languages[strings.ToLower(path.Ext(p))] }
-
 func Ends(p, suffix string) bool { return p == suffix || strings.HasSuffix(p, "/"+suffix) }
 
 func Matches(pattern, name string) bool {

@@ -1,87 +1,89 @@
-// Package lang tells what a source looks like: its language, what of it is code, a string or a comment, what it imports, and how tests
-// are called.
+// Package lang describes programming languages: their files, comments and strings, imports, and what they call tests. A language is
+// one value in a file of its own; all has the list.
 package lang
-
-// What a file of the report is written in.
 
 import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// isCode says whether a language is one of programs.
-func IsCode(lang string) bool {
-	switch lang {
-	case "", "yaml", "json", "toml", "ini", "hcl", "make", "docker":
-		return false
-	}
-	return true
+// A Language describes the sources of one language. Extensions and names are in lower case.
+type Language struct {
+	Name     string
+	Exts     []string // of its files; their imports are read
+	Also     []string // more extensions, of files whose imports are not read
+	Files    []string // files without such an extension: patterns of path.Match
+	Programs []string // its interpreters, as a #! line names them, without a version
+	Settings bool     // it configures programs: a change of it is no change of a program's code
+	Syntax   Syntax
 }
 
-// kindOf is the language of a text, by its name, else by its first line.
-func KindOf(p, text string) string {
-	base, ext := path.Base(p), strings.ToLower(path.Ext(p))
-	switch lang := Language(p); lang {
-	case "":
-	case "other":
-		return others[ext]
-	default:
-		return lang
+// all lists the languages. Where two claim a name, the first has it.
+var all = []*Language{
+	&golang, &python, &javascript, &c, &shell, &perl, &ruby, &jvm, &php, &rust,
+	&csharp, &swift, &dart, &elixir, &r, &julia, &lua, &haskell, &clojure, &erlang, &assembly,
+	&makefile, &docker, &yaml, &json, &toml, &ini, &hcl, &gomod,
+}
+
+// index finds languages by the extension of a file, the name of an interpreter, and their own name.
+var index = sync.OnceValue(func() (x struct{ read, seen, program, name map[string]*Language }) {
+	x.read, x.seen, x.program, x.name = map[string]*Language{}, map[string]*Language{}, map[string]*Language{}, map[string]*Language{}
+	for _, l := range all {
+		x.name[l.Name] = l
+		for _, ext := range l.Exts {
+			x.seen[ext] = l
+			if !l.Settings {
+				x.read[ext] = l
+			}
+		}
+		for _, ext := range l.Also {
+			x.seen[ext] = l
+		}
+		for _, program := range l.Programs {
+			x.program[program] = l
+		}
 	}
-	lower := strings.ToLower(base)
-	switch ext {
-	case ".yml", ".yaml":
-		return "yaml"
-	case ".json", ".jsonc", ".json5":
-		return "json"
-	case ".toml":
-		return "toml"
-	case ".ini", ".cfg", ".conf", ".properties":
-		return "ini"
-	case ".mk", ".mak":
-		return "make"
-	case ".hcl", ".tf":
-		return "hcl"
-	case ".zsh", ".ksh", ".envrc", ".bashrc", ".profile", ".zshrc", ".bash_profile":
-		return "shell"
-	case ".kts", ".gradle":
-		return "jvm"
-	case ".pth", ".pyx":
-		return "py"
+	return x
+})
+
+// ByPath returns the name of the programming language of a file whose imports can be read, "" for others. It goes by the extension
+// alone.
+func ByPath(p string) string { return index().read[strings.ToLower(path.Ext(p))].name() }
+
+// Of returns the name of the language that a text is written in, "" where it is unknown. It goes by the name of the file, then by its
+// #! line.
+func Of(p, text string) string {
+	base := strings.ToLower(path.Base(p))
+	if l := index().seen[path.Ext(base)]; l != nil {
+		return l.Name
 	}
-	switch {
-	case slices.Contains([]string{"makefile", "gnumakefile", "bsdmakefile"}, lower) || strings.HasPrefix(lower, "makefile."):
-		return "make"
-	case lower == "dockerfile" || strings.HasPrefix(lower, "dockerfile.") || lower == "containerfile":
-		return "docker"
-	case strings.HasPrefix(lower, ".env") || lower == ".npmrc":
-		return "ini"
-	case lower == "go.mod" || lower == "go.work":
-		return "gomod"
+	for _, l := range all {
+		if slices.ContainsFunc(l.Files, func(pattern string) bool { return Matches(pattern, base) }) {
+			return l.Name
+		}
 	}
 	if line, ok := strings.CutPrefix(text[:min(len(text), 200)], "#!"); ok {
 		line, _, _ = strings.Cut(line, "\n")
-		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == '/' || r == ' ' || r == '\t' || r == '\r' }) {
-			switch strings.TrimRight(word, "0123456789.") {
-			case "sh", "bash", "dash", "zsh", "ksh", "ash":
-				return "shell"
-			case "python", "pypy":
-				return "py"
-			case "node", "deno", "bun", "tsx":
-				return "web"
-			case "ruby":
-				return "ruby"
-			case "make":
-				return "make"
+		for _, word := range strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune("/ \t\r", c) }) {
+			if l := index().program[strings.TrimRight(word, "0123456789.")]; l != nil {
+				return l.Name
 			}
 		}
 	}
 	return ""
 }
 
-// others are the comments of languages that are not looked into further.
-var others = map[string]string{
-	".cs": "c", ".swift": "c", ".dart": "c", ".ex": "hash", ".exs": "hash", ".r": "hash", ".jl": "hash", ".pl": "hash", ".pm": "hash", ".t": "hash",
-	".lua": "dash", ".hs": "dash", ".clj": "lisp", ".erl": "percent",
+// IsCode reports whether a language is one of programs, not of settings.
+func IsCode(language string) bool {
+	l := index().name[language]
+	return l != nil && !l.Settings
+}
+
+func (l *Language) name() string {
+	if l == nil {
+		return ""
+	}
+	return l.Name
 }

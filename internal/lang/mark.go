@@ -1,58 +1,42 @@
 package lang
 
-// Which bytes of a source are code, which stand in strings, and which in comments. Approximate, and linear in the text.
+import (
+	"slices"
+	"strings"
+)
 
-import "strings"
-
+// Kinds of bytes of a source.
 const (
 	InCode byte = iota
 	InString
 	InComment
 )
 
-// A syntax is what a language's comments and strings look like.
-type syntax struct {
-	line   []string // begins a comment to the end of the line
-	blank  bool     // … only at the beginning of a line or after a blank
-	block  bool     // /* */
-	quotes string   // strings that end with their line
-	long   string   // strings that go over lines
-	triple bool     // """ and '''
-	regexp bool     // /…/
-	bare   string   // quotes without a backslash escape
+// A Syntax describes what a language's comments and strings look like.
+type Syntax struct {
+	Line     []string    // begins a comment to the end of the line
+	Blank    bool        // … only at the beginning of a line or after a blank
+	Blocks   [][2]string // begin and end of comments over lines; "" is the end of the file
+	Quotes   string      // of strings that end with their line
+	Long     string      // quotes of strings over lines
+	Bare     string      // quotes of strings without a backslash escape
+	Triple   bool        // has strings in """ and '''
+	Template bool        // has strings in ` with code in ${ }
+	Regexp   bool        // has regular expressions in / /
+	Escape   bool        // a backslash outside of strings escapes the next byte
 }
 
-var syntaxes = map[string]syntax{
-	"go":      {line: []string{"//"}, block: true, quotes: `"'`, long: "`", bare: "`"},
-	"web":     {line: []string{"//"}, block: true, quotes: `"'`, long: "`", regexp: true},
-	"py":      {line: []string{"#"}, quotes: `"'`, triple: true},
-	"c":       {line: []string{"//"}, block: true, quotes: `"'`},
-	"jvm":     {line: []string{"//"}, block: true, quotes: `"'`, triple: true},
-	"php":     {line: []string{"//", "#"}, block: true, quotes: `"'`},
-	"rust":    {line: []string{"//"}, block: true, long: `"`},
-	"ruby":    {line: []string{"#"}, blank: true, quotes: `"'`},
-	"shell":   {line: []string{"#"}, blank: true, quotes: `"'`, bare: "'"},
-	"make":    {line: []string{"#"}, blank: true},
-	"docker":  {line: []string{"#"}, blank: true},
-	"yaml":    {line: []string{"#"}, blank: true},
-	"toml":    {line: []string{"#"}, quotes: `"'`},
-	"ini":     {line: []string{"#", ";"}, blank: true},
-	"hcl":     {line: []string{"#", "//"}, block: true, quotes: `"`},
-	"gomod":   {line: []string{"//"}},
-	"hash":    {line: []string{"#"}, quotes: `"'`},
-	"dash":    {line: []string{"--"}, quotes: `"'`},
-	"lisp":    {line: []string{";"}, quotes: `"`},
-	"percent": {line: []string{"%"}, quotes: `"'`},
-}
+var slashStar = [][2]string{{"/*", "*/"}}
 
-// mark gives the kind of every byte of src. Quotes of a string belong to it.
-func Mark(lang, src string) []byte {
+// Mark returns the kind of every byte of src: InCode, InString or InComment. The quotes of a string belong to it. It is approximate,
+// and linear in the text.
+func Mark(language, src string) []byte {
 	kinds := make([]byte, len(src))
-	syn, ok := syntaxes[lang]
-	if !ok {
+	l := index().name[language]
+	if l == nil {
 		return kinds
 	}
-	m := marker{src: src, kinds: kinds, syntax: syn, lang: lang}
+	m := marker{src: src, kinds: kinds, Syntax: l.Syntax}
 	for m.at < len(src) {
 		m.step()
 	}
@@ -63,12 +47,11 @@ type marker struct {
 	src   string
 	kinds []byte
 	at    int
-	syntax
-	lang   string
-	depths []int // JavaScript: braces open in each ${ of a template
+	Syntax
+	depths []int // braces that are open in each ${ of a template
 }
 
-// to marks up to end.
+// to marks the bytes up to end.
 func (m *marker) to(end int, kind byte) {
 	for end = min(end, len(m.src)); m.at < end; m.at++ {
 		m.kinds[m.at] = kind
@@ -77,55 +60,58 @@ func (m *marker) to(end int, kind byte) {
 
 func (m *marker) step() {
 	rest, c := m.src[m.at:], m.src[m.at]
+	block := slices.IndexFunc(m.Blocks, func(b [2]string) bool { return strings.HasPrefix(rest, b[0]) })
 	switch {
-	case m.block && strings.HasPrefix(rest, "/*"):
-		end := strings.Index(rest[2:], "*/")
-		if end < 0 {
-			end = len(rest)
-		}
-		m.to(m.at+end+4, InComment)
+	case block >= 0:
+		m.block(rest, m.Blocks[block])
 	case m.comment(rest):
 		end := strings.IndexByte(rest, '\n')
 		if end < 0 {
 			end = len(rest)
 		}
 		m.to(m.at+end, InComment)
-	case m.triple && (strings.HasPrefix(rest, `"""`) || strings.HasPrefix(rest, "'''")):
+	case m.Triple && (strings.HasPrefix(rest, `"""`) || strings.HasPrefix(rest, "'''")):
 		end := strings.Index(rest[3:], rest[:3])
 		if end < 0 {
 			end = len(rest)
 		}
 		m.to(m.at+end+6, InString)
-	case m.lang == "rust" && c == 'r' && m.raw(rest):
-	case m.lang == "rust" && c == '\'':
-		m.letter(rest)
-	case m.lang == "web" && c == '`':
+	case m.Template && c == '`':
 		m.template(1)
-	case m.lang == "web" && len(m.depths) > 0 && (c == '{' || c == '}'):
+	case m.Template && len(m.depths) > 0 && (c == '{' || c == '}'):
 		m.brace(c)
-	case m.regexp && c == '/' && m.regexpHere():
+	case m.Regexp && c == '/' && m.regexpHere():
 		m.pattern()
-	case strings.IndexByte(m.long, c) >= 0:
+	case strings.IndexByte(m.Long, c) >= 0:
 		m.quoted(c, true)
-	case strings.IndexByte(m.quotes, c) >= 0:
+	case strings.IndexByte(m.Quotes, c) >= 0:
 		m.quoted(c, false)
-	case c == '\\' && m.lang == "shell":
+	case c == '\\' && m.Escape:
 		m.at = min(m.at+2, len(m.src))
 	default:
 		m.at++
 	}
 }
 
+func (m *marker) block(rest string, b [2]string) {
+	end := strings.Index(rest[len(b[0]):], b[1])
+	if end < 0 || b[1] == "" {
+		end = len(rest)
+	}
+	m.to(m.at+len(b[0])+end+len(b[1]), InComment)
+}
+
+// comment reports whether a comment to the end of the line begins here.
 func (m *marker) comment(rest string) bool {
-	for _, start := range m.line {
+	for _, start := range m.Line {
 		if strings.HasPrefix(rest, start) {
-			return !m.blank || m.at == 0 || strings.IndexByte(" \t\n;(", m.src[m.at-1]) >= 0
+			return !m.Blank || m.at == 0 || strings.IndexByte(" \t\n;(", m.src[m.at-1]) >= 0
 		}
 	}
 	return false
 }
 
-// quoted goes over a string; one that does not go over lines ends with its own.
+// quoted marks a string. One that may not go over lines ends with its line.
 func (m *marker) quoted(q byte, long bool) {
 	i := m.at + 1
 	for ; i < len(m.src); i++ {
@@ -133,7 +119,7 @@ func (m *marker) quoted(q byte, long bool) {
 		case c == q:
 			m.to(i+1, InString)
 			return
-		case c == '\\' && strings.IndexByte(m.bare, q) < 0:
+		case c == '\\' && strings.IndexByte(m.Bare, q) < 0:
 			i++
 		case c == '\n' && !long:
 			m.to(i, InString)
@@ -143,49 +129,12 @@ func (m *marker) quoted(q byte, long bool) {
 	m.to(i, InString)
 }
 
-// raw is Rust's r"…" and r#"…"#.
-func (m *marker) raw(rest string) bool {
-	if m.at > 0 && (IsWord(m.src[m.at-1]) && m.src[m.at-1] != 'b') {
-		return false
-	}
-	n := 1
-	for n < len(rest) && rest[n] == '#' {
-		n++
-	}
-	if n >= len(rest) || rest[n] != '"' {
-		return false
-	}
-	end := strings.Index(rest[n+1:], `"`+strings.Repeat("#", n-1))
-	if end < 0 {
-		end = len(rest)
-	}
-	m.to(m.at+n+1+end+n, InString)
-	return true
-}
-
-// letter is Rust's 'x'; 'x without a second quote is a lifetime.
-func (m *marker) letter(rest string) {
-	for i := 1; i < len(rest) && i < 12 && rest[i] != '\n'; i++ {
-		if rest[i] == '\\' {
-			i++
-			continue
-		}
-		if rest[i] == '\'' && i > 1 {
-			m.to(m.at+i+1, InString)
-			return
-		}
-		if IsWord(rest[i]) && i > 1 && rest[1] != '\\' {
-			break // a lifetime's name goes on
-		}
-	}
-	m.at++
-}
-
+// IsWord reports whether c may be part of a name.
 func IsWord(c byte) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// template goes over a template literal from a place in it (skip bytes on) to its end or to the next ${.
+// template marks a template literal from skip bytes on to its end or to its next ${.
 func (m *marker) template(skip int) {
 	for i := m.at + skip; i < len(m.src); i++ {
 		switch {
@@ -203,6 +152,7 @@ func (m *marker) template(skip int) {
 	m.to(len(m.src), InString)
 }
 
+// brace counts the braces of the code in a template; the one that closes ${ ends the code.
 func (m *marker) brace(c byte) {
 	top := len(m.depths) - 1
 	switch {
@@ -218,7 +168,7 @@ func (m *marker) brace(c byte) {
 	}
 }
 
-// regexpHere says whether a slash begins a regular expression: a value cannot stand before it.
+// regexpHere reports whether a slash begins a regular expression: what precedes it is not a value.
 func (m *marker) regexpHere() bool {
 	i := m.at - 1
 	for i >= 0 && (m.src[i] == ' ' || m.src[i] == '\t') {
@@ -230,6 +180,7 @@ func (m *marker) regexpHere() bool {
 	return strings.HasSuffix(m.src[:i+1], "return") || strings.HasSuffix(m.src[:i+1], "typeof")
 }
 
+// pattern marks a regular expression.
 func (m *marker) pattern() {
 	class := false
 	for i := m.at + 1; i < len(m.src) && m.src[i] != '\n'; i++ {

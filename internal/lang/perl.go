@@ -1,0 +1,8 @@
+package lang
+
+var perl = Language{
+	Name:     "perl",
+	Exts:     []string{".pl", ".pm", ".t"},
+	Programs: []string{"perl"},
+	Syntax:   Syntax{Line: []string{"#"}, Quotes: `"'`},
+}
