@@ -30,7 +30,8 @@ var table = map[string]entry{
 	"cmd/scripted-model":               {7, []string{"internal/model/modeltest"}},
 	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/record", "hooks/fix", "internal/patch"}},
 	"hooks":                            {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/fix", "hooks/agent", "hooks/checkfile", "hooks/review", "internal/..."}},
-	"pipeline/run":                     {5, []string{"pipeline", "pipeline/record", "internal/sandbox"}},
+	"pipeline/run":                     {5, []string{"pipeline", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git"}},
+	"pipeline/task":                    {4, []string{"pipeline", "pipeline/record", "internal/sandbox"}},
 	"hooks/agent/cli":                  {3, []string{"hooks/agent", "internal/..."}},
 	"hooks/agent/native":               {3, []string{"hooks/agent", "internal/..."}},
 	"hooks/fix":                        {3, []string{"internal/patch", "internal/tree", "internal/git", "internal/journal"}},
@@ -90,7 +91,7 @@ var doors = []struct {
 	{"os.Stdout", []string{"cmd/async-pipeline"}},
 	{"os.Stderr", []string{"cmd/async-pipeline", "cmd/scripted-model"}},
 	{"unsafe", []string{"internal/sandbox"}},
-	{"go statement", []string{"cmd/async-pipeline", "pipeline", "internal/sandbox", "internal/model", "internal/model/modeltest", "hooks/agent/native"}},
+	{"go statement", []string{"cmd/async-pipeline", "pipeline", "pipeline/run", "internal/sandbox", "internal/model", "internal/model/modeltest", "hooks/agent/native"}},
 }
 
 func TestLayers(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
 // A checkup is one `doctor`: it looks and changes nothing, so it settles nothing either.
@@ -182,7 +183,7 @@ func (d *checkup) processes() {
 	left, err := staying()
 	ours := func(sandbox.Process) bool { return false }
 	if d.store != nil {
-		ours = leftOf(d.store)
+		ours = run.OrphansOf(d.store)
 	}
 	switch {
 	case err != nil:
@@ -260,4 +261,12 @@ func (d *checkup) kept() {
 	case n > 0:
 		d.fine("caches", "%s", text)
 	}
+}
+
+// startedIn returns where a process was started, as the end of a clause.
+func (h *hall) startedIn(p sandbox.Process) string {
+	if p.Dir == "" {
+		return ""
+	}
+	return ", started in " + h.said().Path(p.Dir)
 }

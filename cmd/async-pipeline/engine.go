@@ -22,10 +22,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
+	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
 
-func (h *hall) runner(c *pipeline.Config, concurrency int) *run.Runner {
-	return &run.Runner{Config: c, Environ: h.environ, Redact: h.secrets, Parallel: concurrency}
+func (h *hall) runner(c *pipeline.Config) *task.Runner {
+	return &task.Runner{Config: c, Environ: h.environ, Redact: h.secrets}
 }
 
 // healingScreen is where a healing is shown: screen, or the lines that scroll by above what is drawn in the terminal until end
@@ -50,7 +51,7 @@ func (h *hall) engine(c *pipeline.Config, s *record.Sealed, screen *view.Screen,
 	}
 	return &hooks.Engine{
 		Config: c, Store: record.At(c.Root), Redact: h.secrets, Environ: h.environ, Cache: cache,
-		RunTask: h.runner(c, 1).RunTask,
+		RunTask: h.runner(c).RunTask,
 		Agents:  h.agents(c),
 		Tier:    tier, CI: f.ci, Asked: f.asked,
 		Observer: hooks.Observer{
@@ -204,7 +205,7 @@ func (h *hall) sweep(store *record.Store) {
 	if h.env(hooks.Mark) != "" {
 		return // in a hook: what is alive here belongs to the one that started us
 	}
-	left, err := sandbox.EndOrphansOf(leftOf(store))
+	left, err := sandbox.EndOrphansOf(run.OrphansOf(store))
 	if err != nil {
 		h.said().Warning("looking for processes of a killed run: " + err.Error())
 	}

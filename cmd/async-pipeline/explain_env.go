@@ -9,7 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/pipeline"
-	"github.com/async-pipeline/async-pipeline/pipeline/run"
+	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
 
 // A shownVariable is one variable in explain --env --json; value is null where it is secret, or another in each run.
@@ -28,24 +28,24 @@ var shellsOwn = []string{"_", "OLDPWD", "PWD", "SHLVL"}
 const runnerMark = "ASYNC_PIPELINE_RUNNER"
 
 // atStart adds to the layers of a task what it is given when it is started, over all layers, and sorts them by name.
-func atStart(c *pipeline.Config, t *pipeline.Task, layers []run.Layer) []run.Layer {
-	for _, l := range []run.Layer{
+func atStart(c *pipeline.Config, t *pipeline.Task, layers []task.Layer) []task.Layer {
+	for _, l := range []task.Layer{
 		{Name: "PWD", Value: filepath.Join(c.Root, filepath.FromSlash(t.Dir)), From: "async-pipeline"},
 		{Name: runnerMark, From: "async-pipeline"},
 	} {
-		if i := slices.IndexFunc(layers, func(under run.Layer) bool { return under.Name == l.Name }); i >= 0 {
+		if i := slices.IndexFunc(layers, func(under task.Layer) bool { return under.Name == l.Name }); i >= 0 {
 			l.Over = slices.Concat([]string{layers[i].From}, layers[i].Over)
 			layers = slices.Delete(layers, i, i+1)
 		}
 		layers = append(layers, l)
 	}
-	slices.SortFunc(layers, func(a, b run.Layer) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(layers, func(a, b task.Layer) int { return cmp.Compare(a.Name, b.Name) })
 	return layers
 }
 
 // explainEnv shows what a task would see.
 func (h *hall) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) error {
-	layers, err := h.runner(c, 1).Layers(t)
+	layers, err := h.runner(c).Layers(t)
 	if err != nil {
 		return refuse("%v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
 func (h *hall) fixReplayCommand() *cobra.Command {
@@ -140,8 +141,8 @@ func verdictAndReason(j hooks.Judgement) string {
 }
 
 // rewritten names the tasks of a verification that are not written as they were in the run.
-func (h *hall) rewritten(c *pipeline.Config, run *record.Sealed, p *fix.Proposal) []string {
-	nodes, err := run.Graph()
+func (h *hall) rewritten(c *pipeline.Config, r *record.Sealed, p *fix.Proposal) []string {
+	nodes, err := r.Graph()
 	if err != nil {
 		return []string{"it is not known whether the tasks are written as they were: " + err.Error()}
 	}
@@ -151,7 +152,7 @@ func (h *hall) rewritten(c *pipeline.Config, run *record.Sealed, p *fix.Proposal
 		if t == nil {
 			continue
 		}
-		if now, err := fingerprint(t, h.secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
+		if now, err := run.Fingerprint(t, h.secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
 			notes = append(notes, fmt.Sprintf("task %q is written differently in PIPELINE.hcl than it was in the run", n.Name))
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
 // A gcCall is one `gc`.
@@ -109,8 +110,8 @@ func (g *gcCall) removed(what, why string, bytes int64) {
 
 // processes ends those of this root, and those of which nobody can say whose they are.
 func (g *gcCall) processes() error {
-	here := leftOf(g.store)
-	ours := func(p sandbox.Process) bool { return here(p) || rootAbove(p.Dir) == "" }
+	here := run.OrphansOf(g.store)
+	ours := func(p sandbox.Process) bool { return here(p) || run.RootAbove(p.Dir) == "" }
 	look := sandbox.Orphans
 	if g.dry {
 		look = staying
@@ -195,21 +196,21 @@ func (g *gcCall) runs(unknown string) error {
 		g.left = append(g.left, "No run is removed while "+holderText(held[0])+".")
 		return nil
 	}
-	p := g.h.pruning(g.store, g.keep, "")
+	p := run.Prune(g.store, g.keep, "", g.h.fixes(g.store.Root).Keeps)
 	ids, err := g.store.IDs()
 	if err != nil {
 		return err
 	}
 	sizes, would := map[string]int64{}, []string{}
 	for _, id := range ids {
-		if !p.keeps(id) {
+		if !p.Keeps(id) {
 			sizes[id] = sizeOf(filepath.Join(g.store.Dir, "runs", id))
 			would = append(would, id)
 		}
 	}
 	gone := would
 	if !g.dry && len(would) > 0 {
-		gone, err = g.store.Prune(p.keeps)
+		gone, err = g.store.Prune(p.Keeps)
 	}
 	bytes := int64(0)
 	for _, id := range gone {
@@ -218,7 +219,7 @@ func (g *gcCall) runs(unknown string) error {
 	if len(gone) > 0 {
 		g.removed(count(len(gone), "run"), fmt.Sprintf("older than the newest %d", g.keep), bytes)
 	}
-	g.left = append(g.left, p.kept()...)
+	g.left = append(g.left, p.Needed()...)
 	return err
 }
 

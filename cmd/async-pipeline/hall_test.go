@@ -10,47 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
-	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
-
-func TestStatus(t *testing.T) {
-	t.Parallel()
-	of := func(statuses ...string) []record.Task {
-		var tasks []record.Task
-		for _, s := range statuses {
-			tasks = append(tasks, record.Task{Status: s})
-		}
-		return tasks
-	}
-	for _, tt := range []struct {
-		name        string
-		tasks       []record.Task
-		interrupted int
-		status      string
-		code        int
-	}{
-		{"nothing to do", nil, 0, record.Passed, 0},
-		{"all passed", of(record.Passed, record.Cached), 0, record.Passed, 0},
-		{"a signal after the last task changes nothing", of(record.Passed), 130, record.Passed, 0},
-		{"failed", of(record.Passed, record.Failed, record.Skipped), 0, record.Failed, 1},
-		{"timed out", of(record.TimedOut), 0, record.Failed, 1},
-		{"SIGINT", of(record.Passed, record.Cancelled, record.Skipped), 130, record.Interrupted, 130},
-		{"a task that the signal itself ended", of(record.Failed), 143, record.Interrupted, 143},
-		{"nobody reads", of(record.Cancelled), exitPipe, record.Interrupted, 141},
-		{"left out without a reason is no pass", of(record.Passed, record.Skipped), 0, record.Interrupted, 2},
-		{"cancelled without a signal is no pass", of(record.Passed, record.Cancelled), 0, record.Interrupted, 2},
-		{"an unknown status is no pass", of("odd"), 0, record.Interrupted, 2},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if s, c := status(tt.tasks, tt.interrupted); s != tt.status || c != tt.code {
-				t.Errorf("got %s %d, want %s %d", s, c, tt.status, tt.code)
-			}
-		})
-	}
-}
 
 func TestCIMode(t *testing.T) {
 	t.Parallel()
@@ -115,35 +76,6 @@ func TestCacheDir(t *testing.T) {
 				t.Errorf("got %s, %v; want %s", got, err, tt.want)
 			}
 		})
-	}
-}
-
-func TestFingerprint(t *testing.T) {
-	t.Parallel()
-	set := &redact.Set{}
-	set.Add("TOKEN", "hunter2-hunter2")
-	set.Add("OTHER", "other-secret")
-	task := func(change func(*pipeline.Task)) string {
-		x := &pipeline.Task{
-			Name: "t", Pos: pipeline.Pos{Line: 3}, Run: pipeline.Command{Argv: []pipeline.Text{{Value: "echo"}, {Value: "hunter2-hunter2"}}},
-			OnFail: []pipeline.Hook{{Pos: pipeline.Pos{Line: 5}, Run: &pipeline.RunHook{}}},
-		}
-		change(x)
-		print, err := fingerprint(x, set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return print
-	}
-	base := task(func(*pipeline.Task) {})
-	if task(func(x *pipeline.Task) { x.Pos.Line, x.OnFail[0].Pos.Line = 9, 9 }) != base {
-		t.Error("the place in the file counts")
-	}
-	if task(func(x *pipeline.Task) { x.Run.Argv[1].Value = "other-secret" }) != base {
-		t.Error("the secret's value counts")
-	}
-	if task(func(x *pipeline.Task) { x.Run.Argv[0].Value = "printf" }) == base || !strings.HasPrefix(base, "sha256:") {
-		t.Error("the command does not count")
 	}
 }
 

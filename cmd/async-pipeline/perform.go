@@ -6,13 +6,11 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
-	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -33,184 +31,88 @@ type performance struct {
 	store  *record.Store
 	job    *string
 
-	showing  sync.Mutex // held while progress is told something; as long as nobody reads the output
 	progress progress
-	over     bool // progress is told nothing more
 }
 
 func (p *performance) perform() error {
-	lock, err := p.store.RunLock()
-	if errors.Is(err, record.ErrLocked) {
-		return refuse("%v", err)
-	}
-	if err != nil {
-		return refuse("the run cannot be recorded: %v", err)
-	}
-	p.h.sweep(p.store)
+	h := p.h
 	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
-	stop := p.h.listen(p.interrupted)
+	stop := h.listen(p.interrupted)
 	defer stop.stop()
-	defer p.h.stands().end()
-	sealed, code, err := p.record(stop)
-	if unlock := lock.Unlock(); err == nil && unlock != nil {
-		err = refuse("run.lock: %v", unlock)
-	}
+	defer h.stands().end()
+	sealed, err := p.record(stop)
 	if err != nil {
 		return err
 	}
-	p.h.judged = true
+	h.judged = true
 	p.writeTrace(sealed)
 	p.summary(sealed)
-	if sealed.Status == record.Failed && code == exitFailed {
+	if sealed.Status == record.Failed && sealed.ExitCode == exitFailed {
 		p.answer(stop, sealed)
 	}
 	if !stop.now() {
-		p.h.pruneAfter(p.config, p.store, sealed.ID)
+		h.pruneAfter(p.config, p.store, sealed.ID)
 	}
-	if code == 0 {
+	if sealed.ExitCode == 0 {
 		return nil
 	}
-	return &fault{code: code}
+	return &fault{code: sealed.ExitCode}
 }
 
-// record runs the tasks and seals the verdict. The code is the run's exit code; with an error there is no verdict.
-func (p *performance) record(stop *interruption) (*record.Sealed, int, error) {
+// record runs the tasks and shows their progress.
+func (p *performance) record(stop *interruption) (*record.Sealed, error) {
 	h := p.h
-	names := make([]string, 0, len(p.graph.Tasks()))
+	end := func() {}
+	defer func() { end() }()
+	h.out.onLost(stop.unread)
+	defer h.out.onLost(nil)
+	r := &run.Run{
+		Config: p.config, Graph: p.graph, Store: p.store, Tasks: h.runner(p.config), Parallel: p.call.concurrency, KeepGoing: p.call.keepGoing,
+		Job: p.job, CI: p.call.heal.ci, Healing: h.healing(p.call),
+		Locked: func() {
+			h.sweep(p.store)
+			end = p.show()
+		},
+		Observer: run.Observer{
+			Started:  func(t *pipeline.Task) { p.progress.Started(t) },
+			Output:   func(t *pipeline.Task, chunk []byte) { p.progress.Output(t.Name, chunk) },
+			Retried:  func(t *pipeline.Task, attempt int, before record.Task) { p.progress.Retried(t, attempt, before) },
+			Finished: func(_ *pipeline.Task, r record.Task) { p.progress.Finished(r) },
+			Ended:    func(tasks []record.Task) { p.progress.End(tasks) },
+		},
+		Abandon: stop.again,
+		Interrupted: func() int {
+			if !p.drawn {
+				h.out.flush() // whether anybody reads is part of the verdict
+			}
+			switch first := stop.next(h.healingEnds); { // from here on a signal ends the hooks only
+			case first != 0:
+				return exitSignal + int(first)
+			case errors.Is(h.out.problem(), syscall.EPIPE):
+				return exitPipe
+			}
+			return 0
+		},
+	}
+	if p.call.json {
+		r.Journal = func(line []byte) { h.journalLine(line) }
+	}
+	return r.Do(stop.ctx)
+}
+
+// show begins to show the progress of the tasks, until end is called.
+func (p *performance) show() (end func()) {
+	var names []string
 	for _, t := range p.graph.Tasks() {
 		names = append(names, t.Name)
 	}
-	if p.drawn {
-		live := p.screen.Live(names, time.Now)
-		p.progress = live
-		defer h.draw(live).close()
-	} else {
-		p.progress = p.screen.Lines(names)
-	}
-
-	started := time.Now()
-	var follow func([]byte)
-	if p.call.json {
-		follow = func(line []byte) { h.journalLine(line) }
-	}
-	draft, err := p.store.Begin(started, h.secrets.Bytes, follow)
-	if err != nil {
-		return nil, 0, refuse("the run cannot be recorded: %v", err)
-	}
-	unrecorded := func(err error) (*record.Sealed, int, error) {
-		return nil, 0, refuse("run %s could not be recorded, so there is no verdict: %v", draft.ID, err)
-	}
-
-	h.out.onLost(stop.unread)
-	defer h.out.onLost(nil)
-
-	r := record.Run{
-		Root: p.config.Root, Job: p.job, CI: p.call.heal.ci, Healing: h.healing(p.call),
-		StartedAt: record.Time{Time: started}, Git: gitFacts(stop.ctx, p.config.Root),
-	}
-	graph, err := nodes(p.graph, h.secrets)
-	if err != nil {
-		return unrecorded(err)
-	}
-	if err := draft.Graph(graph); err != nil {
-		return unrecorded(err)
-	}
-	if err := draft.Event(record.Event{Type: "run_started", Data: map[string]any{
-		"run": draft.ID, "root": r.Root, "job": r.Job, "ci": r.CI, "tasks": names, "healing": r.Healing,
-	}}); err != nil {
-		return unrecorded(err)
-	}
-
-	tasks, broken := p.tasks(stop, draft)
-	if broken == nil && !stop.now() {
-		p.watch(func() { p.progress.End(tasks) })
-	}
 	if !p.drawn {
-		h.out.flush() // whether anybody reads is part of the verdict
+		p.progress = p.screen.Lines(names)
+		return func() {}
 	}
-
-	// From here on it is decided what the run was; a signal that comes later ends the healing and nothing else.
-	interrupted := 0
-	switch first := stop.next(h.healingEnds); {
-	case first != 0:
-		interrupted = exitSignal + int(first)
-	case errors.Is(h.out.problem(), syscall.EPIPE):
-		interrupted = exitPipe
-	}
-	r.Tasks = tasks
-	r.Status, r.ExitCode = status(tasks, interrupted)
-	if broken != nil {
-		r.Status, r.ExitCode = record.Interrupted, exitRefused
-	}
-	finished := time.Now()
-	r.FinishedAt, r.DurationMS = record.Time{Time: finished}, finished.Sub(started).Milliseconds()
-	eventErr := draft.Event(record.Event{Type: "run_finished", Data: map[string]any{
-		"run": draft.ID, "status": r.Status, "exit_code": r.ExitCode, "duration_ms": r.DurationMS,
-	}})
-	if eventErr != nil && broken == nil {
-		r.Status, r.ExitCode, broken = record.Interrupted, exitRefused, eventErr
-	}
-	sealed, err := draft.Seal(r)
-	if err := errors.Join(broken, err); err != nil {
-		return unrecorded(err)
-	}
-	return sealed, r.ExitCode, nil
-}
-
-// tasks carries out the graph. After a second signal it returns at once with what is known: the supervisors end what
-// still runs when this process is gone.
-func (p *performance) tasks(stop *interruption, draft *record.Draft) ([]record.Task, error) {
-	type end struct {
-		tasks []record.Task
-		err   error
-	}
-	runner := p.h.runner(p.config, p.call.concurrency)
-	runner.KeepGoing = p.call.keepGoing
-	runner.Observer = run.Observer{
-		Started: func(t *pipeline.Task) { p.watch(func() { p.progress.Started(t) }) },
-		Output:  func(t *pipeline.Task, chunk []byte) { p.watch(func() { p.progress.Output(t.Name, chunk) }) },
-		Retried: func(t *pipeline.Task, attempt int, before record.Task) {
-			p.watch(func() { p.progress.Retried(t, attempt, before) })
-		},
-		Finished: func(_ *pipeline.Task, r record.Task) { p.watch(func() { p.progress.Finished(r) }) },
-	}
-	ends := make(chan end, 1)
-	go func() {
-		tasks, err := runner.Run(stop.ctx, p.graph, draft)
-		ends <- end{tasks, err}
-	}()
-	select {
-	case e := <-ends:
-		return e.tasks, e.err
-	case <-stop.again:
-		p.watch(func() { p.over = true }) // what still runs may print: nothing of it stands below the verdict
-		return p.asKnown(draft)
-	}
-}
-
-// watch is one thing that is shown, with the lock held, until over.
-func (p *performance) watch(f func()) {
-	p.showing.Lock()
-	defer p.showing.Unlock()
-	if !p.over {
-		f()
-	}
-}
-
-// asKnown is the tasks of the graph as far as the journal has their ends; the others are cancelled. The runner still goes
-// on, and what it reports now is recorded no more.
-func (p *performance) asKnown(draft *record.Draft) ([]record.Task, error) {
-	ended, err := draft.Stop()
-	reason := string(pipeline.Signal)
-	var tasks []record.Task
-	for _, t := range p.graph.Tasks() {
-		r, ok := ended[t.Name]
-		if !ok {
-			r = record.Task{Name: t.Name, Status: record.Cancelled, Reason: &reason}
-		}
-		tasks = append(tasks, r)
-	}
-	return tasks, err
+	live := p.screen.Live(names, time.Now)
+	p.progress = live
+	return p.h.draw(live).close
 }
 
 func (p *performance) interrupted(s syscall.Signal) {
@@ -282,30 +184,6 @@ func (h *hall) healing(c *runCall) record.Healing {
 		return because("on", "--heal")
 	}
 	return record.Healing{Mode: "on"}
-}
-
-// gitFacts is what git says of the tree; nil where it is in no work tree, fields nil where git does not say in time.
-func gitFacts(ctx context.Context, root string) *record.Git {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	repo, err := git.Of(ctx, root)
-	if err != nil {
-		return nil
-	}
-	facts := &record.Git{}
-	if commit, branch, err := repo.Head(ctx); err == nil {
-		if commit != "" {
-			facts.Commit = &commit
-		}
-		if branch != "" {
-			facts.Branch = &branch
-		}
-	}
-	if paths, err := repo.Dirty(ctx); err == nil {
-		dirty := len(paths) > 0
-		facts.Dirty = &dirty
-	}
-	return facts
 }
 
 // logPath is where a task's log stands.

@@ -12,6 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
 // A runCall is the flags of one `run`.
@@ -163,7 +164,7 @@ func (h *hall) run(r *runCall, names []string) error {
 		return err
 	}
 	if r.dryRun {
-		h.shown().Plan(planned(c, g, names), parallel(c, r.concurrency))
+		h.shown().Plan(planned(c, g, names), run.Parallel(c, r.concurrency))
 		return nil
 	}
 	screen := h.shown()
@@ -190,7 +191,7 @@ func (h *hall) selectTasks(c *pipeline.Config, names []string, only bool) (*pipe
 		return nil, h.nothing(c, names)
 	}
 	if only {
-		return g, outputsThere(c, g)
+		return g, run.CheckOutputs(c, g)
 	}
 	return g, nil
 }
@@ -280,34 +281,6 @@ func neededBy(g *pipeline.Graph, name string) string {
 		}
 	}
 	return "another task"
-}
-
-// status is a run's status and exit code by what became of its tasks.
-func status(tasks []record.Task, interrupted int) (string, int) {
-	passed, failed, cancelled := true, false, false
-	for _, t := range tasks {
-		switch t.Status {
-		case record.Passed, record.Cached:
-		case record.Cancelled:
-			passed, cancelled = false, true
-		case record.Failed, record.TimedOut:
-			passed, failed = false, true
-		default:
-			passed = false
-		}
-	}
-	switch {
-	case passed:
-		return record.Passed, 0
-	case interrupted != 0:
-		return record.Interrupted, interrupted
-	case cancelled:
-		return record.Interrupted, exitRefused
-	case failed:
-		return record.Failed, exitFailed
-	}
-	// Tasks were left out although none failed: nobody may take this for a pass.
-	return record.Interrupted, exitRefused
 }
 
 func count(n int, one string) string {

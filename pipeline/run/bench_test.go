@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -46,21 +45,11 @@ func BenchmarkOutput(b *testing.B) {
 		_ = cmd.Wait()
 		limit = min(limit, time.Since(start))
 	}
-	r := runner(b, &pipeline.Task{Name: "loud", Run: argv(loud...)})
-	r.Redact.Add("TOKEN", "ghp_16C7e42F292c6912E7710c838347Ae178B4a")
-	g, err := pipeline.Select(r.Config, nil, false)
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := runOf(b, &pipeline.Task{Name: "loud", Run: argv(loud...)})
+	r.Tasks.Redact.Add("TOKEN", "ghp_16C7e42F292c6912E7710c838347Ae178B4a")
 	b.SetBytes(megabytes << 20)
 	for b.Loop() {
-		d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := r.Run(b.Context(), g, d); err != nil {
-			b.Fatal(err)
-		}
+		carry(b, b.Context(), r)
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(limit), "x-pipe")
 }
@@ -82,7 +71,7 @@ func BenchmarkTasks(b *testing.B) {
 					tasks[i].DependsOn = []string{tasks[i-1].Name}
 				}
 			}
-			r := runner(b, tasks...)
+			r := runOf(b, tasks...)
 			r.Parallel = shape.parallel
 			var ours, limit time.Duration
 			for b.Loop() {
@@ -135,27 +124,6 @@ func spawn(b *testing.B, n, parallel int) time.Duration {
 	return time.Since(start)
 }
 
-// BenchmarkOverhead is what a task costs in this room alone, without its process and its record: environment, folder,
-// redaction, hint.
-func BenchmarkOverhead(b *testing.B) {
-	t := &pipeline.Task{Name: "x", Dir: ".", Run: argv("true")}
-	r := runner(b, t)
-	for i := range 100 { // as a person's shell has them
-		r.Environ = append(r.Environ, fmt.Sprintf("VARIABLE_%d=%d", i, i))
-	}
-	box := sandbox.Box{Tier: sandbox.None, Secrets: true}
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := r.command(r.Config.Root, t, box)
-		if err != nil || len(c.Env) < 3 {
-			b.Fatal(c.Env, err)
-		}
-		if err := r.Redact.Writer(io.Discard).Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkMemory is the most memory that a run of 10,000 tasks with records holds at once ("heap-MB"), their processes left
 // out: what is known of each task, and run.json.
 func BenchmarkMemory(b *testing.B) {
@@ -166,7 +134,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 	var most uint64
 	for b.Loop() {
-		r := runner(b, tasks...)
+		r := runOf(b, tasks...)
 		r.KeepGoing = true
 		var before, now runtime.MemStats
 		runtime.GC()

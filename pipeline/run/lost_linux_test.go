@@ -16,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
 
 // losing makes the test program a child of TestRunLosesItsRecord.
@@ -102,23 +103,21 @@ func TestLosing(t *testing.T) {
 		fullBefore(t, root)
 		return
 	}
-	r := &Runner{
-		Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{
-			{Name: "a", Run: shell(commands[how])},
-			{Name: "b", DependsOn: []string{"a"}, Run: shell("touch b-ran")},
-			{Name: "c", DependsOn: []string{"b"}, Run: shell("touch c-ran")},
-		}},
-		Environ: os.Environ(), Redact: new(redact.Set), Parallel: 1,
-	}
-	g, err := pipeline.Select(r.Config, nil, false)
+	c := &pipeline.Config{Root: root, Tasks: []*pipeline.Task{
+		{Name: "a", Run: shell(commands[how])},
+		{Name: "b", DependsOn: []string{"a"}, Run: shell("touch b-ran")},
+		{Name: "c", DependsOn: []string{"b"}, Run: shell("touch c-ran")},
+	}}
+	g, err := pipeline.Select(c, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := record.At(root).Begin(time.Now(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
+	r := &Run{
+		Config: c, Graph: g, Store: record.At(root), Parallel: 1,
+		Tasks: &task.Runner{Config: c, Environ: os.Environ(), Redact: new(redact.Set)},
 	}
-	tasks, err := r.Run(t.Context(), g, d)
+	d := begin(t, r)
+	tasks, err := r.walker(d).walk(t.Context())
 	fmt.Println(err)
 	if err == nil || tasks[0].Status != record.Passed || tasks[1].Status == record.Passed || tasks[1].Attempts != 0 || tasks[2].Status != record.Skipped {
 		t.Errorf("tasks %+v, %v", tasks, err)

@@ -10,8 +10,8 @@ import (
 
 // Output of 200 MB takes no memory that grows with it, and little disk.
 func TestRunMemory(t *testing.T) {
-	r := runner(t, &pipeline.Task{Name: "loud", Run: shell("head -c 200000000 /dev/zero | tr '\\0' x | fold -w 99")})
-	r.Redact.Add("TOKEN", "hunter-2-hunter-2")
+	r := runOf(t, &pipeline.Task{Name: "loud", Run: shell("head -c 200000000 /dev/zero | tr '\\0' x | fold -w 99")})
+	r.Tasks.Redact.Add("TOKEN", "hunter-2-hunter-2")
 	var n int
 	r.Observer.Output = func(_ *pipeline.Task, chunk []byte) { n += len(chunk) }
 	var before, after runtime.MemStats

@@ -19,15 +19,13 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	os.Exit(m.Run())
 }
-
-// tree is the box of a task in the tree.
-var tree = sandbox.Box{Tier: sandbox.None, Secrets: true}
 
 func argv(words ...string) pipeline.Command {
 	c := pipeline.Command{Argv: []pipeline.Text{}}
@@ -41,36 +39,42 @@ func shell(text string) pipeline.Command {
 	return pipeline.Command{Shell: pipeline.Text{Value: text}}
 }
 
-// runner is a Runner of these tasks in a new folder.
-func runner(t testing.TB, tasks ...*pipeline.Task) *Runner {
+// runOf is a Run of these tasks in a new folder.
+func runOf(t testing.TB, tasks ...*pipeline.Task) *Run {
 	t.Helper()
-	return &Runner{
-		Config:  &pipeline.Config{Root: t.TempDir(), Tasks: tasks},
-		Environ: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "USER=me"},
-		Redact:  new(redact.Set),
+	c := &pipeline.Config{Root: t.TempDir(), Tasks: tasks}
+	g, err := pipeline.Select(c, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Run{
+		Config: c, Graph: g, Store: record.At(c.Root),
+		Tasks: &task.Runner{
+			Config:  c,
+			Environ: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "USER=me"},
+			Redact:  new(redact.Set),
+		},
 	}
 }
 
-// carry runs all of r's tasks and gives how they ended, and the sealed record.
-func carry(t testing.TB, ctx context.Context, r *Runner) ([]record.Task, *record.Sealed) {
+// begin makes a draft for r.
+func begin(t testing.TB, r *Run) *record.Draft {
 	t.Helper()
-	g, err := pipeline.Select(r.Config, nil, false)
+	d, err := r.Store.Begin(time.Now(), r.Tasks.Redact.Bytes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := record.At(r.Config.Root).Begin(time.Now(), r.Redact.Bytes, nil)
+	return d
+}
+
+// carry runs all of r's tasks and returns the sealed record.
+func carry(t testing.TB, ctx context.Context, r *Run) ([]record.Task, *record.Sealed) {
+	t.Helper()
+	sealed, err := r.Do(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := r.Run(ctx, g, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := d.Seal(record.Run{Status: record.Passed, Tasks: tasks})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tasks, sealed
+	return sealed.Tasks, sealed
 }
 
 func str(s *string) string {
@@ -82,7 +86,7 @@ func str(s *string) string {
 
 func TestRunRecordsEveryTask(t *testing.T) {
 	t.Parallel()
-	r := runner(t,
+	r := runOf(t,
 		&pipeline.Task{Name: "build", Run: shell("echo built; echo to stderr >&2; echo again")},
 		&pipeline.Task{Name: "test", DependsOn: []string{"build"}, Run: shell("echo wrong; exit 3")},
 		&pipeline.Task{Name: "deploy", DependsOn: []string{"test"}, Run: shell("touch deployed")},
@@ -154,7 +158,7 @@ func TestRunRecordsEveryTask(t *testing.T) {
 			t.Errorf("event %s", line)
 		}
 	}
-	if got := strings.Join(types, " "); got != "task_started task_finished task_started task_finished task_skipped task_skipped" {
+	if got := strings.Join(types, " "); got != "run_started task_started task_finished task_started task_finished task_skipped task_skipped run_finished" {
 		t.Errorf("events %s", got)
 	}
 	for _, name := range []string{"deployed", "docs"} {
@@ -166,7 +170,7 @@ func TestRunRecordsEveryTask(t *testing.T) {
 
 func TestRunDrainsAndIsBounded(t *testing.T) {
 	t.Parallel()
-	r := runner(t,
+	r := runOf(t,
 		&pipeline.Task{Name: "fails", Run: shell("exit 1")},
 		&pipeline.Task{Name: "slow", Run: shell("sleep 0.5; touch finished")},
 		&pipeline.Task{Name: "third", Run: shell("true")},
@@ -179,19 +183,18 @@ func TestRunDrainsAndIsBounded(t *testing.T) {
 	if tasks[2].Status != record.Skipped {
 		t.Errorf("something started after the failure: %+v", tasks[2])
 	}
-	if got := (&Runner{Config: &pipeline.Config{}}).parallel(); got != runtime.NumCPU() {
+	if got := Parallel(&pipeline.Config{}, 0); got != runtime.NumCPU() {
 		t.Errorf("by default %d at a time", got)
 	}
-	r.Parallel = 7
-	if r.parallel() != 7 {
-		t.Error("Parallel does not win over the file")
+	if Parallel(r.Config, 7) != 7 {
+		t.Error("what was asked does not win over the file")
 	}
 }
 
 // With KeepGoing only what waits for a failure is skipped, and is blocked by the task that failed.
 func TestRunKeepsGoing(t *testing.T) {
 	t.Parallel()
-	r := runner(t,
+	r := runOf(t,
 		&pipeline.Task{Name: "bad", Run: shell("exit 1")},
 		&pipeline.Task{Name: "below", DependsOn: []string{"bad"}, Run: shell("touch below")},
 		&pipeline.Task{Name: "deep", DependsOn: []string{"below", "good"}, Run: shell("touch deep")},
@@ -218,7 +221,7 @@ func TestRunKeepsGoing(t *testing.T) {
 
 func TestRunIsCancelled(t *testing.T) {
 	t.Parallel()
-	r := runner(t,
+	r := runOf(t,
 		&pipeline.Task{Name: "long", Run: shell("echo here; exec sleep 600")},
 		&pipeline.Task{Name: "after", DependsOn: []string{"long"}, Run: shell("true")},
 	)
@@ -236,28 +239,17 @@ func TestRunIsCancelled(t *testing.T) {
 	if took := time.Since(start); took > 3*time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	got, err := r.RunTask(ctx, r.Config.Root, r.Config.Tasks[1], tree, nil)
-	if err != nil || got.Status != record.Cancelled || got.Attempts != 0 {
-		t.Errorf("after the end: %+v, %v", got, err)
-	}
 }
 
 // What cannot be recorded is an error, and nothing new starts.
 func TestRunWithoutARecord(t *testing.T) {
 	t.Parallel()
-	r := runner(t,
+	r := runOf(t,
 		&pipeline.Task{Name: "first", Run: shell("rm -r .async/runs/*/logs")},
 		&pipeline.Task{Name: "second", DependsOn: []string{"first"}, Run: shell("touch second")},
 	)
-	g, err := pipeline.Select(r.Config, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tasks, err := r.Run(t.Context(), g, d)
+	d := begin(t, r)
+	tasks, err := r.walker(d).walk(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "logs") {
 		t.Errorf("error %v", err)
 	}
@@ -272,25 +264,18 @@ func TestRunWithoutARecord(t *testing.T) {
 // After the first line that could not be written the journal has no more: no gap, and one error.
 func TestRunWithoutAJournal(t *testing.T) {
 	t.Parallel()
-	r := runner(t,
+	r := runOf(t,
 		&pipeline.Task{Name: "first", Run: shell("true")},
 		&pipeline.Task{Name: "second", DependsOn: []string{"first"}, Run: shell("touch second")},
 		&pipeline.Task{Name: "third", DependsOn: []string{"second"}, Run: shell("true")},
 	)
-	g, err := pipeline.Select(r.Config, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := begin(t, r)
 	r.Observer.Started = func(*pipeline.Task) {
 		if _, err := d.Seal(record.Run{Status: record.Interrupted}); err != nil { // it closes the journal
 			t.Error(err)
 		}
 	}
-	tasks, err := r.Run(t.Context(), g, d)
+	tasks, err := r.walker(d).walk(t.Context())
 	if err == nil || strings.Count(err.Error(), "events.jsonl") != 1 {
 		t.Errorf("error %v", err)
 	}
@@ -305,38 +290,35 @@ func TestRunWithoutAJournal(t *testing.T) {
 // Of a task whose start could not be written, the end is not written either.
 func TestStartThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	begin := func() (*carrying, *pipeline.Task) {
-		task := &pipeline.Task{Name: "x", Run: shell("touch ran")}
-		r := runner(t, task)
-		d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+	first := func() (*walker, *pipeline.Task) {
+		x := &pipeline.Task{Name: "x", Run: shell("touch ran")}
+		r := runOf(t, x)
+		d := begin(t, r)
 		t.Cleanup(func() { _, _ = d.Seal(record.Run{Status: record.Interrupted}) })
-		return &carrying{r: r, d: d, done: map[string]record.Task{}}, task
+		return r.walker(d), x
 	}
 	t.Run("it is the first", func(t *testing.T) {
-		c, task := begin()
-		if _, err := c.d.Stop(); err != nil {
+		w, x := first()
+		if _, err := w.d.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.do(t.Context(), task); err == nil || len(c.broken) != 1 || !errors.Is(c.broken[0], record.ErrStopped) || !c.unwritten {
-			t.Errorf("%v, errors %v", err, c.broken)
+		if err := w.do(t.Context(), x); err == nil || len(w.broken) != 1 || !errors.Is(w.broken[0], record.ErrStopped) || !w.unwritten {
+			t.Errorf("%v, errors %v", err, w.broken)
 		}
-		if got := c.done["x"]; got.Status != record.Failed || got.Attempts != 0 {
+		if got := w.done["x"]; got.Status != record.Failed || got.Attempts != 0 {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("another was, while its log was made", func(t *testing.T) {
-		c, task := begin()
+		w, x := first()
 		lost := errors.New("lost")
-		c.broken, c.unwritten = []error{lost}, true
-		c.r.Observer.Started = func(*pipeline.Task) { t.Error("it was started") }
-		if err := c.started(task, nil); !errors.Is(err, lost) || len(c.broken) != 1 {
-			t.Errorf("%v, errors %v", err, c.broken)
+		w.broken, w.unwritten = []error{lost}, true
+		w.r.Observer.Started = func(*pipeline.Task) { t.Error("it was started") }
+		if err := w.started(x, nil); !errors.Is(err, lost) || len(w.broken) != 1 {
+			t.Errorf("%v, errors %v", err, w.broken)
 		}
-		_ = c.end(task, notStarted(task, record.Failed, "lost"))
-		if b, err := os.ReadFile(filepath.Join(c.d.Dir, "events.jsonl")); err != nil || len(b) != 0 {
+		_ = w.end(x, record.Task{Name: "x", Status: record.Failed})
+		if b, err := os.ReadFile(filepath.Join(w.d.Dir, "events.jsonl")); err != nil || len(b) != 0 {
 			t.Errorf("the journal goes on behind what it lacks: %s, %v", b, err)
 		}
 	})
@@ -353,16 +335,9 @@ func TestStopWhileTasksEnd(t *testing.T) {
 		}
 		all = append(all, &pipeline.Task{Name: fmt.Sprintf("t%02d", i), Run: shell(text)})
 	}
-	r := runner(t, all...)
+	r := runOf(t, all...)
 	r.Parallel = 4
-	g, err := pipeline.Select(r.Config, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := record.At(r.Config.Root).Begin(time.Now(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := begin(t, r)
 	some := make(chan struct{})
 	n := 0
 	r.Observer.Finished = func(*pipeline.Task, record.Task) {
@@ -372,7 +347,7 @@ func TestStopWhileTasksEnd(t *testing.T) {
 	}
 	ends := make(chan error, 1)
 	go func() {
-		_, err := r.Run(t.Context(), g, d)
+		_, err := r.walker(d).walk(t.Context())
 		ends <- err
 	}()
 	<-some
@@ -390,7 +365,7 @@ func TestStopWhileTasksEnd(t *testing.T) {
 	for _, task := range all {
 		got, ok := ended[task.Name]
 		if !ok {
-			got = cancelled(record.Task{Name: task.Name})
+			got = record.Task{Name: task.Name, Status: record.Cancelled}
 		} else if got.Name != task.Name || got.Status != record.Passed || got.Log == nil || got.Log.Bytes != 1 || got.StartedAt == nil || *got.ExitCode != 0 || got.Attempts != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -409,12 +384,12 @@ func TestStopWhileTasksEnd(t *testing.T) {
 func TestSecretsNeverLeave(t *testing.T) {
 	t.Parallel()
 	const value = "hunter-2-hunter-2"
-	r := runner(t, &pipeline.Task{
+	r := runOf(t, &pipeline.Task{
 		Name: "leak",
 		Env:  []pipeline.EnvVar{{Name: "TOKEN", Text: pipeline.Text{Value: value, Secrets: []string{"TOKEN"}}}},
 		Run:  shell(`printf 'it is hunter-2'; sleep 0.2; printf -- '-hunter-2.\n'; echo "$TOKEN" >&2; exit 1`),
 	})
-	r.Redact.Add("TOKEN", value)
+	r.Tasks.Redact.Add("TOKEN", value)
 	var chunks bytes.Buffer
 	r.Observer.Output = func(_ *pipeline.Task, chunk []byte) { chunks.Write(chunk) }
 	_, sealed := carry(t, t.Context(), r)
@@ -443,7 +418,7 @@ func TestManyTasksAtOnce(t *testing.T) {
 	for i := range 40 {
 		tasks = append(tasks, &pipeline.Task{Name: fmt.Sprintf("t%02d", i), Run: shell(fmt.Sprintf("echo %d", i))})
 	}
-	r := runner(t, tasks...)
+	r := runOf(t, tasks...)
 	r.Parallel = 4
 	var mu sync.Mutex // TryLock fails where two calls overlap
 	alone := func() {
@@ -467,16 +442,67 @@ func TestManyTasksAtOnce(t *testing.T) {
 	}
 }
 
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody listens") }
-
-func TestOutputThatCannotBeWritten(t *testing.T) {
+// After a second signal the verdict has the ends that the journal has, and the journal takes no other.
+func TestAbandon(t *testing.T) {
 	t.Parallel()
-	task := &pipeline.Task{Name: "loud", Run: shell("echo hello")}
-	r := runner(t, task)
-	got, err := r.RunTask(t.Context(), r.Config.Root, task, tree, broken{})
-	if err == nil || got.Status != record.Failed || !strings.Contains(str(got.Error), "nobody listens") {
-		t.Errorf("%+v, %v", got, err)
+	r := runOf(t,
+		&pipeline.Task{Name: "a", Run: shell("true")},
+		&pipeline.Task{Name: "b", DependsOn: []string{"a"}, Run: shell("exec sleep 600")},
+		&pipeline.Task{Name: "c", DependsOn: []string{"b"}, Run: shell("true")},
+	)
+	abandon := make(chan struct{})
+	r.Abandon, r.Interrupted = abandon, func() int { return 130 }
+	r.Observer.Started = func(t *pipeline.Task) {
+		if t.Name == "b" {
+			close(abandon)
+		}
+	}
+	r.Observer.Ended = func([]record.Task) { t.Error("it was told the end of an abandoned run") }
+	tasks, sealed := carry(t, t.Context(), r)
+	if tasks[0].Status != record.Passed || tasks[1].Status != record.Cancelled || tasks[2].Status != record.Cancelled {
+		t.Errorf("%+v", tasks)
+	}
+	if sealed.Status != record.Interrupted || sealed.ExitCode != 130 {
+		t.Errorf("%s, exit code %d", sealed.Status, sealed.ExitCode)
+	}
+	if err := sealed.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	of := func(statuses ...string) []record.Task {
+		var tasks []record.Task
+		for _, s := range statuses {
+			tasks = append(tasks, record.Task{Status: s})
+		}
+		return tasks
+	}
+	for _, tt := range []struct {
+		name        string
+		tasks       []record.Task
+		interrupted int
+		status      string
+		code        int
+	}{
+		{"nothing to do", nil, 0, record.Passed, 0},
+		{"all passed", of(record.Passed, record.Cached), 0, record.Passed, 0},
+		{"a signal after the last task changes nothing", of(record.Passed), 130, record.Passed, 0},
+		{"failed", of(record.Passed, record.Failed, record.Skipped), 0, record.Failed, 1},
+		{"timed out", of(record.TimedOut), 0, record.Failed, 1},
+		{"SIGINT", of(record.Passed, record.Cancelled, record.Skipped), 130, record.Interrupted, 130},
+		{"a task that the signal itself ended", of(record.Failed), 143, record.Interrupted, 143},
+		{"nobody reads", of(record.Cancelled), 141, record.Interrupted, 141},
+		{"left out without a reason is no pass", of(record.Passed, record.Skipped), 0, record.Interrupted, 2},
+		{"cancelled without a signal is no pass", of(record.Passed, record.Cancelled), 0, record.Interrupted, 2},
+		{"an unknown status is no pass", of("odd"), 0, record.Interrupted, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if s, c := status(tt.tasks, tt.interrupted); s != tt.status || c != tt.code {
+				t.Errorf("got %s %d, want %s %d", s, c, tt.status, tt.code)
+			}
+		})
 	}
 }

@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"errors"
@@ -78,10 +78,10 @@ func TestParseDotenvRefuses(t *testing.T) {
 	}{
 		{"no =", "A=1\n\n# c\n" + secret + "\nB=2", "4", "no NAME=VALUE"},
 		{"no = in the last line", "A=1\n" + secret, "2", "no NAME=VALUE"},
-		{"a space in the name", "A=1\nMY " + secret + "=x", "2", "no name of a variable"},
+		{"a space in the name", "A=1\nMY " + secret + "=x", "2", "not a variable name"},
 		{"a dash in the name", "MY-" + secret + "=x", "1", "_ and ., and begins with a letter or _"},
-		{"no name", "=" + secret, "1", "no name of a variable"},
-		{"a digit in front", "1A=" + secret, "1", "no name of a variable"},
+		{"no name", "=" + secret, "1", "not a variable name"},
+		{"a digit in front", "1A=" + secret, "1", "not a variable name"},
 		{"ours", "A=1\nASYNC_PIPELINE_HOOK=" + secret, "2", "async-pipeline's own"},
 		{"quotes without an end", "A='1\n2'\nB=\"" + secret + "\n\n", "3", "has no end"},
 		{"something behind the quotes", "A=\"1\"\nB=\"x\" " + secret, "2", "something follows"},

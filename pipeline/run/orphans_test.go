@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 )
 
 // A process belongs to the root that recorded its runner, else to the nearest root above the folder it was started in.
-func TestLeftOf(t *testing.T) {
+func TestOrphansOf(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	here, inner, elsewhere := filepath.Join(top, "here"), filepath.Join(top, "here", "inner"), filepath.Join(top, "elsewhere")
@@ -49,7 +49,7 @@ func TestLeftOf(t *testing.T) {
 		{other, filepath.Join(here, "sub", "gone"), true},
 		{other, filepath.Join(top, "link", "sub"), true},
 	} {
-		if got := leftOf(store)(sandbox.Process{Runner: tt.runner, Dir: tt.dir}); got != tt.want {
+		if got := OrphansOf(store)(sandbox.Process{Runner: tt.runner, Dir: tt.dir}); got != tt.want {
 			t.Errorf("of runner %v, started in %s: %v", tt.runner, tt.dir, got)
 		}
 	}

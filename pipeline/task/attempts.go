@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"context"
@@ -13,21 +13,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A trying is one task with all its attempts. It stands behind RunTask, and so in the gate and in a verification too: a
-// task that may fail once has reproduced its failure, or has passed with a patch, only by the measure that the run used.
-// It belongs to the goroutine that runs the task.
-type trying struct {
+// attempts is one task with all its attempts. Reproductions and verifications use it too, through RunTask: a flaky task
+// reproduces its failure, or passes with a patch, by the same rule as in the run. It belongs to the goroutine that runs the task.
+type attempts struct {
 	r       *Runner
 	t       *pipeline.Task
 	box     sandbox.Box
-	out     *lined
-	retried func(attempt int, before record.Task) // told which attempt comes next, and how the one before ended; before the delay
-	awake   time.Duration                         // when the first attempt began, by sandbox.Awake
+	out     *lineWriter
+	retried func(attempt int, before record.Task)
+	awake   time.Duration // when the first attempt began, by sandbox.Awake
 }
 
-// all runs the command until an attempt passes, or is not to be tried again. The last attempt says how the task ended; the
-// times are those of all together.
-func (a *trying) all(ctx context.Context, c sandbox.Command) (record.Task, error) {
+// run runs the command until an attempt passes or is not to be retried. The last attempt decides how the task ended; the
+// times cover all attempts.
+func (a *attempts) run(ctx context.Context, c sandbox.Command) (record.Task, error) {
 	begun := time.Now()
 	a.awake = sandbox.Awake()
 	var sum record.Task
@@ -51,18 +50,18 @@ func (a *trying) all(ctx context.Context, c sandbox.Command) (record.Task, error
 	}
 }
 
-// left is the time that is left of the task's timeout, which does not count while a person has stopped the program; 0 where it
-// has none.
-func (a *trying) left() time.Duration {
+// left returns what remains of the task's timeout, or 0 where it has none. Time in which the program was stopped (^Z) does not
+// count.
+func (a *attempts) left() time.Duration {
 	if a.t.Timeout == 0 {
 		return 0
 	}
-	return max(a.t.Timeout-(sandbox.Awake()-a.awake), 1) // 0 would be none
+	return max(a.t.Timeout-(sandbox.Awake()-a.awake), 1) // 0 would mean no timeout
 }
 
-// again says whether an attempt that has ended so deserves another. A program that is not there, or is none, will not be
-// there next time either: nothing of the task has run in between. Who knows better names 127 or 126 in on_exit.
-func (a *trying) again(got record.Task) bool {
+// again reports whether a failed attempt is retried. A program that is missing or not executable (127, 126) will be so the next
+// time too, because nothing of the task ran in between; on_exit may name these codes all the same.
+func (a *attempts) again(got record.Task) bool {
 	switch {
 	case got.Status != record.Failed || got.ExitCode == nil:
 		return false
@@ -72,23 +71,23 @@ func (a *trying) again(got record.Task) bool {
 	return got.Error == nil
 }
 
-// add is a task after one more attempt.
+// add returns the record of a task after one more attempt.
 func add(sum, got record.Task, begun time.Time) record.Task {
 	if sum.Attempts == 0 {
 		return got
 	}
-	if got.StartedAt == nil { // it could not be started again: what is known is of the attempts before
+	if got.StartedAt == nil { // it could not be started again: the other fields are those of the attempts before
 		sum.Status, sum.Reason, sum.Error = got.Status, got.Reason, got.Error
 		return sum
 	}
 	got.Attempts += sum.Attempts
 	got.StartedAt = sum.StartedAt
-	got.DurationMS = ptr(time.Since(begun).Milliseconds())
-	got.ProcessesLeft = ptr(*got.ProcessesLeft + *sum.ProcessesLeft)
+	got.DurationMS = new(time.Since(begun).Milliseconds())
+	got.ProcessesLeft = new(*got.ProcessesLeft + *sum.ProcessesLeft)
 	return got
 }
 
-// exit is an exit code in words.
+// exit returns an exit code in words.
 func exit(got record.Task) string {
 	if got.Signal != nil {
 		return fmt.Sprintf("exit code %d (%s)", *got.ExitCode, *got.Signal)
@@ -96,7 +95,7 @@ func exit(got record.Task) string {
 	return fmt.Sprintf("exit code %d", *got.ExitCode)
 }
 
-// wait lets d pass, and says false when ctx ends before.
+// wait sleeps for d and reports whether ctx was still alive at the end.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -108,21 +107,21 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lined is where the output of all attempts goes, with lines of ours between them.
-type lined struct {
+// lineWriter writes the output of all attempts, with our own lines between them.
+type lineWriter struct {
 	to     io.Writer
-	inside bool // the last byte written does not end a line
+	inside bool // the last byte written was not a line end
 }
 
-func (l *lined) Write(p []byte) (int, error) {
+func (l *lineWriter) Write(p []byte) (int, error) {
 	if len(p) > 0 {
 		l.inside = p[len(p)-1] != '\n'
 	}
 	return l.to.Write(p)
 }
 
-// line writes a line of its own. That it could not be written is of no importance: the output's own error is told.
-func (l *lined) line(format string, args ...any) {
+// line writes text on a line of its own. A failure is ignored: the next write of output reports it.
+func (l *lineWriter) line(format string, args ...any) {
 	text := fmt.Sprintf(format, args...) + "\n"
 	if l.inside {
 		text = "\n" + text

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 )
 
 // Only good runs are counted and removed; the one that just ended stays, whatever the clock said when it began.
-func TestPruning(t *testing.T) {
+func TestPrune(t *testing.T) {
 	t.Parallel()
 	store := record.At(t.TempDir())
 	now := time.Now()
-	names := map[string]string{} // what a case calls a run, by its id
+	names := map[string]string{} // the name of a run in the cases, by its id
 	begin := func(name string, at time.Duration) *record.Draft {
 		d, err := store.Begin(now.Add(at), nil, nil)
 		if err != nil {
@@ -71,14 +71,14 @@ func TestPruning(t *testing.T) {
 		{4, "", "dead old"},
 		{5, "", ""},
 	} {
-		p := (&hall{}).pruning(store, tt.keep, ids[tt.sealed])
+		p := Prune(store, tt.keep, ids[tt.sealed], func(string) string { return "" })
 		all, err := store.IDs()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var gone []string
 		for _, id := range slices.Backward(all) {
-			if !p.keeps(id) {
+			if !p.Keeps(id) {
 				gone = append(gone, names[id])
 			}
 		}
@@ -89,16 +89,16 @@ func TestPruning(t *testing.T) {
 }
 
 // Runs that are kept are named in the order they were made, every time.
-func TestKeptInOrder(t *testing.T) {
+func TestPruneNamesNeededRunsInOrder(t *testing.T) {
 	t.Parallel()
-	p := &pruning{why: map[string]string{}}
+	p := &Pruning{why: map[string]string{}}
 	var want []string
 	for day := range 20 {
 		id := fmt.Sprintf("202611%02dT000000Z-0001", day+1)
 		p.why[id] = "of day " + id
 		want = append(want, "Run "+id+" is kept: of day "+id+".")
 	}
-	if got := p.kept(); !slices.Equal(got, want) {
+	if got := p.Needed(); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

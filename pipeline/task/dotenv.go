@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"bytes"
@@ -15,12 +15,12 @@ import (
 	"syscall"
 )
 
-// maxDotenv is the largest dotenv file, in bytes, that is read.
+// maxDotenv is the size limit of a dotenv file, in bytes.
 const maxDotenv = 1 << 20
 
-// dotenv sets what the task's dotenv files say; the later file wins. A file that does not exist is passed over: it is
-// usually one person's own, and not in the repository.
-func (b *building) dotenv(dir string) error {
+// dotenv sets the variables of the task's dotenv files; the later file wins. A missing file is skipped: it is usually one
+// person's own and not in the repository.
+func (b *builder) dotenv(dir string) error {
 	for _, file := range b.t.Dotenv {
 		text, err := readDotenv(onDisk(dir, b.box), file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,7 @@ func (b *building) dotenv(dir string) error {
 	return nil
 }
 
-// readDotenv reads a regular file below root; a link out of it is not followed, and a pipe is not waited for. The error is
+// readDotenv reads a regular file below root. It follows no link out of root and does not block on a pipe. The error is
 // fs.ErrNotExist where there is no such file.
 func readDotenv(root, file string) ([]byte, error) {
 	if !filepath.IsLocal(filepath.FromSlash(file)) {
@@ -79,12 +79,12 @@ func readDotenv(root, file string) ([]byte, error) {
 	return text, err
 }
 
-// parseDotenv reads the text of a dotenv file. Nothing from outside the file goes into it: a ${NAME} is what the same file
-// has set above. A fault is told with file and line, and never quotes the file, which may hold what nobody should see. What
-// other tools would silently read as something else, or each in its own way, is refused, and so are values that grow without
-// measure: this runs in our process, on what an agent may have written.
+// parseDotenv parses a dotenv file. A ${NAME} is a variable that the same file set above, never one of the environment. Errors
+// have file and line and never quote the file, which may contain secrets. It refuses what other tools read in different ways, and
+// values that grow without limit: it parses in our process what an agent may have written. (github.com/joho/godotenv accepts all of
+// these, expands from the environment, and quotes the file in its errors.)
 func parseDotenv(file string, text []byte) (map[string]string, error) {
-	s := &statements{text: bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")), set: make(map[string]string)}
+	s := &dotenvParser{text: bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")), set: make(map[string]string)}
 	if err := s.all(); err != nil {
 		return nil, fmt.Errorf("%s:%s: %w", file, s.place(), err)
 	}

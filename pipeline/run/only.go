@@ -1,9 +1,9 @@
-package main
+package run
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -11,8 +11,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// outputsThere refuses a run without dependencies when something they would have made is not there.
-func outputsThere(c *pipeline.Config, g *pipeline.Graph) error {
+// CheckOutputs returns an error when a task of g depends on one that is not in g and whose outputs do not exist (run --only).
+func CheckOutputs(c *pipeline.Config, g *pipeline.Graph) error {
 	in := map[string]bool{}
 	for _, t := range g.Tasks() {
 		in[t.Name] = true
@@ -29,24 +29,13 @@ func outputsThere(c *pipeline.Config, g *pipeline.Graph) error {
 				}
 				found, err := doublestar.Glob(os.DirFS(c.Root), filepath.ToSlash(filepath.Clean(glob)))
 				if err != nil {
-					return refuse("outputs of task %q: %q is not a pattern: %v", name, glob, err)
+					return fmt.Errorf("outputs of task %q: %q is not a pattern: %w", name, glob, err)
 				}
 				if len(found) == 0 {
-					return refuse("task %q needs what %q makes, and there is no %s: run it too (leave out --only)", t.Name, name, glob)
+					return fmt.Errorf("task %q needs what %q makes, and there is no %s: run it too (leave out --only)", t.Name, name, glob)
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// parallel is how many tasks run at a time.
-func parallel(c *pipeline.Config, asked int) int {
-	switch {
-	case asked > 0:
-		return asked
-	case c.Concurrency > 0:
-		return c.Concurrency
-	}
-	return runtime.NumCPU()
 }

@@ -1,21 +1,21 @@
-package run
+package task
 
 import (
 	"slices"
 	"strings"
 )
 
-// A person is the environment of whoever runs us, taken apart once for all the tasks of a Runner. It never changes.
+// A person is the parsed environment of the person who runs us. It is parsed once for all tasks and never changes.
 type person struct {
 	set  map[string]string
 	base []variable // what every task sees, sorted by name
-	mark string     // of a hook that we were started by, or empty
+	mark string     // set when a hook started us, or empty
 }
 
 type variable struct{ name, value string }
 
-// whose is the person's environment. Environ is read at the first call.
-func (r *Runner) whose() *person {
+// parsed returns the person's environment.
+func (r *Runner) parsed() *person {
 	r.once.Do(func() {
 		p := &person{set: parse(r.Environ)}
 		for name, value := range p.set {
@@ -30,7 +30,7 @@ func (r *Runner) whose() *person {
 	return r.person
 }
 
-// parse makes a map of KEY=VALUE; of a name that comes twice the last counts.
+// parse converts KEY=VALUE lines to a map; the last value of a name wins.
 func parse(environ []string) map[string]string {
 	set := make(map[string]string, len(environ))
 	for _, kv := range environ {

@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"bytes"
@@ -9,10 +9,48 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// tree is the box of a task in the tree.
+var tree = sandbox.Box{Tier: sandbox.None, Secrets: true}
+
+func argv(words ...string) pipeline.Command {
+	c := pipeline.Command{Argv: []pipeline.Text{}}
+	for _, w := range words {
+		c.Argv = append(c.Argv, pipeline.Text{Value: w})
+	}
+	return c
+}
+
+func shell(text string) pipeline.Command {
+	return pipeline.Command{Shell: pipeline.Text{Value: text}}
+}
+
+// runner is a Runner of these tasks in a new folder.
+func runner(t testing.TB, tasks ...*pipeline.Task) *Runner {
+	t.Helper()
+	return &Runner{
+		Config:  &pipeline.Config{Root: t.TempDir(), Tasks: tasks},
+		Environ: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "USER=me"},
+		Redact:  new(redact.Set),
+	}
+}
+
+func str(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}
 
 func TestRunTask(t *testing.T) {
 	t.Parallel()
@@ -45,7 +83,7 @@ func TestRunTask(t *testing.T) {
 		{"no such program", pipeline.Task{Run: argv("no-such-program")}, tree, "failed", 127, "null", "no-such-program was not found in PATH", "no-such-program"},
 		{"no such path", pipeline.Task{Run: argv("./none.sh")}, tree, "failed", 127, "null", "there is no program", "none.sh"},
 		{"not executable", pipeline.Task{Run: argv("./file")}, tree, "failed", 126, "null", "chmod +x", "file"},
-		{"a folder", pipeline.Task{Run: argv("./sub")}, tree, "failed", 126, "null", "sub is a folder and no program: mend run", "sub"},
+		{"a folder", pipeline.Task{Run: argv("./sub")}, tree, "failed", 126, "null", "sub is a folder, not a program: correct run", "sub"},
 		{"127 of its own", pipeline.Task{Run: argv("sh", "-c", "exit 127")}, tree, "failed", 127, "null", "null", ""},
 		{"no command", pipeline.Task{}, tree, "failed", -1, "null", "has no command", ""},
 		{"NUL in argv", pipeline.Task{Run: argv("echo", "a\x00b")}, tree, "failed", -1, "null", "NUL byte", ""},
@@ -178,7 +216,7 @@ func TestFolderOfACopy(t *testing.T) {
 		{fence, "new", filepath.Join(copied, "new")},
 		{fence, "old", ""},
 	} {
-		got, err := folder(tt.box.At(root), &pipeline.Task{Name: "x", Dir: tt.dir}, tt.box)
+		got, err := workDir(tt.box.At(root), &pipeline.Task{Name: "x", Dir: tt.dir}, tt.box)
 		if got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%s %q: %q, %v; want %q", tt.box.Tier, tt.dir, got, err, tt.want)
 		}
@@ -291,7 +329,7 @@ func TestFolderThatLeadsOutside(t *testing.T) {
 		{"a copy in the tree's place", view, root, []string{"", "real", "in", "home", "only"}, []string{"out", "slash"}},
 	} {
 		for _, dir := range tt.inside {
-			if _, err := folder(tt.dir, &pipeline.Task{Name: "x", Dir: dir}, tt.box); err != nil {
+			if _, err := workDir(tt.dir, &pipeline.Task{Name: "x", Dir: dir}, tt.box); err != nil {
 				t.Errorf("%s, %q: %v", tt.name, dir, err)
 			}
 		}
@@ -303,5 +341,19 @@ func TestFolderThatLeadsOutside(t *testing.T) {
 				t.Errorf("%s, %q: %+v %s %v", tt.name, dir, got, str(got.Error), err)
 			}
 		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody listens") }
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	task := &pipeline.Task{Name: "loud", Run: shell("echo hello")}
+	r := runner(t, task)
+	got, err := r.RunTask(t.Context(), r.Config.Root, task, tree, broken{})
+	if err == nil || got.Status != record.Failed || !strings.Contains(str(got.Error), "nobody listens") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

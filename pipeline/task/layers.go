@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"slices"
@@ -7,17 +7,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// A Layer is where a variable of a task's environment comes from.
+// A Layer is one variable of a task's environment and where it comes from.
 type Layer struct {
 	Name   string
-	Value  string   // not to be shown where Secret
+	Value  string   // must not be shown where Secret is true
 	From   string   // "inherited", "pipeline pass_env", "task pass_env", a dotenv file's path, "env"
 	Over   []string // the layers whose value it replaced, nearest first
-	Secret bool     // the value holds a secret
+	Secret bool     // the value contains a secret
 }
 
-// Layers is the environment of a task in the tree, sorted by name, each variable with the layer it came from. A dotenv file
-// that does not exist is no layer. The error is that of Environment.
+// Layers returns the environment of a task in the tree, sorted by name, each variable with the layer it came from. Errors are
+// those of Environment.
 func (r *Runner) Layers(t *pipeline.Task) ([]Layer, error) {
 	b, err := r.build(r.Config.Root, t, sandbox.Box{Tier: sandbox.None, Secrets: true})
 	if err != nil {

@@ -1,9 +1,6 @@
-package run
+package task
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -52,25 +49,5 @@ func TestHint(t *testing.T) {
 	r.Redact.Add("TOKEN", "sesame-sesame")
 	if got := r.hint(task, sandbox.Box{}, []byte("NPM_CONFIG_X")); got != nil {
 		t.Errorf("withheld: %s", *got)
-	}
-}
-
-// A hint is in the record and in the journal, for a task that failed, and looks at the end of a long output.
-func TestHintIsRecorded(t *testing.T) {
-	t.Parallel()
-	text := "echo need GOPRIVATE; yes | head -c 200000; echo need NPM_CONFIG_X"
-	r := runner(t,
-		&pipeline.Task{Name: "fails", Run: shell("n=NPM_CONFIG; g=GOPRIV; echo need ${g}ATE; yes | head -c 200000; echo need ${n}_X; exit 1")},
-		&pipeline.Task{Name: "passes", Run: shell(text)},
-	)
-	r.Parallel, r.KeepGoing = 1, true
-	r.Environ = append(r.Environ, "NPM_CONFIG_X=sesame-sesame", "GOPRIVATE=corp")
-	tasks, sealed := carry(t, t.Context(), r)
-	if want := `NPM_CONFIG_X is set in your shell but not passed: pass_env = ["NPM_CONFIG_X"]`; str(tasks[0].Hint) != want || str(sealed.Task("fails").Hint) != want || tasks[1].Hint != nil {
-		t.Errorf("hints %s, %s", str(tasks[0].Hint), str(tasks[1].Hint))
-	}
-	events, err := os.ReadFile(filepath.Join(sealed.Dir, "events.jsonl"))
-	if err != nil || !strings.Contains(string(events), `"hint":"NPM_CONFIG_X is set`) || strings.Contains(string(events), "sesame") {
-		t.Errorf("events %s, %v", events, err)
 	}
 }

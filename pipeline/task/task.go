@@ -1,27 +1,43 @@
-package run
+// Package task runs one task: its environment, its process, and what the record says of how it ended. It is the one way in
+// which a task's command is run: in the tree, in the copy of a reproduction, and in a verification.
+package task
 
 import (
 	"context"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// RunTask runs one task's command in dir (the root as the command sees it: for a copy, Box.At(root)) and writes its
-// output, redacted and in the order it was written, to out (nil: nowhere). It is the one way a task is run: in the tree,
-// in the reproduction gate, in a verification; a task that is retried is retried in all three. A task that lacks a secret,
-// a folder, or may not have what it needs is
-// Failed with Error set, and was not started. An error means that the box could not run it,
-// or not to its end; the task given did not pass.
-func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error) {
-	return r.runTask(ctx, dir, t, box, out, func(int, record.Task) {})
+// A Runner runs tasks of one configuration. It is safe for concurrent use.
+type Runner struct {
+	Config  *pipeline.Config
+	Environ []string // the person's environment, KEY=VALUE; read at the first call
+	Redact  *redact.Set
+
+	once   sync.Once
+	person *person // Environ, parsed
 }
 
-func (r *Runner) runTask(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer, retried func(attempt int, before record.Task)) (record.Task, error) {
+// RunTask runs one task's command in dir and writes its output, redacted and in order, to out; a nil out discards it. dir is
+// the root as the command sees it: for a copy, Box.At(root). A retried task is retried here too. A task that lacks a secret or
+// its folder, or that may not have what it needs, is Failed with Error set, and no process was started. An error means that
+// the box could not run the command, or not to its end; the returned task did not pass.
+func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error) {
+	return r.Retrying(ctx, dir, t, box, out, func(int, record.Task) {})
+}
+
+// Retrying is RunTask that calls retried before each further attempt, and before its delay, with the number of that attempt
+// (from 2) and how those before it ended.
+func (r *Runner) Retrying(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer,
+	retried func(attempt int, before record.Task),
+) (record.Task, error) {
 	select {
 	case <-ctx.Done():
 		return cancelled(notStarted(t, "", "")), nil
@@ -34,8 +50,8 @@ func (r *Runner) runTask(ctx context.Context, dir string, t *pipeline.Task, box 
 	if out == nil {
 		out = io.Discard
 	}
-	tries := trying{r: r, t: t, box: box, out: &lined{to: out}, retried: retried}
-	return tries.all(ctx, c)
+	a := attempts{r: r, t: t, box: box, out: &lineWriter{to: out}, retried: retried}
+	return a.run(ctx, c)
 }
 
 // attempt runs the command once.
@@ -49,7 +65,7 @@ func (r *Runner) attempt(ctx context.Context, t *pipeline.Task, c sandbox.Comman
 	}
 	got := ended(t, box, res)
 	if err != nil && res.Started.IsZero() {
-		if gone := there(c.Dir, t, box); gone != nil { // looked for only now: it costs, and is nearly always there
+		if gone := checkFolder(c.Dir, t, box); gone != nil { // checked only now: it costs a system call and the folder is nearly always there
 			return notStarted(t, record.Failed, r.Redact.String(gone.Error())), nil
 		}
 	}
@@ -57,20 +73,20 @@ func (r *Runner) attempt(ctx context.Context, t *pipeline.Task, c sandbox.Comman
 	case err != nil:
 		err = fmt.Errorf("task %q: %w", t.Name, err)
 		if got.Status == record.Passed {
-			got.Status = record.Failed // it ended well, but not all of it is known
+			got.Status = record.Failed // the command succeeded, but its output was lost
 		}
-		got.Error = ptr(r.Redact.String(err.Error()))
+		got.Error = new(r.Redact.String(err.Error()))
 	case got.Status == record.Failed:
 		if why := unrunnable(t, c, box, res); why != "" {
-			got.Error = ptr(r.Redact.String(why))
+			got.Error = new(r.Redact.String(why))
 		}
 	}
 	return got, err
 }
 
-// ended is what a result means for the record.
+// ended converts a result of the sandbox into a record.
 func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
-	if res.Started.IsZero() { // it never was: nothing is known of how it went
+	if res.Started.IsZero() { // no process was started
 		got := record.Task{Name: t.Name, Status: record.Failed}
 		if res.Cancelled {
 			got = cancelled(got)
@@ -82,8 +98,8 @@ func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
 		Attempts:      1,
 		ExitCode:      &res.ExitCode,
 		StartedAt:     &record.Time{Time: res.Started},
-		DurationMS:    ptr(res.Duration.Milliseconds()),
-		Sandbox:       ptr(string(box.Tier)),
+		DurationMS:    new(res.Duration.Milliseconds()),
+		Sandbox:       new(string(box.Tier)),
 		ProcessesLeft: &res.ProcessesLeft,
 	}
 	if res.Signal != "" {
@@ -93,7 +109,7 @@ func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
 	case res.Cancelled:
 		got = cancelled(got)
 	case res.TimedOut:
-		got.Status, got.ExitCode = record.TimedOut, ptr(124)
+		got.Status, got.ExitCode = record.TimedOut, new(124)
 	case res.ExitCode == 0 && res.Signal == "":
 		got.Status = record.Passed
 	default:
@@ -102,13 +118,13 @@ func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
 	return got
 }
 
-// cancelled is a task that did not come to its end because of a signal.
+// cancelled marks a task that a signal ended.
 func cancelled(got record.Task) record.Task {
-	got.Status, got.Reason = record.Cancelled, ptr(string(pipeline.Signal))
+	got.Status, got.Reason = record.Cancelled, new(string(pipeline.Signal))
 	return got
 }
 
-// notStarted is a task that no process was started for.
+// notStarted returns the record of a task for which no process was started.
 func notStarted(t *pipeline.Task, status, why string) record.Task {
 	got := record.Task{Name: t.Name, Status: status}
 	if why != "" {
@@ -117,7 +133,7 @@ func notStarted(t *pipeline.Task, status, why string) record.Task {
 	return got
 }
 
-// command is what the box is asked to run. An error is a fault in words for a person.
+// command returns what the box runs. An error is a fault of the task, in words for a person.
 func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox.Command, error) {
 	words := t.Run.Argv
 	if words == nil {
@@ -128,8 +144,8 @@ func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox
 	}
 	var argv []string
 	for _, w := range words {
-		if name := r.named(w); name != "" && !box.Secrets {
-			return sandbox.Command{}, fmt.Errorf("task %q has the secret %s in its command line, and secrets are withheld here: hand it over in env, "+
+		if name := r.secretIn(w); name != "" && !box.Secrets {
+			return sandbox.Command{}, fmt.Errorf("task %q has the secret %s in its command line, and secrets are withheld here: pass it in env, "+
 				"or set pass_secrets = true in on_fail \"agent\"", t.Name, name)
 		}
 		if name := first(w.Missing); name != "" {
@@ -147,15 +163,15 @@ func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	at, err := folder(dir, t, box)
+	at, err := workDir(dir, t, box)
 	if err != nil {
 		return sandbox.Command{}, err
 	}
 	return sandbox.Command{Argv: argv, Dir: at, Env: env, Timeout: t.Timeout}, nil
 }
 
-// named is the name of a secret that a word of the command line holds, or "".
-func (r *Runner) named(w pipeline.Text) string {
+// secretIn returns the name of a secret that a word of the command line contains, or "".
+func (r *Runner) secretIn(w pipeline.Text) string {
 	if name := first(w.Secrets); name != "" {
 		return name
 	}

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"reflect"
@@ -29,15 +29,15 @@ func fill(v reflect.Value, value string) {
 	}
 }
 
-// Whatever text of a task a secret stands in, and however short it is, the digest does not tell it, and taking it leaves the
-// task as it is.
+// A fingerprint does not depend on the values of secrets, wherever they are in the task and however short, and taking it does not
+// change the task.
 func TestFingerprintTellsNoSecret(t *testing.T) {
 	t.Parallel()
 	prints := map[string]bool{}
 	for _, value := range []string{"1", "2", "a long enough secret"} {
 		task := &pipeline.Task{Name: "test"}
 		fill(reflect.ValueOf(task).Elem(), value)
-		print, err := fingerprint(task, &redact.Set{})
+		print, err := Fingerprint(task, &redact.Set{})
 		if err != nil || !strings.HasPrefix(print, "sha256:") {
 			t.Fatal(print, err)
 		}
@@ -54,7 +54,7 @@ func TestFingerprintTellsNoSecret(t *testing.T) {
 	}
 }
 
-// What is written differently has another digest; where it stands is nothing of that.
+// A task that is written differently has another fingerprint; its place in the file does not count.
 func TestFingerprintTellsChanges(t *testing.T) {
 	t.Parallel()
 	base := func() *pipeline.Task {
@@ -66,7 +66,7 @@ func TestFingerprintTellsChanges(t *testing.T) {
 	digest := func(change func(*pipeline.Task)) string {
 		task := base()
 		change(task)
-		print, err := fingerprint(task, &redact.Set{})
+		print, err := Fingerprint(task, &redact.Set{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,5 +87,34 @@ func TestFingerprintTellsChanges(t *testing.T) {
 		if digest(change) == was {
 			t.Errorf("%s: no other digest", name)
 		}
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	set := &redact.Set{}
+	set.Add("TOKEN", "hunter2-hunter2")
+	set.Add("OTHER", "other-secret")
+	task := func(change func(*pipeline.Task)) string {
+		x := &pipeline.Task{
+			Name: "t", Pos: pipeline.Pos{Line: 3}, Run: pipeline.Command{Argv: []pipeline.Text{{Value: "echo"}, {Value: "hunter2-hunter2"}}},
+			OnFail: []pipeline.Hook{{Pos: pipeline.Pos{Line: 5}, Run: &pipeline.RunHook{}}},
+		}
+		change(x)
+		print, err := Fingerprint(x, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return print
+	}
+	base := task(func(*pipeline.Task) {})
+	if task(func(x *pipeline.Task) { x.Pos.Line, x.OnFail[0].Pos.Line = 9, 9 }) != base {
+		t.Error("the place in the file counts")
+	}
+	if task(func(x *pipeline.Task) { x.Run.Argv[1].Value = "other-secret" }) != base {
+		t.Error("the secret's value counts")
+	}
+	if task(func(x *pipeline.Task) { x.Run.Argv[0].Value = "printf" }) == base || !strings.HasPrefix(base, "sha256:") {
+		t.Error("the command does not count")
 	}
 }

@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// folder is where the task works, as the command sees it. It is looked for on the real disk.
-func folder(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
+// workDir returns the task's working folder, as the command sees it, after checking it on the disk.
+func workDir(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
 	rel := filepath.FromSlash(t.Dir)
 	if rel == "" {
 		rel = "."
@@ -23,45 +23,45 @@ func folder(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
 	}
 	at := filepath.Join(dir, rel)
 	if at == filepath.Clean(dir) {
-		return at, nil // nearly always; whether it is there shows when the command is started
+		return at, nil // the common case; if it is missing, starting the command fails
 	}
-	if err := there(at, t, box); err != nil {
+	if err := checkFolder(at, t, box); err != nil {
 		return "", err
 	}
-	if to, inside := leads(dir, at, box); !inside {
+	if to, inside := resolve(dir, at, box); !inside {
 		return "", fmt.Errorf("task %q has dir = %q, which leads outside the root through a link (to %s): write a path inside the folder of PIPELINE.hcl", t.Name, t.Dir, to)
 	}
 	return at, nil
 }
 
-// there says in words why a task cannot work in a folder, or nil.
-func there(at string, t *pipeline.Task, box sandbox.Box) error {
+// checkFolder returns why a task cannot work in a folder, in words for a person, or nil.
+func checkFolder(at string, t *pipeline.Task, box sandbox.Box) error {
 	switch info, err := os.Stat(onDisk(at, box)); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("task %q works in %s, which does not exist: make that folder, or mend dir in PIPELINE.hcl", t.Name, at)
+		return fmt.Errorf("task %q works in %s, which does not exist: make that folder, or correct dir in PIPELINE.hcl", t.Name, at)
 	case err != nil:
 		return fmt.Errorf("task %q works in %s: %w", t.Name, at, err)
 	case !info.IsDir():
-		return fmt.Errorf("task %q works in %s, which is not a folder: mend dir in PIPELINE.hcl", t.Name, at)
+		return fmt.Errorf("task %q works in %s, which is not a folder: correct dir in PIPELINE.hcl", t.Name, at)
 	}
 	return nil
 }
 
-// leads says where a path really lies, links resolved as a command in the box sees them, and whether that is below dir.
-func leads(dir, at string, box sandbox.Box) (to string, inside bool) {
-	root, err := real(dir, box)
+// resolve follows the links of a path as a command in the box sees them, and reports whether the result is below dir.
+func resolve(dir, at string, box sandbox.Box) (to string, inside bool) {
+	root, err := realPath(dir, box)
 	if err != nil {
 		return err.Error(), false
 	}
-	if to, err = real(at, box); err != nil {
+	if to, err = realPath(at, box); err != nil {
 		return err.Error(), false
 	}
 	rel, err := filepath.Rel(root, to)
 	return to, err == nil && filepath.IsLocal(rel)
 }
 
-// real is a path on the disk with no link in it. A link to the tree's own place is one to the copy in View.
-func real(path string, box sandbox.Box) (string, error) {
+// realPath returns the path on the disk without links. In View a link to the tree's path leads to the copy.
+func realPath(path string, box sandbox.Box) (string, error) {
 	for range 40 {
 		to, err := filepath.EvalSymlinks(onDisk(path, box))
 		if err != nil {
@@ -74,7 +74,7 @@ func real(path string, box sandbox.Box) (string, error) {
 	return "", fmt.Errorf("%s: too many links", path)
 }
 
-// onDisk is where a path that a command in the box sees really lies: in View the copy stands at the tree's place.
+// onDisk maps a path that a command in the box sees to the disk: in View the copy is mounted at the tree's path.
 func onDisk(path string, box sandbox.Box) string {
 	if box.Tier != sandbox.View || box.Copy == "" || box.Tree == "" {
 		return path

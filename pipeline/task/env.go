@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// inherited are the variables that every task sees; LC_* besides.
+// inherited are the variables that every task sees, besides LC_*.
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TZ", "TERM", "TMPDIR"}
 
-// ours begins the names that belong to us. What a person has set for us is not for a task.
+// ours is the prefix of our own variables. Those that a person set for async-pipeline are not passed to tasks.
 const ours = "ASYNC_PIPELINE_"
 
-// mark is carried by everything that a hook started, however deep: a run that sees it never heals.
+// mark is set in every process below a hook: a run that sees it never starts hooks.
 const mark = ours + "HOOK"
 
 // Names of layers; the others are the paths of dotenv files.
@@ -28,10 +28,10 @@ const (
 	fromEnv      = "env"
 )
 
-// Environment builds a task's environment, sorted by name: PATH HOME USER LANG LC_* TZ TERM TMPDIR, then the pipeline's
-// pass_env, the task's, the box's, the dotenv files (read where the task runs: the tree, or the box's copy), then env; the
-// later wins. Only HOME and TMPDIR of the box win over all. Withheld are the names of variables
-// left out because they hold secrets, sorted. An error is a fault of the task in words for a person.
+// Environment returns a task's environment as KEY=VALUE, sorted by name, and the names of variables that are withheld because
+// they hold secrets. The layers are PATH HOME USER LANG LC_* TZ TERM TMPDIR, the pipeline's pass_env, the task's, the box's, the
+// dotenv files (of the tree, or of the box's copy), and env; the later wins, but HOME and TMPDIR of the box win over all. An error
+// is a fault of the task, in words for a person.
 func (r *Runner) Environment(t *pipeline.Task, box sandbox.Box) (env, withheld []string, err error) {
 	return r.environment(box.At(r.Config.Root), t, box)
 }
@@ -48,20 +48,20 @@ func (r *Runner) environment(dir string, t *pipeline.Task, box sandbox.Box) (env
 	return env, slices.Sorted(maps.Keys(b.held)), nil
 }
 
-// A building is an environment that is being put together, layer by layer.
-type building struct {
+// A builder puts an environment together, layer by layer.
+type builder struct {
 	r    *Runner
 	t    *pipeline.Task
 	box  sandbox.Box
 	vars []Layer
-	at   map[string]int  // place of a name in vars
+	at   map[string]int  // index of a name in vars
 	held map[string]bool // names left out because they hold secrets
 }
 
-// build is the one walk over the layers. What stands here, in this order, is what wins over what.
-func (r *Runner) build(dir string, t *pipeline.Task, box sandbox.Box) (*building, error) {
-	b := &building{r: r, t: t, box: box, at: make(map[string]int), held: make(map[string]bool)}
-	who := r.whose()
+// build applies the layers; their order here decides which value wins.
+func (r *Runner) build(dir string, t *pipeline.Task, box sandbox.Box) (*builder, error) {
+	b := &builder{r: r, t: t, box: box, at: make(map[string]int), held: make(map[string]bool)}
+	who := r.parsed()
 	for _, v := range who.base {
 		b.set(v.name, v.value, fromPerson)
 	}
@@ -79,7 +79,7 @@ func (r *Runner) build(dir string, t *pipeline.Task, box sandbox.Box) (*building
 		return nil, err
 	}
 	for _, v := range t.Env {
-		if err := b.own(v); err != nil {
+		if err := b.env(v); err != nil {
 			return nil, err
 		}
 	}
@@ -92,8 +92,8 @@ func (r *Runner) build(dir string, t *pipeline.Task, box sandbox.Box) (*building
 	return b, nil
 }
 
-// set gives a variable its value for now.
-func (b *building) set(name, value, from string) {
+// set sets a variable; a later layer may replace it.
+func (b *builder) set(name, value, from string) {
 	delete(b.held, name)
 	l := Layer{Name: name, Value: value, From: from}
 	if i, ok := b.at[name]; ok {
@@ -105,31 +105,31 @@ func (b *building) set(name, value, from string) {
 	b.vars = append(b.vars, l)
 }
 
-// hold leaves a variable out, and what a lower layer had given it: the person's value may not come in its place either.
-func (b *building) hold(name string) {
+// hold withholds a variable. The value of a lower layer must not take its place, so that is removed too.
+func (b *builder) hold(name string) {
 	b.held[name] = true
 	delete(b.at, name)
 }
 
-// pass takes what pass_env lets through. What is there from the person already stays as it is.
-func (b *building) pass(who *person, patterns []string, from string) {
+// pass adds the variables that patterns of pass_env match, except those that are inherited anyway.
+func (b *builder) pass(who *person, patterns []string, from string) {
 	for _, p := range patterns {
 		prefix, many := strings.CutSuffix(p, "*")
 		if !many {
 			if value, ok := who.set[p]; ok {
-				b.let(p, value, from)
+				b.passOne(p, value, from)
 			}
 			continue
 		}
 		for name, value := range who.set {
 			if strings.HasPrefix(name, prefix) {
-				b.let(name, value, from)
+				b.passOne(name, value, from)
 			}
 		}
 	}
 }
 
-func (b *building) let(name, value, from string) {
+func (b *builder) passOne(name, value, from string) {
 	switch _, there := b.at[name]; {
 	case strings.HasPrefix(name, ours), there && slices.Contains(inherited, name):
 	case !b.box.Secrets && b.r.secret(name, value):
@@ -139,8 +139,8 @@ func (b *building) let(name, value, from string) {
 	}
 }
 
-// own sets an entry of the task's env.
-func (b *building) own(v pipeline.EnvVar) error {
+// env sets an entry of the task's env.
+func (b *builder) env(v pipeline.EnvVar) error {
 	switch {
 	case v.Name == mark || v.Name == ours+"RUNNER":
 		return fmt.Errorf("task %q sets %s in env: that name is async-pipeline's own; use another", b.t.Name, v.Name)
@@ -159,8 +159,8 @@ func (b *building) own(v pipeline.EnvVar) error {
 	return nil
 }
 
-// sorted is what is set, by name.
-func (b *building) sorted() []Layer {
+// sorted returns the variables by name.
+func (b *builder) sorted() []Layer {
 	all := make([]Layer, 0, len(b.at))
 	for i, l := range b.vars {
 		if at, ok := b.at[l.Name]; ok && at == i {
@@ -171,7 +171,7 @@ func (b *building) sorted() []Layer {
 	return all
 }
 
-// secret says whether a variable is one that secret() gave to the file, or holds the value of one.
+// secret reports whether a variable was read by secret(), or contains a secret value.
 func (r *Runner) secret(name, value string) bool {
 	for _, s := range r.Config.Secrets {
 		if value != "" && (s.Name == name || s.Value == value) {
@@ -181,13 +181,13 @@ func (r *Runner) secret(name, value string) bool {
 	return r.holds(value)
 }
 
-// holds says whether text holds a secret value.
+// holds reports whether text contains a secret value.
 func (r *Runner) holds(text string) bool {
 	_, ok := r.Redact.Find([]byte(text))
 	return ok
 }
 
-// missing is the fault of a task that needs a secret nobody has set.
+// missing returns the fault of a task whose secret is not set.
 func missing(t *pipeline.Task, name string) error {
 	return fmt.Errorf("task %q needs the secret %s, which is not set: set the environment variable %s, then run again", t.Name, name, name)
 }

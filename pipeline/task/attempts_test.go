@@ -1,8 +1,6 @@
-package run
+package task
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,53 +86,6 @@ func TestRetryHasOneTimeout(t *testing.T) {
 	}
 }
 
-// A retry is in the record, in the journal, in one log, and told to the observer; the times are those of all attempts.
-func TestRetryIsRecorded(t *testing.T) {
-	t.Parallel()
-	const delay = 150 * time.Millisecond
-	r := runner(t, &pipeline.Task{
-		Name: "x", Run: nth("echo try $n; sleep 60 & exit 75"), Retry: pipeline.Retry{Attempts: 2, Delay: delay},
-	})
-	var told []string
-	var ended time.Time // the first attempt
-	r.Observer.Retried = func(t *pipeline.Task, attempt int, before record.Task) {
-		ended = time.Now()
-		told = append(told, fmt.Sprint(t.Name, attempt, *before.ExitCode, before.Attempts, before.Status))
-	}
-	start := time.Now()
-	tasks, sealed := carry(t, t.Context(), r)
-	got := tasks[0]
-	if strings.Join(told, " ") != "x2 75 1failed" {
-		t.Errorf("told %q", told)
-	}
-	if got.Attempts != 2 || *got.ExitCode != 75 || *got.DurationMS < delay.Milliseconds() || got.StartedAt.Before(start) || got.StartedAt.After(ended) || *got.ProcessesLeft != 2 {
-		t.Errorf("%+v took %d ms from %v, %d processes left", got, *got.DurationMS, got.StartedAt, *got.ProcessesLeft)
-	}
-	log, err := sealed.Tail("x", 1000)
-	if err != nil || string(log) != "try 1\n[async-pipeline: attempt 2 of 2, after exit code 75]\ntry 2\n" {
-		t.Errorf("log %q, %v", log, err)
-	}
-	events, err := os.ReadFile(filepath.Join(sealed.Dir, "events.jsonl"))
-	if err != nil || !strings.Contains(string(events), `"type":"task_retried","task":"x","attempt":2,"exit_code":75,"delay_ms":150,`) || !strings.Contains(string(events), `"attempts":2,`) {
-		t.Errorf("events %s, %v", events, err)
-	}
-}
-
-// A signal ends the waiting, and the task is cancelled.
-func TestRetryIsCancelled(t *testing.T) {
-	t.Parallel()
-	task := &pipeline.Task{Name: "x", Run: nth("exit 75"), Retry: pipeline.Retry{Attempts: 5, Delay: time.Hour}}
-	r := runner(t, task)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	r.Observer.Retried = func(*pipeline.Task, int, record.Task) { time.AfterFunc(50*time.Millisecond, cancel) }
-	start := time.Now()
-	tasks, _ := carry(t, ctx, r)
-	if got := tasks[0]; got.Status != record.Cancelled || str(got.Reason) != "signal" || got.Attempts != 1 || *got.ExitCode != 75 || time.Since(start) > 3*time.Minute {
-		t.Errorf("%+v after %v", got, time.Since(start))
-	}
-}
-
 // What could not be started a second time is failed, and says what is known of the first.
 func TestRetryThatCannotStart(t *testing.T) {
 	t.Parallel()
@@ -154,7 +105,7 @@ func TestRetryThatCannotStart(t *testing.T) {
 func TestRetryAfterAPause(t *testing.T) {
 	task := &pipeline.Task{Name: "x", Run: nth("test $n = 2 || exit 75"), Timeout: 4 * time.Second, Retry: pipeline.Retry{Attempts: 2}}
 	r := runner(t, task)
-	got, err := r.runTask(t.Context(), r.Config.Root, task, tree, nil, func(int, record.Task) {
+	got, err := r.Retrying(t.Context(), r.Config.Root, task, tree, nil, func(int, record.Task) {
 		sandbox.Suspend()
 		defer sandbox.Resume()
 		time.Sleep(task.Timeout + 100*time.Millisecond)

@@ -1,22 +1,23 @@
-package run
+package task
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// hintTail is how much of the end of a failed task's output is looked at, in bytes.
-const hintTail = 64 << 10
+// HintTail is how much of the end of a failed task's output Hint needs, in bytes.
+const HintTail = 64 << 10
 
-// mostHints is how many names a hint has at most.
+// mostHints is the largest number of names in a hint.
 const mostHints = 3
 
-// idle are names that most shells set and that stand in output for other reasons: a hint about them would be noise.
-var idle = words(`
+// common are names that most shells set, and words of test output: a hint about them would be noise.
+var common = words(`
 	PWD OLDPWD SHLVL SHELL LOGNAME USERNAME MAIL HOST HOSTNAME HOSTTYPE MACHTYPE OSTYPE NAME LINES COLUMNS PAGER LESS
 	EDITOR VISUAL DISPLAY TTY COLORTERM LS_COLORS IFS PS1 PS2 PS4 PPID UID EUID GID RANDOM SECONDS LINENO OPTARG OPTIND
 	XDG_SESSION_ID XDG_RUNTIME_DIR XDG_SESSION_TYPE SSH_TTY SSH_CLIENT SSH_CONNECTION TERM_PROGRAM WINDOWID
@@ -31,8 +32,12 @@ func words(text string) map[string]bool {
 	return set
 }
 
-// hint says of a task that has failed which variables its command or its output (redacted) names that the person's
-// environment has and the task's lacks; nil when there are none. It holds names and never values.
+// Hint returns a sentence on the variables that a failed task's command or its redacted output name, that the person's
+// environment has and the task's lacks; nil when there are none. It contains names and never values. The task ran in the tree.
+func (r *Runner) Hint(t *pipeline.Task, output []byte) *string {
+	return r.hint(t, sandbox.Box{Tier: sandbox.None, Secrets: true}, output)
+}
+
 func (r *Runner) hint(t *pipeline.Task, box sandbox.Box, output []byte) *string {
 	b, err := r.build(box.At(r.Config.Root), t, box)
 	if err != nil {
@@ -44,7 +49,7 @@ func (r *Runner) hint(t *pipeline.Task, box sandbox.Box, output []byte) *string 
 	}
 	lacks := func(name string) bool {
 		_, set := b.at[name]
-		return r.whose().set[name] != "" && !set && !b.held[name] && !idle[name] && !strings.HasPrefix(name, ours)
+		return r.parsed().set[name] != "" && !set && !b.held[name] && !common[name] && !strings.HasPrefix(name, ours)
 	}
 	var names []string
 	own := make(map[string]bool) // set by the command itself
@@ -63,19 +68,15 @@ func (r *Runner) hint(t *pipeline.Task, box sandbox.Box, output []byte) *string 
 	if len(names) == 0 {
 		return nil
 	}
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = fmt.Sprintf("%q", name)
-	}
 	list, are := names[0], "is"
 	if last := len(names) - 1; last > 0 {
 		list, are = strings.Join(names[:last], ", ")+" and "+names[last], "are"
 	}
-	text := fmt.Sprintf("%s %s set in your shell but not passed: pass_env = [%s]", list, are, strings.Join(quoted, ", "))
-	return ptr(r.Redact.String(text))
+	text := fmt.Sprintf("%s %s set in your shell but not passed: pass_env = [%s]", list, are, strings.Join(english.Quoted(names), ", "))
+	return new(r.Redact.String(text))
 }
 
-// capitals gives each word of three or more capital letters, digits and _ that stands alone, with what follows it.
+// capitals yields each whole word of three or more capital letters, digits and _, with the text after it.
 func capitals(text string) func(yield func(word, rest string) bool) {
 	letter := func(c byte) bool {
 		return c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9'

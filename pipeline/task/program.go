@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// unrunnable says why the program of a task could not be run, or "" when it was run and failed by itself.
+// unrunnable returns why the program of a task could not be run, or "" when it ran and failed by itself.
 func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbox.Result) string {
 	if t.Run.Argv == nil || res.ExitCode != 127 && res.ExitCode != 126 {
-		return "" // a shell has said it in the output
+		return "" // a shell says so in its output
 	}
 	name := c.Argv[0]
 	if strings.Contains(name, "/") {
@@ -28,14 +28,14 @@ func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbo
 		case found:
 			return ""
 		case isFolder:
-			return fmt.Sprintf("task %q: %s is a folder and no program: mend run, or name the program in it", t.Name, path)
+			return fmt.Sprintf("task %q: %s is a folder, not a program: correct run, or name the program in it", t.Name, path)
 		case refused:
 			return fmt.Sprintf("task %q: %s cannot be executed: make it executable (chmod +x), or name its interpreter in run", t.Name, path)
 		}
-		return fmt.Sprintf("task %q: there is no program %s: mend run, or make it in a task that this one depends on", t.Name, path)
+		return fmt.Sprintf("task %q: there is no program %s: correct run, or build it in a task that this one depends on", t.Name, path)
 	}
 	list := parse(c.Env)["PATH"]
-	best := absent // a folder that happens to have the name is no program that could be made executable
+	best := absent // a folder of that name does not count
 	for _, dir := range filepath.SplitList(list) {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(c.Dir, dir)
@@ -50,10 +50,10 @@ func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbo
 	case refused:
 		return fmt.Sprintf("task %q: %s in PATH cannot be executed: make it executable (chmod +x)", t.Name, name)
 	}
-	return fmt.Sprintf("task %q: the program %s was not found in PATH: install it, or mend run or PATH", t.Name, name)
+	return fmt.Sprintf("task %q: the program %s was not found in PATH: install it, or correct run or PATH", t.Name, name)
 }
 
-// What a file is as a program.
+// Kinds of files, seen as a program. The order matters: the largest found in PATH decides the message.
 const (
 	absent = iota
 	isFolder

@@ -1,4 +1,4 @@
-package run
+package task
 
 import (
 	"bytes"
@@ -11,20 +11,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// statements goes over a dotenv file, one NAME=VALUE after the other, and sets what it says.
-type statements struct {
+// A dotenvParser parses a dotenv file, one NAME=VALUE after the other.
+type dotenvParser struct {
 	text  []byte
-	at    int // what is before has been read
+	at    int // the next byte to read
 	fault int // where an error is
 	set   map[string]string
 	sum   int // bytes of all values, also of those that a later line sets again
 }
 
-// literally is what to do where a sign was not meant as one.
+// literally is the advice where a $ or \ was meant as such.
 const literally = "; to mean it literally put the value into single quotes, or write \\%c"
 
-// all goes over the file; after an error fault is where it is.
-func (s *statements) all() error {
+// all parses the whole file. After an error, fault is its offset.
+func (s *dotenvParser) all() error {
 	for {
 		for s.at < len(s.text) && bytes.IndexByte([]byte(" \t\v\f\r\n"), s.text[s.at]) >= 0 {
 			s.at++
@@ -43,16 +43,16 @@ func (s *statements) all() error {
 	}
 }
 
-// end is where the line in hand ends.
-func (s *statements) end() int {
+// end returns the offset of the end of the current line.
+func (s *dotenvParser) end() int {
 	if i := bytes.IndexByte(s.text[s.at:], '\n'); i >= 0 {
 		return s.at + i
 	}
 	return len(s.text)
 }
 
-// place is the line of the fault, and its column where that says more: both from 1.
-func (s *statements) place() string {
+// place returns the line of the fault and, for a $ or \, its column, both counted from 1.
+func (s *dotenvParser) place() string {
 	line := 1 + bytes.Count(s.text[:s.fault], []byte("\n"))
 	begin := s.text[:s.fault]
 	begin = begin[bytes.LastIndexByte(begin, '\n')+1:]
@@ -62,8 +62,8 @@ func (s *statements) place() string {
 	return fmt.Sprint(line)
 }
 
-// statement takes one NAME=VALUE, up to the end of its last line.
-func (s *statements) statement() error {
+// statement parses one NAME=VALUE, up to the end of its last line.
+func (s *dotenvParser) statement() error {
 	at := bytes.IndexAny(s.text[s.at:s.end()], "=:")
 	if at < 0 {
 		return errors.New("this is no NAME=VALUE")
@@ -74,7 +74,7 @@ func (s *statements) statement() error {
 	}
 	switch {
 	case !pipeline.IsEnvName(key):
-		return fmt.Errorf("what stands before the = is no name of a variable: %s", pipeline.EnvNameRule)
+		return fmt.Errorf("the text before the = is not a variable name: %s", pipeline.EnvNameRule)
 	case strings.HasPrefix(key, ours):
 		return fmt.Errorf("the names that begin with %s are async-pipeline's own; use another", ours)
 	}
@@ -103,8 +103,8 @@ func (s *statements) statement() error {
 
 var errTooMuch = fmt.Errorf("the values have more than %d bytes here, with what their ${NAME} stand for: use fewer of them", maxDotenv)
 
-// bare takes a value without quotes: up to the end of the line, or to a # after a space.
-func (s *statements) bare(spaced bool) (string, error) {
+// bare parses a value without quotes: up to the end of the line, or to a # after a space.
+func (s *dotenvParser) bare(spaced bool) (string, error) {
 	from, line := s.at, s.text[s.at:s.end()]
 	s.at += len(line)
 	for i, c := range line {
@@ -122,14 +122,14 @@ func (s *statements) bare(spaced bool) (string, error) {
 	return s.expand(from, from+len(line), false)
 }
 
-// quoted takes a value in quotes, which may go over several lines. In single quotes it is what is written there.
-func (s *statements) quoted() (string, error) {
+// quoted parses a value in quotes, which may span lines. In single quotes nothing is expanded.
+func (s *dotenvParser) quoted() (string, error) {
 	quote := s.text[s.at]
 	from := s.at + 1
 	i := from
 	for i < len(s.text) && s.text[i] != quote {
 		if quote == '"' && s.text[i] == '\\' {
-			i++ // a quote behind it does not end the value
+			i++ // an escaped quote does not end the value
 		}
 		i++
 	}
@@ -152,12 +152,12 @@ func (s *statements) quoted() (string, error) {
 	return s.expand(from, i, true)
 }
 
-// escapes are what may stand behind a \ in double quotes, with what it gives. Of others each tool makes something else.
+// escapes are the escape sequences in double quotes. Tools disagree on all others, so those are refused.
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', '"': '"', '\\': '\\', '$': '$'}
 
-// expand gives the bytes of the file between two places as a value: with what its escapes and names stand for. Without quotes
-// there is one escape only, \$.
-func (s *statements) expand(from, to int, quotes bool) (string, error) {
+// expand returns the bytes between two offsets as a value, with escapes and names expanded. Without quotes the only escape is
+// \$.
+func (s *dotenvParser) expand(from, to int, quotes bool) (string, error) {
 	var b strings.Builder
 	for i := from; i < to; {
 		if s.sum+b.Len() > maxDotenv {
@@ -185,7 +185,7 @@ func (s *statements) expand(from, to int, quotes bool) (string, error) {
 			if err == nil && name != "" && !known {
 				err = fmt.Errorf("this $ names a variable that is set nowhere above in this file, and nothing from outside goes into it"+literally, '$')
 			}
-			if err != nil { // which name is not said: it may be half a password
+			if err != nil { // the name is not shown: it may be part of a password
 				s.fault = i
 				return "", err
 			}
@@ -202,8 +202,8 @@ func (s *statements) expand(from, to int, quotes bool) (string, error) {
 	return b.String(), nil
 }
 
-// nameOf is the name that a $ names, as a shell would read it, and how many bytes behind the $ that takes. A $ before something
-// else names nothing.
+// nameOf returns the variable name after a $, as a shell would read it, and how many bytes it takes. It is empty for a $ that
+// starts no name.
 func nameOf(rest []byte) (name string, length int, err error) {
 	switch {
 	case len(rest) == 0:
@@ -223,7 +223,7 @@ func nameOf(rest []byte) (name string, length int, err error) {
 	return string(rest[:length]), length, nil
 }
 
-// inName says whether a byte goes on with a name that stands without braces, or begins one.
+// inName reports whether c may be part of a name without braces; first is its first byte.
 func inName(c byte, first bool) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || !first && c >= '0' && c <= '9'
 }

@@ -1,0 +1,100 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// gitTime bounds the questions to git.
+const gitTime = 10 * time.Second
+
+// GitFacts returns what git knows of the tree: nil outside of a work tree, and fields nil where git does not answer in time.
+func GitFacts(ctx context.Context, root string) *record.Git {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	repo, err := git.Of(ctx, root)
+	if err != nil {
+		return nil
+	}
+	facts := &record.Git{}
+	if commit, branch, err := repo.Head(ctx); err == nil {
+		if commit != "" {
+			facts.Commit = &commit
+		}
+		if branch != "" {
+			facts.Branch = &branch
+		}
+	}
+	if paths, err := repo.Dirty(ctx); err == nil {
+		facts.Dirty = new(len(paths) > 0)
+	}
+	return facts
+}
+
+// nodes returns the selected tasks for graph.json.
+func nodes(g *pipeline.Graph, secrets *redact.Set) ([]record.Node, error) {
+	var list []record.Node
+	for _, t := range g.Tasks() {
+		print, err := Fingerprint(t, secrets)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, record.Node{Name: t.Name, DependsOn: append([]string{}, g.DependsOn(t.Name)...), Fingerprint: print})
+	}
+	return list, nil
+}
+
+// Fingerprint returns a digest of a task as written, without its place in the file. No secret value goes into it, because short
+// values could be guessed from a digest.
+func Fingerprint(t *pipeline.Task, secrets *redact.Set) (string, error) {
+	b, err := json.Marshal(withoutSecrets(t))
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(secrets.Bytes(b))
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// withoutSecrets returns a copy of a task in which every text shows the names of its secrets in place of their values.
+func withoutSecrets(t *pipeline.Task) pipeline.Task {
+	c := *t
+	c.Pos = pipeline.Pos{}
+	c.Run = shownCommand(t.Run)
+	c.Env = slices.Clone(t.Env)
+	for i := range c.Env {
+		c.Env[i].Text = shownText(t.Env[i].Text)
+	}
+	c.OnFail = append([]pipeline.Hook{}, t.OnFail...)
+	for i := range c.OnFail {
+		h := &c.OnFail[i]
+		h.Pos = pipeline.Pos{}
+		if h.Run != nil {
+			run := *h.Run
+			run.Run = shownCommand(run.Run)
+			h.Run = &run
+		}
+	}
+	return c
+}
+
+func shownCommand(c pipeline.Command) pipeline.Command {
+	c.Argv, c.Shell = slices.Clone(c.Argv), shownText(c.Shell)
+	for i := range c.Argv {
+		c.Argv[i] = shownText(c.Argv[i])
+	}
+	return c
+}
+
+// shownText keeps the names of the secrets; whether they are set now is not part of how the task is written.
+func shownText(t pipeline.Text) pipeline.Text {
+	return pipeline.Text{Value: t.Show(), Secrets: t.Secrets, Hidden: t.Hidden}
+}

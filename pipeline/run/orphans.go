@@ -1,0 +1,48 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// OrphansOf returns a function that reports whether a process was left by a killed run of this root: the records of the root
+// know its runner or, where those are gone, the root is the nearest one above the folder in which the process was started.
+// Orphans of other roots are ended by the next run there, or by gc.
+func OrphansOf(store *record.Store) func(sandbox.Process) bool {
+	known := map[process.Stamp]bool{}
+	return func(p sandbox.Process) bool {
+		made, asked := known[p.Runner]
+		if !asked {
+			made = store.Made(p.Runner)
+			known[p.Runner] = made
+		}
+		return made || RootAbove(p.Dir) == realPath(store.Root)
+	}
+}
+
+// RootAbove returns the nearest folder with records, from dir upwards; "" where there is none.
+func RootAbove(dir string) string {
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	for at := realPath(dir); ; at = filepath.Dir(at) {
+		if info, err := os.Lstat(filepath.Join(at, ".async")); err == nil && info.IsDir() {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
+// realPath returns a path without links, if it exists.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}

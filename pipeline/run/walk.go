@@ -1,0 +1,222 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/task"
+)
+
+// errNotPassed tells the scheduler that a task did not pass; the record has the reason.
+var errNotPassed = errors.New("did not pass")
+
+// Parallel returns how many tasks run at a time: asked, else what PIPELINE.hcl says, else the number of CPUs.
+func Parallel(c *pipeline.Config, asked int) int {
+	switch {
+	case asked > 0:
+		return asked
+	case c.Concurrency > 0:
+		return c.Concurrency
+	}
+	return runtime.NumCPU()
+}
+
+// A walker runs the tasks of a graph and records them. Its lock makes the observer's calls one at a time, in the order of the
+// journal.
+type walker struct {
+	r *Run
+	d *record.Draft
+
+	mu        sync.Mutex
+	done      map[string]record.Task // by name
+	broken    []error                // what could not be recorded
+	unwritten bool                   // a line of the journal could not be written: one of broken
+	silent    bool                   // the observer is told nothing more
+}
+
+func (r *Run) walker(d *record.Draft) *walker {
+	return &walker{r: r, d: d, done: make(map[string]record.Task, len(r.Graph.Tasks()))}
+}
+
+// walk runs the tasks, fail-fast or with KeepGoing, and returns them in the order of the graph. The end of ctx cancels what runs.
+// An error means that something could not be recorded; after it no task starts.
+func (w *walker) walk(ctx context.Context) ([]record.Task, error) {
+	s := pipeline.Scheduler{Parallel: Parallel(w.r.Config, w.r.Parallel), KeepGoing: w.r.KeepGoing, Do: w.do, Skip: w.skip}
+	ends := s.Walk(ctx, w.r.Graph)
+	tasks := make([]record.Task, len(ends))
+	for i, e := range ends {
+		tasks[i] = w.done[e.Task.Name]
+	}
+	return tasks, errors.Join(w.broken...)
+}
+
+// silence stops the calls of the observer; none is in progress when it returns.
+func (w *walker) silence() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.silent = true
+}
+
+// do runs one task and records it.
+func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
+	log, err := w.start(t)
+	if err != nil {
+		why := fmt.Sprintf("task %q was not started, as the run cannot be recorded: %v", t.Name, err)
+		return w.end(t, record.Task{Name: t.Name, Status: record.Failed, Error: &why})
+	}
+	box := sandbox.Box{Tier: sandbox.None, Secrets: true}
+	retried := func(attempt int, before record.Task) { w.retried(t, attempt, before) }
+	got, _ := w.r.Tasks.Retrying(ctx, w.r.Config.Root, t, box, &output{w, t, log}, retried) // got.Error has the error's text
+	if got.Status == record.Failed {
+		tail, _ := log.Tail(task.HintTail) // without it the hint is of the command alone
+		got.Hint = w.r.Tasks.Hint(t, tail)
+	}
+	kept, err := log.Finish()
+	got.Log = &kept
+	if err != nil {
+		w.mu.Lock()
+		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", t.Name, err))
+		w.mu.Unlock()
+	}
+	return w.end(t, got)
+}
+
+// start records that a task begins and opens its log. After the first error of the record no task starts.
+func (w *walker) start(t *pipeline.Task) (*record.LogWriter, error) {
+	w.mu.Lock()
+	err := w.sound()
+	w.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	log, err := w.d.Log(t.Name) // without the lock: making a file is most of the cost of a record
+	if err = w.started(t, err); err != nil {
+		if log != nil {
+			_, _ = log.Finish() // the file stays, empty
+		}
+		return nil, err
+	}
+	return log, nil
+}
+
+// started records the beginning of a task; log is the error of making its log. Meanwhile the record of another task may have
+// failed.
+func (w *walker) started(t *pipeline.Task, log error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if log != nil {
+		w.broken = append(w.broken, log)
+	}
+	if len(w.broken) == 0 {
+		w.tell(record.Event{Type: "task_started", Task: t.Name})
+	}
+	if err := w.sound(); err != nil {
+		return err
+	}
+	if w.r.Observer.Started != nil && !w.silent {
+		w.r.Observer.Started(t)
+	}
+	return nil
+}
+
+// sound returns the first error of the record, or nil. The caller holds the lock.
+func (w *walker) sound() error {
+	if len(w.broken) > 0 {
+		return w.broken[0]
+	}
+	return nil
+}
+
+// retried records that a task gets another attempt.
+func (w *walker) retried(t *pipeline.Task, attempt int, before record.Task) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tell(record.Event{Type: "task_retried", Task: t.Name, Fields: []record.Field{
+		{Name: "attempt", Value: attempt}, {Name: "exit_code", Value: before.ExitCode}, {Name: "delay_ms", Value: t.Retry.Delay.Milliseconds()},
+	}})
+	if w.r.Observer.Retried != nil && !w.silent {
+		w.r.Observer.Retried(t, attempt, before)
+	}
+}
+
+// end records how a task ended and returns what the scheduler needs.
+func (w *walker) end(t *pipeline.Task, got record.Task) error {
+	w.settle(t, got, record.Event{Type: "task_finished", Task: t.Name, Fields: []record.Field{
+		{Name: "status", Value: got.Status},
+		{Name: "reason", Value: got.Reason},
+		{Name: "exit_code", Value: got.ExitCode},
+		{Name: "signal", Value: got.Signal},
+		{Name: "error", Value: got.Error},
+		{Name: "hint", Value: got.Hint},
+		{Name: "attempts", Value: got.Attempts},
+		{Name: "duration_ms", Value: got.DurationMS},
+		{Name: "log", Value: got.Log},
+		{Name: "sandbox", Value: got.Sandbox},
+		{Name: "processes_left", Value: got.ProcessesLeft},
+	}})
+	if got.Status != record.Passed {
+		return errNotPassed
+	}
+	return nil
+}
+
+// skip records a task that was not started.
+func (w *walker) skip(e pipeline.End) {
+	got := record.Task{Name: e.Task.Name, Status: record.Skipped}
+	if e.Reason != "" {
+		got.Reason = new(string(e.Reason))
+	}
+	if e.BlockedBy != "" {
+		got.BlockedBy = &e.BlockedBy
+	}
+	w.settle(e.Task, got, record.Event{Type: "task_skipped", Task: e.Task.Name, Fields: []record.Field{
+		{Name: "reason", Value: got.Reason}, {Name: "blocked_by", Value: got.BlockedBy},
+	}})
+}
+
+func (w *walker) settle(t *pipeline.Task, got record.Task, e record.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done[t.Name] = got
+	w.tell(e)
+	if w.r.Observer.Finished != nil && !w.silent {
+		w.r.Observer.Finished(t, got)
+	}
+}
+
+// tell writes a line of the journal; the caller holds the lock. After the first line that could not be written it writes none, so
+// that the journal has no gap.
+func (w *walker) tell(e record.Event) {
+	if w.unwritten {
+		return
+	}
+	if err := w.d.Event(e); err != nil {
+		w.unwritten = true
+		w.broken = append(w.broken, err)
+	}
+}
+
+// An output writes a task's redacted output to the log, then to the observer. It never fails.
+type output struct {
+	w   *walker
+	t   *pipeline.Task
+	log *record.LogWriter
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	_, _ = o.log.Write(p) // Finish reports what could not be written
+	if o.w.r.Observer.Output != nil {
+		o.w.mu.Lock()
+		defer o.w.mu.Unlock()
+		if !o.w.silent {
+			o.w.r.Observer.Output(o.t, p)
+		}
+	}
+	return len(p), nil
+}
