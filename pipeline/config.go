@@ -1,6 +1,6 @@
 // Package pipeline holds the nouns of a pipeline and the order they run in:
 // Config as read from PIPELINE.hcl, Graph of the tasks selected, Scheduler that
-// walks it. Standard library only, and no I/O: what a task does is lent to it.
+// walks it. It does no I/O: what a task does is passed to it.
 package pipeline
 
 import (

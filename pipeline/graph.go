@@ -91,7 +91,7 @@ func pick(c *Config, all *roster, names []string) ([]bool, Errors) {
 
 func unknownName(c *Config, all *roster, name string) Error {
 	e := Error{Pos: Pos{File: c.File}}
-	base, key, keyed := split(name)
+	base, key, keyed := splitInstance(name)
 	if _, plain := all.at[base]; keyed && plain {
 		e.Summary, e.Suggestion = fmt.Sprintf("task %q is one task, without instances", base), base
 		e.Detail = fmt.Sprintf("did you mean %s?", base)

@@ -3,12 +3,51 @@ package pipeline
 import (
 	"fmt"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// InstanceName is the name of one of the tasks that for_each or matrix make of a task, as it is written in a reference:
-// test["linux"].
+// InstanceName returns the name of one of the tasks that for_each or matrix make of a task, as a reference in PIPELINE.hcl
+// and a record write it: test["linux"].
 func InstanceName(base, key string) string {
 	return base + `["` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"]`
+}
+
+// ShownName returns the name of a task as a person sees and types it: test:linux for test["linux"].
+func ShownName(name string) string {
+	if base, key, ok := splitInstance(name); ok {
+		return base + ":" + key
+	}
+	return name
+}
+
+// IsNamed reports whether a person who typed a name meant the task called name: as a record writes it, as ShownName
+// shows it, or as a shell leaves it without its quotes: test[linux].
+func IsNamed(name, typed string) bool {
+	if name == typed {
+		return true
+	}
+	base, key, ok := splitInstance(typed)
+	return ok && InstanceName(base, key) == name
+}
+
+// splitInstance splits the name of an instance, in any of its forms.
+func splitInstance(name string) (base, key string, ok bool) {
+	i := strings.IndexAny(name, "[:")
+	if i < 1 || i == len(name)-1 {
+		return "", "", false
+	}
+	base, key = name[:i], name[i+1:]
+	if name[i] == ':' {
+		return base, key, true
+	}
+	if key, ok = strings.CutSuffix(key, "]"); !ok {
+		return "", "", false
+	}
+	if n := len(key); n > 1 && key[0] == '"' && key[n-1] == '"' {
+		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key[1 : n-1])
+	}
+	return base, key, true
 }
 
 // Named lists the tasks that were declared under one name, in file order: the task itself, or all its instances.
@@ -66,8 +105,7 @@ func (r *roster) find(c *Config, name string) ([]int, bool) {
 	if r.empty[name] {
 		return nil, true
 	}
-	// A shell takes the quotes away: run test["linux"] arrives as test[linux].
-	if base, key, ok := split(name); ok {
+	if base, key, ok := splitInstance(name); ok {
 		if i, ok := r.at[InstanceName(base, key)]; ok && c.Tasks[i].base() == base {
 			return []int{i}, true
 		}
@@ -75,34 +113,15 @@ func (r *roster) find(c *Config, name string) ([]int, bool) {
 	return nil, false
 }
 
-// nearest gives the instance of a name that was probably meant by a key, and the advice.
+// nearest returns the instance that was probably meant by a key, if any, and what to tell the person.
 func (r *roster) nearest(c *Config, base, key string) (suggestion, detail string) {
-	names, keys := make(map[string]string), make([]string, 0, len(r.bases[base]))
+	keys := make([]string, 0, len(r.bases[base]))
 	for _, i := range r.bases[base] {
-		_, k, _ := split(c.Tasks[i].Name)
-		names[k] = c.Tasks[i].Name
+		_, k, _ := splitInstance(c.Tasks[i].Name)
 		keys = append(keys, k)
 	}
 	if k := Nearest(key, keys); k != "" {
-		return names[k], fmt.Sprintf("did you mean %s?", names[k])
+		return base + ":" + k, fmt.Sprintf("did you mean %s:%s?", base, k)
 	}
-	return "", "it has " + Some(keys)
-}
-
-// Some writes the first few of names, and how many more there are.
-func Some(names []string) string {
-	const few = 8
-	if len(names) <= few {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
-}
-
-// split takes test["linux"], or what a shell made of it, apart.
-func split(name string) (base, key string, ok bool) {
-	base, rest, ok := strings.Cut(name, "[")
-	if !ok || base == "" || !strings.HasSuffix(rest, "]") {
-		return "", "", false
-	}
-	return base, strings.Trim(strings.TrimSuffix(rest, "]"), `"`), true
+	return "", "it has " + english.List(keys, 8)
 }

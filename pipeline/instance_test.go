@@ -39,6 +39,8 @@ func TestSelectInstances(t *testing.T) {
 	}{
 		{ask: `test["linux"]`, want: `gen build["linux"] test["linux"]`},
 		{ask: `test[linux]`, want: `gen build["linux"] test["linux"]`},
+		{ask: "test:linux", want: `gen build["linux"] test["linux"]`},
+		{ask: `test:a"b\c`, want: `test["a\"b\\c"]`},
 		{ask: "test", only: true, want: `test["linux"] test["darwin"] test["a\"b\\c"]`},
 		{ask: "build", want: `gen build["linux"] build["darwin"]`},
 		{ask: `build test["darwin"]`, want: `gen build["linux"] build["darwin"] test["darwin"]`},
@@ -62,8 +64,10 @@ func TestSelectInstances(t *testing.T) {
 func TestUnknownInstances(t *testing.T) {
 	t.Parallel()
 	for ask, want := range map[string]struct{ text, suggestion string }{
-		`test["linx"]`: {`task "test" has no instance "linx": did you mean test["linux"]?`, `test["linux"]`},
-		`test[dawin]`:  {`task "test" has no instance "dawin": did you mean test["darwin"]?`, `test["darwin"]`},
+		`test["linx"]`: {`task "test" has no instance "linx": did you mean test:linux?`, "test:linux"},
+		"test:linx":    {`task "test" has no instance "linx": did you mean test:linux?`, "test:linux"},
+		"gen:linux":    {`task "gen" is one task, without instances: did you mean gen?`, "gen"},
+		`test[dawin]`:  {`task "test" has no instance "dawin": did you mean test:darwin?`, "test:darwin"},
 		`build["bsd"]`: {`task "build" has no instance "bsd": it has linux, darwin`, ""},
 		`gen["linux"]`: {`task "gen" is one task, without instances: did you mean gen?`, "gen"},
 		"tets":         {`did you mean "test"?`, "test"},
@@ -75,6 +79,26 @@ func TestUnknownInstances(t *testing.T) {
 		var faults pipeline.Errors
 		if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(err.Error(), want.text) || faults[0].Suggestion != want.suggestion {
 			t.Errorf("%s: got %v, want %v", ask, err, want)
+		}
+	}
+}
+
+func TestNamesOfInstances(t *testing.T) {
+	t.Parallel()
+	for name, shown := range map[string]string{
+		"test": "test", `test["linux"]`: "test:linux", `build["linux,amd64"]`: "build:linux,amd64", `test["a\"b\\c"]`: `test:a"b\c`, `x["]"]`: "x:]",
+		`test["a:b"]`: "test:a:b", `x["["]`: "x:[",
+	} {
+		if got := pipeline.ShownName(name); got != shown {
+			t.Errorf("ShownName(%s) = %s, want %s", name, got, shown)
+		}
+		for _, typed := range []string{name, shown} {
+			if !pipeline.IsNamed(name, typed) {
+				t.Errorf("%s is not meant by %s", name, typed)
+			}
+		}
+		if pipeline.IsNamed(name, shown+"x") || pipeline.IsNamed(name, ":") || pipeline.IsNamed(name, "[") {
+			t.Errorf("%s is meant by something else", name)
 		}
 	}
 }
@@ -91,17 +115,6 @@ func TestNamed(t *testing.T) {
 	}
 	if got := names(config("a:", "b: a").Named("a")); got != "a" {
 		t.Errorf("a task without a base is its own, got %q", got)
-	}
-}
-
-func TestSome(t *testing.T) {
-	t.Parallel()
-	all := strings.Fields("a b c d e f g h i j")
-	if got := pipeline.Some(all[:8]); got != "a, b, c, d, e, f, g, h" {
-		t.Error(got)
-	}
-	if got := pipeline.Some(all); got != "a, b, c, d, e, f, g, h and 2 more" {
-		t.Error(got)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/policy"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -88,7 +89,7 @@ func (h *hall) load(vars []string) (*pipeline.Config, error) {
 	c, err := h.read(file, vars)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
 		h.said().Diagnostics(faults)
-		return nil, refuse("%s is not used: correct what is named above", h.said().Path(file))
+		return nil, refuse("%s in %s; nothing was run", english.Count(len(faults), "error"), h.said().Path(file))
 	}
 	if err != nil {
 		return nil, err

@@ -64,6 +64,9 @@ func (r *reading) agentCommand(a *hcl.Attribute) (argv []pipeline.Text) {
 		if fine && i == 0 && strings.TrimSpace(t.Value) == "" {
 			r.add(part.at, "command begins with an empty word", "Its first word is the program.")
 		}
+		if fine && len(items) == 1 {
+			r.oneWord(a, t, part.at)
+		}
 		argv = append(argv, t)
 	}
 	if ok && len(items) == 0 {

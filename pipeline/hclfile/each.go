@@ -1,7 +1,9 @@
 package hclfile
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -75,8 +77,8 @@ func (r *reading) multiple(b *block) *multiple {
 	return m
 }
 
-// forEach makes an instance for each element: of a map in the order of its keys, of a set in its order, of a list, which
-// counts as a set, as it is written.
+// forEach makes an instance for each element, in the order in which they are written; of a map or set that is not written
+// out, in the order of its keys.
 func (r *reading) forEach(a *hcl.Attribute, b *block, m *multiple) bool {
 	const example = `Write for_each = ["a", "b"] or for_each = { a = 1, b = 2 }.`
 	v, ok := r.value(a)
@@ -95,9 +97,8 @@ func (r *reading) forEach(a *hcl.Attribute, b *block, m *multiple) bool {
 	}
 	places, _ := hcl.ExprList(a.Expr) // where the elements are written out
 	seen := make(map[string]bool)
-	i := 0
-	for it := v.ElementIterator(); it.Next(); i++ {
-		k, e := it.Element()
+	for i, pair := range r.inOrder(v, a.Expr) {
+		k, e := pair[0], pair[1]
 		if !isMap {
 			k = e
 		}
@@ -135,7 +136,8 @@ type axis struct {
 	texts  []string
 }
 
-// matrix makes an instance for each combination. The axes go in the order of their names, the last one fastest.
+// matrix makes an instance for each combination. The axes are in the order in which they are written; where the map is not
+// written out, in the order of their names. The last one changes fastest.
 func (r *reading) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
 	v, ok := r.value(a)
 	if !ok {
@@ -154,8 +156,8 @@ func (r *reading) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
 	places := writtenOut(a.Expr)
 	var axes []axis
 	count := 1
-	for it := v.ElementIterator(); it.Next(); {
-		k, list := it.Element()
+	for _, pair := range r.inOrder(v, a.Expr) {
+		k, list := pair[0], pair[1]
 		where := at
 		if p, ok := places[k.AsString()]; ok {
 			where = p
@@ -216,6 +218,45 @@ func (r *reading) axis(name string, list cty.Value, at hcl.Range) (axis, bool) {
 		x.values, x.texts = append(x.values, v), append(x.texts, text)
 	}
 	return x, ok
+}
+
+// inOrder lists the elements of a value, each with its key: those of a map in the order in which the expression, or the local
+// that it names, writes them.
+func (r *reading) inOrder(v cty.Value, expr hcl.Expression) [][2]cty.Value {
+	for named := true; named; {
+		switch e := expr.(type) {
+		case *hclsyntax.TemplateWrapExpr: // "${…}", as JSON writes it
+			expr = e.Wrapped
+		case *hclsyntax.ScopeTraversalExpr:
+			name, _ := step(e.Traversal)
+			if named = e.Traversal.RootName() == "local" && len(e.Traversal) == 2; named {
+				expr = r.locals[name].attr.Expr
+			}
+		default:
+			named = false
+		}
+	}
+	written := make(map[string]int)
+	pairs, _ := hcl.ExprMap(expr)
+	for i, p := range pairs {
+		k, ok := keyOf(p)
+		if !ok { // only evaluation tells which key this is
+			clear(written)
+			break
+		}
+		written[k] = i
+	}
+	var all [][2]cty.Value
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		all = append(all, [2]cty.Value{k, e})
+	}
+	if t := v.Type(); t.IsMapType() || t.IsObjectType() {
+		slices.SortStableFunc(all, func(a, b [2]cty.Value) int {
+			return cmp.Compare(written[a[0].AsString()], written[b[0].AsString()])
+		})
+	}
+	return all
 }
 
 // writtenOut gives the places of the values of a map that is written out.

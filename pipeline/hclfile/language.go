@@ -126,8 +126,8 @@ var taskWords = []*word{
 		},
 	},
 	{name: "dotenv", typ: "list(path)", def: "[]", doc: "Files of NAME=VALUE lines for the task's environment; the later wins, env wins over all of them. One that does not exist is passed over."},
-	{name: "for_each", typ: "set, list or map", doc: "Makes an instance of the task for each element: NAME[\"KEY\"]. In it each.key and each.value are the element; of a set or list both are the text. At most 1,000 instances."},
-	{name: "matrix", typ: "map(list(string))", doc: "Makes an instance of the task for each combination of the lists' elements: NAME[\"linux,amd64\"], the axes in the order of their names. In it matrix.AXIS is the element of one list."},
+	{name: "for_each", typ: "set, list or map", doc: "Makes an instance of the task for each element: task.NAME[\"KEY\"] in this file, NAME:KEY on the command line. In it each.key and each.value are the element; of a set or list both are the text. At most 1,000 instances."},
+	{name: "matrix", typ: "map(list(string))", doc: "Makes an instance of the task for each combination of the lists' elements: task.NAME[\"linux,amd64\"] in this file, NAME:linux,amd64 on the command line, the axes in the order in which they are written (of a map that is not written out, here or in a local, in the order of their names). In it matrix.AXIS is the element of one list."},
 	{
 		name: "retry", block: true, once: true, example: retryExample,
 		doc: "Tries a task that failed once more, within its timeout.",

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
@@ -199,7 +200,7 @@ func (r *reading) refKey(key hcl.Expression, d *declared) (int, bool) {
 	}
 	otherwise := "It has none at all."
 	if len(d.of.keys) > 0 {
-		otherwise = "It has " + pipeline.Some(d.of.keys) + "."
+		otherwise = "It has " + english.List(d.of.keys, 8) + "."
 	}
 	r.wrongWord(at, fmt.Sprintf("task %q has no instance %q", d.name, text), text, d.of.keys, otherwise)
 	return 0, false

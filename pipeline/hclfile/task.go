@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -133,9 +134,29 @@ func (r *reading) argv(a *hcl.Attribute, items []item, ok bool) pipeline.Command
 		if ok && fine && i == 0 && len(t.Missing) == 0 && strings.TrimSpace(t.Value) == "" {
 			r.addf(part.at, "Its first word is the program.", "%s begins with an empty word", a.Name)
 		}
+		if fine && len(items) == 1 {
+			r.oneWord(a, t, part.at)
+		}
 		c.Argv = append(c.Argv, t)
 	}
 	return c
+}
+
+// oneWord refuses a whole command line that is written as one word of an argv: ["go test ./..."]. A path may contain spaces.
+func (r *reading) oneWord(a *hcl.Attribute, t pipeline.Text, at hcl.Range) {
+	words := strings.Fields(t.Value)
+	if len(words) < 2 || len(t.Secrets) > 0 || strings.Contains(words[0], "/") {
+		return
+	}
+	do := fmt.Sprintf("Write %s = [%s].", a.Name, strings.Join(english.Quoted(words), ", "))
+	switch {
+	case a.Name != "run":
+	case strings.ContainsAny(t.Value, "'\"`|&;<>$()*?[]\\"):
+		do = fmt.Sprintf("Write run = %q for the shell.", t.Value)
+	default:
+		do = fmt.Sprintf("%s, or run = %q for the shell.", strings.TrimSuffix(do, "."), t.Value)
+	}
+	r.addf(at, do, "%s is one word with spaces in it, and a list is a program and its arguments", a.Name)
 }
 
 // env reads a map of texts, entry by entry where it is written out.

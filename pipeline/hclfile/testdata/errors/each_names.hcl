@@ -36,5 +36,5 @@ task "matrix" {
   matrix = { os = ["a", "b"], cc = ["x"] }
   run    = ["x", matrix.so, each.value, matrix["os"], matrix.os.x] # ERROR: there is no matrix.so: Did you mean os? # ERROR: each needs a for_each, and task "matrix" has a matrix: Write matrix.AXIS. # ERROR: Unsupported attribute
   env    = { A = matrix }                                          # ERROR: matrix alone is not a value
-  inputs = matrix.foo                                              # ERROR: There are matrix.cc, matrix.os.
+  inputs = matrix.foo                                              # ERROR: There are matrix.os, matrix.cc.
 }

@@ -54,7 +54,7 @@ task "cross" {
 }
 task "chain" {
   for_each   = ["1", "2", "3"]
-  depends_on = [task.cross["arm64,1,linux"], task.map[local.tier], task.chain_start]
+  depends_on = [task.cross["linux,arm64,1"], task.map[local.tier], task.chain_start]
   run        = ["x"]
 }
 task "chain_start" {
