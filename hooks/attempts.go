@@ -9,6 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -52,9 +53,9 @@ type feedback struct {
 // attempts lets the agent work until a difference is verified, or suspect, or the budget ends. Every attempt starts from
 // the base.
 func (h *healing) attempts(ctx context.Context) *candidate {
-	check, _, err := h.homes.checkCaches(ctx, h.task)
+	check, _, err := h.homes.CheckCaches(ctx)
 	if err == nil {
-		h.agentCaches, err = h.homes.agentCaches(ctx, check, h.gate.started) // before the clock starts: it is not the agent's doing
+		h.agentCaches, err = h.homes.AgentCaches(ctx, check, h.gate.started) // before the clock starts: it is not the agent's doing
 	}
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
@@ -152,7 +153,7 @@ func (h *healing) attempt(wall context.Context, told feedback) (best *candidate,
 		row.Decision = &fix.Decision{Next: d.next, DelayMS: d.delay.Milliseconds(), Why: d.why, Outcome: "not_tried"}
 		h.decided(row, d)
 		if d.resume {
-			row.Decision.ResumeAt = new(stamp(time.Now().Add(*t.after)))
+			row.Decision.ResumeAt = new(timestamp.Of(time.Now().Add(*t.after)))
 			h.step("agent %s says it can go on at %s", h.agent.Name(), *row.Decision.ResumeAt)
 		}
 		if d.next == stopTries {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -73,7 +74,7 @@ func (h *healing) answered(ctx context.Context, turn agent.Turn) ([]patch.Change
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := h.base.Copy(ctx, filepath.Join(h.homes.work, "diff"))
+	c, err := h.base.Copy(ctx, filepath.Join(h.homes.Work, "diff"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,7 +147,7 @@ func (h *healing) keepOwn(n int, own, proposed []patch.Change) error {
 	if err != nil {
 		return err
 	}
-	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer counts; kept as %s", plural(len(own), "file"), rel)
+	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer counts; kept as %s", english.Count(len(own), "file"), rel)
 	h.note(fmt.Sprintf("attempt %d: %s", n, said))
 	h.step("%s: %s", h.now, said)
 	return nil

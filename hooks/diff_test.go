@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -93,7 +94,7 @@ func TestReadAnswer(t *testing.T) {
 // A diff that changes only what no patch takes is none.
 func TestAnswerThatChangesNothing(t *testing.T) {
 	t.Parallel()
-	h := &healing{base: baseOf(t, map[string]string{"a.txt": "one\n"}), homes: &homes{places: places{work: t.TempDir()}}}
+	h := &healing{base: baseOf(t, map[string]string{"a.txt": "one\n"}), homes: &homes.Homes{Places: homes.Places{Work: t.TempDir()}}}
 	_, omitted, err := h.answered(context.Background(), agent.Turn{Text: "--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+X=1\n"})
 	var none *noDiff
 	if !errors.As(err, &none) || none.kind != failure.PatchEmpty || len(omitted) != 1 || omitted[0].Why != "secret" {

@@ -6,14 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/contextpack"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -28,7 +30,7 @@ type Engine struct {
 	Redact   *redact.Set
 	Environ  []string // the person's environment, KEY=VALUE
 	Cache    string   // the person's cache folder for this program: kept homes, scratch copies
-	RunTask  func(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error)
+	RunTask  failedtask.RunTask
 	Agents   map[string]agent.Agent   // by name
 	Tier     sandbox.Tier             // asked for on the command line; empty: the best there is
 	CI       bool                     // CI mode
@@ -73,6 +75,11 @@ type Outcome struct {
 	Run  *RunHookResult // of a run hook
 }
 
+// Packs builds the context packs of a run's failed tasks.
+func (e *Engine) Packs() *contextpack.Builder {
+	return &contextpack.Builder{Config: e.Config, Store: e.Store, Redact: e.Redact, RunTask: e.RunTask}
+}
+
 // Answer runs the hooks of every failed task of a sealed run: one after the other, tasks in graph order, hooks in file
 // order, agents under heal.lock. In a process that carries Mark it starts nothing. An error means that a hook could not
 // be recorded; the verdict is touched by none of it.
@@ -106,7 +113,7 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 	hooked := 0
 	for i := range run.Tasks {
 		r := &run.Tasks[i]
-		if !failed(r) || task != "" && r.Name != task {
+		if !failedtask.Failed(r) || task != "" && r.Name != task {
 			continue
 		}
 		t := e.Config.Task(r.Name)
@@ -126,7 +133,7 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 		return fmt.Errorf("no failed task of run %s has an on_fail \"agent\": add one in %s", run.ID, e.Config.File)
 	case run.Task(task) == nil:
 		return fmt.Errorf("run %s has no task %q", run.ID, task)
-	case !failed(run.Task(task)):
+	case !failedtask.Failed(run.Task(task)):
 		return fmt.Errorf("task %q of run %s is %s: only a failed task can be healed", task, run.ID, run.Task(task).Status)
 	}
 	return fmt.Errorf("task %q has no on_fail \"agent\": add one in %s", task, e.Config.File)
@@ -139,14 +146,14 @@ func (e *Engine) answer(ctx context.Context, run *record.Sealed, typed bool, wan
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, journal.Close()) }()
-	w := walk{typed: typed, began: stamp(time.Now()), lock: healLock{store: e.Store}}
+	w := walk{typed: typed, began: timestamp.Now(), lock: healLock{store: e.Store}}
 	defer w.lock.release()
 
 	var errs []error
 	for i := range run.Tasks {
 		ended := &run.Tasks[i]
 		t := e.Config.Task(ended.Name)
-		if !failed(ended) || t == nil {
+		if !failedtask.Failed(ended) || t == nil {
 			continue
 		}
 		for n, hook := range t.OnFail {
@@ -207,9 +214,6 @@ func (l *healLock) release() {
 		_ = l.lock.Unlock() // the process's end would let go of it too
 	}
 }
-
-// failed says whether a task's end calls for hooks: never after an interrupt.
-func failed(t *record.Task) bool { return t.Status == record.Failed || t.Status == record.TimedOut }
 
 // inHook says whether this very process was started by a hook.
 func (e *Engine) inHook() bool { return e.env(Mark) != "" }

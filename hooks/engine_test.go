@@ -18,6 +18,35 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
+// sealedRun records a run of one failed task with this log.
+func sealedRun(t testing.TB, root, log string) (*record.Store, *record.Sealed) {
+	t.Helper()
+	s := record.At(root)
+	d, err := s.Begin(time.Now(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := d.Log("check")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, log); err != nil {
+		t.Fatal(err)
+	}
+	l, err := w.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := d.Seal(record.Run{Root: root, Status: record.Failed, ExitCode: 1, Tasks: []record.Task{
+		{Name: "fine", Status: record.Passed, ExitCode: new(0)},
+		{Name: "check", Status: record.Failed, ExitCode: new(1), Attempts: 1, Log: &l},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, sealed
+}
+
 // A scripted agent takes its turns from a list; each is told what it is asked.
 type scripted struct {
 	name   string

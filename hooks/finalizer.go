@@ -88,7 +88,7 @@ func barred(t *agent.Turn, answer agent.Turn) {
 
 // question takes the one turn: in the same conversation where the agent keeps it, else a new one that is shown the answer.
 func (h *healing) question(wall context.Context, number int, l *left) (answer agent.Turn, edited bool, err error) {
-	c, err := h.base.Copy(wall, filepath.Join(h.homes.work, "finalizer"))
+	c, err := h.base.Copy(wall, filepath.Join(h.homes.Work, "finalizer"))
 	if err != nil {
 		return answer, false, err
 	}
@@ -96,7 +96,7 @@ func (h *healing) question(wall context.Context, number int, l *left) (answer ag
 	if err := c.Put(l.changes); err != nil {
 		return answer, false, err
 	}
-	box, err := h.homes.agentBox(h.base, c.Dir, h.agentCaches, h.task, h.box(), nil)
+	box, err := h.homes.AgentBox(h.base, c.Dir, h.agentCaches, nil)
 	if err != nil {
 		return answer, false, err
 	}

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
-	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -21,12 +22,6 @@ import (
 
 // gateRuns is how often a check that does not reproduce is tried before it is called flaky or gone.
 const gateRuns = 3
-
-// gateFloor is the least time, per check, that a gate is given: its caches may be cold.
-const gateFloor = 2 * time.Minute
-
-// logLimit is how much of a check's output, in bytes, is kept to find test names in.
-const logLimit = 4 << 20
 
 // A gateResult is what the gate measured.
 type gateResult struct {
@@ -46,14 +41,14 @@ type gateTry struct {
 
 // reproduce runs the gate and says whether the agent may start.
 func (h *healing) reproduce(ctx context.Context) bool {
-	want := h.want
+	want := h.f.Signature
 	h.fix.Reproduction = &fix.Reproduction{Result: "different"}
-	h.fix.Reproduction.Signature.Run = want.With(testreport.Message(h.log))
+	h.fix.Reproduction.Signature.Run = want.With(testreport.Message(h.f.Log))
 
 	if h.pointsBack() {
 		return false
 	}
-	caches, note, err := h.homes.checkCaches(ctx, h.task)
+	caches, note, err := h.homes.CheckCaches(ctx)
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
 		return false
@@ -62,7 +57,7 @@ func (h *healing) reproduce(ctx context.Context) bool {
 		h.step("%s", note)
 	}
 	most := ""
-	if limit := h.checkLimit(h.task, h.patience(h.task)); limit > 0 {
+	if limit := h.f.Limit(h.task, h.f.Patience(h.task)); limit > 0 {
 		most = "at most " + inWords(limit) + " a try, "
 	}
 	h.step("does it fail in a copy too? (sandbox %s; %sno part of the budget)", h.tier, most)
@@ -97,7 +92,7 @@ func (h *healing) reproduce(ctx context.Context) bool {
 		return false
 	}
 	if len(more) > 0 && h.gateOnce(ctx, want, caches) {
-		if few := h.named(cleanTail(string(h.gate.output), h.base.Top, 64<<10), more); len(few) > 0 {
+		if few := h.named(failedtask.CleanTail(string(h.gate.output), h.base.Top, 64<<10), more); len(few) > 0 {
 			more = few // not everything that is ignored was needed
 		}
 		h.note("the failure needs ignored files; name them: " + h.include(more))
@@ -114,7 +109,7 @@ func (h *healing) pointsBack() bool {
 	if h.tier == sandbox.View {
 		return false
 	}
-	if rootPath(h.base.Top).MatchString(commandText(h.task) + "\n") {
+	if failedtask.RootPath(h.base.Top).MatchString(failedtask.CommandLine(h.task) + "\n") {
 		h.end(fix.NotReproduced, "points_back: the task's command names the tree by its absolute path, and this tier ("+
 			string(h.tier)+") cannot show the copy there; write the path relative to the root")
 		return true
@@ -122,7 +117,7 @@ func (h *healing) pointsBack() bool {
 	if len(h.base.PointsBack) == 0 {
 		return false
 	}
-	h.end(fix.NotReproduced, "points_back: "+listed(h.base.PointsBack, 3)+" name the tree by its absolute path, and this tier ("+
+	h.end(fix.NotReproduced, "points_back: "+english.List(h.base.PointsBack, 3)+" name the tree by its absolute path, and this tier ("+
 		string(h.tier)+") cannot show the copy there; a check in the copy would run the tree's own code")
 	return true
 }
@@ -206,7 +201,7 @@ func (h *healing) mixed(passes int) {
 
 // lastSaid is the last line that the copy's check printed: often it names what a copy lacks.
 func (h *healing) lastSaid(t gateTry) string {
-	last := lastLine(cleanTail(string(t.output), h.base.Top, 400))
+	last := lastLine(failedtask.CleanTail(string(t.output), h.base.Top, 400))
 	if last == "" {
 		return ""
 	}
@@ -215,12 +210,12 @@ func (h *healing) lastSaid(t gateTry) string {
 
 // gateTry is one run in a fresh copy.
 func (h *healing) gateTry(ctx context.Context, want testreport.Signature, caches string) gateTry {
-	c, err := h.base.Copy(ctx, filepath.Join(h.homes.work, "check"))
+	c, err := h.base.Copy(ctx, filepath.Join(h.homes.Work, "check"))
 	if err != nil {
 		return gateTry{error: err.Error()}
 	}
 	defer h.tidy(c.Close)
-	box, err := h.homes.checkBox(h.base, c.Dir, caches, h.task, h.box())
+	box, err := h.homes.CheckBox(h.base, c.Dir, caches)
 	if err != nil {
 		return gateTry{error: err.Error()}
 	}
@@ -229,16 +224,16 @@ func (h *healing) gateTry(ctx context.Context, want testreport.Signature, caches
 		return gateTry{error: err.Error()}
 	}
 	defer log.Close()
-	tail := &tail{limit: logLimit}
+	tail := &failedtask.Tail{}
 	started := time.Now()
-	got, err := h.runCheck(ctx, h.task, box, io.MultiWriter(log, tail), h.patience(h.task))
+	got, err := h.f.Check(ctx, h.task, box, io.MultiWriter(log, tail), h.f.Patience(h.task))
 	switch {
 	case err != nil:
 		return gateTry{error: err.Error()}
 	case got.Error != nil:
 		return gateTry{error: *got.Error}
 	case got.Status == record.TimedOut && !want.TimedOut:
-		return gateTry{error: fmt.Sprintf("the check did not end within %s in a copy", h.patience(h.task))}
+		return gateTry{error: fmt.Sprintf("the check did not end within %s in a copy", h.f.Patience(h.task))}
 	}
 	try := gateTry{passed: got.Status == record.Passed, output: tail.Bytes()}
 	try.sign.TimedOut = got.Status == record.TimedOut
@@ -251,29 +246,10 @@ func (h *healing) gateTry(ctx context.Context, want testreport.Signature, caches
 	if h.ended.Log != nil && h.ended.Log.LeftOutBytes == 0 {
 		try.sign.Tests = testreport.Tests(tail.Bytes())
 	}
-	if h.reported != nil {
-		try.sign.Tests = append(try.sign.Tests, h.reportsIn(c.Dir, started).Failing...)
+	if h.f.Reports != nil {
+		try.sign.Tests = append(try.sign.Tests, h.f.ReportsIn(filepath.Join(c.Dir, filepath.FromSlash(h.base.Sub)), started).Failing...)
 	}
 	return try
-}
-
-// runCheck runs a task in a copy; unbounded is the limit of a task that has no timeout, 0 for none. A failure by timeout keeps
-// the task's own timeout, or it would pass by waiting longer; any other gets more time, because caches may be cold.
-func (h *healing) runCheck(ctx context.Context, t *pipeline.Task, box sandbox.Box, out io.Writer, unbounded time.Duration) (record.Task, error) {
-	bounded := *t
-	bounded.Timeout = h.checkLimit(t, unbounded)
-	return h.e.RunTask(ctx, box.At(h.e.Config.Root), &bounded, box, out)
-}
-
-// checkLimit is how long runCheck lets a task run.
-func (h *healing) checkLimit(t *pipeline.Task, unbounded time.Duration) time.Duration {
-	switch {
-	case h.ended.Status == record.TimedOut && t.Name == h.task.Name:
-		return t.Timeout
-	case t.Timeout > 0:
-		return max(t.Timeout, h.patience(t))
-	}
-	return unbounded
 }
 
 // inWords is a time for a person: tenths of a second only where it is short.
@@ -287,15 +263,6 @@ func inWords(d time.Duration) string {
 	}
 	d = d.Round(time.Minute)
 	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-}
-
-// patience is how long a task may take in a copy, where its caches may be cold.
-func (h *healing) patience(t *pipeline.Task) time.Duration {
-	limit := gateFloor
-	if r := h.run.Task(t.Name); r != nil && r.DurationMS != nil {
-		limit = max(limit, 3*time.Duration(*r.DurationMS)*time.Millisecond)
-	}
-	return limit
 }
 
 // historyMissing says so when the copy's git has one commit only, as a likely reason of another failure.
@@ -346,38 +313,3 @@ func parent(p string) string {
 	}
 	return p[:i]
 }
-
-func quoted(names []string, most int) []string {
-	var q []string
-	for _, n := range names[:min(len(names), most)] {
-		q = append(q, fmt.Sprintf("%q", n))
-	}
-	return q
-}
-
-// listed names the first few, and says how many more there are.
-func listed(names []string, most int) string {
-	s := strings.Join(names[:min(len(names), most)], ", ")
-	if n := len(names) - most; n > 0 {
-		s += fmt.Sprintf(" and %d more", n)
-	}
-	return s
-}
-
-// A tail is a writer that keeps the last bytes.
-type tail struct {
-	limit int
-	b     []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	n := len(p)
-	t.b = append(t.b, p[max(0, n-t.limit):]...)
-	if len(t.b) > 2*t.limit {
-		t.b = append(t.b[:0], t.b[len(t.b)-t.limit:]...)
-	}
-	return n, nil
-}
-
-// Bytes is what was kept, at most limit.
-func (t *tail) Bytes() []byte { return t.b[max(0, len(t.b)-t.limit):] }

@@ -10,10 +10,14 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -32,7 +36,7 @@ type healing struct {
 	tier  sandbox.Tier
 	draft *fix.Draft
 	fix   *fix.Fix
-	homes *homes
+	homes *homes.Homes
 	seen  *tree.Manifest // the tree, before anything was copied
 	base  *scratch.Base
 	gate  gateResult
@@ -49,15 +53,12 @@ type healing struct {
 	spent     spend
 	warned    map[string]bool // caps that cannot be held
 
-	want testreport.Signature // of the recorded failure
-	log  []byte               // of the recorded failure
+	f *failedtask.Failure
 	// printed is the end of what the failed task printed when it passed last, in a verification.
 	printed []byte
-	// reported is what JUnit files say of the recorded failure, nil where there are none; reports of that last pass.
-	reported *testreport.Reports
-	reports  testreport.Reports
-	typed    bool   // a person typed heal
-	began    string // when the walk over the failures began
+	reports testreport.Reports // of that last pass
+	typed   bool               // a person typed heal
+	began   string             // when the walk over the failures began
 }
 
 // heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could not
@@ -73,7 +74,7 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 		e: e, run: run, ended: ended, task: t, hook: hook, agent: e.Agents[hook.Use],
 		draft: draft, typed: w.typed, began: w.began, retried: map[string]bool{}, warned: map[string]bool{},
 		fix: &fix.Fix{
-			Run: run.ID, RunDigest: run.Digest, Task: t.Name, CreatedAt: stamp(time.Now()),
+			Run: run.ID, RunDigest: run.Digest, Task: t.Name, CreatedAt: timestamp.Now(),
 			Budget: &fix.Budget{Limit: fix.Amounts{
 				Attempts: new(hook.Budget.Attempts), WallClockMS: new(hook.Budget.WallClock.Milliseconds()),
 			}, Used: fix.Amounts{Attempts: new(0), WallClockMS: new(int64(0))}},
@@ -85,9 +86,8 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 	if hook.Budget.CostUSD > 0 {
 		h.fix.Budget.Limit.CostUSD = new(hook.Budget.CostUSD)
 	}
-	h.want, h.log = signature(run, ended)
-	h.wantReports()
-	h.fix.Fingerprint = new(testreport.Fingerprint(t.Name, h.want, h.log))
+	h.f = e.failure(run, ended, t)
+	h.fix.Fingerprint = new(h.f.Fingerprint())
 	if reason := h.skip(ctx, &w.lock); reason != "" {
 		h.end(fix.Skipped, reason)
 	} else {
@@ -114,6 +114,10 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 	}
 	h.supersede(ctx)
 	return Outcome{Task: t.Name, Kind: "agent", Fix: h.fix}, nil
+}
+
+func (e *Engine) failure(run *record.Sealed, ended *record.Task, t *pipeline.Task) *failedtask.Failure {
+	return failedtask.Read(failedtask.Failure{Config: e.Config, Run: run, Ended: ended, Task: t, RunTask: e.RunTask, Clean: e.Redact.String})
 }
 
 // skip says why nothing is started, or "". Everything here is found out before a single file is copied.
@@ -168,7 +172,7 @@ func (h *healing) choose() string {
 	if len(able) == 0 {
 		if at, kind := h.waiting(h.agent); !at.IsZero() && h.agent.Ready() == nil {
 			h.kind(kind)
-			h.fix.ResumeAt = new(stamp(at))
+			h.fix.ResumeAt = new(timestamp.Of(at))
 		}
 		return first
 	}
@@ -188,7 +192,7 @@ func (h *healing) unable(a agent.Agent) string {
 	if at.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("%s: agent %s said that it can go on at %s, when this budget has ended", kind, a.Name(), stamp(at))
+	return fmt.Sprintf("%s: agent %s said that it can go on at %s, when this budget has ended", kind, a.Name(), timestamp.Of(at))
 }
 
 // waiting is when an agent can go on, where that is later than this budget lasts, and the kind that it ended with. The zero time: now.
@@ -236,7 +240,7 @@ func (h *healing) work(ctx context.Context) {
 		changed := before.compare(after)
 		h.fix.Tree = &fix.Tree{Before: before.digest, After: after.digest, Changed: changed}
 		if len(changed) > 0 {
-			h.step("the tree changed meanwhile: %s", listed(changed, 3))
+			h.step("the tree changed meanwhile: %s", english.List(changed, 3))
 			if h.tier != sandbox.View {
 				best.cap("tree_changed")
 			}
@@ -247,7 +251,7 @@ func (h *healing) work(ctx context.Context) {
 
 // workInCopies makes the base, runs the gate and the attempts, and removes what it made.
 func (h *healing) workInCopies(ctx context.Context) *candidate {
-	at, err := newPlaces(ctx, h.e.Store, h.e.Cache)
+	at, err := homes.Find(ctx, h.e.Store, h.e.Cache)
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
 		return nil
@@ -260,13 +264,11 @@ func (h *healing) workInCopies(ctx context.Context) *candidate {
 		h.giveUp(ctx, "scratch_failed", err)
 		return nil
 	}
-	homes, err := newHomes(h.e, at)
-	if err != nil {
+	if err := h.open(at); err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
 		return nil
 	}
-	h.homes = homes
-	defer h.tidy(homes.close)
+	defer h.tidy(h.homes.Close)
 	if !h.makeBase(ctx, false) {
 		return nil
 	}
@@ -282,6 +284,15 @@ func (h *healing) workInCopies(ctx context.Context) *candidate {
 	return h.attempts(ctx)
 }
 
+// open makes the folders that the hook's processes may write.
+func (h *healing) open(at homes.Places) error {
+	h.homes = &homes.Homes{
+		Places: at, Task: h.task, Environ: h.e.Environ,
+		Box: sandbox.Box{Tier: h.tier, Hook: h.run.ID + "/" + h.task.Name, Secrets: h.hook.PassSecrets},
+	}
+	return h.homes.Open(h.e.Store.Root)
+}
+
 // makeBase copies the tree and stores what git cannot give back.
 func (h *healing) makeBase(ctx context.Context, everything bool) bool {
 	if h.base != nil {
@@ -291,17 +302,17 @@ func (h *healing) makeBase(ctx context.Context, everything bool) bool {
 		}
 		h.base = nil
 	}
-	base, err := scratch.Make(ctx, h.homes.work, scratch.Source{
+	base, err := scratch.Make(ctx, h.homes.Work, scratch.Source{
 		Root: h.e.Config.Root, Outputs: h.passedOutputs(), Everything: everything,
 		Include: h.task.Scratch.Include, Exclude: h.task.Scratch.Exclude,
-		Kept: h.homes.keptBase(h.tier), Tree: h.seen,
+		Kept: h.homes.KeptBase(h.tier), Tree: h.seen,
 	})
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
 		return false
 	}
 	h.base, h.draft.Sub = base, base.Sub
-	h.homes.goes = slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
+	h.homes.Go = slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
 	loose, err := base.Loose(ctx)
 	if err != nil {
 		h.giveUp(ctx, "scratch_failed", err)
@@ -316,7 +327,7 @@ func (h *healing) makeBase(ctx context.Context, everything bool) bool {
 	h.fix.Omitted = base.Omitted
 	h.check = h.checkFiles()
 	if len(base.Taken) > 0 {
-		h.step("the copy has %s", listed(base.Taken, 4))
+		h.step("the copy has %s", english.List(base.Taken, 4))
 	}
 	return true
 }
@@ -431,17 +442,9 @@ func (h *healing) event(kind string, data map[string]any) {
 	}
 }
 
-// box is what every box of this healing has in common.
-func (h *healing) box() sandbox.Box {
-	return sandbox.Box{Tier: h.tier, Hook: h.run.ID + "/" + h.task.Name, Secrets: h.hook.PassSecrets}
-}
-
 func orNull(s string) *string {
 	if s == "" {
 		return nil
 	}
 	return &s
 }
-
-// stamp is a time as records have it.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

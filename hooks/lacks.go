@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -16,7 +18,7 @@ const mostLacks = 4
 
 // lacks names what the copy was not given and what its output speaks of: ignored files, secrets, variables.
 func (h *healing) lacks(output []byte) string {
-	text := cleanTail(string(output), h.base.Top, 64<<10)
+	text := failedtask.CleanTail(string(output), h.base.Top, 64<<10)
 	var all strings.Builder
 	var ignored, kept []string
 	for _, o := range h.base.Omitted {
@@ -28,10 +30,10 @@ func (h *healing) lacks(output []byte) string {
 		}
 	}
 	if few := h.named(text, ignored); len(few) > 0 {
-		all.WriteString("; the copy has no " + listed(few, mostLacks) + ", which git ignores: " + h.include(few))
+		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which git ignores: " + h.include(few))
 	}
 	if few := h.named(text, kept); len(few) > 0 {
-		all.WriteString("; the copy has no " + listed(few, mostLacks) + ", which may hold secrets: " + h.include(few) + " gives it to the copy, dotenv its variables to the task")
+		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which may hold secrets: " + h.include(few) + " gives it to the copy, dotenv its variables to the task")
 	}
 	all.WriteString(h.withheld(text))
 	if few := h.unpassed(text); len(few) > 0 {
@@ -39,7 +41,7 @@ func (h *healing) lacks(output []byte) string {
 		if len(few) > 1 {
 			are = "are"
 		}
-		all.WriteString("; " + listed(few, mostLacks) + " " + are + " set in your shell but not passed: pass_env = [" + strings.Join(quoted(few, mostLacks), ", ") + "]")
+		all.WriteString("; " + english.List(few, mostLacks) + " " + are + " set in your shell but not passed: pass_env = [" + strings.Join(english.Quoted(few[:min(len(few), mostLacks)]), ", ") + "]")
 	}
 	return all.String()
 }
@@ -60,7 +62,7 @@ func (h *healing) include(paths []string) string {
 	if len(globs) == 0 {
 		return "no attribute can name what lies outside of the folder of PIPELINE.hcl"
 	}
-	return "scratch { include = [" + strings.Join(quoted(globs, 8), ", ") + "] }"
+	return "scratch { include = [" + strings.Join(english.Quoted(globs[:min(len(globs), 8)]), ", ") + "] }"
 }
 
 // named are those of paths that a text speaks of: the path itself, from the top or from the pipeline's folder, something

@@ -1,14 +1,13 @@
 package hooks
 
 import (
-	"context"
-	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
@@ -148,7 +147,7 @@ func TestReserve(t *testing.T) {
 	h := &healing{
 		e: &Engine{Config: &pipeline.Config{Tasks: []*pipeline.Task{{Name: "test"}}}}, task: &pipeline.Task{Name: "test"}, fix: &fix.Fix{},
 		hook: &pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 1, WallClock: time.Minute}},
-		run:  &record.Sealed{}, gate: gateResult{took: 5 * time.Second}, base: &scratch.Base{Sub: "."},
+		f:    &failedtask.Failure{}, run: &record.Sealed{}, gate: gateResult{took: 5 * time.Second}, base: &scratch.Base{Sub: "."},
 	}
 	if got := h.reserve(); got != 13*time.Second || h.fix.Note != nil {
 		t.Errorf("%s, %v", got, h.fix.Note)
@@ -156,46 +155,6 @@ func TestReserve(t *testing.T) {
 	h.gate.took = time.Minute
 	if got := h.reserve(); got != 30*time.Second || h.fix.Note == nil || !strings.Contains(*h.fix.Note, "4m7s would have been enough") {
 		t.Errorf("%s, %v", got, *h.fix.Note)
-	}
-}
-
-// How long a task may take in a copy: caches may be cold there, a failure by timeout must not pass by waiting longer, and a task
-// without a timeout has none in a verification.
-func TestRunCheckTimeout(t *testing.T) {
-	t.Parallel()
-	minute := int64(60_000)
-	for _, c := range []struct {
-		name      string
-		status    string
-		task      pipeline.Task
-		unbounded time.Duration
-		want      time.Duration
-	}{
-		{"no timeout, in the gate", record.Failed, pipeline.Task{Name: "test"}, 3 * time.Minute, 3 * time.Minute},
-		{"no timeout, in a verification", record.Failed, pipeline.Task{Name: "test"}, 0, 0},
-		{"a dependency is given its own time", record.Failed, pipeline.Task{Name: "build", Timeout: time.Second}, 0, 3 * time.Minute},
-		{"a long timeout stays", record.Failed, pipeline.Task{Name: "build", Timeout: time.Hour}, 0, time.Hour},
-		{"never less than the floor", record.Failed, pipeline.Task{Name: "other", Timeout: time.Second}, 0, gateFloor},
-		{"a failure by timeout", record.TimedOut, pipeline.Task{Name: "test", Timeout: time.Second}, 3 * time.Minute, time.Second},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var got time.Duration
-			h := &healing{
-				task: &pipeline.Task{Name: "test"}, ended: &record.Task{Status: c.status},
-				run: &record.Sealed{Run: record.Run{Tasks: []record.Task{{Name: "build", DurationMS: &minute}}}},
-				e: &Engine{
-					Config: &pipeline.Config{Root: "/root-of-nothing"},
-					RunTask: func(_ context.Context, _ string, t *pipeline.Task, _ sandbox.Box, _ io.Writer) (record.Task, error) {
-						got = t.Timeout
-						return record.Task{}, nil
-					},
-				},
-			}
-			if _, err := h.runCheck(t.Context(), &c.task, sandbox.Box{Tier: sandbox.None}, io.Discard, c.unbounded); err != nil || got != c.want {
-				t.Errorf("%s, want %s (%v)", got, c.want, err)
-			}
-		})
 	}
 }
 
@@ -219,38 +178,5 @@ func TestIdledBefore(t *testing.T) {
 	h.fix.Attempts = append(h.fix.Attempts, fix.Attempt{Kind: &idle})
 	if !h.idledBefore(failure.IdleTimeout) {
 		t.Error("the second does not")
-	}
-}
-
-func TestCleanTail(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"/srv/shop/a.go:1":          "./a.go:1",
-		"in /srv/shop":              "in .",
-		"in /srv/shop, or\n":        "in ., or\n",
-		"/srv/shop-api/a.go":        "/srv/shop-api/a.go",
-		"/srv/shop.old/a.go":        "/srv/shop.old/a.go",
-		"see /srv/shop. Next":       "see .. Next",
-		"/srv/shop/x and /srv/shop": "./x and .",
-	} {
-		if got := cleanTail(in, "/srv/shop", 100); got != want {
-			t.Errorf("%q gives %q, want %q", in, got, want)
-		}
-	}
-	if got := cleanTail("first\nsecond\nthird", "/r", 8); got != "third" {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestTail(t *testing.T) {
-	t.Parallel()
-	w := &tail{limit: 10}
-	for _, s := range []string{"abc", strings.Repeat("x", 30), "0123456789ab", "c"} {
-		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if got := string(w.Bytes()); got != "3456789abc" {
-		t.Errorf("%q", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -23,7 +24,7 @@ func (h *healing) provenance() *fix.Provenance {
 	}
 	return &fix.Provenance{
 		Policy: &fix.Policy{
-			Agent: h.hook.Use, Command: commandText(h.task), Prompt: orNull(h.hook.Prompt), Output: orNull(h.hook.Output),
+			Agent: h.hook.Use, Command: failedtask.CommandLine(h.task), Prompt: orNull(h.hook.Prompt), Output: orNull(h.hook.Output),
 			Attempts: b.Attempts, WallClockMS: b.WallClock.Milliseconds(),
 			Protect: slices.Clone(h.hook.Protect), Verify: slices.Clone(h.hook.Verify),
 			PassSecrets: h.hook.PassSecrets, CI: h.hook.CI, TierAsked: asked,

@@ -3,13 +3,9 @@ package hooks
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/internal/testreport"
-	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // The same failure again: when nothing is started for it, and what later runs say of a fix.
@@ -17,29 +13,6 @@ import (
 // MostOpen is how many proposals may wait for a person before runs make no more of them. The verb heal is not bounded by it:
 // whoever types it asks for one more.
 const MostOpen = 20
-
-// signature is how a recorded task failed, and its log. Where the log was cut no test names are read: which ones are left
-// differs from run to run.
-func signature(run *record.Sealed, ended *record.Task) (testreport.Signature, []byte) {
-	s := testreport.Signature{TimedOut: ended.Status == record.TimedOut}
-	if ended.ExitCode != nil {
-		s.ExitCode = *ended.ExitCode
-	}
-	if ended.Signal != nil {
-		s.Signal = *ended.Signal
-	}
-	if ended.Log == nil {
-		return s, nil
-	}
-	log, err := run.Tail(ended.Name, logLimit)
-	if err != nil {
-		return s, nil
-	}
-	if ended.Log.LeftOutBytes == 0 {
-		s.Tests = testreport.Tests(log)
-	}
-	return s, log
-}
 
 // repeated says why a failure that was seen before is not healed again, or "". What a person asked for is never held back
 // by what was there before; a second hook of the same task is by what the first one made.
@@ -121,72 +94,4 @@ func (h *healing) supersede(ctx context.Context) {
 	if err := fixes.Supersede(context.WithoutCancel(ctx), h.fix); err != nil {
 		h.step("that it takes the place of an older proposal could not be recorded: %s", err)
 	}
-}
-
-// mostLogs is how many logs Ends reads for fingerprints that no healing has recorded.
-const mostLogs = 200
-
-// Ends says how the tasks of all runs with a verdict ended, oldest first, for fix.Follow; and counts the runs. A log is read
-// only when its fingerprint is asked for, the first 200 of them. What cannot be read is in the errors.
-func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error) {
-	ids, err := store.IDs()
-	if err != nil {
-		return nil, runs, []error{err}
-	}
-	logs := 0
-	for _, id := range slices.Backward(ids) {
-		e := store.Entry(id)
-		runs.Total++
-		if runs.First == nil && !record.Ahead(id) { // how old such a run is nobody knows
-			runs.First = &id
-		}
-		switch {
-		case e.Err != nil:
-			runs.Unreadable++
-			errs = append(errs, e.Err)
-			continue
-		case e.Live:
-			runs.Running++
-			continue
-		case e.Sealed == nil:
-			runs.Interrupted++
-			continue
-		}
-		run := e.Sealed
-		switch run.Status {
-		case record.Passed:
-			runs.Passed++
-		case record.Failed:
-			runs.Failed++
-		default:
-			runs.Interrupted++
-		}
-		runs.WallClockMS += run.DurationMS
-		for i := range run.Tasks {
-			t := &run.Tasks[i]
-			passed := t.Status == record.Passed || t.Status == record.Cached
-			if !passed && !failed(t) {
-				continue
-			}
-			ends = append(ends, fix.End{
-				Run: run.ID, Task: t.Name, At: began(run, t), Passed: passed,
-				Fingerprint: func() string {
-					if logs++; logs > mostLogs {
-						return ""
-					}
-					s, log := signature(run, t)
-					return testreport.Fingerprint(t.Name, s, log)
-				},
-			})
-		}
-	}
-	return ends, runs, errs
-}
-
-// began is when a task began, or its run: what was in the tree then is what it judged.
-func began(run *record.Sealed, t *record.Task) time.Time {
-	if t.StartedAt != nil && !t.StartedAt.IsZero() {
-		return t.StartedAt.Time
-	}
-	return run.StartedAt.Time
 }

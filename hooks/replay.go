@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -67,8 +69,8 @@ func (e *Engine) Replay(ctx context.Context, run *record.Sealed, p *fix.Proposal
 	if err := h.sameTier(p, r); err != nil {
 		return nil, err
 	}
-	if policy := policyOf(p); policy != nil && policy.Command != h.e.Redact.String(commandText(h.task)) {
-		r.note("the task's command was %q then, it is %q now", policy.Command, h.e.Redact.String(commandText(h.task)))
+	if policy := policyOf(p); policy != nil && policy.Command != h.e.Redact.String(failedtask.CommandLine(h.task)) {
+		r.note("the task's command was %q then, it is %q now", policy.Command, h.e.Redact.String(failedtask.CommandLine(h.task)))
 	}
 	lock, err := e.Store.HealLock()
 	if err != nil {
@@ -124,8 +126,7 @@ func (e *Engine) replaying(run *record.Sealed, p *fix.Proposal) (*healing, *fix.
 		return nil, nil, err
 	}
 	h := &healing{e: e, run: run, ended: ended, task: t, hook: hook, fix: &fix.Fix{Task: p.Task}}
-	h.want, h.log = signature(run, ended)
-	h.wantReports()
+	h.f = e.failure(run, ended, t)
 	return h, saved, nil
 }
 
@@ -180,24 +181,24 @@ func (h *healing) sameTier(p *fix.Proposal, r *Replayed) error {
 func (h *healing) replay(ctx context.Context, p *fix.Proposal, saved *fix.SavedBase, again Rebuild) (_ *candidate, rebuilt *Rebuilt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, max(h.hook.Budget.WallClock, replayFloor))
 	defer cancel()
-	at, err := newPlaces(ctx, h.e.Store, h.e.Cache)
+	at, err := homes.Find(ctx, h.e.Store, h.e.Cache)
 	if err != nil {
 		return nil, nil, err
 	}
 	if _, err := settle(ctx, h.e.Store, at, h.e.Redact); err != nil {
 		return nil, nil, err
 	}
-	if h.homes, err = newHomes(h.e, at); err != nil {
+	if err := h.open(at); err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, h.homes.close()) }()
-	if h.base, err = scratch.Restore(ctx, at.work, scratch.Saved{
+	defer func() { err = errors.Join(err, h.homes.Close()) }()
+	if h.base, err = scratch.Restore(ctx, at.Work, scratch.Saved{
 		Root: h.e.Config.Root, Sub: saved.Sub, Commit: saved.Commit, Manifest: saved.Manifest, Content: saved.Content,
 	}); err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, h.base.Close()) }()
-	h.homes.goes = slices.ContainsFunc(h.base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
+	h.homes.Go = slices.ContainsFunc(h.base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
 	if h.pointsBack() {
 		return nil, nil, errors.New(known(h.fix.Reason))
 	}

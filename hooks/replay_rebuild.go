@@ -73,7 +73,7 @@ func (h *healing) rebuild(ctx context.Context, p *fix.Proposal, changes []patch.
 	if fix.DigestOf(p.Dir, rel) == nil {
 		return nil, nil // made by a version that kept none
 	}
-	c, err := h.base.Copy(ctx, filepath.Join(h.homes.work, "rebuilt"))
+	c, err := h.base.Copy(ctx, filepath.Join(h.homes.Work, "rebuilt"))
 	if err != nil {
 		return nil, err
 	}

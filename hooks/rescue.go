@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -19,7 +20,7 @@ import (
 
 // keep moves a copy whose difference could not be stored to where nobody sweeps it, and says where, as an error does.
 func (h *healing) keep(c *scratch.Copy, n int) error {
-	to := filepath.Join(h.homes.rescued, fmt.Sprintf("%s-%s-%d", h.run.ID, filename.Of(h.task.Name), n))
+	to := filepath.Join(h.homes.Rescued, fmt.Sprintf("%s-%s-%d", h.run.ID, filename.Of(h.task.Name), n))
 	if err := h.base.Keep(c, to); err != nil {
 		return fmt.Errorf("the work of attempt %d could be kept neither as a patch nor at %s: %w", n, to, err)
 	}
@@ -37,7 +38,7 @@ func (h *healing) rescue(n int, changes []patch.Change, a *fix.Attempt) error {
 	}
 	a.Rescue = orNull(cmp.Or(r.Path, r.Redacted))
 	h.fix.Omitted = append(h.fix.Omitted, r.Left...)
-	h.step("%s changed %s; rescue patch: %s", h.now, plural(len(changes), "file"), cmp.Or(r.Path, "none"))
+	h.step("%s changed %s; rescue patch: %s", h.now, english.Count(len(changes), "file"), cmp.Or(r.Path, "none"))
 	if r.Redacted != "" {
 		h.step("what holds a secret is there without it: %s", r.Redacted)
 	}

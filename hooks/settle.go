@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -30,7 +31,7 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 	if err != nil {
 		return nil, err
 	}
-	at, err := newPlaces(ctx, store, cache)
+	at, err := homes.Find(ctx, store, cache)
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
@@ -39,7 +40,7 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 }
 
 // settle does it under heal.lock.
-func settle(ctx context.Context, store *record.Store, at places, secrets *redact.Set) ([]string, error) {
+func settle(ctx context.Context, store *record.Store, at homes.Places, secrets *redact.Set) ([]string, error) {
 	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
 	drafts, err := fixes.Resume(secrets.Bytes)
 	errs := []error{err}
@@ -58,23 +59,28 @@ func settle(ctx context.Context, store *record.Store, at places, secrets *redact
 	if !kept { // better a copy too many than work that is lost
 		return said, errors.Join(errs...)
 	}
-	_, err = scratch.Sweep(at.work)
+	_, err = scratch.Sweep(at.Work)
 	return said, errors.Join(append(errs, err)...)
 }
 
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // interrupted stores what the attempts of one draft left and seals it.
-func interrupted(ctx context.Context, d *fix.Draft, at places) ([]string, error) {
+func interrupted(ctx context.Context, d *fix.Draft, at homes.Places) ([]string, error) {
 	works, err := d.Workplaces()
 	if err != nil {
 		return nil, err
 	}
 	var said []string
 	f := &fix.Fix{
-		State: fix.Interrupted, CreatedAt: stamp(time.Now()),
+		State: fix.Interrupted, CreatedAt: timestamp.Now(),
 		Reason: new("killed: the runner was ended while it healed"),
 	}
 	for attempt, w := range works {
-		if !inside(w.Copy, at.work) || !inside(w.Base, at.work) || !exists(w.Copy) {
+		if !homes.Inside(w.Copy, at.Work) || !homes.Inside(w.Base, at.Work) || !exists(w.Copy) {
 			continue // not ours, or already swept
 		}
 		rel, err := rescueFrom(ctx, d, attempt, w)
@@ -82,7 +88,7 @@ func interrupted(ctx context.Context, d *fix.Draft, at places) ([]string, error)
 			return said, err
 		}
 		if rel != "" {
-			said = append(said, fmt.Sprintf("a killed run left work of an agent for task %s; it is now the rescue patch %s", d.Task, filepath.Join(at.store, "runs", d.Run, rel)))
+			said = append(said, fmt.Sprintf("a killed run left work of an agent for task %s; it is now the rescue patch %s", d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
 		}
 		if w.Agent != "" {
 			f.Attempts = append(f.Attempts, fix.Attempt{

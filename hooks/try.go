@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -11,12 +10,15 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -34,7 +36,7 @@ type tried struct {
 
 // try lets the agent work once. Whatever happens is a row of the record; without one no agent had started.
 func (h *healing) try(wall context.Context, of *int, told feedback) tried {
-	a := fix.Attempt{Number: len(h.fix.Attempts) + 1, Agent: h.agent.Name(), RetryOf: of, StartedAt: stamp(time.Now()), Sandbox: string(h.tier)}
+	a := fix.Attempt{Number: len(h.fix.Attempts) + 1, Agent: h.agent.Name(), RetryOf: of, StartedAt: timestamp.Now(), Sandbox: string(h.tier)}
 	started := time.Now()
 	l, err := h.turn(wall, told, &a)
 	took := time.Since(started)
@@ -62,7 +64,7 @@ func (h *healing) try(wall context.Context, of *int, told feedback) tried {
 	if kind == "" && len(changes) == 0 {
 		kind, evidence = emptyKind(turn)
 		if large := oversize(l.omitted); kind == failure.PatchEmpty && len(large) > 0 {
-			evidence = "all that the agent changed is too large for a patch: " + listed(large, 3)
+			evidence = "all that the agent changed is too large for a patch: " + english.List(large, 3)
 		}
 	}
 	evidence = h.e.Redact.String(evidence)
@@ -146,7 +148,7 @@ type left struct {
 // is thrown away.
 func (h *healing) turn(wall context.Context, told feedback, a *fix.Attempt) (left, error) {
 	var none left
-	c, err := h.base.Copy(wall, filepath.Join(h.homes.work, "agent"))
+	c, err := h.base.Copy(wall, filepath.Join(h.homes.Work, "agent"))
 	if err != nil {
 		return none, err
 	}
@@ -160,7 +162,7 @@ func (h *healing) turn(wall context.Context, told feedback, a *fix.Attempt) (lef
 	if repo, err := git.Of(wall, h.e.Config.Root); err == nil {
 		filters, _ = repo.Filters(wall) // without them an agent sees filtered files as dirty, no more
 	}
-	box, err := h.homes.agentBox(h.base, c.Dir, h.agentCaches, h.task, h.box(), filters)
+	box, err := h.homes.AgentBox(h.base, c.Dir, h.agentCaches, filters)
 	if err != nil {
 		return none, err
 	}
@@ -184,7 +186,7 @@ func (h *healing) turn(wall context.Context, told feedback, a *fix.Attempt) (lef
 	}
 	if turn.Exit.ProcessesLeft > 0 {
 		h.event("processes_ended", map[string]any{"attempt": a.Number, "count": turn.Exit.ProcessesLeft})
-		h.step("ended %s that the agent left", plural(turn.Exit.ProcessesLeft, "process"))
+		h.step("ended %s that the agent left", english.Count(turn.Exit.ProcessesLeft, "process"))
 	}
 	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
 	l := left{turn: turn}
@@ -199,7 +201,7 @@ func (h *healing) turn(wall context.Context, told feedback, a *fix.Attempt) (lef
 	if err == nil {
 		var named []string
 		if named, err = keepLarge(h.draft, c, a.Number, large); len(named) > 0 {
-			h.step("not in the patch: %s", listed(named, 5))
+			h.step("not in the patch: %s", english.List(named, 5))
 		}
 	}
 	if err == nil {
@@ -214,20 +216,20 @@ func (h *healing) turn(wall context.Context, told feedback, a *fix.Attempt) (lef
 
 // request is what the agent is asked, in the copy at dir.
 func (h *healing) request(ctx context.Context, number int, box sandbox.Box, dir string, raw io.Writer, told feedback) agent.Request {
-	pack, err := h.e.Pack(ctx, h.run, h.task.Name)
+	pack, err := h.e.Packs().Pack(ctx, h.run, h.task.Name)
 	if err != nil {
 		h.note("context pack: " + err.Error())
 	}
 	r := h.basic(number, box, dir, raw)
 	// A command may hold a secret: checks may be given it, an agent never is.
 	r.Prompt = h.e.Redact.String(agent.Prompt(agent.PromptParts{
-		Person: h.hook.Prompt, Task: h.task.Name, Command: commandText(h.task), Dir: r.Dir,
+		Person: h.hook.Prompt, Task: h.task.Name, Command: failedtask.CommandLine(h.task), Dir: r.Dir,
 		Attempt: h.now.attempt, Attempts: h.now.of, Left: h.remaining(), Protect: h.hook.Protect, Tail: told.tail, Again: told.again,
 		Diff: h.hook.Output == "diff", Sub: h.base.Sub,
 	}))
 	r.Pack = pack
 	r.Check = func(ctx context.Context, out io.Writer) (bool, error) {
-		got, err := h.runCheck(ctx, h.task, box, out, 0)
+		got, err := h.f.Check(ctx, h.task, box, out, 0)
 		return err == nil && got.Status == record.Passed, err
 	}
 	return r
@@ -340,14 +342,4 @@ func describe(c *candidate) string {
 		s += " (" + *c.verification.Reason + ")"
 	}
 	return s
-}
-
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "s"):
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -14,7 +14,9 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/hooks/review"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -50,9 +52,9 @@ func (h *healing) verify(ctx context.Context, n int, c *candidate) {
 		v.Reason = new("flagged")
 	case ok:
 		c.verdict = verified
-		why := testreport.Unproven(h.want, h.log, h.printed)
-		if why == "" && h.reported != nil {
-			why = h.reported.Unproven(h.reports)
+		why := testreport.Unproven(h.f.Signature, h.f.Log, h.printed)
+		if why == "" && h.f.Reports != nil {
+			why = h.f.Reports.Unproven(h.reports)
 		}
 		if why == "" {
 			if why, reason = h.ask(ctx, n, c, back); reason != "" {
@@ -148,16 +150,16 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 		}
 		return false, "not_run: " + h.e.Redact.String(err.Error()), ""
 	}
-	kept, _, err := h.homes.checkCaches(ctx, h.task)
+	kept, _, err := h.homes.CheckCaches(ctx)
 	if err != nil {
 		return fault(err)
 	}
-	caches, err := h.homes.throwAwayCaches(ctx, kept, h.gate.started)
+	caches, err := h.homes.ThrowAwayCaches(ctx, kept, h.gate.started)
 	if err != nil {
 		return fault(err)
 	}
-	defer h.tidy(func() error { return removeAll(caches) })
-	copied, err := h.base.Copy(ctx, filepath.Join(h.homes.work, "check"))
+	defer h.tidy(func() error { return homes.Remove(caches) })
+	copied, err := h.base.Copy(ctx, filepath.Join(h.homes.Work, "check"))
 	if err != nil {
 		return fault(err)
 	}
@@ -165,7 +167,7 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 	if err := copied.Put(changes); err != nil {
 		return fault(err)
 	}
-	box, err := h.homes.checkBox(h.base, copied.Dir, caches, h.task, h.box())
+	box, err := h.homes.CheckBox(h.base, copied.Dir, caches)
 	if err != nil {
 		return fault(err)
 	}
@@ -174,9 +176,9 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 		if err != nil {
 			return fault(err)
 		}
-		tail := &tail{limit: logLimit}
+		tail := &failedtask.Tail{}
 		started := time.Now()
-		got, err := h.runCheck(ctx, t, box, io.MultiWriter(log, tail), 0) // the wall clock bounds it
+		got, err := h.f.Check(ctx, t, box, io.MultiWriter(log, tail), 0) // the wall clock bounds it
 		if e := log.Close(); err == nil {
 			err = e
 		}
@@ -189,14 +191,14 @@ func (h *healing) verifyOnce(ctx context.Context, name string, changes []patch.C
 		})
 		if passed {
 			if t.Name == h.task.Name {
-				h.printed, h.reports = tail.Bytes(), h.reportsIn(copied.Dir, started)
+				h.printed, h.reports = tail.Bytes(), h.f.ReportsIn(filepath.Join(copied.Dir, filepath.FromSlash(h.base.Sub)), started)
 			}
 			continue
 		}
 		if ctx.Err() != nil {
 			return false, "no_time", ""
 		}
-		return false, "check_failed", fmt.Sprintf("task %q failed with the patch applied:\n%s", t.Name, cleanTail(string(tail.Bytes()), h.base.Top, agent.TailOfVerification))
+		return false, "check_failed", fmt.Sprintf("task %q failed with the patch applied:\n%s", t.Name, failedtask.CleanTail(string(tail.Bytes()), h.base.Top, agent.TailOfVerification))
 	}
 	return true, "", ""
 }
@@ -309,5 +311,5 @@ func (h *healing) flags(changes []patch.Change) []fix.Flag {
 // askGo returns the command that asks go test by name for the tests that failed, and their names; nil where the check is no plain go test.
 func (h *healing) askGo() (argv, tests []string) {
 	check := h.checked()[0]
-	return testreport.AskGo(check.Argv, check.Shell, h.want.Tests)
+	return testreport.AskGo(check.Argv, check.Shell, h.f.Signature.Tests)
 }

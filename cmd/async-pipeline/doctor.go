@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
@@ -243,7 +244,7 @@ func (d *checkup) copies() {
 func (d *checkup) kept() {
 	caches, bases, n, forgotten := int64(0), int64(0), 0, 0
 	for _, cache := range d.h.cachesSeen() {
-		all, err := hooks.AllKept(cache)
+		all, err := homes.AllKept(cache)
 		if err != nil {
 			d.noted("caches", "", "kept copies and build caches: %v", err)
 		}

@@ -228,5 +228,5 @@ func (h *hall) packOf(store *record.Store, run *record.Sealed, task string, vars
 		}
 	}
 	e := &hooks.Engine{Config: config, Store: store, Redact: h.secrets, Environ: h.environ}
-	return e.Pack(context.Background(), run, task)
+	return e.Packs().Pack(context.Background(), run, task)
 }

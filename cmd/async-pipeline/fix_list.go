@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -40,7 +40,7 @@ without it.`,
 			if !asJSON && len(items) == 0 && len(unread) > 0 {
 				return refuse("nothing that is recorded here can be read; see the warnings above")
 			}
-			ends, _, _ := hooks.Ends(record.At(s.Root)) // a run that cannot be read links to nothing; runs says so
+			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing; runs says so
 			fix.Follow(items, ends)
 			s.FitNow(context.Background(), items)
 			none := "No fix has been proposed here yet."

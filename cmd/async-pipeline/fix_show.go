@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -34,7 +34,7 @@ func (h *hall) fixShowCommand() *cobra.Command {
 			case came:
 				h.said().Warning(fix.ErrForeign.Error())
 			}
-			ends, _, _ := hooks.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
+			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
 			s.Follow(p, ends)
 			c := h.ready(s, p)
 			c.Imported = p.Imported()

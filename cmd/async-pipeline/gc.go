@@ -15,6 +15,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -227,14 +228,14 @@ func (g *gcCall) runs(unknown string) error {
 func (g *gcCall) kept() error {
 	var errs []error
 	for _, cache := range g.h.cachesSeen() {
-		all, err := hooks.AllKept(cache)
+		all, err := homes.AllKept(cache)
 		errs = append(errs, err)
 		for _, k := range all {
 			if !k.Forgotten(time.Now()) {
 				continue
 			}
 			if !g.dry {
-				ok, err := hooks.RemoveKept(k)
+				ok, err := homes.RemoveKept(k)
 				errs = append(errs, err)
 				if !ok || err != nil {
 					continue
@@ -254,7 +255,7 @@ func (g *gcCall) kept() error {
 }
 
 // keptThings says what is kept, each with its size where there are both.
-func keptThings(k hooks.Kept) string {
+func keptThings(k homes.Kept) string {
 	if k.BaseBytes == 0 {
 		return "the build caches"
 	}

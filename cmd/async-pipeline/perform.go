@@ -142,7 +142,7 @@ func (p *performance) answer(stop *interruption, sealed *record.Sealed) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		if err := e.WritePacks(context.WithoutCancel(stop.ctx), sealed); err != nil {
+		if err := e.Packs().WriteAll(context.WithoutCancel(stop.ctx), sealed); err != nil {
 			h.said().Warning(err.Error())
 		}
 		if p.call.noHeal || !p.hooked(sealed) {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 )
 
 func (h *hall) statsCommand() *cobra.Command {
@@ -23,7 +23,7 @@ not counted (keep_runs). It works without PIPELINE.hcl too.`,
 			if err != nil {
 				return err
 			}
-			ends, runs, unread := hooks.Ends(store)
+			ends, runs, unread := failedtask.Ends(store)
 			stats, damaged := h.fixes(store.Root).Stats(ends)
 			for _, err := range append(unread, damaged...) {
 				h.said().Warning(err.Error())

@@ -1,4 +1,4 @@
-package hooks
+package contextpack
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -50,14 +51,14 @@ func packOf(t *testing.T, task *pipeline.Task, log string, secrets *redact.Set) 
 	root := t.TempDir()
 	store, run := sealedRun(t, root, strings.ReplaceAll(log, "ROOT", root))
 	task.Name = "check"
-	e := &Engine{
+	packs := &Builder{
 		Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{task}}, Store: store, Redact: secrets,
 		RunTask: func(context.Context, string, *pipeline.Task, sandbox.Box, io.Writer) (record.Task, error) {
 			t.Error("an unknown program was run")
 			return record.Task{}, nil
 		},
 	}
-	b, err := e.Pack(t.Context(), run, "check")
+	b, err := packs.Pack(t.Context(), run, "check")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,21 +118,21 @@ func TestPackIsStored(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	store, run := sealedRun(t, root, "first\n")
-	e := &Engine{Config: &pipeline.Config{Root: root}, Store: store}
-	if err := e.WritePacks(t.Context(), run); err != nil {
+	packs := &Builder{Config: &pipeline.Config{Root: root}, Store: store}
+	if err := packs.WriteAll(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
 	stored, err := os.ReadFile(filepath.Join(run.Dir, "context", "check.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := e.Pack(t.Context(), run, "check"); err != nil || string(b) != string(stored) {
+	if b, err := packs.Pack(t.Context(), run, "check"); err != nil || string(b) != string(stored) {
 		t.Errorf("Pack gives %s (%v), stored is %s", b, err, stored)
 	}
-	if _, err := e.Pack(t.Context(), run, "fine"); err == nil {
+	if _, err := packs.Pack(t.Context(), run, "fine"); err == nil {
 		t.Error("a context pack of a task that passed")
 	}
-	if _, err := e.Pack(t.Context(), run, "none"); err == nil {
+	if _, err := packs.Pack(t.Context(), run, "none"); err == nil {
 		t.Error("a context pack of a task that is not in the run")
 	}
 }
@@ -141,17 +142,17 @@ func TestPackThroughALink(t *testing.T) {
 	t.Parallel()
 	root, elsewhere := t.TempDir(), t.TempDir()
 	store, run := sealedRun(t, root, "log\n")
-	e := &Engine{Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{{Name: "check"}}}, Store: store}
+	packs := &Builder{Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{{Name: "check"}}}, Store: store}
 	context := filepath.Join(run.Dir, "context")
 	for _, err := range []error{os.RemoveAll(context), os.Symlink(elsewhere, context), os.WriteFile(filepath.Join(elsewhere, "check.json"), []byte("private"), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := e.WritePacks(t.Context(), run); err == nil || !strings.Contains(err.Error(), context+" is a link") {
+	if err := packs.WriteAll(t.Context(), run); err == nil || !strings.Contains(err.Error(), context+" is a link") {
 		t.Errorf("WritePacks: %v", err)
 	}
-	if b, err := e.Pack(t.Context(), run, "check"); err == nil {
+	if b, err := packs.Pack(t.Context(), run, "check"); err == nil {
 		t.Errorf("Pack: %s", b)
 	}
 	if b, err := os.ReadFile(filepath.Join(elsewhere, "check.json")); string(b) != "private" {
@@ -163,8 +164,8 @@ func TestPackThroughALink(t *testing.T) {
 func TestPackOfAnOddName(t *testing.T) {
 	t.Parallel()
 	const name = "check[\"it's\u202e\"]"
-	e := &Engine{Config: &pipeline.Config{}}
-	b, err := e.encodePack(pack{Task: name, RunAgain: "async-pipeline run --only " + shellWord(name)}, &packPlace{})
+	packs := &Builder{Config: &pipeline.Config{}}
+	b, err := packs.encode(pack{Task: name, RunAgain: "async-pipeline run --only " + shellWord(name)}, &place{})
 	var p pack
 	if err != nil || json.Unmarshal(b, &p) != nil || p.Task != name {
 		t.Fatalf("%s, %v", b, err)
@@ -210,7 +211,7 @@ func TestLastPass(t *testing.T) {
 // What lies beside the root in the same work tree is named from the root.
 func TestPackPlaceClean(t *testing.T) {
 	t.Parallel()
-	p := &packPlace{roots: []rename{{rootPath("/srv/repo/app"), ".$1"}, {rootPath("/srv/repo"), "..$1"}}}
+	p := &place{roots: []rename{{failedtask.RootPath("/srv/repo/app"), ".$1"}, {failedtask.RootPath("/srv/repo"), "..$1"}}}
 	if got := p.clean("/srv/repo/app/a.go \x1b[1m/srv/repo/lib/b.go\x1b[0m /srv/repository /srv/repo"); got != "./a.go ../lib/b.go /srv/repository .." {
 		t.Errorf("%q", got)
 	}

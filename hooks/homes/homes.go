@@ -1,4 +1,6 @@
-package hooks
+// Package homes decides which folders the processes of a hook may write: the copies of the tree, the build caches that are
+// kept from hook to hook, and what is thrown away. It is used under heal.lock, by one hook of a root at a time.
+package homes
 
 import (
 	"context"
@@ -18,14 +20,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// homes are the folders that the processes of one hook may write besides their copy. Three kinds never mix: what the
-// gate filled (kept: it runs the person's own code), what an agent filled (kept, for agents only), and the throw-away
-// copy of the first that each verification gets, because patched code could write what the next check reads.
-type homes struct {
-	places
-	e      *Engine
-	goes   bool // the tree has a Go module: only then the person's build cache, which may be large, is of use
-	throws int  // throw-away folders made so far
+// Homes are the folders of one hook. Three kinds of build caches never mix: what checks of the person's own code filled
+// (kept), what agents filled (kept, for agents only), and the throw-away copy of the first that each verification gets,
+// because patched code could write what the next check reads.
+type Homes struct {
+	Places
+	Task    *pipeline.Task // the failed one: its environment tells where build caches are
+	Environ []string       // the person's, KEY=VALUE
+	Box     sandbox.Box    // what all boxes have in common
+	Go      bool           // the tree has a Go module: only then the person's build cache, which may be large, is of use
+
+	throws int // throw-away folders made so far
 }
 
 // seedLimit is how much of the person's build caches, in bytes, a kept folder starts with.
@@ -40,34 +45,34 @@ var cacheFolders = []struct{ variable, folder string }{
 	{"GRADLE_USER_HOME", "gradle"},
 }
 
-// newHomes makes the folders of a healing. Nobody else works there: heal.lock is held.
-func newHomes(e *Engine, at places) (*homes, error) {
-	for _, dir := range []string{at.work, at.kept} {
+// Open makes the folders, removes what an earlier hook left in them, and marks them as used by root. The caller holds
+// heal.lock.
+func (h *Homes) Open(root string) error {
+	for _, dir := range []string{h.Work, h.Kept} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("folder for scratch copies: %w", err)
+			return fmt.Errorf("folder for scratch copies: %w", err)
 		}
 	}
-	h := &homes{e: e, places: at}
-	return h, errors.Join(h.close(), at.used(e.Store.Root), at.boundBases())
+	return errors.Join(h.Close(), h.markUsed(root), h.evictBases())
 }
 
-// inside says whether path is dir or lies below it.
-func inside(path, dir string) bool {
+// Inside reports whether path is dir or below it.
+func Inside(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
 // checkCaches gives the kept caches of checks. They start as a copy of the person's build cache; note says so in words when
 // they start cold.
-func (h *homes) checkCaches(ctx context.Context, t *pipeline.Task) (dir, note string, err error) {
-	dir = filepath.Join(h.kept, "check")
+func (h *Homes) CheckCaches(ctx context.Context) (dir, note string, err error) {
+	dir = filepath.Join(h.Kept, "check")
 	if exists(filepath.Join(dir, seeded)) {
 		return dir, "", nil
 	}
-	if err := makeCaches(dir); err != nil || !h.goes {
+	if err := makeCaches(dir); err != nil || !h.Go {
 		return dir, "", err
 	}
-	from := h.personal(t, "GOCACHE", filepath.Join(".cache", "go-build"))
+	from := h.personal("GOCACHE", filepath.Join(".cache", "go-build"))
 	if real, err := filepath.EvalSymlinks(from); err == nil {
 		from = real // many keep it on another disk; a copied link would be the person's own cache
 	}
@@ -89,8 +94,8 @@ func (h *homes) checkCaches(ctx context.Context, t *pipeline.Task) (dir, note st
 }
 
 // agentCaches gives the kept caches of agents. They start with what the gate, which began at since, used.
-func (h *homes) agentCaches(ctx context.Context, check string, since time.Time) (string, error) {
-	dir := filepath.Join(h.kept, "agent")
+func (h *Homes) AgentCaches(ctx context.Context, check string, since time.Time) (string, error) {
+	dir := filepath.Join(h.Kept, "agent")
 	if exists(filepath.Join(dir, seeded)) {
 		return dir, nil
 	}
@@ -131,7 +136,7 @@ func age(dir string) error {
 }
 
 // copyCaches copies caches, of Go's build cache only what was used: the rest can be gigabytes.
-func (h *homes) copyCaches(ctx context.Context, from, to string, since time.Time) error {
+func (h *Homes) copyCaches(ctx context.Context, from, to string, since time.Time) error {
 	if err := makeCaches(to); err != nil {
 		return err
 	}
@@ -148,14 +153,14 @@ func (h *homes) copyCaches(ctx context.Context, from, to string, since time.Time
 }
 
 // throwAway gives an empty folder that close of the homes removes, or the next runner if this one is killed.
-func (h *homes) throwAway(kind string) (string, error) {
+func (h *Homes) throwAway(kind string) (string, error) {
 	h.throws++
-	dir := filepath.Join(h.work, fmt.Sprintf("%s-%d", kind, h.throws))
+	dir := filepath.Join(h.Work, fmt.Sprintf("%s-%d", kind, h.throws))
 	return dir, scratch.Folder(dir)
 }
 
 // throwAwayCaches is a copy of what the gate, which began at since, used of the kept caches: for one verification.
-func (h *homes) throwAwayCaches(ctx context.Context, kept string, since time.Time) (string, error) {
+func (h *Homes) ThrowAwayCaches(ctx context.Context, kept string, since time.Time) (string, error) {
 	dir, err := h.throwAway("caches")
 	if err != nil {
 		return "", err
@@ -164,20 +169,22 @@ func (h *homes) throwAwayCaches(ctx context.Context, kept string, since time.Tim
 }
 
 // checkBox is where the gate and verifications run: HOME is the person's, to read.
-func (h *homes) checkBox(base *scratch.Base, copyDir, caches string, t *pipeline.Task, box sandbox.Box) (sandbox.Box, error) {
+func (h *Homes) CheckBox(base *scratch.Base, copyDir, caches string) (sandbox.Box, error) {
+	box := h.Box
 	tmp, err := h.throwAway("tmp")
 	if err != nil {
 		return box, err
 	}
 	box.Tree, box.Copy, box.Tmp = base.Top, copyDir, tmp
 	box.Write = []string{caches}
-	box.Read = h.readable(t)
-	box.Env = append(h.cacheEnv(caches, t), h.gitEnv(nil)...)
+	box.Read = h.readable()
+	box.Env = append(h.cacheEnv(caches), gitEnv(nil)...)
 	return box, nil
 }
 
 // agentBox is where an agent works: HOME is its own, and empty.
-func (h *homes) agentBox(base *scratch.Base, copyDir, caches string, t *pipeline.Task, box sandbox.Box, filters [][2]string) (sandbox.Box, error) {
+func (h *Homes) AgentBox(base *scratch.Base, copyDir, caches string, filters [][2]string) (sandbox.Box, error) {
+	box := h.Box
 	home, err := h.throwAway("home")
 	if err != nil {
 		return box, err
@@ -188,15 +195,15 @@ func (h *homes) agentBox(base *scratch.Base, copyDir, caches string, t *pipeline
 	}
 	box.Tree, box.Copy, box.Tmp, box.Home = base.Top, copyDir, tmp, home
 	box.Write = []string{caches, home}
-	box.Read = h.readable(t)
-	box.Env = append(h.cacheEnv(caches, t), h.gitEnv(filters)...)
+	box.Read = h.readable()
+	box.Env = append(h.cacheEnv(caches), gitEnv(filters)...)
 	return box, nil
 }
 
 // readable are the folders that must stay visible where they would be hidden: the person's home and Go's downloads.
-func (h *homes) readable(t *pipeline.Task) []string {
+func (h *Homes) readable() []string {
 	var paths []string
-	for _, p := range []string{h.e.env("HOME"), h.downloads(t)} {
+	for _, p := range []string{h.env("HOME"), h.downloads()} {
 		if info, err := os.Stat(p); filepath.IsAbs(p) && err == nil && info.IsDir() && p != "/" {
 			paths = append(paths, p)
 		}
@@ -205,25 +212,25 @@ func (h *homes) readable(t *pipeline.Task) []string {
 }
 
 // cacheEnv points the tools' own variables at caches. Go's modules come from the person's downloads, as a proxy.
-func (h *homes) cacheEnv(caches string, t *pipeline.Task) []string {
+func (h *Homes) cacheEnv(caches string) []string {
 	var env []string
 	for _, c := range cacheFolders {
 		env = append(env, c.variable+"="+filepath.Join(caches, c.folder))
 	}
-	if d := h.downloads(t); d != "" {
+	if d := h.downloads(); d != "" {
 		env = append(env, "GOPROXY=file://"+filepath.ToSlash(d), "GONOPROXY=none", "GOSUMDB=off")
 	}
 	return env
 }
 
 // downloads is the person's Go download cache, or empty.
-func (h *homes) downloads(t *pipeline.Task) string {
-	gopath := h.personal(t, "GOPATH", "go")
+func (h *Homes) downloads() string {
+	gopath := h.personal("GOPATH", "go")
 	first := filepath.SplitList(gopath)
 	if len(first) == 0 {
 		return ""
 	}
-	mod := h.personal(t, "GOMODCACHE", "")
+	mod := h.personal("GOMODCACHE", "")
 	if mod == "" {
 		mod = filepath.Join(first[0], "pkg", "mod")
 	}
@@ -236,21 +243,21 @@ func (h *homes) downloads(t *pipeline.Task) string {
 
 // personal is the value that a tool of task t sees of a Go variable: the task's own, what it passes, what `go env -w`
 // stored, else rest below HOME.
-func (h *homes) personal(t *pipeline.Task, name, rest string) string {
-	for _, v := range t.Env {
+func (h *Homes) personal(name, rest string) string {
+	for _, v := range h.Task.Env {
 		if v.Name == name && v.Value != "" {
 			return v.Value
 		}
 	}
-	for _, pass := range t.PassEnv {
+	for _, pass := range h.Task.PassEnv {
 		prefix, star := strings.CutSuffix(pass, "*")
 		if pass == name || star && strings.HasPrefix(name, prefix) {
-			if v := h.e.env(name); v != "" {
+			if v := h.env(name); v != "" {
 				return v
 			}
 		}
 	}
-	home := h.e.env("HOME")
+	home := h.env("HOME")
 	if stored, err := os.ReadFile(filepath.Join(home, ".config", "go", "env")); err == nil {
 		for line := range strings.Lines(string(stored)) {
 			if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok && v != "" {
@@ -266,7 +273,7 @@ func (h *homes) personal(t *pipeline.Task, name, rest string) string {
 
 // gitEnv is configuration for git inside a box: nothing of the person's global configuration runs code there. Filters
 // are given to agents, whose HOME is empty: without them every filtered file would look dirty to them.
-func (h *homes) gitEnv(filters [][2]string) []string {
+func gitEnv(filters [][2]string) []string {
 	entries := append([][2]string{
 		{"core.fsmonitor", "false"},
 		{"core.hooksPath", os.DevNull},
@@ -276,12 +283,12 @@ func (h *homes) gitEnv(filters [][2]string) []string {
 }
 
 // close removes what was thrown away.
-func (h *homes) close() error {
+func (h *Homes) Close() error {
 	var errs []error
 	for _, kind := range []string{"caches", "home", "tmp"} {
-		found, _ := filepath.Glob(filepath.Join(h.work, kind+"-*"))
+		found, _ := filepath.Glob(filepath.Join(h.Work, kind+"-*"))
 		for _, dir := range found {
-			errs = append(errs, removeAll(dir))
+			errs = append(errs, Remove(dir))
 		}
 	}
 	return errors.Join(errs...)
@@ -331,8 +338,8 @@ func sizeOf(dir string) (int64, error) {
 	return size, err
 }
 
-// removeAll removes a folder also where Go's module cache made folders read-only.
-func removeAll(dir string) error {
+// Remove removes a folder also where Go's module cache made folders read-only.
+func Remove(dir string) error {
 	if err := os.RemoveAll(dir); err == nil || !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
@@ -343,4 +350,14 @@ func removeAll(dir string) error {
 		return err
 	})
 	return os.RemoveAll(dir)
+}
+
+// env returns one variable of the person's environment.
+func (h *Homes) env(name string) string {
+	for _, kv := range h.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package hooks
+package contextpack
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -65,15 +66,15 @@ func TestPackProperty(t *testing.T) {
 		if rapid.Bool().Draw(r, "argv") {
 			task.Run = pipeline.Command{Argv: []pipeline.Text{{Value: "./x"}, {Value: text}}}
 		}
-		e := &Engine{Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{task}}, Redact: secrets}
+		packs := &Builder{Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{task}}, Redact: secrets}
 		p := pack{SchemaVersion: 1, Task: "check", Command: commandOf(task), Description: text, Error: &text, RunAgain: "async-pipeline run --only check", Tools: map[string]string{"x": text}}
 		p.LogTail = log
 		for range rapid.IntRange(0, 100).Draw(r, "files") {
 			p.Git.Dirty = append(p.Git.Dirty, text)
-			p.Changed.Paths = append(p.Changed.Paths, packPath{Path: log, Change: "added"})
+			p.Changed.Paths = append(p.Changed.Paths, changedPath{Path: log, Change: "added"})
 		}
-		place := &packPlace{roots: []rename{{rootPath(root), ".$1"}}}
-		b, err := e.encodePack(p, place)
+		place := &place{roots: []rename{{failedtask.RootPath(root), ".$1"}}}
+		b, err := packs.encode(p, place)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -103,9 +104,9 @@ func FuzzPack(f *testing.F) {
 			t.Skip("nothing, or more than a log is kept")
 		}
 		text = strings.Repeat(strings.ReplaceAll(text, "ROOT", root), times)
-		e := &Engine{Config: &pipeline.Config{Root: root}, Redact: secrets}
+		packs := &Builder{Config: &pipeline.Config{Root: root}, Redact: secrets}
 		p := pack{SchemaVersion: 1, Run: run.ID, Task: "check", RunAgain: "async-pipeline run --only check", LogTail: text}
-		b, err := e.encodePack(p, &packPlace{roots: []rename{{rootPath(root), ".$1"}}})
+		b, err := packs.encode(p, &place{roots: []rename{{failedtask.RootPath(root), ".$1"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

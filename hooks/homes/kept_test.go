@@ -1,4 +1,4 @@
-package hooks
+package homes
 
 import (
 	"crypto/sha256"
@@ -26,7 +26,7 @@ func keeps(t *testing.T, cache, name, root string, ago time.Duration) string {
 		t.Fatal(err)
 	}
 	if root != "" {
-		if err := (places{kept: dir}).used(root); err != nil {
+		if err := (Places{Kept: dir}).markUsed(root); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestKeptIsMarked(t *testing.T) {
 	t.Parallel()
 	cache, root := t.TempDir(), t.TempDir()
 	dir := keeps(t, cache, keptOf("a"), root, 90*24*time.Hour)
-	if err := (places{kept: dir}).used(root); err != nil {
+	if err := (Places{Kept: dir}).markUsed(root); err != nil {
 		t.Fatal(err)
 	}
 	all, err := AllKept(cache)

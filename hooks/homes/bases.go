@@ -1,4 +1,4 @@
-package hooks
+package homes
 
 import (
 	"errors"
@@ -23,17 +23,17 @@ const (
 const baseFolder = "base"
 
 // keptBase is where the base of this root is kept; empty where nothing keeps an agent out of it.
-func (h *homes) keptBase(tier sandbox.Tier) string {
+func (h *Homes) KeptBase(tier sandbox.Tier) string {
 	if tier == sandbox.None {
 		return ""
 	}
-	return filepath.Join(h.kept, baseFolder)
+	return filepath.Join(h.Kept, baseFolder)
 }
 
-// boundBases removes the bases that were unused the longest, until with the one that is about to be made there are not too many, and what is left of those that
+// evictBases removes the bases that were unused the longest, until with the one that is about to be made there are not too many, and what is left of those that
 // somebody was killed over while he removed them.
-func (at places) boundBases() error {
-	all := filepath.Dir(at.kept)
+func (at Places) evictBases() error {
+	all := filepath.Dir(at.Kept)
 	if info, err := os.Lstat(all); err != nil || !info.IsDir() { // a link leads to folders of somebody else
 		return err
 	}
@@ -56,11 +56,11 @@ func (at places) boundBases() error {
 		errs = append(errs, err)
 		for _, e := range inside {
 			if strings.HasPrefix(e.Name(), baseFolder+".gone-") {
-				errs = append(errs, removeAll(filepath.Join(dir, e.Name())))
+				errs = append(errs, Remove(filepath.Join(dir, e.Name())))
 			}
 		}
 		info, err := os.Lstat(filepath.Join(dir, rootFile))
-		if dir == at.kept || !exists(filepath.Join(dir, baseFolder)) {
+		if dir == at.Kept || !exists(filepath.Join(dir, baseFolder)) {
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-package hooks
+package homes
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ const rootFile = "root"
 const unusedTime = 30 * 24 * time.Hour
 
 // used notes in a kept folder whose it is, and that it is used now.
-func (at places) used(root string) error {
-	path := filepath.Join(at.kept, rootFile)
+func (at Places) markUsed(root string) error {
+	path := filepath.Join(at.Kept, rootFile)
 	if b, err := os.ReadFile(path); err == nil && string(b) == root+"\n" {
 		now := time.Now()
 		return os.Chtimes(path, now, now)
@@ -55,7 +55,7 @@ func (k *Kept) Forgotten(now time.Time) bool {
 // doomed begins the name of a kept folder that is being removed.
 const doomed = ".gone-"
 
-// keptName is what a kept folder is called: half of the digest of its root (see newPlaces). What has another name is not ours.
+// keptName is what a kept folder is called: half of the digest of its root (see Find). What has another name is not ours.
 var keptName = regexp.MustCompile(`^(\.gone-)?[0-9a-f]{16}$`)
 
 // openKept opens the folder that holds the kept ones. It must be a real one: a link leads to folders that are somebody

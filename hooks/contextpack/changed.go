@@ -1,4 +1,4 @@
-package hooks
+package contextpack
 
 // What changed since a task last passed, and where the tree stands now.
 
@@ -13,21 +13,22 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// packChanged says what changed since the task last passed. The newest earlier run that is still kept counts.
-type packChanged struct {
-	Baseline     *string    `json:"baseline"` // that run; "none": it never passed; null: not known
-	Commit       *string    `json:"commit"`   // git's, at that run
-	Dirty        *bool      `json:"dirty"`    // not all that it ran on was committed: paths may tell too much or too little
-	Paths        []packPath `json:"paths"`    // relative to git's top, sorted; null: not known
-	More         int        `json:"more,omitempty"`
-	Dependencies []string   `json:"dependencies"` // whose outputs changed; null: not known
+// changed says what changed since the task last passed. The newest earlier run that is still kept counts.
+type changed struct {
+	Baseline     *string       `json:"baseline"` // that run; "none": it never passed; null: not known
+	Commit       *string       `json:"commit"`   // git's, at that run
+	Dirty        *bool         `json:"dirty"`    // not all that it ran on was committed: paths may tell too much or too little
+	Paths        []changedPath `json:"paths"`    // relative to git's top, sorted; null: not known
+	More         int           `json:"more,omitempty"`
+	Dependencies []string      `json:"dependencies"` // whose outputs changed; null: not known
 }
 
-type packPath struct {
+type changedPath struct {
 	Path   string  `json:"path"`
 	Change string  `json:"change"` // added | removed | changed
 	Digest *string `json:"digest"` // of the content now; null: none, or too large to tell
@@ -41,8 +42,8 @@ const (
 	neverPassed = "none"
 )
 
-// A packPlace is what the context packs of one run have in common: where the tree stands.
-type packPlace struct {
+// A place is what the context packs of one run have in common: where the tree stands.
+type place struct {
 	repo  *git.Repo // nil: in none
 	dirty []string  // nil: not known
 	roots []rename
@@ -58,23 +59,23 @@ type rename struct {
 }
 
 // placeOf looks at the tree, and at earlier runs for a pass of tasks.
-func (e *Engine) placeOf(ctx context.Context, run *record.Sealed, tasks ...string) *packPlace {
-	p := &packPlace{since: map[string][]git.Difference{}}
-	p.pass, p.all = lastPasses(e.Store, run.ID, tasks)
+func (b *Builder) placeOf(ctx context.Context, run *record.Sealed, tasks ...string) *place {
+	p := &place{since: map[string][]git.Difference{}}
+	p.pass, p.all = lastPasses(b.Store, run.ID, tasks)
 	known := map[string]bool{"": true, "/": true}
 	add := func(dir, to string) {
 		if !known[dir] {
 			known[dir] = true
-			p.roots = append(p.roots, rename{rootPath(dir), to + "$1"})
+			p.roots = append(p.roots, rename{failedtask.RootPath(dir), to + "$1"})
 		}
 	}
 	add(run.Root, ".")
-	add(e.Config.Root, ".")
-	real, err := filepath.EvalSymlinks(e.Config.Root)
+	add(b.Config.Root, ".")
+	real, err := filepath.EvalSymlinks(b.Config.Root)
 	if err == nil {
 		add(real, ".")
 	}
-	repo, err := git.Of(ctx, e.Config.Root)
+	repo, err := git.Of(ctx, b.Config.Root)
 	if err != nil {
 		return p
 	}
@@ -89,7 +90,7 @@ func (e *Engine) placeOf(ctx context.Context, run *record.Sealed, tasks ...strin
 }
 
 // clean is text from outside without what steers a terminal or hides, and with the root's own path as ".".
-func (p *packPlace) clean(text string) string {
+func (p *place) clean(text string) string {
 	text = agent.Clean(text)
 	for _, r := range p.roots {
 		text = r.path.ReplaceAllString(text, r.to)
@@ -98,15 +99,15 @@ func (p *packPlace) clean(text string) string {
 }
 
 // changedSince is what changed since the newest earlier run in which task passed.
-func (p *packPlace) changedSince(ctx context.Context, task string) packChanged {
+func (p *place) changedSince(ctx context.Context, task string) changed {
 	passed := p.pass[task]
 	switch {
 	case passed == nil && p.all:
-		return packChanged{Baseline: new(neverPassed)}
+		return changed{Baseline: new(neverPassed)}
 	case passed == nil:
-		return packChanged{}
+		return changed{}
 	}
-	c := packChanged{Baseline: &passed.ID}
+	c := changed{Baseline: &passed.ID}
 	if passed.Git == nil || passed.Git.Commit == nil {
 		return c
 	}
@@ -125,9 +126,9 @@ func (p *packPlace) changedSince(ctx context.Context, task string) packChanged {
 	if differ == nil {
 		return c
 	}
-	c.Paths = []packPath{}
+	c.Paths = []changedPath{}
 	for _, d := range differ[:min(len(differ), maxPaths)] {
-		c.Paths = append(c.Paths, packPath{d.Path, d.Change, digestOf(filepath.Join(p.repo.Top, d.Path))})
+		c.Paths = append(c.Paths, changedPath{d.Path, d.Change, digestOf(filepath.Join(p.repo.Top, d.Path))})
 	}
 	c.More = len(differ) - len(c.Paths)
 	return c

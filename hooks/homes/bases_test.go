@@ -1,4 +1,4 @@
-package hooks
+package homes
 
 import (
 	"errors"
@@ -26,9 +26,9 @@ func TestBoundBases(t *testing.T) {
 		}
 		return filepath.Join(dir, baseFolder)
 	}
-	own := places{kept: filepath.Dir(base("own", 40*24*time.Hour))}
+	own := Places{Kept: filepath.Dir(base("own", 40*24*time.Hour))}
 	want := map[string]bool{
-		filepath.Join(own.kept, baseFolder): true,
+		filepath.Join(own.Kept, baseFolder): true,
 		base("forgotten", 31*24*time.Hour):  false,
 	}
 	for i := range mostBases + 1 {
@@ -46,7 +46,7 @@ func TestBoundBases(t *testing.T) {
 		t.Fatal(err)
 	}
 	want[torn], want[stranger] = false, true
-	if err := own.boundBases(); err != nil {
+	if err := own.evictBases(); err != nil {
 		t.Fatal(err)
 	}
 	for dir, stays := range want {
@@ -62,11 +62,11 @@ func TestBoundBases(t *testing.T) {
 // What an agent could have written into is not kept.
 func TestKeptBaseNeedsConfinement(t *testing.T) {
 	t.Parallel()
-	h := &homes{places: places{kept: "/kept"}}
-	if got := h.keptBase(sandbox.None); got != "" {
+	h := &Homes{Places: Places{Kept: "/kept"}}
+	if got := h.KeptBase(sandbox.None); got != "" {
 		t.Error(got)
 	}
-	if got := h.keptBase(sandbox.Fence); got != "/kept/base" {
+	if got := h.KeptBase(sandbox.Fence); got != "/kept/base" {
 		t.Error(got)
 	}
 }

@@ -1,4 +1,4 @@
-package hooks
+package failedtask
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,52 +14,50 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 )
 
-// JUnit files among the outputs that a task declares: many a runner says there, and nowhere else, which tests failed. Those of
-// the recorded failure count only while they stand in the tree as it left them; where they do not, neither do a copy's.
+// Many test runners name the tests that failed in JUnit files only, which a task then declares among its outputs. Those of
+// the recorded failure count while they are in the tree as the task left them. Where they are not, a copy's do not count.
 
 const (
-	maxReports     = 1_000    // files; where there are more, none counts
-	maxReport      = 8 << 20  // bytes of one; a larger one makes all of them count for nothing
+	maxReports     = 1_000    // files; of more than that none is read
+	maxReport      = 8 << 20  // bytes of one; where one is larger none is read
 	maxReportBytes = 64 << 20 // bytes of all
 
-	// reportSlack is by how much a file's time may lie outside of the time of the check that wrote it: file systems have a clock
-	// of their own, which is some milliseconds behind.
+	// reportSlack is by how much a file's time may differ from the time of the check that wrote it: a file system has its own
+	// clock, which is some milliseconds behind.
 	reportSlack = 50 * time.Millisecond
 )
 
 var errTooMuch = errors.New("more reports than are read")
 
-// wantReports adds to the failure that is wanted what the JUnit files in the tree say of it.
-func (h *healing) wantReports() {
-	if h.ended.StartedAt == nil || h.ended.DurationMS == nil {
+// readReports adds to the signature what the JUnit files in the tree say of the failure.
+func (f *Failure) readReports() {
+	if f.Ended.StartedAt == nil || f.Ended.DurationMS == nil {
 		return
 	}
-	started := h.ended.StartedAt.Time
-	r := testreport.ReadReports(readReports(h.e.Config.Root, h.task.Outputs, started, started.Add(time.Duration(*h.ended.DurationMS)*time.Millisecond)))
+	started := f.Ended.StartedAt.Time
+	r := f.reportsBelow(f.Config.Root, started, started.Add(time.Duration(*f.Ended.DurationMS)*time.Millisecond))
 	if r.Files == 0 {
 		return
 	}
-	h.clean(&r)
-	h.reported = &r
-	h.want.Tests = append(h.want.Tests, r.Failing...)
+	f.Reports = &r
+	f.Signature.Tests = append(f.Signature.Tests, r.Failing...)
 }
 
-// reportsIn are those that a check wrote in the copy at dir, since it started.
-func (h *healing) reportsIn(dir string, started time.Time) testreport.Reports {
-	r := testreport.ReadReports(readReports(filepath.Join(dir, filepath.FromSlash(h.base.Sub)), h.task.Outputs, started, time.Now()))
-	h.clean(&r)
+// ReportsIn returns what the JUnit files say that a check has written below root since it started.
+func (f *Failure) ReportsIn(root string, started time.Time) testreport.Reports {
+	return f.reportsBelow(root, started, time.Now())
+}
+
+func (f *Failure) reportsBelow(root string, from, to time.Time) testreport.Reports {
+	r := testreport.ReadReports(readReports(root, f.Task.Outputs, from, to))
+	for i, name := range r.Failing {
+		r.Failing[i] = f.Clean(name)
+	}
 	return r
 }
 
-// clean takes secrets out of names.
-func (h *healing) clean(r *testreport.Reports) {
-	for i, name := range r.Failing {
-		r.Failing[i] = h.e.Redact.String(name)
-	}
-}
-
-// readReports reads the regular files below root that outputs name, that end in .xml, look like JUnit and were written between
-// two times. It follows no link out of root, and gives none where not all can be read.
+// readReports returns the regular files below root that outputs name, that end in .xml, look like JUnit and were written
+// between two times. It follows no link, and returns none where not all can be read.
 func readReports(root string, outputs []string, from, to time.Time) [][]byte {
 	in, err := os.OpenRoot(root)
 	if err != nil {
@@ -114,12 +111,12 @@ func readReports(root string, outputs []string, from, to time.Time) [][]byte {
 	return texts
 }
 
-// among says whether p, or a folder that it lies in, is among globs: in order, the last that matches wins, "!" takes away.
+// among reports whether p, or a folder above it, matches globs. The last glob that matches decides; "!" excludes.
 func among(globs []string, p string) bool {
 	in := false
 	for _, g := range globs {
 		g, not := strings.CutPrefix(g, "!")
-		for at := p; at != ""; at = parent(at) {
+		for at := p; at != "." && at != "/"; at = path.Dir(at) {
 			if doublestar.MatchUnvalidated(path.Clean(g), at) {
 				in = !not
 				break

@@ -1,4 +1,6 @@
-package hooks
+// Package contextpack tells what an agent, or a person, needs to know to repair a failed task: one JSON object a task, of at
+// most 16 KiB, stored beside the sealed run.
+package contextpack
 
 import (
 	"bytes"
@@ -10,20 +12,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// packLimit is the size of a context pack, in bytes, at most; tailLimit that of the log in it.
+// Limits in bytes.
 const (
-	packLimit = 16 << 10
-	tailLimit = 4 << 10
+	packLimit = 16 << 10 // of a pack
+	tailLimit = 4 << 10  // of the log in it
 )
 
-// A pack is what any agent host needs to repair a failed task by itself. Log is data from outside: it stands in its own
-// field and is never part of an instruction.
+// A Builder builds context packs.
+type Builder struct {
+	Config  *pipeline.Config
+	Store   *record.Store
+	Redact  *redact.Set
+	RunTask failedtask.RunTask // asks programs for their version; nil: none is asked
+}
+
+// A pack is one context pack. The log is data from outside: it has a field of its own and is never part of an instruction.
 type pack struct {
 	SchemaVersion int               `json:"schema_version"`
 	Run           string            `json:"run"`
@@ -38,57 +49,57 @@ type pack struct {
 	Attempts      int               `json:"attempts"`
 	RunAgain      string            `json:"run_again"` // for a shell
 	LogTail       string            `json:"log_tail"`
-	Changed       packChanged       `json:"changed"`
-	Git           packGit           `json:"git"`
+	Changed       changed           `json:"changed"`
+	Git           gitState          `json:"git"`
 	Tools         map[string]string `json:"tools"` // program → what it says its version is
 }
 
-type packGit struct {
+type gitState struct {
 	Commit    *string  `json:"commit"`
 	Dirty     []string `json:"dirty"` // relative to git's top; null: not known
 	DirtyMore int      `json:"dirty_more,omitempty"`
 }
 
-// Pack is the context pack of a failed task, one JSON object of at most 16 KiB without a single control or bidi character.
-// What WritePacks stored is given as it was: a person and every agent read the same bytes.
-func (e *Engine) Pack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
+// Pack returns the context pack of a failed task, one JSON object without control or bidi characters. Where WriteAll stored
+// one it returns that, so that a person and every agent read the same bytes.
+func (b *Builder) Pack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
 	stored, err := run.Context(task)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return stored, err
 	}
-	return e.buildPack(ctx, run, task, e.placeOf(ctx, run, task))
+	return b.build(ctx, run, task, b.placeOf(ctx, run, task))
 }
 
-// WritePacks stores the context pack of every failed task beside the sealed run, and tells the journal of the hooks their digests.
-func (e *Engine) WritePacks(ctx context.Context, run *record.Sealed) error {
+// WriteAll stores the context pack of every failed task beside the sealed run, and their digests in the journal of the hooks.
+func (b *Builder) WriteAll(ctx context.Context, run *record.Sealed) error {
 	var tasks []string
 	for i := range run.Tasks {
-		if failed(&run.Tasks[i]) {
+		if failedtask.Failed(&run.Tasks[i]) {
 			tasks = append(tasks, run.Tasks[i].Name)
 		}
 	}
 	if len(tasks) == 0 {
 		return nil
 	}
-	place := e.placeOf(ctx, run, tasks...)
+	place := b.placeOf(ctx, run, tasks...)
 	for _, name := range tasks {
-		b, err := e.buildPack(ctx, run, name, place)
+		text, err := b.build(ctx, run, name, place)
 		if err != nil {
 			return fmt.Errorf("context pack of task %q: %w", name, err)
 		}
-		if err := run.WriteContext(name, b); err != nil {
+		if err := run.WriteContext(name, text); err != nil {
 			return err
 		}
 	}
 	return fix.TellPacks(run.Dir, run.Digest, tasks)
 }
 
-func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string, place *packPlace) ([]byte, error) {
+func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, place *place) ([]byte, error) {
 	ended := run.Task(task)
 	if ended == nil {
 		return nil, fmt.Errorf("run %s has no task %q", run.ID, task)
 	}
-	if !failed(ended) {
+	if !failedtask.Failed(ended) {
 		return nil, fmt.Errorf("task %q of run %s is %s: a context pack is made of a failed task", task, run.ID, ended.Status)
 	}
 	p := pack{
@@ -96,20 +107,20 @@ func (e *Engine) buildPack(ctx context.Context, run *record.Sealed, task string,
 		Signal: ended.Signal, Error: ended.Error, Attempts: ended.Attempts,
 		RunAgain: "async-pipeline run --only " + shellWord(task),
 		Changed:  place.changedSince(ctx, task),
-		Git:      packGit{Dirty: place.dirty},
+		Git:      gitState{Dirty: place.dirty},
 		Tools:    map[string]string{},
 	}
 	if tail, err := run.Tail(task, 2*tailLimit); err == nil {
-		p.LogTail = lastText(e.Redact.String(place.clean(string(tail))), tailLimit)
+		p.LogTail = failedtask.LastText(b.Redact.String(place.clean(string(tail))), tailLimit)
 	}
-	if t := e.Config.Task(task); t != nil {
+	if t := b.Config.Task(task); t != nil {
 		p.Description, p.Dir, p.Command = t.Description, t.Dir, commandOf(t)
-		p.Tools = e.toolVersions(ctx, t)
+		p.Tools = b.toolVersions(ctx, t)
 	}
 	if run.Git != nil {
 		p.Git.Commit = run.Git.Commit
 	}
-	return e.encodePack(p, place)
+	return b.encode(p, place)
 }
 
 // hide takes secrets, and what hides or reorders text, out of everything that a person or a program wrote. Names of tasks,
@@ -144,16 +155,16 @@ const tooLong = "(longer than a context pack can hold)"
 
 // encodePack cuts what can be cut until the pack fits: the lists of files first, the longer one, then the log from its
 // front.
-func (e *Engine) encodePack(p pack, place *packPlace) ([]byte, error) {
-	p.hide(func(s string) string { return e.Redact.String(place.clean(s)) })
+func (b *Builder) encode(p pack, place *place) ([]byte, error) {
+	p.hide(func(s string) string { return b.Redact.String(place.clean(s)) })
 	for {
-		b, err := asciiControl(p)
+		text, err := asciiControl(p)
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case len(b) <= packLimit:
-			return b, nil
+		case len(text) <= packLimit:
+			return text, nil
 		case len(p.Git.Dirty) > 0 && len(p.Git.Dirty) >= len(p.Changed.Paths):
 			keep := len(p.Git.Dirty) / 2
 			p.Git.DirtyMore += len(p.Git.Dirty) - keep
@@ -163,7 +174,7 @@ func (e *Engine) encodePack(p pack, place *packPlace) ([]byte, error) {
 			p.Changed.More += len(p.Changed.Paths) - keep
 			p.Changed.Paths = p.Changed.Paths[:keep]
 		case len(p.LogTail) > 256:
-			p.LogTail = lastText(p.LogTail, len(p.LogTail)/2)
+			p.LogTail = failedtask.LastText(p.LogTail, len(p.LogTail)/2)
 		case len(p.Description) > 256:
 			p.Description = cut(p.Description, 256)
 		case p.Error != nil && len(*p.Error) > 256:
@@ -173,7 +184,7 @@ func (e *Engine) encodePack(p pack, place *packPlace) ([]byte, error) {
 		case p.RunAgain != "":
 			p.RunAgain = ""
 		default:
-			return nil, fmt.Errorf("a context pack of %d bytes; at most %d are allowed", len(b), packLimit)
+			return nil, fmt.Errorf("a context pack of %d bytes; at most %d are allowed", len(text), packLimit)
 		}
 	}
 }
@@ -202,7 +213,7 @@ var versionArgs = map[string]string{
 }
 
 // toolVersions asks the command's own program. A program that is not known is not run: who knows what it would do.
-func (e *Engine) toolVersions(ctx context.Context, t *pipeline.Task) map[string]string {
+func (b *Builder) toolVersions(ctx context.Context, t *pipeline.Task) map[string]string {
 	versions := map[string]string{}
 	program := ""
 	if len(t.Run.Argv) > 0 {
@@ -211,32 +222,17 @@ func (e *Engine) toolVersions(ctx context.Context, t *pipeline.Task) map[string]
 		program = words[0]
 	}
 	arg, known := versionArgs[program]
-	if !known || e.RunTask == nil {
+	if !known || b.RunTask == nil {
 		return versions
 	}
 	ask := *t
 	ask.Run = pipeline.Command{Argv: []pipeline.Text{{Value: program}, {Value: arg}}}
 	ask.Timeout, ask.Retry = 5*time.Second, pipeline.Retry{}
 	var out bytes.Buffer
-	got, err := e.RunTask(ctx, e.Config.Root, &ask, sandbox.Box{Tier: sandbox.None}, &out)
+	got, err := b.RunTask(ctx, b.Config.Root, &ask, sandbox.Box{Tier: sandbox.None}, &out)
 	if err == nil && got.Status == record.Passed {
 		first, _, _ := strings.Cut(out.String(), "\n")
 		versions[program] = strings.TrimSpace(first)
 	}
 	return versions
-}
-
-// commandText is the command in one line, for a prompt. What is quoted hides from a redactor: the secrets are out before.
-func commandText(t *pipeline.Task) string {
-	if t.Run.Argv == nil {
-		return t.Run.Shell.Show()
-	}
-	words := make([]string, len(t.Run.Argv))
-	for i, a := range t.Run.Argv {
-		words[i] = a.Show()
-		if strings.ContainsAny(words[i], " \t\n\"'\\$") || words[i] == "" {
-			words[i] = fmt.Sprintf("%q", words[i])
-		}
-	}
-	return strings.Join(words, " ")
 }

@@ -1,4 +1,4 @@
-package hooks
+package contextpack
 
 // Text from outside, made fit for a reader that is a model.
 
@@ -6,44 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
 )
-
-// cleanTail is the end of a log for a reader that is a model: no terminal control, no characters that hide or reorder
-// text, and the root's own path as "." so that nobody follows it back to the tree.
-func cleanTail(text, root string, limit int) string {
-	text = agent.Clean(text)
-	text = rootPath(root).ReplaceAllString(text, ".$1")
-	return lastText(text, limit)
-}
-
-// rootPath matches a path where a name ends, so that /srv/shop is not found in /srv/shop-api. A path may hold bytes that are
-// no UTF-8: they stand in text as they are, which a pattern takes for U+FFFD, or not at all, where it was cleaned.
-func rootPath(root string) *regexp.Regexp {
-	name := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(root, "\uFFFD")), "\uFFFD", "\uFFFD*")
-	return regexp.MustCompile(name + `([^-_.0-9A-Za-z\x80-\x{10FFFF}]|[.]?(?:$|\s))`)
-}
-
-// lastText is the last bytes of text, from the start of a line where there is one, else of a rune.
-func lastText(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	text = text[len(text)-limit:]
-	if i := strings.IndexByte(text, '\n'); i >= 0 && i < len(text)-1 {
-		return text[i+1:]
-	}
-	for len(text) > 0 && !utf8.RuneStart(text[0]) {
-		text = text[1:]
-	}
-	return text
-}
 
 // cut is the first bytes of text, to the end of a rune.
 func cut(text string, limit int) string {

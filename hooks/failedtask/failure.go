@@ -1,0 +1,134 @@
+// Package failedtask describes how a recorded task failed, recognises the same failure in a copy of the tree, and runs the
+// task's check there.
+package failedtask
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// LogLimit is how much of the end of a check's output, in bytes, is searched for names of tests.
+const LogLimit = 4 << 20
+
+// leastPatience is the least time that a check without a timeout may take in a copy, where its caches may be cold.
+const leastPatience = 2 * time.Minute
+
+// RunTask runs one task with its working directory below dir. It is the same function that ran the task in the tree.
+type RunTask func(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error)
+
+// A Failure is a failed task of a sealed run, with how it failed. Nothing changes it once Read returned it.
+type Failure struct {
+	Config  *pipeline.Config
+	Run     *record.Sealed
+	Ended   *record.Task   // the task's row of Run
+	Task    *pipeline.Task // the same task in Config
+	RunTask RunTask
+	Clean   func(string) string // removes secrets
+
+	Signature testreport.Signature // failing tests include those of Reports
+	Log       []byte               // the end of what the task printed
+	Reports   *testreport.Reports  // what JUnit files in the tree say of it; nil where there are none
+}
+
+// Read fills in the signature, the log and the reports of f from the run's record and from the tree.
+func Read(f Failure) *Failure {
+	f.Signature, f.Log = Signature(f.Run, f.Ended)
+	f.readReports()
+	return &f
+}
+
+// Failed reports whether a task failed or timed out, which is what hooks answer. An interrupt is neither.
+func Failed(t *record.Task) bool { return t.Status == record.Failed || t.Status == record.TimedOut }
+
+// Signature returns how a recorded task failed, and the end of its log. Of a log that was cut it reads no names of tests:
+// which of them are left differs from run to run.
+func Signature(run *record.Sealed, ended *record.Task) (testreport.Signature, []byte) {
+	s := SignatureOf(ended)
+	if ended.Log == nil {
+		return s, nil
+	}
+	log, err := run.Tail(ended.Name, LogLimit)
+	if err != nil {
+		return s, nil
+	}
+	if ended.Log.LeftOutBytes == 0 {
+		s.Tests = testreport.Tests(log)
+	}
+	return s, log
+}
+
+// SignatureOf returns how a task failed as far as its record tells, without names of tests.
+func SignatureOf(t *record.Task) testreport.Signature {
+	s := testreport.Signature{TimedOut: t.Status == record.TimedOut}
+	if t.ExitCode != nil {
+		s.ExitCode = *t.ExitCode
+	}
+	if t.Signal != nil {
+		s.Signal = *t.Signal
+	}
+	return s
+}
+
+// Fingerprint identifies the failure among those of all runs.
+func (f *Failure) Fingerprint() string {
+	return testreport.Fingerprint(f.Task.Name, f.Signature, f.Log)
+}
+
+// Check runs a task in a copy. most limits a task without a timeout; 0 means no limit.
+func (f *Failure) Check(ctx context.Context, t *pipeline.Task, box sandbox.Box, out io.Writer, most time.Duration) (record.Task, error) {
+	bounded := *t
+	bounded.Timeout = f.Limit(t, most)
+	return f.RunTask(ctx, box.At(f.Config.Root), &bounded, box, out)
+}
+
+// Limit returns how long Check lets a task run. A task that failed by its timeout keeps it: with more time it could pass.
+// Any other task gets more, because caches may be cold.
+func (f *Failure) Limit(t *pipeline.Task, most time.Duration) time.Duration {
+	switch {
+	case f.Ended.Status == record.TimedOut && t.Name == f.Task.Name:
+		return t.Timeout
+	case t.Timeout > 0:
+		return max(t.Timeout, f.Patience(t))
+	}
+	return most
+}
+
+// Patience returns how long a task may take in a copy: three times what it took in the run, and no less than two minutes.
+func (f *Failure) Patience(t *pipeline.Task) time.Duration {
+	limit := leastPatience
+	if r := f.Run.Task(t.Name); r != nil && r.DurationMS != nil {
+		limit = max(limit, 3*time.Duration(*r.DurationMS)*time.Millisecond)
+	}
+	return limit
+}
+
+// A Tail is a writer that keeps the last LogLimit bytes of what is written to it.
+type Tail struct {
+	limit int // 0: LogLimit
+	b     []byte
+}
+
+func (t *Tail) Write(p []byte) (int, error) {
+	most := t.most()
+	t.b = append(t.b, p[max(0, len(p)-most):]...)
+	if len(t.b) > 2*most {
+		t.b = append(t.b[:0], t.b[len(t.b)-most:]...)
+	}
+	return len(p), nil
+}
+
+// Bytes returns what was kept.
+func (t *Tail) Bytes() []byte { return t.b[max(0, len(t.b)-t.most()):] }
+
+func (t *Tail) most() int {
+	if t.limit == 0 {
+		return LogLimit
+	}
+	return t.limit
+}

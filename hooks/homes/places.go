@@ -1,0 +1,87 @@
+package homes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// places are the folders of one root that must lie outside of its tree.
+type Places struct {
+	Store   string // the root's .async
+	Work    string // parent of base, copies and throw-away folders: nothing in it outlives a healing
+	Kept    string // build caches: check/ and agent/; base/: see scratch.Source.Kept; root: a file that says whose they are
+	Rescued string // copies whose difference could not be stored; only a person removes what is there
+}
+
+// Find picks the folders below cache or, where the tree holds that (a home folder under git), below the system's folder
+// for temporary files. It makes none of them.
+func Find(ctx context.Context, store *record.Store, cache string) (Places, error) {
+	top := store.Root
+	if repo, err := git.Of(ctx, top); err == nil {
+		top = repo.Top
+	} else if real, err := filepath.EvalSymlinks(top); err == nil {
+		top = real
+	}
+	if real, err := filepath.EvalSymlinks(cache); err == nil { // git's top is named without links
+		cache = real
+	}
+	if Inside(cache, top) {
+		var err error
+		if cache, err = privateTemp(); err != nil {
+			return Places{}, err
+		}
+		if Inside(cache, top) {
+			return Places{}, fmt.Errorf("scratch copies must stand outside of the tree %s, and both the cache folder and %s lie in it: set XDG_CACHE_HOME to a folder elsewhere", top, cache)
+		}
+	}
+	key := sha256.Sum256([]byte(store.Root))
+	name := hex.EncodeToString(key[:8])
+	return Places{
+		Store: store.Dir, Work: filepath.Join(cache, "scratch", name), Kept: filepath.Join(cache, "kept", name),
+		Rescued: filepath.Join(cache, "rescued"),
+	}, nil
+}
+
+// privateTemp is a folder of ours among everybody's: its name can be guessed, so it is taken only when it is ours alone.
+func privateTemp() (string, error) {
+	dir := filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ok || int(st.Uid) != os.Getuid() {
+		return "", fmt.Errorf("%s is not a private folder of yours: remove it, or set XDG_CACHE_HOME to a folder outside of the tree", dir)
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// Look is Find without making anything; ok is false where there is no folder that could hold anything.
+func Look(ctx context.Context, store *record.Store, cache string) (at Places, ok bool, err error) {
+	// Find makes a folder in the system's temporary one where the cache lies in the tree.
+	if temp := filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid())); !exists(temp) {
+		top := store.Root
+		if repo, err := git.Of(ctx, top); err == nil {
+			top = repo.Top
+		} else if real, err := filepath.EvalSymlinks(top); err == nil {
+			top = real
+		}
+		real, err := filepath.EvalSymlinks(cache)
+		if err != nil || Inside(real, top) {
+			return Places{}, false, nil //nolint:nilerr // a folder that is not there holds nothing
+		}
+	}
+	at, err = Find(ctx, store, cache)
+	return at, err == nil, err
+}
