@@ -86,14 +86,14 @@ func NewChecks(t Tree, s Scope) *Checks {
 	seen := newSurvey(t, sub)
 	for _, u := range seen.order {
 		switch {
-		case u.helper && path.Base(u.key) == goPackageFile:
+		case u.helper && u.key == lang.GoPackage(u.dir):
 			c.helpers[u.key] = true
 		case u.helper:
 			for _, p := range u.paths {
 				c.helpers[p] = true
 			}
-		case u.reached && conventional(inSub(sub, u.key)):
-			if !lang.TestName(inSub(sub, u.key)) {
+		case u.reached && conventional(lang.Rel(sub, u.key)):
+			if !lang.TestName(lang.Rel(sub, u.key)) {
 				c.folders[u.dir] = true
 			}
 			for _, p := range u.paths {
@@ -155,7 +155,7 @@ func (c *Checks) protected(p string) bool {
 }
 
 func (c *Checks) check(p string) int {
-	in := inSub(c.Sub, p)
+	in := lang.Rel(c.Sub, p)
 	folder := !c.production[p] && !c.folders[path.Dir(p)]
 	switch {
 	case lang.TestName(in) && !c.production[p]:
@@ -164,7 +164,7 @@ func (c *Checks) check(p string) int {
 		return 3
 	case folder && lang.TestFolder(in):
 		return 2
-	case c.helpers[p], path.Ext(p) == ".go" && c.helpers[path.Join(path.Dir(p), goPackageFile)]:
+	case c.helpers[p], path.Ext(p) == ".go" && c.helpers[lang.GoPackage(path.Dir(p))]:
 		return 2
 	case c.data[p]:
 		return 3

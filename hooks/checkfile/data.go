@@ -47,12 +47,12 @@ func isData(p string) bool {
 	if slices.Contains(sources, strings.ToLower(path.Ext(p))) {
 		return slices.ContainsFunc(lang.Words(path.Join(path.Base(path.Dir(p)), path.Base(p))), func(w string) bool { return slices.Contains(dataWords, w) })
 	}
-	return lang.ByPath(p) == "" && lang.TestNames[strings.ToLower(path.Ext(p))].Empty() && !slices.Contains(manifests, path.Base(p)) && !foreign(p)
+	return lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && !foreign(p)
 }
 
 // literals notes what data the literals of the source at p name.
 func (s *survey) literals(u *unit, p string, src []byte) {
-	shell := lang.ByPath(p) == "shell"
+	shell := lang.BareWords(p)
 	for line := range bytes.Lines(src) {
 		if len(u.mentioned)+len(s.globs[u]) > maxPerUnit {
 			return
@@ -84,7 +84,7 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 		if shell && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
 			for _, word := range strings.FieldsFunc(string(line), func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`", r) }) {
 				if len(word) <= maxLiteral {
-					s.mention(u, p, lang.AfterVariable(word), strings.HasSuffix(word, "/"), true)
+					s.mention(u, p, afterVariable(word), strings.HasSuffix(word, "/"), true)
 				}
 			}
 		}
@@ -96,7 +96,7 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 func (s *survey) mentionRun(u *unit, p string, run []string) {
 	for to := range run {
 		base := path.Base(run[to])
-		if !s.dataBases[base] && s.byDirBase[base] == nil && !strings.Contains(run[to], "*") {
+		if !s.dataBases[base] && !s.HasDirNamed(base) && !strings.Contains(run[to], "*") {
 			continue
 		}
 		for from := range to + 1 {
@@ -137,12 +137,12 @@ func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 		name := path.Join(dir, lit)
 		switch {
 		case name == "." || strings.HasPrefix(name, "../"):
-		case lang.TestFolder(s.inSub(name)) || lang.DataFolder(s.inSub(name)): // is one anyway, or is production's
+		case lang.TestFolder(s.Rel(name)) || lang.DataFolder(s.Rel(name)): // is one anyway, or is production's
 		case glob:
 			if (slash || dir == path.Dir(p)) && lang.ByPath(name) == "" && path.Ext(name) != "" && !strings.HasPrefix(name, "*") && doublestar.ValidatePattern(name) {
 				s.globs[u] = append(s.globs[u], name)
 			}
-		case s.files[name]:
+		case s.Has(name):
 			if isData(name) {
 				u.mentioned = append(u.mentioned, name)
 				return
@@ -231,4 +231,17 @@ func (s *survey) usedByProduction(p string) bool {
 		}
 	}
 	return false
+}
+
+// afterVariable returns a path of a shell without the variable or substitution that it begins with.
+func afterVariable(p string) string {
+	p = strings.Trim(p, `"'`)
+	if !strings.HasPrefix(p, "$") {
+		return p
+	}
+	if _, rest, ok := strings.Cut(p, ")/"); ok {
+		return strings.Trim(rest, `"'`)
+	}
+	_, rest, _ := strings.Cut(p, "/")
+	return strings.Trim(rest, `"'`)
 }

@@ -55,8 +55,8 @@ func (n *namer) sourcedBare(p string) bool {
 	if n.bare == nil {
 		n.bare = map[string]bool{}
 		looked := 0
-		for _, by := range slices.Sorted(maps.Keys(n.seen.files)) {
-			if path.Ext(by) != "" || n.files[by] || checkName(by) || foreign(by) || conventional(n.seen.inSub(by)) || looked >= maxPrograms || n.kind(by) != drives {
+		for _, by := range slices.Sorted(maps.Keys(n.seen.Files())) {
+			if path.Ext(by) != "" || n.files[by] || checkName(by) || foreign(by) || conventional(n.seen.Rel(by)) || looked >= maxPrograms || n.kind(by) != drives {
 				continue
 			}
 			looked++
@@ -82,7 +82,7 @@ func (s *survey) shellUses(dir string, src []byte) (files []string) {
 			continue
 		}
 		for _, end := range []string{"", ".bash", ".sh"} {
-			files = append(files, s.first(name+end, dir, ".", s.sub)...)
+			files = append(files, s.First(name+end, dir, ".", s.sub)...)
 		}
 	}
 	return files

@@ -45,7 +45,7 @@ var loadedStems = set([]string{
 	"knip.config", "swc.config", "ts-node.config", "tsup.test.config", "codecept.conf", "protractor.conf", "testcafe.config", ".testcaferc", "backstop", "lighthouserc", ".lighthouserc", ".pa11yci",
 })
 
-var settingExts = append([]string{"", ".json", ".json5", ".jsonc", ".yml", ".yaml", ".toml", ".neon", ".xml", ".dist"}, lang.WebExts...)
+var settingExts = []string{"", ".json", ".json5", ".jsonc", ".yml", ".yaml", ".toml", ".neon", ".xml", ".dist"} // and those of JavaScript
 
 // loadedFolders hold nothing else, as the end of a folder's path.
 var loadedFolders = []string{
@@ -55,9 +55,9 @@ var loadedFolders = []string{
 
 // findLoaded notes what of the base decides over class 5.
 func (c *Checks) findLoaded(t Tree, seen *survey) {
-	c.Known = seen.files
+	c.Known = seen.Files()
 	c.modules, c.vendored, c.goFolders, c.vite = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for p := range seen.files {
+	for p := range seen.Files() {
 		dir, base := path.Split(p)
 		switch dir = path.Clean(dir); base {
 		case "go.mod", "composer.json", "Gemfile", "Cargo.toml":
@@ -104,7 +104,7 @@ func (c *Checks) loaded(p string) bool {
 		stem = base
 	}
 	for _, name := range []string{stem, base} {
-		if _, ok := slices.BinarySearch(loadedStems, name); ok && (name == base || slices.Contains(settingExts, path.Ext(base))) {
+		if _, ok := slices.BinarySearch(loadedStems, name); ok && (name == base || slices.Contains(settingExts, path.Ext(base)) || lang.ByPath(base) == "web") {
 			return true
 		}
 	}

@@ -150,7 +150,7 @@ func (n *namer) paths(word string, w where) string {
 		return ""
 	}
 	for _, dir := range dirs {
-		if p := path.Join(dir, word); n.seen.files[p] {
+		if p := path.Join(dir, word); n.seen.Has(p) {
 			return p
 		}
 	}
@@ -164,7 +164,7 @@ func (n *namer) paths(word string, w where) string {
 func (n *namer) add(p string) {
 	switch {
 	case p == "" || n.isFolder(p):
-	case strings.ContainsAny(p, "*?[") && !n.seen.files[p]:
+	case strings.ContainsAny(p, "*?[") && !n.seen.Has(p):
 		if doublestar.ValidatePattern(p) && strings.Trim(path.Base(p), "*") != "" {
 			n.globs = append(n.globs, p)
 		}
@@ -173,12 +173,12 @@ func (n *namer) add(p string) {
 	}
 }
 
-func (n *namer) isFolder(p string) bool { return n.seen.inDir[p] != nil }
+func (n *namer) isFolder(p string) bool { return n.seen.IsDir(p) }
 
 // open is the content of a file that is there and not followed yet in this sense.
 func (n *namer) open(p, sense string) ([]byte, bool) {
 	key := sense + "\x00" + p
-	if n.done[key] || n.read == nil || !n.seen.files[p] || n.reads >= maxNamedReads || len(n.done) > maxFollowed {
+	if n.done[key] || n.read == nil || !n.seen.Has(p) || n.reads >= maxNamedReads || len(n.done) > maxFollowed {
 		return nil, false
 	}
 	n.done[key] = true
@@ -248,8 +248,8 @@ func (n *namer) start(p string, c simple, w where) {
 
 // script follows the shell script p, or those that a pattern names.
 func (n *namer) script(p string, w where) {
-	if !n.seen.files[p] && strings.ContainsAny(p, "*?[") && doublestar.ValidatePattern(p) {
-		for _, f := range slices.Sorted(maps.Keys(n.seen.files)) {
+	if !n.seen.Has(p) && strings.ContainsAny(p, "*?[") && doublestar.ValidatePattern(p) {
+		for _, f := range slices.Sorted(maps.Keys(n.seen.Files())) {
 			if doublestar.MatchUnvalidated(p, f) && n.kind(f) == drives {
 				n.script(f, w)
 			}
@@ -269,8 +269,8 @@ func (n *namer) anyTest(w where) {
 		return
 	}
 	n.done["any test"] = true
-	for _, p := range slices.Sorted(maps.Keys(n.seen.files)) {
-		in := n.seen.inSub(p)
+	for _, p := range slices.Sorted(maps.Keys(n.seen.Files())) {
+		in := n.seen.Rel(p)
 		if !foreign(p) && slices.Contains(shellExts, strings.ToLower(path.Ext(p))) && (lang.TestName(in) || lang.TestFolder(in) || checkName(in)) {
 			n.script(p, w)
 		}
@@ -318,7 +318,7 @@ func (n *namer) imported(p string) bool {
 
 func (n *namer) key(p string) string {
 	if path.Ext(p) == ".go" {
-		return path.Join(path.Dir(p), goPackageFile)
+		return lang.GoPackage(path.Dir(p))
 	}
 	return p
 }
@@ -326,7 +326,7 @@ func (n *namer) key(p string) string {
 // data names a file that a command reads, when it is there and its name says that it is a test's.
 func (n *namer) data(word string, w where) {
 	p := n.paths(word, w)
-	if n.seen.files[p] && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && (expectName(p) || isData(p) && checkName(p)) {
+	if n.seen.Has(p) && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && (expectName(p) || isData(p) && checkName(p)) {
 		n.files[p] = true
 	}
 }
@@ -334,7 +334,7 @@ func (n *namer) data(word string, w where) {
 // expected names what the output of a program is compared with, unless its name says that it is made from the sources.
 func (n *namer) expected(word string, w where) {
 	p := n.paths(word, w)
-	if !n.seen.files[p] || expectName(p) {
+	if !n.seen.Has(p) || expectName(p) {
 		n.data(word, w)
 		return
 	}
@@ -360,12 +360,12 @@ func checkName(p string) bool {
 	says := func(name string, among []string) bool {
 		return slices.ContainsFunc(lang.Words(name), func(w string) bool { return slices.Contains(among, w) })
 	}
-	if says(stem, checkWords) || slices.Contains(lang.Runners, strings.ToLower(stem)) || lang.TestName(p) {
+	if says(stem, checkWords) || lang.TestName(p) {
 		return true
 	}
 	dir := path.Base(path.Dir(p))
 	driver := slices.Contains(shellExts, path.Ext(p)) || path.Ext(p) == ""
-	return (driver || path.Base(p) == goPackageFile || slices.Contains(mainWords, strings.ToLower(stem))) && says(dir, folderWords)
+	return (driver || p == lang.GoPackage(path.Dir(p)) || slices.Contains(mainWords, strings.ToLower(stem))) && says(dir, folderWords)
 }
 
 func expectName(p string) bool {

@@ -3,6 +3,7 @@ package checkfile
 // What one command names, by the program it starts.
 
 import (
+	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"path"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func (n *namer) operands(args []string, w where, do func(word string, w where)) 
 func (n *namer) source(word string, w where) {
 	p := n.paths(word, w)
 	for _, end := range []string{".bash", ".sh"} {
-		if q := n.paths(word+end, w); !n.seen.files[p] && n.seen.files[q] {
+		if q := n.paths(word+end, w); !n.seen.Has(p) && n.seen.Has(q) {
 			p = q
 		}
 	}
@@ -150,7 +151,7 @@ func (n *namer) subject(word string, w where) {
 	case p == "" || p == ".":
 	case n.isFolder(p):
 		n.subjects[p+"/"] = true
-	case n.seen.files[p]:
+	case n.seen.Has(p):
 		n.subjects[p] = true
 	}
 }
@@ -159,14 +160,14 @@ func (n *namer) subject(word string, w where) {
 func (n *namer) tests(word string, w where) {
 	word, _, _ = strings.Cut(word, "::")
 	p := n.paths(word, w)
-	if !n.seen.files[p] && path.Ext(word) != ".py" { // python -m unittest app.checks.Case
+	if !n.seen.Has(p) && path.Ext(word) != ".py" { // python -m unittest app.checks.Case
 		for _, end := range []string{"", path.Ext(word)} {
-			if q := n.paths(strings.ReplaceAll(strings.TrimSuffix(word, end), ".", "/")+".py", w); n.seen.files[q] {
+			if q := n.paths(strings.ReplaceAll(strings.TrimSuffix(word, end), ".", "/")+".py", w); n.seen.Has(q) {
 				p = q
 			}
 		}
 	}
-	if strings.ContainsAny(p, "*?[") || n.seen.files[p] && !n.imported(p) {
+	if strings.ContainsAny(p, "*?[") || n.seen.Has(p) && !n.imported(p) {
 		n.add(p)
 	}
 }
@@ -184,7 +185,7 @@ func (n *namer) settings(args []string, w where, flags []string) {
 		default:
 			continue
 		}
-		if p := n.paths(value, w); p != "" && (n.seen.files[p] || path.Ext(p) != "" || path.Base(p)[0] == '.') && !n.imported(p) {
+		if p := n.paths(value, w); p != "" && (n.seen.Has(p) || path.Ext(p) != "" || path.Base(p)[0] == '.') && !n.imported(p) {
 			n.add(p)
 		}
 	}
@@ -285,7 +286,7 @@ func (n *namer) module(name string, args []string, c simple, w where) {
 	default:
 		for _, file := range []string{strings.ReplaceAll(name, ".", "/") + "/__main__.py", strings.ReplaceAll(name, ".", "/") + ".py"} {
 			for _, in := range []string{"", "src/"} {
-				if p := n.paths(in+file, w); n.seen.files[p] {
+				if p := n.paths(in+file, w); n.seen.Has(p) {
 					n.start(p, c, w)
 					return
 				}
@@ -330,8 +331,8 @@ func (n *namer) goCommand(c simple, w where) {
 				n.files[p] = true
 			}
 			continue // there may be more files
-		case n.isFolder(p) && p != n.sub && p != "." && n.checks(path.Join(p, goPackageFile)):
-			n.globs = append(n.globs, path.Join(literal(p), "*.go"))
+		case n.isFolder(p) && p != n.sub && p != "." && n.checks(lang.GoPackage(p)):
+			n.globs = append(n.globs, lang.GoPackage(literal(p)))
 		}
 		n.operands(args[i+1:], w, n.data)
 		return
@@ -342,7 +343,7 @@ func (n *namer) goCommand(c simple, w where) {
 func (n *namer) either(w where, names ...string) (found string) {
 	for dir := w.dir; ; dir = path.Dir(dir) {
 		for _, name := range names {
-			if p := path.Join(dir, name); n.seen.files[p] {
+			if p := path.Join(dir, name); n.seen.Has(p) {
 				for _, name := range names {
 					n.files[path.Join(dir, name)] = true
 				}

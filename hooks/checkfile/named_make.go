@@ -61,7 +61,7 @@ func (n *namer) make(args []string, w where) {
 			n.files[path.Join(w.dir, name)] = true
 		}
 		for _, name := range makeNames {
-			if p := path.Join(w.dir, name); n.seen.files[p] {
+			if p := path.Join(w.dir, name); n.seen.Has(p) {
 				n.readMakefile(m, p, w)
 				break
 			}
@@ -83,7 +83,7 @@ func (n *namer) readMakefile(m *makefile, p string, w where) {
 	}
 	n.add(p)
 	n.makefiles[p] = true
-	if len(m.read) > maxDepth*4 || slices.Contains(m.read, p) || n.read == nil || !n.seen.files[p] || n.reads >= maxNamedReads {
+	if len(m.read) > maxDepth*4 || slices.Contains(m.read, p) || n.read == nil || !n.seen.Has(p) || n.reads >= maxNamedReads {
 		return
 	}
 	m.read = append(m.read, p)
@@ -110,7 +110,7 @@ func (n *namer) readMakefile(m *makefile, p string, w where) {
 				file := n.paths(strings.TrimSuffix(word, string(unknown)), in)
 				if strings.ContainsAny(file, "*?[") {
 					n.add(file)
-					for _, q := range n.seen.inDir[path.Dir(file)] {
+					for _, q := range n.seen.In(path.Dir(file)) {
 						if lang.Matches(file, q) {
 							n.readMakefile(m, q, w)
 						}
@@ -144,7 +144,7 @@ func (n *namer) goal(m *makefile, goal string, w where, depth int) {
 			n.commands(shellCommands(m.recipe(line)), w)
 		}
 	}
-	if p := path.Join(w.dir, goal); stands && !n.seen.files[p] && !strings.ContainsAny(goal, "\x00%") && !strings.HasPrefix(p, "../") {
+	if p := path.Join(w.dir, goal); stands && !n.seen.Has(p) && !strings.ContainsAny(goal, "\x00%") && !strings.HasPrefix(p, "../") {
 		n.files[p] = true // a file of this name would tell make that there is nothing to do
 	}
 }

@@ -164,7 +164,7 @@ func (n *namer) justfile(p string, goals []string, w where) {
 	for _, m := range justModule().FindAllSubmatch(src, -1) {
 		name := string(m[1])
 		for _, file := range []string{string(m[2]), name + ".just", name + "/mod.just", name + "/justfile", name + "/.justfile"} {
-			if q := n.paths(file, w); file != "" && n.seen.files[q] {
+			if q := n.paths(file, w); file != "" && n.seen.Has(q) {
 				n.add(q)
 				n.justfile(q, nil, w)
 			}
@@ -197,7 +197,7 @@ func (n *namer) taskfile(p string, goals []string, w where) {
 		if n.isFolder(file) {
 			file = path.Join(file, "Taskfile.yml")
 		}
-		if n.seen.files[file] {
+		if n.seen.Has(file) {
 			n.add(file)
 			n.taskfile(file, nil, w)
 		}

@@ -3,7 +3,6 @@ package checkfile
 // Words of a shell text: enough of a lexer to see which commands it runs, with which words.
 
 import (
-	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"path"
 	"slices"
 	"strings"
@@ -351,7 +350,7 @@ func (l *lexer) value(b *strings.Builder, name, other string) {
 	}
 }
 
-func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || lang.Upper(c) }
+func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 func variableName(name string) bool {
 	for i := range len(name) {

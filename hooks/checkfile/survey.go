@@ -13,7 +13,6 @@ const (
 	maxSources     = 20_000    // source files that are read, tests first
 	maxSource      = 1 << 20   // bytes; a larger file is not looked into
 	maxSourceTotal = 256 << 20 // bytes that are read in all
-	goPackageFile  = "*.go"    // stands for a package, where a path is wanted
 )
 
 // A unit is what is imported as one: a file, a Go package without its tests, a C source with its header.
@@ -35,13 +34,8 @@ type unit struct {
 
 // A survey is made once and thrown away.
 type survey struct {
+	*lang.Index
 	sub       string
-	files     map[string]bool
-	inDir     map[string][]string // files of a folder
-	dirList   []string            // all folders, sorted
-	byStem    map[string][]string
-	byDirBase map[string]map[string]bool
-	modules   map[string]string // Go module path → folder
 	units     map[string]*unit
 	order     []*unit
 	dirUnits  map[string][]*unit
@@ -55,19 +49,14 @@ type survey struct {
 }
 
 func newSurvey(t Tree, sub string) *survey {
+	paths := set(t.Paths)
 	s := &survey{
-		sub: sub, files: map[string]bool{}, inDir: map[string][]string{}, byStem: map[string][]string{}, byDirBase: map[string]map[string]bool{},
-		modules: map[string]string{}, units: map[string]*unit{}, dirUnits: map[string][]*unit{}, codeBelow: map[string]bool{}, dataBelow: map[string]bool{},
+		Index: lang.NewIndex(paths, sub), sub: sub, units: map[string]*unit{}, dirUnits: map[string][]*unit{}, codeBelow: map[string]bool{}, dataBelow: map[string]bool{},
 		dataBases: map[string]bool{}, globs: map[*unit][]string{},
 	}
-	paths := set(t.Paths)
 	for _, p := range paths {
-		s.index(p)
+		s.note(p)
 	}
-	for dir := range s.inDir {
-		s.dirList = append(s.dirList, dir)
-	}
-	slices.Sort(s.dirList)
 	if t.Read != nil {
 		s.read(paths, t.Read)
 	}
@@ -75,35 +64,21 @@ func newSurvey(t Tree, sub string) *survey {
 	return s
 }
 
-func (s *survey) index(p string) {
-	dir := path.Dir(p)
-	s.files[p] = true
-	s.inDir[dir] = append(s.inDir[dir], p)
+func (s *survey) note(p string) {
 	if path.Base(p) == "package.json" && !foreign(p) && len(s.nodePackages) < maxPackages {
 		s.nodePackages = append(s.nodePackages, p)
 	}
-	code, data := lang.ByPath(p) != "", isData(p)
-	if code {
-		stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
-		s.byStem[stem] = append(s.byStem[stem], p)
-	} else if data {
+	below := s.codeBelow
+	if lang.ByPath(p) == "" {
+		if !isData(p) {
+			return
+		}
+		below = s.dataBelow
 		s.dataBases[path.Base(p)] = true
 		s.data = append(s.data, p)
 	}
-	for d := dir; ; d = path.Dir(d) {
-		if s.inDir[d] == nil {
-			s.inDir[d] = []string{}
-		}
-		if code {
-			s.codeBelow[d] = true
-		} else if data {
-			s.dataBelow[d] = true
-		}
-		base := path.Base(d)
-		if s.byDirBase[base] == nil {
-			s.byDirBase[base] = map[string]bool{}
-		}
-		s.byDirBase[base][d] = true
+	for d := path.Dir(p); !below[d]; d = path.Dir(d) {
+		below[d] = true
 		if d == "." || d == "/" {
 			return
 		}
@@ -118,9 +93,7 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 		case foreign(p):
 		case path.Base(p) == "go.mod":
 			if src, err := read(p); err == nil && len(src) <= maxSource {
-				if mod := lang.Module(src); mod != "" {
-					s.modules[mod] = path.Dir(p)
-				}
+				s.AddGoModule(path.Dir(p), src)
 			}
 		case lang.ByPath(p) == "":
 		case s.unit(p).test:
@@ -142,9 +115,7 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 		u := s.unit(p)
 		files, testing := s.uses(p, src)
 		u.testing = u.testing || testing
-		if u.sure && path.Ext(p) == ".py" && !lang.PyTest().Match(src) {
-			u.sure = false // test_utils.py without a test: may be anything
-		}
+		u.sure = u.sure && lang.HasTest(p, src) // test_utils.py without a test may be anything
 		for _, f := range files {
 			s.link(u, s.unit(f))
 		}
@@ -161,19 +132,11 @@ func (s *survey) link(from, to *unit) {
 
 // unit is the one that p belongs to.
 func (s *survey) unit(p string) *unit {
-	key := p
-	switch lang.ByPath(p) {
-	case "go":
-		if !strings.HasSuffix(p, "_test.go") {
-			key = path.Join(path.Dir(p), goPackageFile)
-		}
-	case "c":
-		key = strings.TrimSuffix(p, path.Ext(p)) + ".c"
-	}
+	key := lang.Unit(p)
 	u := s.units[key]
 	if u == nil {
 		u = &unit{key: key, dir: path.Dir(p)}
-		in := s.inSub(p)
+		in := s.Rel(p)
 		u.sure = lang.TestName(in) || lang.DataName(in)
 		u.test = u.sure || lang.TestFolder(in) || lang.DataFolder(in)
 		u.tool = lang.Tooling(in)
@@ -182,23 +145,10 @@ func (s *survey) unit(p string) *unit {
 		s.order = append(s.order, u)
 		s.dirUnits[u.dir] = append(s.dirUnits[u.dir], u)
 	}
-	if !slices.Contains(u.paths, p) && s.files[p] {
+	if !slices.Contains(u.paths, p) && s.Has(p) {
 		u.paths = append(u.paths, p)
 	}
 	return u
-}
-
-// inSub is p as the root sees it: a root that itself lies in a folder called tests has production in it.
-func (s *survey) inSub(p string) string { return inSub(s.sub, p) }
-
-func inSub(sub, p string) string {
-	if sub == "." {
-		return p
-	}
-	if rest, ok := strings.CutPrefix(p, sub+"/"); ok {
-		return rest
-	}
-	return p
 }
 
 // settle finds out what only tests use, and what production uses. Each answer depends on the other: a folder that turns out
@@ -247,14 +197,14 @@ func (s *survey) findProduction() bool {
 			if v.reached || v.sure {
 				continue
 			}
-			folder := v.test && !lang.TestName(s.inSub(v.key))
+			folder := v.test && !lang.TestName(s.Rel(v.key))
 			reach(v)
 			if !folder {
 				continue
 			}
 			// A folder of which production imports a part is a production folder.
 			for _, w := range s.dirUnits[v.dir] {
-				if w.test && !w.reached && !w.sure && !lang.TestName(s.inSub(w.key)) {
+				if w.test && !w.reached && !w.sure && !lang.TestName(s.Rel(w.key)) {
 					reach(w)
 				}
 			}
@@ -283,9 +233,9 @@ func (s *survey) onlyTests(u *unit) bool {
 	if !used {
 		return false
 	}
-	in := s.inSub(u.key)
+	in := s.Rel(u.key)
 	sure, maybe := false, false
-	if path.Base(in) != goPackageFile {
+	if in != lang.GoPackage(path.Dir(in)) {
 		sure, maybe = lang.HelperName(strings.TrimSuffix(path.Base(in), path.Ext(in)))
 	}
 	if dir := path.Dir(in); dir != "." {
@@ -293,17 +243,6 @@ func (s *survey) onlyTests(u *unit) bool {
 		sure, maybe = sure || dirSure, maybe || dirMaybe
 	}
 	return sure || (maybe || u.testing) && !subject
-}
-
-// below are the files under a folder, itself included.
-func (s *survey) below(dir string) []string {
-	var files []string
-	for _, d := range s.dirList {
-		if d == dir || dir == "." || strings.HasPrefix(d, dir+"/") {
-			files = append(files, s.inDir[d]...)
-		}
-	}
-	return files
 }
 
 // foreign says whether p lies in a folder of dependencies, whose imports say nothing about this project.

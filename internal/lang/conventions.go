@@ -1,6 +1,6 @@
 package lang
 
-// Conventions: what the languages call a test, by the name of a file or of a folder alone.
+// Conventions: what is a test, or belongs to one, by the name of a file or of a folder alone.
 
 import (
 	"path"
@@ -8,162 +8,101 @@ import (
 	"strings"
 )
 
-// A names says which names of files make them tests: of a file's name without its extension.
-type names struct {
-	exact  []string
-	prefix []string
-	suffix []string
-	camel  []string // suffix, capital, after something that is not it
+// TestNames tells tests from other files by their names without extension. The zero value fits none.
+type TestNames struct {
+	all         bool // every file is a test
+	exact       []string
+	prefix      []string
+	suffix      []string // after something else
+	camel       []string // a suffix that begins with a capital
+	camelPrefix []string // a prefix before a capital
+	infix       []string // before the extension: test of sum.test.js
 }
 
-var (
-	scripts      = names{suffix: []string{"-test", "_test", "-tests", "_tests"}, prefix: []string{"test-", "test_"}}
-	native       = names{suffix: []string{"_test", "_tests", "_unittest", "_unittests"}, prefix: []string{"test_"}, camel: []string{"Test", "Tests"}}
-	dotnet       = names{camel: []string{"Test", "Tests"}}
-	jvmTests     = names{camel: []string{"Test", "Tests", "TestCase", "TestSuite", "Spec", "IT"}}
-	clojureTests = names{suffix: []string{"_test"}}
-	every        = names{prefix: []string{""}}
-	none         = names{}
-)
-
-// testNames by extension. A language that is not here has its tests in folders only.
-var TestNames = map[string]names{
-	".go":   {suffix: []string{"_test"}},
-	".py":   {prefix: []string{"test_"}, suffix: []string{"_test"}, exact: []string{"tests", "conftest"}},
-	".rb":   {prefix: []string{"test_"}, suffix: []string{"_test", "_spec"}, exact: []string{"spec_helper", "test_helper", "rails_helper"}},
-	".rs":   {suffix: []string{"_test", "_tests"}, exact: []string{"tests"}},
-	".java": jvmTests, ".kt": jvmTests, ".groovy": jvmTests, ".scala": {camel: append([]string{"Suite"}, jvmTests.camel...)},
-	".c": native, ".cc": native, ".cpp": native, ".cxx": native, ".h": native, ".hh": native, ".hpp": native, ".m": native, ".mm": native,
-	".cs": dotnet, ".fs": dotnet, ".vb": dotnet, ".swift": dotnet,
-	".php": {camel: []string{"Test", "TestCase", "Cest", "Spec"}}, ".phpt": every,
-	".sh": scripts, ".bash": scripts, ".zsh": scripts, ".bats": every,
-	".ex": none, ".exs": {suffix: []string{"_test"}, exact: []string{"test_helper"}},
-	".erl": {suffix: []string{"_SUITE", "_tests"}},
-	".clj": clojureTests, ".cljs": clojureTests, ".cljc": clojureTests,
-	".hs":   {camel: []string{"Test", "Tests", "Spec"}, exact: []string{"Spec"}},
-	".dart": {suffix: []string{"_test"}}, ".lua": {suffix: []string{"_test", "_spec"}}, ".cr": {suffix: []string{"_spec"}, exact: []string{"spec_helper"}},
-	".ml": {prefix: []string{"test_"}, suffix: []string{"_test"}}, ".zig": {suffix: []string{"_test"}}, ".nim": {prefix: []string{"test_"}},
-	".r": {prefix: []string{"test-", "test_"}, exact: []string{"testthat"}}, ".jl": {prefix: []string{"test_"}, exact: []string{"runtests"}},
-	".t": every, ".rego": {suffix: []string{"_test"}}, ".robot": every, ".feature": every, ".v": {suffix: []string{"_test", "_tb"}}, ".sv": {suffix: []string{"_test", "_tb"}},
+func (n TestNames) match(stem string) bool {
+	after := func(end string) bool {
+		rest, ok := strings.CutSuffix(stem, end)
+		return ok && rest != "" && (end != "IT" || !upper(rest[len(rest)-1]))
+	}
+	return n.all || slices.Contains(n.exact, stem) || slices.ContainsFunc(n.suffix, after) || slices.ContainsFunc(n.camel, after) ||
+		slices.ContainsFunc(n.prefix, func(start string) bool { return strings.HasPrefix(stem, start) }) ||
+		slices.ContainsFunc(n.camelPrefix, func(start string) bool {
+			rest, ok := strings.CutPrefix(stem, start)
+			return ok && rest != "" && upper(rest[0])
+		})
 }
 
-var (
-	WebExts  = []string{".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte"}
-	JvmExts  = []string{".java", ".kt", ".kts", ".groovy", ".scala"}
-	specExts = append([]string{".rb", ".lua", ".cr", ".php", ".coffee"}, WebExts...)
-	Runners  = []string{"runtests", "run_tests", "run-tests", "runtest", "run_test", "run-test"}
-)
+func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// testName says whether p is a test by its own name. sub-folders count only for the JVM's src/main, where nothing is.
+// runners are names of programs that run tests, in any language.
+var runners = []string{"runtests", "run_tests", "run-tests", "runtest", "run_test", "run-test"}
+
+// TestName reports whether p is a test by its own name.
 func TestName(p string) bool {
 	base := path.Base(p)
 	ext := path.Ext(base)
 	stem := strings.TrimSuffix(base, ext)
 	ext = strings.ToLower(ext)
+	l := index().seen[ext]
+	if l == nil {
+		l = &Language{}
+	}
 	switch {
 	case stem == "":
 		return false
-	case slices.Contains(JvmExts, ext) && inMain(p):
+	case l.NoTests != "" && within(p, l.NoTests):
 		return false
-	case slices.Contains(Runners, strings.ToLower(stem)):
+	case slices.Contains(runners, strings.ToLower(stem)):
 		return true
 	}
-	if inner := path.Ext(stem); inner != "" && inner != stem {
-		switch strings.ToLower(inner) {
-		case ".spec":
-			return true
-		case ".test", ".tests":
-			return slices.Contains(WebExts, ext) || ext == ".ps1" || ext == ".sh" || ext == ".cs" || ext == ".lua"
-		case ".test-d", ".e2e", ".e2e-spec", ".e2e-test", ".cy", ".integration-spec":
-			return slices.Contains(WebExts, ext)
-		case ".tftest":
-			return ext == ".hcl" || ext == ".json"
-		case ".t":
-			return ext == ".sol"
-		}
+	inner := strings.ToLower(path.Ext(stem))
+	if inner == ".spec" && len(stem) > len(inner) {
+		return true
 	}
-	n, ok := TestNames[ext]
+	if len(stem) > len(inner) && inner != "" && slices.Contains(l.Tests.infix, inner[1:]) {
+		return true
+	}
+	names, ok := l.TestsOf[ext]
 	if !ok {
-		return false
+		names = l.Tests
 	}
-	if ext == ".java" && startsCamel(stem, "Test") {
-		return true
-	}
-	return n.match(stem)
+	return names.match(stem)
 }
 
-func (n names) match(stem string) bool {
-	if slices.Contains(n.exact, stem) {
-		return true
-	}
-	for _, p := range n.prefix {
-		if strings.HasPrefix(stem, p) {
-			return true
-		}
-	}
-	for _, s := range n.suffix {
-		if strings.HasSuffix(stem, s) && len(stem) > len(s) {
-			return true
-		}
-	}
-	for _, s := range n.camel {
-		rest, ok := strings.CutSuffix(stem, s)
-		if ok && rest != "" && (s != "IT" || !Upper(rest[len(rest)-1])) {
-			return true
-		}
-	}
-	return false
-}
+// within reports whether the folder dir lies on the way to p.
+func within(p, dir string) bool { return strings.Contains("/"+p, "/"+dir+"/") }
 
-// startsCamel: TestFoo, and not Testimonial.
-func startsCamel(stem, word string) bool {
-	rest, ok := strings.CutPrefix(stem, word)
-	return ok && rest != "" && Upper(rest[0])
-}
-
-func Upper(c byte) bool { return c >= 'A' && c <= 'Z' }
-
-// inMain: Maven and Gradle run no tests from src/main.
-func inMain(p string) bool { return strings.Contains("/"+p, "/src/main/") }
-
-// testFolder says whether a folder on p's way makes it a test.
+// TestFolder reports whether a folder on the way to p makes it a test.
 func TestFolder(p string) bool {
-	ext := strings.ToLower(path.Ext(p))
+	l := source(p)
 	segments := strings.Split(p, "/")
 	folders := segments[:len(segments)-1]
 	for i, seg := range folders {
-		under := func(name string) bool { return slices.Contains(folders[:i], name) }
+		inSrc := slices.Contains(folders[:i], "src")
 		switch seg {
 		case "__tests__", "__test__", "__mocks__":
 			return true
 		case "test", "tests", "Test", "Tests":
-			switch {
-			case inMain(p):
-			case ext == ".rs" && seg == "test" && under("src"): // may be a command that is called test
-			default:
+			if !within(p, jvm.NoTests) && !(l.SrcTest && seg == "test" && inSrc) {
 				return true
 			}
 		case "spec", "specs":
-			if slices.Contains(specExts, ext) && !under("src") {
-				return true
-			}
-		case "e2e", "cypress":
-			if slices.Contains(WebExts, ext) || ext == ".py" {
-				return true
-			}
-		case "t":
-			if ext == ".pm" || ext == ".pl" {
+			if slices.Contains(l.TestFolders, seg) && !inSrc {
 				return true
 			}
 		case "testFixtures":
-			if under("src") {
+			if inSrc {
+				return true
+			}
+		default:
+			if slices.Contains(l.TestFolders, seg) {
 				return true
 			}
 		}
-		if rest, ok := strings.CutSuffix(seg, "Test"); ok && rest != "" && !Upper(rest[0]) && i > 0 && folders[i-1] == "src" {
+		if rest, ok := strings.CutSuffix(seg, "Test"); ok && rest != "" && !upper(rest[0]) && i > 0 && folders[i-1] == "src" {
 			return true // src/androidTest, src/integrationTest
 		}
-		if rest, ok := strings.CutSuffix(seg, "Tests"); ok && rest != "" && Upper(rest[0]) {
+		if rest, ok := strings.CutSuffix(seg, "Tests"); ok && rest != "" && upper(rest[0]) {
 			return true // ShopTests/, Shop.UnitTests/
 		}
 		if strings.HasSuffix(seg, ".Test") {
@@ -173,7 +112,7 @@ func TestFolder(p string) bool {
 	return false
 }
 
-// dataFolder says whether a folder on p's way holds what tests read.
+// DataFolder reports whether a folder on the way to p holds what tests read.
 func DataFolder(p string) bool {
 	for seg := range strings.SplitSeq(path.Dir(p), "/") {
 		switch seg {
@@ -184,7 +123,7 @@ func DataFolder(p string) bool {
 	return false
 }
 
-// dataName says whether p holds what tests expect, by its own name.
+// DataName reports whether p holds what tests expect, by its own name.
 func DataName(p string) bool {
 	base := path.Base(p)
 	switch strings.ToLower(path.Ext(base)) {
@@ -199,7 +138,7 @@ func DataName(p string) bool {
 	return false
 }
 
-// words are the parts of a name: test_utils, testUtils, test-utils.
+// Words returns the words of a name in lower case: two of test_utils, testUtils and test-utils.
 func Words(name string) []string {
 	var (
 		list []string
@@ -213,12 +152,12 @@ func Words(name string) []string {
 	}
 	for i := range len(name) {
 		c := name[i]
-		letter := c >= 'a' && c <= 'z' || Upper(c) || c >= '0' && c <= '9' || c >= 0x80
+		letter := c >= 'a' && c <= 'z' || upper(c) || c >= '0' && c <= '9' || c >= 0x80
 		switch {
 		case !letter:
 			flush()
 			continue
-		case Upper(c) && i > 0 && !Upper(name[i-1]):
+		case upper(c) && i > 0 && !upper(name[i-1]):
 			flush()
 		}
 		word = append(word, c)
@@ -236,8 +175,8 @@ var (
 	endTest = []string{"attest", "contest", "detest", "fastest", "greatest", "highest", "latest", "lowest", "newest", "oldest", "protest", "retest", "smallest", "largest"}
 )
 
-// helperName says whether the name of a file or folder says that it is for tests (sure), or may say so (maybe). It is never
-// enough by itself: the code that the tests test is often imported by nothing else either.
+// HelperName reports whether the name of a file or folder belongs to helpers of tests for sure, or only may. A name is never enough:
+// often nothing but its tests imports the code under test either.
 func HelperName(name string) (sure, maybe bool) {
 	for _, w := range Words(name) {
 		switch {
@@ -254,7 +193,7 @@ func HelperName(name string) (sure, maybe bool) {
 	return sure, maybe
 }
 
-// subjectOf is the name of what a test is about, by its own name: date of date.test.js, test_date.py, DateTest.java.
+// SubjectOf returns the name of what a test is about: date of date.test.js, test_date.py and DateTest.java.
 func SubjectOf(p string) string {
 	stem, _, _ := strings.Cut(path.Base(p), ".")
 	stem = strings.ToLower(stem)
@@ -267,7 +206,7 @@ func SubjectOf(p string) string {
 	return stem
 }
 
-// testish says whether the name of a file speaks of tests as a word of its own: run_all_tests.py, test-runner.js.
+// Testish reports whether one word of the name of a file is about tests: run_all_tests.py, test-runner.js.
 func Testish(p string) bool {
 	for _, w := range Words(path.Base(p)) {
 		switch w {
@@ -278,7 +217,7 @@ func Testish(p string) bool {
 	return false
 }
 
-// tooling says whether p configures tools: what it imports is neither production nor test for that.
+// Tooling reports whether p configures tools. To be imported by it makes a file neither production code nor a test.
 func Tooling(p string) bool {
 	base := strings.ToLower(path.Base(p))
 	switch base {
@@ -296,8 +235,4 @@ func Tooling(p string) bool {
 		}
 	}
 	return false
-}
-
-func (n names) Empty() bool {
-	return len(n.exact)+len(n.prefix)+len(n.suffix)+len(n.camel) == 0
 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.path, got, tt.want)
 		}
 	}
-	if ByPath("a.zsh") != "" || ByPath("a.yml") != "" || ByPath("a.sh") != "shell" || ByPath("a.R") != "r" {
+	if ByPath("a.ksh") != "" || ByPath("a.yml") != "" || ByPath("a.sh") != "shell" || ByPath("a.R") != "r" {
 		t.Error("ByPath goes by the extensions of programs alone")
 	}
 	if !IsCode("go") || IsCode("yaml") || IsCode("") {
@@ -69,6 +70,61 @@ func TestAll(t *testing.T) {
 				t.Errorf("%s is of %s and of %s", name, other, l.Name)
 			}
 			seen[name] = l.Name
+		}
+	}
+}
+
+// What a source imports, in a tree of a few files. A row of one language is its example.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	ix := NewIndex([]string{
+		"go.mod", "calc/calc.go", "calc/more.go", "calc/data/a.txt", "calc/data/deep/b.txt", "app/__init__.py", "app/calc.py", "src/shop/tax.py", "web/sum.ts", "web/lib/index.js", "web/src/x.js",
+		"include/calc.h", "src/calc.c", "lib/calc.rb", "spec/helper.rb", "src/main/java/shop/Cart.java", "src/main/java/shop/Tax.java", "php/Shop/Cart.php", "rs/lib.rs", "rs/cart.rs", "rs/tax/mod.rs",
+	}, "web")
+	ix.AddGoModule(".", []byte("// shop\nmodule \"example.com/shop\" // the shop\n"))
+	for _, row := range []struct{ p, src, want string }{
+		{"a.go", "package a\nimport (\n\"example.com/shop/calc\"\n\"example.com/other/calc\"\n\"os\")", "calc/*.go"},
+		{"calc/e.go", "package calc\nimport \"testing\"\n//go:embed data\n", "calc/data/a.txt calc/data/deep/b.txt tests"},
+		{"app/a.py", "from . import calc, none\nimport os, shop.tax.rate as r\n", "app/calc.py src/shop/tax.py"},
+		{"app/a.py", "import unittest\n", "tests"},
+		{"web/a.js", "import './sum.js'\nrequire('./lib')\n// import './sum'\nimport '@/x'", "web/lib/index.js web/src/x.js web/sum.ts"},
+		{"src/a.c", "#include <calc.h>\n# include \"gtest/gtest.h\"\n", "include/calc.h tests"},
+		{"spec/a.rb", "require 'calc'\nrequire_relative 'helper'\n", "lib/calc.rb spec/helper.rb"},
+		{"A.java", "import shop.Cart;\nimport static shop.Tax.rate;\n", "src/main/java/shop/Cart.java src/main/java/shop/Tax.java"},
+		{"A.kt", "import shop.*\nimport org.junit.Test\n", "src/main/java/shop/Cart.java src/main/java/shop/Tax.java tests"},
+		{"a.php", "<?php\nuse App\\Shop\\Cart;\nrequire __DIR__ . '/php/Shop/Cart.php';\n", "php/Shop/Cart.php php/Shop/Cart.php"},
+		{"rs/lib.rs", "pub mod cart;\nmod tax;\n#[cfg(test)]\nmod none;\n", "rs/cart.rs rs/tax/mod.rs"},
+	} {
+		got, testing := Imports(ix, row.p, []byte(row.src))
+		slices.Sort(got)
+		if testing {
+			got = append(got, "tests")
+		}
+		if s := strings.Join(got, " "); s != row.want {
+			t.Errorf("%s %q\nimports %s\n   want %s", row.p, row.src, s, row.want)
+		}
+	}
+}
+
+func TestHelperNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"test_utils": "true false", "testUtils": "true false", "iotest": "true false", "latest": "false false", "testimony": "false false",
+		"assertions": "false true", "fake-clock": "true false", "clock": "false false",
+	} {
+		sure, maybe := HelperName(name)
+		if got := fmt.Sprint(sure, maybe); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	for p, want := range map[string]string{"a/date.test.js": "date", "test_date.py": "date", "DateTest.java": "date", "date_unittest.cc": "date", "date.go": "date", "test.go": "test"} {
+		if got := SubjectOf(p); got != want {
+			t.Errorf("%s is about %s, want %s", p, got, want)
+		}
+	}
+	for p, want := range map[string]bool{"gulpfile.js": true, "a/vite.config.ts": true, "bench/a.go": true, "src/config.ts": false} {
+		if Tooling(p) != want {
+			t.Errorf("%s configures tools: not %v", p, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package lang
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,12 +19,27 @@ type Language struct {
 	Programs []string // its interpreters, as a #! line names them, without a version
 	Settings bool     // it configures programs: a change of it is no change of a program's code
 	Syntax   Syntax
+
+	Tests       TestNames
+	TestsOf     map[string]TestNames // by extension, where one of Exts differs
+	TestFolders []string             // folders that hold its tests, besides those of every language
+	NoTests     string               // a folder in which no runner looks for tests, "src/main"
+	SrcTest     bool                 // src/test may be production: a command called test
+
+	// Imports returns the files of the tree that the source at p imports, as far as simple scanning tells, and whether one of its
+	// imports is a library for tests.
+	Imports     func(l *Language, ix *Index, p string, src []byte) (files []string, testing bool)
+	TestLibrary func() *regexp.Regexp // matches a source that imports a library for tests
+	HasTest     func() *regexp.Regexp // matches a source that holds a test; a file that is only called like one may be anything
+	Unit        func(p string) string // names what is imported as one, where that is more than a file
+	BareWords   bool                  // words without quotes may be names of files
 }
 
 // all lists the languages. Where two claim a name, the first has it.
 var all = []*Language{
 	&golang, &python, &javascript, &c, &shell, &perl, &ruby, &jvm, &php, &rust,
-	&csharp, &swift, &dart, &elixir, &r, &julia, &lua, &haskell, &clojure, &erlang, &assembly,
+	&dotnet, &swift, &dart, &zig, &solidity, &verilog, &elixir, &crystal, &nim, &r, &julia, &rego, &coffee, &robot, &gherkin, &powershell,
+	&lua, &haskell, &ocaml, &clojure, &erlang, &assembly,
 	&makefile, &docker, &yaml, &json, &toml, &ini, &hcl, &gomod,
 }
 
@@ -87,3 +103,38 @@ func (l *Language) name() string {
 	}
 	return l.Name
 }
+
+// source returns the language of a file whose imports can be read; the zero value for others.
+func source(p string) *Language {
+	if l := index().read[strings.ToLower(path.Ext(p))]; l != nil {
+		return l
+	}
+	return &Language{}
+}
+
+// Unit returns the name of what p is imported as a part of: p itself, or the Go package, or the C source of a header.
+func Unit(p string) string {
+	if l := source(p); l.Unit != nil {
+		return l.Unit(p)
+	}
+	return p
+}
+
+// Imports returns the files of the tree that the source at p imports, and whether it imports a library for tests. What simple
+// scanning cannot resolve is left out.
+func Imports(ix *Index, p string, src []byte) (files []string, testing bool) {
+	l := source(p)
+	if l.Imports != nil {
+		files, testing = l.Imports(l, ix, p, src)
+	}
+	return files, testing || l.TestLibrary != nil && l.TestLibrary().Match(src)
+}
+
+// HasTest reports whether a source that is called like a test may be one.
+func HasTest(p string, src []byte) bool {
+	l := source(p)
+	return l.HasTest == nil || l.HasTest().Match(src)
+}
+
+// BareWords reports whether words without quotes may be names of files in the source at p, as in a shell.
+func BareWords(p string) bool { return source(p).BareWords }

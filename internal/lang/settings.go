@@ -11,11 +11,11 @@ var (
 		Syntax: Syntax{Line: []string{"#"}, Blank: true},
 	}
 	yaml = Language{Name: "yaml", Exts: []string{".yml", ".yaml"}, Settings: true, Syntax: Syntax{Line: []string{"#"}, Blank: true}}
-	json = Language{Name: "json", Exts: []string{".json", ".jsonc", ".json5"}, Settings: true}
+	json = Language{Name: "json", Exts: []string{".json", ".jsonc", ".json5"}, Settings: true, Tests: TestNames{infix: []string{"tftest"}}}
 	toml = Language{Name: "toml", Exts: []string{".toml"}, Settings: true, Syntax: Syntax{Line: []string{"#"}, Quotes: `"'`}}
 	ini  = Language{
 		Name: "ini", Exts: []string{".ini", ".cfg", ".conf", ".properties"}, Files: []string{".env*", ".npmrc"}, Settings: true,
 		Syntax: Syntax{Line: []string{"#", ";"}, Blank: true},
 	}
-	hcl = Language{Name: "hcl", Exts: []string{".hcl", ".tf"}, Settings: true, Syntax: Syntax{Line: []string{"#", "//"}, Blocks: slashStar, Quotes: `"`}}
+	hcl = Language{Name: "hcl", Exts: []string{".hcl", ".tf"}, Settings: true, Syntax: Syntax{Line: []string{"#", "//"}, Blocks: slashStar, Quotes: `"`}, Tests: TestNames{infix: []string{"tftest"}}}
 )
