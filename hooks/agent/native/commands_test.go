@@ -25,7 +25,8 @@ func TestCommandsOfATurn(t *testing.T) {
 		step{text: finalText},
 	)
 	d.open = nil // the real tools
-	box(func(context.Context, agent.Command) (agent.Exit, error) { return agent.Exit{Code: 1}, nil })(&d.req)
+	d.req.Run, d.req.Allow = []string{"make", "check"}, [][]string{{"go", "vet", "**"}}
+	d.req.Exec = func(context.Context, agent.Command) (agent.Exit, error) { return agent.Exit{Code: 1}, nil }
 	d.req.Copy, d.req.Top, d.req.Dir = copied, copied, "/project"
 	turn := d.turn(t.Context())
 	if c := turn.Commands; c.Allowed == nil || c.Refused == nil || *c.Allowed != 3 || *c.Refused != 2 {

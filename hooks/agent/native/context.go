@@ -42,7 +42,7 @@ func (l *loop) makeRoom(ctx context.Context) {
 // provider has counted yet is taken at four bytes a token, which is less than code, logs and JSON come to as a rule: a request that would
 // have fitted by this count is never refused.
 func (l *loop) size() int64 {
-	chars := l.meter.fixed(l.system, l.h.specs) + charsOf(l.talk)
+	chars := l.meter.fixed(l.system, l.specs) + charsOf(l.talk)
 	if l.meter.lastSize > 0 {
 		return max(0, l.meter.lastSize+int64(chars-l.meter.lastChars)/charsPerToken)
 	}

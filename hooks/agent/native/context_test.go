@@ -241,7 +241,7 @@ func TestWindow(t *testing.T) {
 		own   int
 		want  int64
 	}{{"gpt-5", 0, model.Window("gpt-5")}, {"somebodys-model", 0, windowDefault}, {"gpt-5", 9000, 9000}} {
-		l := newLoop(&Agent{Model: tt.model, Window: tt.own}, agent.Request{}, hands{})
+		l := newLoop(&Agent{Model: tt.model, Window: tt.own}, agent.Request{}, &toolbox{})
 		if got := l.window(); got != tt.want || got == 0 {
 			t.Errorf("the window of %s (%d) is %d, want %d", tt.model, tt.own, got, tt.want)
 		}
@@ -305,7 +305,7 @@ func TestCapsHoldBesideTheConversation(t *testing.T) {
 		d := newDesk(t)
 		d.Window, d.req.Tokens = 5000, 6000
 		d.script.more = looksAt(20, func(int) model.Usage { return usage(1, 1) })
-		l := newLoop(d.Agent, d.req, hands{})
+		l := newLoop(d.Agent, d.req, &toolbox{})
 		l.talk = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: "Repair it."}}}, {Role: model.Assistant, Blocks: []model.Block{{Text: strings.Repeat("x ", 2000)}}}}
 		l.meter.input.n = 5000
 		if !l.summarise(context.Background()) || len(d.script.requests()) != 0 {
@@ -316,7 +316,7 @@ func TestCapsHoldBesideTheConversation(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, step{usage: usage(900, 50)})
 		d.req.Tokens = 1500
-		l := newLoop(d.Agent, d.req, hands{})
+		l := newLoop(d.Agent, d.req, &toolbox{})
 		l.begin()
 		if e := l.finalWords(context.Background(), "it went in circles."); !e.synthetic || len(d.script.requests()) != 1 {
 			t.Errorf("%+v after %d requests", e, len(d.script.requests()))

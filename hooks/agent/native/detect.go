@@ -24,14 +24,13 @@ type round struct {
 
 // An observed call.
 type observed struct {
-	name    string
-	args    string // canonical JSON
-	target  string // what it was about; empty: nothing that can be told
-	path    string // the file, from the tool's own account
-	effect  effect
-	failed  bool
-	invalid bool // its arguments were empty, or not what its schema asks for
-	result  string
+	name   string
+	args   string // canonical JSON
+	target string // what it was about; empty: nothing that can be told
+	path   string // the file, from the tool's own account
+	effect effect
+	code   code
+	result string
 }
 
 // A finding is what the detectors say of a round. The zero finding: nothing.
@@ -127,6 +126,12 @@ func (w *watch) round(r round) finding {
 	return finding{}
 }
 
+// refuse returns why a call must not run, or an empty string: its target has failed too often.
+func (w *watch) refuse(c observed) string { return w.targets.refuse(c) }
+
+// left returns how many reminders are left.
+func (w *watch) left() int { return w.reminders }
+
 // spend takes a finding out of the budget: without one left it ends the turn.
 func (w *watch) spend(f finding) finding {
 	switch {
@@ -147,7 +152,7 @@ func (w *watch) compacted() {
 
 // repeated is D1 and D2: rounds in which everything failed, the same one again or a few in turn.
 func (w *watch) repeated(r round) finding {
-	if slices.ContainsFunc(r.calls, func(c observed) bool { return !c.failed }) {
+	if slices.ContainsFunc(r.calls, func(c observed) bool { return !c.code.failed() }) {
 		w.failed = nil
 		return finding{}
 	}
@@ -166,7 +171,7 @@ func (w *watch) repeated(r round) finding {
 
 // idle is D3: rounds that succeed, and give the same again. Looking is exempt (see detect_again.go); but it stands between.
 func (w *watch) idle(r round) finding {
-	if !slices.ContainsFunc(r.calls, func(c observed) bool { return !c.failed }) {
+	if !slices.ContainsFunc(r.calls, func(c observed) bool { return !c.code.failed() }) {
 		w.fruitless, w.stuck = nil, false
 		return finding{}
 	}
@@ -201,7 +206,7 @@ func (w *watch) rewrote(r round) finding {
 			clear(w.rewrites)
 			continue
 		}
-		if c.effect == reads && !c.failed {
+		if c.effect == reads && !c.code.failed() {
 			here := w.rewrites[c.path]
 			clear(w.rewrites)
 			if c.path != "" && here > 0 {
@@ -209,7 +214,7 @@ func (w *watch) rewrote(r round) finding {
 			}
 			continue
 		}
-		if c.effect != writes || c.failed || c.path == "" {
+		if c.effect != writes || c.code.failed() || c.path == "" {
 			continue
 		}
 		w.rewrites[c.path]++
@@ -223,7 +228,7 @@ func (w *watch) rewrote(r round) finding {
 
 // empty is D5: calls without usable arguments.
 func (w *watch) empty(r round) finding {
-	if slices.ContainsFunc(r.calls, func(c observed) bool { return !c.invalid }) {
+	if slices.ContainsFunc(r.calls, func(c observed) bool { return c.code != codeInvalid }) {
 		w.invalid = 0
 		return finding{}
 	}

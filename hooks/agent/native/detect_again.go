@@ -34,8 +34,8 @@ func (n *news) round(r round) finding {
 	}
 	for _, c := range r.calls {
 		was := old
-		see(inputKey(c), fmt.Sprint(c.failed, sum(timeless(c.result))))
-		if foundNothing(c) || c.failed && !ranAndFailed(c) {
+		see(inputKey(c), fmt.Sprint(c.code.failed(), sum(timeless(c.result))))
+		if !gained(c) && !ranAndFailed(c) {
 			old = was // a failure or an empty answer is nothing new, whatever was asked for
 		}
 	}
@@ -74,7 +74,7 @@ func (w *watch) looked(key, result string) string {
 	if l.times < lookAgain {
 		return ""
 	}
-	return fmt.Sprintf("\n%sThis is what the same call has given %d times in a row. Nothing was written or run in between, and in this copy nothing changes by itself: looking again will show the same.", ours, l.times)
+	return fmt.Sprintf("This is what the same call has given %d times in a row. Nothing was written or run in between, and in this copy nothing changes by itself: looking again will show the same.", l.times)
 }
 
 // did is told that something is done that may change what looks give.

@@ -3,7 +3,7 @@ package native
 // Two folders of small scripts: models that go in circles and end where the script says, and models that repeat themselves for
 // a good reason and are never disturbed. A case is a file: comment, header, an empty line, and one line a call:
 //
-//	TOOL JSON -> ok|fail TEXT      %d is the number of the round; a line that ends in " &" and the next are one round
+//	TOOL JSON -> ok|empty|fail|refused TEXT      %d is the number of the round; a line that ends in " &" and the next are one round
 //	say TEXT                       a text cut by its length limit, without a call
 //
 // Header: "model NAME"; for circles "ends DETECTOR ROUND after ROUND…" (the rounds of the reminders; a + behind it: whatever the arguments), the lines being repeated
@@ -22,6 +22,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
+
+// codes are the words for what a call came to.
+var codes = map[string]code{"ok": "", "empty": codeEmpty, "fail": codeFailed, "refused": codeNotRun}
 
 // A tale is such a file.
 type tale struct {
@@ -109,7 +112,7 @@ func (s tale) play(d *desk) {
 			var of struct{ Path string }
 			_ = json.Unmarshal(c.Args, &of)
 			d.tools.mu.Lock()
-			outcomes[c.ID] = outcome{text: text, failed: how != "ok", path: of.Path}
+			outcomes[c.ID] = outcome{text: text, code: codes[how], path: of.Path}
 			d.tools.mu.Unlock()
 			st.calls = append(st.calls, c)
 		}

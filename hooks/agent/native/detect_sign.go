@@ -35,7 +35,7 @@ func short(args string) string {
 func outputs(r round) string {
 	parts := make([]string, len(r.calls))
 	for i, c := range r.calls {
-		parts[i] = fmt.Sprintf("%s:%s:%v:%s", c.name, short(c.args), c.failed, sum(timeless(c.result)))
+		parts[i] = fmt.Sprintf("%s:%s:%v:%s", c.name, short(c.args), c.code.failed(), sum(timeless(c.result)))
 	}
 	slices.Sort(parts)
 	return sum(strings.Join(parts, "|"))

@@ -60,7 +60,7 @@ func (t *targets) count(key string) int {
 // forget lets a command that succeeds for the first time, which may have changed anything, make what failed before it new.
 func (t *targets) forget(r round) {
 	for _, c := range r.calls {
-		if c.failed || c.effect != runs || c.name == toolCheck.name || t.worked[inputKey(c)] {
+		if c.code.failed() || c.effect != runs || c.name == nameCheck || t.worked[inputKey(c)] {
 			continue
 		}
 		worked := t.worked
@@ -85,7 +85,7 @@ func (t *targets) round(r round) finding {
 	t.forget(r)
 	seen := map[string]bool{}
 	for _, c := range r.calls {
-		if !c.failed {
+		if !c.code.failed() {
 			continue
 		}
 		input, target := inputKey(c), targetKey(c)
@@ -122,7 +122,7 @@ func (t *targets) round(r round) finding {
 		}
 	}
 	for _, c := range r.calls {
-		if c.failed {
+		if c.code.failed() {
 			continue
 		}
 		clear(t.fresh)

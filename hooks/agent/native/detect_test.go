@@ -24,7 +24,7 @@ func letters(s string) []round {
 			all = append(all, round{text: fmt.Sprint("thought ", i)})
 			continue
 		case c >= 'A' && c <= 'Z':
-			o.failed, o.result = true, "no match"
+			o.code, o.result = codeFailed, "no match"
 		case c >= '0' && c <= '9':
 			o = observed{name: "read", args: fmt.Sprintf(`{"path":%q}`, string(c)), target: string(c), path: string(c), effect: reads, result: "same"}
 		}
@@ -121,7 +121,7 @@ func TestRewrites(t *testing.T) {
 	look := func(path string) observed {
 		return observed{name: "read", args: path, path: path, effect: reads, result: path}
 	}
-	check := observed{name: "check", args: "{}", effect: runs, result: "failed", failed: true}
+	check := observed{name: "check", args: "{}", effect: runs, result: "failed", code: codeFailed}
 	for _, tt := range []struct {
 		name  string
 		calls []observed
@@ -154,7 +154,7 @@ func TestInvalidArguments(t *testing.T) {
 	w := newWatch("")
 	var got []string
 	for i := range 12 { // another tool each time: no signature comes twice
-		f := w.round(round{calls: []observed{{name: fmt.Sprint("tool", i), args: "{}", failed: true, invalid: true, result: "missing"}}})
+		f := w.round(round{calls: []observed{{name: fmt.Sprint("tool", i), args: "{}", code: codeInvalid, result: "missing"}}})
 		if f.found() {
 			got = append(got, fmt.Sprintf("%s@%d %v", f.id, i+1, f.end))
 		}
@@ -187,8 +187,9 @@ func TestTextAlone(t *testing.T) {
 
 func TestGateOfTargets(t *testing.T) {
 	t.Parallel()
+	codeIf := map[bool]code{true: codeFailed}
 	try := func(n int, failed bool) observed {
-		return observed{name: "edit", args: fmt.Sprintf(`{"path":"a.go","old":"%d"}`, n), target: "a.go", path: "a.go", effect: writes, failed: failed, result: fmt.Sprint(n)}
+		return observed{name: "edit", args: fmt.Sprintf(`{"path":"a.go","old":"%d"}`, n), target: "a.go", path: "a.go", effect: writes, code: codeIf[failed], result: fmt.Sprint(n)}
 	}
 	t.Run("P90 P92 one target, other arguments", func(t *testing.T) {
 		t.Parallel()
@@ -196,7 +197,7 @@ func TestGateOfTargets(t *testing.T) {
 		var got []string
 		for i := range 5 {
 			c := try(i, true)
-			if refused := w.targets.refuse(c) != ""; refused != (i >= 3) {
+			if refused := w.refuse(c) != ""; refused != (i >= 3) {
 				t.Errorf("try %d is refused: %v", i+1, refused)
 			}
 			if f := w.round(round{calls: []observed{c}}); f.found() {
@@ -211,14 +212,14 @@ func TestGateOfTargets(t *testing.T) {
 		t.Parallel()
 		w := newWatch("")
 		c := try(1, true)
-		if f := w.round(round{calls: []observed{c, c, c, c, c}}); f.found() || w.targets.refuse(c) != "" {
+		if f := w.round(round{calls: []observed{c, c, c, c, c}}); f.found() || w.refuse(c) != "" {
 			t.Errorf("found %+v", f)
 		}
 	})
 	t.Run("P93 five different at once", func(t *testing.T) {
 		t.Parallel()
 		w := newWatch("")
-		if f := w.round(round{calls: []observed{try(1, true), try(2, true), try(3, true), try(4, true)}}); f.found() || w.targets.refuse(try(5, true)) != "" {
+		if f := w.round(round{calls: []observed{try(1, true), try(2, true), try(3, true), try(4, true)}}); f.found() || w.refuse(try(5, true)) != "" {
 			t.Errorf("found %+v", f)
 		}
 	})
@@ -227,7 +228,7 @@ func TestGateOfTargets(t *testing.T) {
 		w := newWatch("")
 		for i := range 20 {
 			c := observed{name: "read", args: fmt.Sprintf(`{"path":"a.go","from":%d}`, i), target: "a.go", path: "a.go", effect: reads, result: fmt.Sprint(i)}
-			if w.targets.refuse(c) != "" {
+			if w.refuse(c) != "" {
 				t.Fatal("a read is refused")
 			}
 			if f := w.round(round{calls: []observed{c}}); f.found() {
@@ -304,7 +305,7 @@ func TestB44B46RemindersAndLastWords(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
-			d.tools.do = func(context.Context, model.Call) outcome { return outcome{text: "no match", failed: true} }
+			d.tools.do = func(context.Context, model.Call) outcome { return outcome{text: "no match", code: codeFailed} }
 			d.script.more = func(n int) step {
 				if n >= 12 {
 					return tt.last[n-12]
@@ -339,5 +340,23 @@ func TestB44B46RemindersAndLastWords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Names that a model made up do not break the lines of a message.
+func TestMadeUpNamesInFindings(t *testing.T) {
+	t.Parallel()
+	d := newWatch("")
+	for i := range rewriteLimit {
+		if f := d.round(round{calls: []observed{{name: "write", args: strings.Repeat("x", i), path: "a\nb\x1b[2J", effect: writes}}}); strings.Contains(f.says, "\n") || f.found() != (i == rewriteLimit-1) {
+			t.Errorf("round %d: %+v", i, f)
+		}
+	}
+	w := newWatch("")
+	for i := range gateStop { // it stands in the evidence of an end
+		c := observed{name: "a\x1b[2J\n", args: strings.Repeat("x", i), target: "t", code: codeFailed}
+		if f := w.round(round{calls: []observed{c}}); strings.ContainsAny(f.says, "\x1b\n") || f.end != (i == gateStop-1) {
+			t.Errorf("round %d: %+v", i+1, f)
+		}
 	}
 }

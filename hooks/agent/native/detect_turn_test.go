@@ -16,7 +16,7 @@ func TestP90P92RefusedDoesNotRun(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.tools.do = func(context.Context, model.Call) outcome {
-		return outcome{text: "no match", failed: true, path: "a.go"}
+		return outcome{text: "no match", code: codeFailed, path: "a.go"}
 	}
 	d.script.more = func(n int) step {
 		if n >= 5 {
@@ -77,7 +77,7 @@ func TestLookAgainIsToldInItsResult(t *testing.T) {
 				case strings.Contains(string(c.Args), "log"):
 					return outcome{text: fmt.Sprint("line ", n)}
 				case strings.Contains(string(c.Args), "gone"):
-					return outcome{text: "no such file", failed: true}
+					return outcome{text: "no such file", code: codeFailed}
 				}
 				return outcome{text: "same"}
 			}

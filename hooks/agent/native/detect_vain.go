@@ -7,7 +7,6 @@ package native
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 const (
@@ -26,7 +25,7 @@ func (v *vain) round(r round) finding {
 		return finding{}
 	}
 	v.nothing++
-	if v.failed++; slices.ContainsFunc(r.calls, func(c observed) bool { return !c.failed || ranAndFailed(c) }) {
+	if v.failed++; slices.ContainsFunc(r.calls, func(c observed) bool { return !c.code.failed() || ranAndFailed(c) }) {
 		v.failed = 0
 	}
 	switch {
@@ -40,24 +39,8 @@ func (v *vain) round(r round) finding {
 
 func due(n, first int) bool { return n >= first && (n-first)%vainAgain == 0 }
 
-// gained says whether a call did something, or found something.
-func gained(c observed) bool { return !c.failed && !foundNothing(c) }
+// gained reports whether a call did something, or found something.
+func gained(c observed) bool { return c.code == "" }
 
-// foundNothing knows the words of search and list for it.
-func foundNothing(c observed) bool {
-	first, _, _ := strings.Cut(c.result, "\n")
-	switch {
-	case c.failed:
-		return false
-	case c.name == toolSearch.name:
-		return strings.HasPrefix(first, "nothing matches")
-	case c.name == toolList.name:
-		return strings.HasSuffix(first, ": 0 entries")
-	}
-	return false
-}
-
-// ranAndFailed is of a command that was carried out: what it says may be news. One that is not allowed was not.
-func ranAndFailed(c observed) bool {
-	return c.failed && c.effect == runs && !c.invalid && !strings.HasPrefix(c.result, "not run:") && !strings.HasPrefix(c.result, "Refused:")
-}
+// ranAndFailed reports whether c is a command that was carried out and failed: its output may tell the model something new.
+func ranAndFailed(c observed) bool { return c.effect == runs && c.code == codeFailed }

@@ -21,12 +21,12 @@ func TestFoundNothingInTheToolsOwnWords(t *testing.T) {
 		{"read", o{"path": "d/a"}, false},
 	} {
 		got := w.do(t, tt.tool, tt.args, "ok")
-		if foundNothing(observed{name: tt.tool, result: got.text}) != tt.want {
-			t.Errorf("%s %v: %q is taken for nothing: %v", tt.tool, tt.args, got.text, !tt.want)
+		if (got.code == codeEmpty) != tt.want {
+			t.Errorf("%s %v: %q has code %q", tt.tool, tt.args, got.text, got.code)
 		}
 	}
 	refused := w.do(t, "run", o{"argv": []string{"nothing-of-the-kind"}}, "no")
-	if ranAndFailed(observed{name: "run", effect: runs, failed: true, result: refused.text}) {
-		t.Errorf("%q is taken for a command that ran", refused.text)
+	if refused.code != codeNotRun {
+		t.Errorf("%q has code %q", refused.text, refused.code)
 	}
 }

@@ -9,6 +9,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
+// Early returns a function that decides, for the calls of one answer, whether one whose arguments still arrive can be right. It
+// returns why the call will be refused, or an empty string, and whether more of the arguments cannot change that. before are the
+// whole calls of the answer so far; it never has fewer than the last time.
+func (w *work) Early() func(before []model.Call, name, partialArgs string) (why string, sure bool) {
+	e := &early{w: w}
+	return func(before []model.Call, name, partialArgs string) (string, bool) {
+		if _, ok := firstPath(partialArgs); !ok {
+			return "", false
+		}
+		o, _ := e.refuse(before, name, partialArgs)
+		return o.text, true
+	}
+}
+
 // An early looks at the calls of one answer while they arrive. Each call is looked at once: an answer may hold thousands.
 type early struct {
 	w      *work

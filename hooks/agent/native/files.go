@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -73,7 +74,7 @@ func (w *work) whole(at string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%s: %s", w.shown(at), why(err))
 	}
 	if len(b) > maxWhole {
-		return nil, nil, fmt.Errorf("%s has more than %s: too large to be changed by write or edit", w.shown(at), size(maxWhole))
+		return nil, nil, fmt.Errorf("%s has more than %s: too large to be changed by write or edit", w.shown(at), english.Size(maxWhole))
 	}
 	return b, info, nil
 }
@@ -180,25 +181,4 @@ func binary(content []byte) bool {
 		}
 	}
 	return false
-}
-
-// size is a number of bytes as a person would say it.
-func size(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 10<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n == 1:
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", n)
-}
-
-// many is a number of things.
-func many(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

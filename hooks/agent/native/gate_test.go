@@ -201,7 +201,7 @@ func TestGateInALongOutage(t *testing.T) {
 			}
 			for range 3 {
 				go func() {
-					a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).hands, random: func() float64 { return 1 }}
+					a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).open, random: func() float64 { return 1 }}
 					turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
 					ends <- end{turn.Kind, time.Since(start), *turn.Requests}
 				}()
@@ -249,7 +249,7 @@ func TestGateOfTurns(t *testing.T) {
 		kinds := make(chan failure.Kind)
 		for range 4 {
 			go func() {
-				a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).hands, random: func() float64 { return 1 }}
+				a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).open, random: func() float64 { return 1 }}
 				turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
 				kinds <- turn.Kind
 			}()

@@ -49,11 +49,11 @@ func TestSearchIsEndedWithinALine(t *testing.T) {
 	defer cancel()
 	done := make(chan outcome, 1)
 	go func() {
-		done <- w.call(ctx, model.Call{Name: "search", Args: must(json.Marshal(o{"pattern": pattern, "path": "line"}))})
+		done <- w.Call(ctx, model.Call{Name: "search", Args: must(json.Marshal(o{"pattern": pattern, "path": "line"}))})
 	}()
 	select {
 	case got := <-done:
-		if !got.failed || !strings.Contains(got.text, "the turn is ending") {
+		if !got.code.failed() || !strings.Contains(got.text, "the turn is ending") {
 			t.Errorf("%+v", got)
 		}
 	case <-time.After(20 * time.Second):
@@ -76,14 +76,14 @@ func TestFilesStaySmallEnough(t *testing.T) {
 	for did, got := range map[string]outcome{
 		"b": w.write("b", huge+"x"), "c": w.edit("c", "old", huge+"x"),
 	} {
-		if !got.failed || !strings.HasPrefix(got.text, did+" would have 16.0 MiB, more than 16.0 MiB: nothing was written") {
+		if !got.code.failed() || !strings.HasPrefix(got.text, did+" would have 16.0 MiB, more than 16.0 MiB: nothing was written") {
 			t.Errorf("%.300s", got.text)
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(w.root.Name(), "b")); !os.IsNotExist(err) || w.content(t, "c") != "old" || len(w.wrote()) != 0 {
 		t.Errorf("something was changed: %v", err)
 	}
-	if got := w.write("b", huge); got.failed {
+	if got := w.write("b", huge); got.code.failed() {
 		t.Errorf("%.300s", got.text)
 	}
 }
@@ -131,24 +131,11 @@ func TestNamesStandOnOneLine(t *testing.T) {
 			t.Errorf("%s: %q", c.tool, got)
 		}
 	}
-	d := newWatch("")
-	for i := range rewriteLimit {
-		if f := d.round(round{calls: []observed{{name: "write", args: strings.Repeat("x", i), path: name, effect: writes}}}); strings.Contains(f.says, "\n") || f.found() != (i == rewriteLimit-1) {
-			t.Errorf("round %d: %+v", i, f)
-		}
-	}
 }
 
 // A tool's name that is made up goes back in a form that every provider takes, and the model is told which there are.
 func TestMadeUpNamesOfTools(t *testing.T) {
 	t.Parallel()
-	w := newWatch("")
-	for i := range gateStop { // it stands in the evidence of an end
-		c := observed{name: "a\x1b[2J\n", args: strings.Repeat("x", i), target: "t", failed: true}
-		if f := w.round(round{calls: []observed{c}}); strings.ContainsAny(f.says, "\x1b\n") || f.end != (i == gateStop-1) {
-			t.Errorf("round %d: %+v", i+1, f)
-		}
-	}
 	for _, name := range []string{"functions.read", "read file", "läs", strings.Repeat("read", 5000), "\n", "\xff\xfe"} {
 		d := newDesk(t, step{calls: []model.Call{call("1", name, `{"path":"a"}`)}}, step{text: finalText})
 		top := t.TempDir()

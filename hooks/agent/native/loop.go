@@ -16,27 +16,27 @@ import (
 // maxOverflows is how often a conversation that does not fit is made smaller because the provider refused it.
 const maxOverflows = 2
 
-// Hands are the tools, as the loop uses them.
-type hands struct {
-	specs   []model.Tool
-	effect  func(name string) effect
-	call    func(ctx context.Context, c model.Call) outcome
-	invalid func(c model.Call) bool // its arguments are not what its tool asks for
-	early   func() refusing         // for one answer; nil: nothing is refused while it arrives
-	close   func()
-
-	commands func() agent.Commands // how many were run; nil: nobody counts them
+// A toolset is the tools of a turn: those of a copy (see work), or those of a test.
+type toolset interface {
+	Specs() []model.Tool
+	Effect(name string) effect
+	Call(ctx context.Context, c model.Call) outcome
+	Invalid(c model.Call) bool // its arguments are not those that its tool requires
+	Early() refusing           // for one answer; nil: nothing is refused while it arrives
+	Commands() agent.Commands  // how many were run so far; the zero value: they are not counted
+	Close() error
 }
 
-// A refusing says, of a call whose arguments still arrive, why it cannot be right, or nothing; and whether more of the arguments
-// cannot change that. before are the whole calls of the answer so far; they only become more.
-type refusing func(before []model.Call, name, args string) (why string, sure bool)
+// A refusing reports why a call whose arguments still arrive cannot be right, or an empty string, and whether more of the
+// arguments cannot change that. before are the whole calls of the answer so far; they only become more.
+type refusing = func(before []model.Call, name, args string) (why string, sure bool)
 
 // A loop is one turn. Its state belongs to the goroutine that called Turn.
 type loop struct {
-	a *Agent
-	r agent.Request
-	h hands
+	a     *Agent
+	r     agent.Request
+	tools toolset
+	specs []model.Tool // those that the model may use
 	journal
 
 	system     string
@@ -57,21 +57,21 @@ type loop struct {
 	said       string // what the answer that is being continued has said so far
 }
 
-func newLoop(a *Agent, r agent.Request, h hands) *loop {
+func newLoop(a *Agent, r agent.Request, tools toolset) *loop {
 	l := &loop{
-		a: a, r: r, h: h, journal: journal{to: r.Note, secrets: r.Secrets},
+		a: a, r: r, tools: tools, journal: journal{to: r.Note, secrets: r.Secrets},
 		watch: newWatch(a.Model), ran: map[string]string{},
 		meter: newMeter(a, r),
 	}
-	if r.ReadOnly {
-		l.h.specs = nil
+	if !r.ReadOnly {
+		l.specs = tools.Specs()
 	}
 	return l
 }
 
 // begin opens the conversation.
 func (l *loop) begin() {
-	l.system = l.clean(system(l.r.Dir, l.h.specs, l.r.ReadOnly))
+	l.system = l.clean(system(l.r.Dir, l.specs, l.r.ReadOnly))
 	first := l.clean(agent.Input(l.r.Prompt, l.r.Pack, l.a.mark))
 	l.talk = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: first}}}}
 	l.note("prompt", map[string]any{"text": l.r.Prompt, "pack_bytes": len(l.r.Pack), "system": l.system})
@@ -128,7 +128,7 @@ func (l *loop) request() model.Request {
 		l.built = newBuilder()
 	}
 	l.built.take(l.talk[l.built.taken:])
-	r := model.Request{System: l.system, Messages: l.built.legal(), Tools: l.h.specs, MaxTokens: l.meter.answer(l.size())}
+	r := model.Request{System: l.system, Messages: l.built.legal(), Tools: l.specs, MaxTokens: l.meter.answer(l.size())}
 	if l.r.ReadOnly {
 		r.Schema = controlSchema
 	}
@@ -184,7 +184,7 @@ func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *end
 		if c.out.finished != nil {
 			return &ending{text: said, control: c.out.finished}
 		}
-		if l.r.ReadOnly && c.call.Name == toolFinish.name { // there is no such tool, but it holds what was asked for
+		if l.r.ReadOnly && c.call.Name == nameFinish { // there is no such tool, but it holds what was asked for
 			if object, err := agent.ParseControl(string(c.call.Args)); err == nil {
 				return &ending{text: said, control: object}
 			}
@@ -239,7 +239,7 @@ func (l *loop) watched(ctx context.Context, r round, said string) *ending {
 // remind puts words of ours into the conversation.
 func (l *loop) remind(why, text string) {
 	l.talk = append(l.talk, model.Message{Role: model.User, Blocks: []model.Block{{Text: text}}})
-	l.note("reminder", map[string]any{"text": text, "why": why, "left": l.watch.reminders})
+	l.note("reminder", map[string]any{"text": text, "why": why, "left": l.watch.left()})
 }
 
 // broken decides about an answer that broke off.
@@ -252,7 +252,7 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 			return nil
 		}
 	}
-	act, why := decide(f.cause, x.facts(f.retryable, l.h))
+	act, why := decide(f.cause, l.facts(x, f.retryable))
 	text := join(l.said, textOf(x.answer.Blocks))
 	end := &ending{kind: f.kind, evidence: f.says(), text: text}
 	if f.after >= 0 && f.after <= agent.LongestWait {

@@ -37,7 +37,7 @@ type exchange struct {
 }
 
 // facts are what is known of a broken answer.
-func (x exchange) facts(retryable bool, h hands) facts {
+func (l *loop) facts(x exchange, retryable bool) facts {
 	f := facts{retryable: retryable}
 	for _, b := range x.answer.Blocks {
 		f.text = f.text || strings.TrimSpace(b.Text) != ""
@@ -49,10 +49,11 @@ func (x exchange) facts(retryable bool, h hands) facts {
 			f.partialCall = true
 		case !c.started:
 			f.wholeCall = true
-			f.unknownCall = f.unknownCall || !slices.ContainsFunc(h.specs, func(t model.Tool) bool { return t.Name == c.call.Name })
+			f.unknownCall = f.unknownCall || !slices.ContainsFunc(l.specs, func(t model.Tool) bool { return t.Name == c.call.Name })
 		default:
 			f.started = true
-			f.unsafe = f.unsafe || h.effect(c.call.Name) == writes || h.effect(c.call.Name) == runs
+			effect := l.tools.Effect(c.call.Name)
+			f.unsafe = f.unsafe || effect == writes || effect == runs
 		}
 	}
 	return f
@@ -67,10 +68,10 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	if x.err = x.pass.enter(ctx); x.err != nil {
 		return x
 	}
-	tools := main && len(l.h.specs) > 0
+	tools := main && len(l.specs) > 0
 	var refuse refusing
-	if tools && l.h.early != nil {
-		refuse = l.h.early()
+	if tools {
+		refuse = l.tools.Early()
 	}
 	req.Used = l.used
 	e := newEar(refuse, x.pass.answered)
@@ -136,7 +137,7 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	}
 	l.meter.add(x.answer, x.err, l.notice)
 	if main {
-		l.meter.counted(x.answer, l.meter.fixed(l.system, l.h.specs)+charsOf(l.talk))
+		l.meter.counted(x.answer, l.meter.fixed(l.system, l.specs)+charsOf(l.talk))
 	}
 	l.noteRequest(n, req, x, took)
 	l.settle(&x, done, e.wrongID, tools)

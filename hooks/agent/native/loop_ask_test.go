@@ -17,7 +17,7 @@ func TestPanicOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("in what reads it", func(t *testing.T) {
 		t.Parallel()
-		a := &Agent{ID: "own", open: (&toolbox{}).hands, Ask: func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
+		a := &Agent{ID: "own", open: (&toolbox{}).open, Ask: func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
 			panic("index out of range")
 		}}
 		turn, err := a.Turn(t.Context(), agent.Request{Prompt: "x"})
@@ -81,7 +81,7 @@ func TestProcessesAreWaitedFor(t *testing.T) {
 			<-ctx.Done()
 			time.Sleep(ending)
 			*runs--
-			return outcome{text: "ended", failed: true}
+			return outcome{text: "ended", code: codeFailed}
 		}
 		return runs
 	}

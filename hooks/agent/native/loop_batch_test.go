@@ -53,7 +53,7 @@ func TestEarlyLooksAtEachCallOnce(t *testing.T) {
 	e := &early{w: w}
 	var before []model.Call
 	for i := range 100 {
-		before = append(before, call("", "delete", fmt.Sprintf(`{"path":"f%d"}`, i)))
+		before = append(before, model.Call{Name: "delete", Args: fmt.Appendf(nil, `{"path":"f%d"}`, i)})
 		if got, refused := e.refuse(before, "write", fmt.Sprintf(`{"path":"f%d","content":"`, i)); refused || e.seen != i+1 || len(e.places) != i+1 {
 			t.Fatalf("call %d: %v %+v, %d looked at, %d places", i, refused, got, e.seen, len(e.places))
 		}
@@ -61,11 +61,11 @@ func TestEarlyLooksAtEachCallOnce(t *testing.T) {
 	if _, refused := e.refuse(before, "write", `{"path":"a","content":"`); !refused {
 		t.Error("a file that nothing in front touches is not refused")
 	}
-	before = append(before, call("", "delete", `{"path":"a"}`))
+	before = append(before, model.Call{Name: "delete", Args: []byte(`{"path":"a"}`)})
 	if _, refused := e.refuse(before, "write", `{"path":"a","content":"`); refused {
 		t.Error("refused, though it is deleted in front")
 	}
-	if _, refused := e.refuse(append(before, call("", "check", `{}`)), "write", `{"path":"b","content":"`); refused {
+	if _, refused := e.refuse(append(before, model.Call{Name: "check", Args: []byte(`{}`)}), "write", `{"path":"b","content":"`); refused {
 		t.Error("refused, though a command in front may change it")
 	}
 }
@@ -149,7 +149,9 @@ func TestRefusedWriteBesideGoodOnes(t *testing.T) {
 		step{text: finalText},
 	)
 	top := t.TempDir()
-	put(t, filepath.Join(top, "a"), "old\n")
+	if err := os.WriteFile(filepath.Join(top, "a"), []byte("old\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	d.open, d.req.Copy, d.req.Top = nil, top, top
 	d.turn(t.Context())
 	for name, want := range map[string]string{"a": "mended\n", "new": "new\n"} {
@@ -256,7 +258,9 @@ func TestRefusedOnTheWire(t *testing.T) {
 			defer web.Close()
 			defer server.Close()
 			top := t.TempDir()
-			put(t, filepath.Join(top, "old"), "old\n")
+			if err := os.WriteFile(filepath.Join(top, "old"), []byte("old\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
 			m := &model.Model{Provider: provider, Name: "m-1", BaseURL: web.URL, Key: "k-123456"}
 			a := &Agent{ID: "own", Ask: m.Turn, Model: "m-1", Provider: provider}
 			turn, err := a.Turn(t.Context(), agent.Request{Prompt: "Repair it.", Dir: top, Copy: top})

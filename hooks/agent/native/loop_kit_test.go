@@ -168,38 +168,44 @@ var effects = map[string]effect{
 	"read": reads, "list": reads, "search": reads, "write": writes, "edit": writes, "delete": writes, "run": runs, "check": runs, "finish": ends,
 }
 
-func (b *toolbox) hands(agent.Request) (hands, error) {
-	h := hands{
-		effect: func(name string) effect { return effects[name] },
-		call: func(ctx context.Context, c model.Call) outcome {
-			b.mu.Lock()
-			b.ran = append(b.ran, c.ID)
-			b.now++
-			b.most = max(b.most, b.now)
-			b.mu.Unlock()
-			defer func() {
-				b.mu.Lock()
-				b.now--
-				b.mu.Unlock()
-			}()
-			if c.Name == "finish" {
-				return outcome{text: "done", finished: &agent.Control{Outcome: agent.Fixed, Summary: "by finish"}}
-			}
-			if b.do == nil {
-				return outcome{text: "ok " + c.Name}
-			}
-			return b.do(ctx, c)
-		},
-		invalid: func(c model.Call) bool { return string(c.Args) == "{}" && c.Name != "check" },
-		close:   func() {},
-	}
-	if b.refuse != nil {
-		h.early = func() refusing { return b.refuse }
-	}
+func (b *toolbox) open(agent.Request) (toolset, error) { return b, nil }
+
+func (b *toolbox) Effect(name string) effect { return effects[name] }
+func (b *toolbox) Early() refusing           { return b.refuse }
+func (b *toolbox) Commands() agent.Commands  { return agent.Commands{} }
+func (b *toolbox) Close() error              { return nil }
+
+func (b *toolbox) Invalid(c model.Call) bool { return string(c.Args) == "{}" && c.Name != "check" }
+
+func (b *toolbox) Specs() (all []model.Tool) {
 	for _, name := range []string{"read", "list", "search", "write", "edit", "delete", "run", "check", "finish"} {
-		h.specs = append(h.specs, model.Tool{Name: name, Description: "does " + name, Schema: json.RawMessage(`{"type":"object"}`)})
+		all = append(all, model.Tool{Name: name, Description: "does " + name, Schema: json.RawMessage(`{"type":"object"}`)})
 	}
-	return h, nil
+	return all
+}
+
+func (b *toolbox) Call(ctx context.Context, c model.Call) outcome {
+	b.mu.Lock()
+	b.ran = append(b.ran, c.ID)
+	b.now++
+	b.most = max(b.most, b.now)
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.now--
+		b.mu.Unlock()
+	}()
+	if c.Name == "finish" {
+		return outcome{text: "done", finished: &agent.Control{Outcome: agent.Fixed, Summary: "by finish"}}
+	}
+	if b.do == nil {
+		return outcome{text: "ok " + c.Name}
+	}
+	out := b.do(ctx, c)
+	if out.code == codeFailed && b.Invalid(c) {
+		out.code = codeInvalid
+	}
+	return out
 }
 
 func (b *toolbox) started() []string {
@@ -221,7 +227,7 @@ type desk struct {
 
 func newDesk(t testing.TB, steps ...step) *desk {
 	d := &desk{script: newScript(t, steps...), tools: &toolbox{}}
-	d.Agent = &Agent{ID: "own", Ask: d.script.ask, Model: "big-model", open: d.tools.hands, random: func() float64 { return 1 }}
+	d.Agent = &Agent{ID: "own", Ask: d.script.ask, Model: "big-model", open: d.tools.open, random: func() float64 { return 1 }}
 	d.req = agent.Request{
 		Attempt: 1, Prompt: "Repair it.", Pack: []byte(`{"task":"test"}`), Dir: "/copy",
 		Note: func(l agent.Line) {

@@ -91,15 +91,14 @@ func TestLinesComeInTurn(t *testing.T) {
 	d := newDesk(t, step{calls: calls}, step{text: finalText})
 	n := 0 // not guarded: the turn does that
 	d.req.Note = func(agent.Line) { n++ }
-	d.open = func(r agent.Request) (hands, error) {
-		h, err := d.tools.hands(r)
-		h.call = func(context.Context, model.Call) outcome {
+	d.open = func(r agent.Request) (toolset, error) {
+		d.tools.do = func(context.Context, model.Call) outcome {
 			for range 100 {
 				r.Note(agent.Line{Type: "notice"})
 			}
 			return outcome{text: "ok"}
 		}
-		return h, err
+		return d.tools, nil
 	}
 	d.turn(context.Background())
 	if want := 100*sideBySide + 13; n != want {

@@ -36,7 +36,7 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]
 			continue // the same call told twice
 		}
 		x := &ended{call: c}
-		kind := l.h.effect(c.Name)
+		kind := l.tools.Effect(c.Name)
 		if kind != reads && !flush() {
 			break
 		}
@@ -61,9 +61,9 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]
 // refusedBefore gives a call that must not run its end.
 func (l *loop) refusedBefore(x *ended) bool {
 	why := ""
-	if was, ran := l.ran[x.call.ID]; ran && was == mark(x.call) && l.h.effect(x.call.Name) != reads {
+	if was, ran := l.ran[x.call.ID]; ran && was == mark(x.call) && l.tools.Effect(x.call.Name) != reads {
 		why = "Refused: the call with this ID has run already, and no call runs twice. Its result stands above."
-	} else if says := l.watch.targets.refuse(l.observe(*x)); says != "" {
+	} else if says := l.watch.refuse(l.observe(*x)); says != "" {
 		why = says
 	}
 	if why == "" {
@@ -77,14 +77,17 @@ func (l *loop) refusedBefore(x *ended) bool {
 func mark(c model.Call) string { return c.Name + " " + sum(canonical(c.Args)) }
 
 // mostArgs is how much of a call's arguments a line of the transcript holds, in bytes: more than any model writes in one answer.
-const mostArgs = 1 << 20
+const (
+	mostArgs  = 1 << 20
+	shownArgs = 8 << 10 // of longer ones
+)
 
 // argsLine is the line of a call. Of longer arguments it holds the beginning, how many bytes there are, and the digest of all.
 func (l *loop) argsLine(c model.Call) map[string]any {
 	data := map[string]any{"id": c.ID, "name": c.Name, "args": c.Args}
 	if len(c.Args) > mostArgs {
 		plain := l.secrets.Bytes(c.Args)
-		data["args"] = strings.ToValidUTF8(string(plain[:min(len(plain), shownHead)]), "\uFFFD")
+		data["args"] = strings.ToValidUTF8(string(plain[:min(len(plain), shownArgs)]), "\uFFFD")
 		data["args_bytes"], data["args_digest"] = len(plain), fmt.Sprintf("sha256:%x", sha256.Sum256(plain))
 	}
 	return data
@@ -170,7 +173,7 @@ func (l *loop) drain() time.Duration {
 
 func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
 	for x := range running {
-		if l.h.effect(x.call.Name) == runs {
+		if l.tools.Effect(x.call.Name) == runs {
 			return killTime
 		}
 	}
@@ -181,17 +184,17 @@ func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
 func (l *loop) do(ctx context.Context, c model.Call) (out outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = outcome{text: fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p), failed: true}
+			out = outcome{text: fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p), code: codeFailed}
 		}
 	}()
-	return l.h.call(ctx, c)
+	return l.tools.Call(ctx, c)
 }
 
 // starts is written down before a call starts: what the journal does not name has not run.
 func (l *loop) starts(x *ended) {
 	x.started = true
 	l.ran[x.call.ID] = mark(x.call)
-	if l.h.effect(x.call.Name) != reads {
+	if l.tools.Effect(x.call.Name) != reads {
 		l.watch.did()
 	}
 	l.note("tool_call", l.argsLine(x.call))
@@ -200,19 +203,24 @@ func (l *loop) starts(x *ended) {
 func (l *loop) settles(x *ended, out outcome) {
 	x.out = out
 	x.out.text = l.clean(out.text)
-	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: x.out.text, Failed: out.failed}
-	switch l.h.effect(x.call.Name) {
+	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: x.out.text, Failed: out.code.failed()}
+	switch l.tools.Effect(x.call.Name) {
 	case writes:
-		l.acted = l.acted || !out.failed
+		l.acted = l.acted || !out.code.failed()
 	case runs:
 		l.acted = true
 	case reads:
-		if !out.failed {
-			x.aside = l.watch.looked(mark(x.call), x.out.text)
-			x.result.Text += x.aside
+		if !out.code.failed() {
+			if says := l.watch.looked(mark(x.call), x.out.text); says != "" {
+				x.aside = "\n" + ours + says
+				x.result.Text += x.aside
+			}
 		}
 	}
-	data := map[string]any{"id": x.call.ID, "name": x.call.Name, "text": x.result.Text, "failed": out.failed}
+	data := map[string]any{"id": x.call.ID, "name": x.call.Name, "text": x.result.Text, "failed": out.code.failed()}
+	if out.code != "" {
+		data["code"] = string(out.code)
+	}
 	if out.path != "" {
 		data["path"] = out.path
 	}
@@ -229,7 +237,7 @@ func (l *loop) dead(ctx context.Context, x *ended) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		text = saidAborted
 	}
-	if kind := l.h.effect(x.call.Name); kind == writes || kind == runs {
+	if kind := l.tools.Effect(x.call.Name); kind == writes || kind == runs {
 		l.acted = true
 	}
 	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: text, Failed: true}
@@ -337,8 +345,18 @@ func (l *loop) seen(x exchange) round {
 }
 
 func (l *loop) observe(c ended) observed {
+	code := c.out.code
+	switch {
+	case c.dead:
+		code = codeFailed
+	case c.started:
+	case c.broken && !c.refused, !c.broken && l.tools.Invalid(c.call):
+		code = codeInvalid
+	default:
+		code = codeNotRun
+	}
 	return observed{
-		name: c.call.Name, args: canonical(c.call.Args), target: targetOf(c.call.Args), path: c.out.path, effect: l.h.effect(c.call.Name),
-		failed: c.result.Failed, invalid: c.broken && !c.refused || !c.broken && l.h.invalid(c.call), result: strings.TrimSuffix(c.result.Text, c.aside),
+		name: c.call.Name, args: canonical(c.call.Args), target: targetOf(c.call.Args), path: c.out.path, effect: l.tools.Effect(c.call.Name),
+		code: code, result: strings.TrimSuffix(c.result.Text, c.aside),
 	}
 }

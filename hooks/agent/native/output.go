@@ -133,5 +133,5 @@ func (w *work) readOutput(id int, win *window) outcome {
 		return failed("%v", err)
 	}
 	_, _ = win.Write([]byte(text)) // never fails
-	return outcome{text: fmt.Sprintf("output:%d: %s", id, win.show()), failed: win.from > win.at}
+	return outcome{text: fmt.Sprintf("output:%d: %s", id, win.show()), code: failedIf(win.from > win.at)}
 }

@@ -192,7 +192,7 @@ func TestSwappedMeanwhile(t *testing.T) {
 		for name, args := range map[string]string{
 			"write": `{"path":"d/new","content":"x"}`, "read": `{"path":"d/keep"}`, "list": `{"path":"d"}`, "delete": `{"path":"d/new"}`, "search": `{"pattern":"x"}`,
 		} {
-			w.call(t.Context(), model.Call{Name: name, Args: json.RawMessage(args)})
+			w.Call(t.Context(), model.Call{Name: name, Args: json.RawMessage(args)})
 		}
 	}
 	close(stop)
@@ -221,10 +221,10 @@ func FuzzPaths(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = w.close() }()
+		defer func() { _ = w.Close() }()
 		for _, args := range []o{{"path": path, "content": "bad"}, {"path": path, "old": "git", "new": "bad"}, {"path": path}} {
 			for _, name := range []string{"write", "edit", "read", "list", "delete"} {
-				got := w.call(t.Context(), model.Call{Name: name, Args: must(json.Marshal(args))})
+				got := w.Call(t.Context(), model.Call{Name: name, Args: must(json.Marshal(args))})
 				if strings.Contains(got.text, "outside\n") || name == "read" && strings.HasSuffix(got.text, "outside") {
 					t.Fatalf("%s %q: %s", name, path, got.text)
 				}

@@ -6,14 +6,10 @@ package native
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/model"
@@ -37,7 +33,6 @@ type rebuilding struct {
 	Rebuilt
 	w     *work
 	begun map[string]called // calls without an end yet, by ID
-	tops  []string          // where else the top stood then, as absolute paths of calls tell
 }
 
 // Rebuild makes the calls of attempt r.Attempt again in a fresh copy of the base, in their order: those of write, edit and delete
@@ -48,7 +43,7 @@ func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebu
 	if err != nil {
 		return Rebuilt{}, err
 	}
-	defer func() { err = errors.Join(err, w.close()) }()
+	defer func() { err = errors.Join(err, w.Close()) }()
 	b := &rebuilding{w: w, begun: map[string]called{}, Rebuilt: Rebuilt{Sure: map[string]bool{}, Open: map[string]string{}}}
 	ours := false
 	err = eachLine(transcript, r.Attempt, func(l line) error {
@@ -76,7 +71,7 @@ func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebu
 		err = ErrOthers
 	}
 	for _, c := range b.begun { // in no order: none is carried out
-		if w.effectOf(c.Name) != reads {
+		if w.Effect(c.Name) != reads {
 			b.loosen()
 		}
 	}
@@ -85,8 +80,8 @@ func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebu
 
 // ended takes one call and its end.
 func (b *rebuilding) ended(ctx context.Context, c called, e endOfCall) error {
-	_, known := b.w.tool(c.Name)
-	effect := b.w.effectOf(c.Name)
+	known := b.w.has(c.Name)
+	effect := b.w.Effect(c.Name)
 	switch {
 	case !known && !e.Failed, // a tool of another version
 		effect == writes && !e.Failed && e.Path == "",
@@ -117,59 +112,23 @@ func (b *rebuilding) again(ctx context.Context, c called, e endOfCall) error {
 	case bytes.Contains(c.Args, []byte(redact.Mark)): // it may be the file's own word: the outcome tells
 		b.Open[e.Path] = "a call that changed it holds " + redact.Mark + " in the transcript"
 	}
-	if c.Name == toolWrite.name {
-		b.seen(e.Path)
-	}
-	o := b.w.call(ctx, model.Call{ID: c.ID, Name: c.Name, Args: b.here(c.Args, e.Path)})
+	o := b.w.Again(ctx, model.Call{ID: c.ID, Name: c.Name, Args: c.Args}, e.Path)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	switch same := !o.failed && o.path == e.Path; {
+	switch same := !o.code.failed() && o.path == e.Path; {
 	case same:
 		b.Calls++
-		if b.Commands == 0 || c.Name != toolEdit.name && slices.Equal(o.warnings, e.Warnings) {
+		if b.Commands == 0 || c.Name != nameEdit && slices.Equal(o.warnings, e.Warnings) {
 			b.Sure[e.Path] = true // an edit keeps it so; the warnings tell what of the file before a write depends on
 		}
 	case b.Commands > 0 || b.Open[e.Path] != "":
 		delete(b.Sure, e.Path)
 		delete(b.Sure, o.path)
-	case o.failed:
+	case o.code.failed():
 		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s of %s ended well, and it cannot have: %s", c.line, c.Name, e.Path, firstLine(o.text)))
 	default:
 		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s changed %s, and what it changes is %s", c.line, c.Name, e.Path, o.path))
 	}
 	return nil
-}
-
-// seen lets a write pass the guard: that the model was shown the file is what the end of the call says.
-func (b *rebuilding) seen(at string) {
-	if old, info, err := b.w.existing(at); err == nil && info != nil {
-		b.w.know(at, old)
-	}
-}
-
-// here are arguments whose absolute path leads into this copy: it was another folder then, which a path and the file at that
-// it led to tell.
-func (b *rebuilding) here(raw json.RawMessage, at string) json.RawMessage {
-	given, err := members(raw)
-	p, ok := str(given["path"])
-	if err != nil || !ok || !filepath.IsAbs(p) {
-		return raw
-	}
-	if _, ok := b.w.inCopy(p); ok {
-		return raw
-	}
-	if top, ok := strings.CutSuffix(filepath.Clean(p), "/"+at); ok && !slices.Contains(b.tops, top) {
-		b.tops = append(b.tops, top)
-	}
-	for _, top := range b.tops {
-		rel, err := filepath.Rel(top, p)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		with := maps.Clone(given)
-		with["path"] = must(json.Marshal(filepath.Join(b.w.root.Name(), rel)))
-		return must(json.Marshal(with))
-	}
-	return raw
 }

@@ -34,12 +34,16 @@ type endOfCall struct {
 	Failed      bool     `json:"failed"`
 	Interrupted bool     `json:"interrupted"`
 	Started     *bool    `json:"started"` // nil: it was
+	Code        code     `json:"code"`    // older transcripts have none
 	Path        string   `json:"path"`
 	Warnings    []string `json:"warnings"`
 }
 
-// refused says of a run or check whether it started nothing.
+// refused reports whether a call of run or check started nothing. Of transcripts without codes the text tells.
 func (e endOfCall) refused(name string) bool {
+	if e.Code != "" {
+		return e.Code == codeNotRun || e.Code == codeInvalid
+	}
 	return e.Failed && (strings.HasPrefix(e.Text, "not run: ") || strings.HasPrefix(e.Text, name+" was not "))
 }
 

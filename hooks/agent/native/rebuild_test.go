@@ -25,7 +25,10 @@ func copyOf(t *testing.T, files map[string]string) string {
 		t.Fatal(err)
 	}
 	for name, content := range files {
-		put(t, filepath.Join(dir, name), content)
+		at := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }

@@ -46,7 +46,7 @@ func TestP32ToolFailsByItself(t *testing.T) {
 		d := newDesk(t, step{calls: []model.Call{call("1", "edit", `{"path":"a"}`)}, late: true, err: lost()}, step{text: finalText})
 		d.tools.do = func(context.Context, model.Call) outcome {
 			time.Sleep(time.Second)
-			return outcome{text: "no match", failed: true}
+			return outcome{text: "no match", code: codeFailed}
 		}
 		d.turn(context.Background())
 		if got := d.results()["1"]; got.Text != "no match" || !got.Failed {
@@ -490,7 +490,7 @@ func TestNoStopReason(t *testing.T) {
 		a := &Agent{Ask: func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
 			asked++
 			return model.Answer{Blocks: []model.Block{{Text: finalText}}}, nil
-		}, open: (&toolbox{}).hands}
+		}, open: (&toolbox{}).open}
 		turn, err := a.Turn(context.Background(), agent.Request{Prompt: "x"})
 		if err != nil || turn.Kind != failure.StreamFailure || asked != 6 {
 			t.Errorf("kind %q after %d requests, %v", turn.Kind, asked, err)

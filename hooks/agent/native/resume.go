@@ -16,10 +16,7 @@ const lastSaid = 8 << 10
 // for the whole of it, its newest part goes with the question; else the last answer alone.
 func (l *loop) resume(ctx context.Context, r agent.Request, said string) agent.Turn {
 	r.ReadOnly = true
-	h := l.h
-	h.close = func() {} // it is closed already; without tools nothing of it is used but the facts of a call
-	h.commands = nil    // they are the turn's before
-	next := newLoop(l.a, r, h)
+	next := newLoop(l.a, r, l.tools) // they are closed already: without specs only the facts of a call are asked of them
 	talk := slices.Clone(l.talk)
 	if said = l.clean(said); said != "" {
 		talk = append(talk, model.Message{Role: model.Assistant, Blocks: []model.Block{{Text: said}}})

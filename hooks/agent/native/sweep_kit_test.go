@@ -184,6 +184,25 @@ type session struct {
 	lines []agent.Line
 }
 
+// watched are the real tools, observed. Thousands of requests hold their specs: the story knows them, they need no words.
+type watched struct {
+	*work
+	calls func(name string)
+}
+
+func (w watched) Specs() []model.Tool {
+	all := w.work.Specs()
+	for i := range all {
+		all[i].Description, all[i].Schema = "", nil
+	}
+	return all
+}
+
+func (w watched) Call(ctx context.Context, c model.Call) outcome {
+	w.calls(c.Name)
+	return w.work.Call(ctx, c)
+}
+
 // play plays the session on the model at its place.
 func (s *session) play(ctx context.Context, baseURL string, client *http.Client) error {
 	if err := s.begin(); err != nil {
@@ -198,19 +217,13 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 	var mu sync.Mutex
 	a := &Agent{
 		ID: "own", Ask: m.Turn, Model: m.Name, Provider: s.provider, Gate: gate, MaxTurns: 12, random: func() float64 { return 0 },
-		open: func(r agent.Request) (hands, error) {
-			h, err := realHands(r)
-			for i := range h.specs { // the story knows them, and thousands of requests hold them
-				h.specs[i].Description, h.specs[i].Schema = "", nil
-			}
-			call := h.call
-			h.call = func(ctx context.Context, c model.Call) outcome {
+		open: func(r agent.Request) (toolset, error) {
+			w, err := newWork(&r)
+			return watched{w, func(name string) {
 				mu.Lock()
-				s.ran = append(s.ran, c.Name)
+				s.ran = append(s.ran, name)
 				mu.Unlock()
-				return call(ctx, c)
-			}
-			return h, err
+			}}, err
 		},
 	}
 	turn, err := a.Turn(ctx, agent.Request{

@@ -3,6 +3,8 @@ package native
 import (
 	"context"
 	"io/fs"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 var toolDelete = declared{
@@ -31,7 +33,7 @@ func (w *work) remove(ctx context.Context, at string) outcome {
 	case info.IsDir():
 		entries, more, err := w.entries(ctx, at)
 		if err == nil && (more || len(entries) > 0) {
-			return failed("%s is a folder with %s in it: only an empty one can be deleted", w.shown(at), count2(len(entries), "entry", "entries"))
+			return failed("%s is a folder with %s in it: only an empty one can be deleted", w.shown(at), english.Count(len(entries), "entry"))
 		}
 	case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
 		return failed("%s is not a file but a pipe, a socket or a device", w.shown(at))

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
 var toolEdit = declared{
-	name: "edit", effect: writes,
+	name: nameEdit, effect: writes,
 	says: "Replaces a text that stands in a file exactly once by another. Copy old from the file, with its indentation, and with enough lines around it to be unique.",
 	fields: []field{
 		{name: "path", must: true, says: "the file"},
@@ -63,7 +64,7 @@ func (w *work) edit(at, old, with string) outcome {
 		return failed("%v", err)
 	}
 	line := 1 + strings.Count(content[:places[0]], "\n")
-	o := outcome{text: fmt.Sprintf("%s: edited at line %d, %s in place of %s", w.shown(at), line, many(lineCount(with), "line"), many(lineCount(old), "line"))}
+	o := outcome{text: fmt.Sprintf("%s: edited at line %d, %s in place of %s", w.shown(at), line, english.Count(lineCount(with), "line"), english.Count(lineCount(old), "line"))}
 	warnPlaceholders(&o, at, content, after, lineCount(after) < lineCount(content))
 	return o
 }

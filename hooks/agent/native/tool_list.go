@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 const (
@@ -60,21 +62,18 @@ func (w *work) list(ctx context.Context, at string) outcome {
 		shown++
 		b.WriteString(line + "\n")
 	}
-	head := fmt.Sprintf("%s: %s", w.shown(at), count2(len(entries), "entry", "entries"))
+	head := fmt.Sprintf("%s: %s", w.shown(at), english.Count(len(entries), "entry"))
 	switch {
 	case more:
 		head = fmt.Sprintf("%s: more than %d entries, the first %d of those", w.shown(at), len(entries), shown)
 	case shown < len(entries):
 		head += fmt.Sprintf(", the first %d", shown)
 	}
-	return outcome{text: head + "\n" + b.String()}
-}
-
-func count2(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
+	o := outcome{text: head + "\n" + b.String()}
+	if len(entries) == 0 {
+		o.code = codeEmpty
 	}
-	return fmt.Sprintf("%d %s", n, more)
+	return o
 }
 
 // entries reads a folder, sorted, without what is hidden. more says that there were too many to look at.

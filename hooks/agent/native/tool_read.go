@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 // maxStream is how much of a file is read to find lines of it and to count them, in bytes.
@@ -43,7 +45,7 @@ func (w *work) readFile(ctx context.Context, at string, win *window) outcome {
 	}
 	defer f.Close()
 	if info.Size() > maxStream {
-		return failed("%s has %s: read shows files of up to %s, search one of up to %s. A command that is allowed may show a part of it.", w.shown(at), size(info.Size()), size(maxStream), size(maxWhole))
+		return failed("%s has %s: read shows files of up to %s, search one of up to %s. A command that is allowed may show a part of it.", w.shown(at), english.Size(info.Size()), english.Size(maxStream), english.Size(maxWhole))
 	}
 	sum := sha256.New()
 	shown := w.r.Secrets.Writer(win) // before lines are cut: a half of a secret is not known for one
@@ -58,7 +60,7 @@ func (w *work) readFile(ctx context.Context, at string, win *window) outcome {
 		n, err := io.ReadFull(f, buf)
 		piece := buf[:n]
 		if first && binary(piece) {
-			return failed("%s is binary, %s: it cannot be shown", w.shown(at), size(info.Size()))
+			return failed("%s is binary, %s: it cannot be shown", w.shown(at), english.Size(info.Size()))
 		}
 		first = false
 		_, _ = all.Write(piece) // neither a sum nor a window fails
@@ -83,7 +85,7 @@ func (w *work) readFile(ctx context.Context, at string, win *window) outcome {
 	if more {
 		head += "\n" + rest
 	}
-	return outcome{text: head, failed: win.from > win.at && win.at > 0}
+	return outcome{text: head, code: failedIf(win.from > win.at && win.at > 0)}
 }
 
 // checkUTF8 says whether b is UTF-8 as far as it goes, and gives the beginning of a character at its end.

@@ -191,15 +191,15 @@ func TestSearchIsEnded(t *testing.T) {
 	if s.files != 0 {
 		t.Errorf("%d files were looked at", s.files)
 	}
-	if got := s.outcome(ctx); !got.failed || !strings.Contains(got.text, "the turn is ending") {
+	if got := s.outcome(ctx); !got.code.failed() || !strings.Contains(got.text, "the turn is ending") {
 		t.Errorf("%+v", got)
 	}
 	late, stop := context.WithTimeoutCause(t.Context(), 0, errSearchLimit)
 	defer stop()
-	if got := s.outcome(late); got.failed || !strings.Contains(got.text, "within 30s, then the search was ended: name a smaller folder") {
+	if got := s.outcome(late); got.code.failed() || !strings.Contains(got.text, "within 30s, then the search was ended: name a smaller folder") {
 		t.Errorf("%+v", got)
 	}
-	if got := w.call(ctx, model.Call{Name: "search", Args: json.RawMessage(`{"pattern":"x"}`)}); !got.failed {
+	if got := w.Call(ctx, model.Call{Name: "search", Args: json.RawMessage(`{"pattern":"x"}`)}); !got.code.failed() {
 		t.Errorf("%+v", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/policy"
 )
 
@@ -36,10 +37,10 @@ var toolRun = declared{
 			w.mu.Lock()
 			w.refused++
 			w.mu.Unlock()
-			return failed("not run: %s. %s", atMost(d.Reason, mostQuoted), w.allowed(argv))
+			return fail(codeNotRun, "not run: %s. %s", atMost(d.Reason, mostQuoted), w.allowed(argv))
 		}
 		if w.r.Exec == nil {
-			return failed("not run: nothing can be run in this turn")
+			return fail(codeNotRun, "not run: nothing can be run in this turn")
 		}
 		dir := w.r.Dir
 		if d.Grant == policy.OwnCommand {
@@ -96,12 +97,12 @@ func (w *work) run(ctx context.Context, argv []string, dir string) outcome {
 	if err != nil {
 		head = "the command could not be carried out: " + err.Error()
 	}
-	o := outcome{text: head + "\n" + w.show(&c, shownHead, shownTail), failed: err != nil || exit.Code != 0 || exit.Cancelled || exit.TimedOut}
+	o := outcome{text: head + "\n" + w.show(&c, shownHead, shownTail), code: failedIf(err != nil || exit.Code != 0 || exit.Cancelled || exit.TimedOut)}
 	if c.total == 0 {
 		o.text = head + ", no output"
 	}
 	if exit.ProcessesLeft > 0 {
-		o.text += fmt.Sprintf("\n%s that it left behind were ended", count2(exit.ProcessesLeft, "process", "processes"))
+		o.text += fmt.Sprintf("\n%s that it left behind were ended", english.Count(exit.ProcessesLeft, "process"))
 	}
 	return o
 }
@@ -186,11 +187,11 @@ func (w *work) inTmp(p, tmp string) string {
 }
 
 var toolCheck = declared{
-	name: "check", effect: runs,
+	name: nameCheck, effect: runs,
 	says: "Runs the task that failed, as it stands in the pipeline, and says whether it passes now.",
 	do: func(ctx context.Context, w *work, _ args) outcome {
 		if w.r.Check == nil {
-			return failed("not run: the task cannot be run in this turn")
+			return fail(codeNotRun, "not run: the task cannot be run in this turn")
 		}
 		return w.check(ctx, w.r.Check)
 	},
@@ -214,8 +215,9 @@ func (w *work) check(ctx context.Context, check func(context.Context, io.Writer)
 		w.passed = append(w.passed, "check")
 		w.mu.Unlock()
 	}
+	o := outcome{text: head + "\n" + w.show(&c, 0, shownTail), code: failedIf(err != nil || !passed)}
 	if c.total == 0 {
-		return outcome{text: head + ", no output", failed: err != nil || !passed}
+		o.text = head + ", no output"
 	}
-	return outcome{text: head + "\n" + w.show(&c, 0, shownTail), failed: err != nil || !passed}
+	return o
 }

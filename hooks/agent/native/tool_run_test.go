@@ -243,7 +243,7 @@ func TestPlantedPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.close() })
+	t.Cleanup(func() { _ = w.Close() })
 	for _, c := range []struct{ path, argv, want string }{
 		{"/project/bin:" + base + "/system", "go", ""}, // what cannot be run is not found
 		{"/project/bin", "planted", "/project/bin/planted, where the agent can write"},

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 const (
@@ -72,7 +74,7 @@ var toolSearch = declared{
 				return failed("%v", err)
 			}
 			if info.Size() > maxWhole {
-				return failed("%s has %s: search looks through one file of up to %s; read shows lines of it by their numbers", w.shown(at), size(info.Size()), size(maxWhole))
+				return failed("%s has %s: search looks through one file of up to %s; read shows lines of it by their numbers", w.shown(at), english.Size(info.Size()), english.Size(maxWhole))
 			}
 			s.file(ctx, at, maxWhole)
 		}
@@ -240,12 +242,13 @@ func excerpt(line string, at int) string {
 }
 
 func (s *searching) outcome(ctx context.Context) outcome {
-	head := many(s.hits, "line")
+	var o outcome
+	head := english.Count(s.hits, "line")
 	switch {
 	case s.hits == 0:
-		head = "nothing matches"
+		head, o.code = "nothing matches", codeEmpty
 	case s.full:
-		head = fmt.Sprintf("the first %s", many(s.hits, "line"))
+		head = fmt.Sprintf("the first %s", english.Count(s.hits, "line"))
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errSearchLimit):
@@ -258,10 +261,11 @@ func (s *searching) outcome(ctx context.Context) outcome {
 		head += "; there are more: name a smaller folder or a narrower pattern"
 	}
 	if s.large > 0 {
-		head += fmt.Sprintf(" (%s of more than %s left out: name one to search it)", many(s.large, "file"), size(maxSearched))
+		head += fmt.Sprintf(" (%s of more than %s left out: name one to search it)", english.Count(s.large, "file"), english.Size(maxSearched))
 	}
 	if s.unread > 0 {
-		head += fmt.Sprintf(" (%s could not be read)", count2(s.unread, "file or folder", "files or folders"))
+		head += fmt.Sprintf(" (%s could not be read)", english.Count(s.unread, "entry"))
 	}
-	return outcome{text: head + "\n" + s.out.String()}
+	o.text = head + "\n" + s.out.String()
+	return o
 }

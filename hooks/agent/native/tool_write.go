@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
@@ -79,17 +80,17 @@ func (w *work) write(at, content string) outcome {
 		did = "written over"
 	}
 	lines := lineCount(content)
-	o := outcome{text: fmt.Sprintf("%s: %s, %s, %s. It is complete: do not write it again, use edit to change it.", w.shown(at), did, many(lines, "line"), size(int64(len(content))))}
+	o := outcome{text: fmt.Sprintf("%s: %s, %s, %s. It is complete: do not write it again, use edit to change it.", w.shown(at), did, english.Count(lines, "line"), english.Size(int64(len(content))))}
 	for _, s := range said {
 		o.warn("%s", s)
 	}
 	if lines > largeLines || len(content) > largeBytes {
-		o.warn("this is a large file to write at once (%s, %s): change it with edit from now on", many(lines, "line"), size(int64(len(content))))
+		o.warn("this is a large file to write at once (%s, %s): change it with edit from now on", english.Count(lines, "line"), english.Size(int64(len(content))))
 	}
 	had := lineCount(before)
 	shrank := had-lines > shrinkLines && 2*lines < had
 	if shrank {
-		o.warn("it had %s and has %s now: if something was left out, put it back", many(had, "line"), many(lines, "line"))
+		o.warn("it had %s and has %s now: if something was left out, put it back", english.Count(had, "line"), english.Count(lines, "line"))
 	}
 	warnPlaceholders(&o, at, before, content, had > lines)
 	return o
@@ -97,7 +98,7 @@ func (w *work) write(at, content string) outcome {
 
 // tooLarge is the end of a change after which the file could not be changed any more.
 func tooLarge(name string, n int) outcome {
-	return failed("%s would have %s, more than %s: nothing was written. Write less at once, or let a command that is allowed make the file.", name, size(int64(n)), size(maxWhole))
+	return failed("%s would have %s, more than %s: nothing was written. Write less at once, or let a command that is allowed make the file.", name, english.Size(int64(n)), english.Size(maxWhole))
 }
 
 // existing reads what stands at a place; no info where nothing does.

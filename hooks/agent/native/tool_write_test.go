@@ -146,7 +146,9 @@ func TestB09OneAnswer(t *testing.T) {
 		step{text: finalText},
 	)
 	top := t.TempDir()
-	put(t, filepath.Join(top, "a"), "old\n")
+	if err := os.WriteFile(filepath.Join(top, "a"), []byte("old\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	d.open, d.req.Copy, d.req.Top = nil, top, top
 	if turn := d.turn(t.Context()); turn.Kind != "" {
 		t.Errorf("kind %q: %s", turn.Kind, turn.Evidence)
@@ -317,7 +319,7 @@ func TestRefuseEarly(t *testing.T) {
 		{"a command before, outside all the same", "write", `{"path":"../a"`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, "outside"},
 	} {
 		got, refused := w.refuseEarly(c.tool, c.args, c.before...)
-		if refused != (c.want != "") || !strings.Contains(got.text, c.want) || refused && !got.failed {
+		if refused != (c.want != "") || !strings.Contains(got.text, c.want) || refused && !got.code.failed() {
 			t.Errorf("%s: got %v %+v, want %q", c.name, refused, got, c.want)
 		}
 	}

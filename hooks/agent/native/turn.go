@@ -31,10 +31,10 @@ type Agent struct {
 	Patience time.Duration                                                                             // at least so long the model may think without a word, whatever Request.Idle says
 	Gate     *Gate                                                                                     // shared by all agents of one provider; nil: none
 
-	open   func(r agent.Request) (hands, error) // nil: the real tools
-	random func() float64                       // in [0, 1); nil: math/rand
-	mark   func() string                        // of fences; nil: random
-	drain  time.Duration                        // for a running tool, once the stream has failed; 0: mostDrain
+	open   func(r agent.Request) (toolset, error) // nil: the tools on the copy of the request
+	random func() float64                         // in [0, 1); nil: math/rand
+	mark   func() string                          // of fences; nil: random
+	drain  time.Duration                          // for a running tool, once the stream has failed; 0: mostDrain
 }
 
 var _ agent.Agent = (*Agent)(nil)
@@ -68,14 +68,14 @@ func (a *Agent) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	r.Note = inTurn(r.Note)
 	open := a.open
 	if open == nil {
-		open = realHands
+		open = func(r agent.Request) (toolset, error) { return newWork(&r) }
 	}
-	h, err := open(r)
+	tools, err := open(r)
 	if err != nil {
 		return agent.Turn{}, fmt.Errorf("agent %q: %w", a.ID, err)
 	}
-	defer h.close()
-	l := newLoop(a, r, h)
+	defer tools.Close() // of a folder that was only read through
+	l := newLoop(a, r, tools)
 	l.begin()
 	return l.run(ctx), nil
 }
@@ -128,8 +128,8 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 			Cancelled: e.kind == failure.Cancelled, TimedOut: e.kind == failure.WallTimeout, Duration: time.Since(started),
 		},
 	}
-	if l.h.commands != nil {
-		turn.Commands = l.h.commands()
+	if l.question == "" { // else they are those of the turn before
+		turn.Commands = l.tools.Commands()
 	}
 	if turn.Control == nil {
 		var problem error

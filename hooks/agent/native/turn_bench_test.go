@@ -64,8 +64,7 @@ func BenchmarkMemory(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		d := newDesk(b)
 		d.req.Note = nil
-		h, _ := d.tools.hands(d.req)
-		l := newLoop(d.Agent, d.req, h)
+		l := newLoop(d.Agent, d.req, d.tools)
 		l.begin()
 		body := strings.Repeat("0123456789abcdef", 128)
 		for i := range 500 {

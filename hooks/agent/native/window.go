@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 const (
@@ -100,7 +102,7 @@ func (w *window) show() string {
 	case w.at == 0:
 		return "it is empty"
 	case w.from > w.at:
-		return fmt.Sprintf("it has only %s", many(w.at, "line"))
+		return fmt.Sprintf("it has only %s", english.Count(w.at, "line"))
 	}
 	head := fmt.Sprintf("lines %d–%d of %d", w.from, w.last, w.at)
 	if w.last < w.at {

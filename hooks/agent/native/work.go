@@ -5,7 +5,6 @@ package native
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +18,47 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/policy"
 )
+
+// Names of tools that mean something to the callers of this package.
+const (
+	nameEdit   = "edit"
+	nameCheck  = "check"
+	nameFinish = "finish"
+)
+
+// An effect is what a tool can do to the world. It decides what may run beside what, and what a disconnect means.
+type effect int
+
+// The effects.
+const (
+	reads  effect = iota // nothing changes: calls of one round run side by side
+	writes               // changes files of the copy: one after the other, in the order of the calls
+	runs                 // starts a process in the box: the same
+	ends                 // ends the turn: finish
+)
+
+// A code is what a call came to. The empty code means that it did what it was asked to do.
+type code string
+
+// The codes.
+const (
+	codeEmpty   code = "empty"   // it succeeded and found nothing
+	codeFailed  code = "failed"  // it was carried out, and failed
+	codeNotRun  code = "not_run" // it was refused, or could not be started: nothing was done
+	codeInvalid code = "invalid" // there is no such tool, or its arguments are not those of its schema: nothing was done
+)
+
+// failed reports whether the call did not succeed.
+func (c code) failed() bool { return c != "" && c != codeEmpty }
+
+// An outcome is the result of a call, as the model sees it. A mistake of the model's is a failed outcome, never a Go error.
+type outcome struct {
+	text     string
+	code     code
+	path     string         // the file it was about, below the top of the copy; empty: none
+	finished *agent.Control // of finish
+	warnings []string       // also in text; for the transcript
+}
 
 // A work is what the tools of one turn share. Calls that only read may be made from several goroutines at once; those that
 // write or run come one after the other.
@@ -40,6 +80,7 @@ type work struct {
 	refused int              // ... and that the policy refused
 	runs    int              // outputs so far
 	kept    []output
+	tops    []string // of older copies, see Again
 }
 
 // newWork opens the copy. Its error says what is wrong with the request.
@@ -78,7 +119,7 @@ func seenAs(dir, top, sub string) string {
 	return top
 }
 
-func (w *work) close() error { return w.root.Close() }
+func (w *work) Close() error { return w.root.Close() }
 
 // A declared is a tool as its file says it: the arguments are checked before do sees them.
 type declared struct {
@@ -96,22 +137,19 @@ func declarations(readOnly bool) []declared {
 	return all
 }
 
-// tools are what a model may call, always in this order; without what changes or starts something where readOnly.
-func tools(readOnly bool) []tool {
-	var all []tool
-	for _, d := range declarations(readOnly) {
-		all = append(all, tool{spec: model.Tool{Name: d.name, Description: d.says, Schema: schema(d.fields)}, effect: d.effect, do: d.carry})
+// Specs returns the tools that a model may call, always in the same order.
+func (w *work) Specs() []model.Tool {
+	var all []model.Tool
+	for _, d := range w.all {
+		all = append(all, model.Tool{Name: d.name, Description: d.says, Schema: schema(d.fields)})
 	}
 	return all
 }
 
-// carry checks the arguments and carries the call out.
-func (d declared) carry(ctx context.Context, w *work, raw json.RawMessage) outcome {
-	a, err := parse(d.name, d.fields, raw)
-	if err != nil {
-		return failed("%v", err)
-	}
-	return d.do(ctx, w, a)
+// has reports whether there is a tool of that name.
+func (w *work) has(name string) bool {
+	_, ok := w.tool(name)
+	return ok
 }
 
 func (w *work) tool(name string) (declared, bool) {
@@ -123,7 +161,7 @@ func (w *work) tool(name string) (declared, bool) {
 }
 
 // call carries out one call and says how it went. It never panics, and what it says holds no secret.
-func (w *work) call(ctx context.Context, c model.Call) (o outcome) {
+func (w *work) Call(ctx context.Context, c model.Call) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			o = failed("%s could not be carried out, for a fault of async-pipeline: %v", c.Name, p)
@@ -136,23 +174,27 @@ func (w *work) call(ctx context.Context, c model.Call) (o outcome) {
 	}()
 	t, ok := w.tool(c.Name)
 	if !ok {
-		return failed("there is no tool %s: there are %s", quoted(c.Name), w.names())
+		return fail(codeInvalid, "there is no tool %s: there are %s", quoted(c.Name), w.names())
 	}
 	if err := ctx.Err(); err != nil {
-		return failed("%s was not started: the turn is ending", c.Name)
+		return fail(codeNotRun, "%s was not started: the turn is ending", c.Name)
 	}
-	return t.carry(ctx, w, c.Args)
+	a, err := parse(t.name, t.fields, c.Args)
+	if err != nil {
+		return fail(codeInvalid, "%v", err)
+	}
+	return t.do(ctx, w, a)
 }
 
 // invalid says whether the arguments of a call are not what its tool asks for, which is why it failed, or will.
-func (w *work) invalid(c model.Call) bool {
+func (w *work) Invalid(c model.Call) bool {
 	t, ok := w.tool(c.Name)
 	_, err := parse(t.name, t.fields, c.Args)
 	return !ok || err != nil
 }
 
 // effectOf is what a call of that name can do; of an unknown tool nothing, it only fails.
-func (w *work) effectOf(name string) effect {
+func (w *work) Effect(name string) effect {
 	t, _ := w.tool(name) // the zero effect is reads
 	return t.effect
 }
@@ -180,7 +222,7 @@ func (w *work) acted() bool {
 }
 
 // commands counts the calls of run so far.
-func (w *work) commands() agent.Commands {
+func (w *work) Commands() agent.Commands {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return agent.Commands{Allowed: new(w.ran), Refused: new(w.refused)}
@@ -224,8 +266,18 @@ func atMost(s string, most int) string {
 // valid is text that every protocol can carry.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-func failed(format string, args ...any) outcome {
-	return outcome{text: fmt.Sprintf(format, args...), failed: true}
+func fail(c code, format string, args ...any) outcome {
+	return outcome{text: fmt.Sprintf(format, args...), code: c}
+}
+
+func failed(format string, args ...any) outcome { return fail(codeFailed, format, args...) }
+
+// failedIf returns codeFailed if bad, else the code of a success.
+func failedIf(bad bool) code {
+	if bad {
+		return codeFailed
+	}
+	return ""
 }
 
 // warn adds words to an outcome that is none the worse for them.

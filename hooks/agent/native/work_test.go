@@ -38,7 +38,7 @@ func workIn(t *testing.T, files map[string]string, with ...func(*agent.Request))
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := w.close(); err != nil {
+		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -83,9 +83,9 @@ func (w *work) do(t *testing.T, name string, args o, ending string, holds ...str
 
 func (w *work) doRaw(t *testing.T, name, args, ending string, holds ...string) outcome {
 	t.Helper()
-	got := w.call(t.Context(), model.Call{ID: "1", Name: name, Args: json.RawMessage(args)})
-	if got.failed != (ending == "no") {
-		t.Errorf("%s %s: failed is %v: %s", name, head(args), got.failed, head(got.text))
+	got := w.Call(t.Context(), model.Call{ID: "1", Name: name, Args: json.RawMessage(args)})
+	if got.code.failed() != (ending == "no") {
+		t.Errorf("%s %s: failed is %v: %s", name, head(args), got.code.failed(), head(got.text))
 	}
 	for _, s := range holds {
 		if !strings.Contains(got.text, s) {
@@ -139,7 +139,7 @@ func TestArguments(t *testing.T) {
 		if !strings.Contains(got.text, "Write: {") {
 			t.Errorf("%s %s: the right form is not shown: %s", c.tool, c.args, got.text)
 		}
-		if !w.invalid(model.Call{Name: c.tool, Args: json.RawMessage(c.args)}) {
+		if !w.Invalid(model.Call{Name: c.tool, Args: json.RawMessage(c.args)}) {
 			t.Errorf("%s %s: not said to be invalid", c.tool, c.args)
 		}
 	}
@@ -154,7 +154,7 @@ func TestArguments(t *testing.T) {
 		{"list", `{"path":null}`},
 	} {
 		w.doRaw(t, c.tool, c.args, "ok")
-		if w.invalid(model.Call{Name: c.tool, Args: json.RawMessage(c.args)}) {
+		if w.Invalid(model.Call{Name: c.tool, Args: json.RawMessage(c.args)}) {
 			t.Errorf("%s %s: said to be invalid", c.tool, c.args)
 		}
 	}
@@ -176,27 +176,27 @@ func TestTools(t *testing.T) {
 		"run argv*", "check", "finish outcome* summary* root_cause",
 	}
 	var got []string
-	for _, tool := range tools(false) {
+	for _, tool := range workIn(t, nil).Specs() {
 		var s struct {
 			Type                 string
 			Properties           json.RawMessage
 			Required             []string
 			AdditionalProperties *bool
 		}
-		if err := json.Unmarshal(tool.spec.Schema, &s); err != nil {
-			t.Fatalf("%s: %v\n%s", tool.spec.Name, err, tool.spec.Schema)
+		if err := json.Unmarshal(tool.Schema, &s); err != nil {
+			t.Fatalf("%s: %v\n%s", tool.Name, err, tool.Schema)
 		}
 		if s.Type != "object" || s.AdditionalProperties == nil || *s.AdditionalProperties || s.Required == nil {
-			t.Errorf("%s: %s", tool.spec.Name, tool.spec.Schema)
+			t.Errorf("%s: %s", tool.Name, tool.Schema)
 		}
-		line := tool.spec.Name
+		line := tool.Name
 		d := json.NewDecoder(strings.NewReader(string(s.Properties)))
 		_, _ = d.Token()
 		for d.More() {
 			name, _ := d.Token()
 			var p struct{ Type, Description string }
 			if err := d.Decode(&p); err != nil || p.Type == "" || p.Description == "" {
-				t.Errorf("%s %v: %v", tool.spec.Name, name, err)
+				t.Errorf("%s %v: %v", tool.Name, name, err)
 			}
 			line += " " + name.(string)
 			if slices.Contains(s.Required, name.(string)) {
@@ -204,8 +204,8 @@ func TestTools(t *testing.T) {
 			}
 		}
 		got = append(got, line)
-		if tool.spec.Description == "" {
-			t.Errorf("%s is not described", tool.spec.Name)
+		if tool.Description == "" {
+			t.Errorf("%s is not described", tool.Name)
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -221,8 +221,8 @@ func TestReadOnly(t *testing.T) {
 		r.Check = func(context.Context, io.Writer) (bool, error) { panic("checked") }
 	})
 	var names []string
-	for _, tool := range tools(true) {
-		names = append(names, tool.spec.Name)
+	for _, tool := range w.Specs() {
+		names = append(names, tool.Name)
 	}
 	if !slices.Equal(names, []string{"read", "list", "search", "finish"}) {
 		t.Errorf("got %q", names)
@@ -247,12 +247,12 @@ func TestEffects(t *testing.T) {
 	for name, want := range map[string]effect{
 		"read": reads, "list": reads, "search": reads, "write": writes, "edit": writes, "delete": writes, "run": runs, "check": runs, "finish": ends, "bash": reads,
 	} {
-		if got := w.effectOf(name); got != want {
+		if got := w.Effect(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
 	w.do(t, "bash", o{"command": "ls"}, "no", `there is no tool "bash"`, "read, list, search, write")
-	if !w.invalid(model.Call{Name: "bash", Args: json.RawMessage(`{}`)}) {
+	if !w.Invalid(model.Call{Name: "bash", Args: json.RawMessage(`{}`)}) {
 		t.Error("a tool that there is not has valid arguments")
 	}
 }
@@ -277,7 +277,7 @@ func TestCallAfterTheEnd(t *testing.T) {
 	w := workIn(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := w.call(ctx, model.Call{Name: "write", Args: json.RawMessage(`{"path":"a","content":"x"}`)}); !got.failed || w.content(t, "a") != "-" {
+	if got := w.Call(ctx, model.Call{Name: "write", Args: json.RawMessage(`{"path":"a","content":"x"}`)}); !got.code.failed() || w.content(t, "a") != "-" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -300,7 +300,7 @@ func TestNewWork(t *testing.T) {
 			t.Errorf("%+v: got %v, want %s", c.r, err, c.want)
 		}
 		if w != nil {
-			_ = w.close()
+			_ = w.Close()
 		}
 	}
 }
@@ -361,7 +361,7 @@ func TestSideBySide(t *testing.T) {
 			{Name: "search", Args: json.RawMessage(`{"pattern":"y"}`)},
 		} {
 			all.Go(func() {
-				if got := w.call(t.Context(), c); got.failed {
+				if got := w.Call(t.Context(), c); got.code.failed() {
 					t.Error(got.text)
 				}
 			})
@@ -413,7 +413,7 @@ func FuzzArguments(f *testing.F) {
 		f.Fatal(err)
 	}
 	w.all = declarations(false)
-	f.Cleanup(func() { _ = w.close() })
+	f.Cleanup(func() { _ = w.Close() })
 	f.Fuzz(func(t *testing.T, name, raw string) {
 		d, ok := w.tool(name)
 		if !ok {
