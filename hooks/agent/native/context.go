@@ -66,7 +66,7 @@ func (l *loop) compact(ctx context.Context, deep bool) bool {
 			return false
 		}
 	}
-	l.watch.compacted()
+	l.watch.Compacted()
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -59,7 +60,9 @@ func TestCapHoldsBeforeARequestIsSent(t *testing.T) {
 			const most = 10_000
 			d := newDesk(t, tt.steps...)
 			d.req.Tokens, d.req.Pack = most, []byte(strings.Repeat("p", tt.pack))
-			d.tools.do = func(context.Context, model.Call) outcome { return outcome{text: strings.Repeat("r", tt.out)} }
+			d.tools.do = func(context.Context, model.Call) tools.Outcome {
+				return tools.Outcome{Text: strings.Repeat("r", tt.out)}
+			}
 			turn := d.turn(t.Context())
 			if turn.Kind != tt.kind || *turn.Requests != tt.asked || tt.kind != "" && !strings.Contains(turn.Evidence, "the next request alone holds about") {
 				t.Errorf("kind %q (%s) after %d requests", turn.Kind, turn.Evidence, *turn.Requests)

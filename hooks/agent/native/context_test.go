@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -24,8 +25,8 @@ func looksAt(n int, usageOf func(n int) model.Usage) func(int) step {
 	}
 }
 
-func kilobytes(_ context.Context, c model.Call) outcome {
-	return outcome{text: "output " + c.ID + " " + strings.Repeat("x", 4000)}
+func kilobytes(_ context.Context, c model.Call) tools.Outcome {
+	return tools.Outcome{Text: "output " + c.ID + " " + strings.Repeat("x", 4000)}
 }
 
 func TestOldOutputGoesFirst(t *testing.T) {

@@ -19,12 +19,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
 // codes are the words for what a call came to.
-var codes = map[string]code{"ok": "", "empty": codeEmpty, "fail": codeFailed, "refused": codeNotRun}
+var codes = map[string]tools.Code{"ok": "", "empty": tools.Empty, "fail": tools.Failed, "refused": tools.NotRun}
 
 // A tale is such a file.
 type tale struct {
@@ -87,10 +88,10 @@ func tell(t *testing.T, file string) tale {
 
 // play gives the model and the tools of a tale.
 func (s tale) play(d *desk) {
-	outcomes := map[string]outcome{}
+	outcomes := map[string]tools.Outcome{}
 	d.Model = s.model
 	d.MaxTurns = 100
-	d.tools.do = func(_ context.Context, c model.Call) outcome {
+	d.tools.do = func(_ context.Context, c model.Call) tools.Outcome {
 		d.tools.mu.Lock()
 		defer d.tools.mu.Unlock()
 		return outcomes[c.ID]
@@ -112,7 +113,7 @@ func (s tale) play(d *desk) {
 			var of struct{ Path string }
 			_ = json.Unmarshal(c.Args, &of)
 			d.tools.mu.Lock()
-			outcomes[c.ID] = outcome{text: text, code: codes[how], path: of.Path}
+			outcomes[c.ID] = tools.Outcome{Text: text, Code: codes[how], Path: of.Path}
 			d.tools.mu.Unlock()
 			st.calls = append(st.calls, c)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -15,8 +16,8 @@ import (
 func TestP90P92RefusedDoesNotRun(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.tools.do = func(context.Context, model.Call) outcome {
-		return outcome{text: "no match", code: codeFailed, path: "a.go"}
+	d.tools.do = func(context.Context, model.Call) tools.Outcome {
+		return tools.Outcome{Text: "no match", Code: tools.Failed, Path: "a.go"}
 	}
 	d.script.more = func(n int) step {
 		if n >= 5 {
@@ -69,17 +70,17 @@ func TestLookAgainIsToldInItsResult(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
 			n := 0
-			d.tools.do = func(_ context.Context, c model.Call) outcome {
+			d.tools.do = func(_ context.Context, c model.Call) tools.Outcome {
 				d.tools.mu.Lock()
 				defer d.tools.mu.Unlock()
 				n++
 				switch {
 				case strings.Contains(string(c.Args), "log"):
-					return outcome{text: fmt.Sprint("line ", n)}
+					return tools.Outcome{Text: fmt.Sprint("line ", n)}
 				case strings.Contains(string(c.Args), "gone"):
-					return outcome{text: "no such file", code: codeFailed}
+					return tools.Outcome{Text: "no such file", Code: tools.Failed}
 				}
-				return outcome{text: "same"}
+				return tools.Outcome{Text: "same"}
 			}
 			for i, r := range tt.rounds {
 				var st step
@@ -113,16 +114,75 @@ func TestLookAgainIsToldInItsResult(t *testing.T) {
 	}
 }
 
-// A summary takes away what was seen: to look at it again is nothing old.
-func TestSummaryMakesLooksNew(t *testing.T) {
+// B44 B46: a turn that ends by a detector: what the model sees, what is written down, and its last words.
+func TestB44B46RemindersAndLastWords(t *testing.T) {
 	t.Parallel()
-	w := newWatch("")
-	for i := range 3 * newsRemind {
-		if i%newsRemind == newsRemind-1 {
-			w.compacted()
-		}
-		if f := w.round(letters("1")[0]); f.found() {
-			t.Fatalf("round %d: %+v", i+1, f)
+	for _, tt := range []struct {
+		name      string
+		last      []step
+		text      string
+		synthetic bool
+		asked     int
+	}{
+		{"it says something", []step{{text: "The file is not there.\n" + finalText}}, "The file is not there.\n" + finalText, false, 13},
+		{"empty once", []step{{}, {text: "sorry"}}, "sorry", false, 14},
+		{"empty twice", []step{{}, {}}, "", true, 14},
+		{"a call that cannot run", []step{{text: "I try", calls: []model.Call{call("x", "edit", `{}`)}}}, "I try", false, 13},
+		{"it fails", []step{{err: lost()}}, "", true, 13},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.tools.do = func(context.Context, model.Call) tools.Outcome {
+				return tools.Outcome{Text: "no match", Code: tools.Failed}
+			}
+			d.script.more = func(n int) step {
+				if n >= 12 {
+					return tt.last[n-12]
+				}
+				return step{calls: []model.Call{call(fmt.Sprint(n), "edit", `{"path":"a.go","old":"x","new":"y"}`)}}
+			}
+			turn := d.turn(context.Background())
+			if turn.Kind != failure.LoopDetected || !strings.Contains(turn.Evidence, "the same call 3 times in a row") || *turn.Requests != tt.asked {
+				t.Errorf("kind %q, evidence %q, %d requests", turn.Kind, turn.Evidence, *turn.Requests)
+			}
+			end := d.of("end")[0].Data
+			if (end["synthetic"] == true) != tt.synthetic || !tt.synthetic && turn.Text != tt.text || tt.synthetic && !strings.HasPrefix(turn.Text, ours) {
+				t.Errorf("synthetic %v, text %q", end["synthetic"], turn.Text)
+			}
+			asked := d.script.requests()
+			for i, r := range asked {
+				if (len(r.Tools) == 0) != (i >= 12) {
+					t.Errorf("request %d has %d tools", i+1, len(r.Tools))
+				}
+			}
+			if len(d.tools.started()) != 12 {
+				t.Errorf("%d calls ran, want 12", len(d.tools.started()))
+			}
+			reminders := d.of("reminder")
+			if len(reminders) != 4 { // three, and the last words asked for
+				t.Fatalf("B44 %d reminders in the transcript", len(reminders))
+			}
+			for i, r := range reminders[:3] {
+				text := r.Data["text"].(string)
+				if got := asked[3*(i+1)].Messages; !strings.Contains(show(got[len(got)-1:]), text[len(ours):len(ours)+40]) || got[len(got)-1].Role != model.User {
+					t.Errorf("B44 reminder %d is not in the conversation:\n%s", i+1, show(got[len(got)-1:]))
+				}
+			}
+		})
+	}
+}
+
+// A tool's name that is made up goes back in a form that every provider takes, and the model is told which there are.
+func TestMadeUpNamesOfTools(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"functions.read", "read file", "läs", strings.Repeat("read", 5000), "\n", "\xff\xfe"} {
+		d := newDesk(t, step{calls: []model.Call{call("1", name, `{"path":"a"}`)}}, step{text: finalText})
+		top := t.TempDir()
+		d.open, d.req.Copy, d.req.Top = nil, top, top
+		turn := d.turn(t.Context()) // the script refuses what is not legal
+		if got := d.results()["1"]; turn.Kind != "" || !got.Failed || !strings.Contains(got.Text, "there is no tool") || len(got.Text) > 300 {
+			t.Errorf("%.20q: kind %q, %+v", name, turn.Kind, got)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package native
 import (
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -31,7 +32,7 @@ type ended struct {
 	dead    bool // it was started, and its end was not waited for
 	broken  bool // its arguments are not whole
 	refused bool // before it ran, by us
-	out     outcome
+	out     tools.Outcome
 	aside   string // what was added to the result, of which the call itself knows nothing
 }
 

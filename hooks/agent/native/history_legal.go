@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -118,7 +119,7 @@ func (b *builder) assistant(blocks []model.Block) {
 // call makes a call legal, and waits for its result.
 func (b *builder) call(block model.Block) model.Block {
 	c, was := *block.Call, block.Call.ID
-	c.ID, c.Name = b.unused(was), plainTool(c.Name)
+	c.ID, c.Name = b.unused(was), tools.SafeName(c.Name)
 	if !isObject(c.Args) {
 		c.Args = json.RawMessage("{}")
 		block.Raw, block.Provider = nil, ""
@@ -170,17 +171,6 @@ func (b *builder) answerAll() {
 	}
 	b.open = nil
 	clear(b.waits)
-}
-
-// plainTool is a tool's name as every provider takes it back: a model may have made one up that none does.
-func plainTool(name string) string {
-	const most = 64
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, strings.ToValidUTF8(name[:min(len(name), most)], "_"))
 }
 
 // unused is id, or one made of it that is not taken.

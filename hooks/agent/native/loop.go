@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/loopguard"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -19,8 +21,8 @@ const maxOverflows = 2
 // A toolset is the tools of a turn: those of a copy (see work), or those of a test.
 type toolset interface {
 	Specs() []model.Tool
-	Effect(name string) effect
-	Call(ctx context.Context, c model.Call) outcome
+	Effect(name string) tools.Effect
+	Call(ctx context.Context, c model.Call) tools.Outcome
 	Invalid(c model.Call) bool // its arguments are not those that its tool requires
 	Early() refusing           // for one answer; nil: nothing is refused while it arrives
 	Commands() agent.Commands  // how many were run so far; the zero value: they are not counted
@@ -42,7 +44,7 @@ type loop struct {
 	system     string
 	talk       []model.Message
 	built      *builder // of talk, as far as it was sent; nil: not yet, or talk was made another
-	watch      *watch
+	watch      *loopguard.Guard
 	meter      meter
 	ran        map[string]string // calls that were started, by ID: name and arguments
 	used       []string          // IDs of all calls: none stands in the transcript for two
@@ -60,7 +62,7 @@ type loop struct {
 func newLoop(a *Agent, r agent.Request, tools toolset) *loop {
 	l := &loop{
 		a: a, r: r, tools: tools, journal: journal{to: r.Note, secrets: r.Secrets},
-		watch: newWatch(a.Model), ran: map[string]string{},
+		watch: loopguard.New(a.Model), ran: map[string]string{},
 		meter: newMeter(a, r),
 	}
 	if !r.ReadOnly {
@@ -154,7 +156,7 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	case x.stop == model.MaxTokens && strings.TrimSpace(text) != "":
 		l.said, l.thought = said, false
 		l.talk = append(l.talk, turnOf(x.answer.Blocks, nil, false, lengthNote)...)
-		return l.watched(ctx, round{text: text}, said)
+		return l.watched(ctx, loopguard.Round{Text: text}, said)
 	case x.stop == model.MaxTokens:
 		if l.thought {
 			return &ending{kind: failure.OutputTruncated, evidence: "the model reached the length limit of an answer twice while it thought, and said nothing", text: said}
@@ -181,10 +183,10 @@ func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *end
 	l.emptied, l.thought = false, false
 	l.add(turnOf(x.answer.Blocks, x.calls, cut, ""))
 	for _, c := range x.calls {
-		if c.out.finished != nil {
-			return &ending{text: said, control: c.out.finished}
+		if c.out.Finished != nil {
+			return &ending{text: said, control: c.out.Finished}
 		}
-		if l.r.ReadOnly && c.call.Name == nameFinish { // there is no such tool, but it holds what was asked for
+		if l.r.ReadOnly && c.call.Name == tools.Finish { // there is no such tool, but it holds what was asked for
 			if object, err := agent.ParseControl(string(c.call.Args)); err == nil {
 				return &ending{text: said, control: object}
 			}
@@ -216,22 +218,22 @@ func (l *loop) cutShort(ctx context.Context, x exchange) *ending {
 }
 
 // watched lets the detectors see a round, and does what they ask for.
-func (l *loop) watched(ctx context.Context, r round, said string) *ending {
+func (l *loop) watched(ctx context.Context, r loopguard.Round, said string) *ending {
 	if l.r.ReadOnly {
 		return nil // nothing is done that could be done again, and it is short
 	}
-	f := l.watch.round(r)
+	f := l.watch.Round(r)
 	switch {
-	case f.end:
-		e := l.finalWords(ctx, f.says)
-		e.kind, e.evidence = failure.LoopDetected, "it was told, and went on: "+strings.TrimSuffix(f.says, ".")
+	case f.Ends:
+		e := l.finalWords(ctx, f.Says)
+		e.kind, e.evidence = failure.LoopDetected, "it was told, and went on: "+strings.TrimSuffix(f.Says, ".")
 		if c := ctx.Err(); c != nil {
 			e, _ = l.ended(ctx)
 			e.text = said
 		}
 		return &e
-	case f.found():
-		l.remind(f.id, ours+f.says+changeNote)
+	case f.Found():
+		l.remind(f.ID, ours+f.Says+changeNote)
 	}
 	return nil
 }
@@ -239,7 +241,7 @@ func (l *loop) watched(ctx context.Context, r round, said string) *ending {
 // remind puts words of ours into the conversation.
 func (l *loop) remind(why, text string) {
 	l.talk = append(l.talk, model.Message{Role: model.User, Blocks: []model.Block{{Text: text}}})
-	l.note("reminder", map[string]any{"text": text, "why": why, "left": l.watch.left()})
+	l.note("reminder", map[string]any{"text": text, "why": why, "left": l.watch.Left()})
 }
 
 // broken decides about an answer that broke off.

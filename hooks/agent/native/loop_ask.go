@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -53,7 +54,7 @@ func (l *loop) facts(x exchange, retryable bool) facts {
 		default:
 			f.started = true
 			effect := l.tools.Effect(c.call.Name)
-			f.unsafe = f.unsafe || effect == writes || effect == runs
+			f.unsafe = f.unsafe || effect == tools.Writes || effect == tools.Runs
 		}
 	}
 	return f

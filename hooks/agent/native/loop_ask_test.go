@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -70,18 +71,18 @@ func TestProcessesAreWaitedFor(t *testing.T) {
 	const ending = 4500 * time.Millisecond // three seconds of grace, a supervisor that is replaced, and the rest of the output
 	slow := func(d *desk) (runs *int) {
 		runs = new(int)
-		d.tools.do = func(ctx context.Context, c model.Call) outcome {
+		d.tools.do = func(ctx context.Context, c model.Call) tools.Outcome {
 			if c.Name != "run" {
 				if *runs > 0 {
 					d.script.t.Error("a tool starts beside one that is ending")
 				}
-				return outcome{text: "ok"}
+				return tools.Outcome{Text: "ok"}
 			}
 			*runs++
 			<-ctx.Done()
 			time.Sleep(ending)
 			*runs--
-			return outcome{text: "ended", code: codeFailed}
+			return tools.Outcome{Text: "ended", Code: tools.Failed}
 		}
 		return runs
 	}

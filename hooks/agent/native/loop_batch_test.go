@@ -46,30 +46,6 @@ func TestManyCallsOfOneAnswerAreLinear(t *testing.T) { //nolint:paralleltest // 
 	}
 }
 
-// Each call of an answer is looked at once, however many writes follow it.
-func TestEarlyLooksAtEachCallOnce(t *testing.T) {
-	t.Parallel()
-	w := workIn(t, map[string]string{"a": "old\n", "b": "old\n"})
-	e := &early{w: w}
-	var before []model.Call
-	for i := range 100 {
-		before = append(before, model.Call{Name: "delete", Args: fmt.Appendf(nil, `{"path":"f%d"}`, i)})
-		if got, refused := e.refuse(before, "write", fmt.Sprintf(`{"path":"f%d","content":"`, i)); refused || e.seen != i+1 || len(e.places) != i+1 {
-			t.Fatalf("call %d: %v %+v, %d looked at, %d places", i, refused, got, e.seen, len(e.places))
-		}
-	}
-	if _, refused := e.refuse(before, "write", `{"path":"a","content":"`); !refused {
-		t.Error("a file that nothing in front touches is not refused")
-	}
-	before = append(before, model.Call{Name: "delete", Args: []byte(`{"path":"a"}`)})
-	if _, refused := e.refuse(before, "write", `{"path":"a","content":"`); refused {
-		t.Error("refused, though it is deleted in front")
-	}
-	if _, refused := e.refuse(append(before, model.Call{Name: "check", Args: []byte(`{}`)}), "write", `{"path":"b","content":"`); refused {
-		t.Error("refused, though a command in front may change it")
-	}
-}
-
 // The calls in front of one that is refused while it arrives run; it and those behind it are told why they did not.
 func TestCallsInFrontOfARefusedOneRun(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -157,23 +158,23 @@ func fault5(kind failure.Kind, status int, message string) error {
 // A toolbox is the tools: by the names of ours; what they do, a test says.
 type toolbox struct {
 	mu     sync.Mutex
-	do     func(ctx context.Context, c model.Call) outcome
+	do     func(ctx context.Context, c model.Call) tools.Outcome
 	ran    []string // IDs, as they started
 	now    int      // running
 	most   int      // at once
 	refuse refusing
 }
 
-var effects = map[string]effect{
-	"read": reads, "list": reads, "search": reads, "write": writes, "edit": writes, "delete": writes, "run": runs, "check": runs, "finish": ends,
+var effects = map[string]tools.Effect{
+	"read": tools.Reads, "list": tools.Reads, "search": tools.Reads, "write": tools.Writes, "edit": tools.Writes, "delete": tools.Writes, "run": tools.Runs, "check": tools.Runs, "finish": tools.Ends,
 }
 
 func (b *toolbox) open(agent.Request) (toolset, error) { return b, nil }
 
-func (b *toolbox) Effect(name string) effect { return effects[name] }
-func (b *toolbox) Early() refusing           { return b.refuse }
-func (b *toolbox) Commands() agent.Commands  { return agent.Commands{} }
-func (b *toolbox) Close() error              { return nil }
+func (b *toolbox) Effect(name string) tools.Effect { return effects[name] }
+func (b *toolbox) Early() refusing                 { return b.refuse }
+func (b *toolbox) Commands() agent.Commands        { return agent.Commands{} }
+func (b *toolbox) Close() error                    { return nil }
 
 func (b *toolbox) Invalid(c model.Call) bool { return string(c.Args) == "{}" && c.Name != "check" }
 
@@ -184,7 +185,7 @@ func (b *toolbox) Specs() (all []model.Tool) {
 	return all
 }
 
-func (b *toolbox) Call(ctx context.Context, c model.Call) outcome {
+func (b *toolbox) Call(ctx context.Context, c model.Call) tools.Outcome {
 	b.mu.Lock()
 	b.ran = append(b.ran, c.ID)
 	b.now++
@@ -196,14 +197,14 @@ func (b *toolbox) Call(ctx context.Context, c model.Call) outcome {
 		b.mu.Unlock()
 	}()
 	if c.Name == "finish" {
-		return outcome{text: "done", finished: &agent.Control{Outcome: agent.Fixed, Summary: "by finish"}}
+		return tools.Outcome{Text: "done", Finished: &agent.Control{Outcome: agent.Fixed, Summary: "by finish"}}
 	}
 	if b.do == nil {
-		return outcome{text: "ok " + c.Name}
+		return tools.Outcome{Text: "ok " + c.Name}
 	}
 	out := b.do(ctx, c)
-	if out.code == codeFailed && b.Invalid(c) {
-		out.code = codeInvalid
+	if out.Code == tools.Failed && b.Invalid(c) {
+		out.Code = tools.Invalid
 	}
 	return out
 }

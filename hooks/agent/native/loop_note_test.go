@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
@@ -34,8 +35,8 @@ func TestSecretsStayHere(t *testing.T) {
 		d.req.Secrets.Add("TOKEN", secret)
 		d.req.Prompt = "The key " + secret
 		d.req.Pack = []byte(`{"log":"` + secret + `"}`)
-		d.tools.do = func(context.Context, model.Call) outcome {
-			return outcome{text: "logged in with " + secret, warnings: []string{secret}, path: secret}
+		d.tools.do = func(context.Context, model.Call) tools.Outcome {
+			return tools.Outcome{Text: "logged in with " + secret, Warnings: []string{secret}, Path: secret}
 		}
 		turn := d.turn(context.Background())
 		for i, r := range d.script.requests() {
@@ -63,12 +64,12 @@ func TestSecretsStayHere(t *testing.T) {
 func TestJournalOfCalls(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`), call("2", "write", `{"path":"a"}`)}}, step{text: finalText})
-	d.tools.do = func(_ context.Context, c model.Call) outcome {
+	d.tools.do = func(_ context.Context, c model.Call) tools.Outcome {
 		calls, results := len(d.of("tool_call")), len(d.of("tool_result"))
 		if c.ID == "1" && (calls != 1 || results != 0) || c.ID == "2" && (calls != 2 || results != 1) {
 			t.Errorf("while %s runs, %d calls and %d results are written down", c.ID, calls, results)
 		}
-		return outcome{text: "ok", path: "a", warnings: []string{"a placeholder"}}
+		return tools.Outcome{Text: "ok", Path: "a", Warnings: []string{"a placeholder"}}
 	}
 	d.turn(context.Background())
 	line := d.of("tool_call")[1].Data
@@ -92,11 +93,11 @@ func TestLinesComeInTurn(t *testing.T) {
 	n := 0 // not guarded: the turn does that
 	d.req.Note = func(agent.Line) { n++ }
 	d.open = func(r agent.Request) (toolset, error) {
-		d.tools.do = func(context.Context, model.Call) outcome {
+		d.tools.do = func(context.Context, model.Call) tools.Outcome {
 			for range 100 {
 				r.Note(agent.Line{Type: "notice"})
 			}
-			return outcome{text: "ok"}
+			return tools.Outcome{Text: "ok"}
 		}
 		return d.tools, nil
 	}
@@ -156,7 +157,7 @@ func TestLongArguments(t *testing.T) {
 	d.turn(t.Context())
 	lines := d.of("tool_call")
 	args := lines[0].Data["args"].(string)
-	if !strings.HasPrefix(args, `{"path":"a","content":"xxx`) || len(args) != shownHead || lines[0].Data["args_bytes"] != len(long.Args) || lines[0].Data["args_digest"] != fmt.Sprintf("sha256:%x", sha256.Sum256(long.Args)) {
+	if !strings.HasPrefix(args, `{"path":"a","content":"xxx`) || len(args) != tools.ShownHead || lines[0].Data["args_bytes"] != len(long.Args) || lines[0].Data["args_digest"] != fmt.Sprintf("sha256:%x", sha256.Sum256(long.Args)) {
 		t.Errorf("%d bytes, of %v, %v", len(args), lines[0].Data["args_bytes"], lines[0].Data["args_digest"])
 	}
 	if got := lines[1].Data["args"].(json.RawMessage); string(got) != string(short.Args) || lines[1].Data["args_digest"] != nil {

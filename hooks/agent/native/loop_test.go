@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -27,7 +30,9 @@ func TestTurnAsAWhole(t *testing.T) {
 		step{text: "It is done.\n" + finalText, usage: model.Usage{Input: &one, Output: &ten}},
 	)
 	d.Cost = func(string, model.Usage) (float64, bool) { return 0.25, true }
-	d.tools.do = func(_ context.Context, c model.Call) outcome { return outcome{text: "did " + c.ID, path: "a.go"} }
+	d.tools.do = func(_ context.Context, c model.Call) tools.Outcome {
+		return tools.Outcome{Text: "did " + c.ID, Path: "a.go"}
+	}
 	turn := d.turn(context.Background())
 	if turn.Kind != "" || turn.Control == nil || turn.Control.Summary != "done" || turn.Text != "It is done.\n"+finalText {
 		t.Errorf("turn = %+v", turn)
@@ -89,12 +94,12 @@ func TestOrderOfCalls(t *testing.T) {
 		d := newDesk(t, step{calls: calls}, step{text: finalText})
 		var mu sync.Mutex
 		var log []string
-		d.tools.do = func(_ context.Context, c model.Call) outcome {
+		d.tools.do = func(_ context.Context, c model.Call) tools.Outcome {
 			time.Sleep(time.Second)
 			mu.Lock()
 			log = append(log, c.ID)
 			mu.Unlock()
-			return outcome{text: "did " + c.ID}
+			return tools.Outcome{Text: "did " + c.ID}
 		}
 		start := time.Now()
 		d.turn(context.Background())
@@ -164,9 +169,9 @@ func TestToolsDoNotWaitForUsage(t *testing.T) {
 		d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}, late: true, hang: true}, step{text: finalText})
 		start := time.Now()
 		var began time.Duration
-		d.tools.do = func(context.Context, model.Call) outcome {
+		d.tools.do = func(context.Context, model.Call) tools.Outcome {
 			began = time.Since(start)
-			return outcome{text: "ok"}
+			return tools.Outcome{Text: "ok"}
 		}
 		turn := d.turn(context.Background())
 		if began != 0 || turn.Kind != "" {
@@ -226,7 +231,7 @@ func TestCallThatRanIsNotRunAgain(t *testing.T) {
 func TestToolThatBreaks(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText})
-	d.tools.do = func(context.Context, model.Call) outcome { panic("nil map") }
+	d.tools.do = func(context.Context, model.Call) tools.Outcome { panic("nil map") }
 	if turn := d.turn(context.Background()); turn.Kind != "" {
 		t.Errorf("kind %q", turn.Kind)
 	}
@@ -329,3 +334,80 @@ func TestB45NobodyWritesDown(t *testing.T) {
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// The first finish ends the turn, whatever stands beside it or behind it; one that does not fit ends nothing.
+func TestFinishBesideOtherCalls(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	d := newDesk(
+		t,
+		step{calls: []model.Call{call("1", "finish", `{"outcome":"done"}`), call("2", "write", `{"path":"a","content":"1"}`)}},
+		step{calls: []model.Call{
+			call("3", "write", `{"path":"b","content":"2"}`), call("4", "finish", `{"outcome":"fixed","summary":"the first"}`),
+			call("5", "finish", `{"outcome":"no_fix","summary":"the second"}`), call("6", "write", `{"path":"c","content":"3"}`),
+		}},
+	)
+	d.open, d.req.Copy, d.req.Top = nil, top, top
+	turn := d.turn(t.Context())
+	if turn.Kind != "" || turn.Control == nil || turn.Control.Summary != "the first" || turn.Control.Outcome != agent.Fixed || len(turn.Control.Touched) != 2 {
+		t.Fatalf("kind %q, %+v", turn.Kind, turn.Control)
+	}
+	for name, want := range map[string]bool{"a": true, "b": true, "c": false} {
+		if _, err := os.Lstat(filepath.Join(top, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Arguments of any shape are an error that is told, and one result stands for each call.
+func TestArgumentsOfAnyShape(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat(`{"path":`, 5000) + "1" + strings.Repeat("}", 5000)
+	top := t.TempDir()
+	var calls []model.Call
+	for i, args := range []string{`{"path":["a"]}`, `{"path":null}`, `{"path":{"a":1}}`, deep, `{"path":"a","path":"b"}`, `{}`, `{"path":""}`, `{"path":"\u0000"}`} {
+		calls = append(calls, call(string(rune('a'+i)), "write", args))
+	}
+	d := newDesk(t, step{calls: calls}, step{text: finalText})
+	d.open, d.req.Copy, d.req.Top = nil, top, top
+	if turn := d.turn(t.Context()); turn.Kind != "" {
+		t.Errorf("kind %q (%s)", turn.Kind, turn.Evidence)
+	}
+	results := d.results()
+	if len(results) != len(calls) {
+		t.Errorf("%d results of %d calls", len(results), len(calls))
+	}
+	for id, r := range results {
+		if !r.Failed || len(r.Text) > 400 {
+			t.Errorf("%s: %.500q", id, r.Text)
+		}
+	}
+}
+
+// B09: the same in a turn: the write waits for the delete that stands before it, and is not refused while it arrives.
+func TestB09OneAnswer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(
+		t,
+		step{calls: []model.Call{call("1", "delete", `{"path":"a"}`), call("2", "write", `{"path":"a","content":"new\n"}`), call("3", "write", `{"path":"b","content":"new\n"}`)}},
+		step{text: finalText},
+	)
+	top := t.TempDir()
+	if err := os.WriteFile(filepath.Join(top, "a"), []byte("old\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.open, d.req.Copy, d.req.Top = nil, top, top
+	if turn := d.turn(t.Context()); turn.Kind != "" {
+		t.Errorf("kind %q: %s", turn.Kind, turn.Evidence)
+	}
+	for id, got := range d.results() {
+		if got.Failed {
+			t.Errorf("call %s: %s", id, got.Text)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		if b, err := os.ReadFile(filepath.Join(top, name)); string(b) != "new\n" {
+			t.Errorf("%s holds %q, %v", name, b, err)
+		}
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/loopguard"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -37,7 +39,7 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]
 		}
 		x := &ended{call: c}
 		kind := l.tools.Effect(c.Name)
-		if kind != reads && !flush() {
+		if kind != tools.Reads && !flush() {
 			break
 		}
 		done[c.ID] = x
@@ -45,7 +47,7 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]
 			continue
 		}
 		group = append(group, x)
-		if kind != reads && !flush() || x.out.finished != nil {
+		if kind != tools.Reads && !flush() || x.out.Finished != nil {
 			break
 		}
 	}
@@ -61,9 +63,9 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]
 // refusedBefore gives a call that must not run its end.
 func (l *loop) refusedBefore(x *ended) bool {
 	why := ""
-	if was, ran := l.ran[x.call.ID]; ran && was == mark(x.call) && l.tools.Effect(x.call.Name) != reads {
+	if was, ran := l.ran[x.call.ID]; ran && was == loopguard.Key(x.call) && l.tools.Effect(x.call.Name) != tools.Reads {
 		why = "Refused: the call with this ID has run already, and no call runs twice. Its result stands above."
-	} else if says := l.watch.refuse(l.observe(*x)); says != "" {
+	} else if says := l.watch.Refuse(l.observe(*x)); says != "" {
 		why = says
 	}
 	if why == "" {
@@ -73,8 +75,6 @@ func (l *loop) refusedBefore(x *ended) bool {
 	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: why, Failed: true}
 	return true
 }
-
-func mark(c model.Call) string { return c.Name + " " + sum(canonical(c.Args)) }
 
 // mostArgs is how much of a call's arguments a line of the transcript holds, in bytes: more than any model writes in one answer.
 const (
@@ -96,7 +96,7 @@ func (l *loop) argsLine(c model.Call) map[string]any {
 // A back is what a tool's goroutine sends when it is done.
 type back struct {
 	x   *ended
-	out outcome
+	out tools.Outcome
 }
 
 // together runs a group of calls side by side until each has its end, and says whether more may be started. It never waits
@@ -173,7 +173,7 @@ func (l *loop) drain() time.Duration {
 
 func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
 	for x := range running {
-		if l.tools.Effect(x.call.Name) == runs {
+		if l.tools.Effect(x.call.Name) == tools.Runs {
 			return killTime
 		}
 	}
@@ -181,10 +181,10 @@ func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
 }
 
 // do runs one tool. What goes wrong inside it is its outcome.
-func (l *loop) do(ctx context.Context, c model.Call) (out outcome) {
+func (l *loop) do(ctx context.Context, c model.Call) (out tools.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = outcome{text: fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p), code: codeFailed}
+			out = tools.Outcome{Text: fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p), Code: tools.Failed}
 		}
 	}()
 	return l.tools.Call(ctx, c)
@@ -193,39 +193,39 @@ func (l *loop) do(ctx context.Context, c model.Call) (out outcome) {
 // starts is written down before a call starts: what the journal does not name has not run.
 func (l *loop) starts(x *ended) {
 	x.started = true
-	l.ran[x.call.ID] = mark(x.call)
-	if l.tools.Effect(x.call.Name) != reads {
-		l.watch.did()
+	l.ran[x.call.ID] = loopguard.Key(x.call)
+	if l.tools.Effect(x.call.Name) != tools.Reads {
+		l.watch.Changed()
 	}
 	l.note("tool_call", l.argsLine(x.call))
 }
 
-func (l *loop) settles(x *ended, out outcome) {
+func (l *loop) settles(x *ended, out tools.Outcome) {
 	x.out = out
-	x.out.text = l.clean(out.text)
-	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: x.out.text, Failed: out.code.failed()}
+	x.out.Text = l.clean(out.Text)
+	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: x.out.Text, Failed: out.Code.Failed()}
 	switch l.tools.Effect(x.call.Name) {
-	case writes:
-		l.acted = l.acted || !out.code.failed()
-	case runs:
+	case tools.Writes:
+		l.acted = l.acted || !out.Code.Failed()
+	case tools.Runs:
 		l.acted = true
-	case reads:
-		if !out.code.failed() {
-			if says := l.watch.looked(mark(x.call), x.out.text); says != "" {
+	case tools.Reads:
+		if !out.Code.Failed() {
+			if says := l.watch.Repeated(loopguard.Key(x.call), x.out.Text); says != "" {
 				x.aside = "\n" + ours + says
 				x.result.Text += x.aside
 			}
 		}
 	}
-	data := map[string]any{"id": x.call.ID, "name": x.call.Name, "text": x.result.Text, "failed": out.code.failed()}
-	if out.code != "" {
-		data["code"] = string(out.code)
+	data := map[string]any{"id": x.call.ID, "name": x.call.Name, "text": x.result.Text, "failed": out.Code.Failed()}
+	if out.Code != "" {
+		data["code"] = string(out.Code)
 	}
-	if out.path != "" {
-		data["path"] = out.path
+	if out.Path != "" {
+		data["path"] = out.Path
 	}
-	if len(out.warnings) > 0 {
-		data["warnings"] = out.warnings
+	if len(out.Warnings) > 0 {
+		data["warnings"] = out.Warnings
 	}
 	l.note("tool_result", data)
 }
@@ -237,7 +237,7 @@ func (l *loop) dead(ctx context.Context, x *ended) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		text = saidAborted
 	}
-	if kind := l.tools.Effect(x.call.Name); kind == writes || kind == runs {
+	if kind := l.tools.Effect(x.call.Name); kind == tools.Writes || kind == tools.Runs {
 		l.acted = true
 	}
 	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: text, Failed: true}
@@ -249,7 +249,7 @@ func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools
 	seen := map[string]bool{}
 	behind := saidBehind
 	for _, d := range done {
-		if d.out.finished != nil {
+		if d.out.Finished != nil {
 			behind = saidLeft
 		}
 	}
@@ -336,27 +336,27 @@ func (l *loop) noteUnstarted(e ended) {
 }
 
 // seen is what the detectors see of a round.
-func (l *loop) seen(x exchange) round {
-	r := round{text: textOf(x.answer.Blocks)}
+func (l *loop) seen(x exchange) loopguard.Round {
+	r := loopguard.Round{Text: textOf(x.answer.Blocks)}
 	for _, c := range x.calls {
-		r.calls = append(r.calls, l.observe(c))
+		r.Calls = append(r.Calls, l.observe(c))
 	}
 	return r
 }
 
-func (l *loop) observe(c ended) observed {
-	code := c.out.code
+func (l *loop) observe(c ended) loopguard.Call {
+	code := c.out.Code
 	switch {
 	case c.dead:
-		code = codeFailed
+		code = tools.Failed
 	case c.started:
 	case c.broken && !c.refused, !c.broken && l.tools.Invalid(c.call):
-		code = codeInvalid
+		code = tools.Invalid
 	default:
-		code = codeNotRun
+		code = tools.NotRun
 	}
-	return observed{
-		name: c.call.Name, args: canonical(c.call.Args), target: targetOf(c.call.Args), path: c.out.path, effect: l.tools.Effect(c.call.Name),
-		code: code, result: strings.TrimSuffix(c.result.Text, c.aside),
+	return loopguard.Call{
+		Name: c.call.Name, Args: loopguard.Canonical(c.call.Args), Target: loopguard.Target(c.call.Args), Path: c.out.Path, Effect: l.tools.Effect(c.call.Name),
+		Code: code, Result: strings.TrimSuffix(c.result.Text, c.aside),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
@@ -31,7 +32,7 @@ type Rebuilt struct {
 // A rebuilding is the copy on its way.
 type rebuilding struct {
 	Rebuilt
-	w     *work
+	w     *tools.Toolset
 	begun map[string]called // calls without an end yet, by ID
 }
 
@@ -39,7 +40,7 @@ type rebuilding struct {
 // that the transcript says ended well. Of r it reads Attempt, Copy, Top, Dir (the working directory as the agent's commands saw it, as
 // far as it is known) and Secrets. What follows a finalizer's question was thrown away and does not count. ErrOthers.
 func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebuilt, err error) {
-	w, err := newWork(&r)
+	w, err := tools.Open(&r)
 	if err != nil {
 		return Rebuilt{}, err
 	}
@@ -71,7 +72,7 @@ func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebu
 		err = ErrOthers
 	}
 	for _, c := range b.begun { // in no order: none is carried out
-		if w.Effect(c.Name) != reads {
+		if w.Effect(c.Name) != tools.Reads {
 			b.loosen()
 		}
 	}
@@ -80,15 +81,15 @@ func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebu
 
 // ended takes one call and its end.
 func (b *rebuilding) ended(ctx context.Context, c called, e endOfCall) error {
-	known := b.w.has(c.Name)
+	known := b.w.Has(c.Name)
 	effect := b.w.Effect(c.Name)
 	switch {
 	case !known && !e.Failed, // a tool of another version
-		effect == writes && !e.Failed && e.Path == "",
-		effect == writes && e.Interrupted,
-		effect == runs && !e.refused(c.Name):
+		effect == tools.Writes && !e.Failed && e.Path == "",
+		effect == tools.Writes && e.Interrupted,
+		effect == tools.Runs && !e.refused(c.Name):
 		b.loosen()
-	case effect == writes && !e.Failed:
+	case effect == tools.Writes && !e.Failed:
 		return b.again(ctx, c, e)
 	}
 	return nil
@@ -116,19 +117,19 @@ func (b *rebuilding) again(ctx context.Context, c called, e endOfCall) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	switch same := !o.code.failed() && o.path == e.Path; {
+	switch same := !o.Code.Failed() && o.Path == e.Path; {
 	case same:
 		b.Calls++
-		if b.Commands == 0 || c.Name != nameEdit && slices.Equal(o.warnings, e.Warnings) {
+		if b.Commands == 0 || c.Name != tools.Edit && slices.Equal(o.Warnings, e.Warnings) {
 			b.Sure[e.Path] = true // an edit keeps it so; the warnings tell what of the file before a write depends on
 		}
 	case b.Commands > 0 || b.Open[e.Path] != "":
 		delete(b.Sure, e.Path)
-		delete(b.Sure, o.path)
-	case o.code.failed():
-		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s of %s ended well, and it cannot have: %s", c.line, c.Name, e.Path, firstLine(o.text)))
+		delete(b.Sure, o.Path)
+	case o.Code.Failed():
+		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s of %s ended well, and it cannot have: %s", c.line, c.Name, e.Path, firstLine(o.Text)))
 	default:
-		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s changed %s, and what it changes is %s", c.line, c.Name, e.Path, o.path))
+		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s changed %s, and what it changes is %s", c.line, c.Name, e.Path, o.Path))
 	}
 	return nil
 }

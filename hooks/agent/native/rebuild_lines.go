@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 )
 
 // A line is one of the attempt in question.
@@ -29,20 +31,20 @@ type called struct {
 
 // An endOfCall is a line tool_result.
 type endOfCall struct {
-	ID          string   `json:"id"`
-	Text        string   `json:"text"`
-	Failed      bool     `json:"failed"`
-	Interrupted bool     `json:"interrupted"`
-	Started     *bool    `json:"started"` // nil: it was
-	Code        code     `json:"code"`    // older transcripts have none
-	Path        string   `json:"path"`
-	Warnings    []string `json:"warnings"`
+	ID          string     `json:"id"`
+	Text        string     `json:"text"`
+	Failed      bool       `json:"failed"`
+	Interrupted bool       `json:"interrupted"`
+	Started     *bool      `json:"started"` // nil: it was
+	Code        tools.Code `json:"code"`    // older transcripts have none
+	Path        string     `json:"path"`
+	Warnings    []string   `json:"warnings"`
 }
 
 // refused reports whether a call of run or check started nothing. Of transcripts without codes the text tells.
 func (e endOfCall) refused(name string) bool {
 	if e.Code != "" {
-		return e.Code == codeNotRun || e.Code == codeInvalid
+		return e.Code == tools.NotRun || e.Code == tools.Invalid
 	}
 	return e.Failed && (strings.HasPrefix(e.Text, "not run: ") || strings.HasPrefix(e.Text, name+" was not "))
 }

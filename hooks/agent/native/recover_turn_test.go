@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -22,12 +23,12 @@ func TestP30ToolOutlivesTheStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, step{calls: []model.Call{call("1", "run", `{"argv":["test"]}`)}, late: true, err: lost()}, step{text: finalText})
-		d.tools.do = func(ctx context.Context, c model.Call) outcome {
+		d.tools.do = func(ctx context.Context, c model.Call) tools.Outcome {
 			time.Sleep(500 * time.Millisecond)
 			if ctx.Err() != nil {
 				t.Error("the lost stream ended the tool")
 			}
-			return outcome{text: "ran for half a second"}
+			return tools.Outcome{Text: "ran for half a second"}
 		}
 		turn := d.turn(context.Background())
 		if turn.Kind != "" || len(d.tools.started()) != 1 || len(d.of("recovery")) != 0 {
@@ -44,9 +45,9 @@ func TestP32ToolFailsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, step{calls: []model.Call{call("1", "edit", `{"path":"a"}`)}, late: true, err: lost()}, step{text: finalText})
-		d.tools.do = func(context.Context, model.Call) outcome {
+		d.tools.do = func(context.Context, model.Call) tools.Outcome {
 			time.Sleep(time.Second)
-			return outcome{text: "no match", code: codeFailed}
+			return tools.Outcome{Text: "no match", Code: tools.Failed}
 		}
 		d.turn(context.Background())
 		if got := d.results()["1"]; got.Text != "no match" || !got.Failed {
@@ -67,11 +68,11 @@ func TestP33ToolNeverReturns(t *testing.T) {
 		end := make(chan struct{})
 		defer close(end)
 		var told error
-		d.tools.do = func(ctx context.Context, c model.Call) outcome {
+		d.tools.do = func(ctx context.Context, c model.Call) tools.Outcome {
 			<-ctx.Done()
 			told = ctx.Err()
 			<-end
-			return outcome{text: "too late"}
+			return tools.Outcome{Text: "too late"}
 		}
 		start := time.Now()
 		turn := d.turn(context.Background())
@@ -127,13 +128,13 @@ func TestP36LateResultIsNobodys(t *testing.T) {
 		d.drain = time.Second
 		start := time.Now()
 		var back time.Duration
-		d.tools.do = func(_ context.Context, c model.Call) outcome {
+		d.tools.do = func(_ context.Context, c model.Call) tools.Outcome {
 			if c.ID == "2" {
-				return outcome{text: "read"}
+				return tools.Outcome{Text: "read"}
 			}
 			defer func() { back = time.Since(start) }()
 			time.Sleep(time.Minute)
-			return outcome{text: "too late"}
+			return tools.Outcome{Text: "too late"}
 		}
 		if turn := d.turn(context.Background()); turn.Kind != "" || back != time.Minute || time.Since(start) != time.Hour+time.Second {
 			t.Errorf("kind %q after %s; the tool was back after %s", turn.Kind, time.Since(start), back)
@@ -173,9 +174,9 @@ func TestP38CancelWhileATool(t *testing.T) {
 				d := newDesk(t, step{calls: []model.Call{call("1", tt.tool, `{"path":"a"}`)}, late: true, err: lost()})
 				end := make(chan struct{})
 				defer close(end)
-				d.tools.do = func(context.Context, model.Call) outcome {
+				d.tools.do = func(context.Context, model.Call) tools.Outcome {
 					<-end
-					return outcome{}
+					return tools.Outcome{}
 				}
 				ctx, cancel := context.WithCancel(context.Background())
 				time.AfterFunc(3*time.Second, cancel)

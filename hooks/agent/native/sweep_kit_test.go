@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
 )
@@ -186,21 +187,21 @@ type session struct {
 
 // watched are the real tools, observed. Thousands of requests hold their specs: the story knows them, they need no words.
 type watched struct {
-	*work
+	*tools.Toolset
 	calls func(name string)
 }
 
 func (w watched) Specs() []model.Tool {
-	all := w.work.Specs()
+	all := w.Toolset.Specs()
 	for i := range all {
 		all[i].Description, all[i].Schema = "", nil
 	}
 	return all
 }
 
-func (w watched) Call(ctx context.Context, c model.Call) outcome {
+func (w watched) Call(ctx context.Context, c model.Call) tools.Outcome {
 	w.calls(c.Name)
-	return w.work.Call(ctx, c)
+	return w.Toolset.Call(ctx, c)
 }
 
 // play plays the session on the model at its place.
@@ -218,7 +219,7 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 	a := &Agent{
 		ID: "own", Ask: m.Turn, Model: m.Name, Provider: s.provider, Gate: gate, MaxTurns: 12, random: func() float64 { return 0 },
 		open: func(r agent.Request) (toolset, error) {
-			w, err := newWork(&r)
+			w, err := tools.Open(&r)
 			return watched{w, func(name string) {
 				mu.Lock()
 				s.ran = append(s.ran, name)

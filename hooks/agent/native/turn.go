@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -68,7 +69,7 @@ func (a *Agent) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	r.Note = inTurn(r.Note)
 	open := a.open
 	if open == nil {
-		open = func(r agent.Request) (toolset, error) { return newWork(&r) }
+		open = func(r agent.Request) (toolset, error) { return tools.Open(&r) }
 	}
 	tools, err := open(r)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -18,7 +19,9 @@ func benchTurn(b *testing.B, n int) {
 	d.MaxTurns = n + 1
 	d.Window = 1 << 30
 	body := strings.Repeat("0123456789abcdef", 128)
-	d.tools.do = func(_ context.Context, c model.Call) outcome { return outcome{text: c.ID + body, path: c.ID} }
+	d.tools.do = func(_ context.Context, c model.Call) tools.Outcome {
+		return tools.Outcome{Text: c.ID + body, Path: c.ID}
+	}
 	asked := 0
 	d.Ask = func(ctx context.Context, _ model.Request, heard func(model.Event)) (model.Answer, error) {
 		asked++
@@ -76,7 +79,7 @@ func BenchmarkMemory(b *testing.B) {
 				blocks = append(blocks, model.Block{Call: &c})
 			}
 			l.talk = append(l.talk, turnOf(blocks, calls, false, "")...)
-			l.watch.round(l.seen(exchange{calls: calls}))
+			l.watch.Round(l.seen(exchange{calls: calls}))
 		}
 		req := l.request()
 		runtime.GC()

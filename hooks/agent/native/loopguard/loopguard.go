@@ -1,0 +1,251 @@
+// Package loopguard detects what a conversation does again and again without getting anywhere. Its detectors, D1 to D7, see whole
+// rounds and share one budget of reminders. When the budget is spent, the next finding ends the turn.
+package loopguard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
+)
+
+const (
+	loopThreshold = 3
+	weakThreshold = 2 // of small models, which repeat themselves sooner
+	maxReminders  = 3
+	rewriteLimit  = 4 // successful writes of one file without a test, or a look at another file, between them
+)
+
+// A round is what a detector sees of one: the calls with what came of them, in order, or a text without calls.
+type Round struct {
+	Calls []Call
+	Text  string
+}
+
+// An observed call.
+type Call struct {
+	Name   string
+	Args   string // canonical JSON
+	Target string // what it was about; empty: nothing that can be told
+	Path   string // the file, from the tool's own account
+	Effect tools.Effect
+	Code   tools.Code
+	Result string
+}
+
+// A finding is what the detectors say of a round. The zero finding: nothing.
+type finding struct {
+	ID   string // D1 … D7
+	Says string // to the model, when it is reminded
+	Ends bool   // the turn is to end
+}
+
+func (f finding) Found() bool { return f.ID != "" }
+
+// A watch holds the state of all detectors of a turn. It belongs to the loop's goroutine.
+type Guard struct {
+	threshold int
+	reminders int // left
+
+	failed    []string // D1, D2: signatures of rounds that failed as a whole, since the last that did not
+	fruitless []string // D3: signature and output of rounds that succeeded; a boundary has a value of its own
+	stuck     bool     // D3: the last round was part of a repetition that was found
+	rewrites  map[string]int
+	invalid   int       // D5: rounds in a row
+	texts     []string  // D6
+	targets   targets   // D7
+	news      stale     // D3, of whatever calls
+	vain      fruitless // D1, D3, of whatever arguments
+	looks     map[string]look
+	rounds    int
+}
+
+// newWatch makes the detectors for the model of that name.
+func New(model string) *Guard {
+	n := loopThreshold
+	if weak(model) {
+		n = weakThreshold
+	}
+	return &Guard{threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets(), looks: map[string]look{}}
+}
+
+// weak says by the segments of its name whether a model is a small one.
+func weak(model string) bool {
+	parts := strings.FieldsFunc(strings.ToLower(model), func(r rune) bool {
+		return r == '-' || r == '/' || r == ':' || r == '_' || r == '.' || r == '@' || r == ' '
+	})
+	return slices.ContainsFunc(parts, func(p string) bool {
+		return slices.Contains([]string{"mini", "haiku", "small", "lite", "flash", "nano"}, p)
+	})
+}
+
+// round looks at one more round, and says at most one thing about it.
+func (w *Guard) Round(r Round) finding {
+	w.rounds++
+	old := w.news.round(r)
+	vainly := w.vain.round(r)
+	if len(r.Calls) == 0 {
+		w.failed, w.fruitless, w.stuck, w.invalid = nil, nil, false, 0
+		found := w.said(r.Text)
+		if !found.Found() {
+			found = old
+		}
+		return w.spend(found)
+	}
+	w.texts = nil
+	if slices.ContainsFunc(r.Calls, gained) {
+		w.reminders = maxReminders
+	}
+	gate := w.targets.round(r)
+	rewritten := w.rewrote(r)
+	found := w.repeated(r)
+	if empty := w.empty(r); !found.Found() {
+		found = empty
+	}
+	if !found.Found() {
+		found = w.idle(r)
+	}
+	if found.Found() {
+		w.vain = fruitless{} // one finding for one run of rounds
+	} else if found = old; !found.Ends && vainly.Found() {
+		found = vainly
+	}
+	switch {
+	case gate.Ends:
+		return gate
+	case found.Found():
+		return w.spend(found)
+	case gate.Found():
+		return w.spend(gate)
+	case rewritten.Found():
+		if w.reminders == 0 {
+			return finding{} // it never ends a turn
+		}
+		return w.spend(rewritten)
+	}
+	return finding{}
+}
+
+// refuse returns why a call must not run, or an empty string: its target has failed too often.
+func (w *Guard) Refuse(c Call) string { return w.targets.refuse(c) }
+
+// left returns how many reminders are left.
+func (w *Guard) Left() int { return w.reminders }
+
+// spend takes a finding out of the budget: without one left it ends the turn.
+func (w *Guard) spend(f finding) finding {
+	switch {
+	case !f.Found() || f.Ends:
+	case w.reminders == 0:
+		f.Ends = true
+	default:
+		w.reminders--
+	}
+	return f
+}
+
+// compacted forgets what a summary makes look like a repetition: what was seen has to be looked at again.
+func (w *Guard) Compacted() {
+	w.texts, w.news = nil, stale{}
+	clear(w.looks)
+}
+
+// repeated is D1 and D2: rounds in which everything failed, the same one again or a few in turn.
+func (w *Guard) repeated(r Round) finding {
+	if slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Code.Failed() }) {
+		w.failed = nil
+		return finding{}
+	}
+	n := w.threshold
+	w.failed = lastOf(append(w.failed, signature(r)), max(2*n, 2))
+	switch {
+	case consecutive(w.failed, n):
+		w.failed = nil
+		return finding{ID: "D1", Says: fmt.Sprintf("You have made the same call %d times in a row, and it failed every time.", max(n, 1))}
+	case periodic(w.failed, n):
+		w.failed = nil
+		return finding{ID: "D2", Says: fmt.Sprintf("Your last %d rounds repeat the same few calls, and all of them failed.", max(2*n, 2))}
+	}
+	return finding{}
+}
+
+// idle is D3: rounds that succeed, and give the same again. Looking is exempt (see detect_again.go); but it stands between.
+func (w *Guard) idle(r Round) finding {
+	if !slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Code.Failed() }) {
+		w.fruitless, w.stuck = nil, false
+		return finding{}
+	}
+	mark := signature(r) + "=" + outputs(r)
+	if !slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Effect != tools.Reads }) {
+		mark = fmt.Sprintf("boundary %d", w.rounds)
+	}
+	n := loopThreshold
+	w.fruitless = lastOf(append(w.fruitless, mark), 4*n)
+	again, forLong := consecutive(w.fruitless, n), consecutive(w.fruitless, 2*n)
+	if !again {
+		again = periodic(w.fruitless, n)
+		forLong = again && periodicFor(w.fruitless, n, 4*n)
+	}
+	before := w.stuck
+	w.stuck = again
+	switch {
+	case forLong:
+		w.fruitless, w.stuck = nil, false
+		return finding{ID: "D3", Ends: true, Says: "The same calls gave the same results again and again."}
+	case again && !before:
+		return finding{ID: "D3", Says: "Your last calls succeeded and gave exactly what they had given before. Repeating them brings nothing new."}
+	}
+	return finding{}
+}
+
+// rewrote is D4: one file written again and again, and nothing looked at or run between.
+func (w *Guard) rewrote(r Round) finding {
+	var f finding
+	for _, c := range r.Calls {
+		if c.Effect == tools.Runs {
+			clear(w.rewrites)
+			continue
+		}
+		if c.Effect == tools.Reads && !c.Code.Failed() {
+			here := w.rewrites[c.Path]
+			clear(w.rewrites)
+			if c.Path != "" && here > 0 {
+				w.rewrites[c.Path] = here // looking at one's own work is no test of it
+			}
+			continue
+		}
+		if c.Effect != tools.Writes || c.Code.Failed() || c.Path == "" {
+			continue
+		}
+		w.rewrites[c.Path]++
+		if w.rewrites[c.Path] >= rewriteLimit {
+			delete(w.rewrites, c.Path)
+			f = finding{ID: "D4", Says: fmt.Sprintf("You have written %s %d times without running a check or looking at anything else.", tools.PlainName(c.Path), rewriteLimit)}
+		}
+	}
+	return f
+}
+
+// empty is D5: calls without usable arguments.
+func (w *Guard) empty(r Round) finding {
+	if slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Code != tools.Invalid }) {
+		w.invalid = 0
+		return finding{}
+	}
+	if w.invalid++; w.invalid < loopThreshold {
+		return finding{}
+	}
+	w.invalid = 0
+	return finding{ID: "D5", Says: fmt.Sprintf("Your last %d rounds held calls with empty or invalid arguments. Each call needs all the arguments that its schema requires.", loopThreshold)}
+}
+
+// said is D6: the same text again, without a call.
+func (w *Guard) said(text string) finding {
+	w.texts = lastOf(append(w.texts, textPrint(text)), loopThreshold)
+	if !consecutive(w.texts, loopThreshold) {
+		return finding{}
+	}
+	w.texts = nil
+	return finding{ID: "D6", Says: fmt.Sprintf("You have said the same %d times.", loopThreshold)}
+}

@@ -1,0 +1,184 @@
+package tools
+
+// Files of the copy: opened without ever waiting for one, written whole or not at all, and what the model knows of them.
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+// maxWhole is the largest file that is read as a whole, in bytes: to be edited, searched through or written over.
+const maxWhole = 16 << 20
+
+// A state is a file's content as the model knows it.
+type state [sha256.Size]byte
+
+// open opens a file to read. What is no file is refused before it is opened: a pipe would wait for somebody to write.
+func (w *Toolset) open(at string) (*os.File, fs.FileInfo, error) {
+	info, err := w.root.Lstat(at)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %s", w.shown(at), why(err))
+	}
+	if err := w.isFile(at, info); err != nil {
+		return nil, nil, err
+	}
+	f, err := w.root.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe meanwhile
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %s", w.shown(at), why(err))
+	}
+	info, err = f.Stat()
+	if err == nil {
+		err = w.isFile(at, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+func (w *Toolset) isFile(at string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return fmt.Errorf("%s is a folder, not a file: list shows what is in it", w.shown(at))
+	case mode&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symlink now: try again", w.shown(at))
+	default:
+		return fmt.Errorf("%s is not a file but a pipe, a socket or a device", w.shown(at))
+	}
+}
+
+// whole reads a file to be changed.
+func (w *Toolset) whole(at string) ([]byte, fs.FileInfo, error) {
+	f, info, err := w.open(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxWhole+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %s", w.shown(at), why(err))
+	}
+	if len(b) > maxWhole {
+		return nil, nil, fmt.Errorf("%s has more than %s: too large to be changed by write or edit", w.shown(at), english.Size(maxWhole))
+	}
+	return b, info, nil
+}
+
+// save writes a file as a whole: apart first, then into its place. With an old one its mode is kept.
+func (w *Toolset) save(at string, content []byte, old fs.FileInfo) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s could not be written: %s", w.shown(at), why(err))
+		}
+	}()
+	if err := w.root.MkdirAll(path.Dir(at), 0o777); err != nil {
+		return err
+	}
+	apart, err := w.apart(at, content, old)
+	if err != nil {
+		return err
+	}
+	err = w.root.Rename(apart, at)
+	w.tidy(apart)
+	if err != nil {
+		return err
+	}
+	w.know(at, content)
+	w.changed(at)
+	return nil
+}
+
+// ourFolder is the folder of the copy in which nothing is a change: what a process that was killed left there is in no patch.
+const ourFolder = ".async"
+
+// apart writes a new file in our folder and gives its place.
+func (w *Toolset) apart(at string, content []byte, old fs.FileInfo) (string, error) {
+	if info, err := w.root.Lstat(ourFolder); err == nil && !info.IsDir() {
+		_ = w.root.Remove(ourFolder) // the agent's commands made it, and it might lead to a place that counts
+	}
+	if err := w.root.Mkdir(ourFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
+	apart := path.Join(ourFolder, "unfinished-"+hex.EncodeToString(random[:]))
+	f, err := w.root.OpenFile(apart, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(content)
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil && old != nil && patch.IsSource(at) {
+		err = patch.TellApart(f, content, old)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		w.tidy(apart)
+		return "", err // the first error tells
+	}
+	return apart, nil
+}
+
+// tidy takes away what apart made. Our folder stays where something else is in it.
+func (w *Toolset) tidy(apart string) {
+	_ = w.root.Remove(apart) // it is gone where it was moved to its place
+	_ = w.root.Remove(ourFolder)
+}
+
+// know keeps what the model knows of a file from now on.
+func (w *Toolset) know(at string, content []byte) { w.knowSum(at, sha256.Sum256(content)) }
+
+func (w *Toolset) knowSum(at string, s state) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.read[at] = s
+}
+
+// known says what the model knows of a file, if it was shown it.
+func (w *Toolset) known(at string) (state, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := w.read[at]
+	return s, ok
+}
+
+func (w *Toolset) forget(at string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.read, at)
+}
+
+// lineCount counts lines; what stands behind the last line end is one too.
+func lineCount(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// binary says whether content is no text: a NUL byte near its beginning, as git has it.
+func binary(content []byte) bool {
+	for _, b := range content[:min(len(content), 8000)] {
+		if b == 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package tools
+
+// Paths: from what the model writes to a place in the copy. Symlinks are followed by hand, so that what is refused for writing is
+// refused by whatever name; that nothing leaves the copy is os.Root's doing, also when something changes meanwhile.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+const maxLinks = 40
+
+// locate gives the place that p names, below the top, symlinks on the way not yet followed.
+func (w *Toolset) locate(p string) (string, error) {
+	switch {
+	case p == "":
+		return "", errors.New("the path is empty")
+	case strings.ContainsRune(p, 0):
+		return "", errors.New("the path holds a NUL byte")
+	case len(p) >= 4096:
+		return "", errors.New("the path is longer than a path can be")
+	case filepath.IsAbs(p):
+		if at, ok := w.inCopy(p); ok {
+			return at, nil
+		}
+	default:
+		if at := path.Join(w.sub, p); filepath.IsLocal(at) {
+			return at, nil
+		}
+	}
+	return "", fmt.Errorf("%s lies outside of the copy; paths are relative to the working directory", quoted(p))
+}
+
+// inCopy gives the place of an absolute path, as this process or as the agent's commands see it.
+func (w *Toolset) inCopy(p string) (string, bool) {
+	for _, top := range []string{w.root.Name(), w.seenAs} {
+		if rel, err := filepath.Rel(top, p); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel), true
+		}
+	}
+	return "", false
+}
+
+// follow gives the place where at really lies: no part of it is a symlink, the last one too if last. What is not there yet
+// is taken as written.
+func (w *Toolset) follow(at string, last bool) (string, error) {
+	var done []string
+	todo := strings.Split(at, "/")
+	for links := 0; len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			if len(done) == 0 {
+				return "", fmt.Errorf("%s leads out of the copy by a symlink", w.shown(at))
+			}
+			done = done[:len(done)-1]
+			continue
+		}
+		here := path.Join(append(slices.Clone(done), name)...)
+		info, err := w.root.Lstat(here)
+		if errors.Is(err, fs.ErrNotExist) {
+			done = append(done, name)
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s: %s", w.shown(at), why(err))
+		}
+		if info.Mode()&fs.ModeSymlink == 0 || len(todo) == 0 && !last {
+			done = append(done, name)
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", fmt.Errorf("%s: too many symlinks", w.shown(at))
+		}
+		to, err := w.root.Readlink(here)
+		if err != nil {
+			return "", fmt.Errorf("%s: %s", w.shown(at), why(err))
+		}
+		if filepath.IsAbs(to) {
+			inside, ok := w.inCopy(to)
+			if !ok {
+				return "", fmt.Errorf("%s leads out of the copy by a symlink", w.shown(at))
+			}
+			to, done = inside, nil
+		}
+		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
+	}
+	if len(done) == 0 {
+		return ".", nil
+	}
+	return path.Join(done...), nil
+}
+
+// find gives the place of something to read.
+func (w *Toolset) find(p string) (string, error) {
+	at, err := w.locate(p)
+	if err != nil {
+		return "", err
+	}
+	return w.follow(at, true)
+}
+
+// findToWrite gives the place of something to change, and refuses what no patch may name. A symlink at the end of the way is
+// followed if last.
+func (w *Toolset) findToWrite(p string, last bool) (string, error) {
+	at, err := w.locate(p)
+	if err != nil {
+		return "", err
+	}
+	real, err := w.follow(at, last)
+	if err != nil {
+		return "", err
+	}
+	for _, place := range []string{at, real} { // a symlink may have a harmless name, or lead to one
+		if place == "." {
+			return "", fmt.Errorf("%s is the copy itself", quoted(p))
+		}
+		if err := patch.CheckPath(place); err != nil {
+			return "", fmt.Errorf("%s cannot be changed: %s", w.shown(place), reason(err))
+		}
+	}
+	return real, nil
+}
+
+// reason is what CheckPath says of a path, without the path.
+func reason(err error) string {
+	s := err.Error()
+	if i := strings.LastIndex(s, ": "); i >= 0 {
+		s = s[i+2:]
+	}
+	return s
+}
+
+// shown is a place as the model would name it, on one line: relative to the working directory.
+func (w *Toolset) shown(at string) string {
+	rel, err := filepath.Rel(filepath.FromSlash(w.sub), filepath.FromSlash(at))
+	if err != nil {
+		return PlainName(at)
+	}
+	return PlainName(filepath.ToSlash(rel))
+}
+
+// hidden says whether a name is git's or ours: such folders are left out of what is listed and searched.
+func hidden(name string) bool {
+	return strings.EqualFold(name, ".git") || strings.EqualFold(name, ".async")
+}

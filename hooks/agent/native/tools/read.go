@@ -1,0 +1,102 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
+)
+
+// maxStream is how much of a file is read to find lines of it and to count them, in bytes.
+const maxStream = 256 << 20
+
+var toolRead = declared{
+	name: "read", effect: Reads,
+	says: "Shows a file, or some of its lines: at most 2,000 lines and 32 KiB at a time. The first line says which lines these are; what follows is the text as it stands.",
+	fields: []field{
+		{name: "path", must: true, says: "the file, or output:N for an output that was shown in part"},
+		{name: "from", kind: aCount, says: "the first line, counted from 1"},
+		{name: "lines", kind: aCount, says: "how many lines"},
+	},
+	do: func(ctx context.Context, w *Toolset, a args) Outcome {
+		win := newWindow(a.counts["from"], a.counts["lines"])
+		if n, ok := outputID(a.texts["path"]); ok {
+			return w.readOutput(n, win)
+		}
+		at, err := w.find(a.texts["path"])
+		if err != nil {
+			return failed("%v", err)
+		}
+		o := w.readFile(ctx, at, win)
+		o.Path = at
+		return o
+	},
+}
+
+func (w *Toolset) readFile(ctx context.Context, at string, win *window) Outcome {
+	f, info, err := w.open(at)
+	if err != nil {
+		return failed("%v", err)
+	}
+	defer f.Close()
+	if info.Size() > maxStream {
+		return failed("%s has %s: read shows files of up to %s, search one of up to %s. A command that is allowed may show a part of it.", w.shown(at), english.Size(info.Size()), english.Size(maxStream), english.Size(maxWhole))
+	}
+	sum := sha256.New()
+	shown := w.r.Secrets.Writer(win) // before lines are cut: a half of a secret is not known for one
+	all := io.MultiWriter(sum, shown)
+	first, utf := true, true
+	buf := make([]byte, 64<<10)
+	var left []byte // of a character between two pieces
+	for {
+		if ctx.Err() != nil {
+			return failed("read was ended: the turn is ending")
+		}
+		n, err := io.ReadFull(f, buf)
+		piece := buf[:n]
+		if first && binary(piece) {
+			return failed("%s is binary, %s: it cannot be shown", w.shown(at), english.Size(info.Size()))
+		}
+		first = false
+		_, _ = all.Write(piece) // neither a sum nor a window fails
+		if utf {
+			left, utf = checkUTF8(append(left, piece...))
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return failed("%s: %s", w.shown(at), why(err))
+		}
+	}
+	_ = shown.Close()
+	w.knowSum(at, state(sum.Sum(nil)))
+	text := win.show()
+	head, rest, more := strings.Cut(text, "\n")
+	if !utf || len(left) > 0 {
+		head += " (not UTF-8: what cannot be shown stands as \uFFFD)"
+	}
+	head = fmt.Sprintf("%s: %s", w.shown(at), head)
+	if more {
+		head += "\n" + rest
+	}
+	return Outcome{Text: head, Code: failedIf(win.from > win.at && win.at > 0)}
+}
+
+// checkUTF8 says whether b is UTF-8 as far as it goes, and gives the beginning of a character at its end.
+func checkUTF8(b []byte) (left []byte, ok bool) {
+	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
+		if tail := b[len(b)-back:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return append([]byte{}, tail...), utf8.Valid(b[:len(b)-back])
+			}
+			break
+		}
+	}
+	return nil, utf8.Valid(b)
+}

@@ -1,0 +1,298 @@
+// Package tools holds the tools that a model may call: they read, search and change the files of one copy, and run commands in it.
+// Whatever a model asks for ends as an Outcome, whose Code tells what the call came to; its text is for the model alone.
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/policy"
+)
+
+// Names of tools that mean something to the callers of this package.
+const (
+	Edit   = "edit"
+	Check  = "check"
+	Finish = "finish"
+)
+
+// An effect is what a tool can do to the world. It decides what may run beside what, and what a disconnect means.
+type Effect int
+
+// The effects.
+const (
+	Reads  Effect = iota // nothing changes: calls of one round run side by side
+	Writes               // changes files of the copy: one after the other, in the order of the calls
+	Runs                 // starts a process in the box: the same
+	Ends                 // ends the turn: finish
+)
+
+// A code is what a call came to. The empty code means that it did what it was asked to do.
+type Code string
+
+// The codes.
+const (
+	Empty   Code = "empty"   // it succeeded and found nothing
+	Failed  Code = "failed"  // it was carried out, and failed
+	NotRun  Code = "not_run" // it was refused, or could not be started: nothing was done
+	Invalid Code = "invalid" // there is no such tool, or its arguments are not those of its schema: nothing was done
+)
+
+// failed reports whether the call did not succeed.
+func (c Code) Failed() bool { return c != "" && c != Empty }
+
+// An outcome is the result of a call, as the model sees it. A mistake of the model's is a failed outcome, never a Go error.
+type Outcome struct {
+	Text     string
+	Code     Code
+	Path     string         // the file it was about, below the top of the copy; empty: none
+	Finished *agent.Control // of finish
+	Warnings []string       // also in text; for the transcript
+}
+
+// A work is what the tools of one turn share. Calls that only read may be made from several goroutines at once; those that
+// write or run come one after the other.
+type Toolset struct {
+	r      *agent.Request
+	root   *os.Root // of r.Top: no path leads out of it
+	all    []declared
+	sub    string // the working directory below the top, with slashes; "." is the top
+	seenAs string // the top where the agent's commands see it
+	policy policy.Policy
+
+	mu      sync.Mutex
+	read    map[string]state // by path below the top: what the model knows of a file
+	paths   []string         // written, see wrote
+	touched map[string]bool  // the same
+	passed  []string         // commands that ended well since the last change
+	started bool             // see acted
+	ran     int              // calls of run that were started
+	refused int              // ... and that the policy refused
+	runs    int              // outputs so far
+	kept    []output
+	tops    []string // of older copies, see Again
+}
+
+// newWork opens the copy. Its error says what is wrong with the request.
+func Open(r *agent.Request) (*Toolset, error) {
+	if !filepath.IsAbs(r.Copy) {
+		return nil, fmt.Errorf("the copy %q is not an absolute path", r.Copy)
+	}
+	top := r.Top
+	if top == "" {
+		top = r.Copy
+	}
+	sub, err := filepath.Rel(top, r.Copy)
+	if err != nil || !filepath.IsLocal(sub) {
+		return nil, fmt.Errorf("the working directory %s does not lie in the copy %s", r.Copy, top)
+	}
+	if err := policy.Check(r.Allow); err != nil {
+		return nil, fmt.Errorf("allow: %w", err)
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, fmt.Errorf("the copy cannot be opened: %w", err)
+	}
+	w := &Toolset{r: r, root: root, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub), seenAs: seenAs(r.Dir, top, sub), read: map[string]state{}}
+	w.policy = policy.Policy{Own: r.Run, Allow: r.Allow, Planted: w.planted}
+	return w, nil
+}
+
+// seenAs is where the top stands for the agent's commands, which see its folder sub as dir.
+func seenAs(dir, top, sub string) string {
+	if sub == "." && dir != "" {
+		return filepath.Clean(dir)
+	}
+	if above, ok := strings.CutSuffix(filepath.Clean(dir), string(filepath.Separator)+sub); ok && above != "" {
+		return above
+	}
+	return top
+}
+
+func (w *Toolset) Close() error { return w.root.Close() }
+
+// A declared is a tool as its file says it: the arguments are checked before do sees them.
+type declared struct {
+	name, says string
+	effect     Effect
+	fields     []field
+	do         func(ctx context.Context, w *Toolset, a args) Outcome
+}
+
+func declarations(readOnly bool) []declared {
+	all := []declared{toolRead, toolList, toolSearch, toolWrite, toolEdit, toolDelete, toolRun, toolCheck, toolFinish}
+	if readOnly {
+		all = slices.DeleteFunc(all, func(d declared) bool { return d.effect == Writes || d.effect == Runs })
+	}
+	return all
+}
+
+// Specs returns the tools that a model may call, always in the same order.
+func (w *Toolset) Specs() []model.Tool {
+	var all []model.Tool
+	for _, d := range w.all {
+		all = append(all, model.Tool{Name: d.name, Description: d.says, Schema: schema(d.fields)})
+	}
+	return all
+}
+
+// has reports whether there is a tool of that name.
+func (w *Toolset) Has(name string) bool {
+	_, ok := w.tool(name)
+	return ok
+}
+
+func (w *Toolset) tool(name string) (declared, bool) {
+	i := slices.IndexFunc(w.all, func(d declared) bool { return d.name == name })
+	if i < 0 {
+		return declared{}, false
+	}
+	return w.all[i], true
+}
+
+// call carries out one call and says how it went. It never panics, and what it says holds no secret.
+func (w *Toolset) Call(ctx context.Context, c model.Call) (o Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = failed("%s could not be carried out, for a fault of async-pipeline: %v", c.Name, p)
+			w.note(fmt.Sprintf("fault in %s: %v\n%s", c.Name, p, debug.Stack()))
+		}
+		o.Text = atMost(valid(w.clean(o.Text)), mostText)
+		for i, s := range o.Warnings {
+			o.Warnings[i] = valid(w.clean(s))
+		}
+	}()
+	t, ok := w.tool(c.Name)
+	if !ok {
+		return fail(Invalid, "there is no tool %s: there are %s", quoted(c.Name), w.names())
+	}
+	if err := ctx.Err(); err != nil {
+		return fail(NotRun, "%s was not started: the turn is ending", c.Name)
+	}
+	a, err := parse(t.name, t.fields, c.Args)
+	if err != nil {
+		return fail(Invalid, "%v", err)
+	}
+	return t.do(ctx, w, a)
+}
+
+// invalid says whether the arguments of a call are not what its tool asks for, which is why it failed, or will.
+func (w *Toolset) Invalid(c model.Call) bool {
+	t, ok := w.tool(c.Name)
+	_, err := parse(t.name, t.fields, c.Args)
+	return !ok || err != nil
+}
+
+// effectOf is what a call of that name can do; of an unknown tool nothing, it only fails.
+func (w *Toolset) Effect(name string) Effect {
+	t, _ := w.tool(name) // the zero effect is reads
+	return t.effect
+}
+
+func (w *Toolset) names() string {
+	var all []string
+	for _, t := range w.all {
+		all = append(all, t.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// wrote lists the files that were written, edited or deleted, below the top, in the order of the first time.
+func (w *Toolset) wrote() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.paths)
+}
+
+// acted says whether anything was done that a repetition would do twice: a file was changed, or a command was started.
+func (w *Toolset) acted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.started
+}
+
+// commands counts the calls of run so far.
+func (w *Toolset) Commands() agent.Commands {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return agent.Commands{Allowed: new(w.ran), Refused: new(w.refused)}
+}
+
+// changed keeps account of a change of the file at.
+func (w *Toolset) changed(at string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.started, w.passed = true, nil
+	if !w.touched[at] {
+		if w.touched == nil {
+			w.touched = map[string]bool{}
+		}
+		w.touched[at] = true
+		w.paths = append(w.paths, at)
+	}
+}
+
+func (w *Toolset) note(text string) {
+	if w.r.Note != nil {
+		w.r.Note(agent.Line{Type: "notice", Data: map[string]any{"text": w.clean(text)}})
+	}
+}
+
+// clean is text without secrets.
+func (w *Toolset) clean(text string) string { return w.r.Secrets.String(text) }
+
+// mostText is the most that a result tells, in bytes. The tools keep to less by themselves; words of somebody else's may quote anything.
+const mostText = 64 << 10
+
+// atMost is s, or the beginning of a longer one with a word on what is missing.
+func atMost(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	head := s[:border(s, most)]
+	return fmt.Sprintf("%s… (%d bytes left out)", head, len(s)-len(head))
+}
+
+// valid is text that every protocol can carry.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+func fail(c Code, format string, args ...any) Outcome {
+	return Outcome{Text: fmt.Sprintf(format, args...), Code: c}
+}
+
+func failed(format string, args ...any) Outcome { return fail(Failed, format, args...) }
+
+// failedIf returns codeFailed if bad, else the code of a success.
+func failedIf(bad bool) Code {
+	if bad {
+		return Failed
+	}
+	return ""
+}
+
+// warn adds words to an outcome that is none the worse for them.
+func (o *Outcome) warn(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	o.Warnings = append(o.Warnings, s)
+	o.Text += "\nwarning: " + s
+}
+
+// why is an error of the file system in words, without the name of what was done to which path.
+func why(err error) string {
+	if p := (*os.PathError)(nil); errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	if l := (*os.LinkError)(nil); errors.As(err, &l) {
+		return l.Err.Error()
+	}
+	return err.Error()
+}
