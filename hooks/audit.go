@@ -30,7 +30,6 @@ type Audited struct {
 // only those of it. It writes nothing. An error means that it could not be carried out; what is not true is in the faults.
 func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	var unclaimed []string
-	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
 	e := store.Entry(id)
 	root, err := os.OpenRoot(e.Dir)
 	if err != nil {
@@ -48,11 +47,11 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	default:
 		r.Note("run.json", "there is none: the run was interrupted, and nothing says what its files were")
 	}
-	looked, err := fixes.Audit(r, id, task)
+	looked, err := fix.AuditRun(r, e.Dir, task)
 	if err != nil {
 		return a, err
 	}
-	err = fixes.AuditImport(r, id)
+	err = fix.AuditImport(r, e.Dir)
 	if e.Sealed != nil && err == nil {
 		if len(looked) == 0 && task == "" && !r.Files["fixes/events.jsonl"] {
 			r.Note("run.json", "no fix and no journal of the hooks has its digest: of its own bytes only what events.jsonl tells too was checked")

@@ -158,7 +158,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 	left = append(left, hidden...)
 	slices.Sort(left)
 	fixes := &fix.Store{Root: store.Root, Dir: stage}
-	if err := fixes.Importable(ctx, id, store.Root); err != nil {
+	if err := fix.Importable(ctx, fixes, id, store.Root); err != nil {
 		return nil, notImported("%s: %w", dir, err)
 	}
 	here := filepath.Join(store.Dir, "runs", id)

@@ -27,7 +27,7 @@ func (h *healing) repeated(ctx context.Context) string {
 		if p.Disposition == "applied" && newer == nil {
 			newer = p
 		}
-		fits, err := fixes.Fits(ctx, p)
+		fits, err := fix.UserTree{Fixes: fixes}.Fits(ctx, p)
 		if err != nil || !fits {
 			continue // a new proposal takes its place
 		}
@@ -70,7 +70,8 @@ func (h *healing) putBack(ctx context.Context, fixes *fix.Store, p *fix.Proposal
 	if err != nil {
 		return ""
 	}
-	if r := fixes.Ready(ctx, p); r.Conflict != nil || r.Refused != nil || r.Nothing {
+	r := fix.UserTree{Fixes: fixes}.Ready(ctx, p)
+	if r.Conflict != nil || r.Refused != nil || r.Nothing {
 		return ""
 	}
 	back := "async-pipeline fix apply " + p.Run + " " + word(p.Task)
@@ -91,7 +92,7 @@ func word(name string) string {
 // supersede marks the proposals that the one just sealed takes the place of. Where that cannot be written both stay open.
 func (h *healing) supersede(ctx context.Context) {
 	fixes := &fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}
-	if err := fixes.Supersede(context.WithoutCancel(ctx), h.fix); err != nil {
+	if err := (fix.UserTree{Fixes: fixes}).Supersede(context.WithoutCancel(ctx), h.fix); err != nil {
 		h.step("that it takes the place of an older proposal could not be recorded: %s", err)
 	}
 }

@@ -97,6 +97,7 @@ func TestRepeatedAfterAnother(t *testing.T) {
 			}
 			write("1")
 			fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
+			tree := fix.UserTree{Fixes: fixes}
 			find := func(run string) *fix.Proposal {
 				proposed(t, store, run, "test", "fp:1")
 				p, err := fixes.Find(run, "test")
@@ -105,10 +106,10 @@ func TestRepeatedAfterAnother(t *testing.T) {
 				}
 				return p
 			}
-			if _, err := fixes.Reject(t.Context(), find("r-1"), "no", fix.Options{}); err != nil {
+			if _, err := tree.Reject(t.Context(), find("r-1"), "no", fix.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := fixes.Apply(t.Context(), find("r-2"), fix.Options{}); err != nil {
+			if _, err := tree.Apply(t.Context(), find("r-2"), fix.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			write(c.tree)

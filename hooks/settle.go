@@ -42,7 +42,7 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 // settle does it under heal.lock.
 func settle(ctx context.Context, store *record.Store, at homes.Places, secrets *redact.Set) ([]string, error) {
 	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
-	drafts, err := fixes.Resume(secrets.Bytes)
+	drafts, err := fix.Resume(fixes, secrets.Bytes)
 	errs := []error{err}
 	var said []string
 	kept := true

@@ -66,7 +66,7 @@ func (d *checkup) folder() bool {
 	if _, err := git.Of(ctx, d.dir); err != nil {
 		return true // said by git
 	}
-	if foreign, err := d.h.fixes(d.dir).Foreign(ctx); err == nil && foreign {
+	if foreign, err := d.h.tree(d.dir).Foreign(ctx); err == nil && foreign {
 		d.trouble("records", "git rm -r --cached .async", "git tracks files in %s: records that came with a repository are never applied", d.path(dir))
 	} else if rules, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || !ignoresAll(string(rules)) {
 		d.trouble("records", "echo '*' > "+view.Quote(filepath.Join(dir, ".gitignore")), "git does not ignore %s: its .gitignore was changed or removed", d.path(dir))
@@ -189,7 +189,7 @@ func (d *checkup) fixes() {
 
 // unsettled says what the next command will do about an apply that was interrupted.
 func (d *checkup) unsettled() {
-	r, err := d.h.fixes(d.dir).Unsettled(context.Background())
+	r, err := d.h.tree(d.dir).Unsettled(context.Background())
 	switch {
 	case err != nil:
 		d.trouble("apply", "", "%v", err)

@@ -59,7 +59,7 @@ func (h *hall) fixStore() (*fix.Store, error) {
 		return nil, err
 	}
 	s := h.fixes(root)
-	if s.Killed() {
+	if killed, _ := s.Abandoned(); len(killed) > 0 {
 		h.sweep(record.At(root))
 	}
 	return s, nil

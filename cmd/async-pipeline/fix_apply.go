@@ -166,7 +166,7 @@ func (h *hall) apply(o fix.Options, edit bool, args []string) error {
 		}
 		o.Edited = e.patch
 	}
-	done, err := s.Apply(context.Background(), p, o)
+	done, err := fix.UserTree{Fixes: s}.Apply(context.Background(), p, o)
 	if err != nil {
 		err = e.keep(err)
 	} else if err = e.discard(); err != nil {

@@ -35,7 +35,7 @@ func (h *hall) edit(s *fix.Store, p *fix.Proposal, o fix.Options) (*editing, err
 	if editor == "" {
 		return nil, refuse("--edit needs an editor: set VISUAL or EDITOR to its command")
 	}
-	text, err := s.Selected(context.Background(), p, o)
+	text, err := fix.UserTree{Fixes: s}.Selected(context.Background(), p, o)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ without it.`,
 			}
 			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing; runs says so
 			fix.Follow(items, ends)
-			s.FitNow(context.Background(), items)
+			fix.UserTree{Fixes: s}.FitNow(context.Background(), items)
 			none := "No fix has been proposed here yet."
 			if recurring {
 				items, none = fix.Recurring(items), "No failure has come back after its fix was applied."

@@ -36,7 +36,7 @@ func (h *hall) reject(o fix.Options, reason string, args []string) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.Reject(context.Background(), p, h.secrets.String(reason), o)
+	done, err := fix.UserTree{Fixes: s}.Reject(context.Background(), p, h.secrets.String(reason), o)
 	if err != nil {
 		return refusal(err)
 	}

@@ -39,7 +39,7 @@ func (h *hall) revert(o fix.Options, args []string) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.Revert(context.Background(), p, o)
+	done, err := fix.UserTree{Fixes: s}.Revert(context.Background(), p, o)
 	if err := h.undone(done, err); err != nil {
 		return err
 	}

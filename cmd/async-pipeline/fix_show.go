@@ -28,7 +28,7 @@ func (h *hall) fixShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			switch came, err := s.Foreign(context.Background()); {
+			switch came, err := h.tree(s.Root).Foreign(context.Background()); {
 			case err != nil:
 				h.said().Warning("whether these records came with the repository is not known: " + err.Error())
 			case came:
@@ -57,23 +57,23 @@ func (h *hall) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 		return c
 	}
 	c.Partly, _ = p.Partly() // Ready says what is wrong with the decisions
-	r := s.Ready(context.Background(), p)
-	apply := accepting([]string{"fix", "apply", p.Run, p.Exact()}, &p.Fix)
+	r := fix.UserTree{Fixes: s}.Ready(context.Background(), p)
+	command := accepting([]string{"fix", "apply", p.Run, p.Exact()}, &p.Fix)
 	switch {
 	case r.Conflict != nil:
 		c.Unfit, c.Changed, c.Apply = true, r.Changed, ""
 		if r.ThreeWay {
-			apply = append(apply, "--3way")
+			command = append(command, "--3way")
 		}
 	case r.Refused != nil:
 		c.Refused = r.Refused.Error()
 	}
 	c.Dirty, c.Nothing = r.Dirty, r.Nothing
 	if len(r.Dirty) > 0 {
-		apply = append(apply, "--allow-dirty")
+		command = append(command, "--allow-dirty")
 	}
 	if r.Conflict == nil || r.ThreeWay {
-		c.Apply = h.typed(apply...)
+		c.Apply = h.typed(command...)
 	}
 	return c
 }

@@ -127,7 +127,7 @@ func (p *performance) interrupted(s syscall.Signal) {
 // no healing, and are written all the same.
 func (p *performance) answer(stop *interruption, sealed *record.Sealed) {
 	h := p.h
-	if foreign, err := h.fixes(p.store.Root).Foreign(context.Background()); err == nil && foreign {
+	if foreign, err := h.tree(p.store.Root).Foreign(context.Background()); err == nil && foreign {
 		h.said().Warning("git tracks files in .async: a fix that is proposed here cannot be applied while it does; git rm -r --cached .async")
 	}
 	screen, live, drawn := h.healingScreen(p.screen, p.drawn)

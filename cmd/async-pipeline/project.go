@@ -171,7 +171,7 @@ func named(c *pipeline.Config, s pipeline.Secret) string {
 
 // settle completes or undoes an apply that was interrupted.
 func (h *hall) settle(root string) error {
-	r, err := h.fixes(root).Recover(context.Background())
+	r, err := h.tree(root).Recover(context.Background())
 	if errors.Is(err, syscall.ENOTDIR) {
 		return nil // something else has our name: nobody began to apply there
 	}
@@ -200,6 +200,9 @@ func (h *hall) settle(root string) error {
 func (h *hall) fixes(root string) *fix.Store {
 	return &fix.Store{Root: root, Dir: filepath.Join(root, ".async")}
 }
+
+// tree is what fixes of a root are applied to.
+func (h *hall) tree(root string) fix.UserTree { return fix.UserTree{Fixes: h.fixes(root)} }
 
 // recordRoot finds the root by its PIPELINE.hcl or, where that is gone, by its records.
 func (h *hall) recordRoot() (string, error) {

@@ -49,33 +49,40 @@ type Applied struct {
 	Rest    bool // the fix is not applied as a whole by this
 }
 
+// A UserTree is the folder of a pipeline that fixes are applied to, with the records of them.
+type UserTree struct {
+	Fixes *Store
+
+	step func(name string) error // told of every step of an apply and of a recovery, and may break it; nil outside tests
+}
+
 // Apply is a person's command: all checks first, then all files or none, with a journal in .async/apply that Recover
 // settles after a crash. What is refused is ErrRefused, and one of ErrConflict (also a *Conflicts, where git would leave markers),
 // ErrDirty, ErrFlagged where it applies; then nothing was written, as with ErrUse: o names what the fix does not have. An error with Applied.Files set means that the files are
 // written and only the record of it is not.
-func (s *Store) Apply(ctx context.Context, p *Proposal, o Options) (Applied, error) {
-	return s.alone(ctx, o.DryRun, func() (Applied, error) {
-		w, err := s.check(ctx, p, o)
+func (t UserTree) Apply(ctx context.Context, p *Proposal, o Options) (Applied, error) {
+	return t.alone(ctx, o.DryRun, func() (Applied, error) {
+		w, err := t.check(ctx, p, o)
 		if err != nil {
 			return Applied{}, err
 		}
 		defer w.place.close()
 		w.secrets = o.Secrets
 		done := w.done()
-		done.Note = p.note()
+		done.Note = note(p)
 		return done, w.carryOut(ctx, o.DryRun)
 	})
 }
 
 // alone does work that writes under the lock of .async/apply, after what an interrupted one left is settled.
-func (s *Store) alone(ctx context.Context, dry bool, do func() (Applied, error)) (Applied, error) {
+func (t UserTree) alone(ctx context.Context, dry bool, do func() (Applied, error)) (Applied, error) {
 	if !dry {
-		lock, err := s.lock(ctx)
+		lock, err := t.lock(ctx)
 		if err != nil {
 			return Applied{}, err
 		}
 		defer func() { _ = lock.Close() }() // the kernel takes it back with the process at the latest
-		if _, err := s.settle(ctx); err != nil {
+		if _, err := t.settle(ctx); err != nil {
 			return Applied{}, err
 		}
 	}
@@ -110,7 +117,7 @@ func stored(paths []string) []string {
 
 // carryOut writes, and records it.
 func (w *work) carryOut(ctx context.Context, dry bool) error {
-	s, p := w.store, w.proposal
+	t, p := w.tree, w.proposal
 	to := applied
 	if w.what == toRevert {
 		to = reverted
@@ -124,7 +131,7 @@ func (w *work) carryOut(ctx context.Context, dry bool) error {
 	if err := ctx.Err(); err != nil { // from here on it is quick, and not interrupted
 		return err
 	}
-	if err := s.carry(w); err != nil {
+	if err := t.carry(w); err != nil {
 		if w.written {
 			return fmt.Errorf("%w: %w", errUnrecorded, err)
 		}
@@ -133,28 +140,12 @@ func (w *work) carryOut(ctx context.Context, dry bool) error {
 	return nil
 }
 
-// note says that a fix is not verified.
-func (p *Proposal) note() string {
-	verdict := "unverified"
-	if p.Verdict != nil {
-		verdict = *p.Verdict
-	}
-	if verdict == "verified" {
-		return ""
-	}
-	note := "this fix is " + verdict
-	if p.Verification != nil && p.Verification.Reason != nil {
-		note += ": " + *p.Verification.Reason
-	}
-	return note
-}
-
-func (s *Store) applyDir() string { return filepath.Join(s.Dir, "apply") }
+func (t UserTree) applyDir() string { return filepath.Join(t.Fixes.Dir, "apply") }
 
 // lock takes .async/apply/lock, waiting for who holds it until ctx ends.
-func (s *Store) lock(ctx context.Context) (*flock.Flock, error) {
-	dir := s.applyDir()
-	if err := realFolders(s.Dir, dir); err != nil {
+func (t UserTree) lock(ctx context.Context) (*flock.Flock, error) {
+	dir := t.applyDir()
+	if err := realFolders(t.Fixes.Dir, dir); err != nil {
 		return nil, err
 	}
 	if err := makeFolder(dir); err != nil {
@@ -172,9 +163,9 @@ func (s *Store) lock(ctx context.Context) (*flock.Flock, error) {
 }
 
 // at tells a test where we are.
-func (s *Store) at(step string) error {
-	if s.step == nil {
+func (t UserTree) at(step string) error {
+	if t.step == nil {
 		return nil
 	}
-	return s.step(step)
+	return t.step(step)
 }

@@ -28,7 +28,7 @@ func TestApplyTwiceWithEditsBetween(t *testing.T) {
 	}
 	before := files{"a.txt": lines(nil), "b.txt": "f:1\n"}
 	after := files{"a.txt": lines(map[int]string{3: "fixed"}), "b.txt": "f:2\n"}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	_, err := apply(t, s, p, Options{})
 	check(t, err)

@@ -17,14 +17,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func apply(t testing.TB, s *Store, p *Proposal, o Options) (Applied, error) {
+// A testTree is a tree with the store of its fixes.
+type testTree struct {
+	*UserTree
+	*Store
+}
+
+// newTree is a folder with the files of before, without git.
+func newTree(t testing.TB, before files) *testTree {
+	t.Helper()
+	return treeAt(t, tempDir(t), before)
+}
+
+func treeAt(t testing.TB, root string, before files) *testTree {
+	t.Helper()
+	before.write(t, root)
+	s := treeOf(root)
+	check(t, os.MkdirAll(runDir(s.Store, runID), 0o700))
+	return s
+}
+
+// treeOf is a tree as another process has it.
+func treeOf(root string) *testTree {
+	s := &Store{Root: root, Dir: filepath.Join(root, ".async")}
+	return &testTree{&UserTree{Fixes: s}, s}
+}
+
+func apply(t testing.TB, s *testTree, p *Proposal, o Options) (Applied, error) {
 	t.Helper()
 	o.By = "tester"
 	return s.Apply(context.Background(), p, o)
 }
 
 // settled checks that nothing of an apply is left lying about.
-func settled(t testing.TB, s *Store) {
+func settled(t testing.TB, s *testTree) {
 	t.Helper()
 	entries, err := os.ReadDir(s.applyDir())
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,8 +87,8 @@ var (
 
 func TestApplyEveryKind(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, everyKind)
-	p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+	s := newTree(t, everyKind)
+	p := sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
 	dry, err := apply(t, s, p, Options{DryRun: true})
 	check(t, err)
 	same(t, "after a dry run", snapshot(t, s.Root), everyKind.with())
@@ -110,11 +136,11 @@ func TestApplyEveryKind(t *testing.T) {
 // What plain `git apply` makes of the same patch is what we make of it.
 func TestApplyAsGitDoes(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, everyKind)
-	p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+	s := newTree(t, everyKind)
+	p := sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
 	_, err := apply(t, s, p, Options{})
 	check(t, err)
-	other := newStore(t, everyKind)
+	other := newTree(t, everyKind)
 	c := exec.CommandContext(t.Context(), "git", "apply", filepath.Join(p.Dir, p.Patch.Path))
 	c.Dir = other.Root
 	c.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(other.Root), "GIT_CONFIG_GLOBAL=/dev/null")
@@ -126,8 +152,8 @@ func TestApplyAsGitDoes(t *testing.T) {
 
 func TestApplyAlreadyThereByHand(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, everyKind)
-	p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+	s := newTree(t, everyKind)
+	p := sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
 	everyKindAfter.write(t, s.Root) // somebody ran git apply
 	got, err := apply(t, s, p, Options{})
 	check(t, err)
@@ -147,7 +173,7 @@ func TestApplyChecks(t *testing.T) {
 	}
 	type setup struct {
 		more func(*Draft, *Fix)
-		with func(t *testing.T, s *Store, p *Proposal)
+		with func(t *testing.T, s *testTree, p *Proposal)
 		o    Options
 	}
 	cases := map[string]struct {
@@ -156,29 +182,33 @@ func TestApplyChecks(t *testing.T) {
 		says string
 	}{
 		"no proposal":             {setup{more: func(d *Draft, f *Fix) { f.State, f.Patch = NoFix, nil }}, ErrRefused, "no_fix"},
-		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *Store, p *Proposal) { p.Diff = append(p.Diff, '\n') }}, ErrDamaged, "heal again"},
-		"not from the store":      {setup{with: func(_ *testing.T, _ *Store, p *Proposal) { *p = Proposal{Fix: p.Fix, Diff: p.Diff} }}, ErrRefused, "not read from the store"},
-		"rejected":                {setup{with: func(t *testing.T, _ *Store, p *Proposal) { decide(t, p, rejected) }}, ErrRefused, "was rejected at 2"},
-		"superseded":              {setup{with: func(t *testing.T, _ *Store, p *Proposal) { decide(t, p, superseded) }}, ErrRefused, "superseded"},
-		"decisions damaged":       {setup{with: func(t *testing.T, _ *Store, p *Proposal) { check(t, os.WriteFile(p.statePath(), []byte("x\n"), 0o600)) }}, ErrDamaged, "state.jsonl"},
-		"changed file":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "f:mine\n") }}, ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + runID + " test"},
-		"longer file":             {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "f:one\nand more\n") }}, ErrConflict, "a.txt (changed)"},
-		"deleted file":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { check(t, os.Remove(filepath.Join(s.Root, "a.txt"))) }}, ErrConflict, "a.txt (gone)"},
-		"changed mode":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o755)) }}, ErrConflict, "a.txt (its mode changed)"},
-		"file became a folder": {setup{with: func(t *testing.T, s *Store, _ *Proposal) {
+		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *testTree, p *Proposal) { p.Diff = append(p.Diff, '\n') }}, ErrDamaged, "heal again"},
+		"not from the store":      {setup{with: func(_ *testing.T, _ *testTree, p *Proposal) { *p = Proposal{Fix: p.Fix, Diff: p.Diff} }}, ErrRefused, "not read from the store"},
+		"rejected":                {setup{with: func(t *testing.T, _ *testTree, p *Proposal) { decide(t, p, rejected) }}, ErrRefused, "was rejected at 2"},
+		"superseded":              {setup{with: func(t *testing.T, _ *testTree, p *Proposal) { decide(t, p, superseded) }}, ErrRefused, "superseded"},
+		"decisions damaged": {setup{with: func(t *testing.T, _ *testTree, p *Proposal) {
+			check(t, os.WriteFile(p.statePath(), []byte("x\n"), 0o600))
+		}}, ErrDamaged, "state.jsonl"},
+		"changed file": {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { put(t, s.Root, "a.txt", "f:mine\n") }}, ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + runID + " test"},
+		"longer file":  {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { put(t, s.Root, "a.txt", "f:one\nand more\n") }}, ErrConflict, "a.txt (changed)"},
+		"deleted file": {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { check(t, os.Remove(filepath.Join(s.Root, "a.txt"))) }}, ErrConflict, "a.txt (gone)"},
+		"changed mode": {setup{with: func(t *testing.T, s *testTree, _ *Proposal) {
+			check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o755))
+		}}, ErrConflict, "a.txt (its mode changed)"},
+		"file became a folder": {setup{with: func(t *testing.T, s *testTree, _ *Proposal) {
 			check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
 			put(t, s.Root, "a.txt/x", "f:x")
 		}}, ErrConflict, "a.txt (a folder now)"},
-		"file became a link":       {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "a.txt", "l:b.txt") }}, ErrConflict, "a.txt (changed)"},
-		"file became a FIFO":       {setup{with: func(t *testing.T, s *Store, _ *Proposal) { fifo(t, filepath.Join(s.Root, "a.txt")) }}, ErrConflict, "a.txt (changed)"},
-		"new file is there":        {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir/new.txt", "f:other\n") }}, ErrConflict, "dir/new.txt (is there already)"},
-		"a full folder in the way": {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir/new.txt/x", "f:x") }}, ErrConflict, "a folder that holds dir/new.txt/x"},
-		"nested empty folders": {setup{with: func(t *testing.T, s *Store, _ *Proposal) {
+		"file became a link":       {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { put(t, s.Root, "a.txt", "l:b.txt") }}, ErrConflict, "a.txt (changed)"},
+		"file became a FIFO":       {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { fifo(t, filepath.Join(s.Root, "a.txt")) }}, ErrConflict, "a.txt (changed)"},
+		"new file is there":        {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { put(t, s.Root, "dir/new.txt", "f:other\n") }}, ErrConflict, "dir/new.txt (is there already)"},
+		"a full folder in the way": {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { put(t, s.Root, "dir/new.txt/x", "f:x") }}, ErrConflict, "a folder that holds dir/new.txt/x"},
+		"nested empty folders": {setup{with: func(t *testing.T, s *testTree, _ *Proposal) {
 			check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt/x"), 0o755))
 		}}, ErrConflict, "a folder that holds dir/new.txt/x/"},
-		"a link on the way":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir", "l:"+t.TempDir()) }}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"a link on the way, inside":    {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir", "l:.") }}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"a file on the way":            {setup{with: func(t *testing.T, s *Store, _ *Proposal) { put(t, s.Root, "dir", "f:x") }}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a link on the way":            {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { put(t, s.Root, "dir", "l:"+t.TempDir()) }}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a link on the way, inside":    {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { put(t, s.Root, "dir", "l:.") }}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a file on the way":            {setup{with: func(t *testing.T, s *testTree, _ *Proposal) { put(t, s.Root, "dir", "f:x") }}, ErrRefused, "dir/new.txt (dir is no folder)"},
 		"flags":                        {setup{more: flags}, ErrFlagged, "F1 check_file a.txt:7, F2 new_network dir/new.txt"},
 		"one flag accepted":            {setup{more: flags, o: Options{Accept: []string{"F1"}}}, ErrFlagged, "F2 new_network"},
 		"no such flag":                 {setup{o: Options{Accept: []string{"all"}}}, ErrUse, `--accept "all": nothing in this fix is flagged`},
@@ -192,8 +222,8 @@ func TestApplyChecks(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStore(t, one)
-			p := sealed(t, s, "test", one, after, c.more)
+			s := newTree(t, one)
+			p := sealed(t, s.Store, "test", one, after, c.more)
 			if c.with != nil {
 				c.with(t, s, p)
 			}
@@ -209,11 +239,6 @@ func TestApplyChecks(t *testing.T) {
 			settled(t, s)
 		})
 	}
-}
-
-func decide(t *testing.T, p *Proposal, to string) {
-	t.Helper()
-	check(t, addDecision(p.statePath(), p.digest, decision{By: "x", To: to}))
 }
 
 func fifo(t *testing.T, path string) {
@@ -241,7 +266,7 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 	}
 	cases := map[string]struct {
 		more     func(*Draft, *Fix)
-		with     func(t *testing.T, s *Store)
+		with     func(t *testing.T, s *testTree)
 		o        Options
 		want     files
 		accepted string
@@ -252,21 +277,21 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 		"flags by id":              {flags, nil, Options{Accept: []string{"F2", "F1"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
 		"one file and its flag":    {flags, nil, Options{Files: []string{"a.txt"}, Accept: []string{"F1"}}, two, `"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed"},
 		"verified":                 {func(_ *Draft, f *Fix) { f.Verdict = ptr("verified") }, nil, Options{}, after, `"accepted":[]`, ""},
-		"an empty folder in place": {nil, func(t *testing.T, s *Store) { check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt"), 0o755)) }, Options{}, after, "", "this fix is unverified"},
-		"a read-only file":         {nil, func(t *testing.T, s *Store) { check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444)) }, Options{}, after, "", "this fix is unverified"},
-		"applied and reverted": {nil, func(t *testing.T, s *Store) {
+		"an empty folder in place": {nil, func(t *testing.T, s *testTree) { check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt"), 0o755)) }, Options{}, after, "", "this fix is unverified"},
+		"a read-only file":         {nil, func(t *testing.T, s *testTree) { check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444)) }, Options{}, after, "", "this fix is unverified"},
+		"applied and reverted": {nil, func(t *testing.T, s *testTree) {
 			p, err := s.Find(runID, "test")
 			check(t, err)
 			decide(t, p, applied)
 			decide(t, p, reverted)
 		}, Options{}, after, `"seq":3`, "this fix is unverified"},
-		"applied, then checked out": {nil, func(t *testing.T, s *Store) { p, err := s.Find(runID, "test"); check(t, err); decide(t, p, applied) }, Options{}, after, `"seq":2`, "this fix is unverified"},
+		"applied, then checked out": {nil, func(t *testing.T, s *testTree) { p, err := s.Find(runID, "test"); check(t, err); decide(t, p, applied) }, Options{}, after, `"seq":2`, "this fix is unverified"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStore(t, one)
-			p := sealed(t, s, "test", one, after, c.more)
+			s := newTree(t, one)
+			p := sealed(t, s.Store, "test", one, after, c.more)
 			if c.with != nil {
 				c.with(t, s)
 			}
@@ -289,8 +314,8 @@ func TestApplyKeepsPermissions(t *testing.T) {
 	t.Parallel()
 	before := files{"plain": "f:1\n", "to-x": "f:1\n", "from-x": "x:1\n", "hard": "f:1\n"}
 	after := files{"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n", "new-x": "x:2\n"}
-	s := newStore(t, before)
-	p := sealed(t, s, "test", before, after, nil)
+	s := newTree(t, before)
+	p := sealed(t, s.Store, "test", before, after, nil)
 	for name, mode := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o640, "from-x": 0o751} {
 		check(t, os.Chmod(filepath.Join(s.Root, name), mode))
 	}
@@ -319,14 +344,14 @@ func TestApplyInGit(t *testing.T) {
 	t.Parallel()
 	before := files{"top.txt": "f:t\n", "pkg/a.txt": "f:one\n", "pkg/other.txt": "f:o\n"}
 	after := files{"top.txt": "f:T\n", "pkg/a.txt": "f:two\n", "pkg/other.txt": "f:o\n", "pkg/new.txt": "f:n\n"}
-	setup := func(t *testing.T) (*Store, string, *Proposal) {
+	setup := func(t *testing.T) (*testTree, string, *Proposal) {
 		top, err := filepath.EvalSymlinks(t.TempDir())
 		check(t, err)
 		before.write(t, top)
 		commit := commitAll(t, top)
-		s := &Store{Root: filepath.Join(top, "pkg"), Dir: filepath.Join(top, "pkg", ".async")}
-		check(t, os.MkdirAll(s.runDir(runID), 0o700))
-		return s, top, sealed(t, s, "test", before, after, func(_ *Draft, f *Fix) { f.Base = &Base{Commit: &commit, Sub: ptr("pkg")} })
+		s := treeOf(filepath.Join(top, "pkg"))
+		check(t, os.MkdirAll(runDir(s.Store, runID), 0o700))
+		return s, top, sealed(t, s.Store, "test", before, after, func(_ *Draft, f *Fix) { f.Base = &Base{Commit: &commit, Sub: ptr("pkg")} })
 	}
 	tree := func(t *testing.T, top string) files {
 		f := snapshot(t, top)
@@ -363,7 +388,7 @@ func TestApplyInGit(t *testing.T) {
 			s, top, _ := setup(t)
 			put(t, top, "pkg/a.txt", "f:dirty\n")
 			make(t, top)
-			p := sealedIn(t, s, runID, "second", change(dirty, after), nil)
+			p := sealedIn(t, s.Store, runID, "second", change(dirty, after), nil)
 			_, err := apply(t, s, p, Options{})
 			if !errors.Is(err, ErrDirty) || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "pkg/a.txt") || strings.Contains(err.Error(), "top.txt") {
 				t.Errorf("%v", err)
@@ -408,9 +433,9 @@ func TestApplyInGit(t *testing.T) {
 func TestTwoFixesOnOneFile(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\n9\n"}
-	s := newStore(t, before)
-	first := sealed(t, s, "test", before, files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"}, nil)
-	second := sealed(t, s, "lint", before, files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\nNINE\n"}, nil)
+	s := newTree(t, before)
+	first := sealed(t, s.Store, "test", before, files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"}, nil)
+	second := sealed(t, s.Store, "lint", before, files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\nNINE\n"}, nil)
 	_, err := apply(t, s, first, Options{})
 	check(t, err)
 	_, err = apply(t, s, second, Options{})
@@ -423,14 +448,14 @@ func TestTwoFixesOnOneFile(t *testing.T) {
 func TestTwoAppliesAtOnce(t *testing.T) {
 	t.Parallel()
 	for round := range 10 {
-		s := newStore(t, everyKind)
-		p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
-		q := sealed(t, s, "lint", everyKind, files{}, nil)
+		s := newTree(t, everyKind)
+		p := sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+		q := sealed(t, s.Store, "lint", everyKind, files{}, nil)
 		var wg sync.WaitGroup
 		results := make([]string, 3)
 		for i, fix := range []*Proposal{p, p, q} {
 			wg.Go(func() {
-				other := &Store{Root: s.Root, Dir: s.Dir} // as another process has it
+				other := treeOf(s.Root) // as another process has it
 				got, err := apply(t, other, fix, Options{})
 				switch {
 				case errors.Is(err, ErrConflict):
@@ -458,8 +483,8 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 
 func TestApplyWaitsNoLongerThanItsContext(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, one)
-	p := sealed(t, s, "test", one, two, nil)
+	s := newTree(t, one)
+	p := sealed(t, s.Store, "test", one, two, nil)
 	lock, err := s.lock(t.Context())
 	check(t, err)
 	defer func() { check(t, lock.Close()) }()

@@ -45,10 +45,10 @@ type audit struct {
 	told      map[string]pack // of context packs, by file
 }
 
-// Audit adds to a report what is not as the records of the fixes of a run say. task: only fixes of it, or the one that TASK@N means; empty: all. It gives the
+// AuditRun adds to a report what is not as the records of the fixes of a run say. runDir is .async/runs/<run>. task: only fixes of it, or the one that TASK@N means; empty: all. It gives the
 // names (<name>.json) that it looked at.
-func (s *Store) Audit(r *Report, run, task string) ([]string, error) {
-	a := &audit{Report: r, dir: filepath.Join(s.Dir, "runs", run), run: run, sealed: map[string]string{}, at: map[string]int{}, told: map[string]pack{}}
+func AuditRun(r *Report, runDir, task string) ([]string, error) {
+	a := &audit{Report: r, dir: runDir, run: filepath.Base(runDir), sealed: map[string]string{}, at: map[string]int{}, told: map[string]pack{}}
 	if err := realRun(a.dir); err != nil {
 		return nil, err
 	}
@@ -416,6 +416,43 @@ func (a *audit) decisions(name, anchor string, must bool) {
 	for i := range c.Ends {
 		if !traced[int64(i+1)] {
 			a.Note(file, "fixes/events.jsonl does not tell of line %d (whoever decided was killed right then, or had an earlier version): that it was decided then is not known", i+1)
+		}
+	}
+}
+
+// begun checks the mark, when the journal was read. marked: a fix of a version that always wrote one; empty: there is none.
+func (a *audit) begun(marked string) {
+	if _, err := os.Lstat(filepath.Join(a.dir, begunFile)); os.IsNotExist(err) {
+		if marked != "" {
+			a.Fault(begunFile, "fixes/"+marked, "the mark that the hooks have a journal", "none: it is gone")
+		}
+		return
+	}
+	text, ok := a.Read(begunFile, "the mark that the hooks have a journal", 1<<16)
+	want := a.opened
+	if want == "" {
+		want = a.runDigest
+	}
+	if again, err := begunText(want); ok && (err != nil || string(text) != again) {
+		a.Fault(begunFile, "whole file", again[:max(len(again)-1, 0)], "another text")
+	}
+}
+
+// A pack is what a line of events.jsonl says of a context pack.
+type pack struct {
+	digest string
+	line   int
+}
+
+// packs checks the context packs that the journal tells of; those that a fix spoke of were looked at.
+func (a *audit) packs() {
+	for file, p := range a.told {
+		who := fmt.Sprintf("line %d of fixes/%s", p.line, eventsFile)
+		switch {
+		case path.Dir(file) != "context" || !filepath.IsLocal(filepath.FromSlash(file)):
+			a.Fault("fixes/"+eventsFile, fmt.Sprintf("line %d", p.line), "a file below context", file)
+		case !a.Files[file]:
+			a.Digest(file, who, -1, p.digest)
 		}
 	}
 }

@@ -48,21 +48,3 @@ func Begun(runDir string) bool {
 	}
 	return false
 }
-
-// begun checks the mark, when the journal was read. marked: a fix of a version that always wrote one; empty: there is none.
-func (a *audit) begun(marked string) {
-	if _, err := os.Lstat(filepath.Join(a.dir, begunFile)); os.IsNotExist(err) {
-		if marked != "" {
-			a.Fault(begunFile, "fixes/"+marked, "the mark that the hooks have a journal", "none: it is gone")
-		}
-		return
-	}
-	text, ok := a.Read(begunFile, "the mark that the hooks have a journal", 1<<16)
-	want := a.opened
-	if want == "" {
-		want = a.runDigest
-	}
-	if again, err := begunText(want); ok && (err != nil || string(text) != again) {
-		a.Fault(begunFile, "whole file", again[:max(len(again)-1, 0)], "another text")
-	}
-}

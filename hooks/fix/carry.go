@@ -19,7 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
 
 // An applying is apply/journal.json. It is written before the first file of the tree is touched and goes after the last
@@ -63,10 +65,10 @@ type folderBefore struct {
 func (e *entry) name() string       { return fullPath(e.Path, e.PathBytes) }
 func (f folderBefore) name() string { return fullPath(f.Path, f.PathBytes) }
 
-func (s *Store) journalPath() string  { return filepath.Join(s.applyDir(), "journal.json") }
-func (s *Store) originalsDir() string { return filepath.Join(s.applyDir(), "originals") }
-func (s *Store) original(n int) string {
-	return filepath.Join(s.originalsDir(), fmt.Sprint(n))
+func (t UserTree) journalPath() string  { return filepath.Join(t.applyDir(), "journal.json") }
+func (t UserTree) originalsDir() string { return filepath.Join(t.applyDir(), "originals") }
+func (t UserTree) original(n int) string {
+	return filepath.Join(t.originalsDir(), fmt.Sprint(n))
 }
 
 // temp is the name of the n-th entry's new content before it has its own, below a folder.
@@ -75,25 +77,25 @@ func (j *applying) temp(dir string, n int) string {
 }
 
 // carry writes all of w or nothing.
-func (s *Store) carry(w *work) error {
-	j, err := s.begin(w)
+func (t UserTree) carry(w *work) error {
+	j, err := t.begin(w)
 	if err != nil {
-		return errors.Join(fmt.Errorf("nothing was written: %w", err), s.clear())
+		return errors.Join(fmt.Errorf("nothing was written: %w", err), t.clear())
 	}
-	if err := s.write(w, j); err != nil {
-		return s.rollback(w.place, j, w.advise(err))
+	if err := t.write(w, j); err != nil {
+		return t.rollback(w.place, j, w.advise(err))
 	}
 	w.written = true // also should the journal not hear of it: with every file in its place it is completed, not undone
 	j.Written = true
-	if err := s.writeJournal(j); err != nil {
+	if err := t.writeJournal(j); err != nil {
 		return err
 	}
-	return s.finish(j)
+	return t.finish(j)
 }
 
 // begin stores originals and journal; after it a crash can be undone.
-func (s *Store) begin(w *work) (*applying, error) {
-	lock, err := inode(filepath.Join(s.applyDir(), "lock"))
+func (t UserTree) begin(w *work) (*applying, error) {
+	lock, err := inode(filepath.Join(t.applyDir(), "lock"))
 	if err != nil {
 		return nil, err
 	}
@@ -101,37 +103,37 @@ func (s *Store) begin(w *work) (*applying, error) {
 	_, _ = rand.Read(id) // never fails
 	p := w.proposal
 	j := &applying{
-		SchemaVersion: SchemaVersion, What: w.what, details: w.details, ID: hex.EncodeToString(id), Lock: lock, StartedAt: stamp(time.Now()),
+		SchemaVersion: SchemaVersion, What: w.what, details: w.details, ID: hex.EncodeToString(id), Lock: lock, StartedAt: timestamp.Now(),
 		Run: p.Run, Task: p.Task, Fix: p.name, Digest: p.digest, Sub: w.sub, By: w.by, Files: w.files, Accepted: w.accepted,
 	}
 	if err := w.keepContents(); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(s.originalsDir(), 0o700); err != nil {
-		return nil, advice.Writing(err, s.originalsDir())
+	if err := os.Mkdir(t.originalsDir(), 0o700); err != nil {
+		return nil, advice.Writing(err, t.originalsDir())
 	}
 	for i, m := range w.moves {
 		j.Entries = append(j.Entries, entry{Path: m.path, PathBytes: rawPath(m.path), Perm: m.perm, Before: m.before, After: m.after})
 		if m.was == nil {
 			continue
 		}
-		if err := s.at("original " + m.path); err != nil {
+		if err := t.at("original " + m.path); err != nil {
 			return nil, err
 		}
-		if err := writeSynced(s.original(i), m.was.Data); err != nil {
+		if err := writeSynced(t.original(i), m.was.Data); err != nil {
 			return nil, err
 		}
 	}
 	if err := j.plan(w); err != nil {
 		return nil, err
 	}
-	if err := syncDir(s.originalsDir()); err != nil {
+	if err := syncDir(t.originalsDir()); err != nil {
 		return nil, err
 	}
-	if err := s.at("journal"); err != nil {
+	if err := t.at("journal"); err != nil {
 		return nil, err
 	}
-	return j, s.writeJournal(j)
+	return j, t.writeJournal(j)
 }
 
 // plan lists the folders that are there and may go, and those that are not there and will be made.
@@ -167,17 +169,17 @@ func (j *applying) plan(w *work) error {
 	return nil
 }
 
-func (s *Store) writeJournal(j *applying) error {
+func (t UserTree) writeJournal(j *applying) error {
 	text, err := encodeJSON(j)
 	if err != nil {
 		return err
 	}
-	return writeFile(s.journalPath(), append(text, '\n'), true)
+	return writeFile(t.journalPath(), append(text, '\n'), true)
 }
 
 // write puts every new content beside its place, then moves each in, deletions first. What can fail for want of room
 // or permission has mostly failed before the first file changes.
-func (s *Store) write(w *work, j *applying) error {
+func (t UserTree) write(w *work, j *applying) error {
 	temps := make([]string, len(w.moves))
 	for i, m := range w.moves {
 		if m.to == nil {
@@ -188,7 +190,7 @@ func (s *Store) write(w *work, j *applying) error {
 			return err
 		}
 		temps[i] = j.temp(dir, i)
-		if err := s.at("stage " + m.path); err != nil {
+		if err := t.at("stage " + m.path); err != nil {
 			return err
 		}
 		if err := w.stage(temps[i], m); err != nil {
@@ -199,7 +201,7 @@ func (s *Store) write(w *work, j *applying) error {
 		if m.after != nil {
 			continue
 		}
-		if err := s.at("delete " + m.path); err != nil {
+		if err := t.at("delete " + m.path); err != nil {
 			return err
 		}
 		if err := w.still(m); err != nil {
@@ -216,7 +218,7 @@ func (s *Store) write(w *work, j *applying) error {
 		if m.after == nil {
 			continue
 		}
-		if err := s.at("write " + m.path); err != nil {
+		if err := t.at("write " + m.path); err != nil {
 			return err
 		}
 		if err := w.still(m); err != nil {
@@ -229,7 +231,7 @@ func (s *Store) write(w *work, j *applying) error {
 	if err := syncFolders(w.place, j); err != nil {
 		return err
 	}
-	return s.at("written")
+	return t.at("written")
 }
 
 // stage writes the new content of m beside its place, so that no cache takes a source for the one that stands there (patch.Stamp). What has to
@@ -344,25 +346,25 @@ func syncFolders(pl *place, j *applying) error {
 }
 
 // rollback undoes what was written before cause.
-func (s *Store) rollback(pl *place, j *applying, cause error) error {
-	left, kept, err := s.undo(pl, j)
+func (t UserTree) rollback(pl *place, j *applying, cause error) error {
+	left, kept, err := t.undo(pl, j)
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w; what was written could not be taken back yet, the next command tries again", cause), err)
 	}
 	if len(left) > 0 {
-		cause = fmt.Errorf("%w; everything was taken back but %s, which somebody edited meanwhile (what it held is in %s)", cause, list(left), kept)
+		cause = fmt.Errorf("%w; everything was taken back but %s, which somebody edited meanwhile (what it held is in %s)", cause, english.List(left, 10), kept)
 	} else {
 		cause = fmt.Errorf("%w; everything was taken back", cause)
 	}
-	return errors.Join(cause, s.clear())
+	return errors.Join(cause, t.clear())
 }
 
 // finish records the apply and clears the journal. It may be called again after a crash anywhere in it.
-func (s *Store) finish(j *applying) error {
-	if err := s.at("record"); err != nil {
+func (t UserTree) finish(j *applying) error {
+	if err := t.at("record"); err != nil {
 		return err
 	}
-	dir := filepath.Join(s.Dir, "runs", j.Run, "fixes")
+	dir := filepath.Join(t.Fixes.Dir, "runs", j.Run, "fixes")
 	state := filepath.Join(dir, j.Fix+".state.jsonl")
 	if err := realRun(filepath.Dir(dir)); err != nil {
 		return err
@@ -383,20 +385,20 @@ func (s *Store) finish(j *applying) error {
 	if err != nil {
 		return err
 	}
-	if err := s.at("clear"); err != nil {
+	if err := t.at("clear"); err != nil {
 		return err
 	}
-	return s.clear()
+	return t.clear()
 }
 
 // clear removes everything below apply/ but the lock; the journal first, since without it nothing else counts.
-func (s *Store) clear() error {
-	if exists(s.journalPath()) {
-		if err := os.Remove(s.journalPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (t UserTree) clear() error {
+	if exists(t.journalPath()) {
+		if err := os.Remove(t.journalPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	entries, err := os.ReadDir(s.applyDir())
+	entries, err := os.ReadDir(t.applyDir())
 	if err != nil {
 		return err
 	}
@@ -404,9 +406,9 @@ func (s *Store) clear() error {
 		if e.Name() == "lock" {
 			continue
 		}
-		err = errors.Join(err, os.RemoveAll(filepath.Join(s.applyDir(), e.Name())))
+		err = errors.Join(err, os.RemoveAll(filepath.Join(t.applyDir(), e.Name())))
 	}
-	return errors.Join(err, syncDir(s.applyDir()))
+	return errors.Join(err, syncDir(t.applyDir()))
 }
 
 func inode(path string) (uint64, error) {
@@ -418,9 +420,9 @@ func inode(path string) (uint64, error) {
 }
 
 // stored gives the original of the n-th entry, checked.
-func (s *Store) stored(j *applying, n int) (*patch.File, error) {
+func (t UserTree) stored(j *applying, n int) (*patch.File, error) {
 	e := j.Entries[n]
-	b, err := readFile(s.original(n), maxPatch)
+	b, err := readFile(t.original(n), maxPatch)
 	if err != nil {
 		return nil, err
 	}
@@ -432,7 +434,7 @@ func (s *Store) stored(j *applying, n int) (*patch.File, error) {
 		f.Mode = fs.ModeSymlink | 0o777
 	}
 	if !(held{file: f}).holds(e.Before) {
-		return nil, fmt.Errorf("%s does not hold what %s held", s.original(n), e.name())
+		return nil, fmt.Errorf("%s does not hold what %s held", t.original(n), e.name())
 	}
 	return f, nil
 }

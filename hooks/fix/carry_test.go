@@ -24,8 +24,8 @@ func TestApplyInTheSameSecond(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStore(t, files{tt.file: tt.before, "other.py": "f:1\n"})
-			p := sealed(t, s, "test", files{tt.file: tt.before}, files{tt.file: tt.after}, nil)
+			s := newTree(t, files{tt.file: tt.before, "other.py": "f:1\n"})
+			p := sealed(t, s.Store, "test", files{tt.file: tt.before}, files{tt.file: tt.after}, nil)
 			at := filepath.Join(s.Root, tt.file)
 			second := func() int64 {
 				info, err := os.Lstat(at)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -18,7 +19,7 @@ import (
 
 // A work is an apply or a revert that passed every check: what there is to write, and where.
 type work struct {
-	store       *Store
+	tree        UserTree
 	proposal    *Proposal
 	what        string // apply | revert
 	by          string
@@ -68,13 +69,13 @@ func misused(format string, args ...any) error {
 }
 
 // check makes every check of an apply.
-func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error) {
-	w := &work{store: s, proposal: p, what: toApply, by: o.By, threeWay: o.ThreeWay}
+func (t UserTree) check(ctx context.Context, p *Proposal, o Options) (*work, error) {
+	w := &work{tree: t, proposal: p, what: toApply, by: o.By, threeWay: o.ThreeWay}
 	parsed, err := w.believe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if o.Accept, err = p.named(o.Accept); err != nil {
+	if o.Accept, err = namedFlags(p, o.Accept); err != nil {
 		return nil, err
 	}
 	all := parsed.Paths()
@@ -101,7 +102,7 @@ func (s *Store) check(ctx context.Context, p *Proposal, o Options) (*work, error
 // believe checks the record: it is whole, of its run, made here, and a proposal that may be worked with. It fills in what w
 // knows of the fix and of its tree.
 func (w *work) believe(ctx context.Context) (*patch.Patch, error) {
-	s, p := w.store, w.proposal
+	t, p := w.tree, w.proposal
 	if p.name == "" {
 		return nil, refused("the proposal was not read from the store")
 	}
@@ -131,14 +132,14 @@ func (w *work) believe(ctx context.Context) (*patch.Patch, error) {
 		return nil, refused("%w", err)
 	}
 	parsed, recorded, err := p.readDiff()
-	w.patched = recorded
 	if err != nil {
+		return nil, refused("%w", err)
+	}
+	w.patched = recorded
+	if w.top, w.repo, err = t.top(ctx, p); err != nil {
 		return nil, err
 	}
-	if w.top, w.repo, err = s.top(ctx, p); err != nil {
-		return nil, err
-	}
-	if w.sub, err = s.under(w.top); err != nil {
+	if w.sub, err = t.under(w.top); err != nil {
 		return nil, err
 	}
 	if w.repo != nil {
@@ -170,7 +171,7 @@ func (w *work) compare(ctx context.Context, o Options) error {
 		return err
 	}
 	var err error
-	w.accepted, err = w.proposal.acceptedFlags(w.files, o)
+	w.accepted, err = acceptedFlags(w.proposal, w.files, o)
 	if len(w.moves) == 0 {
 		return nil // it is in the tree: a flag is no longer a question
 	}
@@ -203,7 +204,7 @@ func (w *work) clean(ctx context.Context) error {
 		return err
 	}
 	if len(w.dirty) > 0 {
-		return refused("%w: %s; commit or stash them, or say --allow-dirty", ErrDirty, list(w.dirty))
+		return refused("%w: %s; commit or stash them, or say --allow-dirty", ErrDirty, english.List(w.dirty, 10))
 	}
 	return nil
 }
@@ -227,36 +228,8 @@ func (w *work) writable() error {
 	return nil
 }
 
-func (p *Proposal) patchPath() string { return filepath.Join(p.Dir, filepath.FromSlash(p.Patch.Path)) }
-
-// readDiff parses the patch and holds it against what the record says of each file.
-func (p *Proposal) readDiff() (*patch.Patch, map[string]PatchFile, error) {
-	parsed, err := patch.Parse(p.Diff)
-	if err != nil {
-		return nil, nil, refused("%s: %w", p.patchPath(), err)
-	}
-	recorded := map[string]PatchFile{}
-	for _, f := range p.Patch.Files {
-		recorded[fullPath(f.Path, f.PathBytes)] = f
-	}
-	named := map[string]bool{}
-	for _, f := range parsed.Files {
-		if err := safePath(f.Path); err != nil {
-			return nil, nil, refused("%s: %w", p.patchPath(), err)
-		}
-		if r, ok := recorded[f.Path]; !ok || r.Before == nil && r.After == nil {
-			return nil, nil, refused("%w: the patch touches %q, of which the record says nothing", ErrDamaged, f.Path)
-		}
-		named[f.Path] = true
-	}
-	if len(named) != len(recorded) {
-		return nil, nil, refused("%w: the record names files that the patch does not touch", ErrDamaged)
-	}
-	return parsed, recorded, nil
-}
-
 // acceptedFlags gives the ids of the flags that concern files, when each was accepted by id or rule.
-func (p *Proposal) acceptedFlags(files []string, o Options) ([]string, error) {
+func acceptedFlags(p *Proposal, files []string, o Options) ([]string, error) {
 	var ids, missing []string
 	for _, f := range p.Flags {
 		if f.Path != nil && o.some() && !slices.Contains(files, *f.Path) {
@@ -266,20 +239,20 @@ func (p *Proposal) acceptedFlags(files []string, o Options) ([]string, error) {
 			ids = append(ids, f.ID)
 			continue
 		}
-		missing = append(missing, f.named())
+		missing = append(missing, flagName(&f))
 	}
 	if len(missing) > 0 {
-		return nil, refused("%w: %s; look at each, then name it by its id or rule", ErrFlagged, list(missing))
+		return nil, refused("%w: %s; look at each, then name it by its id or rule", ErrFlagged, english.List(missing, 10))
 	}
 	return ids, nil
 }
 
-// named are the ids and rules of accept, each of which may be several with commas between them. One that no flag of the fix has
+// namedFlags are the ids and rules of accept, each of which may be several with commas between them. One that no flag of the fix has
 // is ErrUse.
-func (p *Proposal) named(accept []string) ([]string, error) {
+func namedFlags(p *Proposal, accept []string) ([]string, error) {
 	var all, have []string
 	for _, f := range p.Flags {
-		have = append(have, f.named())
+		have = append(have, flagName(&f))
 	}
 	for _, typed := range accept {
 		for name := range strings.SplitSeq(typed, ",") {
@@ -290,15 +263,15 @@ func (p *Proposal) named(accept []string) ([]string, error) {
 			case len(have) == 0:
 				return nil, misused("--accept %q: nothing in this fix is flagged; leave it out", name)
 			default:
-				return nil, misused("--accept %q: this fix has no such flag; it has: %s", name, list(have))
+				return nil, misused("--accept %q: this fix has no such flag; it has: %s", name, english.List(have, 10))
 			}
 		}
 	}
 	return all, nil
 }
 
-// named is a flag in a message: id, rule and place.
-func (f *Flag) named() string {
+// flagName is a flag in a message: id, rule and place.
+func flagName(f *Flag) string {
 	text := f.ID + " " + f.Rule
 	if f.Path != nil {
 		text += " " + *f.Path
@@ -310,8 +283,8 @@ func (f *Flag) named() string {
 }
 
 // top is the folder that the patch's paths start from: git's top, or the root where there is no git.
-func (s *Store) top(ctx context.Context, p *Proposal) (string, *git.Repo, error) {
-	repo, err := git.Of(ctx, s.Root)
+func (t UserTree) top(ctx context.Context, p *Proposal) (string, *git.Repo, error) {
+	repo, err := git.Of(ctx, t.Fixes.Root)
 	if err == nil {
 		return repo.Top, repo, nil
 	}
@@ -321,7 +294,7 @@ func (s *Store) top(ctx context.Context, p *Proposal) (string, *git.Repo, error)
 	if p != nil && p.Base != nil && p.Base.Commit != nil {
 		return "", nil, refused("the fix was made in a git work tree, at commit %s, but: %w; bring the repository back, or apply %s by hand", *p.Base.Commit, err, p.patchPath())
 	}
-	top, err := filepath.EvalSymlinks(s.Root)
+	top, err := filepath.EvalSymlinks(t.Fixes.Root)
 	if err != nil {
 		return "", nil, err
 	}
@@ -330,8 +303,8 @@ func (s *Store) top(ctx context.Context, p *Proposal) (string, *git.Repo, error)
 }
 
 // under is the root relative to top, slash-separated.
-func (s *Store) under(top string) (string, error) {
-	root, err := filepath.EvalSymlinks(s.Root)
+func (t UserTree) under(top string) (string, error) {
+	root, err := filepath.EvalSymlinks(t.Fixes.Root)
 	if err != nil {
 		return "", err
 	}
@@ -345,12 +318,18 @@ func (s *Store) under(top string) (string, error) {
 	return filepath.ToSlash(sub), nil
 }
 
-// list is a list for a message.
-func list(names []string) string {
-	const most = 10
-	more := ""
-	if n := len(names) - most; n > 0 {
-		names, more = names[:most], fmt.Sprintf(" and %d more", n)
+// note says that a fix is not verified.
+func note(p *Proposal) string {
+	verdict := "unverified"
+	if p.Verdict != nil {
+		verdict = *p.Verdict
 	}
-	return strings.Join(names, ", ") + more
+	if verdict == "verified" {
+		return ""
+	}
+	note := "this fix is " + verdict
+	if p.Verification != nil && p.Verification.Reason != nil {
+		note += ": " + *p.Verification.Reason
+	}
+	return note
 }

@@ -7,13 +7,12 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // cleaned is a copy of f without secrets in what is free text. Names, states, digests, and the paths by which a proposal
 // is found and applied stay what they are, even if a secret is spelled so: Propose refuses a patch whose paths hold one.
 // Paths that are only told of (left out of the patch, changed in the tree) may be an agent's, and are free text.
-func (f *Fix) cleaned(clean func([]byte) []byte) (*Fix, error) {
+func cleaned(f *Fix, clean func([]byte) []byte) (*Fix, error) {
 	text, err := encodeJSON(f)
 	if err != nil {
 		return nil, err
@@ -79,64 +78,6 @@ func (f *Fix) cleaned(clean func([]byte) []byte) (*Fix, error) {
 	return c, nil
 }
 
-// cleanJSON cleans the strings of a JSON text one by one, decoded: a secret with a quote in it would not be found in
-// its encoded form. Then the text as a whole, unless that would break it (a secret of digits inside a number).
-func cleanJSON(text []byte, clean func([]byte) []byte) []byte {
-	var out bytes.Buffer
-	for len(text) > 0 {
-		if text[0] != '"' {
-			n := bytes.IndexByte(text, '"')
-			if n < 0 {
-				n = len(text)
-			}
-			out.Write(text[:n])
-			text = text[n:]
-			continue
-		}
-		n := 1
-		for n < len(text) && text[n] != '"' {
-			if text[n] == '\\' {
-				n++
-			}
-			n++
-		}
-		n = min(n+1, len(text))
-		out.Write(cleanString(text[:n], clean))
-		text = text[n:]
-	}
-	if whole := clean(bytes.Clone(out.Bytes())); json.Valid(whole) {
-		return whole
-	}
-	return out.Bytes()
-}
-
-func cleanString(quoted []byte, clean func([]byte) []byte) []byte {
-	var s string
-	if json.Unmarshal(quoted, &s) != nil {
-		return quoted
-	}
-	cleaned := string(clean([]byte(s)))
-	if cleaned == s {
-		return quoted
-	}
-	b, err := encodeJSON(cleaned)
-	if err != nil {
-		return []byte(`""`)
-	}
-	return b
-}
-
-// encodeJSON is v without HTML escapes and without a line end.
-func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 // longLine is where a line without an end is cut for cleaning, in bytes.
 const longLine = 1 << 20
 
@@ -170,20 +111,4 @@ func (c *lineCleaner) flush() error {
 	_, err := c.w.Write(c.clean(bytes.Clone(c.held)))
 	c.held = nil
 	return err
-}
-
-// rawPath is what JSON cannot hold of a path: its bytes, when they are not UTF-8.
-func rawPath(path string) []byte {
-	if utf8.ValidString(path) {
-		return nil
-	}
-	return []byte(path)
-}
-
-// fullPath is the path of a stored pair of text and bytes.
-func fullPath(text string, raw []byte) string {
-	if raw != nil {
-		return string(raw)
-	}
-	return text
 }

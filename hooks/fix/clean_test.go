@@ -22,7 +22,7 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			s := newStore(t, one)
 			set := &redact.Set{}
 			set.Add("PW", word)
-			d, err := Begin(s.runDir(runID), runID, s.verdict(t, runID), "postgres", set.Bytes)
+			d, err := Begin(runDir(s, runID), runID, verdictOf(t, s, runID), "postgres", set.Bytes)
 			check(t, err)
 			defer func() { check(t, d.Close()) }()
 			_, err = d.StoreBase(manifest(t, s.Root), "", nil, nil)
@@ -61,7 +61,7 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			if !strings.HasPrefix(*p.Verification.Reason, "verified: ") {
 				t.Errorf("reason: %s", *p.Verification.Reason)
 			}
-			events, err := os.ReadFile(filepath.Join(s.runDir(runID), "fixes", "events.jsonl"))
+			events, err := os.ReadFile(filepath.Join(runDir(s, runID), "fixes", "events.jsonl"))
 			check(t, err)
 			if !bytes.Contains(events, []byte(`"type":"rescue_saved","task":"postgres","fix":"postgres","path":"fixes/postgres/attempt-1.patch","text":"[redacted]"`)) {
 				t.Errorf("events: %s", events)
@@ -71,7 +71,7 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			if !bytes.Contains(transcript, []byte(`"type":"text","reason":"[redacted]"`)) {
 				t.Errorf("transcript: %s", transcript)
 			}
-			if _, err := s.Apply(t.Context(), p, Options{Accept: []string{"F1"}}); err != nil {
+			if _, err := (UserTree{Fixes: s}).Apply(t.Context(), p, Options{Accept: []string{"F1"}}); err != nil {
 				t.Errorf("Apply: %v", err)
 			}
 		})
@@ -82,7 +82,7 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 func TestSealRefusesWhatNobodyCouldRead(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, one)
-	d, err := Begin(s.runDir(runID), runID, "sha256:00", "test", nil)
+	d, err := Begin(runDir(s, runID), runID, "sha256:00", "test", nil)
 	check(t, err)
 	defer func() { check(t, d.Close()) }()
 	f := &Fix{}
@@ -99,7 +99,7 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 	s := newStore(t, nil)
 	set := &redact.Set{}
 	set.Add("TOKEN", "s3cr3t-value")
-	d, err := Begin(s.runDir(runID), runID, s.verdict(t, runID), "test", set.Bytes)
+	d, err := Begin(runDir(s, runID), runID, verdictOf(t, s, runID), "test", set.Bytes)
 	check(t, err)
 	defer func() { check(t, d.Close()) }()
 	d.Secrets = set
@@ -126,7 +126,7 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("left out %s, want %s", got, want)
 	}
-	text, err := os.ReadFile(filepath.Join(s.runDir(runID), r.Redacted))
+	text, err := os.ReadFile(filepath.Join(runDir(s, runID), r.Redacted))
 	check(t, err)
 	if name, ok := set.Find(text); ok {
 		t.Errorf("the redacted patch holds %s:\n%s", name, text)
@@ -167,7 +167,7 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 func TestSecretInAPathOfTheBase(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, files{"dir/s3cr3t-value.txt": "f:x\n", "a": "f:a\n"})
-	d, err := Begin(s.runDir(runID), runID, "sha256:00", "test", nil)
+	d, err := Begin(runDir(s, runID), runID, "sha256:00", "test", nil)
 	check(t, err)
 	defer func() { check(t, d.Close()) }()
 	d.Secrets = &redact.Set{}
@@ -189,7 +189,7 @@ func TestNobodyIsNull(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, one)
 	p := sealed(t, s, "test", one, two, nil)
-	_, err := s.Apply(t.Context(), p, Options{})
+	_, err := UserTree{Fixes: s}.Apply(t.Context(), p, Options{})
 	check(t, err)
 	text, err := os.ReadFile(p.statePath())
 	check(t, err)

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +20,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
 
 // A Draft collects evidence of one hook before it is sealed. Everything it writes goes through clean (redaction), but
@@ -40,17 +41,8 @@ type Draft struct {
 	transcript *os.File
 	lines      int
 	prompts    []PromptRef
-	base       *baseFile
+	base       *storedBase
 	closed     bool
-}
-
-// An opened is draft.json.
-type opened struct {
-	SchemaVersion int    `json:"schema_version"`
-	Run           string `json:"run"`
-	RunDigest     string `json:"run_digest"`
-	Task          string `json:"task"`
-	StartedAt     string `json:"started_at"`
 }
 
 // Begin opens a draft below runDir/fixes. A second healing of the same task gets the suffix @2, @3 …. clean may be nil.
@@ -97,7 +89,7 @@ func (d *Draft) claim() error {
 	if err := hold(f); err != nil {
 		return err
 	}
-	text, err := encodeJSON(opened{SchemaVersion, d.Run, d.runDigest, d.Task, stamp(time.Now())})
+	text, err := encodeJSON(opened{SchemaVersion, d.Run, d.runDigest, d.Task, timestamp.Now()})
 	if err != nil {
 		return err
 	}
@@ -136,9 +128,9 @@ func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error 
 		return fmt.Errorf("transcript of %s: %w", d.name, os.ErrClosed)
 	}
 	fields := []journal.Field{
-		{Name: "seq", Value: d.lines + 1}, {Name: "at", Value: stamp(time.Now())}, {Name: "attempt", Value: attempt}, {Name: "type", Value: kind},
+		{Name: "seq", Value: d.lines + 1}, {Name: "at", Value: timestamp.Now()}, {Name: "attempt", Value: attempt}, {Name: "type", Value: kind},
 	}
-	for _, name := range sortedKeys(data) {
+	for _, name := range slices.Sorted(maps.Keys(data)) {
 		if !slices.ContainsFunc(fields, func(f journal.Field) bool { return f.Name == name }) {
 			value, err := encodeJSON(data[name])
 			if err != nil {
@@ -220,7 +212,7 @@ func (d *Draft) Seal(f *Fix) error {
 	}
 	f.SchemaVersion, f.Run, f.RunDigest, f.Task = SchemaVersion, d.Run, d.runDigest, d.Task
 	if f.CreatedAt == "" {
-		f.CreatedAt = stamp(time.Now())
+		f.CreatedAt = timestamp.Now()
 	}
 	if d.base != nil {
 		f.Base = d.base.said(d.Sub)
@@ -234,11 +226,11 @@ func (d *Draft) Seal(f *Fix) error {
 	if err := d.provenance(f); err != nil {
 		return fmt.Errorf("fix %s: %w", d.name, err)
 	}
-	stored, err := f.cleaned(d.clean)
+	stored, err := cleaned(f, d.clean)
 	if err != nil {
 		return fmt.Errorf("fix %s: %w", d.name, err)
 	}
-	if err := stored.Provenance.hide(d.clean); err != nil {
+	if err := hide(stored.Provenance, d.clean); err != nil {
 		return fmt.Errorf("fix %s: %w", d.name, err)
 	}
 	if err := stored.wellFormed(d.Run, d.name); err != nil { // a record that nobody could read again is none
@@ -258,29 +250,6 @@ func (d *Draft) Seal(f *Fix) error {
 		said = fmt.Errorf("%s is sealed, but the journal could not be told: %w", d.path(".json"), said)
 	}
 	return errors.Join(os.Remove(d.path("/draft.json")), said)
-}
-
-// fillLists makes empty lists of missing ones: readers see [] and never null.
-func fillLists(f *Fix) {
-	fill(&f.Omitted)
-	fill(&f.Flags)
-	fill(&f.Attempts)
-	if f.Tree != nil {
-		fill(&f.Tree.Changed)
-	}
-	if f.Patch != nil {
-		fill(&f.Patch.Files)
-	}
-	if f.Verification != nil {
-		fill(&f.Verification.Proposed)
-		fill(&f.Verification.OriginalChecks)
-	}
-}
-
-func fill[T any](list *[]T) {
-	if *list == nil {
-		*list = []T{}
-	}
 }
 
 // Close ends the draft; closing twice does nothing. Without Seal before it the healing counts as interrupted.

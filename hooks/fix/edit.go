@@ -6,18 +6,19 @@ import (
 	"context"
 	"slices"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
 // Selected gives the text of what o chooses of the patch, for an editor. The record is checked as for an apply; the tree
 // is not looked at.
-func (s *Store) Selected(ctx context.Context, p *Proposal, o Options) ([]byte, error) {
-	w := &work{store: s, proposal: p, what: toApply}
+func (t UserTree) Selected(ctx context.Context, p *Proposal, o Options) ([]byte, error) {
+	w := &work{tree: t, proposal: p, what: toApply}
 	parsed, err := w.believe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.named(o.Accept); err != nil {
+	if _, err := namedFlags(p, o.Accept); err != nil {
 		return nil, err
 	}
 	chosen, err := choose(parsed.Paths(), o, w.top)
@@ -55,7 +56,7 @@ func (w *work) edit(text []byte) error {
 		}
 		a := w.aimOf(g.Path)
 		if a == nil {
-			return refused("the edited patch touches %q, which was not chosen; it may touch: %s", g.Path, list(chosen))
+			return refused("the edited patch touches %q, which was not chosen; it may touch: %s", g.Path, english.List(chosen, 10))
 		}
 		mine := *a
 		mine.edited, mine.parts = &g, every(len(a.parts))

@@ -13,7 +13,7 @@ func TestApplyEdited(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
 	after := files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "b": "f:B\n"}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	text, err := s.Selected(context.Background(), p, Options{Hunks: []string{"a.txt:2"}})
 	check(t, err)
@@ -41,7 +41,7 @@ func TestApplyEdited(t *testing.T) {
 	}
 	_, err = apply(t, s, p, Options{})
 	check(t, err)
-	disposed(t, s, applied)
+	disposed(t, s.Store, applied)
 	_, err = revert(t, s, Options{})
 	check(t, err)
 	same(t, "reverted", snapshot(t, s.Root), before)
@@ -51,7 +51,7 @@ func TestApplyEdited(t *testing.T) {
 func TestApplyEditedThreeWay(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:" + numberedLines(nil)}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	p := based(t, s, "test", before, files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})})
 	put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{30: "mine"}))
 	edited := []byte(strings.Replace(string(p.Diff), "+five", "+FIVE", 1))
@@ -70,7 +70,7 @@ func TestEditedPatchesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
 	after := files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"}), "b": "f:B\n"}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	diff := string(p.Diff)
 	for name, c := range map[string]struct{ text, says string }{
@@ -90,5 +90,5 @@ func TestEditedPatchesThatAreRefused(t *testing.T) {
 		}
 		same(t, name, snapshot(t, s.Root), before)
 	}
-	disposed(t, s, open)
+	disposed(t, s.Store, open)
 }

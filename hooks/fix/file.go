@@ -3,15 +3,17 @@
 package fix
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
@@ -29,9 +31,6 @@ func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
-
-// stamp is a time as the store writes it.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // writeFile puts data at path, all or nothing. With sync it is on the disk, its name too, before writeFile returns.
 func writeFile(path string, data []byte, sync bool) error {
@@ -134,4 +133,49 @@ func locked(path string) bool {
 	}
 	defer func() { _ = f.Close() }() // and with it the lock
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// encodeJSON is v without HTML escapes and without a line end.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// realFolders refuses a link in the place of any of these: a repository may hold one, and through it we would read and
+// write what somebody else chose. What is not there is no error.
+func realFolders(paths ...string) error {
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			to, _ := os.Readlink(path) // for the message only
+			return fmt.Errorf("%s is a link (to %q): records are never followed through links; look who made it, then remove it", path, to)
+		}
+	}
+	return nil
+}
+
+// makeFolder makes a folder in one that is there; it may exist, but not as a link.
+func makeFolder(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		if err := realFolders(path); err != nil {
+			return err
+		}
+		if !isDir(path) {
+			return fmt.Errorf("%s is not a folder: records are kept in a folder of this name; move it away", path)
+		}
+		return nil
+	}
+	return advice.Writing(err, path)
 }

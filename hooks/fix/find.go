@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 // Find gives a fix: run may be empty or "latest" (the newest run with a proposal), an id or a unique prefix; task may be
@@ -110,7 +112,7 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 		}
 		if len(have) > 0 {
 			slices.Sort(have)
-			return nil, fmt.Errorf("%w: run %s has none that is called %s; of this task it has: %s", ErrNone, run, task, list(have))
+			return nil, fmt.Errorf("%w: run %s has none that is called %s; of this task it has: %s", ErrNone, run, task, english.List(have, 10))
 		}
 	}
 	switch {
@@ -124,4 +126,23 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 		return proposed[0], nil
 	}
 	return nil, fmt.Errorf("%w: run %s has several: %s; name the task", ErrAmbiguous, run, strings.Join(tasks, ", "))
+}
+
+// Earlier are the proposals that count (see List), newest first: those of one fingerprint, and how many of all are open.
+// What cannot be read is in the errors.
+func (s *Store) Earlier(fingerprint string) (alike []*Proposal, opened int, errs []error) {
+	runs, errs := s.runs()
+	for _, run := range slices.Backward(runs) {
+		fixes, faults := s.ofRun(run)
+		errs = append(errs, faults...)
+		for _, p := range fixes {
+			if p.Disposition == open {
+				opened++
+			}
+			if p.State == Proposed && p.Fingerprint != nil && *p.Fingerprint == fingerprint {
+				alike = append(alike, p)
+			}
+		}
+	}
+	return alike, opened, errs
 }

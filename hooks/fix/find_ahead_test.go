@@ -1,6 +1,8 @@
 package fix
 
-import "testing"
+import (
+	"testing"
+)
 
 // A proposal of a run that was made while the clock was wrong does not hide those that are made later.
 func TestFindLatestAheadOfTheClock(t *testing.T) {

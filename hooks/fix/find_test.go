@@ -16,10 +16,10 @@ func TestOlderHealingOfOneRun(t *testing.T) {
 	const task = `test["linux"]`
 	second, third := files{"a.txt": "f:two\n"}, files{"a.txt": "f:three\n"}
 	s := newStore(t, one)
-	_, err := apply(t, s, sealed(t, s, task, one, second, nil), Options{})
+	_, err := UserTree{Fixes: s}.Apply(context.Background(), sealed(t, s, task, one, second, nil), Options{})
 	check(t, err)
 	newest := sealed(t, s, task, second, third, nil)
-	check(t, s.Supersede(context.Background(), &newest.Fix))
+	check(t, UserTree{Fixes: s}.Supersede(context.Background(), &newest.Fix))
 
 	items, errs := s.List()
 	if len(errs) > 0 || len(items) != 2 || items[0].Name != task || items[0].Disposition != open || items[1].Name != task+"@1" || items[1].Disposition != applied {
@@ -38,12 +38,12 @@ func TestOlderHealingOfOneRun(t *testing.T) {
 		}
 	}
 
-	if _, err := s.Revert(context.Background(), newest, Options{}); !errors.Is(err, ErrRefused) || !strings.HasSuffix(err.Error(), "(this fix is open); another fix of this task is: async-pipeline fix revert "+runID+` 'test["linux"]@1'`) {
+	if _, err := (UserTree{Fixes: s}).Revert(context.Background(), newest, Options{}); !errors.Is(err, ErrRefused) || !strings.HasSuffix(err.Error(), "(this fix is open); another fix of this task is: async-pipeline fix revert "+runID+` 'test["linux"]@1'`) {
 		t.Errorf("revert of the newest: %v", err)
 	}
 	older, err := s.Find(runID, task+"@1")
 	check(t, err)
-	_, err = s.Revert(context.Background(), older, Options{})
+	_, err = UserTree{Fixes: s}.Revert(context.Background(), older, Options{})
 	check(t, err)
 	same(t, "reverted", snapshot(t, s.Root), one)
 	if p, err := s.Find(runID, task+"@1"); err != nil || p.Disposition != reverted {
@@ -58,7 +58,7 @@ func TestListReadsEventsOnce(t *testing.T) { //nolint:paralleltest // what it me
 	for i := range fixes {
 		sealed(t, s, fmt.Sprint("t", i), one, files{"a.txt": "f:two\n"}, nil)
 	}
-	j, err := OpenJournal(s.runDir(runID), s.verdict(t, runID), nil)
+	j, err := OpenJournal(runDir(s, runID), verdictOf(t, s, runID), nil)
 	check(t, err)
 	for range 64 {
 		check(t, j.Event("step", map[string]any{"text": strings.Repeat("x", 32<<10)}))
@@ -78,7 +78,7 @@ func TestListReadsEventsOnce(t *testing.T) { //nolint:paralleltest // what it me
 	}
 	if mib := took(func() int {
 		items, _ := s.List()
-		s.FitNow(context.Background(), items)
+		UserTree{Fixes: s}.FitNow(context.Background(), items)
 		return len(slices.DeleteFunc(items, func(i Item) bool { return i.Fits == nil }))
 	}); mib > 2*fixes {
 		t.Errorf("FitNow takes %d MiB", mib)

@@ -274,3 +274,26 @@ type Budget struct {
 	Limit Amounts `json:"limit"`
 	Used  Amounts `json:"used"`
 }
+
+// fillLists makes empty lists of missing ones: readers see [] and never null.
+func fillLists(f *Fix) {
+	fill(&f.Omitted)
+	fill(&f.Flags)
+	fill(&f.Attempts)
+	if f.Tree != nil {
+		fill(&f.Tree.Changed)
+	}
+	if f.Patch != nil {
+		fill(&f.Patch.Files)
+	}
+	if f.Verification != nil {
+		fill(&f.Verification.Proposed)
+		fill(&f.Verification.OriginalChecks)
+	}
+}
+
+func fill[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}

@@ -3,7 +3,6 @@ package fix
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,52 +13,24 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
-// moveAway puts a link in the place of a folder, which stands elsewhere from then on.
-func moveAway(t *testing.T, path string) (elsewhere string) {
-	t.Helper()
-	elsewhere = filepath.Join(tempDir(t), "elsewhere")
-	if exists(path) {
-		check(t, os.CopyFS(elsewhere, os.DirFS(path)))
-		check(t, os.RemoveAll(path))
-	} else {
-		check(t, os.MkdirAll(elsewhere, 0o700))
-		check(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	}
-	check(t, os.Symlink(elsewhere, path))
-	return elsewhere
-}
-
-// listing is every path below a folder with its size.
-func listing(t *testing.T, dir string) string {
-	t.Helper()
-	var b strings.Builder
-	check(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		check(t, err)
-		info, err := e.Info()
-		fmt.Fprintln(&b, path, info.Mode(), info.Size())
-		return err
-	}))
-	return b.String()
-}
-
 // Nothing is written or read through a link that stands in the place of a folder of the records.
 func TestLinkedFolders(t *testing.T) {
 	t.Parallel()
 	for _, linked := range []string{".async", "runs", "run", "fixes", "name", "apply"} {
 		t.Run(linked, func(t *testing.T) {
 			t.Parallel()
-			s := newStore(t, one)
-			p := sealed(t, s, "test", one, two, nil)
-			sum := s.verdict(t, runID)
-			d, err := Begin(s.runDir(runID), runID, sum, "lint", nil) // a healing that was interrupted
+			s := newTree(t, one)
+			p := sealed(t, s.Store, "test", one, two, nil)
+			sum := verdictOf(t, s.Store, runID)
+			d, err := Begin(runDir(s.Store, runID), runID, sum, "lint", nil) // a healing that was interrupted
 			check(t, err)
 			check(t, d.Close())
 			link := map[string]string{
-				".async": s.Dir, "runs": filepath.Join(s.Dir, "runs"), "run": s.runDir(runID), "fixes": filepath.Join(s.runDir(runID), "fixes"),
-				"name": filepath.Join(s.runDir(runID), "fixes", "test"), "apply": s.applyDir(),
+				".async": s.Dir, "runs": filepath.Join(s.Dir, "runs"), "run": runDir(s.Store, runID), "fixes": filepath.Join(runDir(s.Store, runID), "fixes"),
+				"name": filepath.Join(runDir(s.Store, runID), "fixes", "test"), "apply": s.applyDir(),
 			}[linked]
 			if linked == "name" { // of the draft too
-				moveAway(t, filepath.Join(s.runDir(runID), "fixes", "lint"))
+				moveAway(t, filepath.Join(runDir(s.Store, runID), "fixes", "lint"))
 			}
 			elsewhere := moveAway(t, link)
 			was := listing(t, elsewhere)
@@ -89,7 +60,7 @@ func TestLinkedFolders(t *testing.T) {
 				if linked != "name" || len(errs) > 0 {
 					refuses("List", errors.Join(errs...))
 				}
-				drafts, err := s.Resume(nil)
+				drafts, err := Resume(s.Store, nil)
 				if len(drafts) > 0 || err == nil || !strings.Contains(err.Error(), "is a link") {
 					t.Errorf("Resume: %v %v", drafts, err)
 				}
@@ -97,11 +68,11 @@ func TestLinkedFolders(t *testing.T) {
 			if linked != "apply" && linked != "name" {
 				_, err = s.Find(runID, "test")
 				refuses("Find", err)
-				_, err = Begin(s.runDir(runID), runID, sum, "test", nil)
+				_, err = Begin(runDir(s.Store, runID), runID, sum, "test", nil)
 				refuses("Begin", err)
-				_, err = OpenJournal(s.runDir(runID), sum, nil)
+				_, err = OpenJournal(runDir(s.Store, runID), sum, nil)
 				refuses("OpenJournal", err)
-				_, _, err = HookLog(s.runDir(runID), "test", 1, nil)
+				_, _, err = HookLog(runDir(s.Store, runID), "test", 1, nil)
 				refuses("HookLog", err)
 			}
 			if now := listing(t, elsewhere); now != was {
@@ -111,29 +82,6 @@ func TestLinkedFolders(t *testing.T) {
 				t.Errorf("a.txt is %q, %v", b, err)
 			}
 		})
-	}
-}
-
-// A second healing does not use a link that has the name of its folder, and a draft that is taken up again writes
-// through none.
-func TestLinkedFoldersOfADraft(t *testing.T) {
-	t.Parallel()
-	s := newStore(t, one)
-	moveAway(t, filepath.Join(s.runDir(runID), "fixes", "test"))
-	d, err := Begin(s.runDir(runID), runID, s.verdict(t, runID), "test", nil)
-	check(t, err)
-	defer func() { check(t, d.Close()) }()
-	if d.name != "test@2" {
-		t.Errorf("the draft is %s", d.name)
-	}
-	for _, suffix := range []string{"/base", "/attempt-1.files"} {
-		moveAway(t, d.path(suffix))
-	}
-	if _, err := d.StoreBase(manifest(t, s.Root), "", nil, nil); err == nil || !strings.Contains(err.Error(), "is a link") {
-		t.Errorf("StoreBase: %v", err)
-	}
-	if _, err := d.KeepFile(1, "big", strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), "is a link") {
-		t.Errorf("KeepFile: %v", err)
 	}
 }
 

@@ -11,15 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
-
-// A Part says which hunks of one path were chosen, counted from 1, and how many it has.
-type Part struct {
-	Path  string `json:"path"`
-	Hunks []int  `json:"hunks"`
-	Of    int    `json:"of"`
-}
 
 // An aim is what one path is to become.
 type aim struct {
@@ -50,23 +44,12 @@ func (w *work) aim(all []patch.PathPatch, chosen map[string][]bool) {
 		w.aims = append(w.aims, aim{path: g.Path, before: r.Before, after: r.After, group: g, parts: parts, back: w.what == toRevert})
 		w.files = append(w.files, g.Path)
 		if slices.Contains(parts, false) && w.what == toApply {
-			w.Hunks = append(w.Hunks, Part{Path: g.Path, Hunks: numbers(parts), Of: len(parts)})
+			w.Hunks = append(w.Hunks, partOf(g.Path, parts))
 		}
 	}
 	slices.SortFunc(w.aims, func(a, b aim) int { return strings.Compare(a.path, b.path) })
 	slices.SortFunc(w.Hunks, func(a, b Part) int { return strings.Compare(a.Path, b.Path) })
 	slices.Sort(w.files)
-}
-
-// numbers are the numbers of the parts that are set, counted from 1.
-func numbers(parts []bool) []int {
-	var all []int
-	for i, set := range parts {
-		if set {
-			all = append(all, i+1)
-		}
-	}
-	return all
 }
 
 // every is n parts, all of them set.
@@ -86,7 +69,7 @@ func choose(all []patch.PathPatch, o Options, top string) (map[string][]bool, er
 	for _, typed := range o.Files {
 		name := inPatch(names, o, top, typed)
 		if name == "" {
-			return nil, misused("--files %q is not in the patch; it touches: %s", typed, list(names))
+			return nil, misused("--files %q is not in the patch; it touches: %s", typed, english.List(names, 10))
 		}
 		chosen[name] = every(len(groups[name].Parts()))
 	}
@@ -101,7 +84,7 @@ func choose(all []patch.PathPatch, o Options, top string) (map[string][]bool, er
 		chosen[name][n-1] = true
 	}
 	if len(chosen) == 0 {
-		return nil, misused("no file is chosen; the patch touches: %s", list(names))
+		return nil, misused("no file is chosen; the patch touches: %s", english.List(names, 10))
 	}
 	return chosen, nil
 }
@@ -128,14 +111,14 @@ func hunkOf(groups map[string]patch.PathPatch, names []string, o Options, top, t
 	n, err = strconv.Atoi(number)
 	switch {
 	case err != nil:
-		return "", 0, misused("--hunk %q: want PATH:N, N counted from 1; the patch touches: %s", typed, list(names))
+		return "", 0, misused("--hunk %q: want PATH:N, N counted from 1; the patch touches: %s", typed, english.List(names, 10))
 	case file == "" && len(names) > 1:
-		return "", 0, misused("--hunk %q: the patch has several files, say of which: PATH:%d; it touches: %s", typed, n, list(names))
+		return "", 0, misused("--hunk %q: the patch has several files, say of which: PATH:%d; it touches: %s", typed, n, english.List(names, 10))
 	case file == "":
 		name = names[0]
 	default:
 		if name = inPatch(names, o, top, file); name == "" {
-			return "", 0, misused("--hunk %q: %q is not in the patch; it touches: %s", typed, file, list(names))
+			return "", 0, misused("--hunk %q: %q is not in the patch; it touches: %s", typed, file, english.List(names, 10))
 		}
 	}
 	parts := groups[name].Parts()
@@ -147,7 +130,7 @@ func hunkOf(groups map[string]patch.PathPatch, names []string, o Options, top, t
 		for i, p := range parts {
 			have = append(have, fmt.Sprintf("%d (%s)", i+1, p))
 		}
-		return "", 0, misused("--hunk %q: %s has: %s", typed, name, list(have))
+		return "", 0, misused("--hunk %q: %s has: %s", typed, name, english.List(have, 10))
 	}
 	return name, n, nil
 }
@@ -202,27 +185,4 @@ func with(has, more []bool, without bool) []bool {
 		}
 	}
 	return sum
-}
-
-// Partly says of which files only some hunks are applied.
-func (p *Proposal) Partly() ([]Part, error) {
-	decisions, err := readDecisions(p.statePath(), p.digest)
-	if err != nil {
-		return nil, err
-	}
-	return partly(&p.Fix, decisions), nil
-}
-
-func partly(f *Fix, decisions []decision) []Part {
-	if f.State != Proposed || f.Patch == nil {
-		return nil
-	}
-	var all []Part
-	for name, s := range standingOf(f, decisions) {
-		if !s.all && s.any() {
-			all = append(all, Part{Path: name, Hunks: numbers(s.hunks), Of: len(s.hunks)})
-		}
-	}
-	slices.SortFunc(all, func(a, b Part) int { return strings.Compare(a.Path, b.Path) })
-	return all
 }

@@ -28,11 +28,11 @@ func TestApplyHunkByHunk(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
 	with := func(a map[int]string, b string) files { return files{"a.txt": "f:" + numberedLines(a), "b": b} }
-	s := newStore(t, before)
-	p := sealed(t, s, "test", before, with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"}, "x:B\n"), nil)
+	s := newTree(t, before)
+	p := sealed(t, s.Store, "test", before, with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"}, "x:B\n"), nil)
 	stands := func(what, disposition string, parts ...Part) {
 		t.Helper()
-		disposed(t, s, disposition)
+		disposed(t, s.Store, disposition)
 		got, err := p.Partly()
 		check(t, err)
 		if len(got) != len(parts) || len(parts) > 0 && !reflect.DeepEqual(got, parts) {
@@ -75,8 +75,8 @@ func TestApplyHunkByHunk(t *testing.T) {
 func TestModeGoesWithTheFirstHunk(t *testing.T) {
 	t.Parallel()
 	before := files{"a": "f:" + numberedLines(nil)}
-	s := newStore(t, before)
-	p := sealed(t, s, "test", before, files{"a": "x:" + numberedLines(map[int]string{5: "five", 55: "last"})}, nil)
+	s := newTree(t, before)
+	p := sealed(t, s.Store, "test", before, files{"a": "x:" + numberedLines(map[int]string{5: "five", 55: "last"})}, nil)
 	for _, step := range []struct{ hunk, want string }{
 		{"2", "f:" + numberedLines(map[int]string{55: "last"})},
 		{"1", "x:" + numberedLines(map[int]string{5: "five", 55: "last"})},
@@ -85,15 +85,15 @@ func TestModeGoesWithTheFirstHunk(t *testing.T) {
 		check(t, err)
 		same(t, "hunk "+step.hunk, snapshot(t, s.Root), files{"a": step.want})
 	}
-	disposed(t, s, applied)
+	disposed(t, s.Store, applied)
 }
 
 func TestHunksThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "one:2": "f:1\n", "run": "f:1\n"}
 	after := files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02", "one:2": "f:2\n", "new": "f:n\n", "run": "x:1\n"}
-	s := newStore(t, before)
-	p := sealed(t, s, "test", before, after, nil)
+	s := newTree(t, before)
+	p := sealed(t, s.Store, "test", before, after, nil)
 	for typed, says := range map[string]string{
 		"1":         `--hunk "1": the patch has several files, say of which: PATH:1; it touches: a.txt, bin, new, one:2, run`,
 		"run:1":     `--hunk "run:1": run has no hunk, only another mode; --files takes it`,
@@ -126,7 +126,7 @@ func TestHunksThatAreNotThere(t *testing.T) {
 func TestTheRestIsNotDirty(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	commitAll(t, s.Root)
 	p := based(t, s, "test", before, files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "b": "f:b\n"})
 	_, err := apply(t, s, p, Options{Hunks: []string{"1"}})

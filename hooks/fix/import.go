@@ -14,50 +14,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
-
-// An Imported is imported.json of a run: its records were made elsewhere, and nothing in them was seen to happen here.
-type Imported struct {
-	SchemaVersion int     `json:"schema_version"`
-	At            string  `json:"at"`
-	By            *string `json:"by"`
-	From          string  `json:"from"` // the folder it was taken from, as it was typed
-	RunDigest     string  `json:"run_digest"`
-	// Journal is how far fixes/events.jsonl went when it came: the decisions that it tells of up to there stayed where they were taken.
-	Journal *journal.End `json:"journal,omitempty"`
-	Digest  string       `json:"digest"` // of the other fields as one line of JSON, in this order
-}
-
-const importedFile = "imported.json"
-
-func (i Imported) sum() string {
-	i.Digest = ""
-	text, err := encodeJSON(i)
-	if err != nil {
-		return ""
-	}
-	return digest(text)
-}
-
-// Imported says where the records of a fix came from; nil: they were made here.
-func (p *Proposal) Imported() *Imported {
-	text, err := readFile(filepath.Join(p.Dir, importedFile), 1<<16)
-	if errors.Is(err, fs.ErrNotExist) || p.Dir == "" {
-		return nil
-	}
-	var i Imported
-	if err != nil || json.Unmarshal(text, &i) != nil { // it is there: that much is known
-		return &Imported{}
-	}
-	return &i
-}
 
 // MarkImported writes imported.json into a run's folder that is about to be taken in.
 func MarkImported(runDir, from, by string) error {
@@ -65,7 +29,10 @@ func MarkImported(runDir, from, by string) error {
 	if err != nil {
 		return err
 	}
-	i := Imported{SchemaVersion: SchemaVersion, At: stamp(time.Now()), By: known(by), From: from, RunDigest: sum}
+	i := Imported{SchemaVersion: SchemaVersion, At: timestamp.Now(), From: from, RunDigest: sum}
+	if by != "" {
+		i.By = &by
+	}
 	c, err := readEvents(filepath.Join(runDir, "fixes", eventsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -82,8 +49,7 @@ func MarkImported(runDir, from, by string) error {
 }
 
 // AuditImport adds to a report what is wrong with the mark of an imported run. It notes that a run was imported.
-func (s *Store) AuditImport(r *Report, run string) error {
-	dir := filepath.Join(s.Dir, "runs", run)
+func AuditImport(r *Report, dir string) error {
 	if !exists(filepath.Join(dir, importedFile)) {
 		return nil
 	}
@@ -242,7 +208,7 @@ func filesOf(runDir, name string) ([]string, error) {
 
 // Importable says why the fixes of a run cannot be taken in: one cannot be read or does not hold together, or git here does not
 // know the commit that it was made on. s is a store that holds the run; root is where it will belong.
-func (s *Store) Importable(ctx context.Context, run, root string) error {
+func Importable(ctx context.Context, s *Store, run, root string) error {
 	fixes, faults := s.ofRun(run)
 	if len(faults) > 0 {
 		return errors.Join(faults...)

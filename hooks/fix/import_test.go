@@ -7,20 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
-
-func audited(t *testing.T, s *Store, run string) *Report {
-	t.Helper()
-	root, err := os.OpenRoot(s.runDir(run))
-	check(t, err)
-	defer func() { check(t, root.Close()) }()
-	r := journal.NewReport(root)
-	_, err = s.Audit(r, run, "")
-	check(t, errors.Join(err, s.AuditImport(r, run)))
-	return r
-}
 
 func TestCopyRun(t *testing.T) {
 	t.Parallel()
@@ -118,7 +105,7 @@ func TestSameRun(t *testing.T) {
 		}
 	}
 	same(true, "nothing happened since")
-	_, err = s.Apply(t.Context(), p, Options{})
+	_, err = UserTree{Fixes: s}.Apply(t.Context(), p, Options{})
 	check(t, err)
 	sealed(t, s, "other", before, files{"a": "f:3\n"}, nil)
 	same(true, "it was applied, and another task was healed")

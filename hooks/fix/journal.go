@@ -3,6 +3,7 @@
 package fix
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
@@ -72,3 +74,59 @@ func (j *Journal) Event(kind string, data map[string]any) error {
 
 // Close closes the journal; closing twice does nothing.
 func (j *Journal) Close() error { return j.lines.Close() }
+
+// cleanJSON cleans the strings of a JSON text one by one, decoded: a secret with a quote in it would not be found in
+// its encoded form. Then the text as a whole, unless that would break it (a secret of digits inside a number).
+func cleanJSON(text []byte, clean func([]byte) []byte) []byte {
+	var out bytes.Buffer
+	for len(text) > 0 {
+		if text[0] != '"' {
+			n := bytes.IndexByte(text, '"')
+			if n < 0 {
+				n = len(text)
+			}
+			out.Write(text[:n])
+			text = text[n:]
+			continue
+		}
+		n := 1
+		for n < len(text) && text[n] != '"' {
+			if text[n] == '\\' {
+				n++
+			}
+			n++
+		}
+		n = min(n+1, len(text))
+		out.Write(cleanString(text[:n], clean))
+		text = text[n:]
+	}
+	if whole := clean(bytes.Clone(out.Bytes())); json.Valid(whole) {
+		return whole
+	}
+	return out.Bytes()
+}
+
+func cleanString(quoted []byte, clean func([]byte) []byte) []byte {
+	var s string
+	if json.Unmarshal(quoted, &s) != nil {
+		return quoted
+	}
+	cleaned := string(clean([]byte(s)))
+	if cleaned == s {
+		return quoted
+	}
+	b, err := encodeJSON(cleaned)
+	if err != nil {
+		return []byte(`""`)
+	}
+	return b
+}
+
+// packed is the type of the event: {task, path, digest}.
+const packed = "packed"
+
+// packPath is where the context pack of a task stands in the run's folder.
+func packPath(task string) string { return "context/" + filename.Of(task) + ".json" }
+
+// End is the number of lines, and the hash of the last one; nil for no line.
+func (j *Journal) End() (lines int64, head *string) { return j.lines.End() }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
@@ -166,7 +167,7 @@ func (w *work) conflict(ctx context.Context, u *unfit) error {
 	if w.what == toRevert {
 		return w.conflictBack(u)
 	}
-	changed := w.store.changedBy(w.proposal, u.paths)
+	changed := w.tree.changedBy(w.proposal, u.paths)
 	before := ""
 	for _, name := range u.paths {
 		if w.stood[asStored(name)].any() {
@@ -174,7 +175,7 @@ func (w *work) conflict(ctx context.Context, u *unfit) error {
 		}
 	}
 	heal := "have a new fix proposed: async-pipeline heal " + w.proposal.Run + " " + quoted(w.proposal.Task)
-	names := list(u.named(changed))
+	names := english.List(u.named(changed), 10)
 	if w.threeWay {
 		byHand := ""
 		if u.clash() {
@@ -191,7 +192,7 @@ func (w *work) conflict(ctx context.Context, u *unfit) error {
 		}
 	}
 	if len(own) > 0 {
-		undo = "undo or stash your uncommitted edits of " + list(own) + " and apply again, "
+		undo = "undo or stash your uncommitted edits of " + english.List(own, 10) + " and apply again, "
 	}
 	if len(dirty) > 0 {
 		merge = "merge it in with --3way --allow-dirty, or "
@@ -211,7 +212,7 @@ func (w *work) conflictBack(u *unfit) error {
 	if len(rest) > 0 {
 		only = "; the others can be reverted with --files"
 	}
-	names := list(u.named(nil))
+	names := english.List(u.named(nil), 10)
 	if w.threeWay {
 		return &Conflicts{u.files, refused("%w, and the fix cannot be taken out of them: %s; nothing was written; put them right by hand%s", ErrConflict, names, only)}
 	}

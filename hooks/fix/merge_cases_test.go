@@ -34,7 +34,7 @@ func newMergeCase(t testing.TB, n int, seed uint64) *mergeCase {
 	case 2: // some of it by hand
 		for name := range c.union() {
 			if c.rng.IntN(2) == 0 {
-				c.now.take(name, c.after)
+				take(c.now, name, c.after)
 			}
 		}
 	case 3: // another fix of the same files was applied
@@ -44,7 +44,7 @@ func newMergeCase(t testing.TB, n int, seed uint64) *mergeCase {
 	default:
 		c.now = c.change(c.base, 3)
 	}
-	c.now.sane()
+	sane(c.now)
 	var err error
 	c.diff, err = patch.Encode(change(c.base, c.after))
 	check(t, err)
@@ -63,7 +63,7 @@ func newMergeCase(t testing.TB, n int, seed uint64) *mergeCase {
 				c.now[g.Path] = written(f)
 			}
 		}
-		c.now.sane()
+		sane(c.now)
 	}
 	c.o.ThreeWay = c.rng.IntN(4) > 0
 	return c
@@ -73,7 +73,7 @@ func written(f *patch.File) string {
 	return map[string]string{"100644": "f:", "100755": "x:", "120000": "l:"}[gitMode(f.Mode)] + string(f.Data)
 }
 
-func (f files) take(name string, from files) {
+func take(f files, name string, from files) {
 	delete(f, name)
 	if v, ok := from[name]; ok {
 		f[name] = v
@@ -81,7 +81,7 @@ func (f files) take(name string, from files) {
 }
 
 // sane removes what lies below a path that is a file.
-func (f files) sane() {
+func sane(f files) {
 	for name := range f {
 		for _, dir := range parents(name) {
 			if _, ok := f[dir]; ok {
@@ -213,7 +213,7 @@ func (c *mergeCase) change(from files, rare int) files {
 			f[name] = v[:2] + c.edited(v[2:])
 		}
 	}
-	f.sane()
+	sane(f)
 	return f
 }
 

@@ -4,19 +4,12 @@ package fix
 
 import (
 	"bytes"
-	"encoding/hex"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
-
-// folderOf is where contents of a kind are: base (before the agent) or applied (what no other record gives back).
-func (p *Proposal) folderOf(kind string) string {
-	return filepath.Join(p.Dir, "fixes", p.name, kind)
-}
 
 // contents gives what a path held: from the record, or made from the patch. nil and true is a path that was not there.
 func (w *work) contents(a *aim, c *Content) (*patch.File, bool) {
@@ -42,35 +35,6 @@ func (w *work) contents(a *aim, c *Content) (*patch.File, bool) {
 	case equal(c, a.before) && a.after == nil:
 		f, err := a.group.Splice(nil, all, none)
 		return f, err == nil && held{file: f}.holds(c)
-	}
-	return nil, false
-}
-
-// kept gives a content that is stored with the fix.
-func (p *Proposal) kept(c *Content) (*patch.File, bool) {
-	sum := strings.TrimPrefix(c.Digest, "sha256:")
-	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != 32 {
-		return nil, false
-	}
-	for _, kind := range []string{"base", "applied"} {
-		dir := p.folderOf(kind)
-		if realFolders(dir) != nil {
-			continue
-		}
-		b, err := readFile(filepath.Join(dir, sum), maxPatch)
-		if err != nil {
-			continue
-		}
-		f := &patch.File{Mode: 0o644, Data: b}
-		switch c.Mode {
-		case "100755":
-			f.Mode = 0o755
-		case "120000":
-			f.Mode = fs.ModeSymlink | 0o777
-		}
-		if (held{file: f}).holds(c) { // one flipped byte, and it is none
-			return f, true
-		}
 	}
 	return nil, false
 }

@@ -4,9 +4,7 @@ package fix
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // historyOf gives what the applies of a fix made of each path since it was last reverted, oldest first. A file that was
@@ -25,7 +23,7 @@ func historyOf(f *Fix, all []decision) map[string][]wrote {
 			case len(d.Files) > 0 && !slices.Contains(d.Files, p.Path):
 			case d.To == reverted:
 				delete(steps, name)
-			case n >= 0 && d.addsNothing(p.Path, stood[p.Path]):
+			case n >= 0 && addsNothing(d.Hunks, p.Path, stood[p.Path]):
 				steps[name] = []wrote{d.Wrote[n]}
 			case n >= 0:
 				steps[name] = append(steps[name], d.Wrote[n])
@@ -38,9 +36,9 @@ func historyOf(f *Fix, all []decision) map[string][]wrote {
 }
 
 // addsNothing says that what a decision applies of a path stood there before, as far as anybody knew.
-func (d *decision) addsNothing(path string, stood standing) bool {
-	n := slices.IndexFunc(d.Hunks, func(h Part) bool { return h.Path == path })
-	return stood.all || n >= 0 && !slices.ContainsFunc(d.Hunks[n].Hunks, func(i int) bool {
+func addsNothing(hunks []Part, path string, stood standing) bool {
+	n := slices.IndexFunc(hunks, func(h Part) bool { return h.Path == path })
+	return stood.all || n >= 0 && !slices.ContainsFunc(hunks[n].Hunks, func(i int) bool {
 		return i < 1 || i > len(stood.hunks) || !stood.hunks[i-1]
 	})
 }
@@ -68,26 +66,13 @@ func (w *work) chained(a *aim, h held) (next, bool, error) {
 }
 
 // changedBy says of paths which other fix was the first that an apply wrote to them after p was proposed, in words.
-func (s *Store) changedBy(p *Proposal, paths []string) map[string]string {
+func (t UserTree) changedBy(p *Proposal, paths []string) map[string]string {
 	by, first := map[string]string{}, map[string]string{}
-	runs, _ := s.runs() // only for the advice
+	runs, _ := t.Fixes.runs() // only for the advice
 	for _, run := range runs {
-		dir := filepath.Join(s.Dir, "runs", run)
-		entries, err := s.entries(dir)
-		if err != nil {
-			continue
-		}
-		var t *told
-		for _, e := range entries {
-			name, ok := strings.CutSuffix(e.Name(), ".state.jsonl")
-			if !ok || !e.Type().IsRegular() || dir == p.Dir && name == p.name {
-				continue
-			}
-			if t == nil {
-				t = readTold(filepath.Join(dir, "fixes"))
-			}
-			q, err := readFix(t, dir, run, name)
-			if err != nil || q.Patch == nil {
+		all, _ := t.Fixes.healings(run)
+		for _, q := range all {
+			if q.Patch == nil || len(q.decided) == 0 || q.Dir == p.Dir && q.name == p.name {
 				continue
 			}
 			steps := historyOf(&q.Fix, q.decided)

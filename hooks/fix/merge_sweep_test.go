@@ -108,9 +108,9 @@ func (c *mergeCase) String() string {
 
 // play applies the case in every way that it asks for, and says how it ended.
 func (c *mergeCase) play(t testing.TB, m *mirror) string {
-	s := storeAt(t, c.root(t), c.base)
+	s := treeAt(t, c.root(t), c.base)
 	defer func() { check(t, os.RemoveAll(s.Root)) }()
-	p := sealed(t, s, "test", c.base, c.after, func(d *Draft, f *Fix) {
+	p := sealed(t, s.Store, "test", c.base, c.after, func(d *Draft, f *Fix) {
 		_, err := d.StoreBase(manifest(t, s.Root), "", nil, nil)
 		check(t, err)
 		check(t, d.StoreTouched(change(c.base, c.after)))
@@ -195,10 +195,10 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 }
 
 // second applies two fixes of one tree, one after the other.
-func (c *mergeCase) second(t testing.TB, m *mirror, s *Store, p *Proposal) string {
+func (c *mergeCase) second(t testing.TB, m *mirror, s *testTree, p *Proposal) string {
 	t.Helper()
 	c.base.write(t, s.Root)
-	q := sealed(t, s, "lint", c.base, c.other, func(d *Draft, f *Fix) {
+	q := sealed(t, s.Store, "lint", c.base, c.other, func(d *Draft, f *Fix) {
 		_, err := d.StoreBase(manifest(t, s.Root), "", nil, nil)
 		check(t, err)
 		check(t, d.StoreTouched(change(c.base, c.other)))
@@ -287,7 +287,7 @@ func (c *mergeCase) rest(t testing.TB) []byte {
 }
 
 // edit changes what was applied and takes the fix out of it.
-func (c *mergeCase) edit(t testing.TB, m *mirror, s *Store, p *Proposal, was files) string {
+func (c *mergeCase) edit(t testing.TB, m *mirror, s *testTree, p *Proposal, was files) string {
 	t.Helper()
 	tree := files{}
 	for name, v := range was {
@@ -342,7 +342,7 @@ func (c *mergeCase) edit(t testing.TB, m *mirror, s *Store, p *Proposal, was fil
 }
 
 // crash ends apply or revert at some step; what is left is whole.
-func (c *mergeCase) crash(t testing.TB, s *Store, p *Proposal) string {
+func (c *mergeCase) crash(t testing.TB, s *testTree, p *Proposal) string {
 	t.Helper()
 	o := Options{ThreeWay: true}
 	before, back := c.now, c.rng.IntN(2) == 0

@@ -15,7 +15,7 @@ func TestMergeConflicts(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "del": "f:d\n", "link": "l:a", "gone": "f:g\n", "type": "f:t\n", "fine": "f:1\n"}
 	after := files{"a.txt": "f:" + numberedLines(map[int]string{5: "theirs", 40: "theirs too"}), "bin": "f:\x00\x02", "link": "l:b", "gone": "f:G\n", "type": "l:t", "new": "f:n\n", "fine": "f:2\n"}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	now := files{"a.txt": "f:mine first\n" + numberedLines(map[int]string{5: "mine", 40: "mine too"}), "bin": "f:\x00\x03", "del": "f:mine\n", "link": "l:c", "type": "f:mine\n", "new": "f:mine\n", "fine": "f:1\n"}
 	now.write(t, s.Root)
@@ -63,7 +63,7 @@ func TestMergeAttributes(t *testing.T) {
 	t.Parallel()
 	before := files{"union": "f:1\n2\n3\n", "binary": "f:1\n2\n3\n", "custom": "f:1\n2\n3\n", ".gitattributes": "f:union merge=union\nbinary -merge\ncustom merge=mine\n"}
 	after := files{"union": "f:1\n2\n3\ntheirs\n", "binary": "f:1\n2\n3\ntheirs\n", "custom": "f:1\n2\n3\ntheirs\n", ".gitattributes": before[".gitattributes"]}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	commitAll(t, s.Root)
 	gitRun(t, s.Root, "config", "merge.mine.driver", "touch "+filepath.Join(s.Root, "ran"))
 	p := based(t, s, "test", before, after)
@@ -93,7 +93,7 @@ func TestWhatAMergeKeeps(t *testing.T) {
 	t.Parallel()
 	before, after := files{"a.txt": "f:" + numberedLines(nil)}, files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}
 	for _, secret := range []bool{false, true} {
-		s := newStore(t, before)
+		s := newTree(t, before)
 		p := based(t, s, "test", before, after)
 		mine := "f:" + numberedLines(map[int]string{30: "token hunter2hunter2"})
 		put(t, s.Root, "a.txt", mine)
@@ -120,8 +120,8 @@ func TestWhatAMergeKeeps(t *testing.T) {
 func TestMergeWithoutItsBase(t *testing.T) {
 	t.Parallel()
 	before := files{"a.txt": "f:" + numberedLines(nil)}
-	s := newStore(t, before)
-	p := sealed(t, s, "test", before, files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}, nil)
+	s := newTree(t, before)
+	p := sealed(t, s.Store, "test", before, files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}, nil)
 	put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{30: "mine"}))
 	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "what it held is not kept") {
 		t.Errorf("%v", err)

@@ -3,7 +3,6 @@
 package fix
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -76,50 +75,4 @@ func (p *Proposal) Among() int {
 		return 0
 	}
 	return p.among
-}
-
-// verifiedOne says which older one is verified, in a message; empty: none.
-func (p *Proposal) verifiedOne() string {
-	if p.Verified == nil {
-		return ""
-	}
-	return "; " + *p.Verified + " is verified: async-pipeline fix apply " + p.Run + " " + quoted(*p.Verified)
-}
-
-// bySuperseding says what keeps a superseded proposal out of the tree that a person named by its number: a fix in its place is
-// there. nil: nothing does.
-func (s *Store) bySuperseding(p *Proposal) *Proposal {
-	runs, _ := s.runs() // what cannot be read is said by fix list, and the checks of the tree stand
-	for _, run := range runs {
-		fixes, _ := s.healings(run)
-		for _, o := range fixes {
-			beside := o.Run == p.Run && o.Task == p.Task && o.name != p.name
-			alike := p.Fingerprint != nil && o.Fingerprint != nil && *o.Fingerprint == *p.Fingerprint
-			after := cmp.Compare(o.CreatedAt, p.CreatedAt) >= 0 && o.Run != p.Run
-			if (beside || alike && after) && o.inTheTree() {
-				return o
-			}
-		}
-	}
-	return nil
-}
-
-// barred says why a fix that a person decided on, or that a newer one took the place of, is not applied; nil: it may be.
-func (w *work) barred() error {
-	s, p := w.store, w.proposal
-	last := func() string { return w.decisions[len(w.decisions)-1].At + because(w.decisions) }
-	switch {
-	case w.what != toApply:
-	case w.disposition == rejected:
-		return refused("this fix was rejected at %s; heal again, or apply %s with git apply%s", last(), p.patchPath(), p.verifiedOne())
-	case w.disposition == superseded && !p.ByNumber:
-		return refused("this fix was superseded at %s; heal again, or name it by its number to apply it all the same: async-pipeline fix apply %s %s",
-			last(), p.Run, quoted(calledBy(p.Task, p.name)))
-	case w.disposition == superseded:
-		if o := s.bySuperseding(p); o != nil {
-			return refused("this fix was superseded at %s, and one in its place is in the tree; take that out first: async-pipeline fix revert %s %s",
-				last(), o.Run, quoted(calledBy(o.Task, o.name)))
-		}
-	}
-	return nil
 }

@@ -15,17 +15,17 @@ func verdict(v string) func(*Draft, *Fix) {
 // its place is in the tree.
 func TestOlderByItsNumber(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, one)
+	s := newTree(t, one)
 	find := func(task string) *Proposal {
 		t.Helper()
 		p, err := s.Find(runID, task)
 		check(t, err)
 		return p
 	}
-	if p := sealed(t, s, "test", one, two, verdict("verified")); p.Exact() != "test" || p.Fix.Exact() != "test" || p.Among() != 0 {
+	if p := sealed(t, s.Store, "test", one, two, verdict("verified")); p.Exact() != "test" || p.Fix.Exact() != "test" || p.Among() != 0 {
 		t.Errorf("the only healing is called %s, %s, one of %d", p.Exact(), p.Fix.Exact(), p.Among())
 	}
-	worse := sealed(t, s, "test", one, files{"a.txt": "f:worse\n"}, verdict("unverified"))
+	worse := sealed(t, s.Store, "test", one, files{"a.txt": "f:worse\n"}, verdict("unverified"))
 	check(t, s.Supersede(context.Background(), &worse.Fix))
 	worse = find("test")
 	if worse.Exact() != "test@2" || worse.Fix.Exact() != "test@2" || worse.Among() != 2 || worse.Verified == nil || *worse.Verified != "test@1" {
@@ -77,9 +77,9 @@ func TestOlderByItsNumber(t *testing.T) {
 // What a later run took the place of is applied by its number too, while that is not in the tree.
 func TestOlderOfAnotherRun(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, one)
-	sealed(t, s, "test", one, two, printed("fp:1"))
-	newer := sealedIn(t, s, laterRun, "test", change(one, files{"a.txt": "f:worse\n"}), printed("fp:1"))
+	s := newTree(t, one)
+	sealed(t, s.Store, "test", one, two, printed("fp:1"))
+	newer := sealedIn(t, s.Store, laterRun, "test", change(one, files{"a.txt": "f:worse\n"}), printed("fp:1"))
 	check(t, s.Supersede(context.Background(), &newer.Fix))
 	plain, err := s.Find(runID, "test")
 	check(t, err)

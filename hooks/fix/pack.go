@@ -5,17 +5,7 @@ package fix
 import (
 	"errors"
 	"fmt"
-	"path"
-	"path/filepath"
-
-	"github.com/async-pipeline/async-pipeline/internal/filename"
 )
-
-// packed is the type of the event: {task, path, digest}.
-const packed = "packed"
-
-// packPath is where the context pack of a task stands in the run's folder.
-func packPath(task string) string { return "context/" + filename.Of(task) + ".json" }
 
 // TellPacks tells the journal of the hooks of a run the digests of the context packs of tasks, which are stored.
 func TellPacks(runDir, runDigest string, tasks []string) (err error) {
@@ -34,23 +24,4 @@ func TellPacks(runDir, runDigest string, tasks []string) (err error) {
 		}
 	}
 	return nil
-}
-
-// A pack is what a line of events.jsonl says of a context pack.
-type pack struct {
-	digest string
-	line   int
-}
-
-// packs checks the context packs that the journal tells of; those that a fix spoke of were looked at.
-func (a *audit) packs() {
-	for file, p := range a.told {
-		who := fmt.Sprintf("line %d of fixes/%s", p.line, eventsFile)
-		switch {
-		case path.Dir(file) != "context" || !filepath.IsLocal(filepath.FromSlash(file)):
-			a.Fault("fixes/"+eventsFile, fmt.Sprintf("line %d", p.line), "a file below context", file)
-		case !a.Files[file]:
-			a.Digest(file, who, -1, p.digest)
-		}
-	}
 }

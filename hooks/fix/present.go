@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -59,7 +60,7 @@ func (w *work) present(ctx context.Context) error {
 		}
 	}
 	if len(blocked) > 0 {
-		return refused("a link or file is on the way to: %s; move it away, or heal again", list(blocked))
+		return refused("a link or file is on the way to: %s; move it away, or heal again", english.List(blocked, 10))
 	}
 	if len(u.paths) == 0 {
 		return nil
@@ -186,9 +187,6 @@ func quoted(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
-
-// asStored is a path as JSON gives it back: each byte that is not UTF-8 became U+FFFD.
-func asStored(name string) string { return string([]rune(name)) }
 
 // recorded says whether all that is chosen is recorded as applied.
 func (w *work) recorded() bool {

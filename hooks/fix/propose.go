@@ -125,13 +125,6 @@ func (d *Draft) Propose(f *Fix, changes []patch.Change) error {
 	return nil
 }
 
-func contentOf(f *patch.File) *Content {
-	if f == nil {
-		return nil
-	}
-	return &Content{Mode: gitMode(f.Mode), Bytes: int64(len(f.Data)), Digest: digest(f.Data)}
-}
-
 // secretIn gives the name of a secret that the patch of one change holds: as it stands, over several lines (a key), in
 // the path, or in a binary content, which the patch holds packed.
 func (d *Draft) secretIn(c patch.Change, text []byte) (name string, ok bool) {

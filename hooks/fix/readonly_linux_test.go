@@ -34,7 +34,7 @@ func applyReadOnly(how string) int {
 		}
 		return unix.Mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, "")
 	}
-	s := &Store{Root: root, Dir: filepath.Join(root, ".async")}
+	s := treeOf(root)
 	p, err := s.Find(runID, "test")
 	if err == nil {
 		switch how {
@@ -56,7 +56,7 @@ func applyReadOnly(how string) int {
 		return 3
 	}
 	if how == "begin" {
-		_, err := Begin(s.runDir(runID), runID, p.RunDigest, "test", nil)
+		_, err := Begin(runDir(s.Store, runID), runID, p.RunDigest, "test", nil)
 		fmt.Println(err)
 		return 0
 	}
@@ -85,8 +85,8 @@ func TestApplyReadOnly(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			s := newStore(t, before)
-			sealed(t, s, "test", before, later, nil)
+			s := newTree(t, before)
+			sealed(t, s.Store, "test", before, later, nil)
 			c := exec.CommandContext(t.Context(), self)
 			c.Env = append(os.Environ(), childEnv+"="+s.Root, readOnlyEnv+"="+how)
 			c.SysProcAttr = &syscall.SysProcAttr{

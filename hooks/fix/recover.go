@@ -30,11 +30,11 @@ type Recovered struct {
 // Recover completes or undoes an interrupted apply: completes it when every file is in its place, else undoes it. The
 // hall calls it before any verb. nil: nothing was to be done. While another process applies it waits, until ctx ends. It
 // may itself be interrupted and called again.
-func (s *Store) Recover(ctx context.Context) (*Recovered, error) {
-	if err := realFolders(s.Dir, s.applyDir()); err != nil {
+func (t UserTree) Recover(ctx context.Context) (*Recovered, error) {
+	if err := realFolders(t.Fixes.Dir, t.applyDir()); err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(s.applyDir())
+	entries, err := os.ReadDir(t.applyDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -44,38 +44,58 @@ func (s *Store) Recover(ctx context.Context) (*Recovered, error) {
 	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lock" }) {
 		return nil, nil
 	}
-	lock, err := s.lock(ctx)
+	lock, err := t.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = lock.Close() }() // the kernel takes it back with the process at the latest
-	return s.settle(ctx)
+	return t.settle(ctx)
+}
+
+// Unsettled says what Recover would do: To is completed or undone. nil: nothing is to be done, or another process applies
+// right now. Nothing is written, and nobody is waited for.
+func (t UserTree) Unsettled(ctx context.Context) (*Recovered, error) {
+	if err := realFolders(t.Fixes.Dir, t.applyDir()); err != nil {
+		return nil, err
+	}
+	if !isDir(t.applyDir()) || locked(filepath.Join(t.applyDir(), "lock")) {
+		return nil, nil
+	}
+	a, err := t.interrupted(ctx)
+	if err != nil {
+		return nil, t.unsettled(err)
+	}
+	if a == nil {
+		return nil, nil
+	}
+	a.pl.close()
+	return a.recovered(), nil
 }
 
 // settle is Recover for who holds the lock.
-func (s *Store) settle(ctx context.Context) (*Recovered, error) {
-	a, err := s.interrupted(ctx)
+func (t UserTree) settle(ctx context.Context) (*Recovered, error) {
+	a, err := t.interrupted(ctx)
 	if err != nil {
-		return nil, s.unsettled(err)
+		return nil, t.unsettled(err)
 	}
 	if a == nil { // it had not begun to write, or was done
-		return nil, s.clear()
+		return nil, t.clear()
 	}
 	defer a.pl.close()
 	r := a.recovered()
 	if a.complete {
-		if err := s.complete(a.pl, a.j); err != nil {
-			return nil, s.unsettled(err)
+		if err := t.complete(a.pl, a.j); err != nil {
+			return nil, t.unsettled(err)
 		}
 		return r, nil
 	}
-	if r.Left, r.Kept, err = s.undo(a.pl, a.j); err != nil {
-		return nil, s.unsettled(err)
+	if r.Left, r.Kept, err = t.undo(a.pl, a.j); err != nil {
+		return nil, t.unsettled(err)
 	}
-	if err := s.at("clear"); err != nil {
+	if err := t.at("clear"); err != nil {
 		return nil, err
 	}
-	return r, s.clear()
+	return r, t.clear()
 }
 
 // An interruption is an apply that was begun and not ended.
@@ -87,23 +107,23 @@ type interruption struct {
 
 // interrupted looks at what an interrupted apply left, and changes nothing; nil: there is none. The place is the caller's to
 // close.
-func (s *Store) interrupted(ctx context.Context) (*interruption, error) {
-	text, err := readFile(s.journalPath(), maxJSON)
+func (t UserTree) interrupted(ctx context.Context) (*interruption, error) {
+	text, err := readFile(t.journalPath(), maxJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.readJournal(text)
+	j, err := t.readJournal(text)
 	if err != nil {
 		return nil, err
 	}
-	top, _, err := s.top(ctx, nil)
+	top, _, err := t.top(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	sub, err := s.under(top)
+	sub, err := t.under(top)
 	if err != nil {
 		return nil, err
 	}
@@ -136,21 +156,21 @@ func (a *interruption) recovered() *Recovered {
 }
 
 // unsettled says what a person can do when an interrupted apply cannot be settled.
-func (s *Store) unsettled(err error) error {
+func (t UserTree) unsettled(err error) error {
 	return fmt.Errorf("an interrupted apply could not be settled: %w; its journal is %s, what the files held is in %s; put the files right by hand, then remove %s",
-		err, s.journalPath(), s.originalsDir(), s.applyDir())
+		err, t.journalPath(), t.originalsDir(), t.applyDir())
 }
 
 // readJournal reads a journal and believes only one that was written here.
-func (s *Store) readJournal(text []byte) (*applying, error) {
-	if err := checkVersion(s.journalPath(), text); err != nil {
+func (t UserTree) readJournal(text []byte) (*applying, error) {
+	if err := checkVersion(t.journalPath(), text); err != nil {
 		return nil, err
 	}
 	j := &applying{}
 	if err := json.Unmarshal(text, j); err != nil {
 		return nil, err
 	}
-	lock, err := inode(filepath.Join(s.applyDir(), "lock"))
+	lock, err := inode(filepath.Join(t.applyDir(), "lock"))
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +216,7 @@ func (j *applying) complete(pl *place) (bool, error) {
 }
 
 // complete ends an apply whose files are all in their place.
-func (s *Store) complete(pl *place, j *applying) error {
+func (t UserTree) complete(pl *place, j *applying) error {
 	if !j.Written {
 		if err := removeTemps(pl, j); err != nil {
 			return err
@@ -211,21 +231,21 @@ func (s *Store) complete(pl *place, j *applying) error {
 		if err := syncFolders(pl, j); err != nil {
 			return err
 		}
-		if err := s.at("written"); err != nil {
+		if err := t.at("written"); err != nil {
 			return err
 		}
 		j.Written = true // a person who edits from now on keeps the edit
-		if err := s.writeJournal(j); err != nil {
+		if err := t.writeJournal(j); err != nil {
 			return err
 		}
 	}
-	return s.finish(j)
+	return t.finish(j)
 }
 
 // undo takes back what was written: of each file only if it still holds what the apply wrote. Files that somebody
 // edited since are left as they are, and what they held is kept in a folder of its own. It may be interrupted and done
 // again.
-func (s *Store) undo(pl *place, j *applying) (left []string, kept string, err error) {
+func (t UserTree) undo(pl *place, j *applying) (left []string, kept string, err error) {
 	if err := removeTemps(pl, j); err != nil {
 		return nil, "", err
 	}
@@ -235,7 +255,7 @@ func (s *Store) undo(pl *place, j *applying) (left []string, kept string, err er
 		if e.Before != nil {
 			continue
 		}
-		if err := s.at("undo " + e.name()); err != nil {
+		if err := t.at("undo " + e.name()); err != nil {
 			return nil, "", err
 		}
 		h, err := pl.look(e.name(), most(nil, e.After))
@@ -265,16 +285,16 @@ func (s *Store) undo(pl *place, j *applying) (left []string, kept string, err er
 		if e.Before == nil {
 			continue
 		}
-		if err := s.at("undo " + e.name()); err != nil {
+		if err := t.at("undo " + e.name()); err != nil {
 			return nil, "", err
 		}
-		back, err := s.restore(pl, j, i)
+		back, err := t.restore(pl, j, i)
 		if err != nil {
 			return nil, "", err
 		}
 		if !back {
 			left = append(left, e.name())
-			if kept, err = s.keep(j, i); err != nil {
+			if kept, err = t.keep(j, i); err != nil {
 				return nil, "", err
 			}
 		}
@@ -283,7 +303,7 @@ func (s *Store) undo(pl *place, j *applying) (left []string, kept string, err er
 }
 
 // restore puts the n-th entry back as it was; false when somebody edited it since.
-func (s *Store) restore(pl *place, j *applying, n int) (bool, error) {
+func (t UserTree) restore(pl *place, j *applying, n int) (bool, error) {
 	e := &j.Entries[n]
 	h, err := pl.look(e.name(), most(e.Before, e.After))
 	if err != nil {
@@ -302,7 +322,7 @@ func (s *Store) restore(pl *place, j *applying, n int) (bool, error) {
 	if ps := parents(e.name()); len(ps) > 0 && dir != ps[0] {
 		return false, nil // somebody put something else where its folder was
 	}
-	f, err := s.stored(j, n)
+	f, err := t.stored(j, n)
 	if err != nil {
 		return false, err
 	}
@@ -310,19 +330,19 @@ func (s *Store) restore(pl *place, j *applying, n int) (bool, error) {
 	if err := pl.stage(temp, f, e.Perm, true); err != nil {
 		return false, err
 	}
-	if err := s.at("restore " + e.name()); err != nil {
+	if err := t.at("restore " + e.name()); err != nil {
 		return false, err
 	}
 	return true, pl.rename(temp, e.name())
 }
 
 // keep copies an original to where it stays.
-func (s *Store) keep(j *applying, n int) (string, error) {
-	if err := realFolders(filepath.Join(s.Dir, "kept")); err != nil {
+func (t UserTree) keep(j *applying, n int) (string, error) {
+	if err := realFolders(filepath.Join(t.Fixes.Dir, "kept")); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(s.Dir, "kept", j.ID)
-	f, err := s.stored(j, n)
+	dir := filepath.Join(t.Fixes.Dir, "kept", j.ID)
+	f, err := t.stored(j, n)
 	if err != nil {
 		return "", err
 	}

@@ -39,7 +39,7 @@ func after(n int, do func(step string) error) func(string) error {
 func die(step string) error { panic(crash{step}) }
 
 // whole checks that the tree is before or after, entirely, and that the record agrees.
-func whole(t *testing.T, what string, s *Store, before, after files) (completed bool) {
+func whole(t *testing.T, what string, s *testTree, before, after files) (completed bool) {
 	t.Helper()
 	p, err := s.Find(runID, "test")
 	check(t, err)
@@ -61,8 +61,8 @@ func TestErrorAtEveryStep(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk full")
 	for n := 0; ; n++ {
-		s := newStore(t, everyKind)
-		p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+		s := newTree(t, everyKind)
+		p := sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
 		step := ""
 		s.step = after(n, func(at string) error { step = at; return broken })
 		got, err := apply(t, s, p, Options{})
@@ -108,8 +108,8 @@ func TestCrashAtEveryStep(t *testing.T) {
 	ends := map[bool]int{}
 	for n := 0; ; n++ {
 		for m := 0; ; m++ {
-			s := newStore(t, before)
-			p := sealed(t, s, "test", before, later, nil)
+			s := newTree(t, before)
+			p := sealed(t, s.Store, "test", before, later, nil)
 			s.step = after(n, die)
 			first := crashing(func() { _, _ = apply(t, s, p, Options{}) })
 			if first == "" {
@@ -135,10 +135,10 @@ func TestCrashAtEveryStep(t *testing.T) {
 }
 
 // crashed is a store whose apply of after died at a step.
-func crashed(t *testing.T, before, after files, at string) (*Store, *Proposal) {
+func crashed(t *testing.T, before, after files, at string) (*testTree, *Proposal) {
 	t.Helper()
-	s := newStore(t, before)
-	p := sealed(t, s, "test", before, after, nil)
+	s := newTree(t, before)
+	p := sealed(t, s.Store, "test", before, after, nil)
 	s.step = func(step string) error {
 		if step == at {
 			panic(crash{step})
@@ -287,8 +287,8 @@ func TestEditsAfterACrashAreKept(t *testing.T) {
 func TestEditDuringApply(t *testing.T) {
 	t.Parallel()
 	before := files{"a": "f:1\n", "b": "f:1\n"}
-	s := newStore(t, before)
-	p := sealed(t, s, "test", before, files{"a": "f:2\n", "b": "f:2\n"}, nil)
+	s := newTree(t, before)
+	p := sealed(t, s.Store, "test", before, files{"a": "f:2\n", "b": "f:2\n"}, nil)
 	s.step = func(step string) error {
 		if step == "write b" {
 			put(t, s.Root, "b", "f:mine\n")
@@ -306,8 +306,8 @@ func TestEditDuringApply(t *testing.T) {
 func TestFolderMovedDuringApply(t *testing.T) {
 	t.Parallel()
 	before := files{"a": "f:1\n", "b/in": "f:1\n"}
-	s := newStore(t, before)
-	p := sealed(t, s, "test", before, files{"a": "f:2\n", "b/in": "f:2\n"}, nil)
+	s := newTree(t, before)
+	p := sealed(t, s.Store, "test", before, files{"a": "f:2\n", "b/in": "f:2\n"}, nil)
 	s.step = func(step string) error {
 		if step == "write b/in" { // its staged content goes away with the folder
 			check(t, os.Rename(filepath.Join(s.Root, "b"), filepath.Join(s.Root, "moved")))
@@ -379,7 +379,7 @@ func TestForeignJournals(t *testing.T) {
 
 func TestRecoverOfNothing(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, one)
+	s := newTree(t, one)
 	if r, err := s.Recover(context.Background()); r != nil || err != nil || exists(s.applyDir()) {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -395,10 +395,56 @@ func TestRecoverOfNothing(t *testing.T) {
 func TestRecoverWithoutItsRun(t *testing.T) {
 	t.Parallel()
 	s, _ := crashed(t, one, two, "record")
-	check(t, os.RemoveAll(s.runDir(runID)))
+	check(t, os.RemoveAll(runDir(s.Store, runID)))
 	r, err := s.Recover(context.Background())
 	if err != nil || r.To != "completed" {
 		t.Errorf("%+v %v", r, err)
 	}
 	settled(t, s)
+}
+
+// Unsettled says what Recover is going to do, and does nothing.
+func TestUnsettled(t *testing.T) {
+	t.Parallel()
+	later := files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+	for _, at := range []string{"original a.txt", "journal", "stage a.txt", "write b.txt", "written", "record", "clear"} {
+		s, _ := crashed(t, one, later, at)
+		before := all(t, s.Root)
+		says, err := s.Unsettled(context.Background())
+		check(t, err)
+		if now := all(t, s.Root); now != before {
+			t.Errorf("%s: looking changed\n%s\nto\n%s", at, before, now)
+		}
+		does, err := s.Recover(context.Background())
+		check(t, err)
+		if (says == nil) != (does == nil) || says != nil && (says.To != does.To || says.Run != does.Run || says.Task != does.Task || fmt.Sprint(says.Files) != fmt.Sprint(does.Files)) {
+			t.Errorf("%s: says %+v, does %+v", at, says, does)
+		}
+		if says, err = s.Unsettled(context.Background()); says != nil || err != nil {
+			t.Errorf("%s: settled, and it says %+v, %v", at, says, err)
+		}
+	}
+}
+
+// An apply that goes on is not an interrupted one, and a journal that cannot be believed is said.
+func TestUnsettledOfOthers(t *testing.T) {
+	t.Parallel()
+	s, _ := crashed(t, one, files{"a.txt": "f:two\n"}, "write a.txt")
+	lock, err := s.lock(context.Background())
+	check(t, err)
+	if r, err := s.Unsettled(context.Background()); r != nil || err != nil {
+		t.Errorf("while somebody applies: %+v, %v", r, err)
+	}
+	check(t, lock.Close())
+	check(t, os.WriteFile(s.journalPath(), []byte("{"), 0o600))
+	if r, err := s.Unsettled(context.Background()); err == nil {
+		t.Errorf("a damaged journal: %+v", r)
+	}
+	none := treeOf(t.TempDir())
+	for range 2 {
+		if r, err := none.Unsettled(context.Background()); r != nil || err != nil {
+			t.Errorf("of nothing: %+v, %v", r, err)
+		}
+		check(t, os.WriteFile(none.Dir, nil, 0o600)) // something else has our name
+	}
 }

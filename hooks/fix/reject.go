@@ -21,13 +21,13 @@ const MaxReason = 4 << 10
 // Reject records that a person does not want a proposal: it is no longer open, Apply refuses it, and its run may be removed. A
 // fix that is applied is refused with ErrRefused: it is reverted first. Of o it takes DryRun and By. reason may be empty, and holds
 // no secret: the caller sees to that.
-func (s *Store) Reject(ctx context.Context, p *Proposal, reason string, o Options) (Rejected, error) {
+func (t UserTree) Reject(ctx context.Context, p *Proposal, reason string, o Options) (Rejected, error) {
 	var r Rejected
-	_, err := s.alone(ctx, o.DryRun, func() (Applied, error) { return Applied{}, s.reject(p, reason, o, &r) })
+	_, err := t.alone(ctx, o.DryRun, func() (Applied, error) { return Applied{}, t.reject(p, reason, o, &r) })
 	return r, inOtherWords(err, "not rejected", "")
 }
 
-func (s *Store) reject(p *Proposal, reason string, o Options, r *Rejected) error {
+func (t UserTree) reject(p *Proposal, reason string, o Options, r *Rejected) error {
 	if p.name == "" {
 		return refused("the proposal was not read from the store")
 	}

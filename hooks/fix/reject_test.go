@@ -11,8 +11,8 @@ import (
 // A rejected fix is no longer open, and is not applied.
 func TestReject(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, one)
-	p := sealed(t, s, "test", one, two, nil)
+	s := newTree(t, one)
+	p := sealed(t, s.Store, "test", one, two, nil)
 	if s.Keeps(runID) == "" {
 		t.Error("an open proposal does not keep its run")
 	}
@@ -21,13 +21,13 @@ func TestReject(t *testing.T) {
 	}
 	_, err := reject("no", true)
 	check(t, err)
-	disposed(t, s, open)
+	disposed(t, s.Store, open)
 	r, err := reject("  the test was \xff right\n", false)
 	check(t, err)
 	if r.Already {
 		t.Errorf("%+v", r)
 	}
-	disposed(t, s, rejected)
+	disposed(t, s.Store, rejected)
 	if kept := s.Keeps(runID); kept != "" {
 		t.Errorf("it is kept: %s", kept)
 	}
@@ -52,19 +52,21 @@ func TestReject(t *testing.T) {
 func TestRejectChecks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		with func(t *testing.T, s *Store, p *Proposal)
+		with func(t *testing.T, s *testTree, p *Proposal)
 		more func(*Draft, *Fix)
 		says string
 	}{
-		"applied":     {with: func(t *testing.T, s *Store, p *Proposal) { _, err := apply(t, s, p, Options{}); check(t, err) }, says: "not rejected: it is applied; take it back first: async-pipeline fix revert " + runID + " test"},
-		"superseded":  {with: func(t *testing.T, _ *Store, p *Proposal) { decide(t, p, superseded) }, says: "not rejected: a later fix took its place"},
+		"applied":     {with: func(t *testing.T, s *testTree, p *Proposal) { _, err := apply(t, s, p, Options{}); check(t, err) }, says: "not rejected: it is applied; take it back first: async-pipeline fix revert " + runID + " test"},
+		"superseded":  {with: func(t *testing.T, _ *testTree, p *Proposal) { decide(t, p, superseded) }, says: "not rejected: a later fix took its place"},
 		"no proposal": {more: func(_ *Draft, f *Fix) { f.State, f.Patch = NoFix, nil }, says: "not rejected: the healing of task test in run " + runID + " ended as no_fix"},
-		"damaged":     {with: func(t *testing.T, _ *Store, p *Proposal) { check(t, os.WriteFile(p.statePath(), []byte("x\n"), 0o600)) }, says: "not rejected: "},
+		"damaged": {with: func(t *testing.T, _ *testTree, p *Proposal) {
+			check(t, os.WriteFile(p.statePath(), []byte("x\n"), 0o600))
+		}, says: "not rejected: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStore(t, one)
-			p := sealed(t, s, "test", one, two, c.more)
+			s := newTree(t, one)
+			p := sealed(t, s.Store, "test", one, two, c.more)
 			if c.with != nil {
 				c.with(t, s, p)
 			}
@@ -78,8 +80,8 @@ func TestRejectChecks(t *testing.T) {
 			}
 		})
 	}
-	s := newStore(t, one)
-	p := sealed(t, s, "test", one, files{"a.txt": "f:two\n", "b.txt": "f:b\n"}, nil)
+	s := newTree(t, one)
+	p := sealed(t, s.Store, "test", one, files{"a.txt": "f:two\n", "b.txt": "f:b\n"}, nil)
 	_, err := apply(t, s, p, Options{Files: []string{"b.txt"}})
 	check(t, err)
 	r, err := s.Reject(context.Background(), p, strings.Repeat("é", MaxReason), Options{})

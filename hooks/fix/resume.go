@@ -74,7 +74,7 @@ func (d *Draft) Workplaces() (map[int]Workplace, error) {
 
 // Resume takes over every draft whose maker is gone. The caller seals or closes them. What cannot be read is in the error and
 // hides nothing else.
-func (s *Store) Resume(clean func([]byte) []byte) ([]*Draft, error) {
+func Resume(s *Store, clean func([]byte) []byte) ([]*Draft, error) {
 	var drafts []*Draft
 	runs, errs := s.runs()
 	for _, run := range runs {

@@ -2,7 +2,9 @@
 
 package fix
 
-import "time"
+import (
+	"time"
+)
 
 // quotaRuns is how many of the newest runs are looked at.
 const quotaRuns = 20

@@ -8,15 +8,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 // Revert undoes what Apply wrote, all files or none, by the same journal: of o it takes Files, Dir, ThreeWay, DryRun and By. A file
 // must hold what was applied; with ThreeWay the fix is taken out of what it holds now. What is refused is ErrRefused, and
 // ErrConflict where it applies; that nothing is applied is refused too. A file that is as it was before the fix, because somebody put
 // it back, is only recorded.
-func (s *Store) Revert(ctx context.Context, p *Proposal, o Options) (Applied, error) {
-	done, err := s.alone(ctx, o.DryRun, func() (Applied, error) {
-		w, err := s.checkRevert(ctx, p, o)
+func (t UserTree) Revert(ctx context.Context, p *Proposal, o Options) (Applied, error) {
+	done, err := t.alone(ctx, o.DryRun, func() (Applied, error) {
+		w, err := t.checkRevert(ctx, p, o)
 		if err != nil {
 			return Applied{}, err
 		}
@@ -26,8 +28,8 @@ func (s *Store) Revert(ctx context.Context, p *Proposal, o Options) (Applied, er
 	return done, inOtherWords(err, "not reverted", "the files do not hold what was applied")
 }
 
-func (s *Store) checkRevert(ctx context.Context, p *Proposal, o Options) (*work, error) {
-	w := &work{store: s, proposal: p, what: toRevert, by: o.By, threeWay: o.ThreeWay}
+func (t UserTree) checkRevert(ctx context.Context, p *Proposal, o Options) (*work, error) {
+	w := &work{tree: t, proposal: p, what: toRevert, by: o.By, threeWay: o.ThreeWay}
 	parsed, err := w.believe(ctx)
 	if err != nil {
 		return nil, err
@@ -54,9 +56,9 @@ func (s *Store) checkRevert(ctx context.Context, p *Proposal, o Options) (*work,
 	slices.Sort(not)
 	switch {
 	case o.Files != nil && len(not) > 0:
-		return nil, refused("it is not applied to: %s", list(not))
+		return nil, refused("it is not applied to: %s", english.List(not, 10))
 	case len(chosen) == 0:
-		return nil, refused("it is not applied (this fix is %s)%s", w.disposition, s.appliedBeside(p))
+		return nil, refused("it is not applied (this fix is %s)%s", w.disposition, t.appliedBeside(p))
 	}
 	w.aim(all, chosen)
 	if w.place, err = openPlace(w.top); err != nil {
@@ -74,8 +76,8 @@ func (s *Store) checkRevert(ctx context.Context, p *Proposal, o Options) (*work,
 }
 
 // appliedBeside says which other healing of the same task and run is in the tree; empty: none.
-func (s *Store) appliedBeside(p *Proposal) string {
-	counts, others, _ := s.inRun(p.Run) // only for the advice
+func (t UserTree) appliedBeside(p *Proposal) string {
+	counts, others, _ := t.Fixes.inRun(p.Run) // only for the advice
 	for _, o := range slices.Concat(counts, others) {
 		if o.Task == p.Task && o.name != p.name && len(o.Applied)+len(partly(&o.Fix, o.decided)) > 0 {
 			return fmt.Sprintf("; another fix of this task is: async-pipeline fix revert %s %s", p.Run, quoted(o.Called))

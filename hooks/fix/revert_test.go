@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func revert(t testing.TB, s *Store, o Options) (Applied, error) {
+func revert(t testing.TB, s *testTree, o Options) (Applied, error) {
 	t.Helper()
 	p, err := s.Find(runID, "test")
 	check(t, err)
@@ -21,29 +21,20 @@ func revert(t testing.TB, s *Store, o Options) (Applied, error) {
 }
 
 // based is sealed with the contents that the fix found, as a healing stores them.
-func based(t testing.TB, s *Store, task string, before, after files) *Proposal {
+func based(t testing.TB, s *testTree, task string, before, after files) *Proposal {
 	t.Helper()
-	return sealed(t, s, task, before, after, func(d *Draft, f *Fix) {
+	return sealed(t, s.Store, task, before, after, func(d *Draft, f *Fix) {
 		_, err := d.StoreBase(manifest(t, s.Root), "", nil, nil)
 		check(t, err)
 		check(t, d.StoreTouched(change(before, after)))
 	})
 }
 
-func disposed(t testing.TB, s *Store, want string) {
-	t.Helper()
-	p, err := s.Find(runID, "test")
-	check(t, err)
-	if p.Disposition != want {
-		t.Errorf("the fix is %s, want %s", p.Disposition, want)
-	}
-}
-
 // What was applied can be taken back whole, and applied again.
 func TestRevertEveryKind(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, everyKind)
-	p := sealed(t, s, "test", everyKind, everyKindAfter, nil)
+	s := newTree(t, everyKind)
+	p := sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
 	_, err := revert(t, s, Options{})
 	if !errors.Is(err, ErrRefused) || err.Error() != "not reverted: it is not applied (this fix is open)" {
 		t.Errorf("before: %v", err)
@@ -53,7 +44,7 @@ func TestRevertEveryKind(t *testing.T) {
 	dry, err := revert(t, s, Options{DryRun: true})
 	check(t, err)
 	same(t, "a dry run", snapshot(t, s.Root), everyKindAfter.with())
-	disposed(t, s, applied)
+	disposed(t, s.Store, applied)
 	got, err := revert(t, s, Options{})
 	check(t, err)
 	same(t, "reverted", snapshot(t, s.Root), everyKind.with())
@@ -61,21 +52,21 @@ func TestRevertEveryKind(t *testing.T) {
 		t.Errorf("%+v, dry %+v", got, dry)
 	}
 	settled(t, s)
-	disposed(t, s, reverted)
+	disposed(t, s.Store, reverted)
 	if _, err = revert(t, s, Options{}); !errors.Is(err, ErrRefused) || err.Error() != "not reverted: it is not applied (this fix is reverted)" {
 		t.Errorf("twice: %v", err)
 	}
 	_, err = apply(t, s, p, Options{})
 	check(t, err)
 	same(t, "applied again", snapshot(t, s.Root), everyKindAfter.with())
-	disposed(t, s, applied)
+	disposed(t, s.Store, applied)
 }
 
 func TestRevertChecks(t *testing.T) {
 	t.Parallel()
 	before, after := files{"a.txt": "f:one\n", "b.txt": "f:1\n"}, files{"a.txt": "f:two\n", "b.txt": "f:2\n", "c.txt": "f:c\n"}
-	setup := func(t *testing.T) *Store {
-		s := newStore(t, before)
+	setup := func(t *testing.T) *testTree {
+		s := newTree(t, before)
 		_, err := apply(t, s, based(t, s, "test", before, after), Options{})
 		check(t, err)
 		return s
@@ -93,7 +84,7 @@ func TestRevertChecks(t *testing.T) {
 		same(t, "refused", snapshot(t, s.Root), files{"a.txt": "f:two\nand more\n", "b.txt": "f:2\n", "c.txt": "f:c\n"})
 		_, err := revert(t, s, Options{Files: []string{"b.txt"}})
 		check(t, err)
-		disposed(t, s, open)
+		disposed(t, s.Store, open)
 		if _, err := revert(t, s, Options{Files: []string{"b.txt"}}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "not applied to: b.txt") {
 			t.Errorf("%v", err)
 		}
@@ -119,7 +110,7 @@ func TestRevertChecks(t *testing.T) {
 		if !got.Already {
 			t.Errorf("%+v", got)
 		}
-		disposed(t, s, reverted)
+		disposed(t, s.Store, reverted)
 	})
 	t.Run("damaged", func(t *testing.T) {
 		t.Parallel()
@@ -151,7 +142,7 @@ func TestRevertLeavesOwnEdits(t *testing.T) {
 		}
 		return files{"a.txt": "f:" + b.String()}
 	}
-	s := newStore(t, lines(nil))
+	s := newTree(t, lines(nil))
 	p := based(t, s, "test", lines(nil), lines(map[int]string{5: "fix 1", 50: "fix 2"}))
 	lines(map[int]string{20: "mine 1"}).write(t, s.Root)
 	_, err := apply(t, s, p, Options{Hunks: []string{"1"}, ThreeWay: true})
@@ -160,7 +151,7 @@ func TestRevertLeavesOwnEdits(t *testing.T) {
 	_, err = apply(t, s, p, Options{ThreeWay: true})
 	check(t, err)
 	same(t, "applied", snapshot(t, s.Root), lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2"}))
-	disposed(t, s, applied)
+	disposed(t, s.Store, applied)
 	if _, err := revert(t, s, Options{}); !errors.Is(err, ErrConflict) {
 		t.Errorf("what was edited between two applies is taken back without --3way: %v", err)
 	}
@@ -168,7 +159,7 @@ func TestRevertLeavesOwnEdits(t *testing.T) {
 	_, err = revert(t, s, Options{ThreeWay: true})
 	check(t, err)
 	same(t, "reverted", snapshot(t, s.Root), lines(map[int]string{20: "mine 1", 30: "mine 2", 40: "mine 3"}))
-	disposed(t, s, reverted)
+	disposed(t, s.Store, reverted)
 }
 
 // What was put back by hand and applied again is taken back to what it was before the second time.
@@ -176,7 +167,7 @@ func TestRevertAfterASecondApply(t *testing.T) {
 	t.Parallel()
 	before, after := files{"a.txt": "f:" + numberedLines(nil)}, files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"})}
 	for _, hunks := range [][]string{nil, {"1"}} {
-		s := newStore(t, before)
+		s := newTree(t, before)
 		p := based(t, s, "test", before, after)
 		for _, mine := range []map[int]string{{20: "mine"}, {40: "mine"}} {
 			put(t, s.Root, "a.txt", "f:"+numberedLines(mine))
@@ -199,8 +190,8 @@ func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 	for n := 0; ; n++ {
 		ended := false
 		for _, crash := range []bool{false, true} {
-			s := newStore(t, before)
-			_, err := apply(t, s, sealed(t, s, "test", before, later, nil), Options{})
+			s := newTree(t, before)
+			_, err := apply(t, s, sealed(t, s.Store, "test", before, later, nil), Options{})
 			check(t, err)
 			step := ""
 			s.step = after(n, func(at string) error {
@@ -226,7 +217,7 @@ func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 				ends[r.What+" "+r.To]++
 			}
 			if !whole(t, fmt.Sprintf("%s, crash %v", step, crash), s, before, later) {
-				disposed(t, s, reverted)
+				disposed(t, s.Store, reverted)
 				continue
 			}
 			if _, err := revert(t, s, Options{}); err != nil {
@@ -247,7 +238,7 @@ func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 func TestRevertOfWhatIsNotKept(t *testing.T) {
 	t.Parallel()
 	before, after := files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\n"}, files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\nEIGHT\n"}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	put(t, s.Root, "a.txt", "f:ONE\n2\n3\n4\n5\n6\n7\n8\n")
 	_, err := apply(t, s, p, Options{ThreeWay: true})

@@ -14,8 +14,8 @@ import (
 func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	t.Parallel()
 	after := files{"a.txt": "f:two\n", "b.txt": "f:b\n", "c.txt": "f:c\n"}
-	s := newStore(t, one)
-	p := sealed(t, s, "test", one, after, nil)
+	s := newTree(t, one)
+	p := sealed(t, s.Store, "test", one, after, nil)
 	stands := func(what, disposition string, in ...string) {
 		t.Helper()
 		p, err := s.Find(runID, "test")
@@ -69,8 +69,8 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 func TestApplyTwiceOfAnOddName(t *testing.T) {
 	t.Parallel()
 	after := files{"inv\xff\xfealid": "f:x\n", "b": "f:b\n"}
-	s := newStore(t, files{})
-	p := sealed(t, s, "test", files{}, after, nil)
+	s := newTree(t, files{})
+	p := sealed(t, s.Store, "test", files{}, after, nil)
 	for i, want := range []bool{false, true} {
 		got, err := apply(t, s, p, Options{Files: []string{"inv\xff\xfealid"}})
 		check(t, err)
@@ -93,11 +93,11 @@ func TestApplyNamesFiles(t *testing.T) {
 	for i := range 12 {
 		after[fmt.Sprintf("new/%02d", i)] = "f:n\n"
 	}
-	s := newStore(t, before)
+	s := newTree(t, before)
 	check(t, os.MkdirAll(filepath.Join(s.Root, "pkg", "deep"), 0o755))
 	link := filepath.Join(tempDir(t), "link")
 	check(t, os.Symlink(s.Root, link))
-	p := sealed(t, s, "test", before, after, nil)
+	p := sealed(t, s.Store, "test", before, after, nil)
 	for _, c := range []struct{ dir, typed, want string }{
 		{"", "a.txt", "a.txt"},
 		{"", "./a.txt", "a.txt"},
@@ -136,8 +136,8 @@ func TestApplyNamesFiles(t *testing.T) {
 func TestApplyInParts(t *testing.T) {
 	t.Parallel()
 	after := files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
-	s := newStore(t, one)
-	p := sealed(t, s, "test", one, after, nil)
+	s := newTree(t, one)
+	p := sealed(t, s.Store, "test", one, after, nil)
 	_, err := apply(t, s, p, Options{Files: []string{"b.txt", "b.txt"}})
 	check(t, err)
 	same(t, "one", snapshot(t, s.Root), files{"a.txt": "f:one\n", "b.txt": "f:b\n"})

@@ -4,19 +4,11 @@
 package fix
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
-
-	"github.com/async-pipeline/async-pipeline/internal/git"
 )
-
-// ErrForeign means that git tracks records: they came with the repository, whoever wrote them.
-var ErrForeign = errors.New("the records in .async came with the repository: nothing in them was seen to happen here; " +
-	"git rm -r --cached .async, remove .async/runs, then run again")
 
 var (
 	states   = []string{Skipped, NotReproduced, Flaky, NoFix, Failed, Cancelled, Interrupted, Proposed}
@@ -99,24 +91,4 @@ func (p *Proposal) ofItsRun() error {
 			ErrDamaged, filepath.Join(p.Dir, "fixes", p.name+".json"), p.RunDigest, p.Dir, sum)
 	}
 	return nil
-}
-
-// Foreign says whether git tracks anything in .async. Such records are shown, and never applied: ErrForeign.
-func (s *Store) Foreign(ctx context.Context) (bool, error) {
-	repo, err := git.Of(ctx, s.Root)
-	if errors.Is(err, git.ErrNone) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	sub, err := s.under(repo.Top)
-	if err != nil {
-		return false, err
-	}
-	return tracked(ctx, repo, sub)
-}
-
-func tracked(ctx context.Context, repo *git.Repo, sub string) (bool, error) {
-	return repo.Tracks(ctx, path.Join(sub, ".async"))
 }

@@ -4,7 +4,6 @@ package fix
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,26 +13,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// Unsettled says what Recover would do: To is completed or undone. nil: nothing is to be done, or another process applies
-// right now. Nothing is written, and nobody is waited for.
-func (s *Store) Unsettled(ctx context.Context) (*Recovered, error) {
-	if err := realFolders(s.Dir, s.applyDir()); err != nil {
-		return nil, err
-	}
-	if !isDir(s.applyDir()) || locked(filepath.Join(s.applyDir(), "lock")) {
-		return nil, nil
-	}
-	a, err := s.interrupted(ctx)
-	if err != nil {
-		return nil, s.unsettled(err)
-	}
-	if a == nil {
-		return nil, nil
-	}
-	a.pl.close()
-	return a.recovered(), nil
-}
 
 // An Abandoned is a healing whose maker is gone and that nobody has sealed yet.
 type Abandoned struct{ Run, Task string }

@@ -230,3 +230,44 @@ func (h Part) added(to standing) standing {
 
 // maxHunks is more than any patch that is read can hold for one file.
 const maxHunks = 1 << 22
+
+// A Part says which hunks of one path were chosen, counted from 1, and how many it has.
+type Part struct {
+	Path  string `json:"path"`
+	Hunks []int  `json:"hunks"`
+	Of    int    `json:"of"`
+}
+
+// partOf are the hunks of a path that are set.
+func partOf(path string, hunks []bool) Part {
+	p := Part{Path: path, Of: len(hunks)}
+	for i, set := range hunks {
+		if set {
+			p.Hunks = append(p.Hunks, i+1)
+		}
+	}
+	return p
+}
+
+// Partly says of which files only some hunks are applied.
+func (p *Proposal) Partly() ([]Part, error) {
+	decisions, err := readDecisions(p.statePath(), p.digest)
+	if err != nil {
+		return nil, err
+	}
+	return partly(&p.Fix, decisions), nil
+}
+
+func partly(f *Fix, decisions []decision) []Part {
+	if f.State != Proposed || f.Patch == nil {
+		return nil
+	}
+	var all []Part
+	for name, s := range standingOf(f, decisions) {
+		if !s.all && s.any() {
+			all = append(all, partOf(name, s.hunks))
+		}
+	}
+	slices.SortFunc(all, func(a, b Part) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
 
 func TestStats(t *testing.T) {
@@ -14,7 +16,7 @@ func TestStats(t *testing.T) {
 	with := func(attempts ...Attempt) func(*Draft, *Fix) {
 		return func(_ *Draft, f *Fix) {
 			f.Fingerprint, f.Attempts = ptr("fp:1"), attempts
-			f.CreatedAt = stamp(time.Now().Add(-time.Hour))                  // whole healings count,
+			f.CreatedAt = timestamp.Of(time.Now().Add(-time.Hour))           // whole healings count,
 			f.Budget = &Budget{Used: Amounts{WallClockMS: ptr(int64(1000))}} // not what their budgets say
 		}
 	}

@@ -16,14 +16,13 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
 // A Store is the fixes of all runs of one root. The zero value of what is not exported is ready for use.
 type Store struct {
 	Root string
 	Dir  string // Root/.async
-
-	step func(name string) error // told of every step of an apply and of a recovery, and may break it; nil outside tests
 }
 
 // An Item is one line of `fix list --json`.
@@ -153,19 +152,6 @@ func (s *Store) runs() ([]string, []error) {
 	}
 	journal.InOrder(runs, time.Now())
 	return runs, errs
-}
-
-// Killed says whether a healing was begun and never sealed, and nobody is at work on it.
-func (s *Store) Killed() bool {
-	runs, _ := s.runs() // what cannot be read is said by what needs it
-	return slices.ContainsFunc(runs, func(run string) bool {
-		folder := filepath.Join(s.Dir, "runs", run, "fixes")
-		entries, _ := os.ReadDir(folder)
-		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-			draft := filepath.Join(folder, e.Name(), "draft.json")
-			return e.IsDir() && exists(draft) && !exists(filepath.Join(folder, e.Name()+".json")) && !locked(draft)
-		})
-	})
 }
 
 // ofRun gives the fixes of one run that count, sorted by task.
@@ -405,3 +391,43 @@ func (p *Proposal) readPatch() ([]byte, error) {
 	}
 	return b, nil
 }
+
+func (p *Proposal) patchPath() string { return filepath.Join(p.Dir, filepath.FromSlash(p.Patch.Path)) }
+
+// readDiff parses the patch and compares it with what the record says of each file, by path.
+func (p *Proposal) readDiff() (*patch.Patch, map[string]PatchFile, error) {
+	parsed, err := patch.Parse(p.Diff)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", p.patchPath(), err)
+	}
+	recorded := map[string]PatchFile{}
+	for _, f := range p.Patch.Files {
+		recorded[fullPath(f.Path, f.PathBytes)] = f
+	}
+	named := map[string]bool{}
+	for _, f := range parsed.Files {
+		if r, ok := recorded[f.Path]; !ok || r.Before == nil && r.After == nil {
+			return nil, nil, fmt.Errorf("%w: the patch touches %q, of which the record says nothing", ErrDamaged, f.Path)
+		}
+		named[f.Path] = true
+	}
+	if len(named) != len(recorded) {
+		return nil, nil, fmt.Errorf("%w: the record names files that the patch does not touch", ErrDamaged)
+	}
+	return parsed, recorded, nil
+}
+
+// Name is what the files of the fix are called: <name>.json and so on.
+func (p *Proposal) FileName() string { return p.name }
+
+// An opened is draft.json.
+type opened struct {
+	SchemaVersion int    `json:"schema_version"`
+	Run           string `json:"run"`
+	RunDigest     string `json:"run_digest"`
+	Task          string `json:"task"`
+	StartedAt     string `json:"started_at"`
+}
+
+// Proposal is the fix that the line is about; nil: it was not listed.
+func (i *Item) Proposal() *Proposal { return i.of }

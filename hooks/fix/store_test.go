@@ -8,24 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
-
-var (
-	one = files{"a.txt": "f:one\n"}
-	two = files{"a.txt": "f:two\n"}
-)
-
-func replaceIn(t *testing.T, path, old, with string) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	check(t, err)
-	if !strings.Contains(string(b), old) {
-		t.Fatalf("%s has no %s", path, old)
-	}
-	check(t, os.WriteFile(path, []byte(strings.Replace(string(b), old, with, 1)), 0o600))
-}
 
 func TestFindLatest(t *testing.T) {
 	t.Parallel()
@@ -38,7 +21,7 @@ func TestFindLatest(t *testing.T) {
 	sealedIn(t, s, newer, "test", change(one, two), nil)
 	sealedIn(t, s, newer, "vet", nil, nil)
 	sealedIn(t, s, newest, "test", nil, nil) // a later run without a proposal
-	check(t, os.MkdirAll(s.runDir("20261123T000000Z-dddd"), 0o700))
+	check(t, os.MkdirAll(runDir(s, "20261123T000000Z-dddd"), 0o700))
 	cases := []struct {
 		run, task   string
 		want, state string
@@ -123,7 +106,7 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 func TestInterruptedHealing(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, one)
-	d, err := Begin(s.runDir(runID), runID, s.verdict(t, runID), "te/st", nil)
+	d, err := Begin(runDir(s, runID), runID, verdictOf(t, s, runID), "te/st", nil)
 	check(t, err)
 	_, err = d.Rescue(1, change(one, two))
 	check(t, err)
@@ -205,7 +188,7 @@ func TestDamagedRecords(t *testing.T) {
 			s := newStore(t, one)
 			sealedIn(t, s, runID, "good", change(one, two), nil)
 			sealedIn(t, s, runID, "bad", change(one, two), nil)
-			c.damage(t, filepath.Join(s.runDir(runID), "fixes"))
+			c.damage(t, filepath.Join(runDir(s, runID), "fixes"))
 			items, errs := s.List()
 			if len(errs) != 1 || !strings.Contains(errs[0].Error(), c.says) || errors.Is(errs[0], ErrDamaged) == c.newer {
 				t.Errorf("errors: %v", errs)
@@ -223,12 +206,6 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-func relink(t *testing.T, path string) {
-	t.Helper()
-	check(t, os.Rename(path, path+".elsewhere"))
-	check(t, os.Symlink(path+".elsewhere", path))
-}
-
 func TestDamagedPatch(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, path string){
@@ -240,7 +217,7 @@ func TestDamagedPatch(t *testing.T) {
 			t.Parallel()
 			s := newStore(t, one)
 			p := sealed(t, s, "test", one, two, nil)
-			damage(t, filepath.Join(s.runDir(runID), p.Patch.Path))
+			damage(t, filepath.Join(runDir(s, runID), p.Patch.Path))
 			if _, err := s.Find(runID, "test"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "test.patch") {
 				t.Errorf("Find: %v", err)
 			}
@@ -261,8 +238,8 @@ func TestLinkedFoldersAreNoRuns(t *testing.T) {
 		t.Errorf("Find: %v", err)
 	}
 	check(t, os.Remove(filepath.Join(s.Dir, "runs", "20261122T000000Z-link")))
-	check(t, os.Rename(filepath.Join(s.runDir(runID), "fixes"), filepath.Join(s.Dir, "elsewhere")))
-	check(t, os.Symlink(filepath.Join(s.Dir, "elsewhere"), filepath.Join(s.runDir(runID), "fixes")))
+	check(t, os.Rename(filepath.Join(runDir(s, runID), "fixes"), filepath.Join(s.Dir, "elsewhere")))
+	check(t, os.Symlink(filepath.Join(s.Dir, "elsewhere"), filepath.Join(runDir(s, runID), "fixes")))
 	if items, errs = s.List(); len(items) != 0 || len(errs) != 1 || !errors.Is(errs[0], ErrDamaged) {
 		t.Errorf("%+v %v", items, errs)
 	}
@@ -296,17 +273,4 @@ func TestFrozenV1(t *testing.T) {
 	if lines := readChain(t, filepath.Join(s.Dir, "runs", "20261121T024000Z-7f3a", "fixes", "events.jsonl"), nil); len(lines) < 2 {
 		t.Errorf("%d events", len(lines))
 	}
-}
-
-// readChain reads a journal that must be whole.
-func readChain(t *testing.T, path string, prev *string) [][]byte {
-	t.Helper()
-	f, err := os.Open(path)
-	check(t, err)
-	defer func() { check(t, f.Close()) }()
-	lines, torn, err := journal.Read(f, prev)
-	if err != nil || torn {
-		t.Fatalf("%s: torn %v, %v", path, torn, err)
-	}
-	return lines
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -22,8 +20,6 @@ func create(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 	return f, advice.Writing(err, path)
 }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // A stream takes secrets out (values of the set wherever a write was cut, then clean line by line) and passes on to a
 // bounded writer. Safe for concurrent use: a program's two outputs may share it.

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ func TestMain(m *testing.M) {
 
 // applyInChild applies the one fix below root, or reverts it where it is applied; its first output says that it begins.
 func applyInChild(root string) int {
-	s := &Store{Root: root, Dir: filepath.Join(root, ".async")}
+	s := treeOf(root)
 	p, err := s.Find(runID, "test")
 	if err == nil {
 		fmt.Println("apply")
@@ -96,8 +95,8 @@ func killed(t *testing.T, rounds int, back bool) {
 	took := time.Duration(0)
 	ends := map[string]int{}
 	for round := range rounds + 1 {
-		s := newStore(t, before)
-		p := sealed(t, s, "test", before, after, nil)
+		s := newTree(t, before)
+		p := sealed(t, s.Store, "test", before, after, nil)
 		if back {
 			_, err := apply(t, s, p, Options{})
 			check(t, err)
@@ -194,10 +193,10 @@ func TestApplyIsThePatch(t *testing.T) {
 			changes = change(before, after)
 		}
 		n++
-		s := storeAt(t, root, before)
+		s := treeAt(t, root, before)
 		run := fmt.Sprintf("20261121T%06dZ-aaaa", n)
-		check(t, os.MkdirAll(s.runDir(run), 0o700))
-		p := sealedIn(t, s, run, "test", changes, nil)
+		check(t, os.MkdirAll(runDir(s.Store, run), 0o700))
+		p := sealedIn(t, s.Store, run, "test", changes, nil)
 		parsed, err := patch.Parse(p.Diff)
 		check(t, err)
 		memory := files{}
@@ -220,6 +219,6 @@ func TestApplyIsThePatch(t *testing.T) {
 		if got, err := apply(t, s, p, Options{}); err != nil || !got.Already {
 			rt.Errorf("H16 a second time: %+v %v", got, err)
 		}
-		check(t, os.RemoveAll(s.runDir(run)))
+		check(t, os.RemoveAll(runDir(s.Store, run)))
 	})
 }

@@ -84,7 +84,7 @@ func TestDecisionsLeaveATrace(t *testing.T) {
 			s := newStore(t, one)
 			p := sealed(t, s, "test", one, two, nil)
 			decide(t, p, reverted)
-			_, err := s.Reject(context.Background(), p, "no", Options{})
+			_, err := UserTree{Fixes: s}.Reject(context.Background(), p, "no", Options{})
 			check(t, err)
 			if r := audited(t, s, runID); len(r.Faults)+len(r.Notes) > 0 {
 				t.Fatalf("%+v, %+v", r.Faults, r.Notes)
@@ -101,15 +101,15 @@ func TestDecisionsLeaveATrace(t *testing.T) {
 			if gone := strings.Contains(c.says, "decision 2"); len(items) != 1 || gone && items[0].Disposition != rejected {
 				t.Errorf("list: %+v", items)
 			}
-			_, err = apply(t, s, p, Options{})
+			_, err = UserTree{Fixes: s}.Apply(t.Context(), p, Options{})
 			if !errors.Is(err, ErrRefused) || !errors.Is(err, ErrDamaged) {
 				t.Errorf("apply: %v", err)
 			}
 			same(t, "not applied", snapshot(t, s.Root), one)
-			if _, err := s.Reject(context.Background(), p, "", Options{}); !errors.Is(err, ErrDamaged) {
+			if _, err := (UserTree{Fixes: s}).Reject(context.Background(), p, "", Options{}); !errors.Is(err, ErrDamaged) {
 				t.Errorf("reject: %v", err)
 			}
-			if _, err := s.Revert(context.Background(), p, Options{}); !errors.Is(err, ErrDamaged) {
+			if _, err := (UserTree{Fixes: s}).Revert(context.Background(), p, Options{}); !errors.Is(err, ErrDamaged) {
 				t.Errorf("revert: %v", err)
 			}
 			r := audited(t, s, runID)

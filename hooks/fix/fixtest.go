@@ -2,15 +2,18 @@ package fix
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
@@ -117,7 +120,7 @@ func snapshot(t testing.TB, root string) files {
 func (f files) with() files {
 	all := maps.Clone(f)
 	for name := range f {
-		for _, dir := range parents(name) {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			all[dir+"/"] = "d"
 		}
 	}
@@ -154,7 +157,11 @@ func check(t testing.TB, err error) {
 // newStore is a root with the files of before, without git.
 func newStore(t testing.TB, before files) *Store {
 	t.Helper()
-	return storeAt(t, tempDir(t), before)
+	root := tempDir(t)
+	before.write(t, root)
+	s := &Store{Root: root, Dir: filepath.Join(root, ".async")}
+	check(t, os.MkdirAll(runDir(s, runID), 0o700))
+	return s
 }
 
 // tempDir is a new folder, in memory where that can be had: an apply waits for the disk at every step.
@@ -170,15 +177,7 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-func storeAt(t testing.TB, root string, before files) *Store {
-	t.Helper()
-	before.write(t, root)
-	s := &Store{Root: root, Dir: filepath.Join(root, ".async")}
-	check(t, os.MkdirAll(s.runDir(runID), 0o700))
-	return s
-}
-
-func (s *Store) runDir(run string) string { return filepath.Join(s.Dir, "runs", run) }
+func runDir(s *Store, run string) string { return filepath.Join(s.Dir, "runs", run) }
 
 // gitRun runs git in dir with no configuration of anybody.
 func gitRun(t testing.TB, dir string, args ...string) string {
@@ -212,7 +211,7 @@ func sealed(t testing.TB, s *Store, task string, before, after files, more func(
 
 func sealedIn(t testing.TB, s *Store, run, task string, changes []patch.Change, more func(*Draft, *Fix)) *Proposal {
 	t.Helper()
-	d, err := Begin(s.runDir(run), run, s.verdict(t, run), task, nil)
+	d, err := Begin(runDir(s, run), run, verdictOf(t, s, run), task, nil)
 	check(t, err)
 	defer func() { check(t, d.Close()) }()
 	f := &Fix{State: NoFix, Base: &Base{Tree: "sha256:base"}}
@@ -230,14 +229,14 @@ func sealedIn(t testing.TB, s *Store, run, task string, changes []patch.Change, 
 }
 
 // verdict is the digest of a run's run.json, which is made where there is none.
-func (s *Store) verdict(t testing.TB, run string) string {
+func verdictOf(t testing.TB, s *Store, run string) string {
 	t.Helper()
-	path := filepath.Join(s.runDir(run), "run.json")
+	path := filepath.Join(runDir(s, run), "run.json")
 	if !exists(path) {
-		check(t, os.MkdirAll(s.runDir(run), 0o700))
+		check(t, os.MkdirAll(runDir(s, run), 0o700))
 		check(t, os.WriteFile(path, []byte(`{"schema_version":1,"id":"`+run+`","status":"failed"}`+"\n"), 0o600))
 	}
-	sum, err := runDigest(s.runDir(run))
+	sum, err := runDigest(runDir(s, run))
 	check(t, err)
 	return sum
 }
@@ -271,3 +270,100 @@ func manifest(t testing.TB, root string) *tree.Manifest {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+func disposed(t testing.TB, s *Store, want string) {
+	t.Helper()
+	p, err := s.Find(runID, "test")
+	check(t, err)
+	if p.Disposition != want {
+		t.Errorf("the fix is %s, want %s", p.Disposition, want)
+	}
+}
+
+func decide(t *testing.T, p *Proposal, to string) {
+	t.Helper()
+	check(t, addDecision(p.statePath(), p.digest, decision{By: "x", To: to}))
+}
+
+var (
+	one = files{"a.txt": "f:one\n"}
+	two = files{"a.txt": "f:two\n"}
+)
+
+func replaceIn(t *testing.T, path, old, with string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	check(t, err)
+	if !strings.Contains(string(b), old) {
+		t.Fatalf("%s has no %s", path, old)
+	}
+	check(t, os.WriteFile(path, []byte(strings.Replace(string(b), old, with, 1)), 0o600))
+}
+
+// moveAway puts a link in the place of a folder, which stands elsewhere from then on.
+func moveAway(t *testing.T, path string) (elsewhere string) {
+	t.Helper()
+	elsewhere = filepath.Join(tempDir(t), "elsewhere")
+	if exists(path) {
+		check(t, os.CopyFS(elsewhere, os.DirFS(path)))
+		check(t, os.RemoveAll(path))
+	} else {
+		check(t, os.MkdirAll(elsewhere, 0o700))
+		check(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	}
+	check(t, os.Symlink(elsewhere, path))
+	return elsewhere
+}
+
+// listing is every path below a folder with its size.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	check(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		check(t, err)
+		info, err := e.Info()
+		fmt.Fprintln(&b, path, info.Mode(), info.Size())
+		return err
+	}))
+	return b.String()
+}
+
+// all is every file below a folder with what it holds.
+func all(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	check(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(&b, "%s %q\n", path, text)
+		return err
+	}))
+	return b.String()
+}
+
+func relink(t *testing.T, path string) {
+	t.Helper()
+	check(t, os.Rename(path, path+".elsewhere"))
+	check(t, os.Symlink(path+".elsewhere", path))
+}
+
+// readChain reads a journal that must be whole.
+func readChain(t *testing.T, path string, prev *string) [][]byte {
+	t.Helper()
+	f, err := os.Open(path)
+	check(t, err)
+	defer func() { check(t, f.Close()) }()
+	lines, torn, err := journal.Read(f, prev)
+	if err != nil || torn {
+		t.Fatalf("%s: torn %v, %v", path, torn, err)
+	}
+	return lines
+}
+
+func printed(print string) func(*Draft, *Fix) {
+	return func(_ *Draft, f *Fix) { f.Fingerprint = ptr(print) }
+}
+
+const laterRun = "20261122T024000Z-0a0a"

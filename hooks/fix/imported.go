@@ -1,0 +1,48 @@
+// The mark of a run whose records were made elsewhere.
+
+package fix
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/async-pipeline/async-pipeline/internal/journal"
+)
+
+// An Imported is imported.json of a run: its records were made elsewhere, and nothing in them was seen to happen here.
+type Imported struct {
+	SchemaVersion int     `json:"schema_version"`
+	At            string  `json:"at"`
+	By            *string `json:"by"`
+	From          string  `json:"from"` // the folder it was taken from, as it was typed
+	RunDigest     string  `json:"run_digest"`
+	// Journal is how far fixes/events.jsonl went when it came: the decisions that it tells of up to there stayed where they were taken.
+	Journal *journal.End `json:"journal,omitempty"`
+	Digest  string       `json:"digest"` // of the other fields as one line of JSON, in this order
+}
+
+const importedFile = "imported.json"
+
+func (i Imported) sum() string {
+	i.Digest = ""
+	text, err := encodeJSON(i)
+	if err != nil {
+		return ""
+	}
+	return digest(text)
+}
+
+// Imported says where the records of a fix came from; nil: they were made here.
+func (p *Proposal) Imported() *Imported {
+	text, err := readFile(filepath.Join(p.Dir, importedFile), 1<<16)
+	if errors.Is(err, fs.ErrNotExist) || p.Dir == "" {
+		return nil
+	}
+	var i Imported
+	if err != nil || json.Unmarshal(text, &i) != nil { // it is there: that much is known
+		return &Imported{}
+	}
+	return &i
+}

@@ -1,0 +1,131 @@
+package fix
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
+)
+
+func TestStayOf(t *testing.T) {
+	t.Parallel()
+	f := &Fix{State: Proposed, Patch: &PatchRef{Files: []PatchFile{{Path: "a"}, {Path: "b"}}}}
+	at := func(s string) string { return "2026-11-21T" + s + ":00.000Z" }
+	for name, c := range map[string]struct {
+		all         []decision
+		from, until string
+	}{
+		"never":              {nil, "", ""},
+		"applied":            {[]decision{{At: at("10:00"), To: applied}}, at("10:00"), ""},
+		"in two parts":       {[]decision{{At: at("10:00"), To: applied, Files: []string{"a"}}, {At: at("11:00"), To: applied, Files: []string{"b"}}}, at("11:00"), ""},
+		"half of it":         {[]decision{{At: at("10:00"), To: applied, Files: []string{"a"}}}, "", ""},
+		"reverted":           {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted}}, at("10:00"), at("12:00")},
+		"half of it again":   {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted, Files: []string{"b"}}}, at("10:00"), at("12:00")},
+		"applied again":      {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted}, {At: at("13:00"), To: applied}}, at("13:00"), ""},
+		"superseded is in":   {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: superseded}}, at("10:00"), ""},
+		"applied twice":      {[]decision{{At: at("10:00"), To: applied}, {At: at("11:00"), To: applied}}, at("10:00"), ""},
+		"rejected, no stay":  {[]decision{{At: at("10:00"), To: rejected}}, "", ""},
+		"a time that is not": {[]decision{{At: "yesterday", To: applied}}, "", ""},
+	} {
+		got := stayOf(f, c.all)
+		for _, x := range []struct {
+			what string
+			got  time.Time
+			want string
+		}{{"from", got.from, c.from}, {"until", got.until, c.until}} {
+			if x.want == "" && !x.got.IsZero() || x.want != "" && timestamp.Of(x.got) != x.want {
+				t.Errorf("%s: %s %s, want %q", name, x.what, x.got, x.want)
+			}
+		}
+	}
+	if got := stayOf(&Fix{State: NoFix}, []decision{{At: at("10:00"), To: applied}}); got != (stay{}) {
+		t.Errorf("what is no proposal was in the tree: %v", got)
+	}
+}
+
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	hour := func(n int) time.Time { return time.Date(2026, 11, 21, n, 0, 0, 0, time.UTC) }
+	asked := map[string]int{}
+	end := func(n int, task string, passed bool, print string) End {
+		return End{Run: string(rune('a' + n)), Task: task, At: hour(n), Passed: passed, Fingerprint: func() string {
+			asked[string(rune('a'+n))]++
+			return print
+		}}
+	}
+	items := []Item{
+		{Run: "a", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(2)}},
+		{Run: "b", Task: "test", Fingerprint: ptr("fp:2"), inTree: stay{from: hour(2), until: hour(6)}},
+		{Run: "c", Task: "test", Fingerprint: ptr("fp:1")}, // never applied
+		{Run: "d", Task: "test", inTree: stay{from: hour(2)}},
+		{Run: "h", Task: "test", State: Skipped, Fingerprint: ptr("fp:1")},
+	}
+	Follow(items, []End{
+		end(1, "test", false, "fp:1"), // before
+		end(2, "test", true, ""),      // at the moment it was applied: what began then saw the tree before
+		end(3, "lint", false, "fp:1"), // of another task
+		end(4, "test", true, ""),
+		end(5, "test", false, "fp:2"),
+		end(6, "test", true, ""),
+		end(7, "test", false, "fp:none"), // its healing knows better: fp:1
+		end(8, "test", false, "fp:2"),
+		end(9, "test", false, "fp:1"),
+	})
+	for i, want := range []struct {
+		passed    string
+		recurring []string
+	}{{"e", []string{"h", "j"}}, {"e", []string{"f"}}, {"", nil}, {"e", nil}, {"", nil}} {
+		passed := ""
+		if items[i].PassedIn != nil {
+			passed = *items[i].PassedIn
+		}
+		if passed != want.passed || !slices.Equal(items[i].RecurredIn, want.recurring) {
+			t.Errorf("%s: passed in %q, again in %v; want %v", items[i].Run, passed, items[i].RecurredIn, want)
+		}
+	}
+	if asked["b"]+asked["d"]+asked["h"] > 0 || asked["f"] != 1 {
+		t.Errorf("fingerprints were asked for: %v", asked)
+	}
+	if got := Recurring(items); len(got) != 2 || got[0].Run != "a" || got[1].Run != "b" || len(items) != 5 {
+		t.Errorf("recurring: %v", got)
+	}
+}
+
+// A pass belongs to the last fix of the same failure that was applied before it; and to none where none was.
+func TestFollowTheLastApplied(t *testing.T) {
+	t.Parallel()
+	hour := func(n int) time.Time { return time.Date(2026, 11, 21, n, 0, 0, 0, time.UTC) }
+	made := timestamp.Of(hour(1))
+	items := []Item{
+		{Run: "a", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(2)}},
+		{Run: "b", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(4)}},
+		{Run: "c", Task: "test", Fingerprint: ptr("fp:2"), inTree: stay{from: hour(2)}},
+		{Run: "d", Task: "test", Disposition: open, CreatedAt: made},
+		{Run: "e", Task: "test", Disposition: open, CreatedAt: timestamp.Of(hour(7))},
+		{Run: "f", Task: "test", Disposition: open, CreatedAt: made, Applied: []string{"x"}},
+		{Run: "g", Task: "test", Disposition: rejected, CreatedAt: made},
+	}
+	print := func() string { return "fp:1" }
+	Follow(items, []End{
+		{Run: "0", Task: "test", At: hour(0), Passed: true},
+		{Run: "3", Task: "test", At: hour(3), Fingerprint: print},
+		{Run: "5", Task: "test", At: hour(5), Passed: true},
+		{Run: "6", Task: "test", At: hour(6), Passed: true},
+	})
+	for i, want := range []struct{ passed, without string }{{}, {"5", ""}, {"5", ""}, {"", "5"}, {}, {}, {}} {
+		for _, x := range []struct {
+			what string
+			got  *string
+			want string
+		}{{"passed in", items[i].PassedIn, want.passed}, {"passed without it in", items[i].Without, want.without}} {
+			if x.got == nil && x.want != "" || x.got != nil && *x.got != x.want {
+				t.Errorf("%s: %s %v, want %q", items[i].Run, x.what, x.got, x.want)
+			}
+		}
+	}
+	Follow(items, []End{{Run: "8", Task: "test", At: hour(8), Fingerprint: print}})
+	if items[3].Without != nil {
+		t.Error("a task that fails again passes without the fix")
+	}
+}
