@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/audit"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -17,11 +17,11 @@ import (
 
 // An Audited is what an audit of one run found. Files are relative to the run's folder.
 type Audited struct {
-	Run    string      `json:"run"`
-	Fixes  []string    `json:"fixes"`  // names of the fixes that were looked at, as their files have them
-	Files  int         `json:"files"`  // how many files some record speaks of
-	Faults []fix.Fault `json:"faults"` // what is not as a record says
-	Notes  []fix.Note  `json:"notes"`  // what was not checked, and why
+	Run    string          `json:"run"`
+	Fixes  []string        `json:"fixes"`  // names of the fixes that were looked at, as their files have them
+	Files  int             `json:"files"`  // how many files some record speaks of
+	Faults []journal.Fault `json:"faults"` // what is not as a record says
+	Notes  []journal.Note  `json:"notes"`  // what was not checked, and why
 
 	unclaimed []string // files that no record speaks of, sorted
 }
@@ -47,18 +47,18 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	default:
 		r.Note("run.json", "there is none: the run was interrupted, and nothing says what its files were")
 	}
-	looked, err := fix.AuditRun(r, e.Dir, task)
+	looked, err := audit.Run(r, e.Dir, task)
 	if err != nil {
 		return a, err
 	}
-	err = fix.AuditImport(r, e.Dir)
+	err = audit.Import(r, e.Dir)
 	if e.Sealed != nil && err == nil {
 		if len(looked) == 0 && task == "" && !r.Files["fixes/events.jsonl"] {
 			r.Note("run.json", "no fix and no journal of the hooks has its digest: of its own bytes only what events.jsonl tells too was checked")
 		}
 		unclaimed, err = unknown(r, root)
 	}
-	slices.SortStableFunc(r.Faults, func(a, b fix.Fault) int { return strings.Compare(a.File, b.File) })
+	slices.SortStableFunc(r.Faults, func(a, b journal.Fault) int { return strings.Compare(a.File, b.File) })
 	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes, unclaimed: unclaimed}, err
 }
 

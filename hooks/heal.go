@@ -12,6 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -34,7 +35,7 @@ type healing struct {
 	agent agent.Agent
 
 	tier  sandbox.Tier
-	draft *fix.Draft
+	draft *draft.Draft
 	fix   *fix.Fix
 	homes *homes.Homes
 	seen  *tree.Manifest // the tree, before anything was copied
@@ -64,7 +65,7 @@ type healing struct {
 // heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could not
 // be recorded.
 func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, hook *pipeline.AgentHook, w *walk) (o Outcome, err error) {
-	draft, err := fix.Begin(run.Dir, run.ID, run.Digest, t.Name, e.Redact.Bytes)
+	draft, err := draft.Begin(run.Dir, run.ID, run.Digest, t.Name, e.Redact.Bytes)
 	if err != nil {
 		return Outcome{}, err
 	}

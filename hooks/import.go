@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/audit"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -127,7 +128,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 		return nil, err
 	}
 	copied := filepath.Join(stage, "runs", id)
-	hidden, err := fix.CopyRun(dir, copied)
+	hidden, err := audit.CopyRun(dir, copied)
 	if err != nil {
 		return nil, notImported("%s: %w", dir, err)
 	}
@@ -136,7 +137,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 	if e.Sealed == nil {
 		return nil, notImported("%s: %w", dir, errors.Join(errors.New("its verdict cannot be used"), e.Err))
 	}
-	if err := fix.MarkImported(copied, typed, by); err != nil { // before it is looked at: it says which decisions did not come
+	if err := audit.MarkImported(copied, typed, by); err != nil { // before it is looked at: it says which decisions did not come
 		return nil, notImported("%s: %w", dir, err)
 	}
 	audited, err := Audit(staged, id, "")
@@ -158,7 +159,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 	left = append(left, hidden...)
 	slices.Sort(left)
 	fixes := &fix.Store{Root: store.Root, Dir: stage}
-	if err := fix.Importable(ctx, fixes, id, store.Root); err != nil {
+	if err := audit.Importable(ctx, fixes, id, store.Root); err != nil {
 		return nil, notImported("%s: %w", dir, err)
 	}
 	here := filepath.Join(store.Dir, "runs", id)
@@ -167,7 +168,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 		done.Called = name
 	}
 	if exists(here) {
-		same, err := fix.SameRun(copied, here)
+		same, err := audit.SameRun(copied, here)
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +196,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 // claimed leaves of a run's folder what its records speak of, and gives what it took away: files that nobody claims, and those of
 // healings that were never sealed. Folders that it emptied go too.
 func claimed(runDir string, unclaimed []string) ([]string, error) {
-	unsealed, err := fix.Unsealed(runDir)
+	unsealed, err := audit.Unsealed(runDir)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
 // The same failure again: when nothing is started for it, and what later runs say of a fix.
@@ -27,7 +28,7 @@ func (h *healing) repeated(ctx context.Context) string {
 		if p.Disposition == "applied" && newer == nil {
 			newer = p
 		}
-		fits, err := fix.UserTree{Fixes: fixes}.Fits(ctx, p)
+		fits, err := apply.Tree{Fixes: fixes}.Fits(ctx, p)
 		if err != nil || !fits {
 			continue // a new proposal takes its place
 		}
@@ -70,7 +71,7 @@ func (h *healing) putBack(ctx context.Context, fixes *fix.Store, p *fix.Proposal
 	if err != nil {
 		return ""
 	}
-	r := fix.UserTree{Fixes: fixes}.Ready(ctx, p)
+	r := apply.Tree{Fixes: fixes}.Ready(ctx, p)
 	if r.Conflict != nil || r.Refused != nil || r.Nothing {
 		return ""
 	}
@@ -92,7 +93,7 @@ func word(name string) string {
 // supersede marks the proposals that the one just sealed takes the place of. Where that cannot be written both stay open.
 func (h *healing) supersede(ctx context.Context) {
 	fixes := &fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}
-	if err := (fix.UserTree{Fixes: fixes}).Supersede(context.WithoutCancel(ctx), h.fix); err != nil {
+	if err := (apply.Tree{Fixes: fixes}).Supersede(context.WithoutCancel(ctx), h.fix); err != nil {
 		h.step("that it takes the place of an older proposal could not be recorded: %s", err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -29,7 +31,7 @@ func proposed(t *testing.T, store *record.Store, run, task, print string) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(verdict)
-	d, err := fix.Begin(dir, run, "sha256:"+hex.EncodeToString(sum[:]), task, nil)
+	d, err := draft.Begin(dir, run, "sha256:"+hex.EncodeToString(sum[:]), task, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestRepeatedAfterAnother(t *testing.T) {
 			}
 			write("1")
 			fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
-			tree := fix.UserTree{Fixes: fixes}
+			tree := apply.Tree{Fixes: fixes}
 			find := func(run string) *fix.Proposal {
 				proposed(t, store, run, "test", "fp:1")
 				p, err := fixes.Find(run, "test")
@@ -106,10 +108,10 @@ func TestRepeatedAfterAnother(t *testing.T) {
 				}
 				return p
 			}
-			if _, err := tree.Reject(t.Context(), find("r-1"), "no", fix.Options{}); err != nil {
+			if _, err := tree.Reject(t.Context(), find("r-1"), "no", apply.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := tree.Apply(t.Context(), find("r-2"), fix.Options{}); err != nil {
+			if _, err := tree.Apply(t.Context(), find("r-2"), apply.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			write(c.tree)

@@ -233,7 +233,7 @@ func (h *healing) told(run *record.Sealed, p *fix.Proposal, r *Replayed) error {
 		return err
 	}
 	said := map[string]any{
-		"task": p.Task, "fix": p.FileName(), "verdict": r.Now.Verdict, "reason": r.Now.Reason, "same": r.Same, "sandbox": r.Sandbox,
+		"task": p.Task, "fix": p.Name, "verdict": r.Now.Verdict, "reason": r.Now.Reason, "same": r.Same, "sandbox": r.Sandbox,
 	}
 	if r.Rebuilt != nil {
 		said["rebuilt"] = r.Rebuilt.Result

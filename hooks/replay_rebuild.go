@@ -63,7 +63,7 @@ func (h *healing) rebuild(ctx context.Context, p *fix.Proposal, changes []patch.
 	if again == nil || a == nil {
 		return nil, nil
 	}
-	rel := "fixes/" + p.FileName() + ".transcript.jsonl"
+	rel := "fixes/" + p.Name + ".transcript.jsonl"
 	if why := otherTranscript(p, rel); why != "" {
 		if !ofModel(p, a) {
 			return nil, nil

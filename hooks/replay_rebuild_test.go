@@ -126,7 +126,7 @@ func TestReplayRebuilds(t *testing.T) {
 		t.Errorf("got %v, want the error", err)
 	}
 	// Of an agent of which nothing is known as of our own, a transcript that is another tells nothing either.
-	if err := os.WriteFile(filepath.Join(p.Dir, "fixes", p.FileName()+".transcript.jsonl"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.Dir, "fixes", p.Name+".transcript.jsonl"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := e.Replay(t.Context(), run, p, others); err != nil || r.Rebuilt != nil {

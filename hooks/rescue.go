@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
@@ -46,7 +47,7 @@ func (h *healing) rescue(n int, changes []patch.Change, a *fix.Attempt) error {
 }
 
 // rescuePatch stores a difference and journals that it did.
-func rescuePatch(d *fix.Draft, attempt int, changes []patch.Change) (fix.Rescued, error) {
+func rescuePatch(d *draft.Draft, attempt int, changes []patch.Change) (draft.Rescued, error) {
 	r, err := d.Rescue(attempt, changes)
 	left := []string{}
 	for _, o := range r.Left {
@@ -64,7 +65,7 @@ func rescuePatch(d *fix.Draft, attempt int, changes []patch.Change) (fix.Rescued
 const keepLimit = 1 << 30
 
 // keepLarge says what a patch leaves out, and keeps the files that are only too large for it.
-func keepLarge(d *fix.Draft, c *scratch.Copy, n int, omitted []tree.Omitted) (named []string, err error) {
+func keepLarge(d *draft.Draft, c *scratch.Copy, n int, omitted []tree.Omitted) (named []string, err error) {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func keepLarge(d *fix.Draft, c *scratch.Copy, n int, omitted []tree.Omitted) (na
 }
 
 // keepFile keeps one file; "" when there is none any more, or when it is beyond all measure.
-func keepFile(d *fix.Draft, root *os.Root, n int, path string) (string, error) {
+func keepFile(d *draft.Draft, root *os.Root, n int, path string) (string, error) {
 	f, err := root.Open(path)
 	if errors.Is(err, os.ErrNotExist) { // an agent deleted a large file
 		return "", nil

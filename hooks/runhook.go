@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -27,7 +28,7 @@ func (e *Engine) notify(ctx context.Context, run *record.Sealed, ended *record.T
 	if e.Observer.Started != nil {
 		e.Observer.Started(Started{Task: t.Name, Kind: "run"})
 	}
-	log, rel, err := fix.HookLog(run.Dir, t.Name, n+1, e.Redact.Bytes)
+	log, rel, err := draft.HookLog(run.Dir, t.Name, n+1, e.Redact.Bytes)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -42,7 +43,7 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 // settle does it under heal.lock.
 func settle(ctx context.Context, store *record.Store, at homes.Places, secrets *redact.Set) ([]string, error) {
 	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
-	drafts, err := fix.Resume(fixes, secrets.Bytes)
+	drafts, err := draft.Resume(fixes, secrets.Bytes)
 	errs := []error{err}
 	var said []string
 	kept := true
@@ -69,7 +70,7 @@ func exists(path string) bool {
 }
 
 // interrupted stores what the attempts of one draft left and seals it.
-func interrupted(ctx context.Context, d *fix.Draft, at homes.Places) ([]string, error) {
+func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string, error) {
 	works, err := d.Workplaces()
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func interrupted(ctx context.Context, d *fix.Draft, at homes.Places) ([]string, 
 }
 
 // rescueFrom makes the rescue patch of a copy whose runner is gone.
-func rescueFrom(ctx context.Context, d *fix.Draft, attempt int, w fix.Workplace) (string, error) {
+func rescueFrom(ctx context.Context, d *draft.Draft, attempt int, w draft.Workplace) (string, error) {
 	base, err := scratch.Reopen(ctx, w.Base)
 	if errors.Is(err, os.ErrNotExist) { // killed before the base was whole: no agent had started
 		return "", nil

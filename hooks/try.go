@@ -12,6 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/git"
@@ -172,7 +173,7 @@ func (h *healing) turn(wall context.Context, told feedback, a *fix.Attempt) (lef
 	}
 	defer raw.Close()
 
-	if err := h.draft.Works(a.Number, fix.Workplace{
+	if err := h.draft.Works(a.Number, draft.Workplace{
 		Copy: c.Dir, Base: h.base.Holder(), Agent: h.agent.Name(), Sandbox: string(h.tier), StartedAt: a.StartedAt,
 	}); err != nil {
 		return none, err

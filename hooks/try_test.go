@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -38,7 +38,7 @@ func TestOwnCommandOfARequest(t *testing.T) {
 				hook:  &pipeline.AgentHook{},
 				run:   &record.Sealed{Run: record.Run{ID: "r"}},
 				base:  &scratch.Base{Sub: "root"},
-				draft: &fix.Draft{},
+				draft: &draft.Draft{},
 			}
 			r := h.basic(1, sandbox.Box{Tier: tier, Tree: tree, Copy: dir}, dir, io.Discard)
 			top := tree

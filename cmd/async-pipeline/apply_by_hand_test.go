@@ -415,7 +415,7 @@ func eachSource(t *testing.T, do func(name string, file *ast.File)) {
 
 // applyNames is where the source may say Apply outside of hooks/fix and internal/patch, and what it means there.
 var applyNames = map[string]string{
-	"cmd/async-pipeline/fix_apply.go":              "fix.Store.Apply: the one writer",
+	"cmd/async-pipeline/fix_apply.go":              "apply.Tree.Apply: the one writer",
 	"cmd/async-pipeline/internal/view/healing.go":  "a text: the command to type",
 	"cmd/async-pipeline/internal/view/fix_show.go": "a text: the command to type",
 	"cmd/async-pipeline/fix_show.go":               "a text: the command to type",
@@ -423,7 +423,7 @@ var applyNames = map[string]string{
 	"pipeline/hclfile/secret.go":                   "cty",
 }
 
-// fix.Store.Apply has one caller, and that has one way to it: the verb.
+// apply.Tree.Apply has one caller, and that has one way to it: the verb.
 func TestOnlyTheVerbApplies(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
@@ -431,10 +431,10 @@ func TestOnlyTheVerbApplies(t *testing.T) {
 		if strings.HasPrefix(name, "hooks/fix/") || strings.HasPrefix(name, "internal/patch/") {
 			return
 		}
-		importsFix := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return strings.HasSuffix(i.Path.Value, `/hooks/fix"`) })
+		importsIt := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return strings.HasSuffix(i.Path.Value, `/hooks/fix/apply"`) })
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
-				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Apply" && importsFix && name != "cmd/async-pipeline/fix_apply.go" {
+				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Apply" && importsIt && name != "cmd/async-pipeline/fix_apply.go" {
 					t.Errorf("%s calls Apply of something: only the verb fix apply may", name)
 				}
 			}
@@ -446,7 +446,7 @@ func TestOnlyTheVerbApplies(t *testing.T) {
 			case "Apply":
 				seen[name]++
 				if applyNames[name] == "" {
-					t.Errorf("%s says Apply: if it is not fix.Store.Apply, add it to applyNames", name)
+					t.Errorf("%s says Apply: if it is not apply.Tree.Apply, add it to applyNames", name)
 				}
 			case "apply":
 				if strings.HasPrefix(name, "cmd/") && name != "cmd/async-pipeline/fix_apply.go" {

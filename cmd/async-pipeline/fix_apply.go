@@ -15,13 +15,14 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 func (h *hall) fixApplyCommand() *cobra.Command {
-	var o fix.Options
+	var o apply.Options
 	var edit bool
 	c := &cobra.Command{
 		Use:   "apply [RUN] [TASK]",
@@ -122,7 +123,7 @@ func (h *hall) hooked(dir string) string {
 }
 
 // chosenFix is findFix for a verb that a person decides with; o learns who and where they are.
-func (h *hall) chosenFix(what string, o *fix.Options, args []string) (*fix.Store, *fix.Proposal, error) {
+func (h *hall) chosenFix(what string, o *apply.Options, args []string) (*fix.Store, *fix.Proposal, error) {
 	if err := h.onlyPerson(what + " a fix"); err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +154,7 @@ func (h *hall) knowSecrets() {
 	}
 }
 
-func (h *hall) apply(o fix.Options, edit bool, args []string) error {
+func (h *hall) apply(o apply.Options, edit bool, args []string) error {
 	s, p, err := h.chosenFix("applies", &o, args)
 	if err != nil {
 		return err
@@ -166,7 +167,7 @@ func (h *hall) apply(o fix.Options, edit bool, args []string) error {
 		}
 		o.Edited = e.patch
 	}
-	done, err := fix.UserTree{Fixes: s}.Apply(context.Background(), p, o)
+	done, err := apply.Tree{Fixes: s}.Apply(context.Background(), p, o)
 	if err != nil {
 		err = e.keep(err)
 	} else if err = e.discard(); err != nil {
@@ -184,8 +185,8 @@ func (h *hall) apply(o fix.Options, edit bool, args []string) error {
 }
 
 // undone is what there is to say when a fix was not applied, or not reverted; nil when it was.
-func (h *hall) undone(done fix.Applied, err error) error {
-	if c := (*fix.Conflicts)(nil); errors.As(err, &c) {
+func (h *hall) undone(done apply.Applied, err error) error {
+	if c := (*apply.Conflicts)(nil); errors.As(err, &c) {
 		h.shown().Conflicts(c)
 	}
 	if err != nil && len(done.Files) > 0 {

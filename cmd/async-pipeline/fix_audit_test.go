@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -123,8 +123,8 @@ func TestAuditFindsWhatWasTampered(t *testing.T) {
 			}
 			a := audit()
 			must(t, os.WriteFile(path, text, 0o600))
-			journal := strings.TrimSuffix(file, ".end") // of the two, nobody knows which was changed
-			if !slices.ContainsFunc(a.Faults, func(f fix.Fault) bool { return f.File == file || f.File == journal }) {
+			whole := strings.TrimSuffix(file, ".end") // of the two, nobody knows which was changed
+			if !slices.ContainsFunc(a.Faults, func(f journal.Fault) bool { return f.File == file || f.File == whole }) {
 				t.Errorf("%s: %s: audit says %+v", file, what, a.Faults)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
@@ -30,12 +31,12 @@ const editHelp = `# Edit the patch, save it and leave the editor: then it is che
 `
 
 // edit opens what o chooses of the patch in the person's editor.
-func (h *hall) edit(s *fix.Store, p *fix.Proposal, o fix.Options) (*editing, error) {
+func (h *hall) edit(s *fix.Store, p *fix.Proposal, o apply.Options) (*editing, error) {
 	editor := cmp.Or(h.env("VISUAL"), h.env("EDITOR"))
 	if editor == "" {
 		return nil, refuse("--edit needs an editor: set VISUAL or EDITOR to its command")
 	}
-	text, err := fix.UserTree{Fixes: s}.Selected(context.Background(), p, o)
+	text, err := apply.Tree{Fixes: s}.Selected(context.Background(), p, o)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -42,7 +43,7 @@ without it.`,
 			}
 			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing; runs says so
 			fix.Follow(items, ends)
-			fix.UserTree{Fixes: s}.FitNow(context.Background(), items)
+			apply.Tree{Fixes: s}.FitNow(context.Background(), items)
 			none := "No fix has been proposed here yet."
 			if recurring {
 				items, none = fix.Recurring(items), "No failure has come back after its fix was applied."

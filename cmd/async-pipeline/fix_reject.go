@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
 func (h *hall) fixRejectCommand() *cobra.Command {
-	var o fix.Options
+	var o apply.Options
 	var reason string
 	c := &cobra.Command{
 		Use:   "reject [RUN] [TASK]",
@@ -31,12 +31,12 @@ Exit code: 0 rejected, 1 refused, 2 could not be carried out.`,
 	return c
 }
 
-func (h *hall) reject(o fix.Options, reason string, args []string) error {
+func (h *hall) reject(o apply.Options, reason string, args []string) error {
 	s, p, err := h.chosenFix("rejects", &o, args)
 	if err != nil {
 		return err
 	}
-	done, err := fix.UserTree{Fixes: s}.Reject(context.Background(), p, h.secrets.String(reason), o)
+	done, err := apply.Tree{Fixes: s}.Reject(context.Background(), p, h.secrets.String(reason), o)
 	if err != nil {
 		return refusal(err)
 	}

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
 func (h *hall) fixRevertCommand() *cobra.Command {
-	var o fix.Options
+	var o apply.Options
 	c := &cobra.Command{
 		Use:   "revert [RUN] [TASK]",
 		Short: "Take an applied fix out of the tree again",
@@ -34,12 +34,12 @@ carried out.`,
 	return c
 }
 
-func (h *hall) revert(o fix.Options, args []string) error {
+func (h *hall) revert(o apply.Options, args []string) error {
 	s, p, err := h.chosenFix("reverts", &o, args)
 	if err != nil {
 		return err
 	}
-	done, err := fix.UserTree{Fixes: s}.Revert(context.Background(), p, o)
+	done, err := apply.Tree{Fixes: s}.Revert(context.Background(), p, o)
 	if err := h.undone(done, err); err != nil {
 		return err
 	}

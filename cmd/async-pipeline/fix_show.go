@@ -11,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -32,7 +33,7 @@ func (h *hall) fixShowCommand() *cobra.Command {
 			case err != nil:
 				h.said().Warning("whether these records came with the repository is not known: " + err.Error())
 			case came:
-				h.said().Warning(fix.ErrForeign.Error())
+				h.said().Warning(apply.ErrForeign.Error())
 			}
 			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
 			s.Follow(p, ends)
@@ -57,7 +58,7 @@ func (h *hall) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 		return c
 	}
 	c.Partly, _ = p.Partly() // Ready says what is wrong with the decisions
-	r := fix.UserTree{Fixes: s}.Ready(context.Background(), p)
+	r := apply.Tree{Fixes: s}.Ready(context.Background(), p)
 	command := accepting([]string{"fix", "apply", p.Run, p.Exact()}, &p.Fix)
 	switch {
 	case r.Conflict != nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/policy"
@@ -202,7 +203,7 @@ func (h *hall) fixes(root string) *fix.Store {
 }
 
 // tree is what fixes of a root are applied to.
-func (h *hall) tree(root string) fix.UserTree { return fix.UserTree{Fixes: h.fixes(root)} }
+func (h *hall) tree(root string) apply.Tree { return apply.Tree{Fixes: h.fixes(root)} }
 
 // recordRoot finds the root by its PIPELINE.hcl or, where that is gone, by its records.
 func (h *hall) recordRoot() (string, error) {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -91,7 +91,7 @@ func (b *Builder) WriteAll(ctx context.Context, run *record.Sealed) error {
 			return err
 		}
 	}
-	return fix.TellPacks(run.Dir, run.Digest, tasks)
+	return draft.TellPacks(run.Dir, run.Digest, tasks)
 }
 
 func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, place *place) ([]byte, error) {

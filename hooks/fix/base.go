@@ -9,22 +9,23 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
 // A baseFile is base.json.
-type baseFile struct {
+type BaseFile struct {
 	SchemaVersion int            `json:"schema_version"`
 	Tree          string         `json:"tree"` // digest of the manifest
 	Commit        *string        `json:"commit"`
 	Complete      bool           `json:"complete"` // nothing is in left_out
 	Entries       []tree.Entry   `json:"entries"`
 	Omitted       []tree.Omitted `json:"omitted"`
-	LeftOut       []leftOut      `json:"left_out"`
+	LeftOut       []LeftOut      `json:"left_out"`
 }
 
 // A leftOut is a content that base/ does not have.
-type leftOut struct {
+type LeftOut struct {
 	Path      string `json:"path"`
 	PathBytes []byte `json:"path_b64,omitempty"`
 	Why       string `json:"why"` // oversize | secret | unreadable
@@ -41,15 +42,15 @@ type SavedBase struct {
 
 // SavedBase reads base.json. fs.ErrNotExist: nothing was stored.
 func (p *Proposal) SavedBase() (*SavedBase, error) {
-	if err := p.real(); err != nil {
+	if err := p.CheckFolders(); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(p.Dir, "fixes", p.name, "base.json")
-	text, err := readFile(file, maxJSON)
+	file := filepath.Join(p.Dir, "fixes", p.Name, "base.json")
+	text, err := recordfile.Read(file, recordfile.MaxJSON)
 	if err != nil {
 		return nil, err
 	}
-	var b baseFile
+	var b BaseFile
 	m := &tree.Manifest{}
 	if err := errors.Join(json.Unmarshal(text, &b), json.Unmarshal(text, m)); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, file, err)
@@ -59,11 +60,11 @@ func (p *Proposal) SavedBase() (*SavedBase, error) {
 	}
 	s := &SavedBase{Manifest: m, Content: func(sum string) ([]byte, bool) {
 		name, ok := strings.CutPrefix(sum, "sha256:")
-		if !ok || !filepath.IsLocal(name) || filepath.Base(name) != name || realFolders(p.folderOf("base")) != nil {
+		if !ok || !filepath.IsLocal(name) || filepath.Base(name) != name || recordfile.NoLinks(p.Folder("base")) != nil {
 			return nil, false
 		}
-		b, err := readFile(filepath.Join(p.folderOf("base"), name), maxPatch)
-		return b, err == nil && digest(b) == sum
+		b, err := recordfile.Read(filepath.Join(p.Folder("base"), name), recordfile.MaxPatch)
+		return b, err == nil && recordfile.Digest(b) == sum
 	}}
 	if b.Commit != nil {
 		s.Commit = *b.Commit

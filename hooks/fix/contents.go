@@ -10,17 +10,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-func contentOf(f *patch.File) *Content {
+func ContentOf(f *patch.File) *Content {
 	if f == nil {
 		return nil
 	}
-	return &Content{Mode: gitMode(f.Mode), Bytes: int64(len(f.Data)), Digest: digest(f.Data)}
+	return &Content{Mode: GitMode(f.Mode), Bytes: int64(len(f.Data)), Digest: recordfile.Digest(f.Data)}
 }
 
 // gitMode is a mode as git writes it: of the permission bits the owner's executable one counts.
-func gitMode(m fs.FileMode) string {
+func GitMode(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
 		return "040000"
@@ -33,22 +34,22 @@ func gitMode(m fs.FileMode) string {
 }
 
 // folderOf is where contents of a kind are: base (before the agent) or applied (what no other record gives back).
-func (p *Proposal) folderOf(kind string) string {
-	return filepath.Join(p.Dir, "fixes", p.name, kind)
+func (p *Proposal) Folder(kind string) string {
+	return filepath.Join(p.Dir, "fixes", p.Name, kind)
 }
 
 // kept gives a content that is stored with the fix.
-func (p *Proposal) kept(c *Content) (*patch.File, bool) {
+func (p *Proposal) Kept(c *Content) (*patch.File, bool) {
 	sum := strings.TrimPrefix(c.Digest, "sha256:")
 	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != 32 {
 		return nil, false
 	}
 	for _, kind := range []string{"base", "applied"} {
-		dir := p.folderOf(kind)
-		if realFolders(dir) != nil {
+		dir := p.Folder(kind)
+		if recordfile.NoLinks(dir) != nil {
 			continue
 		}
-		b, err := readFile(filepath.Join(dir, sum), maxPatch)
+		b, err := recordfile.Read(filepath.Join(dir, sum), recordfile.MaxPatch)
 		if err != nil {
 			continue
 		}
@@ -59,7 +60,7 @@ func (p *Proposal) kept(c *Content) (*patch.File, bool) {
 		case "120000":
 			f.Mode = fs.ModeSymlink | 0o777
 		}
-		if *contentOf(f) == *c { // one flipped byte, and it is none
+		if *ContentOf(f) == *c { // one flipped byte, and it is none
 			return f, true
 		}
 	}
@@ -67,7 +68,7 @@ func (p *Proposal) kept(c *Content) (*patch.File, bool) {
 }
 
 // rawPath is what JSON cannot hold of a path: its bytes, when they are not UTF-8.
-func rawPath(path string) []byte {
+func RawPath(path string) []byte {
 	if utf8.ValidString(path) {
 		return nil
 	}
@@ -75,7 +76,7 @@ func rawPath(path string) []byte {
 }
 
 // fullPath is the path of a stored pair of text and bytes.
-func fullPath(text string, raw []byte) string {
+func FullPath(text string, raw []byte) string {
 	if raw != nil {
 		return string(raw)
 	}
@@ -83,4 +84,4 @@ func fullPath(text string, raw []byte) string {
 }
 
 // asStored is a path as JSON gives it back: each byte that is not UTF-8 became U+FFFD.
-func asStored(name string) string { return string([]rune(name)) }
+func AsStored(name string) string { return string([]rune(name)) }

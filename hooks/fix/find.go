@@ -15,7 +15,7 @@ import (
 // empty when the run has only one fix, or only one proposal, and TASK@N is the N-th healing of a task, whether or not it counts.
 // Errors to test for: ErrNone, ErrAmbiguous, ErrDamaged.
 func (s *Store) Find(run, task string) (*Proposal, error) {
-	runs, unread := s.runs()
+	runs, unread := s.Runs()
 	var err error
 	if run == "" || run == "latest" {
 		run, err = s.latest(runs)
@@ -25,16 +25,16 @@ func (s *Store) Find(run, task string) (*Proposal, error) {
 	if err != nil {
 		return nil, errors.Join(append([]error{err}, unread...)...)
 	}
-	fixes, others, faults := s.inRun(run)
+	fixes, others, faults := s.InRun(run)
 	p, err := oneFix(fixes, others, run, task)
 	if err != nil {
 		return nil, errors.Join(append([]error{err}, faults...)...)
 	}
-	if p.fault != nil { // a broken chain of decisions must not pass for "nobody decided"
-		return nil, p.fault
+	if p.Fault != nil { // a broken chain of decisions must not pass for "nobody decided"
+		return nil, p.Fault
 	}
 	if p.Patch != nil {
-		if p.Diff, err = p.readPatch(); err != nil {
+		if p.Diff, err = p.ReadPatch(); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +46,7 @@ func (s *Store) latest(runs []string) (string, error) {
 	var errs []error
 	other := ""
 	for _, run := range slices.Backward(runs) {
-		fixes, faults := s.ofRun(run)
+		fixes, faults := s.OfRun(run)
 		errs = append(errs, faults...)
 		if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.State == Proposed }) {
 			return run, nil
@@ -104,11 +104,11 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 			if p.Task != base {
 				continue
 			}
-			if number(p.name) == n {
+			if number(p.Name) == n {
 				p.ByNumber = true
 				return p, nil
 			}
-			have = append(have, calledBy(base, p.name))
+			have = append(have, CalledBy(base, p.Name))
 		}
 		if len(have) > 0 {
 			slices.Sort(have)
@@ -131,12 +131,12 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 // Earlier are the proposals that count (see List), newest first: those of one fingerprint, and how many of all are open.
 // What cannot be read is in the errors.
 func (s *Store) Earlier(fingerprint string) (alike []*Proposal, opened int, errs []error) {
-	runs, errs := s.runs()
+	runs, errs := s.Runs()
 	for _, run := range slices.Backward(runs) {
-		fixes, faults := s.ofRun(run)
+		fixes, faults := s.OfRun(run)
 		errs = append(errs, faults...)
 		for _, p := range fixes {
-			if p.Disposition == open {
+			if p.Disposition == Open {
 				opened++
 			}
 			if p.State == Proposed && p.Fingerprint != nil && *p.Fingerprint == fingerprint {

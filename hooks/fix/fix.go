@@ -59,12 +59,12 @@ const (
 
 // Dispositions: what people did with a fix.
 const (
-	open       = "open"       // proposed, and nobody decided yet, or only some of its files are in the tree
-	applied    = "applied"    // in the tree, every file of it
-	rejected   = "rejected"   // a person said no
-	superseded = "superseded" // a later one took its place
-	reverted   = "reverted"   // it was applied, and undone
-	none       = "none"       // there is no proposal to decide on
+	Open       = "open"       // proposed, and nobody decided yet, or only some of its files are in the tree
+	Applied    = "applied"    // in the tree, every file of it
+	Rejected   = "rejected"   // a person said no
+	Superseded = "superseded" // a later one took its place
+	Reverted   = "reverted"   // it was applied, and undone
+	None       = "none"       // there is no proposal to decide on
 )
 
 // Errors to test for.
@@ -276,23 +276,23 @@ type Budget struct {
 }
 
 // fillLists makes empty lists of missing ones: readers see [] and never null.
-func fillLists(f *Fix) {
-	fill(&f.Omitted)
-	fill(&f.Flags)
-	fill(&f.Attempts)
+func FillLists(f *Fix) {
+	Fill(&f.Omitted)
+	Fill(&f.Flags)
+	Fill(&f.Attempts)
 	if f.Tree != nil {
-		fill(&f.Tree.Changed)
+		Fill(&f.Tree.Changed)
 	}
 	if f.Patch != nil {
-		fill(&f.Patch.Files)
+		Fill(&f.Patch.Files)
 	}
 	if f.Verification != nil {
-		fill(&f.Verification.Proposed)
-		fill(&f.Verification.OriginalChecks)
+		Fill(&f.Verification.Proposed)
+		Fill(&f.Verification.OriginalChecks)
 	}
 }
 
-func fill[T any](list *[]T) {
+func Fill[T any](list *[]T) {
 	if *list == nil {
 		*list = []T{}
 	}

@@ -3,19 +3,20 @@
 package fix
 
 import (
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"path/filepath"
 )
 
 // realRun is realFolders for .async, runs, the run and its fixes. runDir is .async/runs/<run>.
-func realRun(runDir string) error {
+func CheckRunFolders(runDir string) error {
 	runs := filepath.Dir(runDir)
-	return realFolders(filepath.Dir(runs), runs, runDir, filepath.Join(runDir, "fixes"))
+	return recordfile.NoLinks(filepath.Dir(runs), runs, runDir, filepath.Join(runDir, "fixes"))
 }
 
 // real is realRun for a fix that was found, with its own folder.
-func (p *Proposal) real() error {
-	if err := realRun(p.Dir); err != nil {
+func (p *Proposal) CheckFolders() error {
+	if err := CheckRunFolders(p.Dir); err != nil {
 		return err
 	}
-	return realFolders(filepath.Join(p.Dir, "fixes", p.name))
+	return recordfile.NoLinks(filepath.Join(p.Dir, "fixes", p.Name))
 }

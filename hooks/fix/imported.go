@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // An Imported is imported.json of a run: its records were made elsewhere, and nothing in them was seen to happen here.
@@ -23,20 +24,20 @@ type Imported struct {
 	Digest  string       `json:"digest"` // of the other fields as one line of JSON, in this order
 }
 
-const importedFile = "imported.json"
+const ImportedFile = "imported.json"
 
-func (i Imported) sum() string {
+func (i Imported) Sum() string {
 	i.Digest = ""
-	text, err := encodeJSON(i)
+	text, err := recordfile.JSON(i)
 	if err != nil {
 		return ""
 	}
-	return digest(text)
+	return recordfile.Digest(text)
 }
 
 // Imported says where the records of a fix came from; nil: they were made here.
 func (p *Proposal) Imported() *Imported {
-	text, err := readFile(filepath.Join(p.Dir, importedFile), 1<<16)
+	text, err := recordfile.Read(filepath.Join(p.Dir, ImportedFile), 1<<16)
 	if errors.Is(err, fs.ErrNotExist) || p.Dir == "" {
 		return nil
 	}

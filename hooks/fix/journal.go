@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // A Journal is fixes/events.jsonl. It is safe for concurrent use, and several may be open on one file.
@@ -30,7 +31,7 @@ var named = map[string]bool{
 
 // OpenJournal opens or makes the journal of the hooks of a run; the first line of a new one holds the digest of run.json.
 func OpenJournal(runDir, runDigest string, clean func([]byte) []byte) (*Journal, error) {
-	if err := realRun(runDir); err != nil {
+	if err := CheckRunFolders(runDir); err != nil {
 		return nil, err
 	}
 	dir := filepath.Join(runDir, "fixes")
@@ -63,11 +64,11 @@ func (j *Journal) Event(kind string, data map[string]any) error {
 		if j.clean == nil || named[name] {
 			continue
 		}
-		text, err := encodeJSON(value)
+		text, err := recordfile.JSON(value)
 		if err != nil {
 			return fmt.Errorf("event %s: %s: %w", kind, name, err)
 		}
-		rest[name] = json.RawMessage(cleanJSON(text, j.clean))
+		rest[name] = json.RawMessage(CleanJSON(text, j.clean))
 	}
 	return j.lines.Event(journal.Event{Type: kind, Task: task, Data: rest})
 }
@@ -77,7 +78,7 @@ func (j *Journal) Close() error { return j.lines.Close() }
 
 // cleanJSON cleans the strings of a JSON text one by one, decoded: a secret with a quote in it would not be found in
 // its encoded form. Then the text as a whole, unless that would break it (a secret of digits inside a number).
-func cleanJSON(text []byte, clean func([]byte) []byte) []byte {
+func CleanJSON(text []byte, clean func([]byte) []byte) []byte {
 	var out bytes.Buffer
 	for len(text) > 0 {
 		if text[0] != '"' {
@@ -115,7 +116,7 @@ func cleanString(quoted []byte, clean func([]byte) []byte) []byte {
 	if cleaned == s {
 		return quoted
 	}
-	b, err := encodeJSON(cleaned)
+	b, err := recordfile.JSON(cleaned)
 	if err != nil {
 		return []byte(`""`)
 	}
@@ -123,10 +124,10 @@ func cleanString(quoted []byte, clean func([]byte) []byte) []byte {
 }
 
 // packed is the type of the event: {task, path, digest}.
-const packed = "packed"
+const Packed = "packed"
 
 // packPath is where the context pack of a task stands in the run's folder.
-func packPath(task string) string { return "context/" + filename.Of(task) + ".json" }
+func PackPath(task string) string { return "context/" + filename.Of(task) + ".json" }
 
 // End is the number of lines, and the hash of the last one; nil for no line.
 func (j *Journal) End() (lines int64, head *string) { return j.lines.End() }

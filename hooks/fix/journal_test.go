@@ -17,7 +17,7 @@ func TestCleanJSON(t *testing.T) {
 		`{"pa\"ss":[null,true,""]}`: `{"[x]":[null,true,""]}`,
 		`{"a":"\\"}`:                `{"a":"\\"}`,
 	} {
-		if got := string(cleanJSON([]byte(in), clean)); got != want {
+		if got := string(CleanJSON([]byte(in), clean)); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}

@@ -20,13 +20,13 @@ type Later struct {
 func (p *Proposal) after(o *Proposal) {
 	held := o.State == Skipped && o.Reason != nil && strings.HasPrefix(*o.Reason, "open_proposal")
 	if p.State == Proposed && o.State != Proposed && !held {
-		p.later(&Later{Name: o.name, State: o.State, Reason: o.Reason, Kind: o.Kind, CreatedAt: o.CreatedAt})
+		p.later(&Later{Name: o.Name, State: o.State, Reason: o.Reason, Kind: o.Kind, CreatedAt: o.CreatedAt})
 	}
 }
 
 // later keeps the newest.
 func (p *Proposal) later(l *Later) {
-	if n := number(l.Name); n > number(p.name) && (p.Later == nil || n > number(p.Later.Name)) {
+	if n := number(l.Name); n > number(p.Name) && (p.Later == nil || n > number(p.Later.Name)) {
 		p.Later = l
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // numbered is the name of the n-th healing of a task in one run, counted from 1.
-func numbered(base string, n int) string {
+func Numbered(base string, n int) string {
 	if n < 2 {
 		return base
 	}
@@ -16,7 +16,7 @@ func numbered(base string, n int) string {
 }
 
 // calledBy is what a verb takes for one healing of a task, whether or not it counts: TASK@N, also TASK@1.
-func calledBy(task, name string) string { return task + "@" + strconv.Itoa(number(name)) }
+func CalledBy(task, name string) string { return task + "@" + strconv.Itoa(number(name)) }
 
 // address is the task and the n of TASK@N; n is 0 where no number is named.
 func address(typed string) (task string, n int) {
@@ -32,8 +32,8 @@ func address(typed string) (task string, n int) {
 }
 
 // means says whether a person who types a task, or TASK@N, means a healing of it too.
-func means(typed, task, name string) bool {
-	return typed == task || typed == calledBy(task, name)
+func Means(typed, task, name string) bool {
+	return typed == task || typed == CalledBy(task, name)
 }
 
 // number is the n of a numbered name.

@@ -15,7 +15,7 @@ func (f *Fix) Exact() string {
 		return f.Task
 	}
 	if name := strings.TrimSuffix(path.Base(f.Patch.Path), ".patch"); number(name) > 1 {
-		return calledBy(f.Task, name)
+		return CalledBy(f.Task, name)
 	}
 	return f.Task
 }
@@ -24,7 +24,7 @@ func (f *Fix) Exact() string {
 // where only that applies it.
 func (p *Proposal) Exact() string {
 	if p.several || p.ByNumber {
-		return calledBy(p.Task, p.name)
+		return CalledBy(p.Task, p.Name)
 	}
 	return p.Task
 }
@@ -35,12 +35,12 @@ func (p *Proposal) verified() bool {
 }
 
 // inTheTree says whether any of a proposal was applied and not reverted.
-func (p *Proposal) inTheTree() bool {
-	return len(p.Applied)+len(partly(&p.Fix, p.decided)) > 0
+func (p *Proposal) InTheTree() bool {
+	return len(p.Applied)+len(Partly(&p.Fix, p.Decided)) > 0
 }
 
 // waits says whether a person may still decide for a proposal.
-func (p *Proposal) waits() bool { return p.Disposition == open || p.Disposition == superseded }
+func (p *Proposal) waits() bool { return p.Disposition == Open || p.Disposition == Superseded }
 
 // compared fills in what the one that counts and the others of one run and task have to do with each other.
 func (p *Proposal) compared(others []*Proposal) {
@@ -49,18 +49,18 @@ func (p *Proposal) compared(others []*Proposal) {
 		return
 	}
 	p.several = true
-	in, best := p.inTheTree(), (*Proposal)(nil)
+	in, best := p.InTheTree(), (*Proposal)(nil)
 	if p.State == Proposed && p.waits() {
 		p.among++
 	}
 	for _, o := range of {
 		o.several = true
-		in = in || o.inTheTree()
+		in = in || o.InTheTree()
 		if o.State != Proposed || !o.waits() {
 			continue
 		}
 		p.among++
-		if o.verified() && o.fault == nil && (best == nil || newer(o, best)) {
+		if o.verified() && o.Fault == nil && (best == nil || newer(o, best)) {
 			best = o
 		}
 	}

@@ -1,23 +1,26 @@
-package fix
+package fix_test
 
 import (
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
 func TestEarlier(t *testing.T) {
 	t.Parallel()
-	before, after := files{"a": "f:1"}, files{"a": "f:2"}
-	s := newStore(t, before)
-	sealed(t, s, "test", before, after, printed("fp:1"))
-	sealedIn(t, s, laterRun, "test", change(before, after), printed("fp:1"))
-	rejectedOne := sealedIn(t, s, laterRun, "lint", change(before, after), printed("fp:2"))
-	check(t, addDecision(rejectedOne.statePath(), rejectedOne.digest, decision{To: rejected}))
-	sealedIn(t, s, laterRun, "vet", nil, printed("fp:1")) // no proposal
+	before, after := fixtest.Files{"a": "f:1"}, fixtest.Files{"a": "f:2"}
+	s := fixtest.NewStore(t, before)
+	fixtest.Sealed(t, s, "test", before, after, fixtest.Printed("fp:1"))
+	fixtest.SealedIn(t, s, fixtest.LaterRun, "test", fixtest.Change(before, after), fixtest.Printed("fp:1"))
+	rejectedOne := fixtest.SealedIn(t, s, fixtest.LaterRun, "lint", fixtest.Change(before, after), fixtest.Printed("fp:2"))
+	fixtest.Check(t, fix.AddState(rejectedOne.StatePath(), rejectedOne.Digest, fix.StateChange{To: fix.Rejected}))
+	fixtest.SealedIn(t, s, fixtest.LaterRun, "vet", nil, fixtest.Printed("fp:1")) // no proposal
 	alike, opened, errs := s.Earlier("fp:1")
-	if len(errs) > 0 || opened != 2 || len(alike) != 2 || alike[0].Run != laterRun || alike[1].Run != runID {
+	if len(errs) > 0 || opened != 2 || len(alike) != 2 || alike[0].Run != fixtest.LaterRun || alike[1].Run != fixtest.RunID {
 		t.Errorf("%d open, alike %v, %v", opened, alike, errs)
 	}
-	if alike, opened, _ := s.Earlier("fp:2"); opened != 2 || len(alike) != 1 || alike[0].Disposition != rejected {
+	if alike, opened, _ := s.Earlier("fp:2"); opened != 2 || len(alike) != 1 || alike[0].Disposition != fix.Rejected {
 		t.Errorf("%d open, alike %v", opened, alike)
 	}
 	if alike, _, _ := s.Earlier(""); len(alike) > 0 {

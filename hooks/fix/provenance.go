@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // A Provenance names what a fix came from. What is not known is null.
@@ -84,14 +85,14 @@ type Program struct {
 }
 
 // sum is the digest of a policy's other fields.
-func (p Policy) sum() (string, error) {
+func (p Policy) Sum() (string, error) {
 	p.Digest = ""
-	text, err := encodeJSON(p)
-	return digest(text), err
+	text, err := recordfile.JSON(p)
+	return recordfile.Digest(text), err
 }
 
 // evidenceOf reads one file.
-func evidenceOf(runDir, rel string) (Evidence, error) {
+func EvidenceOf(runDir, rel string) (Evidence, error) {
 	f, err := os.OpenFile(filepath.Join(runDir, filepath.FromSlash(rel)), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return Evidence{}, err
@@ -106,19 +107,19 @@ func evidenceOf(runDir, rel string) (Evidence, error) {
 }
 
 // promptDigest is the digest of the text of a transcript's line, empty where it has none.
-func promptDigest(line []byte) string {
+func PromptDigest(line []byte) string {
 	var l struct {
 		Text *string `json:"text"`
 	}
 	if json.Unmarshal(line, &l) != nil || l.Text == nil {
 		return ""
 	}
-	return digest([]byte(*l.Text))
+	return recordfile.Digest([]byte(*l.Text))
 }
 
 // DigestOf is the digest of a file of a run's folder; nil where it cannot be read.
 func DigestOf(runDir, rel string) *string {
-	e, err := evidenceOf(runDir, rel)
+	e, err := EvidenceOf(runDir, rel)
 	if err != nil {
 		return nil
 	}

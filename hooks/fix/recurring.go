@@ -11,7 +11,7 @@ import (
 type stay struct{ from, until time.Time } // zero until: it still is
 
 // stayOf is the last of them.
-func stayOf(f *Fix, all []decision) stay {
+func stayOf(f *Fix, all []StateChange) stay {
 	if f.State != Proposed || f.Patch == nil {
 		return stay{}
 	}
@@ -21,7 +21,7 @@ func stayOf(f *Fix, all []decision) stay {
 		if err != nil {
 			continue // a line that was not written by us in a chain that is whole: there is none
 		}
-		_, in := disposition(f, all[:i+1])
+		_, in := DispositionOf(f, all[:i+1])
 		switch whole := len(in) == len(f.Patch.Files); {
 		case whole && (s.from.IsZero() || !s.until.IsZero()):
 			s = stay{from: at}
@@ -60,7 +60,7 @@ func Follow(items []Item, ends []End) {
 		}
 		if !it.inTree.from.IsZero() {
 			applied[it.Task] = append(applied[it.Task], it)
-		} else if it.Disposition == open {
+		} else if it.Disposition == Open {
 			waiting[it.Task] = append(waiting[it.Task], it)
 		}
 	}
@@ -117,7 +117,7 @@ func (i *Item) without(e End) {
 // Follow is Follow for one proposal, among the others.
 func (s *Store) Follow(p *Proposal, ends []End) {
 	items, _ := s.List() // what cannot be read is followed by nobody
-	n := slices.IndexFunc(items, func(i Item) bool { return i.of != nil && i.of.Dir == p.Dir && i.of.name == p.name })
+	n := slices.IndexFunc(items, func(i Item) bool { return i.of != nil && i.of.Dir == p.Dir && i.of.Name == p.Name })
 	if n < 0 {
 		n, items = len(items), append(items, p.item())
 	}

@@ -12,13 +12,13 @@ const quotaRuns = 20
 // ResumesAt is when an agent can go on, by what the newest attempt of it on record said, and the error kind of that; the zero time:
 // it can now, as far as anybody knows.
 func (s *Store) ResumesAt(agent string, now time.Time) (at time.Time, kind string) {
-	runs, _ := s.runs() // what cannot be read holds nothing back
+	runs, _ := s.Runs() // what cannot be read holds nothing back
 	if len(runs) > quotaRuns {
 		runs = runs[len(runs)-quotaRuns:]
 	}
 	var newest *Attempt
 	for _, run := range runs {
-		all, _ := s.healings(run)
+		all, _ := s.Healings(run)
 		for _, p := range all {
 			for i := range p.Attempts {
 				if a := &p.Attempts[i]; a.Agent == agent && (newest == nil || a.StartedAt >= newest.StartedAt) {

@@ -6,6 +6,7 @@ package fix
 import (
 	"errors"
 	"fmt"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"path/filepath"
 	"slices"
 )
@@ -16,7 +17,7 @@ var (
 )
 
 // consistent says how a fix contradicts itself. Seal writes nothing that Find would refuse.
-func consistent(f *Fix) error {
+func Consistent(f *Fix) error {
 	switch {
 	case !slices.Contains(states, f.State):
 		return fmt.Errorf("%q is no state of a fix", f.State)
@@ -72,23 +73,23 @@ func allPassed(with string, checks []Check) error {
 }
 
 // runDigest is the digest of run.json, which every fix of the run names.
-func runDigest(runDir string) (string, error) {
-	text, err := readFile(filepath.Join(runDir, "run.json"), maxJSON)
+func RunDigest(runDir string) (string, error) {
+	text, err := recordfile.Read(filepath.Join(runDir, "run.json"), recordfile.MaxJSON)
 	if err != nil {
 		return "", fmt.Errorf("%w: its run has no verdict that can be read: %w", ErrDamaged, err)
 	}
-	return digest(text), nil
+	return recordfile.Digest(text), nil
 }
 
 // ofItsRun says whether the fix was made for the run beside it.
-func (p *Proposal) ofItsRun() error {
-	sum, err := runDigest(p.Dir)
+func (p *Proposal) CheckRun() error {
+	sum, err := RunDigest(p.Dir)
 	if err != nil {
 		return err
 	}
 	if sum != p.RunDigest {
 		return fmt.Errorf("%w: %s was made for a run.json with digest %s, the one in %s has %s: one of them was changed; run again",
-			ErrDamaged, filepath.Join(p.Dir, "fixes", p.name+".json"), p.RunDigest, p.Dir, sum)
+			ErrDamaged, filepath.Join(p.Dir, "fixes", p.Name+".json"), p.RunDigest, p.Dir, sum)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ type Abandoned struct{ Run, Task string }
 
 // Abandoned lists them, oldest first. What cannot be read is in the errors and hides nothing else.
 func (s *Store) Abandoned() ([]Abandoned, []error) {
-	runs, errs := s.runs()
+	runs, errs := s.Runs()
 	var all []Abandoned
 	for _, run := range runs {
 		drafts, faults := s.drafts(run)
@@ -41,10 +42,10 @@ func (s *Store) drafts(run string) ([]*Proposal, []error) {
 	var all []*Proposal
 	var errs []error
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || recordfile.Exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
 			continue
 		}
-		p, err := readDraft(dir, run, e.Name())
+		p, err := ReadDraft(dir, run, e.Name())
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -57,7 +58,7 @@ func (s *Store) drafts(run string) ([]*Proposal, []error) {
 
 // entries lists the fixes folder of a run; none where there is no such folder.
 func (s *Store) entries(runDir string) ([]os.DirEntry, error) {
-	if err := realRun(runDir); err != nil {
+	if err := CheckRunFolders(runDir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	entries, err := os.ReadDir(filepath.Join(runDir, "fixes"))
@@ -79,15 +80,15 @@ func (s *Store) Keeps(run string) string {
 		return ""
 	}
 	for _, e := range entries {
-		if e.IsDir() && exists(filepath.Join(dir, "fixes", e.Name(), "draft.json")) && !exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
+		if e.IsDir() && recordfile.Exists(filepath.Join(dir, "fixes", e.Name(), "draft.json")) && !recordfile.Exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
 			return "a healing of it has not ended"
 		}
 	}
-	fixes, faults := s.ofRun(run)
+	fixes, faults := s.OfRun(run)
 	if len(faults) > 0 {
 		return "its fixes cannot be read: " + faults[0].Error()
 	}
-	if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.Disposition == open }) {
+	if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.Disposition == Open }) {
 		return "it has a proposal that nobody has decided on"
 	}
 	return ""
@@ -106,11 +107,11 @@ type HookRun struct {
 // the error.
 func (s *Store) HookRuns(run string) ([]HookRun, error) {
 	dir := filepath.Join(s.Dir, "runs", run)
-	if err := realRun(dir); err != nil {
+	if err := CheckRunFolders(dir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	path := filepath.Join(dir, "fixes", "events.jsonl")
-	text, err := readFile(path, maxJSON)
+	text, err := recordfile.Read(path, recordfile.MaxJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -96,7 +96,7 @@ const Unverified = "unverified"
 // is not counted.
 func (s *Store) Stats(ends []End) (Stats, []error) {
 	c := counting{agents: map[string]*AgentStats{}, kinds: map[string]*KindStats{}}
-	runs, errs := s.runs()
+	runs, errs := s.Runs()
 	var proposals []Item
 	for _, run := range runs {
 		all, t, faults := s.healed(run)
@@ -114,8 +114,8 @@ func (s *Store) Stats(ends []End) (Stats, []error) {
 				continue
 			}
 			it := p.item()
-			if it.Disposition == open && counts[p.Task] != p { // of an older version, which did not write it down
-				it.Disposition = superseded
+			if it.Disposition == Open && counts[p.Task] != p { // of an older version, which did not write it down
+				it.Disposition = Superseded
 			}
 			proposals = append(proposals, it)
 		}
@@ -157,7 +157,7 @@ func (t *told) sealedAt() map[string]time.Time {
 // took is how long a healing took, in milliseconds.
 func (c *counting) took(p *Proposal) int64 {
 	began, err := time.Parse(time.RFC3339, p.CreatedAt)
-	if end, ok := c.ended[p.name]; ok && err == nil && !end.Before(began) {
+	if end, ok := c.ended[p.Name]; ok && err == nil && !end.Before(began) {
 		return end.Sub(began).Milliseconds()
 	}
 	if p.Budget != nil && p.Budget.Used.WallClockMS != nil {
@@ -320,7 +320,7 @@ func (c *counting) proposal(it *Item) {
 	}
 	for word, n := range map[string]*int{
 		"verified": &p.Verified, "suspect": &p.Suspect, "unverified": &p.Unverified,
-		open: &p.Open, applied: &p.Applied, rejected: &p.Rejected, superseded: &p.Superseded, reverted: &p.Reverted,
+		Open: &p.Open, Applied: &p.Applied, Rejected: &p.Rejected, Superseded: &p.Superseded, Reverted: &p.Reverted,
 	} {
 		if word == verdict || word == it.Disposition {
 			*n++

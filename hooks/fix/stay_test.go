@@ -13,20 +13,20 @@ func TestStayOf(t *testing.T) {
 	f := &Fix{State: Proposed, Patch: &PatchRef{Files: []PatchFile{{Path: "a"}, {Path: "b"}}}}
 	at := func(s string) string { return "2026-11-21T" + s + ":00.000Z" }
 	for name, c := range map[string]struct {
-		all         []decision
+		all         []StateChange
 		from, until string
 	}{
 		"never":              {nil, "", ""},
-		"applied":            {[]decision{{At: at("10:00"), To: applied}}, at("10:00"), ""},
-		"in two parts":       {[]decision{{At: at("10:00"), To: applied, Files: []string{"a"}}, {At: at("11:00"), To: applied, Files: []string{"b"}}}, at("11:00"), ""},
-		"half of it":         {[]decision{{At: at("10:00"), To: applied, Files: []string{"a"}}}, "", ""},
-		"reverted":           {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted}}, at("10:00"), at("12:00")},
-		"half of it again":   {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted, Files: []string{"b"}}}, at("10:00"), at("12:00")},
-		"applied again":      {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: reverted}, {At: at("13:00"), To: applied}}, at("13:00"), ""},
-		"superseded is in":   {[]decision{{At: at("10:00"), To: applied}, {At: at("12:00"), To: superseded}}, at("10:00"), ""},
-		"applied twice":      {[]decision{{At: at("10:00"), To: applied}, {At: at("11:00"), To: applied}}, at("10:00"), ""},
-		"rejected, no stay":  {[]decision{{At: at("10:00"), To: rejected}}, "", ""},
-		"a time that is not": {[]decision{{At: "yesterday", To: applied}}, "", ""},
+		"applied":            {[]StateChange{{At: at("10:00"), To: Applied}}, at("10:00"), ""},
+		"in two parts":       {[]StateChange{{At: at("10:00"), To: Applied, Files: []string{"a"}}, {At: at("11:00"), To: Applied, Files: []string{"b"}}}, at("11:00"), ""},
+		"half of it":         {[]StateChange{{At: at("10:00"), To: Applied, Files: []string{"a"}}}, "", ""},
+		"reverted":           {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Reverted}}, at("10:00"), at("12:00")},
+		"half of it again":   {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Reverted, Files: []string{"b"}}}, at("10:00"), at("12:00")},
+		"applied again":      {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Reverted}, {At: at("13:00"), To: Applied}}, at("13:00"), ""},
+		"superseded is in":   {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Superseded}}, at("10:00"), ""},
+		"applied twice":      {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("11:00"), To: Applied}}, at("10:00"), ""},
+		"rejected, no stay":  {[]StateChange{{At: at("10:00"), To: Rejected}}, "", ""},
+		"a time that is not": {[]StateChange{{At: "yesterday", To: Applied}}, "", ""},
 	} {
 		got := stayOf(f, c.all)
 		for _, x := range []struct {
@@ -39,7 +39,7 @@ func TestStayOf(t *testing.T) {
 			}
 		}
 	}
-	if got := stayOf(&Fix{State: NoFix}, []decision{{At: at("10:00"), To: applied}}); got != (stay{}) {
+	if got := stayOf(&Fix{State: NoFix}, []StateChange{{At: at("10:00"), To: Applied}}); got != (stay{}) {
 		t.Errorf("what is no proposal was in the tree: %v", got)
 	}
 }
@@ -55,11 +55,11 @@ func TestFollow(t *testing.T) {
 		}}
 	}
 	items := []Item{
-		{Run: "a", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(2)}},
-		{Run: "b", Task: "test", Fingerprint: ptr("fp:2"), inTree: stay{from: hour(2), until: hour(6)}},
-		{Run: "c", Task: "test", Fingerprint: ptr("fp:1")}, // never applied
+		{Run: "a", Task: "test", Fingerprint: new("fp:1"), inTree: stay{from: hour(2)}},
+		{Run: "b", Task: "test", Fingerprint: new("fp:2"), inTree: stay{from: hour(2), until: hour(6)}},
+		{Run: "c", Task: "test", Fingerprint: new("fp:1")}, // never applied
 		{Run: "d", Task: "test", inTree: stay{from: hour(2)}},
-		{Run: "h", Task: "test", State: Skipped, Fingerprint: ptr("fp:1")},
+		{Run: "h", Task: "test", State: Skipped, Fingerprint: new("fp:1")},
 	}
 	Follow(items, []End{
 		end(1, "test", false, "fp:1"), // before
@@ -98,13 +98,13 @@ func TestFollowTheLastApplied(t *testing.T) {
 	hour := func(n int) time.Time { return time.Date(2026, 11, 21, n, 0, 0, 0, time.UTC) }
 	made := timestamp.Of(hour(1))
 	items := []Item{
-		{Run: "a", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(2)}},
-		{Run: "b", Task: "test", Fingerprint: ptr("fp:1"), inTree: stay{from: hour(4)}},
-		{Run: "c", Task: "test", Fingerprint: ptr("fp:2"), inTree: stay{from: hour(2)}},
-		{Run: "d", Task: "test", Disposition: open, CreatedAt: made},
-		{Run: "e", Task: "test", Disposition: open, CreatedAt: timestamp.Of(hour(7))},
-		{Run: "f", Task: "test", Disposition: open, CreatedAt: made, Applied: []string{"x"}},
-		{Run: "g", Task: "test", Disposition: rejected, CreatedAt: made},
+		{Run: "a", Task: "test", Fingerprint: new("fp:1"), inTree: stay{from: hour(2)}},
+		{Run: "b", Task: "test", Fingerprint: new("fp:1"), inTree: stay{from: hour(4)}},
+		{Run: "c", Task: "test", Fingerprint: new("fp:2"), inTree: stay{from: hour(2)}},
+		{Run: "d", Task: "test", Disposition: Open, CreatedAt: made},
+		{Run: "e", Task: "test", Disposition: Open, CreatedAt: timestamp.Of(hour(7))},
+		{Run: "f", Task: "test", Disposition: Open, CreatedAt: made, Applied: []string{"x"}},
+		{Run: "g", Task: "test", Disposition: Rejected, CreatedAt: made},
 	}
 	print := func() string { return "fp:1" }
 	Follow(items, []End{

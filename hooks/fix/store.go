@@ -17,6 +17,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // A Store is the fixes of all runs of one root. The zero value of what is not exported is ready for use.
@@ -73,23 +74,23 @@ type Proposal struct {
 	several bool // its task was healed more than once in its run
 	among   int  // proposals of its task in its run that wait
 	inTree  stay
-	name    string // <name>.json …
-	digest  string // of <name>.json
-	decided []decision
-	fault   error // what is wrong with its decisions
+	Name    string // <name>.json …
+	Digest  string // of <name>.json
+	Decided []StateChange
+	Fault   error // what is wrong with its decisions
 }
 
 // statePath is where decisions on the proposal are written.
-func (p *Proposal) statePath() string { return filepath.Join(p.Dir, "fixes", p.name+".state.jsonl") }
+func (p *Proposal) StatePath() string { return filepath.Join(p.Dir, "fixes", p.Name+".state.jsonl") }
 
 // List gives every fix, newest first; of several healings of one task in one run the newest proposal counts, or the
 // newest of all when there is none. Older proposals are listed too. What cannot be read is in the errors and hides nothing else. A draft never sealed,
 // whose maker is gone, is State interrupted.
 func (s *Store) List() ([]Item, []error) {
-	runs, errs := s.runs()
+	runs, errs := s.Runs()
 	items := []Item{}
 	for _, run := range runs {
-		fixes, others, faults := s.inRun(run)
+		fixes, others, faults := s.InRun(run)
 		errs = append(errs, faults...)
 		for _, p := range slices.Concat(fixes, others) {
 			if p.State == Proposed || p.Called == p.Task {
@@ -98,7 +99,7 @@ func (s *Store) List() ([]Item, []error) {
 		}
 	}
 	slices.SortStableFunc(items, func(a, b Item) int {
-		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.Run, a.Run), cmp.Compare(a.Task, b.Task), cmp.Compare(number(b.of.name), number(a.of.name)))
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.Run, a.Run), cmp.Compare(a.Task, b.Task), cmp.Compare(number(b.of.Name), number(a.of.Name)))
 	})
 	return items, errs
 }
@@ -109,12 +110,12 @@ func (p *Proposal) item() Item {
 		Flags: p.Flags, Files: []string{}, Applied: p.Applied, Rescue: p.Rescue, CreatedAt: p.CreatedAt,
 		Fingerprint: p.Fingerprint, Reason: p.Reason, Kind: p.Kind, Later: p.Later, Verified: p.Verified, inTree: p.inTree, of: p,
 	}
-	fill(&i.RecurredIn)
-	i.Partly = partly(&p.Fix, p.decided)
-	fill(&i.Applied)
-	fill(&i.Partly)
-	fill(&i.Flags)
-	fill(&i.Rescue)
+	Fill(&i.RecurredIn)
+	i.Partly = Partly(&p.Fix, p.Decided)
+	Fill(&i.Applied)
+	Fill(&i.Partly)
+	Fill(&i.Flags)
+	Fill(&i.Rescue)
 	if p.AgentSaid != nil {
 		i.Summary = &p.AgentSaid.Summary
 	}
@@ -127,9 +128,9 @@ func (p *Proposal) item() Item {
 }
 
 // runs lists the runs' folders, oldest first, those that are ahead of the clock before all others. A link is no run, and an error that hides nothing else.
-func (s *Store) runs() ([]string, []error) {
+func (s *Store) Runs() ([]string, []error) {
 	dir := filepath.Join(s.Dir, "runs")
-	if err := realFolders(s.Dir, dir); err != nil {
+	if err := recordfile.NoLinks(s.Dir, dir); err != nil {
 		return nil, []error{fmt.Errorf("%w: %w", ErrDamaged, err)}
 	}
 	entries, err := os.ReadDir(dir)
@@ -147,7 +148,7 @@ func (s *Store) runs() ([]string, []error) {
 		case e.IsDir():
 			runs = append(runs, e.Name())
 		case e.Type()&fs.ModeSymlink != 0:
-			errs = append(errs, fmt.Errorf("%w: %w", ErrDamaged, realFolders(filepath.Join(dir, e.Name()))))
+			errs = append(errs, fmt.Errorf("%w: %w", ErrDamaged, recordfile.NoLinks(filepath.Join(dir, e.Name()))))
 		}
 	}
 	journal.InOrder(runs, time.Now())
@@ -155,15 +156,15 @@ func (s *Store) runs() ([]string, []error) {
 }
 
 // ofRun gives the fixes of one run that count, sorted by task.
-func (s *Store) ofRun(run string) ([]*Proposal, []error) {
-	counts, _, errs := s.inRun(run)
+func (s *Store) OfRun(run string) ([]*Proposal, []error) {
+	counts, _, errs := s.InRun(run)
 	return counts, errs
 }
 
 // inRun gives the fixes of one run that count, sorted by task, and the other healings of the same tasks, by number.
-func (s *Store) inRun(run string) (counts, others []*Proposal, errs []error) {
-	every, errs := s.healings(run)
-	slices.SortStableFunc(every, func(a, b *Proposal) int { return cmp.Compare(number(a.name), number(b.name)) })
+func (s *Store) InRun(run string) (counts, others []*Proposal, errs []error) {
+	every, errs := s.Healings(run)
+	slices.SortStableFunc(every, func(a, b *Proposal) int { return cmp.Compare(number(a.Name), number(b.Name)) })
 	best, kept := map[string]*Proposal{}, map[string][]string{}
 	for _, p := range every {
 		kept[p.Task] = append(kept[p.Task], p.Rescue...)
@@ -177,8 +178,8 @@ func (s *Store) inRun(run string) (counts, others []*Proposal, errs []error) {
 			counts = append(counts, p)
 			continue
 		}
-		if p.Disposition == open { // of an older version, which did not write it down
-			p.Disposition = superseded
+		if p.Disposition == Open { // of an older version, which did not write it down
+			p.Disposition = Superseded
 		}
 		best[p.Task].after(p)
 		others = append(others, p)
@@ -192,7 +193,7 @@ func (s *Store) inRun(run string) (counts, others []*Proposal, errs []error) {
 }
 
 // healings gives every healing of one run that has ended, in the order of their names.
-func (s *Store) healings(run string) ([]*Proposal, []error) {
+func (s *Store) Healings(run string) ([]*Proposal, []error) {
 	all, _, errs := s.healed(run)
 	return all, errs
 }
@@ -201,13 +202,13 @@ func (s *Store) healings(run string) ([]*Proposal, []error) {
 func (s *Store) healed(run string) (all []*Proposal, t *told, errs []error) {
 	dir := filepath.Join(s.Dir, "runs", run)
 	folder := filepath.Join(dir, "fixes")
-	if !exists(folder) {
+	if !recordfile.Exists(folder) {
 		return nil, nil, nil
 	}
-	if err := realRun(dir); err != nil {
+	if err := CheckRunFolders(dir); err != nil {
 		return nil, nil, []error{fmt.Errorf("%w: %w", ErrDamaged, err)}
 	}
-	if !isDir(folder) {
+	if !recordfile.IsFolder(folder) {
 		return nil, nil, []error{fmt.Errorf("%w: %s is not a folder", ErrDamaged, folder)}
 	}
 	entries, err := os.ReadDir(folder)
@@ -225,10 +226,10 @@ func (s *Store) healed(run string) (all []*Proposal, t *told, errs []error) {
 				t = readTold(folder)
 			}
 			p, err = readFix(t, dir, run, name)
-		case e.IsDir() && !exists(filepath.Join(folder, name+".json")):
-			p, err = readDraft(dir, run, name)
+		case e.IsDir() && !recordfile.Exists(filepath.Join(folder, name+".json")):
+			p, err = ReadDraft(dir, run, name)
 		case e.Type()&fs.ModeSymlink != 0 && !strings.Contains(name, "."):
-			p, err = nil, fmt.Errorf("%w: %w", ErrDamaged, realFolders(filepath.Join(folder, name)))
+			p, err = nil, fmt.Errorf("%w: %w", ErrDamaged, recordfile.NoLinks(filepath.Join(folder, name)))
 		default:
 			continue
 		}
@@ -238,7 +239,7 @@ func (s *Store) healed(run string) (all []*Proposal, t *told, errs []error) {
 		if p == nil {
 			continue
 		}
-		p.Rescue, p.Called = rescues(dir, name), calledBy(p.Task, name)
+		p.Rescue, p.Called = rescues(dir, name), CalledBy(p.Task, name)
 		all = append(all, p)
 	}
 	return all, t, errs
@@ -250,7 +251,7 @@ func newer(p, old *Proposal) bool {
 	if a, b := weight(p.State), weight(old.State); a != b {
 		return a > b
 	}
-	return number(p.name) > number(old.name)
+	return number(p.Name) > number(old.Name)
 }
 
 // weight of a state: what was skipped hides nothing.
@@ -267,33 +268,33 @@ func weight(state string) int {
 // readFix reads <name>.json; t is what the run's events.jsonl tells. A fix whose decisions are damaged is given together with the error.
 func readFix(t *told, dir, run, name string) (*Proposal, error) {
 	path := filepath.Join(dir, "fixes", name+".json")
-	text, err := readFile(path, maxJSON)
+	text, err := recordfile.Read(path, recordfile.MaxJSON)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	p := &Proposal{Dir: dir, name: name, digest: digest(text)}
-	if err := checkVersion(path, text); err != nil {
+	p := &Proposal{Dir: dir, Name: name, Digest: recordfile.Digest(text)}
+	if err := CheckVersion(path, text); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, &p.Fix); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
-	if err := p.wellFormed(run, name); err != nil {
+	if err := p.WellFormed(run, name); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
-	if err := p.ofItsRun(); err != nil {
+	if err := p.CheckRun(); err != nil {
 		return nil, err
 	}
-	p.decided, err = t.decisions(p.statePath(), p.digest)
-	p.Disposition, p.Applied = disposition(&p.Fix, p.decided)
-	p.inTree = stayOf(&p.Fix, p.decided)
-	p.fault = err
+	p.Decided, err = t.decisions(p.StatePath(), p.Digest)
+	p.Disposition, p.Applied = DispositionOf(&p.Fix, p.Decided)
+	p.inTree = stayOf(&p.Fix, p.Decided)
+	p.Fault = err
 	return p, err
 }
 
 // wellFormed says why nobody could work with a fix that stands in <name>.json of a run. Seal writes nothing that it
 // refuses.
-func (f *Fix) wellFormed(run, name string) error {
+func (f *Fix) WellFormed(run, name string) error {
 	switch {
 	case f.Task == "" || f.State == "":
 		return errors.New("task or state is missing")
@@ -302,10 +303,10 @@ func (f *Fix) wellFormed(run, name string) error {
 	case f.Patch != nil && f.Patch.Path != "fixes/"+name+".patch":
 		return fmt.Errorf("its patch is %q, not the file beside it", f.Patch.Path)
 	}
-	return consistent(f)
+	return Consistent(f)
 }
 
-func checkVersion(path string, text []byte) error {
+func CheckVersion(path string, text []byte) error {
 	var head struct {
 		SchemaVersion int `json:"schema_version"`
 	}
@@ -322,34 +323,34 @@ func checkVersion(path string, text []byte) error {
 }
 
 // readDraft gives what a healing that was never sealed left; nil while somebody is at work, or when nothing was begun.
-func readDraft(dir, run, name string) (*Proposal, error) {
+func ReadDraft(dir, run, name string) (*Proposal, error) {
 	path := filepath.Join(dir, "fixes", name, "draft.json")
-	if !exists(path) || locked(path) {
+	if !recordfile.Exists(path) || recordfile.Locked(path) {
 		return nil, nil
 	}
-	text, err := readFile(path, maxJSON)
+	text, err := recordfile.Read(path, recordfile.MaxJSON)
 	if errors.Is(err, fs.ErrNotExist) { // sealed meanwhile
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if err := checkVersion(path, text); err != nil {
+	if err := CheckVersion(path, text); err != nil {
 		return nil, err
 	}
-	var o opened
+	var o DraftFile
 	if err := json.Unmarshal(text, &o); err != nil || o.Task == "" {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, cmp.Or(err, errors.New("task is missing")))
 	}
 	f := Fix{SchemaVersion: o.SchemaVersion, Run: run, RunDigest: o.RunDigest, Task: o.Task, CreatedAt: o.StartedAt, State: Interrupted}
-	fillLists(&f)
-	return &Proposal{Fix: f, Disposition: none, Dir: dir, name: name}, nil
+	FillLists(&f)
+	return &Proposal{Fix: f, Disposition: None, Dir: dir, Name: name}, nil
 }
 
 // rescues lists the rescue patches of one healing, by attempt.
 func rescues(dir, name string) []string {
 	folder := filepath.Join(dir, "fixes", name)
-	if !isDir(folder) {
+	if !recordfile.IsFolder(folder) {
 		return nil
 	}
 	entries, err := os.ReadDir(folder)
@@ -380,29 +381,29 @@ func rescues(dir, name string) []string {
 }
 
 // readPatch reads the patch and checks it against the record.
-func (p *Proposal) readPatch() ([]byte, error) {
+func (p *Proposal) ReadPatch() ([]byte, error) {
 	path := filepath.Join(p.Dir, filepath.FromSlash(p.Patch.Path))
-	b, err := readFile(path, maxPatch)
+	b, err := recordfile.Read(path, recordfile.MaxPatch)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if got := digest(b); got != p.Patch.Digest {
+	if got := recordfile.Digest(b); got != p.Patch.Digest {
 		return nil, fmt.Errorf("%w: %s has digest %s, the record says %s: it was changed after it was proposed; heal again", ErrDamaged, path, got, p.Patch.Digest)
 	}
 	return b, nil
 }
 
-func (p *Proposal) patchPath() string { return filepath.Join(p.Dir, filepath.FromSlash(p.Patch.Path)) }
+func (p *Proposal) PatchPath() string { return filepath.Join(p.Dir, filepath.FromSlash(p.Patch.Path)) }
 
 // readDiff parses the patch and compares it with what the record says of each file, by path.
-func (p *Proposal) readDiff() (*patch.Patch, map[string]PatchFile, error) {
+func (p *Proposal) ParseDiff() (*patch.Patch, map[string]PatchFile, error) {
 	parsed, err := patch.Parse(p.Diff)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", p.patchPath(), err)
+		return nil, nil, fmt.Errorf("%s: %w", p.PatchPath(), err)
 	}
 	recorded := map[string]PatchFile{}
 	for _, f := range p.Patch.Files {
-		recorded[fullPath(f.Path, f.PathBytes)] = f
+		recorded[FullPath(f.Path, f.PathBytes)] = f
 	}
 	named := map[string]bool{}
 	for _, f := range parsed.Files {
@@ -417,11 +418,8 @@ func (p *Proposal) readDiff() (*patch.Patch, map[string]PatchFile, error) {
 	return parsed, recorded, nil
 }
 
-// Name is what the files of the fix are called: <name>.json and so on.
-func (p *Proposal) FileName() string { return p.name }
-
 // An opened is draft.json.
-type opened struct {
+type DraftFile struct {
 	SchemaVersion int    `json:"schema_version"`
 	Run           string `json:"run"`
 	RunDigest     string `json:"run_digest"`

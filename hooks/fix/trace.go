@@ -12,39 +12,40 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 const (
-	eventsFile  = "events.jsonl"
-	stateSuffix = ".state.jsonl"
-	decided     = "decided" // type of the event
+	EventsFile  = "events.jsonl"
+	StateSuffix = ".state.jsonl"
+	Decided     = "decided" // type of the event
 )
 
 // A trace is what events.jsonl tells of a decision. It is written after the decision itself: a crash between the two leaves a
 // decision without a trace, never a trace without a decision.
-type trace struct {
+type Trace struct {
 	At    string `json:"at"`
 	Fix   string `json:"fix"`   // name
 	To    string `json:"to"`    // as of the decision
 	Lines int64  `json:"lines"` // of <name>.state.jsonl, with this one
 	Head  string `json:"head"`  // hash of this one
 
-	line int // of events.jsonl
+	Line int // of events.jsonl
 }
 
 // tracesIn picks the traces out of the lines of events.jsonl, by fix; those of the first lines (see broughtLines) are left out.
-func tracesIn(lines [][]byte, brought int64) (map[string][]trace, error) {
-	all := map[string][]trace{}
+func TracesIn(lines [][]byte, brought int64) (map[string][]Trace, error) {
+	all := map[string][]Trace{}
 	for i, line := range lines {
-		if int64(i) < brought || !bytes.Contains(line, []byte(`"type":"`+decided+`"`)) {
+		if int64(i) < brought || !bytes.Contains(line, []byte(`"type":"`+Decided+`"`)) {
 			continue
 		}
 		var l struct {
 			Type string `json:"type"`
-			trace
+			Trace
 		}
 		err := json.Unmarshal(line, &l)
-		if err == nil && l.Type != decided {
+		if err == nil && l.Type != Decided {
 			continue
 		}
 		if err == nil && (l.Lines < 1 || l.Fix == "" || l.Head == "") {
@@ -53,21 +54,21 @@ func tracesIn(lines [][]byte, brought int64) (map[string][]trace, error) {
 		if err != nil {
 			return all, fmt.Errorf("line %d: %w", i+1, err)
 		}
-		l.line = i + 1
-		all[l.Fix] = append(all[l.Fix], l.trace)
+		l.Line = i + 1
+		all[l.Fix] = append(all[l.Fix], l.Trace)
 	}
 	return all, nil
 }
 
 // broughtLines is how many lines of events.jsonl came with an import: what they tell was decided elsewhere, and stayed there.
 // ends are the hashes of its lines.
-func broughtLines(runDir string, ends []string) int64 {
-	text, err := readFile(filepath.Join(runDir, importedFile), 1<<16)
+func BroughtLines(runDir string, ends []string) int64 {
+	text, err := recordfile.Read(filepath.Join(runDir, ImportedFile), 1<<16)
 	if err != nil {
 		return 0
 	}
 	var i Imported
-	if json.Unmarshal(text, &i) != nil || i.sum() != i.Digest || i.Journal == nil || i.Journal.Head == nil {
+	if json.Unmarshal(text, &i) != nil || i.Sum() != i.Digest || i.Journal == nil || i.Journal.Head == nil {
 		return 0
 	}
 	n := i.Journal.Lines
@@ -81,7 +82,7 @@ func broughtLines(runDir string, ends []string) int64 {
 type told struct {
 	dir   string // fixes
 	lines [][]byte
-	all   map[string][]trace
+	all   map[string][]Trace
 	gone  bool // there is no events.jsonl
 	err   error
 }
@@ -89,16 +90,16 @@ type told struct {
 // readTold reads it. What is wrong with it is said by of, for each fix.
 func readTold(dir string) *told {
 	t := &told{dir: dir}
-	c, err := readEvents(t.path())
+	c, err := ReadEvents(t.path())
 	t.lines = c.Lines
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		t.gone = true
 		return t
 	case err == nil:
-		t.all, err = tracesIn(c.Lines, 0)
+		t.all, err = TracesIn(c.Lines, 0)
 		if err == nil && len(t.all) > 0 {
-			t.all, err = tracesIn(c.Lines, broughtLines(filepath.Dir(dir), c.Ends))
+			t.all, err = TracesIn(c.Lines, BroughtLines(filepath.Dir(dir), c.Ends))
 		}
 	}
 	if err != nil {
@@ -107,10 +108,10 @@ func readTold(dir string) *told {
 	return t
 }
 
-func (t *told) path() string { return filepath.Join(t.dir, eventsFile) }
+func (t *told) path() string { return filepath.Join(t.dir, EventsFile) }
 
 // of gives what is told of one fix. That there is no events.jsonl is no error for a fix of a version that had none.
-func (t *told) of(name string) ([]trace, error) {
+func (t *told) of(name string) ([]Trace, error) {
 	if t.gone && hasProvenance(t.dir, name) {
 		return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be held against it; put it back as it was, or heal again", ErrDamaged, t.path())
 	}
@@ -118,9 +119,9 @@ func (t *told) of(name string) ([]trace, error) {
 }
 
 // readEvents reads a journal that others may write meanwhile, and holds it against its end file.
-func readEvents(path string) (c journal.Chain, err error) {
+func ReadEvents(path string) (c journal.Chain, err error) {
 	var end *journal.End // read first: the journal is never behind it
-	text, err := readFile(path+journal.EndSuffix, 1<<10)
+	text, err := recordfile.Read(path+journal.EndSuffix, 1<<10)
 	if err == nil {
 		var e journal.End
 		if e, err = journal.ReadEnd(text); err == nil && e.Lines > 0 {
@@ -130,7 +131,7 @@ func readEvents(path string) (c journal.Chain, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, fmt.Errorf("%s: %w", filepath.Base(path)+journal.EndSuffix, err)
 	}
-	text, err = readFile(path, maxJSON)
+	text, err = recordfile.Read(path, recordfile.MaxJSON)
 	if errors.Is(err, fs.ErrNotExist) && end != nil {
 		return c, fmt.Errorf("it is gone; %d lines were in it", end.Lines)
 	}
@@ -150,15 +151,15 @@ func hasProvenance(dir, name string) bool {
 	var f struct {
 		Provenance *struct{} `json:"provenance"`
 	}
-	text, err := readFile(filepath.Join(dir, name+".json"), maxJSON)
+	text, err := recordfile.Read(filepath.Join(dir, name+".json"), recordfile.MaxJSON)
 	return err == nil && json.Unmarshal(text, &f) == nil && f.Provenance != nil
 }
 
 // agree holds the traces of a fix against the hashes of the lines of its state file. nil: each has its line. Lines without a trace are no
 // error: of a crash, or of an earlier version.
-func agree(state string, traces []trace, ends []string) error {
-	says := func(t trace) string {
-		return fmt.Sprintf("line %d of %s says that decision %d on this fix was %q, at %s", t.line, eventsFile, t.Lines, t.To, t.At)
+func agree(state string, traces []Trace, ends []string) error {
+	says := func(t Trace) string {
+		return fmt.Sprintf("line %d of %s says that decision %d on this fix was %q, at %s", t.Line, EventsFile, t.Lines, t.To, t.At)
 	}
 	for i := range traces {
 		if t := traces[len(traces)-1-i]; t.Lines > int64(len(ends)) {
@@ -176,8 +177,8 @@ func agree(state string, traces []trace, ends []string) error {
 // openTraces opens events.jsonl beside a state file, for one more trace.
 func openTraces(state string) (*Journal, error) {
 	dir := filepath.Dir(state)
-	sum, err := runDigest(filepath.Dir(dir))
-	if err != nil && !exists(filepath.Join(dir, eventsFile)) { // else its first line is there
+	sum, err := RunDigest(filepath.Dir(dir))
+	if err != nil && !recordfile.Exists(filepath.Join(dir, EventsFile)) { // else its first line is there
 		return nil, err
 	}
 	return OpenJournal(filepath.Dir(dir), sum, nil)
@@ -185,12 +186,12 @@ func openTraces(state string) (*Journal, error) {
 
 // trace adds one. What it says is of a record that is clean.
 func (j *Journal) trace(state, to string, lines int64, head *string) error {
-	data := map[string]any{"fix": strings.TrimSuffix(filepath.Base(state), stateSuffix), "to": to, "lines": lines, "head": head}
+	data := map[string]any{"fix": strings.TrimSuffix(filepath.Base(state), StateSuffix), "to": to, "lines": lines, "head": head}
 	var f struct {
 		Task string `json:"task"`
 	}
-	if text, err := readFile(strings.TrimSuffix(state, stateSuffix)+".json", maxJSON); err == nil && json.Unmarshal(text, &f) == nil {
+	if text, err := recordfile.Read(strings.TrimSuffix(state, StateSuffix)+".json", recordfile.MaxJSON); err == nil && json.Unmarshal(text, &f) == nil {
 		data["task"] = f.Task
 	}
-	return j.Event(decided, data)
+	return j.Event(Decided, data)
 }

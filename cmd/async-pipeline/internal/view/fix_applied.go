@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
 // Taken says which of several proposals a task means that was named without a number; nothing where there is one.
@@ -25,7 +26,7 @@ func (s *Screen) Taken(p *fix.Proposal) {
 }
 
 // Applied says what fix apply wrote, or would write; better is the command that applies an older one that is verified, or empty.
-func (s *Screen) Applied(p *fix.Proposal, a fix.Applied, dry bool, again, better string) {
+func (s *Screen) Applied(p *fix.Proposal, a apply.Applied, dry bool, again, better string) {
 	var b strings.Builder
 	if unsure := p.Verdict != nil && *p.Verdict == fix.Unverified; unsure && !a.Already {
 		b.WriteString(s.paint(yellow, "! this fix is unverified") + "\n" + s.paragraph(verdictText(&p.Fix), "  "))
@@ -72,7 +73,7 @@ func (s *Screen) Applied(p *fix.Proposal, a fix.Applied, dry bool, again, better
 }
 
 // Reverted says what fix revert took back, or would take back.
-func (s *Screen) Reverted(p *fix.Proposal, a fix.Applied, dry bool, again string) {
+func (s *Screen) Reverted(p *fix.Proposal, a apply.Applied, dry bool, again string) {
 	var b strings.Builder
 	what := theFix(p)
 	if n := len(a.Files); p.Patch != nil && n < len(p.Patch.Files) {
@@ -98,7 +99,7 @@ func (s *Screen) Reverted(p *fix.Proposal, a fix.Applied, dry bool, again string
 }
 
 // Rejected says that fix reject was recorded, or would be.
-func (s *Screen) Rejected(p *fix.Proposal, r fix.Rejected, dry bool) {
+func (s *Screen) Rejected(p *fix.Proposal, r apply.Rejected, dry bool) {
 	var b strings.Builder
 	switch what := theFix(p); {
 	case r.Already:
@@ -118,7 +119,7 @@ func (s *Screen) Rejected(p *fix.Proposal, r fix.Rejected, dry bool) {
 }
 
 // Conflicts shows what keeps a merge from being done, as git marks it.
-func (s *Screen) Conflicts(c *fix.Conflicts) {
+func (s *Screen) Conflicts(c *apply.Conflicts) {
 	var b strings.Builder
 	for _, f := range c.Files {
 		if len(f.Clashes) == 0 {
@@ -165,7 +166,7 @@ func theFix(p *fix.Proposal) string {
 func called(p *fix.Proposal) string { return Harmless(cmp.Or(p.Called, p.Task)) }
 
 // worked lists the files, with what is special about each.
-func (s *Screen) worked(b *strings.Builder, a fix.Applied) {
+func (s *Screen) worked(b *strings.Builder, a apply.Applied) {
 	for _, path := range a.Files {
 		var words []string
 		for _, part := range a.Parts {

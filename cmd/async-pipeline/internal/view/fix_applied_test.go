@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -13,7 +14,7 @@ import (
 func decided(evil string) map[string]func(*Screen) {
 	p := sample()
 	p.Task += evil
-	some := fix.Applied{
+	some := apply.Applied{
 		Files: []string{"logo.png" + evil, "sum.go"}, Rest: true, Edited: true, Note: "this fix is unverified" + evil,
 		Parts: []fix.Part{{Path: "sum.go", Hunks: []int{1, 3}, Of: 4}}, Merged: []string{"sum.go"}, Dirty: []string{"logo.png" + evil},
 	}
@@ -22,33 +23,33 @@ func decided(evil string) map[string]func(*Screen) {
 		"applied_partly": func(s *Screen) {
 			s.Applied(p, some, false, "async-pipeline run test", "")
 			s.Applied(p, some, true, "async-pipeline run test", "")
-			s.Applied(p, fix.Applied{Files: []string{"sum.go"}, Parts: []fix.Part{{Path: "sum.go", Hunks: []int{2}, Of: 2}}}, false, "async-pipeline run test", "")
+			s.Applied(p, apply.Applied{Files: []string{"sum.go"}, Parts: []fix.Part{{Path: "sum.go", Hunks: []int{2}, Of: 2}}}, false, "async-pipeline run test", "")
 		},
 		"applied_worse": func(s *Screen) {
 			worse := *p
 			worse.Verdict, worse.Verified = new(fix.Unverified), new("test@1"+evil)
-			s.Applied(&worse, fix.Applied{Files: []string{"logo.png", "sum.go"}}, false, "async-pipeline run test", again+"@1")
-			s.Applied(&worse, fix.Applied{Files: []string{"logo.png", "sum.go"}}, true, "async-pipeline run test", again+"@1")
+			s.Applied(&worse, apply.Applied{Files: []string{"logo.png", "sum.go"}}, false, "async-pipeline run test", again+"@1")
+			s.Applied(&worse, apply.Applied{Files: []string{"logo.png", "sum.go"}}, true, "async-pipeline run test", again+"@1")
 		},
 		"applied_before": func(s *Screen) {
 			older := *p
 			older.Called = p.Task + "@1"
-			s.Applied(&older, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true, Since: []string{"sum.go"}, At: "2026-11-21T02:41:00.000Z" + evil}, false, "async-pipeline run test", "")
+			s.Applied(&older, apply.Applied{Files: []string{"logo.png", "sum.go"}, Already: true, Since: []string{"sum.go"}, At: "2026-11-21T02:41:00.000Z" + evil}, false, "async-pipeline run test", "")
 		},
 		"reverted": func(s *Screen) {
-			s.Reverted(p, fix.Applied{Files: []string{"logo.png" + evil, "sum.go"}, Merged: []string{"sum.go"}}, false, again)
-			s.Reverted(p, fix.Applied{Files: []string{"sum.go"}}, true, again)
-			s.Reverted(p, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, false, again)
-			s.Reverted(p, fix.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, true, again)
+			s.Reverted(p, apply.Applied{Files: []string{"logo.png" + evil, "sum.go"}, Merged: []string{"sum.go"}}, false, again)
+			s.Reverted(p, apply.Applied{Files: []string{"sum.go"}}, true, again)
+			s.Reverted(p, apply.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, false, again)
+			s.Reverted(p, apply.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, true, again)
 		},
 		"rejected": func(s *Screen) {
-			s.Rejected(p, fix.Rejected{}, false)
-			s.Rejected(p, fix.Rejected{Applied: []string{"logo.png" + evil}}, false)
-			s.Rejected(p, fix.Rejected{}, true)
-			s.Rejected(p, fix.Rejected{Already: true}, false)
+			s.Rejected(p, apply.Rejected{}, false)
+			s.Rejected(p, apply.Rejected{Applied: []string{"logo.png" + evil}}, false)
+			s.Rejected(p, apply.Rejected{}, true)
+			s.Rejected(p, apply.Rejected{Already: true}, false)
 		},
 		"conflicts": func(s *Screen) {
-			s.Conflicts(&fix.Conflicts{Files: []fix.Conflict{
+			s.Conflicts(&apply.Conflicts{Files: []apply.Conflict{
 				{Path: "sum.go" + evil, Why: "conflict", Clashes: []patch.Clash{
 					{Line: 12, Text: "<<<<<<< ours\n\ttotal += 1" + evil + "\n||||||| base\n=======\n\ttotal += numbers[i] // " + strings.Repeat("every number counts ", 5) + "\n>>>>>>> theirs\n"},
 					{Line: 40, Text: "<<<<<<< ours\nmine\r\n=======\n>>>>>>> theirs"},

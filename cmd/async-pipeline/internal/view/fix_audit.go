@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
 // An Audited is what was found in one run's folder.
@@ -13,8 +13,8 @@ type Audited struct {
 	Run    string
 	Fixes  []string
 	Files  int
-	Faults []fix.Fault
-	Notes  []fix.Note
+	Faults []journal.Fault
+	Notes  []journal.Note
 }
 
 // Audit shows what was found in every run, and what it comes to.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
 const patchText = `diff --git a/sum.go b/sum.go
@@ -317,11 +318,11 @@ func TestApplied(t *testing.T) {
 	t.Parallel()
 	p := sample()
 	golden(t, "applied", func(s *Screen) {
-		a := fix.Applied{Files: []string{"sum.go", "logo.png"}}
+		a := apply.Applied{Files: []string{"sum.go", "logo.png"}}
 		s.Applied(p, a, false, "async-pipeline run test", "")
 		s.Applied(p, a, true, "async-pipeline run test", "")
-		s.Applied(p, fix.Applied{Already: true}, false, "async-pipeline run test", "")
-		s.Applied(p, fix.Applied{Files: []string{"sum.go"}}, false, "async-pipeline run test", "")
-		s.Applied(p, fix.Applied{Files: []string{"sum.go"}, Already: true}, false, "async-pipeline run test", "")
+		s.Applied(p, apply.Applied{Already: true}, false, "async-pipeline run test", "")
+		s.Applied(p, apply.Applied{Files: []string{"sum.go"}}, false, "async-pipeline run test", "")
+		s.Applied(p, apply.Applied{Files: []string{"sum.go"}, Already: true}, false, "async-pipeline run test", "")
 	})
 }

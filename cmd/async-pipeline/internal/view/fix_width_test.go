@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
 // However narrow the screen and however long the names: a line of ours is wider than the screen only where it is one word, such
@@ -44,16 +46,16 @@ func TestFixScreensStayWithin(t *testing.T) {
 						Partly: c.Partly, Rescue: []string{"fixes/" + task + "/attempt-1.patch"}, Fits: ptr(false), Without: ptr(p.Run), PassedIn: ptr(p.Run), RecurredIn: []string{p.Run, p.Run},
 						Later: &fix.Later{Name: task, State: "not_reproduced", Reason: ptr("passed: the task passes in a copy of the tree")}, Verified: ptr(task + "@1"), Reason: p.Reason,
 					}
-					a := fix.Applied{Files: []string{deep, "sum.go"}, Rest: true, Parts: c.Partly, Dirty: []string{deep}, Merged: []string{deep}, Note: "a note that is long enough for a second line at forty columns"}
+					a := apply.Applied{Files: []string{deep, "sum.go"}, Rest: true, Parts: c.Partly, Dirty: []string{deep}, Merged: []string{deep}, Note: "a note that is long enough for a second line at forty columns"}
 					for what, show := range map[string]func(*Screen){
 						"show":    func(s *Screen) { s.ShowFix(p, c) },
 						"outcome": func(s *Screen) { s.Outcome(&p.Fix, c) },
 						"list":    func(s *Screen) { s.Fixes([]fix.Item{item}, dir, better) },
 						"apply":   func(s *Screen) { s.Applied(p, a, false, c.Show, "") },
 						"revert":  func(s *Screen) { s.Reverted(p, a, true, c.Show) },
-						"reject":  func(s *Screen) { s.Rejected(p, fix.Rejected{Applied: []string{deep, "a"}}, true) },
+						"reject":  func(s *Screen) { s.Rejected(p, apply.Rejected{Applied: []string{deep, "a"}}, true) },
 						"audit": func(s *Screen) {
-							s.Audit([]Audited{{Run: p.Run, Fixes: []string{task}, Files: 12, Faults: []fix.Fault{{File: deep, Where: "line 3 of " + deep, Expected: "this and that", Found: "what nobody expected"}}, Notes: []fix.Note{{File: deep, Text: "no record says anything about it"}}}})
+							s.Audit([]Audited{{Run: p.Run, Fixes: []string{task}, Files: 12, Faults: []journal.Fault{{File: deep, Where: "line 3 of " + deep, Expected: "this and that", Found: "what nobody expected"}}, Notes: []journal.Note{{File: deep, Text: "no record says anything about it"}}}})
 						},
 						"refusal": func(s *Screen) {
 							s.Refused("not applied: the files are no longer as the fix found them: " + deep + " (changed), sum.go (gone); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + p.Run + " test")

@@ -1,0 +1,537 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+)
+
+// A testTree is a tree with the store of its fixes.
+type testTree struct {
+	*Tree
+	*fix.Store
+}
+
+// newTree is a folder with the files of before, without git.
+func newTree(t testing.TB, before fixtest.Files) *testTree {
+	t.Helper()
+	return treeAt(t, fixtest.TempDir(t), before)
+}
+
+func treeAt(t testing.TB, root string, before fixtest.Files) *testTree {
+	t.Helper()
+	before.Write(t, root)
+	s := treeOf(root)
+	fixtest.Check(t, os.MkdirAll(fixtest.RunDir(s.Store, fixtest.RunID), 0o700))
+	return s
+}
+
+// treeOf is a tree as another process has it.
+func treeOf(root string) *testTree {
+	s := &fix.Store{Root: root, Dir: filepath.Join(root, ".async")}
+	return &testTree{&Tree{Fixes: s}, s}
+}
+
+func apply(t testing.TB, s *testTree, p *fix.Proposal, o Options) (Applied, error) {
+	t.Helper()
+	o.By = "tester"
+	return s.Apply(context.Background(), p, o)
+}
+
+// settled checks that nothing of an apply is left lying about.
+func settled(t testing.TB, s *testTree) {
+	t.Helper()
+	entries, err := os.ReadDir(s.applyDir())
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	fixtest.Check(t, err)
+	for _, e := range entries {
+		if e.Name() != "lock" {
+			t.Errorf("%s is left in apply/", e.Name())
+		}
+	}
+	// A child that is between fork and exec holds every open file of its parent for a moment.
+	for n := 0; recordfile.Locked(filepath.Join(s.applyDir(), "lock")); n++ {
+		if n == 100 {
+			t.Fatal("the lock is still held")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+var (
+	everyKind = fixtest.Files{
+		"mod.txt": "f:a\nb\nc\n", "bin": "f:\x00\x01\x02", "del.txt": "f:bye\n", "deep/er/gone.txt": "f:bye\n", "run.sh": "f:#!/bin/sh\n",
+		"link": "l:mod.txt", "was-link": "l:x", "was-file": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "keep": "f:k", "crlf": "f:a\r\nb\r\n", "noeol": "f:a",
+		"un-x": "x:#!\n", "sp ace\"q\nü": "f:odd\n",
+	}
+	everyKindAfter = fixtest.Files{
+		"mod.txt": "f:a\nB\nc\n", "bin": "f:\x00\x01\x03\xff", "run.sh": "x:#!/bin/sh\n",
+		"link": "l:keep", "was-link": "f:y\n", "was-file": "l:y", "to-dir/in": "f:x\n", "to-file": "f:y\n", "keep": "f:k", "crlf": "f:a\r\nB\r\n", "noeol": "f:b",
+		"un-x": "f:#!\n", "sp ace\"q\nü": "f:odder\n", "new/deep/er/x.txt": "f:new\n", "new/empty": "f:", "new/bin": "x:\x00\xfe",
+		strings.Repeat("n", 255): "f:the longest name there is\n",
+	}
+)
+
+func TestApplyEveryKind(t *testing.T) {
+	t.Parallel()
+	s := newTree(t, everyKind)
+	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	dry, err := apply(t, s, p, Options{DryRun: true})
+	fixtest.Check(t, err)
+	fixtest.Same(t, "after a dry run", fixtest.Snapshot(t, s.Root), everyKind.With())
+	if recordfile.Exists(s.applyDir()) {
+		t.Error("a dry run writes")
+	}
+	got, err := apply(t, s, p, Options{})
+	fixtest.Check(t, err)
+	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+	if !slices.Equal(got.Files, dry.Files) || len(got.Files) != len(p.Patch.Files) || got.Already || got.Note != "this fix is unverified" {
+		t.Errorf("%+v, dry %+v", got, dry)
+	}
+	settled(t, s)
+	p, err = s.Find(fixtest.RunID, "test")
+	fixtest.Check(t, err)
+	if p.Disposition != fix.Applied {
+		t.Errorf("disposition %q", p.Disposition)
+	}
+
+	t.Run("H16 apply twice", func(t *testing.T) {
+		state, err := os.ReadFile(p.StatePath())
+		fixtest.Check(t, err)
+		if !strings.Contains(string(state), `"by":"tester","to":"applied","files":["bin","crlf",`) || !strings.Contains(string(state), `"prev":"`+p.Digest+`"`) {
+			t.Errorf("state: %s", state)
+		}
+		got, err := apply(t, s, p, Options{})
+		fixtest.Check(t, err)
+		if !got.Already {
+			t.Errorf("%+v", got)
+		}
+		fixtest.Same(t, "applied twice", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+		if again, _ := os.ReadFile(p.StatePath()); string(again) != string(state) {
+			t.Errorf("state: %s", again)
+		}
+	})
+	t.Run("applied, then edited", func(t *testing.T) {
+		fixtest.Put(t, s.Root, "mod.txt", "f:mine\n")
+		_, err := apply(t, s, p, Options{})
+		if !errors.Is(err, fix.ErrConflict) || !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "it was applied before") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// What plain `git apply` makes of the same patch is what we make of it.
+func TestApplyAsGitDoes(t *testing.T) {
+	t.Parallel()
+	s := newTree(t, everyKind)
+	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	_, err := apply(t, s, p, Options{})
+	fixtest.Check(t, err)
+	other := newTree(t, everyKind)
+	c := exec.CommandContext(t.Context(), "git", "apply", filepath.Join(p.Dir, p.Patch.Path))
+	c.Dir = other.Root
+	c.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(other.Root), "GIT_CONFIG_GLOBAL=/dev/null")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	fixtest.Same(t, "git and we", fixtest.Snapshot(t, s.Root), fixtest.Snapshot(t, other.Root))
+}
+
+func TestApplyAlreadyThereByHand(t *testing.T) {
+	t.Parallel()
+	s := newTree(t, everyKind)
+	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	everyKindAfter.Write(t, s.Root) // somebody ran git apply
+	got, err := apply(t, s, p, Options{})
+	fixtest.Check(t, err)
+	if !got.Already {
+		t.Errorf("%+v", got)
+	}
+	if p, err = s.Find(fixtest.RunID, "test"); err != nil || p.Disposition != fix.Applied {
+		t.Errorf("not recorded: %+v %v", p, err)
+	}
+}
+
+func TestApplyChecks(t *testing.T) {
+	t.Parallel()
+	after := fixtest.Files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
+	flags := func(_ *draft.Draft, f *fix.Fix) {
+		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt"), Line: new(7)}, {ID: "F2", Rule: "new_network", Path: new("dir/new.txt")}}
+	}
+	type setup struct {
+		more func(*draft.Draft, *fix.Fix)
+		with func(t *testing.T, s *testTree, p *fix.Proposal)
+		o    Options
+	}
+	cases := map[string]struct {
+		setup
+		is   error
+		says string
+	}{
+		"no proposal":             {setup{more: func(d *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }}, fix.ErrRefused, "no_fix"},
+		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *testTree, p *fix.Proposal) { p.Diff = append(p.Diff, '\n') }}, fix.ErrDamaged, "heal again"},
+		"not from the store":      {setup{with: func(_ *testing.T, _ *testTree, p *fix.Proposal) { *p = fix.Proposal{Fix: p.Fix, Diff: p.Diff} }}, fix.ErrRefused, "not read from the store"},
+		"rejected":                {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) { fixtest.Decide(t, p, fix.Rejected) }}, fix.ErrRefused, "was rejected at 2"},
+		"superseded":              {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) { fixtest.Decide(t, p, fix.Superseded) }}, fix.ErrRefused, "superseded"},
+		"decisions damaged": {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
+			fixtest.Check(t, os.WriteFile(p.StatePath(), []byte("x\n"), 0o600))
+		}}, fix.ErrDamaged, "state.jsonl"},
+		"changed file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "a.txt", "f:mine\n") }}, fix.ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"},
+		"longer file":  {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "a.txt", "f:one\nand more\n") }}, fix.ErrConflict, "a.txt (changed)"},
+		"deleted file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
+			fixtest.Check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
+		}}, fix.ErrConflict, "a.txt (gone)"},
+		"changed mode": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
+			fixtest.Check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o755))
+		}}, fix.ErrConflict, "a.txt (its mode changed)"},
+		"file became a folder": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
+			fixtest.Check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
+			fixtest.Put(t, s.Root, "a.txt/x", "f:x")
+		}}, fix.ErrConflict, "a.txt (a folder now)"},
+		"file became a link":       {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "a.txt", "l:b.txt") }}, fix.ErrConflict, "a.txt (changed)"},
+		"file became a FIFO":       {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fifo(t, filepath.Join(s.Root, "a.txt")) }}, fix.ErrConflict, "a.txt (changed)"},
+		"new file is there":        {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir/new.txt", "f:other\n") }}, fix.ErrConflict, "dir/new.txt (is there already)"},
+		"a full folder in the way": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir/new.txt/x", "f:x") }}, fix.ErrConflict, "a folder that holds dir/new.txt/x"},
+		"nested empty folders": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
+			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt/x"), 0o755))
+		}}, fix.ErrConflict, "a folder that holds dir/new.txt/x/"},
+		"a link on the way":            {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir", "l:"+t.TempDir()) }}, fix.ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a link on the way, inside":    {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir", "l:.") }}, fix.ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a file on the way":            {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir", "f:x") }}, fix.ErrRefused, "dir/new.txt (dir is no folder)"},
+		"flags":                        {setup{more: flags}, fix.ErrFlagged, "F1 check_file a.txt:7, F2 new_network dir/new.txt"},
+		"one flag accepted":            {setup{more: flags, o: Options{Accept: []string{"F1"}}}, fix.ErrFlagged, "F2 new_network"},
+		"no such flag":                 {setup{o: Options{Accept: []string{"all"}}}, fix.ErrUse, `--accept "all": nothing in this fix is flagged`},
+		"a flag that is not there too": {setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}}, fix.ErrUse, `--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`},
+		"an empty flag":                {setup{more: flags, o: Options{Accept: []string{"F1,"}}}, fix.ErrUse, `--accept "": this fix has no such flag; it has: F1`},
+		"no such file":                 {setup{o: Options{Files: []string{"b.txt"}}}, fix.ErrUse, `"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`},
+		"no file":                      {setup{o: Options{Files: []string{}}}, fix.ErrUse, "no file is chosen"},
+		"the repository is gone":       {setup{more: func(_ *draft.Draft, f *fix.Fix) { f.Base = &fix.Base{Commit: new("c0ffee")} }}, fix.ErrRefused, "at commit c0ffee"},
+		"the root moved":               {setup{more: func(_ *draft.Draft, f *fix.Fix) { f.Base = &fix.Base{Sub: new("pkg/a")} }}, fix.ErrRefused, `"pkg/a"`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTree(t, fixtest.One)
+			p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, c.more)
+			if c.with != nil {
+				c.with(t, s, p)
+			}
+			before := snapshotQuietly(t, s.Root)
+			for _, dry := range []bool{true, false} {
+				c.o.DryRun = dry
+				_, err := apply(t, s, p, c.o)
+				if errors.Is(err, fix.ErrRefused) == errors.Is(c.is, fix.ErrUse) || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("dry %v: %v", dry, err)
+				}
+			}
+			fixtest.Same(t, "refused", snapshotQuietly(t, s.Root), before)
+			settled(t, s)
+		})
+	}
+}
+
+func fifo(t *testing.T, path string) {
+	t.Helper()
+	fixtest.Check(t, os.Remove(path))
+	fixtest.Check(t, unix.Mkfifo(path, 0o600))
+}
+
+// snapshotQuietly is a snapshot that opens no FIFO.
+func snapshotQuietly(t *testing.T, root string) fixtest.Files {
+	t.Helper()
+	path := filepath.Join(root, "a.txt")
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return fixtest.Files{}
+	}
+	return fixtest.Snapshot(t, root)
+}
+
+func TestApplyWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	after := fixtest.Files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
+	flags := func(_ *draft.Draft, f *fix.Fix) {
+		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt")}, {ID: "F2", Rule: "check_file", Path: new("dir/new.txt")}}
+		f.Verdict, f.Verification = new("suspect"), &fix.Verification{Reason: new("check_changed")}
+	}
+	cases := map[string]struct {
+		more     func(*draft.Draft, *fix.Fix)
+		with     func(t *testing.T, s *testTree)
+		o        Options
+		want     fixtest.Files
+		accepted string
+		note     string
+	}{
+		"flags by rule":         {flags, nil, Options{Accept: []string{"check_file"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
+		"flags with a comma":    {flags, nil, Options{Accept: []string{"F1, F2"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
+		"flags by id":           {flags, nil, Options{Accept: []string{"F2", "F1"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
+		"one file and its flag": {flags, nil, Options{Files: []string{"a.txt"}, Accept: []string{"F1"}}, fixtest.Two, `"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed"},
+		"verified":              {func(_ *draft.Draft, f *fix.Fix) { f.Verdict = new("verified") }, nil, Options{}, after, `"accepted":[]`, ""},
+		"an empty folder in place": {nil, func(t *testing.T, s *testTree) {
+			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt"), 0o755))
+		}, Options{}, after, "", "this fix is unverified"},
+		"a read-only file": {nil, func(t *testing.T, s *testTree) { fixtest.Check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444)) }, Options{}, after, "", "this fix is unverified"},
+		"applied and reverted": {nil, func(t *testing.T, s *testTree) {
+			p, err := s.Find(fixtest.RunID, "test")
+			fixtest.Check(t, err)
+			fixtest.Decide(t, p, fix.Applied)
+			fixtest.Decide(t, p, fix.Reverted)
+		}, Options{}, after, `"seq":3`, "this fix is unverified"},
+		"applied, then checked out": {nil, func(t *testing.T, s *testTree) {
+			p, err := s.Find(fixtest.RunID, "test")
+			fixtest.Check(t, err)
+			fixtest.Decide(t, p, fix.Applied)
+		}, Options{}, after, `"seq":2`, "this fix is unverified"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTree(t, fixtest.One)
+			p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, c.more)
+			if c.with != nil {
+				c.with(t, s)
+			}
+			got, err := apply(t, s, p, c.o)
+			fixtest.Check(t, err)
+			if got.Already || got.Note != c.note {
+				t.Errorf("%+v", got)
+			}
+			fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), c.want.With())
+			state, err := os.ReadFile(p.StatePath())
+			fixtest.Check(t, err)
+			if !strings.Contains(string(state), c.accepted) {
+				t.Errorf("state: %s", state)
+			}
+		})
+	}
+}
+
+func TestApplyKeepsPermissions(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"plain": "f:1\n", "to-x": "f:1\n", "from-x": "x:1\n", "hard": "f:1\n"}
+	after := fixtest.Files{"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n", "new-x": "x:2\n"}
+	s := newTree(t, before)
+	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+	for name, mode := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o640, "from-x": 0o751} {
+		fixtest.Check(t, os.Chmod(filepath.Join(s.Root, name), mode))
+	}
+	fixtest.Check(t, os.Link(filepath.Join(s.Root, "hard"), filepath.Join(s.Root, "other")))
+	_, err := apply(t, s, p, Options{})
+	fixtest.Check(t, err)
+	all, err := os.OpenFile(filepath.Join(s.Root, "all"), os.O_CREATE|os.O_WRONLY, 0o777)
+	fixtest.Check(t, err)
+	info, err := all.Stat()
+	fixtest.Check(t, err)
+	fixtest.Check(t, all.Close())
+	mask := 0o777 &^ info.Mode()
+	for name, want := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o750, "from-x": 0o640, "new": 0o644 &^ mask, "new-x": 0o755 &^ mask} {
+		info, err := os.Stat(filepath.Join(s.Root, name))
+		fixtest.Check(t, err)
+		if info.Mode() != want {
+			t.Errorf("%s has %v, want %v", name, info.Mode(), want)
+		}
+	}
+	if b, _ := os.ReadFile(filepath.Join(s.Root, "other")); string(b) != "1\n" {
+		t.Errorf("the other name of a hard link changed to %q", b)
+	}
+}
+
+func TestApplyInGit(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"top.txt": "f:t\n", "pkg/a.txt": "f:one\n", "pkg/other.txt": "f:o\n"}
+	after := fixtest.Files{"top.txt": "f:T\n", "pkg/a.txt": "f:two\n", "pkg/other.txt": "f:o\n", "pkg/new.txt": "f:n\n"}
+	setup := func(t *testing.T) (*testTree, string, *fix.Proposal) {
+		top, err := filepath.EvalSymlinks(t.TempDir())
+		fixtest.Check(t, err)
+		before.Write(t, top)
+		commit := commitAll(t, top)
+		s := treeOf(filepath.Join(top, "pkg"))
+		fixtest.Check(t, os.MkdirAll(fixtest.RunDir(s.Store, fixtest.RunID), 0o700))
+		return s, top, fixtest.Sealed(t, s.Store, "test", before, after, func(_ *draft.Draft, f *fix.Fix) { f.Base = &fix.Base{Commit: &commit, Sub: new("pkg")} })
+	}
+	tree := func(t *testing.T, top string) fixtest.Files {
+		f := fixtest.Snapshot(t, top)
+		maps.DeleteFunc(f, func(name, _ string) bool { return strings.HasPrefix(name, "pkg/.async") })
+		return f
+	}
+	t.Run("the root in a sub-folder", func(t *testing.T) {
+		t.Parallel()
+		s, top, p := setup(t)
+		_, err := apply(t, s, p, Options{})
+		fixtest.Check(t, err)
+		fixtest.Same(t, "applied", tree(t, top), after.With())
+		got, err := apply(t, s, p, Options{})
+		if err != nil || !got.Already {
+			t.Errorf("H16 apply twice, the files now dirty: %+v %v", got, err)
+		}
+		if log := gitRun(t, top, "log", "--oneline"); strings.Count(log, "\n") != 0 {
+			t.Errorf("committed: %s", log)
+		}
+	})
+	// The fix may have been made on a dirty file: its base is then the dirty content.
+	dirty := maps.Clone(before)
+	dirty["pkg/a.txt"] = "f:dirty\n"
+	for name, make := range map[string]func(t *testing.T, top string){
+		"changed": func(*testing.T, string) {},
+		"staged":  func(t *testing.T, top string) { gitRun(t, top, "add", "pkg/a.txt") },
+		"untracked": func(t *testing.T, top string) {
+			gitRun(t, top, "rm", "-q", "--cached", "pkg/a.txt")
+			gitRun(t, top, "commit", "-q", "-m", "y")
+		},
+	} {
+		t.Run("H17 apply on dirty touched file: "+name, func(t *testing.T) {
+			t.Parallel()
+			s, top, _ := setup(t)
+			fixtest.Put(t, top, "pkg/a.txt", "f:dirty\n")
+			make(t, top)
+			p := fixtest.SealedIn(t, s.Store, fixtest.RunID, "second", fixtest.Change(dirty, after), nil)
+			_, err := apply(t, s, p, Options{})
+			if !errors.Is(err, fix.ErrDirty) || !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "pkg/a.txt") || strings.Contains(err.Error(), "top.txt") {
+				t.Errorf("%v", err)
+			}
+			fixtest.Same(t, "refused", tree(t, top), dirty.With())
+			_, err = apply(t, s, p, Options{AllowDirty: true})
+			fixtest.Check(t, err)
+			fixtest.Same(t, "allowed", tree(t, top), after.With())
+		})
+	}
+	t.Run("changed since, and not committed", func(t *testing.T) {
+		t.Parallel()
+		s, top, p := setup(t)
+		fixtest.Put(t, top, "pkg/a.txt", "f:mine\n")
+		fixtest.Put(t, top, "top.txt", "f:mine\n")
+		gitRun(t, top, "commit", "-q", "-m", "y", "top.txt")
+		_, err := apply(t, s, p, Options{})
+		if want := "pkg/a.txt (changed), top.txt (changed); undo or stash your uncommitted edits of pkg/a.txt and apply again, merge it in with --3way --allow-dirty, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"; !errors.Is(err, fix.ErrConflict) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("H18 apply on dirty untouched file", func(t *testing.T) {
+		t.Parallel()
+		s, top, p := setup(t)
+		fixtest.Put(t, top, "pkg/other.txt", "f:mine\n")
+		_, err := apply(t, s, p, Options{})
+		fixtest.Check(t, err)
+		want := maps.Clone(after)
+		want["pkg/other.txt"] = "f:mine\n"
+		fixtest.Same(t, "applied", tree(t, top), want.With())
+	})
+	t.Run("the repository is gone", func(t *testing.T) {
+		t.Parallel()
+		s, top, p := setup(t)
+		fixtest.Check(t, os.RemoveAll(filepath.Join(top, ".git")))
+		if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "git work tree") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestTwoFixesOnOneFile(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\n9\n"}
+	s := newTree(t, before)
+	first := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"}, nil)
+	second := fixtest.Sealed(t, s.Store, "lint", before, fixtest.Files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\nNINE\n"}, nil)
+	_, err := apply(t, s, first, Options{})
+	fixtest.Check(t, err)
+	_, err = apply(t, s, second, Options{})
+	if !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "a.txt (changed: the fix for test of run "+fixtest.RunID+" was applied to it); merge it in with --3way, or have a new fix proposed: async-pipeline heal "+fixtest.RunID+" lint") || strings.Contains(err.Error(), "git") {
+		t.Errorf("H14 the second fix of one file: %v", err)
+	}
+	fixtest.Same(t, "H14", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"})
+}
+
+func TestTwoAppliesAtOnce(t *testing.T) {
+	t.Parallel()
+	for round := range 10 {
+		s := newTree(t, everyKind)
+		p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+		q := fixtest.Sealed(t, s.Store, "lint", everyKind, fixtest.Files{}, nil)
+		var wg sync.WaitGroup
+		results := make([]string, 3)
+		for i, p := range []*fix.Proposal{p, p, q} {
+			wg.Go(func() {
+				other := treeOf(s.Root) // as another process has it
+				got, err := apply(t, other, p, Options{})
+				switch {
+				case errors.Is(err, fix.ErrConflict):
+					results[i] = "conflict"
+				case err != nil:
+					results[i] = err.Error()
+				default:
+					results[i] = fmt.Sprint(got.Already)
+				}
+			})
+		}
+		wg.Wait()
+		slices.Sort(results[:2])
+		switch got := strings.Join(results, " "); got {
+		case "false true conflict":
+			fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+		case "conflict conflict false":
+			fixtest.Same(t, "the other", fixtest.Snapshot(t, s.Root), fixtest.Files{})
+		default:
+			t.Errorf("round %d: %s", round, got)
+		}
+		settled(t, s)
+	}
+}
+
+func TestApplyWaitsNoLongerThanItsContext(t *testing.T) {
+	t.Parallel()
+	s := newTree(t, fixtest.One)
+	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Two, nil)
+	lock, err := s.lock(t.Context())
+	fixtest.Check(t, err)
+	defer func() { fixtest.Check(t, lock.Close()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Apply(ctx, p, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	fixtest.Check(t, os.WriteFile(s.journalPath(), []byte("{}"), 0o600))
+	if _, err := s.Recover(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Recover: %v", err)
+	}
+}
+
+// gitRun runs git in dir with no configuration of anybody.
+func gitRun(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "git", args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commitAll makes dir a repository that holds everything but .async.
+func commitAll(t testing.TB, dir string) string {
+	t.Helper()
+	gitRun(t, dir, "init", "-q")
+	fixtest.Check(t, os.WriteFile(filepath.Join(dir, ".git", "info", "exclude"), []byte(".async\n"), 0o600))
+	gitRun(t, dir, "add", "-A")
+	gitRun(t, dir, "commit", "-q", "--allow-empty", "-m", "x")
+	return gitRun(t, dir, "rev-parse", "HEAD")
+}

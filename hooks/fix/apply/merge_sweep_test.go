@@ -1,0 +1,405 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+// mergeCases is how many random cases are tried.
+func mergeCases() int {
+	switch {
+	case full:
+		return 10_000
+	case testing.Short():
+		return 150
+	}
+	return 500
+}
+
+// A mergeCase is a fix, a tree that it is applied to, and what a person asks for.
+type mergeCase struct {
+	n                int
+	rng              *rand.Rand
+	base, after, now fixtest.Files
+	other            fixtest.Files // what a second fix makes of the base
+	chosen           map[string][]bool
+	o                Options
+	diff, selected   []byte
+}
+
+// Random fixes over random trees: dirty, drifted, renamed, with CRLF, modes, binary files, symlinks, parts of a patch, a second
+// proposal on one file, a revert, a crash. No tree is ever half-applied or wrong, and what `git apply --3way` makes of it,
+// where it succeeds, is what we make of it.
+func TestApplyAgreesWithGit(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	if s := os.Getenv("ASYNC_PIPELINE_SWEEP_SEED"); s != "" {
+		var err error
+		seed, err = strconv.ParseUint(s, 10, 64)
+		fixtest.Check(t, err)
+	}
+	t.Logf("ASYNC_PIPELINE_SWEEP_SEED=%d", seed)
+	const batch, workers = 50, 2
+	var mu sync.Mutex
+	ends := map[string]int{}
+	var work sync.WaitGroup
+	for worker := range workers {
+		work.Go(func() {
+			m := newMirror(t)
+			for first := worker * batch; first < mergeCases() && !t.Failed(); first += workers * batch {
+				var cases []*mergeCase
+				for n := first; n < min(first+batch, mergeCases()); n++ {
+					cases = append(cases, newMergeCase(t, n, seed))
+				}
+				m.load(t, cases)
+				for _, c := range cases {
+					one := &oneCase{TB: t}
+					end := c.play(one, m)
+					mu.Lock()
+					ends[end]++
+					mu.Unlock()
+					if one.failed {
+						t.Errorf("case %d, ASYNC_PIPELINE_SWEEP_SEED=%d: %s", c.n, seed, c)
+						return
+					}
+				}
+			}
+		})
+	}
+	work.Wait()
+	for _, end := range slices.Sorted(maps.Keys(ends)) {
+		t.Logf("%5d %s", ends[end], end)
+	}
+	for _, want := range []string{"merged", "conflict", "as git", "already", "reverted", "crashed"} {
+		if !testing.Short() && !strings.Contains(fmt.Sprint(ends), want) {
+			t.Errorf("no case ended as %q: %v", want, ends)
+		}
+	}
+}
+
+// A oneCase knows whether its own case failed.
+type oneCase struct {
+	testing.TB
+	failed bool
+}
+
+func (o *oneCase) Errorf(format string, args ...any) {
+	o.Helper()
+	o.failed = true
+	o.TB.Errorf(format, args...)
+}
+
+func (o *oneCase) Failed() bool { return o.failed }
+
+func (c *mergeCase) String() string {
+	return fmt.Sprintf("base %q\nnow %q\nafter %q\nchosen %v %+v\n%s", c.base, c.now, c.after, c.chosen, c.o, c.diff)
+}
+
+// play applies the case in every way that it asks for, and says how it ended.
+func (c *mergeCase) play(t testing.TB, m *mirror) string {
+	s := treeAt(t, c.root(t), c.base)
+	defer func() { fixtest.Check(t, os.RemoveAll(s.Root)) }()
+	p := fixtest.Sealed(t, s.Store, "test", c.base, c.after, func(d *draft.Draft, f *fix.Fix) {
+		_, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil)
+		fixtest.Check(t, err)
+		fixtest.Check(t, d.StoreTouched(fixtest.Change(c.base, c.after)))
+		f.Base = nil
+	})
+	c.now.Write(t, s.Root)
+	want, ok := m.apply(t, c, c.selected, false)
+	switch {
+	case c.rng.IntN(8) == 0:
+		return c.crash(t, s, p)
+	case c.rng.IntN(8) == 0 && len(fixtest.Change(c.base, c.other)) > 0:
+		return c.second(t, m, s, p)
+	}
+	got, err := apply(t, s, p, c.o)
+	tree := fixtest.Snapshot(t, s.Root)
+	settled(t, s)
+	switch {
+	case err != nil && !errors.Is(err, fix.ErrRefused):
+		t.Errorf("%v", err)
+		return ""
+	case err != nil:
+		fixtest.Same(t, "refused ("+err.Error()+")", tree, c.now.With())
+		if ok && (c.o.ThreeWay || c.plain()) {
+			t.Errorf("git applies it, and we say: %v", err)
+		}
+		if errors.Is(err, fix.ErrConflict) {
+			return "conflict"
+		}
+		return "refused"
+	case !ok:
+		// What is there already is no error here; without it git has to succeed too.
+		m.reset(t, c, c.now)
+		rest := c.rest(t)
+		if want, ok = m.apply(t, c, rest, false); !ok {
+			t.Errorf("git does not apply it, and we do: %+v\n%s", got, rest)
+		}
+	}
+	fixtest.Same(t, "as git", tree, want)
+	if t.Failed() {
+		return ""
+	}
+	end := "as git"
+	switch {
+	case got.Already:
+		end = "already"
+	case len(got.Merged) > 0:
+		end = "merged"
+	}
+	if again, err := apply(t, s, p, c.o); err != nil || !again.Already {
+		t.Errorf("a second time: %+v %v", again, err)
+	}
+	fixtest.Same(t, "a second time", fixtest.Snapshot(t, s.Root), want)
+	if !c.o.some() && c.rng.IntN(2) == 0 && !got.Already {
+		return end + c.edit(t, m, s, p, want)
+	}
+	if c.o.some() && c.same(c.base) {
+		if _, err := apply(t, s, p, Options{}); err != nil {
+			t.Errorf("the rest: %v", err)
+		}
+		fixtest.Same(t, "the rest", fixtest.Snapshot(t, s.Root), c.after.With())
+	}
+	if got.Already {
+		return end
+	}
+	_, err = s.Revert(context.Background(), p, Options{By: "tester"})
+	if err != nil && !c.whole() && errors.Is(err, fix.ErrRefused) {
+		// What somebody had done by hand cannot always be taken back: a file may stand where a deleted one was.
+		fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), tree)
+		return end + ", kept"
+	}
+	if err != nil {
+		t.Errorf("revert: %v", err)
+	}
+	if c.whole() { // else some of it had been there by somebody's hand, and goes too
+		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), c.now.With())
+	}
+	if _, err := s.Revert(context.Background(), p, Options{}); !errors.Is(err, fix.ErrRefused) {
+		t.Errorf("reverted twice: %v", err)
+	}
+	settled(t, s)
+	return end + ", reverted"
+}
+
+// second applies two fixes of one tree, one after the other.
+func (c *mergeCase) second(t testing.TB, m *mirror, s *testTree, p *fix.Proposal) string {
+	t.Helper()
+	c.base.Write(t, s.Root)
+	q := fixtest.Sealed(t, s.Store, "lint", c.base, c.other, func(d *draft.Draft, f *fix.Fix) {
+		_, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil)
+		fixtest.Check(t, err)
+		fixtest.Check(t, d.StoreTouched(fixtest.Change(c.base, c.other)))
+		f.Base = nil
+	})
+	if _, err := apply(t, s, p, Options{}); err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	m.reset(t, c, c.after)
+	both := false
+	for _, f := range q.Patch.Files {
+		both = both || c.after[f.Path] != c.base[f.Path] && c.after[f.Path] != c.other[f.Path]
+	}
+	_, err := apply(t, s, q, Options{})
+	if both != errors.Is(err, fix.ErrConflict) || both && !strings.Contains(err.Error(), "the fix for test of run "+fixtest.RunID) && strings.Contains(err.Error(), "(changed)") {
+		t.Errorf("the second, of the same files %v: %v", both, err)
+	}
+	if err != nil {
+		fixtest.Same(t, "the second refused", fixtest.Snapshot(t, s.Root), c.after.With())
+	}
+	want, ok := m.apply(t, c, q.Diff, false)
+	got, err := apply(t, s, q, Options{ThreeWay: true})
+	tree := fixtest.Snapshot(t, s.Root)
+	settled(t, s)
+	switch {
+	case err != nil && ok:
+		t.Errorf("git applies the second, and we say: %v", err)
+		return ""
+	case err != nil:
+		fixtest.Same(t, "the second in conflict", tree, c.after.With())
+		return "two, in conflict"
+	case ok:
+		fixtest.Same(t, "two as git", tree, want)
+	}
+	if got.Already {
+		return "two, already"
+	}
+	if _, err := s.Revert(context.Background(), q, Options{}); err != nil {
+		t.Errorf("revert of the second: %v", err)
+	}
+	return "two as git"
+}
+
+// root is a folder for the case's store.
+func (c *mergeCase) root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "fix-merge-*")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "fix-merge-*")
+	}
+	fixtest.Check(t, err)
+	return dir
+}
+
+// plain says that every chosen path is as the fix found it or as it makes it.
+func (c *mergeCase) plain() bool {
+	for name := range c.chosen {
+		if c.now[name] != c.base[name] && c.now[name] != c.after[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// whole says that nothing of the patch was there before.
+func (c *mergeCase) whole() bool {
+	for name := range c.union() {
+		if c.now[name] != c.base[name] {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *mergeCase) same(f fixtest.Files) bool { return maps.Equal(c.now, f) }
+
+// rest is the chosen patch without the paths that are already as it makes them.
+func (c *mergeCase) rest(t testing.TB) []byte {
+	t.Helper()
+	b, err := patch.Select(c.diff, func(path string, n int) bool {
+		there := c.now[path] == c.after[path] && (c.now[path] != "" || c.after[path] == "")
+		return n < len(c.chosen[path]) && c.chosen[path][n] && !there
+	})
+	fixtest.Check(t, err)
+	return b
+}
+
+// edit changes what was applied and takes the fix out of it.
+func (c *mergeCase) edit(t testing.TB, m *mirror, s *testTree, p *fix.Proposal, was fixtest.Files) string {
+	t.Helper()
+	tree := fixtest.Files{}
+	for name, v := range was {
+		if v != "d" {
+			tree[name] = v
+		}
+	}
+	edited := c.change(tree, 4)
+	edited.Write(t, s.Root)
+	m.reset(t, c, edited)
+	kept := c.now
+	c.now = edited
+	want, ok := m.apply(t, c, c.diff, true)
+	touched := slices.ContainsFunc(fixtest.Change(c.base, c.after), func(d patch.Change) bool {
+		// Also by a file where the folder of a deleted one was: nothing can come back below it.
+		onTheWay := slices.ContainsFunc(parents(d.Path), func(dir string) bool { return edited[dir] != "" })
+		return edited[d.Path] != tree[d.Path] || onTheWay
+	})
+	_, err := s.Revert(context.Background(), p, Options{})
+	if err != nil {
+		fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), edited.With())
+		if !touched && maps.Equal(kept, c.base) || !errors.Is(err, fix.ErrRefused) {
+			t.Errorf("revert: %v", err)
+		}
+		_, err = s.Revert(context.Background(), p, Options{ThreeWay: true})
+	}
+	settled(t, s)
+	// git knows the fix alone. Where it was merged into edits, what it wrote is the way back, and git has nothing to say.
+	if !maps.Equal(kept, c.base) {
+		if err != nil {
+			fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), edited.With())
+		}
+		return ", edited"
+	}
+	switch {
+	case err != nil:
+		fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), edited.With())
+		if ok {
+			t.Errorf("git takes it back, and we say: %v", err)
+		}
+		return ", edited and kept"
+	case ok:
+		for name, v := range want {
+			// git apply -R sets the mode that the index line names; a mode that somebody changed since is theirs, as on the way forth.
+			if b, a := c.base[name], c.after[name]; b != "" && a != "" && a[0] == b[0] && edited[name] != "" {
+				want[name] = edited[name][:1] + v[1:]
+			}
+		}
+		fixtest.Same(t, "taken back as git", fixtest.Snapshot(t, s.Root), want)
+	}
+	return ", edited and reverted"
+}
+
+// crash ends apply or revert at some step; what is left is whole.
+func (c *mergeCase) crash(t testing.TB, s *testTree, p *fix.Proposal) string {
+	t.Helper()
+	o := Options{ThreeWay: true}
+	before, back := c.now, c.rng.IntN(2) == 0
+	if back {
+		if _, err := apply(t, s, p, o); err != nil {
+			return "refused"
+		}
+		before = fixtest.Snapshot(t, s.Root)
+	}
+	s.step = after(c.rng.IntN(4+4*len(fixtest.Change(c.base, c.after))), die)
+	var err error
+	step := crashing(func() {
+		if back {
+			_, err = s.Revert(context.Background(), p, o)
+		} else {
+			_, err = apply(t, s, p, o)
+		}
+	})
+	s.step = nil
+	if step == "" {
+		if err != nil && !errors.Is(err, fix.ErrRefused) {
+			t.Errorf("%v", err)
+		}
+		return "ended"
+	}
+	r, err := s.Recover(context.Background())
+	fixtest.Check(t, err)
+	p, err = s.Find(fixtest.RunID, "test")
+	fixtest.Check(t, err)
+	tree := fixtest.Snapshot(t, s.Root)
+	settled(t, s)
+	done := p.Disposition == fix.Applied
+	if back {
+		done = p.Disposition == fix.Reverted
+	}
+	if !done {
+		if r != nil && r.To != "undone" {
+			t.Errorf("%+v, but it is %s", r, p.Disposition)
+		}
+		fixtest.Same(t, "crashed at "+step, tree, before.With())
+		return "crashed, undone"
+	}
+	// All of it: doing it again finds nothing to write.
+	if back {
+		if _, err := s.Revert(context.Background(), p, o); !errors.Is(err, fix.ErrRefused) {
+			t.Errorf("crashed at %s, reverted, and again: %v", step, err)
+		}
+		if c.whole() {
+			fixtest.Same(t, "crashed at "+step, tree, c.now.With())
+		}
+		return "crashed, reverted"
+	}
+	if again, err := apply(t, s, p, o); err != nil || !again.Already {
+		t.Errorf("crashed at %s, and again: %+v %v", step, again, err)
+	}
+	return "crashed, completed"
+}

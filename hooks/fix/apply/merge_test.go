@@ -1,0 +1,132 @@
+package apply
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+)
+
+// Where git would leave conflicts they are shown as git marks them, and nothing is written.
+func TestMergeConflicts(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "del": "f:d\n", "link": "l:a", "gone": "f:g\n", "type": "f:t\n", "fine": "f:1\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "theirs", 40: "theirs too"}), "bin": "f:\x00\x02", "link": "l:b", "gone": "f:G\n", "type": "l:t", "new": "f:n\n", "fine": "f:2\n"}
+	s := newTree(t, before)
+	p := based(t, s, "test", before, after)
+	now := fixtest.Files{"a.txt": "f:mine first\n" + numberedLines(map[int]string{5: "mine", 40: "mine too"}), "bin": "f:\x00\x03", "del": "f:mine\n", "link": "l:c", "type": "f:mine\n", "new": "f:mine\n", "fine": "f:1\n"}
+	now.Write(t, s.Root)
+	for _, dry := range []bool{true, false} {
+		_, err := apply(t, s, p, Options{ThreeWay: true, DryRun: dry})
+		c := (*Conflicts)(nil)
+		if !errors.As(err, &c) || !errors.Is(err, fix.ErrRefused) || !errors.Is(err, fix.ErrConflict) {
+			t.Fatalf("%v", err)
+		}
+		why := map[string]string{}
+		for _, f := range c.Files {
+			why[f.Path] = f.Why
+			switch f.Path {
+			case "a.txt":
+				if len(f.Clashes) != 2 || f.Clashes[0].Line != 6 || f.Clashes[1].Line != 41 || f.Clashes[1].Text != "<<<<<<< ours\nmine too\n=======\ntheirs too\n>>>>>>> theirs\n" {
+					t.Errorf("%+v", f.Clashes)
+				}
+			case "new":
+				if len(f.Clashes) != 1 || f.Clashes[0].Line != 1 {
+					t.Errorf("%+v", f.Clashes)
+				}
+			}
+		}
+		for path, want := range map[string]string{
+			"a.txt": "conflict", "new": "conflict", "bin": "binary, and changed on both sides", "del": "the fix deletes it, and it was edited since",
+			"link": "the fix and somebody since made it point elsewhere", "gone": "it is gone, and the fix changes it", "type": "the fix makes a symlink of it, and it was edited since",
+		} {
+			if why[path] != want {
+				t.Errorf("%s: %q, want %q", path, why[path], want)
+			}
+		}
+		for _, word := range []string{"nothing was written", "git apply --3way ", "--3way --edit", "async-pipeline heal " + fixtest.RunID + " test"} {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%q is not said: %v", word, err)
+			}
+		}
+		fixtest.Same(t, "nothing is written", fixtest.Snapshot(t, s.Root), now)
+	}
+	_, err := apply(t, s, p, Options{ThreeWay: true, Files: []string{"fine"}})
+	fixtest.Check(t, err)
+}
+
+// How git merges a path is the repository's to say: all lines of both, not at all, or by a program that is not run.
+func TestMergeAttributes(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"union": "f:1\n2\n3\n", "binary": "f:1\n2\n3\n", "custom": "f:1\n2\n3\n", ".gitattributes": "f:union merge=union\nbinary -merge\ncustom merge=mine\n"}
+	after := fixtest.Files{"union": "f:1\n2\n3\ntheirs\n", "binary": "f:1\n2\n3\ntheirs\n", "custom": "f:1\n2\n3\ntheirs\n", ".gitattributes": before[".gitattributes"]}
+	s := newTree(t, before)
+	commitAll(t, s.Root)
+	gitRun(t, s.Root, "config", "merge.mine.driver", "touch "+filepath.Join(s.Root, "ran"))
+	p := based(t, s, "test", before, after)
+	for _, name := range []string{"union", "binary", "custom"} {
+		fixtest.Put(t, s.Root, name, "f:1\n2\n3\nours\n")
+	}
+	for name, says := range map[string]string{"binary": "its merge attribute says that it is not merged", "custom": `its merge attribute names "mine", a program of your own`} {
+		if _, err := apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{name}}); !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	got, err := apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{"union"}})
+	fixtest.Check(t, err)
+	if b, _ := os.ReadFile(filepath.Join(s.Root, "union")); string(b) != "1\n2\n3\nours\ntheirs\n" {
+		t.Errorf("%q", b)
+	}
+	if len(got.Dirty) != 1 || len(got.Merged) != 1 {
+		t.Errorf("what it went over is not said: %+v", got)
+	}
+	if recordfile.Exists(filepath.Join(s.Root, "ran")) {
+		t.Error("a driver was run")
+	}
+}
+
+// A merge takes away what nothing else gives back: it is kept for the revert, unless it holds a secret.
+func TestWhatAMergeKeeps(t *testing.T) {
+	t.Parallel()
+	before, after := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}
+	for _, secret := range []bool{false, true} {
+		s := newTree(t, before)
+		p := based(t, s, "test", before, after)
+		mine := "f:" + numberedLines(map[int]string{30: "token hunter2hunter2"})
+		fixtest.Put(t, s.Root, "a.txt", mine)
+		o := Options{ThreeWay: true}
+		if secret {
+			o.Secrets = &redact.Set{}
+			o.Secrets.Add("TOKEN", "hunter2hunter2")
+		}
+		_, err := apply(t, s, p, o)
+		fixtest.Check(t, err)
+		_, err = revert(t, s, Options{})
+		if secret {
+			if entries, _ := os.ReadDir(p.Folder("applied")); len(entries) > 0 || !errors.Is(err, fix.ErrConflict) {
+				t.Errorf("a secret is kept: %v %v", entries, err)
+			}
+			continue
+		}
+		fixtest.Check(t, err)
+		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": mine})
+	}
+}
+
+// Without what the fix found there is nothing to merge with.
+func TestMergeWithoutItsBase(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}
+	s := newTree(t, before)
+	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}, nil)
+	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{30: "mine"}))
+	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "what it held is not kept") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,453 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A crash is what a killed process looks like from the inside: nothing more happens.
+type crash struct{ step string }
+
+// crashing runs do and gives the step at which it was to crash; empty when it ended by itself.
+func crashing(do func()) (step string) {
+	defer func() {
+		if c, ok := recover().(crash); ok {
+			step = c.step
+		}
+	}()
+	do()
+	return ""
+}
+
+// after gives a step function that does what at the n-th step, counted from 0.
+func after(n int, do func(step string) error) func(string) error {
+	return func(step string) error {
+		n--
+		if n == -1 {
+			return do(step)
+		}
+		return nil
+	}
+}
+
+func die(step string) error { panic(crash{step}) }
+
+// whole checks that the tree is before or after, entirely, and that the record agrees.
+func whole(t *testing.T, what string, s *testTree, before, after fixtest.Files) (completed bool) {
+	t.Helper()
+	p, err := s.Find(fixtest.RunID, "test")
+	fixtest.Check(t, err)
+	completed = p.Disposition == fix.Applied
+	want := before
+	if completed {
+		want = after
+	}
+	fixtest.Same(t, what, fixtest.Snapshot(t, s.Root), want.With())
+	settled(t, s)
+	if got, err := s.Recover(context.Background()); got != nil || err != nil {
+		t.Errorf("%s: a second Recover: %+v %v", what, got, err)
+	}
+	return completed
+}
+
+// At every step of an apply an error takes everything back.
+func TestErrorAtEveryStep(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("disk full")
+	for n := 0; ; n++ {
+		s := newTree(t, everyKind)
+		p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+		step := ""
+		s.step = after(n, func(at string) error { step = at; return broken })
+		got, err := apply(t, s, p, Options{})
+		if step == "" {
+			fixtest.Check(t, err)
+			if n < 50 {
+				t.Errorf("only %d steps", n)
+			}
+			return
+		}
+		if !errors.Is(err, broken) {
+			t.Errorf("step %d %s: %v", n, step, err)
+		}
+		s.step = nil
+		if step == "record" || step == "clear" { // every file is in its place: the next command records it
+			if len(got.Files) == 0 || !strings.Contains(err.Error(), "the files are written") {
+				t.Errorf("%+v %v", got, err)
+			}
+			r, err := s.Recover(context.Background())
+			if err != nil || r == nil || r.To != "completed" {
+				t.Errorf("%s: %+v %v", step, r, err)
+			}
+			if !whole(t, step, s, everyKind, everyKindAfter) {
+				t.Errorf("%s: not completed", step)
+			}
+			continue
+		}
+		if len(got.Files) > 0 || whole(t, fmt.Sprintf("step %d %s", n, step), s, everyKind, everyKindAfter) {
+			t.Errorf("step %d %s: %+v", n, step, got)
+		}
+		if _, err := apply(t, s, p, Options{}); err != nil {
+			t.Errorf("step %d %s: applied later: %v", n, step, err)
+		}
+	}
+}
+
+// At every step of an apply a crash, and then at every step of the recovery another one, leaves a tree that is whole
+// after the next recovery.
+func TestCrashAtEveryStep(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod", "keep": "f:k"}
+	later := fixtest.Files{"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep", "new/deep": "f:n\n", "keep": "f:k"}
+	ends := map[bool]int{}
+	for n := 0; ; n++ {
+		for m := 0; ; m++ {
+			s := newTree(t, before)
+			p := fixtest.Sealed(t, s.Store, "test", before, later, nil)
+			s.step = after(n, die)
+			first := crashing(func() { _, _ = apply(t, s, p, Options{}) })
+			if first == "" {
+				if ends[true] == 0 || ends[false] == 0 || n < 20 {
+					t.Errorf("%d steps, completed and undone: %v", n, ends)
+				}
+				return
+			}
+			s.step = after(m, die)
+			second := crashing(func() {
+				_, err := s.Recover(context.Background())
+				fixtest.Check(t, err)
+			})
+			s.step = nil
+			_, err := s.Recover(context.Background())
+			fixtest.Check(t, err)
+			ends[whole(t, fmt.Sprintf("crash at %q, then at %q", first, second), s, before, later)]++
+			if second == "" {
+				break
+			}
+		}
+	}
+}
+
+// crashed is a store whose apply of after died at a step.
+func crashed(t *testing.T, before, after fixtest.Files, at string) (*testTree, *fix.Proposal) {
+	t.Helper()
+	s := newTree(t, before)
+	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+	s.step = func(step string) error {
+		if step == at {
+			panic(crash{step})
+		}
+		return nil
+	}
+	if got := crashing(func() { _, _ = apply(t, s, p, Options{}) }); got != at {
+		t.Fatalf("crashed at %q", got)
+	}
+	s.step = nil
+	return s, p
+}
+
+func TestRecoverSaysWhatItDid(t *testing.T) {
+	t.Parallel()
+	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+	for at, to := range map[string]string{"original a.txt": "", "journal": "", "stage a.txt": "undone", "write b.txt": "undone", "written": "completed", "record": "completed", "clear": "completed"} {
+		s, _ := crashed(t, fixtest.One, later, at)
+		r, err := s.Recover(context.Background())
+		fixtest.Check(t, err)
+		if to == "" {
+			if r != nil {
+				t.Errorf("%s: %+v", at, r)
+			}
+		} else if r == nil || r.To != to || r.Run != fixtest.RunID || r.Task != "test" || fmt.Sprint(r.Files) != "[a.txt b.txt]" || r.At.IsZero() || len(r.Left) > 0 || r.Kept != "" {
+			t.Errorf("%s: %+v", at, r)
+		}
+		if whole(t, at, s, fixtest.One, later) != (to == "completed") {
+			t.Errorf("%s: not %s", at, to)
+		}
+	}
+}
+
+// Apply settles what an earlier one left before it does anything.
+func TestApplyRecoversFirst(t *testing.T) {
+	t.Parallel()
+	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+	s, p := crashed(t, fixtest.One, later, "write b.txt")
+	got, err := apply(t, s, p, Options{})
+	fixtest.Check(t, err)
+	if got.Already || !whole(t, "applied", s, fixtest.One, later) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestEditsAfterACrashAreKept(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"}
+	later := fixtest.Files{"a": "f:2\n", "b": "f:2\n", "d": "f:2\n", "new/x": "f:n\n"} // c/in is deleted
+	cases := map[string]struct {
+		at   string
+		edit map[string]string
+		want fixtest.Files
+		left string
+		kept fixtest.Files
+	}{
+		"a written file": {
+			"write d",
+			map[string]string{"a": "f:mine\n"},
+			fixtest.Files{"a": "f:mine\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"},
+			"[a]",
+			fixtest.Files{"a": "f:1\n"},
+		},
+		"a file not yet written": {
+			"write d",
+			map[string]string{"d": "f:mine\n"},
+			fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:mine\n"},
+			"[d]",
+			fixtest.Files{"d": "f:1\n"},
+		},
+		"a new file": {
+			"written",
+			map[string]string{"new/x": "f:mine\n"},
+			fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n", "new/x": "f:mine\n"},
+			"[new/x]", nil,
+		},
+		"a deleted one made again": {
+			"write a",
+			map[string]string{"c/in": "f:mine\n"},
+			fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:mine\n", "d": "f:1\n"},
+			"[c/in]",
+			fixtest.Files{"c/in": "f:1\n"},
+		},
+		"a file where its folder was": {
+			"write a",
+			map[string]string{"c": "f:mine\n"},
+			fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c": "f:mine\n", "d": "f:1\n"},
+			"[c/in]",
+			fixtest.Files{"c/in": "f:1\n"},
+		},
+		"a link in its place": {
+			"write d",
+			map[string]string{"a": "l:b"},
+			fixtest.Files{"a": "l:b", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"},
+			"[a]",
+			fixtest.Files{"a": "f:1\n"},
+		},
+		"a new file beside": {
+			"written",
+			map[string]string{"new/y": "f:mine\n", "a": "f:mine\n"},
+			fixtest.Files{"a": "f:mine\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n", "new/y": "f:mine\n"},
+			"[a]",
+			fixtest.Files{"a": "f:1\n"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := crashed(t, before, later, c.at)
+			for path, v := range c.edit {
+				fixtest.Put(t, s.Root, path, v)
+			}
+			r, err := s.Recover(context.Background())
+			fixtest.Check(t, err)
+			if r.To != "undone" || fmt.Sprint(r.Left) != c.left {
+				t.Errorf("%+v", r)
+			}
+			fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), c.want.With())
+			if (r.Kept != "") != (c.kept != nil) {
+				t.Errorf("kept in %q", r.Kept)
+			} else if c.kept != nil {
+				fixtest.Same(t, "kept", fixtest.Snapshot(t, r.Kept), c.kept.With())
+			}
+			settled(t, s)
+			if again, err := s.Recover(context.Background()); again != nil || err != nil {
+				t.Errorf("a second Recover: %+v %v", again, err)
+			}
+		})
+	}
+	t.Run("once all was written", func(t *testing.T) {
+		t.Parallel()
+		s, _ := crashed(t, before, later, "record")
+		fixtest.Put(t, s.Root, "a", "f:mine\n")
+		r, err := s.Recover(context.Background())
+		fixtest.Check(t, err)
+		if r.To != "completed" {
+			t.Errorf("%+v", r)
+		}
+		want := fixtest.Files{"a": "f:mine\n", "b": "f:2\n", "d": "f:2\n", "new/x": "f:n\n"}
+		fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), want.With())
+		settled(t, s)
+	})
+}
+
+// A person who edits while an apply is at work keeps the edit.
+func TestEditDuringApply(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a": "f:1\n", "b": "f:1\n"}
+	s := newTree(t, before)
+	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a": "f:2\n", "b": "f:2\n"}, nil)
+	s.step = func(step string) error {
+		if step == "write b" {
+			fixtest.Put(t, s.Root, "b", "f:mine\n")
+		}
+		return nil
+	}
+	_, err := apply(t, s, p, Options{})
+	if !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "b (changed this moment)") || !strings.Contains(err.Error(), filepath.Join(s.Dir, "kept")) {
+		t.Errorf("%v", err)
+	}
+	fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), fixtest.Files{"a": "f:1\n", "b": "f:mine\n"})
+	settled(t, s)
+}
+
+func TestFolderMovedDuringApply(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a": "f:1\n", "b/in": "f:1\n"}
+	s := newTree(t, before)
+	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a": "f:2\n", "b/in": "f:2\n"}, nil)
+	s.step = func(step string) error {
+		if step == "write b/in" { // its staged content goes away with the folder
+			fixtest.Check(t, os.Rename(filepath.Join(s.Root, "b"), filepath.Join(s.Root, "moved")))
+		}
+		return nil
+	}
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrConflict) {
+		t.Errorf("%v", err)
+	}
+	if got := fixtest.Snapshot(t, s.Root)["a"]; got != "f:1\n" {
+		t.Errorf("a is %q", got)
+	}
+}
+
+// A journal that came with a repository must not make us write.
+func TestForeignJournals(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(j *applying)
+		raw    string
+		says   string
+	}{
+		"of another place":  {func(j *applying) { j.Lock++ }, "", "not written in this place"},
+		"outside":           {func(j *applying) { j.Entries[0].Path = "../x" }, "", "inside the tree"},
+		"absolute":          {func(j *applying) { j.Entries[0].Path = "/tmp/x" }, "", "inside the tree"},
+		"in .git":           {func(j *applying) { j.Entries[0].Path = ".GIT/hooks/x" }, "", ".GIT folder"},
+		"folder outside":    {func(j *applying) { j.Made = []folderBefore{{Path: "../x"}} }, "", "inside the tree"},
+		"folder in .async":  {func(j *applying) { j.Folders = []folderBefore{{Path: ".async/x"}} }, "", ".async folder"},
+		"run with a path":   {func(j *applying) { j.Run = "../../x" }, "", "no name of a run"},
+		"fix with a path":   {func(j *applying) { j.Fix = "../x" }, "", "no name of a run"},
+		"id with a path":    {func(j *applying) { j.ID = "../x" }, "", "no name of a run"},
+		"newer":             {func(j *applying) { j.SchemaVersion = 2 }, "", "upgrade"},
+		"moved":             {func(j *applying) { j.Sub = "pkg" }, "", `was at "pkg"`},
+		"not JSON":          {nil, "{", "unexpected end"},
+		"original replaced": {func(j *applying) { j.Entries[0].Before.Digest = recordfile.Digest([]byte("evil")) }, "", ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+			s, _ := crashed(t, fixtest.One, later, "write b.txt")
+			text, err := os.ReadFile(s.journalPath())
+			fixtest.Check(t, err)
+			if c.change != nil {
+				j := &applying{}
+				fixtest.Check(t, json.Unmarshal(text, j))
+				c.change(j)
+				text, err = recordfile.JSON(j)
+				fixtest.Check(t, err)
+			} else {
+				text = []byte(c.raw)
+			}
+			fixtest.Check(t, os.WriteFile(s.journalPath(), text, 0o600))
+			was := fixtest.Snapshot(t, s.Root)
+			_, looked := s.Unsettled(context.Background())
+			_, err = s.Recover(context.Background())
+			if c.says != "" && (looked == nil || err == nil || looked.Error() != err.Error()) {
+				t.Errorf("Unsettled says %v, Recover %v", looked, err)
+			}
+			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), s.journalPath()) || !strings.Contains(err.Error(), s.originalsDir()) {
+				t.Errorf("%v", err)
+			}
+			if c.says != "" {
+				fixtest.Same(t, "untouched", fixtest.Snapshot(t, s.Root), was)
+			}
+		})
+	}
+}
+
+func TestRecoverOfNothing(t *testing.T) {
+	t.Parallel()
+	s := newTree(t, fixtest.One)
+	if r, err := s.Recover(context.Background()); r != nil || err != nil || recordfile.Exists(s.applyDir()) {
+		t.Errorf("%+v %v", r, err)
+	}
+	lock, err := s.lock(t.Context())
+	fixtest.Check(t, err)
+	defer func() { fixtest.Check(t, lock.Close()) }()
+	if r, err := s.Recover(context.Background()); r != nil || err != nil { // it does not even ask for the lock
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// The run may be pruned between the crash and the recovery.
+func TestRecoverWithoutItsRun(t *testing.T) {
+	t.Parallel()
+	s, _ := crashed(t, fixtest.One, fixtest.Two, "record")
+	fixtest.Check(t, os.RemoveAll(fixtest.RunDir(s.Store, fixtest.RunID)))
+	r, err := s.Recover(context.Background())
+	if err != nil || r.To != "completed" {
+		t.Errorf("%+v %v", r, err)
+	}
+	settled(t, s)
+}
+
+// Unsettled says what Recover is going to do, and does nothing.
+func TestUnsettled(t *testing.T) {
+	t.Parallel()
+	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
+	for _, at := range []string{"original a.txt", "journal", "stage a.txt", "write b.txt", "written", "record", "clear"} {
+		s, _ := crashed(t, fixtest.One, later, at)
+		before := fixtest.All(t, s.Root)
+		says, err := s.Unsettled(context.Background())
+		fixtest.Check(t, err)
+		if now := fixtest.All(t, s.Root); now != before {
+			t.Errorf("%s: looking changed\n%s\nto\n%s", at, before, now)
+		}
+		does, err := s.Recover(context.Background())
+		fixtest.Check(t, err)
+		if (says == nil) != (does == nil) || says != nil && (says.To != does.To || says.Run != does.Run || says.Task != does.Task || fmt.Sprint(says.Files) != fmt.Sprint(does.Files)) {
+			t.Errorf("%s: says %+v, does %+v", at, says, does)
+		}
+		if says, err = s.Unsettled(context.Background()); says != nil || err != nil {
+			t.Errorf("%s: settled, and it says %+v, %v", at, says, err)
+		}
+	}
+}
+
+// An apply that goes on is not an interrupted one, and a journal that cannot be believed is said.
+func TestUnsettledOfOthers(t *testing.T) {
+	t.Parallel()
+	s, _ := crashed(t, fixtest.One, fixtest.Files{"a.txt": "f:two\n"}, "write a.txt")
+	lock, err := s.lock(context.Background())
+	fixtest.Check(t, err)
+	if r, err := s.Unsettled(context.Background()); r != nil || err != nil {
+		t.Errorf("while somebody applies: %+v, %v", r, err)
+	}
+	fixtest.Check(t, lock.Close())
+	fixtest.Check(t, os.WriteFile(s.journalPath(), []byte("{"), 0o600))
+	if r, err := s.Unsettled(context.Background()); err == nil {
+		t.Errorf("a damaged journal: %+v", r)
+	}
+	none := treeOf(t.TempDir())
+	for range 2 {
+		if r, err := none.Unsettled(context.Background()); r != nil || err != nil {
+			t.Errorf("of nothing: %+v, %v", r, err)
+		}
+		fixtest.Check(t, os.WriteFile(none.Dir, nil, 0o600)) // something else has our name
+	}
+}

@@ -1,0 +1,172 @@
+// Patches of a draft: what every attempt left, and the proposal.
+
+package draft
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// A Rescued is what Rescue stored of one attempt. Paths of patches are relative to the run's folder.
+type Rescued struct {
+	Path     string         // attempt-<n>.patch; empty: nothing could be written as it was
+	Redacted string         // attempt-<n>.redacted.patch, the files whose change holds a secret, without it; empty: none
+	Left     []tree.Omitted // what is not in Path, and why: secret (in Redacted), special (no patch can hold it)
+}
+
+// Rescue writes what an attempt changed. No work is lost and no secret is written: files whose change holds one stand in
+// a patch of their own, in which Mark stands for each value, before and after the change alike; so it applies only by
+// hand. What no patch can hold is left out by name.
+func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
+	var r Rescued
+	var kept, hidden []patch.Change
+	taken := map[string]bool{} // paths of hidden
+	for _, c := range changes {
+		text, err := patch.Encode([]patch.Change{c})
+		if err != nil {
+			r.Left = append(r.Left, tree.Omitted{Path: d.Secrets.String(c.Path), Why: "special"})
+			continue
+		}
+		if _, secret := d.secretIn(c, text); !secret {
+			kept = append(kept, c)
+			continue
+		}
+		h := d.hide(c)
+		for n := 2; taken[h.Path]; n++ { // two names that differed in the secret alone
+			h.Path = fmt.Sprintf("%s-%d", d.Secrets.String(c.Path), n)
+		}
+		r.Left = append(r.Left, tree.Omitted{Path: h.Path, Why: "secret"})
+		if text, err = patch.Encode([]patch.Change{h}); err != nil {
+			continue
+		}
+		if _, secret := d.secretIn(h, text); !secret {
+			taken[h.Path] = true
+			hidden = append(hidden, h)
+		}
+	}
+	var err error
+	if r.Path, err = d.rescue(fmt.Sprintf("/attempt-%d.patch", attempt), kept); err != nil {
+		return r, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
+	}
+	if r.Redacted, err = d.rescue(fmt.Sprintf("/attempt-%d.redacted.patch", attempt), hidden); err != nil {
+		return r, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
+	}
+	return r, nil
+}
+
+// rescue writes one patch and gives its path; empty when there is nothing to write.
+func (d *Draft) rescue(suffix string, changes []patch.Change) (string, error) {
+	text, err := patch.Encode(changes)
+	if err != nil || len(text) == 0 {
+		return "", err
+	}
+	if err := recordfile.Write(d.Path(suffix), text, true); err != nil {
+		return "", err
+	}
+	return d.rel(suffix), nil
+}
+
+// hide is a change without secrets in its path and its contents.
+func (d *Draft) hide(c patch.Change) patch.Change {
+	side := func(f *patch.File) *patch.File {
+		if f == nil {
+			return nil
+		}
+		return &patch.File{Mode: f.Mode, Data: d.Secrets.Bytes(f.Data)}
+	}
+	return patch.Change{Path: d.Secrets.String(c.Path), Before: side(c.Before), After: side(c.After)}
+}
+
+// Propose writes <task>.patch and fills f.Patch and f.State. ErrSecret names the file and the secret when a change holds
+// one; then nothing is written, and f is as it was.
+func (d *Draft) Propose(f *fix.Fix, changes []patch.Change) error {
+	ref := &fix.PatchRef{Path: d.rel(".patch"), Files: []fix.PatchFile{}}
+	for _, c := range changes {
+		text, err := patch.Encode([]patch.Change{c})
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
+		}
+		if name, secret := d.secretIn(c, text); secret {
+			return fmt.Errorf("%w: %s holds the value of %s", fix.ErrSecret, c.Path, name)
+		}
+		file := fix.PatchFile{Path: c.Path, PathBytes: fix.RawPath(c.Path), Change: "modified", Before: fix.ContentOf(c.Before), After: fix.ContentOf(c.After)}
+		switch {
+		case c.Before == nil:
+			file.Change = "added"
+		case c.After == nil:
+			file.Change = "deleted"
+		}
+		parsed, err := patch.Parse(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Path, err)
+		}
+		for _, p := range parsed.Files {
+			file.Added += p.Added
+			file.Removed += p.Removed
+		}
+		ref.Files = append(ref.Files, file)
+	}
+	text, err := patch.Encode(changes)
+	if err != nil {
+		return err
+	}
+	if len(text) == 0 {
+		return fmt.Errorf("fix %s: nothing changed, there is nothing to propose", d.Name)
+	}
+	ref.Digest, ref.Bytes = recordfile.Digest(text), int64(len(text))
+	if err := recordfile.Write(d.Path(".patch"), text, true); err != nil {
+		return err
+	}
+	f.Patch, f.State = ref, fix.Proposed
+	return nil
+}
+
+// secretIn gives the name of a secret that the patch of one change holds: as it stands, over several lines (a key), in
+// the path, or in a binary content, which the patch holds packed.
+func (d *Draft) secretIn(c patch.Change, text []byte) (name string, ok bool) {
+	if d.Secrets == nil {
+		return "", false
+	}
+	before, after, binary := sides(text)
+	looked := [][]byte{text, before, after, []byte(c.Path), []byte(path.Base(c.Path))}
+	for _, f := range []*patch.File{c.Before, c.After} {
+		if f != nil && binary {
+			looked = append(looked, f.Data)
+		}
+	}
+	for _, b := range looked {
+		if name, ok = d.Secrets.Find(b); ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// sides gives the old and the new lines of a patch without the marks before them.
+func sides(text []byte) (before, after []byte, binary bool) {
+	inHunk := false
+	for line := range bytes.Lines(text) {
+		switch {
+		case bytes.HasPrefix(line, []byte("@@ ")):
+			inHunk = true
+		case bytes.HasPrefix(line, []byte("diff --git ")):
+			inHunk = false
+		case !inHunk:
+			binary = binary || bytes.HasPrefix(line, []byte("GIT binary patch"))
+		case line[0] == '+':
+			after = append(after, line[1:]...)
+		case line[0] == '-':
+			before = append(before, line[1:]...)
+		case line[0] == ' ':
+			before = append(before, line[1:]...)
+			after = append(after, line[1:]...)
+		}
+	}
+	return before, after, binary
+}

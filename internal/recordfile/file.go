@@ -1,0 +1,181 @@
+// Package recordfile reads and writes the files of records: written under a temporary name and renamed, never read or
+// written through a symbolic link.
+package recordfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/advice"
+)
+
+// Largest files that are read back, in bytes: a record from elsewhere must not fill the memory.
+const (
+	MaxJSON  = 64 << 20
+	MaxPatch = 1 << 30
+)
+
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// writeFile puts data at path, all or nothing. With sync it is on the disk, its name too, before writeFile returns.
+func Write(path string, data []byte, sync bool) error {
+	return advice.Writing(put(path, data, sync), path)
+}
+
+func put(path string, data []byte, sync bool) error {
+	dir := filepath.Dir(path)
+	if sync {
+		if err := renameio.WriteFile(path, data, 0o600, renameio.WithTempDir(dir)); err != nil {
+			return err
+		}
+		return SyncDir(dir)
+	}
+	f, err := os.CreateTemp(dir, ".tmp-*") // 0600; the leading dot keeps it from being taken for a record
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// writeSynced writes a new file under its own name; it is nothing until something that is written later names it.
+func WriteNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return advice.Writing(err, path)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return advice.Writing(errors.Join(err, f.Close()), path)
+}
+
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }() // opened for reading
+	return d.Sync()
+}
+
+// readFile reads a regular file of at most limit bytes. A link in its place is an error, never followed.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read", path, info.Size(), limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// isDir says whether path is a folder itself, not a link to one.
+func IsFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// hold takes an exclusive lock of an open file, waiting for it; it ends with the file.
+func Lock(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// locked says whether somebody holds the lock of the file at path.
+func Locked(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // and with it the lock
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// encodeJSON is v without HTML escapes and without a line end.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// realFolders refuses a link in the place of any of these: a repository may hold one, and through it we would read and
+// write what somebody else chose. What is not there is no error.
+func NoLinks(paths ...string) error {
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			to, _ := os.Readlink(path) // for the message only
+			return fmt.Errorf("%s is a link (to %q): records are never followed through links; look who made it, then remove it", path, to)
+		}
+	}
+	return nil
+}
+
+// makeFolder makes a folder in one that is there; it may exist, but not as a link.
+func MakeFolder(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		if err := NoLinks(path); err != nil {
+			return err
+		}
+		if !IsFolder(path) {
+			return fmt.Errorf("%s is not a folder: records are kept in a folder of this name; move it away", path)
+		}
+		return nil
+	}
+	return advice.Writing(err, path)
+}
