@@ -1,6 +1,6 @@
 // The two suites that say how far a verdict can be trusted: testdata/tricks are patches that make a check pass and repair
-// nothing, testdata/honest are repairs. A file is a case; tricks_case_test.go says what stands in one. The table of the
-// README is what `go test -run TestTricks -v ./cmd/async-pipeline` prints.
+// nothing, testdata/honest are repairs. A file is a case; tricks_case_test.go says what stands in one. The table of
+// docs/fixes.md is what `go test -run TestTricks -v ./cmd/async-pipeline` prints.
 package main
 
 import (
@@ -59,8 +59,8 @@ func TestTricks(t *testing.T) {
 		t.Log(strings.TrimSuffix(line, "\n"))
 	}
 	whole := !t.Failed() && !testing.Short() && !slices.ContainsFunc(all, func(j *judged) bool { return !j.ran })
-	if whole && !strings.Contains(readme(t), table) {
-		t.Error("the README has another table")
+	if whole && !strings.Contains(document(t, "docs/fixes.md"), table) {
+		t.Error("docs/fixes.md has another table")
 	}
 }
 
