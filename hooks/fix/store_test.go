@@ -253,33 +253,3 @@ func TestLinkedFoldersAreNoRuns(t *testing.T) {
 		t.Errorf("%+v %v", items, errs)
 	}
 }
-
-// testdata/v1 was written by the first version and is never written again.
-func TestFrozenV1(t *testing.T) {
-	t.Parallel()
-	s := &fix.Store{Root: t.TempDir(), Dir: filepath.Join("testdata", "v1")}
-	items, errs := s.List()
-	if len(errs) > 0 || len(items) != 3 {
-		t.Fatalf("%+v %v", items, errs)
-	}
-	p, err := s.Find("latest", "test")
-	fixtest.Check(t, err)
-	if p.Disposition != fix.Applied || *p.Verdict != "suspect" || len(p.Patch.Files) != 2 || p.Flags[0].Rule != "check_file" ||
-		*p.Flags[0].Line != 3 || p.Attempts[0].Number != 1 || *p.Budget.Used.Attempts != 1 || p.Base.Commit == nil ||
-		p.Verification.Proposed[0].Task != "test" || p.Reproduction.Result != "same" || len(p.Rescue) != 1 || !strings.HasPrefix(string(p.Diff), "diff --git ") {
-		t.Errorf("%+v", p)
-	}
-	parsed, recorded, err := p.ParseDiff()
-	if err != nil || len(parsed.Files) != 2 || len(recorded) != 2 {
-		t.Errorf("patch: %+v %v", parsed, err)
-	}
-	if p, err = s.Find("latest", `unit["linux"]`); err != nil || p.State != fix.Interrupted || len(p.Rescue) != 1 {
-		t.Errorf("%+v %v", p, err)
-	}
-	if p, err = s.Find("latest", "lint"); err != nil || p.State != fix.Skipped || *p.Reason != "heal_locked" {
-		t.Errorf("%+v %v", p, err)
-	}
-	if lines := fixtest.ReadChain(t, filepath.Join(s.Dir, "runs", "20261121T024000Z-7f3a", "fixes", "events.jsonl"), nil); len(lines) < 2 {
-		t.Errorf("%d events", len(lines))
-	}
-}
