@@ -4,11 +4,12 @@ package checkfile
 // of it are the program's.
 
 import (
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/late"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
@@ -27,13 +28,13 @@ const (
 )
 
 // called notes which names the check's own commands use, and how.
-func (n *namer) called(c simple) {
-	for i, word := range c.words {
+func (n *namer) called(c shelltext.Command) {
+	for i, word := range c.Words {
 		switch {
 		case word == "" || len(word) > 512:
-		case c.asked:
+		case c.Asked:
 			n.calls[word] |= asksFor
-		case i > 0 && c.words[0] == "run": // of bats: it keeps status and output for a later command
+		case i > 0 && c.Words[0] == "run": // of bats: it keeps status and output for a later command
 			n.calls[word] |= asksFor
 		default:
 			n.calls[word] |= decided
@@ -61,31 +62,13 @@ func (n *namer) sourcedBare(p string) bool {
 			}
 			looked++
 			if src, err := n.read(by); err == nil && len(src) <= maxNamedFile {
-				for _, f := range n.seen.shellUses(path.Dir(by), src) {
+				for _, f := range lang.ShellImports(n.seen.Index, by, src) {
 					n.bare[f] = true
 				}
 			}
 		}
 	}
 	return n.bare[p]
-}
-
-// shellUses are the files that a shell script in dir sources.
-func (s *survey) shellUses(dir string, src []byte) (files []string) {
-	for _, c := range shellCommands(string(src)) {
-		c.words = unwrap(c.words)
-		if len(c.words) < 2 || c.words[0] != "." && c.words[0] != "source" && c.words[0] != "load" {
-			continue
-		}
-		name := strings.TrimLeft(c.words[1], string(unknown)+"/")
-		if name == "" || strings.ContainsRune(name, unknown) {
-			continue
-		}
-		for _, end := range []string{"", ".bash", ".sh"} {
-			files = append(files, s.First(name+end, dir, ".", s.sub)...)
-		}
-	}
-	return files
 }
 
 // stays says whether the second half of verification has a change although it is one of a file that the command names.
@@ -97,15 +80,16 @@ func (c *Checks) OnlyTried(change patch.Change) bool {
 	if !c.libraries[change.Path] || b == nil || a == nil || b.Mode != a.Mode || b.Mode&fs.ModeType != 0 || len(b.Data)+len(a.Data) > maxMakefile {
 		return false
 	}
-	before, after := splitLibrary(string(b.Data)), splitLibrary(string(a.Data))
-	if !before.sure || !after.sure || !c.sameAround(before.around, after.around) {
+	before, aroundBefore, okBefore := shelltext.Functions(string(b.Data))
+	after, aroundAfter, okAfter := shelltext.Functions(string(a.Data))
+	if !okBefore || !okAfter || !c.sameAround(aroundBefore, aroundAfter) {
 		return false
 	}
 	leads := c.leads(before, after)
-	names := set(slices.Concat(slices.Collect(maps.Keys(before.functions)), slices.Collect(maps.Keys(after.functions))))
+	names := set(slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))))
 	for _, name := range names {
-		old, was := before.functions[name]
-		now, is := after.functions[name]
+		old, was := before[name]
+		now, is := after[name]
 		switch {
 		case was && is && old == now:
 		case leads[name], was != is && c.calls[name] > 0, slices.Contains(Programs, name), slices.Contains(deciders, name):
@@ -118,7 +102,7 @@ func (c *Checks) OnlyTried(change patch.Change) bool {
 }
 
 // leads are the names that a command of the check leads to: what decides, and what that calls.
-func (c *Checks) leads(sides ...library) map[string]bool {
+func (c *Checks) leads(sides ...map[string]string) map[string]bool {
 	found := map[string]bool{}
 	var work []string
 	reach := func(name string) {
@@ -136,8 +120,8 @@ func (c *Checks) leads(sides ...library) map[string]bool {
 		name := work[len(work)-1]
 		work = work[:len(work)-1]
 		for _, side := range sides {
-			for _, command := range shellCommands(side.functions[name]) {
-				for _, word := range command.words {
+			for _, command := range shelltext.Commands(side[name]) {
+				for _, word := range command.Words {
 					reach(word)
 				}
 			}
@@ -162,13 +146,13 @@ func (c *Checks) harmless(old, now string) bool {
 	}
 	count := func(text string) map[string]int {
 		has := map[string]int{}
-		for _, command := range shellCommands(text) {
-			for name := range command.sets {
-				if len(command.words) == 0 && c.variables[name] {
+		for _, command := range shelltext.Commands(text) {
+			for name := range command.Sets {
+				if len(command.Words) == 0 && c.variables[name] {
 					has[name+"="]++
 				}
 			}
-			if words := unwrap(command.words); len(words) > 0 && slices.Contains(deciders[:slices.Index(deciders, "builtin")], words[0]) {
+			if words := shelltext.Unwrap(command.Words); len(words) > 0 && slices.Contains(deciders[:slices.Index(deciders, "builtin")], words[0]) {
 				has[words[0]]++
 			}
 		}
@@ -183,74 +167,7 @@ func (c *Checks) harmless(old, now string) bool {
 	return true
 }
 
-// A library is a shell text as functions and what stands around them.
-type library struct {
-	functions map[string]string
-	around    []string // lines, without comments and blank ones
-	sure      bool     // each function ends where it seems to
-}
-
-var (
-	functionOpens = late.Regexp(`^(?:function[ \t]+([\w.:-]+)(?:[ \t]*\([ \t]*\))?|([\w.:-]+)[ \t]*\([ \t]*\))[ \t]*\{[ \t]*(.*)$`)
-	quotedBrace   = late.Regexp(`(?m)(?:^|[\s;&|()])(?:['"\\]+[{}]['"\\]*|[{}]['"\\]+)(?:$|[\s;&|()])`)
-	assignment    = late.Regexp(`^([A-Za-z_]\w*)=("[^"$\x60\\]*"|'[^']*'|[\w./:@%+,-]*)[ \t]*(?:#.*)?$`)
-)
-
-// splitLibrary takes functions whose first line begins, and whose last line is, where a line begins.
-func splitLibrary(src string) library {
-	l := library{functions: map[string]string{}, sure: true}
-	name, body := "", []string(nil)
-	for line := range strings.Lines(src) {
-		line = strings.TrimRight(line, " \t\r\n")
-		m := functionOpens().FindStringSubmatch(line)
-		switch {
-		case name != "" && line == "}":
-			l.take(name, strings.Join(body, "\n"))
-			name, body = "", nil
-		case name != "":
-			body = append(body, line)
-		case line == "" || strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "#!"):
-		case m == nil:
-			l.around = append(l.around, line)
-		case m[3] == "" || strings.HasPrefix(m[3], "#"):
-			name = m[1] + m[2]
-		case strings.HasSuffix(m[3], "}"):
-			l.take(m[1]+m[2], strings.TrimSuffix(m[3], "}"))
-		default:
-			l.around = append(l.around, line)
-		}
-	}
-	if name != "" {
-		l.sure = false
-	}
-	return l
-}
-
-// take notes a function. One that is there twice, or whose brackets do not fit, is none that can be told from what is around it.
-func (l *library) take(name, body string) {
-	_, twice := l.functions[name]
-	l.functions[name] = body
-	depth := 0
-	for _, c := range shellCommands(body) {
-		for i, word := range c.words {
-			switch {
-			case word == "{":
-				depth++
-			case word == "}" && i == 0:
-				depth--
-			}
-			if word != "{" && !slices.Contains(keywords, word) || depth < 0 {
-				break
-			}
-		}
-		if depth < 0 {
-			break
-		}
-	}
-	l.sure = l.sure && !twice && depth == 0 && !quotedBrace().MatchString(body)
-}
-
-var keywords = []string{"if", "then", "elif", "else", "while", "until", "do", "!", "time"}
+var assignment = late.Regexp(`^([A-Za-z_]\w*)=("[^"$\x60\\]*"|'[^']*'|[\w./:@%+,-]*)[ \t]*$`)
 
 // sameAround says whether what stands around functions differs in nothing but the values of settings that the check does not read.
 func (c *Checks) sameAround(before, after []string) bool {

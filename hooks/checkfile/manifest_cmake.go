@@ -16,6 +16,11 @@ var (
 	cmakeArguments = []string{"include", "set", "option", "set_property", "add_subdirectory", "unset", "cmake_dependent_option", "add_compile_definitions", "set_target_properties", "add_custom_target"}
 )
 
+const maxConditions = 16 // of one command, and loops
+
+// letter reports whether c may begin a name.
+func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
 // splitCMake lists the commands of a CMakeLists.txt. A command that makes tests counts with the conditions that it stands
 // under: to put if(OFF) around it is to change it.
 func splitCMake(src string) ([]piece, bool) {
@@ -60,7 +65,7 @@ func splitCMake(src string) ([]piece, bool) {
 				if name != "if" {
 					list = append(list, cmakePiece(p, name, args, conditions))
 				}
-				if conditions = append(conditions, said); len(conditions) > maxNested {
+				if conditions = append(conditions, said); len(conditions) > maxConditions {
 					return nil, false
 				}
 				continue

@@ -4,6 +4,7 @@ package checkfile
 
 import (
 	"bytes"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"maps"
 	"path"
 	"slices"
@@ -56,6 +57,7 @@ const (
 	maxDepth      = 12      // scripts that lead to scripts
 	maxFollowed   = 2_000   // scripts, goals and recipes in all
 	maxLooked     = 100_000 // commands in all of them
+	maxWord       = 4096    // bytes of a word that variables fill
 )
 
 // A where is the place of a command: working directory, the folder of the script that holds it, and the directory it began
@@ -75,9 +77,9 @@ func (c *Checks) name(t Tree, seen *survey, runs []Command) {
 	}
 	for _, run := range runs {
 		dir := path.Clean(run.Dir)
-		list := []simple{{words: run.Argv}}
+		list := []shelltext.Command{{Words: run.Argv}}
 		if run.Argv == nil {
-			list = shellCommands(run.Shell)
+			list = shelltext.Commands(run.Shell)
 			n.mentions(run.Shell)
 		}
 		n.commands(list, where{dir: dir, from: dir, start: dir})
@@ -94,7 +96,7 @@ func (c *Checks) namedBy(p string) bool {
 	return c.named[p] || slices.ContainsFunc(c.namedGlobs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
 }
 
-func (n *namer) commands(list []simple, w where) {
+func (n *namer) commands(list []shelltext.Command, w where) {
 	if w.depth > maxDepth || len(n.done) > maxFollowed {
 		return
 	}
@@ -103,16 +105,16 @@ func (n *namer) commands(list []simple, w where) {
 		if n.looked++; n.looked > maxLooked {
 			return
 		}
-		for _, word := range c.in {
+		for _, word := range c.In {
 			n.data(word, w)
 		}
-		c.words = unwrap(c.words)
-		if len(c.words) == 0 || c.words[0] == "" {
+		c.Words = shelltext.Unwrap(c.Words)
+		if len(c.Words) == 0 || c.Words[0] == "" {
 			continue
 		}
 		n.called(c)
-		if c.words[0] == "cd" || c.words[0] == "pushd" {
-			w.dir = w.into(c.words[1:])
+		if c.Words[0] == "cd" || c.Words[0] == "pushd" {
+			w.dir = w.into(c.Words[1:])
 			continue
 		}
 		n.command(c, w)
@@ -124,11 +126,11 @@ func (w where) into(args []string) string {
 	for _, arg := range args {
 		switch {
 		case strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/"):
-		case strings.HasPrefix(arg, string(unknown)): // cd "$(dirname "$0")/.."
-			if rest := strings.TrimLeft(arg, string(unknown)); !strings.ContainsRune(rest, unknown) {
+		case strings.HasPrefix(arg, string(shelltext.Unknown)): // cd "$(dirname "$0")/.."
+			if rest := strings.TrimLeft(arg, string(shelltext.Unknown)); !strings.ContainsRune(rest, shelltext.Unknown) {
 				return path.Join(w.from, rest)
 			}
-		case !strings.ContainsRune(arg, unknown):
+		case !strings.ContainsRune(arg, shelltext.Unknown):
 			return path.Join(w.dir, arg)
 		}
 	}
@@ -139,14 +141,14 @@ func (w where) into(args []string) string {
 // is written; else where it would be.
 func (n *namer) paths(word string, w where) string {
 	dirs := []string{w.dir, w.start, w.from, n.sub}
-	if strings.ContainsRune(word, unknown) {
-		rest, ok := strings.CutPrefix(strings.TrimLeft(word, string(unknown)), "/")
-		if !ok || strings.ContainsRune(rest, unknown) || word[0] != unknown {
+	if strings.ContainsRune(word, shelltext.Unknown) {
+		rest, ok := strings.CutPrefix(strings.TrimLeft(word, string(shelltext.Unknown)), "/")
+		if !ok || strings.ContainsRune(rest, shelltext.Unknown) || !strings.HasPrefix(word, string(shelltext.Unknown)) {
 			return ""
 		}
 		word, dirs = rest, []string{w.from, w.dir, w.start, n.sub}
 	}
-	if word == "" || word == "-" || strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~") || strings.Contains(word, "://") || len(word) > maxValue {
+	if word == "" || word == "-" || strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~") || strings.Contains(word, "://") || len(word) > maxWord {
 		return ""
 	}
 	for _, dir := range dirs {
@@ -224,7 +226,7 @@ func (n *namer) kind(p string) int {
 }
 
 // start names the file that a command starts, where it is part of the check.
-func (n *namer) start(p string, c simple, w where) {
+func (n *namer) start(p string, c shelltext.Command, w where) {
 	if p == "" {
 		return
 	}
@@ -237,7 +239,7 @@ func (n *namer) start(p string, c simple, w where) {
 		if !n.checks(p) {
 			return
 		}
-	case (w.inner || kind == drives && c.asked) && !says:
+	case (w.inner || kind == drives && c.Asked) && !says:
 		return
 	}
 	n.add(p)
@@ -259,7 +261,7 @@ func (n *namer) script(p string, w where) {
 	if src, ok := n.open(p, "script"); ok {
 		w.from, w.script, w.inner = path.Dir(p), p, true
 		n.mentions(string(src))
-		n.commands(shellCommands(string(src)), w)
+		n.commands(shelltext.Commands(string(src)), w)
 	}
 }
 
@@ -291,7 +293,7 @@ func (n *namer) sourced(p string, w where) {
 	n.libraries[p] = true
 	if src, ok := n.open(p, "library"); ok {
 		w.script = p
-		for _, f := range n.seen.shellUses(path.Dir(p), src) {
+		for _, f := range lang.ShellImports(n.seen.Index, p, src) {
 			n.sourced(f, w)
 		}
 	}

@@ -4,6 +4,7 @@ package checkfile
 
 import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"path"
 	"slices"
 	"strings"
@@ -44,14 +45,14 @@ var (
 )
 
 // command names what c names. Its first word is the program.
-func (n *namer) command(c simple, w where) {
-	prog, args := c.words[0], c.words[1:]
+func (n *namer) command(c shelltext.Command, w where) {
+	prog, args := c.Words[0], c.Words[1:]
 	base := strings.TrimSuffix(path.Base(prog), ".exe")
 	switch kind := strings.TrimRight(base, "0123456789."); {
 	case strings.Contains(prog, "/") && !strings.HasPrefix(prog, "/") && !strings.Contains(prog, "node_modules/"):
 		n.start(n.paths(prog, w), c, w)
 		n.operands(args, w, n.data)
-	case prog == string(unknown) && len(args) == 0:
+	case prog == string(shelltext.Unknown) && len(args) == 0:
 		n.anyTest(w) // for t in $tests; do "$t"; done
 	case base == "." || base == "source" || base == "load" && strings.HasSuffix(w.script, ".bats"):
 		if len(args) > 0 {
@@ -62,7 +63,7 @@ func (n *namer) command(c simple, w where) {
 	case slices.Contains(shells, base):
 		n.shell(c, w)
 	case base == "eval":
-		n.commands(shellCommands(strings.Join(args, " ")), w)
+		n.commands(shelltext.Commands(strings.Join(args, " ")), w)
 	case base == "make" || base == "gmake" || base == "bmake" || base == "mingw32-make":
 		n.make(args, w)
 	case base == "just":
@@ -138,7 +139,7 @@ func (n *namer) source(word string, w where) {
 			p = q
 		}
 	}
-	if p == "" && word == string(unknown) {
+	if p == "" && word == string(shelltext.Unknown) {
 		n.anyTest(w)
 	}
 	n.sourced(p, w)
@@ -192,8 +193,8 @@ func (n *namer) settings(args []string, w where, flags []string) {
 }
 
 // shell is sh -e x.sh, or sh -c 'text'.
-func (n *namer) shell(c simple, w where) {
-	args := c.words[1:]
+func (n *namer) shell(c shelltext.Command, w where) {
+	args := c.Words[1:]
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
 		case arg == "--":
@@ -203,7 +204,7 @@ func (n *namer) shell(c simple, w where) {
 			}
 		case strings.HasPrefix(arg, "--") || strings.HasPrefix(arg, "+"):
 		case strings.HasPrefix(arg, "-") && strings.Contains(arg, "c") && i+1 < len(args):
-			n.commands(shellCommands(args[i+1]), w)
+			n.commands(shelltext.Commands(args[i+1]), w)
 			return
 		case strings.HasPrefix(arg, "-") && strings.Contains(arg, "n"):
 			n.operands(args[i+1:], w, n.subject)
@@ -214,7 +215,7 @@ func (n *namer) shell(c simple, w where) {
 			}
 		default:
 			switch p := n.paths(arg, w); {
-			case p == "" && strings.ContainsRune(arg, unknown):
+			case p == "" && strings.ContainsRune(arg, shelltext.Unknown):
 				n.anyTest(w)
 			case p != "" && n.kind(p) == other: // whatever it is called, it is read as a script
 				n.add(p)
@@ -230,8 +231,8 @@ func (n *namer) shell(c simple, w where) {
 }
 
 // interpret is python x.py, node --test x.js.
-func (n *namer) interpret(c simple, kind string, w where) {
-	args := c.words[1:]
+func (n *namer) interpret(c shelltext.Command, kind string, w where) {
+	args := c.Words[1:]
 	testing := false
 	n.settings(args, w, preloads)
 	for i := 0; i < len(args); i++ {
@@ -274,11 +275,11 @@ func (n *namer) interpret(c simple, kind string, w where) {
 }
 
 // module is python -m name.
-func (n *namer) module(name string, args []string, c simple, w where) {
+func (n *namer) module(name string, args []string, c shelltext.Command, w where) {
 	switch top, _, _ := strings.Cut(name, "."); {
 	case name == "coverage" && len(args) > 0 && args[0] == "run":
-		c.words = unwrap(append([]string{name}, args...))
-		if len(c.words) > 0 {
+		c.Words = shelltext.Unwrap(append([]string{name}, args...))
+		if len(c.Words) > 0 {
 			n.command(c, w)
 		}
 	case slices.Contains(testRunners, top) || slices.Contains(linters, name) || slices.Contains(checkTools, top):
@@ -296,8 +297,8 @@ func (n *namer) module(name string, args []string, c simple, w where) {
 }
 
 // goCommand is go run ./tools/lint, go test -exec ./wrap.sh.
-func (n *namer) goCommand(c simple, w where) {
-	args := c.words[1:]
+func (n *namer) goCommand(c shelltext.Command, w where) {
+	args := c.Words[1:]
 	if len(args) > 2 && args[0] == "-C" {
 		w.dir, args = path.Join(w.dir, args[1]), args[2:]
 	}

@@ -4,6 +4,7 @@ package checkfile
 
 import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"path"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func (n *namer) readMakefile(m *makefile, p string, w where) {
 				}
 				in := w
 				in.from = path.Dir(p)
-				file := n.paths(strings.TrimSuffix(word, string(unknown)), in)
+				file := n.paths(strings.TrimSuffix(word, string(shelltext.Unknown)), in)
 				if strings.ContainsAny(file, "*?[") {
 					n.add(file)
 					for _, q := range n.seen.In(path.Dir(file)) {
@@ -141,7 +142,7 @@ func (n *namer) goal(m *makefile, goal string, w where, depth int) {
 		}
 		stands = true
 		for _, line := range r.recipe {
-			n.commands(shellCommands(m.recipe(line)), w)
+			n.commands(shelltext.Commands(m.recipe(line)), w)
 		}
 	}
 	if p := path.Join(w.dir, goal); stands && !n.seen.Has(p) && !strings.ContainsAny(goal, "\x00%") && !strings.HasPrefix(p, "../") {
@@ -196,7 +197,7 @@ func (m *makefile) expandAt(text string, depth int) string {
 		return text
 	}
 	var b strings.Builder
-	for i := 0; i < len(text) && b.Len() < maxValue; i++ {
+	for i := 0; i < len(text) && b.Len() < maxWord; i++ {
 		if text[i] != '$' || i+1 == len(text) {
 			b.WriteByte(text[i])
 			continue
@@ -221,7 +222,7 @@ func (m *makefile) expandAt(text string, depth int) string {
 		case ok && more:
 			b.WriteString(m.expandAt(value, depth+1))
 		default:
-			b.WriteByte(unknown)
+			b.WriteRune(shelltext.Unknown)
 		}
 	}
 	return b.String()

@@ -4,6 +4,7 @@ package checkfile
 
 import (
 	"encoding/json"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"path"
 	"regexp"
 	"slices"
@@ -125,7 +126,7 @@ func (n *namer) packageText(p nodePackage, script string, w where) {
 	if text := p.Scripts[script]; text != "" && !n.done[key] {
 		n.done[key] = true
 		w.dir, w.from, w.start, w.script, w.inner = p.dir, p.dir, p.dir, "", false
-		n.commands(shellCommands(text), w)
+		n.commands(shelltext.Commands(text), w)
 	}
 }
 
@@ -255,7 +256,7 @@ func (n *namer) recipes(src string, goals []string, heading *regexp.Regexp, w wh
 		}
 		text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "@-")), "cmd:"))
 		if in && text != "" && (line[0] == ' ' || line[0] == '\t') {
-			n.commands(shellCommands(strings.Trim(text, `"'`)), w)
+			n.commands(shelltext.Commands(strings.Trim(text, `"'`)), w)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 		}
 		total += len(src)
 		u := s.unit(p)
-		files, testing := s.uses(p, src)
+		files, testing := lang.Imports(s.Index, p, src)
 		u.testing = u.testing || testing
 		u.sure = u.sure && lang.HasTest(p, src) // test_utils.py without a test may be anything
 		for _, f := range files {

@@ -1,5 +1,12 @@
 package lang
 
+import (
+	"path"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
+)
+
 // shell is that of sh, bash and their like.
 var shell = Language{
 	Name:     "shell",
@@ -10,6 +17,28 @@ var shell = Language{
 	Tests: TestNames{
 		prefix: []string{"test-", "test_"}, suffix: []string{"-test", "_test", "-tests", "_tests"}, infix: []string{"test", "tests"},
 	},
-	TestsOf:   map[string]TestNames{".bats": {all: true}},
+	TestsOf: map[string]TestNames{".bats": {all: true}},
+	Imports: func(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
+		return ShellImports(ix, p, src), false
+	},
 	BareWords: true,
+}
+
+// ShellImports returns the files that the shell script at p, whatever its name, reads as its own text. bats leaves the end of their
+// names away.
+func ShellImports(ix *Index, p string, src []byte) (files []string) {
+	for _, c := range shelltext.Commands(string(src)) {
+		words := shelltext.Unwrap(c.Words)
+		if len(words) < 2 || words[0] != "." && words[0] != "source" && words[0] != "load" {
+			continue
+		}
+		name := strings.TrimLeft(words[1], string(shelltext.Unknown)+"/")
+		if name == "" || strings.ContainsRune(name, shelltext.Unknown) {
+			continue
+		}
+		for _, end := range []string{"", ".bash", ".sh"} {
+			files = append(files, ix.First(name+end, path.Dir(p), ".", ix.sub)...)
+		}
+	}
+	return files
 }
