@@ -34,15 +34,15 @@ func (h *hall) policyCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [--task TASK] -- PROGRAM [ARGUMENT...]",
 		Short: "Say whether an agent may run a command; nothing is run",
-		Long: `Says for each task with an on_fail "agent" whether its agent may run a command,
-and which pattern of allow lets it, or why none does. Nothing is run. A program
-that an agent will have put into its own folders is not known yet.
+		Long: `For each task with an on_fail "agent": whether its agent may run a command, and
+which pattern of allow matches it, or why none does. Nothing is run. A program
+that an agent puts into its own folders later is not known yet.
 
-What a * lets through is never a program to start, code, settings that name
-either, or a file outside to write: allow writes those out.
+A pattern is about words. A program that is allowed may start others, write
+files and run code: the sandbox is the boundary.
 
-The exit code is 0 where it is allowed for all of these tasks, 1 where it is
-refused for one of them.`,
+The exit code is 0 if the command is allowed for all of these tasks, and 1 if
+it is refused for one of them.`,
 		Example: `  async-pipeline policy check -- go vet ./...
   async-pipeline policy check --task test -- go vet -tags slow .`,
 		RunE: func(_ *cobra.Command, argv []string) error {

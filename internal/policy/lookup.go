@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Lookup gives the path where a program named without a slash is found, as the sandbox looks for it: in the folders of searched
-// (a PATH), relative ones seen from dir, both as the command sees them. runnable is lent and says whether a path is a program;
-// empty: there is none.
+// Lookup returns the path at which the sandbox finds a program that is named without a slash, or an empty string: it
+// searches the folders of searched (a PATH), relative ones seen from dir, both as the command sees them. runnable
+// reports whether a path is a program.
 func Lookup(name, dir, searched string, runnable func(path string) bool) string {
 	if name == "" || strings.Contains(name, "/") {
 		return ""

@@ -1,6 +1,6 @@
 package policy
 
-// Patterns of commands: how they match, and which of them can be used.
+// Patterns of commands: which of them can be used, and what they match.
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 // rest is the last word of a pattern that stands for any number of further words, also none.
 const rest = "**"
 
-// Check says what is wrong with the first faulty pattern. Its error names the pattern.
+// Check returns what is wrong with the first faulty pattern. Its error names the pattern.
 func Check(patterns [][]string) error {
 	for _, p := range patterns {
 		if _, err := CheckPattern(p); err != nil {
@@ -22,27 +22,12 @@ func Check(patterns [][]string) error {
 	return nil
 }
 
-// CheckPattern says what is wrong with a pattern, and at which of its words; -1 is the pattern as a whole.
+// CheckPattern returns what is wrong with a pattern, and the index of the faulty word; -1 is the pattern as a whole.
 //
-// Word stands for word. In a word * stands for anything but a slash and ** for anything; a last word ** stands for any number
-// of further words. The first word is the program and is written out. One that is named by its path is named so in the pattern.
+// A pattern matches word by word. In a word * stands for anything but a slash and ** for anything; ** as the last
+// word stands for any number of further words. The first word names the program and is not open: a program on the
+// PATH is written without a *, one that is named by its path is named so in the pattern.
 func CheckPattern(pattern []string) (at int, err error) {
-	if at, err := shape(pattern); err != nil {
-		return at, err
-	}
-	words := make([]word, len(pattern))
-	for i, w := range pattern {
-		words[i] = asWord(w, w, i)
-	}
-	j := judging{load: true}
-	if reason := j.command(words); reason != "" {
-		return j.at, errors.New(reason)
-	}
-	return 0, nil
-}
-
-// shape is what CheckPattern says of any program.
-func shape(pattern []string) (at int, err error) {
 	if len(pattern) == 0 {
 		return -1, errors.New("it is empty: its first word must name a program")
 	}
@@ -63,42 +48,29 @@ func shape(pattern []string) (at int, err error) {
 	return 0, nil
 }
 
-// match says whether a pattern matches a command, and what it makes of each word.
-func match(pattern, argv []string) (all []word, ok bool) {
-	if _, err := shape(pattern); err != nil {
-		return nil, false
+// match reports whether a pattern matches a command. One with a fault matches nothing.
+func match(pattern, argv []string) bool {
+	if _, err := CheckPattern(pattern); err != nil {
+		return false
 	}
-	fixed := pattern
-	if more := pattern[len(pattern)-1] == rest; more {
+	fixed, open := pattern, pattern[len(pattern)-1] == rest
+	if open {
 		fixed = pattern[:len(pattern)-1]
-	} else if len(argv) != len(pattern) {
-		return nil, false
 	}
-	if len(argv) < len(fixed) || !sameProgram(fixed[0], argv[0]) {
-		return nil, false
+	if len(argv) < len(fixed) || len(argv) > len(fixed) && !open || !sameProgram(fixed[0], argv[0]) {
+		return false
 	}
-	all = make([]word, len(argv))
-	for i, text := range argv {
-		if i >= len(fixed) {
-			all[i] = word{text: text, wild: true, at: len(pattern) - 1}
-			continue
+	for i := 1; i < len(fixed); i++ {
+		if !glob(fixed[i], argv[i]) {
+			return false
 		}
-		if i > 0 && !glob(fixed[i], text) {
-			return nil, false
-		}
-		all[i] = asWord(fixed[i], text, i)
 	}
-	return all, true
+	return true
 }
 
-// asWord is a word of a command that the word of a pattern at a place matches.
-func asWord(pattern, text string, at int) word {
-	spelled, _, wild := strings.Cut(pattern, "*")
-	return word{text: text, wild: wild, spelled: spelled, at: at}
-}
-
-// sameProgram says whether the first word of a pattern names the program. go is not ./go: the agent can make that one. A path is
-// taken as written but for a ./ in front, and may not climb behind a *.
+// sameProgram reports whether the first word of a pattern names the program. go is not ./go, because the agent can
+// write that one. A path is compared as it is written, apart from a ./ in front; where the pattern has a *, the path
+// may not hold "..".
 func sameProgram(pattern, name string) bool {
 	if strings.Contains(pattern, "/") != strings.Contains(name, "/") {
 		return false
@@ -109,8 +81,8 @@ func sameProgram(pattern, name string) bool {
 	return glob(strings.TrimPrefix(pattern, "./"), strings.TrimPrefix(name, "./"))
 }
 
-// glob matches one word. at is the set of places of the pattern that the part of s read so far leads to, so that no pattern
-// takes longer than its length times that of s.
+// glob reports whether a pattern matches a word. at is the set of positions in the pattern that the bytes read so far
+// lead to, so that the time is bounded by the length of the pattern times that of s.
 func glob(pattern, s string) bool {
 	at := make([]bool, len(pattern)+1)
 	next := make([]bool, len(pattern)+1)
@@ -133,7 +105,7 @@ func glob(pattern, s string) bool {
 	return at[len(pattern)]
 }
 
-// skipStars adds the places behind stars, which may stand for nothing.
+// skipStars adds the positions behind stars, which may stand for nothing.
 func skipStars(pattern string, at []bool) {
 	for j := range len(pattern) {
 		if at[j] && pattern[j] == '*' {
@@ -142,7 +114,7 @@ func skipStars(pattern string, at []bool) {
 	}
 }
 
-// twice says whether the star at j is one of several in a row.
+// twice reports whether the star at j is one of several in a row.
 func twice(pattern string, j int) bool {
 	return j > 0 && pattern[j-1] == '*' || j+1 < len(pattern) && pattern[j+1] == '*'
 }

@@ -293,7 +293,7 @@ func TestNewWork(t *testing.T) {
 		{agent.Request{Copy: "a", Top: dir}, "not an absolute path"},
 		{agent.Request{Copy: dir, Top: filepath.Join(dir, "a")}, "does not lie in the copy"},
 		{agent.Request{Copy: filepath.Join(dir, "nothing")}, "cannot be opened"},
-		{agent.Request{Copy: dir, Allow: [][]string{{"sh", "**"}}}, "allow: pattern sh **: sh is a shell"},
+		{agent.Request{Copy: dir, Allow: [][]string{{"**"}}}, "allow: pattern **: its first word"},
 	} {
 		w, err := Open(&c.r)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
