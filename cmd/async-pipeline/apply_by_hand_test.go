@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
@@ -62,7 +63,7 @@ func TestApplyByHand(t *testing.T) {
 
 	// Every attribute: the run makes a verified proposal and applies nothing. It lies there from now on.
 	code, out := p.call(t, nil, "run", "-C", p.root)
-	if code != exitFailed || !strings.Contains(out, "Proposed fix for check: verified") {
+	if code != exit.Failed || !strings.Contains(out, "Proposed fix for check: verified") {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
 	same("run with every attribute")
@@ -120,7 +121,7 @@ func (p *byHand) call(t *testing.T, env []string, args ...string) (int, string) 
 		p.exercised[name] = true
 	}
 	var stdout, stderr bytes.Buffer
-	h := &hall{
+	h := process{
 		args: args, stdin: strings.NewReader("yes\ny\napply\n"), stdout: &stdout, stderr: &stderr, dir: p.home,
 		environ: append([]string{
 			"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "XDG_CACHE_HOME=" + filepath.Join(p.home, "cache"), "LANG=C.UTF-8",
@@ -140,7 +141,7 @@ func (p *byHand) forget(t *testing.T) {
 // given lists the flags that args give, each with its verb.
 func given(t *testing.T, args []string) []string {
 	t.Helper()
-	c, rest, err := (&hall{out: &outlet{}, err: &outlet{}}).command().Find(args)
+	c, rest, err := process{}.open().command().Find(args)
 	if err != nil || c.ParseFlags(rest) != nil {
 		return nil // a flag that is none
 	}
@@ -163,7 +164,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 			walk(s, append(slices.Clone(path), s.Name()))
 		}
 	}
-	walk((&hall{out: &outlet{}, err: &outlet{}}).command(), nil)
+	walk(process{}.open().command(), nil)
 
 	at, tier, values := []string{"-C", p.root}, string(sandbox.Best()), filepath.Join(p.home, "apply.hcl")
 	calls := [][]string{
@@ -244,7 +245,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 	// The flags of fix apply are of no other verb, nor are those that somebody could hope for.
 	for _, verb := range []string{"run", "heal"} {
 		for _, flag := range []string{"--accept=all", "--allow-dirty", "--files=greeting.txt", "--apply", "--auto-apply", "--yes", "-y", "--force", "--auto", "--fix"} {
-			if code, out := p.call(t, nil, verb, flag, "-C", p.root); code != exitRefused || !strings.Contains(out, "has no flag") {
+			if code, out := p.call(t, nil, verb, flag, "-C", p.root); code != exit.Refused || !strings.Contains(out, "has no flag") {
 				t.Errorf("%s %s: exit %d: %s", verb, flag, code, out)
 			}
 			same(verb + " " + flag)
@@ -325,7 +326,7 @@ func (p *byHand) writers(t *testing.T, same func(string)) {
 		ready()
 		was := p.digest(t)
 		code, out := p.call(t, []string{"ASYNC_PIPELINE_HOOK=run/check"}, verb, "-C", p.root)
-		if code != exitRefused || !strings.Contains(out, "started by a hook (ASYNC_PIPELINE_HOOK is set)") || p.digest(t) != was {
+		if code != exit.Refused || !strings.Contains(out, "started by a hook (ASYNC_PIPELINE_HOOK is set)") || p.digest(t) != was {
 			t.Errorf("%s in a hook: exit %d\n%s", verb, code, out)
 		}
 		ready()

@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 )
 
 // shells are what completion can be printed for.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-func (h *hall) completionCommand() *cobra.Command {
+func (h *program) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print what makes a shell complete verbs, tasks and runs",
@@ -35,7 +37,7 @@ It takes effect in the next shell.`,
 	}
 }
 
-func (h *hall) completion(root *cobra.Command, shell string) error {
+func (h *program) completion(root *cobra.Command, shell string) error {
 	var script bytes.Buffer
 	var err error
 	switch shell {
@@ -50,11 +52,11 @@ func (h *hall) completion(root *cobra.Command, shell string) error {
 	case "powershell":
 		err = root.GenPowerShellCompletionWithDesc(&script)
 	default:
-		return misused("%q is no shell that completion is known for\nwrite %s", shell, strings.Join(shells, ", "))
+		return exit.Misused("%q is no shell that completion is known for\nwrite %s", shell, strings.Join(shells, ", "))
 	}
 	if err != nil {
 		return err
 	}
-	_, err = h.out.Write(script.Bytes())
+	_, err = h.Out.Write(script.Bytes())
 	return err
 }

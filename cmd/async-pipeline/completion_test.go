@@ -34,7 +34,7 @@ func offered(t *testing.T, dir string, want []string, words ...string) {
 	var got []string
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		var stdout, stderr bytes.Buffer
-		h := &hall{
+		h := process{
 			args: append([]string{"__complete"}, words...), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, dir: dir,
 			environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir},
 		}
@@ -161,7 +161,7 @@ func TestCompletionIsSilent(t *testing.T) {
 func asked(t *testing.T, dir string, words ...string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	h := &hall{
+	h := process{
 		args: append([]string{"__complete"}, words...), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, dir: dir,
 		environ: []string{"HOME=" + dir},
 	}
@@ -186,7 +186,7 @@ func TestInTime(t *testing.T) {
 // Every verb that takes arguments says what they could be, and every flag whose help counts its values says them.
 func TestOffers(t *testing.T) {
 	t.Parallel()
-	root := (&hall{}).command()
+	root := process{}.open().command()
 	known := map[string]bool{}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -238,7 +238,7 @@ func TestBashCompletion(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "PIPELINE.hcl"), []byte(completedPipeline), 0o644))
 	script := filepath.Join(base, "script")
 	text := &bytes.Buffer{}
-	if code := (&hall{args: []string{"completion", "bash"}, stdout: text, stderr: text, dir: dir}).main(); code != 0 {
+	if code := (process{args: []string{"completion", "bash"}, stdout: text, stderr: text, dir: dir}).main(); code != 0 {
 		t.Fatalf("exit %d, %s", code, text)
 	}
 	must(t, os.WriteFile(script, text.Bytes(), 0o644))
@@ -307,10 +307,10 @@ printf '%s\n' 'test["$(touch broken)"]' 'test["`+"`touch broken`"+`"]' 'test[";t
 func TestBashCompletionQuotes(t *testing.T) {
 	t.Parallel()
 	script := &bytes.Buffer{}
-	if code := (&hall{args: []string{"completion", "bash"}, stdout: script, stderr: script, dir: t.TempDir()}).main(); code != 0 {
+	if code := (process{args: []string{"completion", "bash"}, stdout: script, stderr: script, dir: t.TempDir()}).main(); code != 0 {
 		t.Fatalf("exit %d, %s", code, script)
 	}
-	dir := project(t, "", "script", script.String(), "show", `
+	dir := newProject(t, "", "script", script.String(), "show", `
 show() {
   if [[ $1 != __complete ]]; then
     printf '<%s>\n' "$@"

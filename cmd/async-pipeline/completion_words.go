@@ -27,7 +27,7 @@ const (
 )
 
 // completing says whether a shell asks what a word could become.
-func (h *hall) completing() bool {
+func (h *program) completing() bool {
 	return len(h.args) > 0 && (h.args[0] == cobra.ShellCompRequestCmd || h.args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
@@ -70,7 +70,7 @@ var values = map[string][]string{
 var tiers = []string{string(sandbox.View), string(sandbox.Fence), string(sandbox.None)}
 
 // offerWords ties offers and values to the verbs of root.
-func (h *hall) offerWords(root *cobra.Command) {
+func (h *program) offerWords(root *cobra.Command) {
 	root.SetErr(io.Discard)
 	var tie func(c *cobra.Command)
 	tie = func(c *cobra.Command) {
@@ -137,13 +137,13 @@ func inTime(f func() []cobra.Completion) []cobra.Completion {
 
 // A look is one question of a shell. It belongs to the goroutine that inTime started.
 type look struct {
-	h       *hall
+	h       *program
 	command *cobra.Command // the verb, its flags read
 }
 
 // config reads PIPELINE.hcl, or is nil. Its secrets are kept out of what is printed.
 func (l *look) config() *pipeline.Config {
-	dir, err := l.h.start()
+	dir, err := l.h.Start()
 	if err != nil {
 		return nil
 	}
@@ -155,19 +155,14 @@ func (l *look) config() *pipeline.Config {
 	if err != nil || c == nil {
 		return nil
 	}
-	for _, s := range c.Secrets {
-		if named(c, s) == "" {
-			l.h.secrets.Add(s.Name, s.Value)
-		}
-	}
+	l.h.Redact(c)
 	return c
 }
 
 func (l *look) options() hclfile.Options {
-	files, _ := l.h.variableFiles() // one that is not there yet gives no names
-	o := hclfile.Options{Env: l.h.lookup, Vars: map[string]string{}, VarFiles: files}
-	vars, _ := l.command.Flags().GetStringArray("var") // a verb without the flag has none
-	for _, v := range vars {
+	files, _ := l.h.VarFilePaths() // one that is not there yet gives no names
+	o := hclfile.Options{Env: l.h.Lookup, Vars: map[string]string{}, VarFiles: files}
+	for _, v := range l.h.Vars {
 		if name, value, ok := strings.Cut(v, "="); ok {
 			o.Vars[name] = value
 		}
@@ -176,7 +171,7 @@ func (l *look) options() hclfile.Options {
 }
 
 func (l *look) store() *record.Store {
-	root, err := l.h.recordRoot()
+	root, err := l.h.Root()
 	if err != nil {
 		return nil
 	}

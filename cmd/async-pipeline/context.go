@@ -6,8 +6,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *hall) contextCommand() *cobra.Command {
-	var vars []string
+func (h *program) contextCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context RUN TASK",
 		Short: "Print the context pack of a failed task",
@@ -19,15 +18,15 @@ agents are given, byte for byte.`,
 		Args:    exactly(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			args = unquoted(args)
-			return h.context(vars, args[0], args[1])
+			return h.context(args[0], args[1])
 		},
 	}
-	varFlag(c, &vars)
+	h.varFlag(c)
 	return c
 }
 
-func (h *hall) context(vars []string, id, task string) error {
-	root, err := h.recordRoot()
+func (h *program) context(id, task string) error {
+	root, err := h.Root()
 	if err != nil {
 		return err
 	}
@@ -39,13 +38,13 @@ func (h *hall) context(vars []string, id, task string) error {
 	if err != nil {
 		return err
 	}
-	pack, err := h.packOf(store, run, task, vars)
+	pack, err := h.packOf(store, run, task)
 	if err != nil {
 		return err
 	}
 	if n := len(pack); n == 0 || pack[n-1] != '\n' {
 		pack = append(pack, '\n')
 	}
-	h.writeJSON(pack)
+	h.WriteJSON(pack)
 	return nil
 }

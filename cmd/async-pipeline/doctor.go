@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
@@ -22,15 +24,14 @@ import (
 
 // A checkup is one `doctor`: it looks and changes nothing, so it settles nothing either.
 type checkup struct {
-	h     *hall
-	vars  []string
+	h     *program
 	dir   string        // where it looks from
 	store *record.Store // nil: there is neither a PIPELINE.hcl nor a record
 	audit *auditing     // nil: no run was looked at
 	found []view.Finding
 }
 
-func (h *hall) doctorCommand() *cobra.Command {
+func (h *program) doctorCommand() *cobra.Command {
 	d := &checkup{h: h}
 	var asJSON bool
 	c := &cobra.Command{
@@ -51,22 +52,22 @@ Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 				return err
 			}
 			if asJSON {
-				if err := h.printJSON(findings(d.found)); err != nil {
+				if err := h.PrintJSON(findings(d.found)); err != nil {
 					return err
 				}
 			} else {
-				h.shown().Doctor(d.found)
+				h.Results().Doctor(d.found)
 			}
 			for _, f := range d.found {
 				if f.State == view.Trouble {
-					return &fault{code: exitFailed}
+					return exit.With(exit.Failed)
 				}
 			}
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as a JSON list")
-	varFlag(c, &d.vars)
+	h.varFlag(c)
 	return c
 }
 
@@ -87,13 +88,13 @@ func findings(found []view.Finding) []finding {
 }
 
 func (d *checkup) look() error {
-	dir, err := d.h.start()
+	dir, err := d.h.Start()
 	if err != nil {
 		return err
 	}
 	d.dir = dir
 	d.fine("program", "async-pipeline %s", version())
-	if root, err := d.h.recordRoot(); err == nil {
+	if root, err := d.h.Root(); err == nil {
 		d.dir, d.store = root, record.At(root)
 		d.pipelineFile()
 		if d.folder() {
@@ -131,7 +132,7 @@ func (d *checkup) trouble(check, remedy, format string, args ...any) {
 }
 
 // path is a path as it is shown.
-func (d *checkup) path(p string) string { return d.h.said().Path(p) }
+func (d *checkup) path(p string) string { return d.h.Messages().Path(p) }
 
 // most is how many of a kind are named.
 const most = 10
@@ -204,17 +205,18 @@ func (d *checkup) processes() {
 			d.noted("processes", "gc or the next run there ends it", "process %d was left by a killed run elsewhere%s%s", p.PID, d.h.startedIn(p), of)
 			continue
 		}
-		d.trouble("processes", d.h.typed("gc")+" ends it, the next run does too", "process %d was left by a killed run%s", p.PID, of)
+		d.trouble("processes", d.h.Typed("gc")+" ends it, the next run does too", "process %d was left by a killed run%s", p.PID, of)
 	}
 	d.andMore("processes", view.Trouble, len(left), "processes of killed runs")
 }
 
 // copies looks for what killed runners left of healings.
 func (d *checkup) copies() {
-	cache := d.h.cacheSeen()
-	if cache == "" {
+	caches := cachedir.Existing(d.h.Env)
+	if len(caches) == 0 {
 		return
 	}
+	cache := caches[0]
 	// What cannot be read of a fix is said by fixes.
 	left, err := hooks.Left(context.Background(), d.store, cache)
 	if err != nil && !errors.Is(err, fix.ErrDamaged) {
@@ -224,12 +226,12 @@ func (d *checkup) copies() {
 		if i == most {
 			break
 		}
-		d.trouble("copies", d.h.typed("gc")+" stores what its agent had changed as a rescue patch, the next run does too",
+		d.trouble("copies", d.h.Typed("gc")+" stores what its agent had changed as a rescue patch, the next run does too",
 			"the healing of %s of run %s was ended before it was done", a.Task, a.Run)
 	}
 	d.andMore("copies", view.Trouble, len(left.Healings), "healings that were ended")
 	if n := len(left.Copies); n > 0 {
-		d.trouble("copies", d.h.typed("gc")+" removes them, the next run does too", "%s of killed runs in %s", folders(n, "scratch folder"), d.path(filepath.Dir(left.Copies[0].Dir)))
+		d.trouble("copies", d.h.Typed("gc")+" removes them, the next run does too", "%s of killed runs in %s", folders(n, "scratch folder"), d.path(filepath.Dir(left.Copies[0].Dir)))
 	}
 	if n := len(left.Rescued); n > 0 {
 		d.noted("copies", "take what you need from them, then remove them",
@@ -243,7 +245,7 @@ func (d *checkup) copies() {
 // kept says what is kept of healings, and how much it takes.
 func (d *checkup) kept() {
 	caches, bases, n, forgotten := int64(0), int64(0), 0, 0
-	for _, cache := range d.h.cachesSeen() {
+	for _, cache := range cachedir.Existing(d.h.Env) {
 		all, err := homes.AllKept(cache)
 		if err != nil {
 			d.noted("caches", "", "kept copies and build caches: %v", err)
@@ -258,16 +260,16 @@ func (d *checkup) kept() {
 	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s", count(n, "root"), view.Size(bases), view.Size(caches))
 	switch {
 	case forgotten > 0:
-		d.noted("caches", d.h.typed("gc")+" removes those", "%s; nobody needs those of %s any more", text, count(forgotten, "root"))
+		d.noted("caches", d.h.Typed("gc")+" removes those", "%s; nobody needs those of %s any more", text, count(forgotten, "root"))
 	case n > 0:
 		d.fine("caches", "%s", text)
 	}
 }
 
 // startedIn returns where a process was started, as the end of a clause.
-func (h *hall) startedIn(p sandbox.Process) string {
+func (h *program) startedIn(p sandbox.Process) string {
 	if p.Dir == "" {
 		return ""
 	}
-	return ", started in " + h.said().Path(p.Dir)
+	return ", started in " + h.Messages().Path(p.Dir)
 }

@@ -53,7 +53,7 @@ func (a *auditing) run(id string) {
 		return
 	}
 	a.bad = append(a.bad, id)
-	remedy := a.d.h.typed("fix", "audit", id) + " tells what was expected"
+	remedy := a.d.h.Typed("fix", "audit", id) + " tells what was expected"
 	for i, f := range found.Faults {
 		if i == most {
 			break
@@ -84,10 +84,10 @@ func (a *auditing) claim(sealed int) {
 	switch {
 	case sealed == 0:
 	case a.busy:
-		d.noted("runs", d.h.typed("fix", "audit")+" when they are done", "%s (%s); what they hold was not compared with its digests: hooks are at work", what, size)
+		d.noted("runs", d.h.Typed("fix", "audit")+" when they are done", "%s (%s); what they hold was not compared with its digests: hooks are at work", what, size)
 	case len(a.bad) > 0:
 	case a.late > 0:
-		d.noted("runs", d.h.typed("fix", "audit")+" looks at all that have fixes", "%s (%s): the newest %d are all as they were written, for the others there was no time", what, size, a.looked)
+		d.noted("runs", d.h.Typed("fix", "audit")+" looks at all that have fixes", "%s (%s): the newest %d are all as they were written, for the others there was no time", what, size, a.looked)
 	default:
 		d.fine("runs", "%s, all as they were written (%s)", what, size)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -66,7 +67,7 @@ func (d *checkup) disk() {
 		low = true
 		d.trouble("disk", "make it a folder that you can write, or set TMPDIR to one", "no temporary file can be written in %s (TMPDIR): what needs one will fail", d.path(temp))
 	}
-	for _, dir := range append([]string{d.dir, temp}, d.h.cacheCandidates()[:1]...) {
+	for _, dir := range append([]string{d.dir, temp}, cachedir.Candidates(d.h.Env)[:1]...) {
 		dir = existing(dir)
 		info, err := os.Stat(dir)
 		if err != nil {
@@ -85,7 +86,7 @@ func (d *checkup) disk() {
 		block := uint64(fs.Bsize) //nolint:unconvert // another type elsewhere
 		if free := fs.Bavail * block; free < lowBytes || free < fs.Blocks*block/lowShare {
 			low = true
-			d.trouble("disk", "free some; "+d.h.typed("gc")+" removes what nobody needs", "only %s are free where %s is: runs may end with a full disk", view.Size(int64(free)), d.path(dir))
+			d.trouble("disk", "free some; "+d.h.Typed("gc")+" removes what nobody needs", "only %s are free where %s is: runs may end with a full disk", view.Size(int64(free)), d.path(dir))
 		}
 	}
 	if !low {

@@ -26,15 +26,15 @@ func (d *checkup) pipelineFile() {
 		d.noted("pipeline", "", "there is no PIPELINE.hcl in %s, only records", d.path(d.dir))
 		return
 	}
-	c, err := d.h.read(file, d.vars)
+	c, err := d.h.read(file)
 	faults := pipeline.Errors(nil)
 	switch {
 	case errors.As(err, &faults):
-		d.trouble("pipeline", d.h.typed("validate")+" shows them", "%s has %s", d.path(file), count(serious(faults), "fault"))
+		d.trouble("pipeline", d.h.Typed("validate")+" shows them", "%s has %s", d.path(file), count(serious(faults), "fault"))
 	case err != nil:
 		d.trouble("pipeline", "", "%v", err)
 	case len(c.Warnings) > 0:
-		d.noted("pipeline", d.h.typed("validate")+" shows them", "%s is read, with %s", d.path(file), count(len(c.Warnings), "warning"))
+		d.noted("pipeline", d.h.Typed("validate")+" shows them", "%s is read, with %s", d.path(file), count(len(c.Warnings), "warning"))
 	default:
 		d.fine("pipeline", "%s is read: %s, %s", d.path(file), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"))
 	}
@@ -114,7 +114,7 @@ func (d *checkup) runs() {
 		case e.Err != nil:
 			damaged = append(damaged, e.Err)
 		case e.Sealed == nil && e.Live:
-			d.noted("runs", d.h.typed("logs", e.ID)+" lists what it printed so far", "run %s goes on", e.ID)
+			d.noted("runs", d.h.Typed("logs", e.ID)+" lists what it printed so far", "run %s goes on", e.ID)
 		case e.Sealed == nil:
 			interrupted = append(interrupted, e.ID)
 		}
@@ -137,7 +137,7 @@ func (d *checkup) runs() {
 		if i == most {
 			break
 		}
-		d.noted("runs", d.h.typed("explain", "--run", id)+" tells what is known of it", "run %s was ended before its verdict; what it recorded is in %s", id, d.path(filepath.Join(d.store.Dir, "runs", id)))
+		d.noted("runs", d.h.Typed("explain", "--run", id)+" tells what is known of it", "run %s was ended before its verdict; what it recorded is in %s", id, d.path(filepath.Join(d.store.Dir, "runs", id)))
 	}
 	d.andMore("runs", view.Noted, len(interrupted), "runs that were ended before their verdict")
 	d.clock(ids)
@@ -183,7 +183,7 @@ func (d *checkup) fixes() {
 		}
 	}
 	if open > 0 {
-		d.noted("fixes", d.h.typed("fix", "list")+" lists them", "%s to decide on", count(open, "proposal"))
+		d.noted("fixes", d.h.Typed("fix", "list")+" lists them", "%s to decide on", count(open, "proposal"))
 	}
 }
 
@@ -194,7 +194,7 @@ func (d *checkup) unsettled() {
 	case err != nil:
 		d.trouble("apply", "", "%v", err)
 	case r != nil:
-		d.trouble("apply", "any other command does it: "+d.h.typed("fix", "list"),
+		d.trouble("apply", "any other command does it: "+d.h.Typed("fix", "list"),
 			"the %s of the fix for %s of run %s was interrupted and will be %s: %s", r.What, r.Task, r.Run, r.To, strings.Join(r.Files[:min(len(r.Files), 8)], ", "))
 	}
 }

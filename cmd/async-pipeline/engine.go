@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -25,32 +26,32 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
 
-func (h *hall) runner(c *pipeline.Config) *task.Runner {
-	return &task.Runner{Config: c, Environ: h.environ, Redact: h.secrets}
+func (h *program) runner(c *pipeline.Config) *task.Runner {
+	return &task.Runner{Config: c, Environ: h.Environ, Redact: h.Secrets}
 }
 
 // healingScreen is where a healing is shown: screen, or the lines that scroll by above what is drawn in the terminal until end
 // is called.
-func (h *hall) healingScreen(screen *view.Screen, drawn bool) (above *view.Screen, live *view.Live, end func()) {
+func (h *program) healingScreen(screen *view.Screen, drawn bool) (above *view.Screen, live *view.Live, end func()) {
 	if !drawn {
 		return screen, nil, func() {}
 	}
 	live = screen.Live(nil, time.Now)
-	t := h.draw(live)
+	t := h.Draw(live)
 	above = &view.Screen{}
 	*above = *screen
 	above.W = t
-	return above, live, t.close
+	return above, live, t.Close
 }
 
 // engine makes what answers the failures of a run, and shows on screen what it does; with a live view, there what it does now.
-func (h *hall) engine(c *pipeline.Config, s *record.Sealed, screen *view.Screen, live *view.Live, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
-	cache, err := h.cacheDir()
+func (h *program) engine(c *pipeline.Config, s *record.Sealed, screen *view.Screen, live *view.Live, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
+	cache, err := cachedir.Dir(h.Env)
 	if err != nil {
 		return nil, err
 	}
 	return &hooks.Engine{
-		Config: c, Store: record.At(c.Root), Redact: h.secrets, Environ: h.environ, Cache: cache,
+		Config: c, Store: record.At(c.Root), Redact: h.Secrets, Environ: h.Environ, Cache: cache,
 		RunTask: h.runner(c).RunTask,
 		Agents:  h.agents(c),
 		Tier:    tier, CI: f.ci, Asked: f.asked,
@@ -87,7 +88,7 @@ func showHook(screen *view.Screen, live *view.Live, s hooks.Started) {
 	}
 }
 
-func (h *hall) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) {
+func (h *program) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) {
 	if o.Fix != nil {
 		c := h.commands(runDir, o.Fix)
 		c.Failing = failing(&fix.Proposal{Fix: *o.Fix, Dir: runDir})
@@ -106,15 +107,15 @@ func (h *hall) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) 
 }
 
 // commands are what a person types about a fix.
-func (h *hall) commands(runDir string, f *fix.Fix) view.Commands {
+func (h *program) commands(runDir string, f *fix.Fix) view.Commands {
 	apply := accepting([]string{"fix", "apply", f.Run, f.Exact()}, f)
 	dirty := uncommitted(filepath.Dir(filepath.Dir(filepath.Dir(runDir))), f) // root/.async/runs/id
 	if len(dirty) > 0 {
 		apply = append(apply, "--allow-dirty")
 	}
 	return view.Commands{
-		Apply: h.typed(apply...), Dirty: dirty,
-		Show: h.typed("fix", "show", f.Run, f.Exact()),
+		Apply: h.Typed(apply...), Dirty: dirty,
+		Show: h.Typed("fix", "show", f.Run, f.Exact()),
 		Dir:  runDir,
 	}
 }
@@ -150,7 +151,7 @@ func accepting(args []string, f *fix.Fix) []string {
 }
 
 // agents are the agents of the configuration by name.
-func (h *hall) agents(c *pipeline.Config) map[string]agent.Agent {
+func (h *program) agents(c *pipeline.Config) map[string]agent.Agent {
 	agents := map[string]agent.Agent{}
 	gates := map[string]*native.Gate{}
 	for _, a := range c.Agents {
@@ -171,14 +172,14 @@ func (h *hall) agents(c *pipeline.Config) map[string]agent.Agent {
 }
 
 // look says why a program cannot be started: a path is relative to the root, a name is looked up in PATH.
-func (h *hall) look(root, program string) error {
+func (h *program) look(root, program string) error {
 	if strings.Contains(program, "/") {
 		if !filepath.IsAbs(program) {
 			program = filepath.Join(root, program)
 		}
 		return executable(program)
 	}
-	for _, dir := range filepath.SplitList(h.env("PATH")) {
+	for _, dir := range filepath.SplitList(h.Env("PATH")) {
 		if filepath.IsAbs(dir) && executable(filepath.Join(dir, program)) == nil {
 			return nil
 		}
@@ -201,39 +202,31 @@ func executable(path string) error {
 
 // sweep ends what a killed runner left running, stores what its agents had done, removes its copies, and says so. Its own
 // trouble stops nothing.
-func (h *hall) sweep(store *record.Store) {
-	if h.env(hooks.Mark) != "" {
+func (h *program) sweep(store *record.Store) {
+	if h.Env(hooks.Mark) != "" {
 		return // in a hook: what is alive here belongs to the one that started us
 	}
 	left, err := sandbox.EndOrphansOf(run.OrphansOf(store))
 	if err != nil {
-		h.said().Warning("looking for processes of a killed run: " + err.Error())
+		h.Messages().Warning("looking for processes of a killed run: " + err.Error())
 	}
 	for _, p := range left {
 		whose := "a task"
 		if p.Hook != "" {
 			whose = "the hook " + p.Hook
 		}
-		h.said().Note(fmt.Sprintf("ended process %d, which %s of a killed run left", p.PID, whose))
+		h.Messages().Note(fmt.Sprintf("ended process %d, which %s of a killed run left", p.PID, whose))
 	}
 	h.sayInterrupted(store)
-	cache, err := h.cacheDir()
+	cache, err := cachedir.Dir(h.Env)
 	if err != nil {
 		return // said when it is needed
 	}
-	settled, err := hooks.Settle(context.Background(), store, cache, h.secrets)
+	settled, err := hooks.Settle(context.Background(), store, cache, h.Secrets)
 	for _, s := range settled {
-		h.said().Note(s)
+		h.Messages().Note(s)
 	}
 	if err != nil {
-		h.said().Warning("settling what a killed run left: " + err.Error())
+		h.Messages().Warning("settling what a killed run left: " + err.Error())
 	}
-}
-
-// journalLine prints a line of the journal for run --json.
-func (h *hall) journalLine(line []byte) {
-	if n := len(line); n == 0 || line[n-1] != '\n' {
-		line = append(append([]byte{}, line...), '\n')
-	}
-	h.out.writeClean(line) // its strings are clean, and a secret spelled like the JSON around them must not break that
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -15,10 +16,9 @@ import (
 // An explainCall is the flags of one `explain`.
 type explainCall struct {
 	env, run, json bool
-	vars           []string
 }
 
-func (h *hall) explainCommand() *cobra.Command {
+func (h *program) explainCommand() *cobra.Command {
 	var e explainCall
 	c := &cobra.Command{
 		Use:   "explain [--env] TASK | explain --run [RUN] [TASK]",
@@ -40,13 +40,13 @@ killed is named, and taken where only it has the task.`,
 			args = unquoted(args)
 			switch {
 			case e.run && (e.env || e.json):
-				return misused("--run goes with neither --env nor --json\nleave one out")
+				return exit.Misused("--run goes with neither --env nor --json\nleave one out")
 			case e.run:
-				return h.explainRun(e.vars, args)
+				return h.explainRun(args)
 			case len(args) == 0:
-				return misused("explain needs a task\nwrite async-pipeline explain TASK, or explain --run for the newest run")
+				return exit.Misused("explain needs a task\nwrite async-pipeline explain TASK, or explain --run for the newest run")
 			case len(args) == 2:
-				return misused("explain takes one task; for a task of a recorded run write\n%s", h.typed("explain", "--run", args[0], args[1]))
+				return exit.Misused("explain takes one task; for a task of a recorded run write\n%s", h.Typed("explain", "--run", args[0], args[1]))
 			}
 			return h.explain(e, args[0])
 		},
@@ -54,12 +54,12 @@ killed is named, and taken where only it has the task.`,
 	c.Flags().BoolVar(&e.env, "env", false, "show the variables that the task would see, each with its layer")
 	c.Flags().BoolVar(&e.run, "run", false, "tell of a recorded run: [RUN] [TASK], the newest with a verdict by default")
 	c.Flags().BoolVar(&e.json, "json", false, "print the receipt as JSON; with --env the variables")
-	varFlag(c, &e.vars)
+	h.varFlag(c)
 	return c
 }
 
-func (h *hall) explain(e explainCall, name string) error {
-	c, err := h.load(e.vars)
+func (h *program) explain(e explainCall, name string) error {
+	c, err := h.load()
 	if err != nil {
 		return err
 	}
@@ -72,11 +72,11 @@ func (h *hall) explain(e explainCall, name string) error {
 		return h.explainEnv(c, t, e.json)
 	case e.json:
 		r := receiptOf()
-		return h.printJSON(receipt{Task: t.Name, Cache: r})
+		return h.PrintJSON(receipt{Task: t.Name, Cache: r})
 	}
 	x := view.Explained{Task: t, Receipt: receiptOf(), Type: []view.Next{
-		{Does: "run it", Type: h.typed("run", t.Name)},
-		{Does: "what it sees", Type: h.typed("explain", "--env", t.Name)},
+		{Does: "run it", Type: h.Typed("run", t.Name)},
+		{Does: "what it sees", Type: h.Typed("explain", "--env", t.Name)},
 	}}
 	for _, other := range c.Tasks {
 		if slices.Contains(other.DependsOn, t.Name) {
@@ -90,9 +90,9 @@ func (h *hall) explain(e explainCall, name string) error {
 	}
 	if run, last := lastTime(record.At(c.Root), t.Name); last != nil {
 		x.Last, x.LastRun, x.LastAt = last, run.ID, run.StartedAt.Time
-		x.Type = append(x.Type, view.Next{Does: "its last log", Type: h.typed("logs", run.ID, t.Name)})
+		x.Type = append(x.Type, view.Next{Does: "its last log", Type: h.Typed("logs", run.ID, t.Name)})
 	}
-	h.shown().Explain(x, time.Now())
+	h.Results().Explain(x, time.Now())
 	return nil
 }
 
@@ -120,7 +120,7 @@ func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	case c.Job(name) != nil:
 		remedy = "it is a job, of " + strings.Join(c.Job(name).Tasks, ", ")
 	}
-	return nil, refuse("there is no task %q: %s", name, remedy)
+	return nil, exit.Refuse("there is no task %q: %s", name, remedy)
 }
 
 // A receipt is explain --json: what the cache says of a task, in the fields of cache/<task>.json.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
@@ -44,10 +45,10 @@ func atStart(c *pipeline.Config, t *pipeline.Task, layers []task.Layer) []task.L
 }
 
 // explainEnv shows what a task would see.
-func (h *hall) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) error {
+func (h *program) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) error {
 	layers, err := h.runner(c).Layers(t)
 	if err != nil {
-		return refuse("%v", err)
+		return exit.Refuse("%v", err)
 	}
 	layers = atStart(c, t, layers)
 	e := view.Environment{Task: t.Name}
@@ -66,7 +67,7 @@ func (h *hall) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) err
 		seen[l.Name] = true
 	}
 	if asJSON {
-		return h.printJSON(list)
+		return h.PrintJSON(list)
 	}
 	for _, file := range t.Dotenv {
 		if _, err := os.Stat(filepath.Join(c.Root, filepath.FromSlash(file))); err != nil {
@@ -74,7 +75,7 @@ func (h *hall) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) err
 		}
 	}
 	var names []string
-	for _, kv := range h.environ {
+	for _, kv := range h.Environ {
 		if name, _, ok := strings.Cut(kv, "="); ok && name != "" {
 			names = append(names, name)
 		}
@@ -91,6 +92,6 @@ func (h *hall) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) err
 			e.Outside = append(e.Outside, n)
 		}
 	}
-	h.shown().Environ(e)
+	h.Results().Environ(e)
 	return nil
 }

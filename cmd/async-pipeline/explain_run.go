@@ -21,7 +21,7 @@ import (
 )
 
 // explainRun tells of a recorded run: [RUN] [TASK], RUN alone, or TASK alone, which is one of the newest.
-func (h *hall) explainRun(vars, args []string) error {
+func (h *program) explainRun(args []string) error {
 	store, err := h.records()
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (h *hall) explainRun(vars, args []string) error {
 	var e record.Entry
 	if id == "" {
 		e, err = h.newest(store, task, func(newer record.Entry) string {
-			return h.typed(append([]string{"explain", "--run", newer.ID}, args...)...) + " tells of it"
+			return h.Typed(append([]string{"explain", "--run", newer.ID}, args...)...) + " tells of it"
 		})
 	} else {
 		e, err = lookRun(store, id)
@@ -50,12 +50,12 @@ func (h *hall) explainRun(vars, args []string) error {
 	}
 	r := h.runStory(store, e)
 	if task == "" {
-		h.shown().ExplainRun(r, time.Now())
+		h.Results().ExplainRun(r, time.Now())
 		return nil
 	}
 	for _, t := range r.Run.Tasks {
 		if t.Name == task {
-			return h.explainTask(store, e, r, t, vars)
+			return h.explainTask(store, e, r, t)
 		}
 	}
 	var names []string
@@ -70,14 +70,14 @@ func (h *hall) explainRun(vars, args []string) error {
 }
 
 // runStory gathers what is known of a run, sealed or not.
-func (h *hall) runStory(store *record.Store, e record.Entry) view.RunStory {
+func (h *program) runStory(store *record.Store, e record.Entry) view.RunStory {
 	r := view.RunStory{Sealed: e.Sealed != nil, Live: e.Live, Dir: e.Dir, Waited: map[string][]string{}}
 	if e.Sealed != nil {
 		r.Run = e.Sealed.Run
 	} else {
 		story, err := store.Story(e.ID)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // ended before its first line
-			h.said().Warning(err.Error())
+			h.Messages().Warning(err.Error())
 		}
 		r.Run = record.Run{ID: e.ID, Job: story.Job, CI: story.CI, Healing: story.Healing, StartedAt: record.Time{Time: record.Began(e.ID)}}
 		for _, name := range story.Names {
@@ -86,7 +86,7 @@ func (h *hall) runStory(store *record.Store, e record.Entry) view.RunStory {
 	}
 	nodes, err := (&record.Sealed{Dir: e.Dir}).Graph()
 	if err != nil && (r.Sealed || !errors.Is(err, fs.ErrNotExist)) { // without a verdict it may have been ended before
-		h.said().Warning("what waited for what is not known: " + err.Error())
+		h.Messages().Warning("what waited for what is not known: " + err.Error())
 	}
 	for _, n := range nodes {
 		r.Waited[n.Name] = n.DependsOn
@@ -115,11 +115,11 @@ func criticalPath(r *view.RunStory) []view.Stretch {
 }
 
 // hookStories are what hooks did about the failures of a run, in the order of its tasks.
-func (h *hall) hookStories(store *record.Store, run record.Run) []view.HookStory {
+func (h *program) hookStories(store *record.Store, run record.Run) []view.HookStory {
 	fixes := h.fixes(store.Root)
 	told, err := fixes.HookRuns(run.ID)
 	if err != nil {
-		h.said().Warning(err.Error())
+		h.Messages().Warning(err.Error())
 	}
 	var all []view.HookStory
 	for _, t := range run.Tasks {
@@ -130,7 +130,7 @@ func (h *hall) hookStories(store *record.Store, run record.Run) []view.HookStory
 		case err == nil:
 			all = append(all, view.HookStory{Task: t.Name, Fix: p})
 		case !errors.Is(err, fix.ErrNone):
-			h.said().Warning(err.Error())
+			h.Messages().Warning(err.Error())
 		}
 		for i := range told {
 			if told[i].Task == t.Name {
@@ -142,13 +142,13 @@ func (h *hall) hookStories(store *record.Store, run record.Run) []view.HookStory
 }
 
 // afterRun is what a person may want to type about a run.
-func (h *hall) afterRun(r view.RunStory) []view.Next {
+func (h *program) afterRun(r view.RunStory) []view.Next {
 	var next []view.Next
 	open := map[string]bool{}
 	for _, s := range r.Hooks {
 		if s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
 			open[s.Task] = true
-			next = append(next, view.Next{Does: "look at the fix", Type: h.typed("fix", "show", r.Run.ID, s.Task)})
+			next = append(next, view.Next{Does: "look at the fix", Type: h.Typed("fix", "show", r.Run.ID, s.Task)})
 		}
 	}
 	const most = 4 // failures whose commands are told: more is no help
@@ -160,29 +160,29 @@ func (h *hall) afterRun(r view.RunStory) []view.Next {
 		if failed++; failed > most {
 			continue
 		}
-		next = append(next, view.Next{Does: "its log", Type: h.typed("logs", r.Run.ID, t.Name)})
+		next = append(next, view.Next{Does: "its log", Type: h.Typed("logs", r.Run.ID, t.Name)})
 		if !open[t.Name] {
-			next = append(next, view.Next{Does: "run it again", Type: h.typed("run", t.Name)})
+			next = append(next, view.Next{Does: "run it again", Type: h.Typed("run", t.Name)})
 		}
 	}
 	if failed > most {
-		next = append(next, view.Next{Does: fmt.Sprintf("logs of the other %d", failed-most), Type: h.typed("logs", r.Run.ID)})
+		next = append(next, view.Next{Does: fmt.Sprintf("logs of the other %d", failed-most), Type: h.Typed("logs", r.Run.ID)})
 	}
 	return next
 }
 
 // explainTask tells of one task; of a failed one also what its context pack holds.
-func (h *hall) explainTask(store *record.Store, e record.Entry, r view.RunStory, t record.Task, vars []string) error {
+func (h *program) explainTask(store *record.Store, e record.Entry, r view.RunStory, t record.Task) error {
 	var pack *view.Pack
 	file := ""
 	if e.Sealed != nil && (t.Status == record.Failed || t.Status == record.TimedOut) {
-		text, err := h.packOf(store, e.Sealed, t.Name, vars)
+		text, err := h.packOf(store, e.Sealed, t.Name)
 		if err != nil {
 			return err
 		}
 		pack = &view.Pack{}
 		if err := json.Unmarshal(text, pack); err != nil {
-			h.said().Warning("the context pack of task " + t.Name + " is damaged: " + err.Error())
+			h.Messages().Warning("the context pack of task " + t.Name + " is damaged: " + err.Error())
 			pack = nil
 		}
 		if at := filepath.Join(e.Dir, "context", filename.Of(t.Name)+".json"); pack != nil {
@@ -194,39 +194,39 @@ func (h *hall) explainTask(store *record.Store, e record.Entry, r view.RunStory,
 	r.Type = nil
 	for _, s := range r.Hooks {
 		if s.Task == t.Name && s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
-			r.Type = append(r.Type, view.Next{Does: "look at the fix", Type: h.typed("fix", "show", r.Run.ID, t.Name)})
+			r.Type = append(r.Type, view.Next{Does: "look at the fix", Type: h.Typed("fix", "show", r.Run.ID, t.Name)})
 		}
 	}
 	if t.Log != nil {
-		r.Type = append(r.Type, view.Next{Does: "its whole log", Type: h.typed("logs", r.Run.ID, t.Name)})
+		r.Type = append(r.Type, view.Next{Does: "its whole log", Type: h.Typed("logs", r.Run.ID, t.Name)})
 	}
 	r.Type = append(r.Type, h.oncemore(r, t))
-	h.shown().ExplainTask(r, t, pack, file, time.Now())
+	h.Results().ExplainTask(r, t, pack, file, time.Now())
 	return nil
 }
 
 // oncemore runs a task again: alone where what it depends on passed, else with that.
-func (h *hall) oncemore(r view.RunStory, t record.Task) view.Next {
+func (h *program) oncemore(r view.RunStory, t record.Task) view.Next {
 	if t.Status == record.Skipped {
-		return view.Next{Does: "run it", Type: h.typed("run", t.Name)}
+		return view.Next{Does: "run it", Type: h.Typed("run", t.Name)}
 	}
 	for _, before := range r.Run.Tasks {
 		if before.Status != record.Passed && before.Status != record.Cached && slices.Contains(r.Waited[t.Name], before.Name) {
-			return view.Next{Does: "run it again", Type: h.typed("run", t.Name)}
+			return view.Next{Does: "run it again", Type: h.Typed("run", t.Name)}
 		}
 	}
-	return view.Next{Does: "run it again", Type: h.typed("run", "--only", t.Name)}
+	return view.Next{Does: "run it again", Type: h.Typed("run", "--only", t.Name)}
 }
 
 // packOf is the context pack of a failed task. A stored one needs no PIPELINE.hcl; a broken one costs only what a new pack
 // would have told of the task.
-func (h *hall) packOf(store *record.Store, run *record.Sealed, task string, vars []string) ([]byte, error) {
+func (h *program) packOf(store *record.Store, run *record.Sealed, task string) ([]byte, error) {
 	config := &pipeline.Config{Root: store.Root}
 	if file, err := hclfile.Find(store.Root); err == nil {
-		if c, err := h.read(file, vars); err == nil {
+		if c, err := h.read(file); err == nil {
 			config = c
 		}
 	}
-	e := &hooks.Engine{Config: config, Store: store, Redact: h.secrets, Environ: h.environ}
+	e := &hooks.Engine{Config: config, Store: store, Redact: h.Secrets, Environ: h.Environ}
 	return e.Packs().Pack(context.Background(), run, task)
 }

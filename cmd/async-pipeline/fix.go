@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // fixCommand holds what a person does with proposals. None of it needs a PIPELINE.hcl that can be read.
-func (h *hall) fixCommand() *cobra.Command {
+func (h *program) fixCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fix",
 		Short: "Review proposed fixes and apply one",
@@ -40,18 +41,18 @@ names them.`,
 
 // wrapped has what an error says wrapped: a person decides by it what to do with a fix.
 func wrapped(err error) error {
-	if m := (*misuse)(nil); err == nil || errors.As(err, &m) {
+	if m := (*exit.Misuse)(nil); err == nil || errors.As(err, &m) {
 		return err
 	}
-	f := &fault{code: exitRefused, text: err.Error()}
+	f := &exit.Error{Code: exit.Refused, Text: err.Error()}
 	errors.As(err, &f)
-	return &fault{code: f.code, text: f.text, wrap: true, of: err}
+	return &exit.Error{Code: f.Code, Text: f.Text, Wrap: true, Err: err}
 }
 
 // fixStore is the fixes of the root, after settling what an interrupted apply and a killed healing left: work that an agent
 // had done is pointed to, not only called interrupted.
-func (h *hall) fixStore() (*fix.Store, error) {
-	root, err := h.recordRoot()
+func (h *program) fixStore() (*fix.Store, error) {
+	root, err := h.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (h *hall) fixStore() (*fix.Store, error) {
 // is without arguments.
 func noneEmpty(args []string, without string) error {
 	if slices.Contains(args, "") {
-		return refuse("an argument is empty: is a variable not set? Without arguments %s; with them, TASK or RUN TASK", without)
+		return exit.Refuse("an argument is empty: is a variable not set? Without arguments %s; with them, TASK or RUN TASK", without)
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func tasksOf(args []string) []string {
 }
 
 // findFix finds the fix that [RUN] [TASK] name.
-func (h *hall) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
+func (h *program) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
 	if err := noneEmpty(args, "it is the newest fix"); err != nil {
 		return nil, nil, err
 	}
@@ -107,10 +108,10 @@ func (h *hall) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
 	if errors.Is(err, fix.ErrNone) && len(args) == 1 && task == "latest" { // no task is named so
 		p, err = s.Find(task, "")
 	} else if errors.Is(err, fix.ErrNone) && !errors.Is(err, fix.ErrDamaged) && len(args) == 1 {
-		return nil, nil, misused("%v\n(one argument is a TASK of the newest run with a proposal; two are RUN TASK)", err)
+		return nil, nil, exit.Misused("%v\n(one argument is a TASK of the newest run with a proposal; two are RUN TASK)", err)
 	}
 	if (errors.Is(err, fix.ErrNone) || errors.Is(err, fix.ErrAmbiguous)) && !errors.Is(err, fix.ErrDamaged) {
-		err = misused("%v", err)
+		err = exit.Misused("%v", err)
 	}
 	return s, p, err
 }

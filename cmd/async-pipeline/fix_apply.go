@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
@@ -21,7 +22,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *hall) fixApplyCommand() *cobra.Command {
+func (h *program) fixApplyCommand() *cobra.Command {
 	var o apply.Options
 	var edit bool
 	c := &cobra.Command{
@@ -58,8 +59,8 @@ Exit code: 0 applied, 1 refused or in conflict, 2 could not be carried out.`,
 }
 
 // person is who types this, for the record.
-func (h *hall) person() string {
-	if name := h.env("USER"); name != "" {
+func (h *program) person() string {
+	if name := h.Env("USER"); name != "" {
 		return name
 	}
 	uid := strconv.Itoa(os.Getuid())
@@ -71,16 +72,16 @@ func (h *hall) person() string {
 
 // onlyPerson refuses what a person decides in every process that a hook or task started: no hook, agent or task does it, not
 // even one that a PIPELINE.hcl tells to, nor one that threw its marks away. what is "applies a fix".
-func (h *hall) onlyPerson(what string) error {
+func (h *program) onlyPerson(what string) error {
 	why := ""
 	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
-		if h.env(mark) != "" {
+		if h.Env(mark) != "" {
 			why = mark + " is set"
 			break
 		}
 	}
 	if why == "" {
-		root, err := h.recordRoot()
+		root, err := h.Root()
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (h *hall) onlyPerson(what string) error {
 		}
 		why = worksHere
 	}
-	return refuse("this process was started by a hook or a task (%s): only a person %s", why, what)
+	return exit.Refuse("this process was started by a hook or a task (%s): only a person %s", why, what)
 }
 
 // notUnseen refuses while somebody runs or heals here whom this process cannot see: it may be in a PID namespace that his task
@@ -102,15 +103,15 @@ func notUnseen(root, what string) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return refuse("async-pipeline is at work in %s, and from here it cannot be seen whether it started this process (another container?): only a person %s; wait until that has ended", root, what)
+	return exit.Refuse("async-pipeline is at work in %s, and from here it cannot be seen whether it started this process (another container?): only a person %s; wait until that has ended", root, what)
 }
 
 // worksHere is how a process is known that does not carry the marks any more.
 const worksHere = "async-pipeline is at work here, and started it"
 
 // hooked says how it is known that a hook of a run of this root, which dir is in, started this process; else it is empty.
-func (h *hall) hooked(dir string) string {
-	if h.env(hooks.Mark) != "" {
+func (h *program) hooked(dir string) string {
+	if h.Env(hooks.Mark) != "" {
 		return hooks.Mark + " is set"
 	}
 	if file, err := hclfile.Find(dir); err == nil {
@@ -123,7 +124,7 @@ func (h *hall) hooked(dir string) string {
 }
 
 // chosenFix is findFix for a verb that a person decides with; o learns who and where they are.
-func (h *hall) chosenFix(what string, o *apply.Options, args []string) (*fix.Store, *fix.Proposal, error) {
+func (h *program) chosenFix(what string, o *apply.Options, args []string) (*fix.Store, *fix.Proposal, error) {
 	if err := h.onlyPerson(what + " a fix"); err != nil {
 		return nil, nil, err
 	}
@@ -132,34 +133,28 @@ func (h *hall) chosenFix(what string, o *apply.Options, args []string) (*fix.Sto
 		return nil, nil, err
 	}
 	h.knowSecrets()
-	o.By, o.Secrets = h.person(), h.secrets
-	o.Dir, err = h.start()
+	o.By, o.Secrets = h.person(), h.Secrets
+	o.Dir, err = h.Start()
 	return s, p, err
 }
 
-// knowSecrets makes the secrets of PIPELINE.hcl known to everything that writes, as far as it can be read.
-func (h *hall) knowSecrets() {
-	file, err := h.pipelineFile()
+// knowSecrets adds the secrets of PIPELINE.hcl to those that are redacted, as far as it can be read.
+func (h *program) knowSecrets() {
+	file, err := h.File()
 	if err != nil {
 		return
 	}
-	c, _ := hclfile.Load(file, hclfile.Options{Env: h.lookup}) // the verb works without it
-	if c == nil {
-		return
-	}
-	for _, s := range c.Secrets {
-		if named(c, s) == "" {
-			h.secrets.Add(s.Name, s.Value)
-		}
+	if c, _ := hclfile.Load(file, hclfile.Options{Env: h.Lookup}); c != nil { // the verb works without it
+		h.Redact(c)
 	}
 }
 
-func (h *hall) apply(o apply.Options, edit bool, args []string) error {
+func (h *program) apply(o apply.Options, edit bool, args []string) error {
 	s, p, err := h.chosenFix("applies", &o, args)
 	if err != nil {
 		return err
 	}
-	h.shown().Taken(p)
+	h.Results().Taken(p)
 	e := &editing{}
 	if edit {
 		if e, err = h.edit(s, p, o); err != nil {
@@ -178,19 +173,19 @@ func (h *hall) apply(o apply.Options, edit bool, args []string) error {
 	}
 	better := ""
 	if p.Verified != nil {
-		better = h.typed("fix", "apply", p.Run, *p.Verified)
+		better = h.Typed("fix", "apply", p.Run, *p.Verified)
 	}
-	h.shown().Applied(p, done, o.DryRun, h.typed("run", p.Task), better)
+	h.Results().Applied(p, done, o.DryRun, h.Typed("run", p.Task), better)
 	return nil
 }
 
 // undone is what there is to say when a fix was not applied, or not reverted; nil when it was.
-func (h *hall) undone(done apply.Applied, err error) error {
+func (h *program) undone(done apply.Applied, err error) error {
 	if c := (*apply.Conflicts)(nil); errors.As(err, &c) {
-		h.shown().Conflicts(c)
+		h.Results().Conflicts(c)
 	}
 	if err != nil && len(done.Files) > 0 {
-		return refuse("the files are written: %s; but not the record of it, which the next command completes: %v", strings.Join(done.Files, ", "), err)
+		return exit.Refuse("the files are written: %s; but not the record of it, which the next command completes: %v", strings.Join(done.Files, ", "), err)
 	}
 	return refusal(err)
 }
@@ -199,7 +194,7 @@ func (h *hall) undone(done apply.Applied, err error) error {
 func refusal(err error) error {
 	for _, sort := range []error{fix.ErrRefused, fix.ErrConflict, fix.ErrDirty, fix.ErrFlagged} {
 		if errors.Is(err, sort) {
-			return &fault{code: exitFailed, text: err.Error()}
+			return &exit.Error{Code: exit.Failed, Text: err.Error()}
 		}
 	}
 	return err

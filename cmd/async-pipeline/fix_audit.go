@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *hall) fixAuditCommand() *cobra.Command {
+func (h *program) fixAuditCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "audit [RUN] [TASK]",
@@ -40,7 +41,7 @@ Exit code: 0 all as it was, 1 something is not, 2 could not be carried out.`,
 	return c
 }
 
-func (h *hall) audit(asJSON bool, args []string) error {
+func (h *program) audit(asJSON bool, args []string) error {
 	if err := noneEmpty(args, "it looks at every run that failed"); err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (h *hall) audit(asJSON bool, args []string) error {
 	for _, id := range runs {
 		a, err := hooks.Audit(store, id, task)
 		if err != nil {
-			return refuse("run %s could not be looked at: %v", id, err)
+			return exit.Refuse("run %s could not be looked at: %v", id, err)
 		}
 		if task != "" && len(a.Fixes) == 0 && len(a.Faults) == 0 && len(runs) > 1 {
 			continue
@@ -69,17 +70,17 @@ func (h *hall) audit(asJSON bool, args []string) error {
 		shown = append(shown, view.Audited{Run: a.Run, Fixes: a.Fixes, Files: a.Files, Faults: a.Faults, Notes: a.Notes})
 	}
 	if task != "" && looked == 0 && faults == 0 {
-		return misused("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", task, task)
+		return exit.Misused("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", task, task)
 	}
 	if asJSON {
-		if err := h.printJSON(all); err != nil {
+		if err := h.PrintJSON(all); err != nil {
 			return err
 		}
 	} else {
-		h.shown().Audit(shown)
+		h.Results().Audit(shown)
 	}
 	if faults > 0 {
-		return &fault{code: exitFailed}
+		return exit.With(exit.Failed)
 	}
 	return nil
 }

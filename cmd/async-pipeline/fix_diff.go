@@ -1,8 +1,12 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func (h *hall) fixDiffCommand() *cobra.Command {
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+)
+
+func (h *program) fixDiffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff [RUN] [TASK]",
 		Short: "Print the patch as it is; `git apply` takes it",
@@ -15,9 +19,9 @@ func (h *hall) fixDiffCommand() *cobra.Command {
 				return err
 			}
 			if p.Diff == nil {
-				return &fault{code: exitFailed, text: "the fix for " + p.Task + " of run " + p.Run + " has no patch (" + p.State + ")"}
+				return &exit.Error{Code: exit.Failed, Text: "the fix for " + p.Task + " of run " + p.Run + " has no patch (" + p.State + ")"}
 			}
-			_, err = h.out.Write(p.Diff)
+			_, err = h.Out.Write(p.Diff)
 			return err
 		},
 	}

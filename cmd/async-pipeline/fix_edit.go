@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -31,10 +32,10 @@ const editHelp = `# Edit the patch, save it and leave the editor: then it is che
 `
 
 // edit opens what o chooses of the patch in the person's editor.
-func (h *hall) edit(s *fix.Store, p *fix.Proposal, o apply.Options) (*editing, error) {
-	editor := cmp.Or(h.env("VISUAL"), h.env("EDITOR"))
+func (h *program) edit(s *fix.Store, p *fix.Proposal, o apply.Options) (*editing, error) {
+	editor := cmp.Or(h.Env("VISUAL"), h.Env("EDITOR"))
 	if editor == "" {
-		return nil, refuse("--edit needs an editor: set VISUAL or EDITOR to its command")
+		return nil, exit.Refuse("--edit needs an editor: set VISUAL or EDITOR to its command")
 	}
 	text, err := apply.Tree{Fixes: s}.Selected(context.Background(), p, o)
 	if err != nil {
@@ -51,19 +52,19 @@ func (h *hall) edit(s *fix.Store, p *fix.Proposal, o apply.Options) (*editing, e
 	}
 	// The variable is a command as a shell has it, perhaps with arguments: git takes it so too.
 	argv := []string{"/bin/sh", "-c", editor + ` "$@"`, editor, file}
-	h.out.flush()
-	ended := untilEdited(func() error { return sandbox.Foreground(argv, h.environ, h.dir, h.stdin, h.stdout, h.stderr) })
+	h.Out.Flush()
+	ended := untilEdited(func() error { return sandbox.Foreground(argv, h.Environ, h.Dir, h.Stdin, h.Stdout, h.Stderr) })
 	edited, err := os.ReadFile(file)
 	empty := len(bytes.TrimSpace(withoutHelp(edited))) == 0
 	switch typed := err == nil && !empty && !bytes.Equal(edited, text); {
 	case ended != nil && typed:
-		return nil, refuse("nothing was applied: the editor %q ended with %v\nthe patch as you edited it is %s", editor, ended, file)
+		return nil, exit.Refuse("nothing was applied: the editor %q ended with %v\nthe patch as you edited it is %s", editor, ended, file)
 	case ended != nil:
-		return nil, errors.Join(refuse("nothing was applied: the editor %q ended with %v", editor, ended), e.discard())
+		return nil, errors.Join(exit.Refuse("nothing was applied: the editor %q ended with %v", editor, ended), e.discard())
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("nothing was applied: %w", err), e.discard())
 	case empty:
-		return nil, errors.Join(&fault{code: exitFailed, text: "not applied: the patch was left empty"}, e.discard())
+		return nil, errors.Join(&exit.Error{Code: exit.Failed, Text: "not applied: the patch was left empty"}, e.discard())
 	case typed:
 		e.patch = edited
 	}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *hall) fixImportCommand() *cobra.Command {
+func (h *program) fixImportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import DIR",
 		Short: "Take in fixes that were proposed elsewhere",
@@ -36,14 +37,14 @@ Exit code: 0 imported or here already, 1 refused, 2 could not be carried out.`,
 	}
 }
 
-func (h *hall) importRuns(typed string) error {
+func (h *program) importRuns(typed string) error {
 	if typed == "" {
-		return refuse("fix import has an empty folder: is a variable not set?")
+		return exit.Refuse("fix import has an empty folder: is a variable not set?")
 	}
 	if err := h.onlyPerson("imports a run"); err != nil {
 		return err
 	}
-	root, err := h.recordRoot()
+	root, err := h.Root()
 	if err != nil {
 		return err
 	}
@@ -52,14 +53,14 @@ func (h *hall) importRuns(typed string) error {
 	}
 	from := typed
 	if !filepath.IsAbs(from) {
-		at, err := h.start()
+		at, err := h.Start()
 		if err != nil {
 			return err
 		}
 		from = filepath.Join(at, from)
 	}
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
-		return refuse("there is no folder %s", typed)
+		return exit.Refuse("there is no folder %s", typed)
 	}
 	if from, err = filepath.EvalSymlinks(from); err != nil {
 		return err
@@ -70,17 +71,17 @@ func (h *hall) importRuns(typed string) error {
 		i := view.Imported{Run: r.Run, Fixes: r.Fixes, Already: r.Already, Called: r.Called, LeftOut: r.LeftOut}
 		for _, f := range r.Fixes {
 			if f.State == fix.Proposed && i.Show == "" {
-				i.Show = h.typed("fix", "show", r.Run, f.Name)
+				i.Show = h.Typed("fix", "show", r.Run, f.Name)
 			}
 		}
 		shown = append(shown, i)
 	}
-	h.shown().Imported(shown)
+	h.Results().Imported(shown)
 	switch {
 	case errors.Is(err, hooks.ErrImport):
-		return &fault{code: exitFailed, text: err.Error()}
+		return &exit.Error{Code: exit.Failed, Text: err.Error()}
 	case errors.Is(err, record.ErrLocked):
-		return refuse("somebody heals here right now: import when that has ended")
+		return exit.Refuse("somebody heals here right now: import when that has ended")
 	}
 	return err
 }

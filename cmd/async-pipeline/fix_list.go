@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *hall) fixListCommand() *cobra.Command {
+func (h *program) fixListCommand() *cobra.Command {
 	var asJSON, recurring bool
 	c := &cobra.Command{
 		Use:   "list",
@@ -36,10 +37,10 @@ without it.`,
 			}
 			items, unread := s.List()
 			for _, err := range unread {
-				h.said().Warning(err.Error())
+				h.Messages().Warning(err.Error())
 			}
 			if !asJSON && len(items) == 0 && len(unread) > 0 {
-				return refuse("nothing that is recorded here can be read; see the warnings above")
+				return exit.Refuse("nothing that is recorded here can be read; see the warnings above")
 			}
 			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing; runs says so
 			fix.Follow(items, ends)
@@ -50,12 +51,12 @@ without it.`,
 			}
 			switch {
 			case asJSON:
-				return h.printJSON(append([]fix.Item{}, items...))
+				return h.PrintJSON(append([]fix.Item{}, items...))
 			case len(items) == 0:
-				h.shown().Line("%s", none)
+				h.Results().Line("%s", none)
 			default:
-				h.shown().Fixes(items, func(i fix.Item) string { return filepath.Join(s.Dir, "runs", i.Run) },
-					func(i fix.Item) string { return h.typed("fix", "apply", i.Run, *i.Verified) })
+				h.Results().Fixes(items, func(i fix.Item) string { return filepath.Join(s.Dir, "runs", i.Run) },
+					func(i fix.Item) string { return h.Typed("fix", "apply", i.Run, *i.Verified) })
 			}
 			return nil
 		},

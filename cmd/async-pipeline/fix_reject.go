@@ -8,7 +8,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
-func (h *hall) fixRejectCommand() *cobra.Command {
+func (h *program) fixRejectCommand() *cobra.Command {
 	var o apply.Options
 	var reason string
 	c := &cobra.Command{
@@ -31,15 +31,15 @@ Exit code: 0 rejected, 1 refused, 2 could not be carried out.`,
 	return c
 }
 
-func (h *hall) reject(o apply.Options, reason string, args []string) error {
+func (h *program) reject(o apply.Options, reason string, args []string) error {
 	s, p, err := h.chosenFix("rejects", &o, args)
 	if err != nil {
 		return err
 	}
-	done, err := apply.Tree{Fixes: s}.Reject(context.Background(), p, h.secrets.String(reason), o)
+	done, err := apply.Tree{Fixes: s}.Reject(context.Background(), p, h.Secrets.String(reason), o)
 	if err != nil {
 		return refusal(err)
 	}
-	h.shown().Rejected(p, done, o.DryRun)
+	h.Results().Rejected(p, done, o.DryRun)
 	return nil
 }

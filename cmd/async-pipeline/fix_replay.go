@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -18,9 +20,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-func (h *hall) fixReplayCommand() *cobra.Command {
+func (h *program) fixReplayCommand() *cobra.Command {
 	var f healFlags
-	var vars []string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "replay [RUN] [TASK]",
@@ -44,20 +45,20 @@ longer has the commit, or a content was not kept.`,
   async-pipeline fix replay 20261121T024000Z-7f3a test
   async-pipeline fix replay --json test`,
 		Args: atMost(2),
-		RunE: func(_ *cobra.Command, args []string) error { return h.replay(f, vars, asJSON, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return h.replay(f, asJSON, args) },
 	}
 	c.Flags().StringVar(&f.tier, "sandbox", "", "how the checks are confined: `view|fence|none`\n(default: as they were then, or the strongest that this machine has)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print both verdicts, the checks and the rebuilt patch as JSON")
-	varFlag(c, &vars)
+	h.varFlag(c)
 	return c
 }
 
-func (h *hall) replay(f healFlags, vars []string, asJSON bool, args []string) error {
+func (h *program) replay(f healFlags, asJSON bool, args []string) error {
 	tier, err := f.check()
 	if err != nil {
 		return err
 	}
-	c, err := h.load(vars)
+	c, err := h.load()
 	if err != nil {
 		return err
 	}
@@ -71,33 +72,33 @@ func (h *hall) replay(f healFlags, vars []string, asJSON bool, args []string) er
 		return err
 	}
 	h.sweep(store)
-	stop := h.listen(h.healingEnds)
-	defer stop.stop()
-	defer h.stands().end()
-	e, err := h.engine(c, run, h.said(), nil, f, tier)
+	stop := h.Listen(h.healingEnds)
+	defer stop.Stop()
+	defer h.JobControl().End()
+	e, err := h.engine(c, run, h.Messages(), nil, f, tier)
 	if err != nil {
 		return err
 	}
-	r, err := untilStopped(stop, func() (*hooks.Replayed, error) { return e.Replay(stop.ctx, run, p, rebuild) })
+	r, err := console.Await(stop, func() (*hooks.Replayed, error) { return e.Replay(stop.Ctx, run, p, rebuild) })
 	if errors.Is(err, record.ErrLocked) {
-		return refuse("%v", err)
+		return exit.Refuse("%v", err)
 	}
 	if err != nil {
 		return err
 	}
 	r.Notes = append(r.Notes, h.rewritten(c, run, p)...)
 	if asJSON {
-		if err := h.printJSON(r); err != nil {
+		if err := h.PrintJSON(r); err != nil {
 			return err
 		}
 	} else {
-		h.shown().Replayed(view.Replayed{
+		h.Results().Replayed(view.Replayed{
 			Run: r.Run, Task: p.Called, Same: r.Same, Then: verdictAndReason(r.Then), Now: verdictAndReason(r.Now),
 			Verification: r.Verification, Rebuilt: shownRebuilt(r.Rebuilt), Notes: r.Notes, Output: r.Output,
 		})
 	}
 	if !r.Holds() {
-		return &fault{code: exitFailed}
+		return exit.With(exit.Failed)
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func verdictAndReason(j hooks.Judgement) string {
 }
 
 // rewritten names the tasks of a verification that are not written as they were in the run.
-func (h *hall) rewritten(c *pipeline.Config, r *record.Sealed, p *fix.Proposal) []string {
+func (h *program) rewritten(c *pipeline.Config, r *record.Sealed, p *fix.Proposal) []string {
 	nodes, err := r.Graph()
 	if err != nil {
 		return []string{"it is not known whether the tasks are written as they were: " + err.Error()}
@@ -152,7 +153,7 @@ func (h *hall) rewritten(c *pipeline.Config, r *record.Sealed, p *fix.Proposal) 
 		if t == nil {
 			continue
 		}
-		if now, err := run.Fingerprint(t, h.secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
+		if now, err := run.Fingerprint(t, h.Secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
 			notes = append(notes, fmt.Sprintf("task %q is written differently in PIPELINE.hcl than it was in the run", n.Name))
 		}
 	}

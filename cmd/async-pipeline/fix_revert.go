@@ -8,7 +8,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
-func (h *hall) fixRevertCommand() *cobra.Command {
+func (h *program) fixRevertCommand() *cobra.Command {
 	var o apply.Options
 	c := &cobra.Command{
 		Use:   "revert [RUN] [TASK]",
@@ -34,7 +34,7 @@ carried out.`,
 	return c
 }
 
-func (h *hall) revert(o apply.Options, args []string) error {
+func (h *program) revert(o apply.Options, args []string) error {
 	s, p, err := h.chosenFix("reverts", &o, args)
 	if err != nil {
 		return err
@@ -43,6 +43,6 @@ func (h *hall) revert(o apply.Options, args []string) error {
 	if err := h.undone(done, err); err != nil {
 		return err
 	}
-	h.shown().Reverted(p, done, o.DryRun, h.typed("fix", "apply", p.Run, p.Exact()))
+	h.Results().Reverted(p, done, o.DryRun, h.Typed("fix", "apply", p.Run, p.Exact()))
 	return nil
 }

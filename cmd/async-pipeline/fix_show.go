@@ -16,7 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *hall) fixShowCommand() *cobra.Command {
+func (h *program) fixShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [RUN] [TASK]",
 		Short: "Show a fix: cause, doubts, patch, verification, cost",
@@ -31,24 +31,24 @@ func (h *hall) fixShowCommand() *cobra.Command {
 			}
 			switch came, err := h.tree(s.Root).Foreign(context.Background()); {
 			case err != nil:
-				h.said().Warning("whether these records came with the repository is not known: " + err.Error())
+				h.Messages().Warning("whether these records came with the repository is not known: " + err.Error())
 			case came:
-				h.said().Warning(apply.ErrForeign.Error())
+				h.Messages().Warning(apply.ErrForeign.Error())
 			}
 			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
 			s.Follow(p, ends)
 			c := h.ready(s, p)
 			c.Imported = p.Imported()
-			h.shown().ShowFix(p, c)
+			h.Results().ShowFix(p, c)
 			return nil
 		},
 	}
 }
 
 // ready are the commands for a fix, as the tree is now: what is typed is not refused.
-func (h *hall) ready(s *fix.Store, p *fix.Proposal) view.Commands {
+func (h *program) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 	c := h.commands(p.Dir, &p.Fix)
-	c.Heal = h.typed("heal", p.Run, p.Task)
+	c.Heal = h.Typed("heal", p.Run, p.Task)
 	c.Failing = failing(p)
 	switch p.Disposition {
 	case "open":
@@ -74,7 +74,7 @@ func (h *hall) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 		command = append(command, "--allow-dirty")
 	}
 	if r.Conflict == nil || r.ThreeWay {
-		c.Apply = h.typed(command...)
+		c.Apply = h.Typed(command...)
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
@@ -27,7 +28,7 @@ const stdin = "-"
 // mostFormatted is how much of a file is read, in bytes: one more than a PIPELINE.hcl may have.
 const mostFormatted = 1<<20 + 1
 
-func (h *hall) fmtCommand() *cobra.Command {
+func (h *program) fmtCommand() *cobra.Command {
 	f := &formatting{h: h}
 	c := &cobra.Command{
 		Use:   "fmt [FILE...]",
@@ -52,7 +53,7 @@ carried out.`,
 
 // A formatting is one call of fmt.
 type formatting struct {
-	h           *hall
+	h           *program
 	check, diff bool
 }
 
@@ -75,7 +76,7 @@ func (s *source) name() string {
 
 func (f *formatting) run(args []string) error {
 	writes := !f.check && !f.diff && !slices.Contains(args, stdin)
-	if writes && f.h.env(hooks.Mark) != "" {
+	if writes && f.h.Env(hooks.Mark) != "" {
 		return f.refused(hooks.Mark + " is set")
 	}
 	paths, err := f.paths(args)
@@ -106,20 +107,20 @@ func (f *formatting) run(args []string) error {
 		all = append(all, s)
 	}
 	if len(faults) > 0 {
-		f.h.said().Diagnostics(faults)
-		return refuse("nothing was formatted: correct what is named above")
+		f.h.Messages().Diagnostics(faults)
+		return exit.Refuse("nothing was formatted: correct what is named above")
 	}
 	return f.tell(all)
 }
 
 func (f *formatting) refused(why string) error {
-	return refuse("this process was started by a hook (%s): only a person has files formatted; --check and --diff write nothing", why)
+	return exit.Refuse("this process was started by a hook (%s): only a person has files formatted; --check and --diff write nothing", why)
 }
 
 // paths are the files named, or the PIPELINE.hcl that every verb finds.
 func (f *formatting) paths(args []string) ([]string, error) {
 	if len(args) == 0 {
-		file, err := f.h.pipelineFile()
+		file, err := f.h.File()
 		if err != nil {
 			return nil, err
 		}
@@ -131,18 +132,18 @@ func (f *formatting) paths(args []string) ([]string, error) {
 	}
 	if slices.Contains(args, stdin) {
 		if len(args) > 1 {
-			return nil, misused("- stands for stdin, and alone: format the files in a call of their own")
+			return nil, exit.Misused("- stands for stdin, and alone: format the files in a call of their own")
 		}
 		return args, nil
 	}
-	dir, err := f.h.start()
+	dir, err := f.h.Start()
 	if err != nil {
 		return nil, err
 	}
 	var all []string
 	for _, arg := range args {
 		if arg == "" {
-			return nil, misused("a file has an empty name: is a variable not set?")
+			return nil, exit.Misused("a file has an empty name: is a variable not set?")
 		}
 		path := filepath.Clean(arg)
 		if !filepath.IsAbs(path) {
@@ -172,19 +173,19 @@ func (f *formatting) followed(path, root string) (string, error) {
 	if isLink := err == nil && info.Mode()&fs.ModeSymlink != 0; !isLink {
 		return path, nil // read says what is wrong with it
 	}
-	shown := f.h.said().Path(path)
+	shown := f.h.Messages().Path(path)
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", refuse("%s is a symbolic link to a file that is not there", shown)
+		return "", exit.Refuse("%s is a symbolic link to a file that is not there", shown)
 	}
 	if err != nil {
-		return "", refuse("%s is a symbolic link that cannot be followed: %v", shown, err)
+		return "", exit.Refuse("%s is a symbolic link that cannot be followed: %v", shown, err)
 	}
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return "", err
 	}
 	if in, err := filepath.Rel(root, target); err != nil || !filepath.IsLocal(in) {
-		return "", refuse("%s is a symbolic link that leads out of the project, to %s: name that file to have it formatted", shown, f.h.said().Path(target))
+		return "", exit.Refuse("%s is a symbolic link that leads out of the project, to %s: name that file to have it formatted", shown, f.h.Messages().Path(target))
 	}
 	return target, nil
 }
@@ -192,27 +193,27 @@ func (f *formatting) followed(path, root string) (string, error) {
 // read reads a file. One that fmt could not put back as it was, but for its text, is refused.
 func (f *formatting) read(path string) (*source, error) {
 	if path == stdin {
-		b, err := io.ReadAll(io.LimitReader(f.h.stdin, mostFormatted))
+		b, err := io.ReadAll(io.LimitReader(f.h.Stdin, mostFormatted))
 		if err != nil {
-			return nil, refuse("stdin cannot be read: %v", err)
+			return nil, exit.Refuse("stdin cannot be read: %v", err)
 		}
 		return &source{path: path, before: b}, nil
 	}
-	shown := f.h.said().Path(path)
+	shown := f.h.Messages().Path(path)
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return nil, refuse("there is no file %s", shown)
+		return nil, exit.Refuse("there is no file %s", shown)
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, refuse("%s is a folder: name the files in it", shown)
+		return nil, exit.Refuse("%s is a folder: name the files in it", shown)
 	case !info.Mode().IsRegular():
-		return nil, refuse("%s is not a regular file", shown)
+		return nil, exit.Refuse("%s is not a regular file", shown)
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, refuse("%s may not be read: change its permissions", shown)
+		return nil, exit.Refuse("%s may not be read: change its permissions", shown)
 	}
 	if err != nil {
 		return nil, err
@@ -228,7 +229,7 @@ func (f *formatting) tell(all []*source) error {
 	for _, s := range all {
 		switch {
 		case s.path == stdin && !f.check && !f.diff:
-			if _, err := f.h.out.Write(s.after); err != nil {
+			if _, err := f.h.Out.Write(s.after); err != nil {
 				return err
 			}
 		case !s.changed():
@@ -239,16 +240,16 @@ func (f *formatting) tell(all []*source) error {
 			}
 		case f.check:
 			different++
-			f.h.shown().Line("%s", f.h.shown().Path(s.name()))
+			f.h.Results().Line("%s", f.h.Results().Path(s.name()))
 		default:
 			if err := f.write(s); err != nil {
 				return err
 			}
-			f.h.shown().Line("%s", f.h.shown().Path(s.path))
+			f.h.Results().Line("%s", f.h.Results().Path(s.path))
 		}
 	}
 	if f.check && different > 0 {
-		return &fault{code: exitFailed}
+		return exit.With(exit.Failed)
 	}
 	return nil
 }
@@ -258,7 +259,7 @@ func (f *formatting) difference(s *source) error {
 	name, mode := s.name(), fs.FileMode(0o644)
 	if s.path != stdin {
 		name, mode = filepath.Base(s.path), s.info.Mode()
-		if dir, err := f.h.start(); err == nil {
+		if dir, err := f.h.Start(); err == nil {
 			if rel, err := filepath.Rel(dir, s.path); err == nil && filepath.IsLocal(rel) {
 				name = rel
 			}
@@ -270,27 +271,27 @@ func (f *formatting) difference(s *source) error {
 	if err != nil {
 		return fmt.Errorf("the difference in %s cannot be shown: %w", s.path, err)
 	}
-	if _, terminal := terminalOf(f.h.out.w); terminal {
-		f.h.shown().Diff(diff)
+	if f.h.OnTerminal() {
+		f.h.Results().Diff(diff)
 		return nil
 	}
-	_, err = f.h.out.Write(diff)
+	_, err = f.h.Out.Write(diff)
 	return err
 }
 
 // write replaces a file at once, or not at all, and keeps its permissions and its owner.
 func (f *formatting) write(s *source) error {
-	shown := f.h.said().Path(s.path)
+	shown := f.h.Messages().Path(s.path)
 	if s.info.Mode().Perm()&0o200 == 0 {
-		return refuse("%s is write-protected: change its permissions (chmod u+w)", shown)
+		return exit.Refuse("%s is write-protected: change its permissions (chmod u+w)", shown)
 	}
 	if now, err := os.ReadFile(s.path); err != nil || !bytes.Equal(now, s.before) {
-		return refuse("%s was changed while it was being formatted: try again", shown)
+		return exit.Refuse("%s was changed while it was being formatted: try again", shown)
 	}
 	dir := filepath.Dir(s.path)
 	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(dir), renameio.WithStaticPermissions(s.info.Mode().Perm()))
 	if err != nil {
-		return refuse("%v", advice.Writing(err, s.path))
+		return exit.Refuse("%v", advice.Writing(err, s.path))
 	}
 	defer file.Cleanup() //nolint:errcheck // nothing is left to do when it cannot be removed
 	if owner, ok := s.info.Sys().(*syscall.Stat_t); ok {
@@ -300,7 +301,7 @@ func (f *formatting) write(s *source) error {
 		err = file.CloseAtomicallyReplace()
 	}
 	if err != nil {
-		return refuse("%v", advice.Writing(err, s.path))
+		return exit.Refuse("%v", advice.Writing(err, s.path))
 	}
 	return nil
 }

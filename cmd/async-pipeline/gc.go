@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
@@ -24,7 +26,7 @@ import (
 
 // A gcCall is one `gc`.
 type gcCall struct {
-	h     *hall
+	h     *program
 	dry   bool
 	keep  int // sealed runs to keep; below 1: all
 	store *record.Store
@@ -33,9 +35,8 @@ type gcCall struct {
 	left []string // what was not removed, and why
 }
 
-func (h *hall) gcCommand() *cobra.Command {
+func (h *program) gcCommand() *cobra.Command {
 	g := &gcCall{h: h}
-	var vars []string
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove old runs, unused copies and caches, what killed runs left",
@@ -51,23 +52,23 @@ Where neither says how many to keep, no run is removed.`,
 		Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("keep") && g.keep < 1 {
-				return misused("--keep %d: at least one run is kept", g.keep)
+				return exit.Misused("--keep %d: at least one run is kept", g.keep)
 			}
-			return g.gc(vars)
+			return g.gc()
 		},
 	}
 	c.Flags().BoolVar(&g.dry, "dry-run", false, "say what would be removed, and remove nothing")
 	c.Flags().IntVar(&g.keep, "keep", 0, "keep the newest `N` runs (default: keep_runs of PIPELINE.hcl, else all)")
-	varFlag(c, &vars)
+	h.varFlag(c)
 	return c
 }
 
-func (g *gcCall) gc(vars []string) error {
+func (g *gcCall) gc() error {
 	h := g.h
-	if h.env(hooks.Mark) != "" {
-		return refuse("this process was started by a hook (%s is set): what is alive here belongs to who started it", hooks.Mark)
+	if h.Env(hooks.Mark) != "" {
+		return exit.Refuse("this process was started by a hook (%s is set): what is alive here belongs to who started it", hooks.Mark)
 	}
-	root, err := h.recordRoot()
+	root, err := h.Root()
 	if err != nil {
 		return err
 	}
@@ -78,24 +79,24 @@ func (g *gcCall) gc(vars []string) error {
 	}
 	g.store = record.At(root)
 	if _, err := g.store.IDs(); err != nil {
-		return refuse("%v", err)
+		return exit.Refuse("%v", err)
 	}
 	unknown := ""
 	if g.keep == 0 {
-		g.keep, unknown = g.configured(vars)
+		g.keep, unknown = g.configured()
 	}
 	errs := []error{g.processes(), g.leftovers(), g.runs(unknown), g.kept(), g.probes()}
-	h.shown().Removed(g.done, g.left, g.dry)
+	h.Results().Removed(g.done, g.left, g.dry)
 	return errors.Join(errs...)
 }
 
 // configured is keep_runs, or why it is not known.
-func (g *gcCall) configured(vars []string) (int, string) {
+func (g *gcCall) configured() (int, string) {
 	file, err := hclfile.Find(g.store.Root)
 	if err != nil {
 		return 0, "there is no PIPELINE.hcl that says how many to keep, and no --keep"
 	}
-	c, err := g.h.read(file, vars)
+	c, err := g.h.read(file)
 	switch {
 	case err != nil:
 		return 0, "PIPELINE.hcl has faults (async-pipeline validate shows them), so keep_runs is not known; --keep N says it too"
@@ -141,19 +142,20 @@ func (g *gcCall) processes() error {
 // leftovers ends the healings of killed runners: their work is kept, their copies are removed.
 func (g *gcCall) leftovers() error {
 	ctx := context.Background()
-	cache := g.h.cacheSeen()
-	if cache == "" {
+	caches := cachedir.Existing(g.h.Env)
+	if len(caches) == 0 {
 		return nil
 	}
+	cache := caches[0]
 	before, unseen := hooks.Left(ctx, g.store, cache)
 	sizes := map[string]int64{}
 	for _, c := range before.Copies {
 		sizes[c.Dir] = sizeOf(c.Dir)
 	}
 	if !g.dry && (len(before.Copies) > 0 || len(before.Healings) > 0) {
-		said, err := hooks.Settle(ctx, g.store, cache, g.h.secrets)
+		said, err := hooks.Settle(ctx, g.store, cache, g.h.Secrets)
 		for _, s := range said {
-			g.h.said().Note(s)
+			g.h.Messages().Note(s)
 		}
 		if err != nil {
 			unseen = fmt.Errorf("settling what a killed run left: %w", err)
@@ -227,7 +229,7 @@ func (g *gcCall) runs(unknown string) error {
 // kept removes base copies and build caches that nobody needs.
 func (g *gcCall) kept() error {
 	var errs []error
-	for _, cache := range g.h.cachesSeen() {
+	for _, cache := range cachedir.Existing(g.h.Env) {
 		all, err := homes.AllKept(cache)
 		errs = append(errs, err)
 		for _, k := range all {

@@ -15,19 +15,19 @@ const hiddenValue = "…"
 // longValue is how long a value may be, in bytes, that is repeated in a command.
 const longValue = 1000
 
-// VarFlags are the flags --var and --var-file of this call as they are typed again.
-type varFlags struct {
+// variableFlags are the flags --var and --var-file of this call as they are typed again.
+type variableFlags struct {
 	words  []string // not quoted
 	hidden []string // which values are not among them, and why
 }
 
 // given repeats the variables. What is sensitive is not said, nor what could not be copied from a screen.
-func (h *hall) given(c *pipeline.Config, vars []string) varFlags {
-	var g varFlags
-	for _, file := range h.varFiles {
+func (h *program) given(c *pipeline.Config) variableFlags {
+	var g variableFlags
+	for _, file := range h.VarFiles {
 		g.words = append(g.words, "--var-file", file)
 	}
-	for _, v := range vars {
+	for _, v := range h.Vars {
 		name, value, _ := strings.Cut(v, "=")
 		why := ""
 		switch {
@@ -58,8 +58,8 @@ func sensitive(c *pipeline.Config, name, value string) bool {
 }
 
 // typed is a command with these variables. What stands for a value is not quoted: it is seen that something is to be put in.
-func (g varFlags) typed(h *hall, args ...string) string {
-	text := h.typed(args...)
+func (g variableFlags) typed(h *program, args ...string) string {
+	text := h.Typed(args...)
 	for i, w := range g.words {
 		if i > 0 && g.words[i-1] == "--var" && strings.HasSuffix(w, "="+hiddenValue) {
 			text = strings.ReplaceAll(text, " "+view.Quote(w), " "+w)
@@ -69,7 +69,7 @@ func (g varFlags) typed(h *hall, args ...string) string {
 }
 
 // note says what is not among the words; empty: nothing is missing.
-func (g varFlags) note() string {
+func (g variableFlags) note() string {
 	if len(g.hidden) == 0 {
 		return ""
 	}

@@ -34,8 +34,9 @@ func TestGiven(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := &hall{varFiles: tt.files}
-			g := h.given(c, tt.vars)
+			h := process{}.open()
+			h.VarFiles, h.Vars = tt.files, tt.vars
+			g := h.given(c)
 			args := append(append([]string{"run"}, g.words...), "test")
 			if got := g.typed(h, args...); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)

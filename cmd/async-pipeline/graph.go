@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/diagram"
 )
 
-func (h *hall) graphCommand() *cobra.Command {
-	var vars []string
+func (h *program) graphCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "graph [JOB|TASK...]",
@@ -31,18 +31,18 @@ named with what they depend on, else the job "default", else all.
   async-pipeline graph --format dot test lint`,
 		RunE: func(_ *cobra.Command, names []string) error {
 			if !slices.Contains(diagram.Formats, format) {
-				return misused("--format %q is no format of a graph\nwrite %s", format, strings.Join(diagram.Formats, ", "))
+				return exit.Misused("--format %q is no format of a graph\nwrite %s", format, strings.Join(diagram.Formats, ", "))
 			}
-			return h.graph(vars, format, names)
+			return h.graph(format, names)
 		},
 	}
 	c.Flags().StringVar(&format, "format", diagram.Formats[0], "draw it as `"+strings.Join(diagram.Formats, "|")+"`")
-	varFlag(c, &vars)
+	h.varFlag(c)
 	return c
 }
 
-func (h *hall) graph(vars []string, format string, names []string) error {
-	c, err := h.load(vars)
+func (h *program) graph(format string, names []string) error {
+	c, err := h.load()
 	if err != nil {
 		return err
 	}
@@ -52,15 +52,15 @@ func (h *hall) graph(vars []string, format string, names []string) error {
 			return err
 		}
 	}
-	columns, _ := h.size()
+	columns, _ := h.Size()
 	picture, err := diagram.Draw(g, format, columns)
 	if err != nil {
 		return err
 	}
 	if format == "json" {
-		h.writeJSON(picture)
+		h.WriteJSON(picture)
 		return nil
 	}
-	_, err = h.out.Write(picture)
+	_, err = h.Out.Write(picture)
 	return err
 }

@@ -6,15 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *hall) healCommand() *cobra.Command {
+func (h *program) healCommand() *cobra.Command {
 	f := healFlags{asked: true}
-	var vars []string
 	var how string
 	c := &cobra.Command{
 		Use:   "heal [RUN] [TASK]",
@@ -31,35 +32,35 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			f.ci = f.ci || h.ciMode()
 			if how == progressJSON {
-				return misused("--progress json is the journal of a run, and heal makes none: `fix list --json` gives what came of it")
+				return exit.Misused("--progress json is the journal of a run, and heal makes none: `fix list --json` gives what came of it")
 			}
 			drawn, err := h.drawn(how, healWays, f.ci)
 			if err != nil {
 				return err
 			}
 			if slices.Contains(args, "") {
-				return misused("An argument is empty: is a variable not set? Without arguments every failed task of the newest run is healed; with them, RUN, TASK or RUN TASK.")
+				return exit.Misused("An argument is empty: is a variable not set? Without arguments every failed task of the newest run is healed; with them, RUN, TASK or RUN TASK.")
 			}
-			return h.heal(f, vars, drawn, unquoted(args))
+			return h.heal(f, drawn, unquoted(args))
 		},
 	}
 	f.flags(c)
 	progressFlag(c, &how, healWays)
-	varFlag(c, &vars)
+	h.varFlag(c)
 	return c
 }
 
-func (h *hall) heal(f healFlags, vars []string, drawn bool, args []string) error {
+func (h *program) heal(f healFlags, drawn bool, args []string) error {
 	tier, err := f.check()
 	if err != nil {
 		return err
 	}
-	c, err := h.load(vars)
+	c, err := h.load()
 	if err != nil {
 		return err
 	}
-	if h.env(hooks.Mark) != "" {
-		return refuse("this process was started by a hook (%s is set): a hook never heals", hooks.Mark)
+	if h.Env(hooks.Mark) != "" {
+		return exit.Refuse("this process was started by a hook (%s is set): a hook never heals", hooks.Mark)
 	}
 	store := record.At(c.Root)
 	run, task, err := healed(store, c, args)
@@ -67,20 +68,20 @@ func (h *hall) heal(f healFlags, vars []string, drawn bool, args []string) error
 		return err
 	}
 	h.sweep(store)
-	stop := h.listen(h.healingEnds)
-	defer stop.stop()
-	defer h.stands().end()
-	screen, live, shown := h.healingScreen(h.shown(), drawn)
+	stop := h.Listen(h.healingEnds)
+	defer stop.Stop()
+	defer h.JobControl().End()
+	screen, live, shown := h.healingScreen(h.Results(), drawn)
 	defer shown()
 	e, err := h.engine(c, run, screen, live, f, tier)
 	if err != nil {
 		return err
 	}
 	e.Since = func(task string) string { return h.since(c, run, task) }
-	h.out.onLost(stop.unread)
-	defer h.out.onLost(nil)
+	h.Out.OnFailure(stop.Unread)
+	defer h.Out.OnFailure(nil)
 
-	outcomes, err := untilStopped(stop, func() ([]hooks.Outcome, error) { return e.Heal(stop.ctx, run, task) })
+	outcomes, err := console.Await(stop, func() ([]hooks.Outcome, error) { return e.Heal(stop.Ctx, run, task) })
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (h *hall) heal(f healFlags, vars []string, drawn bool, args []string) error
 			return nil
 		}
 	}
-	return &fault{code: exitFailed}
+	return exit.With(exit.Failed)
 }
 
 // healed reads the arguments: RUN TASK, RUN alone, or TASK alone, which is one of the newest run.
@@ -112,9 +113,9 @@ func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sea
 	}
 	if task != "" && run.Task(task) == nil {
 		if len(args) == 1 && c.Task(task) == nil {
-			return nil, "", refuse("%q is neither a recorded run nor a task of the newest run %s", task, run.ID)
+			return nil, "", exit.Refuse("%q is neither a recorded run nor a task of the newest run %s", task, run.ID)
 		}
-		return nil, "", refuse("run %s has no task %q", run.ID, task)
+		return nil, "", exit.Refuse("run %s has no task %q", run.ID, task)
 	}
 	return run, task, nil
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 )
 
-func (h *hall) helpCommand() *cobra.Command {
+func (h *program) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB...]",
 		Short: "Show the help of a verb",
@@ -20,11 +21,11 @@ func (h *hall) helpCommand() *cobra.Command {
 			about, rest, err := c.Root().Find(verb)
 			switch {
 			case about == nil || err != nil:
-				return misused("there is no verb %q\nasync-pipeline --help shows them all", strings.Join(verb, " "))
+				return exit.Misused("there is no verb %q\nasync-pipeline --help shows them all", strings.Join(verb, " "))
 			case len(rest) > 0 && about.HasSubCommands():
 				return unknownVerb(about, rest[0])
 			case len(rest) > 0:
-				return misused("%s has no verb %q\nwrite async-pipeline help %s", verbOf(about), rest[0], verbOf(about))
+				return exit.Misused("%s has no verb %q\nwrite async-pipeline help %s", verbOf(about), rest[0], verbOf(about))
 			}
 			return about.Help()
 		},
@@ -36,7 +37,7 @@ func isVerb(c *cobra.Command) bool { return c.IsAvailableCommand() || c.Name() =
 
 // help is how --help is shown: in our words, within 80 columns or what the terminal has. A word that is no verb is refused
 // as the word alone is: h.noTopic is what is said then.
-func (h *hall) help(root *cobra.Command) {
+func (h *program) help(root *cobra.Command) {
 	plain, show := root.UsageTemplate(), root.HelpFunc()
 	root.SetUsageTemplate(usageTemplate(plain, view.Width))
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -44,7 +45,7 @@ func (h *hall) help(root *cobra.Command) {
 			h.noTopic = unknownVerb(c, words[0])
 			return
 		}
-		if columns := h.shown().Columns; columns > 0 && columns < view.Width {
+		if columns := h.Results().Columns; columns > 0 && columns < view.Width {
 			root.SetUsageTemplate(usageTemplate(plain, max(columns, 40)))
 			c.Long = rewrapped(c.Long, max(columns, 20))
 			for _, verb := range c.Commands() {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 )
 
 // ends are the examples that end with something else than 0.
@@ -70,7 +72,7 @@ func TestHelpExamples(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk((&hall{}).command())
+	walk(process{}.open().command())
 	for line := range ends {
 		if !typed[line] {
 			t.Errorf("no verb has the example %q: take it out of the table", line)
@@ -108,7 +110,7 @@ func TestExamplesAreOfThisProgram(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk((&hall{}).command())
+	walk(process{}.open().command())
 }
 
 func helpedProject(t *testing.T) *helped {
@@ -130,7 +132,7 @@ func helpedProject(t *testing.T) *helped {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
 	}
-	if !p.ends(t, "sh", "", "async-pipeline run", exitFailed) {
+	if !p.ends(t, "sh", "", "async-pipeline run", exit.Failed) {
 		t.FailNow()
 	}
 	runs, err := os.ReadDir(filepath.Join(p.root, ".async", "runs"))
@@ -185,7 +187,7 @@ func (p *helped) ends(t *testing.T, shell, before, line string, want int) bool {
 func TestHelpGroups(t *testing.T) {
 	t.Parallel()
 	var known []string
-	for _, c := range (&hall{}).command().Commands() {
+	for _, c := range (process{}).open().command().Commands() {
 		known = append(known, c.Name())
 		if c.GroupID == "" {
 			t.Errorf("%s stands in no group of --help: add it to groups", c.Name())

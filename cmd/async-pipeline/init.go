@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/detect"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
-func (h *hall) initCommand() *cobra.Command {
+func (h *program) initCommand() *cobra.Command {
 	var show bool
 	c := &cobra.Command{
 		Use:   "init",
@@ -39,13 +40,13 @@ Exit code: 0 written or shown, 2 not.`,
 	return c
 }
 
-func (h *hall) init(show bool) error {
-	dir, err := h.start()
+func (h *program) init(show bool) error {
+	dir, err := h.Start()
 	if err != nil {
 		return err
 	}
 	if why := h.hooked(dir); why != "" && !show {
-		return refuse("this process was started by a hook (%s): only a person, or a task, drafts a PIPELINE.hcl", why)
+		return exit.Refuse("this process was started by a hook (%s): only a person, or a task, drafts a PIPELINE.hcl", why)
 	}
 	file := filepath.Join(dir, hclfile.Name)
 	above := ""
@@ -56,14 +57,14 @@ func (h *hall) init(show bool) error {
 	}
 	draft, err := detect.Look(dir, func(program string) bool { return h.inPath(program, dir) })
 	if err != nil {
-		return refuse("%v", err)
+		return exit.Refuse("%v", err)
 	}
 	if show {
-		if _, err := h.out.Write(draft.File); err != nil {
+		if _, err := h.Out.Write(draft.File); err != nil {
 			return err
 		}
 		for _, n := range draft.Notes {
-			h.said().Note(n)
+			h.Messages().Note(n)
 		}
 		return nil
 	}
@@ -72,10 +73,10 @@ func (h *hall) init(show bool) error {
 		return err
 	}
 	if above != "" {
-		h.said().Note(above + " is no longer the pipeline of this folder and those below: the nearest PIPELINE.hcl counts")
+		h.Messages().Note(above + " is no longer the pipeline of this folder and those below: the nearest PIPELINE.hcl counts")
 	}
-	h.shown().Drafted(view.Drafted{
-		File: file, Found: draft.Found, Notes: draft.Notes, Config: c, Next: h.typed("run"),
+	h.Results().Drafted(view.Drafted{
+		File: file, Found: draft.Found, Notes: draft.Notes, Config: c, Next: h.Typed("run"),
 	})
 	return nil
 }
@@ -85,9 +86,9 @@ func noneIn(dir string) (above string, err error) {
 	for _, name := range []string{hclfile.Name, hclfile.Name + ".json"} {
 		file := filepath.Join(dir, name)
 		if _, err := os.Lstat(file); err == nil {
-			return "", refuse("%s is there already, and is not changed: edit it, or see what would be written with init --print", file)
+			return "", exit.Refuse("%s is there already, and is not changed: edit it, or see what would be written with init --print", file)
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", refuse("%s cannot be looked at: %v", file, err)
+			return "", exit.Refuse("%s cannot be looked at: %v", file, err)
 		}
 	}
 	above, err = hclfile.Find(filepath.Dir(dir))
@@ -99,15 +100,15 @@ func noneIn(dir string) (above string, err error) {
 
 // writeDraft writes the file whole or not at all, and never over another. It is read once before it gets its name: what
 // init writes passes validate.
-func (h *hall) writeDraft(file string, text []byte) (*pipeline.Config, error) {
+func (h *program) writeDraft(file string, text []byte) (*pipeline.Config, error) {
 	draft := filepath.Join(filepath.Dir(file), "."+hclfile.Name+"."+rand.Text())
 	if err := writeNew(draft, text); err != nil {
-		return nil, refuse("%s cannot be written: %v", file, err)
+		return nil, exit.Refuse("%s cannot be written: %v", file, err)
 	}
 	defer func() { _ = os.Remove(draft) }() // it has its other name by then, or is of no use
 	c, err := hclfile.Load(draft, hclfile.Options{})
 	if err != nil {
-		return nil, refuse("no file was written: what was drafted has a fault, which is a fault of this program; please report it with the output of init --print\n%v", err)
+		return nil, exit.Refuse("no file was written: what was drafted has a fault, which is a fault of this program; please report it with the output of init --print\n%v", err)
 	}
 	// A link, not a rename: it fails where somebody was quicker.
 	err = os.Link(draft, file)
@@ -116,9 +117,9 @@ func (h *hall) writeDraft(file string, text []byte) (*pipeline.Config, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, refuse("%s is there already, and is not changed", file)
+		return nil, exit.Refuse("%s is there already, and is not changed", file)
 	case err != nil:
-		return nil, refuse("%s cannot be written: %v", file, err)
+		return nil, exit.Refuse("%s cannot be written: %v", file, err)
 	}
 	c.File = file
 	return c, nil
@@ -141,8 +142,8 @@ func writeNew(file string, text []byte) error {
 }
 
 // inPath says whether a program is in PATH, for a process that is started in dir.
-func (h *hall) inPath(program, dir string) bool {
-	for _, folder := range filepath.SplitList(h.env("PATH")) {
+func (h *program) inPath(program, dir string) bool {
+	for _, folder := range filepath.SplitList(h.Env("PATH")) {
 		if !filepath.IsAbs(folder) {
 			folder = filepath.Join(dir, folder)
 		}

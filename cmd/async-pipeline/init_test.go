@@ -94,7 +94,7 @@ func TestWriteDraft(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, hclfile.Name)
-	h := &hall{}
+	h := process{}.open()
 	for _, tt := range []struct{ name, file, text, want string }{
 		{"a fault of ours", file, "task \"x\" {\n}\n", "no file was written: what was drafted has a fault"},
 		{"no folder", filepath.Join(dir, "gone", hclfile.Name), "", "cannot be written"},

@@ -7,8 +7,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-func (h *hall) listCommand() *cobra.Command {
-	var vars []string
+func (h *program) listCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
@@ -17,19 +16,19 @@ func (h *hall) listCommand() *cobra.Command {
   async-pipeline list --json`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			c, err := h.load(vars)
+			c, err := h.load()
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return h.printJSON(listed(c))
+				return h.PrintJSON(listed(c))
 			}
-			h.shown().Tasks(c)
+			h.Results().Tasks(c)
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
-	varFlag(c, &vars)
+	h.varFlag(c)
 	return c
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -26,7 +25,7 @@ type logsCall struct {
 	tail   int // lines; below zero: all
 }
 
-func (h *hall) logsCommand() *cobra.Command {
+func (h *program) logsCommand() *cobra.Command {
 	l := logsCall{tail: -1}
 	c := &cobra.Command{
 		Use:   "logs [RUN] [TASK]",
@@ -46,7 +45,7 @@ on now, if one does.`,
 		Args: atMost(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("tail") && l.tail < 0 {
-				return misused("--tail %d: write how many lines to begin with", l.tail)
+				return exit.Misused("--tail %d: write how many lines to begin with", l.tail)
 			}
 			return h.logs(l, unquoted(args))
 		},
@@ -56,7 +55,7 @@ on now, if one does.`,
 	return c
 }
 
-func (h *hall) logs(l logsCall, args []string) error {
+func (h *program) logs(l logsCall, args []string) error {
 	store, err := h.records()
 	if err != nil {
 		return err
@@ -67,7 +66,7 @@ func (h *hall) logs(l logsCall, args []string) error {
 	}
 	if task == "" {
 		if l.follow || l.tail >= 0 {
-			return misused("--follow and --tail are for the log of one task\nname the task too")
+			return exit.Misused("--follow and --tail are for the log of one task\nname the task too")
 		}
 		return h.listLogs(store, e)
 	}
@@ -76,7 +75,7 @@ func (h *hall) logs(l logsCall, args []string) error {
 
 // logOf reads the arguments: RUN TASK, RUN alone, or TASK alone, which is one of the newest run, or of the one that goes on
 // when it is followed.
-func (h *hall) logOf(store *record.Store, l logsCall, args []string) (record.Entry, string, error) {
+func (h *program) logOf(store *record.Store, l logsCall, args []string) (record.Entry, string, error) {
 	if len(args) == 2 {
 		e, err := lookRun(store, args[0])
 		return e, args[1], err
@@ -95,12 +94,12 @@ func (h *hall) logOf(store *record.Store, l logsCall, args []string) (record.Ent
 		e, err := lookRun(store, args[0])
 		return e, "", err
 	}
-	e, err := h.newest(store, "", func(newer record.Entry) string { return h.typed("logs", newer.ID) + " lists its logs" })
+	e, err := h.newest(store, "", func(newer record.Entry) string { return h.Typed("logs", newer.ID) + " lists its logs" })
 	return e, "", err
 }
 
 // newestWith is the run whose task is meant where only the task is named.
-func (h *hall) newestWith(store *record.Store, l logsCall, task string) (record.Entry, error) {
+func (h *program) newestWith(store *record.Store, l logsCall, task string) (record.Entry, error) {
 	if l.follow {
 		if going, goes := store.Going(); goes {
 			return going, nil
@@ -110,7 +109,7 @@ func (h *hall) newestWith(store *record.Store, l logsCall, task string) (record.
 		if newer.Live {
 			return "--follow shows its log"
 		}
-		return h.typed("logs", newer.ID, task) + " prints its log"
+		return h.Typed("logs", newer.ID, task) + " prints its log"
 	})
 	if err == nil && e.Sealed != nil && e.Sealed.Task(task) == nil {
 		return e, noTask(task, e.ID, sealedNames(e.Sealed), "neither a recorded run nor")
@@ -132,7 +131,7 @@ func noTask(task, run string, names []string, neither string) error {
 	} else if near := pipeline.Nearest(task, names); near != "" {
 		remedy = "did you mean " + near + "?"
 	}
-	return refuse("%q is %s a task of run %s: %s", task, cmp.Or(neither, "not"), run, remedy)
+	return exit.Refuse("%q is %s a task of run %s: %s", task, cmp.Or(neither, "not"), run, remedy)
 }
 
 func sealedNames(s *record.Sealed) []string {
@@ -144,7 +143,7 @@ func sealedNames(s *record.Sealed) []string {
 }
 
 // listLogs shows which task printed how much.
-func (h *hall) listLogs(store *record.Store, e record.Entry) error {
+func (h *program) listLogs(store *record.Store, e record.Entry) error {
 	var lines []view.LogLine
 	add := func(t record.Task) {
 		line := view.LogLine{Task: t}
@@ -152,7 +151,7 @@ func (h *hall) listLogs(store *record.Store, e record.Entry) error {
 		if line.Bytes, err = record.ReadLog(e.Dir, t.Name).Size(); errors.Is(err, fs.ErrNotExist) {
 			line.None = true
 		} else if err != nil {
-			h.said().Warning(err.Error())
+			h.Messages().Warning(err.Error())
 		}
 		lines = append(lines, line)
 	}
@@ -163,13 +162,13 @@ func (h *hall) listLogs(store *record.Store, e record.Entry) error {
 	} else {
 		story, err := store.Story(e.ID)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // ended before its first line
-			h.said().Warning(err.Error())
+			h.Messages().Warning(err.Error())
 		}
 		for _, name := range story.Names {
 			add(asTold(story, e, name))
 		}
 	}
-	h.shown().Logs(e.ID, filepath.Join(e.Dir, "logs"), lines)
+	h.Results().Logs(e.ID, filepath.Join(e.Dir, "logs"), lines)
 	return nil
 }
 
@@ -190,7 +189,7 @@ func asTold(story *record.Story, e record.Entry, name string) record.Task {
 }
 
 // printLog prints a log, and goes on with it while the task runs when that was asked for.
-func (h *hall) printLog(store *record.Store, e record.Entry, task string, l logsCall) error {
+func (h *program) printLog(store *record.Store, e record.Entry, task string, l logsCall) error {
 	story := &record.Story{}
 	if e.Sealed == nil {
 		var err error
@@ -227,12 +226,12 @@ func (h *hall) printLog(store *record.Store, e record.Entry, task string, l logs
 }
 
 // logTo is where a log goes: to a terminal harmless, elsewhere as it is.
-func (h *hall) logTo() (io.Writer, func() error) {
-	if _, ok := terminalOf(h.stdout); ok {
-		text := h.shown().LogText()
+func (h *program) logTo() (io.Writer, func() error) {
+	if h.OnTerminal() {
+		text := h.Results().LogText()
 		return text, text.Flush
 	}
-	return h.out, func() error { return nil }
+	return h.Out, func() error { return nil }
 }
 
 // logEvery is how often a log that is followed is looked at.
@@ -240,11 +239,11 @@ const logEvery = 100 * time.Millisecond
 
 // followLog goes on with a log until its task or its run has ended, nobody reads any more, or a signal comes. e becomes how
 // the run stands then.
-func (h *hall) followLog(store *record.Store, e *record.Entry, story *record.Story, task string, log *record.LogReader, out io.Writer) error {
-	stop := h.listen(func(syscall.Signal) {})
-	defer stop.stop()
-	h.out.onLost(stop.unread)
-	defer h.out.onLost(nil)
+func (h *program) followLog(store *record.Store, e *record.Entry, story *record.Story, task string, log *record.LogReader, out io.Writer) error {
+	stop := h.Listen(func(syscall.Signal) {})
+	defer stop.Stop()
+	h.Out.OnFailure(stop.Unread)
+	defer h.Out.OnFailure(nil)
 	tick := time.NewTicker(logEvery)
 	defer tick.Stop()
 	for {
@@ -259,13 +258,13 @@ func (h *hall) followLog(store *record.Store, e *record.Entry, story *record.Sto
 		if err := log.Next(out); err != nil || ended {
 			return err
 		}
-		if readerGone(h.stdout) { // while nothing is printed no write says so
-			h.out.fail(syscall.EPIPE)
+		if h.ReaderGone() { // while nothing is printed no write says so
+			h.Out.Fail(syscall.EPIPE)
 		}
 		select {
-		case <-stop.ctx.Done():
-			if sig := stop.signal(); sig != 0 {
-				return &fault{code: exitSignal + int(sig)}
+		case <-stop.Ctx.Done():
+			if sig := stop.First(); sig != 0 {
+				return exit.With(exit.Signal + int(sig))
 			}
 			return nil // nobody reads any more: main says so
 		case <-tick.C:
@@ -279,19 +278,8 @@ func (h *hall) followLog(store *record.Store, e *record.Entry, story *record.Sto
 	}
 }
 
-// readerGone says whether a pipe has lost its last reader.
-func readerGone(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	polled := []unix.PollFd{{Fd: int32(f.Fd())}}
-	n, err := unix.Poll(polled, 0)
-	return err == nil && n > 0 && polled[0].Revents&(unix.POLLERR|unix.POLLNVAL) != 0
-}
-
 // afterLog says why there is nothing to read, where there is nothing.
-func (h *hall) afterLog(e record.Entry, story *record.Story, task string, log *record.LogReader) {
+func (h *program) afterLog(e record.Entry, story *record.Story, task string, log *record.LogReader) {
 	t := asTold(story, e, task)
 	if e.Sealed != nil {
 		t = *e.Sealed.Task(task)
@@ -300,14 +288,14 @@ func (h *hall) afterLog(e record.Entry, story *record.Story, task string, log *r
 	exists := !errors.Is(err, fs.ErrNotExist)
 	switch {
 	case t.Status == record.Skipped:
-		h.said().NotRun(e.ID, t)
+		h.Messages().NotRun(e.ID, t)
 	case !exists && t.Log != nil:
-		h.said().Warning("the log of task " + task + " of run " + e.ID + " is gone: it was removed")
+		h.Messages().Warning("the log of task " + task + " of run " + e.ID + " is gone: it was removed")
 	case !exists && t.Status == "":
-		h.said().Note("task " + task + " of run " + e.ID + " has not started")
+		h.Messages().Note("task " + task + " of run " + e.ID + " has not started")
 	case !exists:
-		h.said().NotRun(e.ID, t)
+		h.Messages().NotRun(e.ID, t)
 	case e.Sealed == nil && !e.Live:
-		h.said().Note("run " + e.ID + " was ended before its verdict: the log may lack its end")
+		h.Messages().Note("run " + e.ID + " was ended before its verdict: the log may lack its end")
 	}
 }

@@ -12,7 +12,7 @@ import (
 // On a terminal a log cannot act: it is shown, colours and all, and control characters by name. A pipe gets its bytes.
 func TestLogsOnTerminal(t *testing.T) {
 	t.Parallel()
-	dir := project(t, "task \"odd\" {\n  run = [\"sh\", \"odd.sh\"]\n}\n",
+	dir := newProject(t, "task \"odd\" {\n  run = [\"sh\", \"odd.sh\"]\n}\n",
 		"odd.sh", `printf 'first\n\033[2J\033[Hgone\n\033[31mred\033[0m\n1%%\r2%%\r\nno end'`)
 	sit(t, 80, 24, dir, "async-pipeline", "run").look().ends(0)
 

@@ -13,10 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
-func (h *hall) manCommand() *cobra.Command {
+func (h *program) manCommand() *cobra.Command {
 	dir := ""
 	c := &cobra.Command{
 		Use:   "man [VERB...]",
@@ -34,9 +35,9 @@ that is set, else that of the commit the program was built from.`,
 			case !c.Flags().Changed("dir"):
 				return h.manPage(c.Root(), verb)
 			case len(verb) > 0:
-				return misused("--dir writes the pages of all verbs: leave %s out", strings.Join(verb, " "))
+				return exit.Misused("--dir writes the pages of all verbs: leave %s out", strings.Join(verb, " "))
 			case dir == "":
-				return misused("--dir has an empty folder: is a variable not set?")
+				return exit.Misused("--dir has an empty folder: is a variable not set?")
 			}
 			return h.manPages(c.Root(), dir)
 		},
@@ -46,7 +47,7 @@ that is set, else that of the commit the program was built from.`,
 }
 
 // manPage prints the page of one verb.
-func (h *hall) manPage(root *cobra.Command, verb []string) error {
+func (h *program) manPage(root *cobra.Command, verb []string) error {
 	c, rest, err := root.Find(verb)
 	if err != nil {
 		return err
@@ -58,18 +59,18 @@ func (h *hall) manPage(root *cobra.Command, verb []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.out.Write(page(c, date))
+	_, err = h.Out.Write(page(c, date))
 	return err
 }
 
 // manPages writes all pages to a folder, which is made where it is not there.
-func (h *hall) manPages(root *cobra.Command, to string) error {
+func (h *program) manPages(root *cobra.Command, to string) error {
 	date, err := h.manDate()
 	if err != nil {
 		return err
 	}
 	if !filepath.IsAbs(to) {
-		from, err := h.start()
+		from, err := h.Start()
 		if err != nil {
 			return err
 		}
@@ -98,24 +99,24 @@ func (h *hall) manPages(root *cobra.Command, to string) error {
 	if err := write(root); err != nil {
 		return err
 	}
-	h.shown().Line("%s: %s", h.shown().Path(to), count(n, "manual page"))
+	h.Results().Line("%s: %s", h.Results().Path(to), count(n, "manual page"))
 	return nil
 }
 
 func manFault(err error, path string) error {
 	if errors.Is(err, syscall.ENOTDIR) {
-		return refuse("%s is not a folder: name one with --dir", path)
+		return exit.Refuse("%s is not a folder: name one with --dir", path)
 	}
-	return refuse("%v", advice.Writing(err, path))
+	return exit.Refuse("%v", advice.Writing(err, path))
 }
 
 // manDate is the date that the pages carry, the same for the same program: an empty one where nobody knows it.
-func (h *hall) manDate() (string, error) {
+func (h *program) manDate() (string, error) {
 	const format = "2006-01-02"
-	if text := h.env("SOURCE_DATE_EPOCH"); text != "" {
+	if text := h.Env("SOURCE_DATE_EPOCH"); text != "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || seconds < 0 {
-			return "", refuse("SOURCE_DATE_EPOCH=%s is not a number of seconds since 1970", text)
+			return "", exit.Refuse("SOURCE_DATE_EPOCH=%s is not a number of seconds since 1970", text)
 		}
 		return time.Unix(seconds, 0).UTC().Format(format), nil
 	}

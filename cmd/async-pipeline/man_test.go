@@ -16,7 +16,7 @@ func pagesIn(t *testing.T, environ ...string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "share", "man1")
 	var out bytes.Buffer
-	h := &hall{args: []string{"man", "--dir", dir}, stdout: &out, stderr: &out, dir: t.TempDir(), environ: environ}
+	h := process{args: []string{"man", "--dir", dir}, stdout: &out, stderr: &out, dir: t.TempDir(), environ: environ}
 	if code := h.main(); code != 0 {
 		t.Fatalf("exit %d, %s", code, out.String())
 	}
@@ -75,7 +75,7 @@ func TestManPages(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk((&hall{}).command())
+	walk(process{}.open().command())
 	if n != len(pages) {
 		t.Errorf("%d pages for %d verbs", len(pages), n)
 	}

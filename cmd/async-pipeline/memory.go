@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// leaveGarbage puts off the first collection of garbage: until 24 MB are held, where the Go runtime would begin at 4. Most
-// commands end before that, and those that go on collect as usual from then on.
-func leaveGarbage() {
+// delayGC delays the first garbage collection until the heap has 24 MiB instead of the Go runtime's 4. Most commands end before;
+// later collections are as usual.
+func delayGC() {
 	const percent = 600 // of the runtime's smallest heap, 4 MiB
 	usual := debug.SetGCPercent(percent)
 	if usual != 100 {

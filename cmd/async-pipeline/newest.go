@@ -5,24 +5,25 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // newest is the newest run with a verdict or, where that one does not have the task (empty: no task is asked for), a newer one
 // without that has it: a run that goes on or was killed. Where such a run is there and not meant, it is named, with what a person
 // types to see it.
-func (h *hall) newest(store *record.Store, task string, typed func(newer record.Entry) string) (record.Entry, error) {
+func (h *program) newest(store *record.Store, task string, typed func(newer record.Entry) string) (record.Entry, error) {
 	e, err := lookRun(store, "latest")
 	newer, names, there := unsealedAfter(store, e.ID)
 	switch {
-	case !there, err != nil && !errors.As(err, new(*fault)):
+	case !there, err != nil && !errors.As(err, new(*exit.Error)):
 		return e, err
 	case err != nil, task != "" && e.Sealed.Task(task) == nil && slices.Contains(names, task):
 		return newer, nil //nolint:nilerr // nothing has a verdict: this is what there is
 	case newer.Live:
-		h.said().Note("run " + newer.ID + " goes on; " + typed(newer))
+		h.Messages().Note("run " + newer.ID + " goes on; " + typed(newer))
 	default:
-		h.said().Note("run " + newer.ID + " is newer and was ended before its verdict; " + typed(newer))
+		h.Messages().Note("run " + newer.ID + " is newer and was ended before its verdict; " + typed(newer))
 	}
 	return e, nil
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -19,7 +21,7 @@ import (
 
 // A performance is one run being carried out.
 type performance struct {
-	h      *hall
+	h      *program
 	call   *runCall
 	names  []string // as they were typed
 	tier   sandbox.Tier
@@ -37,35 +39,35 @@ type performance struct {
 func (p *performance) perform() error {
 	h := p.h
 	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
-	stop := h.listen(p.interrupted)
-	defer stop.stop()
-	defer h.stands().end()
+	stop := h.Listen(p.interrupted)
+	defer stop.Stop()
+	defer h.JobControl().End()
 	sealed, err := p.record(stop)
 	if err != nil {
 		return err
 	}
-	h.judged = true
+	h.recorded = true
 	p.writeTrace(sealed)
 	p.summary(sealed)
-	if sealed.Status == record.Failed && sealed.ExitCode == exitFailed {
+	if sealed.Status == record.Failed && sealed.ExitCode == exit.Failed {
 		p.answer(stop, sealed)
 	}
-	if !stop.now() {
+	if !stop.Now() {
 		h.pruneAfter(p.config, p.store, sealed.ID)
 	}
 	if sealed.ExitCode == 0 {
 		return nil
 	}
-	return &fault{code: sealed.ExitCode}
+	return exit.With(sealed.ExitCode)
 }
 
 // record runs the tasks and shows their progress.
-func (p *performance) record(stop *interruption) (*record.Sealed, error) {
+func (p *performance) record(stop *console.Interrupt) (*record.Sealed, error) {
 	h := p.h
 	end := func() {}
 	defer func() { end() }()
-	h.out.onLost(stop.unread)
-	defer h.out.onLost(nil)
+	h.Out.OnFailure(stop.Unread)
+	defer h.Out.OnFailure(nil)
 	r := &run.Run{
 		Config: p.config, Graph: p.graph, Store: p.store, Tasks: h.runner(p.config), Parallel: p.call.concurrency, KeepGoing: p.call.keepGoing,
 		Job: p.job, CI: p.call.heal.ci, Healing: h.healing(p.call),
@@ -80,24 +82,24 @@ func (p *performance) record(stop *interruption) (*record.Sealed, error) {
 			Finished: func(_ *pipeline.Task, r record.Task) { p.progress.Finished(r) },
 			Ended:    func(tasks []record.Task) { p.progress.End(tasks) },
 		},
-		Abandon: stop.again,
+		Abandon: stop.Again,
 		Interrupted: func() int {
 			if !p.drawn {
-				h.out.flush() // whether anybody reads is part of the verdict
+				h.Out.Flush() // whether anybody reads is part of the verdict
 			}
-			switch first := stop.next(h.healingEnds); { // from here on a signal ends the hooks only
+			switch first := stop.Next(h.healingEnds); { // from here on a signal ends the hooks only
 			case first != 0:
-				return exitSignal + int(first)
-			case errors.Is(h.out.problem(), syscall.EPIPE):
-				return exitPipe
+				return exit.Signal + int(first)
+			case errors.Is(h.Out.Problem(), syscall.EPIPE):
+				return exit.Pipe
 			}
 			return 0
 		},
 	}
 	if p.call.json {
-		r.Journal = func(line []byte) { h.journalLine(line) }
+		r.Journal = func(line []byte) { h.JournalLine(line) }
 	}
-	return r.Do(stop.ctx)
+	return r.Do(stop.Ctx)
 }
 
 // show begins to show the progress of the tasks, until end is called.
@@ -112,47 +114,47 @@ func (p *performance) show() (end func()) {
 	}
 	live := p.screen.Live(names, time.Now)
 	p.progress = live
-	return p.h.draw(live).close
+	return p.h.Draw(live).Close
 }
 
 func (p *performance) interrupted(s syscall.Signal) {
-	if t := p.h.terminal.Load(); t != nil {
-		t.live.Interrupted()
+	if live := p.h.Drawn(); live != nil {
+		live.Interrupted()
 	}
-	p.h.said().Notice("interrupted (" + s.String() + "): nothing new starts; what runs has 3s to end;\nonce more kills it at once")
+	p.h.Messages().Notice("interrupted (" + s.String() + "): nothing new starts; what runs has 3s to end;\nonce more kills it at once")
 }
 
 // answer lets the hooks answer a sealed failure. Whatever happens in it, the exit code stays. What ends the healing: a
 // signal, and that nobody reads the output any more, as with heal; both are recorded as cancelled. The context packs are
 // no healing, and are written all the same.
-func (p *performance) answer(stop *interruption, sealed *record.Sealed) {
+func (p *performance) answer(stop *console.Interrupt, sealed *record.Sealed) {
 	h := p.h
 	if foreign, err := h.tree(p.store.Root).Foreign(context.Background()); err == nil && foreign {
-		h.said().Warning("git tracks files in .async: a fix that is proposed here cannot be applied while it does; git rm -r --cached .async")
+		h.Messages().Warning("git tracks files in .async: a fix that is proposed here cannot be applied while it does; git rm -r --cached .async")
 	}
 	screen, live, drawn := h.healingScreen(p.screen, p.drawn)
 	defer drawn()
 	e, err := h.engine(p.config, sealed, screen, live, p.call.heal, p.tier)
 	if err != nil {
-		h.said().Warning("the failure is not answered: " + err.Error())
+		h.Messages().Warning("the failure is not answered: " + err.Error())
 		return
 	}
-	h.out.onLost(stop.unread)
-	defer h.out.onLost(nil)
+	h.Out.OnFailure(stop.Unread)
+	defer h.Out.OnFailure(nil)
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		if err := e.Packs().WriteAll(context.WithoutCancel(stop.ctx), sealed); err != nil {
-			h.said().Warning(err.Error())
+		if err := e.Packs().WriteAll(context.WithoutCancel(stop.Ctx), sealed); err != nil {
+			h.Messages().Warning(err.Error())
 		}
 		if p.call.noHeal || !p.hooked(sealed) {
 			return
 		}
-		if _, err := e.Answer(stop.ctx, sealed); err != nil {
-			h.said().Warning(err.Error())
+		if _, err := e.Answer(stop.Ctx, sealed); err != nil {
+			h.Messages().Warning(err.Error())
 		}
 	}()
-	stop.await(answered)
+	stop.Await(answered)
 }
 
 // hooked says whether a failed task has hooks at all.
@@ -166,17 +168,17 @@ func (p *performance) hooked(sealed *record.Sealed) bool {
 }
 
 // healingEnds is said of the first signal while hooks work: it ends the healing, and only that.
-func (h *hall) healingEnds(syscall.Signal) {
-	h.said().Notice("healing is being ended; once more to leave at once\nwhat the agent changed so far is kept as a rescue patch")
+func (h *program) healingEnds(syscall.Signal) {
+	h.Messages().Notice("healing is being ended; once more to leave at once\nwhat the agent changed so far is kept as a rescue patch")
 }
 
 // healing is what run.json says of it.
-func (h *hall) healing(c *runCall) record.Healing {
+func (h *program) healing(c *runCall) record.Healing {
 	because := func(mode, reason string) record.Healing { return record.Healing{Mode: mode, Reason: &reason} }
 	switch {
 	case c.noHeal:
 		return because("off", "--no-heal")
-	case h.env(hooks.Mark) != "":
+	case h.Env(hooks.Mark) != "":
 		return because("off", "started by a hook ("+hooks.Mark+" is set)")
 	case c.heal.ci && !c.heal.asked:
 		return because("ci", "CI mode without --heal")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/policy"
@@ -15,7 +16,7 @@ import (
 )
 
 // policyCommand holds what can be asked of the policy for the commands of agents.
-func (h *hall) policyCommand() *cobra.Command {
+func (h *program) policyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "policy",
 		Short: "Say which commands an agent may run",
@@ -28,8 +29,7 @@ its on_fail "agent" lets it; nothing else. The sandbox bounds what it does.`,
 	return c
 }
 
-func (h *hall) policyCheckCommand() *cobra.Command {
-	var vars []string
+func (h *program) policyCheckCommand() *cobra.Command {
 	var task string
 	c := &cobra.Command{
 		Use:   "check [--task TASK] -- PROGRAM [ARGUMENT...]",
@@ -47,13 +47,13 @@ it is refused for one of them.`,
   async-pipeline policy check --task test -- go vet -tags slow .`,
 		RunE: func(_ *cobra.Command, argv []string) error {
 			if len(argv) == 0 {
-				return refuse("policy check needs a command: write async-pipeline policy check -- PROGRAM ARGUMENT")
+				return exit.Refuse("policy check needs a command: write async-pipeline policy check -- PROGRAM ARGUMENT")
 			}
-			return h.policyCheck(task, vars, argv)
+			return h.policyCheck(task, argv)
 		},
 	}
 	c.Flags().StringVar(&task, "task", "", "ask for `TASK` only")
-	varFlag(c, &vars)
+	h.varFlag(c)
 	c.Flags().SetInterspersed(false) // the flags behind the program are its own
 	if h.completing() {
 		_ = c.RegisterFlagCompletionFunc("task", func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -70,8 +70,8 @@ it is refused for one of them.`,
 	return c
 }
 
-func (h *hall) policyCheck(name string, vars, argv []string) error {
-	c, err := h.load(vars)
+func (h *program) policyCheck(name string, argv []string) error {
+	c, err := h.load()
 	if err != nil {
 		return err
 	}
@@ -99,19 +99,19 @@ func (h *hall) policyCheck(name string, vars, argv []string) error {
 	}
 	switch {
 	case asked == 0 && name != "":
-		return refuse("task %q has no on_fail %q: no agent works on it", name, "agent")
+		return exit.Refuse("task %q has no on_fail %q: no agent works on it", name, "agent")
 	case asked == 0:
-		return refuse("no task has an on_fail %q: there is no agent to ask for", "agent")
+		return exit.Refuse("no task has an on_fail %q: there is no agent to ask for", "agent")
 	case refused:
-		return &fault{code: exitFailed}
+		return exit.With(exit.Failed)
 	}
 	return nil
 }
 
 // decided says what came of it for one task.
-func (h *hall) decided(c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, argv []string, d policy.Decision) {
+func (h *program) decided(c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, argv []string, d policy.Decision) {
 	who := view.Harmless(t.Name) + " (agent." + hook.Use + ")"
-	out := h.shown()
+	out := h.Results()
 	if d.Allowed {
 		out.Line("%s: allowed by %s", who, view.Harmless(d.Grant))
 	} else {
@@ -153,7 +153,7 @@ func folded(out *view.Screen, line string) {
 }
 
 // planted says where a program would be found, if that is in the tree: an agent works in a copy that stands there.
-func (h *hall) planted(root string) func(name string) string {
+func (h *program) planted(root string) func(name string) string {
 	top := root
 	if repo, err := git.Of(context.Background(), root); err == nil {
 		top = repo.Top
@@ -163,7 +163,7 @@ func (h *hall) planted(root string) func(name string) string {
 		return err == nil && filepath.IsLocal(rel)
 	}
 	return func(name string) string {
-		at := policy.Lookup(name, root, h.env("PATH"), func(p string) bool {
+		at := policy.Lookup(name, root, h.Env("PATH"), func(p string) bool {
 			info, err := os.Stat(p)
 			return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 		})

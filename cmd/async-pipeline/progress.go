@@ -4,6 +4,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -44,17 +45,17 @@ func progressFlag(c *cobra.Command, how *string, ways string) {
 
 // drawn says whether it is drawn in the terminal, and refuses a way that is not there; ways are what the verb can besides
 // auto.
-func (h *hall) drawn(how, ways string, ci bool) (bool, error) {
+func (h *program) drawn(how, ways string, ci bool) (bool, error) {
 	switch how {
 	case progressAuto:
-		return h.canDraw() && !ci, nil
+		return h.CanDraw() && !ci, nil
 	case progressLive:
-		if !h.canDraw() {
-			return false, misused("--progress live needs a terminal on stdout, with TERM set to what it is\nleave the flag out, or write --progress plain")
+		if !h.CanDraw() {
+			return false, exit.Misused("--progress live needs a terminal on stdout, with TERM set to what it is\nleave the flag out, or write --progress plain")
 		}
 		return true, nil
 	case progressPlain, progressJSON:
 		return false, nil
 	}
-	return false, misused("--progress %q is no way to show it\nwrite auto, %s", how, ways)
+	return false, exit.Misused("--progress %q is no way to show it\nwrite auto, %s", how, ways)
 }

@@ -10,8 +10,8 @@ import (
 
 // pruneAfter removes the runs that keep_runs makes too many, after the one of this id was sealed. Its own trouble stops nothing. While
 // another run or a healing is at work it leaves all to the next one.
-func (h *hall) pruneAfter(c *pipeline.Config, store *record.Store, sealed string) {
-	if c.KeepRuns < 1 || h.env(hooks.Mark) != "" || len(store.Held()) > 0 {
+func (h *program) pruneAfter(c *pipeline.Config, store *record.Store, sealed string) {
+	if c.KeepRuns < 1 || h.Env(hooks.Mark) != "" || len(store.Held()) > 0 {
 		return
 	}
 	p := run.Prune(store, c.KeepRuns, sealed, h.fixes(store.Root).Keeps)
@@ -19,6 +19,6 @@ func (h *hall) pruneAfter(c *pipeline.Config, store *record.Store, sealed string
 		return
 	}
 	if _, err := store.Prune(p.Keeps); err != nil {
-		h.said().Warning("removing old runs (keep_runs): " + err.Error())
+		h.Messages().Warning("removing old runs (keep_runs): " + err.Error())
 	}
 }

@@ -231,8 +231,8 @@ func (s *seat) restored() {
 	}
 }
 
-// project writes a PIPELINE.hcl and other files (name, content, …) into a new folder.
-func project(t *testing.T, hcl string, files ...string) string {
+// newProject writes a PIPELINE.hcl and other files (name, content, …) into a new folder.
+func newProject(t *testing.T, hcl string, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	files = append(files, "PIPELINE.hcl", hcl)

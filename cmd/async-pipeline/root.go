@@ -12,13 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// here is the -C of whoever gives none.
-const here = "."
-
-func (h *hall) command() *cobra.Command {
+func (h *program) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "async-pipeline",
 		Short: "Run a pipeline; answer a failed task with a proposed fix",
@@ -36,7 +35,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("async-pipeline {{.Version}}\n")
-	root.PersistentFlags().StringVarP(&h.into, "directory", "C", here, "work in `DIR` instead of the working directory")
+	root.PersistentFlags().StringVarP(&h.Into, "directory", "C", project.Here, "work in `DIR` instead of the working directory")
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	root.Flags().Bool("version", false, "print the version")
 	group(root)
@@ -47,16 +46,15 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	help := h.helpCommand()
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
-	h.varFileFlag(root)
 	groupVerbs(root)
 	sayDefaultsOnce(root)
 	root.SetFlagErrorFunc(flagError)
 	h.help(root)
 	// Never nil: cobra would take os.Args instead.
 	root.SetArgs(append([]string{}, h.args...))
-	root.SetIn(h.stdin)
-	root.SetOut(h.out)
-	root.SetErr(h.err)
+	root.SetIn(h.Stdin)
+	root.SetOut(h.Out)
+	root.SetErr(h.Err)
 	if h.completing() {
 		h.offerWords(root)
 	}
@@ -88,7 +86,7 @@ func groupVerbs(root *cobra.Command) {
 // sayDefaultsOnce keeps what a flag's help tells of its default from being told again.
 func sayDefaultsOnce(c *cobra.Command) {
 	once := func(f *pflag.Flag) {
-		if strings.Contains(f.Usage, "default") || f.DefValue == here {
+		if strings.Contains(f.Usage, "default") || f.DefValue == project.Here {
 			f.DefValue = ""
 			if f.Value.Type() == "int" {
 				f.DefValue = "0" // what pflag takes for nothing to tell
@@ -125,9 +123,9 @@ func unknownVerb(c *cobra.Command, word string) error {
 		remedy = fmt.Sprintf(": did you mean %q?", near)
 	}
 	if !c.HasParent() {
-		return misused("there is no verb %q%s", word, remedy)
+		return exit.Misused("there is no verb %q%s", word, remedy)
 	}
-	return misused("%s has no verb %q%s", verbOf(c), word, remedy)
+	return exit.Misused("%s has no verb %q%s", verbOf(c), word, remedy)
 }
 
 // flagError says what is wrong with a flag, in our words, with the flag that was probably meant.
@@ -135,7 +133,7 @@ func flagError(c *cobra.Command, err error) error {
 	help := "\n" + c.CommandPath() + " --help shows the flags"
 	unknown := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &unknown) {
-		return misused("%s%s", flagValue(err), help)
+		return exit.Misused("%s%s", flagValue(err), help)
 	}
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 		return unknownVerb(c, args[0])
@@ -146,14 +144,14 @@ func flagError(c *cobra.Command, err error) error {
 		has = verbOf(c) + " has"
 	}
 	if len(name) == 1 || unknown.GetSpecifiedShortnames() != "" {
-		return misused("%s no flag -%s%s", has, name, help)
+		return exit.Misused("%s no flag -%s%s", has, name, help)
 	}
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 	if near := pipeline.Nearest(name, known); near != "" {
 		help = fmt.Sprintf(": did you mean --%s?", near)
 	}
-	return misused("%s no flag --%s%s", has, name, help)
+	return exit.Misused("%s no flag --%s%s", has, name, help)
 }
 
 // flagValue says what is wrong with the value of a flag, in our words as far as we know them.
@@ -184,7 +182,7 @@ func flagValue(err error) string {
 func atMost(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > n {
-			return misused("%s takes no argument %q\n%s", verbOf(c), args[n], usageOf(c))
+			return exit.Misused("%s takes no argument %q\n%s", verbOf(c), args[n], usageOf(c))
 		}
 		return nil
 	}
@@ -193,7 +191,7 @@ func atMost(n int) cobra.PositionalArgs {
 func exactly(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < n {
-			return misused("%s needs more arguments\n%s", verbOf(c), usageOf(c))
+			return exit.Misused("%s needs more arguments\n%s", verbOf(c), usageOf(c))
 		}
 		return atMost(n)(c, args)
 	}
@@ -202,14 +200,14 @@ func exactly(n int) cobra.PositionalArgs {
 // usageOf says how a verb is written.
 func usageOf(c *cobra.Command) string { return "write " + strings.TrimSuffix(c.UseLine(), " [flags]") }
 
-func (h *hall) versionCommand() *cobra.Command {
+func (h *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: `  async-pipeline version`,
 		Args:    atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			h.shown().Line("async-pipeline %s", version())
+			h.Results().Line("async-pipeline %s", version())
 			return nil
 		},
 	}

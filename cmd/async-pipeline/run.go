@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -26,7 +27,6 @@ type runCall struct {
 	keepGoing   bool
 	trace       string // --trace
 	only        bool
-	vars        []string
 }
 
 // healFlags are what run and heal have in common.
@@ -60,10 +60,10 @@ func (f *healFlags) check() (sandbox.Tier, error) {
 	case "", sandbox.View, sandbox.Fence, sandbox.None:
 		return t, nil
 	}
-	return "", misused("--sandbox %q is not a tier: write view, fence or none", f.tier)
+	return "", exit.Misused("--sandbox %q is not a tier: write view, fence or none", f.tier)
 }
 
-func (h *hall) runCommand() *cobra.Command {
+func (h *program) runCommand() *cobra.Command {
 	var r runCall
 	c := &cobra.Command{
 		Use:   "run [JOB|TASK...]",
@@ -87,19 +87,19 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
   async-pipeline run --progress json | jq .type`,
 		RunE: func(c *cobra.Command, names []string) error {
 			if c.Flags().Changed("concurrency") && r.concurrency < 1 {
-				return misused("--concurrency %d: at least one task runs at a time", r.concurrency)
+				return exit.Misused("--concurrency %d: at least one task runs at a time", r.concurrency)
 			}
 			if r.noHeal && r.heal.asked {
-				return misused("--heal and --no-heal say the opposite\nleave one out")
+				return exit.Misused("--heal and --no-heal say the opposite\nleave one out")
 			}
 			if err := r.shows(c.Flags().Changed("progress")); err != nil {
 				return err
 			}
 			if r.trace != "" && r.dryRun {
-				return misused("--trace is of a run, and --dry-run makes none\nleave one out")
+				return exit.Misused("--trace is of a run, and --dry-run makes none\nleave one out")
 			}
 			if c.Flags().Changed("trace") && r.trace == "" {
-				return misused("--trace has an empty path: is a variable not set?")
+				return exit.Misused("--trace has an empty path: is a variable not set?")
 			}
 			r.heal.ciTyped = r.heal.ci
 			r.heal.ci = r.heal.ci || h.ciMode()
@@ -107,7 +107,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 		},
 	}
 	r.heal.flags(c)
-	varFlag(c, &r.vars)
+	h.varFlag(c)
 	f := c.Flags()
 	f.BoolVar(&r.heal.asked, "heal", false, "in CI mode: also heal where the hook has ci = true")
 	f.BoolVar(&r.noHeal, "no-heal", false, "record the verdict and stop: no on_fail hook starts")
@@ -125,11 +125,11 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 func (r *runCall) shows(asked bool) error {
 	switch {
 	case r.json && asked && r.progress != progressJSON:
-		return misused("--json is --progress json, and not --progress %s\nleave one out", r.progress)
+		return exit.Misused("--json is --progress json, and not --progress %s\nleave one out", r.progress)
 	case r.dryRun && (r.json || r.progress == progressJSON):
-		return misused("--json is the journal of a run, and --dry-run makes none\nleave one out")
+		return exit.Misused("--json is the journal of a run, and --dry-run makes none\nleave one out")
 	case r.dryRun && asked:
-		return misused("--progress is of a run, and --dry-run makes none\nleave one out")
+		return exit.Misused("--progress is of a run, and --dry-run makes none\nleave one out")
 	case r.json:
 		r.progress = progressJSON
 	}
@@ -138,7 +138,7 @@ func (r *runCall) shows(asked bool) error {
 }
 
 // run selects the tasks, carries them out, and lets the hooks answer a failure.
-func (h *hall) run(r *runCall, names []string) error {
+func (h *program) run(r *runCall, names []string) error {
 	tier, err := r.heal.check()
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (h *hall) run(r *runCall, names []string) error {
 		sandbox.Prepare() // it starts while the file is read, and before a lock is held that a fork would share
 		defer sandbox.Close()
 	}
-	c, err := h.load(r.vars)
+	c, err := h.load()
 	if err != nil {
 		return err
 	}
@@ -164,12 +164,12 @@ func (h *hall) run(r *runCall, names []string) error {
 		return err
 	}
 	if r.dryRun {
-		h.shown().Plan(planned(c, g, names), run.Parallel(c, r.concurrency))
+		h.Results().Plan(planned(c, g, names), run.Parallel(c, r.concurrency))
 		return nil
 	}
-	screen := h.shown()
+	screen := h.Results()
 	if r.json {
-		screen = h.said()
+		screen = h.Messages()
 	}
 	p := &performance{
 		h: h, call: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
@@ -178,11 +178,11 @@ func (h *hall) run(r *runCall, names []string) error {
 }
 
 // selectTasks picks the graph and shows what is wrong with the names.
-func (h *hall) selectTasks(c *pipeline.Config, names []string, only bool) (*pipeline.Graph, error) {
+func (h *program) selectTasks(c *pipeline.Config, names []string, only bool) (*pipeline.Graph, error) {
 	g, err := pipeline.Select(c, names, only)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
-		h.said().Diagnostics(faults)
-		return nil, &fault{code: exitRefused}
+		h.Messages().Diagnostics(faults)
+		return nil, exit.With(exit.Refused)
 	}
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (h *hall) selectTasks(c *pipeline.Config, names []string, only bool) (*pipe
 }
 
 // nothing refuses a run without a task: it would pass.
-func (h *hall) nothing(c *pipeline.Config, names []string) error {
+func (h *program) nothing(c *pipeline.Config, names []string) error {
 	var empty []string
 	for _, name := range names {
 		what := "task"
@@ -207,9 +207,9 @@ func (h *hall) nothing(c *pipeline.Config, names []string) error {
 		empty = append(empty, fmt.Sprintf("%s %q", what, name))
 	}
 	if len(empty) == 0 {
-		return refuse("%s has no task to run: a run of nothing would pass\nwrite one: task \"test\" { run = [\"./test.sh\"] }", h.said().Path(c.File))
+		return exit.Refuse("%s has no task to run: a run of nothing would pass\nwrite one: task \"test\" { run = [\"./test.sh\"] }", h.Messages().Path(c.File))
 	}
-	return refuse("nothing to run under %s: a for_each or matrix is empty, and a run of nothing would pass", strings.Join(empty, ", "))
+	return exit.Refuse("nothing to run under %s: a for_each or matrix is empty, and a run of nothing would pass", strings.Join(empty, ", "))
 }
 
 // jobOf is the one job that was asked for, or nil.

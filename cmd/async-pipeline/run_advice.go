@@ -23,7 +23,7 @@ func (p *performance) next(s *record.Sealed, failed []*record.Task) (next []view
 			healed = append(healed, t.Name)
 		}
 	}
-	vars := p.h.given(p.config, p.call.vars)
+	vars := p.h.given(p.config)
 	does := "run it again"
 	if len(names) > 1 {
 		does = "run them again"
@@ -47,7 +47,7 @@ func (p *performance) next(s *record.Sealed, failed []*record.Task) (next []view
 
 // again is a run with the flags of this one that change what is carried out. Whoever typed --no-heal is not to start an agent
 // by typing what he is told.
-func (p *performance) again(names []string, vars varFlags, several bool) []string {
+func (p *performance) again(names []string, vars variableFlags, several bool) []string {
 	args := []string{"run"}
 	for _, f := range []struct {
 		typed bool
@@ -70,7 +70,7 @@ func (p *performance) again(names []string, vars varFlags, several bool) []strin
 // heals says whether `heal` would let an agent answer a failure of a task, where this run is.
 func (p *performance) heals(t *record.Task) bool {
 	task := p.config.Task(t.Name)
-	if task == nil || p.h.env(hooks.Mark) != "" {
+	if task == nil || p.h.Env(hooks.Mark) != "" {
 		return false
 	}
 	return slices.ContainsFunc(task.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil && (!p.call.heal.ci || h.Agent.CI) })

@@ -14,6 +14,8 @@ import (
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -25,15 +27,15 @@ const traceTime = 3 * time.Second
 
 // traceFile is the file that --trace names, from where the verb works. It is refused before anything runs when it can be
 // seen by then that it cannot be written, or that something other than a trace would be lost by it.
-func (h *hall) traceFile(name string) (string, error) {
+func (h *program) traceFile(name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	if h.env(hooks.Mark) != "" {
-		return "", misused("--trace writes a file, and this process was started by a hook (%s is set): leave it out", hooks.Mark)
+	if h.Env(hooks.Mark) != "" {
+		return "", exit.Misused("--trace writes a file, and this process was started by a hook (%s is set): leave it out", hooks.Mark)
 	}
 	if !filepath.IsAbs(name) {
-		dir, err := h.start()
+		dir, err := h.Start()
 		if err != nil {
 			return "", err
 		}
@@ -41,7 +43,7 @@ func (h *hall) traceFile(name string) (string, error) {
 	}
 	dir := filepath.Dir(name)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", refuse("--trace %s: there is no folder %s: make it first", name, dir)
+		return "", exit.Refuse("--trace %s: there is no folder %s: make it first", name, dir)
 	}
 	streams, err := traceStreams(name)
 	if err != nil {
@@ -49,7 +51,7 @@ func (h *hall) traceFile(name string) (string, error) {
 	}
 	if !streams {
 		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
-			return "", refuse("--trace %s: nothing can be written in the folder %s (%v): name a file elsewhere", name, dir, err)
+			return "", exit.Refuse("--trace %s: nothing can be written in the folder %s (%v): name a file elsewhere", name, dir, err)
 		}
 	}
 	return name, nil
@@ -63,7 +65,7 @@ func traceStreams(name string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, refuse("--trace %s: %v", name, err)
+		return false, exit.Refuse("--trace %s: %v", name, err)
 	}
 	if there, err := os.Stat(name); err == nil && strings.HasPrefix(name, "/dev/") && there.Mode()&(os.ModeCharDevice|os.ModeNamedPipe) != 0 {
 		return true, nil
@@ -71,17 +73,17 @@ func traceStreams(name string) (bool, error) {
 	switch mode := here.Mode(); {
 	case mode.IsRegular():
 		if !isTrace(name) {
-			return false, refuse("--trace %s exists, and is no trace that could be replaced: name another file, or remove it", name)
+			return false, exit.Refuse("--trace %s exists, and is no trace that could be replaced: name another file, or remove it", name)
 		}
 		return false, nil
 	case mode.IsDir():
-		return false, refuse("--trace %s is a folder: name a file", name)
+		return false, exit.Refuse("--trace %s is a folder: name a file", name)
 	case mode&os.ModeSymlink != 0:
-		return false, refuse("--trace %s is a symbolic link, which the trace would replace: name the file itself, or remove the link", name)
+		return false, exit.Refuse("--trace %s is a symbolic link, which the trace would replace: name the file itself, or remove the link", name)
 	case mode&os.ModeNamedPipe != 0:
-		return false, refuse("--trace %s is a named pipe, which the trace would replace: name a file, or write --trace /dev/stdout and redirect it", name)
+		return false, exit.Refuse("--trace %s is a named pipe, which the trace would replace: name a file, or write --trace /dev/stdout and redirect it", name)
 	}
-	return false, refuse("--trace %s is no regular file, and the trace would replace it: name a file", name)
+	return false, exit.Refuse("--trace %s is no regular file, and the trace would replace it: name a file", name)
 }
 
 // isTrace says whether a file begins as a trace does, or is empty.
@@ -103,10 +105,10 @@ func (p *performance) writeTrace(s *record.Sealed) {
 	}
 	b, err := report.Trace(s.Run, p.graph.DependsOn)
 	if err == nil {
-		err = p.putTrace(cleanJSON(b, p.h.secrets))
+		err = p.putTrace(console.CleanJSON(b, p.h.Secrets))
 	}
 	if err != nil {
-		p.h.said().Warning("the trace could not be written: " + err.Error())
+		p.h.Messages().Warning("the trace could not be written: " + err.Error())
 	}
 }
 
@@ -118,7 +120,7 @@ func (p *performance) putTrace(text []byte) error {
 	if !streams {
 		return advice.Writing(renameio.WriteFile(p.trace, text, 0o644), p.trace)
 	}
-	p.h.out.flushFor(readerTime) // it may be the same stream
+	p.h.Out.FlushFor(console.ReaderTime) // it may be the same stream
 	f, err := os.OpenFile(p.trace, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -13,7 +14,7 @@ import (
 // someRuns is how many runs are shown where nobody says.
 const someRuns = 20
 
-func (h *hall) runsCommand() *cobra.Command {
+func (h *program) runsCommand() *cobra.Command {
 	var asJSON bool
 	limit := someRuns
 	c := &cobra.Command{
@@ -27,7 +28,7 @@ verdict (interrupted), and one that goes on (running).`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			if limit < 0 {
-				return misused("--limit %d: write how many runs to show, or 0 for all", limit)
+				return exit.Misused("--limit %d: write how many runs to show, or 0 for all", limit)
 			}
 			return h.runs(limit, asJSON)
 		},
@@ -37,7 +38,7 @@ verdict (interrupted), and one that goes on (running).`,
 	return c
 }
 
-func (h *hall) runs(limit int, asJSON bool) error {
+func (h *program) runs(limit int, asJSON bool) error {
 	store, err := h.records()
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (h *hall) runs(limit int, asJSON bool) error {
 		e := store.Entry(id)
 		switch {
 		case e.Err != nil:
-			h.said().Warning(e.Err.Error())
+			h.Messages().Warning(e.Err.Error())
 			lines = append(lines, view.RunLine{ID: id, Status: view.Damaged, At: record.Began(id), Took: -1})
 		case e.Sealed != nil:
 			list = append(list, untasked{Run: e.Sealed.Run})
@@ -64,26 +65,26 @@ func (h *hall) runs(limit int, asJSON bool) error {
 		default:
 			begun, err := store.Beginning(id)
 			if err != nil {
-				h.said().Warning(err.Error())
+				h.Messages().Warning(err.Error())
 			}
 			list = append(list, unsealedRun(e, begun, store.Root))
 			lines = append(lines, unsealedLine(e, begun, now))
 		}
 	}
 	if asJSON {
-		return h.printJSON(list)
+		return h.PrintJSON(list)
 	}
 	if len(ids) == 0 {
-		h.shown().Line("No run is recorded here yet.")
+		h.Results().Line("No run is recorded here yet.")
 		return nil
 	}
-	h.shown().Runs(lines, len(ids)-len(shown), now)
+	h.Results().Runs(lines, len(ids)-len(shown), now)
 	return nil
 }
 
 // records is the store of the root, after settling what an interrupted apply left.
-func (h *hall) records() (*record.Store, error) {
-	root, err := h.recordRoot()
+func (h *program) records() (*record.Store, error) {
+	root, err := h.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,8 @@ func lookRun(s *record.Store, id string) (record.Entry, error) {
 	if id == "latest" {
 		sealed, err := findRun(s, id)
 		if err != nil {
-			if ids, _ := s.IDs(); len(ids) > 0 && errors.As(err, new(*fault)) {
-				return record.Entry{}, refuse("no run here has a verdict that can be read: async-pipeline runs lists them all; name one")
+			if ids, _ := s.IDs(); len(ids) > 0 && errors.As(err, new(*exit.Error)) {
+				return record.Entry{}, exit.Refuse("no run here has a verdict that can be read: async-pipeline runs lists them all; name one")
 			}
 			return record.Entry{}, err
 		}
@@ -108,7 +109,7 @@ func lookRun(s *record.Store, id string) (record.Entry, error) {
 	e, err := s.Look(id)
 	switch {
 	case errors.Is(err, record.ErrNoRun):
-		return e, refuse("there is no run %q here: async-pipeline runs lists them", id)
+		return e, exit.Refuse("there is no run %q here: async-pipeline runs lists them", id)
 	case errors.Is(err, record.ErrAmbiguous):
 		return e, ambiguous(s, id)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
-func (h *hall) schemaCommand() *cobra.Command {
+func (h *program) schemaCommand() *cobra.Command {
 	var markdown bool
 	c := &cobra.Command{
 		Use:   "schema",
@@ -20,10 +20,10 @@ read with, so they are true of this version.`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			if markdown {
-				_, err := h.out.Write(hclfile.Reference())
+				_, err := h.Out.Write(hclfile.Reference())
 				return err
 			}
-			return h.printJSON(hclfile.Language())
+			return h.PrintJSON(hclfile.Language())
 		},
 	}
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the reference page instead")

@@ -137,7 +137,7 @@ func TestScreens(t *testing.T) {
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					s := sit(t, columns, 60, project(t, shopFor("/nowhere")), append([]string{"async-pipeline"}, args...)...).look()
+					s := sit(t, columns, 60, newProject(t, shopFor("/nowhere")), append([]string{"async-pipeline"}, args...)...).look()
 					s.ends(0)
 					s.shows(name, columns)
 				})
@@ -145,7 +145,7 @@ func TestScreens(t *testing.T) {
 			t.Run("validate", func(t *testing.T) {
 				t.Parallel()
 				wrong := strings.Replace(shopFor("/nowhere"), "[task.generate]\n  run ", "[task.genrate]\n  rum ", 1)
-				s := sit(t, columns, 60, project(t, wrong), "async-pipeline", "validate").look()
+				s := sit(t, columns, 60, newProject(t, wrong), "async-pipeline", "validate").look()
 				s.ends(2)
 				s.shows("validate", columns)
 			})
@@ -157,7 +157,7 @@ func TestScreens(t *testing.T) {
 func shopFor(place string) string { return strings.ReplaceAll(shop, "${PLACE}", place) }
 
 func screensOfRuns(t *testing.T, columns int) {
-	dir := project(t, shopFor("/nowhere"), "lint.sh", "cat cart.txt", "cart.txt", "fine\n", "busy", "")
+	dir := newProject(t, shopFor("/nowhere"), "lint.sh", "cat cart.txt", "cart.txt", "fine\n", "busy", "")
 	s := sit(t, columns, 24, dir, "async-pipeline", "run", "--concurrency", "2").look()
 	s.until("✓ generate", "compiling shop", "page 2")
 	s.shows("run_live", columns)
@@ -172,7 +172,7 @@ func screensOfRuns(t *testing.T, columns int) {
 
 func screensOfHooks(t *testing.T, columns int) {
 	place := t.TempDir()
-	dir := project(t, shopFor(place), "lint.sh", "echo looking at 3 files; grep -x ok cart.txt || { echo 'cart.go:12: x is not used'; exit 3; }", "cart.txt", "not\n", "go", "")
+	dir := newProject(t, shopFor(place), "lint.sh", "echo looking at 3 files; grep -x ok cart.txt || { echo 'cart.go:12: x is not used'; exit 3; }", "cart.txt", "not\n", "go", "")
 	s := sit(t, columns, 60, dir, "async-pipeline", "run", "--concurrency", "1", "broken", "--no-heal").look()
 	s.ends(1)
 	s.shows("run_failed", columns)

@@ -10,10 +10,10 @@ import (
 )
 
 // since says what changed since a run that is healed later: the task as written, and the commit.
-func (h *hall) since(c *pipeline.Config, r *record.Sealed, task string) string {
+func (h *program) since(c *pipeline.Config, r *record.Sealed, task string) string {
 	var changes []string
 	if t := c.Task(task); t != nil {
-		now, err := run.Fingerprint(t, h.secrets)
+		now, err := run.Fingerprint(t, h.Secrets)
 		nodes, graph := r.Graph()
 		switch {
 		case err != nil || graph != nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 )
 
-func (h *hall) statsCommand() *cobra.Command {
+func (h *program) statsCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "stats",
@@ -26,13 +26,13 @@ not counted (keep_runs). It works without PIPELINE.hcl too.`,
 			ends, runs, unread := failedtask.Ends(store)
 			stats, damaged := h.fixes(store.Root).Stats(ends)
 			for _, err := range append(unread, damaged...) {
-				h.said().Warning(err.Error())
+				h.Messages().Warning(err.Error())
 			}
 			stats.Runs = runs
 			if asJSON {
-				return h.printJSON(stats)
+				return h.PrintJSON(stats)
 			}
-			h.shown().Stats(stats, h.typed("fix", "list", "--recurring"))
+			h.Results().Stats(stats, h.Typed("fix", "list", "--recurring"))
 			return nil
 		},
 	}

@@ -49,7 +49,7 @@ task "deaf" {
 // twice presses ^C a second time, and says how long the task lived after that.
 func twice(t *testing.T) time.Duration {
 	t.Helper()
-	dir := project(t, endless)
+	dir := newProject(t, endless)
 	s := sit(t, 80, 24, dir, "async-pipeline", "run", "deaf").look()
 	pid := pidOf(t, dir)
 	s.until("at work")
@@ -82,7 +82,7 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	t.Run("^C once lets the tasks end", func(t *testing.T) {
 		t.Parallel()
-		dir := project(t, endless)
+		dir := newProject(t, endless)
 		s := sit(t, 80, 24, dir, "async-pipeline", "run", "endless").look()
 		pid := pidOf(t, dir)
 		s.until("at work")
@@ -112,7 +112,7 @@ func TestKeys(t *testing.T) {
 	})
 	t.Run("the terminal is closed", func(t *testing.T) {
 		t.Parallel()
-		dir := project(t, endless)
+		dir := newProject(t, endless)
 		s := sit(t, 80, 24, dir, "async-pipeline", "run", "endless").look()
 		pid := pidOf(t, dir)
 		s.until("at work")
@@ -128,7 +128,7 @@ func TestKeys(t *testing.T) {
 	})
 	t.Run("SIGTERM", func(t *testing.T) {
 		t.Parallel()
-		dir := project(t, endless)
+		dir := newProject(t, endless)
 		s := sit(t, 40, 10, dir, "async-pipeline", "run", "endless").look()
 		s.until("at work")
 		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -149,7 +149,7 @@ func TestStopAndGo(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			const tries = 20 // what is drawn has 100 ms to be taken away, which a busy machine may need for something else
-			for try := 1; !stopAndGo(t, project(t, counting), how); try++ {
+			for try := 1; !stopAndGo(t, newProject(t, counting), how); try++ {
 				if try == tries {
 					t.Fatal("what was drawn stands there still")
 				}
@@ -227,7 +227,7 @@ func stands(pid int) bool {
 
 func TestResize(t *testing.T) {
 	t.Parallel()
-	dir := project(t, `task "wait" {
+	dir := newProject(t, `task "wait" {
   run = "echo a line that is cut when the terminal is narrow; while [ ! -e go ]; do sleep 0.05; done"
 }
 `)
@@ -259,7 +259,7 @@ func TestTerminalThatStands(t *testing.T) {
 		fmt.Fprintf(&hcl, "task.a_task_with_a_name_that_is_rather_long_for_a_task_%d, ", i)
 	}
 	hcl.WriteString("]\n}\n")
-	dir := project(t, hcl.String())
+	dir := newProject(t, hcl.String())
 	s := sit(t, 80, 24, dir, "async-pipeline", "run")
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, "z")); err == nil {
@@ -273,46 +273,9 @@ func TestTerminalThatStands(t *testing.T) {
 	s.until("✓ z passed", "151 passed")
 }
 
-// Nobody who tells what happens waits for a frame that is being written.
-func TestDrawingHoldsUpNobody(t *testing.T) {
-	t.Parallel()
-	w := &standing{make(chan struct{}, 9), make(chan struct{})}
-	defer close(w.free)
-	h := &hall{stdout: w, stderr: io.Discard}
-	h.out = &outlet{w: w}
-	h.err = &outlet{w: io.Discard, before: h.out}
-	live := h.shown().Live([]string{"a", "b"}, time.Now)
-	d := h.draw(live)
-	live.Finished(record.Task{Name: "a", Status: record.Passed})
-	<-w.began // a frame is on its way, for ever
-	told := make(chan struct{})
-	go func() {
-		defer close(told)
-		live.Output("b", []byte("x\n"))
-		live.Finished(record.Task{Name: "b", Status: record.Passed})
-		_, _ = d.Write([]byte("a step of a hook\n"))
-	}()
-	select {
-	case <-told:
-	case <-time.After(2 * time.Minute):
-		t.Fatal("they wait for the terminal")
-	}
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		d.close()
-	}()
-	h.out.fail(errUnread)
-	select {
-	case <-closed:
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the end waits for a terminal that was left")
-	}
-}
-
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	dir := project(t, "task \"a\" {\n  run = \"echo hello\"\n}\n")
+	dir := newProject(t, "task \"a\" {\n  run = \"echo hello\"\n}\n")
 	for _, tt := range []struct {
 		name  string
 		shell string

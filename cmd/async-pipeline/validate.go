@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -10,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-func (h *hall) validateCommand() *cobra.Command {
-	var vars []string
+func (h *program) validateCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate",
@@ -24,50 +22,50 @@ line and what to write instead. Nothing is run. Exit code: 0 no fault, 2 faults.
 		Example: `  async-pipeline validate
   async-pipeline validate --json`,
 		Args: atMost(0),
-		RunE: func(*cobra.Command, []string) error { return h.validate(vars, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return h.validate(asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the faults as a JSON list")
-	varFlag(c, &vars)
+	h.varFlag(c)
 	return c
 }
 
-func (h *hall) validate(vars []string, asJSON bool) error {
-	c, faults, err := h.examine(vars)
+func (h *program) validate(asJSON bool) error {
+	c, faults, err := h.examine()
 	if err != nil && !asJSON {
 		return err
 	}
 	if asJSON {
-		if f := (*fault)(nil); err != nil && errors.As(err, &f) {
-			faults = pipeline.Errors{{Summary: f.text}}
+		if f := (*exit.Error)(nil); err != nil && errors.As(err, &f) {
+			faults = pipeline.Errors{{Summary: f.Text}}
 		} else if err != nil {
 			faults = pipeline.Errors{{Summary: err.Error()}}
 		}
-		if err := h.printJSON(diagnostics(faults)); err != nil {
+		if err := h.PrintJSON(diagnostics(faults)); err != nil {
 			return err
 		}
 		if serious(faults) > 0 {
-			return &fault{code: exitRefused}
+			return exit.With(exit.Refused)
 		}
 		return nil
 	}
-	h.said().Diagnostics(faults)
+	h.Messages().Diagnostics(faults)
 	if n := serious(faults); n > 0 {
-		return refuse("%s", count(n, "fault")+h.in(faults))
+		return exit.Refuse("%s", count(n, "fault")+h.in(faults))
 	}
-	h.shown().Line("%s: %s, %s, %s, ok", h.shown().Path(c.File), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"), count(len(c.Agents), "agent"))
+	h.Results().Line("%s: %s, %s, %s, ok", h.Results().Path(c.File), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"), count(len(c.Agents), "agent"))
 	return nil
 }
 
 // examine reads the file and gives all its faults, warnings too. The error is for what is not a fault of the file.
-func (h *hall) examine(vars []string) (*pipeline.Config, pipeline.Errors, error) {
-	file, err := h.pipelineFile()
+func (h *program) examine() (*pipeline.Config, pipeline.Errors, error) {
+	file, err := h.File()
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := h.settle(filepath.Dir(file)); err != nil {
 		return nil, nil, err
 	}
-	c, err := h.read(file, vars)
+	c, err := h.read(file)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
 		return nil, faults, nil
 	}
@@ -100,10 +98,10 @@ func serious(faults pipeline.Errors) int {
 }
 
 // in names the files that faults stand in: PIPELINE.hcl, PIPELINE.hcl.json, those of variables.
-func (h *hall) in(faults pipeline.Errors) string {
+func (h *program) in(faults pipeline.Errors) string {
 	var files []string
 	for _, f := range faults {
-		if name := h.said().Path(f.Pos.File); f.Pos.File != "" && !f.Warning && !slices.Contains(files, name) {
+		if name := h.Messages().Path(f.Pos.File); f.Pos.File != "" && !f.Warning && !slices.Contains(files, name) {
 			files = append(files, name)
 		}
 	}
@@ -146,17 +144,4 @@ func orNull[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-// printJSON prints v on stdout, indented.
-func (h *hall) printJSON(v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	h.writeJSON(b.Bytes())
-	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -8,20 +8,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// formatWords stay what they are in JSON, even if a secret is spelled so: as in the record.
+// formatWords are never redacted in JSON, even if a secret is spelled like one: as in the record.
 var formatWords = map[string]bool{
 	record.Passed: true, record.Cached: true, record.Failed: true, record.TimedOut: true, record.Skipped: true,
 	record.Cancelled: true, record.Interrupted: true,
 }
 
-// cleanJSON is JSON texts, as our encoder writes them, with every string that is a value cleaned. Names of fields, numbers
-// and what stands between stay, even if a secret is spelled so: it must not make JSON that nobody can read.
-func cleanJSON(text []byte, secrets *redact.Set) []byte {
+// CleanJSON redacts the string values of JSON texts, as our encoder writes them. Field names, numbers and punctuation stay, even if
+// a secret is spelled so: redaction must not break the JSON.
+func CleanJSON(text []byte, secrets *redact.Set) []byte {
 	if _, found := secrets.Find(text); !found { // nearly always there is nothing to clean
 		return text
 	}
-	var out []byte // nil as long as nothing was taken out
-	done := 0      // of text, what stands in out
+	var out []byte // nil as long as nothing was redacted
+	done := 0      // how much of text is in out
 	for i := 0; i < len(text); i++ {
 		if text[i] != '"' {
 			continue
@@ -44,7 +44,7 @@ func cleanJSON(text []byte, secrets *redact.Set) []byte {
 	return append(out, text[done:]...)
 }
 
-// stringEnd is the end of the JSON string that begins at i.
+// stringEnd returns the offset after the JSON string that begins at i.
 func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -57,7 +57,7 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// quoted is s as a JSON string, without the escapes that only web pages need.
+// quoted returns s as a JSON string, without escapes for HTML.
 func quoted(s string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -66,7 +66,26 @@ func quoted(s string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// writeJSON prints JSON texts on stdout.
-func (h *hall) writeJSON(text []byte) {
-	h.out.writeClean(cleanJSON(text, h.secrets))
+// WriteJSON prints JSON texts on stdout.
+func (c *Console) WriteJSON(text []byte) { c.Out.WriteClean(CleanJSON(text, c.secrets)) }
+
+// PrintJSON prints v on stdout as indented JSON.
+func (c *Console) PrintJSON(v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	c.WriteJSON(b.Bytes())
+	return nil
+}
+
+// JournalLine prints a line of a journal. Its strings are redacted already.
+func (c *Console) JournalLine(line []byte) {
+	if n := len(line); n == 0 || line[n-1] != '\n' {
+		line = append(append([]byte{}, line...), '\n')
+	}
+	c.Out.WriteClean(line)
 }

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -28,11 +28,11 @@ func TestOutlet(t *testing.T) {
 		set := &redact.Set{}
 		set.Add("TOKEN", "hunter2-hunter2")
 		var b bytes.Buffer
-		o := &outlet{w: &b, secrets: set}
+		o := &Writer{to: &b, secrets: set}
 		if n, err := o.Write([]byte("a hunter2-hunter2 b\n")); n != 20 || err != nil {
 			t.Errorf("Write = %d, %v", n, err)
 		}
-		o.flush()
+		o.Flush()
 		if want := "a " + redact.Mark + " b\n"; b.String() != want {
 			t.Errorf("got %q, want %q", b.String(), want)
 		}
@@ -40,18 +40,18 @@ func TestOutlet(t *testing.T) {
 	t.Run("nobody reads", func(t *testing.T) {
 		t.Parallel()
 		w, told := &broken{}, 0
-		o := &outlet{w: w, secrets: &redact.Set{}}
-		o.onLost(func(error) { told++ })
+		o := &Writer{to: w, secrets: &redact.Set{}}
+		o.OnFailure(func(error) { told++ })
 		for range 3 {
 			if n, err := o.Write([]byte("abc")); n != 3 || err != nil {
 				t.Errorf("Write = %d, %v: whoever writes is not to be stopped", n, err)
 			}
-			o.flush()
+			o.Flush()
 		}
-		if w.writes != 1 || told != 1 || !errors.Is(o.problem(), syscall.EPIPE) {
-			t.Errorf("%d writes, told %d times, %v", w.writes, told, o.problem())
+		if w.writes != 1 || told != 1 || !errors.Is(o.Problem(), syscall.EPIPE) {
+			t.Errorf("%d writes, told %d times, %v", w.writes, told, o.Problem())
 		}
-		o.onLost(func(error) { told++ })
+		o.OnFailure(func(error) { told++ })
 		if told != 2 {
 			t.Error("who asks later is not told")
 		}
@@ -80,13 +80,13 @@ func (s *sink) text() string {
 func TestOutletGathers(t *testing.T) {
 	t.Parallel()
 	s := &sink{}
-	o := &outlet{w: s, secrets: &redact.Set{}}
+	o := &Writer{to: s, secrets: &redact.Set{}}
 	var want strings.Builder
 	for range 20000 {
 		_, _ = o.Write([]byte("✓ a task passed 0.0s\n"))
 		want.WriteString("✓ a task passed 0.0s\n")
 	}
-	o.flush()
+	o.Flush()
 	if s.text() != want.String() {
 		t.Error("the text is not what was written")
 	}
@@ -99,7 +99,7 @@ func TestOutletGathers(t *testing.T) {
 func TestOutletWritesSoon(t *testing.T) {
 	t.Parallel()
 	s := &sink{}
-	o := &outlet{w: s, secrets: &redact.Set{}}
+	o := &Writer{to: s, secrets: &redact.Set{}}
 	_, _ = o.Write([]byte("prompt> "))
 	for end := time.Now().Add(2 * time.Minute); s.text() == ""; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -112,13 +112,13 @@ func TestOutletWritesSoon(t *testing.T) {
 func TestOutletOrder(t *testing.T) {
 	t.Parallel()
 	s := &sink{}
-	out := &outlet{w: s, secrets: &redact.Set{}}
-	err := &outlet{w: s, secrets: &redact.Set{}, before: out}
+	out := &Writer{to: s, secrets: &redact.Set{}}
+	err := &Writer{to: s, secrets: &redact.Set{}, before: out}
 	for range 200 {
 		_, _ = out.Write([]byte("o"))
 		_, _ = err.Write([]byte("e"))
 	}
-	out.flush()
+	out.Flush()
 	if s.text() != strings.Repeat("oe", 200) {
 		t.Errorf("got %q", s.text())
 	}
@@ -129,14 +129,14 @@ func TestOutletBeforeStands(t *testing.T) {
 	t.Parallel()
 	w := &standing{make(chan struct{}, 9), make(chan struct{})}
 	defer close(w.free)
-	out := &outlet{w: w, secrets: &redact.Set{}}
+	out := &Writer{to: w, secrets: &redact.Set{}}
 	_, _ = out.Write([]byte("a"))
 	<-w.began
 	s := &sink{}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := &outlet{w: s, secrets: &redact.Set{}, before: out}
+		err := &Writer{to: s, secrets: &redact.Set{}, before: out}
 		_, _ = err.Write([]byte("note: nobody reads\n"))
 	}()
 	select {
@@ -144,24 +144,24 @@ func TestOutletBeforeStands(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("it waits")
 	}
-	if s.text() != "note: nobody reads\n" || out.problem() != nil {
-		t.Errorf("%q, %v", s.text(), out.problem())
+	if s.text() != "note: nobody reads\n" || out.Problem() != nil {
+		t.Errorf("%q, %v", s.text(), out.Problem())
 	}
 }
 
 func TestOutletIsDrawnIn(t *testing.T) {
 	t.Parallel()
 	s := &sink{}
-	o := &outlet{w: s, secrets: &redact.Set{}}
-	o.drawnIn(func(write func()) {
+	o := &Writer{to: s, secrets: &redact.Set{}}
+	o.writeAround(func(write func()) {
 		o.write([]byte("<"))
 		write()
 		o.write([]byte(">"))
 	})
 	_, _ = o.Write([]byte("a"))
-	o.drawnIn(nil)
+	o.writeAround(nil)
 	_, _ = o.Write([]byte("b"))
-	o.flush()
+	o.Flush()
 	if s.text() != "<a>b" {
 		t.Errorf("got %q", s.text())
 	}
@@ -182,8 +182,8 @@ func TestOutletThatNobodyReads(t *testing.T) {
 		t.Parallel()
 		w := &standing{make(chan struct{}, 9), make(chan struct{})}
 		defer close(w.free)
-		o := &outlet{w: w, secrets: &redact.Set{}}
-		big := make([]byte, outletRoom)
+		o := &Writer{to: w, secrets: &redact.Set{}}
+		big := make([]byte, writerRoom)
 		_, _ = o.Write(big) // on its way
 		<-w.began
 		_, _ = o.Write(big) // the room is full
@@ -195,7 +195,7 @@ func TestOutletThatNobodyReads(t *testing.T) {
 			}()
 		}
 		go func() {
-			o.flush()
+			o.Flush()
 			written <- 3
 		}()
 		select {
@@ -203,10 +203,10 @@ func TestOutletThatNobodyReads(t *testing.T) {
 			t.Fatal("more is waiting than there is room for, and a Write does not wait")
 		case <-time.After(20 * time.Millisecond):
 		}
-		if err := o.problem(); err != nil { // asking waits for nobody
+		if err := o.Problem(); err != nil { // asking waits for nobody
 			t.Errorf("a reader that is slow is no fault: %v", err)
 		}
-		o.hurry(time.Millisecond)
+		o.Hurry(time.Millisecond)
 		for range 3 {
 			select {
 			case n := <-written:
@@ -217,18 +217,18 @@ func TestOutletThatNobodyReads(t *testing.T) {
 				t.Fatal("Write still waits")
 			}
 		}
-		if !errors.Is(o.problem(), errUnread) || len(w.began) > 0 {
-			t.Errorf("%v, %d more writes", o.problem(), len(w.began))
+		if !errors.Is(o.Problem(), errUnread) || len(w.began) > 0 {
+			t.Errorf("%v, %d more writes", o.Problem(), len(w.began))
 		}
 	})
 	t.Run("hurried, and read", func(t *testing.T) {
 		t.Parallel()
 		s := &sink{}
-		o := &outlet{w: s, secrets: &redact.Set{}}
-		o.hurry(time.Minute)
+		o := &Writer{to: s, secrets: &redact.Set{}}
+		o.Hurry(time.Minute)
 		_, _ = o.Write([]byte("abc"))
-		if o.flush(); o.problem() != nil || s.text() != "abc" {
-			t.Errorf("%q, %v", s.text(), o.problem())
+		if o.Flush(); o.Problem() != nil || s.text() != "abc" {
+			t.Errorf("%q, %v", s.text(), o.Problem())
 		}
 	})
 }
@@ -240,11 +240,11 @@ func BenchmarkOutletLine(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer null.Close()
-	o := &outlet{w: null, secrets: &redact.Set{}}
+	o := &Writer{to: null, secrets: &redact.Set{}}
 	line := []byte("✓ a task passed 0.0s\n")
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _ = o.Write(line)
 	}
-	o.flush()
+	o.Flush()
 }

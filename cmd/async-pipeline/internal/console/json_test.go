@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ func TestCleanJSON(t *testing.T) {
 			if !secrets.Add("S", tt.secret) {
 				t.Fatal("it cannot be kept out")
 			}
-			got := string(cleanJSON([]byte(tt.text), secrets))
+			got := string(CleanJSON([]byte(tt.text), secrets))
 			if got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}

@@ -16,66 +16,24 @@ import (
 func TestCIMode(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"": false, "0": false, "false": false, "FALSE": false, "1": true, "true": true, "yes": true, "no": true} {
-		if got := (&hall{environ: []string{"CI=" + value}}).ciMode(); got != want {
+		if got := (process{environ: []string{"CI=" + value}}).open().ciMode(); got != want {
 			t.Errorf("CI=%q: %v", value, got)
 		}
 	}
-	if (&hall{}).ciMode() {
+	if (process{}).open().ciMode() {
 		t.Error("CI mode without CI")
-	}
-}
-
-func TestTyped(t *testing.T) {
-	t.Parallel()
-	if got, want := (&hall{}).typed("fix", "apply", "r", "t"), "async-pipeline fix apply r t"; got != want {
-		t.Errorf("got %s", got)
-	}
-	if got, want := (&hall{into: "my dir"}).typed("run", "it's"), `async-pipeline -C 'my dir' run 'it'\''s'`; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestPerson(t *testing.T) {
 	t.Parallel()
-	if got := (&hall{environ: []string{"USER=me"}}).person(); got != "me" {
+	if got := (process{environ: []string{"USER=me"}}).open().person(); got != "me" {
 		t.Errorf("got %q", got)
 	}
 	for _, environ := range [][]string{nil, {"USER="}} {
-		if got := (&hall{environ: environ}).person(); got == "" {
+		if got := (process{environ: environ}).open().person(); got == "" {
 			t.Error("nobody")
 		}
-	}
-}
-
-func TestCacheDir(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	open := filepath.Join(dir, "open", "async-pipeline")
-	if err := os.MkdirAll(open, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(open, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		name, xdg, home, want string
-	}{
-		{"XDG_CACHE_HOME", filepath.Join(dir, "xdg"), filepath.Join(dir, "home"), filepath.Join(dir, "xdg", "async-pipeline")},
-		{"HOME", "", filepath.Join(dir, "home"), filepath.Join(dir, "home", ".cache", "async-pipeline")},
-		{"a relative one does not count", "relative", filepath.Join(dir, "home"), filepath.Join(dir, "home", ".cache", "async-pipeline")},
-		{"HOME cannot be written", "", file, filepath.Join(dir, "tmp", "async-pipeline-")},
-		{"others could write it", filepath.Join(dir, "open"), filepath.Join(dir, "home"), filepath.Join(dir, "home", ".cache", "async-pipeline")},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := (&hall{environ: []string{"XDG_CACHE_HOME=" + tt.xdg, "HOME=" + tt.home, "TMPDIR=" + filepath.Join(dir, "tmp")}}).cacheDir()
-			if err != nil || !strings.HasPrefix(got, tt.want) {
-				t.Errorf("got %s, %v; want %s", got, err, tt.want)
-			}
-		})
 	}
 }
 
@@ -105,7 +63,7 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := &hall{environ: []string{"PATH=relative:" + root}}
+	h := process{environ: []string{"PATH=relative:" + root}}.open()
 	for program, want := range map[string]bool{
 		"./yes": true, "yes": true, filepath.Join(root, "yes"): true, "./no": false, "no": false, "./absent": false, "absent": false,
 	} {
@@ -133,5 +91,5 @@ func TestHelpFits(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk((&hall{}).command())
+	walk(process{}.open().command())
 }

@@ -1,0 +1,121 @@
+package console
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+)
+
+// A JobControl pauses the running tasks and erases the drawing when SIGTSTP (^Z) arrives, stops the program, and undoes both on
+// SIGCONT.
+type JobControl struct {
+	c    *Console
+	done chan struct{}
+	gone chan struct{}
+}
+
+// settleTime is how long the output may take to be written before the program stops, stopTime how long the kernel may take to
+// stop it.
+const (
+	settleTime = 100 * time.Millisecond
+	stopTime   = 500 * time.Millisecond
+)
+
+// JobControl begins to take SIGTSTP and SIGCONT, until End. A SIGTSTP that was ignored when the program started stays ignored.
+func (c *Console) JobControl() *JobControl {
+	j := &JobControl{c: c, done: make(chan struct{}), gone: make(chan struct{})}
+	stops, goes := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	if !signal.Ignored(syscall.SIGTSTP) {
+		signal.Notify(stops, syscall.SIGTSTP)
+	}
+	signal.Notify(goes, syscall.SIGCONT)
+	go func() {
+		defer close(j.gone)
+		defer signal.Stop(stops)
+		defer signal.Stop(goes)
+		for {
+			select {
+			case <-j.done:
+				return
+			case <-goes: // after SIGSTOP, which cannot be caught
+				j.resume()
+			case <-stops:
+				j.stop(goes)
+			}
+		}
+	}()
+	return j
+}
+
+// End stops taking the signals.
+func (j *JobControl) End() {
+	close(j.done)
+	<-j.gone
+}
+
+// stop stops all tasks and then this program, as the terminal would have, and returns when it is continued.
+func (j *JobControl) stop(goes chan os.Signal) {
+	settled := make(chan struct{})
+	go func() {
+		defer close(settled)
+		if d := j.c.drawing.Load(); d != nil {
+			d.pause()
+		}
+		j.c.Out.Flush()
+	}()
+	select {
+	case <-settled:
+	case <-time.After(settleTime): // nobody reads: stop all the same
+	}
+	sandbox.Suspend()
+	select { // an older one does not count
+	case <-goes:
+	default:
+	}
+	if err := syscall.Kill(os.Getpid(), stopSignal()); err == nil {
+		select {
+		case <-goes:
+		case <-time.After(stopTime): // time passes while the program is stopped
+			select {
+			case <-goes:
+			case <-time.After(settleTime):
+			}
+		}
+	}
+	sandbox.Resume()
+	select {
+	case <-settled:
+		j.resume()
+	default:
+		go func() { // in the other order the drawing would stay erased
+			<-settled
+			j.resume()
+		}()
+	}
+}
+
+// stopSignal returns the signal that stops this program only. (Once SIGTSTP was caught, the Go runtime never restores its default
+// action.) It is SIGSTOP under a shell with job control; else SIGTTIN, which the kernel ignores in an orphaned process group, one
+// that nobody could continue.
+func stopSignal() syscall.Signal {
+	parent := os.Getppid()
+	group, err := syscall.Getpgid(parent)
+	session, bad := unix.Getsid(parent)
+	own, worse := unix.Getsid(0)
+	if errors.Join(err, bad, worse) == nil && session == own && group != syscall.Getpgrp() {
+		return syscall.SIGSTOP
+	}
+	return syscall.SIGTTIN
+}
+
+func (j *JobControl) resume() {
+	if d := j.c.drawing.Load(); d != nil {
+		d.resume()
+	}
+}

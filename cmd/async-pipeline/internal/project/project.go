@@ -1,0 +1,202 @@
+// Package project finds and reads what a verb works on: the root, its PIPELINE.hcl, its records.
+package project
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/policy"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+)
+
+// Here is the value of -C where it was not typed.
+const Here = "."
+
+// A Project is what a person typed to say where a verb works, and with which variables.
+type Project struct {
+	Program  string      // as it was typed
+	Environ  []string    // KEY=VALUE
+	Dir      string      // the working directory, without links
+	Into     string      // -C
+	Vars     []string    // --var, NAME=VALUE
+	VarFiles []string    // --var-file
+	Secrets  *redact.Set // gets the secrets of the PIPELINE.hcl that is read
+}
+
+// Env returns a variable of the environment, or "".
+func (p *Project) Env(name string) string {
+	v, _ := p.Lookup(name)
+	return v
+}
+
+// Lookup returns a variable of the environment and reports whether it is set.
+func (p *Project) Lookup(name string) (string, bool) {
+	for _, kv := range p.Environ {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Typed returns a call of this program as the person would type it from where they are.
+func (p *Project) Typed(args ...string) string {
+	words := []string{"async-pipeline"}
+	if strings.Contains(p.Program, "/") { // it was not found in PATH
+		words[0] = view.Quote(p.Program)
+	}
+	if p.Into != "" && p.Into != Here {
+		words = append(words, "-C", view.Quote(p.Into))
+	}
+	for _, a := range args {
+		words = append(words, view.Quote(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// Start returns the folder that a verb starts from: the working directory or -C. Links are resolved here, once, because a copy of
+// the tree is mounted at the recorded path.
+func (p *Project) Start() (string, error) {
+	dir := p.Dir
+	if p.Into == "" {
+		return "", exit.Misused("-C has an empty folder: is a variable not set?")
+	}
+	if p.Into != Here {
+		dir = p.Into
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(p.Dir, dir)
+		}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", exit.Misused("-C %s: there is no such folder", p.Into)
+	}
+	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+		return "", exit.Misused("-C %s is not a folder", p.Into)
+	}
+	return real, nil
+}
+
+// Path returns a path as typed, relative to Start.
+func (p *Project) Path(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	dir, err := p.Start()
+	return filepath.Join(dir, path), err
+}
+
+// File returns the path of PIPELINE.hcl.
+func (p *Project) File() (string, error) {
+	dir, err := p.Start()
+	if err != nil {
+		return "", err
+	}
+	file, err := hclfile.Find(dir)
+	if errors.Is(err, hclfile.ErrNotFound) {
+		return "", exit.Refuse("no PIPELINE.hcl in %s or a folder above\n%s writes one for what is there; -C DIR names another folder", dir, p.Typed("init"))
+	}
+	return file, err
+}
+
+// Root returns the folder of PIPELINE.hcl or, where that is gone, of the records.
+func (p *Project) Root() (string, error) {
+	dir, err := p.Start()
+	if err != nil {
+		return "", err
+	}
+	if file, err := hclfile.Find(dir); err == nil {
+		return filepath.Dir(file), nil
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(filepath.Join(at, ".async", "runs")); err == nil && info.IsDir() {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", exit.Refuse("neither a PIPELINE.hcl nor recorded runs in %s or a folder above: go to the project, or name it with -C DIR", dir)
+		}
+	}
+}
+
+// Read reads a PIPELINE.hcl and adds its secrets to Secrets. The warnings are about secrets that cannot be redacted; errors of the
+// file are pipeline.Errors.
+func (p *Project) Read(file string) (c *pipeline.Config, warnings []string, err error) {
+	values := map[string]string{}
+	for _, v := range p.Vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, nil, exit.Misused("--var %q is not of the form NAME=VALUE", v)
+		}
+		values[name] = value
+	}
+	files, err := p.VarFilePaths()
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err = hclfile.Load(file, hclfile.Options{
+		Vars: values, VarFiles: files, Env: p.Lookup, Pattern: policy.CheckPattern, BaseURL: model.CheckURL,
+	})
+	if c == nil {
+		return nil, nil, err
+	}
+	warnings = p.Redact(c)
+	if err != nil {
+		return nil, warnings, err
+	}
+	return c, warnings, nil
+}
+
+// VarFilePaths returns the absolute paths of --var-file.
+func (p *Project) VarFilePaths() ([]string, error) {
+	var all []string
+	for _, path := range p.VarFiles {
+		if path == "" {
+			return nil, exit.Misused("--var-file has an empty path: is a variable not set?")
+		}
+		path, err := p.Path(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, path)
+	}
+	return all, nil
+}
+
+// Redact adds the secrets of a configuration to Secrets and returns a warning for each that cannot be redacted. A value that is
+// part of the name of a task or job is not redacted, because such a name could neither be typed nor found in the record.
+func (p *Project) Redact(c *pipeline.Config) (warnings []string) {
+	for _, s := range c.Secrets {
+		if name := namedAfter(c, s); name != "" {
+			warnings = append(warnings, fmt.Sprintf("the value of the secret %s is part of the name of %s, which everybody may read: it is not kept out of logs and records", s.Name, name))
+		} else if !p.Secrets.Add(s.Name, s.Value) && s.Value != "" {
+			warnings = append(warnings, fmt.Sprintf("the secret %s is shorter than %d bytes: it cannot be kept out of logs and records", s.Name, redact.MinLen))
+		}
+	}
+	return warnings
+}
+
+// namedAfter returns the task or job whose name contains the value of a secret, or "".
+func namedAfter(c *pipeline.Config, s pipeline.Secret) string {
+	if len(s.Value) < redact.MinLen {
+		return ""
+	}
+	for _, t := range c.Tasks {
+		if strings.Contains(t.Name, s.Value) {
+			return fmt.Sprintf("task %q", t.Name)
+		}
+	}
+	for _, j := range c.Jobs {
+		if strings.Contains(j.Name, s.Value) {
+			return fmt.Sprintf("job %q", j.Name)
+		}
+	}
+	return ""
+}
