@@ -58,66 +58,28 @@ type member struct {
 	value     int    // where the value begins
 }
 
-// members are those of the object that src[at] opens, and where it is closed. src must be valid.
+// members returns those of the object that src[at] opens, and where it is closed. src must be valid.
 func members(src string, at int) (list []member, closed int) {
-	i := at + 1
-	after := i
-	for i < len(src) {
-		switch src[i] {
-		case '}':
-			return list, i
-		case ',':
-			i++
-			after = i
-		case '"':
-			m := member{from: i, lead: src[after:i]}
-			i = skipJSON(src, i)
-			_ = json.Unmarshal([]byte(src[m.from:i]), &m.key) // a valid string
-			for strings.IndexByte(" \t\r\n:", src[i]) >= 0 {
-				i++
-			}
-			m.value = i
-			i = skipJSON(src, i)
-			m.end = i
-			list = append(list, m)
-		default:
-			i++
+	d := json.NewDecoder(strings.NewReader(src[at:]))
+	_, _ = d.Token() // its bracket
+	after := at + 1  // the bracket, or the value before
+	for d.More() {
+		from := after + strings.IndexByte(src[after:], '"')
+		if comma := strings.IndexByte(src[after:from], ','); comma >= 0 {
+			after += comma + 1
 		}
+		m := member{from: from, lead: src[after:from]}
+		key, _ := d.Token()
+		m.key, _ = key.(string)
+		var value json.RawMessage
+		_ = d.Decode(&value)
+		m.end = at + int(d.InputOffset())
+		m.value = m.end - len(value)
+		list = append(list, m)
+		after = m.end
 	}
-	return list, len(src)
-}
-
-// skipJSON is where the value that begins at src[i] ends. src must be valid.
-func skipJSON(src string, i int) int {
-	depth := 0
-	for i < len(src) {
-		switch src[i] {
-		case '"':
-			for i++; i < len(src) && src[i] != '"'; i++ {
-				if src[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return i
-			}
-			depth--
-		case ',', ' ', '\t', '\r', '\n', ':':
-			if depth == 0 {
-				return i
-			}
-			i++
-			continue
-		}
-		i++
-		if depth == 0 && strings.IndexByte("}]\"", src[i-1]) >= 0 {
-			return i
-		}
-	}
-	return len(src)
+	_, _ = d.Token()
+	return list, at + int(d.InputOffset()) - 1
 }
 
 // object is where the one object of src is opened; false when src is none, or says a key twice.

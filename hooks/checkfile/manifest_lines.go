@@ -1,6 +1,6 @@
 package checkfile
 
-// Manifests of lines: go.mod, requirements.txt, pnpm-workspace.yaml.
+// Manifests of lines: go.mod, requirements.txt, setup.cfg.
 
 import "strings"
 
@@ -76,41 +76,61 @@ func splitRequirements(src string) ([]piece, bool) {
 	return list, true
 }
 
-// splitWorkspace splits pnpm-workspace.yaml at its top keys: all but the list of packages and the catalogs are settings.
-func splitWorkspace(src string) ([]piece, bool) {
+// splitINI splits setup.cfg.
+func splitINI(src string) ([]piece, bool) {
 	var list []piece
-	line, entry := 0, -1
-	seen := map[string]bool{}
+	section, line := "", 0
+	entry := -1 // that indented lines go on with
 	for text := range strings.Lines(src) {
 		line++
-		p := piece{text: text, line: line}
+		p := piece{section: section, text: text, line: line}
 		switch trimmed := strings.TrimSpace(text); {
-		case trimmed == "" || trimmed[0] == '#':
-		case strings.HasPrefix(text, "---"):
-			return nil, false
-		case strings.IndexByte(" \t-", text[0]) < 0:
-			name, value, ok := strings.Cut(trimmed, ":")
-			if !ok || strings.ContainsAny(name, "{[&*!|>%@`") {
+		case trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';':
+		case trimmed[0] == '[' && strings.HasSuffix(trimmed, "]"):
+			section, entry = strings.ToLower(strings.TrimSpace(trimmed[1:len(trimmed)-1])), -1
+			p.section = section
+			if iniMeaning(section, "") == decides {
+				p.name, p.is, p.value = section, decides, "[]"
+			}
+		case text[0] == ' ' || text[0] == '\t':
+			if entry >= 0 {
+				p.name, p.is, p.value = list[entry].name, list[entry].is, trimmed
+			}
+		default:
+			at := strings.IndexAny(trimmed, "=:")
+			if at < 0 {
 				return nil, false
 			}
-			p.name, p.value, p.is = strings.Trim(name, `"' `), strings.TrimSpace(value), decides
-			switch p.name {
-			case "packages":
-				p.is = plain
-			case "catalog", "catalogs":
-				p.is = dependency
-			}
-			if seen[p.name] {
-				return nil, false
-			}
-			seen[p.name] = true
 			entry = len(list)
-		case entry < 0:
-			return nil, false
-		default: // goes on
-			p.name, p.is, p.value = list[entry].name, list[entry].is, strings.TrimRight(text, " \t\r\n")
+			option := strings.ToLower(strings.TrimSpace(trimmed[:at]))
+			p.name, p.is, p.value = section+"."+option, iniMeaning(section, option), strings.TrimSpace(trimmed[at+1:])
 		}
 		list = append(list, p)
 	}
 	return list, true
+}
+
+func iniMeaning(section, option string) int {
+	tool, _, _ := strings.Cut(section, ":") // coverage:run, mypy-shop.*
+	switch tool, _, _ = strings.Cut(tool, "-"); tool {
+	case "tool", "pytest", "aliases", "coverage", "flake8", "mypy", "pylint", "isort", "pycodestyle", "pydocstyle", "pep8", "tox", "testenv", "nosetests", "test", "pyflakes", "yapf", "autopep8", "bandit", "green", "behave", "codespell",
+		"doc8", "importlinter", "pylama", "darglint", "nitpick", "mutmut", "unittest", "zest.releaser", "check", "interrogate", "pyright":
+		return decides
+	case "options":
+		if option == "install_requires" || option == "setup_requires" || option == "tests_require" || option == "python_requires" {
+			return dependency
+		}
+		if option == "test_suite" || option == "test_loader" {
+			return decides
+		}
+	case "options.extras_require":
+		if option != "" {
+			return dependency
+		}
+	case "options.entry_points":
+		if option == "pytest11" {
+			return decides
+		}
+	}
+	return plain
 }

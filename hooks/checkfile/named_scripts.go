@@ -5,13 +5,14 @@ package checkfile
 import (
 	"encoding/json"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
+	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/late"
+	"go.yaml.in/yaml/v4"
 )
 
 const (
@@ -131,11 +132,9 @@ func (n *namer) packageText(p nodePackage, script string, w where) {
 }
 
 var (
-	justRecipe = late.Regexp(`^@?([A-Za-z_][\w-]*)(?:[ \t][^:]*)?:(?:[^=]|$)`)
-	justImport = late.Regexp(`(?m)^import\??[ \t]+['"]([^'"\n]+)['"]`)
-	justModule = late.Regexp(`(?m)^mod\??[ \t]+(\w+)(?:[ \t]+['"]([^'"\n]+)['"])?`)
-	taskName   = late.Regexp(`^([A-Za-z_][\w:-]*):[ \t\r]*$`)
-	taskFile   = late.Regexp(`(?m)(?:taskfile:|^[ \t]+[\w-]+:)[ \t]*['"]?([\w./-]+\.ya?ml|\.{0,2}/[\w./-]+)['"]?[ \t\r]*$`)
+	justHeading = late.Regexp(`^@?([A-Za-z_][\w-]*)(?:[ \t][^:]*)?:(?:[^=]|$)`)
+	justImport  = late.Regexp(`(?m)^import\??[ \t]+['"]([^'"\n]+)['"]`)
+	justModule  = late.Regexp(`(?m)^mod\??[ \t]+(\w+)(?:[ \t]+['"]([^'"\n]+)['"])?`)
 )
 
 // just names the justfile of `just [-f file] [recipe…]`, and what it imports.
@@ -171,7 +170,20 @@ func (n *namer) justfile(p string, goals []string, w where) {
 			}
 		}
 	}
-	n.recipes(string(src), goals, justRecipe(), w)
+	all := map[string]*recipe{}
+	var now *recipe
+	for line := range strings.Lines(string(src)) {
+		if m := justHeading().FindStringSubmatch(line); m != nil {
+			now = &recipe{shell: []string{""}}
+			all[m[1]] = now
+		} else if now != nil && strings.TrimLeft(line, " \t") != line {
+			now.shell[0] += strings.TrimLeft(line, " \t@-")
+		}
+		if now != nil {
+			now.leads = append(now.leads, strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n:,[](){}\"'", r) })...)
+		}
+	}
+	n.recipes(all, goals, w)
 }
 
 // task names the Taskfile of `task [-t file] [name…]`, and what it includes.
@@ -193,70 +205,67 @@ func (n *namer) taskfile(p string, goals []string, w where) {
 		return
 	}
 	w.dir, w.from, w.start = path.Dir(p), path.Dir(p), path.Dir(p)
-	for _, m := range taskFile().FindAllSubmatch(src, -1) {
-		file := n.paths(string(m[1]), w)
-		if n.isFolder(file) {
-			file = path.Join(file, "Taskfile.yml")
-		}
-		if n.seen.Has(file) {
-			n.add(file)
-			n.taskfile(file, nil, w)
+	var file struct{ Includes, Tasks map[string]yaml.Node }
+	if yaml.Unmarshal(src, &file) != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Includes)) {
+		included := file.Includes[name]
+		for _, word := range scalars(&included) {
+			p := n.paths(word, w)
+			if n.isFolder(p) {
+				p = path.Join(p, "Taskfile.yml")
+			}
+			if n.seen.Has(p) {
+				n.add(p)
+				n.taskfile(p, nil, w)
+			}
 		}
 	}
-	n.recipes(tasksOf(string(src)), goals, taskName(), w)
+	all := map[string]*recipe{}
+	for name, task := range file.Tasks {
+		words := scalars(&task)
+		all[name] = &recipe{leads: words, shell: words}
+	}
+	n.recipes(all, goals, w)
 }
 
-// tasksOf is what stands below "tasks:", less far in.
-func tasksOf(src string) string {
-	_, below, _ := strings.Cut("\n"+src, "\ntasks:")
-	if _, below, _ = strings.Cut(below, "\n"); below == "" {
-		return ""
+// scalars returns the texts of a YAML node that are no keys of a map. It follows no alias.
+func scalars(node *yaml.Node) (list []string) {
+	if node.Kind == yaml.ScalarNode {
+		return []string{node.Value}
 	}
-	indent := ""
-	for line := range strings.Lines(below) {
-		if indent = line[:len(line)-len(strings.TrimLeft(line, " \t"))]; strings.TrimSpace(line) != "" {
-			break
+	for i, part := range node.Content {
+		if node.Kind != yaml.MappingNode || i%2 == 1 {
+			list = append(list, scalars(part)...)
 		}
 	}
-	return strings.ReplaceAll("\n"+below, "\n"+indent, "\n")
+	return list
 }
 
-// recipes follows the lines below the headings of goals, and of those that they name; of all, without goals.
-func (n *namer) recipes(src string, goals []string, heading *regexp.Regexp, w where) {
-	lines := strings.Split(src, "\n")
-	names := map[string]bool{}
-	for _, line := range lines {
-		if m := heading.FindStringSubmatch(line); m != nil {
-			names[m[1]] = true
-		}
+// A recipe is one of a justfile, or a task of a Taskfile.
+type recipe struct {
+	leads []string // words that name other recipes, among others
+	shell []string
+}
+
+// recipes follows the recipes of goals, and those that they lead to; all, without goals.
+func (n *namer) recipes(all map[string]*recipe, goals []string, w where) {
+	if len(goals) == 0 {
+		goals = slices.Sorted(maps.Keys(all))
 	}
-	every := len(goals) == 0
-	for again := !every; again; {
-		again = false
-		in := false
-		for _, line := range lines {
-			if m := heading.FindStringSubmatch(line); m != nil {
-				in = slices.Contains(goals, m[1])
-			}
-			if !in {
-				continue
-			}
-			for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r:,[](){}\"'", r) }) {
-				if names[word] && len(goals) < maxGoals && !slices.Contains(goals, word) {
-					goals, again = append(goals, word), true
-				}
-			}
-		}
-	}
-	in := every
-	for _, line := range lines {
-		if m := heading.FindStringSubmatch(line); m != nil {
-			in = every || slices.Contains(goals, m[1])
+	for i := 0; i < len(goals); i++ {
+		r := all[goals[i]]
+		if r == nil {
 			continue
 		}
-		text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "@-")), "cmd:"))
-		if in && text != "" && (line[0] == ' ' || line[0] == '\t') {
-			n.commands(shelltext.Commands(strings.Trim(text, `"'`)), w)
+		for _, text := range r.shell {
+			n.commands(shelltext.Commands(text), w)
+		}
+		for _, word := range r.leads {
+			if all[word] != nil && len(goals) < maxGoals && !slices.Contains(goals, word) {
+				goals = append(goals, word)
+			}
 		}
 	}
 }

@@ -152,7 +152,7 @@ func TestClassNamedByScripts(t *testing.T) {
 		"packages/a/package.json": `{"name": "@shop/a", "scripts": {"test": "sh try.sh", "build": "sh make.sh"}}`, "packages/b/package.json": `{"name": "@shop/b", "scripts": {"test": "bash ./try.sh"}}`, "packages/broken/package.json": `{"name`,
 		"prep.sh": "", "build.sh": "", "scripts/after.sh": "", "hook.js": "", "packages/a/try.sh": "", "packages/a/make.sh": "", "packages/b/try.sh": "", "ci.sh": "npm run build\nnpm test\n",
 		"justfile": "import 'just/more.just'\nmod extra\n\ntest arg='x': lint\n    @sh just/t.sh {{arg}}\nlint:\n    sh just/l.sh\nbuild:\n    sh just/b.sh\n", "just/more.just": "", "extra.just": "x:\n  ./just/e.sh\n", "just/t.sh": "", "just/l.sh": "", "just/b.sh": "", "just/e.sh": "",
-		"Taskfile.yml":      "version: '3'\nincludes:\n  docs: ./docs/Taskfile.yml\ntasks:\n  test:\n    deps: [lint]\n    cmds:\n      - sh tf/t.sh\n      - cmd: ./tf/u.sh\n  lint:\n    cmds:\n      - sh tf/l.sh\n  build:\n    cmds:\n      - sh tf/b.sh\n",
+		"Taskfile.yml":      "version: '3'\nincludes:\n  docs: ./docs/Taskfile.yml\ntasks:\n  test:\n    deps: [lint]\n    cmds:\n      - sh tf/t.sh\n      - cmd: ./tf/u.sh\n        silent: true\n  lint:\n    cmds:\n      - sh tf/l.sh\n  build:\n    cmds:\n      - sh tf/b.sh\n",
 		"docs/Taskfile.yml": "", "tf/t.sh": "", "tf/u.sh": "", "tf/l.sh": "", "tf/b.sh": "", "deep/in/x.txt": "",
 	}
 	for run, want := range map[string]string{

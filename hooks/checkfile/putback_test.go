@@ -128,6 +128,9 @@ func TestPutBackParts(t *testing.T) {
 		{"requirements.txt", "a==1\n", "--index-url=http://x\na==1\n", wasBase, "--index-url:1"},
 		{"pnpm-workspace.yaml", "packages:\n  - a\n", "packages:\n  - a\n  - b\noverrides:\n  x: file:y\n", "packages:\n  - a\n  - b\n", "overrides:4"},
 		{"pnpm-workspace.yaml", "packages:\n- a\nsaveExact: true\n", "packages:\n- b\ncatalog:\n  x: 1\n", "packages:\n- b\ncatalog:\n  x: 1\nsaveExact: true\n", "saveExact:0 -catalog:3"},
+		{"pnpm-workspace.yaml", "packages: [a]\n", "packages: [&x a]\noverrides: *x\n", wasBase, "the file as a whole:1"},
+		{"pnpm-workspace.yaml", "packages: [a]\n", "packages: [a]\n---\noverrides: {a: b}\n", wasBase, "the file as a whole:1"},
+		{"pnpm-workspace.yaml", "packages: [a]\n", "packages: [a]\n\"over\\x72ides\": {a: b}\n", wasBase, "overrides:2"},
 		{"pnpm-workspace.yaml", "packages:\n  - a\n", "{packages: [a], overrides: {x: y}}\n", wasBase, "the file as a whole:1"},
 
 		// CMakeLists.txt: order counts, so the whole file goes back
@@ -402,7 +405,7 @@ func TestPutBackIsQuick(t *testing.T) {
 	var changes []patch.Change
 	for name, unit := range map[string]string{
 		"package.json": `{"a":`, "a/package.json": `[`, "pyproject.toml": "[a.b]\nc = [\n", "Cargo.toml": "a = \"\"\"\n", "go.mod": "replace a => b\n", "setup.cfg": "[flake8]\na = 1\n", "pnpm-workspace.yaml": "a: b\n",
-		"CMakeLists.txt": "if(a)\nadd_test(a)\n", "Makefile": "A += $(A)\na: $(A) b\n\t$(A)\n", "requirements.txt": "a==1\n",
+		"CMakeLists.txt": "if(a)\nadd_test(a)\n", "Makefile": "A += $(A)\na: $(A) b\n\t$(A)\n", "requirements.txt": "a==1\n", "d/pnpm-workspace.yaml": "[", "e/pnpm-workspace.yaml": "- ", "f/pnpm-workspace.yaml": "a: [*a, *a, &a b]\n", "d/pyproject.toml": "a = [[[", "e/Cargo.toml": "[a]\nb = {c = 1}\n",
 		"b/package.json": "\"k\":{},", "b/go.mod": "require a.b/c v1\n", "b/setup.cfg": " x\n#\n", "b/CMakeLists.txt": "set(TEST a)\n", "b/Makefile": "a:\n\n\n\tb\n", "c/Makefile": "a b \\\n",
 	} {
 		data := bytes.Repeat([]byte(unit), maxNamedFile/len(unit)/16)
