@@ -77,6 +77,7 @@ func (h *program) init(show bool) error {
 	}
 	h.Results().Drafted(view.Drafted{
 		File: file, Found: draft.Found, Notes: draft.Notes, Config: c, Next: h.Typed("run"),
+		HookLine: draft.HookLine, AgentLine: draft.AgentLine,
 	})
 	return nil
 }

@@ -5,15 +5,14 @@ package detect
 var rustEnv = []string{"CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_NET_OFFLINE", "CARGO_BUILD_JOBS", "RUSTFLAGS", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"}
 
 func (l *look) cargo(f *folder) *project {
-	text := l.read(f, "Cargo.toml")
-	if text == "" {
+	if !f.files["Cargo.toml"] || l.below("rust", f.path) {
 		return nil
 	}
-	if l.below("rust", f.path) {
+	t := l.readTOML(f, "Cargo.toml")
+	if t == nil {
 		return nil
 	}
-	t := readTOML(text)
-	name := t.get("package.name")
+	name := t.text("package.name")
 	if name == "" && !t.has("workspace") {
 		l.note("%s: left out, because it names neither a package nor a workspace", at(f.path, "Cargo.toml"))
 		return nil

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
+	"strings"
 )
 
 // A Draft is a proposed PIPELINE.hcl.
@@ -18,6 +20,9 @@ type Draft struct {
 	Tasks []string // names of its tasks, in file order
 	Found []string // what it was made from, for the person: "go.mod: Go module example.com/shop"
 	Notes []string // what was seen and left out, and why
+
+	// The lines of File where the commented-out hook and its agent begin, from 1; both 0 where no task runs tests.
+	HookLine, AgentLine int
 }
 
 // Look drafts a PIPELINE.hcl for the project in root. lookup says whether a program is in PATH: a task whose program is not
@@ -44,6 +49,7 @@ func Look(root string, lookup func(program string) bool) (Draft, error) {
 	nameAll(l.projects)
 	var d Draft
 	d.File, d.Tasks = write(l.projects)
+	d.HookLine, d.AgentLine = lineOf(d.File, `  # on_fail "agent" {`), lineOf(d.File, `# agent "mine" {`)
 	for _, p := range l.projects {
 		d.Found = append(d.Found, p.found)
 		for _, task := range p.tasks {
@@ -54,6 +60,11 @@ func Look(root string, lookup func(program string) bool) (Draft, error) {
 	}
 	d.Notes = t.notes
 	return d, nil
+}
+
+// lineOf returns the number of a line, from 1, or 0 where the text has no such line.
+func lineOf(text []byte, want string) int {
+	return slices.Index(strings.Split(string(text), "\n"), want) + 1
 }
 
 // A look is what is known while the folders are gone through, the upper ones first.

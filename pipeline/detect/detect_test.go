@@ -247,7 +247,7 @@ func TestManagers(t *testing.T) {
 		files []string
 		run   string
 	}{
-		{"", nil, "npm install --no-audit --no-fund"},
+		{"", nil, "[ node_modules/.package-lock.json -nt package.json ] || npm install --no-audit --no-fund"},
 		{"", []string{"npm-shrinkwrap.json"}, "[ node_modules/.package-lock.json -nt npm-shrinkwrap.json ] || npm ci"},
 		{"", []string{"package-lock.json"}, "[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci"},
 		{"", []string{"pnpm-lock.yaml", "package-lock.json"}, "pnpm install --frozen-lockfile"},

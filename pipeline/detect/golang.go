@@ -149,16 +149,16 @@ func (s *goScan) file(p, in string) {
 	if strings.Contains(text, "//go:embed ") {
 		s.more = true
 	}
-	if strings.HasSuffix(p, "_test.go") || !program(text) {
+	if strings.HasSuffix(p, "_test.go") || !isProgram(text) {
 		return
 	}
 	s.main = s.main || in == ""
 	s.programs = s.programs || in == "cmd" || strings.HasPrefix(in, "cmd/")
 }
 
-// program says whether a Go file is part of a program that is built: package main without a build constraint, of which we
+// isProgram reports whether a Go file is part of a program that is built: package main without a build constraint, of which we
 // cannot tell whether it holds.
-func program(text string) bool {
+func isProgram(text string) bool {
 	for raw := range strings.Lines(text) {
 		switch raw = strings.TrimSpace(raw); {
 		case strings.HasPrefix(raw, "//go:build"), strings.HasPrefix(raw, "// +build"):

@@ -3,6 +3,8 @@ package detect
 import (
 	"strings"
 
+	yamllib "go.yaml.in/yaml/v4"
+
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
@@ -50,13 +52,29 @@ func readJustfile(text string) []target {
 	return all
 }
 
+// taskName is the name of a task, without colons.
+var taskName = late.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
 // readTaskfile lists the tasks of a Taskfile.yml; internal ones and patterns are left out.
-func readTaskfile(text string) []target {
+func (l *look) readTaskfile(f *folder, name string) []target {
+	tasks := l.readYAML(f, name, "tasks")
+	if tasks == nil || tasks.Kind != yamllib.MappingNode {
+		return nil
+	}
 	var all []target
-	for _, e := range yamlMap(text, "tasks") {
-		if e.is["internal"] != "true" && makeName().MatchString(strings.ReplaceAll(e.name, ":", "-")) {
-			all = append(all, target{name: e.name})
+	for i := 0; i+1 < len(tasks.Content); i += 2 {
+		name, task := tasks.Content[i].Value, tasks.Content[i+1]
+		if internal := yamlValue(task, "internal"); internal != nil && internal.Value == "true" {
+			continue
 		}
+		if !taskName().MatchString(strings.ReplaceAll(name, ":", "-")) {
+			continue
+		}
+		lines := append(yamlTexts(yamlValue(task, "cmds")), yamlTexts(yamlValue(task, "cmd"))...)
+		if task.Kind != yamllib.MappingNode { // name: command, or a list of them
+			lines = yamlTexts(task)
+		}
+		all = append(all, target{name, yamlTexts(yamlValue(task, "deps")), lines})
 	}
 	return all
 }

@@ -2,6 +2,7 @@
 package detect
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -62,6 +63,8 @@ type manager struct {
 	name string // npm | pnpm | yarn | bun
 	lock string // the lockfile, or ""
 	new  bool   // yarn 2 and later
+
+	instead string // the one that the project wants, where npm has to do
 }
 
 var lockfiles = []struct{ file, manager string }{
@@ -73,8 +76,8 @@ var lockfiles = []struct{ file, manager string }{
 	{"package-lock.json", "npm"},
 }
 
-// managerOf believes packageManager first, then the lockfile.
-func managerOf(f *folder, m *manifest) manager {
+// managerOf believes packageManager first, then the lockfile. Where that program is not in PATH and npm is, npm does the work.
+func (l *look) managerOf(f *folder, m *manifest) manager {
 	g := manager{name: "npm"}
 	said, version, _ := strings.Cut(m.manager, "@")
 	known := said == "npm" || said == "pnpm" || said == "yarn" || said == "bun"
@@ -85,6 +88,10 @@ func managerOf(f *folder, m *manifest) manager {
 		if f.files[l.file] && g.lock == "" && (!known || l.manager == g.name) {
 			g.name, g.lock = l.manager, l.file
 		}
+	}
+	if g.name != "npm" && !l.has(g.name) && l.has("npm") {
+		l.note("%s: %s is not in PATH here, so npm runs the scripts and installs what package.json names, whatever %s says", at(f.path, "package.json"), g.name, cmp.Or(g.lock, "a lockfile"))
+		return manager{name: "npm", instead: g.name}
 	}
 	g.new = g.name == "yarn" && (f.files[".yarnrc.yml"] || known && version != "" && !strings.HasPrefix(version, "1."))
 	return g
@@ -98,7 +105,7 @@ func (l *look) node(f *folder) *project {
 	if m == nil {
 		return nil
 	}
-	g := managerOf(f, m)
+	g := l.managerOf(f, m)
 	p := &project{
 		dir: f.path, kind: "node", env: nodeEnv, found: at(f.path, "package.json") + ": Node project, " + g.name,
 		sources: []string{"**", "!**/node_modules/**"},
@@ -121,12 +128,15 @@ func (l *look) node(f *folder) *project {
 	}
 	if install != nil {
 		for _, t := range p.tasks {
-			t.after = append(t.after, install)
+			t.after = append([]*task{install}, t.after...)
 		}
 		p.tasks = append([]*task{install}, p.tasks...)
 	}
 	return p
 }
+
+// newer skips an install after which package.json has not changed.
+const newer = "[ node_modules/.package-lock.json -nt package.json ] || "
 
 // install is the task that installs the dependencies, or nil where there are none.
 func (l *look) install(p *project, m *manifest, g manager, workspaces bool) *task {
@@ -139,9 +149,12 @@ func (l *look) install(p *project, m *manifest, g manager, workspaces bool) *tas
 		// npm ci begins by deleting node_modules: it is done when the lockfile is newer than what was installed from it.
 		p.about = append(p.about, "npm ci throws node_modules away and installs anew: only where "+g.lock+" is newer.")
 		t.shell = "[ node_modules/.package-lock.json -nt " + g.lock + " ] || npm ci"
+	case g.instead != "":
+		p.about = append(p.about, "npm installs what package.json names only until "+g.instead+" is here: it writes no lockfile.")
+		t.shell = newer + "npm install --no-package-lock --no-audit --no-fund"
 	case g.name == "npm":
-		p.about = append(p.about, "Without a lockfile every install may bring other versions: commit the package-lock.json that this one writes, and call npm ci here.")
-		t.argv = []string{"npm", "install", "--no-audit", "--no-fund"}
+		p.about = append(p.about, "Without a lockfile an install may bring other versions: commit the package-lock.json that this one writes, and call npm ci here.")
+		t.shell = newer + "npm install --no-audit --no-fund"
 	case g.lock == "":
 		t.argv = []string{g.name, "install"}
 	case g.new:

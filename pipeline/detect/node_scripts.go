@@ -81,9 +81,21 @@ func taken(scripts map[string]string) (take, left []string) {
 	return take, left
 }
 
-// fit says whether a script is there, ends by itself, and can be named on a command line.
+// scriptSort returns the sort of a script that is a task. yarn's have the workspace behind the name: test-web.
+func scriptSort(name string) string {
+	for _, s := range scriptSorts {
+		for _, n := range s.names {
+			if rest, ok := strings.CutPrefix(name, n); ok && (rest == "" || rest[0] == ':' || rest[0] == '-') {
+				return s.sort
+			}
+		}
+	}
+	return ""
+}
+
+// fit reports whether a script is there, ends by itself, runs no download, and can be named on a command line.
 func fit(name, script string) bool {
-	if strings.TrimSpace(script) == "" || nothing().MatchString(script) || endless().MatchString(script) || !speakable(name) || strings.HasPrefix(name, "-") {
+	if strings.TrimSpace(script) == "" || nothing().MatchString(script) || endless().MatchString(script) || runsDownload(script) || !speakable(name) || strings.HasPrefix(name, "-") {
 		return false
 	}
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(":-_.", r) }) {
@@ -115,7 +127,27 @@ func (l *look) scripts(p *project, m *manifest, g manager, members []member) (le
 	for _, n := range sorted(all) {
 		l.everywhere(p, g, n, all[n])
 	}
+	afterBuilds(p)
 	return left
+}
+
+// afterBuilds makes builds go one after the other, since two could write the same folder, and what may read what they make
+// wait for them: all but formatting and linting.
+func afterBuilds(p *project) {
+	var before *task
+	for _, t := range p.tasks {
+		if t.sort == "build" && t.lacks == "" {
+			if before != nil {
+				t.after = append(t.after, before)
+			}
+			before = t
+		}
+	}
+	for _, t := range p.tasks {
+		if before != nil && t.sort != "build" && t.sort != "format" && t.sort != "lint" {
+			t.after = append(t.after, before)
+		}
+	}
 }
 
 // everywhere runs a script in all workspaces that have it.
@@ -146,9 +178,8 @@ func (l *look) everywhere(p *project, g manager, name string, in []member) {
 
 // script adds the task of a script. What a build makes is not known: without inputs it is never taken for done.
 func (l *look) script(p *project, t *task, script string) {
-	head, _, _ := strings.Cut(t.name, ":")
-	t.checks = head == "test" || strings.HasPrefix(t.name, "test-")
-	t.sources = head != "build" && head != "compile" && !strings.HasPrefix(t.name, "build-") && !strings.HasPrefix(t.name, "compile-")
+	t.sort = scriptSort(t.name)
+	t.checks, t.sources = t.sort == "test", t.sort != "build"
 	t.timeout = "15m"
 	if waits().MatchString(script) {
 		t.env = append(t.env, [2]string{"CI", "true"})

@@ -34,6 +34,7 @@ type task struct {
 	timeout string
 	needs   []string // programs
 	checks  bool     // it runs tests: the example of on_fail goes to the first of these
+	sort    string   // of a script of package.json: see scriptSorts
 
 	lacks string // the first of needs that is not in PATH
 }

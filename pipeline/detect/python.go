@@ -2,8 +2,10 @@
 package detect
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/late"
@@ -35,26 +37,36 @@ func (l *look) python(f *folder) *project {
 		return nil
 	}
 	l.belongs("python", f.path)
-	t := readTOML(l.read(f, "pyproject.toml"))
+	t := l.readTOML(f, "pyproject.toml")
 	if file == "pyproject.toml" && !t.has("project") && !t.has("tool") && !t.has("build-system") {
 		l.note("%s: left out, because no table of a Python project is in it", at(f.path, file))
 		return nil
 	}
 	ini := l.read(f, "setup.cfg") + "\n" + l.read(f, "tox.ini")
-	name := t.get("project.name")
+	name := t.text("project.name")
 	if name == "" {
-		name = t.get("tool.poetry.name")
+		name = t.text("tool.poetry.name")
 	}
 	p := &project{
 		dir: f.path, kind: "python", env: pythonEnv, sources: []string{"**", "!**/__pycache__/**", "!**/.venv/**", "!**/venv/**"},
 		found: strings.TrimRight(at(f.path, file)+": Python project "+line(name, 100), " "),
 	}
-	py := l.pythonic(f, t)
+	wanted := strings.Join(slices.Concat(
+		t.texts("project.dependencies"), t.texts("dependency-groups.dev"), t.texts("dependency-groups.test"),
+		[]string{l.read(f, "requirements.txt"), l.read(f, "requirements-dev.txt")},
+	), "\n")
+	pytest := f.has("pytest.ini", "conftest.py") != "" || t.has("tool.pytest") || namesPytest().MatchString(wanted) ||
+		strings.Contains(ini, "[tool:pytest]") || strings.Contains(ini, "[pytest]") ||
+		t.has("tool.poetry.group.dev.dependencies.pytest") || t.has("tool.poetry.dev-dependencies.pytest") || t.has("tool.poetry.group.test.dependencies.pytest")
+	tox := !pytest && f.files["tox.ini"] && strings.Contains(ini, "[testenv")
+	if tox && !l.has("tox") { // what tox would run
+		pytest = namesPytest().MatchString(ini)
+		tox = pytest && !l.has("pytest") || !pytest && in == "" && !own
+	}
+	py := l.pythonic(f, t, pytest)
 	if py.how != "" {
 		p.found += ", " + py.how
 	}
-	wanted := strings.Join(append(append(t["project.dependencies"], t["dependency-groups.dev"]...), t["dependency-groups.test"]...), "\n") +
-		l.read(f, "requirements.txt") + "\n" + l.read(f, "requirements-dev.txt")
 	if f.has("ruff.toml", ".ruff.toml") != "" || t.has("tool.ruff") {
 		l.tool(p, py, &task{name: "lint", about: "ruff: find mistakes", timeout: "5m"}, "ruff", "check", ".")
 	}
@@ -67,8 +79,9 @@ func (l *look) python(f *folder) *project {
 	}
 	test := &task{name: "test", about: "Run the tests with pytest", timeout: "15m", checks: true}
 	switch {
-	case f.has("pytest.ini", "conftest.py") != "" || t.has("tool.pytest") || strings.Contains(ini, "[tool:pytest]") || strings.Contains(ini, "[pytest]") || namesPytest().MatchString(wanted) ||
-		t.has("tool.poetry.group.dev.dependencies.pytest") || t.has("tool.poetry.dev-dependencies.pytest") || t.has("tool.poetry.group.test.dependencies.pytest"):
+	case tox:
+		l.add(p, &task{name: "test", about: "Run the tests with tox", argv: []string{"tox"}, sources: true, timeout: "20m", checks: true})
+	case pytest:
 		if py.how == "hatch" {
 			test.argv = []string{"hatch", "test"}
 			test.sources = true
@@ -76,8 +89,6 @@ func (l *look) python(f *folder) *project {
 			break
 		}
 		l.tool(p, py, test, "pytest")
-	case f.files["tox.ini"] && strings.Contains(ini, "[testenv"):
-		l.add(p, &task{name: "test", about: "Run the tests with tox", argv: []string{"tox"}, sources: true, timeout: "20m", checks: true})
 	default:
 		l.unittest(p, py, f, own)
 	}
@@ -97,29 +108,40 @@ func (l *look) python(f *folder) *project {
 	return p
 }
 
-var namesPytest = late.Regexp(`(?m)^\s*pytest\b`)
+var namesPytest = late.Regexp(`(?m)^\s*(commands\s*=\s*)?(python3?\s+-m\s+)?pytest\b`)
 
-// pythonic finds out how tools are run.
-func (l *look) pythonic(f *folder, t toml) pythonic {
-	backend := t.get("build-system.build-backend")
-	switch {
-	case f.files["uv.lock"] || t.has("tool.uv"):
-		args := []string{"uv", "sync"}
-		if f.files["uv.lock"] {
-			args = append(args, "--locked")
-		}
-		return pythonic{how: "uv", install: l.add(&project{}, &task{name: "install", about: "Install the dependencies with uv", argv: args, timeout: "15m"})}
-	case f.files["poetry.lock"] || t.has("tool.poetry") || strings.HasPrefix(backend, "poetry."):
-		return pythonic{how: "poetry", install: l.add(&project{}, &task{name: "install", about: "Install the dependencies with poetry", argv: []string{"poetry", "install", "--no-interaction"}, timeout: "15m"})}
-	case t.has("tool.hatch.envs"):
-		return pythonic{how: "hatch"}
-	}
+// pythonic finds out how tools are run: as the project says, or where that program is not in PATH, by an environment that is
+// there, or by the python3 in PATH where it can run the tests.
+func (l *look) pythonic(f *folder, t toml, pytest bool) pythonic {
+	var other pythonic // without the project's own way
+	usable := l.has("python3") && (l.has("pytest") || !pytest)
 	for _, venv := range []string{".venv", "venv"} {
-		if l.there(path.Join(f.path, venv, "bin", "python")) {
-			return pythonic{how: "venv", venv: venv}
+		if other.how == "" && l.there(path.Join(f.path, venv, "bin", "python")) {
+			other, usable = pythonic{how: "venv", venv: venv}, true
 		}
 	}
-	return pythonic{}
+	how, install := "", []string(nil)
+	switch {
+	case f.files["uv.lock"]:
+		how, install = "uv", []string{"uv", "sync", "--locked"}
+	case t.has("tool.uv"):
+		how, install = "uv", []string{"uv", "sync"}
+	case f.files["poetry.lock"] || t.has("tool.poetry") || strings.HasPrefix(t.text("build-system.build-backend"), "poetry."):
+		how, install = "poetry", []string{"poetry", "install", "--no-interaction"}
+	case t.has("tool.hatch.envs"):
+		how = "hatch"
+	default:
+		return other
+	}
+	if usable && !l.has(how) {
+		l.note("%s: %s is not in PATH here, so %s runs the tasks of this project", show(f.path), how, cmp.Or(other.venv, "python3"))
+		return other
+	}
+	py := pythonic{how: how}
+	if install != nil {
+		py.install = l.add(&project{}, &task{name: "install", about: "Install the dependencies with " + how, argv: install, timeout: "15m"})
+	}
+	return py
 }
 
 // tool adds a task that runs a Python program.

@@ -16,82 +16,111 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
+// in returns a detector for a folder with one file in it.
+func in(tb testing.TB, name, text string) (*look, *folder) {
+	tb.Helper()
+	dir := tb.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = root.Close() })
+	return &look{tree: &tree{root: root}}, &folder{path: top, files: map[string]bool{name: true}}
+}
+
 func TestReadTOML(t *testing.T) {
 	t.Parallel()
-	got := readTOML(`# a comment
-title = "A \"quoted\" # title" # and a comment
-[ project ]
-name = 'single # "quoted"'
-requires-python = ">=3.10"
-dependencies = [
-  "a>=1", # [
-  'b',
-]
-dotted."key".c = 3
-text = """
-[tool.no]
-name = "no"
-"""
-after = true
-[tool . "poetry"]
-[[bin]]
-name = "first"
-[[bin]]
-name = "second"
-broken
-= no key
-unclosed = [ "x",
-`)
-	want := toml{
-		"title": {`A "quoted" # title`}, "project": nil, "project.name": {`single # "quoted"`}, "project.requires-python": {">=3.10"},
-		"project.dependencies": {"a>=1", "b"}, "project.dotted.key.c": {"3"}, "project.after": {"true"}, "tool.poetry": nil,
-		"bin": nil, "bin.name": {"second"}, "bin.unclosed": {"x"},
+	l, f := in(t, "x.toml", "a = 1\n[project]\nname = 'x'\ndependencies = [\n  \"b>1\", # c\n  2,\n]\n[tool.uv]\n[[bin]]\nname = \"y\"\n")
+	got := l.readTOML(f, "x.toml")
+	if got.text("project.name") != "x" || got.text("a") != "" || got.text("project") != "" || got.text("bin.name") != "" {
+		t.Errorf("text of %v", got)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
+	if diff := cmp.Diff([]string{"b>1"}, got.texts("project.dependencies")); diff != "" || got.texts("project.name") != nil {
+		t.Errorf("texts (-want +got)\n%s", diff)
 	}
-	if !got.has("tool") || !got.has("tool.poetry") || got.has("too") || got.has("tool.no") || got.get("project.name") == "" || got.get("project") != "" {
-		t.Error("has or get is wrong")
+	if !got.has("tool") || !got.has("tool.uv") || got.has("tool.uv.x") || got.has("too") || !got.has("bin") {
+		t.Errorf("has of %v", got)
 	}
 }
 
 func TestReadYAML(t *testing.T) {
 	t.Parallel()
-	text := `
-other: [x, y]
-packages:   # here
-  - "apps/*"
-  - 'it''s' # no
-- packages/**
-  -
-nested:
-  packages:
-    - no
-"tasks":
-    build: go build # a comment
-    test:unit:
-        internal: true
-        desc: "a: b # c"
-        cmds:
-          - internal: false
-    'quoted': {cmd: x}
-end: 1
-tasks2:
-  no:
-`
-	if diff := cmp.Diff([]string{"apps/*", "it''s", "packages/**"}, yamlList(text, "packages")); diff != "" {
+	l, f := in(t, "x.yml", "other: [x, 'y']\npackages:   # here\n  - \"apps/*\"\n  - 'it''s'\n  -\n  - {a: b}\nnested:\n  packages: [no]\n")
+	if diff := cmp.Diff([]string{"apps/*", "it's"}, yamlTexts(l.readYAML(f, "x.yml", "packages"))); diff != "" {
 		t.Errorf("list (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"x", "y"}, yamlList(text, "other")); diff != "" {
+	if diff := cmp.Diff([]string{"x", "y"}, yamlTexts(l.readYAML(f, "x.yml", "other"))); diff != "" {
 		t.Errorf("list (-want +got)\n%s", diff)
 	}
-	want := []yamlEntry{
-		{"build", map[string]string{}},
-		{"test:unit", map[string]string{"internal": "true", "desc": "a: b # c", "cmds": ""}},
-		{"quoted", map[string]string{}},
+	l, f = in(t, "Taskfile.yml", "tasks:\n  build: go build\n  test:unit:\n    deps: [build]\n    cmds:\n      - go test\n      - task: x\n"+
+		"  hidden:\n    internal: true\n  list: [a, b]\n  short: {cmd: x}\n  '*': x\n")
+	want := []target{{"build", nil, []string{"go build"}}, {"test:unit", []string{"build"}, []string{"go test"}}, {"list", nil, []string{"a", "b"}}, {"short", nil, []string{"x"}}}
+	if diff := cmp.Diff(want, l.readTaskfile(f, "Taskfile.yml"), cmp.AllowUnexported(target{})); diff != "" {
+		t.Errorf("tasks (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff(want, yamlMap(text, "tasks"), cmp.AllowUnexported(yamlEntry{})); diff != "" {
-		t.Errorf("map (-want +got)\n%s", diff)
+}
+
+// A file that is made to hurt a parser is passed over with a note, or read, and takes seconds at most.
+func TestHostileTOMLAndYAML(t *testing.T) {
+	t.Parallel()
+	full := func(head, part, tail string, size int) string {
+		return head + strings.Repeat(part, (size-len(head)-len(tail))/len(part)) + tail
+	}
+	var tables, bomb strings.Builder
+	for i := 0; tables.Len() < maxTOML-30; i++ {
+		fmt.Fprintf(&tables, "[a%d.b]\nc=1\n", i)
+	}
+	bomb.WriteString("a: &a [x,x,x,x,x,x,x,x,x]\n")
+	for c := 'b'; c < 'p'; c++ {
+		fmt.Fprintf(&bomb, "%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), ","))
+	}
+	begin := time.Now()
+	for name, text := range map[string]string{
+		"deep lists": full("a = ", "[", "", maxTOML), "deep tables": full("a = ", "{a=", "", maxTOML), "dotted": full("a = ", "{a.a.a.a.a.a.a.a=", "", maxTOML),
+		"many tables": tables.String(), "a long name": full("a", ".a", " = 1", maxTOML), "long": strings.Repeat("#", maxTOML+1), "unclosed": "a = [ 'x',\n",
+	} {
+		l, f := in(t, "x.toml", text)
+		if l.readTOML(f, "x.toml") == nil && len(l.notes) != 1 {
+			t.Errorf("%s: notes %q", name, l.notes)
+		}
+	}
+	for name, text := range map[string]string{
+		"deep lists": full("packages: ", "[", "", maxFile), "deep maps": full("packages: ", "{a: ", "", maxFile), "dashes": full("", "- ", "a", maxFile),
+		"aliases": bomb.String() + "packages: *o\n", "itself": "packages: &a [*a]\n", "twice": full("", "b: {<<: *a}\n", "", maxFile),
+		"long list": full("packages: [", "a,", "]", maxFile), "many tasks": full("tasks:\n", "  a:\n", "", maxFile),
+	} {
+		l, f := in(t, "x.yml", text)
+		if got := yamlTexts(l.readYAML(f, "x.yml", "packages")); len(got) > maxFile/2 {
+			t.Errorf("%s: %d texts", name, len(got))
+		}
+		l.readTaskfile(f, "x.yml")
+	}
+	if took := time.Since(begin); took > time.Minute {
+		t.Errorf("took %v", took)
+	}
+}
+
+// What a recipe needs, and what it would run of the net.
+func TestRecipe(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"@-NAME=x tool a; second": "tool second", "cd sub && x": "", "x && y": "x", "x || y": "x", "$(CC) -c a.c": "", "a | b $(shell c) | d": "a b d",
+		"(x; y) && z": "x y", "if t; then x; fi": "", "sudo x y": "x", "./own": "", "echo 'unclosed": "", "$${HOME}/x": "", "for i in a; do x; done": "", "CC=$(CC) x": "x",
+	} {
+		if got := strings.Join(programs([]target{{"t", nil, []string{line}}}, "t"), " "); got != want {
+			t.Errorf("%q needs %q, want %q", line, got, want)
+		}
+	}
+	for line, want := range map[string]bool{
+		"@curl -sSfL https://example.com/install.sh | sh -s -- -b bin": true, "wget -qO- $(URL) | sudo bash": true, "sh -c \"$$(curl -fsSL x)\"": true, "bash <(curl x)": true,
+		"command -v lint || curl x | sh": true, "if ! test -x lint; then curl x | sh; fi": true, "curl -o data.json x": false, "echo curl | sh": false, "curl x | jq .": false,
+	} {
+		if got := runsDownload(line); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
 	}
 }
 
@@ -103,6 +132,8 @@ func TestReadMakefile(t *testing.T) {
 		{"all", []string{"gen"}, []string{" first $@", "second", "third"}},
 		{"build", []string{"gen", "more"}, []string{" first $@", "second", "third"}},
 		{"gen", []string{"a", "b"}, []string{"@-protoc x"}},
+		{"$(X)", []string{"y"}, nil},
+		{"a/b", []string{"c"}, nil},
 	}
 	if diff := cmp.Diff(want, all, cmp.AllowUnexported(target{})); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -126,12 +157,6 @@ func TestLongFiles(t *testing.T) {
 		fmt.Fprintf(&scripts, `"test:%d":"x",`, i)
 	}
 	begin := time.Now()
-	readTOML("a = [" + strings.Repeat("\n", maxFile))
-	readTOML(full("a = [\n", "'x',\n"))
-	readTOML(full("", "a = \"\"\"\n"))
-	readTOML(full("", "[a.b]\n"))
-	yamlList(full("packages: [", "a,"), "packages")
-	yamlMap(full("tasks:\n", "  a:\n"), "tasks")
 	readJustfile(full("a:\n", " b\n"))
 	programs(readMakefile(chain.String()), "a0")
 	programs(readMakefile(full("a:", " b")), "a")
@@ -195,7 +220,7 @@ func TestProgram(t *testing.T) {
 		"// +build ignore\n\npackage main\n": false,
 		"":                                   false,
 	} {
-		if got := program(text); got != want {
+		if got := isProgram(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -311,30 +336,17 @@ func FuzzReaders(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for key, values := range readTOML(s) {
-			for _, v := range values {
-				if len(key) > len(s)+4 || len(v) > len(s)+4 {
-					t.Errorf("%q = %q is longer than what it was read from", key, v)
-				}
-			}
-		}
-		for _, v := range yamlList(s, "packages") {
-			if !strings.Contains(s, v) {
-				t.Errorf("%q is not in the text", v)
-			}
-		}
-		for _, e := range yamlMap(s, "tasks") {
-			if !strings.Contains(s, e.name) {
-				t.Errorf("%q is not in the text", e.name)
-			}
-		}
-		for _, all := range [][]target{readMakefile(s), readJustfile(s), readTaskfile(s)} {
+		l, f := in(t, "x", s)
+		l.readTOML(f, "x")
+		yamlTexts(l.readYAML(f, "x", "packages"))
+		for _, all := range [][]target{readMakefile(s), readJustfile(s), l.readTaskfile(f, "x")} {
 			for _, target := range all {
 				programs(all, target.name)
+				downloads(all, target.name)
 			}
 		}
 		directive(s, "module")
-		program(s)
+		isProgram(s)
 		if got := comment(s); strings.Contains(strings.TrimSuffix(got, "\n"), "\n") && strings.Contains(got, "\n\n") || !strings.HasPrefix(got, "#") {
 			t.Errorf("%q is not all comment: %q", s, got)
 		}

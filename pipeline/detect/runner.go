@@ -7,14 +7,13 @@ import (
 )
 
 var runners = []struct {
-	kind    string // also the program
-	about   string
-	names   []string
-	targets func(text string) []target
+	kind  string // also the program
+	about string
+	names []string
 }{
-	{"make", "Makefile", []string{"GNUmakefile", "makefile", "Makefile"}, readMakefile},
-	{"just", "justfile", []string{"justfile", "Justfile", ".justfile"}, readJustfile},
-	{"task", "Taskfile", []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, readTaskfile},
+	{"make", "Makefile", []string{"GNUmakefile", "makefile", "Makefile"}},
+	{"just", "justfile", []string{"justfile", "Justfile", ".justfile"}},
+	{"task", "Taskfile", []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}},
 }
 
 // targetSorts are the targets that become tasks, in the order of the tasks; of each sort the first that is there.
@@ -48,7 +47,15 @@ func (l *look) runner(f *folder) (*project, string) {
 		case found != nil:
 			l.note("%s: left out, because the tasks come from another file of the same folder", at(f.path, file))
 		default:
-			all := r.targets(here)
+			var all []target
+			switch r.kind {
+			case "make":
+				all = readMakefile(here)
+			case "just":
+				all = readJustfile(here)
+			default:
+				all = l.readTaskfile(f, file)
+			}
 			if found = l.targets(f, r.kind, file, all); found != nil {
 				found.found = at(f.path, file) + ": " + r.about + " with targets for " + some(namesOf(found.tasks))
 				text = here
@@ -62,7 +69,9 @@ func (l *look) targets(f *folder, kind, file string, all []target) *project {
 	p := &project{dir: f.path, kind: kind, env: slices.Clone(runnerEnv)}
 	left := make([]string, 0, len(all))
 	for _, t := range all {
-		left = append(left, t.name)
+		if !strings.ContainsAny(t.name, "$/") { // a file
+			left = append(left, t.name)
+		}
 	}
 	var chosen []string
 	for _, names := range targetSorts {
@@ -72,22 +81,20 @@ func (l *look) targets(f *folder, kind, file string, all []target) *project {
 		}
 		chosen = append(chosen, names[i])
 	}
-	var before *task
+	left = slices.DeleteFunc(left, func(n string) bool { return slices.Contains(chosen, n) || strings.Contains(n, ".") }) // a.out is a file
+	chosen = slices.DeleteFunc(chosen, func(name string) bool {
+		line := downloads(all, name)
+		if line != "" {
+			l.note("%s: the target %s was left out: it runs what it downloads (%s)", at(f.path, file), name, line)
+		}
+		return line != ""
+	})
 	for _, name := range chosen {
 		t := &task{name: name, about: "Target " + name + " of the " + file, argv: []string{kind, name}, timeout: "20m", checks: sortOf(name) == "test"}
 		t.needs = append([]string{kind}, programs(all, name)...)
-		if l.add(p, t); sortOf(name) == "lint" {
-			continue
-		}
-		if before != nil {
-			t.after = []*task{before}
-			p.about = []string{"Builds and tests go one after the other: two at a time could write the same files."}
-		}
-		if t.lacks == "" {
-			before = t
-		}
+		l.add(p, t)
 	}
-	left = slices.DeleteFunc(left, func(n string) bool { return slices.Contains(chosen, n) || strings.Contains(n, ".") }) // a.out is a file
+	inOrder(p, all)
 	switch {
 	case len(chosen) == 0 && len(left) > 0:
 		l.aside(f, "%s: left out, because no target is named after checking, testing or building (%s)", at(f.path, file), some(left))
@@ -100,7 +107,39 @@ func (l *look) targets(f *folder, kind, file string, all []target) *project {
 	return p
 }
 
-// callsOne says whether a target waits for one of the others, or names one in its recipe: it would run that twice.
+// inOrder makes tasks that could write the same files go one after the other: builds, then tests. A task that only checks
+// comes between them where it needs what another task makes as well, such as a build folder.
+func inOrder(p *project, all []target) {
+	var chain, checks, tests []*task
+	for _, t := range p.tasks {
+		switch sort := sortOf(t.name); {
+		case t.lacks != "":
+		case sort == "build":
+			chain = append(chain, t)
+		case sort == "test":
+			tests = append(tests, t)
+		case slices.ContainsFunc(p.tasks, func(o *task) bool { return o != t && o.lacks == "" && shares(all, t.name, o.name) }):
+			checks = append(checks, t)
+		}
+	}
+	chain = slices.Concat(chain, checks, tests)
+	for i, t := range chain[min(1, len(chain)):] {
+		t.after = []*task{chain[i]}
+		p.about = []string{"What could write the same files goes one after the other."}
+	}
+}
+
+// shares reports whether there is a rule with a recipe that two targets both wait for, or one waits for the other.
+func shares(all []target, a, b string) bool {
+	of := map[string]bool{a: true}
+	behind(all, a, func(rule *target) { of[rule.name] = len(rule.lines) > 0 })
+	of[a] = true
+	found := false
+	behind(all, b, func(rule *target) { found = found || of[rule.name] })
+	return found
+}
+
+// callsOne reports whether a target waits for one of the others, or names one in its recipe: it would run that twice.
 func callsOne(all []target, name string, others []string) bool {
 	i := slices.IndexFunc(all, func(t target) bool { return t.name == name })
 	words := append(strings.Fields(strings.Join(all[i].lines, " ")), all[i].waits...)

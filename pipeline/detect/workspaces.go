@@ -23,7 +23,7 @@ func (l *look) nodeMembers(f *folder, m *manifest, g manager) []member {
 	patterns, file := m.workspaces, "package.json"
 	if g.name == "pnpm" || f.files["pnpm-workspace.yaml"] {
 		file = "pnpm-workspace.yaml"
-		patterns = yamlList(l.read(f, file), "packages")
+		patterns = yamlTexts(l.readYAML(f, file, "packages"))
 	}
 	found := map[string]bool{}
 	for _, pattern := range patterns[:min(len(patterns), maxPatterns)] {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -13,6 +14,9 @@ type Drafted struct {
 	Notes  []string // what was seen and left out, and why
 	Config *pipeline.Config
 	Next   string // the command to type next
+
+	// The lines of the file where the commented-out hook and its agent begin; 0 where there are none.
+	HookLine, AgentLine int
 }
 
 // Drafted says what was found, what the tasks are and what to type next.
@@ -29,9 +33,17 @@ func (s *Screen) Drafted(d Drafted) {
 	b.Reset()
 	b.WriteString("\n")
 	if len(d.Notes) > 0 {
-		b.WriteString(s.items("Left out, or worth a look", d.Notes))
+		b.WriteString(s.items("Left out, or worth knowing", d.Notes))
 	}
 	b.WriteString("Next\n  " + s.paint(bold, d.Next) + "\n")
+	if d.HookLine > 0 {
+		b.WriteString("\nFixes are off\n")
+		text := fmt.Sprintf("To get a proposed fix when a test fails, take the # away from on_fail (line %d) and agent (line %d) of %s, "+
+			"and put your agent's program into command.", d.HookLine, d.AgentLine, s.Path(d.File))
+		for _, line := range Wrap(text, s.wide()-2) {
+			b.WriteString("  " + line + "\n")
+		}
+	}
 	s.put(b.String())
 }
 
