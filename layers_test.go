@@ -99,7 +99,7 @@ var doors = []struct {
 	{"github.com/spf13/cobra", []string{"cmd/async-pipeline"}},
 	{"github.com/bluekeyes/go-gitdiff/gitdiff", []string{"internal/patch"}},
 	{"github.com/sergi/go-diff/diffmatchpatch", []string{"internal/patch"}},
-	{"mvdan.cc/sh/v3/...", []string{"internal/shelltext"}},
+	{"mvdan.cc/sh/v3/...", []string{"internal/shelltext", "pipeline/detect"}},
 	{"github.com/landlock-lsm/go-landlock/...", []string{"internal/sandbox"}},
 	{"os.Getenv", []string{"cmd/async-pipeline"}},
 	{"os.LookupEnv", []string{"cmd/async-pipeline"}},

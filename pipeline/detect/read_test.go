@@ -114,6 +114,9 @@ func TestRecipe(t *testing.T) {
 			t.Errorf("%q needs %q, want %q", line, got, want)
 		}
 	}
+	for _, part := range []string{"(", "$(", "{ ", "if ", "a|", "\"$("} {
+		programs([]target{{"t", nil, []string{strings.Repeat(part, maxRecipe/len(part)), strings.Repeat(part, maxFile)}}}, "t")
+	}
 	for line, want := range map[string]bool{
 		"@curl -sSfL https://example.com/install.sh | sh -s -- -b bin": true, "wget -qO- $(URL) | sudo bash": true, "sh -c \"$$(curl -fsSL x)\"": true, "bash <(curl x)": true,
 		"command -v lint || curl x | sh": true, "if ! test -x lint; then curl x | sh; fi": true, "curl -o data.json x": false, "echo curl | sh": false, "curl x | jq .": false,

@@ -21,8 +21,15 @@ var (
 	makeVariable = late.Regexp(`\$[({][A-Za-z_][\w.]*[)}]`)
 )
 
+// maxRecipe is the longest line that is parsed, in bytes: the parser recurses for every bracket, and an overflow of the stack
+// cannot be recovered.
+const maxRecipe = 16 << 10
+
 // parseRecipe parses a line of a recipe; nil where it is not shell text. Variables of make become variables of the shell.
 func parseRecipe(line string) *syntax.File {
+	if len(line) > maxRecipe {
+		return nil
+	}
 	line = makeVariable().ReplaceAllLiteralString(strings.TrimLeft(line, "@-+ \t"), "$_")
 	file, err := syntax.NewParser().Parse(strings.NewReader(strings.ReplaceAll(line, "$$", "$")), "")
 	if err != nil {
