@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/review"
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 )
 
 const top = "../.." // of the repository, from here
@@ -398,7 +398,7 @@ func TestRulesTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("<!-- rules -->\n\n| rule | what it reports | caps |\n|---|---|---|\n")
-	for _, r := range review.Rules {
+	for _, r := range rules.Kinds {
 		caps := r.Also
 		if r.Caps {
 			caps = "yes"

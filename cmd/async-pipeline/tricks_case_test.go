@@ -33,7 +33,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/review"
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -124,7 +124,7 @@ func (c *suiteCase) check(t *testing.T, file string) {
 		bad("it does not say how the trick is named")
 	}
 	known := func(rule string) bool {
-		return rule == "*" || slices.ContainsFunc(review.Rules, func(r review.Rule) bool { return r.Name == rule })
+		return rule == "*" || slices.ContainsFunc(rules.Kinds, func(r rules.Kind) bool { return r.Name == rule })
 	}
 	for _, flag := range c.head["flag"] {
 		rules, at, ok := strings.Cut(flag, " ")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -103,7 +104,7 @@ func TestBuildSetting(t *testing.T) {
 		Path: "pom.xml", Before: &patch.File{Mode: 0o644, Data: []byte("<a>\n<finalName>x</finalName>\n</a>\n")}, After: &patch.File{Mode: 0o644, Data: []byte("<a>\n<finalName>y</finalName>\n</a>\n")},
 	}}
 	found := Report(c, changes)
-	if len(found) != 1 || found[0].Rule != CheckConfig || found[0].Line != 2 || found[0].Caps || !strings.Contains(found[0].Detail, "has the change too") {
+	if len(found) != 1 || found[0].Rule != rules.CheckConfig || found[0].Line != 2 || found[0].Caps || !strings.Contains(found[0].Detail, "has the change too") {
 		t.Errorf("%+v", found)
 	}
 	if len(c.PutBack(changes)) != 1 {

@@ -1,12 +1,10 @@
 package review
 
-// The tests in a source, as far as a runner finds them.
-
 import (
 	"path"
-	"regexp"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
@@ -16,52 +14,33 @@ const (
 	maxCaseLines = 1500 // of a test's body
 )
 
-// A testCase is one test: lines from to (not included), from 0.
+// A testCase is one test, as far as a runner finds it: lines from to (not included), from 0.
 type testCase struct {
 	name     string
 	from, to int
 }
 
-// forms of tests by language; the name is the first group that matched. They are matched against lines without comments.
-var forms = map[string]func() *regexp.Regexp{
-	"go":    late.Regexp(`^func (?:\([^)]*\) )?((?:Test|Fuzz|Example)\w*)\(`),
-	"py":    late.Regexp(`^\s*(?:async\s+)?def\s+(test\w*)\s*\(`),
-	"web":   late.Regexp("(?:^|[^\\w.$])(?:it|test|specify)(?:\\.(?:each|concurrent|only|skip|todo|failing|fails|serial|runIf|skipIf)\\b)*\\s*\\(?(?:\\([^()]*\\)\\s*\\()?\\s*(?:'([^']*)'|\"([^\"]*)\"|`([^`]*)`)"),
-	"rust":  late.Regexp(`^\s*(?:pub\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+(\w+)`),
-	"c":     late.Regexp(`^\s*(?:(?:TEST|TEST_F|TEST_P|TYPED_TEST|START_TEST|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE|UTEST|MU_TEST|CTEST)\s*\(\s*"?([^)"]+)|(?:static\s+)?(?:void|int|bool)\s+(test_?\w+)\s*\()`),
-	"ruby":  late.Regexp(`^\s*(?:def\s+(test_\w+)|(?:it|specify|test|scenario|example)\s*\(?\s*(?:'([^']*)'|"([^"]*)"))`),
-	"shell": late.Regexp(`^\s*(?:@test\s+(?:'([^']*)'|"([^"]*)")|(?:function\s+)?(test_?\w+)\s*\(\s*\))`),
-	"jvm":   late.Regexp(`^\s*(?:public\s+|private\s+|protected\s+|internal\s+)?(?:void|fun|def)\s+(?:(\w+)|` + "`([^`]*)`" + `)\s*\(`),
-	"php":   late.Regexp(`^\s*public\s+function\s+(test\w*)\s*\(`),
-}
-
 var (
-	rustTest  = late.Regexp(`^\s*#\[\s*(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest|wasm_bindgen_test)\b`)
-	jvmTest   = late.Regexp(`^\s*@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property)\b`)
 	attribute = late.Regexp(`^\s*(?:#!?\[|@)`)
 	pyClass   = late.Regexp(`^(\s*)class\s+(\w+)\s*(\([^)]*\))?`)
 	otherOS   = late.Regexp(`_(?:windows|plan9|js|wasm|wasip1|aix|solaris|illumos|android|ios|zos|dragonfly)_test\.go$`)
 )
 
-// cases are the tests of e before (0) or after (1) that a runner finds.
+// cases returns the tests of e before (0) or after (1) the change that a runner finds.
 func (e *edit) cases(which int) []testCase {
 	if e.listed[which] == nil {
-		s := e.before
-		if which == 1 {
-			s = e.after
-		}
 		var list []testCase
 		if e.holdsTests() {
-			list = listCases(e.language, s)
+			list = listCases([]*side{e.before, e.after}[which])
 		}
 		e.listed[which] = &list
 	}
 	return *e.listed[which]
 }
 
-// holdsTests says whether a runner looks for tests in the file. Rust's stand in production files too.
+// holdsTests reports whether a runner looks for tests in the file.
 func (e *edit) holdsTests() bool {
-	if e.opaque || forms[e.language] == nil {
+	if e.opaque || rules.For(e.language).Test == "" {
 		return false
 	}
 	base := path.Base(e.path)
@@ -74,52 +53,35 @@ func (e *edit) holdsTests() bool {
 		}
 		return strings.HasSuffix(base, "_test.go") && !otherOS().MatchString(base)
 	case "py":
-		return e.class > 0 && (strings.HasPrefix(base, "test") || strings.HasSuffix(base, "_test.py"))
-	case "rust":
-		return true
+		return e.class != none && (strings.HasPrefix(base, "test") || strings.HasSuffix(base, "_test.py"))
 	}
-	return e.class == 1 || e.class == 2 || e.class == 4
+	return e.class == protected || e.class == testFile || e.class == namedFile
 }
 
-func listCases(language string, s *side) []testCase {
-	var (
-		list   []testCase
-		form   = forms[language]()
-		marked bool       // Rust, Java: an attribute made the next function a test
-		class  = struct { // Python: the one around
-			indent int
-			found  bool
-		}{-1, true}
-	)
-	for i := range s.lines {
-		if len(list) >= maxCases {
-			break
-		}
-		line := s.plain(i)
-		code := s.code(i)
-		if strings.TrimSpace(code) == "" && language != "web" {
+// isTest reports whether the lines of the file are tests, or their helpers.
+func (e *edit) isTest() bool { return e.class == testFile || e.class == protected && e.holdsTests() }
+
+func listCases(s *side) (list []testCase) {
+	language := rules.For(s.language)
+	form, notTest := compile(language.Test), compile(language.NotTest)
+	classIndent, collected := -1, true // Python: the class around, and whether its tests are found
+	for i := 0; i < len(s.lines) && len(list) < maxCases; i++ {
+		line, code := s.plain(i), s.code(i)
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		switch language {
-		case "rust":
-			marked = marked || rustTest().MatchString(code)
-		case "jvm":
-			marked = marked || jvmTest().MatchString(code)
-		case "py":
+		if s.language == "py" {
 			if m := pyClass().FindStringSubmatch(code); m != nil {
-				class.indent = len(m[1])
-				class.found = strings.HasPrefix(m[2], "Test") || strings.Trim(m[3], "() ") != ""
+				classIndent = len(m[1])
+				collected = strings.HasPrefix(m[2], "Test") || strings.Trim(m[3], "() ") != ""
 				continue
 			}
-			if indent(code) <= class.indent {
-				class.indent, class.found = -1, true
+			if strings.TrimSpace(code) != "" && indent(code) <= classIndent {
+				classIndent, collected = -1, true
 			}
 		}
 		m := form.FindStringSubmatchIndex(line)
-		if m == nil {
-			continue
-		}
-		if language != "web" && !s.codeAt(i, m[0]+blanks(line[m[0]:m[1]])) || language == "web" && !s.codeAt(i, webStart(line, m[0])) {
+		if m == nil || !s.codeAt(i, wordAt(line, m[0])) {
 			continue
 		}
 		name := ""
@@ -128,41 +90,22 @@ func listCases(language string, s *side) []testCase {
 				name = strings.TrimSpace(line[m[g]:m[g+1]])
 			}
 		}
-		if name == "" {
-			continue
+		if name != "" && collected && (notTest == nil || !notTest.MatchString(name)) {
+			list = append(list, testCase{name: name, from: i, to: bodyEnd(language, s, i)})
 		}
-		if language == "rust" || language == "jvm" {
-			if !marked {
-				continue
-			}
-			marked = false
-		}
-		if language == "go" && !goTestName(name) || !class.found {
-			continue
-		}
-		list = append(list, testCase{name: name, from: i, to: bodyEnd(language, s, i)})
 	}
 	return list
 }
 
-// webStart is where it( begins: the match may begin with what stands before.
-func webStart(line string, at int) int {
-	for at < len(line)-1 && !lang.IsWord(line[at]) {
+// wordAt returns where the first word of a line begins, from a byte on. A match may begin with blanks, or with what precedes a word.
+func wordAt(line string, at int) int {
+	for at < len(line)-1 && !lang.IsWord(line[at]) && line[at] != '@' {
 		at++
 	}
 	return at
 }
 
-// goTestName: TestFoo and Test_foo, not Testify; TestMain is no test.
-func goTestName(name string) bool {
-	for _, start := range []string{"Test", "Fuzz", "Example"} {
-		if rest, ok := strings.CutPrefix(name, start); ok {
-			return name != "TestMain" && (rest == "" || rest[0] < 'a' || rest[0] > 'z')
-		}
-	}
-	return false
-}
-
+// indent returns the width of the blanks that a line begins with.
 func indent(line string) int {
 	n := 0
 	for _, c := range line {
@@ -178,42 +121,170 @@ func indent(line string) int {
 	return n
 }
 
-// bodyEnd is the line after the test that begins at from.
-func bodyEnd(language string, s *side, from int) int {
+// bodyEnd returns the line after the test that begins at from.
+func bodyEnd(language *rules.Language, s *side, from int) int {
 	last := min(len(s.lines), from+maxCaseLines)
-	switch language {
-	case "go":
-		for i := from; i < last; i++ {
-			if code := s.code(i); strings.HasPrefix(code, "}") || i == from && strings.HasSuffix(strings.TrimSpace(code), "}") {
-				return i + 1
-			}
-		}
-	case "py", "ruby":
+	if language.Body == rules.Indent {
 		in := indent(s.code(from))
 		for i := from + 1; i < last; i++ {
 			if code := s.code(i); strings.TrimSpace(code) != "" && indent(code) <= in && !strings.HasPrefix(strings.TrimSpace(code), ")") {
 				return i
 			}
 		}
-	default:
-		open, closed := byte('{'), byte('}')
-		if language == "web" {
-			open, closed = '(', ')'
+		return last
+	}
+	opened, closed := byte('{'), byte('}')
+	if language.Body == rules.Parentheses {
+		opened, closed = '(', ')'
+	}
+	depth, seen := 0, false
+	for i := from; i < last; i++ {
+		for _, c := range []byte(s.code(i)) {
+			switch c {
+			case opened:
+				depth, seen = depth+1, true
+			case closed:
+				depth--
+			}
 		}
-		depth, seen := 0, false
-		for i := from; i < last; i++ {
-			for _, c := range []byte(s.code(i)) {
-				switch c {
-				case open:
-					depth, seen = depth+1, true
-				case closed:
-					depth--
-				}
-			}
-			if seen && depth <= 0 {
-				return i + 1
-			}
+		if seen && depth <= 0 {
+			return i + 1
 		}
 	}
 	return last
+}
+
+var (
+	goAll   = late.Regexp(`\bgo (?:test|vet)\b.*\s\.\.?/\.\.\.`)
+	goTests = late.Regexp(`\bgo (?:test|vet)\b`)
+)
+
+// narrowedPackages reports commands that tested every package of Go and test fewer now: test_skipped.
+func narrowedPackages(e *edit) (found findings) {
+	for _, b := range e.blocks {
+		for i := b.i; i < b.iEnd && b.j < b.jEnd && e.within(rules.Commands); i++ {
+			j := min(b.j+i-b.i, b.jEnd-1)
+			if now := e.after.plain(j); goAll().MatchString(e.before.plain(i)) && goTests().MatchString(now) && !goAll().MatchString(now) {
+				found.add(e, rules.TestSkipped, j, false, "runs fewer packages: %s", strings.TrimSpace(e.after.lines[j]))
+			}
+		}
+	}
+	return found
+}
+
+// newCases returns a function that reports whether a line belongs to a test that is new. A mark of the whole file does not.
+func (e *edit) newCases() func(line int) bool {
+	had := map[string]bool{}
+	for _, c := range e.cases(0) {
+		had[c.name] = true
+	}
+	fresh := make([]bool, len(e.after.lines))
+	for _, c := range e.cases(1) {
+		if had[c.name] {
+			continue
+		}
+		from := c.from
+		for from > 0 && !fresh[from-1] && attribute().MatchString(e.after.lines[from-1]) {
+			from--
+		}
+		for i := from; i < c.to; i++ {
+			fresh[i] = true
+		}
+	}
+	whole := e.isNew() && (len(e.cases(1)) > 0 || e.language != "py") // a new conftest.py is about tests elsewhere
+	return func(line int) bool { return whole || fresh[line] }
+}
+
+const (
+	maxCompared = 1 << 21 // lines that are compared to find out which tests were renamed
+	alike       = 0.6     // of the lines of a test, in one that has another name
+)
+
+// A placedCase is a test in a file.
+type placedCase struct {
+	e *edit
+	testCase
+}
+
+// testsGone reports tests that are gone, test_removed. It compares the tests of all files: one that moved to another file of the patch, or
+// has another name that a runner finds, is not gone.
+func testsGone(p *proposal) (found findings) {
+	var gone, fresh []placedCase
+	for _, e := range p.edits {
+		before, after := e.cases(0), e.cases(1)
+		gone = append(gone, unmatched(e, before, after)...)
+		fresh = append(fresh, unmatched(e, after, before)...)
+	}
+	taken := make([]bool, len(fresh))
+	take := func(ok func(f placedCase) bool) bool {
+		for k, f := range fresh {
+			if !taken[k] && ok(f) {
+				taken[k] = true
+				return true
+			}
+		}
+		return false
+	}
+	var missing []placedCase
+	for _, g := range gone {
+		if !take(func(f placedCase) bool { return f.e.language == g.e.language && f.name == g.name }) {
+			missing = append(missing, g)
+		}
+	}
+	compared := 0
+	for _, g := range missing {
+		body := g.e.before.body(g.testCase)
+		renamed := len(body) > 0 && take(func(f placedCase) bool {
+			if f.e.language != g.e.language || compared > maxCompared {
+				return false
+			}
+			other := f.e.after.body(f.testCase)
+			compared += len(body) + len(other)
+			return share(body, other) >= alike
+		})
+		if !renamed {
+			found.add(g.e, rules.TestRemoved, g.e.at(g.from), false, "%s is gone, or no runner finds it", g.name)
+		}
+	}
+	return found
+}
+
+// unmatched returns the tests of list for which others has none of the same name.
+func unmatched(e *edit, list, others []testCase) (left []placedCase) {
+	names := map[string]int{}
+	for _, c := range others {
+		names[c.name]++
+	}
+	for _, c := range list {
+		if names[c.name]--; names[c.name] < 0 {
+			left = append(left, placedCase{e, c})
+		}
+	}
+	return left
+}
+
+// body returns the lines of a test, trimmed, without the empty ones and its first.
+func (s *side) body(c testCase) (list []string) {
+	for _, line := range s.lines[min(c.from+1, c.to):c.to] {
+		if line = strings.TrimSpace(line); len(line) > 1 {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// share returns how much of a's lines b has, from 0 to 1.
+func share(a, b []string) float64 {
+	left := map[string]int{}
+	for _, line := range b {
+		left[line]++
+	}
+	same := 0
+	for _, line := range a {
+		if left[line] > 0 {
+			left[line]--
+			same++
+		}
+	}
+	return float64(same) / float64(len(a))
 }

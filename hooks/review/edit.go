@@ -1,51 +1,86 @@
 package review
 
-// A change as the rules of the report see it: its lines, and which of them are new.
-
 import (
 	"bytes"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// An edit is one change.
+// Classes of check files, as checkfile.Checks.Class has them.
+const (
+	none       = iota
+	protected  // named by protect, or PIPELINE.hcl
+	testFile   // a test, or what only tests use
+	testData   // what tests read
+	namedFile  // what the command names or loads
+	loadedFile // what the runner loads by itself
+)
+
+// A proposal is the patch under review: its changes by path, and what belongs to the check.
+type proposal struct {
+	checks *checkfile.Checks
+	edits  []*edit
+}
+
+// An edit is one change of a proposal, with its lines. Nothing of it changes after newProposal.
 type edit struct {
 	path          string
 	class         int
-	rule          string // of its class
-	putBack       bool   // the second half of verification runs without it
-	stays         bool   // a shell library that the second half of verification runs with
-	language      string // what its text is written in, "" for prose and data
-	opaque        bool   // a symlink or binary: there is no text to look into
+	restored      bool   // the second check runs without the change
+	stays         bool   // a shell library of the check that the second check runs with
+	language      string // of its text, "" for prose and data
+	opaque        bool   // a symbolic link or binary: there is no text
 	change        patch.Change
 	before, after *side
-	added         []int   // lines of after, from 0
-	removed       []int   // lines of before, from 0
-	blocks        []block // stretches of both
-	testLines     []bool  // of after: see inTests
-	paired        *[]pair
+	added         []int        // lines of after, from 0
+	removed       []int        // lines of before, from 0
+	blocks        []block      // stretches of both
 	moved         map[int]bool // added lines that were removed elsewhere: code that only moved
+	paired        *[]pair      // see pairs
 	listed        [2]*[]testCase
 }
 
 // A block is a stretch of lines that was replaced: before[i:iEnd] became after[j:jEnd]; one may be empty.
 type block struct{ i, iEnd, j, jEnd int }
 
-// newEdit is nil where nothing changes.
+// newProposal prepares changes, which start from the tree that c was made of.
+func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
+	p := &proposal{checks: c}
+	for _, change := range changes {
+		if e := newEdit(c, change); e != nil {
+			p.edits = append(p.edits, e)
+		}
+	}
+	slices.SortStableFunc(p.edits, func(a, b *edit) int { return strings.Compare(a.path, b.path) })
+	markMoved(p.edits)
+	return p
+}
+
+// edit returns the change of a path, nil where it is not touched.
+func (p *proposal) edit(name string) *edit {
+	i, ok := slices.BinarySearchFunc(p.edits, name, func(e *edit, name string) int { return strings.Compare(e.path, name) })
+	if !ok {
+		return nil
+	}
+	return p.edits[i]
+}
+
+// newEdit returns nil where nothing changes.
 func newEdit(c *checkfile.Checks, change patch.Change) *edit {
 	if change.Before == nil && change.After == nil {
 		return nil
 	}
 	e := &edit{path: change.Path, change: change}
 	e.class = c.Class(change.Path)
-	e.rule = ruleOf(e.class)
-	e.stays = e.class == 4 && c.OnlyTried(change)
-	e.putBack = e.class > 0 && !e.stays || checkfile.ManifestOf(e.path) != nil // a manifest's check parts are
+	e.stays = e.class == namedFile && c.OnlyTried(change)
+	e.restored = e.class != none && !e.stays || checkfile.ManifestOf(e.path) != nil // the check parts of a manifest are
 	e.opaque = opaque(change.Before) || opaque(change.After)
 	before, after := text(change.Before), text(change.After)
 	e.language = lang.Of(change.Path, before)
@@ -74,14 +109,14 @@ func text(f *patch.File) string {
 func (e *edit) exists() bool { return e.change.After != nil }
 func (e *edit) isNew() bool  { return e.change.Before == nil }
 
-// link says whether f is a symbolic link.
+// link reports whether f is a symbolic link.
 func link(f *patch.File) bool { return f != nil && f.Mode&fs.ModeSymlink != 0 }
 
 // compare finds the lines that differ.
 func (e *edit) compare() {
 	old, now := text(e.change.Before), text(e.change.After)
 	hunks, ok := hunksOf(old, now)
-	if !ok { // more than a patch can say: all of it
+	if !ok { // the whole file, where no patch can be written
 		e.blocks = []block{{0, len(e.before.lines), 0, len(e.after.lines)}}
 	}
 	for _, h := range hunks {
@@ -114,22 +149,22 @@ func (e *edit) compare() {
 	}
 }
 
-// markMoved pairs added lines with equal ones that were removed anywhere, check files and others apart: what moves is not new.
+// markMoved pairs added lines with equal ones that were removed anywhere, for check files and for others. What moved is not new.
 func markMoved(edits []*edit) {
 	type line struct {
-		putBack bool
-		text    string
+		restored bool
+		text     string
 	}
 	gone := map[line]int{}
 	for _, e := range edits {
 		for _, i := range e.removed {
-			gone[line{e.putBack, strings.TrimSpace(e.before.lines[i])}]++
+			gone[line{e.restored, strings.TrimSpace(e.before.lines[i])}]++
 		}
 	}
 	for _, e := range edits {
 		e.moved = map[int]bool{}
 		for _, j := range e.added {
-			if at := (line{e.putBack, strings.TrimSpace(e.after.lines[j])}); gone[at] > 0 {
+			if at := (line{e.restored, strings.TrimSpace(e.after.lines[j])}); gone[at] > 0 {
 				gone[at]--
 				e.moved[j] = true
 			}
@@ -158,14 +193,14 @@ func hunksOf(before, after string) ([]patch.Hunk, bool) {
 		return nil, true
 	}
 	hunks := p.Files[0].Hunks
-	for i := range hunks { // "0,0" stands for no line at all
+	for i := range hunks { // "0,0" means no line at all
 		hunks[i].OldLine = max(hunks[i].OldLine, 1)
 		hunks[i].NewLine = max(hunks[i].NewLine, 1)
 	}
 	return hunks, true
 }
 
-// at is the line of the changed file where line i of the one before stood; for a file that is gone, i.
+// at returns the line of the file after the change that corresponds to line i before it; i for a file that is gone.
 func (e *edit) at(i int) int {
 	if !e.exists() {
 		return i
@@ -183,23 +218,27 @@ func (e *edit) at(i int) int {
 	return max(0, min(i+shift, len(e.after.lines)-1))
 }
 
-// production says whether e is code that is neither a check nor a tool's configuration.
+// production reports whether e is code that is neither a check's nor the configuration of a tool.
 func (e *edit) production() bool {
-	return (e.class == 0 || e.stays) && lang.IsCode(e.language) && !lang.Tooling(e.path)
+	return (e.class == none || e.stays) && lang.IsCode(e.language) && !lang.Tooling(e.path)
 }
 
-// valid says whether a text is UTF-8; others are older encodings, whose bytes mean nothing here.
+// kind returns the kind of finding by which a check file of e's class is reported.
+func (e *edit) kind() string {
+	switch e.class {
+	case protected:
+		return rules.ProtectedFile
+	case loadedFile:
+		return rules.CheckConfig
+	}
+	return rules.CheckFile
+}
+
+// valid reports whether the text is UTF-8. The bytes of older encodings mean nothing here.
 func (e *edit) valid() bool { return utf8.ValidString(text(e.change.After)) }
 
-// ruleOf returns the rule by which a check file of a class is reported.
-func ruleOf(class int) string {
-	switch class {
-	case 0:
-		return ""
-	case 1:
-		return ProtectedFile
-	case 5:
-		return CheckConfig
-	}
-	return CheckFile
+// isAdded reports whether line j of the file after the change is new.
+func (e *edit) isAdded(j int) bool {
+	_, ok := slices.BinarySearch(e.added, j)
+	return ok
 }

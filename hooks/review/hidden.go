@@ -1,13 +1,12 @@
 package review
 
-// hidden_text: characters that a reviewer does not see, or sees elsewhere.
-
 import (
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
@@ -35,7 +34,7 @@ func control(c rune) bool {
 	return c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\v' || c == 0x7f || c >= 0x80 && c < 0xa0 && c != 0x85
 }
 
-// placed says whether an invisible character stands where a script or an emoji needs it.
+// placed reports whether an invisible character is where a script or an emoji needs it.
 func placed(before, c, after rune) bool {
 	switch {
 	case c == 0x200d: // joiner: emoji sequences, Indic and Arabic scripts
@@ -65,21 +64,22 @@ func joining(c rune) bool {
 
 var generated = late.Regexp(`(?:\.min\.\w+|\.pb\.go|\.svg|\.lock|\.map|bundle\.js|_generated\.\w+|\.gen\.\w+)$|(?:^|/)(?:dist|vendor|node_modules|third_party)/`)
 
-func (r *report) hidden(e *edit) {
+// hidden reports characters that a reviewer does not see, or sees elsewhere: hidden_text.
+func hidden(e *edit) (found findings) {
 	for _, c := range e.path {
 		if invisible(c) || control(c) {
-			r.put(e, HiddenText, -1, true, "the name of the file has %U", c)
+			found.put(e, rules.HiddenText, -1, true, "the name of the file has %U", c)
 			break
 		}
 	}
 	if e.opaque || !e.exists() || len(e.added) == 0 || !e.valid() {
-		return
+		return found
 	}
 	had := map[rune]int{}
 	for _, i := range e.removed {
 		for k, c := range e.before.lines[i] {
 			if c >= 0x80 || c < 0x20 {
-				if why := r.hides(e.before.lines[i], k, c); why != "" {
+				if why := hides(e.before.lines[i], k, c); why != "" {
 					had[c]++
 				}
 			}
@@ -93,7 +93,7 @@ func (r *report) hidden(e *edit) {
 			if c >= 0x20 && c < 0x7f || j == 0 && k == 0 && c == 0xfeff {
 				continue
 			}
-			why := r.hides(line, k, c)
+			why := hides(line, k, c)
 			if why == "" {
 				continue
 			}
@@ -101,31 +101,32 @@ func (r *report) hidden(e *edit) {
 				had[c]--
 				continue
 			}
-			if e.class != 3 || bidi(c) { // what tests read may hold anything
+			if e.class != testData || bidi(c) { // what tests read may hold anything
 				soft := c == 0x00ad && !e.after.codeAt(j, k) // where a long word may break
-				r.add(e, HiddenText, j, code && !e.moved[j] && !soft, "%s: %U", why, c)
+				found.add(e, rules.HiddenText, j, code && !e.moved[j] && !soft, "%s: %U", why, c)
 			}
 		}
 		if !code {
 			continue
 		}
 		if word := mixed(e.after, j); word != "" {
-			r.add(e, HiddenText, j, lang.IsCode(e.language), "letters of two scripts that look alike in one name: %s", spelled(word))
+			found.add(e, rules.HiddenText, j, lang.IsCode(e.language), "letters of two scripts that look alike in one name: %s", spelled(word))
 		}
-		r.far(e, j)
+		found = append(found, far(e, j)...)
 		if strings.TrimSpace(line) == "" && n > 0 && e.added[n-1] == j-1 {
 			blank++
 		} else if strings.TrimSpace(line) != "" {
 			if blank >= 60 && lang.IsCode(e.language) {
-				r.add(e, HiddenText, j, false, "stands below %d empty lines", blank)
+				found.add(e, rules.HiddenText, j, false, "below %d empty lines", blank)
 			}
 			blank = 0
 		}
 	}
+	return found
 }
 
-// hides says why a character of a line hides something, "" if it does not.
-func (r *report) hides(line string, k int, c rune) string {
+// hides returns why a character of a line hides something, "" if it does not.
+func hides(line string, k int, c rune) string {
 	switch {
 	case c == '\t' || c >= 0x20 && c < 0x7f:
 		return ""
@@ -150,11 +151,11 @@ func (r *report) hides(line string, k int, c rune) string {
 	return "a character that cannot be seen"
 }
 
-// far looks for code that stands behind more blanks than a screen is wide, and for lines that go on and on.
-func (r *report) far(e *edit, j int) {
+// far reports code behind more blanks than a screen is wide, and very long lines.
+func far(e *edit, j int) (found findings) {
 	line := e.after.lines[j]
 	if !lang.IsCode(e.language) && e.language != "make" && e.language != "yaml" || len(line) < farAway/4 {
-		return
+		return found
 	}
 	run := 0
 	kinds := e.after.kinds[e.after.start[j] : e.after.start[j]+len(line)]
@@ -167,18 +168,19 @@ func (r *report) far(e *edit, j int) {
 		case c == '\r':
 		default:
 			if run >= farAway && kinds[k] != lang.InComment && c != '\\' {
-				r.add(e, HiddenText, j, true, "code behind %d blanks", run)
-				return
+				found.add(e, rules.HiddenText, j, true, "code behind %d blanks", run)
+				return found
 			}
 			run = 0
 		}
 	}
 	if len(line) > longLine && !generated().MatchString(e.path) {
-		r.add(e, HiddenText, j, false, "a line of %d bytes", len(line))
+		found.add(e, rules.HiddenText, j, false, "a line of %d bytes", len(line))
 	}
+	return found
 }
 
-// mixed is a name in the code of a line that has Latin letters and letters of another script that look like them.
+// mixed returns a name in the code of a line that has Latin letters and letters of another script that look like them.
 func mixed(s *side, j int) string {
 	if !strings.ContainsFunc(s.lines[j], func(c rune) bool { return c >= 0x80 }) {
 		return ""
@@ -206,7 +208,7 @@ func mixed(s *side, j int) string {
 	return ""
 }
 
-// spelled is a word with what is not ASCII as escapes.
+// spelled returns a word with what is not ASCII as escapes.
 func spelled(word string) string {
 	var b strings.Builder
 	for _, c := range word {

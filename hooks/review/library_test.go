@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -72,7 +73,7 @@ wide() { slug "$1"; }
 			}
 			said := false
 			for _, f := range Report(c, []patch.Change{change}) {
-				said = said || f.Rule == CheckFile && strings.Contains(f.Detail, "only what is tried") == k.stays
+				said = said || f.Rule == rules.CheckFile && strings.Contains(f.Detail, "only what is tried") == k.stays
 			}
 			if !said {
 				t.Error("the report does not say what the second check runs with")

@@ -1,7 +1,8 @@
-// Package review reports what a person should look at in a patch. It reads changes in memory, runs nothing and accuses nobody.
+// Package review reports what a person should read twice in a patch. It reads changes in memory, runs nothing and accuses nobody.
+//
+// What it looks for is data, in the package rules: a file a language. What patterns of single lines cannot find is code here, a file a
+// concept.
 package review
-
-// The gaming report: what a reviewer should look at in a patch. It reports; it accuses nobody.
 
 import (
 	"cmp"
@@ -16,134 +17,140 @@ import (
 )
 
 const (
-	maxFindings = 5   // of one rule in one file; the last one says how many more there are
+	maxFindings = 5   // of one kind in one file; the last one says how many more there are
 	maxDetail   = 100 // characters
 )
 
 // A Finding is one line of the report.
 type Finding struct {
-	Rule   string
+	Rule   string // the name of one of rules.Kinds
 	Path   string // after the change; before it for a deletion
 	Line   int    // from 1, in that file; 0 where none applies
 	Detail string // for a person, one line of at most 100 characters, without control characters
-	Caps   bool   // this one alone keeps a verdict from being verified: its rule caps, and nothing puts back what it found
+	Caps   bool   // this one alone keeps a verdict from being verified: its kind caps, and the second check ran with what it found
 }
 
-// Report says what to look at in changes, which start from the tree that c was made of: by path, then line, then rule. The
-// same changes always give the same report, in any order.
+// What looks at each file that has text, and at the whole proposal.
+var (
+	perFile = []func(*edit) findings{
+		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cReplacements, replacements, pyEquals, detections,
+	}
+	perProposal = []func(*proposal) findings{
+		touched, libraries, cExitHandlers, testsGone,
+		each(startsItself), each(programs), each(hidden),
+	}
+)
+
+func each(look func(*edit) findings) func(*proposal) findings {
+	return func(p *proposal) (found findings) {
+		for _, e := range p.edits {
+			found = append(found, look(e)...)
+		}
+		return found
+	}
+}
+
+// Report returns what to read twice in changes, which start from the tree that c was made of: by path, then line, then rule. The same changes
+// always give the same report, in any order.
 //
-// It reads lines that were added or removed, with comments and strings told apart, and runs nothing. What it cannot see: a
-// special case for a test's own input, an __eq__ that only works out to be always true, a name that is put together at run time, and what is
-// only wrong together with a file that did not change.
+// It reads lines that were added or removed, and tells comments and strings apart. What it cannot see: a special case for a test's own
+// input, an __eq__ that only works out to be always true, a name that is put together at run time, and what is only wrong together with
+// a file that did not change.
 func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
-	r := newReport(c, changes)
-	for _, e := range r.edits {
-		r.touched(e)
-		r.links(e)
-		r.builtWith(e)
-		r.runsItself(e)
-		r.programs(e)
-		r.libraries(e)
-		r.hidden(e)
-		if e.opaque {
-			continue
-		}
-		r.skips(e)
-		r.asserts(e)
-		r.expects(e)
-		r.limits(e)
-		r.exits(e)
-		r.natives(e)
-		r.swaps(e)
-		r.equals(e)
-		r.quiets(e)
-		r.detects(e)
-		r.reaches(e)
-		r.placeholders(e)
-		r.secrets(e)
+	p := newProposal(c, changes)
+	var found findings
+	for _, look := range perProposal {
+		found = append(found, look(p)...)
 	}
-	r.nativeEnds()
-	r.testsGone()
-	r.onlyQuiet()
-	return r.sorted()
-}
-
-// A report collects findings.
-type report struct {
-	checks *checkfile.Checks
-	edits  []*edit // by path
-	found  map[finding]Finding
-}
-
-type finding struct {
-	rule, path string
-	line       int
-}
-
-func newReport(c *checkfile.Checks, changes []patch.Change) *report {
-	r := &report{checks: c, found: map[finding]Finding{}}
-	changes = slices.Clone(changes)
-	slices.SortStableFunc(changes, func(a, b patch.Change) int { return strings.Compare(a.Path, b.Path) })
-	for _, change := range changes {
-		if e := newEdit(c, change); e != nil {
-			r.edits = append(r.edits, e)
+	for _, e := range p.edits {
+		if !e.opaque {
+			for _, look := range perFile {
+				found = append(found, look(e)...)
+			}
 		}
 	}
-	markMoved(r.edits)
-	return r
+	found = found.unique()
+	capSuppressions(p, found)
+	return found.bounded()
 }
 
-// add notes a finding at a line of e's file, counted from 0; -1 for the file as a whole. What is put back does not cap.
-func (r *report) add(e *edit, rule string, line int, caps bool, format string, args ...any) {
-	r.put(e, rule, line, caps && !e.putBack, format, args...)
+// findings are what was found so far.
+type findings []Finding
+
+// add notes a finding at a line of e's file, counted from 0; -1 for the file as a whole. It does not cap where the second check has the file
+// as it was.
+func (f *findings) add(e *edit, kind string, line int, caps bool, format string, args ...any) {
+	f.put(e, kind, line, caps && !e.restored, format, args...)
 }
 
-func (r *report) put(e *edit, rule string, line int, caps bool, format string, args ...any) {
-	key := finding{rule, e.path, line + 1}
-	if old, ok := r.found[key]; ok && (old.Caps || !caps) {
-		return // one line of the report for one rule and place is enough, the one that caps if there is one
-	}
-	detail := fmt.Sprintf(format, args...)
-	if secretIn(detail) {
-		detail, _, _ = strings.Cut(detail, ":")
-	}
-	r.found[key] = Finding{Rule: rule, Path: e.path, Line: line + 1, Detail: oneLine(detail, maxDetail), Caps: caps}
+// put is add for what caps in a check file too.
+func (f *findings) put(e *edit, kind string, line int, caps bool, format string, args ...any) {
+	*f = append(*f, Finding{Rule: kind, Path: e.path, Line: line + 1, Detail: fmt.Sprintf(format, args...), Caps: caps})
 }
 
-// sorted is what was found, bounded for each rule and file. What caps is never left out for what does not.
-func (r *report) sorted() []Finding {
-	groups := map[finding][]Finding{}
-	for key, f := range r.found {
-		key.line = 0
-		groups[key] = append(groups[key], f)
+func (f Finding) compare(o Finding) int {
+	return cmp.Or(strings.Compare(f.Path, o.Path), cmp.Compare(f.Line, o.Line), strings.Compare(f.Rule, o.Rule))
+}
+
+// unique keeps one finding for a kind and a line: the first that caps, else the first. It makes the details fit for people.
+func (f findings) unique() (kept findings) {
+	type place struct {
+		rule, path string
+		line       int
 	}
-	var all []Finding
+	at := map[place]int{}
+	for _, x := range f {
+		key := place{x.Rule, x.Path, x.Line}
+		k, ok := at[key]
+		switch {
+		case !ok:
+			at[key] = len(kept)
+			kept = append(kept, x)
+		case x.Caps && !kept[k].Caps:
+			kept[k] = x
+		}
+	}
+	for k := range kept {
+		if hasSecret(kept[k].Detail) {
+			kept[k].Detail, _, _ = strings.Cut(kept[k].Detail, ":")
+		}
+		kept[k].Detail = oneLine(kept[k].Detail, maxDetail)
+	}
+	return kept
+}
+
+// bounded sorts findings, and keeps at most maxFindings of a kind and a file. What caps is never left out for what does not.
+func (f findings) bounded() (all findings) {
+	groups := map[[2]string]findings{}
+	for _, x := range f {
+		key := [2]string{x.Rule, x.Path}
+		groups[key] = append(groups[key], x)
+	}
 	for _, g := range groups {
-		slices.SortFunc(g, func(a, b Finding) int {
-			if a.Caps != b.Caps {
-				if a.Caps {
+		slices.SortFunc(g, Finding.compare)
+		if n := len(g) - maxFindings; n > 0 {
+			slices.SortStableFunc(g, func(a, b Finding) int {
+				switch {
+				case a.Caps == b.Caps:
+					return 0
+				case a.Caps:
 					return -1
 				}
 				return 1
-			}
-			return cmp.Compare(a.Line, b.Line)
-		})
-		if n := len(g) - maxFindings; n > 0 {
+			})
 			g = g[:maxFindings]
-			slices.SortFunc(g, func(a, b Finding) int { return cmp.Compare(a.Line, b.Line) })
+			slices.SortFunc(g, Finding.compare)
 			more := fmt.Sprintf(" (and %d more in this file)", n)
 			last := &g[len(g)-1]
 			last.Detail = oneLine(last.Detail, maxDetail-len(more)) + more
 		}
 		all = append(all, g...)
 	}
-	slices.SortFunc(all, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), strings.Compare(a.Rule, b.Rule))
-	})
+	slices.SortFunc(all, Finding.compare)
 	return all
 }
 
-// oneLine is s on one line of at most limit characters, with what cannot be seen written as an escape.
+// oneLine returns s on one line of at most limit characters, with what cannot be seen written as an escape.
 func oneLine(s string, limit int) string {
 	var b strings.Builder
 	n := 0
@@ -160,19 +167,10 @@ func oneLine(s string, limit int) string {
 			}
 		}
 		if n += utf8.RuneCountInString(text); n > limit {
-			return cut(b.String(), limit-1) + "…"
+			short := []rune(b.String())
+			return string(short[:min(len(short), limit-1)]) + "…"
 		}
 		b.WriteString(text)
 	}
 	return b.String()
-}
-
-// cut is the first n characters of s.
-func cut(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
-	return s
 }

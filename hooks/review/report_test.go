@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -57,7 +58,7 @@ func reportOf(changes ...patch.Change) []Finding {
 func brief(found []Finding, where bool) string {
 	var list []string
 	for _, f := range found {
-		if f.Rule == CheckFile || f.Rule == CheckConfig || f.Rule == ProtectedFile {
+		if f.Rule == rules.CheckFile || f.Rule == rules.CheckConfig || f.Rule == rules.ProtectedFile {
 			continue
 		}
 		s := f.Rule
@@ -109,11 +110,11 @@ func checkForm(t *testing.T, found []Finding) {
 				t.Errorf("%s: %U in the detail", f.Rule, c)
 			}
 		}
-		i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Name == f.Rule })
+		i := slices.IndexFunc(rules.Kinds, func(r rules.Kind) bool { return r.Name == f.Rule })
 		if i < 0 {
 			t.Fatalf("no rule %q", f.Rule)
 		}
-		if f.Caps && !Rules[i].Caps && Rules[i].Also == "" {
+		if f.Caps && !rules.Kinds[i].Caps && rules.Kinds[i].Also == "" {
 			t.Errorf("%s caps, and its rule does not", f.Rule)
 		}
 		if f.Line < 0 || f.Path == "" {
@@ -133,7 +134,7 @@ func TestRulesAreUsed(t *testing.T) {
 	used := map[string]bool{}
 	capped := map[string]bool{}
 	n := 0
-	for _, rows := range [][]reportRow{goRows, webRows, pythonRows, nativeRows, scriptRows, textRows, placeRows} {
+	for _, rows := range [][]reportRow{goRows, webRows, pythonRows, nativeRows, scriptRows, textRows, placeRows, buildRows} {
 		n += len(rows)
 		for _, row := range rows {
 			for _, f := range reportOf(change(row.path, row.before, row.after)) {
@@ -145,19 +146,16 @@ func TestRulesAreUsed(t *testing.T) {
 	if n < 150 {
 		t.Errorf("%d rows", n)
 	}
-	for _, r := range Rules {
+	for _, r := range rules.Kinds {
 		if !used[r.Name] {
 			t.Errorf("no row has %s", r.Name)
 		}
 		if capped[r.Name] != (r.Caps || r.Also != "") {
 			t.Errorf("%s: some row caps: %v; the table says %v %q", r.Name, capped[r.Name], r.Caps, r.Also)
 		}
-		if r.Why == "" || Caps(r.Name) != r.Caps {
+		if r.Why == "" {
 			t.Errorf("%s: its line of the table is not whole", r.Name)
 		}
-	}
-	if Caps("no_rule") {
-		t.Error("a rule that is not there caps")
 	}
 }
 
@@ -267,7 +265,7 @@ func TestSecondCheckIsToldTruly(t *testing.T) {
 			t.Fatalf("%d changes are left, kept %v", len(left), kept)
 		}
 		want := map[bool]string{true: "the second check has the change too", false: "the second check has it as it was"}[kept]
-		if found := Report(c, changes); !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == CheckFile && strings.HasSuffix(f.Detail, want) }) {
+		if found := Report(c, changes); !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == rules.CheckFile && strings.HasSuffix(f.Detail, want) }) {
 			t.Errorf("%q is not in %v", want, found)
 		}
 	}

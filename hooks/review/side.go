@@ -1,18 +1,17 @@
 package review
 
-// One side of a change: its lines, and what of them is code.
-
 import (
-	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
 )
 
 // A side is the text of a file before or after the change; empty where it is absent.
 type side struct {
 	language string
 	lines    []string // without their ends, but with the \r of CRLF
-	kinds    []byte   // of all bytes of the text: inCode, inString, inComment
+	kinds    []byte   // of all bytes of the text: lang.InCode, InString or InComment
 	start    []int    // where each line begins
 	masks    [3][]string
 }
@@ -35,13 +34,13 @@ func newSide(language, text string) *side {
 	return s
 }
 
-// code is a line with strings and comments blanked, byte for byte.
+// code returns a line with strings and comments blanked, byte for byte.
 func (s *side) code(i int) string { return s.masked(0, i, lang.InString, lang.InComment) }
 
-// plain is a line with comments blanked.
+// plain returns a line with comments blanked.
 func (s *side) plain(i int) string { return s.masked(1, i, lang.InComment, lang.InComment) }
 
-// notes is a line with everything but comments blanked.
+// notes returns a line with everything but comments blanked.
 func (s *side) notes(i int) string { return s.masked(2, i, lang.InCode, lang.InString) }
 
 func (s *side) masked(which, i int, a, b byte) string {
@@ -67,7 +66,7 @@ func (s *side) masked(which, i int, a, b byte) string {
 	return s.masks[which][i]
 }
 
-// hasCode says whether something between two bytes of a line is code: a string that only speaks of it is not.
+// hasCode reports whether something between two bytes of a line is code: a string that only mentions it is not.
 func (s *side) hasCode(line, from, to int) bool {
 	for k := from; k < to; k++ {
 		if c := s.lines[line][k]; c != ' ' && c != '\t' && s.codeAt(line, k) {
@@ -77,5 +76,14 @@ func (s *side) hasCode(line, from, to int) bool {
 	return false
 }
 
-// codeAt says whether the byte of a line is code.
+// codeAt reports whether the byte of a line is code.
 func (s *side) codeAt(line, at int) bool { return s.kinds[s.start[line]+at] == lang.InCode }
+
+// all returns the numbers of all lines.
+func (s *side) all() []int {
+	list := make([]int, len(s.lines))
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}

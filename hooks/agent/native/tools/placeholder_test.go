@@ -7,6 +7,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/review"
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -94,7 +95,7 @@ func TestPlaceholdersAgreeWithTheReport(t *testing.T) {
 		found := review.Report(checkfile.NewChecks(tree, checkfile.Scope{}), []patch.Change{{
 			Path: "a.go", Before: &patch.File{Mode: 0o644, Data: []byte(before)}, After: &patch.File{Mode: 0o644, Data: []byte(after)},
 		}})
-		flagged := slices.ContainsFunc(found, func(f review.Finding) bool { return f.Rule == review.Placeholder && f.Line == 3 })
+		flagged := slices.ContainsFunc(found, func(f review.Finding) bool { return f.Rule == rules.Placeholder && f.Line == 3 })
 		if flagged != c.report {
 			t.Errorf("%s: the report flags it: %v", c.line, flagged)
 		}

@@ -1,20 +1,17 @@
 package review
 
-// new_process for files that start programs by themselves on the machine of whoever has the tree: an editor that opens the folder,
-// git, a shell that enters it, an agent or a debugger. No check runs them, so verification says nothing about them, and they cap nothing; but `fix apply`
-// brings them to a person, and wants the flag named.
-
 import (
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
 var (
-	// selfFolders hold settings of a program that starts what they name, as the end of a folder's path.
+	// selfFolders have settings of a program that starts what they name, as the end of a folder's path.
 	selfFolders = map[string]string{
 		".idea/runConfigurations": "the IDE", ".run": "the IDE", ".githooks": "git", ".git-hooks": "git", "githooks": "git", ".husky": "git", ".lefthook": "git", ".lefthook-local": "git",
 		".devcontainer": "whatever opens the folder in a container", ".direnv": "the shell", ".idx": "the editor",
@@ -38,25 +35,27 @@ var (
 
 	gitDriver = late.Regexp(`(?:^|\s)(filter|diff|merge)=(\S+)`)
 
-	// ownDrivers are what git has of its own, for diff= and merge=.
+	// ownDrivers come with git, for diff= and merge=.
 	ownDrivers = strings.Fields(`ada bash bibtex cpp csharp css dts elixir fortran fountain golang html java kotlin markdown matlab objc pascal perl php python ruby rust scheme tex ini union text binary`)
 )
 
-// runsItself looks for what starts without that anybody starts it.
-func (r *report) runsItself(e *edit) {
+// startsItself reports files that start programs on the machine of whoever has the tree: new_process. An editor that opens the folder, git, a
+// shell that enters it, an agent or a debugger reads them. No check runs them, so verification knows nothing about them, and they cap
+// nothing; but `fix apply` brings them to a person, and wants the flag named.
+func startsItself(e *edit) (found findings) {
 	if !e.exists() {
-		return
+		return found
 	}
 	base := path.Base(e.path)
 	if base == ".gitattributes" {
 		for _, j := range e.added {
 			for _, m := range gitDriver().FindAllStringSubmatch(e.after.lines[j], -1) {
 				if !e.moved[j] && (m[1] == "filter" || !slices.Contains(ownDrivers, m[2])) {
-					r.put(e, NewProcess, j, false, "git runs the %s driver %s, where one is set up, when it reads or writes such files", m[1], m[2])
+					found.put(e, rules.NewProcess, j, false, "git runs the %s driver %s, where one is set up, when it reads or writes such files", m[1], m[2])
 				}
 			}
 		}
-		return
+		return found
 	}
 	who := selfNames[strings.ToLower(base)]
 	if path.Ext(base) == ".code-workspace" {
@@ -68,20 +67,13 @@ func (r *report) runsItself(e *edit) {
 	}
 	for at := dir; who == "" && at != "." && at != "/"; at = path.Dir(at) {
 		for folder, by := range selfFolders {
-			if lang.Ends(at, folder) && proseExt(base) == "" {
+			if lang.Ends(at, folder) && !slices.Contains(proseExts, strings.ToLower(path.Ext(base))) {
 				who = by
 			}
 		}
 	}
 	if who != "" {
-		r.put(e, NewProcess, -1, false, "%s may start by itself what this file says; no check ran it", who)
+		found.put(e, rules.NewProcess, -1, false, "%s may start by itself what this file says; no check ran it", who)
 	}
-}
-
-// proseExt is the extension of a name that stands for prose, or "".
-func proseExt(base string) string {
-	if ext := strings.ToLower(path.Ext(base)); ext == ".md" || ext == ".txt" || ext == ".rst" || ext == ".adoc" {
-		return ext
-	}
-	return ""
+	return found
 }

@@ -1,13 +1,11 @@
 package review
 
-// What C can put in the place of its words and its library's functions: macros, definitions, and functions that run at every
-// end. The rules are exit_swallowed and library_shadowed.
-
 import (
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
@@ -16,12 +14,6 @@ import (
 const cSignal = `\b(?:signal|sigset|bsd_signal|sysv_signal)\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`
 
 var (
-	// cEnds end a process, or a function, and say how; cWords decide what runs; cCompares are what a test compares with.
-	cEnds = strings.Fields(`exit _exit _Exit quick_exit abort raise return throw
-		__assert __assert_fail __assert_rtn __assert_func __assert_perror_fail _assert`)
-	cWords    = strings.Fields(`main assert if else while for do switch case break continue goto sizeof`)
-	cCompares = strings.Fields(`strcmp strncmp strcasecmp strncasecmp strcoll memcmp bcmp wcscmp strstr abs labs fabs fabsf fabsl`)
-
 	cAsserts   = late.Regexp(`^(?:NDEBUG|assert|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR))$`)
 	cUndef     = late.Regexp(`^\s*(?:#|%:|\?\?=)\s*undef\s+(assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+)\s*$`)
 	cDirective = late.Regexp(`^\s*(?:#|%:|\?\?=)`)
@@ -50,13 +42,13 @@ var (
 	cCalled    = late.Regexp(`\b([A-Za-z_]\w*)\s*\(`)
 )
 
-// included are the endings of files that C includes and that have no language of their own here.
+// included are extensions of files that C includes and that are of no language.
 var included = []string{".inc", ".def", ".ipp", ".tpp", ".inl", ".txx", ".in"}
 
-// native is e's text as C, nil where e is no production code of C.
-func (e *edit) native() *side {
+// cText returns e's text as C, nil where e is no production code of C.
+func (e *edit) cText() *side {
 	switch ext := strings.ToLower(path.Ext(e.path)); {
-	case !e.exists() || e.opaque || e.class != 0:
+	case !e.exists() || e.opaque || e.class != none:
 		return nil
 	case lang.ByPath(e.path) == "c":
 		return e.after
@@ -66,10 +58,12 @@ func (e *edit) native() *side {
 	return nil
 }
 
-func (r *report) natives(e *edit) {
-	s := e.native()
+// cReplacements reports macros and definitions of C that take the place of its words and of its library's functions: exit_swallowed and
+// library_shadowed.
+func cReplacements(e *edit) (found findings) {
+	s := e.cText()
 	if s == nil {
-		return
+		return nil
 	}
 	had := map[string]bool{}
 	for _, i := range e.removed {
@@ -84,17 +78,18 @@ func (r *report) natives(e *edit) {
 			from--
 		}
 		if whole := s.joined(from); cDirective().MatchString(whole) {
-			r.directive(e, j, whole)
+			found = append(found, directive(e, j, whole)...)
 			continue
 		}
-		if m := cLabel().FindStringSubmatch(s.plain(j)); m != nil && slices.Contains(cEnds, m[1]) {
-			r.add(e, ExitSwallowed, j, true, "another %s: %s", m[1], strings.TrimSpace(s.lines[j]))
+		if m := cLabel().FindStringSubmatch(s.plain(j)); m != nil && slices.Contains(rules.CEnds, m[1]) {
+			found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", m[1], strings.TrimSpace(s.lines[j]))
 		}
-		r.owns(e, s, j)
+		found = append(found, ownFunction(e, s, j)...)
 	}
+	return found
 }
 
-// joined is line i with those that it goes on in after a backslash, as the preprocessor sees it.
+// joined returns line i with those that continue it after a backslash, as the preprocessor reads it.
 func (s *side) joined(i int) string {
 	var b strings.Builder
 	for k := i; k < min(len(s.lines), i+maxHeading); k++ {
@@ -108,7 +103,7 @@ func (s *side) joined(i int) string {
 	return b.String()
 }
 
-// spliced says whether a line goes on in the next one: after a backslash, or what old C has for one.
+// spliced reports whether a line continues in the next one: it ends in a backslash, or in the trigraph for one.
 func spliced(line string) bool {
 	line = strings.TrimRight(line, " \t\r")
 	return strings.HasSuffix(line, `\`) || strings.HasSuffix(line, "??/")
@@ -119,45 +114,46 @@ const (
 	maxBody    = 200 // lines of a function
 )
 
-// directive looks at a line of the preprocessor.
-func (r *report) directive(e *edit, j int, line string) {
+// directive reports what a line of the preprocessor replaces.
+func directive(e *edit, j int, line string) (found findings) {
 	shown := strings.Join(strings.Fields(line), " ")
 	if cNext().MatchString(line) {
-		r.add(e, LibraryShadowed, j, e.isNew(), "stands in front of the system's header: %s", shown)
-		return
+		found.add(e, rules.LibraryShadowed, j, e.isNew(), "stands in front of the system's header: %s", shown)
+		return found
 	}
-	if m := cPragma().FindStringSubmatch(line); m != nil && slices.Contains(cEnds, m[1]+m[2]) {
-		r.add(e, ExitSwallowed, j, true, "%s", shown)
-		return
+	if m := cPragma().FindStringSubmatch(line); m != nil && slices.Contains(rules.CEnds, m[1]+m[2]) {
+		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
+		return found
 	}
 	if cUndef().MatchString(line) {
-		r.add(e, LibraryShadowed, j, true, "%s", shown)
-		return
+		found.add(e, rules.LibraryShadowed, j, true, "%s", shown)
+		return found
 	}
 	m := cDefine().FindStringSubmatch(line)
 	if m == nil {
-		return
+		return found
 	}
 	name, params, body := m[1], m[2], strings.TrimSpace(m[3])
 	switch {
 	case body == name && params == "": // #define exit exit says only that there is one
-	case slices.Contains(cEnds, name) || name == "EXIT_FAILURE" && cZero().MatchString(body):
-		r.add(e, ExitSwallowed, j, true, "%s", shown)
-	case slices.Contains(cWords, name), cAsserts().MatchString(name), slices.Contains(cCompares, name) && !namesMore(body, params):
-		r.add(e, LibraryShadowed, j, true, "%s", shown)
+	case slices.Contains(rules.CEnds, name) || name == "EXIT_FAILURE" && cZero().MatchString(body):
+		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
+	case slices.Contains(rules.CWords, name), cAsserts().MatchString(name), slices.Contains(rules.CCompares, name) && !namesMore(body, params):
+		found.add(e, rules.LibraryShadowed, j, true, "%s", shown)
 	}
+	return found
 }
 
-// namesMore says whether a macro's body names anything but its parameters: a constant does not.
+// namesMore reports whether a macro's body names anything but its parameters. A constant does not.
 func namesMore(body, params string) bool {
 	known := append(cName().FindAllString(params, -1), "void")
 	return slices.ContainsFunc(cName().FindAllString(body, -1), func(n string) bool { return !slices.Contains(known, n) })
 }
 
-// owns looks for a function of the C library that is defined here.
-func (r *report) owns(e *edit, s *side, j int) {
-	if !slices.ContainsFunc(cEnds, func(n string) bool { return strings.Contains(s.lines[j], n) }) && !containsAny(s.lines[j], cCompares) {
-		return
+// ownFunction reports a function of the C library that is defined in line j.
+func ownFunction(e *edit, s *side, j int) (found findings) {
+	if !slices.ContainsFunc(rules.CEnds, func(n string) bool { return strings.Contains(s.lines[j], n) }) && !containsAny(s.lines[j], rules.CCompares) {
+		return nil
 	}
 	heading := s.code(j)
 	for k := j + 1; k < min(len(s.lines), j+4) && !strings.ContainsAny(heading, "{;"); k++ {
@@ -165,22 +161,23 @@ func (r *report) owns(e *edit, s *side, j int) {
 	}
 	m := cOwn().FindStringSubmatch(heading)
 	if m == nil || !s.global(j) {
-		return
+		return nil
 	}
 	name, params := m[1], m[2]
 	switch {
-	case slices.Contains(cCompares, name):
+	case slices.Contains(rules.CCompares, name):
 		if text, _ := s.function(j); cSame().MatchString(text) {
-			r.add(e, LibraryShadowed, j, true, "another %s: %s", name, strings.TrimSpace(s.lines[j]))
+			found.add(e, rules.LibraryShadowed, j, true, "another %s: %s", name, strings.TrimSpace(s.lines[j]))
 		}
 	case name == "abort" && cVoid().MatchString(params),
 		slices.Contains([]string{"exit", "_exit", "_Exit", "quick_exit", "raise"}, name) && cOneInt().MatchString(params),
-		strings.Contains(name, "assert") && slices.Contains(cEnds, name):
-		r.add(e, ExitSwallowed, j, true, "another %s: %s", name, strings.TrimSpace(s.lines[j]))
+		strings.Contains(name, "assert") && slices.Contains(rules.CEnds, name):
+		found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", name, strings.TrimSpace(s.lines[j]))
 	}
+	return found
 }
 
-// global says whether line j stands in no braces but those of extern "C": what is in a class or namespace has a name of its own.
+// global reports whether line j is in no braces but those of extern "C". What is in a class or namespace has another full name.
 func (s *side) global(j int) bool {
 	depth := 0
 	for i := range j {
@@ -193,7 +190,7 @@ func (s *side) global(j int) bool {
 	return depth <= 0
 }
 
-// function is the code of a function from its heading in line j to its last brace, and the line after it; "" for what has none.
+// function returns the code of a function from its heading in line j to its last brace, and the line after it; "" for a declaration.
 func (s *side) function(j int) (code string, end int) {
 	var b strings.Builder
 	depth, began := 0, false

@@ -1,15 +1,15 @@
 package review
 
-// exit_swallowed in C: functions that run at every end of the process, or where a signal is handled, and end it with success.
-
 import (
 	"regexp"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 )
 
-// nativeEnds looks for functions that run at every end of the process, or at an abort, and end it with success. They, and what they call, may stand in
-// another file of the patch.
-func (r *report) nativeEnds() {
+// cExitHandlers reports functions of C that run at every end of the process, or where a signal is handled, and end it with success:
+// exit_swallowed. They, and what they call, may be in another file of the patch.
+func cExitHandlers(p *proposal) (found findings) {
 	type place struct {
 		e   *edit
 		s   *side
@@ -22,16 +22,16 @@ func (r *report) nativeEnds() {
 	}
 	var places []place
 	var todo []entry
-	for _, e := range r.edits {
-		s := e.native()
+	for _, e := range p.edits {
+		s := e.cText()
 		if s == nil {
 			continue
 		}
-		p := place{e, s, map[int]bool{}}
+		at := place{e, s, map[int]bool{}}
 		for _, j := range e.added {
-			p.new[j] = !e.moved[j]
+			at.new[j] = !e.moved[j]
 		}
-		places = append(places, p)
+		places = append(places, at)
 		action := false
 		for i := range s.lines {
 			action = action || cAction().MatchString(s.code(i))
@@ -43,21 +43,21 @@ func (r *report) nativeEnds() {
 				call += " " + s.code(k) // the arguments may stand in lines of their own
 			}
 			for _, m := range cRegisters().FindAllStringSubmatch(call, -1) {
-				todo = append(todo, entry{m[1] + m[2], p.new[i], m[2] != ""})
+				todo = append(todo, entry{m[1] + m[2], at.new[i], m[2] != ""})
 			}
 			if m := cHandler().FindStringSubmatch(code); m != nil && action {
-				todo = append(todo, entry{m[1], p.new[i], true})
+				todo = append(todo, entry{m[1], at.new[i], true})
 			}
 			if m := cArray().FindStringSubmatch(s.plain(i)); m != nil {
-				todo = append(todo, entry{m[1], p.new[i], false})
+				todo = append(todo, entry{m[1], at.new[i], false})
 			}
 			if cMarked().MatchString(code) {
 				if body, end := s.function(i); body != "" {
-					r.endsWell(e, s, i, end, p.new, p.new[i])
+					found = append(found, endsWell(e, s, i, end, at.new, at.new[i])...)
 				}
 			}
-			if cWell().MatchString(code) && p.new[i] && cStatic().MatchString(code) && s.global(i) {
-				r.endsWell(e, s, i, i+1, p.new, false)
+			if cWell().MatchString(code) && at.new[i] && cStatic().MatchString(code) && s.global(i) {
+				found = append(found, endsWell(e, s, i, i+1, at.new, false)...)
 			}
 		}
 	}
@@ -78,9 +78,9 @@ func (r *report) nativeEnds() {
 				if body == "" {
 					continue
 				}
-				r.endsWell(p.e, p.s, i, end, p.new, at.new)
+				found = append(found, endsWell(p.e, p.s, i, end, p.new, at.new)...)
 				if at.handles {
-					r.goesOn(p.e, p.s, i, end, p.new, at.new)
+					found = append(found, survives(p.e, p.s, i, end, p.new, at.new)...)
 				}
 				for _, m := range cCalled().FindAllStringSubmatch(body, -1) {
 					todo = append(todo, entry{m[1], at.new || p.new[i], at.handles})
@@ -88,9 +88,10 @@ func (r *report) nativeEnds() {
 			}
 		}
 	}
+	return found
 }
 
-// defines says whether the function of a name begins in line i.
+// defines reports whether the function of a name begins in line i.
 func defines(s *side, i int, name string) bool {
 	heading := s.code(i)
 	for k := i + 1; k < min(len(s.lines), i+4) && !strings.ContainsAny(heading, "{;"); k++ {
@@ -100,18 +101,19 @@ func defines(s *side, i int, name string) bool {
 	return m != nil && m[1] == name
 }
 
-// endsWell notes the new lines from i to end that end the process with success; all of them where what calls them is new.
-func (r *report) endsWell(e *edit, s *side, i, end int, isNew map[int]bool, called bool) {
+// endsWell reports the new lines from i to end that end the process with success; all of them where what calls them is new.
+func endsWell(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (found findings) {
 	for k := i; k < end; k++ {
 		if cWell().MatchString(s.code(k)) && (isNew[k] || called) {
-			r.add(e, ExitSwallowed, k, true, "ends with success while it is loaded, or at every end: %s", strings.TrimSpace(s.lines[k]))
+			found.add(e, rules.ExitSwallowed, k, true, "ends with success while it is loaded, or at every end: %s", strings.TrimSpace(s.lines[k]))
 		}
 	}
+	return found
 }
 
-// goesOn notes the new lines of a handler that end the process with a number that only its running tells, or go on past what
-// failed. The signal's own number is honest, while nothing changes it.
-func (r *report) goesOn(e *edit, s *side, i, end int, isNew map[int]bool, called bool) {
+// survives reports the new lines of a handler that end the process with a number that only running it tells, or that continue after
+// what failed. The signal's own number is honest, while nothing changes it.
+func survives(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (found findings) {
 	var body strings.Builder
 	for k := i; k < end; k++ {
 		body.WriteString(s.code(k) + "\n")
@@ -125,6 +127,7 @@ func (r *report) goesOn(e *edit, s *side, i, end int, isNew map[int]bool, called
 		if given != nil && m[1] == given[1] && len(regexp.MustCompile(`\b`+given[1]+`\s*(?:[-+*/%&|^]|<<|>>)?=[^=]|--|&\s*`+given[1]+`\b`).FindAllString(body.String(), 1)) == 0 {
 			continue
 		}
-		r.add(e, ExitSwallowed, k, true, "where a signal is handled: %s", strings.TrimSpace(s.lines[k]))
+		found.add(e, rules.ExitSwallowed, k, true, "where a signal is handled: %s", strings.TrimSpace(s.lines[k]))
 	}
+	return found
 }

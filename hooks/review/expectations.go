@@ -1,12 +1,12 @@
 package review
 
-// expectation_rewritten: literals of a test, and files that hold what a test expects.
-
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
@@ -16,23 +16,17 @@ var (
 	constant = late.Regexp(`\b(?:true|false|True|False|None|null|nil|undefined|NaN|Some|Ok|Err)\b`)
 	negation = late.Regexp(`\bnot\b|\.not\b|!(?:[^=]|$)`)
 	compared = late.Regexp(`[=!]==?|[<>]=?|(?:\b|[aA]ssert_?|ASSERT_|EXPECT_|CHECK_|REQUIRE_)(?:Not)?(?:Equals?|True|False|Is|In|eq|ne|EQ|NE|LT|GT|LE|GE|TRUE|FALSE)\b|time\.(?:Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\b`)
-	// lists are values that hold nothing but literals: []int{5} may become nil, [5] None.
-	lists = map[string]func() *regexp.Regexp{
-		"go":  late.Regexp(`(?:\[\x00?\]|map\[[\w.*]+\])[\w.*\[\]]*\{[\x00,:\s]*\}`),
-		"py":  late.Regexp(`[\[{][\x00,:\s]*[\]}]`),
-		"web": late.Regexp(`\[[\x00,\s]*\]`),
-	}
-	minus = late.Regexp(`[-+]\s*\x00`)
+	minus    = late.Regexp(`[-+]\s*\x00`)
 	// noExpectation: names, messages and imports, which a test does not compare.
 	noExpectation = late.Regexp(`^\s*(?:import\b|from\b|export\b|package\b|#\s*include|use\b|require|//|#|\*|@)|\brequire\(|\b\w+\.(?:Log|Logf|Error|Errorf|Fatal|Fatalf|Skip|Skipf|Run)\(|\b(?:console\.\w+|print|println|printf|fmt\.Print\w*|describe|it|test|context|logger\.\w+|log\.\w+)\s*!?\(|\bname:`)
 	shellCheck    = late.Regexp(`^\s*(?:if\s+)?(?:!\s*)?(?:test|\[\[?|e?grep|diff|cmp|assert\w*)\s`)
 	expectedWords = []string{"expected", "golden", "want", "snapshot", "snapshots", "approved", "verified", "output", "outputs"}
 )
 
-// A pair is a line before and the one that took its place, which differs in literals and comparisons alone.
+// A pair is a line before and the one that took its place, where they differ in literals and comparisons alone.
 type pair struct{ i, j int }
 
-// pairs are those of all blocks.
+// pairs returns those of all blocks.
 func (e *edit) pairs() []pair {
 	if e.paired != nil {
 		return *e.paired
@@ -61,7 +55,7 @@ func (e *edit) pairs() []pair {
 	return list
 }
 
-// skeleton is a line with one NUL for each literal, without comments and blanks.
+// skeleton returns a line with one NUL for each literal, without comments and blanks.
 func skeleton(s *side, i int) string {
 	line := s.lines[i]
 	out := make([]byte, 0, len(line))
@@ -79,56 +73,52 @@ func skeleton(s *side, i int) string {
 	}
 	text = negation().ReplaceAllStringFunc(text, func(m string) string { return strings.TrimLeft(strings.TrimPrefix(m, ".not"), "!not") })
 	text = minus().ReplaceAllString(text, "\x00")
-	if re := lists[s.language]; re != nil {
-		text = re().ReplaceAllString(text, "\x00")
+	if re := compile(rules.For(s.language).Lists); re != nil {
+		text = re.ReplaceAllString(text, "\x00")
 	}
 	return strings.Join(strings.Fields(text), "")
 }
 
-func (r *report) expects(e *edit) {
-	if e.class > 0 && e.change.Before != nil && e.snapshot() && len(e.removed) > 0 {
+// expectations reports literals of a test, and files of what tests expect, that were rewritten: expectation_rewritten.
+func expectations(e *edit) (found findings) {
+	if e.class != none && e.change.Before != nil && e.expected() && len(e.removed) > 0 {
 		line := -1
 		if e.exists() {
 			line = e.at(e.removed[0])
 		}
-		r.add(e, ExpectationChanged, line, false, "what tests compare with: %d lines removed, %d added", len(e.removed), len(e.added))
-		return
+		found.add(e, rules.ExpectationChanged, line, false, "what tests compare with: %d lines removed, %d added", len(e.removed), len(e.added))
+		return found
 	}
-	if !lang.IsCode(e.language) || e.class == 0 && e.language != "rust" || e.class == 3 {
-		return
+	if !lang.IsCode(e.language) || e.class == none || e.class == testData {
+		return nil
 	}
 	for _, p := range e.pairs() {
-		if e.class != 4 && !e.inTests(p.j) || e.class == 4 && !shellCheck().MatchString(e.after.plain(p.j)) && e.language == "shell" ||
-			noExpectation().MatchString(e.after.plain(p.j)) && !comparison(e, p) || e.threshold(p) != "" {
+		line := e.after.plain(p.j)
+		if e.class != namedFile && !e.isTest() || e.class == namedFile && e.language == "shell" && !shellCheck().MatchString(line) ||
+			noExpectation().MatchString(line) && !comparison(e, p) || e.threshold(p) != "" {
 			continue
 		}
-		r.add(e, ExpectationChanged, p.j, e.class == 0, "was: %s", strings.TrimSpace(e.before.lines[p.i]))
+		found.add(e, rules.ExpectationChanged, p.j, false, "was: %s", strings.TrimSpace(e.before.lines[p.i]))
 	}
 	if e.language == "shell" {
-		r.words(e)
+		found = append(found, conditions(e)...)
 	}
-	if e.language == "rust" {
-		for _, j := range e.added {
-			if strings.Contains(e.after.code(j), "#[should_panic") && e.inTests(j) && !r.newCases(e)(j) && !e.moved[j] {
-				r.add(e, ExpectationChanged, j, e.class == 0, "the test expects a panic now")
-			}
-		}
-	}
+	return found
 }
 
-// comparison says whether a line asserts as well as it says a message: if got != 3 { t.Fatal("…") }.
+// comparison reports whether a line asserts, beside having a message: if got != 3 { t.Fatal("…") }.
 func comparison(e *edit, p pair) bool {
-	re := assertions[e.language]
+	re := compile(rules.For(e.language).Assert)
 	if e.language == "go" || re == nil {
 		before, _, ok := strings.Cut(e.after.code(p.j), "{")
 		was, _, _ := strings.Cut(e.before.code(p.i), "{")
 		return ok && strings.HasPrefix(strings.TrimSpace(before), "if") && before != was
 	}
-	return e.language != "web" && e.language != "ruby" && re().MatchString(e.after.code(p.j)) || e.language == "web" && strings.Contains(e.after.code(p.j), "expect(")
+	return e.language != "web" && re.MatchString(e.after.code(p.j)) || e.language == "web" && strings.Contains(e.after.code(p.j), "expect(")
 }
 
-// words looks for a condition of a script whose words, not its literals, were replaced.
-func (r *report) words(e *edit) {
+// conditions reports conditions of a script whose words, not their literals, were replaced.
+func conditions(e *edit) (found findings) {
 	for _, b := range e.blocks {
 		if b.iEnd-b.i != b.jEnd-b.j {
 			continue
@@ -136,26 +126,21 @@ func (r *report) words(e *edit) {
 		for k := range b.iEnd - b.i {
 			was, is := e.before.plain(b.i+k), e.after.plain(b.j+k)
 			if shellCheck().MatchString(was) && shellCheck().MatchString(is) && was != is && strings.Fields(was)[0] == strings.Fields(is)[0] {
-				r.add(e, ExpectationChanged, b.j+k, false, "was: %s", strings.TrimSpace(was))
+				found.add(e, rules.ExpectationChanged, b.j+k, false, "was: %s", strings.TrimSpace(was))
 			}
 		}
 	}
+	return found
 }
 
-// snapshot says whether the file holds what a test expects, by its name.
-func (e *edit) snapshot() bool {
+// expected reports whether the file holds what a test expects, by its name.
+func (e *edit) expected() bool {
 	if lang.DataName(e.path) || strings.Contains("/"+e.path, "/__snapshots__/") {
 		return true
 	}
-	if e.class != 3 && (e.class != 2 || lang.IsCode(e.language)) {
+	if e.class != testData && (e.class != testFile || lang.IsCode(e.language)) {
 		return false
 	}
-	for _, w := range lang.Words(path.Base(path.Dir(e.path)) + " " + path.Base(e.path)) {
-		for _, x := range expectedWords {
-			if w == x {
-				return true
-			}
-		}
-	}
-	return false
+	words := lang.Words(path.Base(path.Dir(e.path)) + " " + path.Base(e.path))
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(expectedWords, w) })
 }

@@ -1,13 +1,11 @@
 package review
 
-// library_shadowed in programs: production code that puts something else in the place of what a test library or the language
-// itself offers, by whatever name it imports it. An import alone, and a call, are honest: assert(x) checks at run time.
-
 import (
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
@@ -28,9 +26,11 @@ var (
 	objectIs   = late.Regexp(`\bObject\.is\s*=[^=>]`)
 )
 
-func (r *report) swaps(e *edit) {
+// replacements reports production code that puts something else in the place of what a test library or the language itself offers, by
+// whatever name it imports it: library_shadowed. An import alone, and a call, are honest: assert(x) checks at run time.
+func replacements(e *edit) (found findings) {
 	if !e.production() || !e.exists() || e.language != "web" && e.language != "py" || len(e.added) == 0 {
-		return
+		return nil
 	}
 	var plain strings.Builder
 	for i := range e.after.lines {
@@ -43,7 +43,7 @@ func (r *report) swaps(e *edit) {
 		forms = append(pyForms(pyNames(plain.String())), pyBuiltin())
 	}
 	for _, j := range e.added {
-		if e.moved[j] || e.inTests(j) {
+		if e.moved[j] {
 			continue
 		}
 		line, first := e.after.plain(j), len(e.after.plain(j))
@@ -52,14 +52,15 @@ func (r *report) swaps(e *edit) {
 		}
 		for _, re := range forms {
 			if at := re.FindStringIndex(line); at != nil && at[0] < first && e.after.hasCode(j, at[0], min(at[1], first)) {
-				r.add(e, LibraryShadowed, j, true, "%s", strings.TrimSpace(line))
+				found.add(e, rules.LibraryShadowed, j, true, "%s", strings.TrimSpace(line))
 				break
 			}
 		}
 	}
+	return found
 }
 
-// webNames are the names by which a text has what test libraries export.
+// webNames returns the names by which a text has what test libraries export.
 func webNames(text string) (list []string) {
 	for _, re := range []*regexp.Regexp{webImport(), webRequire()} {
 		for _, m := range re.FindAllStringSubmatch(text, -1) {
@@ -97,7 +98,7 @@ func quoted(list []string) string {
 	return strings.Join(all, "|")
 }
 
-// webForms are the ways to replace what one of names offers, or what a require gives on the spot.
+// webForms matches the ways to replace what one of names offers, or what a require gives on the spot.
 func webForms(list []string) []*regexp.Regexp {
 	target := `(?:(?:(?:globalThis|global)\s*\.\s*)?(?:process|module)\s*\.\s*)?(?:require|import|getBuiltinModule|createRequire\s*\([^()]*\))\s*(?:\?\.\s*)?\(\s*` + webAsserts + `\s*\)\)?`
 	mocks := `mock|jest|vi|sinon|sandbox`
@@ -113,7 +114,7 @@ func webForms(list []string) []*regexp.Regexp {
 	}
 }
 
-// pyNames are the names by which a text has test libraries, what they export, and builtins.
+// pyNames returns the names by which a text has test libraries, what they export, and builtins.
 func pyNames(text string) []string {
 	list := strings.Split(strings.ReplaceAll(pyTools, "|builtins", ""), "|")
 	for _, m := range swapImport().FindAllStringSubmatch(text, -1) {
@@ -162,15 +163,15 @@ var (
 	pyEqualLambda = late.Regexp(`\b__eq__['"]?\s*[=:,]\s*lambda\b[^:]*:\s*(?:True|1)\b\s*(?:[,)}\]]|$)`)
 )
 
-// equals looks for an __eq__ that is nothing but True: a value that has it is equal to whatever a test expects.
-func (r *report) equals(e *edit) {
+// pyEquals reports an __eq__ that is nothing but True, assertion_removed: its value is equal to whatever a test expects.
+func pyEquals(e *edit) (found findings) {
 	if e.language != "py" || !e.production() || !e.exists() {
-		return
+		return nil
 	}
 	isNew := map[int]bool{}
 	for _, j := range e.added {
 		if isNew[j] = !e.moved[j]; isNew[j] && pyEqualLambda().MatchString(e.after.plain(j)) {
-			r.add(e, AssertionRemoved, j, true, "is equal to everything: %s", strings.TrimSpace(e.after.plain(j)))
+			found.add(e, rules.AssertionRemoved, j, true, "is equal to everything: %s", strings.TrimSpace(e.after.plain(j)))
 		}
 	}
 	for i := range e.after.lines {
@@ -188,12 +189,13 @@ func (r *report) equals(e *edit) {
 			literal = pyNever()
 		}
 		if touched && literal.MatchString(body) {
-			r.add(e, AssertionRemoved, line, true, "is equal to everything: %s", strings.TrimSpace(e.after.lines[i]))
+			found.add(e, rules.AssertionRemoved, line, true, "is equal to everything: %s", strings.TrimSpace(e.after.lines[i]))
 		}
 	}
+	return found
 }
 
-// firstLine is the first line of code in the body of a def of Python: after its docstring.
+// firstLine returns the first line of code in the body of a def of Python: after its docstring.
 func (e *edit) firstLine(def int) (line int, code string) {
 	in := indent(e.after.code(def))
 	for k := def + 1; k < len(e.after.lines); k++ {

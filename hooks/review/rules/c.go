@@ -1,0 +1,91 @@
+package rules
+
+import "strings"
+
+// c is C++ too. What macros and functions of its own put in the place of the C library's is code: see c_macros.go and c_ends.go of the
+// package review.
+var c = Language{
+	Name: "c",
+	Test: `^\s*(?:(?:TEST|TEST_F|TEST_P|TYPED_TEST|START_TEST|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE|UTEST` +
+		`|MU_TEST|CTEST)\s*\(\s*"?([^)"]+)` +
+		`|(?:static\s+)?(?:void|int|bool)\s+(test_?\w+)\s*\()`,
+	Assert: `\b(?:ASSERT|EXPECT|CHECK|REQUIRE|TEST_ASSERT|CU_ASSERT|BOOST_\w+|ck_assert|assert|fail_unless)\w*\s*\(`,
+	Strong: `\b(?:ASSERT|EXPECT)_(?:EQ|STREQ|DOUBLE_EQ|FLOAT_EQ|NEAR|THROW)\b|\bassert\s*\(.*(?:==|strcmp)`,
+	Weak:   `\b(?:ASSERT|EXPECT)_(?:TRUE|NE|NO_THROW|ANY_THROW)\b|\bassert\s*\(\s*\w+\s*\)|\(void\)\s*\w+\s*;`,
+	Rules:  cRules,
+}
+
+// What C has of its own: functions and words that end a process or a function, that decide what runs, and that tests compare with.
+var (
+	CEnds = strings.Fields(`exit _exit _Exit quick_exit abort raise return throw
+		__assert __assert_fail __assert_rtn __assert_func __assert_perror_fail _assert`)
+	CWords    = strings.Fields(`main assert if else while for do switch case break continue goto sizeof`)
+	CCompares = strings.Fields(`strcmp strncmp strcasecmp strncasecmp strcoll memcmp bcmp wcscmp strstr abs labs fabs fabsf fabsl`)
+)
+
+// Headers of the system: of C and POSIX; those whose names projects also give to headers of their own; of C++; and of sys/.
+var (
+	CHeaders = strings.Fields(`assert.h stdlib.h stdio.h stddef.h stdint.h stdbool.h stdarg.h stdnoreturn.h stdalign.h stdatomic.h setjmp.h
+		inttypes.h iso646.h tgmath.h fenv.h wchar.h wctype.h unistd.h fcntl.h pthread.h dlfcn.h sysexits.h err.h error.h strings.h execinfo.h
+		float.h limits.h ctype.h errno.h`)
+	PlainHeaders = strings.Fields(`string.h time.h math.h signal.h locale.h complex.h threads.h features.h uchar.h memory.h malloc.h`)
+	PlusHeaders  = strings.Fields(`cassert cstdlib cstdio cstring csignal cmath cstddef cstdint iostream exception stdexcept string string_view
+		vector memory algorithm functional utility`)
+	SysHeaders = strings.Fields(`types.h cdefs.h wait.h stat.h signal.h time.h`)
+)
+
+var cRules = []Rule{
+	{ID: "c/skip", Kind: TestSkipped, In: OldTests,
+		Pattern: `\bGTEST_SKIP\b|\bDISABLED_\w+|\b(?:SKIP|TEST_IGNORE(?:_MESSAGE)?)\s*\(`,
+		Match:   []string{"GTEST_SKIP();", "TEST(F, DISABLED_Squares) {"}, NoMatch: []string{"SKIPPED = 1;"}},
+	{ID: "c/if-0", Kind: TestSkipped, In: OldTests,
+		Pattern: `^\s*#\s*if\s+0\b`,
+		Match:   []string{"#if 0"}, NoMatch: []string{"#if DEBUG"}},
+	{ID: "c/assert-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
+		Pattern: `\b(?:assert|(?:ASSERT|EXPECT)_TRUE|CHECK|REQUIRE|ck_assert)\s*\(\s*(?:1|true)\s*\)` +
+			`|\bif\s*\(\s*(?:0|false)\s*\)`,
+		Match: []string{"assert(1);", "EXPECT_TRUE(true);", "if (0) {"}, NoMatch: []string{"assert(x);"}},
+	{ID: "c/exit-in-test", Kind: ExitSwallowed, In: Tests,
+		Pattern: `\bexit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`,
+		Match:   []string{"exit(0);"}, NoMatch: []string{"exit(1);"}},
+	{ID: "c/runner-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:GTEST_\w+|CTEST_\w+|CK_\w+|PYTEST_\w+|TEST_TMPDIR)"`,
+		Match:   []string{`getenv("GTEST_SHARD_INDEX")`}, NoMatch: []string{`getenv("HOME")`}},
+	{ID: "c/program-name", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Pattern: `\b(?:program_invocation_(?:short_)?name|__progname` +
+			`|argv\s*\[\s*0\s*\])\b?.*"(?:[^"]*[^a-z"])?tests?(?:[^a-z"][^"]*)?"`,
+		Match:   []string{`strstr(argv[0], "test_calc")`, `strstr(__progname, "tests")`},
+		NoMatch: []string{`strstr(argv[0], "latest")`}},
+	{ID: "c/ci", Kind: TestDetected, In: Production, On: Strings,
+		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:CI|` + modeNames + `)"|#\s*if(?:n?def)?\b.*\b(?:UNIT_?TESTS?` +
+			`|TESTING|UNDER_TEST|__TEST__)\b`,
+		Match: []string{"#ifdef UNIT_TEST", `getenv("CI")`}, NoMatch: []string{"#ifndef LATEST_H"}},
+	{ID: "c/atexit-lambda", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "every end becomes success",
+		Pattern: `\batexit\s*\(\s*\[[^]]*\].*\b_?[eE]xit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\).*`,
+		Match:   []string{"atexit([] { _exit(0); });"}, NoMatch: []string{"atexit(close);"}},
+	{ID: "c/exec-true", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		Pattern: `\bexec[lv]\w*\s*\(\s*"(?:/usr)?/bin/true".*`,
+		Match:   []string{`execl("/bin/true", "true", 0);`}, NoMatch: []string{`execl("/bin/ls", "ls", 0);`}},
+	{ID: "c/hard-exit", Kind: ExitSwallowed, In: Programs,
+		Pattern: `\b(?:_exit|_Exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`,
+		Match:   []string{"_exit(0);"}, NoMatch: []string{"_exit(1);"}},
+	{ID: "c/assertions-off", Kind: LibraryShadowed, In: Production, Caps: true,
+		Pattern: `^\s*#\s*undef\s+(?:assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+)\b` +
+			`|^\s*#\s*define\s+(?:NDEBUG|assert|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR))\b`,
+		Match: []string{"#define NDEBUG", "#undef assert"}, NoMatch: []string{"#define assert_that(x) x"}},
+	{ID: "c/suppression", Kind: SuppressionAdded, In: Sources, On: Strings,
+		Pattern: `#\s*pragma\s+(?:GCC|clang)\s+diagnostic\s+ignored\b|#\s*pragma\s+warning\s*\(?\s*disable` +
+			`|__attribute__\s*\(\(\s*no_sanitize\w*`,
+		Match: []string{`#pragma GCC diagnostic ignored "-Wall"`}, NoMatch: []string{"#pragma once"}},
+	{ID: "c/suppression-comment", Kind: SuppressionAdded, In: Sources, On: Comments,
+		Pattern: `\bNOLINT\w*|\bcppcheck-suppress\b|\bcoverity\[|\b[LG]COV_EXCL_\w+`,
+		Match:   []string{"int x; // NOLINT"}, NoMatch: []string{"// no lint here"}},
+	{ID: "c/network", Kind: NewNetwork, In: Production,
+		Pattern: `(?:^|[^\w.>])(?:socket|connect|getaddrinfo|gethostbyname|sendto|recvfrom|accept4?)\s*\(` +
+			`|\bcurl_easy_\w+|\bcurl_global_init\b`,
+		Match:   []string{"return socket(AF_INET, SOCK_STREAM, 0);"},
+		NoMatch: []string{"button.connect(g);", "p->socket(1);"}},
+	{ID: "c/process", Kind: NewProcess, In: Production,
+		Pattern: `(?:^|[^\w.>])(?:system|popen|v?fork|exec[lv]p?e?|posix_spawnp?|dlopen)\s*\(`,
+		Match:   []string{`return system("ls");`}, NoMatch: []string{"file_system(x);", "p->fork(1);"}},
+}

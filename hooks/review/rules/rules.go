@@ -1,0 +1,160 @@
+// Package rules holds what a review looks for, as data: a file a language, each rule with lines that must match and lines that must
+// not. The package review knows how to look.
+package rules
+
+import "slices"
+
+// Kinds of findings, by the names that records have.
+const (
+	ProtectedFile      = "protected_file"
+	CheckFile          = "check_file"
+	CheckConfig        = "check_config"
+	TestRemoved        = "test_removed"
+	TestSkipped        = "test_skipped"
+	AssertionRemoved   = "assertion_removed"
+	ExpectationChanged = "expectation_rewritten"
+	ThresholdLoosened  = "threshold_loosened"
+	ExitSwallowed      = "exit_swallowed"
+	SuppressionAdded   = "suppression_added"
+	TestDetected       = "test_detected"
+	ProgramShadowed    = "program_shadowed"
+	LibraryShadowed    = "library_shadowed"
+	DependencyChanged  = "dependency_changed"
+	NewNetwork         = "new_network"
+	NewProcess         = "new_process"
+	SymlinkOut         = "symlink_out"
+	ModeChanged        = "mode_changed"
+	HiddenText         = "hidden_text"
+	Placeholder        = "placeholder"
+	Secret             = "secret"
+)
+
+// A Kind is one sort of finding.
+type Kind struct {
+	Name string
+	Caps bool   // a finding may keep a verdict from being verified
+	Also string // where one may although Caps is false; "" for nowhere
+	Why  string // for a person
+}
+
+// inBuild: a build file is not restored before the second check, so what it says of tests holds in both.
+const inBuild = "for what a build file says of tests"
+
+// Kinds lists them all.
+//
+// The second check runs without the patch's check files and check parts of manifests. What these hold cannot act there, and needs no
+// cap. What production code holds acts in both checks, and caps; so does a build file, and so does a patch that only silences a checker.
+// Within a kind that caps, a form with common honest uses (`|| true` after a command that is no check, os.Getenv("CI"), a PATH in a
+// script) is reported and does not cap.
+var Kinds = []Kind{
+	{ProtectedFile, false, "", "a file named by protect, or PIPELINE.hcl, was changed"},
+	{CheckFile, false, "", "a test, or what tests read, was changed"},
+	{CheckConfig, false, "", "what the check's runner loads by itself was changed or is new"},
+	{TestRemoved, false, inBuild, "a test is gone, or has a name that no runner finds"},
+	{TestSkipped, false, inBuild, "a test no longer runs"},
+	{AssertionRemoved, false, "for a value that is equal to everything", "a test asserts less than before"},
+	{ExpectationChanged, false, "", "what a test expects was rewritten"},
+	{ThresholdLoosened, false, "", "a limit, timeout or tolerance of a check became wider"},
+	{ExitSwallowed, true, "", "a failing command no longer fails"},
+	{SuppressionAdded, false, "where the patch changes nothing else", "a comment or setting silences a checker"},
+	{TestDetected, true, "", "production code asks whether it is being tested"},
+	{ProgramShadowed, true, "", "a new file is found in place of a program of the check"},
+	{LibraryShadowed, true, "", "something else is loaded, included or called instead of a library"},
+	{DependencyChanged, false, "", "another version of a dependency, or another dependency"},
+	{NewNetwork, false, "", "code that reaches the network is new"},
+	{NewProcess, false, "", "code that starts processes is new"},
+	{SymlinkOut, true, "", "a symbolic link leads out of the tree"},
+	{ModeChanged, false, "", "a file's permission to be executed changed"},
+	{HiddenText, true, "", "characters that hide or reorder text"},
+	{Placeholder, false, "", "text in place of code that was left out"},
+	{Secret, false, "", "text that looks like a key or a token"},
+}
+
+// A Place is a set of files that a rule is about.
+type Place uint
+
+const (
+	Production   Place = 1 << iota // code that belongs to no check and configures no tool
+	Programs                       // any code but a shell's and the configuration of tools
+	Tests                          // files of the check
+	OldTests                       // the same, but no lines of a test that is new
+	Scripts                        // shell scripts, and files of settings
+	CheckScripts                   // those that belong to the check
+	Commands                       // scripts, settings, and code that configures tools; no new file outside the check
+	Changed                        // any file that was there, or belongs to the check
+	Limits                         // the same, but no production code and no line whose numbers alone changed
+	Builds                         // build files, as BuildFile tells
+	Sources                        // any file of a language
+	Everywhere                     // any text, also what tests read
+)
+
+// A Part is what a pattern is matched against: a line, or some of it.
+type Part int
+
+const (
+	Code     Part = iota // strings and comments are blanks: the zero value
+	Strings              // comments are blanks; some of a match must be code
+	Text                 // comments are blanks
+	Comments             // all but comments is blanks
+	Line                 // all of it
+)
+
+// A Rule is a pattern that lines of a patch are compared with. It finds the lines that are new, unless what it matched there was removed
+// elsewhere in the file.
+type Rule struct {
+	ID      string // unique, for people who work on rules
+	Kind    string // one of Kinds
+	In      Place
+	On      Part
+	Caps    bool   // a finding keeps a verdict from being verified, where the file is not restored for the second check
+	Say     string // for the reviewer, before the match; "" shows the match alone
+	Pattern string
+	Not     string // a pattern: matches of it are left out
+	If      string // a pattern: holds only in files that match it
+	Next    string // a pattern: where the line ends in a colon, the next line of code must match it
+	File    string // holds only in files whose names end so
+	Gone    bool   // finds lines that were removed, unless what matched was added elsewhere in the file
+
+	Match, NoMatch []string // texts that must be found, and must not
+}
+
+// A Body is how the body of a test ends.
+type Body int
+
+const (
+	Braces Body = iota
+	Parentheses
+	Indent
+)
+
+// A Language is what a review knows of one language. Patterns are compared with code, without strings and comments.
+type Language struct {
+	Name    string // as in internal/lang
+	Test    string // the line that begins a test; its first group that matches is the name. It is compared with strings as well
+	NotTest string // names that are none
+	Body    Body
+	Assert  string // an assertion
+	Strong  string // an assertion of a value
+	Weak    string // an assertion of less: that there is a value at all
+	Lists   string // a list of literals, each a NUL
+	Rules   []Rule
+}
+
+// languages lists them all. What holds for every language is in everywhere, builds and secrets.
+var languages = []*Language{&golang, &assembly, &python, &javascript, &c, &shell, &perl, &makefile, &yaml}
+
+// For returns what is known of a language, by its name in internal/lang; an empty one for others.
+func For(name string) *Language {
+	for _, l := range languages {
+		if l.Name == name && name != "" {
+			return l
+		}
+	}
+	return &Language{Name: name}
+}
+
+// General returns the rules for all languages.
+func General() []Rule { return slices.Concat(everywhere, builds, secrets) }
+
+// Languages returns the languages that there are rules for.
+func Languages() []*Language { return languages }
