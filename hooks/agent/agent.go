@@ -3,7 +3,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -103,13 +102,10 @@ type Commands struct {
 // An Agent takes a turn.
 type Agent interface {
 	Name() string
-	// Ready says why the agent cannot be started here, before anything is copied: ErrMissing.
+	// Ready returns why the agent cannot be started here. It is asked before anything is copied.
 	Ready() error
 	// Turn returns when no process of the turn is left. An error means it could not be done at all.
 	Turn(ctx context.Context, r Request) (Turn, error)
 	// Retry says which of the agent's failures deserve one more try.
 	Retry() failure.Policy
 }
-
-// ErrMissing means that the agent's program is not there.
-var ErrMissing = errors.New("the agent's program is not installed")

@@ -43,16 +43,16 @@ var _ agent.Agent = (*Command)(nil)
 // Name is the agent's name.
 func (c *Command) Name() string { return c.ID }
 
-// Ready says agent.ErrMissing when there is no program to start.
+// Ready returns why there is no program to start.
 func (c *Command) Ready() error {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return fmt.Errorf("agent %q has no command: %w", c.ID, agent.ErrMissing)
+		return fmt.Errorf("agent %q has no command", c.ID)
 	}
 	if c.Look == nil {
 		return nil
 	}
 	if err := c.Look(c.Argv[0]); err != nil {
-		return fmt.Errorf("agent %q cannot start %s (%w): %w; install it, make it executable, or mend the agent's command", c.ID, c.Argv[0], err, agent.ErrMissing)
+		return fmt.Errorf("agent %q cannot start %s (%w): install it, make it executable, or correct the agent's command", c.ID, c.Argv[0], err)
 	}
 	return nil
 }

@@ -40,6 +40,9 @@ func TestTurnAsAWhole(t *testing.T) {
 	if *turn.Turns != 3 || *turn.Requests != 3 || *turn.Tokens.Input != 3000 || *turn.Tokens.Output != 30 || *turn.Tokens.Cached != 10 || *turn.CostUSD != 0.75 {
 		t.Errorf("it used %d turns, %d requests, %d %d %d tokens, $%v", *turn.Turns, *turn.Requests, *turn.Tokens.Input, *turn.Tokens.Output, *turn.Tokens.Cached, *turn.CostUSD)
 	}
+	if want := []string{`turn 1: reads a.go, searches for x`, "turn 2: edits a.go, runs the check"}; !slices.Equal(d.notices, want) {
+		t.Errorf("a person was told %q, want %q", d.notices, want)
+	}
 	var types []string
 	for _, l := range d.lines {
 		types = append(types, l.Type)
@@ -299,10 +302,10 @@ func TestEnds(t *testing.T) {
 func TestReady(t *testing.T) {
 	t.Parallel()
 	a := &Agent{ID: "own"}
-	if err := a.Ready(); !errors.Is(err, ErrNoModel) || !errors.Is(err, agent.ErrMissing) {
+	if err := a.Ready(); err == nil || !strings.Contains(err.Error(), "has no model") {
 		t.Errorf("Ready = %v", err)
 	}
-	if _, err := a.Turn(context.Background(), agent.Request{}); !errors.Is(err, agent.ErrMissing) {
+	if _, err := a.Turn(context.Background(), agent.Request{}); err == nil {
 		t.Errorf("Turn = %v", err)
 	}
 	a.Ask = func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {

@@ -26,6 +26,9 @@ const (
 
 // work does the calls, and gives each of those that were started or refused its end, by ID.
 func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]*ended {
+	if len(calls) > 0 {
+		l.tell(l.clean(fmt.Sprintf("turn %d: %s", l.turns+1, tools.Describe(calls))))
+	}
 	done := map[string]*ended{}
 	var group []*ended
 	flush := func() bool {

@@ -202,7 +202,7 @@ func TestP40RejectedAfterATool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`)}}, step{err: fault5("auth_invalid", 401, "invalid x-api-key")})
 		turn := d.turn(context.Background())
-		if turn.Kind != failure.AuthInvalid || turn.Evidence != "invalid x-api-key" || len(d.notices) != 0 {
+		if turn.Kind != failure.AuthInvalid || turn.Evidence != "invalid x-api-key" || !slices.Equal(d.notices, []string{"turn 1: writes a"}) {
 			t.Errorf("kind %q, evidence %q, notices %v", turn.Kind, turn.Evidence, d.notices)
 		}
 		lines := d.of("notice")

@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -43,16 +42,15 @@ var _ agent.Agent = (*Agent)(nil)
 // Name is the agent's name.
 func (a *Agent) Name() string { return a.ID }
 
-// ErrNoModel means that the agent has no model to ask.
-var ErrNoModel = errors.New("no model")
-
-// Ready says ErrNoModel, which is also agent.ErrMissing, when there is nothing to ask.
+// Ready returns why the agent cannot ask its model: it has none, or its key is not set.
 func (a *Agent) Ready() error {
-	if a.Ask == nil {
-		return fmt.Errorf("agent %q has %w to ask (%w); give it a provider and a model", a.ID, ErrNoModel, agent.ErrMissing)
-	}
-	if len(a.Lacks) > 0 {
-		return fmt.Errorf("agent %q has no key: %s is not set, or empty", a.ID, strings.Join(a.Lacks, ", "))
+	switch {
+	case a.Ask == nil:
+		return fmt.Errorf("agent %q has no model: set provider and model", a.ID)
+	case len(a.Lacks) == 1:
+		return fmt.Errorf("agent %q needs %s, which is not set", a.ID, a.Lacks[0])
+	case len(a.Lacks) > 1:
+		return fmt.Errorf("agent %q needs %s, which are not set", a.ID, strings.Join(a.Lacks, " and "))
 	}
 	return nil
 }

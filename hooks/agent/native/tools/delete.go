@@ -8,7 +8,7 @@ import (
 )
 
 var toolDelete = declared{
-	name: "delete", effect: Writes,
+	name: "delete", effect: Writes, verb: "deletes", noun: "file",
 	says:   "Deletes a file, a symlink, or a folder that is empty.",
 	fields: []field{{name: "path", must: true, says: "the file or empty folder"}},
 	do: func(ctx context.Context, w *Toolset, a args) Outcome {

@@ -11,7 +11,7 @@ import (
 )
 
 var toolEdit = declared{
-	name: Edit, effect: Writes,
+	name: Edit, effect: Writes, verb: "edits", noun: "file",
 	says: "Replaces a text that stands in a file exactly once by another. Copy old from the file, with its indentation, and with enough lines around it to be unique.",
 	fields: []field{
 		{name: "path", must: true, says: "the file"},

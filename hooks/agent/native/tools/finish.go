@@ -11,7 +11,7 @@ import (
 const mostWords = 8 << 10
 
 var toolFinish = declared{
-	name: Finish, effect: Ends,
+	name: Finish, effect: Ends, verb: "finishes",
 	says: "Ends the work. Call it alone, when the check has passed or when nothing more can be done.",
 	fields: []field{
 		{name: "outcome", must: true, says: "fixed: the check should pass now; no_fix: there is nothing to mend; needs_human: a person must decide", choices: []string{agent.Fixed, agent.NoFix, agent.NeedsHuman}},

@@ -23,7 +23,7 @@ const (
 )
 
 var toolList = declared{
-	name: "list", effect: Reads,
+	name: "list", effect: Reads, verb: "lists", noun: "folder",
 	says:   "Lists a folder: one name a line, sorted, folders with a / behind them. Folders of git and of async-pipeline are not shown.",
 	fields: []field{{name: "path", says: "the folder; the working directory where it is left out"}},
 	do: func(ctx context.Context, w *Toolset, a args) Outcome {

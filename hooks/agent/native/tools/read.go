@@ -16,7 +16,7 @@ import (
 const maxStream = 256 << 20
 
 var toolRead = declared{
-	name: "read", effect: Reads,
+	name: "read", effect: Reads, verb: "reads", noun: "file",
 	says: "Shows a file, or some of its lines: at most 2,000 lines and 32 KiB at a time. The first line says which lines these are; what follows is the text as it stands.",
 	fields: []field{
 		{name: "path", must: true, says: "the file, or output:N for an output that was shown in part"},

@@ -27,7 +27,7 @@ const mostQuoted = 1 << 10
 var errRunLimit = errors.New("the command took too long")
 
 var toolRun = declared{
-	name: "run", effect: Runs,
+	name: "run", effect: Runs, verb: "runs", noun: "command",
 	says:   "Runs a command that is allowed, in the working directory (the task's own where the task runs it), without a shell. To run the task that failed use check.",
 	fields: []field{{name: "argv", kind: aList, must: true, says: "the program and its arguments, a word each"}},
 	do: func(ctx context.Context, w *Toolset, a args) Outcome {
@@ -187,7 +187,7 @@ func (w *Toolset) inTmp(p, tmp string) string {
 }
 
 var toolCheck = declared{
-	name: Check, effect: Runs,
+	name: Check, effect: Runs, verb: "runs the check",
 	says: "Runs the task that failed, as it stands in the pipeline, and says whether it passes now.",
 	do: func(ctx context.Context, w *Toolset, _ args) Outcome {
 		if w.r.Check == nil {

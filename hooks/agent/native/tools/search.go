@@ -31,7 +31,7 @@ const (
 var errSearchLimit = errors.New("the search took too long")
 
 var toolSearch = declared{
-	name: "search", effect: Reads,
+	name: "search", effect: Reads, verb: "searches for", noun: "pattern",
 	says: "Finds lines that match a regular expression, as path:line:text, at most 200. Of a folder, binary files, files of more than 2 MiB, folders of git and symlinks are left out; a file that is named may have 16 MiB.",
 	fields: []field{
 		{name: "pattern", must: true, says: "a regular expression (RE2), matched line by line"},

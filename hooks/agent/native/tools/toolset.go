@@ -123,6 +123,7 @@ func (w *Toolset) Close() error { return w.root.Close() }
 // A declared is a tool as its file says it: the arguments are checked before do sees them.
 type declared struct {
 	name, says string
+	verb, noun string // for Describe: "reads", and "file" for several
 	effect     Effect
 	fields     []field
 	do         func(ctx context.Context, w *Toolset, a args) Outcome

@@ -442,3 +442,25 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	of := func(name, args string) model.Call { return model.Call{Name: name, Args: json.RawMessage(args)} }
+	for _, c := range []struct {
+		calls []model.Call
+		want  string
+	}{
+		{nil, ""},
+		{[]model.Call{of("read", `{"path":"src/a.go"}`)}, "reads src/a.go"},
+		{[]model.Call{of("read", `{"path":"a"}`), of("edit", `{"path":"a"}`), of("edit", `{"path":"b"}`), of("edit", `{"path":"a"}`)}, "reads a, edits 2 files"},
+		{[]model.Call{of("search", `{"pattern":"a b"}`), of("list", `{}`)}, `searches for "a b", lists`},
+		{[]model.Call{of("run", `{"argv":["go","vet","./..."]}`), of("check", `{}`)}, "runs go vet ./..., runs the check"},
+		{[]model.Call{of("read", `{"path":"a\nb"}`), of("write", `{"pa`)}, `reads "a\nb", writes`},
+		{[]model.Call{of("b\x1b", `{}`)}, "calls b_, which does not exist"},
+		{[]model.Call{of("read", `{"path":"`+strings.Repeat("x", 99)+`"}`)}, "reads " + strings.Repeat("x", mostNamed) + "…"},
+	} {
+		if got := Describe(c.calls); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

@@ -23,7 +23,7 @@ const (
 )
 
 var toolWrite = declared{
-	name: "write", effect: Writes,
+	name: "write", effect: Writes, verb: "writes", noun: "file",
 	says: "Makes a file, its folders too, or writes over one that was read and has not changed since. To change a part of a file use edit.",
 	fields: []field{
 		{name: "path", must: true, says: "the file; give it before content"},
