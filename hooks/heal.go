@@ -379,7 +379,7 @@ func (h *healing) propose(best *candidate) {
 	}
 	if err := h.draft.Propose(h.fix, best.changes); err != nil {
 		reason := "store: " + err.Error()
-		if errors.Is(err, fix.ErrSecret) {
+		if errors.Is(err, draft.ErrSecret) {
 			reason = "secret: " + err.Error()
 		}
 		h.end(fix.Failed, reason)

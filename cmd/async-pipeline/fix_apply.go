@@ -192,7 +192,7 @@ func (h *program) undone(done apply.Applied, err error) error {
 
 // refusal gives an error of the checks the exit code 1.
 func refusal(err error) error {
-	for _, sort := range []error{fix.ErrRefused, fix.ErrConflict, fix.ErrDirty, fix.ErrFlagged} {
+	for _, sort := range []error{apply.ErrRefused, apply.ErrConflict, apply.ErrDirty, apply.ErrFlagged} {
 		if errors.Is(err, sort) {
 			return &exit.Error{Code: exit.Failed, Text: err.Error()}
 		}

@@ -1,5 +1,3 @@
-// Contents of files as records name them, and as they keep them.
-
 package fix
 
 import (
@@ -13,32 +11,39 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
+// ContentOf returns what a record says of a file; nil for none.
 func ContentOf(f *patch.File) *Content {
 	if f == nil {
 		return nil
 	}
-	return &Content{Mode: GitMode(f.Mode), Bytes: int64(len(f.Data)), Digest: recordfile.Digest(f.Data)}
-}
-
-// gitMode is a mode as git writes it: of the permission bits the owner's executable one counts.
-func GitMode(m fs.FileMode) string {
+	mode := "100644"
 	switch {
-	case m.IsDir():
-		return "040000"
-	case m&fs.ModeSymlink != 0:
-		return "120000"
-	case m.Perm()&0o100 != 0:
-		return "100755"
+	case f.Mode&fs.ModeSymlink != 0:
+		mode = "120000"
+	case f.Mode.Perm()&0o100 != 0: // of the permission bits git counts the owner's executable one
+		mode = "100755"
 	}
-	return "100644"
+	return &Content{Mode: mode, Bytes: int64(len(f.Data)), Digest: recordfile.Digest(f.Data)}
 }
 
-// folderOf is where contents of a kind are: base (before the agent) or applied (what no other record gives back).
+// File returns a file of the content's mode that holds data. It does not compare data with the digest.
+func (c *Content) File(data []byte) *patch.File {
+	f := &patch.File{Mode: 0o644, Data: data}
+	switch c.Mode {
+	case "100755":
+		f.Mode = 0o755
+	case "120000":
+		f.Mode = fs.ModeSymlink | 0o777
+	}
+	return f
+}
+
+// Folder returns the folder with contents of a kind: base (before the agent) or applied (what nothing else gives back).
 func (p *Proposal) Folder(kind string) string {
 	return filepath.Join(p.Dir, "fixes", p.Name, kind)
 }
 
-// kept gives a content that is stored with the fix.
+// Kept returns a content that is stored with the fix and is still what it was.
 func (p *Proposal) Kept(c *Content) (*patch.File, bool) {
 	sum := strings.TrimPrefix(c.Digest, "sha256:")
 	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != 32 {
@@ -49,25 +54,16 @@ func (p *Proposal) Kept(c *Content) (*patch.File, bool) {
 		if recordfile.NoLinks(dir) != nil {
 			continue
 		}
-		b, err := recordfile.Read(filepath.Join(dir, sum), recordfile.MaxPatch)
-		if err != nil {
-			continue
-		}
-		f := &patch.File{Mode: 0o644, Data: b}
-		switch c.Mode {
-		case "100755":
-			f.Mode = 0o755
-		case "120000":
-			f.Mode = fs.ModeSymlink | 0o777
-		}
-		if *ContentOf(f) == *c { // one flipped byte, and it is none
-			return f, true
+		if b, err := recordfile.Read(filepath.Join(dir, sum), recordfile.MaxPatch); err == nil {
+			if f := c.File(b); *ContentOf(f) == *c {
+				return f, true
+			}
 		}
 	}
 	return nil, false
 }
 
-// rawPath is what JSON cannot hold of a path: its bytes, when they are not UTF-8.
+// RawPath returns the bytes of a path that JSON cannot hold, because they are not UTF-8; else nil.
 func RawPath(path string) []byte {
 	if utf8.ValidString(path) {
 		return nil
@@ -75,7 +71,7 @@ func RawPath(path string) []byte {
 	return []byte(path)
 }
 
-// fullPath is the path of a stored pair of text and bytes.
+// FullPath returns the path that is stored as a text and, if that is not all of it, as bytes.
 func FullPath(text string, raw []byte) string {
 	if raw != nil {
 		return string(raw)
@@ -83,5 +79,8 @@ func FullPath(text string, raw []byte) string {
 	return text
 }
 
-// asStored is a path as JSON gives it back: each byte that is not UTF-8 became U+FFFD.
-func AsStored(name string) string { return string([]rune(name)) }
+// FullPath returns the path as the tree has it.
+func (f PatchFile) FullPath() string { return FullPath(f.Path, f.PathBytes) }
+
+// AsStored returns a path as it is read back from JSON: each byte that is not UTF-8 became U+FFFD.
+func AsStored(path string) string { return string([]rune(path)) }

@@ -42,7 +42,7 @@ func TestOlderHealingOfOneRun(t *testing.T) {
 		}
 	}
 
-	if _, err := (apply.Tree{Fixes: s}).Revert(context.Background(), newest, apply.Options{}); !errors.Is(err, fix.ErrRefused) || !strings.HasSuffix(err.Error(), "(this fix is open); another fix of this task is: async-pipeline fix revert "+fixtest.RunID+` 'test["linux"]@1'`) {
+	if _, err := (apply.Tree{Fixes: s}).Revert(context.Background(), newest, apply.Options{}); !errors.Is(err, apply.ErrRefused) || !strings.HasSuffix(err.Error(), "(this fix is open); another fix of this task is: async-pipeline fix revert "+fixtest.RunID+` 'test["linux"]@1'`) {
 		t.Errorf("revert of the newest: %v", err)
 	}
 	older, err := s.Find(fixtest.RunID, task+"@1")

@@ -72,12 +72,6 @@ var (
 	ErrNone      = errors.New("no such fix")
 	ErrAmbiguous = errors.New("more than one fix is meant")
 	ErrDamaged   = errors.New("the record of a fix is damaged")
-	ErrSecret    = errors.New("a patch may not hold a secret")
-	ErrRefused   = errors.New("not applied") // the message says which check and what to do; the next three are always ErrRefused too
-	ErrConflict  = errors.New("the files are no longer as the fix found them")
-	ErrDirty     = errors.New("touched files have uncommitted changes")
-	ErrFlagged   = errors.New("flagged items need --accept")
-	ErrUse       = errors.New("nothing was done") // wrong use: what was named is not in the fix; never ErrRefused
 )
 
 // A Fix is fixes/<task>.json: the proposal and its evidence, written last, never changed.

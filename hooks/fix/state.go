@@ -45,6 +45,9 @@ type Wrote struct {
 	After     *Content `json:"after"`
 }
 
+// FullPath returns the path as the tree has it.
+func (w Wrote) FullPath() string { return FullPath(w.Path, w.PathBytes) }
+
 // readDecisions reads a chain and checks it; anchor is the digest of the record it belongs to. What is whole is given
 // even when the rest is damaged. A missing file is no decision, if events.jsonl tells of none; that it tells of more than there
 // are, or of others, is ErrDamaged; those that are gone are given as far as it tells of them.

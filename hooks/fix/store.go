@@ -155,6 +155,17 @@ func (s *Store) Runs() ([]string, []error) {
 	return runs, errs
 }
 
+// All returns every fix that has ended and can be read, the oldest run first.
+func (s *Store) All() []*Proposal {
+	runs, _ := s.Runs()
+	var all []*Proposal
+	for _, run := range runs {
+		fixes, _ := s.Healings(run)
+		all = append(all, fixes...)
+	}
+	return all
+}
+
 // ofRun gives the fixes of one run that count, sorted by task.
 func (s *Store) OfRun(run string) ([]*Proposal, []error) {
 	counts, _, errs := s.InRun(run)

@@ -1,118 +1,128 @@
-// Package apply writes fixes into the user's tree and takes them out again. Nothing else writes source files there, and
-// only a person's command may call Apply, Revert and Reject.
+// Package apply writes fixes into the user's tree and takes them out again. Nothing else writes source files there,
+// and only a person's command may call Apply, Revert and Reject.
 //
-// All checks come first. Then all files are written, or none: originals and a journal in .async/apply allow the next
-// command to complete or undo what was interrupted. Package fix documents the files.
+// All checks come first. Then all files are written, or none: a journal and the original files in .async/apply let
+// the next command complete or undo what was interrupted. Package fix documents the files.
 package apply
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"time"
-
-	"github.com/gofrs/flock"
-	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/internal/advice"
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
-// Options of Apply. There is nothing here, and nowhere else, that makes it happen without a person.
+// Errors to test for. An error of a check is ErrRefused, and the message says which check and what to do.
+var (
+	ErrRefused  = errors.New("not applied")
+	ErrConflict = errors.New("the files are no longer as the fix found them") // always ErrRefused too, like the next two
+	ErrDirty    = errors.New("touched files have uncommitted changes")
+	ErrFlagged  = errors.New("flagged items need --accept")
+	ErrUse      = errors.New("nothing was done") // Options name something that the fix does not have; never ErrRefused
+)
+
+// errUnrecorded means that the files are written, but that this could not be recorded.
+var errUnrecorded = errors.New("the files are written, but not yet recorded (the next command does it)")
+
+// refused returns an ErrRefused.
+func refused(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrRefused}, args...)...)
+}
+
+// misused returns an ErrUse.
+func misused(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrUse}, args...)...)
+}
+
+// Options of Apply. No option, here or anywhere else, applies a fix without a person.
 type Options struct {
-	Files      []string // only these paths of the patch; nil: all
-	Hunks      []string // only these hunks, "PATH:N" or, of a patch of one file, "N"; beside Files
-	Dir        string   // absolute: where a person typed Files and Hunks; empty: they are paths of the patch
-	Edited     []byte   // the patch as a person edited what Selected gave; nil: as it was proposed
-	ThreeWay   bool     // merge into files that are no longer as the fix found them
-	AllowDirty bool
-	Accept     []string // flag ids or rules, each alone or several with commas
-	DryRun     bool
+	Files      []string    // only these paths of the patch; nil: all
+	Hunks      []string    // only these hunks, "PATH:N" or, of a patch of one file, "N"; besides Files
+	Dir        string      // absolute: Files and Hunks are relative to it; empty: they are paths of the patch
+	Edited     []byte      // what a person made of the text that Selected returned; nil: the patch as it was proposed
+	ThreeWay   bool        // merge into files that are no longer as the fix found them
+	AllowDirty bool        // overwrite uncommitted changes
+	Accept     []string    // ids or rules of flags, each entry one or several with commas
+	DryRun     bool        // make all checks and write nothing
 	By         string      // who applies, for the record
 	Secrets    *redact.Set // contents that hold one are not kept for a revert; nil: none is known
 }
 
-// some says whether not all of the patch is chosen.
+// some reports whether only a part of the patch is selected.
 func (o Options) some() bool { return o.Files != nil || o.Hunks != nil }
 
-// Applied is what Apply or Revert did (or would do).
+// Applied is what Apply or Revert did, or would do.
 type Applied struct {
 	Files   []string   // sorted
-	Already bool       // everything was there: nothing written
-	Note    string     // what the person should know of this fix; empty: nothing
-	Parts   []fix.Part // of Files: those of which only some hunks were chosen
-	Merged  []string   // of Files: those that were merged three ways
-	Dirty   []string   // of Files: those with uncommitted edits, gone over as asked
-	Since   []string   // of Files: those that hold what was applied of them before, and that somebody edited elsewhere since
-	At      string     // when they were applied; empty without Since
+	Already bool       // every file was in place: nothing was written
+	Note    string     // what the person should know of this fix; may be empty
+	Parts   []fix.Part // those of Files of which only some hunks were selected
+	Merged  []string   // those of Files that were merged three ways
+	Dirty   []string   // those of Files with uncommitted changes, which AllowDirty overwrote
+	Since   []string   // those of Files that hold what was applied before, and were edited elsewhere since
+	At      string     // when Since were applied; empty without Since
 	Edited  bool
-	Rest    bool // the fix is not applied as a whole by this
+	Rest    bool // after this, a part of the fix is still not applied
 }
 
-// A UserTree is the folder of a pipeline that fixes are applied to, with the records of them.
-type Tree struct {
-	Fixes *fix.Store
-
-	step func(name string) error // told of every step of an apply and of a recovery, and may break it; nil outside tests
-}
-
-// Apply is a person's command: all checks first, then all files or none, with a journal in .async/apply that Recover
-// settles after a crash. What is refused is ErrRefused, and one of ErrConflict (also a *Conflicts, where git would leave markers),
-// ErrDirty, ErrFlagged where it applies; then nothing was written, as with ErrUse: o names what the fix does not have. An error with Applied.Files set means that the files are
-// written and only the record of it is not.
+// Apply makes all checks, then writes all selected files or none. An error is ErrRefused or ErrUse where nothing was
+// written; a merge that conflicts is a *Conflicts. With an error and Applied.Files, the files are written and only
+// the record of it is missing: the next command adds it.
 func (t Tree) Apply(ctx context.Context, p *fix.Proposal, o Options) (Applied, error) {
-	return t.alone(ctx, o.DryRun, func() (Applied, error) {
-		w, err := t.check(ctx, p, o)
+	return t.locked(ctx, o.DryRun, func() (Applied, error) {
+		pl, err := t.planApply(ctx, p, o)
 		if err != nil {
 			return Applied{}, err
 		}
-		defer w.place.close()
-		w.secrets = o.Secrets
-		done := w.done()
+		defer pl.tree.close()
+		done := pl.done()
 		done.Note = note(p)
-		return done, w.carryOut(ctx, o.DryRun)
+		return done, t.carryOut(ctx, pl, o.DryRun)
 	})
 }
 
-// alone does work that writes under the lock of .async/apply, after what an interrupted one left is settled.
-func (t Tree) alone(ctx context.Context, dry bool, do func() (Applied, error)) (Applied, error) {
-	if !dry {
-		lock, err := t.lock(ctx)
-		if err != nil {
-			return Applied{}, err
-		}
-		defer func() { _ = lock.Close() }() // the kernel takes it back with the process at the latest
-		if _, err := t.settle(ctx); err != nil {
-			return Applied{}, err
-		}
+// carryOut writes what is planned, and records it.
+func (t Tree) carryOut(ctx context.Context, p *plan, dry bool) error {
+	switch {
+	case dry, len(p.moves) == 0 && p.recorded():
+		return nil
+	case len(p.moves) == 0:
+		return fix.AddState(p.StatePath(), p.Digest, p.stateChange())
 	}
-	done, err := do()
-	if err != nil && !errors.Is(err, errUnrecorded) {
-		return Applied{}, err
+	if err := ctx.Err(); err != nil { // from here on it is quick, and is not interrupted
+		return err
 	}
-	return done, err
+	return t.transaction(p.tree).run(p)
 }
 
-// errUnrecorded means that the files are written and that nobody could write it down.
-var errUnrecorded = errors.New("the files are written, but not yet recorded (the next command does it)")
+// stateChange is the line of state.jsonl that records the plan.
+func (p *plan) stateChange() fix.StateChange {
+	to := fix.Applied
+	if p.kind == toRevert {
+		to = fix.Reverted
+	}
+	return fix.StateChange{By: p.by, To: to, Files: p.files, Accepted: p.accepted, Details: p.Details}
+}
 
-// done is what w does.
-func (w *work) done() Applied {
-	is, _ := fix.DispositionOf(&w.proposal.Fix, append(slices.Clone(w.decisions), fix.StateChange{To: fix.Applied, Files: stored(w.files), Details: w.Details}))
-	done := Applied{Files: w.files, Already: len(w.moves) == 0, Parts: w.Hunks, Merged: w.Merged, Dirty: w.dirty, Since: w.since, Edited: w.Edited, Rest: is != fix.Applied}
-	for _, name := range w.since {
-		done.At = max(done.At, writtenAt(w.decisions, fix.AsStored(name)))
+// done is what carrying out the plan comes to.
+func (p *plan) done() Applied {
+	after := fix.StateChange{To: fix.Applied, Files: asStored(p.files), Details: p.Details}
+	is, _ := fix.DispositionOf(&p.Fix, append(slices.Clone(p.changes), after))
+	done := Applied{
+		Files: p.files, Already: len(p.moves) == 0, Parts: p.Hunks, Merged: p.Merged, Dirty: p.dirty, Since: p.since,
+		Edited: p.Edited, Rest: is != fix.Applied,
+	}
+	for _, name := range p.since {
+		done.At = max(done.At, appliedAt(p.changes, name))
 	}
 	return done
 }
 
-// stored are paths as JSON gives them back.
-func stored(paths []string) []string {
+// asStored returns paths as they are read back from JSON.
+func asStored(paths []string) []string {
 	var all []string
 	for _, p := range paths {
 		all = append(all, fix.AsStored(p))
@@ -120,57 +130,18 @@ func stored(paths []string) []string {
 	return all
 }
 
-// carryOut writes, and records it.
-func (w *work) carryOut(ctx context.Context, dry bool) error {
-	t, p := w.tree, w.proposal
-	to := fix.Applied
-	if w.what == toRevert {
-		to = fix.Reverted
+// note returns what a person should know before relying on a fix that is not verified.
+func note(p *fix.Proposal) string {
+	verdict := "unverified"
+	if p.Verdict != nil {
+		verdict = *p.Verdict
 	}
-	switch {
-	case dry, len(w.moves) == 0 && w.recorded():
-		return nil
-	case len(w.moves) == 0:
-		return fix.AddState(p.StatePath(), p.Digest, fix.StateChange{By: w.by, To: to, Files: w.files, Accepted: w.accepted, Details: w.Details})
+	if verdict == "verified" {
+		return ""
 	}
-	if err := ctx.Err(); err != nil { // from here on it is quick, and not interrupted
-		return err
+	note := "this fix is " + verdict
+	if p.Verification != nil && p.Verification.Reason != nil {
+		note += ": " + *p.Verification.Reason
 	}
-	if err := t.carry(w); err != nil {
-		if w.written {
-			return fmt.Errorf("%w: %w", errUnrecorded, err)
-		}
-		return err
-	}
-	return nil
-}
-
-func (t Tree) applyDir() string { return filepath.Join(t.Fixes.Dir, "apply") }
-
-// lock takes .async/apply/lock, waiting for who holds it until ctx ends.
-func (t Tree) lock(ctx context.Context) (*flock.Flock, error) {
-	dir := t.applyDir()
-	if err := recordfile.NoLinks(t.Fixes.Dir, dir); err != nil {
-		return nil, err
-	}
-	if err := recordfile.MakeFolder(dir); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, "lock")
-	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW), flock.SetPermissions(0o600))
-	if _, err := l.TryLockContext(ctx, 10*time.Millisecond); err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: waiting for another apply: %w", path, err)
-		}
-		return nil, advice.Writing(err, path)
-	}
-	return l, nil
-}
-
-// at tells a test where we are.
-func (t Tree) at(step string) error {
-	if t.step == nil {
-		return nil
-	}
-	return t.step(step)
+	return note
 }

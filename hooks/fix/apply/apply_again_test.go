@@ -3,17 +3,17 @@ package apply
 import (
 	"errors"
 	"fmt"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
-// What was applied and then edited in other places is applied, with and without --3way; where the fix itself was edited or
-// taken out by hand, it is not.
+// What was applied and then edited in other places is applied, with and without --3way; where the fix itself was
+// edited or taken out by hand, it is not.
 func TestApplyTwiceWithEditsBetween(t *testing.T) {
 	t.Parallel()
 	lines := func(at map[int]string) string {
@@ -41,7 +41,8 @@ func TestApplyTwiceWithEditsBetween(t *testing.T) {
 	fixtest.Put(t, s.Root, "a.txt", edited)
 	for _, o := range []Options{{}, {DryRun: true}, {ThreeWay: true}, {Files: []string{"a.txt"}}} {
 		got, err := apply(t, s, p, o)
-		if err != nil || !got.Already || !slices.Equal(got.Since, []string{"a.txt"}) || !strings.Contains(string(state), `"at":"`+got.At+`"`) {
+		if err != nil || !got.Already || !slices.Equal(got.Since, []string{"a.txt"}) ||
+			!strings.Contains(string(state), `"at":"`+got.At+`"`) {
 			t.Errorf("%+v: %+v %v", o, got, err)
 		}
 	}
@@ -49,7 +50,8 @@ func TestApplyTwiceWithEditsBetween(t *testing.T) {
 	if again, _ := os.ReadFile(p.StatePath()); string(again) != string(state) {
 		t.Errorf("it is recorded twice: %s", again)
 	}
-	if got, err := apply(t, s, p, Options{Files: []string{"b.txt"}}); err != nil || !got.Already || got.Since != nil || got.At != "" {
+	if got, err := apply(t, s, p, Options{Files: []string{"b.txt"}}); err != nil || !got.Already || got.Since != nil ||
+		got.At != "" {
 		t.Errorf("a file that nobody edited: %+v %v", got, err)
 	}
 
@@ -58,13 +60,15 @@ func TestApplyTwiceWithEditsBetween(t *testing.T) {
 		"the fix taken out, edited beside": lines(map[int]string{25: "mine"}),
 	} {
 		fixtest.Put(t, s.Root, "a.txt", text)
-		if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "it was applied before; since then: ") {
+		if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) ||
+			!strings.Contains(err.Error(), "it was applied before; since then: ") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	fixtest.Put(t, s.Root, "a.txt", edited)
 	fixtest.Check(t, os.Remove(filepath.Join(s.Root, "b.txt")))
-	if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "b.txt (gone)") || strings.Contains(err.Error(), "a.txt (") {
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) ||
+		!strings.Contains(err.Error(), "b.txt (gone)") || strings.Contains(err.Error(), "a.txt (") {
 		t.Errorf("one of two gone: %v", err)
 	}
 }

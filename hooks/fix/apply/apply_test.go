@@ -57,7 +57,7 @@ func apply(t testing.TB, s *testTree, p *fix.Proposal, o Options) (Applied, erro
 // settled checks that nothing of an apply is left lying about.
 func settled(t testing.TB, s *testTree) {
 	t.Helper()
-	entries, err := os.ReadDir(s.applyDir())
+	entries, err := os.ReadDir(s.dir())
 	if errors.Is(err, os.ErrNotExist) {
 		return
 	}
@@ -68,7 +68,7 @@ func settled(t testing.TB, s *testTree) {
 		}
 	}
 	// A child that is between fork and exec holds every open file of its parent for a moment.
-	for n := 0; recordfile.Locked(filepath.Join(s.applyDir(), "lock")); n++ {
+	for n := 0; recordfile.Locked(filepath.Join(s.dir(), "lock")); n++ {
 		if n == 100 {
 			t.Fatal("the lock is still held")
 		}
@@ -97,13 +97,14 @@ func TestApplyEveryKind(t *testing.T) {
 	dry, err := apply(t, s, p, Options{DryRun: true})
 	fixtest.Check(t, err)
 	fixtest.Same(t, "after a dry run", fixtest.Snapshot(t, s.Root), everyKind.With())
-	if recordfile.Exists(s.applyDir()) {
+	if recordfile.Exists(s.dir()) {
 		t.Error("a dry run writes")
 	}
 	got, err := apply(t, s, p, Options{})
 	fixtest.Check(t, err)
 	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
-	if !slices.Equal(got.Files, dry.Files) || len(got.Files) != len(p.Patch.Files) || got.Already || got.Note != "this fix is unverified" {
+	if !slices.Equal(got.Files, dry.Files) || len(got.Files) != len(p.Patch.Files) || got.Already ||
+		got.Note != "this fix is unverified" {
 		t.Errorf("%+v, dry %+v", got, dry)
 	}
 	settled(t, s)
@@ -116,7 +117,8 @@ func TestApplyEveryKind(t *testing.T) {
 	t.Run("H16 apply twice", func(t *testing.T) {
 		state, err := os.ReadFile(p.StatePath())
 		fixtest.Check(t, err)
-		if !strings.Contains(string(state), `"by":"tester","to":"applied","files":["bin","crlf",`) || !strings.Contains(string(state), `"prev":"`+p.Digest+`"`) {
+		if !strings.Contains(string(state), `"by":"tester","to":"applied","files":["bin","crlf",`) ||
+			!strings.Contains(string(state), `"prev":"`+p.Digest+`"`) {
 			t.Errorf("state: %s", state)
 		}
 		got, err := apply(t, s, p, Options{})
@@ -132,7 +134,8 @@ func TestApplyEveryKind(t *testing.T) {
 	t.Run("applied, then edited", func(t *testing.T) {
 		fixtest.Put(t, s.Root, "mod.txt", "f:mine\n")
 		_, err := apply(t, s, p, Options{})
-		if !errors.Is(err, fix.ErrConflict) || !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "it was applied before") {
+		if !errors.Is(err, ErrConflict) || !errors.Is(err, ErrRefused) ||
+			!strings.Contains(err.Error(), "it was applied before") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -174,7 +177,8 @@ func TestApplyChecks(t *testing.T) {
 	t.Parallel()
 	after := fixtest.Files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
 	flags := func(_ *draft.Draft, f *fix.Fix) {
-		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt"), Line: new(7)}, {ID: "F2", Rule: "new_network", Path: new("dir/new.txt")}}
+		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt"), Line: new(7)},
+			{ID: "F2", Rule: "new_network", Path: new("dir/new.txt")}}
 	}
 	type setup struct {
 		more func(*draft.Draft, *fix.Fix)
@@ -186,45 +190,101 @@ func TestApplyChecks(t *testing.T) {
 		is   error
 		says string
 	}{
-		"no proposal":             {setup{more: func(d *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }}, fix.ErrRefused, "no_fix"},
-		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *testTree, p *fix.Proposal) { p.Diff = append(p.Diff, '\n') }}, fix.ErrDamaged, "heal again"},
-		"not from the store":      {setup{with: func(_ *testing.T, _ *testTree, p *fix.Proposal) { *p = fix.Proposal{Fix: p.Fix, Diff: p.Diff} }}, fix.ErrRefused, "not read from the store"},
-		"rejected":                {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) { fixtest.Decide(t, p, fix.Rejected) }}, fix.ErrRefused, "was rejected at 2"},
-		"superseded":              {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) { fixtest.Decide(t, p, fix.Superseded) }}, fix.ErrRefused, "superseded"},
+		"no proposal": {setup{more: func(d *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }},
+			ErrRefused, "no_fix"},
+		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *testTree,
+			p *fix.Proposal) {
+			p.Diff = append(p.Diff, '\n')
+		}}, fix.ErrDamaged, "heal again"},
+		"not from the store": {setup{with: func(_ *testing.T, _ *testTree,
+			p *fix.Proposal) {
+			*p = fix.Proposal{Fix: p.Fix, Diff: p.Diff}
+		}}, ErrRefused, "not read from the store"},
+		"rejected": {setup{with: func(t *testing.T, _ *testTree,
+			p *fix.Proposal) {
+			fixtest.Decide(t, p, fix.Rejected)
+		}}, ErrRefused, "was rejected at 2"},
+		"superseded": {setup{with: func(t *testing.T, _ *testTree,
+			p *fix.Proposal) {
+			fixtest.Decide(t, p, fix.Superseded)
+		}}, ErrRefused, "superseded"},
 		"decisions damaged": {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
 			fixtest.Check(t, os.WriteFile(p.StatePath(), []byte("x\n"), 0o600))
 		}}, fix.ErrDamaged, "state.jsonl"},
-		"changed file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "a.txt", "f:mine\n") }}, fix.ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"},
-		"longer file":  {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "a.txt", "f:one\nand more\n") }}, fix.ErrConflict, "a.txt (changed)"},
+		"changed file": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "a.txt",
+				"f:mine\n")
+		}}, ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"},
+		"longer file": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "a.txt", "f:one\nand more\n")
+		}}, ErrConflict, "a.txt (changed)"},
 		"deleted file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
-		}}, fix.ErrConflict, "a.txt (gone)"},
+		}}, ErrConflict, "a.txt (gone)"},
 		"changed mode": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o755))
-		}}, fix.ErrConflict, "a.txt (its mode changed)"},
+		}}, ErrConflict, "a.txt (its mode changed)"},
 		"file became a folder": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
 			fixtest.Put(t, s.Root, "a.txt/x", "f:x")
-		}}, fix.ErrConflict, "a.txt (a folder now)"},
-		"file became a link":       {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "a.txt", "l:b.txt") }}, fix.ErrConflict, "a.txt (changed)"},
-		"file became a FIFO":       {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fifo(t, filepath.Join(s.Root, "a.txt")) }}, fix.ErrConflict, "a.txt (changed)"},
-		"new file is there":        {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir/new.txt", "f:other\n") }}, fix.ErrConflict, "dir/new.txt (is there already)"},
-		"a full folder in the way": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir/new.txt/x", "f:x") }}, fix.ErrConflict, "a folder that holds dir/new.txt/x"},
+		}}, ErrConflict, "a.txt (a folder now)"},
+		"file became a link": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "a.txt", "l:b.txt")
+		}}, ErrConflict, "a.txt (changed)"},
+		"file became a FIFO": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fifo(t, filepath.Join(s.Root, "a.txt"))
+		}}, ErrConflict, "a.txt (changed)"},
+		"new file is there": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "dir/new.txt",
+				"f:other\n")
+		}}, ErrConflict, "dir/new.txt (is there already)"},
+		"a full folder in the way": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "dir/new.txt/x",
+				"f:x")
+		}}, ErrConflict, "a folder that holds dir/new.txt/x"},
 		"nested empty folders": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt/x"), 0o755))
-		}}, fix.ErrConflict, "a folder that holds dir/new.txt/x/"},
-		"a link on the way":            {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir", "l:"+t.TempDir()) }}, fix.ErrRefused, "dir/new.txt (dir is no folder)"},
-		"a link on the way, inside":    {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir", "l:.") }}, fix.ErrRefused, "dir/new.txt (dir is no folder)"},
-		"a file on the way":            {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) { fixtest.Put(t, s.Root, "dir", "f:x") }}, fix.ErrRefused, "dir/new.txt (dir is no folder)"},
-		"flags":                        {setup{more: flags}, fix.ErrFlagged, "F1 check_file a.txt:7, F2 new_network dir/new.txt"},
-		"one flag accepted":            {setup{more: flags, o: Options{Accept: []string{"F1"}}}, fix.ErrFlagged, "F2 new_network"},
-		"no such flag":                 {setup{o: Options{Accept: []string{"all"}}}, fix.ErrUse, `--accept "all": nothing in this fix is flagged`},
-		"a flag that is not there too": {setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}}, fix.ErrUse, `--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`},
-		"an empty flag":                {setup{more: flags, o: Options{Accept: []string{"F1,"}}}, fix.ErrUse, `--accept "": this fix has no such flag; it has: F1`},
-		"no such file":                 {setup{o: Options{Files: []string{"b.txt"}}}, fix.ErrUse, `"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`},
-		"no file":                      {setup{o: Options{Files: []string{}}}, fix.ErrUse, "no file is chosen"},
-		"the repository is gone":       {setup{more: func(_ *draft.Draft, f *fix.Fix) { f.Base = &fix.Base{Commit: new("c0ffee")} }}, fix.ErrRefused, "at commit c0ffee"},
-		"the root moved":               {setup{more: func(_ *draft.Draft, f *fix.Fix) { f.Base = &fix.Base{Sub: new("pkg/a")} }}, fix.ErrRefused, `"pkg/a"`},
+		}}, ErrConflict, "a folder that holds dir/new.txt/x/"},
+		"a link on the way": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "dir",
+				"l:"+t.TempDir())
+		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a link on the way, inside": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "dir", "l:.")
+		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"a file on the way": {setup{with: func(t *testing.T, s *testTree,
+			_ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "dir", "f:x")
+		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
+		"flags": {setup{more: flags}, ErrFlagged,
+			"F1 check_file a.txt:7, F2 new_network dir/new.txt"},
+		"one flag accepted": {setup{more: flags, o: Options{Accept: []string{"F1"}}}, ErrFlagged,
+			"F2 new_network"},
+		"no such flag": {setup{o: Options{Accept: []string{"all"}}}, ErrUse,
+			`--accept "all": nothing in this fix is flagged`},
+		"a flag that is not there too": {setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}}, ErrUse,
+			`--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`},
+		"an empty flag": {setup{more: flags, o: Options{Accept: []string{"F1,"}}}, ErrUse,
+			`--accept "": this fix has no such flag; it has: F1`},
+		"no such file": {setup{o: Options{Files: []string{"b.txt"}}}, ErrUse,
+			`"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`},
+		"no file": {setup{o: Options{Files: []string{}}}, ErrUse, "no file is chosen"},
+		"the repository is gone": {setup{more: func(_ *draft.Draft,
+			f *fix.Fix) {
+			f.Base = &fix.Base{Commit: new("c0ffee")}
+		}}, ErrRefused, "at commit c0ffee"},
+		"the root moved": {setup{more: func(_ *draft.Draft,
+			f *fix.Fix) {
+			f.Base = &fix.Base{Sub: new("pkg/a")}
+		}}, ErrRefused, `"pkg/a"`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +298,8 @@ func TestApplyChecks(t *testing.T) {
 			for _, dry := range []bool{true, false} {
 				c.o.DryRun = dry
 				_, err := apply(t, s, p, c.o)
-				if errors.Is(err, fix.ErrRefused) == errors.Is(c.is, fix.ErrUse) || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+				if errors.Is(err, ErrRefused) == errors.Is(c.is, ErrUse) || !errors.Is(err, c.is) ||
+					!strings.Contains(err.Error(), c.says) {
 					t.Errorf("dry %v: %v", dry, err)
 				}
 			}
@@ -268,7 +329,8 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	after := fixtest.Files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
 	flags := func(_ *draft.Draft, f *fix.Fix) {
-		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt")}, {ID: "F2", Rule: "check_file", Path: new("dir/new.txt")}}
+		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt")},
+			{ID: "F2", Rule: "check_file", Path: new("dir/new.txt")}}
 		f.Verdict, f.Verification = new("suspect"), &fix.Verification{Reason: new("check_changed")}
 	}
 	cases := map[string]struct {
@@ -279,15 +341,23 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 		accepted string
 		note     string
 	}{
-		"flags by rule":         {flags, nil, Options{Accept: []string{"check_file"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
-		"flags with a comma":    {flags, nil, Options{Accept: []string{"F1, F2"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
-		"flags by id":           {flags, nil, Options{Accept: []string{"F2", "F1"}}, after, `"accepted":["F1","F2"]`, "this fix is suspect: check_changed"},
-		"one file and its flag": {flags, nil, Options{Files: []string{"a.txt"}, Accept: []string{"F1"}}, fixtest.Two, `"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed"},
-		"verified":              {func(_ *draft.Draft, f *fix.Fix) { f.Verdict = new("verified") }, nil, Options{}, after, `"accepted":[]`, ""},
+		"flags by rule": {flags, nil, Options{Accept: []string{"check_file"}}, after, `"accepted":["F1","F2"]`,
+			"this fix is suspect: check_changed"},
+		"flags with a comma": {flags, nil, Options{Accept: []string{"F1, F2"}}, after, `"accepted":["F1","F2"]`,
+			"this fix is suspect: check_changed"},
+		"flags by id": {flags, nil, Options{Accept: []string{"F2", "F1"}}, after, `"accepted":["F1","F2"]`,
+			"this fix is suspect: check_changed"},
+		"one file and its flag": {flags, nil, Options{Files: []string{"a.txt"}, Accept: []string{"F1"}}, fixtest.Two,
+			`"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed"},
+		"verified": {func(_ *draft.Draft, f *fix.Fix) { f.Verdict = new("verified") }, nil, Options{}, after,
+			`"accepted":[]`, ""},
 		"an empty folder in place": {nil, func(t *testing.T, s *testTree) {
 			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt"), 0o755))
 		}, Options{}, after, "", "this fix is unverified"},
-		"a read-only file": {nil, func(t *testing.T, s *testTree) { fixtest.Check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444)) }, Options{}, after, "", "this fix is unverified"},
+		"a read-only file": {nil, func(t *testing.T, s *testTree) {
+			fixtest.Check(t,
+				os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444))
+		}, Options{}, after, "", "this fix is unverified"},
 		"applied and reverted": {nil, func(t *testing.T, s *testTree) {
 			p, err := s.Find(fixtest.RunID, "test")
 			fixtest.Check(t, err)
@@ -326,7 +396,8 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 func TestApplyKeepsPermissions(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"plain": "f:1\n", "to-x": "f:1\n", "from-x": "x:1\n", "hard": "f:1\n"}
-	after := fixtest.Files{"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n", "new-x": "x:2\n"}
+	after := fixtest.Files{"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n",
+		"new-x": "x:2\n"}
 	s := newTree(t, before)
 	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
 	for name, mode := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o640, "from-x": 0o751} {
@@ -341,7 +412,8 @@ func TestApplyKeepsPermissions(t *testing.T) {
 	fixtest.Check(t, err)
 	fixtest.Check(t, all.Close())
 	mask := 0o777 &^ info.Mode()
-	for name, want := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o750, "from-x": 0o640, "new": 0o644 &^ mask, "new-x": 0o755 &^ mask} {
+	for name, want := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o750, "from-x": 0o640, "new": 0o644 &^ mask,
+		"new-x": 0o755 &^ mask} {
 		info, err := os.Stat(filepath.Join(s.Root, name))
 		fixtest.Check(t, err)
 		if info.Mode() != want {
@@ -364,7 +436,8 @@ func TestApplyInGit(t *testing.T) {
 		commit := commitAll(t, top)
 		s := treeOf(filepath.Join(top, "pkg"))
 		fixtest.Check(t, os.MkdirAll(fixtest.RunDir(s.Store, fixtest.RunID), 0o700))
-		return s, top, fixtest.Sealed(t, s.Store, "test", before, after, func(_ *draft.Draft, f *fix.Fix) { f.Base = &fix.Base{Commit: &commit, Sub: new("pkg")} })
+		return s, top, fixtest.Sealed(t, s.Store, "test", before, after,
+			func(_ *draft.Draft, f *fix.Fix) { f.Base = &fix.Base{Commit: &commit, Sub: new("pkg")} })
 	}
 	tree := func(t *testing.T, top string) fixtest.Files {
 		f := fixtest.Snapshot(t, top)
@@ -403,7 +476,8 @@ func TestApplyInGit(t *testing.T) {
 			make(t, top)
 			p := fixtest.SealedIn(t, s.Store, fixtest.RunID, "second", fixtest.Change(dirty, after), nil)
 			_, err := apply(t, s, p, Options{})
-			if !errors.Is(err, fix.ErrDirty) || !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "pkg/a.txt") || strings.Contains(err.Error(), "top.txt") {
+			if !errors.Is(err, ErrDirty) || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "pkg/a.txt") ||
+				strings.Contains(err.Error(), "top.txt") {
 				t.Errorf("%v", err)
 			}
 			fixtest.Same(t, "refused", tree(t, top), dirty.With())
@@ -419,7 +493,7 @@ func TestApplyInGit(t *testing.T) {
 		fixtest.Put(t, top, "top.txt", "f:mine\n")
 		gitRun(t, top, "commit", "-q", "-m", "y", "top.txt")
 		_, err := apply(t, s, p, Options{})
-		if want := "pkg/a.txt (changed), top.txt (changed); undo or stash your uncommitted edits of pkg/a.txt and apply again, merge it in with --3way --allow-dirty, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"; !errors.Is(err, fix.ErrConflict) || !strings.HasSuffix(err.Error(), want) {
+		if want := "pkg/a.txt (changed), top.txt (changed); undo or stash your uncommitted edits of pkg/a.txt and apply again, merge it in with --3way --allow-dirty, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"; !errors.Is(err, ErrConflict) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -437,7 +511,8 @@ func TestApplyInGit(t *testing.T) {
 		t.Parallel()
 		s, top, p := setup(t)
 		fixtest.Check(t, os.RemoveAll(filepath.Join(top, ".git")))
-		if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "git work tree") {
+		if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrRefused) ||
+			!strings.Contains(err.Error(), "git work tree") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -452,7 +527,8 @@ func TestTwoFixesOnOneFile(t *testing.T) {
 	_, err := apply(t, s, first, Options{})
 	fixtest.Check(t, err)
 	_, err = apply(t, s, second, Options{})
-	if !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "a.txt (changed: the fix for test of run "+fixtest.RunID+" was applied to it); merge it in with --3way, or have a new fix proposed: async-pipeline heal "+fixtest.RunID+" lint") || strings.Contains(err.Error(), "git") {
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(),
+		"a.txt (changed: the fix for test of run "+fixtest.RunID+" was applied to it); merge it in with --3way, or have a new fix proposed: async-pipeline heal "+fixtest.RunID+" lint") || strings.Contains(err.Error(), "git") {
 		t.Errorf("H14 the second fix of one file: %v", err)
 	}
 	fixtest.Same(t, "H14", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"})
@@ -471,7 +547,7 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 				other := treeOf(s.Root) // as another process has it
 				got, err := apply(t, other, p, Options{})
 				switch {
-				case errors.Is(err, fix.ErrConflict):
+				case errors.Is(err, ErrConflict):
 					results[i] = "conflict"
 				case err != nil:
 					results[i] = err.Error()
@@ -506,7 +582,7 @@ func TestApplyWaitsNoLongerThanItsContext(t *testing.T) {
 	if _, err := s.Apply(ctx, p, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	fixtest.Check(t, os.WriteFile(s.journalPath(), []byte("{}"), 0o600))
+	fixtest.Check(t, os.WriteFile(s.transaction(nil).file(), []byte("{}"), 0o600))
 	if _, err := s.Recover(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Recover: %v", err)
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A source that an apply or a revert puts in the place of one of this second and its size gets another second; nobody waits for any other.
+// A source that an apply or a revert puts in the place of one of this second and its size gets another second;
+// nobody waits for any other.
 func TestApplyInTheSameSecond(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -1,10 +1,9 @@
-// A patch that a person edits before it is applied.
-
 package apply
 
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -12,18 +11,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-// Selected gives the text of what o chooses of the patch, for an editor. The record is checked as for an apply; the tree
-// is not looked at.
+// Selected returns the text of what o selects of the patch, for an editor. It checks the record as Apply does, but
+// not the tree.
 func (t Tree) Selected(ctx context.Context, p *fix.Proposal, o Options) ([]byte, error) {
-	w := &work{tree: t, proposal: p, what: toApply}
-	parsed, err := w.believe(ctx)
+	r, err := t.record(ctx, p, toApply)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := namedFlags(p, o.Accept); err != nil {
 		return nil, err
 	}
-	chosen, err := choose(parsed.Paths(), o, w.top)
+	chosen, err := choose(r.parsed.Paths(), o, r.top)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +31,9 @@ func (t Tree) Selected(ctx context.Context, p *fix.Proposal, o Options) ([]byte,
 	})
 }
 
-// A made is what an edited patch makes of a base; a nil file is a path that is not there.
-type made struct{ file *patch.File }
-
-// edit takes an edited patch in the place of what was chosen: only the paths that were chosen, and safe ones. What is
-// edited counts as applied path by path, whatever hunks it has.
-func (w *work) edit(text []byte) error {
+// edit replaces what was selected by an edited patch. It may touch only selected paths. What is edited counts as
+// applied file by file, whatever hunks it has.
+func (p *plan) edit(text []byte) error {
 	counted, err := patch.Recount(text)
 	if err != nil {
 		return refused("the edited patch: %w", err)
@@ -50,50 +45,46 @@ func (w *work) edit(text []byte) error {
 	if len(parsed.Files) == 0 {
 		return refused("nothing is left of the edited patch")
 	}
-	chosen := w.files
-	var aims []aim
+	var targets []target
+	var files []string
 	for _, g := range parsed.Paths() {
-		if err := safePath(g.Path); err != nil {
-			return refused("the edited patch: %w", err)
+		n := slices.Index(p.files, g.Path) // files and targets have one order
+		if n < 0 {
+			return refused("the edited patch touches %q, which was not chosen; it may touch: %s", g.Path,
+				english.List(p.files, 10))
 		}
-		a := w.aimOf(g.Path)
-		if a == nil {
-			return refused("the edited patch touches %q, which was not chosen; it may touch: %s", g.Path, english.List(chosen, 10))
-		}
-		mine := *a
-		mine.edited, mine.parts = &g, every(len(a.parts))
-		aims = append(aims, mine)
+		t := p.targets[n]
+		t.edited, t.parts = &g, all(len(t.parts))
+		targets, files = append(targets, t), append(files, g.Path)
 	}
-	slices.SortFunc(aims, func(a, b aim) int { return slices.Compare([]string{a.path}, []string{b.path}) })
-	w.aims, w.files, w.Hunks = aims, nil, nil
-	for _, a := range aims {
-		w.files = append(w.files, a.path)
-	}
-	w.Edited, w.PatchDigest = true, recordfile.Digest(counted)
+	slices.SortFunc(targets, func(a, b target) int { return strings.Compare(a.path, b.path) })
+	slices.Sort(files)
+	p.targets, p.files, p.Hunks = targets, files, nil
+	p.Edited, p.PatchDigest = true, recordfile.Digest(counted)
 	return nil
 }
 
-// nextEdited is next for an edited patch: it is made for what the fix found.
-func (w *work) nextEdited(ctx context.Context, a *aim, h held) (next, error) {
-	base, ok := h.file, h.holds(a.before)
+// outcomeEdited is outcome for an edited patch, which is made for what the fix found.
+func (t *target) outcomeEdited(ctx context.Context, now node) (outcome, error) {
+	base, ok := now.file, now.is(t.before)
 	if !ok {
-		base, ok = w.contents(a, a.before)
+		base, ok = t.contents(t.before)
 	}
 	if !ok {
-		return next{why: notKept}, nil
+		return outcome{why: notKept}, nil
 	}
-	n := len(a.edited.Parts())
-	to, err := a.edited.Splice(base, make([]bool, n), every(n))
+	n := len(t.edited.Parts())
+	to, err := t.edited.Splice(base, make([]bool, n), all(n))
 	if err != nil {
-		return next{}, refused("the edited patch: %w", err)
+		return outcome{}, refused("the edited patch: %w", err)
 	}
-	switch end := fix.ContentOf(to); {
-	case h.holds(end):
-		return next{there: true}, nil
-	case h.holds(a.before), a.before == nil && h.dir:
-		return next{to: to}, nil
-	case !w.threeWay:
-		return next{why: difference(h, a.before)}, nil
+	switch {
+	case now.is(fix.ContentOf(to)):
+		return outcome{there: true}, nil
+	case now.is(t.before), t.before == nil && now.dir:
+		return outcome{to: to}, nil
+	case !t.threeWay:
+		return outcome{why: difference(now, t.before)}, nil
 	}
-	return w.merge(ctx, a, h, &made{to})
+	return t.merge(ctx, now, &edited{to})
 }

@@ -29,8 +29,9 @@ func TestLinkedFolders(t *testing.T) {
 			fixtest.Check(t, err)
 			fixtest.Check(t, d.Close())
 			link := map[string]string{
-				".async": s.Dir, "runs": filepath.Join(s.Dir, "runs"), "run": fixtest.RunDir(s.Store, fixtest.RunID), "fixes": filepath.Join(fixtest.RunDir(s.Store, fixtest.RunID), "fixes"),
-				"name": filepath.Join(fixtest.RunDir(s.Store, fixtest.RunID), "fixes", "test"), "apply": s.applyDir(),
+				".async": s.Dir, "runs": filepath.Join(s.Dir, "runs"), "run": fixtest.RunDir(s.Store,
+					fixtest.RunID), "fixes": filepath.Join(fixtest.RunDir(s.Store, fixtest.RunID), "fixes"),
+				"name": filepath.Join(fixtest.RunDir(s.Store, fixtest.RunID), "fixes", "test"), "apply": s.dir(),
 			}[linked]
 			if linked == "name" { // of the draft too
 				fixtest.MoveAway(t, filepath.Join(fixtest.RunDir(s.Store, fixtest.RunID), "fixes", "lint"))
@@ -39,7 +40,8 @@ func TestLinkedFolders(t *testing.T) {
 			was := fixtest.Listing(t, elsewhere)
 			refuses := func(what string, err error) {
 				t.Helper()
-				if err == nil || !strings.Contains(err.Error(), link+" is a link") || !strings.Contains(err.Error(), "never followed through links") || !strings.Contains(err.Error(), "remove it") {
+				if err == nil || !strings.Contains(err.Error(), link+" is a link") ||
+					!strings.Contains(err.Error(), "never followed through links") || !strings.Contains(err.Error(), "remove it") {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -120,7 +122,8 @@ func TestAdvice(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	}
-	if advice.Writing(nil, "/x") != nil || !errors.Is(advice.Writing(syscall.EIO, "/x"), syscall.EIO) || advice.Writing(syscall.EIO, "/x").Error() != syscall.EIO.Error() {
+	if advice.Writing(nil, "/x") != nil || !errors.Is(advice.Writing(syscall.EIO, "/x"), syscall.EIO) ||
+		advice.Writing(syscall.EIO, "/x").Error() != syscall.EIO.Error() {
 		t.Error("advice on what nobody can mend")
 	}
 	if _, err := os.Stat("/dev/full"); err == nil {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A record that was changed so that it contradicts itself, or whose run is another one, hides no other and is not applied.
+// A record that was changed so that it contradicts itself, or whose run is another one, hides no other and is not
+// applied.
 func TestForgedRecords(t *testing.T) {
 	t.Parallel()
 	run := func(name string) func(t *testing.T, dir string) {
@@ -39,7 +40,8 @@ func TestForgedRecords(t *testing.T) {
 			fixtest.ReplaceIn(t, dir+"/fixes/bad.json", `"run_digest":"sha256:`, `"run_digest":"sha256:0`)
 		}, "bad.json was made for a run.json with digest sha256:0", false},
 		"an original check fails": {func(t *testing.T, dir string) {
-			fixtest.ReplaceIn(t, dir+"/fixes/bad.json", `"original_checks":[{"task":"test","passed":true`, `"original_checks":[{"task":"test","passed":false`)
+			fixtest.ReplaceIn(t, dir+"/fixes/bad.json", `"original_checks":[{"task":"test","passed":true`,
+				`"original_checks":[{"task":"test","passed":false`)
 		}, "did not pass", false},
 		"nothing was checked": {func(t *testing.T, dir string) {
 			fixtest.ReplaceIn(t, dir+"/fixes/bad.json", `"verification":{"proposed":`, `"verification":{"p":`)
@@ -60,14 +62,17 @@ func TestForgedRecords(t *testing.T) {
 			if want := map[bool]int{true: 1, false: 2}[c.all]; len(items) != want {
 				t.Errorf("listed: %+v", items)
 			}
-			if len(errs) == 0 || !errors.Is(errs[0], fix.ErrDamaged) || !strings.Contains(errors.Join(errs...).Error(), c.says) {
+			if len(errs) == 0 || !errors.Is(errs[0], fix.ErrDamaged) ||
+				!strings.Contains(errors.Join(errs...).Error(), c.says) {
 				t.Errorf("errors: %v", errs)
 			}
-			if _, err := s.Find(fixtest.RunID, "bad"); !errors.Is(err, fix.ErrDamaged) || !strings.Contains(err.Error(), c.says) {
+			if _, err := s.Find(fixtest.RunID, "bad"); !errors.Is(err, fix.ErrDamaged) ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("Find: %v", err)
 			}
 			if strings.HasPrefix(name, "run.json") { // the proposal was found before
-				if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrDamaged) || !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), c.says) {
+				if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrDamaged) || !errors.Is(err, ErrRefused) ||
+					!strings.Contains(err.Error(), c.says) {
 					t.Errorf("Apply: %v", err)
 				}
 			}
@@ -79,7 +84,8 @@ func TestForgedRecords(t *testing.T) {
 		s := newTree(t, fixtest.One)
 		p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Two, nil)
 		p.Verdict = new("verified")
-		if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrDamaged) || !strings.Contains(err.Error(), "nothing was checked") {
+		if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrDamaged) ||
+			!strings.Contains(err.Error(), "nothing was checked") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -112,7 +118,9 @@ func TestForeignRecords(t *testing.T) {
 			}
 			for _, dry := range []bool{true, false} {
 				_, err := apply(t, s, p, Options{DryRun: dry, AllowDirty: true})
-				if !errors.Is(err, ErrForeign) || !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "came with the repository") || !strings.Contains(err.Error(), "git rm -r --cached .async") {
+				if !errors.Is(err, ErrForeign) || !errors.Is(err, ErrRefused) ||
+					!strings.Contains(err.Error(), "came with the repository") ||
+					!strings.Contains(err.Error(), "git rm -r --cached .async") {
 					t.Errorf("%v", err)
 				}
 			}

@@ -34,7 +34,8 @@ func TestApplyHunkByHunk(t *testing.T) {
 		return fixtest.Files{"a.txt": "f:" + numberedLines(a), "b": b}
 	}
 	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"}, "x:B\n"), nil)
+	p := fixtest.Sealed(t, s.Store, "test", before, with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"},
+		"x:B\n"), nil)
 	stands := func(what, disposition string, parts ...fix.Part) {
 		t.Helper()
 		fixtest.Disposed(t, s.Store, disposition)
@@ -47,7 +48,8 @@ func TestApplyHunkByHunk(t *testing.T) {
 	got, err := apply(t, s, p, Options{Hunks: []string{"a.txt:2"}})
 	fixtest.Check(t, err)
 	fixtest.Same(t, "the second", fixtest.Snapshot(t, s.Root), with(map[int]string{30: "thirty\nand"}, "f:b\n"))
-	if want := []fix.Part{{Path: "a.txt", Hunks: []int{2}, Of: 3}}; !reflect.DeepEqual(got.Parts, want) || !got.Rest || got.Already {
+	if want := []fix.Part{{Path: "a.txt", Hunks: []int{2}, Of: 3}}; !reflect.DeepEqual(got.Parts, want) || !got.Rest ||
+		got.Already {
 		t.Errorf("%+v", got)
 	}
 	stands("the second", fix.Open, fix.Part{Path: "a.txt", Hunks: []int{2}, Of: 3})
@@ -57,7 +59,8 @@ func TestApplyHunkByHunk(t *testing.T) {
 	fixtest.Put(t, s.Root, "a.txt", with(map[int]string{30: "thirty\nand", 55: "last"}, "")["a.txt"]) // the third, by hand
 	_, err = apply(t, s, p, Options{Hunks: []string{"a.txt:1"}, Files: []string{"b"}})
 	fixtest.Check(t, err)
-	fixtest.Same(t, "all", fixtest.Snapshot(t, s.Root), with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"}, "x:B\n"))
+	fixtest.Same(t, "all", fixtest.Snapshot(t, s.Root), with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"},
+		"x:B\n"))
 	stands("nobody recorded the third", fix.Open, fix.Part{Path: "a.txt", Hunks: []int{1, 2}, Of: 3})
 	if got, err = apply(t, s, p, Options{}); err != nil || !got.Already || got.Rest {
 		t.Errorf("all: %+v %v", got, err)
@@ -81,7 +84,8 @@ func TestModeGoesWithTheFirstHunk(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:" + numberedLines(nil)}
 	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a": "x:" + numberedLines(map[int]string{5: "five", 55: "last"})}, nil)
+	p := fixtest.Sealed(t, s.Store, "test", before,
+		fixtest.Files{"a": "x:" + numberedLines(map[int]string{5: "five", 55: "last"})}, nil)
 	for _, step := range []struct{ hunk, want string }{
 		{"2", "f:" + numberedLines(map[int]string{55: "last"})},
 		{"1", "x:" + numberedLines(map[int]string{5: "five", 55: "last"})},
@@ -96,7 +100,8 @@ func TestModeGoesWithTheFirstHunk(t *testing.T) {
 func TestHunksThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "one:2": "f:1\n", "run": "f:1\n"}
-	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02", "one:2": "f:2\n", "new": "f:n\n", "run": "x:1\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02",
+		"one:2": "f:2\n", "new": "f:n\n", "run": "x:1\n"}
 	s := newTree(t, before)
 	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
 	for typed, says := range map[string]string{
@@ -113,7 +118,7 @@ func TestHunksThatAreNotThere(t *testing.T) {
 		"a.txt:1,2": "want PATH:N",
 	} {
 		_, err := apply(t, s, p, Options{Hunks: []string{typed}, DryRun: true})
-		if !errors.Is(err, fix.ErrUse) || errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), says) {
+		if !errors.Is(err, ErrUse) || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", typed, err)
 		}
 	}
@@ -133,11 +138,12 @@ func TestTheRestIsNotDirty(t *testing.T) {
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
 	s := newTree(t, before)
 	commitAll(t, s.Root)
-	p := based(t, s, "test", before, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "b": "f:b\n"})
+	p := based(t, s, "test", before, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}),
+		"b": "f:b\n"})
 	_, err := apply(t, s, p, Options{Hunks: []string{"1"}})
 	fixtest.Check(t, err)
 	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{5: "five", 30: "mine"}))
-	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, fix.ErrDirty) {
+	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, ErrDirty) {
 		t.Errorf("%v", err)
 	}
 	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{5: "five"}))

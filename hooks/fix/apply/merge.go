@@ -1,11 +1,9 @@
-// Merging three ways: the fix into files that are no longer as it found them, and a fix out of files that were edited since.
-
 package apply
 
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -13,17 +11,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// maxMerge is the largest file that is merged, or looked at for hunks that it has, in bytes.
+// maxMerge is the largest file that is merged, or searched for hunks that it has, in bytes.
 const maxMerge = 64 << 20
 
-// A Conflict is one file that cannot be merged.
+// A Conflict is one file that is not as it should be, or cannot be merged.
 type Conflict struct {
 	Path    string
-	Why     string        // empty where Clashes say it
+	Why     string        // in a word or a few
 	Clashes []patch.Clash // as git marks them; Line is the file's own
 }
 
-// Conflicts is an ErrRefused and an ErrConflict: what stands in the way of a merge. Nothing was written.
+// Conflicts is an ErrRefused and an ErrConflict: what prevents a merge. Nothing was written.
 type Conflicts struct {
 	Files []Conflict
 	err   error
@@ -32,190 +30,171 @@ type Conflicts struct {
 func (c *Conflicts) Error() string { return c.err.Error() }
 func (c *Conflicts) Unwrap() error { return c.err }
 
-// merge is next for a path that is neither as the fix found it nor as it makes it. made is what an edited patch makes of
-// the base; nil where it was not edited.
-func (w *work) merge(ctx context.Context, a *aim, h held, made *made) (next, error) {
-	switch {
-	case h.dir || h.other || h.long:
-		_, to := a.ends()
-		return next{why: difference(h, to)}, nil
-	case a.back:
-		return w.mergeBack(ctx, a, h)
-	}
-	base, ok := w.contents(a, a.before)
-	if !ok {
-		return next{why: notKept}, nil
-	}
-	if made == nil {
-		to, err := a.group.Splice(base, make([]bool, len(a.parts)), a.parts)
-		if err != nil {
-			return next{}, refused("%s: %w", w.proposal.PatchPath(), err)
-		}
-		return w.three(ctx, a.path, base, h.file, to)
-	}
-	return w.three(ctx, a.path, base, h.file, made.file)
-}
-
-// notKept says why a content that a merge needs is not there.
+// notKept tells why a content that a merge needs is not there.
 const notKept = "what it held is not kept (over 64 MiB in all, or it holds a secret)"
 
-// mergeBack takes every step of the fix out of what the path holds, the last one first.
-func (w *work) mergeBack(ctx context.Context, a *aim, h held) (next, error) {
-	now, merged := h.file, false
-	steps := w.history[a.path]
-	for i := len(steps) - 1; i >= 0; i-- {
-		before, ok := w.contents(a, steps[i].Before)
-		after, also := w.contents(a, steps[i].After)
-		if !ok || !also {
-			return next{why: notKept}, nil
-		}
-		n, err := w.three(ctx, a.path, after, now, before)
-		if err != nil || n.why != "" {
-			return n, err
-		}
-		if !n.there {
-			now, merged = n.to, true
-		}
+// An edited is what an edited patch makes of a base; a nil file is a path that is not there.
+type edited struct{ file *patch.File }
+
+// merge finds the outcome for a path that is neither as the fix found it nor as the fix makes it. made is nil where
+// the patch was not edited.
+func (t *target) merge(ctx context.Context, now node, made *edited) (outcome, error) {
+	switch {
+	case now.dir || now.other || now.long:
+		_, to := t.ends()
+		return outcome{why: difference(now, to)}, nil
+	case t.back:
+		return t.mergeBack(ctx, now)
 	}
-	return next{there: !merged, to: now, merged: merged}, nil
+	base, ok := t.contents(t.before)
+	if !ok {
+		return outcome{why: notKept}, nil
+	}
+	if made == nil {
+		to, err := t.group.Splice(base, make([]bool, len(t.parts)), t.parts)
+		if err != nil {
+			return outcome{}, refused("%s: %w", t.PatchPath(), err)
+		}
+		made = &edited{to}
+	}
+	return t.three(ctx, base, now.file, made.file)
 }
 
-// three merges what became of base with what is to become of it.
-func (w *work) three(ctx context.Context, path string, base, ours, theirs *patch.File) (next, error) {
+// mergeBack takes every step of the fix out of what the path holds, the last one first.
+func (t *target) mergeBack(ctx context.Context, now node) (outcome, error) {
+	is, merged := now.file, false
+	for _, step := range slices.Backward(t.history[t.path]) {
+		before, ok := t.contents(step.Before)
+		after, also := t.contents(step.After)
+		if !ok || !also {
+			return outcome{why: notKept}, nil
+		}
+		o, err := t.three(ctx, after, is, before)
+		if err != nil || o.why != "" {
+			return o, err
+		}
+		if !o.there {
+			is, merged = o.to, true
+		}
+	}
+	return outcome{there: !merged, to: is, merged: merged}, nil
+}
+
+// three merges two changes of base: ours, which the path has, and theirs.
+func (t *target) three(ctx context.Context, base, ours, theirs *patch.File) (outcome, error) {
 	m := patch.Three(base, ours, theirs)
+	result := m.Result
 	switch {
 	case m.Refused != "":
-		return next{why: m.Refused}, nil
-	case !m.Texts:
-		return w.becomes(ours, m.Result), nil
+		return outcome{why: m.Refused}, nil
+	case m.Texts:
+		var before []byte
+		if base != nil {
+			before = base.Data
+		}
+		text, o, err := t.mergeTexts(ctx, before, ours.Data, theirs.Data)
+		if err != nil || o.why != "" {
+			return o, err
+		}
+		result = &patch.File{Mode: m.Mode, Data: text}
 	}
+	if equal(fix.ContentOf(ours), fix.ContentOf(result)) {
+		return outcome{there: true}, nil
+	}
+	return outcome{to: result, merged: true}, nil
+}
+
+// mergeTexts has git merge two changes of a text, as the path's merge attribute asks.
+func (t *target) mergeTexts(ctx context.Context, base, ours, theirs []byte) ([]byte, outcome, error) {
 	as := git.MergeText
-	if w.repo != nil {
+	if t.repo != nil {
 		var err error
-		if as, err = w.repo.MergeAs(ctx, path); err != nil {
-			return next{}, err
+		if as, err = t.repo.MergeAs(ctx, t.path); err != nil {
+			return nil, outcome{}, err
 		}
 	}
 	switch as {
 	case git.MergeText, git.MergeUnion:
 	case git.MergeBinary:
-		return next{why: "its merge attribute says that it is not merged, and both sides changed it"}, nil
+		return nil, outcome{why: "its merge attribute forbids merging, and both sides changed it"}, nil
 	default:
-		return next{why: fmt.Sprintf("its merge attribute names %q, a program of your own, which is not run here", as)}, nil
+		return nil, outcome{why: fmt.Sprintf("its merge attribute names %q, a program of your own, which is not run here",
+			as)}, nil
 	}
-	var before []byte
-	if base != nil {
-		before = base.Data
+	text, conflicts, err := git.Merge(ctx, t.top, ours, base, theirs, as == git.MergeUnion)
+	if err == nil && conflicts > 0 {
+		return nil, outcome{why: "conflict", clashes: patch.Clashes(ours, text)}, nil
 	}
-	text, conflicts, err := git.Merge(ctx, w.top, ours.Data, before, theirs.Data, as == git.MergeUnion)
-	if err != nil {
-		return next{}, err
-	}
-	if conflicts > 0 {
-		return next{why: "conflict", clashes: patch.Clashes(ours.Data, text)}, nil
-	}
-	return w.becomes(ours, &patch.File{Mode: m.Mode, Data: text}), nil
+	return text, outcome{}, err
 }
 
-// becomes is next for a merge that succeeded.
-func (w *work) becomes(ours, result *patch.File) next {
-	if equal(fix.ContentOf(ours), fix.ContentOf(result)) {
-		return next{there: true}
-	}
-	return next{to: result, merged: true}
-}
+// A conflicting lists the files that prevent an apply or a revert.
+type conflicting []Conflict
 
-// Unfit are the paths that keep an apply from being done.
-type unfit struct {
-	paths []string
-	files []Conflict
-}
-
-func (u *unfit) add(path string, n next) {
-	u.paths = append(u.paths, path)
-	u.files = append(u.files, Conflict{Path: path, Why: n.why, Clashes: n.clashes})
-}
-
-// named are the paths, each with a word.
-func (u *unfit) named(changed map[string]string) []string {
+func (c conflicting) paths() []string {
 	var all []string
-	for _, f := range u.files {
+	for _, f := range c {
+		all = append(all, f.Path)
+	}
+	return all
+}
+
+// named returns the paths, each with why; changed tells of some who changed them.
+func (c conflicting) named(changed map[string]string) string {
+	var all []string
+	for _, f := range c {
 		why := f.Why
 		if by := changed[f.Path]; by != "" && why == "changed" {
 			why += ": " + by
 		}
 		all = append(all, fmt.Sprintf("%s (%s)", f.Path, why))
 	}
-	return all
+	return english.List(all, 10)
 }
 
-// clash says whether git would leave markers somewhere.
-func (u *unfit) clash() bool {
-	for _, f := range u.files {
-		if len(f.Clashes) > 0 {
-			return true
-		}
+// conflict tells what prevents the plan and what to do.
+func (p *plan) conflict(ctx context.Context, fixes *fix.Store, c conflicting) error {
+	if p.kind == toRevert {
+		return p.conflictBack(c)
 	}
-	return false
-}
-
-// conflict says what stands in the way and what to do.
-func (w *work) conflict(ctx context.Context, u *unfit) error {
-	var dirty []string
-	if w.repo != nil {
-		dirty, _ = w.repo.Dirty(ctx, u.paths...) // only for the advice
+	paths, changed := c.paths(), changedBy(fixes, p.Proposal, c.paths())
+	names, before := c.named(changed), ""
+	if slices.ContainsFunc(p.targets, func(t target) bool { return slices.Contains(paths, t.path) && t.extent().Any() }) {
+		before = "it was applied before; since then: "
 	}
-	if w.what == toRevert {
-		return w.conflictBack(u)
-	}
-	changed := w.tree.changedBy(w.proposal, u.paths)
-	before := ""
-	for _, name := range u.paths {
-		if w.stood[fix.AsStored(name)].Any() {
-			before = "it was applied before; since then: "
-		}
-	}
-	heal := "have a new fix proposed: async-pipeline heal " + w.proposal.Run + " " + quoted(w.proposal.Task)
-	names := english.List(u.named(changed), 10)
-	if w.threeWay {
+	heal := "have a new fix proposed: async-pipeline heal " + p.Run + " " + quoted(p.Task)
+	if p.threeWay {
 		byHand := ""
-		if u.clash() {
-			byHand = "\nresolve them by hand: commit your own edits, then git apply --3way " + quoted(w.proposal.PatchPath())
+		if slices.ContainsFunc(c, func(f Conflict) bool { return len(f.Clashes) > 0 }) {
+			byHand = "\nresolve them by hand: commit your own edits, then git apply --3way " + quoted(p.PatchPath())
 		}
-		return &Conflicts{u.files, refused("%s%w, and cannot be merged: %s; nothing was written%s\nor choose the rest with --files or --hunk, change the patch with --3way --edit, or %s",
-			before, fix.ErrConflict, names, byHand, heal)}
+		return &Conflicts{c, refused("%s%w, and cannot be merged: %s; nothing was written%s\n"+
+			"or choose the rest with --files or --hunk, change the patch with --3way --edit, or %s",
+			before, ErrConflict, names, byHand, heal)}
 	}
 	merge, undo := "merge it in with --3way, or ", ""
-	var own []string // edits of the person's own
-	for _, name := range dirty {
-		if changed[name] == "" {
-			own = append(own, name)
-		}
-	}
-	if len(own) > 0 {
-		undo = "undo or stash your uncommitted edits of " + english.List(own, 10) + " and apply again, "
+	var dirty []string
+	if p.repo != nil {
+		dirty, _ = p.repo.Dirty(ctx, paths...) // only for the advice
 	}
 	if len(dirty) > 0 {
 		merge = "merge it in with --3way --allow-dirty, or "
 	}
-	return refused("%s%w: %s; %s%s%s", before, fix.ErrConflict, names, undo, merge, heal)
+	if own := slices.DeleteFunc(dirty, func(name string) bool { return changed[name] != "" }); len(own) > 0 {
+		undo = "undo or stash your uncommitted edits of " + english.List(own, 10) + " and apply again, "
+	}
+	return refused("%s%w: %s; %s%s%s", before, ErrConflict, names, undo, merge, heal)
 }
 
-// conflictBack is conflict for a revert.
-func (w *work) conflictBack(u *unfit) error {
-	var rest []string
-	for _, name := range w.files {
-		if !strings.Contains("\x00"+strings.Join(u.paths, "\x00")+"\x00", "\x00"+name+"\x00") {
-			rest = append(rest, name)
-		}
-	}
-	only := ""
-	if len(rest) > 0 {
+func (p *plan) conflictBack(c conflicting) error {
+	paths, only := c.paths(), ""
+	if slices.ContainsFunc(p.files, func(name string) bool { return !slices.Contains(paths, name) }) {
 		only = "; the others can be reverted with --files"
 	}
-	names := english.List(u.named(nil), 10)
-	if w.threeWay {
-		return &Conflicts{u.files, refused("%w, and the fix cannot be taken out of them: %s; nothing was written; put them right by hand%s", fix.ErrConflict, names, only)}
+	names := c.named(nil)
+	if p.threeWay {
+		return &Conflicts{c, refused("%w, and the fix cannot be taken out of them: %s; nothing was written; "+
+			"put them right by hand%s", ErrConflict, names, only)}
 	}
-	return refused("%w: %s; --3way takes the fix out of them and leaves the rest%s", fix.ErrConflict, names, only)
+	return refused("%w: %s; --3way takes the fix out of them and leaves the rest%s", ErrConflict, names, only)
 }

@@ -54,7 +54,8 @@ func newMergeCase(t testing.TB, n int, seed uint64) *mergeCase {
 	parsed, err := patch.Parse(c.diff)
 	fixtest.Check(t, err)
 	c.choose(parsed.Paths())
-	c.selected, err = patch.Select(c.diff, func(path string, n int) bool { return n < len(c.chosen[path]) && c.chosen[path][n] })
+	c.selected, err = patch.Select(c.diff,
+		func(path string, n int) bool { return n < len(c.chosen[path]) && c.chosen[path][n] })
 	fixtest.Check(t, err)
 	if c.rng.IntN(6) == 0 { // some hunks by hand
 		for _, g := range parsed.Paths() {
@@ -62,7 +63,8 @@ func newMergeCase(t testing.TB, n int, seed uint64) *mergeCase {
 			for i := range some {
 				some[i] = c.rng.IntN(2) == 0
 			}
-			if f, err := g.Splice(c.base.File(g.Path), make([]bool, len(some)), some); err == nil && f != nil && c.now[g.Path] == c.base[g.Path] {
+			if f, err := g.Splice(c.base.File(g.Path), make([]bool, len(some)), some); err == nil && f != nil &&
+				c.now[g.Path] == c.base[g.Path] {
 				c.now[g.Path] = written(f)
 			}
 		}
@@ -73,7 +75,7 @@ func newMergeCase(t testing.TB, n int, seed uint64) *mergeCase {
 }
 
 func written(f *patch.File) string {
-	return map[string]string{"100644": "f:", "100755": "x:", "120000": "l:"}[fix.GitMode(f.Mode)] + string(f.Data)
+	return map[string]string{"100644": "f:", "100755": "x:", "120000": "l:"}[fix.ContentOf(f).Mode] + string(f.Data)
 }
 
 func take(f fixtest.Files, name string, from fixtest.Files) {
@@ -128,7 +130,7 @@ func (c *mergeCase) choose(groups []patch.PathPatch) {
 	if len(c.chosen) == 0 {
 		c.o = Options{}
 		for _, g := range groups {
-			c.chosen[g.Path] = every(len(g.Parts()))
+			c.chosen[g.Path] = all(len(g.Parts()))
 		}
 	}
 }

@@ -41,9 +41,9 @@ type mergeCase struct {
 	diff, selected   []byte
 }
 
-// Random fixes over random trees: dirty, drifted, renamed, with CRLF, modes, binary files, symlinks, parts of a patch, a second
-// proposal on one file, a revert, a crash. No tree is ever half-applied or wrong, and what `git apply --3way` makes of it,
-// where it succeeds, is what we make of it.
+// Random fixes over random trees: dirty, drifted, renamed, with CRLF, modes, binary files, symlinks, parts of a
+// patch, a second proposal on one file, a revert, a crash. No tree is ever half-applied or wrong, and what `git
+// apply --3way` makes of it, where it succeeds, is what we make of it.
 func TestApplyAgreesWithGit(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -131,7 +131,7 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 	tree := fixtest.Snapshot(t, s.Root)
 	settled(t, s)
 	switch {
-	case err != nil && !errors.Is(err, fix.ErrRefused):
+	case err != nil && !errors.Is(err, ErrRefused):
 		t.Errorf("%v", err)
 		return ""
 	case err != nil:
@@ -139,7 +139,7 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 		if ok && (c.o.ThreeWay || c.plain()) {
 			t.Errorf("git applies it, and we say: %v", err)
 		}
-		if errors.Is(err, fix.ErrConflict) {
+		if errors.Is(err, ErrConflict) {
 			return "conflict"
 		}
 		return "refused"
@@ -179,7 +179,7 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 		return end
 	}
 	_, err = s.Revert(context.Background(), p, Options{By: "tester"})
-	if err != nil && !c.whole() && errors.Is(err, fix.ErrRefused) {
+	if err != nil && !c.whole() && errors.Is(err, ErrRefused) {
 		// What somebody had done by hand cannot always be taken back: a file may stand where a deleted one was.
 		fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), tree)
 		return end + ", kept"
@@ -190,7 +190,7 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 	if c.whole() { // else some of it had been there by somebody's hand, and goes too
 		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), c.now.With())
 	}
-	if _, err := s.Revert(context.Background(), p, Options{}); !errors.Is(err, fix.ErrRefused) {
+	if _, err := s.Revert(context.Background(), p, Options{}); !errors.Is(err, ErrRefused) {
 		t.Errorf("reverted twice: %v", err)
 	}
 	settled(t, s)
@@ -216,7 +216,8 @@ func (c *mergeCase) second(t testing.TB, m *mirror, s *testTree, p *fix.Proposal
 		both = both || c.after[f.Path] != c.base[f.Path] && c.after[f.Path] != c.other[f.Path]
 	}
 	_, err := apply(t, s, q, Options{})
-	if both != errors.Is(err, fix.ErrConflict) || both && !strings.Contains(err.Error(), "the fix for test of run "+fixtest.RunID) && strings.Contains(err.Error(), "(changed)") {
+	if both != errors.Is(err, ErrConflict) || both && !strings.Contains(err.Error(),
+		"the fix for test of run "+fixtest.RunID) && strings.Contains(err.Error(), "(changed)") {
 		t.Errorf("the second, of the same files %v: %v", both, err)
 	}
 	if err != nil {
@@ -312,13 +313,14 @@ func (c *mergeCase) edit(t testing.TB, m *mirror, s *testTree, p *fix.Proposal, 
 	_, err := s.Revert(context.Background(), p, Options{})
 	if err != nil {
 		fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), edited.With())
-		if !touched && maps.Equal(kept, c.base) || !errors.Is(err, fix.ErrRefused) {
+		if !touched && maps.Equal(kept, c.base) || !errors.Is(err, ErrRefused) {
 			t.Errorf("revert: %v", err)
 		}
 		_, err = s.Revert(context.Background(), p, Options{ThreeWay: true})
 	}
 	settled(t, s)
-	// git knows the fix alone. Where it was merged into edits, what it wrote is the way back, and git has nothing to say.
+	// git knows the fix alone. Where it was merged into edits, what it wrote is the way back, and git has nothing to
+	// say.
 	if !maps.Equal(kept, c.base) {
 		if err != nil {
 			fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), edited.With())
@@ -334,7 +336,8 @@ func (c *mergeCase) edit(t testing.TB, m *mirror, s *testTree, p *fix.Proposal, 
 		return ", edited and kept"
 	case ok:
 		for name, v := range want {
-			// git apply -R sets the mode that the index line names; a mode that somebody changed since is theirs, as on the way forth.
+			// git apply -R sets the mode that the index line names; a mode that somebody changed since is theirs, as
+			// on the way forth.
 			if b, a := c.base[name], c.after[name]; b != "" && a != "" && a[0] == b[0] && edited[name] != "" {
 				want[name] = edited[name][:1] + v[1:]
 			}
@@ -366,7 +369,7 @@ func (c *mergeCase) crash(t testing.TB, s *testTree, p *fix.Proposal) string {
 	})
 	s.step = nil
 	if step == "" {
-		if err != nil && !errors.Is(err, fix.ErrRefused) {
+		if err != nil && !errors.Is(err, ErrRefused) {
 			t.Errorf("%v", err)
 		}
 		return "ended"
@@ -390,7 +393,7 @@ func (c *mergeCase) crash(t testing.TB, s *testTree, p *fix.Proposal) string {
 	}
 	// All of it: doing it again finds nothing to write.
 	if back {
-		if _, err := s.Revert(context.Background(), p, o); !errors.Is(err, fix.ErrRefused) {
+		if _, err := s.Revert(context.Background(), p, o); !errors.Is(err, ErrRefused) {
 			t.Errorf("crashed at %s, reverted, and again: %v", step, err)
 		}
 		if c.whole() {

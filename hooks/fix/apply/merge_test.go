@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -16,16 +15,19 @@ import (
 // Where git would leave conflicts they are shown as git marks them, and nothing is written.
 func TestMergeConflicts(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "del": "f:d\n", "link": "l:a", "gone": "f:g\n", "type": "f:t\n", "fine": "f:1\n"}
-	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "theirs", 40: "theirs too"}), "bin": "f:\x00\x02", "link": "l:b", "gone": "f:G\n", "type": "l:t", "new": "f:n\n", "fine": "f:2\n"}
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "del": "f:d\n", "link": "l:a",
+		"gone": "f:g\n", "type": "f:t\n", "fine": "f:1\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "theirs", 40: "theirs too"}),
+		"bin": "f:\x00\x02", "link": "l:b", "gone": "f:G\n", "type": "l:t", "new": "f:n\n", "fine": "f:2\n"}
 	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
-	now := fixtest.Files{"a.txt": "f:mine first\n" + numberedLines(map[int]string{5: "mine", 40: "mine too"}), "bin": "f:\x00\x03", "del": "f:mine\n", "link": "l:c", "type": "f:mine\n", "new": "f:mine\n", "fine": "f:1\n"}
+	now := fixtest.Files{"a.txt": "f:mine first\n" + numberedLines(map[int]string{5: "mine", 40: "mine too"}),
+		"bin": "f:\x00\x03", "del": "f:mine\n", "link": "l:c", "type": "f:mine\n", "new": "f:mine\n", "fine": "f:1\n"}
 	now.Write(t, s.Root)
 	for _, dry := range []bool{true, false} {
 		_, err := apply(t, s, p, Options{ThreeWay: true, DryRun: dry})
 		c := (*Conflicts)(nil)
-		if !errors.As(err, &c) || !errors.Is(err, fix.ErrRefused) || !errors.Is(err, fix.ErrConflict) {
+		if !errors.As(err, &c) || !errors.Is(err, ErrRefused) || !errors.Is(err, ErrConflict) {
 			t.Fatalf("%v", err)
 		}
 		why := map[string]string{}
@@ -33,7 +35,8 @@ func TestMergeConflicts(t *testing.T) {
 			why[f.Path] = f.Why
 			switch f.Path {
 			case "a.txt":
-				if len(f.Clashes) != 2 || f.Clashes[0].Line != 6 || f.Clashes[1].Line != 41 || f.Clashes[1].Text != "<<<<<<< ours\nmine too\n=======\ntheirs too\n>>>>>>> theirs\n" {
+				if len(f.Clashes) != 2 || f.Clashes[0].Line != 6 || f.Clashes[1].Line != 41 ||
+					f.Clashes[1].Text != "<<<<<<< ours\nmine too\n=======\ntheirs too\n>>>>>>> theirs\n" {
 					t.Errorf("%+v", f.Clashes)
 				}
 			case "new":
@@ -50,7 +53,8 @@ func TestMergeConflicts(t *testing.T) {
 				t.Errorf("%s: %q, want %q", path, why[path], want)
 			}
 		}
-		for _, word := range []string{"nothing was written", "git apply --3way ", "--3way --edit", "async-pipeline heal " + fixtest.RunID + " test"} {
+		for _, word := range []string{"nothing was written", "git apply --3way ", "--3way --edit",
+			"async-pipeline heal " + fixtest.RunID + " test"} {
 			if !strings.Contains(err.Error(), word) {
 				t.Errorf("%q is not said: %v", word, err)
 			}
@@ -64,8 +68,10 @@ func TestMergeConflicts(t *testing.T) {
 // How git merges a path is the repository's to say: all lines of both, not at all, or by a program that is not run.
 func TestMergeAttributes(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"union": "f:1\n2\n3\n", "binary": "f:1\n2\n3\n", "custom": "f:1\n2\n3\n", ".gitattributes": "f:union merge=union\nbinary -merge\ncustom merge=mine\n"}
-	after := fixtest.Files{"union": "f:1\n2\n3\ntheirs\n", "binary": "f:1\n2\n3\ntheirs\n", "custom": "f:1\n2\n3\ntheirs\n", ".gitattributes": before[".gitattributes"]}
+	before := fixtest.Files{"union": "f:1\n2\n3\n", "binary": "f:1\n2\n3\n", "custom": "f:1\n2\n3\n",
+		".gitattributes": "f:union merge=union\nbinary -merge\ncustom merge=mine\n"}
+	after := fixtest.Files{"union": "f:1\n2\n3\ntheirs\n", "binary": "f:1\n2\n3\ntheirs\n",
+		"custom": "f:1\n2\n3\ntheirs\n", ".gitattributes": before[".gitattributes"]}
 	s := newTree(t, before)
 	commitAll(t, s.Root)
 	gitRun(t, s.Root, "config", "merge.mine.driver", "touch "+filepath.Join(s.Root, "ran"))
@@ -73,8 +79,10 @@ func TestMergeAttributes(t *testing.T) {
 	for _, name := range []string{"union", "binary", "custom"} {
 		fixtest.Put(t, s.Root, name, "f:1\n2\n3\nours\n")
 	}
-	for name, says := range map[string]string{"binary": "its merge attribute says that it is not merged", "custom": `its merge attribute names "mine", a program of your own`} {
-		if _, err := apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{name}}); !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), says) {
+	for name, says := range map[string]string{"binary": "its merge attribute forbids merging",
+		"custom": `its merge attribute names "mine", a program of your own`} {
+		if _, err := apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{name}}); !errors.Is(err,
+			ErrConflict) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -109,7 +117,7 @@ func TestWhatAMergeKeeps(t *testing.T) {
 		fixtest.Check(t, err)
 		_, err = revert(t, s, Options{})
 		if secret {
-			if entries, _ := os.ReadDir(p.Folder("applied")); len(entries) > 0 || !errors.Is(err, fix.ErrConflict) {
+			if entries, _ := os.ReadDir(p.Folder("applied")); len(entries) > 0 || !errors.Is(err, ErrConflict) {
 				t.Errorf("a secret is kept: %v %v", entries, err)
 			}
 			continue
@@ -124,9 +132,11 @@ func TestMergeWithoutItsBase(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}
 	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}, nil)
+	p := fixtest.Sealed(t, s.Store, "test", before,
+		fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}, nil)
 	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{30: "mine"}))
-	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "what it held is not kept") {
+	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, ErrConflict) ||
+		!strings.Contains(err.Error(), "what it held is not kept") {
 		t.Errorf("%v", err)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"golang.org/x/sys/unix"
+
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
-	"golang.org/x/sys/unix"
 )
 
 const readOnlyEnv = "FIX_TEST_READ_ONLY"
@@ -64,7 +64,7 @@ func applyReadOnly(how string) int {
 		return 0
 	}
 	_, err = s.Apply(context.Background(), p, Options{DryRun: how == "dry"})
-	fmt.Println(err, "REFUSED", errors.Is(err, fix.ErrRefused))
+	fmt.Println(err, "REFUSED", errors.Is(err, ErrRefused))
 	if r, err := s.Recover(context.Background()); r != nil || err != nil {
 		fmt.Println("RECOVER", r, err)
 	}
@@ -102,7 +102,8 @@ func TestApplyReadOnly(t *testing.T) {
 				t.Skipf("no mount namespace to be had here: %v %s", err, out)
 			}
 			text := strings.ReplaceAll(string(out), s.Root, "ROOT")
-			if err != nil || !strings.Contains(text, says) || strings.Contains(text, "could not be taken back") || strings.Contains(text, "RECOVER") {
+			if err != nil || !strings.Contains(text, says) || strings.Contains(text, "could not be taken back") ||
+				strings.Contains(text, "RECOVER") {
 				t.Errorf("%v: %s", err, text)
 			}
 			fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), before.With())

@@ -1,16 +1,15 @@
-// What an apply would do right now: whether a proposal still fits the tree.
-
 package apply
 
 import (
 	"context"
 	"errors"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"slices"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// Fits says whether each file that a proposal touches is as it was found, or already as the proposal makes it: whether it
-// still speaks of the tree as it is.
+// Fits reports whether each file that a fix touches is as it was found, or already as the fix makes it.
 func (t Tree) Fits(ctx context.Context, p *fix.Proposal) (bool, error) {
 	changed, err := t.changed(ctx, p)
 	if errors.Is(err, errNoFit) {
@@ -19,45 +18,45 @@ func (t Tree) Fits(ctx context.Context, p *fix.Proposal) (bool, error) {
 	return len(changed) == 0 && err == nil, err
 }
 
-// errNoFit means that a proposal cannot be held against the tree at all.
+// errNoFit means that a fix cannot be compared with the tree at all.
 var errNoFit = errors.New("there is no tree that it could fit")
 
-// changed are the paths of a proposal that are neither as it found them nor as it makes them.
+// changed returns the paths of a fix that are neither as it found them nor as it makes them.
 func (t Tree) changed(ctx context.Context, p *fix.Proposal) ([]string, error) {
 	if p.State != fix.Proposed || p.Patch == nil {
 		return nil, errNoFit
 	}
-	top, _, err := t.top(ctx, p)
-	if errors.Is(err, fix.ErrRefused) { // the repository that it was made in is gone
+	root, err := t.root(ctx, p)
+	if errors.Is(err, ErrRefused) { // the repository that it was made in is gone
 		return nil, errNoFit
 	}
 	if err != nil {
 		return nil, err
 	}
-	in, err := openPlace(top)
+	tree, err := openWorktree(root.top)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
+	defer tree.close()
 	var changed []string
 	for _, f := range p.Patch.Files {
-		name := fix.FullPath(f.Path, f.PathBytes)
-		if safePath(name) != nil {
+		name := f.FullPath()
+		if patch.CheckPath(name) != nil {
 			return nil, errNoFit
 		}
-		h, err := in.look(name, most(f.Before, f.After))
+		now, err := tree.read(name, larger(f.Before, f.After))
 		if err != nil {
 			return nil, err
 		}
-		asFound := h.holds(f.Before) || f.Before == nil && h.dir
-		if !asFound && !h.holds(f.After) {
+		asFound := now.is(f.Before) || f.Before == nil && now.dir
+		if !asFound && !now.is(f.After) {
 			changed = append(changed, f.Path)
 		}
 	}
 	return changed, nil
 }
 
-// FitNow fills in Fits of the open ones. What cannot be told stays nil.
+// FitNow sets Fits of the open items. It stays nil where nobody can tell.
 func (t Tree) FitNow(ctx context.Context, items []fix.Item) {
 	for i := range items {
 		if it := &items[i]; it.Disposition == fix.Open && it.Proposal() != nil {
@@ -68,7 +67,7 @@ func (t Tree) FitNow(ctx context.Context, items []fix.Item) {
 	}
 }
 
-// fitsNow is Fits, also where a part of it is applied.
+// fitsNow is Fits, also where a part of the fix is applied.
 func (t Tree) fitsNow(ctx context.Context, p *fix.Proposal) (bool, error) {
 	fits, err := t.Fits(ctx, p)
 	if fits || err != nil || p.Fault != nil || len(fix.Partly(&p.Fix, p.Decided)) == 0 {
@@ -80,9 +79,9 @@ func (t Tree) fitsNow(ctx context.Context, p *fix.Proposal) (bool, error) {
 	return t.Ready(ctx, p).Conflict == nil, nil
 }
 
-// A Readiness is what apply would say of a proposal right now, all flagged items accepted.
+// A Readiness is what Apply would answer right now, all flags accepted.
 type Readiness struct {
-	Dirty    []string // files with uncommitted changes that are not the fix's own: it needs AllowDirty
+	Dirty    []string // files with uncommitted changes that are not the fix's own: AllowDirty is needed
 	Conflict error    // ErrConflict: files are no longer as the fix found them,
 	Changed  []string // namely these
 	ThreeWay bool     // they can be merged
@@ -99,7 +98,7 @@ func (t Tree) Ready(ctx context.Context, p *fix.Proposal) Readiness {
 	var r Readiness
 	try := func() error {
 		done, err := t.Apply(ctx, p, o)
-		if errors.Is(err, fix.ErrDirty) {
+		if errors.Is(err, ErrDirty) {
 			o.AllowDirty = true
 			if done, err = t.Apply(ctx, p, o); err == nil {
 				r.Dirty = done.Dirty
@@ -108,20 +107,18 @@ func (t Tree) Ready(ctx context.Context, p *fix.Proposal) Readiness {
 		r.Nothing = err == nil && done.Already
 		return err
 	}
-	err := try()
-	switch {
-	case errors.Is(err, fix.ErrConflict):
-		r.Conflict = err
-		r.Changed = t.changedWhole(ctx, p)
+	if err := try(); errors.Is(err, ErrConflict) {
+		r.Conflict, r.Changed = err, t.changedWhole(ctx, p)
 		o.ThreeWay, o.AllowDirty = true, false
 		r.ThreeWay = try() == nil
-	default:
+	} else {
 		r.Refused = err
 	}
 	return r
 }
 
-// changedWhole are the paths that stand in the way; those of which some hunks are applied only where nothing else does.
+// changedWhole returns the paths that prevent an apply; those of which some hunks are applied only if there are no
+// others.
 func (t Tree) changedWhole(ctx context.Context, p *fix.Proposal) []string {
 	changed, err := t.changed(ctx, p)
 	parts, fault := p.Partly()

@@ -25,8 +25,11 @@ func TestFits(t *testing.T) {
 		"all is there already":    {func(t *testing.T, root string) { after.Write(t, root) }, true},
 		"edited":                  {func(t *testing.T, root string) { fixtest.Put(t, root, "a", "f:3") }, false},
 		"its mode":                {func(t *testing.T, root string) { fixtest.Put(t, root, "a", "x:1") }, false},
-		"gone":                    {func(t *testing.T, root string) { fixtest.Check(t, os.Remove(filepath.Join(root, "a"))) }, false},
-		"another in its place":    {func(t *testing.T, root string) { fixtest.Put(t, root, "dir/new", "f:else") }, false},
+		"gone": {func(t *testing.T, root string) {
+			fixtest.Check(t,
+				os.Remove(filepath.Join(root, "a")))
+		}, false},
+		"another in its place": {func(t *testing.T, root string) { fixtest.Put(t, root, "dir/new", "f:else") }, false},
 		"a folder in its place": {func(t *testing.T, root string) {
 			fixtest.Check(t, os.Remove(filepath.Join(root, "a")))
 			fixtest.Check(t, os.Mkdir(filepath.Join(root, "a"), 0o700))
@@ -67,7 +70,8 @@ func TestSupersede(t *testing.T) {
 	in := fixtest.Sealed(t, s.Store, "vet", before, after, fixtest.Printed("fp:1"))
 	fixtest.Check(t, fix.AddState(in.StatePath(), in.Digest, fix.StateChange{To: fix.Applied}))
 	fixtest.SealedIn(t, s.Store, fixtest.LaterRun, "test", fixtest.Change(before, after), nil)
-	newer := fixtest.SealedIn(t, s.Store, fixtest.LaterRun, "test", fixtest.Change(before, after), fixtest.Printed("fp:1"))
+	newer := fixtest.SealedIn(t, s.Store, fixtest.LaterRun, "test", fixtest.Change(before, after),
+		fixtest.Printed("fp:1"))
 
 	fixtest.Check(t, s.Supersede(context.Background(), &fix.Fix{State: fix.NoFix, Fingerprint: new("fp:1")}))
 	if got := is(fixtest.RunID, "test"); got != fix.Open {
@@ -94,7 +98,8 @@ func TestSupersede(t *testing.T) {
 	if len(decisions) != 1 || decisions[0].By != "" || !strings.Contains(decisions[0].Reason, fixtest.LaterRun) {
 		t.Errorf("%+v", decisions)
 	}
-	if _, err := s.Apply(context.Background(), old, Options{}); err == nil || !strings.Contains(err.Error(), "superseded") {
+	if _, err := s.Apply(context.Background(), old, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "superseded") {
 		t.Errorf("applied all the same: %v", err)
 	}
 }
@@ -136,7 +141,8 @@ func TestReady(t *testing.T) {
 			}
 			was := fixtest.Snapshot(t, root)
 			r := s.Ready(t.Context(), p)
-			if len(r.Dirty) != c.dirty || errors.Is(r.Conflict, fix.ErrConflict) != c.conflict || (len(r.Changed) == 1) != c.conflict || r.ThreeWay != c.merge || r.Nothing || r.Refused != nil {
+			if len(r.Dirty) != c.dirty || errors.Is(r.Conflict, ErrConflict) != c.conflict ||
+				(len(r.Changed) == 1) != c.conflict || r.ThreeWay != c.merge || r.Nothing || r.Refused != nil {
 				t.Errorf("%+v", r)
 			}
 			fixtest.Same(t, "after", fixtest.Snapshot(t, root), was)
@@ -150,7 +156,7 @@ func TestReady(t *testing.T) {
 	s := newTree(t, before)
 	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
 	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{To: fix.Rejected}))
-	if r := s.Ready(t.Context(), p); !errors.Is(r.Refused, fix.ErrRefused) || r.Conflict != nil {
+	if r := s.Ready(t.Context(), p); !errors.Is(r.Refused, ErrRefused) || r.Conflict != nil {
 		t.Errorf("rejected: %+v", r)
 	}
 	items, _ := s.List()

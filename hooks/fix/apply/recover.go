@@ -1,5 +1,3 @@
-// Recover settles what an interrupted apply left.
-
 package apply
 
 import (
@@ -8,35 +6,37 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-// Recovered says what an interrupted apply or revert was settled to.
+// Recovered tells how an interrupted apply or revert was settled.
 type Recovered struct {
 	What      string // apply | revert
 	Run, Task string
 	To        string // completed | undone
 	Files     []string
-	Left      []string  // files that somebody edited since: not touched
-	Kept      string    // folder with what those held before the apply; empty when none is left
-	At        time.Time // when the apply had begun
+	Left      []string  // those of Files that somebody edited since: they are left as they are
+	Kept      string    // the folder with what Left held before the apply; empty without Left
+	At        time.Time // when the apply began
 }
 
-// Recover completes or undoes an interrupted apply: completes it when every file is in its place, else undoes it. The
-// hall calls it before any verb. nil: nothing was to be done. While another process applies it waits, until ctx ends. It
-// may itself be interrupted and called again.
+// Recover completes an interrupted apply whose files are all in place, and undoes any other. Every verb calls it
+// first. nil: nothing was interrupted. It waits for another process that applies, until ctx ends. It may itself be
+// interrupted and called again.
 func (t Tree) Recover(ctx context.Context) (*Recovered, error) {
-	if err := recordfile.NoLinks(t.Fixes.Dir, t.applyDir()); err != nil {
+	if err := recordfile.NoLinks(t.Fixes.Dir, t.dir()); err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(t.applyDir())
+	entries, err := os.ReadDir(t.dir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -50,317 +50,315 @@ func (t Tree) Recover(ctx context.Context) (*Recovered, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = lock.Close() }() // the kernel takes it back with the process at the latest
+	defer func() { _ = lock.Close() }() // ends with the process at the latest
 	return t.settle(ctx)
 }
 
-// Unsettled says what Recover would do: To is completed or undone. nil: nothing is to be done, or another process applies
-// right now. Nothing is written, and nobody is waited for.
+// Unsettled returns what Recover would do. nil: nothing, or another process applies right now. It writes nothing and
+// waits for nobody.
 func (t Tree) Unsettled(ctx context.Context) (*Recovered, error) {
-	if err := recordfile.NoLinks(t.Fixes.Dir, t.applyDir()); err != nil {
+	if err := recordfile.NoLinks(t.Fixes.Dir, t.dir()); err != nil {
 		return nil, err
 	}
-	if !recordfile.IsFolder(t.applyDir()) || recordfile.Locked(filepath.Join(t.applyDir(), "lock")) {
+	if !recordfile.IsFolder(t.dir()) || recordfile.Locked(filepath.Join(t.dir(), "lock")) {
 		return nil, nil
 	}
-	a, err := t.interrupted(ctx)
-	if err != nil {
+	tx, r, err := t.interrupted(ctx)
+	if tx == nil || err != nil {
 		return nil, t.unsettled(err)
 	}
-	if a == nil {
-		return nil, nil
-	}
-	a.pl.close()
-	return a.recovered(), nil
+	tx.tree.close()
+	return r, nil
 }
 
-// settle is Recover for who holds the lock.
+// settle is Recover for a caller that holds the lock.
 func (t Tree) settle(ctx context.Context) (*Recovered, error) {
-	a, err := t.interrupted(ctx)
+	tx, r, err := t.interrupted(ctx)
 	if err != nil {
 		return nil, t.unsettled(err)
 	}
-	if a == nil { // it had not begun to write, or was done
-		return nil, t.clear()
+	if tx == nil { // it had not begun to write, or was done
+		return nil, discard(t.dir())
 	}
-	defer a.pl.close()
-	r := a.recovered()
-	if a.complete {
-		if err := t.complete(a.pl, a.j); err != nil {
+	defer tx.tree.close()
+	if r.To == "completed" {
+		if err := tx.complete(); err != nil {
 			return nil, t.unsettled(err)
 		}
 		return r, nil
 	}
-	if r.Left, r.Kept, err = t.undo(a.pl, a.j); err != nil {
+	if r.Left, r.Kept, err = tx.undo(); err != nil {
 		return nil, t.unsettled(err)
 	}
-	if err := t.at("clear"); err != nil {
+	if err := tx.at("clear"); err != nil {
 		return nil, err
 	}
-	return r, t.clear()
+	return r, discard(t.dir())
 }
 
-// An interruption is an apply that was begun and not ended.
-type interruption struct {
-	j        *applying
-	pl       *place // open
-	complete bool   // every file is in its place
+// unsettled adds what a person can do when an interrupted apply cannot be settled; nil stays nil.
+func (t Tree) unsettled(err error) error {
+	if err == nil {
+		return nil
+	}
+	tx := t.transaction(nil)
+	return fmt.Errorf("an interrupted apply could not be settled: %w; its journal is %s, what the files held is in %s; "+
+		"put the files right by hand, then remove %s", err, tx.file(), tx.originals(), tx.dir)
 }
 
-// interrupted looks at what an interrupted apply left, and changes nothing; nil: there is none. The place is the caller's to
-// close.
-func (t Tree) interrupted(ctx context.Context) (*interruption, error) {
-	text, err := recordfile.Read(t.journalPath(), recordfile.MaxJSON)
+// interrupted reads what an interrupted apply left, and what should become of it; it changes nothing. nil: there is
+// none. The caller closes the transaction's tree.
+func (t Tree) interrupted(ctx context.Context) (*transaction, *Recovered, error) {
+	tx := t.transaction(nil)
+	text, err := recordfile.Read(tx.file(), recordfile.MaxJSON)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
+	}
+	if err == nil {
+		err = tx.load(text)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	j, err := t.readJournal(text)
+	root, err := t.root(ctx, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	top, _, err := t.top(ctx, nil)
+	if root.sub != tx.Sub {
+		return nil, nil, fmt.Errorf("the pipeline's folder was at %q of its work tree then and is at %q now", tx.Sub,
+			root.sub)
+	}
+	if tx.tree, err = openWorktree(root.top); err != nil {
+		return nil, nil, err
+	}
+	complete, err := tx.inPlace()
 	if err != nil {
-		return nil, err
+		tx.tree.close()
+		return nil, nil, err
 	}
-	sub, err := t.under(top)
-	if err != nil {
-		return nil, err
-	}
-	if sub != j.Sub {
-		return nil, fmt.Errorf("the pipeline's folder was at %q of its work tree then and is at %q now", j.Sub, sub)
-	}
-	pl, err := openPlace(top)
-	if err != nil {
-		return nil, err
-	}
-	complete, err := j.complete(pl)
-	if err != nil {
-		pl.close()
-		return nil, err
-	}
-	return &interruption{j, pl, complete}, nil
-}
-
-// recovered says what becomes of it.
-func (a *interruption) recovered() *Recovered {
-	r := &Recovered{What: cmp.Or(a.j.What, toApply), Run: a.j.Run, Task: a.j.Task, To: "undone", Files: []string{}}
-	if a.complete {
+	r := &Recovered{What: cmp.Or(tx.What, toApply), Run: tx.Run, Task: tx.Task, To: "undone", Files: []string{}}
+	if complete {
 		r.To = "completed"
 	}
-	r.At, _ = time.Parse(time.RFC3339, a.j.StartedAt) // for the message only
-	for i := range a.j.Entries {
-		r.Files = append(r.Files, a.j.Entries[i].name())
+	r.At, _ = time.Parse(time.RFC3339, tx.StartedAt) // for the message only
+	for i := range tx.Entries {
+		r.Files = append(r.Files, tx.Entries[i].name())
 	}
-	return r
+	return tx, r, nil
 }
 
-// unsettled says what a person can do when an interrupted apply cannot be settled.
-func (t Tree) unsettled(err error) error {
-	return fmt.Errorf("an interrupted apply could not be settled: %w; its journal is %s, what the files held is in %s; put the files right by hand, then remove %s",
-		err, t.journalPath(), t.originalsDir(), t.applyDir())
-}
-
-// readJournal reads a journal and believes only one that was written here.
-func (t Tree) readJournal(text []byte) (*applying, error) {
-	if err := fix.CheckVersion(t.journalPath(), text); err != nil {
-		return nil, err
+// load reads a journal, and obeys only one that was written here.
+func (tx *transaction) load(text []byte) error {
+	if err := fix.CheckVersion(tx.file(), text); err != nil {
+		return err
 	}
-	j := &applying{}
-	if err := json.Unmarshal(text, j); err != nil {
-		return nil, err
+	if err := json.Unmarshal(text, &tx.journal); err != nil {
+		return err
 	}
-	lock, err := inode(filepath.Join(t.applyDir(), "lock"))
+	lock, err := inode(filepath.Join(tx.dir, "lock"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if lock != j.Lock {
-		return nil, errors.New("the journal was not written in this place (it came here with a copy or a repository)")
+	if lock != tx.Lock {
+		return errors.New("the journal was not written in this place (it came here with a copy or a repository)")
 	}
-	for _, name := range []string{j.Run, j.Fix, j.ID} {
+	for _, name := range []string{tx.Run, tx.Fix, tx.ID} {
 		if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-			return nil, fmt.Errorf("%q is no name of a run or fix", name)
+			return fmt.Errorf("%q is no name of a run or fix", name)
 		}
 	}
 	var names []string
-	for i := range j.Entries {
-		names = append(names, j.Entries[i].name())
+	for i := range tx.Entries {
+		names = append(names, tx.Entries[i].name())
 	}
-	for _, f := range slices.Concat(j.Folders, j.Made) {
+	for _, f := range slices.Concat(tx.Folders, tx.Made) {
 		names = append(names, f.name())
 	}
 	for _, name := range names {
-		if err := safePath(name); err != nil {
-			return nil, err
+		if err := patch.CheckPath(name); err != nil {
+			return err
 		}
 	}
-	return j, nil
+	return nil
 }
 
-// complete says whether every file is in its place.
-func (j *applying) complete(pl *place) (bool, error) {
-	if j.Written {
+// inPlace reports whether every file is written.
+func (tx *transaction) inPlace() (bool, error) {
+	if tx.Written {
 		return true, nil
 	}
-	for i := range j.Entries {
-		e := &j.Entries[i]
-		h, err := pl.look(e.name(), most(e.Before, e.After))
+	for i := range tx.Entries {
+		e := &tx.Entries[i]
+		now, err := tx.tree.read(e.name(), larger(e.Before, e.After))
 		if err != nil {
 			return false, err
 		}
-		if !h.holds(e.After) && (e.After != nil || !h.dir) { // a folder may have taken the place of a deleted file
+		if !now.is(e.After) && (e.After != nil || !now.dir) { // a folder may have taken the place of a deleted file
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// complete ends an apply whose files are all in their place.
-func (t Tree) complete(pl *place, j *applying) error {
-	if !j.Written {
-		if err := removeTemps(pl, j); err != nil {
+// complete ends a transaction whose files are all in place.
+func (tx *transaction) complete() error {
+	if !tx.Written {
+		if err := tx.removeTemps(); err != nil {
 			return err
 		}
-		for i := range j.Entries {
-			if e := &j.Entries[i]; e.After == nil {
-				if err := emptied(pl, e.name()); err != nil {
+		for i := range tx.Entries {
+			if e := &tx.Entries[i]; e.After == nil {
+				if err := tx.tree.removeEmpty(e.name()); err != nil {
 					return err
 				}
 			}
 		}
-		if err := syncFolders(pl, j); err != nil {
+		if err := tx.sync(); err != nil {
 			return err
 		}
-		if err := t.at("written"); err != nil {
+		if err := tx.at("written"); err != nil {
 			return err
 		}
-		j.Written = true // a person who edits from now on keeps the edit
-		if err := t.writeJournal(j); err != nil {
+		tx.Written = true // from now on the edits of a person are kept
+		if err := tx.save(); err != nil {
 			return err
 		}
 	}
-	return t.finish(j)
+	return tx.finish()
 }
 
-// undo takes back what was written: of each file only if it still holds what the apply wrote. Files that somebody
-// edited since are left as they are, and what they held is kept in a folder of its own. It may be interrupted and done
+// undo takes back what was written, of each file only if it still holds that. Files that somebody edited since are
+// left as they are, and what they held before is kept in a folder of its own. It may be interrupted and called
 // again.
-func (t Tree) undo(pl *place, j *applying) (left []string, kept string, err error) {
-	if err := removeTemps(pl, j); err != nil {
+func (tx *transaction) undo() (left []string, kept string, err error) {
+	if err := tx.removeTemps(); err != nil {
 		return nil, "", err
 	}
-	// What was added goes first: it may stand where a folder has to come back.
-	for i := range j.Entries {
-		e := &j.Entries[i]
+	// What was added goes first: a folder may have to come back in its place.
+	for i := range tx.Entries {
+		e := &tx.Entries[i]
 		if e.Before != nil {
 			continue
 		}
-		if err := t.at("undo " + e.name()); err != nil {
+		if err := tx.at("undo " + e.name()); err != nil {
 			return nil, "", err
 		}
-		h, err := pl.look(e.name(), most(nil, e.After))
+		now, err := tx.tree.read(e.name(), larger(nil, e.After))
 		switch {
 		case err != nil:
-		case h.holds(e.After):
-			err = pl.unlink(e.name())
-		case h.file != nil || h.other:
+		case now.is(e.After):
+			err = tx.tree.unlink(e.name())
+		case now.file != nil || now.other:
 			left = append(left, e.name())
 		}
 		if err != nil {
 			return nil, "", err
 		}
 	}
-	for _, dir := range slices.Backward(j.Made) {
-		if err := pl.rmdir(dir.name()); err != nil {
+	for _, dir := range slices.Backward(tx.Made) {
+		if err := tx.tree.rmdir(dir.name()); err != nil {
 			return nil, "", err
 		}
 	}
-	for _, f := range j.Folders {
-		if err := pl.mkdir(f.name(), f.Perm, true); err != nil && !absent(err) {
+	for _, f := range tx.Folders {
+		if err := tx.tree.mkdir(f.name(), f.Perm, true); err != nil && !notThere(err) {
 			return nil, "", err
 		}
 	}
-	for i := range j.Entries {
-		e := &j.Entries[i]
+	for i := range tx.Entries {
+		e := &tx.Entries[i]
 		if e.Before == nil {
 			continue
 		}
-		if err := t.at("undo " + e.name()); err != nil {
+		if err := tx.at("undo " + e.name()); err != nil {
 			return nil, "", err
 		}
-		back, err := t.restore(pl, j, i)
+		back, err := tx.restore(i)
 		if err != nil {
 			return nil, "", err
 		}
 		if !back {
 			left = append(left, e.name())
-			if kept, err = t.keep(j, i); err != nil {
+			if kept, err = tx.keep(i); err != nil {
 				return nil, "", err
 			}
 		}
 	}
-	return left, kept, syncFolders(pl, j)
+	return left, kept, tx.sync()
 }
 
-// restore puts the n-th entry back as it was; false when somebody edited it since.
-func (t Tree) restore(pl *place, j *applying, n int) (bool, error) {
-	e := &j.Entries[n]
-	h, err := pl.look(e.name(), most(e.Before, e.After))
+// restore writes what the n-th entry held before; false when somebody edited it since.
+func (tx *transaction) restore(n int) (bool, error) {
+	e := &tx.Entries[n]
+	now, err := tx.tree.read(e.name(), larger(e.Before, e.After))
 	if err != nil {
 		return false, err
 	}
-	if h.holds(e.Before) {
+	if now.is(e.Before) {
 		return true, nil
 	}
-	if !h.holds(e.After) {
+	if !now.is(e.After) {
 		return false, nil
 	}
-	dir, err := pl.nearest(e.name())
+	dir, err := tx.tree.nearest(e.name())
 	if err != nil {
 		return false, err
 	}
-	if ps := parents(e.name()); len(ps) > 0 && dir != ps[0] {
+	if above := parents(e.name()); len(above) > 0 && dir != above[0] {
 		return false, nil // somebody put something else where its folder was
 	}
-	f, err := t.stored(j, n)
+	f, err := tx.stored(n)
 	if err != nil {
 		return false, err
 	}
-	temp := j.temp(dir, n)
-	if err := pl.stage(temp, f, e.Perm, true); err != nil {
+	temp := tx.temp(dir, n)
+	if err := tx.tree.stage(temp, f, e.Perm, true); err != nil {
 		return false, err
 	}
-	if err := t.at("restore " + e.name()); err != nil {
+	if err := tx.at("restore " + e.name()); err != nil {
 		return false, err
 	}
-	return true, pl.rename(temp, e.name())
+	return true, tx.tree.rename(temp, e.name())
 }
 
-// keep copies an original to where it stays.
-func (t Tree) keep(j *applying, n int) (string, error) {
-	if err := recordfile.NoLinks(filepath.Join(t.Fixes.Dir, "kept")); err != nil {
+// stored returns the original of the n-th entry, checked against the journal.
+func (tx *transaction) stored(n int) (*patch.File, error) {
+	e := tx.Entries[n]
+	b, err := recordfile.Read(tx.original(n), recordfile.MaxPatch)
+	if err != nil {
+		return nil, err
+	}
+	f := e.Before.File(b)
+	if !(node{file: f}).is(e.Before) {
+		return nil, fmt.Errorf("%s does not hold what %s held", tx.original(n), e.name())
+	}
+	return f, nil
+}
+
+// keep copies an original to a folder where it stays.
+func (tx *transaction) keep(n int) (string, error) {
+	kept := filepath.Join(tx.async, "kept")
+	if err := recordfile.NoLinks(kept); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(t.Fixes.Dir, "kept", j.ID)
-	f, err := t.stored(j, n)
+	f, err := tx.stored(n)
 	if err != nil {
 		return "", err
 	}
-	to := filepath.Join(dir, filepath.FromSlash(j.Entries[n].name()))
+	dir := filepath.Join(kept, tx.ID)
+	to := filepath.Join(dir, filepath.FromSlash(tx.Entries[n].name()))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return "", err
 	}
 	return dir, recordfile.Write(to, f.Data, true)
 }
 
-// removeTemps removes contents that were staged and have no name yet.
-func removeTemps(pl *place, j *applying) error {
-	for i := range j.Entries {
-		for _, dir := range append(parents(j.Entries[i].name()), ".") {
-			if temp := j.temp(dir, i); !pl.nothing(temp) {
-				if err := pl.unlink(temp); err != nil && !absent(err) {
+// removeTemps removes contents that were staged and not moved into place.
+func (tx *transaction) removeTemps() error {
+	for i := range tx.Entries {
+		for _, dir := range append(parents(tx.Entries[i].name()), ".") {
+			if temp := tx.temp(dir, i); !tx.tree.absent(temp) {
+				if err := tx.tree.unlink(temp); err != nil && !notThere(err) {
 					return err
 				}
 			}

@@ -106,8 +106,10 @@ func TestErrorAtEveryStep(t *testing.T) {
 // after the next recovery.
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod", "keep": "f:k"}
-	later := fixtest.Files{"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep", "new/deep": "f:n\n", "keep": "f:k"}
+	before := fixtest.Files{"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
+		"keep": "f:k"}
+	later := fixtest.Files{"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
+		"new/deep": "f:n\n", "keep": "f:k"}
 	ends := map[bool]int{}
 	for n := 0; ; n++ {
 		for m := 0; ; m++ {
@@ -158,7 +160,8 @@ func crashed(t *testing.T, before, after fixtest.Files, at string) (*testTree, *
 func TestRecoverSaysWhatItDid(t *testing.T) {
 	t.Parallel()
 	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
-	for at, to := range map[string]string{"original a.txt": "", "journal": "", "stage a.txt": "undone", "write b.txt": "undone", "written": "completed", "record": "completed", "clear": "completed"} {
+	for at, to := range map[string]string{"original a.txt": "", "journal": "", "stage a.txt": "undone",
+		"write b.txt": "undone", "written": "completed", "record": "completed", "clear": "completed"} {
 		s, _ := crashed(t, fixtest.One, later, at)
 		r, err := s.Recover(context.Background())
 		fixtest.Check(t, err)
@@ -166,7 +169,8 @@ func TestRecoverSaysWhatItDid(t *testing.T) {
 			if r != nil {
 				t.Errorf("%s: %+v", at, r)
 			}
-		} else if r == nil || r.To != to || r.Run != fixtest.RunID || r.Task != "test" || fmt.Sprint(r.Files) != "[a.txt b.txt]" || r.At.IsZero() || len(r.Left) > 0 || r.Kept != "" {
+		} else if r == nil || r.To != to || r.Run != fixtest.RunID || r.Task != "test" ||
+			fmt.Sprint(r.Files) != "[a.txt b.txt]" || r.At.IsZero() || len(r.Left) > 0 || r.Kept != "" {
 			t.Errorf("%s: %+v", at, r)
 		}
 		if whole(t, at, s, fixtest.One, later) != (to == "completed") {
@@ -299,7 +303,8 @@ func TestEditDuringApply(t *testing.T) {
 		return nil
 	}
 	_, err := apply(t, s, p, Options{})
-	if !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "b (changed this moment)") || !strings.Contains(err.Error(), filepath.Join(s.Dir, "kept")) {
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "b (changed this moment)") ||
+		!strings.Contains(err.Error(), filepath.Join(s.Dir, "kept")) {
 		t.Errorf("%v", err)
 	}
 	fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), fixtest.Files{"a": "f:1\n", "b": "f:mine\n"})
@@ -317,7 +322,7 @@ func TestFolderMovedDuringApply(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrConflict) {
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) {
 		t.Errorf("%v", err)
 	}
 	if got := fixtest.Snapshot(t, s.Root)["a"]; got != "f:1\n" {
@@ -329,33 +334,33 @@ func TestFolderMovedDuringApply(t *testing.T) {
 func TestForeignJournals(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		change func(j *applying)
+		change func(j *journal)
 		raw    string
 		says   string
 	}{
-		"of another place":  {func(j *applying) { j.Lock++ }, "", "not written in this place"},
-		"outside":           {func(j *applying) { j.Entries[0].Path = "../x" }, "", "inside the tree"},
-		"absolute":          {func(j *applying) { j.Entries[0].Path = "/tmp/x" }, "", "inside the tree"},
-		"in .git":           {func(j *applying) { j.Entries[0].Path = ".GIT/hooks/x" }, "", ".GIT folder"},
-		"folder outside":    {func(j *applying) { j.Made = []folderBefore{{Path: "../x"}} }, "", "inside the tree"},
-		"folder in .async":  {func(j *applying) { j.Folders = []folderBefore{{Path: ".async/x"}} }, "", ".async folder"},
-		"run with a path":   {func(j *applying) { j.Run = "../../x" }, "", "no name of a run"},
-		"fix with a path":   {func(j *applying) { j.Fix = "../x" }, "", "no name of a run"},
-		"id with a path":    {func(j *applying) { j.ID = "../x" }, "", "no name of a run"},
-		"newer":             {func(j *applying) { j.SchemaVersion = 2 }, "", "upgrade"},
-		"moved":             {func(j *applying) { j.Sub = "pkg" }, "", `was at "pkg"`},
+		"of another place":  {func(j *journal) { j.Lock++ }, "", "not written in this place"},
+		"outside":           {func(j *journal) { j.Entries[0].Path = "../x" }, "", "inside the tree"},
+		"absolute":          {func(j *journal) { j.Entries[0].Path = "/tmp/x" }, "", "inside the tree"},
+		"in .git":           {func(j *journal) { j.Entries[0].Path = ".GIT/hooks/x" }, "", "git's own"},
+		"folder outside":    {func(j *journal) { j.Made = []folder{{Path: "../x"}} }, "", "inside the tree"},
+		"folder in .async":  {func(j *journal) { j.Folders = []folder{{Path: ".async/x"}} }, "", "async-pipeline's own"},
+		"run with a path":   {func(j *journal) { j.Run = "../../x" }, "", "no name of a run"},
+		"fix with a path":   {func(j *journal) { j.Fix = "../x" }, "", "no name of a run"},
+		"id with a path":    {func(j *journal) { j.ID = "../x" }, "", "no name of a run"},
+		"newer":             {func(j *journal) { j.SchemaVersion = 2 }, "", "upgrade"},
+		"moved":             {func(j *journal) { j.Sub = "pkg" }, "", `was at "pkg"`},
 		"not JSON":          {nil, "{", "unexpected end"},
-		"original replaced": {func(j *applying) { j.Entries[0].Before.Digest = recordfile.Digest([]byte("evil")) }, "", ""},
+		"original replaced": {func(j *journal) { j.Entries[0].Before.Digest = recordfile.Digest([]byte("evil")) }, "", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
 			s, _ := crashed(t, fixtest.One, later, "write b.txt")
-			text, err := os.ReadFile(s.journalPath())
+			text, err := os.ReadFile(s.transaction(nil).file())
 			fixtest.Check(t, err)
 			if c.change != nil {
-				j := &applying{}
+				j := &journal{}
 				fixtest.Check(t, json.Unmarshal(text, j))
 				c.change(j)
 				text, err = recordfile.JSON(j)
@@ -363,14 +368,16 @@ func TestForeignJournals(t *testing.T) {
 			} else {
 				text = []byte(c.raw)
 			}
-			fixtest.Check(t, os.WriteFile(s.journalPath(), text, 0o600))
+			fixtest.Check(t, os.WriteFile(s.transaction(nil).file(), text, 0o600))
 			was := fixtest.Snapshot(t, s.Root)
 			_, looked := s.Unsettled(context.Background())
 			_, err = s.Recover(context.Background())
 			if c.says != "" && (looked == nil || err == nil || looked.Error() != err.Error()) {
 				t.Errorf("Unsettled says %v, Recover %v", looked, err)
 			}
-			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), s.journalPath()) || !strings.Contains(err.Error(), s.originalsDir()) {
+			if err == nil || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), s.transaction(nil).file()) ||
+				!strings.Contains(err.Error(), s.transaction(nil).originals()) {
 				t.Errorf("%v", err)
 			}
 			if c.says != "" {
@@ -383,7 +390,7 @@ func TestForeignJournals(t *testing.T) {
 func TestRecoverOfNothing(t *testing.T) {
 	t.Parallel()
 	s := newTree(t, fixtest.One)
-	if r, err := s.Recover(context.Background()); r != nil || err != nil || recordfile.Exists(s.applyDir()) {
+	if r, err := s.Recover(context.Background()); r != nil || err != nil || recordfile.Exists(s.dir()) {
 		t.Errorf("%+v %v", r, err)
 	}
 	lock, err := s.lock(t.Context())
@@ -420,7 +427,8 @@ func TestUnsettled(t *testing.T) {
 		}
 		does, err := s.Recover(context.Background())
 		fixtest.Check(t, err)
-		if (says == nil) != (does == nil) || says != nil && (says.To != does.To || says.Run != does.Run || says.Task != does.Task || fmt.Sprint(says.Files) != fmt.Sprint(does.Files)) {
+		if (says == nil) != (does == nil) || says != nil && (says.To != does.To || says.Run != does.Run ||
+			says.Task != does.Task || fmt.Sprint(says.Files) != fmt.Sprint(does.Files)) {
 			t.Errorf("%s: says %+v, does %+v", at, says, does)
 		}
 		if says, err = s.Unsettled(context.Background()); says != nil || err != nil {
@@ -439,7 +447,7 @@ func TestUnsettledOfOthers(t *testing.T) {
 		t.Errorf("while somebody applies: %+v, %v", r, err)
 	}
 	fixtest.Check(t, lock.Close())
-	fixtest.Check(t, os.WriteFile(s.journalPath(), []byte("{"), 0o600))
+	fixtest.Check(t, os.WriteFile(s.transaction(nil).file(), []byte("{"), 0o600))
 	if r, err := s.Unsettled(context.Background()); err == nil {
 		t.Errorf("a damaged journal: %+v", r)
 	}

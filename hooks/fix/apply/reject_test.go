@@ -46,7 +46,8 @@ func TestReject(t *testing.T) {
 		t.Errorf("recorded twice: %s", again)
 	}
 	_, err = apply(t, s, p, Options{})
-	if !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "this fix was rejected at ") || !strings.Contains(err.Error(), `("the test was`) {
+	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "this fix was rejected at ") ||
+		!strings.Contains(err.Error(), `("the test was`) {
 		t.Errorf("%v", err)
 	}
 	fixtest.Same(t, "not applied", fixtest.Snapshot(t, s.Root), fixtest.One)
@@ -63,8 +64,10 @@ func TestRejectChecks(t *testing.T) {
 			_, err := apply(t, s, p, Options{})
 			fixtest.Check(t, err)
 		}, says: "not rejected: it is applied; take it back first: async-pipeline fix revert " + fixtest.RunID + " test"},
-		"superseded":  {with: func(t *testing.T, _ *testTree, p *fix.Proposal) { fixtest.Decide(t, p, fix.Superseded) }, says: "not rejected: a later fix took its place"},
-		"no proposal": {more: func(_ *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }, says: "not rejected: the healing of task test in run " + fixtest.RunID + " ended as no_fix"},
+		"superseded": {with: func(t *testing.T, _ *testTree, p *fix.Proposal) { fixtest.Decide(t, p, fix.Superseded) },
+			says: "not rejected: a later fix took its place"},
+		"no proposal": {more: func(_ *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil },
+			says: "not rejected: the healing of task test in run " + fixtest.RunID + " ended as no_fix"},
 		"damaged": {with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
 			fixtest.Check(t, os.WriteFile(p.StatePath(), []byte("x\n"), 0o600))
 		}, says: "not rejected: "},
@@ -78,7 +81,7 @@ func TestRejectChecks(t *testing.T) {
 			}
 			before, _ := os.ReadFile(p.StatePath())
 			_, err := s.Reject(context.Background(), p, "", Options{})
-			if !errors.Is(err, fix.ErrRefused) || !strings.HasPrefix(err.Error(), c.says) {
+			if !errors.Is(err, ErrRefused) || !strings.HasPrefix(err.Error(), c.says) {
 				t.Errorf("%v", err)
 			}
 			if after, _ := os.ReadFile(p.StatePath()); string(after) != string(before) {

@@ -1,11 +1,8 @@
-// Revert: taking an applied fix out of the tree again.
-
 package apply
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,45 +10,40 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// Revert undoes what Apply wrote, all files or none, by the same journal: of o it takes Files, Dir, ThreeWay, DryRun and By. A file
-// must hold what was applied; with ThreeWay the fix is taken out of what it holds now. What is refused is ErrRefused, and
-// ErrConflict where it applies; that nothing is applied is refused too. A file that is as it was before the fix, because somebody put
-// it back, is only recorded.
+// Revert undoes what Apply wrote, all files or none, with the same journal. Of o it uses Files, Dir, ThreeWay,
+// DryRun and By. A file must be as it was applied; with ThreeWay the fix is taken out of what the file holds now.
+// Where somebody put a file back to what it was before the fix, that is only recorded. Errors are as those of Apply;
+// it is ErrRefused too when nothing is applied.
 func (t Tree) Revert(ctx context.Context, p *fix.Proposal, o Options) (Applied, error) {
-	done, err := t.alone(ctx, o.DryRun, func() (Applied, error) {
-		w, err := t.checkRevert(ctx, p, o)
+	done, err := t.locked(ctx, o.DryRun, func() (Applied, error) {
+		pl, err := t.planRevert(ctx, p, o)
 		if err != nil {
 			return Applied{}, err
 		}
-		defer w.place.close()
-		return w.done(), w.carryOut(ctx, o.DryRun)
+		defer pl.tree.close()
+		return pl.done(), t.carryOut(ctx, pl, o.DryRun)
 	})
 	return done, inOtherWords(err, "not reverted", "the files do not hold what was applied")
 }
 
-func (t Tree) checkRevert(ctx context.Context, p *fix.Proposal, o Options) (*work, error) {
-	w := &work{tree: t, proposal: p, what: toRevert, by: o.By, threeWay: o.ThreeWay}
-	parsed, err := w.believe(ctx)
+func (t Tree) planRevert(ctx context.Context, p *fix.Proposal, o Options) (*plan, error) {
+	r, err := t.record(ctx, p, toRevert)
 	if err != nil {
 		return nil, err
 	}
-	all := parsed.Paths()
-	chosen, err := choose(all, Options{Files: o.Files, Dir: o.Dir}, w.top)
+	chosen, err := choose(r.parsed.Paths(), Options{Files: o.Files, Dir: o.Dir}, r.top)
 	if err != nil {
 		return nil, err
 	}
 	var not []string
-	for _, g := range all {
-		if chosen[g.Path] == nil {
-			continue
-		}
-		switch stood := w.stood[fix.AsStored(g.Path)]; {
-		case stood.All:
-		case stood.Any() && len(stood.Hunks) == len(g.Parts()):
-			chosen[g.Path] = stood.Hunks
+	for path, parts := range chosen {
+		switch e := r.extents[fix.AsStored(path)]; {
+		case e.All:
+		case e.Any() && len(e.Hunks) == len(parts):
+			chosen[path] = e.Hunks
 		default:
-			not = append(not, g.Path)
-			delete(chosen, g.Path)
+			not = append(not, path)
+			delete(chosen, path)
 		}
 	}
 	slices.Sort(not)
@@ -59,51 +51,51 @@ func (t Tree) checkRevert(ctx context.Context, p *fix.Proposal, o Options) (*wor
 	case o.Files != nil && len(not) > 0:
 		return nil, refused("it is not applied to: %s", english.List(not, 10))
 	case len(chosen) == 0:
-		return nil, refused("it is not applied (this fix is %s)%s", w.disposition, t.appliedBeside(p))
+		return nil, refused("it is not applied (this fix is %s)%s", r.disposition, t.appliedBeside(p))
 	}
-	w.aim(all, chosen)
-	if w.place, err = openPlace(w.top); err != nil {
+	pl := newPlan(r, toRevert, Options{By: o.By, ThreeWay: o.ThreeWay}, chosen)
+	if pl.tree, err = openWorktree(r.top); err != nil {
 		return nil, err
 	}
-	err = w.present(ctx)
+	err = pl.compare(ctx, t.Fixes)
 	if err == nil {
-		err = w.writable()
+		err = pl.writable()
 	}
 	if err != nil {
-		w.place.close()
+		pl.tree.close()
 		return nil, err
 	}
-	return w, nil
+	return pl, nil
 }
 
-// appliedBeside says which other healing of the same task and run is in the tree; empty: none.
+// appliedBeside tells which other fix of the same task and run is in the tree; "": none.
 func (t Tree) appliedBeside(p *fix.Proposal) string {
 	counts, others, _ := t.Fixes.InRun(p.Run) // only for the advice
 	for _, o := range slices.Concat(counts, others) {
-		if o.Task == p.Task && o.Name != p.Name && len(o.Applied)+len(fix.Partly(&o.Fix, o.Decided)) > 0 {
-			return fmt.Sprintf("; another fix of this task is: async-pipeline fix revert %s %s", p.Run, quoted(o.Called))
+		if o.Task == p.Task && o.Name != p.Name && o.InTheTree() {
+			return "; another fix of this task is: " + command("revert", p.Run, o.Called)
 		}
 	}
 	return ""
 }
 
-// A worded is an error in other words.
-type worded struct {
+// A reworded is an error with another message.
+type reworded struct {
 	text string
 	err  error
 }
 
-func (w *worded) Error() string { return w.text }
-func (w *worded) Unwrap() error { return w.err }
+func (r *reworded) Error() string { return r.text }
+func (r *reworded) Unwrap() error { return r.err }
 
-// inOtherWords says of an error of the checks that something else than an apply was refused, and perhaps what conflicts.
+// inOtherWords replaces what an ErrRefused says of an apply, and perhaps what it says of a conflict.
 func inOtherWords(err error, refusal, conflict string) error {
-	if !errors.Is(err, fix.ErrRefused) {
+	if !errors.Is(err, ErrRefused) {
 		return err
 	}
-	text := strings.Replace(err.Error(), fix.ErrRefused.Error(), refusal, 1)
+	text := strings.Replace(err.Error(), ErrRefused.Error(), refusal, 1)
 	if conflict != "" {
-		text = strings.Replace(text, fix.ErrConflict.Error(), conflict, 1)
+		text = strings.Replace(text, ErrConflict.Error(), conflict, 1)
 	}
-	return &worded{text, err}
+	return &reworded{text, err}
 }

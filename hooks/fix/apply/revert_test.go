@@ -40,7 +40,7 @@ func TestRevertEveryKind(t *testing.T) {
 	s := newTree(t, everyKind)
 	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
 	_, err := revert(t, s, Options{})
-	if !errors.Is(err, fix.ErrRefused) || err.Error() != "not reverted: it is not applied (this fix is open)" {
+	if !errors.Is(err, ErrRefused) || err.Error() != "not reverted: it is not applied (this fix is open)" {
 		t.Errorf("before: %v", err)
 	}
 	_, err = apply(t, s, p, Options{})
@@ -57,7 +57,8 @@ func TestRevertEveryKind(t *testing.T) {
 	}
 	settled(t, s)
 	fixtest.Disposed(t, s.Store, fix.Reverted)
-	if _, err = revert(t, s, Options{}); !errors.Is(err, fix.ErrRefused) || err.Error() != "not reverted: it is not applied (this fix is reverted)" {
+	if _, err = revert(t, s, Options{}); !errors.Is(err, ErrRefused) ||
+		err.Error() != "not reverted: it is not applied (this fix is reverted)" {
 		t.Errorf("twice: %v", err)
 	}
 	_, err = apply(t, s, p, Options{})
@@ -68,7 +69,8 @@ func TestRevertEveryKind(t *testing.T) {
 
 func TestRevertChecks(t *testing.T) {
 	t.Parallel()
-	before, after := fixtest.Files{"a.txt": "f:one\n", "b.txt": "f:1\n"}, fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:2\n", "c.txt": "f:c\n"}
+	before, after := fixtest.Files{"a.txt": "f:one\n", "b.txt": "f:1\n"}, fixtest.Files{"a.txt": "f:two\n",
+		"b.txt": "f:2\n", "c.txt": "f:c\n"}
 	setup := func(t *testing.T) *testTree {
 		s := newTree(t, before)
 		_, err := apply(t, s, based(t, s, "test", before, after), Options{})
@@ -81,18 +83,21 @@ func TestRevertChecks(t *testing.T) {
 		fixtest.Put(t, s.Root, "a.txt", "f:two\nand more\n")
 		for _, dry := range []bool{true, false} {
 			_, err := revert(t, s, Options{DryRun: dry})
-			if want := "not reverted: the files do not hold what was applied: a.txt (changed); --3way takes the fix out of them and leaves the rest; the others can be reverted with --files"; !errors.Is(err, fix.ErrConflict) || err.Error() != want {
+			if want := "not reverted: the files do not hold what was applied: a.txt (changed); --3way takes the fix out of them and leaves the rest; the others can be reverted with --files"; !errors.Is(err, ErrConflict) || err.Error() != want {
 				t.Errorf("%v", err)
 			}
 		}
-		fixtest.Same(t, "refused", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:two\nand more\n", "b.txt": "f:2\n", "c.txt": "f:c\n"})
+		fixtest.Same(t, "refused", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:two\nand more\n", "b.txt": "f:2\n",
+			"c.txt": "f:c\n"})
 		_, err := revert(t, s, Options{Files: []string{"b.txt"}})
 		fixtest.Check(t, err)
 		fixtest.Disposed(t, s.Store, fix.Open)
-		if _, err := revert(t, s, Options{Files: []string{"b.txt"}}); !errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), "not applied to: b.txt") {
+		if _, err := revert(t, s, Options{Files: []string{"b.txt"}}); !errors.Is(err, ErrRefused) ||
+			!strings.Contains(err.Error(), "not applied to: b.txt") {
 			t.Errorf("%v", err)
 		}
-		fixtest.Same(t, "one file", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:two\nand more\n", "b.txt": "f:1\n", "c.txt": "f:c\n"})
+		fixtest.Same(t, "one file", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:two\nand more\n",
+			"b.txt": "f:1\n", "c.txt": "f:c\n"})
 	})
 	t.Run("a conflict", func(t *testing.T) {
 		t.Parallel()
@@ -100,10 +105,12 @@ func TestRevertChecks(t *testing.T) {
 		fixtest.Put(t, s.Root, "a.txt", "f:mine\n")
 		_, err := revert(t, s, Options{ThreeWay: true})
 		c := (*Conflicts)(nil)
-		if !errors.As(err, &c) || !errors.Is(err, fix.ErrConflict) || len(c.Files) != 1 || len(c.Files[0].Clashes) != 1 || c.Files[0].Clashes[0].Text != "<<<<<<< ours\nmine\n=======\none\n>>>>>>> theirs\n" {
+		if !errors.As(err, &c) || !errors.Is(err, ErrConflict) || len(c.Files) != 1 || len(c.Files[0].Clashes) != 1 ||
+			c.Files[0].Clashes[0].Text != "<<<<<<< ours\nmine\n=======\none\n>>>>>>> theirs\n" {
 			t.Errorf("%v %+v", err, c)
 		}
-		fixtest.Same(t, "nothing is written", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:mine\n", "b.txt": "f:2\n", "c.txt": "f:c\n"})
+		fixtest.Same(t, "nothing is written", fixtest.Snapshot(t, s.Root),
+			fixtest.Files{"a.txt": "f:mine\n", "b.txt": "f:2\n", "c.txt": "f:c\n"})
 	})
 	t.Run("put back by hand", func(t *testing.T) {
 		t.Parallel()
@@ -126,7 +133,8 @@ func TestRevertChecks(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		p.Diff = append(p.Diff, 'x')
-		if _, err := s.Revert(context.Background(), p, Options{}); !errors.Is(err, fix.ErrDamaged) || !strings.HasPrefix(err.Error(), "not reverted: ") {
+		if _, err := s.Revert(context.Background(), p, Options{}); !errors.Is(err, fix.ErrDamaged) ||
+			!strings.HasPrefix(err.Error(), "not reverted: ") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -154,15 +162,17 @@ func TestRevertLeavesOwnEdits(t *testing.T) {
 	lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2"}).Write(t, s.Root)
 	_, err = apply(t, s, p, Options{ThreeWay: true})
 	fixtest.Check(t, err)
-	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2"}))
+	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root),
+		lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2"}))
 	fixtest.Disposed(t, s.Store, fix.Applied)
-	if _, err := revert(t, s, Options{}); !errors.Is(err, fix.ErrConflict) {
+	if _, err := revert(t, s, Options{}); !errors.Is(err, ErrConflict) {
 		t.Errorf("what was edited between two applies is taken back without --3way: %v", err)
 	}
 	lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2", 40: "mine 3"}).Write(t, s.Root)
 	_, err = revert(t, s, Options{ThreeWay: true})
 	fixtest.Check(t, err)
-	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), lines(map[int]string{20: "mine 1", 30: "mine 2", 40: "mine 3"}))
+	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root),
+		lines(map[int]string{20: "mine 1", 30: "mine 2", 40: "mine 3"}))
 	fixtest.Disposed(t, s.Store, fix.Reverted)
 }
 
@@ -180,15 +190,18 @@ func TestRevertAfterASecondApply(t *testing.T) {
 		}
 		_, err := revert(t, s, Options{})
 		fixtest.Check(t, err)
-		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{40: "mine"})})
+		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root),
+			fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{40: "mine"})})
 	}
 }
 
 // At every step of a revert an error takes everything back, and a crash is settled to the one or the other.
 func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod", "keep": "f:k"}
-	later := fixtest.Files{"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep", "new/deep": "f:n\n", "keep": "f:k"}
+	before := fixtest.Files{"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
+		"keep": "f:k"}
+	later := fixtest.Files{"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
+		"new/deep": "f:n\n", "keep": "f:k"}
 	broken := errors.New("disk full")
 	ends := map[string]int{}
 	for n := 0; ; n++ {
@@ -249,11 +262,12 @@ func TestRevertOfWhatIsNotKept(t *testing.T) {
 	fixtest.Check(t, err)
 	fixtest.Check(t, os.RemoveAll(p.Folder("applied")))
 	for _, o := range []Options{{}, {ThreeWay: true}} {
-		if _, err := revert(t, s, o); !errors.Is(err, fix.ErrConflict) {
+		if _, err := revert(t, s, o); !errors.Is(err, ErrConflict) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	fixtest.Same(t, "as it was applied", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\nEIGHT\n"})
+	fixtest.Same(t, "as it was applied", fixtest.Snapshot(t, s.Root),
+		fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\nEIGHT\n"})
 	if recordfile.Exists(filepath.Join(s.Dir, "apply", "journal.json")) {
 		t.Error("a journal is left")
 	}

@@ -51,17 +51,21 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	some(true, "c.txt")
 	stands("one more by hand", fix.Open, "b.txt", "c.txt")
 	fixtest.Put(t, s.Root, "b.txt", "f:mine\n")
-	if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrConflict) || !strings.Contains(err.Error(), "it was applied before; since then: the files are no longer as the fix found them: b.txt") {
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) ||
+		!strings.Contains(err.Error(),
+			"it was applied before; since then: the files are no longer as the fix found them: b.txt") {
 		t.Errorf("%v", err)
 	}
 	some(false, "a.txt") // the rest all the same
 	stands("all", fix.Applied, "a.txt", "b.txt", "c.txt")
 
-	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{By: "x", To: fix.Reverted, Files: []string{"a.txt"}}))
+	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{By: "x", To: fix.Reverted,
+		Files: []string{"a.txt"}}))
 	stands("one reverted", fix.Open, "b.txt", "c.txt")
 	fixtest.Decide(t, p, fix.Reverted)
 	stands("all reverted", fix.Reverted)
-	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{By: "x", To: fix.Applied, Files: []string{"a.txt"}}))
+	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{By: "x", To: fix.Applied,
+		Files: []string{"a.txt"}}))
 	stands("one again", fix.Open, "a.txt")
 	fixtest.Decide(t, p, fix.Rejected)
 	stands("the rest rejected", fix.Rejected, "a.txt")
@@ -126,7 +130,7 @@ func TestApplyNamesFiles(t *testing.T) {
 		switch {
 		case c.want == "":
 			want := fmt.Sprintf("%q is not in the patch; it touches: a.txt, new/00, new/01, new/02, new/03, new/04, new/05, new/06, new/07, new/08 and 5 more", c.typed)
-			if !errors.Is(err, fix.ErrUse) || errors.Is(err, fix.ErrRefused) || !strings.Contains(err.Error(), want) {
+			if !errors.Is(err, ErrUse) || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q in %q: %v", c.typed, c.dir, err)
 			}
 		case err != nil || !slices.Equal(got.Files, []string{c.want}):

@@ -44,7 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// applyInChild applies the one fix below root, or reverts it where it is applied; its first output says that it begins.
+// applyInChild applies the one fix below root, or reverts it where it is applied; its first output says that it
+// begins.
 func applyInChild(root string) int {
 	s := treeOf(root)
 	p, err := s.Find(fixtest.RunID, "test")
@@ -120,7 +121,7 @@ func killed(t *testing.T, rounds int, back bool) {
 			time.Sleep(rand.N(took + took/10))
 			fixtest.Check(t, c.Process.Kill())
 		case round > 0: // while it writes, which is the smaller part of it
-			for !recordfile.Exists(s.journalPath()) && time.Since(begun) < 5*took {
+			for !recordfile.Exists(s.transaction(nil).file()) && time.Since(begun) < 5*took {
 				time.Sleep(20 * time.Microsecond)
 			}
 			time.Sleep(rand.N(took / 16))
@@ -155,7 +156,8 @@ func TestApplyIsThePatch(t *testing.T) {
 		rapid.Just(""), rapid.StringMatching(`([a-c]{0,3}\n){0,8}`), rapid.StringMatching(`([a-c]{0,3}\r?\n){0,6}[a-c]?`),
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 40), func(b []byte) string { return string(b) }),
 	)
-	names := []string{"a", "a/b", "a/b/c", "n.txt", "dir/x", "dir/y z", "dir/sub/é", "q\"uote", "new\nline", "tab\there", "-dash", "back\\slash", "other/deep/er/f", "inv\xff\xfealid"}
+	names := []string{"a", "a/b", "a/b/c", "n.txt", "dir/x", "dir/y z", "dir/sub/é", "q\"uote", "new\nline", "tab\there",
+		"-dash", "back\\slash", "other/deep/er/f", "inv\xff\xfealid"}
 	node := rapid.Custom(func(t *rapid.T) string {
 		switch rapid.IntRange(0, 6).Draw(t, "kind") {
 		case 0:
@@ -211,7 +213,8 @@ func TestApplyIsThePatch(t *testing.T) {
 		for _, c := range made {
 			delete(memory, c.Path)
 			if c.After != nil {
-				memory[c.Path] = map[string]string{"100644": "f:", "100755": "x:", "120000": "l:"}[fix.GitMode(c.After.Mode)] + string(c.After.Data)
+				memory[c.Path] = map[string]string{"100644": "f:", "100755": "x:",
+					"120000": "l:"}[fix.ContentOf(c.After).Mode] + string(c.After.Data)
 			}
 		}
 		if _, err := apply(t, s, p, Options{}); err != nil {

@@ -108,7 +108,7 @@ func TestDecisionsLeaveATrace(t *testing.T) {
 				t.Errorf("list: %+v", items)
 			}
 			_, err = apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{})
-			if !errors.Is(err, fix.ErrRefused) || !errors.Is(err, fix.ErrDamaged) {
+			if !errors.Is(err, apply.ErrRefused) || !errors.Is(err, fix.ErrDamaged) {
 				t.Errorf("apply: %v", err)
 			}
 			fixtest.Same(t, "not applied", fixtest.Snapshot(t, s.Root), fixtest.One)

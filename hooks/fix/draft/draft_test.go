@@ -196,7 +196,7 @@ func TestSecretsStayOut(t *testing.T) {
 			changes := fixtest.Change(c.before, c.after)
 			f := &fix.Fix{State: fix.Failed}
 			err = d.Propose(f, changes)
-			if errors.Is(err, fix.ErrSecret) != c.held || (f.Patch == nil) != c.held || recordfile.Exists(d.Path(".patch")) == c.held {
+			if errors.Is(err, draft.ErrSecret) != c.held || (f.Patch == nil) != c.held || recordfile.Exists(d.Path(".patch")) == c.held {
 				t.Errorf("Propose: %v, patch %+v", err, f.Patch)
 			}
 			if c.held && !strings.Contains(err.Error(), "TOKEN") && !strings.Contains(err.Error(), "KEY") {

@@ -4,6 +4,7 @@ package draft
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
+
+// ErrSecret means that a patch would hold a secret.
+var ErrSecret = errors.New("a patch may not hold a secret")
 
 // A Rescued is what Rescue stored of one attempt. Paths of patches are relative to the run's folder.
 type Rescued struct {
@@ -93,7 +97,7 @@ func (d *Draft) Propose(f *fix.Fix, changes []patch.Change) error {
 			return fmt.Errorf("%s: %w", c.Path, err)
 		}
 		if name, secret := d.secretIn(c, text); secret {
-			return fmt.Errorf("%w: %s holds the value of %s", fix.ErrSecret, c.Path, name)
+			return fmt.Errorf("%w: %s holds the value of %s", ErrSecret, c.Path, name)
 		}
 		file := fix.PatchFile{Path: c.Path, PathBytes: fix.RawPath(c.Path), Change: "modified", Before: fix.ContentOf(c.Before), After: fix.ContentOf(c.After)}
 		switch {

@@ -1,0 +1,72 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+)
+
+// historyOf returns what the applies of a fix wrote to each path since it was last reverted, oldest first. A file
+// that somebody had changed the same way by hand counts as written as the record has it. An apply that writes a path
+// again begins its history anew: somebody had taken the fix out by hand.
+func historyOf(f *fix.Fix, changes []fix.StateChange) map[string][]fix.Wrote {
+	steps := map[string][]fix.Wrote{}
+	for i, c := range changes {
+		if c.To != fix.Applied && c.To != fix.Reverted {
+			continue
+		}
+		extents := fix.Extents(f, changes[:i])
+		for _, p := range f.Patch.Files {
+			name := p.FullPath()
+			part := slices.IndexFunc(c.Hunks, func(h fix.Part) bool { return h.Path == p.Path })
+			switch n := slices.IndexFunc(c.Wrote, func(w fix.Wrote) bool { return w.FullPath() == name }); {
+			case len(c.Files) > 0 && !slices.Contains(c.Files, p.Path):
+			case c.To == fix.Reverted:
+				delete(steps, name)
+			case n >= 0 && (extents[p.Path].All || part >= 0 && addsNothing(c.Hunks[part], extents[p.Path])):
+				steps[name] = []fix.Wrote{c.Wrote[n]}
+			case n >= 0:
+				steps[name] = append(steps[name], c.Wrote[n])
+			case len(steps[name]) == 0 && part < 0:
+				steps[name] = []fix.Wrote{{Path: p.Path, PathBytes: p.PathBytes, Before: p.Before, After: p.After}}
+			}
+		}
+	}
+	return steps
+}
+
+// addsNothing reports whether all hunks of p were recorded as applied before.
+func addsNothing(p fix.Part, before fix.Extent) bool {
+	return !slices.ContainsFunc(p.Hunks, func(i int) bool { return i < 1 || i > len(before.Hunks) || !before.Hunks[i-1] })
+}
+
+// changedBy tells of paths which other fix was the first to be applied to them after p was proposed.
+func changedBy(fixes *fix.Store, p *fix.Proposal, paths []string) map[string]string {
+	by, first := map[string]string{}, map[string]string{}
+	for _, q := range fixes.All() {
+		if q.Patch == nil || len(q.Decided) == 0 || q.Dir == p.Dir && q.Name == p.Name {
+			continue
+		}
+		steps := historyOf(&q.Fix, q.Decided)
+		for _, path := range paths {
+			at := appliedAt(q.Decided, path)
+			if len(steps[path]) == 0 || at <= p.CreatedAt || by[path] != "" && at >= first[path] {
+				continue
+			}
+			first[path] = at
+			by[path] = fmt.Sprintf("the fix for %s of run %s was applied to it", q.Task, q.Run)
+		}
+	}
+	return by
+}
+
+// appliedAt returns when a fix was last applied to a path, or "".
+func appliedAt(changes []fix.StateChange, path string) string {
+	for _, c := range slices.Backward(changes) {
+		if c.To == fix.Applied && (len(c.Files) == 0 || slices.Contains(c.Files, fix.AsStored(path))) {
+			return c.At
+		}
+	}
+	return ""
+}

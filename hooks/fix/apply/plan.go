@@ -1,0 +1,317 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+)
+
+// Kinds of plan, as the journal has them.
+const (
+	toApply  = "apply"
+	toRevert = "revert"
+)
+
+// A plan is an apply or a revert that passed every check: what is to be written, and where.
+type plan struct {
+	*record
+	kind        string // apply | revert
+	by          string
+	threeWay    bool
+	secrets     *redact.Set
+	tree        *worktree
+	targets     []target
+	files       []string // the paths of targets, sorted
+	accepted    []string // ids of flags
+	fix.Details          // for the record
+	dirty       []string // paths with uncommitted changes that are overwritten
+	since       []string // paths that hold what was applied, and were edited elsewhere since
+	moves       []move   // what is not in place yet; empty: nothing is to be written
+}
+
+// A move is one path that is written.
+type move struct {
+	path          string
+	before, after *fix.Content
+	was, to       *patch.File
+	perm          uint32 // permission bits the path had
+}
+
+// planApply makes every check of an apply. The caller closes the plan's tree.
+func (t Tree) planApply(ctx context.Context, p *fix.Proposal, o Options) (*plan, error) {
+	r, err := t.record(ctx, p, toApply)
+	if err != nil {
+		return nil, err
+	}
+	if o.Accept, err = namedFlags(p, o.Accept); err != nil {
+		return nil, err
+	}
+	chosen, err := choose(r.parsed.Paths(), o, r.top)
+	if err != nil {
+		return nil, err
+	}
+	pl := newPlan(r, toApply, o, chosen)
+	if o.Edited != nil {
+		if err := pl.edit(o.Edited); err != nil {
+			return nil, err
+		}
+	}
+	if pl.tree, err = openWorktree(r.top); err != nil {
+		return nil, err
+	}
+	if err := pl.checkApply(ctx, t.Fixes, o); err != nil {
+		pl.tree.close()
+		return nil, err
+	}
+	return pl, nil
+}
+
+func newPlan(r *record, kind string, o Options, chosen selection) *plan {
+	p := &plan{record: r, kind: kind, by: o.By, threeWay: o.ThreeWay, secrets: o.Secrets}
+	for _, g := range r.parsed.Paths() {
+		parts, ok := chosen[g.Path]
+		if !ok {
+			continue
+		}
+		f := r.touched[g.Path]
+		p.targets = append(p.targets, target{
+			record: r, path: g.Path, before: f.Before, after: f.After, group: g, parts: parts,
+			back: kind == toRevert, threeWay: o.ThreeWay,
+		})
+		p.files = append(p.files, g.Path)
+		if slices.Contains(parts, false) && kind == toApply {
+			p.Hunks = append(p.Hunks, fix.PartOf(g.Path, parts))
+		}
+	}
+	slices.SortFunc(p.targets, func(a, b target) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(p.Hunks, func(a, b fix.Part) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(p.files)
+	return p
+}
+
+// checkApply compares the tree with the patch, then checks flags, uncommitted changes and permissions.
+func (p *plan) checkApply(ctx context.Context, fixes *fix.Store, o Options) error {
+	if err := p.compare(ctx, fixes); err != nil {
+		return err
+	}
+	var err error
+	p.accepted, err = acceptedFlags(p.Proposal, p.files, o)
+	if len(p.moves) == 0 {
+		return nil // it is in the tree: a flag is no longer a question
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.clean(ctx); err != nil && !o.AllowDirty {
+		return err
+	}
+	return p.writable()
+}
+
+// compare finds what is still to be written. A file that is as it is to be is done. Every other one must be as the
+// fix found it, but for hunks that it has already, or it is merged where that was asked for.
+func (p *plan) compare(ctx context.Context, fixes *fix.Store) error {
+	var c conflicting
+	folders := map[string]bool{} // paths to be added where a folder is
+	for i := range p.targets {
+		t := &p.targets[i]
+		now, err := p.tree.readFor(t)
+		if err != nil {
+			return refused("%w", err)
+		}
+		if from, to := t.ends(); from == nil && now.dir && to != nil {
+			folders[t.path] = true
+		}
+		o, err := t.outcome(ctx, now)
+		if err != nil {
+			return err
+		}
+		switch {
+		case o.why != "":
+			c = append(c, Conflict{Path: t.path, Why: o.why, Clashes: o.clashes})
+		case !o.there:
+			p.move(t, now, o)
+		case o.since:
+			p.since = append(p.since, t.path)
+		}
+	}
+	var blocked []string
+	for _, m := range p.moves {
+		at, err := p.tree.blocked(m.path)
+		if err != nil {
+			return refused("%w", err)
+		}
+		if at != "" && !p.deletes(at) {
+			blocked = append(blocked, fmt.Sprintf("%s (%s is no folder)", m.path, at))
+		}
+		if folders[m.path] {
+			if other, err := p.staysBelow(m.path); err != nil {
+				return refused("%w", err)
+			} else if other != "" {
+				c = append(c, Conflict{Path: m.path, Why: "a folder that holds " + other})
+			}
+		}
+	}
+	if len(blocked) > 0 {
+		return refused("a link or file is on the way to: %s; move it away, or heal again", english.List(blocked, 10))
+	}
+	if len(c) == 0 {
+		return nil
+	}
+	return p.conflict(ctx, fixes, c)
+}
+
+// move adds what is written to a path, and what a later apply or revert has to know of it.
+func (p *plan) move(t *target, now node, o outcome) {
+	m := move{path: t.path, before: fix.ContentOf(now.file), after: fix.ContentOf(o.to), was: now.file, to: o.to,
+		perm: now.perm}
+	p.moves = append(p.moves, m)
+	if o.merged {
+		p.Merged = append(p.Merged, t.path)
+	}
+	if !t.back && (!equal(m.before, t.before) || !equal(m.after, t.after)) {
+		p.Wrote = append(p.Wrote, fix.Wrote{Path: t.path, PathBytes: fix.RawPath(t.path), Before: m.before, After: m.after})
+	}
+}
+
+// recorded reports whether all that is selected is recorded as applied.
+func (p *plan) recorded() bool {
+	return p.kind == toApply && !slices.ContainsFunc(p.targets, func(t target) bool { return !t.recorded() })
+}
+
+// deletes reports whether the plan removes a path.
+func (p *plan) deletes(name string) bool {
+	return slices.ContainsFunc(p.moves, func(m move) bool { return m.path == name && m.after == nil })
+}
+
+// staysBelow returns something below a folder that no deletion removes; "": the folder goes.
+func (p *plan) staysBelow(dir string) (string, error) {
+	names, err := p.tree.names(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, base := range names {
+		name := path.Join(dir, base)
+		now, err := p.tree.read(name, 0)
+		if err != nil {
+			return "", err
+		}
+		if now.dir {
+			if other, err := p.staysBelow(name); other != "" || err != nil {
+				return other, err
+			}
+			if !slices.ContainsFunc(p.moves, func(m move) bool { return strings.HasPrefix(m.path, name+"/") }) {
+				return name + "/", nil // an empty folder, which no deletion takes along
+			}
+		} else if !p.deletes(name) {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// clean refuses files with uncommitted changes, but for what an apply of this fix wrote and nobody edited since.
+func (p *plan) clean(ctx context.Context) (err error) {
+	if p.repo == nil {
+		return nil
+	}
+	var paths []string
+	for _, m := range p.moves {
+		steps := p.history[m.path]
+		if n := len(steps); n == 0 || !(node{file: m.was}).is(steps[n-1].After) {
+			paths = append(paths, m.path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	if p.dirty, err = p.repo.Dirty(ctx, paths...); err != nil {
+		return err
+	}
+	if len(p.dirty) > 0 {
+		return refused("%w: %s; commit or stash them, or add --allow-dirty", ErrDirty, english.List(p.dirty, 10))
+	}
+	return nil
+}
+
+// writable refuses what would be written to a folder that takes no new names.
+func (p *plan) writable() error {
+	seen := map[string]bool{}
+	for _, m := range p.moves {
+		dir, err := p.tree.nearest(m.path)
+		if err != nil {
+			return refused("%w", err)
+		}
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		if err := p.tree.writable(dir); err != nil {
+			return refused("%s could not be written: %w", m.path, advice.Writing(err,
+				filepath.Join(p.top, filepath.FromSlash(dir))))
+		}
+	}
+	return nil
+}
+
+// acceptedFlags returns the ids of the flags on files. Each must be accepted, by its id or rule.
+func acceptedFlags(p *fix.Proposal, files []string, o Options) ([]string, error) {
+	var ids, missing []string
+	for _, f := range p.Flags {
+		if f.Path != nil && o.some() && !slices.Contains(files, *f.Path) {
+			continue // its file is not applied
+		}
+		if slices.Contains(o.Accept, f.ID) || slices.Contains(o.Accept, f.Rule) {
+			ids = append(ids, f.ID)
+			continue
+		}
+		missing = append(missing, flagName(&f))
+	}
+	if len(missing) > 0 {
+		return nil, refused("%w: %s; look at each, then name it by its id or rule", ErrFlagged, english.List(missing, 10))
+	}
+	return ids, nil
+}
+
+// namedFlags splits accept at commas. An id or rule that no flag of the fix has is ErrUse.
+func namedFlags(p *fix.Proposal, accept []string) ([]string, error) {
+	var named, have []string
+	for _, f := range p.Flags {
+		have = append(have, flagName(&f))
+	}
+	for _, typed := range accept {
+		for name := range strings.SplitSeq(typed, ",") {
+			name = strings.TrimSpace(name)
+			switch {
+			case slices.ContainsFunc(p.Flags, func(f fix.Flag) bool { return f.ID == name || f.Rule == name }):
+				named = append(named, name)
+			case len(have) == 0:
+				return nil, misused("--accept %q: nothing in this fix is flagged; leave it out", name)
+			default:
+				return nil, misused("--accept %q: this fix has no such flag; it has: %s", name, english.List(have, 10))
+			}
+		}
+	}
+	return named, nil
+}
+
+// flagName returns id, rule and place of a flag.
+func flagName(f *fix.Flag) string {
+	text := f.ID + " " + f.Rule
+	if f.Path != nil {
+		text += " " + *f.Path
+		if f.Line != nil {
+			text += fmt.Sprintf(":%d", *f.Line)
+		}
+	}
+	return text
+}
