@@ -154,9 +154,26 @@ func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 	}
 }
 
-// testData is what tests name and production does not: files and folders (with a slash at the end), and globs.
-func (s *survey) testData() (data map[string]bool, globs []string) {
-	data = map[string]bool{}
+// testData knows the data that tests name and production does not (class 3).
+type testData struct {
+	files map[string]bool // and folders, with a slash at the end
+	globs []string
+}
+
+func (d *testData) has(p string) bool {
+	if d.files[p] {
+		return true
+	}
+	for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if d.files[dir+"/"] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
+}
+
+func (s *survey) testData() testData {
+	data := testData{files: map[string]bool{}}
 	production := map[string]bool{}
 	for _, u := range s.order {
 		if !u.test && !u.helper && !u.tool {
@@ -171,25 +188,24 @@ func (s *survey) testData() (data map[string]bool, globs []string) {
 		}
 		for _, name := range u.mentioned {
 			if !production[name] && !s.usedByProduction(name) {
-				data[name] = true
+				data.files[name] = true
 			}
 		}
-		globs = append(globs, s.globs[u]...)
+		data.globs = append(data.globs, s.globs[u]...)
 	}
-	if globs = set(globs); len(globs) > maxGlobs {
-		globs = globs[:maxGlobs]
-	}
-	return data, slices.DeleteFunc(globs, func(glob string) bool { return !s.onlyTestData(glob, production) })
+	data.globs = set(data.globs)
+	data.globs = slices.DeleteFunc(data.globs[:min(len(data.globs), maxGlobs)], func(glob string) bool { return !s.onlyTestData(glob, production) })
+	return data
 }
 
-// withoutPrograms takes programs out of data, as far as their content tells: what a test starts is what it checks. It reads
-// files without an extension, at most maxPrograms.
-func withoutPrograms(data map[string]bool, read func(string) ([]byte, error)) {
+// dropPrograms removes programs, as far as their content tells: what a test starts is what it checks. It reads files without an
+// extension, at most maxPrograms.
+func (d *testData) dropPrograms(read func(string) ([]byte, error)) {
 	if read == nil {
 		return
 	}
 	looked := 0
-	for _, p := range slices.Sorted(maps.Keys(data)) {
+	for _, p := range slices.Sorted(maps.Keys(d.files)) {
 		if path.Ext(p) != "" || strings.HasSuffix(p, "/") {
 			continue
 		}
@@ -197,7 +213,7 @@ func withoutPrograms(data map[string]bool, read func(string) ([]byte, error)) {
 			return
 		}
 		if src, err := read(p); err == nil && (bytes.HasPrefix(src, []byte("#!")) || bytes.HasPrefix(src, []byte("\x7fELF"))) {
-			delete(data, p)
+			delete(d.files, p)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package checkfile
 // What the check's runner loads by itself, by the names of files: class 5.
 
 import (
+	"cmp"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"path"
 	"slices"
@@ -10,7 +11,7 @@ import (
 )
 
 // loadedNames are whole names, in lower case. Names that are tests (conftest.py) are class 2 already.
-var loadedNames = set([]string{
+var loadedNames = []string{
 	// Python. tox.ini is all about tests; setup.cfg and pyproject.toml are manifests.
 	"sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml", "noxfile.py", ".coveragerc", ".flake8", "mypy.ini", ".mypy.ini", "ruff.toml",
 	".ruff.toml", ".pylintrc", "pylintrc", ".isort.cfg", ".bandit", "pyrightconfig.json", ".style.yapf", ".pydocstyle", "nose.cfg", ".noserc", "hatch.toml", "behave.ini", ".behaverc", "pip.conf", ".importlinter",
@@ -34,16 +35,16 @@ var loadedNames = set([]string{
 	// CI
 	".gitlab-ci.yml", ".gitlab-ci.yaml", ".travis.yml", "appveyor.yml", ".appveyor.yml", "azure-pipelines.yml", "azure-pipelines.yaml", "jenkinsfile", "bitbucket-pipelines.yml", ".drone.yml", ".drone.yaml",
 	".drone.jsonnet", ".woodpecker.yml", ".woodpecker.yaml", ".cirrus.yml", ".cirrus.star", "cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml", "buildspec.yaml", ".build.yml", "screwdriver.yaml", "wercker.yml", "codefresh.yml",
-})
+}
 
 // loadedStems are followed by an extension of a script or of data, or by nothing: jest.config.ts, .babelrc, .eslintrc.json.
-var loadedStems = set([]string{
+var loadedStems = []string{
 	"jest.config", "jest.setup", "jest-setup", "jest.preset", "jest.globals", "jest-globals", "vitest.config", "vitest.setup", "vitest-setup", "vitest.workspace", "vitest.projects", "setuptests", "setup-tests", "setuptest",
 	"test-setup", "test.setup", "testsetup", ".mocharc", "ava.config", "karma.conf", "cypress.config", "playwright.config", "wdio.conf", "nightwatch.conf", "web-test-runner.config", "wtr.config", "jasmine.config", "stryker.conf",
 	"stryker.config", "babel.config", ".babelrc", ".nycrc", "nyc.config", ".c8rc", "c8.config", ".eslintrc", "eslint.config", ".prettierrc", "prettier.config", ".stylelintrc", "stylelint.config", ".lintstagedrc",
 	"lint-staged.config", ".commitlintrc", "commitlint.config", ".markdownlint", ".markdownlint-cli2", ".yamllint", ".golangci", "oxlint.config", "phpstan", "phpstan.dist", "phpcs", "phpcs.dist", "infection", ".cspell", "cspell.config",
 	"knip.config", "swc.config", "ts-node.config", "tsup.test.config", "codecept.conf", "protractor.conf", "testcafe.config", ".testcaferc", "backstop", "lighthouserc", ".lighthouserc", ".pa11yci",
-})
+}
 
 var settingExts = []string{"", ".json", ".json5", ".jsonc", ".yml", ".yaml", ".toml", ".neon", ".xml", ".dist"} // and those of JavaScript
 
@@ -53,62 +54,72 @@ var loadedFolders = []string{
 	".cargo", ".husky", ".yarn/plugins", ".yarn/releases", ".mvn", ".lefthook",
 }
 
-// findLoaded notes what of the base decides over class 5.
-func (c *Checks) findLoaded(t Tree, seen *survey) {
-	c.Known = seen.Files()
-	c.modules, c.vendored, c.goFolders, c.vite = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for p := range seen.Files() {
+// runnerFiles knows the files that a check's runner loads by itself (class 5): by their names, and by what the base holds.
+type runnerFiles struct {
+	tree      *lang.Index
+	sub       string
+	manifests map[string]bool // folders with a manifest that may have a vendor folder beside it
+	vendored  map[string]bool // vendor folders
+	goFolders map[string]bool // folders with Go files in them or below
+	vitest    map[string]bool // folders whose package.json speaks of vitest
+}
+
+func newRunnerFiles(t Tree, s *survey) runnerFiles {
+	r := runnerFiles{
+		tree: s.Index, sub: s.sub, manifests: map[string]bool{}, vendored: map[string]bool{}, goFolders: map[string]bool{},
+		vitest: map[string]bool{},
+	}
+	for p := range s.Files() {
 		dir, base := path.Split(p)
 		switch dir = path.Clean(dir); base {
 		case "go.mod", "composer.json", "Gemfile", "Cargo.toml":
-			c.modules[dir] = true
+			r.manifests[dir] = true
 		}
 		if path.Ext(p) == ".go" {
-			for at := dir; !c.goFolders[at]; at = path.Dir(at) {
-				c.goFolders[at] = true
+			for at := dir; !r.goFolders[at]; at = path.Dir(at) {
+				r.goFolders[at] = true
 			}
 		}
 		for at := dir; at != "." && at != "/"; at = path.Dir(at) {
 			if path.Base(at) == "vendor" {
-				c.vendored[at] = true
+				r.vendored[at] = true
 			}
 		}
 	}
 	if t.Read == nil {
-		return
+		return r
 	}
-	for _, p := range seen.nodePackages {
-		if src, err := t.Read(p); err == nil && len(src) <= maxNamedFile && strings.Contains(string(src), `"vitest"`) {
-			c.vite[path.Dir(p)] = true
+	for _, p := range s.nodePackages {
+		if src, err := t.Read(p); err == nil && len(src) <= maxReadSize && strings.Contains(string(src), `"vitest"`) {
+			r.vitest[path.Dir(p)] = true
 		}
 	}
+	return r
 }
 
-// loaded says whether the check's runner loads p by itself: class 5.
-func (c *Checks) loaded(p string) bool {
+// loads reports whether the check's runner loads p by itself. subjects are the files and folders that the check gives to linters: they
+// are what is checked.
+func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 	dir, base := path.Dir(p), strings.ToLower(path.Base(p))
 	if path.Ext(base) == ".pyc" {
 		return true // compiled code is loaded in the place of its source
 	}
 	if foreign(p) {
-		return c.loadedDependency(p)
+		return r.loadsDependency(p)
 	}
-	if c.subject(p) {
+	if isSubject(p, subjects) {
 		return false
 	}
-	if _, ok := slices.BinarySearch(loadedNames, base); ok {
+	if slices.Contains(loadedNames, base) {
 		return true
 	}
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	if stem == "" {
-		stem = base
+	ext := path.Ext(base)
+	stem := cmp.Or(strings.TrimSuffix(base, ext), base)
+	if slices.Contains(loadedStems, base) ||
+		slices.Contains(loadedStems, stem) && (slices.Contains(settingExts, ext) || lang.ByPath(base) == "web") {
+		return true
 	}
-	for _, name := range []string{stem, base} {
-		if _, ok := slices.BinarySearch(loadedStems, name); ok && (name == base || slices.Contains(settingExts, path.Ext(base)) || lang.ByPath(base) == "web") {
-			return true
-		}
-	}
-	switch ext := path.Ext(base); {
+	switch {
 	case ext == ".pth":
 		return true
 	case strings.HasPrefix(base, "tsconfig") && (ext == ".json" || ext == ".jsonc"):
@@ -118,11 +129,11 @@ func (c *Checks) loaded(p string) bool {
 	case strings.HasPrefix(base, "pipeline.") && ext == ".hcl":
 		return true
 	case stem == "vite.config":
-		return c.vite[dir] || c.vite[c.Sub] || c.vite["."]
+		return r.vitest[dir] || r.vitest[r.sub] || r.vitest["."]
 	case ext == ".patch" && path.Base(dir) == "patches":
-		return c.Known[path.Join(path.Dir(dir), "package.json")] // of patch-package and pnpm
+		return r.tree.Has(path.Join(path.Dir(dir), "package.json")) // of patch-package and pnpm
 	case base == "go.mod":
-		return !c.Known[p] && c.goFolders[dir] && c.inModule(path.Dir(dir)) // takes a folder, and its tests, out of the module
+		return !r.tree.Has(p) && r.goFolders[dir] && r.inGoModule(path.Dir(dir)) // takes a folder, and its tests, out of the module
 	}
 	for at := dir; at != "." && at != "/"; at = path.Dir(at) {
 		if slices.ContainsFunc(loadedFolders, func(folder string) bool { return lang.Ends(at, folder) }) {
@@ -132,10 +143,9 @@ func (c *Checks) loaded(p string) bool {
 	return false
 }
 
-// inModule says whether dir is part of a Go module.
-func (c *Checks) inModule(dir string) bool {
+func (r *runnerFiles) inGoModule(dir string) bool {
 	for ; ; dir = path.Dir(dir) {
-		if c.Known[path.Join(dir, "go.mod")] {
+		if r.tree.Has(path.Join(dir, "go.mod")) {
 			return true
 		}
 		if dir == "." || dir == "/" {
@@ -144,14 +154,14 @@ func (c *Checks) inModule(dir string) bool {
 	}
 }
 
-// loadedDependency: what a tree holds of dependencies decides what its tests say as much as the tests do, and no version tells
-// that it changed. A vendor folder counts where it is Go's, or is new beside a manifest that can have one: elsewhere it is a
-// folder of foreign sources like any other.
-func (c *Checks) loadedDependency(p string) bool {
+// loadsDependency reports whether p is part of a dependency that the tree holds: it decides what tests say as much as the tests do, and
+// no version tells that it changed. A vendor folder counts where it is Go's, or is new beside a manifest that can have one: elsewhere it
+// is a folder of foreign sources like any other.
+func (r *runnerFiles) loadsDependency(p string) bool {
 	for at := path.Dir(p); at != "." && at != "/"; at = path.Dir(at) {
 		switch path.Base(at) {
 		case "vendor":
-			if c.Known[at+"/modules.txt"] || c.modules[path.Dir(at)] && !c.vendored[at] {
+			if r.tree.Has(at+"/modules.txt") || r.manifests[path.Dir(at)] && !r.vendored[at] {
 				return true
 			}
 		case "node_modules", "site-packages", "bower_components", ".venv", "venv":
@@ -161,17 +171,13 @@ func (c *Checks) loadedDependency(p string) bool {
 	return false
 }
 
-// subject says whether the run gives p to a linter: then it is what is checked. Of folders only those of workflows count,
-// which nothing on this machine loads.
-func (c *Checks) subject(p string) bool {
-	if c.subjects[p] {
+// isSubject reports whether p is given to a linter. Of folders only those of workflows count, which nothing on this machine loads.
+func isSubject(p string, subjects map[string]bool) bool {
+	if subjects[p] {
 		return true
 	}
-	if len(c.subjects) == 0 || !strings.Contains("/"+p, "/.github/workflows/") {
-		return false
-	}
-	for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if c.subjects[dir+"/"] {
+	for dir := path.Dir(p); dir != "." && dir != "/" && strings.Contains("/"+p, "/.github/workflows/"); dir = path.Dir(dir) {
+		if subjects[dir+"/"] {
 			return true
 		}
 	}

@@ -261,7 +261,7 @@ func checkParts(src string, also map[string]bool, checks func(string) bool) (par
 		case s.kind == makeRule && slices.Contains(s.targets, ".EXPORT_ALL_VARIABLES"), s.kind == makeOther && strings.HasPrefix(strings.TrimSpace(s.text), "export"):
 			v.exports = true
 		case s.kind == makeVariable:
-			v.refs[s.name] = append(v.refs[s.name], references(s.value)...)
+			v.refs[s.name] = append(v.refs[s.name], variablesIn(s.value)...)
 		}
 	}
 	builds := make([]bool, len(v.segments))
@@ -271,9 +271,9 @@ func checkParts(src string, also map[string]bool, checks func(string) bool) (par
 		case s.kind == makeVariable || s.kind == makeBlank:
 		case v.buildRule(s, checks):
 			builds[i] = true
-			v.reach(v.build, references(s.text))
+			v.reach(v.build, variablesIn(s.text))
 		default:
-			v.reach(v.check, references(s.text))
+			v.reach(v.check, variablesIn(s.text))
 			v.exports = v.exports || strings.Contains(s.text, "$($") || strings.Contains(s.text, "${$") // any variable
 		}
 	}
@@ -333,8 +333,8 @@ func speaks(line string, checks func(string) bool) bool {
 	return false
 }
 
-// references are the variables that text refers to.
-func references(text string) []string {
+// variablesIn returns the names of the variables that text refers to.
+func variablesIn(text string) []string {
 	var names []string
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] != '$' {

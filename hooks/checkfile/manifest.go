@@ -108,7 +108,7 @@ func texts(change patch.Change) (before, after string, ok bool) {
 		if f == nil {
 			return ""
 		}
-		ok = ok && f.Mode&fs.ModeType == 0 && len(f.Data) <= maxNamedFile
+		ok = ok && f.Mode&fs.ModeType == 0 && len(f.Data) <= maxReadSize
 		return string(f.Data)
 	}
 	ok = true

@@ -72,10 +72,10 @@ func (p *proposal) modules(e *edit) (found findings) {
 	}
 	switch {
 	case isPy && slices.Contains(rules.PythonModules, name):
-		if p.checks.Known[path.Join(dir, "__init__.py")] || p.edit(path.Join(dir, "__init__.py")) != nil {
+		if p.checks.Has(path.Join(dir, "__init__.py")) || p.edit(path.Join(dir, "__init__.py")) != nil {
 			return found // a module of a package has a name of its own: package.json, not json
 		}
-		if p.checks.Known[path.Join(dir, name+".py")] || p.checks.Known[path.Join(dir, name, "__init__.py")] {
+		if p.checks.Has(path.Join(dir, name+".py")) || p.checks.Has(path.Join(dir, name, "__init__.py")) {
 			return found // a module that became a package, or the other way round
 		}
 		// Python looks first in the root, in src, and in the folder of the file that it runs; which one that is cannot be told.

@@ -1,80 +1,87 @@
 package checkfile
 
-// What a run names: class 4.
-
 import (
 	"bytes"
-	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
-// Of the files that a command names, some are the check and some are what is checked; the second kind must stay as a fix left
-// it, or no honest fix of a program could pass. How they are told apart, in this order:
+// references are what the check's commands refer to (class 4), directly and through the scripts that they lead to.
 //
-//   - What drives is the check: a shell script that is started or sourced, a Makefile with what it includes and the names make
-//     prefers over it, a justfile, a Taskfile, the recipes and package scripts that these lead to. Their names need say nothing.
+// Of the files that a command refers to, some are the check and some are what is checked. The second kind must stay as a fix left it,
+// or no honest fix of a program could pass. How they are told apart, in this order:
+//
+//   - What drives is the check: a shell script that is started or sourced, a Makefile with what it includes and the names that make
+//     prefers over it, a justfile, a Taskfile, the recipes and package scripts that these lead to, whatever they are called.
 //   - A source file that an interpreter or compiler is given (`node src/app.js`, `python main.py`, `go run ./cmd/gen`) is the
-//     program under test, unless its own name says that it checks (`check.py`, `tools/lint.mjs`, `go run ./tools/lint`) or it
+//     program under test, unless its own name speaks of checks (`check.py`, `tools/lint.mjs`, `go run ./tools/lint`) or it
 //     imports a library for tests, and production does not import it.
-//   - A shell script whose output alone decides (`./greet.sh | grep hello`, `test "$(./greet.sh)" = hello`) is the program
-//     under test too, on the same condition. So is what a check script starts: `check.sh` runs `./greet.sh`, and is put back
+//   - A shell script of which only the output decides (`./greet.sh | grep hello`, `test "$(./greet.sh)" = hello`) is the program
+//     under test too, on the same condition. So is what a check script starts: `check.sh` runs `./greet.sh`, and is restored
 //     without it. And so is what a linter is given: `shellcheck greet.sh`, `bash -n greet.sh`, `yamllint deploy.yml`.
 //   - A shell script that the check sources, and production too, is both, and so is one that a test is named after (calc_test.sh
-//     sources calc.sh): library.go tells its changes apart.
-//   - What a runner of tests is given is a test by its use; what its flags name as its settings is a setting; what diff and
-//     cmp compare with, and data whose name says that it is a test's, is expected. Other operands are what is checked.
-//
-// A namer finds them. Its zero limits are the constants below: reading is bounded, and what lies beyond is not named.
-type namer struct {
-	seen      *survey
-	read      func(string) ([]byte, error)
-	sub       string
-	files     map[string]bool
+//     sources calc.sh): shell_library.go tells its changes apart.
+//   - What a test runner is given is a test by its use; what its flags give as its settings is a setting; what diff and
+//     cmp compare with, and data whose name speaks of tests, is expected. Other operands are what is checked.
+type references struct {
+	files     map[string]bool // whether they are there or not
 	globs     []string
-	makefiles map[string]bool
-	subjects  map[string]bool // what linters are given; "dir/" for a folder
-	done      map[string]bool // scripts, goals and recipes that were followed
-	reads     int
-	looked    int // commands that were looked at
-	packages  []nodePackage
-	listed    bool // packages is filled
+	makefiles map[string]bool // those of files that are Makefiles
+	subjects  map[string]bool // what linters are given; folders, with a slash at the end
+	libraries map[string]bool // shell scripts that the check and production source
+	calls     map[string]use  // names that the check's commands use
+	variables map[string]bool // names of variables in the check's scripts
+}
 
-	libraries map[string]bool  // scripts that the check and production source
-	calls     map[string]uint8 // what the check's commands name, and how
-	variables map[string]bool  // that the check's scripts name
-	bare      map[string]bool  // scripts that programs without an extension source; nil until it is asked
+func (r *references) has(p string) bool {
+	return r.files[p] || slices.ContainsFunc(r.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
+}
+
+// A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
+type finder struct {
+	references
+	seen   *survey
+	read   func(string) ([]byte, error)
+	done   map[string]bool // scripts, goals and recipes that were followed
+	reads  int             // files that were read
+	looked int             // commands that were looked at
+	bare   map[string]bool // scripts that programs without an extension source; nil until it is asked
+	node   []nodePackage   // filled when listed
+	listed bool
 }
 
 const (
-	maxNamedReads = 1_000   // files that are looked into
-	maxNamedFile  = 1 << 20 // bytes; a larger file is not looked into
-	maxDepth      = 12      // scripts that lead to scripts
-	maxFollowed   = 2_000   // scripts, goals and recipes in all
-	maxLooked     = 100_000 // commands in all of them
-	maxWord       = 4096    // bytes of a word that variables fill
+	maxReads    = 1_000   // files that are read
+	maxReadSize = 1 << 20 // bytes; a larger file is not read
+	maxDepth    = 12      // scripts that lead to scripts
+	maxFollowed = 2_000   // scripts, goals and recipes in all
+	maxLooked   = 100_000 // commands in all of them
+	maxWord     = 4096    // bytes of a word that variables fill
 )
 
-// A where is the place of a command: working directory, the folder of the script that holds it, and the directory it began
-// in. inner: it is part of a script, which names what it starts only where that speaks of checks itself.
-type where struct {
-	dir, from, start string
-	script           string // that holds the command, "" for none
-	inner            bool
-	depth            int
+// A site is the place of a command.
+type site struct {
+	dir    string // working directory
+	from   string // the folder of the script that holds the command
+	start  string // the directory in which that script began
+	script string // that holds the command, "" for none
+	inner  bool   // it is part of a script, which refers to what it starts only where that speaks of checks itself
+	depth  int
 }
 
-// name adds what the commands name to c.
-func (c *Checks) name(t Tree, seen *survey, runs []Command) {
-	n := &namer{
-		seen: seen, read: t.Read, sub: c.Sub, files: map[string]bool{}, makefiles: map[string]bool{}, subjects: map[string]bool{}, done: map[string]bool{},
-		libraries: map[string]bool{}, calls: map[string]uint8{}, variables: map[string]bool{},
-	}
+// findReferences follows the commands of a check.
+func findReferences(t Tree, seen *survey, runs []Command) references {
+	n := &finder{seen: seen, read: t.Read, done: map[string]bool{}, references: references{
+		files: map[string]bool{}, makefiles: map[string]bool{}, subjects: map[string]bool{}, libraries: map[string]bool{},
+		calls: map[string]use{}, variables: map[string]bool{},
+	}}
 	for _, run := range runs {
 		dir := path.Clean(run.Dir)
 		list := []shelltext.Command{{Words: run.Argv}}
@@ -82,21 +89,14 @@ func (c *Checks) name(t Tree, seen *survey, runs []Command) {
 			list = shelltext.Commands(run.Shell)
 			n.mentions(run.Shell)
 		}
-		n.commands(list, where{dir: dir, from: dir, start: dir})
+		n.commands(list, site{dir: dir, from: dir, start: dir})
 	}
-	c.named, c.makefiles, c.subjects = n.files, n.makefiles, n.subjects
-	c.libraries, c.calls, c.variables = n.libraries, n.calls, n.variables
-	if c.namedGlobs = set(n.globs); len(c.namedGlobs) > maxGlobs {
-		c.namedGlobs = c.namedGlobs[:maxGlobs]
-	}
+	n.globs = set(n.globs)
+	n.globs = n.globs[:min(len(n.globs), maxGlobs)]
+	return n.references
 }
 
-// namedBy says whether the run names p: class 4.
-func (c *Checks) namedBy(p string) bool {
-	return c.named[p] || slices.ContainsFunc(c.namedGlobs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
-}
-
-func (n *namer) commands(list []shelltext.Command, w where) {
+func (n *finder) commands(list []shelltext.Command, w site) {
 	if w.depth > maxDepth || len(n.done) > maxFollowed {
 		return
 	}
@@ -122,7 +122,7 @@ func (n *namer) commands(list []shelltext.Command, w where) {
 }
 
 // into is the directory after cd.
-func (w where) into(args []string) string {
+func (w site) into(args []string) string {
 	for _, arg := range args {
 		switch {
 		case strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/"):
@@ -139,14 +139,14 @@ func (w where) into(args []string) string {
 
 // paths are the files of the tree that a word can mean: the one that is there, seen from where the command runs, began, or
 // is written; else where it would be.
-func (n *namer) paths(word string, w where) string {
-	dirs := []string{w.dir, w.start, w.from, n.sub}
+func (n *finder) paths(word string, w site) string {
+	dirs := []string{w.dir, w.start, w.from, n.seen.sub}
 	if strings.ContainsRune(word, shelltext.Unknown) {
 		rest, ok := strings.CutPrefix(strings.TrimLeft(word, string(shelltext.Unknown)), "/")
 		if !ok || strings.ContainsRune(rest, shelltext.Unknown) || !strings.HasPrefix(word, string(shelltext.Unknown)) {
 			return ""
 		}
-		word, dirs = rest, []string{w.from, w.dir, w.start, n.sub}
+		word, dirs = rest, []string{w.from, w.dir, w.start, n.seen.sub}
 	}
 	if word == "" || word == "-" || strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~") || strings.Contains(word, "://") || len(word) > maxWord {
 		return ""
@@ -163,7 +163,7 @@ func (n *namer) paths(word string, w where) string {
 }
 
 // add names p. A pattern names what it matches, new files too.
-func (n *namer) add(p string) {
+func (n *finder) add(p string) {
 	switch {
 	case p == "" || n.isFolder(p):
 	case strings.ContainsAny(p, "*?[") && !n.seen.Has(p):
@@ -175,18 +175,18 @@ func (n *namer) add(p string) {
 	}
 }
 
-func (n *namer) isFolder(p string) bool { return n.seen.IsDir(p) }
+func (n *finder) isFolder(p string) bool { return n.seen.IsDir(p) }
 
 // open is the content of a file that is there and not followed yet in this sense.
-func (n *namer) open(p, sense string) ([]byte, bool) {
+func (n *finder) open(p, sense string) ([]byte, bool) {
 	key := sense + "\x00" + p
-	if n.done[key] || n.read == nil || !n.seen.Has(p) || n.reads >= maxNamedReads || len(n.done) > maxFollowed {
+	if n.done[key] || n.read == nil || !n.seen.Has(p) || n.reads >= maxReads || len(n.done) > maxFollowed {
 		return nil, false
 	}
 	n.done[key] = true
 	n.reads++
 	src, err := n.read(p)
-	return src, err == nil && len(src) <= maxNamedFile
+	return src, err == nil && len(src) <= maxReadSize
 }
 
 // Kinds of files, for what is started.
@@ -198,7 +198,7 @@ const (
 
 var shellExts = []string{".sh", ".bash", ".zsh", ".ksh", ".bats", ".fish", ".ps1", ".bat", ".cmd"}
 
-func (n *namer) kind(p string) int {
+func (n *finder) kind(p string) int {
 	ext := strings.ToLower(path.Ext(p))
 	switch {
 	case slices.Contains(shellExts, ext):
@@ -226,7 +226,7 @@ func (n *namer) kind(p string) int {
 }
 
 // start names the file that a command starts, where it is part of the check.
-func (n *namer) start(p string, c shelltext.Command, w where) {
+func (n *finder) start(p string, c shelltext.Command, w site) {
 	if p == "" {
 		return
 	}
@@ -249,7 +249,7 @@ func (n *namer) start(p string, c shelltext.Command, w where) {
 }
 
 // script follows the shell script p, or those that a pattern names.
-func (n *namer) script(p string, w where) {
+func (n *finder) script(p string, w site) {
 	if !n.seen.Has(p) && strings.ContainsAny(p, "*?[") && doublestar.ValidatePattern(p) {
 		for _, f := range slices.Sorted(maps.Keys(n.seen.Files())) {
 			if doublestar.MatchUnvalidated(p, f) && n.kind(f) == drives {
@@ -266,7 +266,7 @@ func (n *namer) script(p string, w where) {
 }
 
 // anyTest follows every shell script that is a test by its name: the command starts one that only the shell will know.
-func (n *namer) anyTest(w where) {
+func (n *finder) anyTest(w site) {
 	if n.done["any test"] {
 		return
 	}
@@ -281,7 +281,7 @@ func (n *namer) anyTest(w where) {
 
 // sourced names a script that another one reads as its own text. One that production sources too, or that the script is named
 // after, is a library of both: what is tested, and part of what tests it.
-func (n *namer) sourced(p string, w where) {
+func (n *finder) sourced(p string, w site) {
 	if p == "" || p == w.script {
 		return
 	}
@@ -300,7 +300,7 @@ func (n *namer) sourced(p string, w where) {
 }
 
 // checks says whether a source file that is started is part of the check.
-func (n *namer) checks(p string) bool {
+func (n *finder) checks(p string) bool {
 	if n.imported(p) {
 		return false
 	}
@@ -311,14 +311,14 @@ func (n *namer) checks(p string) bool {
 }
 
 // imported says whether production uses p: what is named itself, or is called a check, is none.
-func (n *namer) imported(p string) bool {
+func (n *finder) imported(p string) bool {
 	u := n.seen.units[n.key(p)]
 	return u != nil && slices.ContainsFunc(u.users, func(by *unit) bool {
 		return !by.test && !by.helper && !by.tool && !by.runs && (!n.files[by.key] || n.libraries[by.key]) && !checkName(by.key)
 	})
 }
 
-func (n *namer) key(p string) string {
+func (n *finder) key(p string) string {
 	if path.Ext(p) == ".go" {
 		return lang.GoPackage(path.Dir(p))
 	}
@@ -326,7 +326,7 @@ func (n *namer) key(p string) string {
 }
 
 // data names a file that a command reads, when it is there and its name says that it is a test's.
-func (n *namer) data(word string, w where) {
+func (n *finder) data(word string, w site) {
 	p := n.paths(word, w)
 	if n.seen.Has(p) && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && (expectName(p) || isData(p) && checkName(p)) {
 		n.files[p] = true
@@ -334,7 +334,7 @@ func (n *namer) data(word string, w where) {
 }
 
 // expected names what the output of a program is compared with, unless its name says that it is made from the sources.
-func (n *namer) expected(word string, w where) {
+func (n *finder) expected(word string, w site) {
 	p := n.paths(word, w)
 	if !n.seen.Has(p) || expectName(p) {
 		n.data(word, w)

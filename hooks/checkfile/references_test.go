@@ -186,7 +186,7 @@ func TestClassNamedByScripts(t *testing.T) {
 // Hostile trees are read within bounds.
 func TestNamedIsBounded(t *testing.T) {
 	t.Parallel()
-	f := files{"Makefile": "include a0.mk\nA0=$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)\n", "x.sh": strings.Repeat(". ./x.sh\n. ./y.sh\n", 10_000), "y.sh": ". ./x.sh\n", "big.sh": strings.Repeat("#", maxNamedFile+1) + "\n. ./late.sh\n", "late.sh": ""}
+	f := files{"Makefile": "include a0.mk\nA0=$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)\n", "x.sh": strings.Repeat(". ./x.sh\n. ./y.sh\n", 10_000), "y.sh": ". ./x.sh\n", "big.sh": strings.Repeat("#", maxReadSize+1) + "\n. ./late.sh\n", "late.sh": ""}
 	for i := range 2000 {
 		f[fmt.Sprintf("a%d.mk", i)] = fmt.Sprintf("include a%d.mk a%d.mk\nA%d=%s\ntest: t%d\nt%d: t%d\n\tsh s%d.sh\n", i+1, (i*7)%2000, i, strings.Repeat(fmt.Sprintf("$(A%d)", i+1), 50), i, i, i+1, i)
 		f[fmt.Sprintf("s%d.sh", i)] = fmt.Sprintf(". ./s%d.sh\nsh check%d.sh\n", i+1, i)
@@ -214,7 +214,7 @@ func FuzzNamed(f *testing.F) {
 	f.Add("[", "a", "$(", "b", "\\\n\\\n\t\\")
 	f.Fuzz(func(t *testing.T, run, p1, src1, p2, src2 string) {
 		c := NewChecks(files{p1: src1, p2: src2}.tree(), Scope{Runs: []Command{{Shell: run, Dir: "."}, {Argv: strings.Fields(run), Dir: "x"}}})
-		for p := range c.named {
+		for p := range c.refs.files {
 			if p == "" || strings.HasPrefix(p, "../") || p == ".." || p == "." {
 				t.Fatalf("names %q", p)
 			}

@@ -21,14 +21,16 @@ import (
 // functions that no command of the check leads to but to ask for their output, in new ones that the check does not name, or
 // in settings that the check does not read. Everything else, and what cannot be split for sure, is put back.
 
-// How the check's commands name a function.
+// A use tells how the check's commands use a name.
+type use uint8
+
 const (
-	asksFor = 1 << iota // only its output decides
-	decided             // it stands as a command, or as an argument of one
+	asksFor use = 1 << iota // only its output decides
+	decided                 // it is a command, or an argument of one
 )
 
 // called notes which names the check's own commands use, and how.
-func (n *namer) called(c shelltext.Command) {
+func (n *finder) called(c shelltext.Command) {
 	for i, word := range c.Words {
 		switch {
 		case word == "" || len(word) > 512:
@@ -45,14 +47,14 @@ func (n *namer) called(c shelltext.Command) {
 var shellVariable = late.Regexp(`\$\{?[#!]?([A-Za-z_]\w*)`)
 
 // mentions notes which variables a text of the check names.
-func (n *namer) mentions(src string) {
+func (n *finder) mentions(src string) {
 	for _, m := range shellVariable().FindAllStringSubmatch(src, -1) {
 		n.variables[m[1]] = true
 	}
 }
 
 // sourcedBare says whether a program whose name has no extension sources p: the survey reads only those that have one.
-func (n *namer) sourcedBare(p string) bool {
+func (n *finder) sourcedBare(p string) bool {
 	if n.bare == nil {
 		n.bare = map[string]bool{}
 		looked := 0
@@ -61,7 +63,7 @@ func (n *namer) sourcedBare(p string) bool {
 				continue
 			}
 			looked++
-			if src, err := n.read(by); err == nil && len(src) <= maxNamedFile {
+			if src, err := n.read(by); err == nil && len(src) <= maxReadSize {
 				for _, f := range lang.ShellImports(n.seen.Index, by, src) {
 					n.bare[f] = true
 				}
@@ -77,7 +79,7 @@ func (c *Checks) stays(change patch.Change) bool { return c.OnlyBuilds(change) |
 // onlyTried says whether a change of a shared library leaves all of it as it was that may decide.
 func (c *Checks) OnlyTried(change patch.Change) bool {
 	b, a := change.Before, change.After
-	if !c.libraries[change.Path] || b == nil || a == nil || b.Mode != a.Mode || b.Mode&fs.ModeType != 0 || len(b.Data)+len(a.Data) > maxMakefile {
+	if !c.refs.libraries[change.Path] || b == nil || a == nil || b.Mode != a.Mode || b.Mode&fs.ModeType != 0 || len(b.Data)+len(a.Data) > maxMakefile {
 		return false
 	}
 	before, aroundBefore, okBefore := shelltext.Functions(string(b.Data))
@@ -92,7 +94,7 @@ func (c *Checks) OnlyTried(change patch.Change) bool {
 		now, is := after[name]
 		switch {
 		case was && is && old == now:
-		case leads[name], was != is && c.calls[name] > 0, slices.Contains(Programs, name), slices.Contains(deciders, name):
+		case leads[name], was != is && c.refs.calls[name] > 0, slices.Contains(Programs, name), slices.Contains(deciders, name):
 			return false
 		case is && !c.harmless(old, now):
 			return false
@@ -111,7 +113,7 @@ func (c *Checks) leads(sides ...map[string]string) map[string]bool {
 			work = append(work, name)
 		}
 	}
-	for name, how := range c.calls {
+	for name, how := range c.refs.calls {
 		if how&decided != 0 {
 			reach(name)
 		}
@@ -148,7 +150,7 @@ func (c *Checks) harmless(old, now string) bool {
 		has := map[string]int{}
 		for _, command := range shelltext.Commands(text) {
 			for name := range command.Sets {
-				if len(command.Words) == 0 && c.variables[name] {
+				if len(command.Words) == 0 && c.refs.variables[name] {
 					has[name+"="]++
 				}
 			}
@@ -179,7 +181,7 @@ func (c *Checks) sameAround(before, after []string) bool {
 			continue
 		}
 		old, now := assignment().FindStringSubmatch(line), assignment().FindStringSubmatch(after[i])
-		if old == nil || now == nil || old[1] != now[1] || c.variables[old[1]] || steers(old[1]) {
+		if old == nil || now == nil || old[1] != now[1] || c.refs.variables[old[1]] || steers(old[1]) {
 			return false
 		}
 	}

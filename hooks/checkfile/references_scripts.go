@@ -28,7 +28,7 @@ type nodePackage struct {
 }
 
 // packageScript is npm run x, pnpm --filter y test, yarn workspace z x. The package.json itself is put back by its parts.
-func (n *namer) packageScript(args []string, w where) {
+func (n *finder) packageScript(args []string, w site) {
 	var (
 		wanted []string // packages by name or folder
 		every  bool
@@ -85,7 +85,7 @@ func (n *namer) packageScript(args []string, w where) {
 }
 
 // chosen are the packages that a command is about.
-func (n *namer) chosen(wanted []string, every bool, w where) []nodePackage {
+func (n *finder) chosen(wanted []string, every bool, w site) []nodePackage {
 	if !n.listed {
 		n.listed = true
 		for _, p := range n.seen.nodePackages {
@@ -95,25 +95,25 @@ func (n *namer) chosen(wanted []string, every bool, w where) []nodePackage {
 			}
 			found := nodePackage{dir: path.Dir(p)}
 			_ = json.Unmarshal(src, &found) // a broken one tells what it can
-			n.packages = append(n.packages, found)
+			n.node = append(n.node, found)
 		}
 	}
 	var list []nodePackage
 	nearest := -1
-	for i, p := range n.packages {
+	for i, p := range n.node {
 		switch {
 		case every, slices.ContainsFunc(wanted, func(s string) bool {
-			return s == p.Name || path.Join(w.dir, s) == p.dir || path.Join(n.sub, s) == p.dir || globbed(s, p)
+			return s == p.Name || path.Join(w.dir, s) == p.dir || path.Join(n.seen.sub, s) == p.dir || globbed(s, p)
 		}):
 			list = append(list, p)
 		case p.dir == w.dir || p.dir == "." || strings.HasPrefix(w.dir, p.dir+"/"):
-			if nearest < 0 || len(p.dir) > len(n.packages[nearest].dir) || n.packages[nearest].dir == "." {
+			if nearest < 0 || len(p.dir) > len(n.node[nearest].dir) || n.node[nearest].dir == "." {
 				nearest = i
 			}
 		}
 	}
 	if len(wanted) == 0 && !every && nearest >= 0 {
-		list = append(list, n.packages[nearest])
+		list = append(list, n.node[nearest])
 	}
 	return list
 }
@@ -122,7 +122,7 @@ func globbed(pattern string, p nodePackage) bool {
 	return strings.Contains(pattern, "*") && lang.Matches(pattern, p.Name)
 }
 
-func (n *namer) packageText(p nodePackage, script string, w where) {
+func (n *finder) packageText(p nodePackage, script string, w site) {
 	key := "script\x00" + p.dir + "\x00" + script
 	if text := p.Scripts[script]; text != "" && !n.done[key] {
 		n.done[key] = true
@@ -138,7 +138,7 @@ var (
 )
 
 // just names the justfile of `just [-f file] [recipe…]`, and what it imports.
-func (n *namer) just(args []string, w where) {
+func (n *finder) just(args []string, w site) {
 	p, goals := n.given(args, []string{"-f", "--justfile", "-d", "--working-directory"}, &w)
 	if w.inner && !slices.ContainsFunc(goals, checkName) {
 		return
@@ -150,7 +150,7 @@ func (n *namer) just(args []string, w where) {
 	n.justfile(p, goals, w)
 }
 
-func (n *namer) justfile(p string, goals []string, w where) {
+func (n *finder) justfile(p string, goals []string, w site) {
 	src, ok := n.open(p, "just")
 	if !ok {
 		return
@@ -187,7 +187,7 @@ func (n *namer) justfile(p string, goals []string, w where) {
 }
 
 // task names the Taskfile of `task [-t file] [name…]`, and what it includes.
-func (n *namer) task(args []string, w where) {
+func (n *finder) task(args []string, w site) {
 	p, goals := n.given(args, []string{"-t", "--taskfile", "-d", "--dir"}, &w)
 	if w.inner && !slices.ContainsFunc(goals, checkName) {
 		return
@@ -199,7 +199,7 @@ func (n *namer) task(args []string, w where) {
 	n.taskfile(p, goals, w)
 }
 
-func (n *namer) taskfile(p string, goals []string, w where) {
+func (n *finder) taskfile(p string, goals []string, w site) {
 	src, ok := n.open(p, "task")
 	if !ok {
 		return
@@ -250,7 +250,7 @@ type recipe struct {
 }
 
 // recipes follows the recipes of goals, and those that they lead to; all, without goals.
-func (n *namer) recipes(all map[string]*recipe, goals []string, w where) {
+func (n *finder) recipes(all map[string]*recipe, goals []string, w site) {
 	if len(goals) == 0 {
 		goals = slices.Sorted(maps.Keys(all))
 	}
@@ -271,7 +271,7 @@ func (n *namer) recipes(all map[string]*recipe, goals []string, w where) {
 }
 
 // given is the file that a flag names, and the operands. A folder that a flag names is where the command runs.
-func (n *namer) given(args, flags []string, w *where) (file string, operands []string) {
+func (n *finder) given(args, flags []string, w *site) (file string, operands []string) {
 	for i := 0; i < len(args); i++ {
 		flag, value, joined := strings.Cut(args[i], "=")
 		switch {

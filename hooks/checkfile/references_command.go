@@ -45,7 +45,7 @@ var (
 )
 
 // command names what c names. Its first word is the program.
-func (n *namer) command(c shelltext.Command, w where) {
+func (n *finder) command(c shelltext.Command, w site) {
 	prog, args := c.Words[0], c.Words[1:]
 	base := strings.TrimSuffix(path.Base(prog), ".exe")
 	switch kind := strings.TrimRight(base, "0123456789."); {
@@ -100,7 +100,7 @@ func (n *namer) command(c shelltext.Command, w where) {
 }
 
 // tool is a program that is known by its name, or not at all.
-func (n *namer) tool(base string, args []string, w where) {
+func (n *finder) tool(base string, args []string, w site) {
 	switch {
 	case slices.Contains(testRunners, base):
 		n.settings(args, w, settingFlags)
@@ -112,7 +112,7 @@ func (n *namer) tool(base string, args []string, w where) {
 		n.settings(args, w, settingFlags)
 		n.operands(args, w, n.subject)
 		if base == "actionlint" || base == "zizmor" {
-			n.subjects[path.Join(n.sub, ".github/workflows")+"/"] = true
+			n.subjects[path.Join(n.seen.sub, ".github/workflows")+"/"] = true
 			n.subjects[".github/workflows/"] = true
 		}
 	case slices.Contains(checkTools, base):
@@ -123,7 +123,7 @@ func (n *namer) tool(base string, args []string, w where) {
 }
 
 // operands gives every word that is no flag to do.
-func (n *namer) operands(args []string, w where, do func(word string, w where)) {
+func (n *finder) operands(args []string, w site, do func(word string, w site)) {
 	for _, arg := range args {
 		if arg != "" && !strings.HasPrefix(arg, "-") {
 			do(arg, w)
@@ -132,7 +132,7 @@ func (n *namer) operands(args []string, w where, do func(word string, w where)) 
 }
 
 // source names what a script reads as its own text; bats leaves the end of a name away.
-func (n *namer) source(word string, w where) {
+func (n *finder) source(word string, w site) {
 	p := n.paths(word, w)
 	for _, end := range []string{".bash", ".sh"} {
 		if q := n.paths(word+end, w); !n.seen.Has(p) && n.seen.Has(q) {
@@ -146,7 +146,7 @@ func (n *namer) source(word string, w where) {
 }
 
 // subject notes what a linter is given.
-func (n *namer) subject(word string, w where) {
+func (n *finder) subject(word string, w site) {
 	p := n.paths(word, w)
 	switch {
 	case p == "" || p == ".":
@@ -158,7 +158,7 @@ func (n *namer) subject(word string, w where) {
 }
 
 // tests names what a runner of tests is given.
-func (n *namer) tests(word string, w where) {
+func (n *finder) tests(word string, w site) {
 	word, _, _ = strings.Cut(word, "::")
 	p := n.paths(word, w)
 	if !n.seen.Has(p) && path.Ext(word) != ".py" { // python -m unittest app.checks.Case
@@ -174,7 +174,7 @@ func (n *namer) tests(word string, w where) {
 }
 
 // settings names the files that flags name, new ones where they look like files.
-func (n *namer) settings(args []string, w where, flags []string) {
+func (n *finder) settings(args []string, w site, flags []string) {
 	for i, arg := range args {
 		flag, value, joined := strings.Cut(arg, "=")
 		switch {
@@ -193,7 +193,7 @@ func (n *namer) settings(args []string, w where, flags []string) {
 }
 
 // shell is sh -e x.sh, or sh -c 'text'.
-func (n *namer) shell(c shelltext.Command, w where) {
+func (n *finder) shell(c shelltext.Command, w site) {
 	args := c.Words[1:]
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
@@ -231,7 +231,7 @@ func (n *namer) shell(c shelltext.Command, w where) {
 }
 
 // interpret is python x.py, node --test x.js.
-func (n *namer) interpret(c shelltext.Command, kind string, w where) {
+func (n *finder) interpret(c shelltext.Command, kind string, w site) {
 	args := c.Words[1:]
 	testing := false
 	n.settings(args, w, preloads)
@@ -275,7 +275,7 @@ func (n *namer) interpret(c shelltext.Command, kind string, w where) {
 }
 
 // module is python -m name.
-func (n *namer) module(name string, args []string, c shelltext.Command, w where) {
+func (n *finder) module(name string, args []string, c shelltext.Command, w site) {
 	switch top, _, _ := strings.Cut(name, "."); {
 	case name == "coverage" && len(args) > 0 && args[0] == "run":
 		c.Words = shelltext.Unwrap(append([]string{name}, args...))
@@ -297,7 +297,7 @@ func (n *namer) module(name string, args []string, c shelltext.Command, w where)
 }
 
 // goCommand is go run ./tools/lint, go test -exec ./wrap.sh.
-func (n *namer) goCommand(c shelltext.Command, w where) {
+func (n *finder) goCommand(c shelltext.Command, w site) {
 	args := c.Words[1:]
 	if len(args) > 2 && args[0] == "-C" {
 		w.dir, args = path.Join(w.dir, args[1]), args[2:]
@@ -332,7 +332,7 @@ func (n *namer) goCommand(c shelltext.Command, w where) {
 				n.files[p] = true
 			}
 			continue // there may be more files
-		case n.isFolder(p) && p != n.sub && p != "." && n.checks(lang.GoPackage(p)):
+		case n.isFolder(p) && p != n.seen.sub && p != "." && n.checks(lang.GoPackage(p)):
 			n.globs = append(n.globs, lang.GoPackage(literal(p)))
 		}
 		n.operands(args[i+1:], w, n.data)
@@ -341,7 +341,7 @@ func (n *namer) goCommand(c shelltext.Command, w where) {
 }
 
 // either names a file that is looked for from the working directory upwards, under all of its names.
-func (n *namer) either(w where, names ...string) (found string) {
+func (n *finder) either(w site, names ...string) (found string) {
 	for dir := w.dir; ; dir = path.Dir(dir) {
 		for _, name := range names {
 			if p := path.Join(dir, name); n.seen.Has(p) {

@@ -187,7 +187,7 @@ func TestPutBackWholeManifests(t *testing.T) {
 	node := `{"scripts":{"test":"x"}}`
 	c := NewChecks(files{"package.json": node}.tree(), Scope{})
 	link := &patch.File{Mode: fs.ModeSymlink | 0o777, Data: []byte("elsewhere.json")}
-	large := regular(`{"a":"` + strings.Repeat("x", maxNamedFile) + `"}`)
+	large := regular(`{"a":"` + strings.Repeat("x", maxReadSize) + `"}`)
 	for name, change := range map[string]patch.Change{
 		"gone":  {Path: "package.json", Before: regular(node)},
 		"link":  {Path: "package.json", Before: regular(node), After: link},
@@ -384,7 +384,7 @@ func TestPutBackProperties(t *testing.T) {
 }
 
 func buildsOnly(c *Checks, change patch.Change) bool {
-	return c.makefiles[change.Path] && c.OnlyBuilds(change)
+	return c.refs.makefiles[change.Path] && c.OnlyBuilds(change)
 }
 
 // changed says whether the change itself leaves both.
@@ -408,7 +408,7 @@ func TestPutBackIsQuick(t *testing.T) {
 		"CMakeLists.txt": "if(a)\nadd_test(a)\n", "Makefile": "A += $(A)\na: $(A) b\n\t$(A)\n", "requirements.txt": "a==1\n", "d/pnpm-workspace.yaml": "[", "e/pnpm-workspace.yaml": "- ", "f/pnpm-workspace.yaml": "a: [*a, *a, &a b]\n", "d/pyproject.toml": "a = [[[", "e/Cargo.toml": "[a]\nb = {c = 1}\n",
 		"b/package.json": "\"k\":{},", "b/go.mod": "require a.b/c v1\n", "b/setup.cfg": " x\n#\n", "b/CMakeLists.txt": "set(TEST a)\n", "b/Makefile": "a:\n\n\n\tb\n", "c/Makefile": "a b \\\n",
 	} {
-		data := bytes.Repeat([]byte(unit), maxNamedFile/len(unit)/16)
+		data := bytes.Repeat([]byte(unit), maxReadSize/len(unit)/16)
 		changes = append(changes, patch.Change{Path: name, Before: &patch.File{Mode: 0o644, Data: data}, After: &patch.File{Mode: 0o644, Data: append(slices.Clone(data), unit...)}})
 	}
 	for i := range 5_000 {

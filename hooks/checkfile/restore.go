@@ -67,7 +67,7 @@ const maxMakefile = 512 << 10 // bytes of both sides; beyond that it is not look
 
 // onlyBuilds says whether a change of a Makefile that the run names leaves all of it as it was that decides.
 func (c *Checks) OnlyBuilds(change patch.Change) bool {
-	if !c.makefiles[change.Path] || change.Before == nil || change.After == nil || change.Before.Mode != change.After.Mode {
+	if !c.refs.makefiles[change.Path] || change.Before == nil || change.After == nil || change.Before.Mode != change.After.Mode {
 		return false
 	}
 	if change.Before.Mode&fs.ModeType != 0 || len(change.Before.Data)+len(change.After.Data) > maxMakefile {

@@ -14,7 +14,7 @@ import (
 var makeNames = []string{"GNUmakefile", "makefile", "Makefile"}
 
 // make names the Makefile of `make [-C dir] [-f file] [goal…]`, what it includes, and what stands where make would prefer it.
-func (n *namer) make(args []string, w where) {
+func (n *finder) make(args []string, w site) {
 	var files, goals []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -78,19 +78,19 @@ func (n *namer) make(args []string, w where) {
 }
 
 // readMakefile adds the text of p, and of what it includes, to m.
-func (n *namer) readMakefile(m *makefile, p string, w where) {
+func (n *finder) readMakefile(m *makefile, p string, w site) {
 	if p == "" {
 		return
 	}
 	n.add(p)
 	n.makefiles[p] = true
-	if len(m.read) > maxDepth*4 || slices.Contains(m.read, p) || n.read == nil || !n.seen.Has(p) || n.reads >= maxNamedReads {
+	if len(m.read) > maxDepth*4 || slices.Contains(m.read, p) || n.read == nil || !n.seen.Has(p) || n.reads >= maxReads {
 		return
 	}
 	m.read = append(m.read, p)
 	n.reads++
 	src, err := n.read(p)
-	if err != nil || len(src) > maxNamedFile {
+	if err != nil || len(src) > maxReadSize {
 		return
 	}
 	for _, s := range parseMakefile(string(src)) {
@@ -125,7 +125,7 @@ func (n *namer) readMakefile(m *makefile, p string, w where) {
 }
 
 // goal follows the recipes that lead to a goal, where they do not make a file of the program.
-func (n *namer) goal(m *makefile, goal string, w where, depth int) {
+func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 	key := "goal\x00" + w.dir + "\x00" + strings.Join(m.read, "\x00") + "\x00" + goal
 	if depth > maxDepth || n.done[key] || len(n.done) > maxFollowed {
 		return
