@@ -2,235 +2,262 @@ package hooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/attempt"
+	"github.com/async-pipeline/async-pipeline/hooks/budget"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/reproduce"
+	"github.com/async-pipeline/async-pipeline/hooks/verify"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
-	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// minUseful is the least wall clock, from the second attempt on, that is worth an attempt.
-const minUseful = 20 * time.Second
+// idleLimit is how long an agent may be silent, where the Engine does not say.
+const idleLimit = 2 * time.Minute
 
-// A candidate is the difference that an attempt left, and what verification said of it.
-type candidate struct {
-	changes      []patch.Change
-	omitted      []tree.Omitted
-	flags        []fix.Flag
-	verdict      string
-	verification *fix.Verification
-	control      string
-	said         *fix.Said
-	feedback     string // tail of the check that failed
+// attempts are the attempts of one hook, under one budget.
+type attempts struct {
+	*job
+	*result
+	budget *budget.Budget
+	agents []agent.Agent   // the first is asked; the others are its fallbacks, in order
+	ask    attempt.Request // what all tries have in common
+	check  verify.Request  // what all verifications have in common
+
+	idled   bool          // an agent fell silent before
+	decided *fix.Decision // about the try before, until it is known what came of it; nil: there is none
+	before  failure.Kind  // of that try
 }
 
-// cap withholds "verified" for a reason that lies outside of the patch.
-func (c *candidate) cap(reason string) {
-	if c == nil || c.verdict != verified {
-		return
-	}
-	c.verdict = unverified
-	c.verification.Reason = &reason
-}
-
-// better says whether c is to be preferred to an earlier candidate.
-func (c *candidate) better(o *candidate) bool {
-	rank := map[string]int{verified: 3, suspect: 2, unverified: 1}
-	return o == nil || rank[c.verdict] >= rank[o.verdict]
-}
-
-// A feedback is what an attempt is told of the one before it.
-type feedback struct {
-	tail    string // of what failed
-	failure string // its fingerprint; empty: unknown
-	again   bool   // the one before it failed alike
-}
-
-// attempts lets the agent work until a difference is verified, or suspect, or the budget ends. Every attempt starts from
-// the base.
-func (h *healing) attempts(ctx context.Context) *candidate {
-	check, _, err := h.homes.CheckCaches(ctx)
+// attempts lets agents work until a difference is verified or suspect, or the budget ends. Every try starts from the base.
+func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Result, agents []agent.Agent, r *result) {
+	caches, _, err := h.CheckCaches(ctx)
 	if err == nil {
-		h.agentCaches, err = h.homes.AgentCaches(ctx, check, h.gate.started) // before the clock starts: it is not the agent's doing
+		caches, err = h.AgentCaches(ctx, caches, repro.Since) // before the clock starts: no agent is charged for it
 	}
 	if err != nil {
-		h.giveUp(ctx, "scratch_failed", err)
-		return nil
-	}
-	started := time.Now()
-	h.until = started.Add(h.hook.Budget.WallClock)
-	wall, cancel := context.WithDeadlineCause(ctx, h.until, errWallClock)
-	defer cancel()
-	used := 0
-	defer func() {
-		h.fix.Budget.Used = h.spent.used()
-		h.fix.Budget.Used.Attempts, h.fix.Budget.Used.WallClockMS = new(used), new(time.Since(started).Milliseconds())
-	}()
-
-	var best *candidate
-	var told feedback
-	h.reserved = h.reserve()
-	for n := 1; n <= h.hook.Budget.Attempts; n++ {
-		h.now = turnOf{attempt: n, of: h.hook.Budget.Attempts}
-		if left := h.remaining(); n > 1 && left < minUseful {
-			h.step("no %s: %s of the wall clock left is too little", h.now.long(), max(0, left).Round(time.Second))
-			h.note(fmt.Sprintf("there was no %s: too little of the wall clock was left", h.now.long()))
-			break
-		}
-		if why := h.spent.over(h.hook.Budget); n > 1 && why != "" {
-			h.step("no %s: %s", h.now.long(), why)
-			h.note(fmt.Sprintf("there was no %s: %s", h.now.long(), why))
-			break
-		}
-		used = n
-		c, next, more := h.attempt(wall, told)
-		if c != nil && c.better(best) {
-			best = c
-		}
-		if ctx.Err() != nil {
-			h.end(fix.Cancelled, "interrupted")
-			if len(h.fix.Attempts) == 0 {
-				h.fix.Kind, used = nil, 0 // no agent had started
-			}
-			return nil
-		}
-		if len(h.fix.Attempts) == 0 {
-			used = 0
-		}
-		if !more || best != nil && best.verdict != unverified {
-			break
-		}
-		if next.tail != "" {
-			next.again = next.failure != "" && next.failure == told.failure
-			told = next
-		}
-	}
-	return best
-}
-
-var errWallClock = errors.New("the wall clock of the budget ended")
-
-// reserve is the part of the wall clock kept back for verification: what comes before the check, and the check twice;
-// at most half.
-func (h *healing) reserve() time.Duration {
-	need := h.verificationNeeds()
-	half := h.hook.Budget.WallClock / 2
-	if need <= half {
-		return need
-	}
-	h.note(fmt.Sprintf("wall_clock %s leaves too little time for verification; %s would have been enough",
-		h.hook.Budget.WallClock, (2*need + time.Second).Truncate(time.Second)))
-	return half
-}
-
-// remaining is what an agent may still use of the wall clock.
-func (h *healing) remaining() time.Duration { return time.Until(h.until.Add(-h.reserved)) }
-
-// attempt is one attempt of the budget: a try, and where that fails and leaves nothing that holds, what decide says. It gives the best
-// difference if there is one to propose, and whether another attempt makes sense, with what that is told of this one.
-func (h *healing) attempt(wall context.Context, told feedback) (best *candidate, next feedback, more bool) {
-	var of *int
-	for {
-		began := len(h.fix.Attempts)
-		h.now.try++
-		t := h.try(wall, of, told)
-		if len(h.fix.Attempts) == began { // no agent had started
-			return best, feedback{}, false
-		}
-		h.cameOf(t)
-		if t.candidate != nil && t.candidate.better(best) {
-			best = t.candidate
-		}
-		if !t.failed || wall.Err() != nil {
-			return best, t.next, t.more
-		}
-		row := &h.fix.Attempts[began]
-		d := decide(h.failedTry(t))
-		row.Decision = &fix.Decision{Next: d.next, DelayMS: d.delay.Milliseconds(), Why: d.why, Outcome: "not_tried"}
-		h.decided(row, d)
-		if d.resume {
-			row.Decision.ResumeAt = new(timestamp.Of(time.Now().Add(*t.after)))
-			h.step("agent %s says it can go on at %s", h.agent.Name(), *row.Decision.ResumeAt)
-		}
-		if d.next == stopTries {
-			h.fix.ResumeAt = row.Decision.ResumeAt
-			return best, t.next, t.more && !t.kind.Barred()
-		}
-		if t.next.tail != "" {
-			told = t.next
-		}
-		of = new(row.Number)
-		switch d.next {
-		case retryNow:
-			h.retried[h.agent.Name()] = true
-		case waitFor:
-			h.waits++
-		case fallBack:
-			of = nil
-			h.agent, h.fallbacks = h.fallbacks[0], h.fallbacks[1:]
-		}
-		if !pause(wall, d.delay) {
-			return best, feedback{}, false
-		}
-	}
-}
-
-// failedTry is what decide needs to know.
-func (h *healing) failedTry(t tried) failedTry {
-	return failedTry{
-		kind: t.kind, policy: h.agent.Retry(), took: t.took, wall: h.hook.Budget.WallClock, left: h.remaining(), after: t.after,
-		retried: h.retried[h.agent.Name()], waits: h.waits, fallback: len(h.fallbacks) > 0,
-		spent: h.spent.over(h.hook.Budget),
-	}
-}
-
-// decided tells the person, the journal and the transcript what comes next.
-func (h *healing) decided(row *fix.Attempt, d decision) {
-	data := map[string]any{"kind": row.Kind, "class": row.Class, "evidence": row.Evidence, "decision": d.next, "delay_ms": d.delay.Milliseconds(), "why": d.why}
-	if err := h.draft.Transcript(row.Number, "retry", data); err != nil {
-		h.note("transcript: " + err.Error())
-	}
-	with := map[string]any{"attempt": row.Number, "agent": row.Agent}
-	maps.Copy(with, data)
-	h.event("retry", with)
-	ended := fmt.Sprintf("agent %s ended with %s (%s)", row.Agent, *row.Kind, noList(*row.Evidence))
-	switch d.next {
-	case retryNow, waitFor:
-		h.step("%s; once more in %s", ended, seconds(d.delay))
-	case fallBack:
-		h.step("%s; now agent %s", ended, h.fallbacks[0].Name())
-	}
-}
-
-// cameOf completes the decision after the failure before: what the next try came to.
-func (h *healing) cameOf(t tried) {
-	i := len(h.fix.Attempts) - 2
-	if i < 0 || h.fix.Attempts[i].Decision == nil || h.fix.Attempts[i].Decision.Next == stopTries {
+		r.ending = gaveUp(ctx, failure.ScratchFailed, err)
 		return
 	}
-	d := h.fix.Attempts[i].Decision
-	switch {
-	case t.kind == "", t.candidate != nil && t.candidate.verdict != unverified:
-		d.Outcome = "recovered"
-	case h.fix.Attempts[i].Kind != nil && *h.fix.Attempts[i].Kind == string(t.kind):
-		d.Outcome = "same_kind"
-	default:
-		d.Outcome = "other_kind"
+	check := verify.Request{
+		Failure: j.failure, Homes: h, Base: repro.Base, Protect: j.hook.Protect, Also: j.hook.Verify, Since: repro.Since,
+		Log: j.draft.Log, Progress: j.log,
+	}
+	need := check.Needs(repro.Took)
+	b := budget.Start(j.hook.Budget, need)
+	j.log.Left = b.Left
+	wall, cancel := b.Wall(ctx)
+	defer cancel()
+	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ask: attempt.Request{
+		Failure: j.failure, Hook: j.hook, Homes: h, Base: repro.Base, Caches: caches, Budget: b, Draft: j.draft, Progress: j.log,
+		Redact: j.Redact, Idle: j.Idle,
+		Pack: func(ctx context.Context) ([]byte, error) {
+			return j.Packs().Pack(ctx, j.failure.Run, j.failure.Task.Name)
+		},
+	}}
+	if a.ask.Idle == 0 {
+		a.ask.Idle = idleLimit
+	}
+	a.all(ctx, wall)
+
+	used := b.Attempt().Number
+	if len(r.rows) == 0 {
+		used = 0 // no agent had started
+	}
+	if ctx.Err() != nil {
+		r.state, r.reason, r.best = fix.Cancelled, "interrupted", nil
+		if used == 0 {
+			r.kind = ""
+		}
+	}
+	r.agent = a.agents[0].Name()
+	r.used.Attempts, r.used.WallClockMS = &used, new(b.Used().Milliseconds())
+	r.used.Tokens, r.used.TokensAtLeast = b.Tokens()
+	r.used.CostUSD, r.used.CostAtLeast = b.Cost()
+	if enough := budget.Enough(b.Limit, need); enough > 0 && (r.kind == failure.WallTimeout || r.best != nil && r.best.NoTime()) {
+		j.log.Note(fmt.Sprintf("wall_clock %s leaves too little time for verification; %s would have been enough", b.Limit.WallClock, enough))
 	}
 }
 
-// pause waits, and says whether there is still time to go on.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+// A told is what an attempt is told of the one before it.
+type told struct {
+	attempt.Told
+	failure string // fingerprint of what failed; empty: unknown
+}
+
+// all carries out the attempts of the budget.
+func (a *attempts) all(ctx, wall context.Context) {
+	var last told
+	for {
+		ok, why := a.budget.Next()
+		if !ok {
+			if why != "" {
+				a.log.Step("%s", why)
+				a.log.Note(why)
+			}
+			return
+		}
+		next, more := a.one(wall, last)
+		if !more || ctx.Err() != nil || a.best != nil && a.best.Verdict != verify.Unverified {
+			return
+		}
+		if next.Tail != "" {
+			next.Again = next.failure != "" && next.failure == last.failure
+			last = next
+		}
 	}
+}
+
+// one carries out one attempt: a try, and where that fails and leaves nothing that can be verified, what the budget decides.
+// more reports whether another attempt makes sense; next is what that is told.
+func (a *attempts) one(wall context.Context, last told) (next told, more bool) {
+	var of *int
+	for {
+		a.budget.Try()
+		t, err := a.try(wall, of, last)
+		if err != nil {
+			a.ending.fail(failure.WallTimeout, "the wall clock of "+a.budget.Limit.WallClock.String()+" ended before the agent could start")
+			return told{}, false
+		}
+		if !t.failed || wall.Err() != nil {
+			return t.next, t.more
+		}
+		row := &a.rows[len(a.rows)-1]
+		row.Decision = a.decide(t)
+		if row.Decision.Next == budget.Stop {
+			a.resumeAt = row.Decision.ResumeAt
+			return t.next, t.more && !t.Kind.Barred()
+		}
+		a.decided, a.before = row.Decision, t.Kind
+		if t.next.Tail != "" {
+			last = t.next
+		}
+		of = &t.Row.Number
+		if row.Decision.Next == budget.Fallback {
+			of, a.agents = nil, a.agents[1:]
+		}
+		if !budget.Pause(wall, time.Duration(row.Decision.DelayMS)*time.Millisecond) {
+			return told{}, false
+		}
+	}
+}
+
+// A tried is a try, with what may follow it.
+type tried struct {
+	attempt.Result
+	next   told
+	more   bool // another attempt makes sense
+	failed bool // the budget decides what follows
+}
+
+// try lets the first agent work once and verifies what it leaves. The error is attempt.ErrNotStarted.
+func (a *attempts) try(wall context.Context, of *int, last told) (tried, error) {
+	q := a.ask
+	q.Number, q.RetryOf, q.Agent, q.Told = len(a.rows)+1, of, a.agents[0], last.Told
+	res, err := attempt.Run(wall, q)
+	if err != nil {
+		return tried{}, err
+	}
+	t := tried{Result: res, next: told{Told: attempt.Told{Tail: res.Refused}}}
+	a.rows = append(a.rows, res.Row)
+	a.omitted = append(a.omitted, res.Left...)
+	a.kind = res.Kind
+	if res.Control != "" {
+		a.control, a.said = res.Control, res.Said
+	}
+	if res.State != "" {
+		a.state, a.reason = res.State, res.Reason
+	}
+	class := res.Kind.Class()
+	if len(res.Changes) == 0 {
+		a.omitted = append(a.omitted, res.Omitted...)
+		if res.State == fix.Failed && res.Kind != failure.ScratchFailed {
+			again := res.Kind != failure.IdleTimeout || !a.idled // silent once more is enough
+			t.failed, t.more = res.Refused == "", res.Refused != "" || class == failure.Transient && again
+		}
+		a.cameOf(t.Kind, res.State == fix.NoFix)
+	} else {
+		c := &candidate{changes: res.Changes, omitted: res.Omitted, control: res.Control, said: res.Said}
+		v := a.check
+		v.Number, v.Changes = q.Number, res.Changes
+		c.Result = verify.Run(wall, v)
+		a.rows[len(a.rows)-1].Verdict = new(c.Verdict)
+		a.log.Step("%s: %s", a.budget.Attempt(), &c.Result)
+		if a.best == nil || verify.Better(c.Verdict, a.best.Verdict) {
+			a.best = c
+		}
+		t.next.Tail += c.Feedback
+		t.next.failure = c.Fingerprint()
+		again := c.Verdict == verify.Unverified
+		t.more = again && class != failure.Fatal && class != failure.Lifecycle
+		// A difference that fails is no reason to ask an agent again that cannot go on.
+		t.failed = again && (class == failure.Wait || class == failure.Terminal)
+		a.cameOf(t.Kind, !again)
+	}
+	a.idled = a.idled || res.Kind == failure.IdleTimeout
+	return t, nil
+}
+
+// decide returns what follows a failed try, and tells the person, the journal and the transcript.
+func (a *attempts) decide(t tried) *fix.Decision {
+	now := a.agents[0]
+	d := a.budget.Decide(budget.Failed{
+		Agent: now.Name(), Kind: t.Kind, Policy: now.Retry(), Took: t.Took, After: t.RetryAfter, Fallback: len(a.agents) > 1,
+	})
+	data := map[string]any{
+		"kind": t.Row.Kind, "class": t.Row.Class, "evidence": t.Row.Evidence,
+		"decision": d.Next, "delay_ms": d.Delay.Milliseconds(), "why": d.Why,
+	}
+	if err := a.draft.Transcript(t.Row.Number, "retry", data); err != nil {
+		a.log.Note("transcript: " + err.Error())
+	}
+	with := map[string]any{"attempt": t.Row.Number, "agent": t.Row.Agent}
+	maps.Copy(with, data)
+	a.log.Event("retry", with)
+	ended := fmt.Sprintf("agent %s ended with %s (%s)", t.Row.Agent, t.Kind, noList(*t.Row.Evidence))
+	switch d.Next {
+	case budget.Retry, budget.Wait:
+		a.log.Step("%s; once more in %s", ended, budget.Seconds(d.Delay))
+	case budget.Fallback:
+		a.log.Step("%s; now agent %s", ended, a.agents[1].Name())
+	}
+	decision := &fix.Decision{Next: d.Next, DelayMS: d.Delay.Milliseconds(), Why: d.Why, Outcome: "not_tried"}
+	if d.Resume {
+		decision.ResumeAt = new(timestamp.Of(time.Now().Add(*t.RetryAfter)))
+		a.log.Step("agent %s says it can go on at %s", t.Row.Agent, *decision.ResumeAt)
+	}
+	return decision
+}
+
+// cameOf completes the decision about the try before with how this one ended.
+func (a *attempts) cameOf(kind failure.Kind, well bool) {
+	if a.decided == nil {
+		return
+	}
+	switch {
+	case kind == "", well:
+		a.decided.Outcome = "recovered"
+	case kind == a.before:
+		a.decided.Outcome = "same_kind"
+	default:
+		a.decided.Outcome = "other_kind"
+	}
+	a.decided = nil
+}
+
+// fail ends the fix with a kind.
+func (e *ending) fail(kind failure.Kind, why string) {
+	e.state, e.reason, e.kind = fix.Failed, string(kind)+": "+why, kind
+}
+
+// noList leaves out the list of all kinds, which is for the record.
+func noList(text string) string {
+	text = strings.ReplaceAll(text, "; "+agent.KnownKinds(), "")
+	return strings.ReplaceAll(text, ": "+agent.KnownKinds(), "")
 }

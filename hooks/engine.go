@@ -35,13 +35,10 @@ type Engine struct {
 	Tier     sandbox.Tier             // asked for on the command line; empty: the best there is
 	CI       bool                     // CI mode
 	Asked    bool                     // --heal, or the verb heal
-	Idle     time.Duration            // ends an agent that says nothing for so long; 0: DefaultIdle
+	Idle     time.Duration            // ends an agent that says nothing for so long; 0: two minutes
 	Since    func(task string) string // what changed since the recorded run, in words; nil: the run has just ended
 	Observer Observer
 }
-
-// DefaultIdle is how long an agent may be silent.
-const DefaultIdle = 2 * time.Minute
 
 // An Observer is told what the engine does, one call at a time; nil funcs are not called.
 type Observer struct {
@@ -228,8 +225,5 @@ func (e *Engine) env(name string) string {
 	return ""
 }
 
-func (e *Engine) step(task string, left time.Duration, format string, args ...any) {
-	if e.Observer.Step != nil {
-		e.Observer.Step(Step{Task: task, Text: fmt.Sprintf(format, args...), Left: left})
-	}
-}
+// fixes is the store of fixes beside the runs.
+func (e *Engine) fixes() *fix.Store { return &fix.Store{Root: e.Store.Root, Dir: e.Store.Dir} }

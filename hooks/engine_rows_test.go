@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/budget"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -152,7 +154,7 @@ func TestH24OneClockForAll(t *testing.T) {
 	if len(until) != 2 || !until[0].Equal(until[1]) {
 		t.Errorf("clocks %v", until)
 	}
-	if d := f.Attempts[0].Decision; d == nil || d.Next != fallBack || d.Outcome != "recovered" || f.State != fix.Proposed || *f.Budget.Used.Attempts != 1 {
+	if d := f.Attempts[0].Decision; d == nil || d.Next != budget.Fallback || d.Outcome != "recovered" || f.State != fix.Proposed || *f.Budget.Used.Attempts != 1 {
 		t.Errorf("%s, used %d attempts, decision %+v", f.State, *f.Budget.Used.Attempts, d)
 	}
 }
@@ -165,7 +167,7 @@ func TestB45TranscriptCannotBeWritten(t *testing.T) {
 		return writes("good", said)(ctx, r)
 	}}}
 	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
-	if show(f.Verdict) != verified || !strings.Contains(show(f.Note), "transcript: ") {
+	if show(f.Verdict) != verify.Verified || !strings.Contains(show(f.Note), "transcript: ") {
 		t.Errorf("%s; %s", show(f.Verdict), show(f.Note))
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/budget"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -219,7 +221,7 @@ func TestFinalizer(t *testing.T) {
 			if got != c.result {
 				t.Errorf("finalizer %q", got)
 			}
-			if f.State == fix.Proposed && (show(f.Verdict) != verified || len(f.Patch.Files) != 1) {
+			if f.State == fix.Proposed && (show(f.Verdict) != verify.Verified || len(f.Patch.Files) != 1) {
 				t.Errorf("%s %+v", show(f.Verdict), f.Patch)
 			}
 			if c.asked == 2 && !a.asked[1].ReadOnly {
@@ -266,7 +268,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		t.Parallel()
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure), writes("good", said)}}
 		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
-		if show(f.Verdict) != verified || len(f.Attempts) != 2 || f.Attempts[0].Decision.Outcome != "recovered" || *f.Attempts[1].RetryOf != 1 {
+		if show(f.Verdict) != verify.Verified || len(f.Attempts) != 2 || f.Attempts[0].Decision.Outcome != "recovered" || *f.Attempts[1].RetryOf != 1 {
 			t.Errorf("%s %+v", show(f.Verdict), f.Attempts)
 		}
 	})
@@ -297,7 +299,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		hook := pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 3, WallClock: 3 * time.Minute}}
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{writes("worse", said), writes("worse", said), writes("good", said)}}
 		f := answers(t, t.Context(), hook, a)
-		if show(f.Verdict) != verified || len(a.asked) != 3 {
+		if show(f.Verdict) != verify.Verified || len(a.asked) != 3 {
 			t.Fatalf("%s after %d", show(f.Verdict), len(a.asked))
 		}
 		const words = "The proposal before that one failed in the same way"
@@ -317,7 +319,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 			return turn
 		}}}
 		f := answers(t, t.Context(), hook, a)
-		if len(a.asked) != 1 || a.asked[0].Tokens != 100 || !strings.Contains(show(f.Note), "110 of 100 tokens are used") || show(f.Verdict) != unverified {
+		if len(a.asked) != 1 || a.asked[0].Tokens != 100 || !strings.Contains(show(f.Note), "110 of 100 tokens are used") || show(f.Verdict) != verify.Unverified {
 			t.Errorf("asked %d times with %d tokens; %s; %s", len(a.asked), a.asked[0].Tokens, show(f.Note), show(f.Verdict))
 		}
 	})
@@ -330,7 +332,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		}}}
 		b := &scripted{name: "b", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", said)}}
 		f := answers(t, t.Context(), two, a, b)
-		if show(f.Verdict) != verified || len(a.asked) != 1 || len(b.asked) != 1 || f.Attempts[0].Decision.Next != fallBack {
+		if show(f.Verdict) != verify.Verified || len(a.asked) != 1 || len(b.asked) != 1 || f.Attempts[0].Decision.Next != budget.Fallback {
 			t.Errorf("%s, asked %d and %d, %+v", show(f.Verdict), len(a.asked), len(b.asked), f.Attempts[0].Decision)
 		}
 		if f.ResumeAt != nil || f.Attempts[0].Decision.ResumeAt == nil || f.Attempts[0].Rescue == nil {
@@ -345,7 +347,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 			return turn
 		}}}
 		f := answers(t, t.Context(), two, a)
-		if f.State != fix.Proposed || show(f.Verdict) != unverified || len(a.asked) != 1 || f.ResumeAt == nil {
+		if f.State != fix.Proposed || show(f.Verdict) != verify.Unverified || len(a.asked) != 1 || f.ResumeAt == nil {
 			t.Errorf("%s %s, asked %d, resumes at %s", f.State, show(f.Verdict), len(a.asked), show(f.ResumeAt))
 		}
 	})
@@ -358,7 +360,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		}}}
 		hook := pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 45 * time.Second}}
 		f := answers(t, t.Context(), hook, a)
-		if f.State != fix.Proposed || show(f.Verdict) != unverified || len(f.Attempts) < 2 || f.Attempts[0].Decision.Next != waitFor {
+		if f.State != fix.Proposed || show(f.Verdict) != verify.Unverified || len(f.Attempts) < 2 || f.Attempts[0].Decision.Next != budget.Wait {
 			t.Errorf("%s %s %+v", f.State, show(f.Verdict), f.Attempts)
 		}
 	})
@@ -370,7 +372,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		}}}
 		b := &scripted{name: "b"}
 		f := answers(t, t.Context(), hook, a, b)
-		if len(a.asked) != 1 || len(b.asked) != 0 || f.Attempts[0].Decision.Next != stopTries || *f.Budget.Used.Tokens != 120 {
+		if len(a.asked) != 1 || len(b.asked) != 0 || f.Attempts[0].Decision.Next != budget.Stop || *f.Budget.Used.Tokens != 120 {
 			t.Errorf("asked %d and %d, %+v", len(a.asked), len(b.asked), f.Attempts[0].Decision)
 		}
 	})
@@ -378,7 +380,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		t.Parallel()
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", "prose"), fails(failure.Billing)}}
 		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
-		if show(f.Verdict) != verified || f.Kind != nil || f.Advice != nil || show(f.Attempts[0].Finalizer.Kind) != "billing" {
+		if show(f.Verdict) != verify.Verified || f.Kind != nil || f.Advice != nil || show(f.Attempts[0].Finalizer.Kind) != "billing" {
 			t.Errorf("%s, kind %s, advice %s, %+v", show(f.Verdict), show(f.Kind), show(f.Advice), f.Attempts[0].Finalizer)
 		}
 	})
@@ -390,7 +392,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 			return turn
 		}}}
 		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
-		if show(f.Verdict) != verified || f.Attempts[0].Decision.Outcome != "recovered" {
+		if show(f.Verdict) != verify.Verified || f.Attempts[0].Decision.Outcome != "recovered" {
 			t.Errorf("%s, %+v", show(f.Verdict), f.Attempts[0].Decision)
 		}
 	})
@@ -399,8 +401,29 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.QuotaExhausted)}}
 		b := &scripted{name: "b", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", said)}}
 		f := answers(t, t.Context(), pipeline.AgentHook{}, a, b)
-		if show(f.Verdict) != verified || f.Attempts[0].Decision.Next != fallBack || f.Attempts[1].Agent != "b" || f.Attempts[1].RetryOf != nil || f.Kind != nil {
+		if show(f.Verdict) != verify.Verified || f.Attempts[0].Decision.Next != budget.Fallback || f.Attempts[1].Agent != "b" || f.Attempts[1].RetryOf != nil || f.Kind != nil {
 			t.Errorf("%s %+v", show(f.Verdict), f.Attempts)
 		}
 	})
+}
+
+func TestPickTier(t *testing.T) {
+	t.Parallel()
+	if _, err := (&Engine{Tier: "full"}).pickTier(); err == nil {
+		t.Error("a tier that this machine does not have is given")
+	}
+	if tier, err := (&Engine{Tier: sandbox.None}).pickTier(); err != nil || tier != sandbox.None {
+		t.Error("what a person grants is refused", err)
+	}
+}
+
+// The first silence deserves one more try, the second does not.
+func TestIdleTwice(t *testing.T) {
+	t.Parallel()
+	idle := fails(failure.IdleTimeout)
+	a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{idle, idle, idle}}
+	f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 3, WallClock: 3 * time.Minute}}, a)
+	if len(a.asked) != 2 || show(f.Kind) != "idle_timeout" {
+		t.Errorf("asked %d times, %s", len(a.asked), show(f.Kind))
+	}
 }

@@ -9,15 +9,18 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
-	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
+	"github.com/async-pipeline/async-pipeline/hooks/progress"
+	"github.com/async-pipeline/async-pipeline/hooks/reproduce"
+	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
-	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -25,427 +28,245 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// A healing is one agent hook at work: what it was given, then what it learns, in that order.
-type healing struct {
-	e     *Engine
-	run   *record.Sealed
-	ended *record.Task
-	task  *pipeline.Task
-	hook  *pipeline.AgentHook
-	agent agent.Agent
+// A job is one agent hook to carry out: all that is given, and nothing that is learned.
+type job struct {
+	*Engine
+	failure *failedtask.Failure
+	hook    *pipeline.AgentHook
+	draft   *draft.Draft
+	log     *progress.Log
+	created string
+	print   string // fingerprint of the failure
+	typed   bool   // a person typed heal
+	began   string // when the walk over the failures began
+}
 
-	tier  sandbox.Tier
-	draft *draft.Draft
-	fix   *fix.Fix
-	homes *homes.Homes
-	seen  *tree.Manifest // the tree, before anything was copied
-	base  *scratch.Base
-	gate  gateResult
-	check *checkfile.Checks
-	// agentCaches is the kept folder of the agent's build caches.
-	agentCaches string
-	until       time.Time     // the end of the wall clock; zero before it started
-	reserved    time.Duration // of it, for verification
+// A result is all that a job came to. The record is written from it, at the end and in one place.
+type result struct {
+	ending
+	agent        string       // the last that was asked, or would have been
+	tier         sandbox.Tier // empty: not decided yet
+	tree         *fix.Tree
+	omitted      []tree.Omitted
+	reproduction *fix.Reproduction
+	rows         []fix.Attempt
+	control      string // of the last try
+	said         *fix.Said
+	used         fix.Amounts
+	best         *candidate
+}
 
-	now       turnOf          // who works, for the person's eyes
-	fallbacks []agent.Agent   // that have not been asked, in order
-	retried   map[string]bool // agents that have had their retry
-	waits     int             // for announced resets
-	spent     spend
-	warned    map[string]bool // caps that cannot be held
+// An ending is how the fix ends if nothing is proposed.
+type ending struct {
+	state, reason string
+	kind          failure.Kind // of the last try, also where something is proposed
+	resumeAt      *string      // when an agent can go on, later than the budget could wait
+}
 
-	f *failedtask.Failure
-	// printed is the end of what the failed task printed when it passed last, in a verification.
-	printed []byte
-	reports testreport.Reports // of that last pass
-	typed   bool               // a person typed heal
-	began   string             // when the walk over the failures began
+// A candidate is the difference that a try left, and what it is worth.
+type candidate struct {
+	changes []patch.Change
+	omitted []tree.Omitted
+	control string
+	said    *fix.Said
+	verify.Result
 }
 
 // heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could not
 // be recorded.
 func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, hook *pipeline.AgentHook, w *walk) (o Outcome, err error) {
-	draft, err := draft.Begin(run.Dir, run.ID, run.Digest, t.Name, e.Redact.Bytes)
+	d, err := draft.Begin(run.Dir, run.ID, run.Digest, t.Name, e.Redact.Bytes)
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer func() { err = errors.Join(err, draft.Close()) }()
-	draft.Secrets = e.Redact
-	h := &healing{
-		e: e, run: run, ended: ended, task: t, hook: hook, agent: e.Agents[hook.Use],
-		draft: draft, typed: w.typed, began: w.began, retried: map[string]bool{}, warned: map[string]bool{},
-		fix: &fix.Fix{
-			Run: run.ID, RunDigest: run.Digest, Task: t.Name, CreatedAt: timestamp.Now(),
-			Budget: &fix.Budget{Limit: fix.Amounts{
-				Attempts: new(hook.Budget.Attempts), WallClockMS: new(hook.Budget.WallClock.Milliseconds()),
-			}, Used: fix.Amounts{Attempts: new(0), WallClockMS: new(int64(0))}},
-		},
-	}
-	if hook.Budget.Tokens > 0 {
-		h.fix.Budget.Limit.Tokens = new(hook.Budget.Tokens)
-	}
-	if hook.Budget.CostUSD > 0 {
-		h.fix.Budget.Limit.CostUSD = new(hook.Budget.CostUSD)
-	}
-	h.f = e.failure(run, ended, t)
-	h.fix.Fingerprint = new(h.f.Fingerprint())
-	if reason := h.skip(ctx, &w.lock); reason != "" {
-		h.end(fix.Skipped, reason)
-	} else {
-		if e.Observer.Started != nil {
-			e.Observer.Started(Started{
-				Task: t.Name, Kind: "agent", Agent: h.agent.Name(), Tier: h.tier,
-				WallClock: hook.Budget.WallClock, Attempts: hook.Budget.Attempts,
-			})
-		}
-		if e.Since != nil {
-			if since := e.Since(t.Name); since != "" {
-				h.note("since the run: " + since)
-				h.step("since the run: %s", since)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	d.Secrets = e.Redact
+	j := &job{
+		Engine: e, failure: e.failure(run, ended, t), hook: hook, draft: d, created: timestamp.Now(), typed: w.typed, began: w.began,
+		log: &progress.Log{Clean: e.Redact.String, Journal: d.Event, Watch: func(text string, left time.Duration) {
+			if e.Observer.Step != nil {
+				e.Observer.Step(Step{Task: t.Name, Text: text, Left: left})
 			}
-		}
-		h.work(ctx)
+		}},
 	}
-	h.fix.Provenance = h.provenance()
-	if err := draft.Seal(h.fix); err != nil {
-		if h.fix.Reason != nil { // it may say where work is kept
-			err = fmt.Errorf("%w; what is not recorded: %s: %s", err, h.fix.State, *h.fix.Reason)
+	j.print = j.failure.Fingerprint()
+	f := j.record(j.answer(ctx, &w.lock))
+	if err := d.Seal(f); err != nil {
+		if f.Reason != nil { // it may tell where work is kept
+			err = fmt.Errorf("%w; what is not recorded: %s: %s", err, f.State, *f.Reason)
 		}
 		return Outcome{}, err
 	}
-	h.supersede(ctx)
-	return Outcome{Task: t.Name, Kind: "agent", Fix: h.fix}, nil
+	j.supersede(ctx, f)
+	return Outcome{Task: t.Name, Kind: "agent", Fix: f}, nil
 }
 
 func (e *Engine) failure(run *record.Sealed, ended *record.Task, t *pipeline.Task) *failedtask.Failure {
 	return failedtask.Read(failedtask.Failure{Config: e.Config, Run: run, Ended: ended, Task: t, RunTask: e.RunTask, Clean: e.Redact.String})
 }
 
-// skip says why nothing is started, or "". Everything here is found out before a single file is copied.
-func (h *healing) skip(ctx context.Context, lock *healLock) string {
-	switch {
-	case h.e.inHook():
-		return "hook: this process was started by a hook, and hooks start no hooks"
-	case h.e.CI && !h.hook.CI:
-		return "ci: healing is off in CI unless the hook has ci = true and --heal is given"
-	case h.e.CI && !h.e.Asked:
-		return "ci: the hook allows CI, but --heal was not given"
-	case h.agent == nil:
-		return "agent_missing: no agent " + h.hook.Use
+// answer carries out the hook, unless there is a reason to skip it, and watches the user's tree meanwhile.
+func (j *job) answer(ctx context.Context, lock *healLock) result {
+	agents, r := j.admit(ctx, lock)
+	if r.state != "" {
+		return r
 	}
-	if why := h.choose(); why != "" {
-		return why
+	if j.Observer.Started != nil {
+		j.Observer.Started(Started{
+			Task: j.failure.Task.Name, Kind: "agent", Agent: r.agent, Tier: r.tier,
+			WallClock: j.hook.Budget.WallClock, Attempts: j.hook.Budget.Attempts,
+		})
 	}
-	tier, err := h.e.pickTier()
+	if j.Since != nil {
+		if since := j.Since(j.failure.Task.Name); since != "" {
+			j.log.Note("since the run: " + since)
+			j.log.Step("since the run: %s", since)
+		}
+	}
+	before, err := readTree(ctx, j.Config.Root, nil)
 	if err != nil {
-		return "sandbox_unsupported: " + err.Error()
+		r.ending = gaveUp(ctx, "tree", err)
+		return r
 	}
-	h.tier = tier
-	if err := lock.take(); err != nil {
-		if errors.Is(err, record.ErrLocked) {
-			return "heal_locked: " + err.Error()
-		}
-		return "heal_lock: " + err.Error()
-	}
-	return h.repeated(ctx) // under the lock: nobody else proposes meanwhile
-}
+	j.inCopies(ctx, agents, before.files, &r)
 
-// choose takes the first agent that can be started and is not waiting for a quota, and keeps those after it. It says why there is none,
-// in words about the one that use names.
-func (h *healing) choose() string {
-	all := []agent.Agent{h.agent}
-	for _, name := range h.hook.Fallback {
-		if a := h.e.Agents[name]; a != nil {
-			all = append(all, a)
-		}
-	}
-	first := ""
-	var able []agent.Agent
-	for i, a := range all {
-		why := h.unable(a)
-		if why == "" {
-			able = append(able, a)
-		}
-		if i == 0 {
-			first = why
-		}
-	}
-	if len(able) == 0 {
-		if at, kind := h.waiting(h.agent); !at.IsZero() && h.agent.Ready() == nil {
-			h.kind(kind)
-			h.fix.ResumeAt = new(timestamp.Of(at))
-		}
-		return first
-	}
-	h.agent, h.fallbacks = able[0], able[1:]
-	if first != "" {
-		h.note(first + "; agent " + h.agent.Name() + " is asked instead")
-	}
-	return ""
-}
-
-// unable says why an agent cannot be asked now. What a person types is tried whatever was said of a quota before.
-func (h *healing) unable(a agent.Agent) string {
-	if err := a.Ready(); err != nil {
-		return "agent_missing: " + err.Error()
-	}
-	at, kind := h.waiting(a)
-	if at.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("%s: agent %s said that it can go on at %s, when this budget has ended", kind, a.Name(), timestamp.Of(at))
-}
-
-// waiting is when an agent can go on, where that is later than this budget lasts, and the kind that it ended with. The zero time: now.
-func (h *healing) waiting(a agent.Agent) (time.Time, failure.Kind) {
-	if h.typed {
-		return time.Time{}, ""
-	}
-	now := time.Now()
-	at, kind := (&fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}).ResumesAt(a.Name(), now)
-	if at.Sub(now) <= h.hook.Budget.WallClock {
-		return time.Time{}, ""
-	}
-	return at, failure.Kind(kind)
-}
-
-// pickTier is the tier that was asked for, or the best there is. Without one, only a person can grant "none".
-func (e *Engine) pickTier() (sandbox.Tier, error) {
-	if e.Tier != "" {
-		if !slices.Contains(sandbox.Tiers(), e.Tier) {
-			return "", fmt.Errorf("this machine cannot give the tier %s that was asked for; it has %s", e.Tier, sandbox.Best())
-		}
-		return e.Tier, nil
-	}
-	if best := sandbox.Best(); best != sandbox.None {
-		return best, nil
-	}
-	return "", errors.New("this machine confines nothing (no mount namespace, no Landlock); --sandbox none runs the agent unconfined")
-}
-
-// work is the walk of one healing: tree digest, copy, gate, attempts, proposal, tree digest.
-func (h *healing) work(ctx context.Context) {
-	before, err := h.e.lookAt(ctx, nil)
+	after, err := readTree(context.WithoutCancel(ctx), j.Config.Root, before)
 	if err != nil {
-		h.giveUp(ctx, "tree", err)
+		j.log.Note("the tree could not be read again: " + err.Error())
+		r.best.withhold("tree_unknown")
+		return r
+	}
+	changed := before.compare(after)
+	r.tree = &fix.Tree{Before: before.digest, After: after.digest, Changed: changed}
+	if len(changed) > 0 {
+		j.log.Step("the tree changed meanwhile: %s", english.List(changed, 3))
+		if r.tier != sandbox.View {
+			r.best.withhold("tree_changed")
+		}
+	}
+	return r
+}
+
+// withhold takes back the verdict verified for a reason outside of the patch. c may be nil.
+func (c *candidate) withhold(reason string) {
+	if c != nil {
+		c.Cap(reason)
+	}
+}
+
+// inCopies makes the base, reproduces the failure, lets agents work, and removes what it made.
+func (j *job) inCopies(ctx context.Context, agents []agent.Agent, seen *tree.Manifest, r *result) {
+	h, err := j.open(ctx, r.tier)
+	if err != nil {
+		r.ending = gaveUp(ctx, failure.ScratchFailed, err)
 		return
 	}
-	h.seen = before.files
-	best := h.workInCopies(ctx)
-
-	after, err := h.e.lookAt(context.WithoutCancel(ctx), before)
+	defer j.log.Tidy(h.Close)
+	base, err := j.makeBase(ctx, h, seen, false)
 	if err != nil {
-		h.note("the tree could not be read again: " + err.Error())
-		best.cap("tree_unknown")
-	} else {
-		changed := before.compare(after)
-		h.fix.Tree = &fix.Tree{Before: before.digest, After: after.digest, Changed: changed}
-		if len(changed) > 0 {
-			h.step("the tree changed meanwhile: %s", english.List(changed, 3))
-			if h.tier != sandbox.View {
-				best.cap("tree_changed")
-			}
-		}
+		r.ending = gaveUp(ctx, failure.ScratchFailed, err)
+		return
 	}
-	h.propose(best)
-}
-
-// workInCopies makes the base, runs the gate and the attempts, and removes what it made.
-func (h *healing) workInCopies(ctx context.Context) *candidate {
-	at, err := homes.Find(ctx, h.e.Store, h.e.Cache)
-	if err != nil {
-		h.giveUp(ctx, "scratch_failed", err)
-		return nil
-	}
-	said, err := settle(ctx, h.e.Store, at, h.e.Redact)
-	for _, s := range said {
-		h.step("%s", s)
-	}
-	if err != nil {
-		h.giveUp(ctx, "scratch_failed", err)
-		return nil
-	}
-	if err := h.open(at); err != nil {
-		h.giveUp(ctx, "scratch_failed", err)
-		return nil
-	}
-	defer h.tidy(h.homes.Close)
-	if !h.makeBase(ctx, false) {
-		return nil
-	}
-	defer h.tidy(func() error {
-		if h.base == nil {
+	defer j.log.Tidy(func() error {
+		if base == nil {
 			return nil
 		}
-		return h.base.Close()
+		return base.Close()
 	})
-	if !h.reproduce(ctx) {
-		return nil
+	r.omitted = base.Omitted
+	repro := reproduce.Run(ctx, reproduce.Request{
+		Failure: j.failure, Homes: h, Base: base, Log: j.draft.Log, Progress: j.log,
+		More: func(ctx context.Context) (_ *scratch.Base, err error) {
+			err = base.Close()
+			base = nil
+			if err == nil {
+				base, err = j.makeBase(ctx, h, seen, true)
+			}
+			return base, err
+		},
+	})
+	if repro.Base == base {
+		r.omitted = base.Omitted
 	}
-	return h.attempts(ctx)
+	r.reproduction = repro.Reproduction
+	if repro.State != "" {
+		r.ending = ending{state: repro.State, reason: repro.Reason, kind: repro.Kind}
+		return
+	}
+	j.attempts(ctx, h, repro, agents, r)
 }
 
-// open makes the folders that the hook's processes may write.
-func (h *healing) open(at homes.Places) error {
-	h.homes = &homes.Homes{
-		Places: at, Task: h.task, Environ: h.e.Environ,
-		Box: sandbox.Box{Tier: h.tier, Hook: h.run.ID + "/" + h.task.Name, Secrets: h.hook.PassSecrets},
+// open makes the folders that the hook's processes may write, after it settled what a killed runner left there.
+func (j *job) open(ctx context.Context, tier sandbox.Tier) (*homes.Homes, error) {
+	at, err := homes.Find(ctx, j.Store, j.Cache)
+	if err != nil {
+		return nil, err
 	}
-	return h.homes.Open(h.e.Store.Root)
+	done, err := leftovers.SettleLocked(ctx, j.Store, at, j.Redact)
+	for _, text := range done {
+		j.log.Step("%s", text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := j.homes(at, j.failure, j.hook, tier)
+	return h, h.Open(j.Store.Root)
 }
 
-// makeBase copies the tree and stores what git cannot give back.
-func (h *healing) makeBase(ctx context.Context, everything bool) bool {
-	if h.base != nil {
-		if err := h.base.Close(); err != nil {
-			h.giveUp(ctx, "scratch_failed", err)
-			return false
-		}
-		h.base = nil
+// homes are the folders that the processes of a hook may write.
+func (e *Engine) homes(at homes.Places, f *failedtask.Failure, hook *pipeline.AgentHook, tier sandbox.Tier) *homes.Homes {
+	return &homes.Homes{
+		Places: at, Task: f.Task, Environ: e.Environ,
+		Box: sandbox.Box{Tier: tier, Hook: f.Run.ID + "/" + f.Task.Name, Secrets: hook.PassSecrets},
 	}
-	base, err := scratch.Make(ctx, h.homes.Work, scratch.Source{
-		Root: h.e.Config.Root, Outputs: h.passedOutputs(), Everything: everything,
-		Include: h.task.Scratch.Include, Exclude: h.task.Scratch.Exclude,
-		Kept: h.homes.KeptBase(h.tier), Tree: h.seen,
+}
+
+// makeBase copies the tree, and stores what git cannot give back.
+func (j *job) makeBase(ctx context.Context, h *homes.Homes, seen *tree.Manifest, everything bool) (_ *scratch.Base, err error) {
+	t := j.failure.Task
+	base, err := scratch.Make(ctx, h.Work, scratch.Source{
+		Root: j.Config.Root, Outputs: j.passedOutputs(), Everything: everything,
+		Include: t.Scratch.Include, Exclude: t.Scratch.Exclude,
+		Kept: h.KeptBase(h.Box.Tier), Tree: seen,
 	})
 	if err != nil {
-		h.giveUp(ctx, "scratch_failed", err)
-		return false
+		return nil, err
 	}
-	h.base, h.draft.Sub = base, base.Sub
-	h.homes.Go = slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
+	j.draft.Sub = base.Sub
+	h.Go = hasModule(base)
 	loose, err := base.Loose(ctx)
-	if err != nil {
-		h.giveUp(ctx, "scratch_failed", err)
-		return false
+	if err == nil {
+		_, err = j.draft.StoreBase(base.Manifest, base.Commit, loose, base.Read)
 	}
-	complete, err := h.draft.StoreBase(base.Manifest, base.Commit, loose, base.Read)
 	if err != nil {
-		h.giveUp(ctx, "scratch_failed", err)
-		return false
+		return nil, errors.Join(err, base.Close())
 	}
-	h.fix.Base = &fix.Base{Tree: base.Manifest.Digest(), Commit: orNull(base.Commit), Complete: complete}
-	h.fix.Omitted = base.Omitted
-	h.check = h.checkFiles()
 	if len(base.Taken) > 0 {
-		h.step("the copy has %s", english.List(base.Taken, 4))
+		j.log.Step("the copy has %s", english.List(base.Taken, 4))
 	}
-	return true
+	return base, nil
 }
 
-// checked are the commands whose files are check files: of the failed task, and of those that verify names.
-func (h *healing) checked() []checkfile.Command {
-	var all []checkfile.Command
-	add := func(t *pipeline.Task) {
-		if t == nil {
-			return
-		}
-		c := checkfile.Command{Shell: t.Run.Shell.Value, Dir: path.Join(h.base.Sub, t.Dir)}
-		for _, a := range t.Run.Argv {
-			c.Argv = append(c.Argv, a.Value)
-		}
-		all = append(all, c)
-	}
-	add(h.task)
-	for _, name := range h.hook.Verify {
-		add(h.e.Config.Task(name))
-	}
-	return all
+// hasModule reports whether there is a Go module.
+func hasModule(base *scratch.Base) bool {
+	return slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
 }
 
-// passedOutputs are the declared outputs of the run's passed tasks.
-func (h *healing) passedOutputs() []string {
+// passedOutputs returns the declared outputs of the run's passed tasks.
+func (j *job) passedOutputs() []string {
 	var globs []string
-	for i := range h.run.Tasks {
-		r := &h.run.Tasks[i]
-		if t := h.e.Config.Task(r.Name); t != nil && (r.Status == record.Passed || r.Status == record.Cached) {
+	for _, r := range j.failure.Run.Tasks {
+		if t := j.Config.Task(r.Name); t != nil && (r.Status == record.Passed || r.Status == record.Cached) {
 			globs = append(globs, t.Outputs...)
 		}
 	}
 	return globs
 }
 
-// propose seals the best candidate into the fix, or leaves the state as the walk set it.
-func (h *healing) propose(best *candidate) {
-	if best == nil || h.fix.State == fix.Cancelled {
-		if h.fix.State == "" {
-			h.end(fix.Failed, "no attempt changed anything")
-		}
-		return
-	}
-	if err := h.draft.StoreTouched(best.changes); err != nil {
-		h.end(fix.Failed, "store: "+err.Error())
-		return
-	}
-	if err := h.draft.Propose(h.fix, best.changes); err != nil {
-		reason := "store: " + err.Error()
-		if errors.Is(err, draft.ErrSecret) {
-			reason = "secret: " + err.Error()
-		}
-		h.end(fix.Failed, reason)
-		return
-	}
-	h.fix.State, h.fix.Reason = fix.Proposed, nil
-	h.fix.Verdict = new(best.verdict)
-	h.fix.Verification = best.verification
-	h.fix.Flags = best.flags
-	h.fix.Omitted = append(h.fix.Omitted, best.omitted...)
-	h.fix.Control, h.fix.AgentSaid = new(best.control), best.said
-}
-
-// giveUp ends the healing for a fault of ours or of the machine; a cancelled context is no fault.
-func (h *healing) giveUp(ctx context.Context, kind string, err error) {
+// gaveUp is the ending for a fault of ours or of the machine. An interrupt is no fault.
+func gaveUp(ctx context.Context, kind failure.Kind, err error) ending {
 	if ctx.Err() != nil {
-		h.end(fix.Cancelled, "interrupted")
-		return
+		return ending{state: fix.Cancelled, reason: "interrupted"}
 	}
-	h.kind(failure.Kind(kind))
-	h.end(fix.Failed, kind+": "+err.Error())
-}
-
-// tidy removes what is no longer needed; what stays behind is said.
-func (h *healing) tidy(remove func() error) {
-	if err := remove(); err != nil {
-		h.note("left behind: " + err.Error())
-	}
-}
-
-// end sets the state and the words for it.
-func (h *healing) end(state, reason string) {
-	h.fix.State = state
-	h.fix.Reason = orNull(h.e.Redact.String(reason))
-}
-
-// note adds words to the fix that change nothing.
-func (h *healing) note(text string) {
-	text = h.e.Redact.String(text)
-	if h.fix.Note != nil {
-		text = *h.fix.Note + "; " + text
-	}
-	h.fix.Note = &text
-}
-
-// step tells the person, and the journal, what happens.
-func (h *healing) step(format string, args ...any) {
-	var left time.Duration
-	if !h.until.IsZero() {
-		left = max(0, time.Until(h.until))
-	}
-	text := h.e.Redact.String(fmt.Sprintf(format, args...))
-	h.event("step", map[string]any{"text": text})
-	h.e.step(h.task.Name, left, "%s", text)
-}
-
-// event writes to the journal of the hooks. A journal that cannot be written is said in the fix: the work goes on.
-func (h *healing) event(kind string, data map[string]any) {
-	if err := h.draft.Event(kind, data); err != nil {
-		h.note("journal: " + err.Error())
-	}
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	return ending{state: fix.Failed, reason: string(kind) + ": " + err.Error(), kind: kind}
 }

@@ -9,33 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// provenance is what only the engine knows of where a fix came from; the draft fills in the rest.
-func (h *healing) provenance() *fix.Provenance {
-	asked := orNull(string(h.e.Tier))
-	b := h.hook.Budget
-	name := h.hook.Use
-	if h.agent != nil { // the last that was asked
-		name = h.agent.Name()
-	}
-	return &fix.Provenance{
-		Policy: &fix.Policy{
-			Agent: h.hook.Use, Command: failedtask.CommandLine(h.task), Prompt: orNull(h.hook.Prompt), Output: orNull(h.hook.Output),
-			Attempts: b.Attempts, WallClockMS: b.WallClock.Milliseconds(),
-			Protect: slices.Clone(h.hook.Protect), Verify: slices.Clone(h.hook.Verify),
-			PassSecrets: h.hook.PassSecrets, CI: h.hook.CI, TierAsked: asked,
-			Fallback: slices.Clone(h.hook.Fallback), Tokens: b.Tokens, CostUSD: b.CostUSD, Allow: slices.Clone(h.hook.Allow),
-		},
-		Sandbox: &fix.Confined{Tier: orNull(string(h.tier)), Asked: asked},
-		Agent:   h.e.program(name),
-	}
-}
-
-// program says what an agent is: its command, and the file that this starts.
+// program returns what an agent is: its command, and the file that this starts; nil: nobody knows.
 func (e *Engine) program(name string) *fix.Program {
 	i := slices.IndexFunc(e.Config.Agents, func(a *pipeline.Agent) bool { return a.Name == name })
 	if i < 0 {
@@ -57,7 +35,7 @@ func (e *Engine) program(name string) *fix.Program {
 	return p
 }
 
-// lookProgram finds the file that a command names: a path is relative to the root, a name is looked up in PATH. Empty: none.
+// lookProgram returns the file that a command names: a path relative to the root, or a program on PATH. Empty: none.
 func (e *Engine) lookProgram(name string) string {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

@@ -17,12 +17,12 @@ const MostOpen = 20
 
 // repeated says why a failure that was seen before is not healed again, or "". What a person asked for is never held back
 // by what was there before; a second hook of the same task is by what the first one made.
-func (h *healing) repeated(ctx context.Context) string {
-	fixes := &fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}
-	alike, opened, _ := fixes.Earlier(*h.fix.Fingerprint) // what cannot be read holds nothing back, and is said by fix list
-	var newer *fix.Proposal                               // the newest that was applied
+func (j *job) repeated(ctx context.Context) string {
+	fixes := j.fixes()
+	alike, opened, _ := fixes.Earlier(j.print) // what cannot be read holds nothing back, and is said by fix list
+	var newer *fix.Proposal                    // the newest that was applied
 	for _, p := range alike {
-		if h.typed && p.CreatedAt < h.began {
+		if j.typed && p.CreatedAt < j.began {
 			continue
 		}
 		if p.Disposition == "applied" && newer == nil {
@@ -33,7 +33,7 @@ func (h *healing) repeated(ctx context.Context) string {
 			continue // a new proposal takes its place
 		}
 		look := "async-pipeline fix show " + p.Run + " " + word(p.Task)
-		again := "to have another made: async-pipeline heal " + h.run.ID + " " + word(h.task.Name)
+		again := "to have another made: async-pipeline heal " + j.failure.Run.ID + " " + word(j.failure.Task.Name)
 		switch {
 		case p.Disposition == "open":
 			return "open_proposal: run " + p.Run + " has an open one for the same failure of task " + p.Task + ": " + look
@@ -43,7 +43,7 @@ func (h *healing) repeated(ctx context.Context) string {
 				" was rejected, and the files it touches are as they were; " + again
 		default:
 			// Somebody thought again since: what was decided last counts.
-			if back := h.putBack(ctx, fixes, newer); back != "" {
+			if back := j.putBack(ctx, fixes, newer); back != "" {
 				return "applied_proposal: the fix of run " + newer.Run + " for the same failure of task " + newer.Task +
 					" was applied and is no longer in the tree; to have it back: " + back + "; " + again
 			}
@@ -51,22 +51,22 @@ func (h *healing) repeated(ctx context.Context) string {
 	}
 	for _, p := range alike {
 		if p.Disposition == "applied" {
-			h.note("the same failure as the one that the fix of run " + p.Run + " was applied for")
-			if back := h.putBack(ctx, fixes, p); back != "" {
-				h.note("that fix is no longer in the tree; to have it back: " + back)
+			j.log.Note("the same failure as the one that the fix of run " + p.Run + " was applied for")
+			if back := j.putBack(ctx, fixes, p); back != "" {
+				j.log.Note("that fix is no longer in the tree; to have it back: " + back)
 			}
 			break
 		}
 	}
-	if opened >= MostOpen && !h.typed {
+	if opened >= MostOpen && !j.typed {
 		return fmt.Sprintf("open_limit: %d proposals wait for a decision (async-pipeline fix list): apply or reject some, or type async-pipeline heal %s %s",
-			opened, h.run.ID, word(h.task.Name))
+			opened, j.failure.Run.ID, word(j.failure.Task.Name))
 	}
 	return ""
 }
 
 // putBack is the command that applies an applied fix again: it fits, and is no longer in the tree. Empty: it is, or does not.
-func (h *healing) putBack(ctx context.Context, fixes *fix.Store, p *fix.Proposal) string {
+func (j *job) putBack(ctx context.Context, fixes *fix.Store, p *fix.Proposal) string {
 	p, err := fixes.Find(p.Run, p.Task)
 	if err != nil {
 		return ""
@@ -91,9 +91,9 @@ func word(name string) string {
 }
 
 // supersede marks the proposals that the one just sealed takes the place of. Where that cannot be written both stay open.
-func (h *healing) supersede(ctx context.Context) {
-	fixes := &fix.Store{Root: h.e.Store.Root, Dir: h.e.Store.Dir}
-	if err := (apply.Tree{Fixes: fixes}).Supersede(context.WithoutCancel(ctx), h.fix); err != nil {
-		h.step("that it takes the place of an older proposal could not be recorded: %s", err)
+func (j *job) supersede(ctx context.Context, f *fix.Fix) {
+	fixes := j.fixes()
+	if err := (apply.Tree{Fixes: fixes}).Supersede(context.WithoutCancel(ctx), f); err != nil {
+		j.log.Step("that it takes the place of an older proposal could not be recorded: %s", err)
 	}
 }

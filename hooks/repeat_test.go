@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+	"github.com/async-pipeline/async-pipeline/hooks/progress"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -70,11 +72,11 @@ func TestRepeated(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(store.Root, "a"), []byte(c.tree), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			h := &healing{
-				e: &Engine{Store: store}, run: &record.Sealed{Run: record.Run{ID: "r-2"}}, task: &pipeline.Task{Name: "test"},
-				fix: &fix.Fix{Fingerprint: &c.print}, typed: c.typed, began: c.began,
+			j := &job{
+				Engine: &Engine{Store: store}, log: &progress.Log{}, failure: &failedtask.Failure{Run: &record.Sealed{Run: record.Run{ID: "r-2"}}, Task: &pipeline.Task{Name: "test"}},
+				print: c.print, typed: c.typed, began: c.began,
 			}
-			if got := h.repeated(t.Context()); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			if got := j.repeated(t.Context()); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -115,11 +117,11 @@ func TestRepeatedAfterAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(c.tree)
-			h := &healing{
-				e: &Engine{Store: store}, run: &record.Sealed{Run: record.Run{ID: "r-3"}}, task: &pipeline.Task{Name: "test"},
-				fix: &fix.Fix{Fingerprint: new("fp:1")},
+			j := &job{
+				Engine: &Engine{Store: store}, log: &progress.Log{}, failure: &failedtask.Failure{Run: &record.Sealed{Run: record.Run{ID: "r-3"}}, Task: &pipeline.Task{Name: "test"}},
+				print: "fp:1",
 			}
-			if got := h.repeated(t.Context()); got != c.want {
+			if got := j.repeated(t.Context()); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -130,22 +132,22 @@ func TestRepeatedAfterAnother(t *testing.T) {
 func TestOpenLimit(t *testing.T) {
 	t.Parallel()
 	store := record.At(t.TempDir())
-	h := &healing{
-		e: &Engine{Store: store}, run: &record.Sealed{Run: record.Run{ID: "r-2"}}, task: &pipeline.Task{Name: `test["it's"]`},
-		fix: &fix.Fix{Fingerprint: new("fp:x")},
+	j := &job{
+		Engine: &Engine{Store: store}, log: &progress.Log{}, failure: &failedtask.Failure{Run: &record.Sealed{Run: record.Run{ID: "r-2"}}, Task: &pipeline.Task{Name: `test["it's"]`}},
+		print: "fp:x",
 	}
 	for i := range MostOpen {
-		if got := h.repeated(t.Context()); got != "" {
+		if got := j.repeated(t.Context()); got != "" {
 			t.Fatalf("%d are open: %s", i, got)
 		}
 		proposed(t, store, "r-1", fmt.Sprintf("task%d", i), fmt.Sprintf("fp:%d", i))
 	}
-	got := h.repeated(t.Context())
+	got := j.repeated(t.Context())
 	if !strings.HasPrefix(got, "open_limit: 20 proposals") || !strings.HasSuffix(got, `heal r-2 'test["it'\''s"]'`) {
 		t.Error(got)
 	}
-	h.typed = true
-	if got := h.repeated(t.Context()); got != "" {
+	j.typed = true
+	if got := j.repeated(t.Context()); got != "" {
 		t.Errorf("a person is held back: %s", got)
 	}
 }

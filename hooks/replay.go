@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
+	"github.com/async-pipeline/async-pipeline/hooks/progress"
+	"github.com/async-pipeline/async-pipeline/hooks/reproduce"
+	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -58,7 +61,7 @@ func (e *Engine) Replay(ctx context.Context, run *record.Sealed, p *fix.Proposal
 	if e.inHook() {
 		return nil, fmt.Errorf("this process was started by a hook (%s is set): a hook replays nothing", Mark)
 	}
-	h, saved, err := e.replaying(run, p)
+	v, err := e.replaying(run, p)
 	if err != nil {
 		return nil, err
 	}
@@ -66,25 +69,27 @@ func (e *Engine) Replay(ctx context.Context, run *record.Sealed, p *fix.Proposal
 	if p.Verification != nil {
 		r.Then.Reason = p.Verification.Reason
 	}
-	if err := h.sameTier(p, r); err != nil {
+	tier, err := e.sameTier(p, r)
+	if err != nil {
 		return nil, err
 	}
-	if policy := policyOf(p); policy != nil && policy.Command != h.e.Redact.String(failedtask.CommandLine(h.task)) {
-		r.note("the task's command was %q then, it is %q now", policy.Command, h.e.Redact.String(failedtask.CommandLine(h.task)))
+	command := e.Redact.String(failedtask.CommandLine(v.failure.Task))
+	if policy := policyOf(p); policy != nil && policy.Command != command {
+		r.note("the task's command was %q then, it is %q now", policy.Command, command)
 	}
 	lock, err := e.Store.HealLock()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	c, rebuilt, err := h.replay(ctx, p, saved, rebuild)
+	now, rebuilt, err := v.replay(ctx, tier, rebuild)
 	if err != nil {
 		return nil, err
 	}
-	r.Now, r.Verification, r.Output = Judgement{c.verdict, c.verification.Reason}, c.verification, c.feedback
+	r.Now, r.Verification, r.Output = Judgement{now.Verdict, now.Checks.Reason}, &now.Checks, now.Feedback
 	r.Rebuilt = rebuilt
-	r.Same = r.Then.Verdict == r.Now.Verdict && (r.Now.Verdict == verified || known(r.Then.Reason) == known(r.Now.Reason))
-	return r, h.told(run, p, r)
+	r.Same = r.Then.Verdict == r.Now.Verdict && (r.Now.Verdict == verify.Verified || known(r.Then.Reason) == known(r.Now.Reason))
+	return r, e.told(run, p, r)
 }
 
 func (r *Replayed) note(format string, args ...any) {
@@ -105,29 +110,36 @@ func policyOf(p *fix.Proposal) *fix.Policy {
 	return p.Provenance.Policy
 }
 
-// replaying is a healing that has no agent and no draft.
-func (e *Engine) replaying(run *record.Sealed, p *fix.Proposal) (*healing, *fix.SavedBase, error) {
+// A replay is one sealed proposal to verify once more.
+type replay struct {
+	*Engine
+	proposal *fix.Proposal
+	saved    *fix.SavedBase
+	failure  *failedtask.Failure
+	hook     *pipeline.AgentHook // with the settings of then
+}
+
+// replaying returns what is needed to verify a proposal, or why that cannot be done.
+func (e *Engine) replaying(run *record.Sealed, p *fix.Proposal) (*replay, error) {
 	if p.State != fix.Proposed || p.Patch == nil || p.Verdict == nil {
-		return nil, nil, fmt.Errorf("the healing of task %q in run %s ended as %s: there is no patch to verify", p.Task, run.ID, p.State)
+		return nil, fmt.Errorf("the fix of task %q in run %s ended as %s: there is no patch to verify", p.Task, run.ID, p.State)
 	}
 	t, ended := e.Config.Task(p.Task), run.Task(p.Task)
 	if t == nil || ended == nil {
-		return nil, nil, fmt.Errorf("task %q is not in %s any more: put it back to verify its fix", p.Task, e.Config.File)
+		return nil, fmt.Errorf("task %q is not in %s any more: put it back to verify its fix", p.Task, e.Config.File)
 	}
 	saved, err := p.SavedBase()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%w: nothing was stored of what the copy held", ErrBaseGone)
+		return nil, fmt.Errorf("%w: nothing was stored of what the copy held", ErrBaseGone)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	hook, err := e.asThen(t, p)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	h := &healing{e: e, run: run, ended: ended, task: t, hook: hook, fix: &fix.Fix{Task: p.Task}}
-	h.f = e.failure(run, ended, t)
-	return h, saved, nil
+	return &replay{Engine: e, proposal: p, saved: saved, failure: e.failure(run, ended, t), hook: hook}, nil
 }
 
 // asThen is the hook with the settings that the fix was made under; those of a fix that says nothing of them are the ones of now.
@@ -156,79 +168,82 @@ func (e *Engine) stillThere(names []string) error {
 	return nil
 }
 
-// sameTier picks the tier that the fix was verified in, where it may be had. That a record says none is no reason to run
+// sameTier picks the tier that the fix was verified in, where it can be had. That a record says none is no reason to run
 // unconfined what nobody has read: only a person asks for that.
-func (h *healing) sameTier(p *fix.Proposal, r *Replayed) error {
+func (e *Engine) sameTier(p *fix.Proposal, r *Replayed) (sandbox.Tier, error) {
 	then := ""
 	if len(p.Attempts) > 0 {
 		then = p.Attempts[len(p.Attempts)-1].Sandbox
 	}
 	tier := sandbox.Tier(then)
-	if h.e.Tier != "" || then == "" || tier == sandbox.None || !slices.Contains(sandbox.Tiers(), tier) {
+	if e.Tier != "" || then == "" || tier == sandbox.None || !slices.Contains(sandbox.Tiers(), tier) {
 		var err error
-		if tier, err = h.e.pickTier(); err != nil {
-			return err
+		if tier, err = e.pickTier(); err != nil {
+			return "", err
 		}
 	}
-	if h.tier = tier; then != "" && then != string(tier) {
+	if then != "" && then != string(tier) {
 		r.note("it was verified in the sandbox %s then, in %s now", then, tier)
 	}
 	r.Sandbox = string(tier)
-	return nil
+	return tier, nil
 }
 
 // replay makes the base once more, and in copies of it the calls of an agent of our own; there it verifies the patch.
-func (h *healing) replay(ctx context.Context, p *fix.Proposal, saved *fix.SavedBase, again Rebuild) (_ *candidate, rebuilt *Rebuilt, err error) {
-	ctx, cancel := context.WithTimeout(ctx, max(h.hook.Budget.WallClock, replayFloor))
+func (v *replay) replay(ctx context.Context, tier sandbox.Tier, again Rebuild) (_ *verify.Result, rebuilt *Rebuilt, err error) {
+	ctx, cancel := context.WithTimeout(ctx, max(v.hook.Budget.WallClock, replayFloor))
 	defer cancel()
-	at, err := homes.Find(ctx, h.e.Store, h.e.Cache)
+	at, err := homes.Find(ctx, v.Store, v.Cache)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := settle(ctx, h.e.Store, at, h.e.Redact); err != nil {
+	if _, err := leftovers.SettleLocked(ctx, v.Store, at, v.Redact); err != nil {
 		return nil, nil, err
 	}
-	if err := h.open(at); err != nil {
+	h := v.homes(at, v.failure, v.hook, tier)
+	if err := h.Open(v.Store.Root); err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, h.homes.Close()) }()
-	if h.base, err = scratch.Restore(ctx, at.Work, scratch.Saved{
-		Root: h.e.Config.Root, Sub: saved.Sub, Commit: saved.Commit, Manifest: saved.Manifest, Content: saved.Content,
-	}); err != nil {
+	defer func() { err = errors.Join(err, h.Close()) }()
+	base, err := scratch.Restore(ctx, at.Work, scratch.Saved{
+		Root: v.Config.Root, Sub: v.saved.Sub, Commit: v.saved.Commit, Manifest: v.saved.Manifest, Content: v.saved.Content,
+	})
+	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, h.base.Close()) }()
-	h.homes.Go = slices.ContainsFunc(h.base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
-	if h.pointsBack() {
-		return nil, nil, errors.New(known(h.fix.Reason))
+	defer func() { err = errors.Join(err, base.Close()) }()
+	h.Go = hasModule(base)
+	if why := reproduce.PointsBack(v.failure, base, tier); why != "" {
+		return nil, nil, errors.New(v.Redact.String(why))
 	}
-	h.check = h.checkFiles()
-	changes, err := patch.Changes(p.Diff, h.base.Read)
+	changes, err := patch.Changes(v.proposal.Diff, base.Read)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the patch does not fit the base that it was made from: %w", err)
 	}
-	if rebuilt, err = h.rebuild(ctx, p, changes, again); err != nil {
+	if rebuilt, err = v.rebuild(ctx, base, at.Work, changes, again); err != nil {
 		return nil, nil, err
 	}
-	h.gate.started = time.Now()
-	c := &candidate{changes: changes}
-	h.verify(ctx, 1, c)
+	var log progress.Log
+	now := verify.Run(ctx, verify.Request{
+		Failure: v.failure, Homes: h, Base: base, Protect: v.hook.Protect, Also: v.hook.Verify, Since: time.Now(), Progress: &log,
+		Number: 1, Changes: changes,
+	})
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, nil, ctx.Err()
 	}
-	// What withheld the verdict then lay outside of the patch, and is a fact that does not come again.
-	if v := p.Verification; v != nil && (known(v.Reason) == "tree_changed" || known(v.Reason) == "tree_unknown") {
-		c.cap(*v.Reason)
+	// What withheld the verdict then had nothing to do with the patch, and does not come again.
+	if c := v.proposal.Verification; c != nil && (known(c.Reason) == "tree_changed" || known(c.Reason) == "tree_unknown") {
+		now.Cap(*c.Reason)
 	}
-	if h.fix.Note != nil {
-		return c, rebuilt, errors.New(*h.fix.Note) // something could not be tidied up
+	if left := log.Notes(); left != nil {
+		return &now, rebuilt, errors.New(v.Redact.String(*left))
 	}
-	return c, rebuilt, nil
+	return &now, rebuilt, nil
 }
 
-// told writes into the journal of the hooks that there was a replay, and what came of it.
-func (h *healing) told(run *record.Sealed, p *fix.Proposal, r *Replayed) error {
-	j, err := fix.OpenJournal(run.Dir, run.Digest, h.e.Redact.Bytes)
+// told writes into the journal of the hooks that there was a replay, and how it ended.
+func (e *Engine) told(run *record.Sealed, p *fix.Proposal, r *Replayed) error {
+	j, err := fix.OpenJournal(run.Dir, run.Digest, e.Redact.Bytes)
 	if err != nil {
 		return err
 	}

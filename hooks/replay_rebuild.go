@@ -11,7 +11,9 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 // A replay also makes the patch of an agent of our own again, from the calls in its transcript: whether the two belong together.
@@ -58,7 +60,8 @@ const (
 
 // rebuild makes the calls of the attempt that p proposes again, and compares what they leave with changes, which are those of the
 // patch. nil: it is not a patch of an agent of our own.
-func (h *healing) rebuild(ctx context.Context, p *fix.Proposal, changes []patch.Change, again Rebuild) (_ *Rebuilt, err error) {
+func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, changes []patch.Change, again Rebuild) (_ *Rebuilt, err error) {
+	p := v.proposal
 	a := proposing(p.Attempts)
 	if again == nil || a == nil {
 		return nil, nil
@@ -73,13 +76,13 @@ func (h *healing) rebuild(ctx context.Context, p *fix.Proposal, changes []patch.
 	if fix.DigestOf(p.Dir, rel) == nil {
 		return nil, nil // made by a version that kept none
 	}
-	c, err := h.base.Copy(ctx, filepath.Join(h.homes.Work, "rebuilt"))
+	c, err := base.Copy(ctx, filepath.Join(work, "rebuilt"))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	calls, err := h.calls(ctx, p, rel, again, agent.Request{
-		Attempt: a.Number, Copy: filepath.Join(c.Dir, filepath.FromSlash(h.base.Sub)), Top: c.Dir, Dir: h.e.Config.Root, Secrets: h.e.Redact,
+	calls, err := readCalls(ctx, p, rel, again, agent.Request{
+		Attempt: a.Number, Copy: filepath.Join(c.Dir, filepath.FromSlash(base.Sub)), Top: c.Dir, Dir: v.Config.Root, Secrets: v.Redact,
 	})
 	if err != nil || calls == nil {
 		return nil, err
@@ -109,8 +112,8 @@ func (r *Rebuilt) ofAnswer(calls *Calls) {
 	}
 }
 
-// calls reads the transcript of p.
-func (h *healing) calls(ctx context.Context, p *fix.Proposal, rel string, again Rebuild, r agent.Request) (_ *Calls, err error) {
+// readCalls makes the calls in the transcript of p again.
+func readCalls(ctx context.Context, p *fix.Proposal, rel string, again Rebuild, r agent.Request) (_ *Calls, err error) {
 	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
 		return nil, err
@@ -127,10 +130,9 @@ func (h *healing) calls(ctx context.Context, p *fix.Proposal, rel string, again 
 // proposing is the attempt whose difference was proposed: the last of those with the best verdict. Of older records, which have no
 // verdict for each, it is the last that left one.
 func proposing(attempts []fix.Attempt) (best *fix.Attempt) {
-	rank := map[string]int{verified: 3, suspect: 2, unverified: 1}
 	for i := range attempts {
 		a := &attempts[i]
-		if (a.Rescue != nil || a.Verdict != nil) && (best == nil || rank[known(a.Verdict)] >= rank[known(best.Verdict)]) {
+		if (a.Rescue != nil || a.Verdict != nil) && (best == nil || verify.Better(known(a.Verdict), known(best.Verdict))) {
 			best = a
 		}
 	}
@@ -184,7 +186,7 @@ func (r *Rebuilt) compare(calls *Calls, made, proposed []patch.Change) {
 	maps.Copy(all, there)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		switch why := calls.Open[path]; {
-		case sameChanges(here[path], there[path]):
+		case patch.Same(here[path], there[path]):
 		case why != "":
 			r.Unknown = append(r.Unknown, RebuiltDetail{new(path), why})
 		case calls.Commands > 0 && !calls.Sure[path]:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -153,7 +154,7 @@ func TestProposing(t *testing.T) {
 			if v != '-' {
 				a.Rescue = new("x.patch")
 			}
-			a.Verdict = orNull(map[rune]string{'v': verified, 's': suspect, 'u': unverified}[v])
+			a.Verdict = orNull(map[rune]string{'v': verify.Verified, 's': verify.Suspect, 'u': verify.Unverified}[v])
 			attempts = append(attempts, a)
 		}
 		got := 0

@@ -14,9 +14,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
@@ -218,18 +218,18 @@ func (d *checkup) copies() {
 	}
 	cache := caches[0]
 	// What cannot be read of a fix is said by fixes.
-	left, err := hooks.Left(context.Background(), d.store, cache)
+	left, err := leftovers.Find(context.Background(), d.store, cache)
 	if err != nil && !errors.Is(err, fix.ErrDamaged) {
 		d.trouble("copies", "", "what killed healings left cannot be seen: %v", err)
 	}
-	for i, a := range left.Healings {
+	for i, a := range left.Fixes {
 		if i == most {
 			break
 		}
 		d.trouble("copies", d.h.Typed("gc")+" stores what its agent had changed as a rescue patch, the next run does too",
 			"the healing of %s of run %s was ended before it was done", a.Task, a.Run)
 	}
-	d.andMore("copies", view.Trouble, len(left.Healings), "healings that were ended")
+	d.andMore("copies", view.Trouble, len(left.Fixes), "healings that were ended")
 	if n := len(left.Copies); n > 0 {
 		d.trouble("copies", d.h.Typed("gc")+" removes them, the next run does too", "%s of killed runs in %s", folders(n, "scratch folder"), d.path(filepath.Dir(left.Copies[0].Dir)))
 	}
@@ -237,7 +237,7 @@ func (d *checkup) copies() {
 		d.noted("copies", "take what you need from them, then remove them",
 			"%s whose changes could not be stored as a patch: %s", folders(n, "copy"), strings.Join(left.Rescued[:min(n, 3)], ", "))
 	}
-	if err == nil && len(left.Healings) == 0 && len(left.Copies) == 0 {
+	if err == nil && len(left.Fixes) == 0 && len(left.Copies) == 0 {
 		d.fine("copies", "no scratch copy of a killed run is left")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/runaudit"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -43,7 +43,7 @@ func (a *auditing) run(id string) {
 		return
 	}
 	a.looked++
-	found, err := hooks.Audit(a.d.store, id, "")
+	found, err := runaudit.Audit(a.d.store, id, "")
 	if err != nil {
 		a.bad = append(a.bad, id)
 		a.d.trouble("audit", "", "run %s could not be looked at whole: %v", id, err)

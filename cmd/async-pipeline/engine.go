@@ -18,6 +18,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent/cli"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -222,7 +223,7 @@ func (h *program) sweep(store *record.Store) {
 	if err != nil {
 		return // said when it is needed
 	}
-	settled, err := hooks.Settle(context.Background(), store, cache, h.Secrets)
+	settled, err := leftovers.Settle(context.Background(), store, cache, h.Secrets)
 	for _, s := range settled {
 		h.Messages().Note(s)
 	}

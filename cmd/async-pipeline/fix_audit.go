@@ -9,8 +9,8 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/runaudit"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -53,11 +53,11 @@ func (h *program) audit(asJSON bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	all := []hooks.Audited{}
+	all := []runaudit.Audited{}
 	shown := []view.Audited{}
 	looked, faults := 0, 0
 	for _, id := range runs {
-		a, err := hooks.Audit(store, id, task)
+		a, err := runaudit.Audit(store, id, task)
 		if err != nil {
 			return exit.Refuse("run %s could not be looked at: %v", id, err)
 		}

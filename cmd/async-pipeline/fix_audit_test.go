@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/runaudit"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -86,8 +86,8 @@ func TestAuditFindsWhatWasTampered(t *testing.T) {
 	must(t, err)
 	id := ids[0]
 	dir := filepath.Join(store.Dir, "runs", id)
-	audit := func() hooks.Audited {
-		a, err := hooks.Audit(store, id, "")
+	audit := func() runaudit.Audited {
+		a, err := runaudit.Audit(store, id, "")
 		must(t, err)
 		return a
 	}

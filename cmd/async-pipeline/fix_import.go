@@ -10,8 +10,8 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/runaudit"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -65,7 +65,7 @@ func (h *program) importRuns(typed string) error {
 	if from, err = filepath.EvalSymlinks(from); err != nil {
 		return err
 	}
-	runs, err := hooks.Import(context.Background(), record.At(root), from, typed, h.person())
+	runs, err := runaudit.Import(context.Background(), record.At(root), from, typed, h.person())
 	var shown []view.Imported
 	for _, r := range runs {
 		i := view.Imported{Run: r.Run, Fixes: r.Fixes, Already: r.Already, Called: r.Called, LeftOut: r.LeftOut}
@@ -78,7 +78,7 @@ func (h *program) importRuns(typed string) error {
 	}
 	h.Results().Imported(shown)
 	switch {
-	case errors.Is(err, hooks.ErrImport):
+	case errors.Is(err, runaudit.ErrImport):
 		return &exit.Error{Code: exit.Failed, Text: err.Error()}
 	case errors.Is(err, record.ErrLocked):
 		return exit.Refuse("somebody heals here right now: import when that has ended")

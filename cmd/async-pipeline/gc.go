@@ -18,6 +18,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -147,13 +148,13 @@ func (g *gcCall) leftovers() error {
 		return nil
 	}
 	cache := caches[0]
-	before, unseen := hooks.Left(ctx, g.store, cache)
+	before, unseen := leftovers.Find(ctx, g.store, cache)
 	sizes := map[string]int64{}
 	for _, c := range before.Copies {
 		sizes[c.Dir] = sizeOf(c.Dir)
 	}
-	if !g.dry && (len(before.Copies) > 0 || len(before.Healings) > 0) {
-		said, err := hooks.Settle(ctx, g.store, cache, g.h.Secrets)
+	if !g.dry && (len(before.Copies) > 0 || len(before.Fixes) > 0) {
+		said, err := leftovers.Settle(ctx, g.store, cache, g.h.Secrets)
 		for _, s := range said {
 			g.h.Messages().Note(s)
 		}

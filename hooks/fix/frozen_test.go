@@ -6,13 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/hooks/runaudit"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
-
 
 // testdata/v1 was written by the first version and is never written again.
 func TestFrozenV1(t *testing.T) {
@@ -106,7 +105,7 @@ func TestFrozenShop(t *testing.T) {
 		t.Errorf("%+v, %v", n, errs)
 	}
 	for run, files := range map[string]int{failed: 54, passed: 4} {
-		if a, err := hooks.Audit(runs, run, ""); err != nil || len(a.Faults) > 0 || a.Files != files {
+		if a, err := runaudit.Audit(runs, run, ""); err != nil || len(a.Faults) > 0 || a.Files != files {
 			t.Errorf("%s: %+v, %v", run, a, err)
 		}
 	}

@@ -3,8 +3,10 @@
 package patch
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
+	"slices"
 )
 
 // A File is the content of one path. A symlink's Data is its text. Of the permission bits only the executable one (the owner's) counts.
@@ -67,4 +69,14 @@ type Line struct {
 	Op        byte
 	Text      string
 	NoNewline bool
+}
+
+// Same reports whether two lists of changes lead to the same files, in the same order.
+func Same(a, b []Change) bool {
+	return slices.EqualFunc(a, b, func(x, y Change) bool {
+		if x.Path != y.Path || (x.After == nil) != (y.After == nil) {
+			return false
+		}
+		return x.After == nil || x.After.Mode.Type() == y.After.Mode.Type() && x.After.Mode&0o100 == y.After.Mode&0o100 && bytes.Equal(x.After.Data, y.After.Data)
+	})
 }

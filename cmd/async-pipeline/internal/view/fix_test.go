@@ -266,7 +266,7 @@ func TestHealing(t *testing.T) {
 	t.Parallel()
 	golden(t, "healing", func(s *Screen) {
 		s.HookStarted("test", "fixer", "view", 2, 5*time.Minute)
-		s.HookStep("test", "does it fail in a copy too?", 0)
+		s.HookStep("test", "reproducing in a copy", 0)
 		s.HookStep("test", "reproduced: exit 1; TestSum", 291*time.Second)
 		s.HookStep("test", "attempt 1 changed 14 files; rescue patch: fixes/test/attempt-1.patch and some more", 200*time.Second)
 		s.RunHookStarted("test")

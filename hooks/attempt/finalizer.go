@@ -1,4 +1,4 @@
-package hooks
+package attempt
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// The finalizer: one question after a turn that ended well and without a control object. The difference is stored by then and
-// never depends on the answer; what the question's turn changes is thrown away with its copy.
+// The finalizer is one question after a turn that ended well and without a control object. The difference is stored by then
+// and never depends on the answer; what the question's turn changes is thrown away with its copy.
 
-// turnVariable tells a program that it is asked for its object only.
+// turnVariable tells a program that it is asked for its control object only.
 const turnVariable = "ASYNC_PIPELINE_TURN"
 
 const (
@@ -26,8 +26,8 @@ const (
 	finalizerMost  = 2 * time.Minute
 )
 
-// finalize asks, where that is called for, and puts the control object into the turn. nil: it was not called for.
-func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Finalizer {
+// finalize asks, where that is called for, and puts the control object into the turn. It returns nil where it was not.
+func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
 	t := &l.turn
 	ended := t.Kind == "" || t.Kind == failure.EmptyOutput
 	switch {
@@ -37,22 +37,22 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 		return nil // it said nothing at all: no_output, for its policy
 	}
 	f := &fix.Finalizer{Result: "skipped"}
-	if left := h.remaining(); left < finalizerLeast {
-		f.Reason = new(fmt.Sprintf("budget: %s of the wall clock are left", max(0, left).Round(time.Second)))
+	if left := q.Budget.LeftForAgent(); left < finalizerLeast {
+		f.Reason = new(fmt.Sprintf("budget: %s of the wall clock are left", left.Round(time.Second)))
 		return f
 	}
-	if why := h.spent.over(h.hook.Budget); why != "" {
+	if why := q.Budget.Spent(); why != "" {
 		f.Reason = new("budget: " + why)
 		return f
 	}
-	h.step("%s ended without its JSON object (%s); it is asked for it once", h.now, firstSentence(t.Problem))
+	q.Progress.Step("%s ended without its JSON object (%s); it is asked for it once", q.Budget.Attempt(), firstSentence(t.Problem))
 	started := time.Now()
-	answer, edited, err := h.question(wall, number, l)
+	answer, edited, err := q.question(wall, l)
 	f.DurationMS = time.Since(started).Milliseconds()
 	f.Edited = edited
-	h.spent.add(answer) // of a turn that could not be done nobody knows what it used
+	q.Budget.Add(answer) // what a turn used that could not be carried out nobody knows
 	if err != nil {
-		f.Result, f.Reason = "failed", new(h.e.Redact.String(err.Error()))
+		f.Result, f.Reason = "failed", new(q.Redact.String(err.Error()))
 		return f
 	}
 	f.Tokens = fix.Tokens(answer.Tokens)
@@ -61,24 +61,24 @@ func (h *healing) finalize(wall context.Context, number int, l *left) *fix.Final
 	case wall.Err() != nil || answer.Exit.Cancelled: // what comes while we end is not taken
 		f.Result, f.Reason = "failed", new("ended before it answered")
 	case answer.Kind != "" && answer.Control == nil:
-		f.Result, f.Kind, f.Reason = "failed", new(string(answer.Kind)), new(h.e.Redact.String(answer.Evidence))
+		f.Result, f.Kind, f.Reason = "failed", new(string(answer.Kind)), new(q.Redact.String(answer.Evidence))
 		if len(l.changes) == 0 {
 			barred(t, answer)
 		}
 	case answer.Control == nil:
-		f.Result, f.Reason = "invalid", new(h.e.Redact.String(answer.Problem))
+		f.Result, f.Reason = "invalid", new(q.Redact.String(answer.Problem))
 	default:
 		f.Result = "recovered"
 		t.Control = answer.Control
 		if t.Kind == failure.EmptyOutput {
 			t.Kind, t.Evidence = "", ""
 		}
-		h.step("%s: the JSON object came", h.now)
+		q.Progress.Step("%s: the JSON object came", q.Budget.Attempt())
 	}
 	return f
 }
 
-// barred takes over a kind by which the agent cannot be used at all: it is true of the turn before too.
+// barred copies a kind that means that the agent cannot be used at all: it applies to the turn before, too.
 func barred(t *agent.Turn, answer agent.Turn) {
 	if answer.Kind.Barred() {
 		t.Kind, t.RetryAfter = answer.Kind, answer.RetryAfter
@@ -86,35 +86,35 @@ func barred(t *agent.Turn, answer agent.Turn) {
 	}
 }
 
-// question takes the one turn: in the same conversation where the agent keeps it, else a new one that is shown the answer.
-func (h *healing) question(wall context.Context, number int, l *left) (answer agent.Turn, edited bool, err error) {
-	c, err := h.base.Copy(wall, filepath.Join(h.homes.Work, "finalizer"))
+// question takes the one turn: in the same conversation where the agent keeps it, else in a new one that is shown the answer.
+func (q *Request) question(wall context.Context, l *left) (answer agent.Turn, edited bool, err error) {
+	c, err := q.Base.Copy(wall, filepath.Join(q.Homes.Work, "finalizer"))
 	if err != nil {
 		return answer, false, err
 	}
-	defer h.tidy(c.Close)
+	defer q.Progress.Tidy(c.Close)
 	if err := c.Put(l.changes); err != nil {
 		return answer, false, err
 	}
-	box, err := h.homes.AgentBox(h.base, c.Dir, h.agentCaches, nil)
+	box, err := q.Homes.AgentBox(q.Base, c.Dir, q.Caches, nil)
 	if err != nil {
 		return answer, false, err
 	}
-	r := h.basic(number, box, c.Dir, io.Discard)
+	r := q.basic(box, c.Dir, io.Discard)
 	r.ReadOnly = true
 	r.Env = append(r.Env, turnVariable+"=finalizer")
-	parts := agent.FinalizerParts{Task: h.task.Name, Problem: l.turn.Problem, Changed: statOf(l.changes)}
-	take := h.agent.Turn
+	parts := agent.FinalizerParts{Task: q.Failure.Task.Name, Problem: l.turn.Problem, Changed: statOf(l.changes)}
+	take := q.Agent.Turn
 	if l.turn.Resume != nil {
 		take = l.turn.Resume
 	} else {
 		parts.Answer = l.turn.Text
 	}
-	r.Prompt = h.e.Redact.String(agent.Finalizer(parts))
+	r.Prompt = q.Redact.String(agent.Finalizer(parts))
 	note := r.Note
 	note(agent.Line{Type: "finalizer", Data: map[string]any{"problem": l.turn.Problem, "resumed": l.turn.Resume != nil}})
 
-	work, cancel := context.WithDeadlineCause(wall, time.Now().Add(min(finalizerMost, h.remaining())), errWallClock)
+	work, cancel := q.Budget.ForAgent(wall, finalizerMost)
 	defer cancel()
 	answer, err = take(work, r)
 	if err != nil {
@@ -122,12 +122,12 @@ func (h *healing) question(wall context.Context, number int, l *left) (answer ag
 	}
 	now, _, lookErr := c.Changes(context.WithoutCancel(wall))
 	if lookErr != nil && !errors.Is(lookErr, context.Canceled) {
-		h.note("the copy of the question for a JSON object could not be looked at: " + lookErr.Error())
+		q.Progress.Note("the copy of the question for a JSON object could not be looked at: " + lookErr.Error())
 	}
-	return answer, lookErr == nil && !sameChanges(now, l.changes), nil
+	return answer, lookErr == nil && !patch.Same(now, l.changes), nil
 }
 
-// statOf names what changed, a line each.
+// statOf lists what changed, a line each.
 func statOf(changes []patch.Change) []string {
 	const most = 50
 	var lines []string
@@ -146,4 +146,28 @@ func statOf(changes []patch.Change) []string {
 		lines = append(lines, word+" "+c.Path)
 	}
 	return lines
+}
+
+// firstSentence returns what is wrong, without what can be done about it. The record has the whole text.
+func firstSentence(text string) string {
+	first, quoted := -1, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case quoted && text[i] == '\\':
+			i++
+		case text[i] == '"':
+			quoted = !quoted
+		case strings.HasPrefix(text[i:], "; "):
+			if !quoted {
+				return text[:i]
+			}
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	if quoted && first >= 0 { // what it quotes was cut in the middle, and has no end
+		return text[:first]
+	}
+	return text
 }

@@ -1,11 +1,13 @@
-package hooks
+package reproduce
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -40,29 +42,28 @@ func TestLacks(t *testing.T) {
 		"passed, set, empty, ours, everybody's": {"CI_THING GO_X PLAIN EMPTY_ONE ASYNC_PIPELINE_X LC_ALL HOME lower_case\n", ".", true, ""},
 		"colours":                               {"open \x1b[1mgen/data.json\x1b[0m: no\n", ".", true, `include = ["gen"]`},
 	} {
-		h := &healing{
-			e: &Engine{
+		q := &Request{
+			Failure: &failedtask.Failure{
 				Config: &pipeline.Config{PassEnv: []string{"CI_*"}},
-				Environ: []string{
-					"NPM_CONFIG_X=1", "AWS_REGION=eu", "CI_THING=1", "GO_X=1", "PLAIN=1", "EMPTY_ONE=", "ASYNC_PIPELINE_X=1", "LC_ALL=C", "HOME=/root",
-					"lower_case=1", "A_TOKEN=x", "B_TOKEN=x",
-				},
+				Task: &pipeline.Task{PassEnv: []string{"GO_X"}, Env: []pipeline.EnvVar{
+					{Name: "A_TOKEN", Text: pipeline.Text{Secrets: []string{"A"}}}, {Name: "B_TOKEN", Text: pipeline.Text{Secrets: []string{"B"}}},
+				}},
 			},
-			task: &pipeline.Task{PassEnv: []string{"GO_X"}, Env: []pipeline.EnvVar{
-				{Name: "A_TOKEN", Text: pipeline.Text{Secrets: []string{"A"}}}, {Name: "B_TOKEN", Text: pipeline.Text{Secrets: []string{"B"}}},
-			}},
-			hook: &pipeline.AgentHook{PassSecrets: c.pass}, fix: &fix.Fix{},
-			base: &scratch.Base{Top: "/srv/shop", Sub: c.sub, Omitted: []tree.Omitted{
-				{Path: ".env.local", Why: "ignored"},
-				{Path: "big.bin", Why: "oversize"},
-				{Path: "bin/mytool", Why: "ignored"},
-				{Path: "fifo", Why: "special"},
-				{Path: "gen", Why: "ignored"},
-				{Path: "src/pb", Why: "ignored"},
-				{Path: "x", Why: "ignored"},
+			Homes: &homes.Homes{Box: sandbox.Box{Secrets: c.pass}, Environ: []string{
+				"NPM_CONFIG_X=1", "AWS_REGION=eu", "CI_THING=1", "GO_X=1", "PLAIN=1", "EMPTY_ONE=", "ASYNC_PIPELINE_X=1", "LC_ALL=C", "HOME=/root",
+				"lower_case=1", "A_TOKEN=x", "B_TOKEN=x",
 			}},
 		}
-		got := h.lacks([]byte(c.output))
+		base := &scratch.Base{Top: "/srv/shop", Sub: c.sub, Omitted: []tree.Omitted{
+			{Path: ".env.local", Why: "ignored"},
+			{Path: "big.bin", Why: "oversize"},
+			{Path: "bin/mytool", Why: "ignored"},
+			{Path: "fifo", Why: "special"},
+			{Path: "gen", Why: "ignored"},
+			{Path: "src/pb", Why: "ignored"},
+			{Path: "x", Why: "ignored"},
+		}}
+		got := q.lacks([]byte(c.output), base)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || strings.Count(got, "include") > 1 {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -77,5 +78,20 @@ func TestMissingNames(t *testing.T) {
 	}
 	if got := missingNames("Cannot find package 'left-pad' imported from x\nModule not found: Error: Can't resolve '../gen/a' in b\n"); !slices.Equal(got, []string{"left-pad", "gen/a"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestNewFolders(t *testing.T) {
+	t.Parallel()
+	of := func(paths ...string) *tree.Manifest {
+		m := &tree.Manifest{}
+		for _, p := range paths {
+			m.Entries = append(m.Entries, tree.Entry{Path: p})
+		}
+		return m
+	}
+	got := newFolders(of("a", "a/b", "c"), of("a", "a/b", "a/gen/x", "a/gen/y", "c", "out/deep/z", "secret.txt"))
+	if want := []string{"a/gen", "out", "secret.txt"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package hooks
+package runaudit
 
 import (
 	"context"
@@ -248,4 +248,9 @@ func idOf(dir string) (string, error) {
 		return "", notImported("%s says that it is run %q, which is no id of a run", f.Name(), r.ID)
 	}
 	return r.ID, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

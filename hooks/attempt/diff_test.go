@@ -1,4 +1,4 @@
-package hooks
+package attempt
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/progress"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -38,7 +39,7 @@ func baseOf(t *testing.T, files map[string]string) *scratch.Base {
 
 func TestReadAnswer(t *testing.T) {
 	t.Parallel()
-	h := &healing{base: baseOf(t, map[string]string{"a.txt": "one\ntwo\n", "dos.txt": "one\r\ntwo\r\n", "d/b.txt": "b\n"})}
+	base := baseOf(t, map[string]string{"a.txt": "one\ntwo\n", "dos.txt": "one\r\ntwo\r\n", "d/b.txt": "b\n"})
 	const good = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
 	fixed := &agent.Control{Outcome: agent.Fixed}
 	for _, tt := range []struct {
@@ -68,7 +69,7 @@ func TestReadAnswer(t *testing.T) {
 		{"behind long prose", strings.Repeat("words\n", agent.TailLimit/6) + good, fixed, "a.txt=one\n2\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			changes, err := h.readAnswer(agent.Turn{Text: tt.text, Control: tt.control})
+			changes, err := readAnswer(agent.Turn{Text: tt.text, Control: tt.control}, base)
 			var got []string
 			for _, c := range changes {
 				after := "-"
@@ -94,8 +95,10 @@ func TestReadAnswer(t *testing.T) {
 // A diff that changes only what no patch takes is none.
 func TestAnswerThatChangesNothing(t *testing.T) {
 	t.Parallel()
-	h := &healing{base: baseOf(t, map[string]string{"a.txt": "one\n"}), homes: &homes.Homes{Places: homes.Places{Work: t.TempDir()}}}
-	_, omitted, err := h.answered(context.Background(), agent.Turn{Text: "--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+X=1\n"})
+	q := &Request{
+		Base: baseOf(t, map[string]string{"a.txt": "one\n"}), Homes: &homes.Homes{Places: homes.Places{Work: t.TempDir()}}, Progress: &progress.Log{},
+	}
+	_, omitted, err := q.answered(context.Background(), agent.Turn{Text: "--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+X=1\n"})
 	var none *noDiff
 	if !errors.As(err, &none) || none.kind != failure.PatchEmpty || len(omitted) != 1 || omitted[0].Why != "secret" {
 		t.Errorf("%v, %v", omitted, err)

@@ -1,4 +1,6 @@
-package hooks
+// Package runaudit checks whether everything in the folder of a run is still what its records say, and takes in runs that were
+// made elsewhere and pass that check.
+package runaudit
 
 import (
 	"bytes"

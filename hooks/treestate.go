@@ -16,9 +16,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// A look is the user's tree at one moment: files, modes, git's index and refs, and what of .git could run code later.
+// A treeState is the user's tree at one moment: files, modes, git's index and refs, and what of .git could run code later.
 // Two of them show whether anything changed while a hook worked.
-type look struct {
+type treeState struct {
 	files  *tree.Manifest
 	git    string // State: index, HEAD, refs
 	gitCfg map[string]string
@@ -26,20 +26,20 @@ type look struct {
 	digest string
 }
 
-// lookAt reads the tree; an earlier look saves reading unchanged files again.
-func (e *Engine) lookAt(ctx context.Context, known *look) (*look, error) {
-	top := e.Config.Root
-	l := &look{gitCfg: map[string]string{}}
+// readTree reads the tree of root. An earlier state, or nil, saves reading unchanged files again.
+func readTree(ctx context.Context, root string, known *treeState) (*treeState, error) {
+	top := root
+	s := &treeState{gitCfg: map[string]string{}}
 	repo, err := git.Of(ctx, top)
 	if err != nil && !errors.Is(err, git.ErrNone) {
 		return nil, err
 	}
 	if err == nil {
 		top = repo.Top
-		if l.git, err = repo.State(ctx); err != nil {
+		if s.git, err = repo.State(ctx); err != nil {
 			return nil, err
 		}
-		if l.gitCfg, err = gitFolder(repo); err != nil {
+		if s.gitCfg, err = gitFolder(repo); err != nil {
 			return nil, err
 		}
 	}
@@ -48,65 +48,65 @@ func (e *Engine) lookAt(ctx context.Context, known *look) (*look, error) {
 	if known != nil {
 		o.Known = known.files
 	}
-	if l.files, err = tree.Walk(ctx, top, o); err != nil {
+	if s.files, err = tree.Walk(ctx, top, o); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(top)
 	if err != nil {
 		return nil, err
 	}
-	l.mode = info.Mode()
+	s.mode = info.Mode()
 	sum := sha256.New() // a hash never refuses
-	fmt.Fprintf(sum, "%o\n", l.mode)
-	for _, e := range l.files.Entries {
+	fmt.Fprintf(sum, "%o\n", s.mode)
+	for _, e := range s.files.Entries {
 		fmt.Fprintf(sum, "%q %o %s\n", e.Path, e.Mode, e.Digest)
 	}
-	for _, part := range append([]string{l.git}, flat(l.gitCfg)...) {
+	for _, part := range append([]string{s.git}, flat(s.gitCfg)...) {
 		fmt.Fprintf(sum, "%q\n", part)
 	}
-	l.digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
-	return l, nil
+	s.digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
+	return s, nil
 }
 
-// compare names what differs, relative to the top of the tree.
-func (l *look) compare(after *look) []string {
+// compare returns the paths that differ, relative to the top of the tree.
+func (s *treeState) compare(after *treeState) []string {
 	changed := []string{}
-	for _, c := range tree.Compare(l.files, after.files) {
+	for _, c := range tree.Compare(s.files, after.files) {
 		changed = append(changed, c.Path)
 	}
-	// Landlock does not hold back a change of permissions, so they are looked at too, those of folders among them.
+	// Landlock does not prevent a change of permissions, so they are compared, too, those of folders among them.
 	for _, e := range after.files.Entries {
-		was, known := l.files.Find(e.Path)
+		was, known := s.files.Find(e.Path)
 		if known && was.Mode != e.Mode || !known && e.Mode.IsDir() {
 			changed = append(changed, e.Path)
 		}
 	}
-	for _, e := range l.files.Entries {
+	for _, e := range s.files.Entries {
 		if _, still := after.files.Find(e.Path); !still && e.Mode.IsDir() {
 			changed = append(changed, e.Path)
 		}
 	}
-	if l.mode != after.mode {
+	if s.mode != after.mode {
 		changed = append(changed, ".")
 	}
 	for path, digest := range after.gitCfg {
-		if l.gitCfg[path] != digest {
+		if s.gitCfg[path] != digest {
 			changed = append(changed, path)
 		}
 	}
-	for path := range l.gitCfg {
+	for path := range s.gitCfg {
 		if _, still := after.gitCfg[path]; !still {
 			changed = append(changed, path)
 		}
 	}
-	if l.git != after.git {
+	if s.git != after.git {
 		changed = append(changed, ".git (index, HEAD or refs)")
 	}
 	slices.Sort(changed)
 	return slices.Compact(changed)
 }
 
-// gitFolder digests what of a repository's .git can make git run something: configuration, hooks, info.
+// gitFolder returns the digests of what in a repository's .git can make git run something: configuration, hooks, info.
 func gitFolder(repo *git.Repo) (map[string]string, error) {
 	digests := map[string]string{}
 	for _, at := range []struct{ dir, name string }{

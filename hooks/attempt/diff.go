@@ -1,4 +1,4 @@
-package hooks
+package attempt
 
 import (
 	"bytes"
@@ -17,16 +17,16 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// A fix in an answer (output = "diff"): the last complete unified diff of it, applied strictly to a copy as the agent
-// was given it. So what is proposed is the base and the diff, and nothing else:
+// With output = "diff" the fix is in the answer: the last complete unified diff of it, applied strictly to a copy as the
+// agent was given it. So what is proposed is the base and the diff, and nothing else:
 //
-//   - What the agent changed in its copy besides is no part of it. It is kept with the attempt, and said.
-//   - A diff that cannot be read or applied, in whatever part, changes nothing; why goes into the next attempt, if the
-//     budget has one.
-//   - Only where no diff can be applied does what the agent changed in its copy count, as with output = "tree":
-//     a difference is always verified and proposed.
+//   - What the agent changed in its copy is not part of it. That is kept with the attempt, and reported.
+//   - A diff of which any part cannot be read or applied changes nothing. Why goes into the next attempt, if the budget has
+//     one.
+//   - Only where no diff can be applied does what the agent changed in its copy count, as with output = "tree": a difference
+//     is always verified and proposed.
 
-// A noDiff says why an answer gives no fix. The kind is empty when the agent says that there is none.
+// A noDiff tells why an answer holds no fix. The kind is empty where the agent says that there is none.
 type noDiff struct {
 	kind failure.Kind
 	why  string
@@ -34,16 +34,15 @@ type noDiff struct {
 
 func (e *noDiff) Error() string { return e.why }
 
-// takeAnswer puts the difference that the diff in an answer makes in the place of what the agent changed in its copy, if
-// the answer holds one.
-func (h *healing) takeAnswer(ctx context.Context, n int, l *left) error {
-	changes, omitted, err := h.answered(ctx, l.turn)
+// takeAnswer replaces what the agent changed in its copy by what the diff in its answer changes, if there is one.
+func (q *Request) takeAnswer(ctx context.Context, l *left) error {
+	changes, omitted, err := q.answered(ctx, l.turn)
 	var none *noDiff
 	switch {
 	case err == nil:
 		own := l.changes
 		l.changes, l.omitted = changes, omitted
-		return h.keepOwn(n, own, changes)
+		return q.keepOwn(own, changes)
 	case !errors.As(err, &none):
 		return err
 	}
@@ -61,24 +60,23 @@ func (h *healing) takeAnswer(ctx context.Context, n int, l *left) error {
 	}
 	if len(l.changes) > 0 {
 		said := none.why + "; what counts is what the agent changed in its copy"
-		h.note(fmt.Sprintf("attempt %d: %s", n, said))
-		h.step("%s: %s", h.now, said)
+		q.tell(said)
 	}
 	return nil
 }
 
-// answered is the difference that the diff in an answer makes in a fresh copy, and what of it no patch takes. A *noDiff
-// means that there is none.
-func (h *healing) answered(ctx context.Context, turn agent.Turn) ([]patch.Change, []tree.Omitted, error) {
-	wanted, err := h.readAnswer(turn)
+// answered returns the difference that the diff in an answer makes in a fresh copy, and what of it no patch can hold. The
+// error is a *noDiff where there is none.
+func (q *Request) answered(ctx context.Context, turn agent.Turn) ([]patch.Change, []tree.Omitted, error) {
+	wanted, err := readAnswer(turn, q.Base)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := h.base.Copy(ctx, filepath.Join(h.homes.Work, "diff"))
+	c, err := q.Base.Copy(ctx, filepath.Join(q.Homes.Work, "diff"))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer h.tidy(c.Close)
+	defer q.Progress.Tidy(c.Close)
 	if err := c.Put(wanted); err != nil {
 		return nil, nil, &noDiff{failure.OutputInvalid, "the diff of the answer cannot be applied: " + err.Error()}
 	}
@@ -89,8 +87,8 @@ func (h *healing) answered(ctx context.Context, turn agent.Turn) ([]patch.Change
 	return changes, omitted, err
 }
 
-// readAnswer gives the changes that the diff in an answer makes to the base.
-func (h *healing) readAnswer(turn agent.Turn) ([]patch.Change, error) {
+// readAnswer returns the changes that the diff in an answer makes to the base.
+func readAnswer(turn agent.Turn, base *scratch.Base) ([]patch.Change, error) {
 	d, found := agent.LastDiff(turn.Text)
 	switch {
 	case !found && turn.Control != nil && turn.Control.Outcome == agent.Fixed:
@@ -106,9 +104,9 @@ func (h *healing) readAnswer(turn agent.Turn) ([]patch.Change, error) {
 	case isCut(turn.Text, d):
 		return nil, &noDiff{failure.OutputTruncated, fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10)}
 	}
-	changes, err := applied(d.Text, h.base)
+	changes, err := applied(d.Text, base)
 	if d.CRLF != "" && errors.Is(err, patch.ErrConflict) {
-		if c, e := applied(d.CRLF, h.base); e == nil {
+		if c, e := applied(d.CRLF, base); e == nil {
 			return c, nil
 		}
 	}
@@ -122,7 +120,7 @@ func applied(diff string, base *scratch.Base) ([]patch.Change, error) {
 	return patch.Changes([]byte(diff), base.Read)
 }
 
-// isCut says whether the front of an answer is missing, and d may be what is left of a longer diff: nothing stands
+// isCut reports whether the front of an answer may be missing, so that d may be the end of a longer diff: there is nothing
 // before it but lines that a diff may have.
 func isCut(answer string, d agent.Diff) bool {
 	if len(answer) < agent.TailLimit-8 {
@@ -134,30 +132,26 @@ func isCut(answer string, d agent.Diff) bool {
 	})
 }
 
-// keepOwn stores what the agent changed in its copy beside its diff.
-func (h *healing) keepOwn(n int, own, proposed []patch.Change) error {
-	if len(own) == 0 || sameChanges(own, proposed) {
+// keepOwn stores what the agent changed in its copy besides its diff.
+func (q *Request) keepOwn(own, proposed []patch.Change) error {
+	if len(own) == 0 || patch.Same(own, proposed) {
 		return nil
 	}
 	text, err := patch.Encode(own)
 	if err != nil {
 		return err
 	}
-	rel, err := h.draft.KeepFile(n, "changed-besides", bytes.NewReader(text))
+	rel, err := q.Draft.KeepFile(q.Number, "changed-besides", bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
 	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer counts; kept as %s", english.Count(len(own), "file"), rel)
-	h.note(fmt.Sprintf("attempt %d: %s", n, said))
-	h.step("%s: %s", h.now, said)
+	q.tell(said)
 	return nil
 }
 
-func sameChanges(a, b []patch.Change) bool {
-	return slices.EqualFunc(a, b, func(x, y patch.Change) bool {
-		if x.Path != y.Path || (x.After == nil) != (y.After == nil) {
-			return false
-		}
-		return x.After == nil || x.After.Mode.Type() == y.After.Mode.Type() && x.After.Mode&0o100 == y.After.Mode&0o100 && bytes.Equal(x.After.Data, y.After.Data)
-	})
+// tell notes and shows something of this try.
+func (q *Request) tell(text string) {
+	q.Progress.Note(fmt.Sprintf("attempt %d: %s", q.Number, text))
+	q.Progress.Step("%s: %s", q.Budget.Attempt(), text)
 }

@@ -1,4 +1,5 @@
-package hooks
+// Package leftovers finds what killed runners left of the hooks of a root, and ends it.
+package leftovers
 
 import (
 	"context"
@@ -12,19 +13,19 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// Leftovers are what killed runners left of the healings of one root: what Settle would end.
-type Leftovers struct {
-	Healings []fix.Abandoned
-	Copies   []scratch.Leftover
-	Rescued  []string // copies whose difference could not be stored; only a person removes them
+// Found is what Settle would end.
+type Found struct {
+	Fixes   []fix.Abandoned
+	Copies  []scratch.Leftover
+	Rescued []string // copies whose difference could not be stored; only a person removes them
 }
 
-// Left looks for leftovers and changes nothing. cache is the folder for scratch copies; it need not be there. With an error
-// what could be seen is given too.
-func Left(ctx context.Context, store *record.Store, cache string) (Leftovers, error) {
-	var l Leftovers
+// Find changes nothing. cache is the person's cache folder of this program; it need not exist. With an error it returns what
+// it could find, too.
+func Find(ctx context.Context, store *record.Store, cache string) (Found, error) {
+	var l Found
 	drafts, errs := (&fix.Store{Root: store.Root, Dir: store.Dir}).Abandoned()
-	l.Healings = drafts
+	l.Fixes = drafts
 	at, ok, err := homes.Look(ctx, store, cache)
 	if err != nil || !ok {
 		return l, errors.Join(append(errs, err)...)

@@ -1,4 +1,4 @@
-package hooks
+package leftovers
 
 import (
 	"cmp"
@@ -18,9 +18,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// Settle ends what a killed runner began: what its agents had changed becomes rescue patches, its healings are sealed as
-// interrupted, and only then its copies are removed. It gives what it did, in words for a person. While somebody heals
-// it does nothing.
+// Settle ends what a killed runner began: what its agents had changed becomes rescue patches, its fixes are sealed as
+// interrupted, and only then its copies are removed. It returns what it did, in words for a person. While another process
+// holds heal.lock it does nothing.
 func Settle(ctx context.Context, store *record.Store, cache string, secrets *redact.Set) ([]string, error) {
 	if !exists(store.Dir) {
 		return nil, nil
@@ -36,12 +36,12 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	said, err := settle(ctx, store, at, secrets)
+	said, err := SettleLocked(ctx, store, at, secrets)
 	return said, errors.Join(err, lock.Unlock())
 }
 
-// settle does it under heal.lock.
-func settle(ctx context.Context, store *record.Store, at homes.Places, secrets *redact.Set) ([]string, error) {
+// SettleLocked is Settle for a caller that holds heal.lock.
+func SettleLocked(ctx context.Context, store *record.Store, at homes.Places, secrets *redact.Set) ([]string, error) {
 	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
 	drafts, err := draft.Resume(fixes, secrets.Bytes)
 	errs := []error{err}
@@ -51,13 +51,13 @@ func settle(ctx context.Context, store *record.Store, at homes.Places, secrets *
 		d.Secrets = secrets
 		words, err := interrupted(ctx, d, at)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("healing of task %q of run %s, which was interrupted: %w", d.Task, d.Run, err))
+			errs = append(errs, fmt.Errorf("fix of task %q of run %s, which was interrupted: %w", d.Task, d.Run, err))
 			kept = false
 		}
 		said = append(said, words...)
 		errs = append(errs, d.Close())
 	}
-	if !kept { // better a copy too many than work that is lost
+	if !kept { // better a copy too many than lost work
 		return said, errors.Join(errs...)
 	}
 	_, err = scratch.Sweep(at.Work)
@@ -69,7 +69,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// interrupted stores what the attempts of one draft left and seals it.
+// interrupted stores what the attempts of one draft left, and seals it.
 func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string, error) {
 	works, err := d.Workplaces()
 	if err != nil {
@@ -92,8 +92,12 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 			said = append(said, fmt.Sprintf("a killed run left work of an agent for task %s; it is now the rescue patch %s", d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
 		}
 		if w.Agent != "" {
+			var path *string
+			if rel != "" {
+				path = &rel
+			}
 			f.Attempts = append(f.Attempts, fix.Attempt{
-				Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: orNull(rel),
+				Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: path,
 				Kind: new(string(failure.LifecycleClose)), Class: new(string(failure.LifecycleClose.Class())), Evidence: new("the runner was ended"),
 			})
 		}
@@ -104,7 +108,7 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 	return said, d.Seal(f)
 }
 
-// rescueFrom makes the rescue patch of a copy whose runner is gone.
+// rescueFrom stores the difference that is in a copy whose runner is gone, and returns the path of the rescue patch.
 func rescueFrom(ctx context.Context, d *draft.Draft, attempt int, w draft.Workplace) (string, error) {
 	base, err := scratch.Reopen(ctx, w.Base)
 	if errors.Is(err, os.ErrNotExist) { // killed before the base was whole: no agent had started
@@ -121,12 +125,12 @@ func rescueFrom(ctx context.Context, d *draft.Draft, attempt int, w draft.Workpl
 	if err != nil {
 		return "", err
 	}
-	if _, err := keepLarge(d, c, attempt, omitted); err != nil {
+	if _, err := d.KeepLarge(attempt, c.Dir, omitted); err != nil {
 		return "", err
 	}
 	if len(changes) == 0 {
 		return "", nil
 	}
-	r, err := rescuePatch(d, attempt, changes)
+	r, err := d.SaveRescue(attempt, changes)
 	return cmp.Or(r.Path, r.Redacted), err
 }

@@ -1,27 +1,28 @@
-package hooks
+package reproduce
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// What a copy lacks, as its check's output tells, and the attribute that would give it. It is a guess, said as one.
+// What a copy lacks, as the output of the check tells, and the attribute that would give it. It is a guess.
 
-// mostLacks is how many names of one sort are said at most.
+// mostLacks is how many names of one sort are listed.
 const mostLacks = 4
 
-// lacks names what the copy was not given and what its output speaks of: ignored files, secrets, variables.
-func (h *healing) lacks(output []byte) string {
-	text := failedtask.CleanTail(string(output), h.base.Top, 64<<10)
+// lacks names what the copy was not given and the output speaks of: ignored files, secrets, variables.
+func (q *Request) lacks(output []byte, base *scratch.Base) string {
+	text := failedtask.CleanTail(string(output), base.Top, 64<<10)
 	var all strings.Builder
 	var ignored, kept []string
-	for _, o := range h.base.Omitted {
+	for _, o := range base.Omitted {
 		switch {
 		case o.Why == "secret" || o.Why == "ignored" && strings.HasPrefix(path.Base(o.Path), ".env"):
 			kept = append(kept, o.Path)
@@ -29,14 +30,14 @@ func (h *healing) lacks(output []byte) string {
 			ignored = append(ignored, o.Path)
 		}
 	}
-	if few := h.named(text, ignored); len(few) > 0 {
-		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which git ignores: " + h.include(few))
+	if few := named(text, ignored, base.Sub); len(few) > 0 {
+		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which git ignores: " + include(few, base.Sub))
 	}
-	if few := h.named(text, kept); len(few) > 0 {
-		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which may hold secrets: " + h.include(few) + " gives it to the copy, dotenv its variables to the task")
+	if few := named(text, kept, base.Sub); len(few) > 0 {
+		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which may hold secrets: " + include(few, base.Sub) + " gives it to the copy, dotenv its variables to the task")
 	}
-	all.WriteString(h.withheld(text))
-	if few := h.unpassed(text); len(few) > 0 {
+	all.WriteString(q.withheld(text))
+	if few := q.unpassed(text); len(few) > 0 {
 		are := "is"
 		if len(few) > 1 {
 			are = "are"
@@ -46,12 +47,12 @@ func (h *healing) lacks(output []byte) string {
 	return all.String()
 }
 
-// include is the attribute that gives paths to a copy: what lies outside of the pipeline's folder it cannot name.
-func (h *healing) include(paths []string) string {
+// include returns the attribute that gives paths to a copy. It cannot name what is outside of the pipeline's folder, sub.
+func include(paths []string, sub string) string {
 	var globs []string
 	for _, p := range paths {
-		if h.base.Sub != "." && h.base.Sub != "" {
-			below, ok := strings.CutPrefix(p, h.base.Sub+"/")
+		if sub != "." && sub != "" {
+			below, ok := strings.CutPrefix(p, sub+"/")
 			if !ok {
 				continue
 			}
@@ -65,9 +66,9 @@ func (h *healing) include(paths []string) string {
 	return "scratch { include = [" + strings.Join(english.Quoted(globs[:min(len(globs), 8)]), ", ") + "] }"
 }
 
-// named are those of paths that a text speaks of: the path itself, from the top or from the pipeline's folder, something
-// below it, a module or program that is called so. A path of one or two letters says nothing.
-func (h *healing) named(text string, paths []string) []string {
+// named returns those of paths that a text speaks of: the path itself, from the top or from the pipeline's folder sub,
+// something below it, a module or program of that name. A path of one or two letters is too common to count.
+func named(text string, paths []string, sub string) []string {
 	var found []string
 	missing := missingNames(text)
 	for _, p := range paths {
@@ -76,7 +77,7 @@ func (h *healing) named(text string, paths []string) []string {
 		called := func(name string) bool {
 			return name == base || name == stem || strings.HasPrefix(name, base+"/") || stem != "" && strings.HasPrefix(name, stem+".")
 		}
-		below := strings.TrimPrefix(p, h.base.Sub+"/")
+		below := strings.TrimPrefix(p, sub+"/")
 		if len(p) > 2 && speaksOf(text, p) || len(below) > 2 && speaksOf(text, below) || slices.ContainsFunc(missing, called) {
 			found = append(found, p)
 		}
@@ -84,7 +85,7 @@ func (h *healing) named(text string, paths []string) []string {
 	return found
 }
 
-// speaksOf says whether a path stands in text as a whole, or the beginning of a longer one; with folders before it, if any.
+// speaksOf reports whether text holds a path, or a longer one that begins or ends with it.
 func speaksOf(text, p string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], p)
@@ -101,12 +102,12 @@ func speaksOf(text, p string) bool {
 	}
 }
 
-// inName says whether a byte is part of a file's name.
+// inName reports whether a byte is part of a file's name.
 func inName(c byte) bool {
 	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
-// missingNames are the modules and programs that an output says are not there: `Cannot find module './gen/x'`, `No module
+// missingNames returns the modules and programs that an output says are not there: `Cannot find module './gen/x'`, `No module
 // named 'gen.x'`, `sh: 1: mytool: not found`, `mytool: command not found`, `exec: "mytool": executable file not found`.
 func missingNames(text string) []string {
 	var names []string
@@ -129,7 +130,7 @@ func missingNames(text string) []string {
 	return names
 }
 
-// firstName is the name that text begins with, without quotes and "./".
+// firstName returns the name that text begins with, without quotes and "./".
 func firstName(text string) string {
 	text = strings.TrimLeft(text, "'\"`‘“")
 	if end := strings.IndexAny(text, "'\"`’” :;,"); end >= 0 {
@@ -141,13 +142,13 @@ func firstName(text string) string {
 	return text
 }
 
-// withheld names the secrets that the copy's check did not get: those that its output speaks of, else all of them.
-func (h *healing) withheld(text string) string {
-	if h.hook.PassSecrets {
+// withheld names the secrets that the check in the copy did not get: those that its output speaks of, else all of them.
+func (q *Request) withheld(text string) string {
+	if q.Homes.Box.Secrets {
 		return ""
 	}
 	var names, spoken []string
-	for _, v := range h.task.Env {
+	for _, v := range q.Failure.Task.Env {
 		if len(v.Secrets) == 0 {
 			continue
 		}
@@ -165,15 +166,16 @@ func (h *healing) withheld(text string) string {
 	return "; the copy was not given " + strings.Join(names, ", ") + " (pass_secrets = true gives secrets to checks)"
 }
 
-// unpassed are the variables that the output speaks of, that the person's environment has, and that nothing gives the task.
-func (h *healing) unpassed(text string) []string {
+// unpassed returns the variables that the output speaks of, that the person's environment has, and that the task is not
+// given.
+func (q *Request) unpassed(text string) []string {
 	var names []string
-	for _, kv := range h.e.Environ {
+	for _, kv := range q.Homes.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if len(name) < 4 || !strings.Contains(name, "_") || strings.ToUpper(name) != name || value == "" || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "ASYNC_PIPELINE_") {
 			continue // short names and single words stand in output for other reasons
 		}
-		if slices.ContainsFunc(h.task.Env, func(v pipeline.EnvVar) bool { return v.Name == name }) || letsThrough(h.task.PassEnv, name) || letsThrough(h.e.Config.PassEnv, name) {
+		if slices.ContainsFunc(q.Failure.Task.Env, func(v pipeline.EnvVar) bool { return v.Name == name }) || letsThrough(q.Failure.Task.PassEnv, name) || letsThrough(q.Failure.Config.PassEnv, name) {
 			continue
 		}
 		if speaksOf(text, name) {
@@ -184,7 +186,7 @@ func (h *healing) unpassed(text string) []string {
 	return names
 }
 
-// letsThrough says whether pass_env lets a name through; a * is allowed at the end.
+// letsThrough reports whether pass_env lets a variable through; a pattern may end in *.
 func letsThrough(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		prefix, many := strings.CutSuffix(p, "*")
@@ -192,9 +194,37 @@ func letsThrough(patterns []string, name string) bool {
 	})
 }
 
-// hinted adds what the run found its task to lack, where the failure is the same in a copy: no agent can give a variable.
-func (h *healing) hinted() {
-	if h.ended.Hint != nil && *h.ended.Hint != "" {
-		h.note(fmt.Sprintf("perhaps not the code: %s", *h.ended.Hint))
+// newFolders returns the topmost folders and files that more has and few has not.
+func newFolders(few, more *tree.Manifest) []string {
+	have := map[string]bool{}
+	for _, e := range few.Entries {
+		for p := e.Path; p != "" && !have[p]; p = parent(p) {
+			have[p] = true
+		}
 	}
+	var found []string
+	seen := map[string]bool{}
+	for _, e := range more.Entries {
+		p := e.Path
+		if have[p] {
+			continue
+		}
+		for parent(p) != "" && !have[parent(p)] {
+			p = parent(p)
+		}
+		if !seen[p] {
+			seen[p] = true
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// parent returns the folder of a slash-separated path, "" at the top.
+func parent(p string) string {
+	i := strings.LastIndexByte(p, '/')
+	if i < 0 {
+		return ""
+	}
+	return p[:i]
 }

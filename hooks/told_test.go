@@ -14,45 +14,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-func TestTurnOf(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		turn        turnOf
-		short, long string
-	}{
-		{turnOf{attempt: 1, of: 2}, "attempt 1", "attempt 1 of 2"},
-		{turnOf{attempt: 1, of: 2, try: 1}, "attempt 1", "attempt 1 of 2"},
-		{turnOf{attempt: 1, of: 1, try: 3}, "attempt 1, try 3", "attempt 1 of 1, try 3"},
-		{turnOf{attempt: 2, of: 2, try: 2}, "attempt 2, try 2", "attempt 2 of 2, try 2"},
-	} {
-		if c.turn.String() != c.short || c.turn.long() != c.long {
-			t.Errorf("%q and %q, want %q and %q", c.turn, c.turn.long(), c.short, c.long)
-		}
-	}
-}
-
-func TestFirstSentence(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"":                                    "",
-		"no parseable JSON object in output":  "no parseable JSON object in output",
-		"one; two; three":                     "one",
-		`field "a; b" is unknown; they are x`: `field "a; b" is unknown`,
-		`"a\"; b"; c`:                         `"a\"; b"`,
-		`holds "cut in the…, no string; two`:  `holds "cut in the…, no string`,
-	} {
-		if got := firstSentence(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-	for _, answer := range []string{`{"error":{}}`, `{"error":{"kind":"cancelled"}}`, `{"error":{"kind":"` + strings.Repeat("x; ", 50) + `"}}`} {
-		_, err := agent.ParseFailure(answer)
-		if got := firstSentence(err.Error()); len(got) > 140 || !strings.HasPrefix(got, `error object: `) || !strings.HasPrefix(err.Error(), got+"; ") {
-			t.Errorf("%s: %q", answer, got)
-		}
-	}
-}
-
 // What a person is told of tries: attempts are those of the budget, and what follows a failure inside of one is another try of it. The
 // rows of the record, and the files named after them, go on counting.
 func TestTold(t *testing.T) {
@@ -202,15 +163,5 @@ func TestCostAtLeast(t *testing.T) {
 				t.Errorf("commands: %+v", n)
 			}
 		})
-	}
-}
-
-// An agent that was asked nothing used nothing: nobody is told that it does not say what it uses.
-func TestUnmeteredAskedNothing(t *testing.T) {
-	t.Parallel()
-	h := &healing{hook: &pipeline.AgentHook{Budget: pipeline.Budget{Tokens: 1000, CostUSD: 1}}, warned: map[string]bool{}}
-	h.unmetered(agent.Turn{Requests: new(int)})
-	if len(h.warned) > 0 {
-		t.Errorf("%v", h.warned)
 	}
 }

@@ -1,0 +1,302 @@
+// Package attempt lets one agent work once in a fresh copy, and stores what it left before anything of the copy is thrown
+// away.
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/budget"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/progress"
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+// A Request asks an agent for one try.
+type Request struct {
+	Failure  *failedtask.Failure
+	Hook     *pipeline.AgentHook
+	Homes    *homes.Homes
+	Base     *scratch.Base
+	Caches   string // build caches of agents
+	Budget   *budget.Budget
+	Draft    *draft.Draft
+	Progress *progress.Log
+	Redact   *redact.Set
+	Pack     func(context.Context) ([]byte, error) // the context pack
+	Idle     time.Duration                         // ends an agent that says nothing for so long
+
+	Number  int // of the try among all of the hook: names files
+	RetryOf *int
+	Agent   agent.Agent
+	Told    Told
+}
+
+// Told is what an agent is told of the attempt before.
+type Told struct {
+	Tail  string // of what failed; empty: there was none
+	Again bool   // the one before that failed in the same way
+}
+
+// A Result tells how a try ended.
+type Result struct {
+	Row     fix.Attempt    // for the record
+	Changes []patch.Change // to propose; empty: nothing
+	Omitted []tree.Omitted // what of the agent's changes the patch cannot hold
+	Left    []tree.Omitted // what the rescue patch leaves out
+	Control string         // ok, recovered or missing; empty: no agent worked
+	Said    *fix.Said
+	State   string // what the fix ends as if nothing is proposed; empty: that is not decided by this try
+	Reason  string
+	Kind    failure.Kind // empty: it ended by itself
+	Failed  bool         // by a kind after which the budget decides what follows
+	Refused string       // what was wrong with the diff in the answer, for the next attempt
+
+	RetryAfter *time.Duration // how long the agent says to wait
+	Took       time.Duration
+}
+
+// ErrNotStarted means that the wall clock ended, or a person interrupted, before the agent could start.
+var ErrNotStarted = errors.New("the agent was not started")
+
+// What a turn left: how it ended, and the difference that counts.
+type left struct {
+	turn    agent.Turn
+	changes []patch.Change
+	omitted []tree.Omitted
+	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
+}
+
+// Run lets the agent work once. The only error is ErrNotStarted: all others are in the result.
+func Run(wall context.Context, q Request) (Result, error) {
+	r := Result{Row: fix.Attempt{
+		Number: q.Number, Agent: q.Agent.Name(), RetryOf: q.RetryOf, StartedAt: timestamp.Now(), Sandbox: string(q.Homes.Box.Tier),
+	}}
+	started := time.Now()
+	l, err := q.turn(wall, &r)
+	r.Took = time.Since(started)
+	r.Row.DurationMS = r.Took.Milliseconds()
+	if errors.Is(err, context.Canceled) || errors.Is(err, budget.ErrWallClock) || errors.Is(err, context.DeadlineExceeded) {
+		return Result{}, ErrNotStarted
+	}
+	if err != nil {
+		r.State, r.Reason = fix.Failed, err.Error()
+		r.fails(failure.ScratchFailed, q.Redact.String(err.Error()))
+		return r, nil
+	}
+	if l.turn.Kind != failure.SpawnFailed { // it used nothing
+		q.Budget.Add(l.turn)
+		for _, text := range q.Budget.Unenforced(q.Agent.Name(), l.turn) {
+			q.Progress.Note(text)
+			q.Progress.Step("%s", text)
+		}
+	}
+	r.Row.Finalizer = q.finalize(wall, &l)
+	q.conclude(&r, l)
+	return r, nil
+}
+
+// fails records a kind of failure.
+func (r *Result) fails(kind failure.Kind, evidence string) {
+	r.Kind = kind
+	r.Row.Kind, r.Row.Class, r.Row.Evidence = new(string(kind)), new(string(kind.Class())), &evidence
+}
+
+// conclude decides what a turn came to.
+func (q *Request) conclude(r *Result, l left) {
+	turn := l.turn
+	r.Row.ExitCode, r.Row.Model, r.Row.Turns, r.Row.Requests = &turn.Exit.Code, orNull(turn.Model), turn.Turns, turn.Requests
+	r.Row.Tokens, r.Row.Commands = fix.Tokens(turn.Tokens), fix.Commands(turn.Commands)
+	r.Row.CostUSD, r.Row.CostAtLeast = turn.CostUSD, turn.CostAtLeast
+	kind, evidence := turn.Kind, turn.Evidence
+	if kind == "" && len(l.changes) == 0 {
+		kind, evidence = emptyKind(turn)
+		if large := oversize(l.omitted); kind == failure.PatchEmpty && len(large) > 0 {
+			evidence = "all that the agent changed is too large for a patch: " + english.List(large, 3)
+		}
+	}
+	evidence = q.Redact.String(evidence)
+	if kind != "" {
+		r.fails(kind, evidence)
+	}
+	r.Control, r.Said = q.said(turn, r.Row.Finalizer)
+	r.Omitted, r.Refused, r.RetryAfter = l.omitted, l.refused, turn.RetryAfter
+	// What the finalizer was answered with decides nothing about a difference.
+	toldNoFix := r.Said != nil && r.Said.Outcome == agent.NoFix && (r.Control == "ok" || len(l.changes) == 0)
+	switch {
+	case turn.Exit.Cancelled:
+		r.Omitted = nil
+	case toldNoFix:
+		r.State, r.Reason, r.Omitted = fix.NoFix, "the agent says that there is nothing to fix", nil
+	case len(l.changes) > 0:
+		r.Changes = l.changes
+	case r.Said != nil && r.Said.Outcome == agent.NeedsHuman:
+		r.State, r.Reason, r.Omitted = fix.NoFix, "needs_human: the agent says that a person has to decide", nil
+	default:
+		r.State, r.Reason, r.Failed = fix.Failed, string(kind)+": "+evidence, l.refused == ""
+	}
+}
+
+// oversize names what is too large for a patch.
+func oversize(omitted []tree.Omitted) (paths []string) {
+	for _, o := range omitted {
+		if o.Why == "oversize" {
+			paths = append(paths, o.Path)
+		}
+	}
+	return paths
+}
+
+// turn lets the agent work once, and stores the difference as a rescue patch before anything of the copy is thrown away.
+func (q *Request) turn(wall context.Context, r *Result) (l left, err error) {
+	c, err := q.Base.Copy(wall, filepath.Join(q.Homes.Work, "agent"))
+	if err != nil {
+		return l, err
+	}
+	keep := false
+	defer func() {
+		if !keep {
+			q.Progress.Tidy(c.Close)
+		}
+	}()
+	var filters [][2]string
+	if repo, err := git.Of(wall, q.Failure.Config.Root); err == nil {
+		filters, _ = repo.Filters(wall) // without them an agent sees filtered files as dirty, no more
+	}
+	box, err := q.Homes.AgentBox(q.Base, c.Dir, q.Caches, filters)
+	if err != nil {
+		return l, err
+	}
+	raw, err := q.Draft.Raw(q.Number)
+	if err != nil {
+		return l, err
+	}
+	defer raw.Close()
+	if err := q.Draft.Works(q.Number, draft.Workplace{
+		Copy: c.Dir, Base: q.Base.Holder(), Agent: q.Agent.Name(), Sandbox: r.Row.Sandbox, StartedAt: r.Row.StartedAt,
+	}); err != nil {
+		return l, err
+	}
+	work, cancel := q.Budget.ForAgent(wall, 0)
+	defer cancel()
+	q.Progress.Step("%s: agent %s works (sandbox %s)", q.Budget.Attempt().Long(), q.Agent.Name(), q.Homes.Box.Tier)
+	if l.turn, err = q.Agent.Turn(work, q.request(work, box, c.Dir, raw)); err != nil {
+		l.turn = agent.Turn{Kind: failure.SpawnFailed, Evidence: err.Error()}
+	}
+	if n := l.turn.Exit.ProcessesLeft; n > 0 {
+		q.Progress.Event("processes_ended", map[string]any{"attempt": q.Number, "count": n})
+		q.Progress.Step("ended %s that the agent left", english.Count(n, "process"))
+	}
+	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
+	if err := q.keep(context.WithoutCancel(wall), c, &l, r); err != nil {
+		keep = true
+		return left{}, errors.Join(err, q.setAside(c))
+	}
+	return l, nil
+}
+
+// keep stores what an agent left in its copy.
+func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result) (err error) {
+	if l.changes, l.omitted, err = c.Changes(ctx); err != nil {
+		return err
+	}
+	large := l.omitted
+	if q.Hook.Output == "diff" && !l.turn.Exit.Cancelled {
+		if err := q.takeAnswer(ctx, l); err != nil {
+			return err
+		}
+	}
+	if err := q.rescue(l.changes, r); err != nil {
+		return err
+	}
+	named, err := q.Draft.KeepLarge(q.Number, c.Dir, large)
+	if len(named) > 0 {
+		q.Progress.Step("not in the patch: %s", english.List(named, 5))
+	}
+	if err != nil {
+		return err
+	}
+	return q.Draft.Rested(q.Number)
+}
+
+// rescue stores the difference as a patch.
+func (q *Request) rescue(changes []patch.Change, r *Result) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	saved, err := q.Draft.SaveRescue(q.Number, changes)
+	if err != nil {
+		return err
+	}
+	r.Row.Rescue, r.Left = orNull(cmp.Or(saved.Path, saved.Redacted)), saved.Left
+	q.Progress.Step("%s changed %s; rescue patch: %s", q.Budget.Attempt(), english.Count(len(changes), "file"), cmp.Or(saved.Path, "none"))
+	if saved.Redacted != "" {
+		q.Progress.Step("what holds a secret is there without it: %s", saved.Redacted)
+	}
+	return nil
+}
+
+// setAside moves a copy whose difference could not be stored to where nobody removes it. The error tells where.
+func (q *Request) setAside(c *scratch.Copy) error {
+	f := q.Failure
+	to := filepath.Join(q.Homes.Rescued, fmt.Sprintf("%s-%s-%d", f.Run.ID, filename.Of(f.Task.Name), q.Number))
+	if err := q.Base.Keep(c, to); err != nil {
+		return fmt.Errorf("the work of attempt %d could be kept neither as a patch nor at %s: %w", q.Number, to, err)
+	}
+	return fmt.Errorf("the copy that attempt %d worked in is kept at %s", q.Number, to)
+}
+
+// said returns where the control object came from, and what it says, without secrets.
+func (q *Request) said(turn agent.Turn, asked *fix.Finalizer) (control string, said *fix.Said) {
+	if turn.Control == nil {
+		return "missing", nil
+	}
+	control = "ok"
+	if asked != nil {
+		control = "recovered"
+	}
+	clean := q.Redact.String
+	return control, &fix.Said{
+		Outcome: turn.Control.Outcome, Summary: clean(turn.Control.Summary), RootCause: orNull(clean(turn.Control.RootCause)),
+	}
+}
+
+// emptyKind returns the kind of a turn that ended by itself and changed nothing.
+func emptyKind(turn agent.Turn) (failure.Kind, string) {
+	switch {
+	case turn.Control != nil && turn.Control.Outcome == agent.Fixed:
+		return failure.PatchEmpty, "the agent says fixed, and changed nothing"
+	case turn.Control != nil:
+		return "", ""
+	case strings.TrimSpace(turn.Text) == "":
+		return failure.NoOutput, "the agent said nothing and changed nothing"
+	case turn.Problem != "" && turn.Problem != agent.ErrNoObject.Error():
+		return failure.OutputInvalid, "the agent changed nothing, and what it ended with is no control object: " + turn.Problem
+	}
+	return failure.VerdictAmbiguous, "the agent changed nothing and ended without a control object: " + turn.Problem
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,85 @@
+package hooks
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+)
+
+// record writes the record of a fix from what was learned, and stores the proposal. It is the one place that knows the form
+// of the record; the draft adds what only it knows.
+func (j *job) record(r result) *fix.Fix {
+	limit := fix.Amounts{Attempts: &j.hook.Budget.Attempts, WallClockMS: new(j.hook.Budget.WallClock.Milliseconds())}
+	if j.hook.Budget.Tokens > 0 {
+		limit.Tokens = &j.hook.Budget.Tokens
+	}
+	if j.hook.Budget.CostUSD > 0 {
+		limit.CostUSD = &j.hook.Budget.CostUSD
+	}
+	if r.used.Attempts == nil { // the wall clock did not start
+		r.used = fix.Amounts{Attempts: new(0), WallClockMS: new(int64(0))}
+	}
+	if r.state == "" {
+		r.state, r.reason = fix.Failed, "no attempt changed anything"
+	}
+	f := &fix.Fix{
+		CreatedAt: j.created, Fingerprint: &j.print, State: r.state, Reason: orNull(j.Redact.String(r.reason)), ResumeAt: r.resumeAt,
+		Tree: r.tree, Omitted: r.omitted, Reproduction: r.reproduction, Attempts: r.rows, Control: orNull(r.control), AgentSaid: r.said,
+		Budget: &fix.Budget{Limit: limit, Used: r.used}, Provenance: j.provenance(r),
+	}
+	if r.kind != "" {
+		f.Kind, f.Advice = new(string(r.kind)), orNull(r.kind.Advice())
+	}
+	if r.best != nil {
+		if why := j.propose(f, r.best); why != "" {
+			f.State, f.Reason = fix.Failed, orNull(j.Redact.String(why))
+		}
+	}
+	f.Note = j.log.Notes()
+	return f
+}
+
+// propose stores the proposal and adds it to the record. It tells why that cannot be done.
+func (j *job) propose(f *fix.Fix, c *candidate) (why string) {
+	if err := j.draft.StoreTouched(c.changes); err != nil {
+		return "store: " + err.Error()
+	}
+	switch err := j.draft.Propose(f, c.changes); {
+	case errors.Is(err, draft.ErrSecret):
+		return "secret: " + err.Error()
+	case err != nil:
+		return "store: " + err.Error()
+	}
+	f.State, f.Reason = fix.Proposed, nil
+	f.Verdict, f.Verification, f.Flags = &c.Verdict, &c.Checks, c.Flags
+	f.Omitted = append(f.Omitted, c.omitted...)
+	f.Control, f.AgentSaid = orNull(c.control), c.said
+	return ""
+}
+
+// provenance is what only the engine knows of where a fix came from.
+func (j *job) provenance(r result) *fix.Provenance {
+	asked := orNull(string(j.Tier))
+	h, b := j.hook, j.hook.Budget
+	return &fix.Provenance{
+		Policy: &fix.Policy{
+			Agent: h.Use, Command: failedtask.CommandLine(j.failure.Task), Prompt: orNull(h.Prompt), Output: orNull(h.Output),
+			Attempts: b.Attempts, WallClockMS: b.WallClock.Milliseconds(),
+			Protect: slices.Clone(h.Protect), Verify: slices.Clone(h.Verify),
+			PassSecrets: h.PassSecrets, CI: h.CI, TierAsked: asked,
+			Fallback: slices.Clone(h.Fallback), Tokens: b.Tokens, CostUSD: b.CostUSD, Allow: slices.Clone(h.Allow),
+		},
+		Sandbox: &fix.Confined{Tier: orNull(string(r.tier)), Asked: asked},
+		Agent:   j.program(r.agent),
+	}
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

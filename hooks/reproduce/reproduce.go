@@ -1,0 +1,290 @@
+// Package reproduce finds out whether a recorded failure comes back in a copy of the tree, and if not, why not. It spends
+// nothing of the agent's budget, and no agent starts where the failure does not come back.
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/progress"
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+// mostRuns is how often a check is run before it is called flaky or gone.
+const mostRuns = 3
+
+// A Request asks for one reproduction.
+type Request struct {
+	Failure  *failedtask.Failure
+	Homes    *homes.Homes
+	Base     *scratch.Base
+	More     func(context.Context) (*scratch.Base, error)                // makes the base again, with everything that git ignores
+	Log      func(name string) (w io.WriteCloser, rel string, err error) // opens the log of a check
+	Progress *progress.Log
+}
+
+// A Result tells what a reproduction came to.
+type Result struct {
+	State        string       // what the fix ends as without an agent; empty: the failure came back
+	Reason       string       // why
+	Kind         failure.Kind // of a fault of the machine
+	Reproduction *fix.Reproduction
+	Base         *scratch.Base // which Reproduction speaks of, and which agents work on
+	Since        time.Time     // when the first check began
+	Took         time.Duration // by the check that failed in the same way
+
+	output []byte // the end of what the last check printed
+}
+
+// Run runs the failed task's own command in fresh copies. Where a copy of what git tracks fails in another way or passes, it
+// tries once more with everything that git ignores: if that fails in the same way, the person is told which folders to name.
+func Run(ctx context.Context, q Request) Result {
+	r := run(ctx, q)
+	if !r.Since.IsZero() && (r.State == fix.NotReproduced || r.State == fix.Flaky) {
+		q.Progress.Step("that took %s", inWords(time.Since(r.Since)))
+	}
+	return r
+}
+
+func run(ctx context.Context, q Request) Result {
+	f := q.Failure
+	r := Result{State: fix.NotReproduced, Reproduction: &fix.Reproduction{Result: "different"}, Base: q.Base}
+	r.Reproduction.Signature.Run = f.Signature.With(testreport.Message(f.Log))
+	if r.Reason = PointsBack(f, q.Base, q.Homes.Box.Tier); r.Reason != "" {
+		return r
+	}
+	caches, note, err := q.Homes.CheckCaches(ctx)
+	switch {
+	case ctx.Err() != nil:
+		r.State, r.Reason = fix.Cancelled, "interrupted"
+		return r
+	case err != nil:
+		r.State, r.Kind, r.Reason = fix.Failed, failure.ScratchFailed, "scratch_failed: "+err.Error()
+		return r
+	case note != "":
+		q.Progress.Step("%s", note)
+	}
+	most := ""
+	if limit := f.Limit(f.Task, f.Patience(f.Task)); limit > 0 {
+		most = "at most " + inWords(limit) + " a run, "
+	}
+	q.Progress.Step("reproducing in a copy (sandbox %s; %snot charged to the budget)", q.Homes.Box.Tier, most)
+	r.Since = time.Now()
+	first := q.series(ctx, "gate", caches, r)
+	if first.State != fix.NotReproduced {
+		return first
+	}
+	q.Progress.Step("not reproduced; once more with everything that git ignores")
+	few := q.Base.Manifest
+	all, err := q.More(ctx)
+	switch {
+	case ctx.Err() != nil:
+		first.State, first.Reason = fix.Cancelled, "interrupted"
+		return first
+	case err != nil:
+		q.Progress.Note("with everything that git ignores it could not be tried: scratch_failed: " + err.Error())
+		return first
+	}
+	if why := PointsBack(f, all, q.Homes.Box.Tier); why != "" {
+		first.Base, first.Reason = all, why
+		return first
+	}
+	more := newFolders(few, all.Manifest)
+	if len(more) == 0 {
+		return first
+	}
+	r.Base = all
+	second := q.series(ctx, "gate-all", caches, r)
+	switch second.State {
+	case fix.NotReproduced:
+		return first
+	case "":
+		text := failedtask.CleanTail(string(first.output), all.Top, 64<<10)
+		if named := named(text, more, all.Sub); len(named) > 0 {
+			more = named // not everything that is ignored was needed
+		}
+		q.Progress.Note("the failure needs ignored files; name them: " + include(more, all.Sub))
+	}
+	return second
+}
+
+// PointsBack tells why a check in a copy of base would run the tree's own code; empty: it would not.
+func PointsBack(f *failedtask.Failure, base *scratch.Base, tier sandbox.Tier) string {
+	switch {
+	case tier == sandbox.View:
+		return ""
+	case failedtask.RootPath(base.Top).MatchString(failedtask.CommandLine(f.Task) + "\n"):
+		return "points_back: the task's command names the tree by its absolute path, and this tier (" + string(tier) +
+			") cannot show the copy there; write the path relative to the root"
+	case len(base.PointsBack) > 0:
+		return "points_back: " + english.List(base.PointsBack, 3) + " name the tree by its absolute path, and this tier (" + string(tier) +
+			") cannot show the copy there; a check in the copy would run the tree's own code"
+	}
+	return ""
+}
+
+// series runs the check until the failure is the same, or until it is clear that it is not. A check that passes is run
+// again, and so is one in which other tests fail: either may be chance. Only a first run that is the same counts as
+// reproduced; what differs from run to run is flaky.
+func (q *Request) series(ctx context.Context, name, caches string, r Result) Result {
+	want := q.Failure.Signature
+	repro := *r.Reproduction
+	r.Reproduction = &repro
+	passes := 0
+	var last, before one
+runs:
+	for n := 1; n <= mostRuns; n++ {
+		started := time.Now()
+		before, last = last, q.once(ctx, fmt.Sprintf("%s-%d", name, n), r.Base, caches)
+		if ctx.Err() != nil {
+			if n == 1 {
+				r.Reproduction = nil // nothing came of it
+			}
+			r.State, r.Reason = fix.Cancelled, "interrupted"
+			return r
+		}
+		repro.Runs = n
+		r.output = last.output
+		if last.err != "" {
+			break
+		}
+		if last.passed {
+			passes++
+		}
+		repro.Signature.Copy = new(last.signature.With(testreport.Message(last.output)))
+		same := !last.passed && want.Same(last.signature)
+		switch {
+		case same && n == 1:
+			repro.Result = "same"
+			r.State, r.Reason, r.Took = "", "", time.Since(started)
+			q.Progress.Step("reproduced in %s: %s", inWords(time.Since(r.Since)), want)
+			if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
+				q.Progress.Note("perhaps not the code: " + *hint)
+			}
+			return r
+		case same, passes > 0 && passes < n:
+			return r.flaky(passes)
+		case last.passed:
+		case len(want.Tests) == 0 || len(last.signature.Tests) == 0:
+			break runs // another failure, and no reason to think that it would change
+		case n > 1 && !last.signature.Same(before.signature):
+			return r.flaky(passes)
+		case n > 1:
+			break runs // the same tests twice: no chance
+		}
+	}
+	r.State = fix.NotReproduced
+	repro.Result = "different"
+	switch {
+	case last.err != "":
+		r.Reason = "not_run: " + last.err
+	case passes > 0:
+		repro.Result = "passed"
+		r.Reason = "passed: the check passes in a copy of the tree; it may depend on something outside of it" + historyMissing(r.Base)
+	default:
+		r.Reason = fmt.Sprintf("different: the run had %s, the copy has %s%s%s%s", want, last.signature,
+			lastLine(last.output, r.Base.Top), q.lacks(last.output, r.Base), historyMissing(r.Base))
+	}
+	return r
+}
+
+// flaky is the result of a failure that is not the same from run to run.
+func (r Result) flaky(passes int) Result {
+	r.State, r.Reproduction.Result = fix.Flaky, "flaky"
+	runs := r.Reproduction.Runs
+	r.Reason = fmt.Sprintf("mixed: other tests failed in each of %d runs in a copy; nothing was spent", runs)
+	if passes > 0 {
+		r.Reason = fmt.Sprintf("mixed: the check passed in %d of %d runs in a copy; nothing was spent", passes, runs)
+	}
+	return r
+}
+
+// One run of the check.
+type one struct {
+	passed    bool
+	err       string // could not be carried out
+	output    []byte // the end of it
+	signature testreport.Signature
+}
+
+// once runs the check in a fresh copy.
+func (q *Request) once(ctx context.Context, name string, base *scratch.Base, caches string) one {
+	f := q.Failure
+	c, err := base.Copy(ctx, filepath.Join(q.Homes.Work, "check"))
+	if err != nil {
+		return one{err: err.Error()}
+	}
+	defer q.Progress.Tidy(c.Close)
+	box, err := q.Homes.CheckBox(base, c.Dir, caches)
+	if err != nil {
+		return one{err: err.Error()}
+	}
+	log, _, err := q.Log(name)
+	if err != nil {
+		return one{err: err.Error()}
+	}
+	defer log.Close()
+	tail := &failedtask.Tail{}
+	started := time.Now()
+	patience := f.Patience(f.Task)
+	got, err := f.Check(ctx, f.Task, box, io.MultiWriter(log, tail), patience)
+	switch {
+	case err != nil:
+		return one{err: err.Error()}
+	case got.Error != nil:
+		return one{err: *got.Error}
+	case got.Status == record.TimedOut && !f.Signature.TimedOut:
+		return one{err: fmt.Sprintf("the check did not end within %s in a copy", patience)}
+	}
+	r := one{passed: got.Status == record.Passed, output: tail.Bytes(), signature: failedtask.SignatureOf(&got)}
+	if f.Ended.Log != nil && f.Ended.Log.LeftOutBytes == 0 {
+		r.signature.Tests = testreport.Tests(r.output)
+	}
+	if f.Reports != nil {
+		root := filepath.Join(c.Dir, filepath.FromSlash(base.Sub))
+		r.signature.Tests = append(r.signature.Tests, f.ReportsIn(root, started).Failing...)
+	}
+	return r
+}
+
+// historyMissing names a likely reason of another failure: the copy's git has one commit only.
+func historyMissing(base *scratch.Base) string {
+	if !base.HistoryMissing {
+		return ""
+	}
+	return "; history_missing: the copy's git has a single commit (a partial clone, or more than 2 GiB of history)"
+}
+
+// lastLine quotes the last line of an output: often it names what a copy lacks.
+func lastLine(output []byte, top string) string {
+	text := strings.TrimSpace(failedtask.CleanTail(string(output), top, 400))
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("; its last line there: %q", strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+}
+
+// inWords returns a time for a person to read, with tenths of a second only where it is short.
+func inWords(d time.Duration) string {
+	switch {
+	case d < time.Minute-50*time.Millisecond:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+}

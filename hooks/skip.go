@@ -1,0 +1,125 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// admit finds out, before a single file is copied, whether the hook is skipped: then the result has a state and a reason. It
+// returns the agents that can be asked, in order, and takes the lock.
+func (j *job) admit(ctx context.Context, lock *healLock) ([]agent.Agent, result) {
+	r := result{agent: j.hook.Use}
+	skip := func(reason string) ([]agent.Agent, result) {
+		r.state, r.reason = fix.Skipped, reason
+		return nil, r
+	}
+	switch {
+	case j.inHook():
+		return skip("hook: this process was started by a hook, and hooks start no hooks")
+	case j.CI && !j.hook.CI:
+		return skip("ci: healing is off in CI unless the hook has ci = true and --heal is given")
+	case j.CI && !j.Asked:
+		return skip("ci: the hook allows CI, but --heal was not given")
+	case j.Agents[j.hook.Use] == nil:
+		return skip("agent_missing: no agent " + j.hook.Use)
+	}
+	agents, why := j.choose(&r.ending)
+	if why != "" {
+		return skip(why)
+	}
+	r.agent = agents[0].Name()
+	tier, err := j.pickTier()
+	if err != nil {
+		return skip("sandbox_unsupported: " + err.Error())
+	}
+	r.tier = tier
+	switch err := lock.take(); {
+	case errors.Is(err, record.ErrLocked):
+		return skip("heal_locked: " + err.Error())
+	case err != nil:
+		return skip("heal_lock: " + err.Error())
+	}
+	if why := j.repeated(ctx); why != "" { // under the lock: nobody else proposes meanwhile
+		return skip(why)
+	}
+	return agents, r
+}
+
+// choose returns the agents of the hook that can be started and are not waiting for a quota, in order. Where there is none,
+// why tells about the one that use names, and end is told when it can go on.
+func (j *job) choose(end *ending) (able []agent.Agent, why string) {
+	first := j.Agents[j.hook.Use]
+	for _, name := range append([]string{j.hook.Use}, j.hook.Fallback...) {
+		a := j.Agents[name]
+		if a == nil {
+			continue
+		}
+		unable := j.unable(a)
+		if unable == "" {
+			able = append(able, a)
+		}
+		if a == first {
+			why = unable
+		}
+	}
+	if len(able) == 0 {
+		if at, kind := j.waiting(first); !at.IsZero() && first.Ready() == nil {
+			end.kind, end.resumeAt = kind, new(timestamp.Of(at))
+		}
+		return nil, why
+	}
+	if why != "" {
+		j.log.Note(why + "; agent " + able[0].Name() + " is asked instead")
+	}
+	return able, ""
+}
+
+// unable tells why an agent cannot be asked now; empty: it can.
+func (j *job) unable(a agent.Agent) string {
+	if err := a.Ready(); err != nil {
+		return "agent_missing: " + err.Error()
+	}
+	at, kind := j.waiting(a)
+	if at.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%s: agent %s said that it can go on at %s, when this budget has ended", kind, a.Name(), timestamp.Of(at))
+}
+
+// waiting returns when an agent can go on, where that is later than this budget lasts, and the kind that it ended with. The
+// zero time means now: also where a person typed heal, who tries whatever an agent said before.
+func (j *job) waiting(a agent.Agent) (time.Time, failure.Kind) {
+	if j.typed {
+		return time.Time{}, ""
+	}
+	now := time.Now()
+	at, kind := j.fixes().ResumesAt(a.Name(), now)
+	if at.Sub(now) <= j.hook.Budget.WallClock {
+		return time.Time{}, ""
+	}
+	return at, failure.Kind(kind)
+}
+
+// pickTier returns the tier that was asked for, or the best there is. Only a person can grant "none".
+func (e *Engine) pickTier() (sandbox.Tier, error) {
+	if e.Tier != "" {
+		if !slices.Contains(sandbox.Tiers(), e.Tier) {
+			return "", fmt.Errorf("this machine cannot give the tier %s that was asked for; it has %s", e.Tier, sandbox.Best())
+		}
+		return e.Tier, nil
+	}
+	if best := sandbox.Best(); best != sandbox.None {
+		return best, nil
+	}
+	return "", errors.New("this machine confines nothing (no mount namespace, no Landlock); --sandbox none runs the agent unconfined")
+}

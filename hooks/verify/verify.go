@@ -1,0 +1,330 @@
+// Package verify decides what a patch is worth: in fresh copies, never in an agent's, with the agent's confinement, with
+// build caches that are thrown away, and with nothing of the agent's environment.
+package verify
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/progress"
+	"github.com/async-pipeline/async-pipeline/hooks/review"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+// Verdicts.
+const (
+	Verified   = "verified"
+	Suspect    = "suspect"
+	Unverified = "unverified"
+)
+
+// Reasons of a verdict.
+const (
+	checkFailed = "check_failed"
+	noTime      = "no_time"
+)
+
+// A Request asks for one verification.
+type Request struct {
+	Failure  *failedtask.Failure
+	Homes    *homes.Homes
+	Base     *scratch.Base
+	Protect  []string                                          // globs of the hook
+	Also     []string                                          // tasks that the hook's verify names
+	Since    time.Time                                         // when the reproduction began: which caches it used
+	Log      func(name string) (io.WriteCloser, string, error) // opens the log of a check; nil: none is kept
+	Progress *progress.Log
+
+	Number  int // of the attempt: names the logs
+	Changes []patch.Change
+}
+
+// A Result is what a patch is worth.
+type Result struct {
+	Verdict  string
+	Checks   fix.Verification
+	Flags    []fix.Flag
+	Feedback string       // which check failed with the patch, and the end of what it printed; empty: none did
+	failed   *record.Task // that check
+}
+
+// Better reports whether verdict a is to be preferred to an earlier verdict b; empty: there is none.
+func Better(a, b string) bool {
+	rank := map[string]int{Verified: 3, Suspect: 2, Unverified: 1}
+	return rank[a] >= rank[b]
+}
+
+// Cap withholds the verdict verified for a reason that has nothing to do with the patch.
+func (r *Result) Cap(reason string) {
+	if r.Verdict == Verified {
+		r.Verdict, r.Checks.Reason = Unverified, &reason
+	}
+}
+
+// String returns the verdict with its reason, for a person.
+func (r *Result) String() string {
+	if r.Checks.Reason == nil {
+		return r.Verdict
+	}
+	return r.Verdict + " (" + *r.Checks.Reason + ")"
+}
+
+// NoTime reports whether the wall clock ended before the verification did.
+func (r *Result) NoTime() bool { return r.Checks.Reason != nil && *r.Checks.Reason == noTime }
+
+// Fingerprint identifies the failure that Feedback tells of; empty: there is none.
+func (r *Result) Fingerprint() string {
+	if r.failed == nil {
+		return ""
+	}
+	s := testreport.Signature{Tests: testreport.Tests([]byte(r.Feedback))}
+	if r.failed.ExitCode != nil {
+		s.ExitCode = *r.failed.ExitCode
+	}
+	return testreport.Fingerprint(r.failed.Name, s, []byte(r.Feedback))
+}
+
+// Run verifies a patch: (a) as proposed; (b) with every check file put back to what it was, where (a) passes.
+func Run(ctx context.Context, q Request) Result {
+	checks := q.checkFiles()
+	r := Result{
+		Verdict: Unverified, Flags: q.flags(checks),
+		Checks: fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}},
+	}
+	proposed := q.copy(ctx, "proposed", q.Changes, q.tasks(true))
+	r.Checks.Proposed = append(r.Checks.Proposed, proposed.checks...)
+	if proposed.reason != "" {
+		r.Checks.Reason, r.Feedback, r.failed = &proposed.reason, proposed.feedback, proposed.failed
+		return r
+	}
+	back := checks.PutBack(q.Changes)
+	original := q.copy(ctx, "original", back, q.tasks(false))
+	r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, original.checks...)
+	reason := ""
+	switch {
+	case original.reason == checkFailed:
+		r.Verdict, reason = Suspect, "check_changed"
+	case original.reason != "":
+		reason = original.reason
+	case slices.ContainsFunc(r.Flags, func(f fix.Flag) bool { return f.Caps }):
+		r.Verdict, reason = Suspect, "flagged"
+	default:
+		r.Verdict, reason = q.proof(ctx, &r, original, back)
+	}
+	if reason != "" {
+		r.Checks.Reason = &reason
+	}
+	return r
+}
+
+// proof looks for the tests that had failed among those that passed: a check may pass because it no longer runs them.
+func (q *Request) proof(ctx context.Context, r *Result, original outcome, back []patch.Change) (verdict, reason string) {
+	f := q.Failure
+	why := testreport.Unproven(f.Signature, f.Log, original.printed)
+	if why == "" && f.Reports != nil {
+		why = f.Reports.Unproven(original.reports)
+	}
+	if why == "" {
+		var asked outcome
+		asked, why = q.askGo(ctx, back)
+		r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, asked.checks...)
+		if asked.reason != "" && asked.reason != checkFailed {
+			return Unverified, asked.reason
+		}
+	}
+	if why != "" {
+		return Suspect, f.Clean(why)
+	}
+	return Verified, ""
+}
+
+// askGo asks go test by name for the tests that had failed, with the original checks, in a copy of its own: a plain `go test`
+// prints ok for a package whose tests ended early. why tells what is not proven.
+func (q *Request) askGo(ctx context.Context, back []patch.Change) (o outcome, why string) {
+	argv, tests := q.goTest()
+	if argv == nil || len(q.Failure.Task.Run.Shell.Secrets) > 0 {
+		return o, ""
+	}
+	asks := *q.Failure.Task
+	asks.Run = pipeline.Command{}
+	for _, arg := range argv {
+		asks.Run.Argv = append(asks.Run.Argv, pipeline.Text{Value: arg})
+	}
+	if own := q.Failure.Task.Run.Argv; own != nil { // they know their secrets
+		asks.Run.Argv = append(asks.Run.Argv[:len(argv)-len(own)+2], own[2:]...)
+	}
+	tasks := q.tasks(false)
+	tasks[len(tasks)-1] = &asks
+	o = q.copy(ctx, "by-name", back, tasks)
+	for i := range o.checks {
+		o.checks[i].ByName = true
+	}
+	return o, testreport.UnprovenGo(tests, o.printed)
+}
+
+// goTest returns the command that asks go test by name for the tests that failed, and their names; nil where the check is
+// no plain go test.
+func (q *Request) goTest() (argv, tests []string) {
+	check := q.commands()[0]
+	return testreport.AskGo(check.Argv, check.Shell, q.Failure.Signature.Tests)
+}
+
+// An outcome is what tasks in one copy came to.
+type outcome struct {
+	checks   []fix.Check
+	reason   string             // why not all passed: a code and perhaps words; empty: they did
+	feedback string             // of the task that failed
+	failed   *record.Task       // the task that failed
+	printed  []byte             // by the failed task of the run, when it passed
+	reports  testreport.Reports // that it wrote then
+}
+
+// copy runs tasks in order in one fresh copy of base and changes, until one does not pass.
+func (q *Request) copy(ctx context.Context, name string, changes []patch.Change, tasks []*pipeline.Task) (o outcome) {
+	err := q.run(ctx, fmt.Sprintf("verify-%d-%s-", q.Number, name), changes, tasks, &o)
+	switch {
+	case ctx.Err() != nil && (err != nil || o.failed != nil):
+		o.reason, o.failed, o.feedback = noTime, nil, ""
+	case err != nil:
+		o.reason = "not_run: " + q.Failure.Clean(err.Error())
+	case o.failed != nil:
+		o.reason = checkFailed
+	}
+	return o
+}
+
+func (q *Request) run(ctx context.Context, prefix string, changes []patch.Change, tasks []*pipeline.Task, o *outcome) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	kept, _, err := q.Homes.CheckCaches(ctx)
+	if err != nil {
+		return err
+	}
+	caches, err := q.Homes.ThrowAwayCaches(ctx, kept, q.Since)
+	if err != nil {
+		return err
+	}
+	defer q.Progress.Tidy(func() error { return homes.Remove(caches) })
+	c, err := q.Base.Copy(ctx, filepath.Join(q.Homes.Work, "check"))
+	if err != nil {
+		return err
+	}
+	defer q.Progress.Tidy(c.Close)
+	if err := c.Put(changes); err != nil {
+		return err
+	}
+	box, err := q.Homes.CheckBox(q.Base, c.Dir, caches)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		tail := &failedtask.Tail{}
+		started := time.Now()
+		got, log, err := q.check(ctx, prefix+t.Name, t, box, tail)
+		if err != nil {
+			return err
+		}
+		o.checks = append(o.checks, fix.Check{
+			Task: t.Name, Passed: got.Status == record.Passed, ExitCode: got.ExitCode, DurationMS: got.DurationMS, Log: log,
+		})
+		if got.Status != record.Passed {
+			got.Name = t.Name
+			o.failed = &got
+			o.feedback = fmt.Sprintf("task %q failed with the patch applied:\n%s", t.Name,
+				failedtask.CleanTail(string(tail.Bytes()), q.Base.Top, agent.TailOfVerification))
+			return nil
+		}
+		if t.Name == q.Failure.Task.Name {
+			o.printed = tail.Bytes()
+			o.reports = q.Failure.ReportsIn(filepath.Join(c.Dir, filepath.FromSlash(q.Base.Sub)), started)
+		}
+	}
+	return nil
+}
+
+// check runs one task, within the wall clock, and returns the path of its log; nil: none is kept.
+func (q *Request) check(ctx context.Context, name string, t *pipeline.Task, box sandbox.Box, tail io.Writer) (got record.Task, rel *string, err error) {
+	if q.Log == nil {
+		got, err = q.Failure.Check(ctx, t, box, tail, 0)
+		return got, nil, err
+	}
+	log, path, err := q.Log(name)
+	if err != nil {
+		return got, nil, err
+	}
+	got, err = q.Failure.Check(ctx, t, box, io.MultiWriter(log, tail), 0)
+	if e := log.Close(); err == nil {
+		err = e
+	}
+	return got, &path, err
+}
+
+// checkFiles knows the check files of the base, as the hook protects them.
+func (q *Request) checkFiles() *checkfile.Checks {
+	scope := checkfile.Scope{Sub: q.Base.Sub, Protect: q.Protect, Runs: q.commands()}
+	for _, t := range q.checked() {
+		scope.Dotenv = append(scope.Dotenv, t.Dotenv...)
+	}
+	return checkfile.NewChecks(checkfile.Tree{Paths: q.Base.Paths(), Read: func(path string) ([]byte, error) {
+		f, err := q.Base.Read(path)
+		if err != nil || f == nil {
+			return nil, err
+		}
+		return f.Data, nil
+	}}, scope)
+}
+
+// checked returns the tasks whose files are check files: the failed task, and those that verify names.
+func (q *Request) checked() []*pipeline.Task {
+	tasks := []*pipeline.Task{q.Failure.Task}
+	for _, name := range q.Also {
+		if t := q.Failure.Config.Task(name); t != nil {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
+
+// commands returns the commands of the checked tasks. The failed task's is the first.
+func (q *Request) commands() (all []checkfile.Command) {
+	for _, t := range q.checked() {
+		c := checkfile.Command{Shell: t.Run.Shell.Value, Dir: path.Join(q.Base.Sub, t.Dir)}
+		for _, a := range t.Run.Argv {
+			c.Argv = append(c.Argv, a.Value)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// flags is the review of the patch. It reports; it accuses nobody.
+func (q *Request) flags(checks *checkfile.Checks) []fix.Flag {
+	var flags []fix.Flag
+	for _, f := range review.Report(checks, q.Changes) {
+		flag := fix.Flag{ID: fmt.Sprintf("f%d", len(flags)+1), Rule: f.Rule, Caps: f.Caps, Detail: q.Failure.Clean(f.Detail)}
+		if f.Path != "" {
+			flag.Path = &f.Path
+		}
+		if f.Line > 0 {
+			flag.Line = &f.Line
+		}
+		flags = append(flags, flag)
+	}
+	return flags
+}
