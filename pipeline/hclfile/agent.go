@@ -2,12 +2,10 @@ package hclfile
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -22,8 +20,14 @@ const (
 	mostTurns  = 1000
 )
 
+// agents reads agent blocks.
+type agents struct {
+	*commands
+	o Options
+}
+
 // agent reads an agent: a program, or a model of a provider.
-func (r *reading) agent(b *block) *pipeline.Agent {
+func (r *agents) agent(b *block) *pipeline.Agent {
 	g := &pipeline.Agent{Name: b.name, Pos: r.pos(b.at)}
 	command, provider := b.attrs["command"], b.attrs["provider"]
 	switch {
@@ -51,7 +55,7 @@ func (r *reading) agent(b *block) *pipeline.Agent {
 }
 
 // agentCommand reads the program of an agent.
-func (r *reading) agentCommand(a *hcl.Attribute) (argv []pipeline.Text) {
+func (r *agents) agentCommand(a *hcl.Attribute) (argv []pipeline.Text) {
 	const example = `["./agent.sh"]`
 	items, ok := r.items(a, example)
 	for i, part := range items {
@@ -76,7 +80,7 @@ func (r *reading) agentCommand(a *hcl.Attribute) (argv []pipeline.Text) {
 }
 
 // agentRetry returns which failures of a program deserve another attempt.
-func (r *reading) agentRetry(b *block) failure.Policy {
+func (r *agents) agentRetry(b *block) failure.Policy {
 	return failure.Policy{
 		ExtraKinds: r.strs(b, "extra_kinds", `["gateway_blip"]`, func(s string, at hcl.Range) (string, bool) {
 			if err := failure.CheckKind(s); err != nil {
@@ -91,7 +95,7 @@ func (r *reading) agentRetry(b *block) failure.Policy {
 }
 
 // modelAgent reads an agent of our own.
-func (r *reading) modelAgent(b *block) *pipeline.ModelAgent {
+func (r *agents) modelAgent(b *block) *pipeline.ModelAgent {
 	m := &pipeline.ModelAgent{}
 	a := b.attrs["provider"]
 	if s, ok := r.str(b, "provider"); ok {
@@ -123,7 +127,7 @@ func (r *reading) modelAgent(b *block) *pipeline.ModelAgent {
 }
 
 // apiKey reads a key: nothing else may stand in the file in its place.
-func (r *reading) apiKey(a *hcl.Attribute) pipeline.Text {
+func (r *agents) apiKey(a *hcl.Attribute) pipeline.Text {
 	v := r.eval(a.Expr, place{})
 	if !v.ok {
 		return pipeline.Text{}
@@ -136,7 +140,7 @@ func (r *reading) apiKey(a *hcl.Attribute) pipeline.Text {
 }
 
 // wrongURL says what is wrong with the address of a provider, and what to do; empty: nothing.
-func (r *reading) wrongURL(s string) (why, do string) {
+func (r *agents) wrongURL(s string) (why, do string) {
 	if s == "" { // it would be the provider's own, which nobody meant who wrote an address
 		return "base_url is empty", "Leave it out for the provider's own address."
 	}
@@ -157,61 +161,4 @@ func sentence(text string) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
-
-// tokens reads a cap of the budget.
-func (r *reading) tokens(a *hcl.Attribute) int64 {
-	v, ok := r.value(a)
-	if !ok {
-		return 0
-	}
-	if v.Type() != cty.Number {
-		r.wrongType(a.Expr.Range(), a.Name, "a whole number, without quotes", v)
-		return 0
-	}
-	n, accuracy := v.AsBigFloat().Int64()
-	if accuracy != big.Exact || n < 1 {
-		r.addf(a.Expr.Range(), "Leave it out for no cap.", "%s must be a whole number, 1 or more", a.Name)
-		return 0
-	}
-	return n
-}
-
-// dollars reads a cap of the budget.
-func (r *reading) dollars(a *hcl.Attribute) float64 {
-	v, ok := r.value(a)
-	if !ok {
-		return 0
-	}
-	if v.Type() != cty.Number {
-		r.wrongType(a.Expr.Range(), a.Name, "a number, without quotes", v)
-		return 0
-	}
-	f, _ := v.AsBigFloat().Float64()
-	if f <= 0 || f > 1e6 {
-		r.addf(a.Expr.Range(), "Leave it out for no cap.", "%s must be more than nothing", a.Name)
-		return 0
-	}
-	return f
-}
-
-// fallback reads the agents that are asked when the one before fails.
-func (r *reading) fallback(a *hcl.Attribute, use string, n *namesOfFile) (names []string) {
-	parts, diags := hcl.ExprList(a.Expr)
-	if diags.HasErrors() {
-		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [agent.NAME].", a.Name), "%s must be a list of references, written out", a.Name)
-		return nil
-	}
-	for _, p := range parts {
-		to, _, ok := r.ref(p, "agent", a.Name, n)
-		if !ok {
-			continue
-		}
-		if name := to.d.name; name == use || slices.Contains(names, name) {
-			r.addf(p.Range(), "Each agent is asked once.", "agent %q is named twice", name)
-		} else {
-			names = append(names, name)
-		}
-	}
-	return names
 }

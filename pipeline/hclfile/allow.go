@@ -16,7 +16,7 @@ type allowing struct {
 
 // allow reads the patterns of commands that an agent may run. What a pattern may look like is not decided here: see
 // Options.Pattern.
-func (r *reading) allow(b *block) [][]string {
+func (r *hooks) allow(b *block) [][]string {
 	const example = `[["go", "test", "**"]]`
 	a := b.attrs["allow"]
 	if a == nil {
@@ -46,7 +46,7 @@ func (r *reading) allow(b *block) [][]string {
 }
 
 // pattern reads one of them.
-func (r *reading) pattern(words []item, at hcl.Range) ([]string, bool) {
+func (r *hooks) pattern(words []item, at hcl.Range) ([]string, bool) {
 	p := make([]string, 0, len(words))
 	for _, w := range words {
 		v, ok := r.open(w.Value, w.at, "allow")
@@ -63,10 +63,10 @@ func (r *reading) pattern(words []item, at hcl.Range) ([]string, bool) {
 		r.addf(at, `Write a program and its arguments: ["go", "test", "**"].`, "allow holds an empty pattern")
 		return nil, false
 	}
-	if r.o.Pattern == nil {
+	if r.check == nil {
 		return p, true
 	}
-	if word, err := r.o.Pattern(p); err != nil {
+	if word, err := r.check(p); err != nil {
 		if word >= 0 && word < len(words) {
 			at = words[word].at
 		}
@@ -77,8 +77,8 @@ func (r *reading) pattern(words []item, at hcl.Range) ([]string, bool) {
 }
 
 // binds warns of an allow that no agent of its hook is held to: a program of its own runs what it likes.
-func (r *reading) binds(all []allowing, c *pipeline.Config) {
-	for _, h := range all {
+func (r *hooks) binds(c *pipeline.Config) {
+	for _, h := range r.allows {
 		programs := !slices.ContainsFunc(h.agents, func(name string) bool {
 			a := c.Agent(name)
 			return a == nil || a.Command == nil // with a provider, or faulty

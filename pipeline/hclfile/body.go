@@ -21,8 +21,11 @@ type block struct {
 	faulty bool     // something in it was refused, so that what is missing may be what was meant
 }
 
+// A matcher compares the blocks of a file with the table of words.
+type matcher struct{ *report }
+
 // block reads a body against its word. It knows the native syntax's bodies only: JSON has become one before (json.go).
-func (r *reading) block(body hcl.Body, w *word) *block {
+func (r *matcher) block(body hcl.Body, w *word) *block {
 	b := &block{word: w, attrs: make(map[string]*hcl.Attribute)}
 	native, ok := body.(*hclsyntax.Body)
 	if !ok {
@@ -61,7 +64,7 @@ func (r *reading) block(body hcl.Body, w *word) *block {
 }
 
 // known finds the word for a name, or adds the fault. A word that this version refuses is a fault too.
-func (r *reading) known(b *block, name string, at hcl.Range, isBlock bool) *word {
+func (r *matcher) known(b *block, name string, at hcl.Range, isBlock bool) *word {
 	w := find(b.word.inner, name)
 	switch {
 	case w == nil:
@@ -79,7 +82,7 @@ func (r *reading) known(b *block, name string, at hcl.Range, isBlock bool) *word
 	return nil
 }
 
-func (r *reading) unknown(in *word, name string, at hcl.Range, isBlock bool) {
+func (r *matcher) unknown(in *word, name string, at hcl.Range, isBlock bool) {
 	what, where := "attribute", "at the top of the file"
 	if isBlock {
 		what = "block"
@@ -102,7 +105,7 @@ func (r *reading) unknown(in *word, name string, at hcl.Range, isBlock bool) {
 }
 
 // labelled reads a block whose labels are as its word wants them, or adds the fault.
-func (r *reading) labelled(n *hclsyntax.Block, w *word) *block {
+func (r *matcher) labelled(n *hclsyntax.Block, w *word) *block {
 	label := w.label
 	if w.kinds != nil {
 		label = "KIND"
@@ -143,15 +146,6 @@ func either(name string, kinds []*word) string {
 		all = append(all, fmt.Sprintf("%s %q", name, k.name))
 	}
 	return strings.Join(all, " or ")
-}
-
-// need gives an attribute that must be there, or adds the fault.
-func (r *reading) need(b *block, name, detail, format string, args ...any) *hcl.Attribute {
-	a := b.attrs[name]
-	if a == nil && !b.faulty {
-		r.addf(b.at, detail, format, args...)
-	}
-	return a
 }
 
 // of gives the inner blocks of one kind.

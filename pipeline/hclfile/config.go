@@ -8,82 +8,79 @@ import (
 	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// config reads the blocks of the file. Names are declared before anything refers to them.
-func (r *reading) config(top *block) *pipeline.Config {
-	c := &pipeline.Config{File: r.abs, Root: filepath.Dir(r.abs)}
-	c.Name = filepath.Base(c.Root)
-	r.root = cty.StringVal(c.Root)
+// A decoder turns the blocks of a file into a Config, with one decoder for each type of block.
+type decoder struct {
+	*references
+	c *pipeline.Config
 
-	r.variables(top.of("variable"))
+	variables  *variables
+	multiplier *multiplier
+	tasks      *tasks
+	hooks      *hooks
+	agents     *agents
+}
+
+func newDecoder(r *report, abs string, o Options) *decoder {
+	c := &pipeline.Config{File: abs, Root: filepath.Dir(abs)}
+	c.Name = filepath.Base(c.Root)
+	values := &reader{newEvaluator(r, c.Root, o.Env)}
+	refs := &references{reader: values, tasks: make(map[string]*declared), agents: make(map[string]*declared)}
+	run := &commands{refs}
+	d := &decoder{references: refs, c: c, variables: &variables{values, o}, multiplier: &multiplier{reader: values}}
+	d.hooks = &hooks{run, o.Pattern}
+	d.tasks, d.agents = &tasks{run, d.hooks}, &agents{run, o}
+	return d
+}
+
+// file reads the blocks of the file. Names are declared before anything refers to them.
+func (r *decoder) file(top *block) {
+	r.variables.read(top.of("variable"))
 	r.declareLocals(top.of("locals"))
 
-	n := &namesOfFile{tasks: make(map[string]*declared), agents: make(map[string]*declared)}
-	entries := make(map[string]hcl.Range) // tasks and jobs share their names: both are said to run
+	entries := make(map[string]hcl.Range) // tasks and jobs share their names: both can be run
 	agents := make(map[string]hcl.Range)
-	var fine []*block
-	tasks := make(map[*block]*declared)
+	declared := make(map[*block]*declared)
 	for _, b := range top.blocks {
 		switch b.word.name {
 		case "task":
 			r.name(b, entries)
-			r.inst = instance{base: b.name}
-			d := n.declare(b.name, r.multiple(b))
-			r.inst = instance{}
-			tasks[b], n.tasks[b.name] = d, d
-			if d.count == 0 {
-				c.Empty = append(c.Empty, b.name)
+			r.inside(instance{base: b.name})
+			declared[b] = r.declare(b.name, r.multiplier.multiple(b))
+			r.inside(instance{})
+			if declared[b].count == 0 {
+				r.c.Empty = append(r.c.Empty, b.name)
 			}
 		case "job":
 			r.name(b, entries)
 		case "agent":
 			r.name(b, agents)
-			n.agents[b.name] = &declared{name: b.name}
-		default:
-			continue
+			r.declareAgent(b.name)
 		}
-		fine = append(fine, b)
 	}
 
 	for _, b := range top.of("pipeline") {
-		r.pipeline(b, c)
+		r.pipeline(b)
 	}
-	for _, b := range fine {
+	for _, b := range top.blocks {
 		switch b.word.name {
 		case "task":
-			c.Tasks = append(c.Tasks, r.tasks(b, tasks[b], n)...)
+			r.c.Tasks = append(r.c.Tasks, r.tasks.instances(b, declared[b])...)
 		case "agent":
-			c.Agents = append(c.Agents, r.agent(b))
+			r.c.Agents = append(r.c.Agents, r.agents.agent(b))
 		case "job":
-			c.Jobs = append(c.Jobs, r.job(b, n))
+			r.c.Jobs = append(r.c.Jobs, r.job(b))
 		}
 	}
-	r.relations(n)
-	r.binds(n.allows, c)
-	return c
+	r.relations()
+	r.hooks.binds(r.c)
 }
 
-// name checks a block's name and that no block before it has the same.
-func (r *reading) name(b *block, first map[string]hcl.Range) bool {
-	if !hclsyntax.ValidIdentifier(b.name) {
-		r.addf(b.nameAt, "A name begins with a letter and goes on with letters, digits, _ and -.", "%q is not a valid name", b.name)
-		return false
-	}
-	if at, ok := first[b.name]; ok {
-		r.addf(b.nameAt, fmt.Sprintf("The first is on line %d; give one of them another name.", at.Start.Line),
-			"%q is declared a second time", b.name)
-		return false
-	}
-	first[b.name] = b.nameAt
-	return true
-}
-
-func (r *reading) declareLocals(blocks []*block) {
+func (r *decoder) declareLocals(blocks []*block) {
 	var order []string
 	for _, b := range blocks {
 		var names []string
@@ -109,7 +106,8 @@ func (r *reading) declareLocals(blocks []*block) {
 	}
 }
 
-func (r *reading) pipeline(b *block, c *pipeline.Config) {
+func (r *decoder) pipeline(b *block) {
+	c := r.c
 	if a := b.attrs["name"]; a != nil {
 		if s, ok := r.str(b, "name"); ok {
 			if strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl) {
@@ -127,13 +125,13 @@ func (r *reading) pipeline(b *block, c *pipeline.Config) {
 	c.PassEnv = r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName)
 }
 
-func (r *reading) job(b *block, n *namesOfFile) *pipeline.Job {
+func (r *decoder) job(b *block) *pipeline.Job {
 	j := &pipeline.Job{Name: b.name, Pos: r.pos(b.at)}
 	a := r.need(b, "tasks", "Write tasks = [task.NAME].", "job %q has no tasks", b.name)
 	if a == nil {
 		return j
 	}
-	all := r.refs(a, n)
+	all := r.refs(a)
 	j.Tasks = all.names
 	if len(all.refs) == 0 && all.fine && empty(a.Expr) {
 		r.add(a.Expr.Range(), "tasks is empty", "Name at least one task: tasks = [task.NAME].")

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
@@ -30,8 +28,8 @@ type multiple struct {
 	touched uses                // what went into it
 	vars    map[string][]string // variables with text in them that went into each attribute
 
-	looked map[hcl.Expression]naming     // what the expressions of the task name: it is the same in every instance
-	fixed  map[*hcl.Attribute]references // the references that are the same in every instance
+	looked map[hcl.Expression]naming  // what the expressions of the task name: it is the same in every instance
+	fixed  map[*hcl.Attribute]refList // the references that are the same in every instance
 }
 
 // An instance is the task whose expressions are evaluated just now.
@@ -39,18 +37,23 @@ type instance struct {
 	base   string // the name as declared; empty outside tasks
 	name   string
 	of     *multiple
-	number int       // among its siblings
-	where  hcl.Range // the expression evaluated last, if it names each or matrix
+	number int // among its siblings
 }
 
-// multiple reads for_each and matrix.
-func (r *reading) multiple(b *block) *multiple {
+// A multiplier reads for_each and matrix.
+type multiplier struct {
+	*reader
+	instances int // of all tasks so far
+}
+
+// multiple reads for_each and matrix of a task.
+func (r *multiplier) multiple(b *block) *multiple {
 	m := &multiple{}
 	each, matrix := b.attrs["for_each"], b.attrs["matrix"]
 	if each == nil && matrix == nil {
 		return m
 	}
-	m.looked, m.fixed = make(map[hcl.Expression]naming), make(map[*hcl.Attribute]references)
+	m.looked, m.fixed = make(map[hcl.Expression]naming), make(map[*hcl.Attribute]refList)
 	outer := r.touched
 	r.touched = newUses()
 	defer func() { m.touched, r.touched = r.touched, outer }()
@@ -79,7 +82,7 @@ func (r *reading) multiple(b *block) *multiple {
 
 // forEach makes an instance for each element, in the order in which they are written; of a map or set that is not written
 // out, in the order of its keys.
-func (r *reading) forEach(a *hcl.Attribute, b *block, m *multiple) bool {
+func (r *multiplier) forEach(a *hcl.Attribute, b *block, m *multiple) bool {
 	const example = `Write for_each = ["a", "b"] or for_each = { a = 1, b = 2 }.`
 	v, ok := r.value(a)
 	if !ok {
@@ -138,7 +141,7 @@ type axis struct {
 
 // matrix makes an instance for each combination. The axes are in the order in which they are written; where the map is not
 // written out, in the order of their names. The last one changes fastest.
-func (r *reading) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
+func (r *multiplier) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
 	v, ok := r.value(a)
 	if !ok {
 		return false
@@ -197,7 +200,7 @@ func (r *reading) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
 }
 
 // axis reads one list of a matrix.
-func (r *reading) axis(name string, list cty.Value, at hcl.Range) (axis, bool) {
+func (r *multiplier) axis(name string, list cty.Value, at hcl.Range) (axis, bool) {
 	x := axis{name: name}
 	if !hclsyntax.ValidIdentifier(name) {
 		r.addf(at, "A name begins with a letter and goes on with letters, digits, _ and -.", "%q is not a valid name for an axis", name)
@@ -222,7 +225,7 @@ func (r *reading) axis(name string, list cty.Value, at hcl.Range) (axis, bool) {
 
 // inOrder lists the elements of a value, each with its key: those of a map in the order in which the expression, or the local
 // that it names, writes them.
-func (r *reading) inOrder(v cty.Value, expr hcl.Expression) [][2]cty.Value {
+func (r *multiplier) inOrder(v cty.Value, expr hcl.Expression) [][2]cty.Value {
 	for named := true; named; {
 		switch e := expr.(type) {
 		case *hclsyntax.TemplateWrapExpr: // "${…}", as JSON writes it
@@ -280,31 +283,8 @@ func keyOf(p hcl.KeyValuePair) (string, bool) {
 	return k.AsString(), true
 }
 
-// key makes the key of an instance, or a part of one: numbers, true and false become text.
-func (r *reading) key(v cty.Value, at hcl.Range, what string) (string, bool) {
-	switch {
-	case v.IsNull():
-		r.addf(at, "Take it out.", "%s holds null", what)
-		return "", false
-	case !v.Type().IsPrimitiveType():
-		r.addf(at, fmt.Sprintf("It is %s. A name is made from each element.", kind(v)), "%s holds what is not text", what)
-		return "", false
-	}
-	text, err := convert.Convert(v, cty.String)
-	if err != nil {
-		r.addf(at, "Put it in quotes.", "%s holds what is not text", what)
-		return "", false
-	}
-	s := text.AsString()
-	if s == "" || strings.ContainsFunc(s, unicode.IsControl) {
-		r.addf(at, "A name is made from each element: write a text on one line.", "%s holds a text that is empty or has control characters", what)
-		return "", false
-	}
-	return s, true
-}
-
 // enough keeps a file from making more tasks than anybody wants.
-func (r *reading) enough(count int, at hcl.Range, b *block) bool {
+func (r *multiplier) enough(count int, at hcl.Range, b *block) bool {
 	if count > maxInstances {
 		r.addf(at, fmt.Sprintf("A task has at most %d.", maxInstances), "task %q has more than %d instances", b.name, maxInstances)
 		return false
@@ -316,42 +296,6 @@ func (r *reading) enough(count int, at hcl.Range, b *block) bool {
 	return true
 }
 
-func (r *reading) none(at hcl.Range, b *block, why string) {
+func (r *multiplier) none(at hcl.Range, b *block, why string) {
 	r.warn(at, fmt.Sprintf("task %q has no instances, because %s", b.name, why), "Nothing runs under this name, and nothing waits for it.")
-}
-
-// rootName checks a name that begins with each or matrix.
-func (r *reading) rootName(t hcl.Traversal, at hcl.Range, root string) bool {
-	from := map[string]string{"each": "for_each", "matrix": "matrix"}[root]
-	in := r.inst.of
-	second, has := step(t)
-	switch {
-	case r.inst.base == "":
-		r.addf(at, "It has another value in each instance of the task.", "%s may stand in a task with %s only", root, from)
-	case in == nil: // in for_each or matrix themselves
-		r.addf(at, "The instances are made from this value; it may name var, local and path.", "%s cannot stand in for_each or matrix", root)
-	case in.root == "" && in.broken: // both of them
-		return true
-	case in.root == "":
-		r.addf(at, fmt.Sprintf("Give the task a %s, or write the value instead.", from), "%s needs a %s, which task %q does not have", root, from, r.inst.base)
-	case in.root != root && root == "each":
-		r.addf(at, "Write matrix.AXIS.", "each needs a for_each, and task %q has a matrix", r.inst.base)
-	case in.root != root:
-		r.addf(at, "Write each.key or each.value.", "matrix needs a matrix, and task %q has a for_each", r.inst.base)
-	case !has && root == "each":
-		r.add(at, "each alone is not a value", "Write each.key or each.value.")
-	case !has:
-		r.add(at, "matrix alone is not a value", "Write matrix.AXIS.")
-	case in.broken && len(in.names) == 0:
-		return true
-	default:
-		for _, name := range in.names {
-			if name == second {
-				return true
-			}
-		}
-		r.wrongWord(at, fmt.Sprintf("there is no %s.%s", root, second), second, in.names,
-			fmt.Sprintf("There are %s.%s.", root, strings.Join(in.names, ", "+root+".")))
-	}
-	return false
 }

@@ -14,19 +14,21 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// A scope is what the expressions of a file may name.
-type scope struct {
-	vars      map[string]*variable
-	locals    map[string]*local
-	root      cty.Value // path.root
-	funcs     map[string]function.Function
-	touched   uses          // what the evaluation in progress asked for
-	rounds    *guard.Rounds // of the loops
-	way       []string      // the locals in progress
-	inst      instance      // the task in progress
-	instances int           // of tasks that are multiplied, so far
-	spent     int           // bytes of the values so far, about
-	broke     bool          // too many of them have been told
+// An evaluator evaluates the expressions of a file, after checking that what they name exists.
+type evaluator struct {
+	*report
+	*secrets
+	env     func(string) (string, bool)
+	vars    map[string]*variable
+	locals  map[string]*local
+	root    cty.Value // path.root
+	funcs   map[string]function.Function
+	touched uses          // what the evaluation in progress asked for
+	rounds  *guard.Rounds // of the loops
+	way     []string      // the locals in progress
+	inst    instance      // the task in progress
+	spent   int           // bytes of the values so far, about
+	broke   bool          // too many of them have been reported
 }
 
 // uses are what evaluations asked for.
@@ -69,19 +71,26 @@ type outcome struct {
 	ok bool // false: the fault has been told
 }
 
-func newScope(r *reading) scope {
-	return scope{
-		vars:    make(map[string]*variable),
-		locals:  make(map[string]*local),
-		funcs:   r.functions(),
-		touched: newUses(),
-		rounds:  new(guard.Rounds),
+func newEvaluator(r *report, root string, env func(string) (string, bool)) *evaluator {
+	e := &evaluator{
+		report: r, secrets: newSecrets(r.src), env: env, root: cty.StringVal(root), rounds: new(guard.Rounds), touched: newUses(),
+		vars: make(map[string]*variable), locals: make(map[string]*local),
+	}
+	e.funcs = e.functions(root)
+	return e
+}
+
+// inside begins an instance of a task; the zero instance is outside of tasks.
+func (r *evaluator) inside(i instance) {
+	r.inst, r.instance = i, ""
+	if i.of != nil {
+		r.instance = i.name
 	}
 }
 
 // eval finds the value of an expression, after checking that what it names exists.
-func (r *reading) eval(expr hcl.Expression, p place) outcome {
-	r.inst.where = hcl.Range{}
+func (r *evaluator) eval(expr hcl.Expression, p place) outcome {
+	r.varies = hcl.Range{}
 	bad := outcome{Value: cty.DynamicVal}
 	if v, ok := literal(expr); ok {
 		size, _ := guard.SizeOf(v) // a file has no larger one
@@ -95,7 +104,7 @@ func (r *reading) eval(expr hcl.Expression, p place) outcome {
 		return bad
 	}
 	if n.varies {
-		r.inst.where = expr.Range()
+		r.varies = expr.Range()
 	}
 	ctx, sound := r.context(n)
 	saved := r.touched
@@ -153,7 +162,7 @@ func literal(expr hcl.Expression) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-func (r *reading) evalFault(d *hcl.Diagnostic, expr hcl.Expression, touched map[string]bool) {
+func (r *evaluator) evalFault(d *hcl.Diagnostic, expr hcl.Expression, touched map[string]bool) {
 	if d.Severity != hcl.DiagError {
 		return
 	}
@@ -174,7 +183,7 @@ func (r *reading) evalFault(d *hcl.Diagnostic, expr hcl.Expression, touched map[
 
 // context holds just what the expression names, so that a file of n locals does not cost n². It is not sound when
 // one of the values has a fault.
-func (r *reading) context(n naming) (*hcl.EvalContext, bool) {
+func (r *evaluator) context(n naming) (*hcl.EvalContext, bool) {
 	ctx := &hcl.EvalContext{Functions: r.funcs}
 	if len(n.names) == 0 {
 		return ctx, true
@@ -206,7 +215,7 @@ func (r *reading) context(n naming) (*hcl.EvalContext, bool) {
 }
 
 // local evaluates a local once. One that is in progress waits for itself.
-func (r *reading) local(name string, l *local) {
+func (r *evaluator) local(name string, l *local) {
 	switch l.state {
 	case done:
 		return
@@ -233,7 +242,7 @@ func (r *reading) local(name string, l *local) {
 const maxSpent = 64 << 20
 
 // spend counts a value towards all values of the file.
-func (r *reading) spend(size int, expr hcl.Expression) bool {
+func (r *evaluator) spend(size int, expr hcl.Expression) bool {
 	if r.spent += size; r.spent <= maxSpent {
 		return true
 	}

@@ -16,40 +16,34 @@ import (
 // maxFaults is how many faults of one file are told; a file of rubbish has a million.
 const maxFaults = 500
 
-// A reading is one file while it becomes a Config, and the faults found so far.
-type reading struct {
+// A report collects the faults of one file.
+type report struct {
 	path  string // as the caller gave it
-	abs   string
 	src   []byte
 	lines []string // of src, without line ends, once a fault has quoted one
 	texts []text   // of a JSON file, in file order
-	o     Options
 
 	faults []pipeline.Error
 	seen   map[pipeline.Error]bool
 	more   int // faults beyond maxFaults
 	wrong  int // faults that are no warnings, so far
 
-	covered []int // bytes where a fault of the syntax was covered up, so that what is behind it could be read
-
-	scope
-	secrets
+	covered  []int     // bytes where a fault of the syntax was covered up, so that what is behind it could be read
+	instance string    // the instance of a task that is read just now, or ""
+	varies   hcl.Range // the expression evaluated last, if its value differs between instances
 }
 
-func newReading(path, abs string, src []byte, o Options) *reading {
-	r := &reading{path: path, abs: abs, src: src, o: o, seen: make(map[pipeline.Error]bool)}
-	r.scope = newScope(r)
-	r.secrets = newSecrets()
-	return r
+func newReport(path string, src []byte) *report {
+	return &report{path: path, src: src, seen: make(map[pipeline.Error]bool)}
 }
 
 // whole adds a fault of the whole file.
-func (r *reading) whole(summary, detail string) {
+func (r *report) whole(summary, detail string) {
 	r.put(pipeline.Error{Pos: pipeline.Pos{File: r.path}, Summary: summary, Detail: detail})
 }
 
 // passes adds the fault for which the guard refuses something, if there is one.
-func (r *reading) passes(f *guard.Fault) bool {
+func (r *report) passes(f *guard.Fault) bool {
 	if f != nil {
 		r.add(f.At, f.Summary, f.Detail)
 	}
@@ -57,23 +51,23 @@ func (r *reading) passes(f *guard.Fault) bool {
 }
 
 // add adds a fault at a place.
-func (r *reading) add(at hcl.Range, summary, detail string) {
+func (r *report) add(at hcl.Range, summary, detail string) {
 	if r.isCovered(at) {
 		return // it would be a consequence
 	}
-	if w := r.inst.where; r.inst.of != nil && at.Start.Byte >= w.Start.Byte && at.End.Byte <= w.End.Byte {
-		detail = strings.TrimSpace(detail + " It is so in " + r.inst.name + ".") // the value is another in the next one
+	if r.instance != "" && at.Start.Byte >= r.varies.Start.Byte && at.End.Byte <= r.varies.End.Byte {
+		detail = strings.TrimSpace(detail + " It is so in " + r.instance + ".") // the value is another in the next one
 	}
 	r.put(r.at(at, summary, detail))
 }
 
 // addf is add for a summary that is made here.
-func (r *reading) addf(at hcl.Range, detail, format string, args ...any) {
+func (r *report) addf(at hcl.Range, detail, format string, args ...any) {
 	r.add(at, fmt.Sprintf(format, args...), detail)
 }
 
 // wrongWord adds a fault for a word that is not known, with the one that was probably meant.
-func (r *reading) wrongWord(at hcl.Range, summary, word string, known []string, otherwise string) {
+func (r *report) wrongWord(at hcl.Range, summary, word string, known []string, otherwise string) {
 	e := r.at(at, summary, otherwise)
 	if len(r.faults) < maxFaults/5 { // looking through all names for each of many faults takes minutes
 		e.Suggestion = pipeline.Nearest(word, known)
@@ -84,13 +78,13 @@ func (r *reading) wrongWord(at hcl.Range, summary, word string, known []string, 
 	r.put(e)
 }
 
-func (r *reading) warn(at hcl.Range, summary, detail string) {
+func (r *report) warn(at hcl.Range, summary, detail string) {
 	e := r.at(at, summary, detail)
 	e.Warning = true
 	r.put(e)
 }
 
-func (r *reading) at(at hcl.Range, summary, detail string) pipeline.Error {
+func (r *report) at(at hcl.Range, summary, detail string) pipeline.Error {
 	at = r.real(at)
 	e := pipeline.Error{Pos: r.pos(at), Summary: summary, Detail: detail}
 	if line := at.Start.Line; line > 0 && line <= len(r.quotable()) {
@@ -105,18 +99,18 @@ func (r *reading) at(at hcl.Range, summary, detail string) pipeline.Error {
 }
 
 // quotable are the lines of the file. They share one text, however many faults quote them.
-func (r *reading) quotable() []string {
+func (r *report) quotable() []string {
 	if r.lines == nil && len(r.src) <= guard.MaxSize {
 		r.lines = strings.Split(string(r.src), "\n")
 	}
 	return r.lines
 }
 
-func (r *reading) pos(at hcl.Range) pipeline.Pos {
+func (r *report) pos(at hcl.Range) pipeline.Pos {
 	return pipeline.Pos{File: r.path, Line: at.Start.Line, Column: at.Start.Column}
 }
 
-func (r *reading) put(e pipeline.Error) {
+func (r *report) put(e pipeline.Error) {
 	key := pipeline.Error{Pos: e.Pos, Summary: e.Summary}
 	if r.seen[key] {
 		return
@@ -134,9 +128,9 @@ func (r *reading) put(e pipeline.Error) {
 	r.faults = append(r.faults, e)
 }
 
-// errors gives every fault in file order, or nil when there are only warnings.
-func (r *reading) errors() error {
-	all := r.told(false)
+// errors returns every fault in file order, or nil when there are only warnings.
+func (r *report) errors(s *secrets) error {
+	all := r.told(s, false)
 	if len(all) == 0 {
 		return nil
 	}
@@ -144,21 +138,22 @@ func (r *reading) errors() error {
 		all = append(all, pipeline.Error{
 			Pos:     pipeline.Pos{File: r.path},
 			Summary: fmt.Sprintf("there are %d more faults", r.more),
-			Detail:  "Mend these first.",
+			Detail:  "Correct these first.",
 		})
 	}
 	return pipeline.Errors(all)
 }
 
-func (r *reading) warnings() []pipeline.Error { return r.told(true) }
-
-// told sorts the faults of one kind into file order and takes out every secret value: marks do not stop every leak.
-func (r *reading) told(warnings bool) []pipeline.Error {
+// told sorts the faults of one kind into file order and removes every secret value: marks do not stop every leak. There are
+// no secrets where s is nil.
+func (r *report) told(s *secrets, warnings bool) []pipeline.Error {
 	var all []pipeline.Error
 	for _, e := range r.faults {
 		if e.Warning == warnings {
-			e.Summary, e.Detail, e.Suggestion = r.hide(e.Summary), r.hide(e.Detail), r.hide(e.Suggestion)
-			e.Source = r.blank(e.Source)
+			if s != nil {
+				e.Summary, e.Detail, e.Suggestion = s.hide(e.Summary), s.hide(e.Detail), s.hide(e.Suggestion)
+				e.Source = s.blank(e.Source)
+			}
 			all = append(all, e)
 		}
 	}

@@ -57,19 +57,19 @@ func once[T any](seen map[string]T, name string, find func(string) (T, error)) (
 }
 
 // fileFunc is file("PATH").
-func (r *reading) fileFunc(f *files) function.Function {
+func (r *evaluator) fileFunc(f *files) function.Function {
 	return r.readFunc(f, "The text of a file, which is UTF-8 and at most 1 MiB; trimspace() takes off its last line end. The path is relative to the folder of PIPELINE.hcl, and inside it.",
 		func(name string) (string, error) { return once(f.texts, name, f.text) })
 }
 
 // fileSHA256Func is filesha256("PATH").
-func (r *reading) fileSHA256Func(f *files) function.Function {
+func (r *evaluator) fileSHA256Func(f *files) function.Function {
 	return r.readFunc(f, "The SHA-256 of a file, in hexadecimal. The path is relative to the folder of PIPELINE.hcl, and inside it.",
 		func(name string) (string, error) { return once(f.hashes, name, f.hash) })
 }
 
 // readFunc is a function of one file. The file becomes an input of the task in whose making it was called.
-func (r *reading) readFunc(f *files, doc string, read func(name string) (string, error)) function.Function {
+func (r *evaluator) readFunc(f *files, doc string, read func(name string) (string, error)) function.Function {
 	return function.New(&function.Spec{
 		Description: doc,
 		Params:      []function.Parameter{{Name: "path", Type: cty.String, AllowMarked: true}},
@@ -96,7 +96,7 @@ func (r *reading) readFunc(f *files, doc string, read func(name string) (string,
 }
 
 // fileSetFunc is fileset("PATTERN"): a list, which can be put behind other arguments and is a set where one is wanted.
-func (r *reading) fileSetFunc(f *files) function.Function {
+func (r *evaluator) fileSetFunc(f *files) function.Function {
 	return function.New(&function.Spec{
 		Description: "The files that match a pattern relative to the folder of PIPELINE.hcl: ** is any folders, {a,b} either; sorted. Folders called .git and .async are left out.",
 		Params:      []function.Parameter{{Name: "pattern", Type: cty.String, AllowMarked: true}},

@@ -16,16 +16,16 @@ import (
 // line keeps its end, also \r\n, which is part of a text in a heredoc. The error is a pipeline.Errors with the faults of its
 // syntax: what cannot be read is not formatted.
 func Format(path string, src []byte) ([]byte, error) {
-	r := newReading(path, path, src, Options{})
+	r := &parser{newReport(path, src)}
 	if strings.HasSuffix(path, ".json") {
 		r.whole("JSON is not formatted", "Format it with a tool for JSON.")
-		return nil, r.errors()
+		return nil, r.errors(nil)
 	}
 	if !r.passes(guard.HCL(r.path, src)) {
-		return nil, r.errors()
+		return nil, r.errors(nil)
 	}
 	r.native(src)
-	if err := r.errors(); err != nil {
+	if err := r.errors(nil); err != nil {
 		return nil, err
 	}
 	out := hclwrite.Format(src)
@@ -36,11 +36,11 @@ func Format(path string, src []byte) ([]byte, error) {
 	}
 	if len(out) > guard.MaxSize {
 		r.whole("formatted, the file would be larger than 1 MiB", "Keep data in files of their own.")
-		return nil, r.errors()
+		return nil, r.errors(nil)
 	}
 	if !sameTokens(src, out) {
 		r.whole("this file cannot be formatted without changing what it says", "Report it, with the file, as a fault of async-pipeline.")
-		return nil, r.errors()
+		return nil, r.errors(nil)
 	}
 	return out, nil
 }

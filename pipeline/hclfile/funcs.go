@@ -3,7 +3,6 @@ package hclfile
 import (
 	"encoding/base64"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -44,8 +43,8 @@ var library = map[string]function.Function{
 }
 
 // functions are the library, the two that ask the environment, and the three that read files.
-func (r *reading) functions() map[string]function.Function {
-	f := newFiles(filepath.Dir(r.abs))
+func (r *evaluator) functions(root string) map[string]function.Function {
+	f := newFiles(root)
 	all := map[string]function.Function{
 		"env": r.envFunc(), "secret": r.secretFunc(),
 		"file": r.fileFunc(f), "fileset": r.fileSetFunc(f), "filesha256": r.fileSHA256Func(f),
@@ -57,7 +56,7 @@ func (r *reading) functions() map[string]function.Function {
 }
 
 // envFunc is env("NAME") and env("NAME", default).
-func (r *reading) envFunc() function.Function {
+func (r *evaluator) envFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "The value of an environment variable, or the default where it is not set.",
 		Params:      []function.Parameter{{Name: "name", Type: cty.String}},
@@ -70,7 +69,7 @@ func (r *reading) envFunc() function.Function {
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			name := args[0].AsString()
-			if value, ok := r.o.Env(name); ok {
+			if value, ok := r.env(name); ok {
 				return cty.StringVal(value), nil
 			}
 			if len(args) == 2 {
@@ -82,7 +81,7 @@ func (r *reading) envFunc() function.Function {
 }
 
 // secretFunc is secret("NAME").
-func (r *reading) secretFunc() function.Function {
+func (r *evaluator) secretFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "The value of an environment variable that must not be shown or recorded. One that is not set is an error when the task is about to run.",
 		Params:      []function.Parameter{{Name: "name", Type: cty.String, AllowMarked: true}},
@@ -98,6 +97,22 @@ func (r *reading) secretFunc() function.Function {
 			return r.secret(name), nil
 		},
 	})
+}
+
+// secret is the value of secret(name): unknown while the variable is not set, so that whatever is made from it is
+// unknown too and no fault comes of it.
+func (r *evaluator) secret(name string) cty.Value {
+	r.touched.secrets[name] = true
+	value, ok := r.env(name)
+	if !ok {
+		r.absent[name] = true
+		return cty.UnknownVal(cty.String).Mark(secretMark{name})
+	}
+	r.raw[name] = []string{value}
+	v := cty.StringVal(value)
+	r.keep(value, name)
+	r.keep(v.AsString(), name) // cty normalizes Unicode, so a task may see another spelling
+	return v.Mark(secretMark{name})
 }
 
 // lengthFunc counts elements, or the characters of a text.

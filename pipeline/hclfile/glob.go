@@ -12,7 +12,7 @@ import (
 var upwards = regexp.MustCompile(`(^|[/{,])\.\.($|[/},])`)
 
 // glob checks a pattern that can only match inside the root. Only inputs may begin with "!".
-func (r *reading) glob(s string, at hcl.Range, what string) (string, bool) {
+func (r *reader) glob(s string, at hcl.Range, what string) (string, bool) {
 	negated := strings.HasPrefix(s, "!")
 	pattern := strings.TrimPrefix(s, "!")
 	for strings.HasPrefix(pattern, "./") {

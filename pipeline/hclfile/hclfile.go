@@ -1,10 +1,11 @@
 // Package hclfile turns PIPELINE.hcl into a pipeline.Config. With its guard it is the only package that knows HCL and cty.
 // Reading a file runs nothing: no process, no network, no model.
 //
-// The steps: read the bytes (hclfile.go) → refuse what would hurt the parser (package guard) → parse (syntax.go), where JSON
-// becomes native syntax (json.go) → compare blocks with the table of words (language.go, body.go) → variables and locals
-// (variable.go, eval.go) → how many of each task (each.go) → tasks, hooks, agents, jobs (task.go, hook.go, config.go) → the
-// references between them (refs.go, order.go).
+// The steps: read the bytes (hclfile.go) → refuse what would hurt the parser (package guard) → parser (syntax.go), which turns
+// JSON into native syntax (json.go) → matcher, which compares blocks with the table of words (language.go, body.go) → decoder
+// (config.go), with one decoder for each type of block: variables, tasks, hooks, agents. They share a reader of attributes
+// (values.go), which has an evaluator (eval.go, names.go), which has the report of faults (faults.go) and the secrets. At the
+// end the references between tasks are checked (refs.go, order.go).
 package hclfile
 
 import (
@@ -131,22 +132,23 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
 	}
-	r := newReading(path, abs, src, o)
-	body, ok := r.parse(src)
+	r := newReport(path, src)
+	body, ok := (&parser{r}).parse(src)
 	if !ok {
-		return nil, r.errors()
+		return nil, r.errors(nil)
 	}
-	c := r.config(r.block(body, &language))
-	if err := r.errors(); err != nil {
+	d := newDecoder(r, abs, o)
+	d.file((&matcher{r}).block(body, &language))
+	if err := r.errors(d.secrets); err != nil {
 		return nil, err
 	}
-	c.Secrets = r.secretList()
-	c.Warnings = r.warnings()
-	return c, nil
+	d.c.Secrets = d.secretList()
+	d.c.Warnings = r.told(d.secrets, true)
+	return d.c, nil
 }
 
 // parse reads the syntax, of which there are two.
-func (r *reading) parse(src []byte) (hcl.Body, bool) {
+func (r *parser) parse(src []byte) (hcl.Body, bool) {
 	if strings.HasSuffix(r.path, ".json") {
 		body, ok := r.json(src)
 		return body, ok

@@ -1,16 +1,25 @@
 package hclfile
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
+// hooks reads on_fail blocks.
+type hooks struct {
+	*commands
+	check func(pattern []string) (word int, err error) // Options.Pattern
+}
+
 // agentHook reads on_fail "agent" of a task.
-func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentHook {
+func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 	h := &pipeline.AgentHook{}
 	if a := r.need(b, "use", "Write use = agent.NAME.", "on_fail %q of task %q names no agent", "agent", r.inst.base); a != nil {
-		if to, _, ok := r.ref(a.Expr, "agent", a.Name, n); ok {
+		if to, _, ok := r.ref(a.Expr, "agent", a.Name); ok {
 			h.Use = to.d.name
 		}
 	}
@@ -19,19 +28,19 @@ func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentH
 	h.Protect = r.strs(b, "protect", `["**/*_test.go"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "protect") })
 	h.Allow = r.allow(b)
 	if a := b.attrs["verify"]; a != nil {
-		all := r.refs(a, n)
+		all := r.refs(a)
 		for _, name := range all.names {
 			if name != r.inst.name { // it is verified in any case
 				h.Verify = append(h.Verify, name)
 			}
 		}
-		n.verify = append(n.verify, refsOf{task, all.refs})
+		r.verify = append(r.verify, refsOf{task, all.refs})
 	}
 	if a := b.attrs["fallback"]; a != nil {
-		h.Fallback = r.fallback(a, h.Use, n)
+		h.Fallback = r.fallback(a, h.Use)
 	}
 	if a := b.attrs["allow"]; a != nil {
-		n.allows = append(n.allows, allowing{a.NameRange, append([]string{h.Use}, h.Fallback...)})
+		r.allows = append(r.allows, allowing{a.NameRange, append([]string{h.Use}, h.Fallback...)})
 	}
 	h.PassSecrets = r.boolean(b, "pass_secrets")
 	h.CI = r.boolean(b, "ci")
@@ -59,7 +68,7 @@ func (r *reading) agentHook(b *block, task int, n *namesOfFile) *pipeline.AgentH
 }
 
 // output reads how an agent gives its fix.
-func (r *reading) output(b *block) string {
+func (r *hooks) output(b *block) string {
 	s, ok := r.str(b, "output")
 	if ok && s != "tree" && s != "diff" {
 		r.addf(b.attrs["output"].Expr.Range(), `Write "tree" where the agent edits the copy, "diff" where it prints a unified diff.`, "output cannot be %q", s)
@@ -71,7 +80,7 @@ func (r *reading) output(b *block) string {
 }
 
 // runHook reads on_fail "run" of a task.
-func (r *reading) runHook(b *block) *pipeline.RunHook {
+func (r *hooks) runHook(b *block) *pipeline.RunHook {
 	h := &pipeline.RunHook{}
 	if a := r.need(b, "run", `Write run = ["./notify.sh"].`, "on_fail %q of task %q has nothing to run", "run", r.inst.base); a != nil {
 		h.Run = r.command(a)
@@ -80,4 +89,25 @@ func (r *reading) runHook(b *block) *pipeline.RunHook {
 		h.Timeout, _ = r.duration(a)
 	}
 	return h
+}
+
+// fallback reads the agents that are asked when the one before fails.
+func (r *hooks) fallback(a *hcl.Attribute, use string) (names []string) {
+	parts, diags := hcl.ExprList(a.Expr)
+	if diags.HasErrors() {
+		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [agent.NAME].", a.Name), "%s must be a list of references, written out", a.Name)
+		return nil
+	}
+	for _, p := range parts {
+		to, _, ok := r.ref(p, "agent", a.Name)
+		if !ok {
+			continue
+		}
+		if name := to.d.name; name == use || slices.Contains(names, name) {
+			r.addf(p.Range(), "Each agent is asked once.", "agent %q is named twice", name)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names
 }

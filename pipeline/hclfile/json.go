@@ -16,12 +16,12 @@ import (
 // it reads one syntax: objects become blocks where the table of words says so, texts become templates, and references and
 // types, which are texts in JSON, become what they would be without quotes.
 type jsonFile struct {
-	*reading
+	*parser
 	broken bool // what it became cannot be believed
 }
 
 // json reads the whole file, or adds the faults.
-func (r *reading) json(src []byte) (*hclsyntax.Body, bool) {
+func (r *parser) json(src []byte) (*hclsyntax.Body, bool) {
 	if !r.passes(guard.JSON(r.path, src)) {
 		return nil, false
 	}
@@ -29,7 +29,7 @@ func (r *reading) json(src []byte) (*hclsyntax.Body, bool) {
 	if !r.syntax(diags) {
 		return nil, false
 	}
-	j := &jsonFile{reading: r}
+	j := &jsonFile{parser: r}
 	body := j.body(expr, &language, "the file")
 	return body, !j.broken
 }

@@ -94,7 +94,7 @@ func (j *jsonFile) inside(at hcl.Range) hcl.Pos {
 }
 
 // real finds a place in a text of a JSON file; any other place it gives back.
-func (r *reading) real(at hcl.Range) hcl.Range {
+func (r *report) real(at hcl.Range) hcl.Range {
 	i := sort.Search(len(r.texts), func(i int) bool { return r.texts[i].open.Byte >= at.Start.Byte }) - 1
 	if i < 0 || at.Start.Byte > r.texts[i].close {
 		return at
@@ -108,7 +108,7 @@ func (r *reading) real(at hcl.Range) hcl.Range {
 }
 
 // unescaped is the place of one byte of a text, counted without escapes.
-func (r *reading) unescaped(t text, n int) hcl.Pos {
+func (r *report) unescaped(t text, n int) hcl.Pos {
 	from := t.open.Byte + 1
 	i := from
 	for n > 0 && i < t.close {

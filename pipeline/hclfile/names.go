@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -19,7 +20,7 @@ type naming struct {
 }
 
 // look checks all names in an expression. What the expressions of a task that is multiplied name is looked at once.
-func (r *reading) look(expr hcl.Expression, p place) naming {
+func (r *evaluator) look(expr hcl.Expression, p place) naming {
 	if m := r.inst.of; m != nil && m.looked != nil {
 		n, ok := m.looked[expr]
 		if !ok {
@@ -31,7 +32,7 @@ func (r *reading) look(expr hcl.Expression, p place) naming {
 	return r.check(expr, p)
 }
 
-func (r *reading) check(expr hcl.Expression, p place) naming {
+func (r *evaluator) check(expr hcl.Expression, p place) naming {
 	n := naming{names: expr.Variables(), fine: true}
 	for _, t := range n.names {
 		n.fine = r.checkName(t, p) && n.fine
@@ -41,7 +42,7 @@ func (r *reading) check(expr hcl.Expression, p place) naming {
 	return n
 }
 
-func (r *reading) checkCall(call *hclsyntax.FunctionCallExpr) bool {
+func (r *evaluator) checkCall(call *hclsyntax.FunctionCallExpr) bool {
 	if _, ok := r.funcs[call.Name]; ok {
 		return true
 	}
@@ -67,7 +68,7 @@ func (n naming) has(root string) bool {
 	return slices.ContainsFunc(n.names, func(t hcl.Traversal) bool { return t.RootName() == root })
 }
 
-func (r *reading) checkName(t hcl.Traversal, p place) bool {
+func (r *evaluator) checkName(t hcl.Traversal, p place) bool {
 	at := t.SourceRange()
 	root := t.RootName()
 	second, has := step(t)
@@ -108,7 +109,7 @@ func (r *reading) checkName(t hcl.Traversal, p place) bool {
 }
 
 // foreignName explains a name that is no value of the pipeline, most often one that was meant for the shell.
-func (r *reading) foreignName(t hcl.Traversal, at hcl.Range, root string, p place) {
+func (r *evaluator) foreignName(t hcl.Traversal, at hcl.Range, root string, p place) {
 	if later, ok := laterRoots[root]; ok && len(t) > 1 {
 		r.addf(at, "Write the value instead.", "`%s` needs %s, which this version does not have", root, later)
 		return
@@ -138,7 +139,7 @@ func (r *reading) foreignName(t hcl.Traversal, at hcl.Range, root string, p plac
 }
 
 // inTemplate says that what stands at a place begins an interpolation.
-func (r *reading) inTemplate(at hcl.Range) bool {
+func (r *evaluator) inTemplate(at hcl.Range) bool {
 	at = r.real(at)
 	if at.Start.Byte > len(r.src) {
 		return false
@@ -161,4 +162,76 @@ func step(t hcl.Traversal) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// rootName checks a name that begins with each or matrix.
+func (r *evaluator) rootName(t hcl.Traversal, at hcl.Range, root string) bool {
+	from := map[string]string{"each": "for_each", "matrix": "matrix"}[root]
+	in := r.inst.of
+	second, has := step(t)
+	switch {
+	case r.inst.base == "":
+		r.addf(at, "It has another value in each instance of the task.", "%s may stand in a task with %s only", root, from)
+	case in == nil: // in for_each or matrix themselves
+		r.addf(at, "The instances are made from this value; it may name var, local and path.", "%s cannot stand in for_each or matrix", root)
+	case in.root == "" && in.broken: // both of them
+		return true
+	case in.root == "":
+		r.addf(at, fmt.Sprintf("Give the task a %s, or write the value instead.", from), "%s needs a %s, which task %q does not have", root, from, r.inst.base)
+	case in.root != root && root == "each":
+		r.addf(at, "Write matrix.AXIS.", "each needs a for_each, and task %q has a matrix", r.inst.base)
+	case in.root != root:
+		r.addf(at, "Write each.key or each.value.", "matrix needs a matrix, and task %q has a for_each", r.inst.base)
+	case !has && root == "each":
+		r.add(at, "each alone is not a value", "Write each.key or each.value.")
+	case !has:
+		r.add(at, "matrix alone is not a value", "Write matrix.AXIS.")
+	case in.broken && len(in.names) == 0:
+		return true
+	default:
+		for _, name := range in.names {
+			if name == second {
+				return true
+			}
+		}
+		r.wrongWord(at, fmt.Sprintf("there is no %s.%s", root, second), second, in.names,
+			fmt.Sprintf("There are %s.%s.", root, strings.Join(in.names, ", "+root+".")))
+	}
+	return false
+}
+
+func (r *evaluator) varNames() []string { return slices.Sorted(maps.Keys(r.vars)) }
+
+// textVars lists the variables whose text goes into an expression, directly or through locals or instances.
+func (r *evaluator) textVars(expr hcl.Expression) []string {
+	if _, ok := literal(expr); ok {
+		return nil
+	}
+	var all []string
+	for _, t := range expr.Variables() {
+		all = append(all, r.varsOf(t)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// varsOf lists the variables whose text is in what a name stands for.
+func (r *evaluator) varsOf(t hcl.Traversal) []string {
+	name, ok := step(t)
+	if !ok {
+		return nil
+	}
+	switch root := t.RootName(); {
+	case root == "var":
+		if v := r.vars[name]; v != nil && v.value.Type() != cty.Number && v.value.Type() != cty.Bool {
+			return []string{name}
+		}
+	case root == "local":
+		if l := r.locals[name]; l != nil {
+			return l.vars
+		}
+	case r.inst.of != nil && root == r.inst.of.root:
+		return r.inst.of.vars[name]
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 // An order is the tasks of a file, by their numbers, and what each waits for.
 type order struct {
+	*report
 	names []string
 	deps  [][]ref
 	asked []bool // somebody waits for it
@@ -17,17 +18,18 @@ type order struct {
 }
 
 // relations checks what tasks say about each other.
-func (r *reading) relations(n *namesOfFile) {
-	o := &order{names: n.names, deps: make([][]ref, len(n.names)), asked: make([]bool, len(n.names)), ended: make([]int, len(n.names))}
-	for _, d := range n.deps {
+func (r *references) relations() {
+	n := len(r.names)
+	o := &order{report: r.report, names: r.names, deps: make([][]ref, n), asked: make([]bool, n), ended: make([]int, n)}
+	for _, d := range r.deps {
 		o.deps[d.task] = d.to
 	}
-	if r.cycles(o) {
+	if o.cycles() {
 		return // in a way round everything waits for everything
 	}
 	told := make(map[hcl.Pos]bool)
-	seen, mark := make([]int, len(n.names)), 0
-	for _, v := range n.verify {
+	seen, mark := make([]int, n), 0
+	for _, v := range r.verify {
 		if !o.asked[v.task] {
 			continue
 		}
@@ -39,15 +41,15 @@ func (r *reading) relations(n *namesOfFile) {
 			if name, ok := o.waits(to, v.task, mark, seen); ok {
 				mark++ // a search that has found something has not seen everything
 				told[to.at.Start] = true
-				r.addf(to.at, fmt.Sprintf("It would run before %s has passed. Name tasks that can run without it.", n.names[v.task]),
-					"verify names %q, which depends on %q", n.names[name], n.names[v.task])
+				r.addf(to.at, fmt.Sprintf("It would run before %s has passed. Name tasks that can run without it.", r.names[v.task]),
+					"verify names %q, which depends on %q", r.names[name], r.names[v.task])
 			}
 		}
 	}
 }
 
 // cycles tells of each reference that closes a way round, with the whole way, and whether there is one.
-func (r *reading) cycles(o *order) bool {
+func (o *order) cycles() bool {
 	found := false
 	begun := make([]bool, len(o.names))
 	told := make(map[hcl.Pos]bool) // a reference in many instances is told once
@@ -70,11 +72,11 @@ func (r *reading) cycles(o *order) bool {
 					}
 					told[d.at.Start] = true
 					if i == j && d.d.keys != nil && d.whole {
-						r.addf(d.at, fmt.Sprintf(`task.%s is every instance of it, this one too. Name another one: task.%s["KEY"].`, d.d.name, d.d.name),
+						o.addf(d.at, fmt.Sprintf(`task.%s is every instance of it, this one too. Name another one: task.%s["KEY"].`, d.d.name, d.d.name),
 							"tasks wait for each other: %s → %s", d.d.name, d.d.name)
 						continue
 					}
-					r.addf(d.at, "Take one of them out of a depends_on.", "tasks wait for each other: %s", o.round(way, j))
+					o.addf(d.at, "Take one of them out of a depends_on.", "tasks wait for each other: %s", o.round(way, j))
 				}
 			}
 		}

@@ -18,9 +18,10 @@ import (
 // instances, with a thousand instances of a, is a million.
 const maxEdges = 1_000_000
 
-// namesOfFile are the blocks that may be referred to, and who refers to whom. Tasks go by their number in the file, each
-// instance counted.
-type namesOfFile struct {
+// references are the blocks that may be referred to, and which task refers to which. Tasks go by their number in the file,
+// each instance counted.
+type references struct {
+	*reader
 	tasks  map[string]*declared
 	agents map[string]*declared
 	names  []string // of all tasks
@@ -56,8 +57,8 @@ type ref struct {
 	at    hcl.Range
 }
 
-// references are a list of them, and the names of the tasks, without doubles.
-type references struct {
+// A refList is a list of them, and the names of the tasks, without doubles.
+type refList struct {
 	refs  []ref
 	names []string
 	edges int // how many tasks they name, doubles counted
@@ -65,40 +66,44 @@ type references struct {
 }
 
 // declare gives the task of a block, or its instances, their numbers.
-func (n *namesOfFile) declare(name string, m *multiple) *declared {
-	d := &declared{name: name, first: len(n.names), count: 1, of: m}
+func (r *references) declare(name string, m *multiple) *declared {
+	d := &declared{name: name, first: len(r.names), count: 1, of: m}
+	r.tasks[name] = d
 	if m == nil || m.root == "" && !m.broken {
-		n.names = append(n.names, name)
-		n.stamp = append(n.stamp, 0)
+		r.names = append(r.names, name)
+		r.stamp = append(r.stamp, 0)
 		return d
 	}
 	d.count, d.keys = len(m.keys), make(map[string]int, len(m.keys))
 	for _, key := range m.keys {
-		d.keys[key] = len(n.names)
-		n.names = append(n.names, pipeline.InstanceName(name, key))
-		n.stamp = append(n.stamp, 0)
+		d.keys[key] = len(r.names)
+		r.names = append(r.names, pipeline.InstanceName(name, key))
+		r.stamp = append(r.stamp, 0)
 	}
 	return d
 }
 
+// declareAgent makes an agent one that may be referred to.
+func (r *references) declareAgent(name string) { r.agents[name] = &declared{name: name} }
+
 // refs reads a list of references to tasks.
-func (r *reading) refs(a *hcl.Attribute, n *namesOfFile) references {
+func (r *references) refs(a *hcl.Attribute) refList {
 	m := r.inst.of
 	if m != nil {
 		if all, ok := m.fixed[a]; ok {
-			return r.notTooMany(all, a.Expr.Range(), n)
+			return r.notTooMany(all, a.Expr.Range())
 		}
 	}
 	parts, diags := hcl.ExprList(a.Expr)
 	if diags.HasErrors() {
 		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [task.NAME].", a.Name), "%s must be a list of references, written out", a.Name)
-		return references{}
+		return refList{}
 	}
-	all := references{fine: true}
-	n.stamps++
+	all := refList{fine: true}
+	r.stamps++
 	fixed := true
 	for _, p := range parts {
-		to, keyed, ok := r.ref(p, "task", a.Name, n)
+		to, keyed, ok := r.ref(p, "task", a.Name)
 		fixed = fixed && !keyed
 		if !ok {
 			all.fine = false
@@ -106,9 +111,9 @@ func (r *reading) refs(a *hcl.Attribute, n *namesOfFile) references {
 		}
 		before := len(all.names)
 		for i := to.first; i < to.first+to.count; i++ {
-			if n.stamp[i] != n.stamps {
-				n.stamp[i] = n.stamps
-				all.names = append(all.names, n.names[i])
+			if r.stamp[i] != r.stamps {
+				r.stamp[i] = r.stamps
+				all.names = append(all.names, r.names[i])
 			}
 		}
 		if len(all.names) > before {
@@ -120,23 +125,23 @@ func (r *reading) refs(a *hcl.Attribute, n *namesOfFile) references {
 	if m != nil && m.fixed != nil && fixed {
 		m.fixed[a] = all
 	}
-	return r.notTooMany(all, a.Expr.Range(), n)
+	return r.notTooMany(all, a.Expr.Range())
 }
 
-func (r *reading) notTooMany(all references, at hcl.Range, n *namesOfFile) references {
-	if n.edges += all.edges; n.edges <= maxEdges {
+func (r *references) notTooMany(all refList, at hcl.Range) refList {
+	if r.edges += all.edges; r.edges <= maxEdges {
 		return all
 	}
 	r.addf(at, "Let them wait for one task that waits for all the others.", "the tasks of this file name each other more than %d times", maxEdges)
-	return references{}
+	return refList{}
 }
 
 // ref reads one reference to a task or an agent. Keyed says that it has a key, which may be another in the next instance.
 // A reference is read from the expression as it stands; only its key is evaluated.
-func (r *reading) ref(expr hcl.Expression, kind, what string, n *namesOfFile) (to ref, keyed, ok bool) {
-	known, mustRefer := n.tasks, what+" must refer to a task"
+func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed, ok bool) {
+	known, mustRefer := r.tasks, what+" must refer to a task"
 	if kind == "agent" {
-		known, mustRefer = n.agents, what+" must refer to an agent"
+		known, mustRefer = r.agents, what+" must refer to an agent"
 	}
 	at := expr.Range()
 	t, key, diags := reference(expr)
@@ -180,7 +185,7 @@ func (r *reading) ref(expr hcl.Expression, kind, what string, n *namesOfFile) (t
 }
 
 // refKey finds the instance that a key names, by its number.
-func (r *reading) refKey(key hcl.Expression, d *declared) (int, bool) {
+func (r *references) refKey(key hcl.Expression, d *declared) (int, bool) {
 	const what = "the key of a reference"
 	v := r.eval(key, place{})
 	if !v.ok {

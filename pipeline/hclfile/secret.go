@@ -18,6 +18,7 @@ import (
 
 // secrets are the values that must not be said, by value, and the names that were asked for.
 type secrets struct {
+	file   []byte              // what it says is no secret
 	values map[string]string   // value → name
 	raw    map[string][]string // name → values, for those that are set
 	absent map[string]bool     // names that are not
@@ -31,34 +32,18 @@ type secretMark struct{ name string }
 // a length, a yes or a no; nobody could keep them out of a log.
 const minDerived = 6
 
-func newSecrets() secrets {
-	return secrets{values: make(map[string]string), raw: make(map[string][]string), absent: make(map[string]bool)}
+func newSecrets(file []byte) *secrets {
+	return &secrets{file: file, values: make(map[string]string), raw: make(map[string][]string), absent: make(map[string]bool)}
 }
 
-// secret is the value of secret(name): unknown while the variable is not set, so that whatever is made from it is
-// unknown too and no fault comes of it.
-func (r *reading) secret(name string) cty.Value {
-	r.touched.secrets[name] = true
-	value, ok := r.o.Env(name)
-	if !ok {
-		r.absent[name] = true
-		return cty.UnknownVal(cty.String).Mark(secretMark{name})
-	}
-	r.raw[name] = []string{value}
-	v := cty.StringVal(value)
-	r.keep(value, name)
-	r.keep(v.AsString(), name) // cty normalizes Unicode, so a task may see another spelling
-	return v.Mark(secretMark{name})
-}
-
-func (r *reading) keep(value, name string) {
+func (r *secrets) keep(value, name string) {
 	if _, ok := r.values[value]; !ok && value != "" {
 		r.values[value] = name
 	}
 }
 
 // keepLeaves keeps every text and number in the value of a sensitive variable. Its names of attributes are no secrets.
-func (r *reading) keepLeaves(v cty.Value, name string) {
+func (r *secrets) keepLeaves(v cty.Value, name string) {
 	if v == cty.NilVal {
 		return
 	}
@@ -76,7 +61,7 @@ func (r *reading) keepLeaves(v cty.Value, name string) {
 
 // derived keeps the texts that were made from secrets and no longer hold them, such as base64encode(secret("X")),
 // also where they are only a part of the value.
-func (r *reading) derived(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) {
+func (r *secrets) derived(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) {
 	if !v.ContainsMarked() {
 		return
 	}
@@ -90,7 +75,7 @@ func (r *reading) derived(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext
 	})
 }
 
-func (r *reading) keepTexts(v cty.Value) {
+func (r *secrets) keepTexts(v cty.Value) {
 	v, paths := v.UnmarkDeepWithPaths()
 	for _, p := range paths {
 		names := markNames(p.Marks)
@@ -109,7 +94,7 @@ func (r *reading) keepTexts(v cty.Value) {
 	}
 }
 
-func (r *reading) keepDerived(text string, names []string) {
+func (r *secrets) keepDerived(text string, names []string) {
 	if len(text) < minDerived || r.says(text) {
 		return
 	}
@@ -122,27 +107,27 @@ func (r *reading) keepDerived(text string, names []string) {
 }
 
 // says says whether the file itself holds a text, which is no secret then; the default of a sensitive variable does not count.
-func (r *reading) says(text string) bool {
+func (r *secrets) says(text string) bool {
 	from := 0
 	for _, at := range r.closed {
-		if strings.Contains(string(r.src[from:at.Start.Byte]), text) {
+		if strings.Contains(string(r.file[from:at.Start.Byte]), text) {
 			return true
 		}
 		from = at.End.Byte
 	}
-	return strings.Contains(string(r.src[from:]), text)
+	return strings.Contains(string(r.file[from:]), text)
 }
 
 // close makes a place of the file one that says nothing: the default of a sensitive variable.
-func (r *reading) close(at hcl.Range) {
-	if at.Start.Byte < at.End.Byte && at.End.Byte <= len(r.src) {
+func (r *secrets) close(at hcl.Range) {
+	if at.Start.Byte < at.End.Byte && at.End.Byte <= len(r.file) {
 		i, _ := slices.BinarySearchFunc(r.closed, at, func(a, b hcl.Range) int { return cmp.Compare(a.Start.Byte, b.Start.Byte) })
 		r.closed = slices.Insert(r.closed, i, at)
 	}
 }
 
 // keepWithoutReturns keeps the values with carriage returns also without them, as shell text holds them.
-func (r *reading) keepWithoutReturns() {
+func (r *secrets) keepWithoutReturns() {
 	for value, name := range maps.Clone(r.values) {
 		r.keep(strings.ReplaceAll(value, "\r", ""), name)
 	}
@@ -160,7 +145,7 @@ func markNames(marks cty.ValueMarks) []string {
 }
 
 // markUnknown puts the marks of the absent secrets on whatever is unknown, or gives NilVal when there are none.
-func (r *reading) markUnknown(v cty.Value, touched map[string]bool) cty.Value {
+func (r *secrets) markUnknown(v cty.Value, touched map[string]bool) cty.Value {
 	marks := make(cty.ValueMarks)
 	for name := range touched {
 		if r.absent[name] {
@@ -195,7 +180,7 @@ func secretCalls(names map[string]bool) string {
 	return strings.Join(calls, " and ")
 }
 
-func (r *reading) secretList() []pipeline.Secret {
+func (r *secrets) secretList() []pipeline.Secret {
 	var all []pipeline.Secret
 	for value, name := range r.values {
 		all = append(all, pipeline.Secret{Name: name, Value: value})
@@ -207,16 +192,16 @@ func (r *reading) secretList() []pipeline.Secret {
 }
 
 // hide takes secret values out of a text, longest first, so that no rest of one is left.
-func (r *reading) hide(text string) string {
+func (r *secrets) hide(text string) string {
 	return r.replace(text, func(string) string { return "[redacted]" })
 }
 
 // blank hides secret values in a source line without moving what comes after them.
-func (r *reading) blank(line string) string {
+func (r *secrets) blank(line string) string {
 	return r.replace(line, func(value string) string { return strings.Repeat("*", len([]rune(value))) })
 }
 
-func (r *reading) replace(text string, with func(string) string) string {
+func (r *secrets) replace(text string, with func(string) string) string {
 	if text == "" {
 		return text
 	}

@@ -7,11 +7,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // warnVars warns of text that the shell would take apart: of each value once, where it is named itself if it is.
-func (r *reading) warnVars(a *hcl.Attribute) {
+func (r *commands) warnVars(a *hcl.Attribute) {
 	told := make(map[string]bool)
 	names := a.Expr.Variables()
 	isVar := func(t hcl.Traversal) bool { return t.RootName() == "var" }
@@ -36,7 +35,7 @@ func (r *reading) warnVars(a *hcl.Attribute) {
 }
 
 // warnText warns of one name in a text for the shell, of which value is a part.
-func (r *reading) warnText(t hcl.Traversal, what, name, value string, isText bool) {
+func (r *commands) warnText(t hcl.Traversal, what, name, value string, isText bool) {
 	upper := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 	if !isText { // a list or a map, of which the text takes something
 		value = "…"
@@ -54,49 +53,15 @@ func whole(expr hcl.Expression) bool {
 	return ok
 }
 
-// textVars lists the variables whose text goes into an expression, directly or through locals or instances.
-func (r *reading) textVars(expr hcl.Expression) []string {
-	if _, ok := literal(expr); ok {
-		return nil
-	}
-	var all []string
-	for _, t := range expr.Variables() {
-		all = append(all, r.varsOf(t)...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// varsOf lists the variables whose text is in what a name stands for.
-func (r *reading) varsOf(t hcl.Traversal) []string {
-	name, ok := step(t)
-	if !ok {
-		return nil
-	}
-	switch root := t.RootName(); {
-	case root == "var":
-		if v := r.vars[name]; v != nil && v.value.Type() != cty.Number && v.value.Type() != cty.Bool {
-			return []string{name}
-		}
-	case root == "local":
-		if l := r.locals[name]; l != nil {
-			return l.vars
-		}
-	case r.inst.of != nil && root == r.inst.of.root:
-		return r.inst.of.vars[name]
-	}
-	return nil
-}
-
 // isText says that what a name of an instance stands for is a text, and no list or map.
-func (r *reading) isText(t hcl.Traversal) bool {
+func (r *commands) isText(t hcl.Traversal) bool {
 	name, _ := step(t)
 	v := r.inst.of.values[r.inst.number]
 	return v.Type().IsObjectType() && v.Type().HasAttribute(name) && v.GetAttr(name).Type().IsPrimitiveType()
 }
 
 // eachVars says which variables went into the keys and the values of for_each.
-func (r *reading) eachVars(expr hcl.Expression) map[string][]string {
+func (r *multiplier) eachVars(expr hcl.Expression) map[string][]string {
 	pairs, diags := hcl.ExprMap(expr)
 	if diags.HasErrors() {
 		all := r.textVars(expr)
@@ -112,7 +77,7 @@ func (r *reading) eachVars(expr hcl.Expression) map[string][]string {
 }
 
 // matrixVars says which variables went into each axis of a matrix.
-func (r *reading) matrixVars(expr hcl.Expression, axes []string) map[string][]string {
+func (r *multiplier) matrixVars(expr hcl.Expression, axes []string) map[string][]string {
 	all := make(map[string][]string)
 	pairs, diags := hcl.ExprMap(expr)
 	for _, p := range pairs {

@@ -20,9 +20,12 @@ const (
 	maxAgainBytes = 1 << 20
 )
 
+// A parser parses a file into the bodies of HCL's native syntax.
+type parser struct{ *report }
+
 // native parses HCL's native syntax, or adds the faults. It says false when what was parsed cannot be believed. A ${…} that
 // was meant for the shell is told and covered up, so that the faults behind it are told too.
-func (r *reading) native(src []byte) (*hclsyntax.Body, bool) {
+func (r *parser) native(src []byte) (*hclsyntax.Body, bool) {
 	for again := 1; ; again++ {
 		file, diags := hclsyntax.ParseConfig(src, r.path, hcl.InitialPos)
 		if !diags.HasErrors() {
@@ -49,7 +52,7 @@ func (r *reading) native(src []byte) (*hclsyntax.Body, bool) {
 }
 
 // isCovered says that a fault was told, and covered up, within a place.
-func (r *reading) isCovered(at hcl.Range) bool {
+func (r *report) isCovered(at hcl.Range) bool {
 	return slices.ContainsFunc(r.covered, func(i int) bool { return at.Start.Byte <= i && i < at.End.Byte })
 }
 
@@ -110,7 +113,7 @@ func above(diags hcl.Diagnostics, at hcl.Range) hcl.Diagnostics {
 
 // meantForShell finds the faults of a ${…} or %{…} of src that was probably meant for the shell, one a line, and the bytes where
 // those begin.
-func (r *reading) meantForShell(src []byte, diags hcl.Diagnostics) (meant hcl.Diagnostics, at []int) {
+func (r *parser) meantForShell(src []byte, diags hcl.Diagnostics) (meant hcl.Diagnostics, at []int) {
 	line := 0
 	for i, d := range diags {
 		if d.Severity != hcl.DiagError || d.Subject == nil || d.Subject.Start.Line <= line || i > maxFaults {
@@ -124,7 +127,7 @@ func (r *reading) meantForShell(src []byte, diags hcl.Diagnostics) (meant hcl.Di
 }
 
 // syntax adds the parser's faults. It says false when what was parsed cannot be believed.
-func (r *reading) syntax(diags hcl.Diagnostics) bool {
+func (r *parser) syntax(diags hcl.Diagnostics) bool {
 	fine := true
 	mask := sensitive.Match(r.src)
 	begun := make(map[int]bool) // bytes where a fault begins: the next one there is only a consequence
@@ -174,7 +177,7 @@ var sensitive = regexp.MustCompile(`\bsensitive\b`)
 var shellExpansion = regexp.MustCompile(`[$%]\{(?:[^{}"]|\{[^{}"]*\})*\}?`)
 
 // remedy is the parser's explanation, and ours where the fault is a known habit.
-func (r *reading) remedy(d *hcl.Diagnostic, at hcl.Range) string {
+func (r *parser) remedy(d *hcl.Diagnostic, at hcl.Range) string {
 	detail := strings.Join(strings.Fields(d.Detail), " ")
 	switch d.Summary {
 	case "Invalid single-argument block definition":
@@ -201,7 +204,7 @@ func meant(text string) string {
 }
 
 // shellAt finds the ${…} or %{…} around a place, in its line: where it begins and ends in the file.
-func (r *reading) shellAt(at hcl.Range) []int {
+func (r *parser) shellAt(at hcl.Range) []int {
 	line := at.Start.Line
 	if line < 1 || line > len(r.quotable()) || len(r.lines[line-1]) > 4096 {
 		return nil

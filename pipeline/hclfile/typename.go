@@ -20,7 +20,7 @@ const typeForms = "Write string, number, bool, any, list(TYPE), set(TYPE), map(T
 var unknownType = regexp.MustCompile(`^(?:The k|K)eyword "(.*)" is not a valid type`)
 
 // wrongTypeName says in our words what the library says of a type.
-func (r *reading) wrongTypeName(at hcl.Range, d *hcl.Diagnostic) {
+func (r *variables) wrongTypeName(at hcl.Range, d *hcl.Diagnostic) {
 	if m := unknownType.FindStringSubmatch(d.Detail); m != nil {
 		r.wrongWord(at, fmt.Sprintf("there is no type %q", m[1]), m[1], typeNames, typeForms)
 		return

@@ -11,7 +11,7 @@ import (
 
 // validations checks the value of a variable, whichever way it came, against every validation block. It comes after all
 // variables have their values, so that a condition may compare them.
-func (r *reading) validations(b *block) {
+func (r *variables) validations(b *block) {
 	for _, c := range b.of("validation") {
 		condition := r.need(c, "condition", fmt.Sprintf("Write condition = length(var.%s) > 0.", b.name), "a validation of variable %q has no condition", b.name)
 		message := r.need(c, "error_message", fmt.Sprintf(`Write error_message = "%s must …".`, b.name), "a validation of variable %q has no error_message", b.name)
@@ -30,7 +30,7 @@ func (r *reading) validations(b *block) {
 }
 
 // onlyVars says that an attribute names no value of the file but variables, which are all there is at this time.
-func (r *reading) onlyVars(a *hcl.Attribute) bool {
+func (r *variables) onlyVars(a *hcl.Attribute) bool {
 	fine := true
 	for _, t := range a.Expr.Variables() {
 		if slices.Contains([]string{"local", "path", "each", "matrix", "run"}, t.RootName()) {
@@ -42,7 +42,7 @@ func (r *reading) onlyVars(a *hcl.Attribute) bool {
 }
 
 // holds evaluates a condition. Known is false where a fault has been told.
-func (r *reading) holds(a *hcl.Attribute) (holds, known bool) {
+func (r *variables) holds(a *hcl.Attribute) (holds, known bool) {
 	v := r.eval(a.Expr, place{})
 	if !v.ok {
 		return false, false

@@ -3,15 +3,22 @@ package hclfile
 import (
 	"fmt"
 	"math/big"
+	"path"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
+
+// A reader evaluates attributes and converts their values. A method that returns ok false has added the fault.
+type reader struct{ *evaluator }
 
 // An item is one element of a list, where it stands.
 type item struct {
@@ -20,7 +27,7 @@ type item struct {
 }
 
 // open takes an evaluated value that may not be secret, nor null. what names it in messages.
-func (r *reading) open(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
+func (r *reader) open(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
 	if v.ContainsMarked() {
 		r.addf(at, "It would be written down. A secret may stand in env and in run only.", "%s may not be made from a secret", what)
 		return v, false
@@ -33,7 +40,7 @@ func (r *reading) open(v cty.Value, at hcl.Range, what string) (cty.Value, bool)
 }
 
 // value evaluates an attribute that may not be secret, nor null.
-func (r *reading) value(a *hcl.Attribute) (cty.Value, bool) {
+func (r *reader) value(a *hcl.Attribute) (cty.Value, bool) {
 	v := r.eval(a.Expr, place{})
 	if !v.ok {
 		return cty.DynamicVal, false
@@ -41,7 +48,7 @@ func (r *reading) value(a *hcl.Attribute) (cty.Value, bool) {
 	return r.open(v.Value, a.Expr.Range(), a.Name)
 }
 
-func (r *reading) wrongType(at hcl.Range, what, want string, v cty.Value) {
+func (r *reader) wrongType(at hcl.Range, what, want string, v cty.Value) {
 	r.addf(at, fmt.Sprintf("It is %s.", kind(v)), "%s must be %s", what, want)
 }
 
@@ -65,7 +72,7 @@ func kind(v cty.Value) string {
 }
 
 // str reads an attribute that is plain text.
-func (r *reading) str(b *block, name string) (string, bool) {
+func (r *reader) str(b *block, name string) (string, bool) {
 	a := b.attrs[name]
 	if a == nil {
 		return "", false
@@ -77,7 +84,7 @@ func (r *reading) str(b *block, name string) (string, bool) {
 	return r.plain(v, a.Expr.Range(), name)
 }
 
-func (r *reading) plain(v cty.Value, at hcl.Range, what string) (string, bool) {
+func (r *reader) plain(v cty.Value, at hcl.Range, what string) (string, bool) {
 	if v.Type() != cty.String {
 		r.wrongType(at, what, "text in quotes", v)
 		return "", false
@@ -85,7 +92,7 @@ func (r *reading) plain(v cty.Value, at hcl.Range, what string) (string, bool) {
 	return r.noNUL(v.AsString(), at, what)
 }
 
-func (r *reading) noNUL(s string, at hcl.Range, what string) (string, bool) {
+func (r *reader) noNUL(s string, at hcl.Range, what string) (string, bool) {
 	if strings.ContainsRune(s, 0) {
 		r.addf(at, "No program can be given one.", "%s holds a NUL byte", what)
 		return "", false
@@ -93,7 +100,7 @@ func (r *reading) noNUL(s string, at hcl.Range, what string) (string, bool) {
 	return s, true
 }
 
-func (r *reading) boolean(b *block, name string) bool {
+func (r *reader) boolean(b *block, name string) bool {
 	a := b.attrs[name]
 	if a == nil {
 		return false
@@ -107,7 +114,7 @@ func (r *reading) boolean(b *block, name string) bool {
 }
 
 // number reads a whole number from low to high; no high limit when high is 0.
-func (r *reading) number(a *hcl.Attribute, low, high int) (int, bool) {
+func (r *reader) number(a *hcl.Attribute, low, high int) (int, bool) {
 	v, ok := r.value(a)
 	if !ok {
 		return 0, false
@@ -130,7 +137,7 @@ func (r *reading) number(a *hcl.Attribute, low, high int) (int, bool) {
 }
 
 // duration reads a positive time in Go's syntax.
-func (r *reading) duration(a *hcl.Attribute) (time.Duration, bool) {
+func (r *reader) duration(a *hcl.Attribute) (time.Duration, bool) {
 	v, ok := r.value(a)
 	if !ok {
 		return 0, false
@@ -165,7 +172,7 @@ func isNumber(s string) bool {
 }
 
 // items reads a list, element by element where it is written out, so that each fault has its own place.
-func (r *reading) items(a *hcl.Attribute, example string) ([]item, bool) {
+func (r *reader) items(a *hcl.Attribute, example string) ([]item, bool) {
 	if parts, diags := hcl.ExprList(a.Expr); !diags.HasErrors() {
 		all, ok := make([]item, 0, len(parts)), true
 		for _, p := range parts {
@@ -185,7 +192,7 @@ func (r *reading) items(a *hcl.Attribute, example string) ([]item, bool) {
 }
 
 // elements takes an evaluated list apart. One that is unknown, for lack of a secret, is one unknown element.
-func (r *reading) elements(v cty.Value, a *hcl.Attribute, example string) ([]item, bool) {
+func (r *reader) elements(v cty.Value, a *hcl.Attribute, example string) ([]item, bool) {
 	at := a.Expr.Range()
 	v, marks := v.Unmark()
 	if !v.IsKnown() {
@@ -207,7 +214,7 @@ func (r *reading) elements(v cty.Value, a *hcl.Attribute, example string) ([]ite
 }
 
 // strs reads a list of plain texts. Each that passes ok is in it; ok adds the fault itself.
-func (r *reading) strs(b *block, name, example string, ok func(s string, at hcl.Range) (string, bool)) []string {
+func (r *reader) strs(b *block, name, example string, ok func(s string, at hcl.Range) (string, bool)) []string {
 	a := b.attrs[name]
 	if a == nil {
 		return nil
@@ -231,7 +238,7 @@ func (r *reading) strs(b *block, name, example string, ok func(s string, at hcl.
 }
 
 // text reads a value that may be secret. Numbers, true and false become text.
-func (r *reading) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, bool) {
+func (r *reader) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, bool) {
 	v, marks := v.UnmarkDeep()
 	t := pipeline.Text{Secrets: markNames(marks)}
 	if !v.IsWhollyKnown() {
@@ -263,4 +270,155 @@ func (r *reading) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, b
 		t.Hidden = r.hide(s)
 	}
 	return t, ok
+}
+
+// tokens reads a cap of the budget.
+func (r *reader) tokens(a *hcl.Attribute) int64 {
+	v, ok := r.value(a)
+	if !ok {
+		return 0
+	}
+	if v.Type() != cty.Number {
+		r.wrongType(a.Expr.Range(), a.Name, "a whole number, without quotes", v)
+		return 0
+	}
+	n, accuracy := v.AsBigFloat().Int64()
+	if accuracy != big.Exact || n < 1 {
+		r.addf(a.Expr.Range(), "Leave it out for no cap.", "%s must be a whole number, 1 or more", a.Name)
+		return 0
+	}
+	return n
+}
+
+// dollars reads a cap of the budget.
+func (r *reader) dollars(a *hcl.Attribute) float64 {
+	v, ok := r.value(a)
+	if !ok {
+		return 0
+	}
+	if v.Type() != cty.Number {
+		r.wrongType(a.Expr.Range(), a.Name, "a number, without quotes", v)
+		return 0
+	}
+	f, _ := v.AsBigFloat().Float64()
+	if f <= 0 || f > 1e6 {
+		r.addf(a.Expr.Range(), "Leave it out for no cap.", "%s must be more than nothing", a.Name)
+		return 0
+	}
+	return f
+}
+
+// exitCodes reads a list of exit codes that are failures, without doubles.
+func (r *reader) exitCodes(a *hcl.Attribute) []int {
+	items, ok := r.items(a, "[75]")
+	if ok && len(items) == 0 {
+		r.addf(a.Expr.Range(), "Leave it out if every failure deserves another attempt.", "%s is empty", a.Name)
+	}
+	var all []int
+	for _, i := range items {
+		v, fine := r.open(i.Value, i.at, a.Name)
+		if !fine {
+			continue
+		}
+		if v.Type() != cty.Number {
+			r.wrongType(i.at, "a code in "+a.Name, "a whole number, without quotes", v)
+			continue
+		}
+		n, accuracy := v.AsBigFloat().Int64()
+		if accuracy != big.Exact || n < 1 || n > 255 {
+			r.addf(i.at, "0 is a task that passed, and no program can exit with more than 255.", "a code in %s must be a whole number from 1 to 255", a.Name)
+			continue
+		}
+		if !slices.Contains(all, int(n)) {
+			all = append(all, int(n))
+		}
+	}
+	return all
+}
+
+func (r *reader) passName(s string, at hcl.Range) (string, bool) {
+	if strings.TrimSpace(s) == "" || strings.ContainsAny(s, "=\n\r") || strings.Contains(strings.TrimSuffix(s, "*"), "*") {
+		r.addf(at, `Write a name such as "GOFLAGS", or its beginning: "AWS_*".`, "%q is not a name in the environment", s)
+		return "", false
+	}
+	return s, true
+}
+
+// dir cleans a folder that must lie inside the root.
+func (r *reader) dir(s string, at hcl.Range) string {
+	clean := path.Clean(s)
+	switch {
+	case strings.TrimSpace(s) == "":
+		r.add(at, "dir is empty", `Leave it out, or write "." for the root.`)
+	case path.IsAbs(s):
+		r.add(at, "dir is an absolute path", "It is relative to the folder of PIPELINE.hcl, and inside it.")
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		r.add(at, "dir leaves the root", "It is relative to the folder of PIPELINE.hcl, and inside it.")
+	}
+	return clean
+}
+
+// key makes the key of an instance, or a part of one: numbers, true and false become text.
+func (r *reader) key(v cty.Value, at hcl.Range, what string) (string, bool) {
+	switch {
+	case v.IsNull():
+		r.addf(at, "Take it out.", "%s holds null", what)
+		return "", false
+	case !v.Type().IsPrimitiveType():
+		r.addf(at, fmt.Sprintf("It is %s. A name is made from each element.", kind(v)), "%s holds what is not text", what)
+		return "", false
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil {
+		r.addf(at, "Put it in quotes.", "%s holds what is not text", what)
+		return "", false
+	}
+	s := text.AsString()
+	if s == "" || strings.ContainsFunc(s, unicode.IsControl) {
+		r.addf(at, "A name is made from each element: write a text on one line.", "%s holds a text that is empty or has control characters", what)
+		return "", false
+	}
+	return s, true
+}
+
+// need gives an attribute that must be there, or adds the fault.
+func (r *reader) need(b *block, name, detail, format string, args ...any) *hcl.Attribute {
+	a := b.attrs[name]
+	if a == nil && !b.faulty {
+		r.addf(b.at, detail, format, args...)
+	}
+	return a
+}
+
+// name checks a block's name and that no block before it has the same.
+func (r *reader) name(b *block, first map[string]hcl.Range) bool {
+	if !hclsyntax.ValidIdentifier(b.name) {
+		r.addf(b.nameAt, "A name begins with a letter and goes on with letters, digits, _ and -.", "%q is not a valid name", b.name)
+		return false
+	}
+	if at, ok := first[b.name]; ok {
+		r.addf(b.nameAt, fmt.Sprintf("The first is on line %d; give one of them another name.", at.Start.Line),
+			"%q is declared a second time", b.name)
+		return false
+	}
+	first[b.name] = b.nameAt
+	return true
+}
+
+// sensitive reports whether the value of a variable is a secret. One that cannot be read is.
+func (r *reader) sensitive(b *block) bool {
+	a := b.attrs["sensitive"]
+	if a == nil {
+		return false
+	}
+	if len(a.Expr.Variables()) > 0 {
+		r.add(a.Expr.Range(), "sensitive cannot name other values", "Write true or false.")
+		return true
+	}
+	v, ok := r.value(a)
+	if ok && v.Type() != cty.Bool {
+		r.wrongType(a.Expr.Range(), a.Name, "true or false, without quotes", v)
+		ok = false
+	}
+	return !ok || v.True()
 }

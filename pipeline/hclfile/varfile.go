@@ -24,7 +24,7 @@ import (
 // A varFile is one file of --var-file: NAME = VALUE in HCL, or a JSON object where its name ends in .json. It has faults
 // of its own, at places of its own.
 type varFile struct {
-	*reading
+	*parser
 	values map[string]fileValue
 	secret bool // some variable is sensitive: no value of this file is quoted
 }
@@ -35,7 +35,7 @@ type fileValue struct {
 }
 
 // varFiles reads them in the order given, in which the later wins.
-func (r *reading) varFiles(secret bool) []*varFile {
+func (r *variables) varFiles(secret bool) []*varFile {
 	var all []*varFile
 	for _, path := range r.o.VarFiles {
 		src, err := readFile(path, true)
@@ -53,7 +53,7 @@ func (r *reading) varFiles(secret bool) []*varFile {
 			r.put(e)
 			continue
 		}
-		f := &varFile{newReading(path, path, src, Options{}), make(map[string]fileValue), secret}
+		f := &varFile{&parser{newReport(path, src)}, make(map[string]fileValue), secret}
 		f.read(src)
 		all = append(all, f)
 	}
@@ -109,7 +109,7 @@ func (f *varFile) read(src []byte) {
 
 // native reads HCL.
 func (f *varFile) native(src []byte) ([]*hcl.Attribute, bool) {
-	body, ok := f.reading.native(src)
+	body, ok := f.parser.native(src)
 	if !ok {
 		return nil, false
 	}
@@ -182,7 +182,7 @@ func (f *varFile) at(name, summary, detail string) pipeline.Error {
 	if strings.HasPrefix(summary, "there is no variable") {
 		where = v.nameAt
 	}
-	e := f.reading.at(where, summary, detail)
+	e := f.parser.at(where, summary, detail)
 	if line := []rune(e.Source); f.secret {
 		from := len(line)
 		if v.at.Start.Line == e.Pos.Line {

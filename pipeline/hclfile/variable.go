@@ -20,6 +20,12 @@ import (
 // VarPrefix is what the environment's names of variables begin with.
 const VarPrefix = "ASYNC_PIPELINE_VAR_"
 
+// variables reads variable blocks, files of variables, and what comes from the command line and the environment.
+type variables struct {
+	*reader
+	o Options
+}
+
 // A variable is one variable block and the value it got.
 type variable struct {
 	value   cty.Value
@@ -36,10 +42,8 @@ type given struct {
 	fault func(summary, detail string) // adds a fault where a person has to mend it
 }
 
-func (r *reading) varNames() []string { return slices.Sorted(maps.Keys(r.vars)) }
-
 // variables reads every variable block. It comes before locals, which may name them.
-func (r *reading) variables(blocks []*block) {
+func (r *variables) read(blocks []*block) {
 	first := make(map[string]hcl.Range)
 	var fine []*block
 	for _, b := range blocks {
@@ -80,7 +84,7 @@ func (r *reading) variables(blocks []*block) {
 }
 
 // noVariable says of a fault which variable was probably meant.
-func (r *reading) noVariable(e pipeline.Error, name string) pipeline.Error {
+func (r *variables) noVariable(e pipeline.Error, name string) pipeline.Error {
 	e.Detail = fmt.Sprintf("Declare it: variable %q { … }", name)
 	if len(r.faults) < maxFaults/5 {
 		e.Suggestion = pipeline.Nearest(name, r.varNames())
@@ -91,7 +95,7 @@ func (r *reading) noVariable(e pipeline.Error, name string) pipeline.Error {
 	return e
 }
 
-func (r *reading) variable(b *block, secret bool, files []*varFile) *variable {
+func (r *variables) variable(b *block, secret bool, files []*varFile) *variable {
 	bad := &variable{value: cty.DynamicVal}
 	r.str(b, "description")
 	typ, defaults, ok := r.varType(b)
@@ -137,26 +141,8 @@ func (r *reading) variable(b *block, secret bool, files []*varFile) *variable {
 	return &variable{value, true, touched, from}
 }
 
-// sensitive says whether a variable's value is a secret. One that cannot be read is.
-func (r *reading) sensitive(b *block) bool {
-	a := b.attrs["sensitive"]
-	if a == nil {
-		return false
-	}
-	if len(a.Expr.Variables()) > 0 {
-		r.add(a.Expr.Range(), "sensitive cannot name other values", "Write true or false.")
-		return true
-	}
-	v, ok := r.value(a)
-	if ok && v.Type() != cty.Bool {
-		r.wrongType(a.Expr.Range(), a.Name, "true or false, without quotes", v)
-		ok = false
-	}
-	return !ok || v.True()
-}
-
 // varType reads the type, which is any when none is written.
-func (r *reading) varType(b *block) (cty.Type, *typeexpr.Defaults, bool) {
+func (r *variables) varType(b *block) (cty.Type, *typeexpr.Defaults, bool) {
 	a := b.attrs["type"]
 	if a == nil {
 		return cty.DynamicPseudoType, nil, true
@@ -173,7 +159,7 @@ func (r *reading) varType(b *block) (cty.Type, *typeexpr.Defaults, bool) {
 }
 
 // varDefault gives NilVal when no default is written.
-func (r *reading) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
+func (r *variables) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
 	a := b.attrs["default"]
 	if a == nil {
 		return cty.NilVal, true
@@ -216,7 +202,7 @@ func reason(err error, name string, secret bool) string {
 }
 
 // givens are the values that come from outside, in the order in which the later wins.
-func (r *reading) givens(b *block, typ cty.Type, files []*varFile) []given {
+func (r *variables) givens(b *block, typ cty.Type, files []*varFile) []given {
 	var all []given
 	typed := func(text, how string) {
 		g := given{value: cty.StringVal(text), text: text, from: fmt.Sprintf("It comes from %s.", how)}
@@ -249,7 +235,7 @@ func (r *reading) givens(b *block, typ cty.Type, files []*varFile) []given {
 }
 
 // fromOutside makes a value of the variable's type: text is taken as it stands, a list or map is read as HCL.
-func (r *reading) fromOutside(b *block, g given, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
+func (r *variables) fromOutside(b *block, g given, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
 	if secret && g.value != cty.NilVal {
 		r.keep(g.text, "var."+b.name) // cty normalizes Unicode, so a task may see another spelling
 		r.keepLeaves(g.value, "var."+b.name)
@@ -277,8 +263,7 @@ func (r *reading) fromOutside(b *block, g given, typ cty.Type, defaults *typeexp
 // parseValue reads a value without names or functions in it, as carefully as a file.
 func parseValue(text string) (cty.Value, bool) {
 	src := []byte(text)
-	r := newReading("", "", src, Options{})
-	if !r.passes(guard.HCL(r.path, src)) {
+	if guard.HCL("", src) != nil {
 		return cty.NilVal, false
 	}
 	expr, diags := hclsyntax.ParseExpression(src, "", hcl.InitialPos)
