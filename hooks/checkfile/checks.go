@@ -1,5 +1,6 @@
-// Package checkfile decides which files belong to a check: its tests, what they read, what the check's command refers to, and what its
-// runner loads. It restores them in a patch. It reads no file itself: it asks through Tree. Any package above it may use it.
+// Package checkfile decides which files belong to a check: its tests, what they read, what the check's command refers
+// to, and what its runner loads. It restores them in a patch. It reads no file itself: it asks through Tree. Any
+// package above it may use it.
 package checkfile
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 )
 
-// Checks decides which paths are check files. Paths are slash-separated and relative to git's top. It is made from the base alone, so
-// nothing that a patch does can change its answers. It is safe for concurrent use.
+// Checks decides which paths are check files. Paths are slash-separated and relative to git's top. It is made from
+// the base alone, so nothing that a patch does can change its answers. It is safe for concurrent use.
 type Checks struct {
 	Sub         string // the folder of PIPELINE.hcl, "." for the top
 	tree        *lang.Index
@@ -44,8 +45,8 @@ type Command struct {
 	Dir   string // relative to git's top, "." for the top
 }
 
-// NewChecks prepares the classes. It reads go.mod and package.json files, at most 20,000 source files of at most 1 MiB each, tests
-// first, and at most 1,000 files that the commands lead to.
+// NewChecks prepares the classes. It reads go.mod and package.json files, at most 20,000 source files of at most 1
+// MiB each, tests first, and at most 1,000 files that the commands lead to.
 func NewChecks(t Tree, s Scope) *Checks {
 	sub := path.Clean(strings.TrimPrefix(s.Sub, "./"))
 	if sub == "/" {
@@ -132,8 +133,8 @@ func (c *protected) has(p string) bool {
 	return false
 }
 
-// conventions knows the files of classes 2 and 3 that the names of files and folders tell, and what the imports of the tree say against
-// or besides that.
+// conventions knows the files of classes 2 and 3 that the names of files and folders tell, and what the imports of
+// the tree say against or besides that.
 type conventions struct {
 	sub        string
 	production map[string]bool // files that only look like tests: production imports them

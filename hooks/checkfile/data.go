@@ -26,31 +26,40 @@ const (
 
 // manifests are judged by their parts, not as data of a test.
 var manifests = []string{
-	"package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lock", "go.mod", "go.sum", "go.work", "go.work.sum",
-	"Cargo.toml", "Cargo.lock", "pyproject.toml", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.cfg", "tox.ini", "requirements.txt",
-	"Gemfile", "Gemfile.lock", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "composer.lock", "mix.exs", "mix.lock",
+	"package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lock", "go.mod",
+	"go.sum", "go.work", "go.work.sum",
+	"Cargo.toml", "Cargo.lock", "pyproject.toml", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.cfg",
+	"tox.ini", "requirements.txt",
+	"Gemfile", "Gemfile.lock", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "composer.lock",
+	"mix.exs", "mix.lock",
 	"Makefile", "GNUmakefile", "CMakeLists.txt", "Dockerfile", "PIPELINE.hcl", "PIPELINE.hcl.json",
 }
 
-// sources of kinds that are not scanned. A page or a query may be what a test expects as well: its name has to say so.
-// Documentation that a test reads is what it checks.
+// sources are extensions of sources whose imports are not read. A page or a query may also be what a test expects:
+// then its name tells. Documentation that a test reads is what it checks.
 var (
 	sources = []string{
-		".html", ".htm", ".xhtml", ".css", ".scss", ".sass", ".less", ".sql", ".proto", ".graphql", ".gql", ".tmpl", ".tpl", ".gohtml", ".erb", ".ejs", ".hbs", ".pug",
-		".jinja", ".j2", ".twig", ".s", ".asm", ".f", ".f90", ".hcl", ".tf", ".nix", ".bzl", ".mk", ".cmake", ".gradle", ".ps1", ".fish", ".awk", ".thrift", ".gyp", ".md", ".rst", ".adoc",
+		".html", ".htm", ".xhtml", ".css", ".scss", ".sass", ".less", ".sql", ".proto", ".graphql", ".gql", ".tmpl",
+		".tpl", ".gohtml", ".erb", ".ejs", ".hbs", ".pug",
+		".jinja", ".j2", ".twig", ".s", ".asm", ".f", ".f90", ".hcl", ".tf", ".nix", ".bzl", ".mk", ".cmake",
+		".gradle", ".ps1", ".fish", ".awk", ".thrift", ".gyp", ".md", ".rst", ".adoc",
 	}
-	dataWords = []string{"expected", "golden", "sample", "samples", "case", "cases", "input", "inputs", "output", "outputs", "want", "snapshot", "snapshots", "fixture", "fixtures"}
+	dataWords = []string{
+		"expected", "golden", "sample", "samples", "case", "cases", "input", "inputs", "output", "outputs", "want",
+		"snapshot", "snapshots", "fixture", "fixtures",
+	}
 )
 
-// isData says whether p can be data at all: no source of a language, no manifest.
+// isData reports whether p can be data at all: it is no source and no manifest.
 func isData(p string) bool {
 	if slices.Contains(sources, strings.ToLower(path.Ext(p))) {
-		return slices.ContainsFunc(lang.Words(path.Join(path.Base(path.Dir(p)), path.Base(p))), func(w string) bool { return slices.Contains(dataWords, w) })
+		return slices.ContainsFunc(lang.Words(path.Join(path.Base(path.Dir(p)), path.Base(p))),
+			func(w string) bool { return slices.Contains(dataWords, w) })
 	}
 	return lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && !foreign(p)
 }
 
-// literals notes what data the literals of the source at p name.
+// literals notes the data that string literals of the source at p name.
 func (s *survey) literals(u *unit, p string, src []byte) {
 	shell := lang.BareWords(p)
 	for line := range bytes.Lines(src) {
@@ -82,7 +91,8 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 		}
 		s.mentionRun(u, p, run)
 		if shell && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
-			for _, word := range strings.FieldsFunc(string(line), func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`", r) }) {
+			for _, word := range strings.FieldsFunc(string(line),
+				func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`", r) }) {
 				if len(word) <= maxLiteral {
 					s.mention(u, p, afterVariable(word), strings.HasSuffix(word, "/"), true)
 				}
@@ -91,8 +101,8 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 	}
 }
 
-// mentionRun notes the data that neighbouring literals name, each alone and joined. A folder counts where nothing follows
-// that goes on into it.
+// mentionRun notes the data that neighbouring literals name, each alone and joined to a path. A folder counts where
+// it is the last of them.
 func (s *survey) mentionRun(u *unit, p string, run []string) {
 	for to := range run {
 		base := path.Base(run[to])
@@ -105,7 +115,7 @@ func (s *survey) mentionRun(u *unit, p string, run []string) {
 	}
 }
 
-// closeQuote is where the literal ends that line[at] begins, or -1.
+// closeQuote returns where the literal ends that begins at line[at], or -1.
 func closeQuote(line []byte, at int) int {
 	for i := at + 1; i < len(line); i++ {
 		switch line[i] {
@@ -118,8 +128,8 @@ func closeQuote(line []byte, at int) int {
 	return -1
 }
 
-// mention notes the data that lit names, as seen from the folder of p, from the root or from the top. folder: it ends in a
-// slash; folders: it may name one.
+// mention notes the data that lit names, relative to the folder of p, to the project or to the top. folder: it ends
+// in a slash. folders: it may name a folder.
 func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 	if i := strings.LastIndex(lit, "}/"); i >= 0 {
 		lit = lit[i+2:] // ${dir}/x, #{dir}/x
@@ -139,7 +149,8 @@ func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 		case name == "." || strings.HasPrefix(name, "../"):
 		case lang.TestFolder(s.Rel(name)) || lang.DataFolder(s.Rel(name)): // is one anyway, or is production's
 		case glob:
-			if (slash || dir == path.Dir(p)) && lang.ByPath(name) == "" && path.Ext(name) != "" && !strings.HasPrefix(name, "*") && doublestar.ValidatePattern(name) {
+			if (slash || dir == path.Dir(p)) && lang.ByPath(name) == "" && path.Ext(name) != "" &&
+				!strings.HasPrefix(name, "*") && doublestar.ValidatePattern(name) {
 				s.globs[u] = append(s.globs[u], name)
 			}
 		case s.Has(name):
@@ -147,7 +158,8 @@ func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 				u.mentioned = append(u.mentioned, name)
 				return
 			}
-		case folders && slash && s.dataBelow[name] && !s.codeBelow[name] && name != s.sub && !strings.HasPrefix(s.sub, name+"/"):
+		case folders && slash && s.dataBelow[name] && !s.codeBelow[name] && name != s.sub &&
+			!strings.HasPrefix(s.sub, name+"/"):
 			u.mentioned = append(u.mentioned, name+"/")
 			return
 		}
@@ -172,6 +184,7 @@ func (d *testData) has(p string) bool {
 	return slices.ContainsFunc(d.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
 }
 
+// testData returns the data that only tests name.
 func (s *survey) testData() testData {
 	data := testData{files: map[string]bool{}}
 	production := map[string]bool{}
@@ -194,12 +207,13 @@ func (s *survey) testData() testData {
 		data.globs = append(data.globs, s.globs[u]...)
 	}
 	data.globs = set(data.globs)
-	data.globs = slices.DeleteFunc(data.globs[:min(len(data.globs), maxGlobs)], func(glob string) bool { return !s.onlyTestData(glob, production) })
+	data.globs = slices.DeleteFunc(data.globs[:min(len(data.globs), maxGlobs)],
+		func(glob string) bool { return !s.onlyTestData(glob, production) })
 	return data
 }
 
-// dropPrograms removes programs, as far as their content tells: what a test starts is what it checks. It reads files without an
-// extension, at most maxPrograms.
+// dropPrograms removes programs, as far as their content tells: what a test starts is what it checks. It reads files
+// without an extension, at most maxPrograms.
 func (d *testData) dropPrograms(read func(string) ([]byte, error)) {
 	if read == nil {
 		return
@@ -212,13 +226,14 @@ func (d *testData) dropPrograms(read func(string) ([]byte, error)) {
 		if looked++; looked > maxPrograms {
 			return
 		}
-		if src, err := read(p); err == nil && (bytes.HasPrefix(src, []byte("#!")) || bytes.HasPrefix(src, []byte("\x7fELF"))) {
+		if src, err := read(p); err == nil &&
+			(bytes.HasPrefix(src, []byte("#!")) || bytes.HasPrefix(src, []byte("\x7fELF"))) {
 			delete(d.files, p)
 		}
 	}
 }
 
-// onlyTestData says whether glob matches data, and none that production reads as well.
+// onlyTestData reports whether glob matches data, and none that production reads too.
 func (s *survey) onlyTestData(glob string, production map[string]bool) bool {
 	hit := false
 	start, _, _ := strings.Cut(glob, "*")
@@ -235,7 +250,7 @@ func (s *survey) onlyTestData(glob string, production map[string]bool) bool {
 	return hit
 }
 
-// usedByProduction says whether production imports or embeds the file.
+// usedByProduction reports whether production imports or embeds p.
 func (s *survey) usedByProduction(p string) bool {
 	u := s.units[p]
 	if u == nil {

@@ -1,24 +1,24 @@
 package checkfile
 
-// Makefiles by their parts: which pieces of one are the check, and which only say how the program is built.
+// Makefiles by their parts: which of them are the check, and which only build the program.
 
 import (
 	"slices"
 	"strings"
 )
 
-const maxTargets = 200 // of one rule; more stand for nothing that a person wrote
+const maxTargets = 200 // of one rule; nobody writes more by hand
 
 // Kinds of segments.
 const (
-	makeOther    = iota // conditionals, define, export, vpath, what is not understood
+	makeOther    = iota // conditionals, define, export, vpath, what is unknown
 	makeBlank           // comments and empty lines
 	makeVariable        // an assignment
 	makeRule
 	makeInclude
 )
 
-// A makeSegment is one thing that a Makefile says, with all of its lines.
+// A makeSegment is a rule, an assignment or a directive of a Makefile, with all of its lines.
 type makeSegment struct {
 	kind             int
 	name, op, value  string // of a variable; value of an include too
@@ -29,7 +29,7 @@ type makeSegment struct {
 	text             string // all of it
 }
 
-// parseMakefile splits src. It never fails: what it does not understand is makeOther.
+// parseMakefile splits src. It never fails: a line that it does not know is makeOther.
 func parseMakefile(src string) []makeSegment {
 	var list []makeSegment
 	rule := -1 // that recipe lines belong to
@@ -71,7 +71,7 @@ func parseMakefile(src string) []makeSegment {
 	return list
 }
 
-// logical is where the line ends that begins at src[at], with the lines that go on with it.
+// logical returns where the line that begins at src[at] ends, with the lines that continue it.
 func logical(src string, at int) int {
 	for {
 		n := strings.IndexByte(src[at:], '\n')
@@ -90,7 +90,7 @@ func continued(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 
-// segment reads a logical line that is no recipe.
+// segment returns the segment of a logical line that is no recipe.
 func segment(text string) makeSegment {
 	s := makeSegment{text: text}
 	line := strings.TrimSpace(strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(text))
@@ -105,7 +105,8 @@ func segment(text string) makeSegment {
 	case "include", "-include", "sinclude":
 		s.kind, s.value = makeInclude, rest
 		return s
-	case "ifeq", "ifneq", "ifdef", "ifndef", "else", "endif", "define", "endef", "undefine", "override", "export", "unexport", "private", "vpath", "load":
+	case "ifeq", "ifneq", "ifdef", "ifndef", "else", "endif", "define", "endef", "undefine", "override", "export",
+		"unexport", "private", "vpath", "load":
 		return s
 	}
 	at, colon := 0, -1
@@ -157,7 +158,7 @@ func segment(text string) makeSegment {
 	return s
 }
 
-// reference is how many bytes after the $ belong to a reference.
+// reference returns the length of the reference $(…) that s begins with, without its $.
 func reference(s string) int {
 	depth := 0
 	for i := 1; i < len(s); i++ {
@@ -173,7 +174,7 @@ func reference(s string) int {
 	return len(s)
 }
 
-// fields are the words of s; a reference with blanks is one.
+// fields returns the words of s. A reference with blanks is one word.
 func fields(s string) []string {
 	var list []string
 	from := -1
@@ -198,6 +199,7 @@ func fields(s string) []string {
 	return list
 }
 
+// variable returns the segment of an assignment whose operator begins at line[at].
 func variable(s makeSegment, line string, at int) makeSegment {
 	name := strings.TrimSpace(line[:at])
 	op := line[at:]
@@ -209,7 +211,7 @@ func variable(s makeSegment, line string, at int) makeSegment {
 	return s
 }
 
-// makesFile says whether a rule makes files, rather than stands for a thing to do.
+// makesFile reports whether the targets of a rule are files, rather than names of something to do.
 func (s *makeSegment) makesFile() bool {
 	if s.kind != makeRule || s.double || len(s.targets) == 0 || len(s.targets) > maxTargets {
 		return false
@@ -222,7 +224,8 @@ func (s *makeSegment) makesFile() bool {
 		case strings.HasPrefix(target, ".") && !suffix && !strings.Contains(target, "/"):
 			return false
 		case strings.ContainsAny(target, "%./$") || itself:
-		case strings.Contains(recipe, "-o "+target) || strings.Contains(recipe, "> "+target) || strings.Contains(recipe, ">"+target):
+		case strings.Contains(recipe, "-o "+target) || strings.Contains(recipe, "> "+target) ||
+			strings.Contains(recipe, ">"+target):
 		default:
 			return false
 		}
@@ -230,25 +233,28 @@ func (s *makeSegment) makesFile() bool {
 	return true
 }
 
-// buildVariables are read by make's own rules.
+// buildVariables are those of make's built-in rules.
 var buildVariables = []string{
-	"AR", "AS", "ASFLAGS", "ARFLAGS", "CC", "CFLAGS", "CPP", "CPPFLAGS", "CXX", "CXXFLAGS", "F77", "FC", "FFLAGS", "LD", "LDFLAGS", "LDLIBS", "LEX", "LFLAGS", "LOADLIBES", "YACC", "YFLAGS",
+	"AR", "AS", "ASFLAGS", "ARFLAGS", "CC", "CFLAGS", "CPP", "CPPFLAGS", "CXX", "CXXFLAGS", "F77", "FC", "FFLAGS",
+	"LD", "LDFLAGS", "LDLIBS", "LEX", "LFLAGS", "LOADLIBES", "YACC", "YFLAGS",
 }
 
-// A makeView is what a Makefile says, sorted into check and building.
+// A makeView is a Makefile with what its variables are used for.
 type makeView struct {
 	segments []makeSegment
 	refs     map[string][]string // variable → those that it refers to
-	check    map[string]bool     // variables that what checks refers to
-	build    map[string]bool     // variables that what builds refers to
+	check    map[string]bool     // variables that parts of the check use
+	build    map[string]bool     // variables that parts of the build use
 	phony    map[string]bool
-	exports  bool // variables reach what checks in other ways
+	exports  bool // the check may use any variable
 }
 
-// checkParts are the pieces of a Makefile that decide, in their order: all but the rules that make files of the program and
-// the variables that only those use. also: targets that are known to be no files. checks says whether a path is a check file.
+// checkParts returns the parts of a Makefile that decide, in their order: all but the rules that build files of the
+// program and the variables that only those use; and the targets that are no files (phony), to which also adds some.
+// checks reports whether a path is a check file.
 func checkParts(src string, also map[string]bool, checks func(string) bool) (parts []string, phony map[string]bool) {
-	v := makeView{segments: parseMakefile(src), refs: map[string][]string{}, check: map[string]bool{}, build: map[string]bool{}, phony: map[string]bool{}}
+	v := makeView{segments: parseMakefile(src), refs: map[string][]string{}, check: map[string]bool{},
+		build: map[string]bool{}, phony: map[string]bool{}}
 	for target := range also {
 		v.phony[target] = true
 	}
@@ -258,7 +264,8 @@ func checkParts(src string, also map[string]bool, checks func(string) bool) (par
 			for _, target := range s.prereqs {
 				v.phony[target] = true
 			}
-		case s.kind == makeRule && slices.Contains(s.targets, ".EXPORT_ALL_VARIABLES"), s.kind == makeOther && strings.HasPrefix(strings.TrimSpace(s.text), "export"):
+		case s.kind == makeRule && slices.Contains(s.targets, ".EXPORT_ALL_VARIABLES"), s.kind == makeOther &&
+			strings.HasPrefix(strings.TrimSpace(s.text), "export"):
 			v.exports = true
 		case s.kind == makeVariable:
 			v.refs[s.name] = append(v.refs[s.name], variablesIn(s.value)...)
@@ -290,6 +297,7 @@ func checkParts(src string, also map[string]bool, checks func(string) bool) (par
 	return parts, v.phony
 }
 
+// reach adds names and the variables that their values use to set.
 func (v *makeView) reach(set map[string]bool, names []string) {
 	for _, name := range names {
 		if !set[name] {
@@ -299,23 +307,32 @@ func (v *makeView) reach(set map[string]bool, names []string) {
 	}
 }
 
-// buildRule says whether a rule only makes files of the program: it is called like a file, and speaks of no check.
+// buildRule reports whether a rule only builds files of the program, and mentions no check.
 func (v *makeView) buildRule(s *makeSegment, checks func(string) bool) bool {
-	if !s.makesFile() || slices.ContainsFunc(s.targets, func(t string) bool { return v.phony[t] || checkName(t) }) || hidden(s.text) {
+	if !s.makesFile() || slices.ContainsFunc(s.targets, func(t string) bool { return v.phony[t] || checkName(t) }) ||
+		hidden(s.text) {
 		return false
 	}
 	return !slices.ContainsFunc(s.recipe, func(line string) bool { return speaks(line, checks) })
 }
 
-// buildVariable says whether a variable only serves to build: what checks never refers to it, and make gives it to no one.
+// buildVariable reports whether only the build uses a variable: no part of the check does, and make does not export
+// it.
 func (v *makeView) buildVariable(s *makeSegment, checks func(string) bool) bool {
-	return v.build[s.name] && !v.check[s.name] && !v.exports && s.op != "!=" && !hidden(s.value) && !speaks(s.value, checks) &&
-		!slices.Contains([]string{"PATH", "HOME", "SHELL", "TMPDIR", "VPATH", "MAKE", "MAKEFLAGS", "MAKEFILES", "PYTHONPATH", "GOFLAGS", "NODE_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH"}, s.name)
+	return v.build[s.name] && !v.check[s.name] && !v.exports && s.op != "!=" && !hidden(s.value) &&
+		!speaks(s.value, checks) &&
+		!slices.Contains([]string{
+			"PATH", "HOME", "SHELL", "TMPDIR", "VPATH", "MAKE", "MAKEFLAGS", "MAKEFILES", "PYTHONPATH", "GOFLAGS",
+			"NODE_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH",
+		}, s.name)
 }
 
-// hidden says whether text does more than it shows: make's functions that run, write or make text of make.
+// hidden reports whether text calls functions of make that run programs, write files, or produce more text of make.
 func hidden(text string) bool {
-	for _, name := range []string{"$(shell", "$(eval", "$(file", "$(call", "$(foreach", "${shell", "${eval", "${file", "${call", "${foreach", "$(guile", "${guile", "$(value", "${value", "$$"} {
+	for _, name := range []string{
+		"$(shell", "$(eval", "$(file", "$(call", "$(foreach", "${shell", "${eval", "${file", "${call", "${foreach",
+		"$(guile", "${guile", "$(value", "${value", "$$",
+	} {
 		if strings.Contains(text, name) {
 			return true
 		}
@@ -323,10 +340,12 @@ func hidden(text string) bool {
 	return false
 }
 
-// speaks says whether a line of a recipe names a check file, or a word of checks.
+// speaks reports whether a line of a recipe mentions a check file, or a name that speaks of checks.
 func speaks(line string, checks func(string) bool) bool {
-	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`@", r) }) {
-		if checkName(word) || checks(strings.TrimPrefix(word, "./")) || strings.ContainsAny(word, "*?[") && !strings.HasPrefix(word, "-") {
+	for _, word := range strings.FieldsFunc(line,
+		func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`@", r) }) {
+		if checkName(word) || checks(strings.TrimPrefix(word, "./")) || strings.ContainsAny(word, "*?[") &&
+			!strings.HasPrefix(word, "-") {
 			return true
 		}
 	}

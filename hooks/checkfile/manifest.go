@@ -1,6 +1,6 @@
 package checkfile
 
-// Manifests: files that are judged by their parts, because they hold production and check side by side.
+// Manifests: files that are judged by their parts, because parts of production and of the check are in one file.
 
 import (
 	"cmp"
@@ -13,42 +13,47 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// A part is a piece of a manifest that a change touched.
-type part struct {
+// A Part is a piece of a manifest that a change touched.
+type Part struct {
 	Name  string // "scripts.test"
 	Line  int    // in the file after the change; 0 when it was removed
-	Check bool   // put back for the second half of verification; else a dependency's version
+	Check bool   // it is restored; else it is the version of a dependency
 }
 
-const maxMended = 2_000 // pieces that are brought back one by one; beyond that, the file as a whole
+const maxRestored = 2_000 // pieces that are restored one by one; with more, the file is restored as a whole
 
 // Meanings of pieces.
 const (
-	plain      = iota // production's, or nothing at all
-	decides           // the check's
-	dependency        // a version of one; the check's too, once it comes from somewhere else
+	plain      = iota // part of production, or without a meaning
+	decides           // part of the check
+	dependency        // a version; part of the check too when it now comes from another place
 )
 
-// A piece is one entry of a manifest. The texts of all pieces of a manifest, in their order, are the manifest (JSON and CMake
-// keep their own order).
+// A piece is one entry of a manifest. The texts of all pieces, in their order, are the manifest; those of JSON and
+// CMake have no text.
 type piece struct {
-	section string // heading that it stands under; what is put back goes there
-	name    string // "" for headings of production, comments, blank lines
+	section string // the heading above it
+	name    string // "" for comments, blank lines and headings of production
 	text    string
-	alone   string // as it is written outside of its section; "" for text
-	value   string // what counts of it: two with one value are equal
+	alone   string // its text outside of the section, where that differs
+	value   string // two pieces with one value are equal
 	line    int
 	is      int
 }
 
-// A manifestKind is how manifests of a kind are split and mended.
+// A manifestKind splits and restores manifests of one kind.
 type manifestKind struct {
 	split func(src string) (list []piece, ok bool)
-	mend  func(base, after string, back map[string]bool) (text string, ok bool) // nil where order counts: the base as a whole
+	// restore returns after with the pieces of the names in back as base has them. It is nil where the order of
+	// pieces counts: the file is restored as a whole.
+	restore func(base, after string, back map[string]bool) (text string, ok bool)
 }
 
-// manifestOf is nil for what is no manifest.
-func ManifestOf(p string) *manifestKind {
+// IsManifest reports whether p is judged by its parts.
+func IsManifest(p string) bool { return manifestOf(p) != nil }
+
+// manifestOf returns the kind of a manifest, nil for any other file.
+func manifestOf(p string) *manifestKind {
 	switch base := path.Base(p); {
 	case foreign(p):
 		return nil
@@ -70,7 +75,8 @@ func ManifestOf(p string) *manifestKind {
 		return lineKind(splitGoMod)
 	case base == "pnpm-workspace.yaml":
 		return lineKind(splitWorkspace)
-	case strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt"), strings.HasPrefix(base, "constraints") && strings.HasSuffix(base, ".txt"):
+	case strings.HasPrefix(base, "requirements") &&
+		strings.HasSuffix(base, ".txt"), strings.HasPrefix(base, "constraints") && strings.HasSuffix(base, ".txt"):
 		return lineKind(splitRequirements)
 	case base == "CMakeLists.txt":
 		return &manifestKind{split: splitCMake}
@@ -78,31 +84,31 @@ func ManifestOf(p string) *manifestKind {
 	return nil
 }
 
-// parts are the pieces of the manifest that change touched, by line; nil for what is no manifest.
-func (c *Checks) Parts(change patch.Change) []part {
-	kind := ManifestOf(change.Path)
+// Parts returns the pieces of a manifest that change touched, by line; nil for any other file.
+func (c *Checks) Parts(change patch.Change) []Part {
+	kind := manifestOf(change.Path)
 	if class := c.Class(change.Path); kind == nil || class > 0 {
 		return nil
 	}
 	before, after, ok := texts(change)
 	if !ok {
-		return []part{{Name: "the file as a whole", Line: 0, Check: true}}
+		return []Part{{Name: "the file as a whole", Line: 0, Check: true}}
 	}
 	old, okOld := kind.split(before)
 	now, okNow := kind.split(after)
 	if !okOld || !okNow {
-		return []part{{Name: "the file as a whole", Line: min(1, len(after)), Check: true}}
+		return []Part{{Name: "the file as a whole", Line: min(1, len(after)), Check: true}}
 	}
-	var list []part
+	var list []Part
 	for _, d := range differences(old, now) {
 		if d.is != plain {
-			list = append(list, part{Name: d.name, Line: d.line, Check: d.is == decides})
+			list = append(list, Part{Name: d.name, Line: d.line, Check: d.is == decides})
 		}
 	}
 	return list
 }
 
-// texts are the two contents; false where one is no file that can be split.
+// texts returns both contents. ok is false where one is no regular file, or too large.
 func texts(change patch.Change) (before, after string, ok bool) {
 	get := func(f *patch.File) string {
 		if f == nil {
@@ -117,7 +123,7 @@ func texts(change patch.Change) (before, after string, ok bool) {
 	return before, after, ok
 }
 
-// differences are the names whose pieces are not equal, with what they mean: by line, then name.
+// differences returns a piece for each name whose pieces differ, by line, then name.
 func differences(old, now []piece) []piece {
 	type sides struct {
 		values [2][]string
@@ -136,7 +142,8 @@ func differences(old, now []piece) []piece {
 				s.piece.line = 0
 			}
 			s.values[i] = append(s.values[i], p.value)
-			if i == 1 && (s.piece.line == 0 || len(s.values[0]) >= len(s.values[1]) && s.values[0][len(s.values[1])-1] != p.value) {
+			if i == 1 && (s.piece.line == 0 || len(s.values[0]) >= len(s.values[1]) &&
+				s.values[0][len(s.values[1])-1] != p.value) {
 				s.piece.line = p.line
 			}
 			if p.is == decides {
@@ -156,13 +163,19 @@ func differences(old, now []piece) []piece {
 		}
 		list = append(list, s.piece)
 	}
-	slices.SortFunc(list, func(a, b piece) int { return cmp.Or(cmp.Compare(a.line, b.line), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(list, func(a, b piece) int {
+		return cmp.Or(cmp.Compare(a.line, b.line),
+			strings.Compare(a.name, b.name))
+	})
 	return list
 }
 
-var originForm = late.Regexp(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|\b(?:path|git|url|registry|registry-index|index|editable|package|file)"?\s*[=:]\s*"[^"]*"|"[\w.-]+/[\w.-]+(?:#[^"]*)?"|"(?:\.{0,2}|~)/[^"]*"`)
+// originForm matches what tells where a dependency comes from: a URL or scheme, a key such as path, an owner/name, a path.
+var originForm = late.Regexp(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|` +
+	`\b(?:path|git|url|registry|registry-index|index|editable|package|file)"?\s*[=:]\s*"[^"]*"|` +
+	`"[\w.-]+/[\w.-]+(?:#[^"]*)?"|"(?:\.{0,2}|~)/[^"]*"`)
 
-// origins are the places that a dependency's text names, without the version there.
+// origins returns the places that a dependency comes from, without the version there.
 func origins(values []string) []string {
 	var list []string
 	for _, value := range values {
@@ -180,8 +193,9 @@ func origins(values []string) []string {
 	return set(list)
 }
 
-// putParts is the change with the check's parts of the manifest as they were; ok is false when nothing of it is left.
-func (k *manifestKind) putParts(change patch.Change) (patch.Change, bool) {
+// restoreParts returns change with the check's parts of the manifest as they were. ok is false when nothing of the
+// change is left.
+func (k *manifestKind) restoreParts(change patch.Change) (patch.Change, bool) {
 	before, after, ok := texts(change)
 	if !ok {
 		return change, false
@@ -200,11 +214,11 @@ func (k *manifestKind) putParts(change patch.Change) (patch.Change, bool) {
 	if len(back) == 0 {
 		return change, true
 	}
-	if k.mend == nil || change.After == nil {
+	if k.restore == nil || change.After == nil {
 		return change, false
 	}
-	text, ok := k.mend(before, after, back)
-	if !ok || !k.mended(old, now, text, back) {
+	text, ok := k.restore(before, after, back)
+	if !ok || !k.restored(old, now, text, back) {
 		return change, false
 	}
 	if change.Before != nil && text == before && change.Before.Mode == change.After.Mode {
@@ -214,8 +228,8 @@ func (k *manifestKind) putParts(change patch.Change) (patch.Change, bool) {
 	return change, true
 }
 
-// mended says whether text has the pieces of back as old has them, and all others as now has them.
-func (k *manifestKind) mended(old, now []piece, text string, back map[string]bool) bool {
+// restored reports whether text has the pieces of back as old has them, and all others as now has them.
+func (k *manifestKind) restored(old, now []piece, text string, back map[string]bool) bool {
 	got, ok := k.split(text)
 	if !ok {
 		return false
@@ -234,9 +248,9 @@ func (k *manifestKind) mended(old, now []piece, text string, back map[string]boo
 	return len(differences(want, got)) == 0
 }
 
-// lineKind is for manifests whose pieces stand on lines of their own and in sections.
+// lineKind returns the kind of manifests whose pieces are whole lines in sections.
 func lineKind(split func(string) ([]piece, bool)) *manifestKind {
-	return &manifestKind{split: split, mend: func(base, after string, back map[string]bool) (string, bool) {
+	return &manifestKind{split: split, restore: func(base, after string, back map[string]bool) (string, bool) {
 		old, _ := split(base)
 		now, _ := split(after)
 		was := map[string][]piece{}
@@ -261,12 +275,12 @@ func lineKind(split func(string) ([]piece, bool)) *manifestKind {
 			if left := was[p.name]; len(left) == 0 || left[0].line != p.line {
 				continue
 			}
-			if added++; added > maxMended {
+			if added++; added > maxRestored {
 				return "", false
 			}
 			was[p.name] = was[p.name][1:]
 			p.text = cmp.Or(p.alone, p.text)
-			out = slices.Insert(out, place(out, p), p)
+			out = slices.Insert(out, insertAt(out, p), p)
 		}
 		var text []byte
 		for _, p := range out {
@@ -279,8 +293,9 @@ func lineKind(split func(string) ([]piece, bool)) *manifestKind {
 	}}
 }
 
-// place is where a piece that a change took away comes back: after what has its name, else last in its section, else at the end.
-func place(list []piece, p piece) int {
+// insertAt returns where a piece that the change removed is inserted: after the piece of its name, else last in its
+// section, else at the end.
+func insertAt(list []piece, p piece) int {
 	named, last := -1, -1
 	for i, o := range list {
 		if o.name == p.name {
@@ -303,7 +318,8 @@ func place(list []piece, p piece) int {
 	return len(list)
 }
 
-// under says whether name is one of prefixes or lies below one. A value that holds all of a prefix counts too: tool = {…}.
+// under reports whether name is one of prefixes or below one. A value that holds all of a prefix counts too: tool =
+// {…}.
 func under(name string, heading bool, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool {
 		return name == prefix || strings.HasPrefix(name, prefix+".") || !heading && strings.HasPrefix(prefix, name+".")

@@ -10,10 +10,15 @@ import (
 
 var (
 	cmakeDecides = []string{
-		"add_test", "enable_testing", "set_tests_properties", "gtest_discover_tests", "gtest_add_tests", "catch_discover_tests", "doctest_discover_tests", "cmake_language", "return", "macro", "function", "ctest_test",
+		"add_test", "enable_testing", "set_tests_properties", "gtest_discover_tests", "gtest_add_tests",
+		"catch_discover_tests", "doctest_discover_tests", "cmake_language", "return", "macro", "function",
+		"ctest_test",
 		"create_test_sourcelist", "catch_add_tests", "unity_add_test", "cmocka_add_test",
 	}
-	cmakeArguments = []string{"include", "set", "option", "set_property", "add_subdirectory", "unset", "cmake_dependent_option", "add_compile_definitions", "set_target_properties", "add_custom_target"}
+	cmakeArguments = []string{
+		"include", "set", "option", "set_property", "add_subdirectory", "unset", "cmake_dependent_option",
+		"add_compile_definitions", "set_target_properties", "add_custom_target",
+	}
 )
 
 const maxConditions = 16 // of one command, and loops
@@ -21,8 +26,8 @@ const maxConditions = 16 // of one command, and loops
 // letter reports whether c may begin a name.
 func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// splitCMake lists the commands of a CMakeLists.txt. A command that makes tests counts with the conditions that it stands
-// under: to put if(OFF) around it is to change it.
+// splitCMake returns the commands of a CMakeLists.txt. The conditions around a command that makes tests are part of
+// its value: to put if(OFF) around it is to change it.
 func splitCMake(src string) ([]piece, bool) {
 	var (
 		list       []piece
@@ -86,12 +91,14 @@ func splitCMake(src string) ([]piece, bool) {
 	return list, true
 }
 
-// cmakePiece says what a command means.
+// cmakePiece returns p with the name, value and meaning of a command.
 func cmakePiece(p piece, name string, args, conditions []string) piece {
 	tests := func(arg string) bool {
 		list := lang.Words(arg)
 		return slices.ContainsFunc(list, func(w string) bool {
-			return slices.Contains([]string{"test", "tests", "testing", "ctest", "gtest", "googletest", "catch", "catch2", "emulator", "check"}, w)
+			return slices.Contains([]string{
+				"test", "tests", "testing", "ctest", "gtest", "googletest", "catch", "catch2", "emulator", "check",
+			}, w)
 		})
 	}
 	first := ""
@@ -106,9 +113,11 @@ func cmakePiece(p piece, name string, args, conditions []string) piece {
 		}
 		p.is = decides
 	case name == "return" && len(conditions) > 0 && strings.HasPrefix(conditions[0], "function("):
-	case slices.Contains(cmakeDecides, name), slices.Contains(cmakeArguments, name) && slices.ContainsFunc(args, tests):
+	case slices.Contains(cmakeDecides, name), slices.Contains(cmakeArguments, name) &&
+		slices.ContainsFunc(args, tests):
 		p.is = decides
-	case (name == "add_executable" || name == "add_library" || name == "target_sources") && slices.ContainsFunc(args, conventional):
+	case (name == "add_executable" || name == "add_library" || name == "target_sources") &&
+		slices.ContainsFunc(args, conventional):
 		p.is = decides
 	}
 	if p.is == decides {
@@ -118,7 +127,7 @@ func cmakePiece(p piece, name string, args, conditions []string) piece {
 	return p
 }
 
-// cmakeComment is the length of the comment that s begins with.
+// cmakeComment returns the length of the comment that s begins with.
 func cmakeComment(s string) int {
 	if n := bracketed(s[1:]); n > 0 {
 		return n + 1
@@ -129,7 +138,7 @@ func cmakeComment(s string) int {
 	return len(s)
 }
 
-// bracketed is the length of a bracket argument [=[ … ]=], 0 where s begins with none.
+// bracketed returns the length of the bracket argument [=[ … ]=] that s begins with, 0 for none.
 func bracketed(s string) int {
 	if s == "" || s[0] != '[' {
 		return 0
@@ -144,7 +153,8 @@ func bracketed(s string) int {
 	return len(s)
 }
 
-// cmakeArgs are the arguments between the brackets that s begins with, and the length of it all; -1 when it does not end.
+// cmakeArgs returns the arguments between the brackets that s begins with, and the length with both brackets, -1
+// without an end.
 func cmakeArgs(s string) (args []string, n int) {
 	var b strings.Builder
 	flush := func() {

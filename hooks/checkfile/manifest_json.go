@@ -9,14 +9,19 @@ import (
 )
 
 var nodeDependencies = []string{
-	"dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "bundleDependencies", "bundledDependencies", "peerDependenciesMeta", "dependenciesMeta", "packageManager", "volta", "engines",
+	"dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "bundleDependencies",
+	"bundledDependencies", "peerDependenciesMeta", "dependenciesMeta", "packageManager", "volta", "engines",
 }
 
 // nodeDecides are the top keys of package.json that the check's runner, or the package manager for it, reads.
 var nodeDecides = []string{
-	"scripts", "imports", "jest", "mocha", "ava", "nyc", "c8", "tap", "vitest", "karma", "babel", "overrides", "resolutions", "pnpm", "config", "eslintConfig", "eslintIgnore", "prettier", "stylelint", "lint-staged", "husky", "pre-commit",
-	"xo", "standard", "standardx", "semistandard", "tsd", "wireit", "nx", "turbo", "size-limit", "commitlint", "cypress", "playwright", "jasmine", "swc", "ts-node", "testling", "remarkConfig",
-	"simple-git-hooks", "pre-push", "cspell", "knip", "depcheck", "bundlewatch", "craco", "packageExtensions", "patchedDependencies",
+	"scripts", "imports", "jest", "mocha", "ava", "nyc", "c8", "tap", "vitest", "karma", "babel", "overrides",
+	"resolutions", "pnpm", "config", "eslintConfig", "eslintIgnore", "prettier", "stylelint", "lint-staged", "husky",
+	"pre-commit",
+	"xo", "standard", "standardx", "semistandard", "tsd", "wireit", "nx", "turbo", "size-limit", "commitlint",
+	"cypress", "playwright", "jasmine", "swc", "ts-node", "testling", "remarkConfig",
+	"simple-git-hooks", "pre-push", "cspell", "knip", "depcheck", "bundlewatch", "craco", "packageExtensions",
+	"patchedDependencies",
 }
 
 func nodeMeaning(name string, _ bool) int {
@@ -42,7 +47,8 @@ func composerMeaning(name string, _ bool) int {
 
 func denoMeaning(name string, _ bool) int {
 	switch top, _, _ := strings.Cut(name, "."); top {
-	case "tasks", "test", "lint", "fmt", "bench", "compilerOptions", "nodeModulesDir", "vendor", "lock", "links", "patch":
+	case "tasks", "test", "lint", "fmt", "bench", "compilerOptions", "nodeModulesDir", "vendor", "lock", "links",
+		"patch":
 		return decides
 	case "imports":
 		return dependency
@@ -50,10 +56,10 @@ func denoMeaning(name string, _ bool) int {
 	return plain
 }
 
-// A member of a JSON object, with the places of its text.
+// A member is one of a JSON object, with the places of its text.
 type member struct {
 	key       string
-	lead      string // from the comma or bracket before it
+	lead      string // the text between the comma or bracket before it and the key
 	from, end int    // of key and value
 	value     int    // where the value begins
 }
@@ -82,18 +88,21 @@ func members(src string, at int) (list []member, closed int) {
 	return list, at + int(d.InputOffset()) - 1
 }
 
-// object is where the one object of src is opened; false when src is none, or says a key twice.
+// object returns the members of the object that src is, and where its brackets are. ok is false for any other text,
+// and for one with a key twice. An empty src is a file that is not there.
 func object(src string) (list []member, open, closed int, ok bool) {
 	if src == "" {
-		return nil, 0, 0, true // not there
+		return nil, 0, 0, true
 	}
-	if open = strings.IndexByte(src, '{'); open < 0 || strings.TrimLeft(src[:open], " \t\r\n") != "" || !json.Valid([]byte(src)) {
+	if open = strings.IndexByte(src, '{'); open < 0 || strings.TrimLeft(src[:open], " \t\r\n") != "" ||
+		!json.Valid([]byte(src)) {
 		return nil, 0, 0, false
 	}
 	list, closed = members(src, open)
 	return list, open, closed, !twice(list)
 }
 
+// twice reports whether a key is there twice.
 func twice(list []member) bool {
 	seen := map[string]bool{}
 	for _, m := range list {
@@ -105,21 +114,22 @@ func twice(list []member) bool {
 	return false
 }
 
+// jsonKind returns the kind of JSON manifests. They are restored by their top keys.
 func jsonKind(means meaning) *manifestKind {
 	return &manifestKind{
 		split: func(src string) ([]piece, bool) { return splitJSON(src, means) },
-		mend: func(base, after string, back map[string]bool) (string, bool) {
+		restore: func(base, after string, back map[string]bool) (string, bool) {
 			keys := map[string]bool{}
 			for name := range back {
 				top, _, _ := strings.Cut(name, ".")
 				keys[top] = true
 			}
-			return mendJSON(base, after, keys)
+			return restoreJSON(base, after, keys)
 		},
 	}
 }
 
-// splitJSON splits at the top keys, and one level below for objects that are not production's.
+// splitJSON splits at the top keys, and one level below for objects that are not part of production.
 func splitJSON(src string, means meaning) ([]piece, bool) {
 	top, _, _, ok := object(src)
 	if !ok {
@@ -151,7 +161,7 @@ func splitJSON(src string, means meaning) ([]piece, bool) {
 	return list, true
 }
 
-// compact is a JSON value without what only formats it.
+// compact returns a JSON value without its formatting.
 func compact(value string) string {
 	var v any
 	if json.Unmarshal([]byte(value), &v) != nil {
@@ -164,11 +174,11 @@ func compact(value string) string {
 	return string(b)
 }
 
-// mendJSON is after with the members of keys as base has them, all else byte by byte.
-func mendJSON(base, after string, keys map[string]bool) (string, bool) {
+// restoreJSON returns after with the members of keys as base has them, and all else byte by byte.
+func restoreJSON(base, after string, keys map[string]bool) (string, bool) {
 	old, _, _, okOld := object(base)
 	now, open, closed, okNow := object(after)
-	if !okOld || !okNow || after == "" || len(old)+len(now) > maxMended {
+	if !okOld || !okNow || after == "" || len(old)+len(now) > maxRestored {
 		return "", false
 	}
 	type entry struct{ key, lead, body string }

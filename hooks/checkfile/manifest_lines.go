@@ -9,7 +9,7 @@ var goModMeaning = map[string]int{
 	"require": dependency, "go": dependency, "toolchain": dependency, "tool": dependency,
 }
 
-// splitGoMod splits go.mod. Source of the form: https://go.dev/ref/mod#go-mod-file-grammar
+// splitGoMod splits go.mod. The format: https://go.dev/ref/mod#go-mod-file-grammar
 func splitGoMod(src string) ([]piece, bool) {
 	var list []piece
 	block, line := "", 0
@@ -113,11 +113,15 @@ func splitINI(src string) ([]piece, bool) {
 func iniMeaning(section, option string) int {
 	tool, _, _ := strings.Cut(section, ":") // coverage:run, mypy-shop.*
 	switch tool, _, _ = strings.Cut(tool, "-"); tool {
-	case "tool", "pytest", "aliases", "coverage", "flake8", "mypy", "pylint", "isort", "pycodestyle", "pydocstyle", "pep8", "tox", "testenv", "nosetests", "test", "pyflakes", "yapf", "autopep8", "bandit", "green", "behave", "codespell",
-		"doc8", "importlinter", "pylama", "darglint", "nitpick", "mutmut", "unittest", "zest.releaser", "check", "interrogate", "pyright":
+	case "tool", "pytest", "aliases", "coverage", "flake8", "mypy", "pylint", "isort", "pycodestyle", "pydocstyle",
+		"pep8", "tox", "testenv", "nosetests", "test", "pyflakes", "yapf", "autopep8", "bandit", "green", "behave",
+		"codespell",
+		"doc8", "importlinter", "pylama", "darglint", "nitpick", "mutmut", "unittest", "zest.releaser", "check",
+		"interrogate", "pyright":
 		return decides
 	case "options":
-		if option == "install_requires" || option == "setup_requires" || option == "tests_require" || option == "python_requires" {
+		if option == "install_requires" || option == "setup_requires" || option == "tests_require" ||
+			option == "python_requires" {
 			return dependency
 		}
 		if option == "test_suite" || option == "test_loader" {

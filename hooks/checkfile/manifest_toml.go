@@ -9,22 +9,29 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// A meaning says what the entry of a name means. heading: it is a table, and only its own entries count where it is not
-// all the check's.
+// A meaning returns what an entry means by its name: plain, decides or dependency. heading: it is a table, which
+// counts only where all of it is part of the check.
 type meaning func(name string, heading bool) int
 
 func pyprojectMeaning(name string, heading bool) int {
 	switch {
 	case under(name, heading, []string{
-		"tool.pytest", "tool.tox", "tool.coverage", "tool.mypy", "tool.ruff", "tool.pylint", "tool.flake8", "tool.black", "tool.isort", "tool.pyright", "tool.basedpyright", "tool.bandit", "tool.nox", "tool.hatch.envs",
-		"tool.poe", "tool.taskipy", "tool.pdm.scripts", "tool.pdm.resolution", "tool.pdm.source", "tool.uv.sources", "tool.uv.override-dependencies", "tool.uv.constraint-dependencies", "tool.uv.index", "tool.poetry.source",
-		"tool.poetry.plugins", "tool.poetry.group.test.scripts", "tool.pydocstyle", "tool.pycodestyle", "tool.vulture", "tool.codespell", "tool.ty", "tool.pyrefly", "tool.interrogate", "tool.docformatter", "tool.deptry",
-		"tool.importlinter", "tool.semgrep", "tool.pixi.tasks", "tool.mutmut", "tool.hypothesis", "tool.pytest-watcher", "tool.rye.scripts", "tool.just", "tool.nitpick", "tool.doit", "tool.cibuildwheel.test-command",
+		"tool.pytest", "tool.tox", "tool.coverage", "tool.mypy", "tool.ruff", "tool.pylint", "tool.flake8",
+		"tool.black", "tool.isort", "tool.pyright", "tool.basedpyright", "tool.bandit", "tool.nox", "tool.hatch.envs",
+		"tool.poe", "tool.taskipy", "tool.pdm.scripts", "tool.pdm.resolution", "tool.pdm.source", "tool.uv.sources",
+		"tool.uv.override-dependencies", "tool.uv.constraint-dependencies", "tool.uv.index", "tool.poetry.source",
+		"tool.poetry.plugins", "tool.poetry.group.test.scripts", "tool.pydocstyle", "tool.pycodestyle",
+		"tool.vulture", "tool.codespell", "tool.ty", "tool.pyrefly", "tool.interrogate", "tool.docformatter",
+		"tool.deptry",
+		"tool.importlinter", "tool.semgrep", "tool.pixi.tasks", "tool.mutmut", "tool.hypothesis",
+		"tool.pytest-watcher", "tool.rye.scripts", "tool.just", "tool.nitpick", "tool.doit",
+		"tool.cibuildwheel.test-command",
 		"project.entry-points.pytest11",
 	}):
 		return decides
 	case under(name, true, []string{
-		"project.dependencies", "project.optional-dependencies", "project.requires-python", "dependency-groups", "build-system.requires", "tool.poetry.dependencies", "tool.poetry.dev-dependencies", "tool.poetry.group",
+		"project.dependencies", "project.optional-dependencies", "project.requires-python", "dependency-groups",
+		"build-system.requires", "tool.poetry.dependencies", "tool.poetry.dev-dependencies", "tool.poetry.group",
 		"tool.pdm.dev-dependencies", "tool.uv.dev-dependencies", "tool.pixi.dependencies",
 	}):
 		return dependency
@@ -37,13 +44,17 @@ func cargoMeaning(name string, heading bool) int {
 	table, _, _ := strings.Cut(first, "[")
 	switch {
 	case under(name, heading, []string{
-		"patch", "replace", "profile.test", "profile.dev", "profile.bench", "lints", "workspace.lints", "package.autotests", "package.autobenches", "package.autoexamples", "lib.test", "lib.doctest", "lib.harness",
+		"patch", "replace", "profile.test", "profile.dev", "profile.bench", "lints", "workspace.lints",
+		"package.autotests", "package.autobenches", "package.autoexamples", "lib.test", "lib.doctest", "lib.harness",
 		"workspace.exclude",
 	}), table == "test", table == "bench":
 		return decides
 	case table == "bin" && (rest == "test" || rest == "harness" || rest == "doctest"):
 		return decides
-	case under(name, true, []string{"dependencies", "dev-dependencies", "build-dependencies", "workspace.dependencies", "package.rust-version", "package.edition"}):
+	case under(name, true, []string{
+		"dependencies", "dev-dependencies", "build-dependencies", "workspace.dependencies", "package.rust-version",
+		"package.edition",
+	}):
 		return dependency
 	case first == "target" && strings.Contains(name, "dependencies"):
 		return dependency

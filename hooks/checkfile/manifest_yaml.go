@@ -9,11 +9,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// splitWorkspace splits pnpm-workspace.yaml at its top keys: all but the list of packages and the catalogs are settings. It splits
-// no file of several documents, with a key twice, in the form of JSON, or with an alias: a part of that may mean another one.
+// splitWorkspace splits pnpm-workspace.yaml at its top keys: all but the list of packages and the catalogs are
+// settings. It splits no file of several documents, with a key twice, in the form of JSON, or with an alias: a part
+// of that may mean another one.
 func splitWorkspace(src string) ([]piece, bool) {
 	var file yaml.Node
-	if err := yaml.Unmarshal([]byte(src), &file); err != nil || strings.HasPrefix(src, "%") || strings.Contains("\n"+src, "\n---") || strings.Contains("\n"+src, "\n...") {
+	if err := yaml.Unmarshal([]byte(src), &file); err != nil || strings.HasPrefix(src, "%") ||
+		strings.Contains("\n"+src, "\n---") || strings.Contains("\n"+src, "\n...") {
 		return nil, false
 	}
 	lines := slices.Collect(strings.Lines(src))

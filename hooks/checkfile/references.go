@@ -15,21 +15,23 @@ import (
 
 // references are what the check's commands refer to (class 4), directly and through the scripts that they lead to.
 //
-// Of the files that a command refers to, some are the check and some are what is checked. The second kind must stay as a fix left it,
-// or no honest fix of a program could pass. How they are told apart, in this order:
+// Of the files that a command refers to, some are the check and some are what is checked. The second kind must stay
+// as a fix left it, or no honest fix of a program could pass. How they are told apart, in this order:
 //
-//   - What drives is the check: a shell script that is started or sourced, a Makefile with what it includes and the names that make
-//     prefers over it, a justfile, a Taskfile, the recipes and package scripts that these lead to, whatever they are called.
-//   - A source file that an interpreter or compiler is given (`node src/app.js`, `python main.py`, `go run ./cmd/gen`) is the
-//     program under test, unless its own name speaks of checks (`check.py`, `tools/lint.mjs`, `go run ./tools/lint`) or it
-//     imports a library for tests, and production does not import it.
-//   - A shell script of which only the output decides (`./greet.sh | grep hello`, `test "$(./greet.sh)" = hello`) is the program
-//     under test too, on the same condition. So is what a check script starts: `check.sh` runs `./greet.sh`, and is restored
-//     without it. And so is what a linter is given: `shellcheck greet.sh`, `bash -n greet.sh`, `yamllint deploy.yml`.
-//   - A shell script that the check sources, and production too, is both, and so is one that a test is named after (calc_test.sh
-//     sources calc.sh): shell_library.go tells its changes apart.
-//   - What a test runner is given is a test by its use; what its flags give as its settings is a setting; what diff and
-//     cmp compare with, and data whose name speaks of tests, is expected. Other operands are what is checked.
+//   - What drives is the check: a shell script that is started or sourced, a Makefile with what it includes and the
+//     names that make prefers over it, a justfile, a Taskfile, the recipes and package scripts that these lead to,
+//     whatever they are called.
+//   - A source file that an interpreter or compiler is given (`node src/app.js`, `python main.py`, `go run
+//     ./cmd/gen`) is the program under test, unless its own name speaks of checks (`check.py`, `tools/lint.mjs`,
+//     `go run ./tools/lint`) or it imports a library for tests, and production does not import it.
+//   - A shell script of which only the output decides (`./greet.sh | grep hello`, `test "$(./greet.sh)" = hello`)
+//     is the program under test too, on the same condition. So is what a check script starts: `check.sh` runs
+//     `./greet.sh`, and is restored without it. And so is what a linter is given: `shellcheck greet.sh`, `bash -n
+//     greet.sh`, `yamllint deploy.yml`.
+//   - A shell script that the check sources, and production too, is both, and so is one that a test is named after
+//     (calc_test.sh sources calc.sh): shell_library.go tells its changes apart.
+//   - What a test runner is given is a test by its use; what its flags give as its settings is a setting; what diff
+//     and cmp compare with, and data whose name speaks of tests, is expected. Other operands are what is checked.
 type references struct {
 	files     map[string]bool // whether they are there or not
 	globs     []string
@@ -41,7 +43,8 @@ type references struct {
 }
 
 func (r *references) has(p string) bool {
-	return r.files[p] || slices.ContainsFunc(r.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
+	return r.files[p] || slices.ContainsFunc(r.globs,
+		func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
 }
 
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
@@ -79,8 +82,9 @@ type site struct {
 // findReferences follows the commands of a check.
 func findReferences(t Tree, seen *survey, runs []Command) references {
 	n := &finder{seen: seen, read: t.Read, done: map[string]bool{}, references: references{
-		files: map[string]bool{}, makefiles: map[string]bool{}, subjects: map[string]bool{}, libraries: map[string]bool{},
-		calls: map[string]use{}, variables: map[string]bool{},
+		files: map[string]bool{}, makefiles: map[string]bool{}, subjects: map[string]bool{},
+		libraries: map[string]bool{},
+		calls:     map[string]use{}, variables: map[string]bool{},
 	}}
 	for _, run := range runs {
 		dir := path.Clean(run.Dir)
@@ -96,6 +100,7 @@ func findReferences(t Tree, seen *survey, runs []Command) references {
 	return n.references
 }
 
+// commands follows commands that run one after the other.
 func (n *finder) commands(list []shelltext.Command, w site) {
 	if w.depth > maxDepth || len(n.done) > maxFollowed {
 		return
@@ -106,7 +111,7 @@ func (n *finder) commands(list []shelltext.Command, w site) {
 			return
 		}
 		for _, word := range c.In {
-			n.data(word, w)
+			n.input(word, w)
 		}
 		c.Words = shelltext.Unwrap(c.Words)
 		if len(c.Words) == 0 || c.Words[0] == "" {
@@ -114,20 +119,21 @@ func (n *finder) commands(list []shelltext.Command, w site) {
 		}
 		n.called(c)
 		if c.Words[0] == "cd" || c.Words[0] == "pushd" {
-			w.dir = w.into(c.Words[1:])
+			w.dir = w.cd(c.Words[1:])
 			continue
 		}
 		n.command(c, w)
 	}
 }
 
-// into is the directory after cd.
-func (w site) into(args []string) string {
+// cd returns the directory after `cd args`.
+func (w site) cd(args []string) string {
 	for _, arg := range args {
 		switch {
 		case strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/"):
 		case strings.HasPrefix(arg, string(shelltext.Unknown)): // cd "$(dirname "$0")/.."
-			if rest := strings.TrimLeft(arg, string(shelltext.Unknown)); !strings.ContainsRune(rest, shelltext.Unknown) {
+			if rest := strings.TrimLeft(arg, string(shelltext.Unknown)); !strings.ContainsRune(rest,
+				shelltext.Unknown) {
 				return path.Join(w.from, rest)
 			}
 		case !strings.ContainsRune(arg, shelltext.Unknown):
@@ -137,18 +143,21 @@ func (w site) into(args []string) string {
 	return w.dir
 }
 
-// paths are the files of the tree that a word can mean: the one that is there, seen from where the command runs, began, or
-// is written; else where it would be.
-func (n *finder) paths(word string, w site) string {
+// resolve returns the path of the tree that a word means: that of the first file that is there, relative to where the
+// command runs, where its script began, or where it is written; else where the file would be. It returns "" for what
+// is no path of the tree.
+func (n *finder) resolve(word string, w site) string {
 	dirs := []string{w.dir, w.start, w.from, n.seen.sub}
 	if strings.ContainsRune(word, shelltext.Unknown) {
 		rest, ok := strings.CutPrefix(strings.TrimLeft(word, string(shelltext.Unknown)), "/")
-		if !ok || strings.ContainsRune(rest, shelltext.Unknown) || !strings.HasPrefix(word, string(shelltext.Unknown)) {
+		if !ok || strings.ContainsRune(rest, shelltext.Unknown) ||
+			!strings.HasPrefix(word, string(shelltext.Unknown)) {
 			return ""
 		}
 		word, dirs = rest, []string{w.from, w.dir, w.start, n.seen.sub}
 	}
-	if word == "" || word == "-" || strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~") || strings.Contains(word, "://") || len(word) > maxWord {
+	if word == "" || word == "-" || strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~") ||
+		strings.Contains(word, "://") || len(word) > maxWord {
 		return ""
 	}
 	for _, dir := range dirs {
@@ -162,7 +171,7 @@ func (n *finder) paths(word string, w site) string {
 	return ""
 }
 
-// add names p. A pattern names what it matches, new files too.
+// add adds p. A pattern stands for what it matches, new files too.
 func (n *finder) add(p string) {
 	switch {
 	case p == "" || n.isFolder(p):
@@ -177,8 +186,8 @@ func (n *finder) add(p string) {
 
 func (n *finder) isFolder(p string) bool { return n.seen.IsDir(p) }
 
-// open is the content of a file that is there and not followed yet in this sense.
-func (n *finder) open(p, sense string) ([]byte, bool) {
+// readOnce returns the content of p, once for each purpose.
+func (n *finder) readOnce(p, sense string) ([]byte, bool) {
 	key := sense + "\x00" + p
 	if n.done[key] || n.read == nil || !n.seen.Has(p) || n.reads >= maxReads || len(n.done) > maxFollowed {
 		return nil, false
@@ -193,11 +202,12 @@ func (n *finder) open(p, sense string) ([]byte, bool) {
 const (
 	drives = iota + 1 // a shell script
 	source            // of a language that programs are written in
-	other             // neither: settings, data, a binary, nothing that is there
+	other             // settings, data, a binary, or no file
 )
 
 var shellExts = []string{".sh", ".bash", ".zsh", ".ksh", ".bats", ".fish", ".ps1", ".bat", ".cmd"}
 
+// kind returns what p is when a command starts it. It reads the first line of a file without a known extension.
 func (n *finder) kind(p string) int {
 	ext := strings.ToLower(path.Ext(p))
 	switch {
@@ -206,7 +216,7 @@ func (n *finder) kind(p string) int {
 	case lang.ByPath(p) != "" || slices.Contains(sources, ext):
 		return source
 	}
-	src, ok := n.open(p, "kind "+p)
+	src, ok := n.readOnce(p, "kind "+p)
 	if !ok || !bytes.HasPrefix(src, []byte("#!")) {
 		return other
 	}
@@ -225,8 +235,8 @@ func (n *finder) kind(p string) int {
 	return other
 }
 
-// start names the file that a command starts, where it is part of the check.
-func (n *finder) start(p string, c shelltext.Command, w site) {
+// started adds the file that a command starts, where it is part of the check.
+func (n *finder) started(p string, c shelltext.Command, w site) {
 	if p == "" {
 		return
 	}
@@ -236,7 +246,7 @@ func (n *finder) start(p string, c shelltext.Command, w site) {
 	kind := n.kind(p)
 	switch says := checkName(p); {
 	case kind == source:
-		if !n.checks(p) {
+		if !n.isCheck(p) {
 			return
 		}
 	case (w.inner || kind == drives && c.Asked) && !says:
@@ -244,54 +254,57 @@ func (n *finder) start(p string, c shelltext.Command, w site) {
 	}
 	n.add(p)
 	if kind == drives || strings.ContainsAny(p, "*?[") {
-		n.script(p, w)
+		n.followScript(p, w)
 	}
 }
 
-// script follows the shell script p, or those that a pattern names.
-func (n *finder) script(p string, w site) {
+// followScript follows the shell script p, or those that a pattern matches.
+func (n *finder) followScript(p string, w site) {
 	if !n.seen.Has(p) && strings.ContainsAny(p, "*?[") && doublestar.ValidatePattern(p) {
 		for _, f := range slices.Sorted(maps.Keys(n.seen.Files())) {
 			if doublestar.MatchUnvalidated(p, f) && n.kind(f) == drives {
-				n.script(f, w)
+				n.followScript(f, w)
 			}
 		}
 		return
 	}
-	if src, ok := n.open(p, "script"); ok {
+	if src, ok := n.readOnce(p, "script"); ok {
 		w.from, w.script, w.inner = path.Dir(p), p, true
 		n.mentions(string(src))
 		n.commands(shelltext.Commands(string(src)), w)
 	}
 }
 
-// anyTest follows every shell script that is a test by its name: the command starts one that only the shell will know.
-func (n *finder) anyTest(w site) {
+// followTests follows every shell script that is a test by its name: the command starts one, and only the shell will
+// know which.
+func (n *finder) followTests(w site) {
 	if n.done["any test"] {
 		return
 	}
 	n.done["any test"] = true
 	for _, p := range slices.Sorted(maps.Keys(n.seen.Files())) {
 		in := n.seen.Rel(p)
-		if !foreign(p) && slices.Contains(shellExts, strings.ToLower(path.Ext(p))) && (lang.TestName(in) || lang.TestFolder(in) || checkName(in)) {
-			n.script(p, w)
+		if !foreign(p) && slices.Contains(shellExts, strings.ToLower(path.Ext(p))) &&
+			(lang.TestName(in) || lang.TestFolder(in) || checkName(in)) {
+			n.followScript(p, w)
 		}
 	}
 }
 
-// sourced names a script that another one reads as its own text. One that production sources too, or that the script is named
-// after, is a library of both: what is tested, and part of what tests it.
+// sourced adds a script that another one reads as its own text. One that production sources too, or that the other is
+// named after, is a library of both: what is tested, and part of what tests it.
 func (n *finder) sourced(p string, w site) {
 	if p == "" || p == w.script {
 		return
 	}
 	n.add(p)
-	if tried := w.script != "" && lang.SubjectOf(w.script) == lang.SubjectOf(p); !tried && !n.imported(p) && !n.sourcedBare(p) {
-		n.script(p, w)
+	if tried := w.script != "" && lang.SubjectOf(w.script) == lang.SubjectOf(p); !tried && !n.imported(p) &&
+		!n.sourcedBare(p) {
+		n.followScript(p, w)
 		return
 	}
 	n.libraries[p] = true
-	if src, ok := n.open(p, "library"); ok {
+	if src, ok := n.readOnce(p, "library"); ok {
 		w.script = p
 		for _, f := range lang.ShellImports(n.seen.Index, p, src) {
 			n.sourced(f, w)
@@ -299,8 +312,8 @@ func (n *finder) sourced(p string, w site) {
 	}
 }
 
-// checks says whether a source file that is started is part of the check.
-func (n *finder) checks(p string) bool {
+// isCheck reports whether a source that is started is part of the check.
+func (n *finder) isCheck(p string) bool {
 	if n.imported(p) {
 		return false
 	}
@@ -310,14 +323,17 @@ func (n *finder) checks(p string) bool {
 	return checkName(p)
 }
 
-// imported says whether production uses p: what is named itself, or is called a check, is none.
+// imported reports whether production uses p. A user that a command refers to itself, or that is called a check, is
+// none.
 func (n *finder) imported(p string) bool {
 	u := n.seen.units[n.key(p)]
 	return u != nil && slices.ContainsFunc(u.users, func(by *unit) bool {
-		return !by.test && !by.helper && !by.tool && !by.runs && (!n.files[by.key] || n.libraries[by.key]) && !checkName(by.key)
+		return !by.test && !by.helper && !by.tool && !by.runs && (!n.files[by.key] || n.libraries[by.key]) &&
+			!checkName(by.key)
 	})
 }
 
+// key returns the name of the unit of p in the survey.
 func (n *finder) key(p string) string {
 	if path.Ext(p) == ".go" {
 		return lang.GoPackage(path.Dir(p))
@@ -325,19 +341,20 @@ func (n *finder) key(p string) string {
 	return p
 }
 
-// data names a file that a command reads, when it is there and its name says that it is a test's.
-func (n *finder) data(word string, w site) {
-	p := n.paths(word, w)
-	if n.seen.Has(p) && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && (expectName(p) || isData(p) && checkName(p)) {
+// input adds a file that a command reads, when it is there and its name speaks of tests.
+func (n *finder) input(word string, w site) {
+	p := n.resolve(word, w)
+	if n.seen.Has(p) && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) &&
+		(expectName(p) || isData(p) && checkName(p)) {
 		n.files[p] = true
 	}
 }
 
-// expected names what the output of a program is compared with, unless its name says that it is made from the sources.
+// expected adds what the output of a program is compared with, unless by its name it is generated from the sources.
 func (n *finder) expected(word string, w site) {
-	p := n.paths(word, w)
+	p := n.resolve(word, w)
 	if !n.seen.Has(p) || expectName(p) {
-		n.data(word, w)
+		n.input(word, w)
 		return
 	}
 	made := slices.ContainsFunc(lang.Words(p), func(w string) bool { return slices.Contains(madeWords, w) })
@@ -348,15 +365,20 @@ func (n *finder) expected(word string, w site) {
 
 var (
 	checkWords = []string{
-		"test", "tests", "testing", "runtests", "check", "checks", "checker", "verify", "validate", "lint", "linter", "smoke", "e2e", "spec", "specs",
-		"selftest", "selfcheck", "ci", "qa", "acceptance", "regression", "conformance", "precommit", "presubmit", "suite",
+		"test", "tests", "testing", "runtests", "check", "checks", "checker", "verify", "validate", "lint", "linter",
+		"smoke", "e2e", "spec", "specs",
+		"selftest", "selfcheck", "ci", "qa", "acceptance", "regression", "conformance", "precommit", "presubmit",
+		"suite",
 	}
-	folderWords = []string{"test", "tests", "testing", "check", "checks", "lint", "linter", "smoke", "e2e", "spec", "specs", "selftest", "selfcheck", "acceptance", "regression", "conformance"}
-	mainWords   = []string{"main", "__main__", "index", "run", "mod", "cli"}
-	madeWords   = []string{"gen", "generated", "doc", "docs", "api", "schema", "openapi", "lock", "dist", "build"}
+	folderWords = []string{
+		"test", "tests", "testing", "check", "checks", "lint", "linter", "smoke", "e2e", "spec", "specs", "selftest",
+		"selfcheck", "acceptance", "regression", "conformance",
+	}
+	mainWords = []string{"main", "__main__", "index", "run", "mod", "cli"}
+	madeWords = []string{"gen", "generated", "doc", "docs", "api", "schema", "openapi", "lock", "dist", "build"}
 )
 
-// checkName says whether the name of a file, or of its folder where the file's says nothing, speaks of checks.
+// checkName reports whether the name of a file speaks of checks, or, for a main program, that of its folder.
 func checkName(p string) bool {
 	stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
 	says := func(name string, among []string) bool {
@@ -367,9 +389,12 @@ func checkName(p string) bool {
 	}
 	dir := path.Base(path.Dir(p))
 	driver := slices.Contains(shellExts, path.Ext(p)) || path.Ext(p) == ""
-	return (driver || p == lang.GoPackage(path.Dir(p)) || slices.Contains(mainWords, strings.ToLower(stem))) && says(dir, folderWords)
+	return (driver || p == lang.GoPackage(path.Dir(p)) || slices.Contains(mainWords, strings.ToLower(stem))) &&
+		says(dir, folderWords)
 }
 
+// expectName reports whether the name of a file speaks of what goes into a test or is expected from it.
 func expectName(p string) bool {
-	return slices.ContainsFunc(lang.Words(path.Base(p)), func(w string) bool { return slices.Contains(dataWords, w) || w == "exp" || w == "in" || w == "out" })
+	return slices.ContainsFunc(lang.Words(path.Base(p)),
+		func(w string) bool { return slices.Contains(dataWords, w) || w == "exp" || w == "in" || w == "out" })
 }

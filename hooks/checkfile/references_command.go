@@ -1,6 +1,6 @@
 package checkfile
 
-// What one command names, by the program it starts.
+// What one command refers to, by the program it starts.
 
 import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -13,53 +13,68 @@ import (
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "pwsh", "powershell"}
 	interpreters = []string{
-		"python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "luajit", "Rscript", "tsx", "ts-node", "ts-node-esm", "babel-node", "jq", "awk", "gawk", "mawk",
-		"nawk", "sed", "expect", "tclsh", "julia", "elixir", "escript", "osascript", "osh", "groovy", "scala", "kotlin", "java", "nu", "guile", "racket",
+		"python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "luajit", "Rscript", "tsx",
+		"ts-node", "ts-node-esm", "babel-node", "jq", "awk", "gawk", "mawk",
+		"nawk", "sed", "expect", "tclsh", "julia", "elixir", "escript", "osascript", "osh", "groovy", "scala",
+		"kotlin", "java", "nu", "guile", "racket",
 	}
 	// testRunners run the files that they are given as tests, whatever those are called.
 	testRunners = []string{
-		"pytest", "py.test", "unittest", "nose2", "jest", "vitest", "mocha", "ava", "tap", "tape", "jasmine", "bats", "prove", "busted", "rspec", "phpunit", "shellspec", "cypress", "playwright",
+		"pytest", "py.test", "unittest", "nose2", "jest", "vitest", "mocha", "ava", "tap", "tape", "jasmine", "bats",
+		"prove", "busted", "rspec", "phpunit", "shellspec", "cypress", "playwright",
 		"karma", "behave", "robot", "stestr", "wtr", "uvu",
 	}
-	// linters are given what they check.
+	// linters are given the files that they check.
 	linters = []string{
-		"shellcheck", "shfmt", "yamllint", "actionlint", "zizmor", "hadolint", "markdownlint", "markdownlint-cli2", "checkmake", "jsonlint", "json.tool", "check-jsonschema", "prettier", "jq", "yq",
-		"xmllint", "eslint", "stylelint", "biome", "standard", "tslint", "oxlint", "flake8", "pylint", "ruff", "black", "isort", "mypy", "pyright", "pycodestyle", "pydocstyle", "pyflakes", "bandit", "vulture",
-		"gofmt", "gofumpt", "golangci-lint", "staticcheck", "revive", "clang-tidy", "clang-format", "cppcheck", "cpplint", "codespell", "editorconfig-checker", "tsc", "vue-tsc", "codecov", "gitlab-ci-lint",
+		"shellcheck", "shfmt", "yamllint", "actionlint", "zizmor", "hadolint", "markdownlint", "markdownlint-cli2",
+		"checkmake", "jsonlint", "json.tool", "check-jsonschema", "prettier", "jq", "yq",
+		"xmllint", "eslint", "stylelint", "biome", "standard", "tslint", "oxlint", "flake8", "pylint", "ruff",
+		"black", "isort", "mypy", "pyright", "pycodestyle", "pydocstyle", "pyflakes", "bandit", "vulture",
+		"gofmt", "gofumpt", "golangci-lint", "staticcheck", "revive", "clang-tidy", "clang-format", "cppcheck",
+		"cpplint", "codespell", "editorconfig-checker", "tsc", "vue-tsc", "codecov", "gitlab-ci-lint",
 		"buildifier", "taplo", "py_compile", "compileall",
 	}
 	// checkTools are other programs whose settings are the check's.
 	checkTools = []string{
-		"tox", "nox", "coverage", "nyc", "c8", "ctest", "pre-commit", "lefthook", "nextest", "gotestsum", "cargo-nextest", "stryker", "semgrep", "trivy", "gitleaks", "commitlint", "cspell",
+		"tox", "nox", "coverage", "nyc", "c8", "ctest", "pre-commit", "lefthook", "nextest", "gotestsum",
+		"cargo-nextest", "stryker", "semgrep", "trivy", "gitleaks", "commitlint", "cspell",
 		"turbo", "nx", "depcheck", "knip", "size-limit", "slipcover", "diff-cover", "lychee",
 	}
 	settingFlags = []string{
-		"-c", "--config", "--config-file", "--configuration", "--conf", "--rcfile", "--rcdir", "--settings", "--project", "-p", "--tsconfig", "--resolve-plugins-relative-to", "--ignore-path", "--ignore-file",
-		"--setup-file", "--setupFiles", "--setupFilesAfterEnv", "--globalSetup", "--globalTeardown", "--testEnvironment", "--runner", "--reporter", "--rulesdir", "--confcutdir", "--append-config", "--config-path",
-		"--opts", "-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--env-file-if-exists", "--preload", "--test-reporter", "--test-global-setup",
+		"-c", "--config", "--config-file", "--configuration", "--conf", "--rcfile", "--rcdir", "--settings",
+		"--project", "-p", "--tsconfig", "--resolve-plugins-relative-to", "--ignore-path", "--ignore-file",
+		"--setup-file", "--setupFiles", "--setupFilesAfterEnv", "--globalSetup", "--globalTeardown",
+		"--testEnvironment", "--runner", "--reporter", "--rulesdir", "--confcutdir", "--append-config",
+		"--config-path",
+		"--opts", "-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file",
+		"--env-file-if-exists", "--preload", "--test-reporter", "--test-global-setup",
 		"--suppressions-list", "--baseline", "--exclude-from", "--plugin",
 	}
-	// preloads are the flags of interpreters among them: what they name runs before the program.
-	preloads = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--env-file-if-exists", "--preload", "--test-reporter", "--test-global-setup", "--config", "-c"}
-	goFlags  = []string{"exec", "toolexec", "vettool", "overlay", "modfile", "pgo"}
+	// preloads are the flags among them by which an interpreter runs a file before the program.
+	preloads = []string{
+		"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--env-file-if-exists",
+		"--preload", "--test-reporter", "--test-global-setup", "--config", "-c",
+	}
+	goFlags = []string{"exec", "toolexec", "vettool", "overlay", "modfile", "pgo"}
 )
 
-// command names what c names. Its first word is the program.
+// command adds what c refers to. Its first word is the program.
 func (n *finder) command(c shelltext.Command, w site) {
 	prog, args := c.Words[0], c.Words[1:]
 	base := strings.TrimSuffix(path.Base(prog), ".exe")
 	switch kind := strings.TrimRight(base, "0123456789."); {
 	case strings.Contains(prog, "/") && !strings.HasPrefix(prog, "/") && !strings.Contains(prog, "node_modules/"):
-		n.start(n.paths(prog, w), c, w)
-		n.operands(args, w, n.data)
+		n.started(n.resolve(prog, w), c, w)
+		n.operands(args, w, n.input)
 	case prog == string(shelltext.Unknown) && len(args) == 0:
-		n.anyTest(w) // for t in $tests; do "$t"; done
+		n.followTests(w) // for t in $tests; do "$t"; done
 	case base == "." || base == "source" || base == "load" && strings.HasSuffix(w.script, ".bats"):
 		if len(args) > 0 {
 			n.source(args[0], w)
 		}
-	case base == "find" && slices.ContainsFunc(args, func(arg string) bool { return slices.Contains(shells, arg) }), base == "run-parts":
-		n.anyTest(w)
+	case base == "find" && slices.ContainsFunc(args, func(arg string) bool { return slices.Contains(shells, arg) }),
+		base == "run-parts":
+		n.followTests(w)
 	case slices.Contains(shells, base):
 		n.shell(c, w)
 	case base == "eval":
@@ -70,7 +85,8 @@ func (n *finder) command(c shelltext.Command, w site) {
 		n.just(args, w)
 	case base == "task" || base == "go-task":
 		n.task(args, w)
-	case base == "npm" || base == "pnpm" || base == "yarn" || base == "bun" && len(args) > 0 && path.Ext(args[0]) == "" && args[0] != "test":
+	case base == "npm" || base == "pnpm" || base == "yarn" || base == "bun" && len(args) > 0 &&
+		path.Ext(args[0]) == "" && args[0] != "test":
 		n.packageScript(args, w)
 	case base == "go":
 		n.goCommand(c, w)
@@ -99,14 +115,14 @@ func (n *finder) command(c shelltext.Command, w site) {
 	}
 }
 
-// tool is a program that is known by its name, or not at all.
+// tool adds what the arguments of a program refer to that is known by its name, or unknown.
 func (n *finder) tool(base string, args []string, w site) {
 	switch {
 	case slices.Contains(testRunners, base):
 		n.settings(args, w, settingFlags)
 		n.operands(args, w, n.tests)
 		if base == "bats" || base == "shellspec" || base == "prove" {
-			n.anyTest(w)
+			n.followTests(w)
 		}
 	case slices.Contains(linters, base):
 		n.settings(args, w, settingFlags)
@@ -118,11 +134,11 @@ func (n *finder) tool(base string, args []string, w site) {
 	case slices.Contains(checkTools, base):
 		n.settings(args, w, settingFlags)
 	default:
-		n.operands(args, w, n.data)
+		n.operands(args, w, n.input)
 	}
 }
 
-// operands gives every word that is no flag to do.
+// operands calls do with every word that is no flag.
 func (n *finder) operands(args []string, w site, do func(word string, w site)) {
 	for _, arg := range args {
 		if arg != "" && !strings.HasPrefix(arg, "-") {
@@ -131,23 +147,23 @@ func (n *finder) operands(args []string, w site, do func(word string, w site)) {
 	}
 }
 
-// source names what a script reads as its own text; bats leaves the end of a name away.
+// source adds what a script reads as its own text. bats leaves the end of a name away.
 func (n *finder) source(word string, w site) {
-	p := n.paths(word, w)
+	p := n.resolve(word, w)
 	for _, end := range []string{".bash", ".sh"} {
-		if q := n.paths(word+end, w); !n.seen.Has(p) && n.seen.Has(q) {
+		if q := n.resolve(word+end, w); !n.seen.Has(p) && n.seen.Has(q) {
 			p = q
 		}
 	}
 	if p == "" && word == string(shelltext.Unknown) {
-		n.anyTest(w)
+		n.followTests(w)
 	}
 	n.sourced(p, w)
 }
 
 // subject notes what a linter is given.
 func (n *finder) subject(word string, w site) {
-	p := n.paths(word, w)
+	p := n.resolve(word, w)
 	switch {
 	case p == "" || p == ".":
 	case n.isFolder(p):
@@ -157,13 +173,13 @@ func (n *finder) subject(word string, w site) {
 	}
 }
 
-// tests names what a runner of tests is given.
+// tests adds what a test runner is given.
 func (n *finder) tests(word string, w site) {
 	word, _, _ = strings.Cut(word, "::")
-	p := n.paths(word, w)
+	p := n.resolve(word, w)
 	if !n.seen.Has(p) && path.Ext(word) != ".py" { // python -m unittest app.checks.Case
 		for _, end := range []string{"", path.Ext(word)} {
-			if q := n.paths(strings.ReplaceAll(strings.TrimSuffix(word, end), ".", "/")+".py", w); n.seen.Has(q) {
+			if q := n.resolve(strings.ReplaceAll(strings.TrimSuffix(word, end), ".", "/")+".py", w); n.seen.Has(q) {
 				p = q
 			}
 		}
@@ -173,7 +189,7 @@ func (n *finder) tests(word string, w site) {
 	}
 }
 
-// settings names the files that flags name, new ones where they look like files.
+// settings adds the values of flags that are files, or look like one.
 func (n *finder) settings(args []string, w site, flags []string) {
 	for i, arg := range args {
 		flag, value, joined := strings.Cut(arg, "=")
@@ -186,13 +202,14 @@ func (n *finder) settings(args []string, w site, flags []string) {
 		default:
 			continue
 		}
-		if p := n.paths(value, w); p != "" && (n.seen.Has(p) || path.Ext(p) != "" || path.Base(p)[0] == '.') && !n.imported(p) {
+		if p := n.resolve(value, w); p != "" && (n.seen.Has(p) || path.Ext(p) != "" || path.Base(p)[0] == '.') &&
+			!n.imported(p) {
 			n.add(p)
 		}
 	}
 }
 
-// shell is sh -e x.sh, or sh -c 'text'.
+// shell follows `sh -e x.sh` and `sh -c "text"`.
 func (n *finder) shell(c shelltext.Command, w site) {
 	args := c.Words[1:]
 	for i := 0; i < len(args); i++ {
@@ -200,7 +217,7 @@ func (n *finder) shell(c shelltext.Command, w site) {
 		case arg == "--":
 		case arg == "-o" || arg == "+o" || arg == "-O" || arg == "--rcfile" || arg == "--init-file":
 			if i++; i < len(args) && strings.HasPrefix(arg, "--") {
-				n.sourced(n.paths(args[i], w), w)
+				n.sourced(n.resolve(args[i], w), w)
 			}
 		case strings.HasPrefix(arg, "--") || strings.HasPrefix(arg, "+"):
 		case strings.HasPrefix(arg, "-") && strings.Contains(arg, "c") && i+1 < len(args):
@@ -214,23 +231,23 @@ func (n *finder) shell(c shelltext.Command, w site) {
 				i++ // -euo pipefail
 			}
 		default:
-			switch p := n.paths(arg, w); {
+			switch p := n.resolve(arg, w); {
 			case p == "" && strings.ContainsRune(arg, shelltext.Unknown):
-				n.anyTest(w)
+				n.followTests(w)
 			case p != "" && n.kind(p) == other: // whatever it is called, it is read as a script
 				n.add(p)
-				n.script(p, w)
+				n.followScript(p, w)
 			default:
-				n.start(p, c, w)
+				n.started(p, c, w)
 			}
-			n.operands(args[i+1:], w, n.data)
+			n.operands(args[i+1:], w, n.input)
 			return
 		}
 	}
-	n.anyTest(w) // find tests | xargs sh
+	n.followTests(w) // find tests | xargs sh
 }
 
-// interpret is python x.py, node --test x.js.
+// interpret follows `python x.py` and `node --test x.js`.
 func (n *finder) interpret(c shelltext.Command, kind string, w site) {
 	args := c.Words[1:]
 	testing := false
@@ -245,36 +262,36 @@ func (n *finder) interpret(c shelltext.Command, kind string, w site) {
 			return
 		case arg == "-f" && strings.HasSuffix(kind, "awk") && i+1 < len(args):
 			i++
-			if p := n.paths(args[i], w); p != "" && !w.inner {
+			if p := n.resolve(args[i], w); p != "" && !w.inner {
 				n.add(p)
 			}
-			n.operands(args[i+1:], w, n.data)
+			n.operands(args[i+1:], w, n.input)
 			return
 		case (arg == "-c" || arg == "--check" || arg == "-n") && (kind != "python" && kind != "pypy"):
 			n.operands(args[i+1:], w, n.subject) // only reads them
 			return
 		case arg == "-c" || arg == "-e" || arg == "-p" || arg == "--eval" || arg == "--print":
 			if i+1 < len(args) {
-				n.operands(args[i+2:], w, n.data)
+				n.operands(args[i+2:], w, n.input)
 			}
 			return
 		case slices.Contains(preloads, arg) || arg == "-W" || arg == "-X" || arg == "-I" || arg == "-d":
 			i++
 		case strings.HasPrefix(arg, "-"):
 		case strings.HasSuffix(kind, "awk") || kind == "sed": // a program, then what it reads
-			n.operands(args[i+1:], w, n.data)
+			n.operands(args[i+1:], w, n.input)
 			return
 		case testing:
 			n.tests(arg, w)
 		default:
-			n.start(n.paths(arg, w), c, w)
-			n.operands(args[i+1:], w, n.data)
+			n.started(n.resolve(arg, w), c, w)
+			n.operands(args[i+1:], w, n.input)
 			return
 		}
 	}
 }
 
-// module is python -m name.
+// module follows `python -m name`.
 func (n *finder) module(name string, args []string, c shelltext.Command, w site) {
 	switch top, _, _ := strings.Cut(name, "."); {
 	case name == "coverage" && len(args) > 0 && args[0] == "run":
@@ -285,10 +302,11 @@ func (n *finder) module(name string, args []string, c shelltext.Command, w site)
 	case slices.Contains(testRunners, top) || slices.Contains(linters, name) || slices.Contains(checkTools, top):
 		n.tool(name, args, w)
 	default:
-		for _, file := range []string{strings.ReplaceAll(name, ".", "/") + "/__main__.py", strings.ReplaceAll(name, ".", "/") + ".py"} {
+		for _, file := range []string{strings.ReplaceAll(name, ".", "/") + "/__main__.py",
+			strings.ReplaceAll(name, ".", "/") + ".py"} {
 			for _, in := range []string{"", "src/"} {
-				if p := n.paths(in+file, w); n.seen.Has(p) {
-					n.start(p, c, w)
+				if p := n.resolve(in+file, w); n.seen.Has(p) {
+					n.started(p, c, w)
 					return
 				}
 			}
@@ -296,7 +314,7 @@ func (n *finder) module(name string, args []string, c shelltext.Command, w site)
 	}
 }
 
-// goCommand is go run ./tools/lint, go test -exec ./wrap.sh.
+// goCommand follows `go run ./tools/lint` and `go test -exec ./wrap.sh`.
 func (n *finder) goCommand(c shelltext.Command, w site) {
 	args := c.Words[1:]
 	if len(args) > 2 && args[0] == "-C" {
@@ -311,7 +329,7 @@ func (n *finder) goCommand(c shelltext.Command, w site) {
 			value = args[i+1]
 		}
 		if word, _, _ := strings.Cut(value, " "); strings.Contains(word, "/") || strings.Contains(word, ".") {
-			n.add(n.paths(word, w))
+			n.add(n.resolve(word, w))
 		}
 	}
 	if len(args) == 0 || args[0] != "run" {
@@ -320,27 +338,30 @@ func (n *finder) goCommand(c shelltext.Command, w site) {
 	for i := 1; i < len(args); i++ {
 		arg := args[i]
 		if strings.HasPrefix(arg, "-") {
-			if !strings.Contains(arg, "=") && slices.Contains([]string{"-exec", "-tags", "-mod", "-modfile", "-ldflags", "-gcflags", "-overlay", "-p", "-C"}, arg) {
+			if !strings.Contains(arg, "=") && slices.Contains([]string{
+				"-exec", "-tags", "-mod", "-modfile", "-ldflags", "-gcflags", "-overlay", "-p", "-C",
+			}, arg) {
 				i++
 			}
 			continue
 		}
-		p := n.paths(arg, w)
+		p := n.resolve(arg, w)
 		switch {
 		case path.Ext(arg) == ".go":
-			if p != "" && n.checks(p) {
+			if p != "" && n.isCheck(p) {
 				n.files[p] = true
 			}
 			continue // there may be more files
-		case n.isFolder(p) && p != n.seen.sub && p != "." && n.checks(lang.GoPackage(p)):
+		case n.isFolder(p) && p != n.seen.sub && p != "." && n.isCheck(lang.GoPackage(p)):
 			n.globs = append(n.globs, lang.GoPackage(literal(p)))
 		}
-		n.operands(args[i+1:], w, n.data)
+		n.operands(args[i+1:], w, n.input)
 		return
 	}
 }
 
-// either names a file that is looked for from the working directory upwards, under all of its names.
+// either adds a file that a program looks for from the working directory upwards, under all of its names, and returns
+// the one that is there.
 func (n *finder) either(w site, names ...string) (found string) {
 	for dir := w.dir; ; dir = path.Dir(dir) {
 		for _, name := range names {

@@ -1,6 +1,6 @@
 package checkfile
 
-// Makefiles that a run names: their includes, and what the recipes of its goals name.
+// Makefiles that a command uses: their includes, and what the recipes of its goals refer to.
 
 import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// makeNames in the order in which make prefers them.
+// makeNames are the names of Makefiles in the order in which make prefers them.
 var makeNames = []string{"GNUmakefile", "makefile", "Makefile"}
 
-// make names the Makefile of `make [-C dir] [-f file] [goal…]`, what it includes, and what stands where make would prefer it.
+// make follows `make [-C dir] [-f file] [goal…]`: it adds the Makefile, what that includes, and the names that make
+// would prefer.
 func (n *finder) make(args []string, w site) {
 	var files, goals []string
 	for i := 0; i < len(args); i++ {
@@ -26,14 +27,15 @@ func (n *finder) make(args []string, w site) {
 				case rest == "" && i+1 < len(args):
 					i++
 					return args[i], true
-				case strings.HasPrefix(flag, "--") && strings.HasPrefix(rest, "="), !strings.HasPrefix(flag, "--") && rest != "":
+				case strings.HasPrefix(flag, "--") && strings.HasPrefix(rest, "="), !strings.HasPrefix(flag, "--") &&
+					rest != "":
 					return strings.TrimPrefix(rest, "="), true
 				}
 			}
 			return "", false
 		}
 		if dir, ok := value("--directory", "-C"); ok {
-			w.dir = w.into([]string{dir})
+			w.dir = w.cd([]string{dir})
 			continue
 		}
 		if file, ok := value("--makefile", "--file", "-f"); ok {
@@ -43,7 +45,8 @@ func (n *finder) make(args []string, w site) {
 		switch {
 		case slices.Contains([]string{"-I", "-o", "-W", "--include-dir", "--eval"}, arg):
 			i++
-		case strings.HasPrefix(arg, "-") || strings.Contains(arg, "=") || strings.Trim(arg, "0123456789") == "": // -j 4
+		case strings.HasPrefix(arg, "-") || strings.Contains(arg, "="):
+		case strings.Trim(arg, "0123456789") == "": // -j 4
 		default:
 			goals = append(goals, arg)
 		}
@@ -55,7 +58,7 @@ func (n *finder) make(args []string, w site) {
 	m := &makefile{vars: map[string]string{"MAKE": "make", "CURDIR": ".", "SHELL": "sh"}}
 	if len(files) > 0 {
 		for _, file := range files {
-			n.readMakefile(m, n.paths(file, w), w)
+			n.readMakefile(m, n.resolve(file, w), w)
 		}
 	} else {
 		for _, name := range makeNames {
@@ -69,7 +72,7 @@ func (n *finder) make(args []string, w site) {
 		}
 	}
 	if len(goals) == 0 {
-		goals = m.first()
+		goals = m.defaultGoal()
 	}
 	w.inner = false
 	for _, goal := range goals {
@@ -84,7 +87,8 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 	}
 	n.add(p)
 	n.makefiles[p] = true
-	if len(m.read) > maxDepth*4 || slices.Contains(m.read, p) || n.read == nil || !n.seen.Has(p) || n.reads >= maxReads {
+	if len(m.read) > maxDepth*4 || slices.Contains(m.read, p) || n.read == nil || !n.seen.Has(p) ||
+		n.reads >= maxReads {
 		return
 	}
 	m.read = append(m.read, p)
@@ -108,7 +112,7 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 				}
 				in := w
 				in.from = path.Dir(p)
-				file := n.paths(strings.TrimSuffix(word, string(shelltext.Unknown)), in)
+				file := n.resolve(strings.TrimSuffix(word, string(shelltext.Unknown)), in)
 				if strings.ContainsAny(file, "*?[") {
 					n.add(file)
 					for _, q := range n.seen.In(path.Dir(file)) {
@@ -124,7 +128,7 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 	}
 }
 
-// goal follows the recipes that lead to a goal, where they do not make a file of the program.
+// goal follows the recipes that lead to a goal, except those that build a file of the program.
 func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 	key := "goal\x00" + w.dir + "\x00" + strings.Join(m.read, "\x00") + "\x00" + goal
 	if depth > maxDepth || n.done[key] || len(n.done) > maxFollowed {
@@ -132,7 +136,7 @@ func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 	}
 	n.done[key] = true
 	stands := false
-	for _, i := range m.of(goal) {
+	for _, i := range m.rulesOf(goal) {
 		r := &m.rules[i]
 		for _, pre := range strings.Fields(m.expand(strings.Join(r.prereqs, " "))) {
 			n.goal(m, pre, w, depth+1)
@@ -145,7 +149,8 @@ func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 			n.commands(shelltext.Commands(m.recipe(line)), w)
 		}
 	}
-	if p := path.Join(w.dir, goal); stands && !n.seen.Has(p) && !strings.ContainsAny(goal, "\x00%") && !strings.HasPrefix(p, "../") {
+	if p := path.Join(w.dir, goal); stands && !n.seen.Has(p) && !strings.ContainsAny(goal, "\x00%") &&
+		!strings.HasPrefix(p, "../") {
 		n.files[p] = true // a file of this name would tell make that there is nothing to do
 	}
 }
@@ -161,8 +166,8 @@ type makefile struct {
 
 const maxSteps = 100_000
 
-// of are the rules of a target.
-func (m *makefile) of(target string) []int {
+// rulesOf returns the indexes of the rules of a target.
+func (m *makefile) rulesOf(target string) []int {
 	if m.targets == nil {
 		m.targets = map[string][]int{}
 		for i, r := range m.rules {
@@ -174,8 +179,8 @@ func (m *makefile) of(target string) []int {
 	return m.targets[target]
 }
 
-// first is the goal that make takes by itself.
-func (m *makefile) first() []string {
+// defaultGoal returns the goal that make takes by itself, if there is one.
+func (m *makefile) defaultGoal() []string {
 	if goal := m.vars[".DEFAULT_GOAL"]; goal != "" {
 		return []string{goal}
 	}
@@ -189,7 +194,7 @@ func (m *makefile) first() []string {
 	return nil
 }
 
-// expand puts the values of variables into text; what is not known is the unknown.
+// expand replaces the variables in text by their values, or by shelltext.Unknown.
 func (m *makefile) expand(text string) string { return m.expandAt(text, 0) }
 
 func (m *makefile) expandAt(text string, depth int) string {
@@ -228,7 +233,7 @@ func (m *makefile) expandAt(text string, depth int) string {
 	return b.String()
 }
 
-// recipe is a line of a recipe as a shell sees it.
+// recipe returns a line of a recipe as the shell sees it.
 func (m *makefile) recipe(line string) string {
 	return m.expand(strings.TrimLeft(line, " \t@-+"))
 }

@@ -1,6 +1,6 @@
 package checkfile
 
-// Scripts by name, that a run names: of package.json, of a justfile, of a Taskfile.
+// Scripts that a command runs by their name: of package.json, a justfile or a Taskfile.
 
 import (
 	"encoding/json"
@@ -20,14 +20,15 @@ const (
 	maxGoals    = 100 // recipes of one file that lead to each other
 )
 
-// A nodePackage is what a package.json says about its scripts.
+// A nodePackage holds the scripts of a package.json.
 type nodePackage struct {
 	dir     string
 	Name    string            `json:"name"`
 	Scripts map[string]string `json:"scripts"`
 }
 
-// packageScript is npm run x, pnpm --filter y test, yarn workspace z x. The package.json itself is put back by its parts.
+// packageScript follows `npm run x`, `pnpm --filter y test` and `yarn workspace z x`. The package.json itself is
+// restored by its parts.
 func (n *finder) packageScript(args []string, w site) {
 	var (
 		wanted []string // packages by name or folder
@@ -47,7 +48,7 @@ func (n *finder) packageScript(args []string, w site) {
 			case (flag == "-w" || flag == "--workspace" || flag == "--filter" || flag == "-F") && value != "":
 				wanted = append(wanted, strings.Trim(value, ".{}^"))
 			case value != "":
-				w.dir = w.into([]string{value})
+				w.dir = w.cd([]string{value})
 			}
 		case "-r", "--recursive", "--workspaces", "-ws", "--ws":
 			every = true
@@ -84,12 +85,12 @@ func (n *finder) packageScript(args []string, w site) {
 	}
 }
 
-// chosen are the packages that a command is about.
+// chosen returns the packages that a command is about.
 func (n *finder) chosen(wanted []string, every bool, w site) []nodePackage {
 	if !n.listed {
 		n.listed = true
 		for _, p := range n.seen.nodePackages {
-			src, ok := n.open(p, "package")
+			src, ok := n.readOnce(p, "package")
 			if !ok {
 				continue
 			}
@@ -118,6 +119,7 @@ func (n *finder) chosen(wanted []string, every bool, w site) []nodePackage {
 	return list
 }
 
+// globbed reports whether pattern is a glob that matches the name of p.
 func globbed(pattern string, p nodePackage) bool {
 	return strings.Contains(pattern, "*") && lang.Matches(pattern, p.Name)
 }
@@ -137,7 +139,7 @@ var (
 	justModule  = late.Regexp(`(?m)^mod\??[ \t]+(\w+)(?:[ \t]+['"]([^'"\n]+)['"])?`)
 )
 
-// just names the justfile of `just [-f file] [recipe…]`, and what it imports.
+// just follows `just [-f file] [recipe…]`: it adds the justfile and what that imports.
 func (n *finder) just(args []string, w site) {
 	p, goals := n.given(args, []string{"-f", "--justfile", "-d", "--working-directory"}, &w)
 	if w.inner && !slices.ContainsFunc(goals, checkName) {
@@ -151,20 +153,21 @@ func (n *finder) just(args []string, w site) {
 }
 
 func (n *finder) justfile(p string, goals []string, w site) {
-	src, ok := n.open(p, "just")
+	src, ok := n.readOnce(p, "just")
 	if !ok {
 		return
 	}
 	w.dir, w.from, w.start = path.Dir(p), path.Dir(p), path.Dir(p)
 	for _, m := range justImport().FindAllSubmatch(src, -1) {
-		file := n.paths(string(m[1]), w)
+		file := n.resolve(string(m[1]), w)
 		n.add(file)
 		n.justfile(file, goals, w)
 	}
 	for _, m := range justModule().FindAllSubmatch(src, -1) {
 		name := string(m[1])
-		for _, file := range []string{string(m[2]), name + ".just", name + "/mod.just", name + "/justfile", name + "/.justfile"} {
-			if q := n.paths(file, w); file != "" && n.seen.Has(q) {
+		for _, file := range []string{string(m[2]), name + ".just", name + "/mod.just", name + "/justfile",
+			name + "/.justfile"} {
+			if q := n.resolve(file, w); file != "" && n.seen.Has(q) {
 				n.add(q)
 				n.justfile(q, nil, w)
 			}
@@ -180,13 +183,14 @@ func (n *finder) justfile(p string, goals []string, w site) {
 			now.shell[0] += strings.TrimLeft(line, " \t@-")
 		}
 		if now != nil {
-			now.leads = append(now.leads, strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n:,[](){}\"'", r) })...)
+			now.leads = append(now.leads, strings.FieldsFunc(line,
+				func(r rune) bool { return strings.ContainsRune(" \t\r\n:,[](){}\"'", r) })...)
 		}
 	}
 	n.recipes(all, goals, w)
 }
 
-// task names the Taskfile of `task [-t file] [name…]`, and what it includes.
+// task follows `task [-t file] [name…]`: it adds the Taskfile and what that includes.
 func (n *finder) task(args []string, w site) {
 	p, goals := n.given(args, []string{"-t", "--taskfile", "-d", "--dir"}, &w)
 	if w.inner && !slices.ContainsFunc(goals, checkName) {
@@ -194,13 +198,14 @@ func (n *finder) task(args []string, w site) {
 	}
 	w.inner = false
 	if p == "" {
-		p = n.either(w, "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml")
+		p = n.either(w, "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml",
+			"taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml")
 	}
 	n.taskfile(p, goals, w)
 }
 
 func (n *finder) taskfile(p string, goals []string, w site) {
-	src, ok := n.open(p, "task")
+	src, ok := n.readOnce(p, "task")
 	if !ok {
 		return
 	}
@@ -212,7 +217,7 @@ func (n *finder) taskfile(p string, goals []string, w site) {
 	for _, name := range slices.Sorted(maps.Keys(file.Includes)) {
 		included := file.Includes[name]
 		for _, word := range scalars(&included) {
-			p := n.paths(word, w)
+			p := n.resolve(word, w)
 			if n.isFolder(p) {
 				p = path.Join(p, "Taskfile.yml")
 			}
@@ -230,7 +235,7 @@ func (n *finder) taskfile(p string, goals []string, w site) {
 	n.recipes(all, goals, w)
 }
 
-// scalars returns the texts of a YAML node that are no keys of a map. It follows no alias.
+// scalars returns the texts in a YAML node except the keys of maps. It follows no alias.
 func scalars(node *yaml.Node) (list []string) {
 	if node.Kind == yaml.ScalarNode {
 		return []string{node.Value}
@@ -249,7 +254,7 @@ type recipe struct {
 	shell []string
 }
 
-// recipes follows the recipes of goals, and those that they lead to; all, without goals.
+// recipes follows the recipes of goals and those that they lead to; without goals, all.
 func (n *finder) recipes(all map[string]*recipe, goals []string, w site) {
 	if len(goals) == 0 {
 		goals = slices.Sorted(maps.Keys(all))
@@ -270,7 +275,8 @@ func (n *finder) recipes(all map[string]*recipe, goals []string, w site) {
 	}
 }
 
-// given is the file that a flag names, and the operands. A folder that a flag names is where the command runs.
+// given returns the file that one of flags gives, which it adds, and the operands. A folder that a flag gives becomes
+// the working directory of w.
 func (n *finder) given(args, flags []string, w *site) (file string, operands []string) {
 	for i := 0; i < len(args); i++ {
 		flag, value, joined := strings.Cut(args[i], "=")
@@ -280,7 +286,7 @@ func (n *finder) given(args, flags []string, w *site) (file string, operands []s
 				i++
 				value = args[i]
 			}
-			p := n.paths(value, *w)
+			p := n.resolve(value, *w)
 			if n.isFolder(p) {
 				w.dir = p
 				continue

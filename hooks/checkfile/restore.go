@@ -1,7 +1,5 @@
 package checkfile
 
-// What is left of a patch when every check file, and the check's parts of every manifest, are put back.
-
 import (
 	"io/fs"
 	"slices"
@@ -10,20 +8,21 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// PutBack is changes with every check file, and the check parts of every manifest, as the tree that c was made of has
-// them. What is left is what the second half of verification runs with. A rename is a deletion and an addition: a check file
-// that is gone comes back, one that is new goes, with what stands in its way.
+// Restore returns changes without those of check files, and without those of the check's parts of manifests. What is
+// left is what the second half of verification runs with. A rename is a deletion and an addition: a check file that
+// is gone comes back, a new one goes, and with them what is in their way.
 //
-// A Makefile that the run names stays as the patch left it when only rules and variables differ that say how files of the
-// program are made; a shell library that it sources, when only what it tries differs (library.go). A manifest that cannot be mended by parts goes back as a whole.
-func (c *Checks) PutBack(changes []patch.Change) []patch.Change {
+// A change stays in a Makefile of the check when it is only of rules and variables that build the program, and in a
+// library of shell functions when it is only of what is tested (shell_library.go). A manifest that cannot be restored
+// by parts is restored as a whole.
+func (c *Checks) Restore(changes []patch.Change) []patch.Change {
 	var rest []patch.Change
-	var there []string // files that come back, or that stay because their change goes
+	var there []string // files that the restored tree has
 	for _, change := range changes {
 		class := c.Class(change.Path)
 		keep := class == 0 || class == 4 && c.stays(change)
-		if kind := ManifestOf(change.Path); keep && kind != nil {
-			change, keep = kind.putParts(change)
+		if kind := manifestOf(change.Path); keep && kind != nil {
+			change, keep = kind.restoreParts(change)
 		}
 		if keep {
 			rest = append(rest, change)
@@ -63,11 +62,13 @@ func (c *Checks) PutBack(changes []patch.Change) []patch.Change {
 	})
 }
 
-const maxMakefile = 512 << 10 // bytes of both sides; beyond that it is not looked into
+const maxMakefile = 512 << 10 // bytes of both sides; beyond that it is restored
 
-// onlyBuilds says whether a change of a Makefile that the run names leaves all of it as it was that decides.
+// OnlyBuilds reports whether a change of a Makefile of the check touches only how the program is built, nothing that
+// decides.
 func (c *Checks) OnlyBuilds(change patch.Change) bool {
-	if !c.refs.makefiles[change.Path] || change.Before == nil || change.After == nil || change.Before.Mode != change.After.Mode {
+	if !c.refs.makefiles[change.Path] || change.Before == nil || change.After == nil ||
+		change.Before.Mode != change.After.Mode {
 		return false
 	}
 	if change.Before.Mode&fs.ModeType != 0 || len(change.Before.Data)+len(change.After.Data) > maxMakefile {

@@ -24,7 +24,7 @@ const (
 )
 
 // A manifest is put back by its parts: before, after, what is left, and the parts that the report speaks of.
-func TestPutBackParts(t *testing.T) {
+func TestRestoreParts(t *testing.T) {
 	t.Parallel()
 	node := "{\n  \"name\": \"shop\",\n  \"scripts\": {\n    \"test\": \"node --test\",\n    \"build\": \"tsc\"\n  },\n  \"dependencies\": {\n    \"a\": \"^1.0.0\",\n    \"@s/b\": \"~2.0.0\"\n  }\n}\n"
 	py := "[project]\nname = \"shop\"\ndependencies = [\n  \"a>=1\", # ]\n]\n\n[tool.pytest.ini_options]\naddopts = \"-q\" # quiet\ntestpaths = [\"tests\"]\n\n[tool.setuptools]\npackages = [\"shop\"]\n"
@@ -164,7 +164,7 @@ func TestPutBackParts(t *testing.T) {
 		if got := strings.Join(parts, " "); got != c.parts {
 			t.Errorf("%s\n%s\nparts %q\n want %q", c.path, c.after, got, c.parts)
 		}
-		left := checks.PutBack([]patch.Change{change})
+		left := checks.Restore([]patch.Change{change})
 		got := wasBase
 		if len(left) == 1 {
 			got = string(left[0].After.Data)
@@ -172,17 +172,17 @@ func TestPutBackParts(t *testing.T) {
 				got = wasAll
 			}
 		}
-		if want := c.want; got != want && !(strings.HasSuffix(want, "?") && !slices.ContainsFunc(checks.Parts(patch.Change{Path: c.path, Before: regular(c.before), After: regular(got)}), func(p part) bool { return p.Check })) {
+		if want := c.want; got != want && !(strings.HasSuffix(want, "?") && !slices.ContainsFunc(checks.Parts(patch.Change{Path: c.path, Before: regular(c.before), After: regular(got)}), func(p Part) bool { return p.Check })) {
 			t.Errorf("%s\n%s\nleft %q\nwant %q", c.path, c.after, got, want)
 		}
-		if again := checks.PutBack(left); len(again)+len(left) > 0 && !reflect.DeepEqual(again, left) {
+		if again := checks.Restore(left); len(again)+len(left) > 0 && !reflect.DeepEqual(again, left) {
 			t.Errorf("%s: put back twice is not put back once: %v", c.path, again)
 		}
 	}
 }
 
 // A manifest that is new, gone, a link, or too large to be split.
-func TestPutBackWholeManifests(t *testing.T) {
+func TestRestoreWholeManifests(t *testing.T) {
 	t.Parallel()
 	node := `{"scripts":{"test":"x"}}`
 	c := NewChecks(files{"package.json": node}.tree(), Scope{})
@@ -194,18 +194,18 @@ func TestPutBackWholeManifests(t *testing.T) {
 		"large": {Path: "package.json", Before: regular(node), After: large},
 		"new":   {Path: "a/package.json", After: regular(`{"scripts"`)},
 	} {
-		if left := c.PutBack([]patch.Change{change}); len(left) != 0 {
+		if left := c.Restore([]patch.Change{change}); len(left) != 0 {
 			t.Errorf("%s: %v is left", name, left)
 		}
 	}
-	left := c.PutBack([]patch.Change{{Path: "a/package.json", After: regular(`{"name":"a","jest":{"bail":true}}`)}})
+	left := c.Restore([]patch.Change{{Path: "a/package.json", After: regular(`{"name":"a","jest":{"bail":true}}`)}})
 	if len(left) != 1 || string(left[0].After.Data) != `{"name":"a"}` {
 		t.Errorf("of a new manifest %v is left", left)
 	}
 }
 
 // A Makefile that the run names: what builds may change, what decides may not.
-func TestPutBackMakefile(t *testing.T) {
+func TestRestoreMakefile(t *testing.T) {
 	t.Parallel()
 	make1 := "CFLAGS = -O2\nLIBS =\nOBJS = main.o\nTESTS = a b\n.PHONY: all test\nall: app\n\n# the program\napp: $(OBJS)\n\t$(CC) $(CFLAGS) -o $@ $(OBJS) $(LIBS)\n\n%.o: %.c\n\t$(CC) $(CFLAGS) -c $<\n\ntest: app\n\tfor t in $(TESTS); do ./check.sh $$t || exit 1; done\n"
 	c := NewChecks(files{"Makefile": make1, "check.sh": "", "sub/Makefile": make1}.tree(), Scope{Runs: []Command{{Shell: "make test", Dir: "."}}})
@@ -252,11 +252,11 @@ func TestPutBackMakefile(t *testing.T) {
 			t.Fatalf("no %q", row.from)
 		}
 		after := strings.Replace(make1, row.from, row.to, 1)
-		left := c.PutBack([]patch.Change{{Path: "Makefile", Before: regular(make1), After: regular(after)}})
+		left := c.Restore([]patch.Change{{Path: "Makefile", Before: regular(make1), After: regular(after)}})
 		if keep := len(left) == 1; keep != row.keep {
 			t.Errorf("%q → %q: kept is %v", row.from, row.to, keep)
 		}
-		if other := c.PutBack([]patch.Change{{Path: "sub/Makefile", Before: regular(make1), After: regular(after)}}); len(other) != 1 {
+		if other := c.Restore([]patch.Change{{Path: "sub/Makefile", Before: regular(make1), After: regular(after)}}); len(other) != 1 {
 			t.Error("a Makefile that no run names is put back")
 		}
 	}
@@ -266,14 +266,14 @@ func TestPutBackMakefile(t *testing.T) {
 		{Path: "Makefile", Before: regular(make1), After: &patch.File{Mode: 0o755, Data: []byte(make1)}},
 		{Path: "Makefile", Before: regular(make1), After: &patch.File{Mode: fs.ModeSymlink | 0o777, Data: []byte("x")}},
 	} {
-		if left := c.PutBack([]patch.Change{change}); len(left) != 0 {
+		if left := c.Restore([]patch.Change{change}); len(left) != 0 {
 			t.Errorf("%v is left", left)
 		}
 	}
 }
 
 // Renames are undone, and what then stands in the way of a file that comes back goes.
-func TestPutBackFiles(t *testing.T) {
+func TestRestoreFiles(t *testing.T) {
 	t.Parallel()
 	f := files{"a.py": "", "test_a.py": "", "tests/b.py": "", "conftest.py": "", "tox.ini": "", "run.sh": "", "PIPELINE.hcl": "", "secret/x": "", "lib/c.py": ""}
 	c := NewChecks(f.tree(), Scope{Protect: []string{"secret"}, Runs: []Command{{Shell: "./run.sh", Dir: "."}}})
@@ -306,7 +306,7 @@ func TestPutBackFiles(t *testing.T) {
 		}
 		before := slices.Clone(changes)
 		var left []string
-		for _, change := range c.PutBack(changes) {
+		for _, change := range c.Restore(changes) {
 			left = append(left, change.Path)
 		}
 		if got := strings.Join(left, " "); got != row.left {
@@ -319,7 +319,7 @@ func TestPutBackFiles(t *testing.T) {
 }
 
 // Whatever a patch does: twice is once, nothing of a check file is left, and the result can stand as a tree.
-func TestPutBackProperties(t *testing.T) {
+func TestRestoreProperties(t *testing.T) {
 	t.Parallel()
 	paths := []string{
 		"a.go", "a_test.go", "a", "a/b.go", "a/b_test.go", "go.mod", "package.json", "Makefile", "GNUmakefile", "run.sh", "tests/x.py", "tests", "conftest.py", "pyproject.toml", "tox.ini", ".env", ".github/workflows/ci.yml",
@@ -349,8 +349,8 @@ func TestPutBackProperties(t *testing.T) {
 			changes = append(changes, change)
 		}
 		c := NewChecks(f.tree(), Scope{Runs: []Command{{Shell: "make test && ./run.sh", Dir: "."}}})
-		left := c.PutBack(changes)
-		if again := c.PutBack(left); len(again)+len(left) > 0 && !reflect.DeepEqual(again, left) {
+		left := c.Restore(changes)
+		if again := c.Restore(left); len(again)+len(left) > 0 && !reflect.DeepEqual(again, left) {
 			t.Fatalf("twice: %v\nonce: %v", again, left)
 		}
 		there := map[string]bool{}
@@ -398,7 +398,7 @@ func changed(changes []patch.Change, p, q string) bool {
 	return n == 2
 }
 
-func TestPutBackIsQuick(t *testing.T) {
+func TestRestoreIsQuick(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	c := NewChecks(files{"Makefile": ""}.tree(), Scope{Runs: []Command{{Shell: "make", Dir: "."}}})
@@ -417,13 +417,13 @@ func TestPutBackIsQuick(t *testing.T) {
 	for _, change := range changes {
 		c.Parts(change)
 	}
-	c.PutBack(changes)
+	c.Restore(changes)
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 }
 
-func FuzzPutBack(f *testing.F) {
+func FuzzRestore(f *testing.F) {
 	for _, name := range []string{"package.json", "pyproject.toml", "Cargo.toml", "go.mod", "setup.cfg", "requirements.txt", "pnpm-workspace.yaml", "CMakeLists.txt", "Makefile"} {
 		f.Add(name, "{\"scripts\": {\"test\": \"a\"}}", "{\"a\": [\"\\\"\"], \"scripts\": 1}")
 		f.Add(name, "[tool.pytest]\na = '''x\n''' # y\n[[test]]\n", "replace (\n\ta => b // c\n)\n")
@@ -432,8 +432,8 @@ func FuzzPutBack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, before, after string) {
 		c := NewChecks(files{name: before}.tree(), Scope{Runs: []Command{{Shell: "make", Dir: "."}}})
 		change := patch.Change{Path: name, Before: regular(before), After: regular(after)}
-		left := c.PutBack([]patch.Change{change})
-		if again := c.PutBack(left); len(again)+len(left) > 0 && !reflect.DeepEqual(again, left) {
+		left := c.Restore([]patch.Change{change})
+		if again := c.Restore(left); len(again)+len(left) > 0 && !reflect.DeepEqual(again, left) {
 			t.Fatalf("twice: %v\nonce: %v", again, left)
 		}
 		for _, change := range left {

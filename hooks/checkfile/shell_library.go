@@ -1,7 +1,7 @@
 package checkfile
 
-// A library of shell functions that the check sources and production sources too, or that a test is named after: which changes
-// of it are the program's.
+// Libraries of shell functions that the check sources and production sources too, or that a test is named after:
+// which of their changes are the program's.
 
 import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -15,11 +15,12 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// Such a library is the check's own text and the code at fault in one file. What tells the two apart is how the check uses a
-// function: where it only asks for its output (`test "$(slug "$x")" = y`), the function is what is tried; where it calls it as a
-// command of its own, the function may decide. So a change stays for the second half of verification when all of it lies in
-// functions that no command of the check leads to but to ask for their output, in new ones that the check does not name, or
-// in settings that the check does not read. Everything else, and what cannot be split for sure, is put back.
+// Such a library holds text of the check and the code under test in one file. They are told apart by how the check
+// uses a function: where it only reads its output (`test "$(slug "$x")" = y`), the function is what is tested; where
+// it calls it as a command of its own, the function may decide. So a change stays for the second half of verification
+// when all of it is in functions of which the check's commands only read the output, in new functions that the check
+// does not call, or in settings that the check does not read. Everything else, and a text that does not parse, is
+// restored.
 
 // A use tells how the check's commands use a name.
 type use uint8
@@ -29,7 +30,7 @@ const (
 	decided                 // it is a command, or an argument of one
 )
 
-// called notes which names the check's own commands use, and how.
+// called notes how a command of the check uses each of its words.
 func (n *finder) called(c shelltext.Command) {
 	for i, word := range c.Words {
 		switch {
@@ -46,20 +47,21 @@ func (n *finder) called(c shelltext.Command) {
 
 var shellVariable = late.Regexp(`\$\{?[#!]?([A-Za-z_]\w*)`)
 
-// mentions notes which variables a text of the check names.
+// mentions notes the variables in a text of the check.
 func (n *finder) mentions(src string) {
 	for _, m := range shellVariable().FindAllStringSubmatch(src, -1) {
 		n.variables[m[1]] = true
 	}
 }
 
-// sourcedBare says whether a program whose name has no extension sources p: the survey reads only those that have one.
+// sourcedBare reports whether a program without an extension sources p. The survey does not read those.
 func (n *finder) sourcedBare(p string) bool {
 	if n.bare == nil {
 		n.bare = map[string]bool{}
 		looked := 0
 		for _, by := range slices.Sorted(maps.Keys(n.seen.Files())) {
-			if path.Ext(by) != "" || n.files[by] || checkName(by) || foreign(by) || conventional(n.seen.Rel(by)) || looked >= maxPrograms || n.kind(by) != drives {
+			if path.Ext(by) != "" || n.files[by] || checkName(by) || foreign(by) || conventional(n.seen.Rel(by)) ||
+				looked >= maxPrograms || n.kind(by) != drives {
 				continue
 			}
 			looked++
@@ -73,13 +75,15 @@ func (n *finder) sourcedBare(p string) bool {
 	return n.bare[p]
 }
 
-// stays says whether the second half of verification has a change although it is one of a file that the command names.
+// stays reports whether Restore leaves a change of a file that the check's commands refer to.
 func (c *Checks) stays(change patch.Change) bool { return c.OnlyBuilds(change) || c.OnlyTried(change) }
 
-// onlyTried says whether a change of a shared library leaves all of it as it was that may decide.
+// OnlyTried reports whether a change of a library of shell functions touches only what is tested, nothing that may
+// decide.
 func (c *Checks) OnlyTried(change patch.Change) bool {
 	b, a := change.Before, change.After
-	if !c.refs.libraries[change.Path] || b == nil || a == nil || b.Mode != a.Mode || b.Mode&fs.ModeType != 0 || len(b.Data)+len(a.Data) > maxMakefile {
+	if !c.refs.libraries[change.Path] || b == nil || a == nil || b.Mode != a.Mode || b.Mode&fs.ModeType != 0 ||
+		len(b.Data)+len(a.Data) > maxMakefile {
 		return false
 	}
 	before, aroundBefore, okBefore := shelltext.Functions(string(b.Data))
@@ -94,7 +98,8 @@ func (c *Checks) OnlyTried(change patch.Change) bool {
 		now, is := after[name]
 		switch {
 		case was && is && old == now:
-		case leads[name], was != is && c.refs.calls[name] > 0, slices.Contains(Programs, name), slices.Contains(deciders, name):
+		case leads[name], was != is && c.refs.calls[name] > 0, slices.Contains(Programs, name),
+			slices.Contains(deciders, name):
 			return false
 		case is && !c.harmless(old, now):
 			return false
@@ -103,7 +108,7 @@ func (c *Checks) OnlyTried(change patch.Change) bool {
 	return true
 }
 
-// leads are the names that a command of the check leads to: what decides, and what that calls.
+// leads returns the names that may decide: those that the check's commands call, and what these functions call.
 func (c *Checks) leads(sides ...map[string]string) map[string]bool {
 	found := map[string]bool{}
 	var work []string
@@ -132,16 +137,18 @@ func (c *Checks) leads(sides ...map[string]string) map[string]bool {
 	return found
 }
 
-// deciders are builtins that change how the shell goes on, or what its words mean.
+// deciders are builtins that change how the shell goes on, or what its words mean. Those before "builtin" are not
+// harmless in a function.
 var deciders = []string{
-	"exit", "trap", "exec", "eval", "kill", "set", "shopt", "alias", "unalias", "unset", "enable", "hash", ".", "source", "export", "readonly", "builtin", "command", "return", "wait", "test", "[", "[[", "echo",
+	"exit", "trap", "exec", "eval", "kill", "set", "shopt", "alias", "unalias", "unset", "enable", "hash", ".",
+	"source", "export", "readonly", "builtin", "command", "return", "wait", "test", "[", "[[", "echo",
 	"printf", "read", "cd", "true", "false", ":", "break", "continue", "shift", "ulimit", "umask", "pkill", "killall",
 }
 
 var innerFunction = late.Regexp(`[\w.:-]\s*\(\s*\)|\bfunction\s`)
 
-// harmless says whether a function's new text ends, traps and sets nothing of the shell that it did not before: where a check
-// asks for output by way of a file, it runs in the check's own shell.
+// harmless reports whether the new text of a function does not end, trap or set more of the shell than the old one.
+// It matters where a check reads output by way of a file: then the function runs in the check's own shell.
 func (c *Checks) harmless(old, now string) bool {
 	if len(innerFunction().FindAllString(now, -1)) > len(innerFunction().FindAllString(old, -1)) {
 		return false
@@ -154,7 +161,8 @@ func (c *Checks) harmless(old, now string) bool {
 					has[name+"="]++
 				}
 			}
-			if words := shelltext.Unwrap(command.Words); len(words) > 0 && slices.Contains(deciders[:slices.Index(deciders, "builtin")], words[0]) {
+			if words := shelltext.Unwrap(command.Words); len(words) > 0 &&
+				slices.Contains(deciders[:slices.Index(deciders, "builtin")], words[0]) {
 				has[words[0]]++
 			}
 		}
@@ -171,7 +179,8 @@ func (c *Checks) harmless(old, now string) bool {
 
 var assignment = late.Regexp(`^([A-Za-z_]\w*)=("[^"$\x60\\]*"|'[^']*'|[\w./:@%+,-]*)[ \t]*$`)
 
-// sameAround says whether what stands around functions differs in nothing but the values of settings that the check does not read.
+// sameAround reports whether the lines around functions differ in nothing but values of variables that the check does
+// not read.
 func (c *Checks) sameAround(before, after []string) bool {
 	if len(before) != len(after) {
 		return false
@@ -188,18 +197,22 @@ func (c *Checks) sameAround(before, after []string) bool {
 	return true
 }
 
-// steers says whether a variable is one that shells and programs read by themselves.
+// steers reports whether shells or programs read a variable by themselves.
 func steers(name string) bool {
 	return steering().MatchString(name)
 }
 
-var steering = late.Regexp(`PATH|^(?:IFS|ENV|BASH_ENV|GLOBIGNORE|SHELLOPTS|BASHOPTS|PS4|POSIXLY_CORRECT|HOME|TMPDIR|SHELL|PWD|LANG|LC_.*|LD_.*|DYLD_.*|.*OPTS|.*OPTIONS|.*FLAGS)$`)
+var steering = late.Regexp(`PATH|^(?:IFS|ENV|BASH_ENV|GLOBIGNORE|SHELLOPTS|BASHOPTS|PS4|POSIXLY_CORRECT|HOME|TMPDIR|SHELL|PWD|` +
+	`LANG|LC_.*|LD_.*|DYLD_.*|.*OPTS|.*OPTIONS|.*FLAGS)$`)
 
-// programs that checks start. A new executable file of such a name is one that PATH may find. Names that projects give their own scripts (test, rake,
-// bundle, setup) are not here.
+// Programs are those that checks start. PATH may find a new executable file of such a name. Names that projects give
+// their own scripts (test, rake, bundle, setup) are left out.
 var Programs = []string{
-	"go", "gofmt", "node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "python", "python2", "python3", "pip", "pip3", "pytest", "py.test", "tox", "uv", "poetry",
-	"make", "gmake", "ninja", "cmake", "ctest", "cc", "gcc", "g++", "c++", "clang", "clang++", "ld", "ar", "sh", "bash", "dash", "zsh", "env", "git", "cargo", "rustc",
-	"java", "javac", "mvn", "gradle", "ruby", "php", "perl", "jest", "vitest", "mocha", "tsc", "eslint", "mypy", "ruff", "flake8", "golangci-lint", "staticcheck",
+	"go", "gofmt", "node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "python", "python2", "python3", "pip", "pip3",
+	"pytest", "py.test", "tox", "uv", "poetry",
+	"make", "gmake", "ninja", "cmake", "ctest", "cc", "gcc", "g++", "c++", "clang", "clang++", "ld", "ar", "sh",
+	"bash", "dash", "zsh", "env", "git", "cargo", "rustc",
+	"java", "javac", "mvn", "gradle", "ruby", "php", "perl", "jest", "vitest", "mocha", "tsc", "eslint", "mypy",
+	"ruff", "flake8", "golangci-lint", "staticcheck",
 	"grep", "diff", "cmp", "sed", "awk", "cat", "true", "false", "timeout", "tee", "sort", "bats", "shellcheck",
 }

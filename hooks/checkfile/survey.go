@@ -1,6 +1,6 @@
 package checkfile
 
-// The survey of a tree: what its source files import, and which of them are tests, helpers of tests, or production.
+// The survey of a tree: what its sources import, and which of them are tests, helpers of tests, or production.
 
 import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -11,7 +11,7 @@ import (
 
 const (
 	maxSources     = 20_000    // source files that are read, tests first
-	maxSource      = 1 << 20   // bytes; a larger file is not looked into
+	maxSource      = 1 << 20   // bytes; a larger file is not read
 	maxSourceTotal = 256 << 20 // bytes that are read in all
 )
 
@@ -21,7 +21,7 @@ type unit struct {
 	dir       string
 	paths     []string
 	test      bool // by convention, unless production uses it
-	sure      bool // by its own name: nothing takes that back
+	sure      bool // a test by its own name, whoever imports it
 	helper    bool
 	reached   bool // production uses it
 	testing   bool // imports a library for tests
@@ -32,7 +32,7 @@ type unit struct {
 	mentioned []string // data that its literals name
 }
 
-// A survey is made once and thrown away.
+// A survey is what NewChecks learns of a tree. It is thrown away afterwards.
 type survey struct {
 	*lang.Index
 	sub       string
@@ -42,7 +42,7 @@ type survey struct {
 	codeBelow map[string]bool
 	dataBelow map[string]bool
 	dataBases map[string]bool
-	data      []string // all that can be, sorted
+	data      []string // files that can be data, sorted
 	globs     map[*unit][]string
 
 	nodePackages []string // package.json files, not of dependencies
@@ -51,7 +51,8 @@ type survey struct {
 func newSurvey(t Tree, sub string) *survey {
 	paths := set(t.Paths)
 	s := &survey{
-		Index: lang.NewIndex(paths, sub), sub: sub, units: map[string]*unit{}, dirUnits: map[string][]*unit{}, codeBelow: map[string]bool{}, dataBelow: map[string]bool{},
+		Index: lang.NewIndex(paths, sub), sub: sub, units: map[string]*unit{}, dirUnits: map[string][]*unit{},
+		codeBelow: map[string]bool{}, dataBelow: map[string]bool{},
 		dataBases: map[string]bool{}, globs: map[*unit][]string{},
 	}
 	for _, p := range paths {
@@ -60,10 +61,11 @@ func newSurvey(t Tree, sub string) *survey {
 	if t.Read != nil {
 		s.read(paths, t.Read)
 	}
-	s.settle()
+	s.classify()
 	return s
 }
 
+// note indexes p by what it may be: code, data, a package.json.
 func (s *survey) note(p string) {
 	if path.Base(p) == "package.json" && !foreign(p) && len(s.nodePackages) < maxPackages {
 		s.nodePackages = append(s.nodePackages, p)
@@ -85,7 +87,7 @@ func (s *survey) note(p string) {
 	}
 }
 
-// read looks into the sources: tests first, so that a tree that is too large loses what matters least.
+// read reads the sources, tests first: of a tree that is too large, what matters least is left out.
 func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 	var tests, rest []string
 	for _, p := range paths {
@@ -130,7 +132,7 @@ func (s *survey) link(from, to *unit) {
 	}
 }
 
-// unit is the one that p belongs to.
+// unit returns the unit that p belongs to.
 func (s *survey) unit(p string) *unit {
 	key := lang.Unit(p)
 	u := s.units[key]
@@ -151,9 +153,10 @@ func (s *survey) unit(p string) *unit {
 	return u
 }
 
-// settle finds out what only tests use, and what production uses. Each answer depends on the other: a folder that turns out
-// to be production has no helpers, and what such a helper used was production's all along. Both only ever lose members.
-func (s *survey) settle() {
+// classify finds out what only tests use, and what production uses. Each answer depends on the other: a folder that
+// turns out to be production has no helpers, and what such a helper used was production's all along. Both sets only
+// shrink, so it ends.
+func (s *survey) classify() {
 	for again := true; again; {
 		s.findHelpers()
 		again = s.findProduction()
@@ -174,7 +177,7 @@ func (s *survey) findHelpers() {
 	}
 }
 
-// findProduction follows the imports of production, and says whether it took something for a test no longer.
+// findProduction follows the imports of production, and reports whether one led to what was taken for a test.
 func (s *survey) findProduction() bool {
 	var work []*unit
 	for _, u := range s.order {
@@ -213,8 +216,9 @@ func (s *survey) findProduction() bool {
 	return changed
 }
 
-// onlyTests says whether u is a helper: tests use it, nothing else does, and something about it says that it is for
-// tests. Without the last, the code under test would count as a helper in every library.
+// onlyTests reports whether u is a helper: tests use it, nothing else does, and its name or a testing library that it
+// imports marks it as theirs. Without the last condition, the code under test would count as a helper in every
+// library.
 func (s *survey) onlyTests(u *unit) bool {
 	if u.tool || lang.ByPath(u.key) == "" {
 		return false
@@ -227,7 +231,8 @@ func (s *survey) onlyTests(u *unit) bool {
 			return false
 		default:
 			used = true
-			subject = subject || by.test && (by.dir == u.dir && lang.ByPath(by.key) == "go" || lang.SubjectOf(by.key) == lang.SubjectOf(u.key))
+			subject = subject || by.test && (by.dir == u.dir && lang.ByPath(by.key) == "go" ||
+				lang.SubjectOf(by.key) == lang.SubjectOf(u.key))
 		}
 	}
 	if !used {
@@ -245,11 +250,12 @@ func (s *survey) onlyTests(u *unit) bool {
 	return sure || (maybe || u.testing) && !subject
 }
 
-// foreign says whether p lies in a folder of dependencies, whose imports say nothing about this project.
+// foreign reports whether p is in a folder of dependencies, whose imports tell nothing about this project.
 func foreign(p string) bool {
 	for seg := range strings.SplitSeq(path.Dir(p), "/") {
 		switch seg {
-		case "node_modules", ".venv", "venv", "site-packages", "vendor", "bower_components", ".git", ".async", "__pycache__":
+		case "node_modules", ".venv", "venv", "site-packages", "vendor", "bower_components", ".git", ".async",
+			"__pycache__":
 			return true
 		}
 	}

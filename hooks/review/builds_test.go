@@ -107,7 +107,7 @@ func TestBuildSetting(t *testing.T) {
 	if len(found) != 1 || found[0].Rule != rules.CheckConfig || found[0].Line != 2 || found[0].Caps || !strings.Contains(found[0].Detail, "has the change too") {
 		t.Errorf("%+v", found)
 	}
-	if len(c.PutBack(changes)) != 1 {
+	if len(c.Restore(changes)) != 1 {
 		t.Error("it was put back")
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // What a change of a library that the check and the program source leaves for the second half of verification.
-func TestPutBackLibrary(t *testing.T) {
+func TestRestoreLibrary(t *testing.T) {
 	t.Parallel()
 	const library = `# Words.
 LIMIT=3
@@ -68,7 +68,7 @@ wide() { slug "$1"; }
 				t.Fatal("nothing changes")
 			}
 			change := patch.Change{Path: "lib/text.sh", Before: &patch.File{Mode: 0o644, Data: []byte(library)}, After: &patch.File{Mode: 0o644, Data: []byte(now)}}
-			if got := len(c.PutBack([]patch.Change{change})) == 1; got != k.stays {
+			if got := len(c.Restore([]patch.Change{change})) == 1; got != k.stays {
 				t.Errorf("it stays: %v, want %v", got, k.stays)
 			}
 			said := false
@@ -109,7 +109,7 @@ func TestSharedLibrary(t *testing.T) {
 				f["test/run.sh"] = ". ./lib/all.sh\ntest \"$(slug a)\" = y\n"
 			}
 			c := checkfile.NewChecks(f.tree(), checkfile.Scope{Runs: []checkfile.Command{{Shell: "sh test/run.sh", Dir: "."}}})
-			if got := len(c.PutBack([]patch.Change{change})) == 1; got != k.shared {
+			if got := len(c.Restore([]patch.Change{change})) == 1; got != k.shared {
 				t.Errorf("it stays: %v, want %v", got, k.shared)
 			}
 		})
@@ -145,7 +145,7 @@ func TestTestedLibrary(t *testing.T) {
 				t.Errorf("lib/calc.sh is class %d", class)
 			}
 			for after, stays := range map[string]bool{"add() { echo 5; }\n": true, before + "exit 0\n": false, "add() { exit 0; }\n": false} {
-				if got := len(c.PutBack([]patch.Change{change(after)})) == 1; got != stays {
+				if got := len(c.Restore([]patch.Change{change(after)})) == 1; got != stays {
 					t.Errorf("%q stays: %v", after, got)
 				}
 			}

@@ -250,7 +250,7 @@ func TestFirstLines(t *testing.T) {
 	checkForm(t, found)
 }
 
-// What is said of a check file is what PutBack does with it, whether a second check was run or not.
+// What is said of a check file is what Restore does with it, whether a second check was run or not.
 func TestSecondCheckIsToldTruly(t *testing.T) {
 	t.Parallel()
 	const makefile = "OBJS = main.o\n\napp: $(OBJS)\n\tcc -o app $(OBJS)\n\ntest: app\n\t./test.sh || exit 1\n"
@@ -261,7 +261,7 @@ func TestSecondCheckIsToldTruly(t *testing.T) {
 		replace(makefile, "|| exit 1", "|| true"):        false,
 	} {
 		changes := []patch.Change{change("Makefile", makefile, after)}
-		if left := c.PutBack(changes); (len(left) == 1) != kept {
+		if left := c.Restore(changes); (len(left) == 1) != kept {
 			t.Fatalf("%d changes are left, kept %v", len(left), kept)
 		}
 		want := map[bool]string{true: "the second check has the change too", false: "the second check has it as it was"}[kept]

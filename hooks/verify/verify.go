@@ -112,7 +112,7 @@ func Run(ctx context.Context, q Request) Result {
 		r.Checks.Reason, r.Feedback, r.failed = &proposed.reason, proposed.feedback, proposed.failed
 		return r
 	}
-	back := checks.PutBack(q.Changes)
+	back := checks.Restore(q.Changes)
 	original := q.copy(ctx, "original", back, q.tasks(false))
 	r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, original.checks...)
 	reason := ""

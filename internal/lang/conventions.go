@@ -24,7 +24,8 @@ func (n TestNames) match(stem string) bool {
 		rest, ok := strings.CutSuffix(stem, end)
 		return ok && rest != "" && (end != "IT" || !upper(rest[len(rest)-1]))
 	}
-	return n.all || slices.Contains(n.exact, stem) || slices.ContainsFunc(n.suffix, after) || slices.ContainsFunc(n.camel, after) ||
+	return n.all || slices.Contains(n.exact, stem) || slices.ContainsFunc(n.suffix, after) ||
+		slices.ContainsFunc(n.camel, after) ||
 		slices.ContainsFunc(n.prefix, func(start string) bool { return strings.HasPrefix(stem, start) }) ||
 		slices.ContainsFunc(n.camelPrefix, func(start string) bool {
 			rest, ok := strings.CutPrefix(stem, start)
@@ -99,7 +100,8 @@ func TestFolder(p string) bool {
 				return true
 			}
 		}
-		if rest, ok := strings.CutSuffix(seg, "Test"); ok && rest != "" && !upper(rest[0]) && i > 0 && folders[i-1] == "src" {
+		if rest, ok := strings.CutSuffix(seg, "Test"); ok && rest != "" && !upper(rest[0]) && i > 0 &&
+			folders[i-1] == "src" {
 			return true // src/androidTest, src/integrationTest
 		}
 		if rest, ok := strings.CutSuffix(seg, "Tests"); ok && rest != "" && upper(rest[0]) {
@@ -116,7 +118,8 @@ func TestFolder(p string) bool {
 func DataFolder(p string) bool {
 	for seg := range strings.SplitSeq(path.Dir(p), "/") {
 		switch seg {
-		case "testdata", "test-data", "test_data", "fixtures", "__fixtures__", "__snapshots__", "testcases", "test-fixtures", "test_fixtures":
+		case "testdata", "test-data", "test_data", "fixtures", "__fixtures__", "__snapshots__", "testcases",
+			"test-fixtures", "test_fixtures":
 			return true
 		}
 	}
@@ -169,14 +172,18 @@ func Words(name string) []string {
 var (
 	helperWords = []string{"fake", "fakes", "fixture", "fixtures", "mock", "mocks", "stub", "stubs"}
 	supportWord = []string{
-		"assert", "asserts", "assertion", "assertions", "dummy", "expect", "golden", "harness", "helper", "helpers", "matcher", "matchers", "snapshot", "snapshots",
+		"assert", "asserts", "assertion", "assertions", "dummy", "expect", "golden", "harness", "helper", "helpers",
+		"matcher", "matchers", "snapshot", "snapshots",
 	}
 	notTest = []string{"testament", "testate", "testimonial", "testimonials", "testimony", "testosterone"}
-	endTest = []string{"attest", "contest", "detest", "fastest", "greatest", "highest", "latest", "lowest", "newest", "oldest", "protest", "retest", "smallest", "largest"}
+	endTest = []string{
+		"attest", "contest", "detest", "fastest", "greatest", "highest", "latest", "lowest", "newest", "oldest",
+		"protest", "retest", "smallest", "largest",
+	}
 )
 
-// HelperName reports whether the name of a file or folder belongs to helpers of tests for sure, or only may. A name is never enough:
-// often nothing but its tests imports the code under test either.
+// HelperName reports whether the name of a file or folder belongs to helpers of tests for sure, or only may. A name
+// is never enough: often nothing but its tests imports the code under test either.
 func HelperName(name string) (sure, maybe bool) {
 	for _, w := range Words(name) {
 		switch {
@@ -221,7 +228,8 @@ func Testish(p string) bool {
 func Tooling(p string) bool {
 	base := strings.ToLower(path.Base(p))
 	switch base {
-	case "gulpfile.js", "gruntfile.js", "noxfile.py", "setup.py", "rakefile", "fabfile.py", "dangerfile.js", ".eslintrc.js", ".mocharc.js", ".babelrc.js":
+	case "gulpfile.js", "gruntfile.js", "noxfile.py", "setup.py", "rakefile", "fabfile.py", "dangerfile.js",
+		".eslintrc.js", ".mocharc.js", ".babelrc.js":
 		return true
 	}
 	stem := strings.TrimSuffix(base, path.Ext(base))

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// An Index knows the files of a tree, to find those that a source imports. Paths are slash-separated and relative to the top.
+// An Index knows the files of a tree, to find those that a source imports. Paths are slash-separated and relative to
+// the top.
 type Index struct {
 	sub     string // the folder of the project, "." for the top
 	files   map[string]bool
@@ -20,7 +21,8 @@ type Index struct {
 // NewIndex makes the index of paths; sub is the folder of the project.
 func NewIndex(paths []string, sub string) *Index {
 	ix := &Index{
-		sub: sub, files: map[string]bool{}, inDir: map[string][]string{}, named: map[string][]string{}, stems: map[string][]string{},
+		sub: sub, files: map[string]bool{}, inDir: map[string][]string{}, named: map[string][]string{},
+		stems:   map[string][]string{},
 		modules: map[string]string{},
 	}
 	for _, p := range paths {
@@ -91,7 +93,8 @@ func (ix *Index) below(dir string) []string {
 	return files
 }
 
-// ofPackage returns the sources of l whose path ends as the import of a package does; its last name may be a member, or *.
+// ofPackage returns the sources of l whose path ends as the import of a package does; its last name may be a member,
+// or *.
 func (ix *Index) ofPackage(l *Language, suffix string) []string {
 	var found []string
 	for try := 0; try < 3 && strings.Contains(suffix, "/"); try++ {
@@ -99,7 +102,8 @@ func (ix *Index) ofPackage(l *Language, suffix string) []string {
 		if parent = path.Clean(parent); base == "*" {
 			for _, dir := range ix.named[path.Base(parent)] {
 				if Ends(dir, parent) {
-					found = append(found, slices.DeleteFunc(slices.Clone(ix.inDir[dir]), func(p string) bool { return !slices.Contains(l.Exts, path.Ext(p)) })...)
+					found = append(found, slices.DeleteFunc(slices.Clone(ix.inDir[dir]),
+						func(p string) bool { return !slices.Contains(l.Exts, path.Ext(p)) })...)
 				}
 			}
 		}

@@ -10,15 +10,17 @@ import (
 
 // javascript is TypeScript too, and the components that hold them.
 var javascript = Language{
-	Name:        "web",
-	Exts:        []string{".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte"},
-	Programs:    []string{"node", "deno", "bun", "tsx"},
-	Syntax:      Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"'`, Template: true, Regexp: true},
-	Tests:       TestNames{infix: []string{"test", "tests", "test-d", "e2e", "e2e-spec", "e2e-test", "cy", "integration-spec"}},
+	Name:     "web",
+	Exts:     []string{".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte"},
+	Programs: []string{"node", "deno", "bun", "tsx"},
+	Syntax:   Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"'`, Template: true, Regexp: true},
+	Tests: TestNames{infix: []string{"test", "tests", "test-d", "e2e", "e2e-spec", "e2e-test", "cy",
+		"integration-spec"}},
 	TestFolders: []string{"spec", "specs", "e2e", "cypress"},
 	Imports:     javascriptImports,
 	TestLibrary: late.Regexp(
-		`['"](?:vitest|@jest/globals|chai|sinon|mocha|jest|supertest|@testing-library/[^'"\n]+|@playwright/test|node:test|ava|tap|tape)['"]`),
+		`['"](?:vitest|@jest/globals|chai|sinon|mocha|jest|supertest|` +
+			`@testing-library/[^'"\n]+|@playwright/test|node:test|ava|tap|tape)['"]`),
 }
 
 var javascriptImport = late.Regexp(
@@ -27,7 +29,8 @@ var javascriptImport = late.Regexp(
 func javascriptImports(l *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
 	for _, m := range javascriptImport().FindAllSubmatchIndex(src, -1) {
 		line := bytes.TrimLeft(src[bytes.LastIndexByte(src[:m[0]+1], '\n')+1:], " \t")
-		if comment := bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("*")) || bytes.HasPrefix(line, []byte("/*")); !comment {
+		if comment := bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("*")) ||
+			bytes.HasPrefix(line, []byte("/*")); !comment {
 			files = append(files, ix.javascriptFile(l, path.Dir(p), string(src[m[2]:m[3]]))...)
 		}
 	}

@@ -24,7 +24,8 @@ var jvm = Language{
 		}
 		return files, false
 	},
-	TestLibrary: late.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(?:org\.junit|org\.mockito|org\.assertj|org\.testng|io\.kotest|org\.spockframework)\b`),
+	TestLibrary: late.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?` +
+		`(?:org\.junit|org\.mockito|org\.assertj|org\.testng|io\.kotest|org\.spockframework)\b`),
 }
 
 var (

@@ -1,5 +1,5 @@
-// Package lang describes programming languages: their files, comments and strings, imports, and what they call tests. A language is
-// one value in a file of its own; all has the list.
+// Package lang describes programming languages: their files, comments and strings, imports, and what they call tests.
+// A language is one value in a file of its own; all has the list.
 package lang
 
 import (
@@ -26,11 +26,11 @@ type Language struct {
 	NoTests     string               // a folder in which no runner looks for tests, "src/main"
 	SrcTest     bool                 // src/test may be production: a command called test
 
-	// Imports returns the files of the tree that the source at p imports, as far as simple scanning tells, and whether one of its
-	// imports is a library for tests.
+	// Imports returns the files of the tree that the source at p imports, as far as simple scanning tells, and
+	// whether one of its imports is a library for tests.
 	Imports     func(l *Language, ix *Index, p string, src []byte) (files []string, testing bool)
 	TestLibrary func() *regexp.Regexp // matches a source that imports a library for tests
-	HasTest     func() *regexp.Regexp // matches a source that holds a test; a file that is only called like one may be anything
+	HasTest     func() *regexp.Regexp // matches a source that holds a test: one without is called like a test only
 	Unit        func(p string) string // names what is imported as one, where that is more than a file
 	BareWords   bool                  // words without quotes may be names of files
 }
@@ -38,14 +38,16 @@ type Language struct {
 // all lists the languages. Where two claim a name, the first has it.
 var all = []*Language{
 	&golang, &python, &javascript, &c, &shell, &perl, &ruby, &jvm, &php, &rust,
-	&dotnet, &swift, &dart, &zig, &solidity, &verilog, &elixir, &crystal, &nim, &r, &julia, &rego, &coffee, &robot, &gherkin, &powershell,
+	&dotnet, &swift, &dart, &zig, &solidity, &verilog, &elixir, &crystal, &nim, &r, &julia, &rego, &coffee, &robot,
+	&gherkin, &powershell,
 	&lua, &haskell, &ocaml, &clojure, &erlang, &assembly,
 	&makefile, &docker, &yaml, &json, &toml, &ini, &hcl, &gomod,
 }
 
 // index finds languages by the extension of a file, the name of an interpreter, and their own name.
 var index = sync.OnceValue(func() (x struct{ read, seen, program, name map[string]*Language }) {
-	x.read, x.seen, x.program, x.name = map[string]*Language{}, map[string]*Language{}, map[string]*Language{}, map[string]*Language{}
+	x.read, x.seen, x.program, x.name = map[string]*Language{}, map[string]*Language{}, map[string]*Language{},
+		map[string]*Language{}
 	for _, l := range all {
 		x.name[l.Name] = l
 		for _, ext := range l.Exts {
@@ -64,12 +66,12 @@ var index = sync.OnceValue(func() (x struct{ read, seen, program, name map[strin
 	return x
 })
 
-// ByPath returns the name of the programming language of a file whose imports can be read, "" for others. It goes by the extension
-// alone.
+// ByPath returns the name of the programming language of a file whose imports can be read, "" for others. It goes by
+// the extension alone.
 func ByPath(p string) string { return index().read[strings.ToLower(path.Ext(p))].name() }
 
-// Of returns the name of the language that a text is written in, "" where it is unknown. It goes by the name of the file, then by its
-// #! line.
+// Of returns the name of the language that a text is written in, "" where it is unknown. It goes by the name of the
+// file, then by its #! line.
 func Of(p, text string) string {
 	base := strings.ToLower(path.Base(p))
 	if l := index().seen[path.Ext(base)]; l != nil {
@@ -120,8 +122,8 @@ func Unit(p string) string {
 	return p
 }
 
-// Imports returns the files of the tree that the source at p imports, and whether it imports a library for tests. What simple
-// scanning cannot resolve is left out.
+// Imports returns the files of the tree that the source at p imports, and whether it imports a library for tests.
+// What simple scanning cannot resolve is left out.
 func Imports(ix *Index, p string, src []byte) (files []string, testing bool) {
 	l := source(p)
 	if l.Imports != nil {

@@ -28,8 +28,8 @@ type Syntax struct {
 
 var slashStar = [][2]string{{"/*", "*/"}}
 
-// Mark returns the kind of every byte of src: InCode, InString or InComment. The quotes of a string belong to it. It is approximate,
-// and linear in the text.
+// Mark returns the kind of every byte of src: InCode, InString or InComment. The quotes of a string belong to it. It
+// is approximate, and linear in the text.
 func Mark(language, src string) []byte {
 	kinds := make([]byte, len(src))
 	l := index().name[language]

@@ -13,7 +13,8 @@ var ruby = Language{
 	Syntax:   Syntax{Line: []string{"#"}, Blank: true, Quotes: `"'`},
 	Programs: []string{"ruby"},
 	Tests: TestNames{
-		prefix: []string{"test_"}, suffix: []string{"_test", "_spec"}, exact: []string{"spec_helper", "test_helper", "rails_helper"},
+		prefix: []string{"test_"}, suffix: []string{"_test", "_spec"},
+		exact: []string{"spec_helper", "test_helper", "rails_helper"},
 	},
 	TestFolders: []string{"spec", "specs"},
 	Imports: func(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
@@ -21,7 +22,8 @@ var ruby = Language{
 			name := strings.TrimSuffix(string(m[2]), ".rb") + ".rb"
 			dirs := []string{path.Dir(p)}
 			if string(m[1]) != "require_relative" && !strings.HasPrefix(name, ".") {
-				dirs = []string{".", "lib", "spec", "test", ix.sub, path.Join(ix.sub, "lib"), path.Join(ix.sub, "spec"), path.Join(ix.sub, "test")}
+				dirs = []string{".", "lib", "spec", "test", ix.sub, path.Join(ix.sub, "lib"),
+					path.Join(ix.sub, "spec"), path.Join(ix.sub, "test")}
 			}
 			files = append(files, ix.First(name, dirs...)...)
 		}

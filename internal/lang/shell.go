@@ -15,7 +15,8 @@ var shell = Language{
 	Programs: []string{"sh", "bash", "dash", "zsh", "ksh", "ash"},
 	Syntax:   Syntax{Line: []string{"#"}, Blank: true, Quotes: `"'`, Bare: "'", Escape: true},
 	Tests: TestNames{
-		prefix: []string{"test-", "test_"}, suffix: []string{"-test", "_test", "-tests", "_tests"}, infix: []string{"test", "tests"},
+		prefix: []string{"test-", "test_"}, suffix: []string{"-test", "_test", "-tests", "_tests"},
+		infix: []string{"test", "tests"},
 	},
 	TestsOf: map[string]TestNames{".bats": {all: true}},
 	Imports: func(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
@@ -24,8 +25,8 @@ var shell = Language{
 	BareWords: true,
 }
 
-// ShellImports returns the files that the shell script at p, whatever its name, reads as its own text. bats leaves the end of their
-// names away.
+// ShellImports returns the files that the shell script at p, whatever its name, reads as its own text. bats leaves
+// the end of their names away.
 func ShellImports(ix *Index, p string, src []byte) (files []string) {
 	for _, c := range shelltext.Commands(string(src)) {
 		words := shelltext.Unwrap(c.Words)

@@ -1,5 +1,5 @@
-// Package shelltext reads what a shell text does without running it: its commands with their words, and its functions. Texts may be
-// hostile: reading is bounded, and what does not parse is left out.
+// Package shelltext reads what a shell text does without running it: its commands with their words, and its
+// functions. Texts may be hostile: reading is bounded, and what does not parse is left out.
 package shelltext
 
 import (
@@ -34,8 +34,8 @@ type Command struct {
 	Asked bool              // its output decides: it stands in $(…), or before a pipe into a command that compares
 }
 
-// Commands returns the commands of src, in the order in which the shell reads them. Of a text that does not parse it returns those
-// of the lines that do.
+// Commands returns the commands of src, in the order in which the shell reads them. Of a text that does not parse it
+// returns those of the lines that do.
 func Commands(src string) []Command {
 	src = src[:min(len(src), maxText)]
 	r := &reader{vars: map[string]string{}}
@@ -58,7 +58,9 @@ func Commands(src string) []Command {
 
 // compares reports whether c looks at what another command writes.
 func (c *Command) compares() bool {
-	return len(c.Words) > 0 && slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "diff", "cmp", "comm", "jq", "test", "[", "[["}, path.Base(c.Words[0]))
+	return len(c.Words) > 0 && slices.Contains([]string{
+		"grep", "egrep", "fgrep", "rg", "diff", "cmp", "comm", "jq", "test", "[", "[[",
+	}, path.Base(c.Words[0]))
 }
 
 // parser returns one for bash with the tests of bats, which is all that POSIX shells have and more.
@@ -66,7 +68,8 @@ func parser() *syntax.Parser {
 	return syntax.NewParser(syntax.Variant(syntax.LangBats), syntax.KeepComments(true))
 }
 
-// A shallow reader fails as soon as the parser that reads from it recurses too deeply: a stack that overflows cannot be recovered.
+// A shallow reader fails as soon as the parser that reads from it recurses too deeply: a stack that overflows cannot
+// be recovered.
 type shallow struct{ io.Reader }
 
 func (s shallow) Read(b []byte) (int, error) {
@@ -87,7 +90,8 @@ type reader struct {
 func (r *reader) read(src string) int {
 	end := 0
 	var failed error
-	for stmt, err := range parser().StmtsSeq(shallow{strings.NewReader(src)}) { // may go on after an error, and when left
+	// The loop is never left early: the iterator would panic where an error follows.
+	for stmt, err := range parser().StmtsSeq(shallow{strings.NewReader(src)}) {
 		if failed = cmp.Or(failed, err); failed == nil {
 			r.stmt(stmt)
 			end = int(stmt.End().Offset())
@@ -313,7 +317,8 @@ func (r *reader) value(p *syntax.ParamExp) string {
 		other = r.word(p.Exp.Word)
 	}
 	withDefault := p.Exp != nil && (p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.DefaultUnsetOrNull)
-	plain := !p.Excl && !p.Length && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0 && (p.Exp == nil || withDefault)
+	plain := !p.Excl && !p.Length && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0 &&
+		(p.Exp == nil || withDefault)
 	if p.Param != nil && plain {
 		if value, ok := r.vars[p.Param.Value]; ok {
 			return value

@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Functions splits a text into the functions at its top, name to body, and the lines around them, without comments and blank ones. ok
-// is false for a text that does not parse, is too long, or defines a function twice.
+// Functions splits a text into the functions at its top, name to body, and the lines around them, without comments
+// and blank ones. ok is false for a text that does not parse, is too long, or defines a function twice.
 func Functions(src string) (functions map[string]string, around []string, ok bool) {
 	if len(src) > maxText {
 		return nil, nil, false
