@@ -92,10 +92,12 @@ func expectations(e *edit) (found findings) {
 	if !lang.IsCode(e.language) || e.class == none || e.class == testData {
 		return nil
 	}
+	begins := compile(rules.For(e.language).Test)
 	for _, p := range e.pairs() {
 		line := e.after.plain(p.j)
+		named := noExpectation().MatchString(line) || begins != nil && begins.MatchString(line)
 		if e.class != namedFile && !e.isTest() || e.class == namedFile && e.language == "shell" && !shellCheck().MatchString(line) ||
-			noExpectation().MatchString(line) && !comparison(e, p) || e.threshold(p) != "" {
+			named && !comparison(e, p) || e.threshold(p) != "" {
 			continue
 		}
 		found.add(e, rules.ExpectationChanged, p.j, false, "was: %s", strings.TrimSpace(e.before.lines[p.i]))

@@ -70,7 +70,10 @@ func (p *proposal) modules(e *edit) (found findings) {
 		name, isPy = path.Base(dir), true
 		dir = path.Dir(dir)
 	}
+	shadow := compile(rules.For(e.language).Shadow)
 	switch {
+	case shadow != nil && shadow.MatchString(e.path):
+		found.add(e, rules.LibraryShadowed, -1, true, "is loaded instead of a library, or at every start")
 	case isPy && slices.Contains(rules.PythonModules, name):
 		if p.checks.Has(path.Join(dir, "__init__.py")) || p.edit(path.Join(dir, "__init__.py")) != nil {
 			return found // a module of a package has a name of its own: package.json, not json
@@ -81,8 +84,6 @@ func (p *proposal) modules(e *edit) (found findings) {
 		// Python looks first in the root, in src, and in the folder of the file that it runs; which one that is cannot be told.
 		top := dir == "." || dir == p.checks.Sub || path.Base(dir) == "src" || path.Base(dir) == "lib"
 		found.add(e, rules.LibraryShadowed, -1, top, "is imported instead of Python's own or an installed %s", name)
-	case strings.HasSuffix(base, ".pth"):
-		found.add(e, rules.LibraryShadowed, -1, true, "Python runs it at every start, where it is in a folder of packages")
 	case path.Base(dir) == "gtest" && base == "gtest.h" && e.language == "c":
 		found.add(e, rules.LibraryShadowed, -1, false, "is included instead of an installed GoogleTest")
 	}

@@ -13,8 +13,9 @@ var python = Language{
 		`|Is|CountEqual|Regex)\w*\(`,
 	Weak: `\bassert(?:IsNotNone|True|IsInstance|IsNot|NotEqual)\(|\bassert\s+(?:[\w.()\[\]]+\s*(?:,|$)` +
 		`|[\w.()\[\]]+\s+is\s+not\s+None|isinstance\(|hasattr\(|callable\()`,
-	Lists: `[\[{][\x00,:\s]*[\]}]`,
-	Rules: pythonRules,
+	Lists:  `[\[{][\x00,:\s]*[\]}]`,
+	Shadow: `\.pth$`, // in a folder of packages, Python runs it at every start
+	Rules:  pythonRules,
 }
 
 // PythonModules are modules of Python's library and of test tools. Python loads a file of that name instead, from a folder that it

@@ -137,6 +137,7 @@ type Language struct {
 	Strong  string // an assertion of a value
 	Weak    string // an assertion of less: that there is a value at all
 	Lists   string // a list of literals, each a NUL
+	Shadow  string // the path of a new file that is loaded instead of a library
 	Rules   []Rule
 }
 
