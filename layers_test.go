@@ -85,10 +85,15 @@ var table = map[string]entry{
 	"internal/timestamp":               {0, nil},
 
 	// packages of the command
-	"cmd/async-pipeline/internal/console":  {7, []string{"cmd/async-pipeline/internal/view", "pipeline/record", "internal/sandbox"}},
-	"cmd/async-pipeline/internal/project":  {7, []string{"cmd/async-pipeline/internal/view", "pipeline", "pipeline/hclfile", "internal/policy", "internal/model"}},
-	"cmd/async-pipeline/internal/exit":     {0, nil},
-	"cmd/async-pipeline/internal/cachedir": {0, nil},
+	"cmd/async-pipeline/internal/console":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline/record", "internal/sandbox"}},
+	"cmd/async-pipeline/internal/project":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline", "pipeline/hclfile", "internal/policy", "internal/model"}},
+	"cmd/async-pipeline/internal/exit":       {0, nil},
+	"cmd/async-pipeline/internal/verb":       {0, nil},
+	"cmd/async-pipeline/internal/man":        {6, []string{"cmd/async-pipeline/internal/verb"}},
+	"cmd/async-pipeline/internal/completion": {8, []string{"cmd/async-pipeline/internal/...", "pipeline", "pipeline/diagram", "pipeline/hclfile", "pipeline/record", "hooks/fix", "internal/sandbox"}},
+	"cmd/async-pipeline/internal/doctor":     {8, []string{"cmd/async-pipeline/internal/...", "pipeline/...", "pipeline", "hooks/...", "hooks", "internal/..."}},
+	"cmd/async-pipeline/internal/gc":         {8, []string{"cmd/async-pipeline/internal/...", "pipeline/...", "hooks/...", "hooks", "internal/..."}},
+	"cmd/async-pipeline/internal/cachedir":   {0, nil},
 }
 
 // doors lists what reaches out of the program, an import path or a package and a name of it, and the packages that may use it.
@@ -104,7 +109,7 @@ var doors = []struct {
 	{"net", []string{"internal/model", "internal/model/modeltest", "cmd/scripted-model"}},
 	{"github.com/hashicorp/hcl/v2/...", []string{"pipeline/hclfile", "pipeline/hclfile/guard"}},
 	{"github.com/zclconf/go-cty/...", []string{"pipeline/hclfile", "pipeline/hclfile/guard"}},
-	{"github.com/spf13/cobra", []string{"cmd/async-pipeline"}},
+	{"github.com/spf13/cobra", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/verb", "cmd/async-pipeline/internal/man", "cmd/async-pipeline/internal/completion"}},
 	{"github.com/bluekeyes/go-gitdiff/gitdiff", []string{"internal/patch"}},
 	{"github.com/sergi/go-diff/diffmatchpatch", []string{"internal/patch"}},
 	{"mvdan.cc/sh/v3/...", []string{"internal/shelltext", "pipeline/detect"}},
@@ -117,7 +122,7 @@ var doors = []struct {
 	{"os.Stdout", []string{"cmd/async-pipeline"}},
 	{"os.Stderr", []string{"cmd/async-pipeline", "cmd/scripted-model"}},
 	{"unsafe", []string{"internal/sandbox"}},
-	{"go statement", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/console", "pipeline", "pipeline/run", "internal/sandbox", "internal/model", "internal/model/modeltest", "hooks/agent/native"}},
+	{"go statement", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/console", "cmd/async-pipeline/internal/completion", "pipeline", "pipeline/run", "internal/sandbox", "internal/model", "internal/model/modeltest", "hooks/agent/native"}},
 }
 
 func TestLayers(t *testing.T) {

@@ -43,3 +43,14 @@ func (e Errors) Unwrap() []error {
 	}
 	return each
 }
+
+// Serious returns how many of the errors are not warnings.
+func (e Errors) Serious() int {
+	n := 0
+	for i := range e {
+		if !e[i].Warning {
+			n++
+		}
+	}
+	return n
+}

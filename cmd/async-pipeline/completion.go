@@ -1,16 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/completion"
 )
-
-// shells are what completion can be printed for.
-var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (h *program) completionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -33,30 +27,13 @@ It takes effect in the next shell.`,
   async-pipeline completion zsh > _async-pipeline
   source <(async-pipeline completion bash)`,
 		Args: exactly(1),
-		RunE: func(c *cobra.Command, args []string) error { return h.completion(c.Root(), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			script, err := completion.Script(c.Root(), args[0])
+			if err != nil {
+				return err
+			}
+			_, err = h.Out.Write(script)
+			return err
+		},
 	}
-}
-
-func (h *program) completion(root *cobra.Command, shell string) error {
-	var script bytes.Buffer
-	var err error
-	switch shell {
-	case "bash":
-		if err = root.GenBashCompletionV2(&script, true); err == nil {
-			script.WriteString(strings.ReplaceAll(bashWords+bashQuotes, "PROGRAM", root.Name()))
-		}
-	case "zsh":
-		err = root.GenZshCompletion(&script)
-	case "fish":
-		err = root.GenFishCompletion(&script, true)
-	case "powershell":
-		err = root.GenPowerShellCompletionWithDesc(&script)
-	default:
-		return exit.Misused("%q is no shell that completion is known for\nwrite %s", shell, strings.Join(shells, ", "))
-	}
-	if err != nil {
-		return err
-	}
-	_, err = h.Out.Write(script.Bytes())
-	return err
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/completion"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/verb"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -170,19 +172,6 @@ func asked(t *testing.T, dir string, words ...string) {
 	}
 }
 
-func TestInTime(t *testing.T) {
-	t.Parallel()
-	free := make(chan bool)
-	defer close(free)
-	start := time.Now()
-	if got := inTime(func() []cobra.Completion { <-free; return shells }); got != nil {
-		t.Errorf("got %v", got)
-	}
-	if d := time.Since(start); d < patience {
-		t.Errorf("gave up after %v", d)
-	}
-}
-
 // Every verb that takes arguments says what they could be, and every flag whose help counts its values says them.
 func TestOffers(t *testing.T) {
 	t.Parallel()
@@ -190,18 +179,18 @@ func TestOffers(t *testing.T) {
 	known := map[string]bool{}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
-		verb := verbOf(c)
+		verb := verb.Name(c)
 		known[verb] = true
-		if _, arguments, _ := strings.Cut(c.Use, " "); arguments != "" && offers[verb] == nil && !slices.Contains(takeFiles, verb) {
+		if _, arguments, _ := strings.Cut(c.Use, " "); arguments != "" && !slices.Contains(completion.Verbs(), verb) {
 			t.Errorf("%s takes %s, and a shell is offered nothing for it", verb, arguments)
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			name := verb + " --" + f.Name
 			known[name] = true
-			if value, _ := pflag.UnquoteUsage(f); strings.Contains(value, "|") && strings.Join(values[name], "|") != value {
-				t.Errorf("%s takes %s, and a shell is offered %v", name, value, values[name])
+			if value, _ := pflag.UnquoteUsage(f); strings.Contains(value, "|") && strings.Join(completion.Values[name], "|") != value {
+				t.Errorf("%s takes %s, and a shell is offered %v", name, value, completion.Values[name])
 			}
-			for _, v := range values[name] {
+			for _, v := range completion.Values[name] {
 				if !strings.Contains(f.Usage, v) {
 					t.Errorf("a shell is offered %s for %s, and its help does not say so: %s", v, name, f.Usage)
 				}
@@ -212,12 +201,12 @@ func TestOffers(t *testing.T) {
 		}
 	}
 	walk(root)
-	for name := range offers {
+	for _, name := range completion.Verbs() {
 		if !known[name] {
 			t.Errorf("there is no verb %q", name)
 		}
 	}
-	for name := range values {
+	for name := range completion.Values {
 		if !known[name] {
 			t.Errorf("there is no flag %q", name)
 		}

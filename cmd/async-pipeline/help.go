@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/verb"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 )
 
@@ -17,23 +18,20 @@ func (h *program) helpCommand() *cobra.Command {
 		Long:  `Shows the help of a verb, as VERB --help does.`,
 		Example: `  async-pipeline help run
   async-pipeline help fix apply`,
-		RunE: func(c *cobra.Command, verb []string) error {
-			about, rest, err := c.Root().Find(verb)
+		RunE: func(c *cobra.Command, words []string) error {
+			about, rest, err := c.Root().Find(words)
 			switch {
 			case about == nil || err != nil:
-				return exit.Misused("there is no verb %q\nasync-pipeline --help shows them all", strings.Join(verb, " "))
+				return exit.Misused("there is no verb %q\nasync-pipeline --help shows them all", strings.Join(words, " "))
 			case len(rest) > 0 && about.HasSubCommands():
 				return unknownVerb(about, rest[0])
 			case len(rest) > 0:
-				return exit.Misused("%s has no verb %q\nwrite async-pipeline help %s", verbOf(about), rest[0], verbOf(about))
+				return exit.Misused("%s has no verb %q\nwrite async-pipeline help %s", verb.Name(about), rest[0], verb.Name(about))
 			}
 			return about.Help()
 		},
 	}
 }
-
-// isVerb says whether a command is one to tell of: cobra takes help for none.
-func isVerb(c *cobra.Command) bool { return c.IsAvailableCommand() || c.Name() == "help" }
 
 // help is how --help is shown: in our words, within 80 columns or what the terminal has. A word that is no verb is refused
 // as the word alone is: h.noTopic is what is said then.

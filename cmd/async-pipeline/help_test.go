@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/verb"
 )
 
 // ends are the examples that end with something else than 0.
@@ -64,7 +65,7 @@ func TestHelpExamples(t *testing.T) {
 				continue
 			}
 			typed[line] = true
-			if want := ends[line].code; !p.ends(t, bash, first[verbOf(c)], line, want) {
+			if want := ends[line].code; !p.ends(t, bash, first[verb.Name(c)], line, want) {
 				t.Errorf("^ the example of %s must end with %d %s", c.CommandPath(), want, ends[line].why)
 			}
 		}

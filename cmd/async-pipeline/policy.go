@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/completion"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/internal/git"
@@ -55,17 +56,8 @@ it is refused for one of them.`,
 	c.Flags().StringVar(&task, "task", "", "ask for `TASK` only")
 	h.varFlag(c)
 	c.Flags().SetInterspersed(false) // the flags behind the program are its own
-	if h.completing() {
-		_ = c.RegisterFlagCompletionFunc("task", func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return inTime(func() []cobra.Completion {
-				l := &look{h: h, command: c}
-				config := l.config()
-				if config == nil {
-					return nil
-				}
-				return l.tasks(config, nil)
-			}), cobra.ShellCompDirectiveNoFileComp
-		}) // the flag exists, and has none yet
+	if completion.Asked(h.args) {
+		_ = c.RegisterFlagCompletionFunc("task", completion.Task(&h.Project)) // the flag exists, and has none yet
 	}
 	return c
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
-	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -95,25 +93,6 @@ func (h *program) fixes(root string) *fix.Store {
 
 // tree is what fixes of a root are applied to.
 func (h *program) tree(root string) apply.Tree { return apply.Tree{Fixes: h.fixes(root)} }
-
-// recordRoot finds the root by its PIPELINE.hcl or, where that is gone, by its records.
-func (h *program) recordRoot() (string, error) {
-	dir, err := h.Start()
-	if err != nil {
-		return "", err
-	}
-	if file, err := hclfile.Find(dir); err == nil {
-		return filepath.Dir(file), nil
-	}
-	for at := dir; ; at = filepath.Dir(at) {
-		if info, err := os.Stat(filepath.Join(at, ".async", "runs")); err == nil && info.IsDir() {
-			return at, nil
-		}
-		if at == filepath.Dir(at) {
-			return "", exit.Refuse("neither a PIPELINE.hcl nor recorded runs in %s or a folder above: go to the project, or name it with -C DIR", dir)
-		}
-	}
-}
 
 // findRun finds a recorded run and says what to do where there is none.
 func findRun(s *record.Store, id string) (*record.Sealed, error) {

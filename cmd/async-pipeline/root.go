@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/completion"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/verb"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -55,8 +57,8 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	root.SetIn(h.Stdin)
 	root.SetOut(h.Out)
 	root.SetErr(h.Err)
-	if h.completing() {
-		h.offerWords(root)
+	if completion.Asked(h.args) {
+		completion.Register(root, &h.Project)
 	}
 	return root
 }
@@ -114,7 +116,7 @@ func group(c *cobra.Command) {
 func unknownVerb(c *cobra.Command, word string) error {
 	var known []string
 	for _, s := range c.Commands() {
-		if isVerb(s) {
+		if verb.Listed(s) {
 			known = append(known, s.Name())
 		}
 	}
@@ -125,7 +127,7 @@ func unknownVerb(c *cobra.Command, word string) error {
 	if !c.HasParent() {
 		return exit.Misused("there is no verb %q%s", word, remedy)
 	}
-	return exit.Misused("%s has no verb %q%s", verbOf(c), word, remedy)
+	return exit.Misused("%s has no verb %q%s", verb.Name(c), word, remedy)
 }
 
 // flagError says what is wrong with a flag, in our words, with the flag that was probably meant.
@@ -141,7 +143,7 @@ func flagError(c *cobra.Command, err error) error {
 	name := unknown.GetSpecifiedName()
 	has := "there is"
 	if c.HasParent() {
-		has = verbOf(c) + " has"
+		has = verb.Name(c) + " has"
 	}
 	if len(name) == 1 || unknown.GetSpecifiedShortnames() != "" {
 		return exit.Misused("%s no flag -%s%s", has, name, help)
@@ -182,7 +184,7 @@ func flagValue(err error) string {
 func atMost(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > n {
-			return exit.Misused("%s takes no argument %q\n%s", verbOf(c), args[n], usageOf(c))
+			return exit.Misused("%s takes no argument %q\n%s", verb.Name(c), args[n], usageOf(c))
 		}
 		return nil
 	}
@@ -191,7 +193,7 @@ func atMost(n int) cobra.PositionalArgs {
 func exactly(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < n {
-			return exit.Misused("%s needs more arguments\n%s", verbOf(c), usageOf(c))
+			return exit.Misused("%s needs more arguments\n%s", verb.Name(c), usageOf(c))
 		}
 		return atMost(n)(c, args)
 	}
@@ -233,4 +235,10 @@ func version() string {
 		v += " (" + commit[:12] + dirty + ")"
 	}
 	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// versionWord returns the version without the platform.
+func versionWord() string {
+	word, _, _ := strings.Cut(version(), " ")
+	return word
 }

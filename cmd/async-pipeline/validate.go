@@ -43,13 +43,13 @@ func (h *program) validate(asJSON bool) error {
 		if err := h.PrintJSON(diagnostics(faults)); err != nil {
 			return err
 		}
-		if serious(faults) > 0 {
+		if faults.Serious() > 0 {
 			return exit.With(exit.Refused)
 		}
 		return nil
 	}
 	h.Messages().Diagnostics(faults)
-	if n := serious(faults); n > 0 {
+	if n := faults.Serious(); n > 0 {
 		return exit.Refuse("%s", count(n, "fault")+h.in(faults))
 	}
 	h.Results().Line("%s: %s, %s, %s, ok", h.Results().Path(c.File), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"), count(len(c.Agents), "agent"))
@@ -85,16 +85,6 @@ func (h *program) examine() (*pipeline.Config, pipeline.Errors, error) {
 		}
 	}
 	return c, all, nil
-}
-
-func serious(faults pipeline.Errors) int {
-	n := 0
-	for _, f := range faults {
-		if !f.Warning {
-			n++
-		}
-	}
-	return n
 }
 
 // in names the files that faults stand in: PIPELINE.hcl, PIPELINE.hcl.json, those of variables.

@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -15,6 +16,18 @@ type Holder struct {
 	Lock  string    // "run.lock" | "heal.lock"
 	PID   int       // 0: not known
 	Since time.Time // zero: not known
+}
+
+// Sentence returns what the lock means and who holds it, without a capital or a full stop.
+func (h Holder) Sentence() string {
+	text := "a run is at work here"
+	if h.Lock == "heal.lock" {
+		text = "hooks of a run are at work here"
+	}
+	if h.PID > 0 {
+		text += fmt.Sprintf(" (%s is held by process %d since %s)", h.Lock, h.PID, h.Since.Local().Format("2006-01-02 15:04:05"))
+	}
+	return text
 }
 
 // Held says which locks are held, and by whom. It waits for nothing and writes nothing. A lock that is free is ours for the

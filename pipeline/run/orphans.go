@@ -3,6 +3,8 @@ package run
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -45,4 +47,19 @@ func realPath(path string) string {
 		return real
 	}
 	return filepath.Clean(path)
+}
+
+// endTime is how long the supervisors of a killed run may take to end its processes.
+const endTime = sandbox.Grace + 2*time.Second
+
+// LastingOrphans returns the processes of killed runs that are not being ended by their own supervisors. It may take endTime.
+func LastingOrphans() ([]sandbox.Process, error) {
+	left, err := sandbox.Orphans()
+	for end := time.Now().Add(endTime); err == nil && len(left) > 0 && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
+		var now []sandbox.Process
+		now, err = sandbox.Orphans()
+		left = slices.DeleteFunc(left, func(p sandbox.Process) bool { return !slices.Contains(now, p) })
+	}
+	return left, err
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
-// git says whether git is there and new enough, and whose work tree this is.
+// git checks that git is installed and new enough, and which work tree this is.
 func (d *checkup) git() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -34,7 +34,7 @@ func (d *checkup) git() {
 	}
 }
 
-// sandbox says how far agents and checks in copies can be confined here, and why not further.
+// sandbox reports how far agents and checks in copies can be confined here, and why not further.
 func (d *checkup) sandbox() {
 	best := sandbox.Best()
 	if best == sandbox.View {
@@ -52,13 +52,13 @@ func (d *checkup) sandbox() {
 	d.noted("sandbox", "give agents only what may be lost, or heal on a machine that has fence or view", "no sandbox: nothing holds an agent back from writing outside of its copy; view is not there%s", why)
 }
 
-// Space below which a disk is low: the smaller file systems by the first, the larger by the second.
+// A disk is low when it has less than lowBytes free, or less than one part in lowShare.
 const (
 	lowBytes = 1 << 30
 	lowShare = 100 // 1 part of so many
 )
 
-// disk looks where records, scratch copies and temporary files are written.
+// disk checks where records, scratch copies and temporary files are written.
 func (d *checkup) disk() {
 	seen := map[uint64]bool{}
 	low := false
@@ -67,7 +67,7 @@ func (d *checkup) disk() {
 		low = true
 		d.trouble("disk", "make it a folder that you can write, or set TMPDIR to one", "no temporary file can be written in %s (TMPDIR): what needs one will fail", d.path(temp))
 	}
-	for _, dir := range append([]string{d.dir, temp}, cachedir.Candidates(d.h.Env)[:1]...) {
+	for _, dir := range append([]string{d.dir, temp}, cachedir.Candidates(d.Env)[:1]...) {
 		dir = existing(dir)
 		info, err := os.Stat(dir)
 		if err != nil {
@@ -86,7 +86,7 @@ func (d *checkup) disk() {
 		block := uint64(fs.Bsize) //nolint:unconvert // another type elsewhere
 		if free := fs.Bavail * block; free < lowBytes || free < fs.Blocks*block/lowShare {
 			low = true
-			d.trouble("disk", "free some; "+d.h.Typed("gc")+" removes what nobody needs", "only %s are free where %s is: runs may end with a full disk", view.Size(int64(free)), d.path(dir))
+			d.trouble("disk", "free some; "+d.Typed("gc")+" removes what nobody needs", "only %s are free where %s is: runs may end with a full disk", view.Size(int64(free)), d.path(dir))
 		}
 	}
 	if !low {
@@ -94,7 +94,7 @@ func (d *checkup) disk() {
 	}
 }
 
-// existing is the nearest folder above a path that is there.
+// existing returns the nearest existing folder at or above a path.
 func existing(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -13,34 +13,39 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// pipelineFile counts the faults of PIPELINE.hcl.
+// pipelineFile reads PIPELINE.hcl.
 func (d *checkup) pipelineFile() {
 	file, err := hclfile.Find(d.dir)
 	if err != nil {
 		d.noted("pipeline", "", "there is no PIPELINE.hcl in %s, only records", d.path(d.dir))
 		return
 	}
-	c, err := d.h.read(file)
+	c, warnings, err := d.Read(file)
+	for _, w := range warnings {
+		d.noted("pipeline", "", "%s", w)
+	}
 	faults := pipeline.Errors(nil)
 	switch {
 	case errors.As(err, &faults):
-		d.trouble("pipeline", d.h.Typed("validate")+" shows them", "%s has %s", d.path(file), count(serious(faults), "fault"))
+		d.trouble("pipeline", d.Typed("validate")+" shows them", "%s has %s", d.path(file), english.Count(faults.Serious(), "error"))
 	case err != nil:
 		d.trouble("pipeline", "", "%v", err)
 	case len(c.Warnings) > 0:
-		d.noted("pipeline", d.h.Typed("validate")+" shows them", "%s is read, with %s", d.path(file), count(len(c.Warnings), "warning"))
+		d.noted("pipeline", d.Typed("validate")+" shows them", "%s is read, with %s", d.path(file), english.Count(len(c.Warnings), "warning"))
 	default:
-		d.fine("pipeline", "%s is read: %s, %s", d.path(file), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"))
+		d.fine("pipeline", "%s is read: %s, %s", d.path(file), english.Count(len(c.Tasks), "task"), english.Count(len(c.Jobs), "job"))
 	}
 }
 
-// folder looks at .async itself: a real folder, ours to write, and not git's. It says whether there are records to look at.
+// folder checks .async itself: a real folder, writable, ignored by git. It reports whether there are records to check.
 func (d *checkup) folder() bool {
 	dir := d.store.Dir
 	info, err := os.Lstat(dir)
@@ -64,9 +69,9 @@ func (d *checkup) folder() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if _, err := git.Of(ctx, d.dir); err != nil {
-		return true // said by git
+		return true // reported by git
 	}
-	if foreign, err := d.h.tree(d.dir).Foreign(ctx); err == nil && foreign {
+	if foreign, err := (apply.Tree{Fixes: d.fixStore()}).Foreign(ctx); err == nil && foreign {
 		d.trouble("records", "git rm -r --cached .async", "git tracks files in %s: records that came with a repository are never applied", d.path(dir))
 	} else if rules, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || !ignoresAll(string(rules)) {
 		d.trouble("records", "echo '*' > "+view.Quote(filepath.Join(dir, ".gitignore")), "git does not ignore %s: its .gitignore was changed or removed", d.path(dir))
@@ -83,19 +88,19 @@ func ignoresAll(rules string) bool {
 	return false
 }
 
-// writable says why a folder cannot be written, without writing into it.
+// writable returns why a folder cannot be written, without writing into it.
 func writable(dir string) error {
 	return unix.Access(dir, unix.W_OK|unix.X_OK)
 }
 
-// ahead is how far in the future a run may begin before the clock is in doubt.
+// ahead is how far in the future a run may begin before the clock is doubted.
 const ahead = time.Minute
 
-// runs looks at every record: damaged, interrupted, from the future, or not as its digests say.
+// runs checks every record: damaged, interrupted, from the future, or changed since it was written.
 func (d *checkup) runs() {
 	ids, err := d.store.IDs()
 	if err != nil || len(ids) == 0 {
-		return // said by folder
+		return // reported by folder
 	}
 	var damaged []error
 	var interrupted []string
@@ -114,7 +119,7 @@ func (d *checkup) runs() {
 		case e.Err != nil:
 			damaged = append(damaged, e.Err)
 		case e.Sealed == nil && e.Live:
-			d.noted("runs", d.h.Typed("logs", e.ID)+" lists what it printed so far", "run %s goes on", e.ID)
+			d.noted("runs", d.Typed("logs", e.ID)+" lists what it printed so far", "run %s goes on", e.ID)
 		case e.Sealed == nil:
 			interrupted = append(interrupted, e.ID)
 		}
@@ -137,7 +142,7 @@ func (d *checkup) runs() {
 		if i == most {
 			break
 		}
-		d.noted("runs", d.h.Typed("explain", "--run", id)+" tells what is known of it", "run %s was ended before its verdict; what it recorded is in %s", id, d.path(filepath.Join(d.store.Dir, "runs", id)))
+		d.noted("runs", d.Typed("explain", "--run", id)+" tells what is known of it", "run %s was ended before its verdict; what it recorded is in %s", id, d.path(filepath.Join(d.store.Dir, "runs", id)))
 	}
 	d.andMore("runs", view.Noted, len(interrupted), "runs that were ended before their verdict")
 	d.clock(ids)
@@ -146,7 +151,7 @@ func (d *checkup) runs() {
 	}
 }
 
-// clock names the runs that begin in the future: this clock is behind, or another one was ahead.
+// clock lists the runs that begin in the future: this clock is behind, or another was ahead.
 func (d *checkup) clock(ids []string) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return time.Until(record.Began(id)) <= ahead })
 	for i, id := range ids {
@@ -159,11 +164,11 @@ func (d *checkup) clock(ids []string) {
 	d.andMore("clock", view.Trouble, len(ids), "runs that are ahead of the clock")
 }
 
-// fixes looks at the records of fixes.
+// fixes checks the records of fixes.
 func (d *checkup) fixes() {
-	items, unread := d.h.fixes(d.dir).List()
+	items, unread := d.fixStore().List()
 	if d.audit != nil {
-		unread = slices.DeleteFunc(unread, d.audit.said)
+		unread = slices.DeleteFunc(unread, d.audit.reported)
 	}
 	for i, err := range unread {
 		if i == most {
@@ -183,18 +188,18 @@ func (d *checkup) fixes() {
 		}
 	}
 	if open > 0 {
-		d.noted("fixes", d.h.Typed("fix", "list")+" lists them", "%s to decide on", count(open, "proposal"))
+		d.noted("fixes", d.Typed("fix", "list")+" lists them", "%s to decide on", english.Count(open, "proposal"))
 	}
 }
 
-// unsettled says what the next command will do about an apply that was interrupted.
+// unsettled reports what the next command will do about an interrupted apply.
 func (d *checkup) unsettled() {
-	r, err := d.h.tree(d.dir).Unsettled(context.Background())
+	r, err := (apply.Tree{Fixes: d.fixStore()}).Unsettled(context.Background())
 	switch {
 	case err != nil:
 		d.trouble("apply", "", "%v", err)
 	case r != nil:
-		d.trouble("apply", "any other command does it: "+d.h.Typed("fix", "list"),
+		d.trouble("apply", "any other command does it: "+d.Typed("fix", "list"),
 			"the %s of the fix for %s of run %s was interrupted and will be %s: %s", r.What, r.Task, r.Run, r.To, strings.Join(r.Files[:min(len(r.Files), 8)], ", "))
 	}
 }

@@ -1,9 +1,8 @@
-// What a shell offers while somebody types: names of tasks, jobs, runs and proposals. It is read from PIPELINE.hcl and the
-// records in passing: nothing is settled, swept, started, written or complained about. What takes long is left out.
-package main
+package completion
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/verb"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -22,74 +23,72 @@ import (
 )
 
 const (
-	patience = 100 * time.Millisecond // how long somebody who pressed a key waits for names
-	someIDs  = 20                     // runs that are offered, the newest
+	patience = 100 * time.Millisecond // how long a person who pressed a key waits
+	someRuns = 20                     // how many runs are offered, the newest
 )
 
-// completing says whether a shell asks what a word could become.
-func (h *program) completing() bool {
-	return len(h.args) > 0 && (h.args[0] == cobra.ShellCompRequestCmd || h.args[0] == cobra.ShellCompNoDescRequestCmd)
-}
+// An offer returns the words that the next argument of a verb could be.
+type offer func(l *lookup, args []string) []cobra.Completion
 
-// An offer gives the words that the next argument of a verb could be.
-type offer func(l *look, args []string) []cobra.Completion
-
-// takeFiles are the verbs whose arguments are files: those the shell knows best.
+// takeFiles are the verbs whose arguments are files, which the shell completes itself.
 var takeFiles = []string{"fmt", "fix import", "policy check"}
 
 // offers are the other verbs that take arguments, without the program's name.
 var offers = map[string]offer{
-	"run":        (*look).names,
-	"graph":      (*look).names,
-	"explain":    (*look).explained,
-	"heal":       (*look).runThenTask,
-	"logs":       (*look).runThenTask,
-	"context":    (*look).runThenTask,
-	"fix show":   (*look).proposals,
-	"fix diff":   (*look).proposals,
-	"fix apply":  (*look).proposals,
-	"fix revert": (*look).proposals,
-	"fix reject": (*look).proposals,
-	"fix audit":  (*look).proposals,
-	"fix replay": (*look).proposals,
-	"completion": func(_ *look, args []string) []cobra.Completion { return once(args, shells) },
-	"man":        (*look).verbs,
-	"help":       (*look).verbs,
+	"run":        (*lookup).names,
+	"graph":      (*lookup).names,
+	"explain":    (*lookup).explained,
+	"heal":       (*lookup).runThenTask,
+	"logs":       (*lookup).runThenTask,
+	"context":    (*lookup).runThenTask,
+	"fix show":   (*lookup).proposals,
+	"fix diff":   (*lookup).proposals,
+	"fix apply":  (*lookup).proposals,
+	"fix revert": (*lookup).proposals,
+	"fix reject": (*lookup).proposals,
+	"fix audit":  (*lookup).proposals,
+	"fix replay": (*lookup).proposals,
+	"completion": func(_ *lookup, args []string) []cobra.Completion { return once(args, shells) },
+	"man":        (*lookup).verbs,
+	"help":       (*lookup).verbs,
 }
 
-// values are the words that a flag of a verb could be given, where they can be counted. Other flags complete names of files.
-var values = map[string][]string{
+// Values are the words that a flag can be given, where they can be listed. Other flags complete file names.
+var Values = map[string][]string{
 	"run --sandbox":        tiers,
 	"fix replay --sandbox": tiers,
 	"heal --sandbox":       tiers,
-	"run --progress":       {progressAuto, "live", "plain", "json"},
-	"heal --progress":      {progressAuto, "live", "plain"},
+	"run --progress":       {"auto", "live", "plain", "json"},
+	"heal --progress":      {"auto", "live", "plain"},
 	"graph --format":       diagram.Formats,
 }
 
+// Verbs returns the names of the verbs whose arguments are completed.
+func Verbs() []string { return slices.AppendSeq(slices.Clone(takeFiles), maps.Keys(offers)) }
+
 var tiers = []string{string(sandbox.View), string(sandbox.Fence), string(sandbox.None)}
 
-// offerWords ties offers and values to the verbs of root.
-func (h *program) offerWords(root *cobra.Command) {
+// Register adds the words to the verbs of root. p says where they are looked up, once the flags are parsed.
+func Register(root *cobra.Command, p *project.Project) {
 	root.SetErr(io.Discard)
 	var tie func(c *cobra.Command)
 	tie = func(c *cobra.Command) {
-		verb := verbOf(c)
+		name := verb.Name(c)
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			words := offers[verb]
+			words := offers[name]
 			switch {
-			case slices.Contains(takeFiles, verb):
+			case slices.Contains(takeFiles, name):
 				return nil, cobra.ShellCompDirectiveDefault
 			case words == nil:
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			found := inTime(func() []cobra.Completion { return words(&look{h: h, command: c}, args) })
+			found := inTime(func() []cobra.Completion { return words(&lookup{p: p, command: c}, args) })
 			return begunWith(found, begun), cobra.ShellCompDirectiveNoFileComp
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if known := values[verb+" --"+f.Name]; known != nil {
+			if known := Values[name+" --"+f.Name]; known != nil {
 				offer := cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)
-				_ = c.RegisterFlagCompletionFunc(f.Name, offer) // it exists, and has none yet
+				_ = c.RegisterFlagCompletionFunc(f.Name, offer) // the flag exists and has none yet
 			}
 		})
 		for _, sub := range c.Commands() {
@@ -99,15 +98,15 @@ func (h *program) offerWords(root *cobra.Command) {
 	tie(root)
 }
 
-// begunWith gives the words that go on with what is typed. Where the shell has taken the quotes out of the name of an instance,
-// as in test[linux, the words are without them too, as unquoted understands them.
+// begunWith returns the words that begin with what is typed. Where the shell has removed the quotes from the name of an instance, as
+// in test[linux, the words are without them too.
 func begunWith(words []cobra.Completion, begun string) []cobra.Completion {
 	var all []cobra.Completion
 	_, key, inKey := strings.Cut(begun, "[")
 	for _, w := range words {
 		if name, what, _ := strings.Cut(w, "\t"); inKey && key != "" && key[0] != '"' {
 			bare := strings.Replace(strings.Replace(name, `["`, "[", 1), `"]`, "]", 1)
-			if unquoted([]string{bare})[0] == name {
+			if pipeline.IsNamed(name, bare) {
 				w = cobra.CompletionWithDesc(bare, what)
 			}
 		}
@@ -118,12 +117,7 @@ func begunWith(words []cobra.Completion, begun string) []cobra.Completion {
 	return all
 }
 
-// verbOf is the verb without the program's name: "fix apply".
-func verbOf(c *cobra.Command) string {
-	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
-}
-
-// inTime gives what f finds in patience, else nothing: the program ends before f does.
+// inTime returns what f finds within patience, else nothing; the program ends before f does.
 func inTime(f func() []cobra.Completion) []cobra.Completion {
 	found := make(chan []cobra.Completion, 1)
 	go func() { found <- f() }()
@@ -135,15 +129,15 @@ func inTime(f func() []cobra.Completion) []cobra.Completion {
 	}
 }
 
-// A look is one question of a shell. It belongs to the goroutine that inTime started.
-type look struct {
-	h       *program
-	command *cobra.Command // the verb, its flags read
+// A lookup is one question of a shell. It belongs to the goroutine that inTime started.
+type lookup struct {
+	p       *project.Project
+	command *cobra.Command // the verb, with parsed flags
 }
 
-// config reads PIPELINE.hcl, or is nil. Its secrets are kept out of what is printed.
-func (l *look) config() *pipeline.Config {
-	dir, err := l.h.Start()
+// config reads PIPELINE.hcl, or returns nil. Its secrets are redacted from what is printed.
+func (l *lookup) config() *pipeline.Config {
+	dir, err := l.p.Start()
 	if err != nil {
 		return nil
 	}
@@ -155,14 +149,14 @@ func (l *look) config() *pipeline.Config {
 	if err != nil || c == nil {
 		return nil
 	}
-	l.h.Redact(c)
+	l.p.Redact(c)
 	return c
 }
 
-func (l *look) options() hclfile.Options {
-	files, _ := l.h.VarFilePaths() // one that is not there yet gives no names
-	o := hclfile.Options{Env: l.h.Lookup, Vars: map[string]string{}, VarFiles: files}
-	for _, v := range l.h.Vars {
+func (l *lookup) options() hclfile.Options {
+	files, _ := l.p.VarFilePaths() // a missing file gives no names
+	o := hclfile.Options{Env: l.p.Lookup, Vars: map[string]string{}, VarFiles: files}
+	for _, v := range l.p.Vars {
 		if name, value, ok := strings.Cut(v, "="); ok {
 			o.Vars[name] = value
 		}
@@ -170,16 +164,16 @@ func (l *look) options() hclfile.Options {
 	return o
 }
 
-func (l *look) store() *record.Store {
-	root, err := l.h.Root()
+func (l *lookup) store() *record.Store {
+	root, err := l.p.Root()
 	if err != nil {
 		return nil
 	}
 	return record.At(root)
 }
 
-// names are jobs and tasks, without those that are typed already.
-func (l *look) names(args []string) []cobra.Completion {
+// names returns jobs and tasks, without those that are typed already.
+func (l *lookup) names(args []string) []cobra.Completion {
 	c := l.config()
 	if c == nil {
 		return nil
@@ -196,7 +190,7 @@ func (l *look) names(args []string) []cobra.Completion {
 	return append(words, l.tasks(c, args)...)
 }
 
-func (l *look) tasks(c *pipeline.Config, args []string) []cobra.Completion {
+func (l *lookup) tasks(c *pipeline.Config, args []string) []cobra.Completion {
 	var words []cobra.Completion
 	for _, t := range c.Tasks {
 		words = add(words, args, t.Name, t.Description)
@@ -204,8 +198,8 @@ func (l *look) tasks(c *pipeline.Config, args []string) []cobra.Completion {
 	return words
 }
 
-// explained is a task of PIPELINE.hcl or, with --run, a run and a task of it.
-func (l *look) explained(args []string) []cobra.Completion {
+// explained returns tasks of PIPELINE.hcl or, with --run, runs and their tasks.
+func (l *lookup) explained(args []string) []cobra.Completion {
 	if recorded, err := l.command.Flags().GetBool("run"); err == nil && recorded {
 		return l.runThenTask(args)
 	}
@@ -216,14 +210,14 @@ func (l *look) explained(args []string) []cobra.Completion {
 	return l.tasks(c, nil)
 }
 
-// runThenTask is RUN and then TASK of it, or TASK of the newest run where that may stand alone. heal and context are for what
-// failed.
-func (l *look) runThenTask(args []string) []cobra.Completion {
+// runThenTask returns runs, then tasks of the run; also tasks of the newest run where RUN may be left out. heal and context take
+// failed tasks only.
+func (l *lookup) runThenTask(args []string) []cobra.Completion {
 	s := l.store()
 	if s == nil || len(args) > 1 {
 		return nil
 	}
-	failed := verbOf(l.command) == "heal" || verbOf(l.command) == "context"
+	failed := verb.Name(l.command) == "heal" || verb.Name(l.command) == "context"
 	if len(args) == 1 {
 		e, err := s.Look(args[0])
 		if err != nil {
@@ -237,7 +231,7 @@ func (l *look) runThenTask(args []string) []cobra.Completion {
 	}
 	var runs, tasks []cobra.Completion
 	newest := true
-	for _, id := range ids[:min(len(ids), someIDs)] {
+	for _, id := range ids[:min(len(ids), someRuns)] {
 		e := s.Entry(id)
 		if e.Sealed == nil {
 			if !failed {
@@ -257,7 +251,7 @@ func (l *look) runThenTask(args []string) []cobra.Completion {
 	return append(tasks, runs...)
 }
 
-// about is a run in a few words.
+// about returns a run in a few words.
 func about(s *record.Sealed) string {
 	text := s.Status
 	for _, t := range s.Tasks {
@@ -281,13 +275,13 @@ func recorded(s *record.Sealed, failed bool) []cobra.Completion {
 	return words
 }
 
-// proposals are tasks of the newest run that has a proposal, and runs that have one; behind a run, its tasks.
-func (l *look) proposals(args []string) []cobra.Completion {
+// proposals returns tasks of the newest run that has a proposal, and runs that have one; after a run, its tasks.
+func (l *lookup) proposals(args []string) []cobra.Completion {
 	s := l.store()
 	if s == nil || len(args) > 1 {
 		return nil
 	}
-	items, _ := l.h.fixes(s.Root).List() // what cannot be read is not offered
+	items, _ := (&fix.Store{Root: s.Root, Dir: s.Dir}).List() // what cannot be read is not offered
 	items = slices.DeleteFunc(items, func(i fix.Item) bool { return i.State != fix.Proposed })
 	var words []cobra.Completion
 	newest := ""
@@ -318,8 +312,8 @@ func verdictOf(i fix.Item) string {
 	return text
 }
 
-// verbs are the verbs below what is typed.
-func (l *look) verbs(args []string) []cobra.Completion {
+// verbs returns the verbs below what is typed.
+func (l *lookup) verbs(args []string) []cobra.Completion {
 	c := l.command.Root()
 	for _, a := range args {
 		i := slices.IndexFunc(c.Commands(), func(s *cobra.Command) bool { return s.Name() == a })
@@ -330,7 +324,7 @@ func (l *look) verbs(args []string) []cobra.Completion {
 	}
 	var words []cobra.Completion
 	for _, s := range c.Commands() {
-		if isVerb(s) {
+		if verb.Listed(s) {
 			words = add(words, nil, s.Name(), s.Short)
 		}
 	}
@@ -344,11 +338,25 @@ func once(args, words []string) []cobra.Completion {
 	return words
 }
 
-// add appends a word with what it is, in one line. A word that is typed already is left out, and one that no shell could be
+// add appends a word with its description, in one line. It leaves out words that are typed already and those that no shell can be
 // given.
 func add(words []cobra.Completion, typed []string, word, what string) []cobra.Completion {
 	if word == "" || slices.Contains(typed, word) || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return words
 	}
 	return append(words, cobra.CompletionWithDesc(word, view.Harmless(strings.Join(strings.Fields(what), " "))))
+}
+
+// Task completes a flag that takes a task.
+func Task(p *project.Project) func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return inTime(func() []cobra.Completion {
+			l := &lookup{p: p, command: c}
+			config := l.config()
+			if config == nil {
+				return nil
+			}
+			return l.tasks(config, nil)
+		}), cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -1,7 +1,7 @@
-// The parts of a manual page, in the macros of man(7). Every text is escaped: no word of a help text is taken for a request.
-package main
+package man
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,9 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/verb"
 )
 
-// roff is a line of text: a dot or quote at its beginning makes it no request.
+// A manual is a page that is being written. Every text is escaped, so that no help text acts as a request.
+type manual struct{ b bytes.Buffer }
+
+// roff returns a line of text; a dot or quote at its beginning makes no request.
 func roff(line string) string {
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		return `\&` + escaped(line)
@@ -20,7 +25,7 @@ func roff(line string) string {
 	return escaped(line)
 }
 
-// escaped is text within a line; characters that man would make typographic stay as they are.
+// escaped returns text within a line. Characters that man would replace by typographic ones stay as they are.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -57,7 +62,7 @@ func lower(s string) string {
 
 func (p *manual) line(text string) { p.b.WriteString(text + "\n") }
 
-// macro writes a request with its arguments, each in quotes.
+// macro writes a request with quoted arguments.
 func (p *manual) macro(name string, args ...string) {
 	for _, a := range args {
 		name += ` "` + escaped(a) + `"`
@@ -65,10 +70,10 @@ func (p *manual) macro(name string, args ...string) {
 	p.line(name)
 }
 
-// text writes one line that is filled.
+// text writes one line of a paragraph.
 func (p *manual) text(line string) { p.line(roff(line)) }
 
-// verbatim writes lines as they stand.
+// verbatim writes lines as they are.
 func (p *manual) verbatim(text string) {
 	p.line(".PP")
 	p.line(".RS 4")
@@ -80,7 +85,7 @@ func (p *manual) verbatim(text string) {
 	p.line(".RE")
 }
 
-// prose writes paragraphs; one in which a line is indented keeps its lines.
+// prose writes paragraphs. A paragraph with an indented line is verbatim.
 func (p *manual) prose(text string) {
 	for part := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
 		if strings.HasPrefix(part, " ") || strings.Contains(part, "\n ") {
@@ -94,7 +99,7 @@ func (p *manual) prose(text string) {
 	}
 }
 
-// item writes a term and what it means.
+// item writes a term and its meaning.
 func (p *manual) item(term, meaning string) {
 	p.line(".TP")
 	p.line(`\fB` + escaped(term) + `\fP`)
@@ -117,7 +122,7 @@ func (p *manual) verbs(c *cobra.Command) {
 	p.macro(".SH", "VERBS")
 	list := func(in string) {
 		for _, sub := range c.Commands() {
-			if isVerb(sub) && sub.GroupID == in {
+			if verb.Listed(sub) && sub.GroupID == in {
 				p.item(sub.Name(), sub.Short+".")
 			}
 		}
@@ -157,17 +162,17 @@ func (p *manual) flags(title string, set *pflag.FlagSet) {
 	})
 }
 
-// unsaid are the defaults that mean: nothing.
+// unsaid reports whether a default is an empty value.
 func unsaid(value string) bool {
 	return slices.Contains([]string{"", "0", "0s", "false", "[]"}, value)
 }
 
-// seeAlso names the pages beside a page, above and below it.
+// seeAlso names the pages of the verbs above, below and beside a verb.
 func (p *manual) seeAlso(c *cobra.Command) {
 	var pages []string
 	see := func(o *cobra.Command) {
-		if o != c && (isVerb(o) || !o.HasParent()) {
-			pages = append(pages, pageName(o))
+		if o != c && (verb.Listed(o) || !o.HasParent()) {
+			pages = append(pages, name(o))
 		}
 	}
 	if c.HasParent() {

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"errors"
@@ -10,20 +10,22 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/runaudit"
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// auditTime is how long doctor holds records against their digests: newest runs first, at least one.
+// auditTime is how long records are compared with their digests: newest runs first, at least one.
 const auditTime = 10 * time.Second
 
-// An auditing is what doctor holds against digests, as fix audit does.
+// An auditing compares runs with their digests, as fix audit does.
 type auditing struct {
-	d      *checkup
-	until  time.Time
-	bad    []string // ids of runs in which something is not as it was written
-	looked int
-	late   int  // runs that there was no time for
-	busy   bool // hooks are at work: what they write is not finished
+	d       *checkup
+	until   time.Time
+	bad     []string // ids of runs that were changed since they were written
+	audited int
+	skipped int  // runs that there was no time for
+	busy    bool // hooks are at work: their records are incomplete
 }
 
 func (d *checkup) auditing() *auditing {
@@ -38,22 +40,22 @@ func (a *auditing) run(id string) {
 	switch {
 	case a.busy:
 		return
-	case a.looked > 0 && time.Now().After(a.until):
-		a.late++
+	case a.audited > 0 && time.Now().After(a.until):
+		a.skipped++
 		return
 	}
-	a.looked++
+	a.audited++
 	found, err := runaudit.Audit(a.d.store, id, "")
 	if err != nil {
 		a.bad = append(a.bad, id)
-		a.d.trouble("audit", "", "run %s could not be looked at whole: %v", id, err)
+		a.d.trouble("audit", "", "run %s could not be audited completely: %v", id, err)
 		return
 	}
 	if len(found.Faults) == 0 {
 		return
 	}
 	a.bad = append(a.bad, id)
-	remedy := a.d.h.Typed("fix", "audit", id) + " tells what was expected"
+	remedy := a.d.Typed("fix", "audit", id) + " tells what was expected"
 	for i, f := range found.Faults {
 		if i == most {
 			break
@@ -68,26 +70,26 @@ func (a *auditing) run(id string) {
 	a.d.andMore("audit", view.Trouble, len(found.Faults), "things in run "+id)
 }
 
-// said is whether a fault of a run was named already.
-func (a *auditing) said(err error) bool {
+// reported reports whether a fault is of a run that is in bad already.
+func (a *auditing) reported(err error) bool {
 	return slices.ContainsFunc(a.bad, func(id string) bool {
 		return strings.Contains(err.Error(), string(filepath.Separator)+id+string(filepath.Separator))
 	}) &&
 		!errors.Is(err, fs.ErrPermission)
 }
 
-// claim says how much of what has a verdict was looked at whole.
+// claim adds how many of the sealed runs were audited.
 func (a *auditing) claim(sealed int) {
 	d := a.d
-	what := count(sealed, "run") + " with a verdict"
-	size := view.Size(sizeOf(d.store.Dir)) + " in " + d.path(d.store.Dir)
+	what := english.Count(sealed, "run") + " with a verdict"
+	size := english.Size(tree.Size(d.store.Dir)) + " in " + d.path(d.store.Dir)
 	switch {
 	case sealed == 0:
 	case a.busy:
-		d.noted("runs", d.h.Typed("fix", "audit")+" when they are done", "%s (%s); what they hold was not compared with its digests: hooks are at work", what, size)
+		d.noted("runs", d.Typed("fix", "audit")+" when they are done", "%s (%s); what they hold was not compared with its digests: hooks are at work", what, size)
 	case len(a.bad) > 0:
-	case a.late > 0:
-		d.noted("runs", d.h.Typed("fix", "audit")+" looks at all that have fixes", "%s (%s): the newest %d are all as they were written, for the others there was no time", what, size, a.looked)
+	case a.skipped > 0:
+		d.noted("runs", d.Typed("fix", "audit")+" audits all that have fixes", "%s (%s): the newest %d are as they were written, for the others there was no time", what, size, a.audited)
 	default:
 		d.fine("runs", "%s, all as they were written (%s)", what, size)
 	}

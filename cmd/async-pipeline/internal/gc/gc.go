@@ -1,0 +1,246 @@
+// Package gc removes what nobody needs any more: old runs, unused copies and caches, and what killed runs left.
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
+)
+
+// Options are what is removed, and who is told.
+type Options struct {
+	DryRun bool
+	Keep   int    // sealed runs to keep; below 1: all
+	WhyAll string // why Keep is not known, as a clause
+
+	Note  func(string)        // called with what was done about what killed runs left
+	Shown func(string) string // returns a path as it is shown
+}
+
+// A collection is one call of Collect.
+type collection struct {
+	Options
+	*project.Project
+	store *record.Store
+	done  []view.Removal
+	left  []string
+}
+
+// Collect removes what it can, or says in a dry run what it would. left are sentences on what was not removed, and why. After an
+// error the rest is done all the same.
+func Collect(p *project.Project, store *record.Store, o Options) (done []view.Removal, left []string, err error) {
+	g := &collection{Options: o, Project: p, store: store}
+	err = errors.Join(g.processes(), g.leftovers(), g.runs(), g.kept(), g.probes())
+	return g.done, g.left, err
+}
+
+func (g *collection) removed(what, why string, bytes int64) {
+	g.done = append(g.done, view.Removal{What: what, Why: why, Bytes: bytes})
+}
+
+// processes ends orphans of this root, and those whose root is not known.
+func (g *collection) processes() error {
+	here := run.OrphansOf(g.store)
+	ours := func(p sandbox.Process) bool { return here(p) || run.RootAbove(p.Dir) == "" }
+	look := sandbox.Orphans
+	if g.DryRun {
+		look = run.LastingOrphans
+	}
+	all, err := look()
+	if err == nil && !g.DryRun && slices.ContainsFunc(all, ours) {
+		_, err = sandbox.EndOrphansOf(ours)
+	}
+	for _, p := range all {
+		if !ours(p) {
+			g.left = append(g.left, fmt.Sprintf("Process %d is not ended: a killed run left it elsewhere%s; gc there ends it.", p.PID, g.startedIn(p)))
+			continue
+		}
+		why := "a killed run left it"
+		if p.Hook != "" {
+			why += ", in the hook of " + p.Hook
+		}
+		g.removed(fmt.Sprintf("process %d", p.PID), why, -1)
+	}
+	if err != nil {
+		return fmt.Errorf("looking for processes of a killed run: %w", err)
+	}
+	return nil
+}
+
+// leftovers stores what agents of killed runs had changed, and removes their copies.
+func (g *collection) leftovers() error {
+	ctx := context.Background()
+	caches := cachedir.Existing(g.Env)
+	if len(caches) == 0 {
+		return nil
+	}
+	cache := caches[0]
+	before, unseen := leftovers.Find(ctx, g.store, cache)
+	sizes := map[string]int64{}
+	for _, c := range before.Copies {
+		sizes[c.Dir] = tree.Size(c.Dir)
+	}
+	if !g.DryRun && (len(before.Copies) > 0 || len(before.Fixes) > 0) {
+		said, err := leftovers.Settle(ctx, g.store, cache, g.Secrets)
+		for _, s := range said {
+			g.Note(s)
+		}
+		if err != nil {
+			unseen = fmt.Errorf("settling what a killed run left: %w", err)
+		}
+	}
+	n, bytes := 0, int64(0)
+	for _, c := range before.Copies {
+		if _, err := os.Lstat(c.Dir); g.DryRun || errors.Is(err, fs.ErrNotExist) {
+			n, bytes = n+1, bytes+sizes[c.Dir]
+		}
+	}
+	if n > 0 {
+		g.removed(english.Count(n, "scratch folder"), "killed runs left them", bytes)
+	}
+	if n < len(before.Copies) && unseen == nil {
+		g.left = append(g.left, english.Count(len(before.Copies)-n, "scratch folder")+" stay while somebody heals here.")
+	}
+	if len(before.Rescued) > 0 {
+		g.left = append(g.left, "Not touched: "+english.Count(len(before.Rescued), "copy")+" in "+filepath.Dir(before.Rescued[0])+" whose changes could not be stored as a patch; remove them when you have what you need.")
+	}
+	return unseen
+}
+
+// runs removes all but the newest sealed runs.
+func (g *collection) runs() error {
+	if g.Keep < 1 {
+		g.left = append(g.left, "No run is removed: "+g.WhyAll+".")
+		return nil
+	}
+	if held := g.store.Held(); len(held) > 0 {
+		g.left = append(g.left, "No run is removed while "+held[0].Sentence()+".")
+		return nil
+	}
+	p := run.Prune(g.store, g.Keep, "", (&fix.Store{Root: g.store.Root, Dir: g.store.Dir}).Keeps)
+	ids, err := g.store.IDs()
+	if err != nil {
+		return err
+	}
+	sizes, would := map[string]int64{}, []string{}
+	for _, id := range ids {
+		if !p.Keeps(id) {
+			sizes[id] = tree.Size(filepath.Join(g.store.Dir, "runs", id))
+			would = append(would, id)
+		}
+	}
+	gone := would
+	if !g.DryRun && len(would) > 0 {
+		gone, err = g.store.Prune(p.Keeps)
+	}
+	bytes := int64(0)
+	for _, id := range gone {
+		bytes += sizes[id]
+	}
+	if len(gone) > 0 {
+		g.removed(english.Count(len(gone), "run"), fmt.Sprintf("older than the newest %d", g.Keep), bytes)
+	}
+	g.left = append(g.left, p.Needed()...)
+	return err
+}
+
+// kept removes base copies and build caches that nobody needs.
+func (g *collection) kept() error {
+	var errs []error
+	for _, cache := range cachedir.Existing(g.Env) {
+		all, err := homes.AllKept(cache)
+		errs = append(errs, err)
+		for _, k := range all {
+			if !k.Forgotten(time.Now()) {
+				continue
+			}
+			if !g.DryRun {
+				ok, err := homes.RemoveKept(k)
+				errs = append(errs, err)
+				if !ok || err != nil {
+					continue
+				}
+			}
+			what, why := kinds(k)+" kept in "+k.Dir, "nobody used them since "+k.Used.Local().Format("2006-01-02")
+			if k.Root != "" {
+				what = kinds(k) + " kept for " + k.Root
+			}
+			if k.Gone() {
+				why = "that folder is gone"
+			}
+			g.removed(what, why, k.Bytes)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// kinds returns what is kept for a root, with sizes where there are both kinds.
+func kinds(k homes.Kept) string {
+	if k.BaseBytes == 0 {
+		return "the build caches"
+	}
+	return fmt.Sprintf("the base copy (%s) and build caches (%s)", english.Size(k.BaseBytes), english.Size(k.Bytes-k.BaseBytes))
+}
+
+// probeTime is how old a leftover folder of a sandbox probe must be; a probe takes milliseconds.
+const probeTime = time.Hour
+
+// probes removes folders of sandbox probes that were killed.
+func (g *collection) probes() error {
+	n, errs := 0, []error(nil)
+	for _, dir := range oldProbes() {
+		if !g.DryRun {
+			if err := os.RemoveAll(dir); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		n++
+	}
+	if n > 0 {
+		g.removed(english.Count(n, "temporary folder"), "a trial of the sandbox was killed", -1)
+	}
+	return errors.Join(errs...)
+}
+
+// oldProbes returns the folders of probes of this user that no living process can need.
+func oldProbes() []string {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), "async-pipeline-probe-*")) // the pattern is valid
+	var old []string
+	for _, dir := range found {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < probeTime {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Getuid() {
+			old = append(old, dir)
+		}
+	}
+	return old
+}
+
+// startedIn returns where a process was started, as the end of a clause.
+func (g *collection) startedIn(p sandbox.Process) string {
+	if p.Dir == "" {
+		return ""
+	}
+	return ", started in " + g.Shown(p.Dir)
+}
