@@ -1,5 +1,3 @@
-// What the copy held before the agent: base.json.
-
 package fix
 
 import (
@@ -13,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// A baseFile is base.json.
+// A BaseFile is base.json: what the copy held before the agent.
 type BaseFile struct {
 	SchemaVersion int            `json:"schema_version"`
 	Tree          string         `json:"tree"` // digest of the manifest
@@ -24,7 +22,7 @@ type BaseFile struct {
 	LeftOut       []LeftOut      `json:"left_out"`
 }
 
-// A leftOut is a content that base/ does not have.
+// A LeftOut is a content that base/ does not have.
 type LeftOut struct {
 	Path      string `json:"path"`
 	PathBytes []byte `json:"path_b64,omitempty"`
@@ -32,7 +30,7 @@ type LeftOut struct {
 	Size      *int64 `json:"size_bytes"`
 }
 
-// A SavedBase is what was stored of a base, for those who make it again.
+// A SavedBase is what was stored of a base, to make it again.
 type SavedBase struct {
 	Manifest *tree.Manifest
 	Commit   string // empty: none
@@ -40,7 +38,7 @@ type SavedBase struct {
 	Content  func(digest string) ([]byte, bool)
 }
 
-// SavedBase reads base.json. fs.ErrNotExist: nothing was stored.
+// SavedBase reads base.json. The error is fs.ErrNotExist where nothing was stored.
 func (p *Proposal) SavedBase() (*SavedBase, error) {
 	if err := p.CheckFolders(); err != nil {
 		return nil, err

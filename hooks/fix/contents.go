@@ -38,7 +38,8 @@ func (c *Content) File(data []byte) *patch.File {
 	return f
 }
 
-// Folder returns the folder with contents of a kind: base (before the agent) or applied (what nothing else gives back).
+// Folder returns the folder with contents of a kind: base (before the agent) or applied (what nothing else gives
+// back).
 func (p *Proposal) Folder(kind string) string {
 	return filepath.Join(p.Dir, "fixes", p.Name, kind)
 }

@@ -1,5 +1,3 @@
-// Which fix is meant by RUN and TASK, as a person types them.
-
 package fix
 
 import (
@@ -11,9 +9,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// Find gives a fix: run may be empty or "latest" (the newest run with a proposal), an id or a unique prefix; task may be
-// empty when the run has only one fix, or only one proposal, and TASK@N is the N-th healing of a task, whether or not it counts.
-// Errors to test for: ErrNone, ErrAmbiguous, ErrDamaged.
+// Find returns the fix that a person means by RUN and TASK. run is an id or the beginning of one; "" and "latest"
+// are the newest run with a proposal. task may be empty if the run has only one fix or one proposal; TASK@N is the
+// N-th fix of a task, whether or not it counts. Errors to test for: ErrNone, ErrAmbiguous, ErrDamaged.
 func (s *Store) Find(run, task string) (*Proposal, error) {
 	runs, unread := s.Runs()
 	var err error
@@ -30,7 +28,7 @@ func (s *Store) Find(run, task string) (*Proposal, error) {
 	if err != nil {
 		return nil, errors.Join(append([]error{err}, faults...)...)
 	}
-	if p.Fault != nil { // a broken chain of decisions must not pass for "nobody decided"
+	if p.Fault != nil { // a broken chain must not pass for "nobody decided"
 		return nil, p.Fault
 	}
 	if p.Patch != nil {
@@ -41,12 +39,12 @@ func (s *Store) Find(run, task string) (*Proposal, error) {
 	return p, nil
 }
 
-// latest is the newest run with a proposal; where there is none at all, the newest with a fix that came to something else.
+// latest returns the newest run with a proposal, or else the newest with any fix.
 func (s *Store) latest(runs []string) (string, error) {
 	var errs []error
 	other := ""
 	for _, run := range slices.Backward(runs) {
-		fixes, faults := s.OfRun(run)
+		fixes, _, faults := s.InRun(run)
 		errs = append(errs, faults...)
 		if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.State == Proposed }) {
 			return run, nil
@@ -58,7 +56,9 @@ func (s *Store) latest(runs []string) (string, error) {
 	if other != "" {
 		return other, nil
 	}
-	return "", errors.Join(append([]error{fmt.Errorf("%w: no run here has a proposed fix; `async-pipeline fix list` shows what became of each failure", ErrNone)}, errs...)...)
+	none := fmt.Errorf("%w: no run here has a proposed fix; `async-pipeline fix list` shows what became of each failure",
+		ErrNone)
+	return "", errors.Join(append([]error{none}, errs...)...)
 }
 
 func oneRun(runs []string, prefix string) (string, error) {
@@ -77,15 +77,11 @@ func oneRun(runs []string, prefix string) (string, error) {
 	case 1:
 		return found[0], nil
 	}
-	const most = 5 // that are named
-	named := strings.Join(found[:min(len(found), most)], ", ")
-	if more := len(found) - most; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	return "", fmt.Errorf("%w: %d runs begin with %q: %s; type more of the id", ErrAmbiguous, len(found), prefix, named)
+	return "", fmt.Errorf("%w: %d runs begin with %q: %s; type more of the id", ErrAmbiguous, len(found), prefix,
+		english.List(found, 5))
 }
 
-// oneFix picks the fix that is meant; others are the healings that do not count.
+// oneFix picks the fix that is meant; others are those that do not count.
 func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 	var tasks []string
 	var proposed []*Proposal
@@ -112,12 +108,14 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 		}
 		if len(have) > 0 {
 			slices.Sort(have)
-			return nil, fmt.Errorf("%w: run %s has none that is called %s; of this task it has: %s", ErrNone, run, task, english.List(have, 10))
+			return nil, fmt.Errorf("%w: run %s has none that is called %s; of this task it has: %s", ErrNone, run, task,
+				english.List(have, 10))
 		}
 	}
 	switch {
 	case len(fixes) == 0:
-		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run", ErrNone, run, run)
+		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run", ErrNone, run,
+			run)
 	case task != "":
 		return nil, fmt.Errorf("%w: run %s has none for task %q; it has: %s", ErrNone, run, task, strings.Join(tasks, ", "))
 	case len(fixes) == 1:
@@ -128,12 +126,12 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 	return nil, fmt.Errorf("%w: run %s has several: %s; name the task", ErrAmbiguous, run, strings.Join(tasks, ", "))
 }
 
-// Earlier are the proposals that count (see List), newest first: those of one fingerprint, and how many of all are open.
-// What cannot be read is in the errors.
+// Earlier returns the proposals that count (see InRun) with one fingerprint, newest first, and how many proposals of
+// any fingerprint are open. The errors name what cannot be read.
 func (s *Store) Earlier(fingerprint string) (alike []*Proposal, opened int, errs []error) {
 	runs, errs := s.Runs()
 	for _, run := range slices.Backward(runs) {
-		fixes, faults := s.OfRun(run)
+		fixes, _, faults := s.InRun(run)
 		errs = append(errs, faults...)
 		for _, p := range fixes {
 			if p.Disposition == Open {

@@ -14,19 +14,22 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
-// A fix that was applied before its task was healed once more in the same run is listed, found as TASK@N, and can be reverted.
+// A fix that was applied before its task was healed once more in the same run is listed, found as TASK@N, and can be
+// reverted.
 func TestOlderHealingOfOneRun(t *testing.T) {
 	t.Parallel()
 	const task = `test["linux"]`
 	second, third := fixtest.Files{"a.txt": "f:two\n"}, fixtest.Files{"a.txt": "f:three\n"}
 	s := fixtest.NewStore(t, fixtest.One)
-	_, err := apply.Tree{Fixes: s}.Apply(context.Background(), fixtest.Sealed(t, s, task, fixtest.One, second, nil), apply.Options{})
+	_, err := apply.Tree{Fixes: s}.Apply(context.Background(), fixtest.Sealed(t, s, task, fixtest.One, second, nil),
+		apply.Options{})
 	fixtest.Check(t, err)
 	newest := fixtest.Sealed(t, s, task, second, third, nil)
 	fixtest.Check(t, apply.Tree{Fixes: s}.Supersede(context.Background(), &newest.Fix))
 
 	items, errs := s.List()
-	if len(errs) > 0 || len(items) != 2 || items[0].Name != task || items[0].Disposition != fix.Open || items[1].Name != task+"@1" || items[1].Disposition != fix.Applied {
+	if len(errs) > 0 || len(items) != 2 || items[0].Name != task || items[0].Disposition != fix.Open ||
+		items[1].Name != task+"@1" || items[1].Disposition != fix.Applied {
 		t.Fatalf("%+v %v", items, errs)
 	}
 	for typed, want := range map[string]string{task: task, task + "@1": task + "@1", task + "@2": task} {
@@ -37,12 +40,14 @@ func TestOlderHealingOfOneRun(t *testing.T) {
 		}
 	}
 	for _, typed := range []string{task + "@3", task + "@01", task + "@0", task + "@", "@1", "lint@1"} {
-		if _, err := s.Find(fixtest.RunID, typed); !errors.Is(err, fix.ErrNone) || typed == task+"@3" && !strings.Contains(err.Error(), "it has: "+task+"@1, "+task+"@2") {
+		if _, err := s.Find(fixtest.RunID, typed); !errors.Is(err, fix.ErrNone) || typed == task+"@3" &&
+			!strings.Contains(err.Error(), "it has: "+task+"@1, "+task+"@2") {
 			t.Errorf("Find(%q): %v", typed, err)
 		}
 	}
 
-	if _, err := (apply.Tree{Fixes: s}).Revert(context.Background(), newest, apply.Options{}); !errors.Is(err, apply.ErrRefused) || !strings.HasSuffix(err.Error(), "(this fix is open); another fix of this task is: async-pipeline fix revert "+fixtest.RunID+` 'test["linux"]@1'`) {
+	if _, err := (apply.Tree{Fixes: s}).Revert(context.Background(), newest, apply.Options{}); !errors.Is(err,
+		apply.ErrRefused) || !strings.HasSuffix(err.Error(), "(this fix is open); another fix of this task is: async-pipeline fix revert "+fixtest.RunID+` 'test["linux"]@1'`) {
 		t.Errorf("revert of the newest: %v", err)
 	}
 	older, err := s.Find(fixtest.RunID, task+"@1")

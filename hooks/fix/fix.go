@@ -1,39 +1,42 @@
-// Package fix is what was proposed, its review, and the only way a repair reaches the user's tree.
+// Package fix is the record of a fix, and how to find it. It reads; only what people do with a fix (AddState) and
+// the journal of the hooks are written here. Package draft makes fixes, package apply writes them to the tree,
+// package audit checks them.
 //
-// It owns two places below .async. <name> is the task's name, escaped as internal/filename has it; a later healing of the
-// same failure is <name>@2, @3 …. Hash chains are as internal/journal has them.
+// Fixes are in two folders below .async. <name> is the task's name, escaped by internal/filename; a later fix of the
+// same task in the same run is <name>@2, @3 …. Hash chains are those of internal/journal.
 //
 //	runs/<run>/fixes/
 //	  events.jsonl               journal of the hooks, a hash chain; its first line holds the digest of run.json, a line
-//	                             "packed" that of a context pack, and a line "sealed" that of each <name>.json; a line
-//	                             "decided" tells of each line of a <name>.state.jsonl. events.jsonl.end says where it ends
-//	  <name>.json                the fix: written last, fsynced, never changed. Its being there is the commit point
-//	  <name>.patch               the proposal, a unified diff; <name>.json holds its digest
+//	                             "packed" that of a context pack, a line "sealed" that of each <name>.json; a line
+//	                             "decided" goes with each line of a <name>.state.jsonl; events.jsonl.end tells where
+//	                             it ends
+//	  <name>.json                the fix: written last, fsynced, never changed. It is the commit point
+//	  <name>.patch               the proposed fix, a unified diff; <name>.json holds its digest
 //	  <name>.transcript.jsonl    what the agent said and did: {seq, at, attempt, type, …}
-//	  <name>.state.jsonl         what people did with it: {seq, at, by, to, files, accepted, prev}; a hash chain anchored in <name>.json;
-//	                             <name>.state.jsonl.end says where it ends
-//	  <name>/draft.json          who is at work; its maker holds a lock on it until it ends. Goes when <name>.json is written
+//	  <name>.state.jsonl         what people did with it: {seq, at, by, to, files, accepted, prev}; a hash chain that
+//	                             begins with the digest of <name>.json; <name>.state.jsonl.end tells where it ends
+//	  <name>/draft.json          who is making it; the maker holds a lock on it. Removed after <name>.json is written
 //	  <name>/attempt-<n>.patch   rescue: what each attempt left
 //	  <name>/attempt-<n>.redacted.patch  the same of files that hold a secret, without it: to be read, not to be applied
 //	  <name>/attempt-<n>.raw.jsonl  what the agent's program printed, bounded
 //	  <name>/<check>.log         output of a check, bounded: the tail is kept
 //	  <name>/base.json, base/<hex>  what the copy held before the agent, and contents that git cannot give back
-//	  <name>/applied/<hex>       contents that an apply took away or made and nothing else gives back: for a revert
+//	  <name>/applied/<hex>       contents that an apply removed or made and nothing else gives back: for a revert
 //	imported.json beside fixes/  the run was made elsewhere: {at, by, from, run_digest, digest}
-//	hooks.json beside fixes/     the hooks have a journal: {journal, run_digest}; written after its first line. Runs of older versions
-//	                             have none; where it is, a fixes/ that is gone is missed
+//	hooks.json beside fixes/     the hooks have a journal: {journal, run_digest}; written after its first line. Runs of
+//	                             older versions have none; where it is, a missing fixes/ is noticed
 //	apply/
 //	  lock                       held (flock) while somebody applies; never deleted
 //	  originals/<n>              what the files held
-//	  journal.json               what is being written and where; its being there means that an apply is under way
-//	kept/<id>/…                  originals of files that somebody edited between a crash and its repair
+//	  journal.json               what is being written and where; while it is there, an apply is under way
+//	kept/<id>/…                  originals of files that somebody edited between a crash and its recovery
 //
-// No folder of these is followed through a link, for reading or writing: a repository can hold one. A fix counts only
-// beside the run.json whose digest it names, and records that git tracks are never applied.
+// No folder of these is read or written through a link: a repository can bring one along. A fix counts only beside
+// the run.json whose digest it names, and records that git tracks are never applied.
 //
-// A folder <name> with draft.json and without <name>.json is a healing that was interrupted, if nobody holds the lock.
-// An apply whose journal is there and whose lock is free was interrupted; Recover settles it. Fixes go with their run;
-// kept/ is the person's to delete. Nothing here is read from PIPELINE.hcl.
+// A folder <name> with draft.json and without <name>.json is a fix that was interrupted, if nobody holds the lock.
+// An apply whose journal is there and whose lock is free was interrupted; apply.Tree.Recover settles it. Fixes are
+// removed with their run; kept/ is the person's to delete.
 package fix
 
 import (
@@ -42,7 +45,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// SchemaVersion of what this room writes; a newer one is refused by name.
+// SchemaVersion is the format of records; a newer one is refused.
 const SchemaVersion = 1
 
 // States of a fix.
@@ -59,12 +62,12 @@ const (
 
 // Dispositions: what people did with a fix.
 const (
-	Open       = "open"       // proposed, and nobody decided yet, or only some of its files are in the tree
-	Applied    = "applied"    // in the tree, every file of it
-	Rejected   = "rejected"   // a person said no
-	Superseded = "superseded" // a later one took its place
+	Open       = "open"       // nobody decided, or only some of its files are applied
+	Applied    = "applied"    // every file is
+	Rejected   = "rejected"   // by a person
+	Superseded = "superseded" // a later fix took its place
 	Reverted   = "reverted"   // it was applied, and undone
-	None       = "none"       // there is no proposal to decide on
+	None       = "none"       // nothing was proposed
 )
 
 // Errors to test for.
@@ -74,16 +77,16 @@ var (
 	ErrDamaged   = errors.New("the record of a fix is damaged")
 )
 
-// A Fix is fixes/<task>.json: the proposal and its evidence, written last, never changed.
+// A Fix is <name>.json: what was proposed, and the evidence. A field that is nil is not known.
 type Fix struct {
 	SchemaVersion int     `json:"schema_version"`
 	Run           string  `json:"run"`
 	RunDigest     string  `json:"run_digest"`
 	Task          string  `json:"task"`
-	Fingerprint   *string `json:"fingerprint"` // of the failure (testreport.Fingerprint); null in what older versions wrote
-	Reason        *string `json:"reason"`      // why State is what it is, a word and perhaps words after ": "
+	Fingerprint   *string `json:"fingerprint"` // of the failure (testreport.Fingerprint); nil: an older version
+	Reason        *string `json:"reason"`      // why State is what it is: a code, perhaps ": " and words
 	Kind          *string `json:"kind"`        // error kind of the last attempt
-	Advice        *string `json:"advice"`      // what a person can do about Kind; null where only another try can help
+	Advice        *string `json:"advice"`      // what a person can do about Kind; nil where only another attempt can help
 	ResumeAt      *string `json:"resume_at"`   // when an agent said it can go on, later than the budget could wait
 	Note          *string `json:"note"`
 	CreatedAt     string  `json:"created_at"`
@@ -102,49 +105,60 @@ type Fix struct {
 	Verification *Verification  `json:"verification"`
 	Attempts     []Attempt      `json:"attempts"`
 	Budget       *Budget        `json:"budget"`
-	Provenance   *Provenance    `json:"provenance"` // null: made by a version that recorded none
+	Provenance   *Provenance    `json:"provenance"` // nil: made by a version that recorded none
 }
 
+// Said is what the agent said of its work.
 type Said struct {
 	Outcome   string  `json:"outcome"`
 	Summary   string  `json:"summary"`
 	RootCause *string `json:"root_cause"`
 }
+
+// A Base is what the copies were made from.
 type Base struct {
 	Tree     string  `json:"tree"` // digest
 	Commit   *string `json:"commit"`
 	Complete bool    `json:"complete"`
-	Sub      *string `json:"sub"` // the root relative to where patch paths start (git's top), slash-separated; "." when they are one
+	Sub      *string `json:"sub"` // the pipeline's folder relative to git's top, where patch paths begin
 }
+
+// A Tree tells whether the user's tree changed while the fix was made.
 type Tree struct {
 	Before  string   `json:"before"`
 	After   string   `json:"after"`
 	Changed []string `json:"changed"`
 }
+
+// A PatchRef is the proposed patch.
 type PatchRef struct {
 	Path   string      `json:"path"` // relative to the run's folder
 	Digest string      `json:"digest"`
 	Bytes  int64       `json:"bytes"`
 	Files  []PatchFile `json:"files"`
 }
+
+// A PatchFile is one file of the patch.
 type PatchFile struct {
 	Path    string `json:"path"`
 	Change  string `json:"change"`
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
 
-	// What Apply compares the tree with; nil where the path is absent. PathBytes is the path when it is not UTF-8.
+	// What Apply compares the tree with; nil where the path is absent. PathBytes is the path if it is not UTF-8.
 	Before    *Content `json:"before"`
 	After     *Content `json:"after"`
 	PathBytes []byte   `json:"path_b64,omitempty"`
 }
 
-// Content says what a path holds.
+// A Content is what a path holds.
 type Content struct {
 	Mode   string `json:"mode"` // 100644 | 100755 | 120000, as git writes them
 	Bytes  int64  `json:"size_bytes"`
 	Digest string `json:"digest"` // of a symlink: of its text
 }
+
+// A Flag is one finding of the review.
 type Flag struct {
 	ID     string  `json:"id"`
 	Rule   string  `json:"rule"`
@@ -153,6 +167,8 @@ type Flag struct {
 	Line   *int    `json:"line"`
 	Detail string  `json:"detail"`
 }
+
+// A Reproduction is what came of running the failed task in a copy.
 type Reproduction struct {
 	Result    string `json:"result"` // same|different|passed|flaky
 	Runs      int    `json:"runs"`
@@ -161,20 +177,26 @@ type Reproduction struct {
 		Copy *string `json:"copy"`
 	} `json:"signature"`
 }
+
+// A Verification is what came of running checks with the patch in fresh copies.
 type Verification struct {
 	Proposed       []Check `json:"proposed"`
 	OriginalChecks []Check `json:"original_checks"`
 	Reason         *string `json:"reason"`
 }
+
+// A Check is one run of a task in a copy.
 type Check struct {
 	Task       string  `json:"task"`
 	Passed     bool    `json:"passed"`
 	ExitCode   *int    `json:"exit_code"`
 	DurationMS *int64  `json:"duration_ms"`
 	Log        *string `json:"log"` // relative to the run's folder
-	// It ran in the copy in which go test was asked by name for the tests that had failed: what asked, or a task before it.
+	// In its copy go test was asked by name for the tests that had failed, by this check or one after it.
 	ByName bool `json:"by_name,omitempty"`
 }
+
+// An Attempt is the work of one agent in one copy.
 type Attempt struct {
 	Number     int      `json:"number"`
 	Agent      string   `json:"agent"`
@@ -186,8 +208,8 @@ type Attempt struct {
 	Evidence   *string  `json:"evidence"`
 	RetryOf    *int     `json:"retry_of"`
 	ExitCode   *int     `json:"exit_code"`
-	Rescue     *string  `json:"rescue"`  // relative to the run's folder; null: nothing changed
-	Verdict    *string  `json:"verdict"` // verified|suspect|unverified: what the verification of its patch said; null: there was none
+	Rescue     *string  `json:"rescue"`  // relative to the run's folder; nil: nothing changed
+	Verdict    *string  `json:"verdict"` // of its patch: verified|suspect|unverified; nil: it was not verified
 	StartedAt  string   `json:"started_at"`
 	DurationMS int64    `json:"duration_ms"`
 	Turns      *int     `json:"turns"`
@@ -195,17 +217,17 @@ type Attempt struct {
 	CostUSD    *float64 `json:"cost_usd"`
 	Requests   *int     `json:"requests"`
 	Sandbox    string   `json:"sandbox"`
-	Commands   Commands `json:"commands"` // that the agent ran with its tool, and that its policy refused; null: nobody counts them
+	Commands   Commands `json:"commands"` // of the native agent only
 
 	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // what is known of the cost, where a part of it is unknown
 
-	// What was decided after a failure that left nothing; null when there was nothing to decide.
+	// What was decided after an attempt that failed; nil: nothing.
 	Decision *Decision `json:"decision"`
-	// The question after a turn that ended without a control object; null when none was needed.
+	// The question after a turn without a control object; nil: none was needed.
 	Finalizer *Finalizer `json:"finalizer"`
 }
 
-// A Decision is what followed a failed attempt, and what came of it.
+// A Decision is what followed a failed attempt, and what came of that.
 type Decision struct {
 	Next    string `json:"next"` // retry|wait|fallback|stop
 	DelayMS int64  `json:"delay_ms"`
@@ -220,7 +242,7 @@ type Decision struct {
 type Finalizer struct {
 	Result     string   `json:"result"` // recovered|invalid|failed|skipped
 	Reason     *string  `json:"reason"`
-	Kind       *string  `json:"kind"`   // of a turn that failed
+	Kind       *string  `json:"kind"`   // error kind of a turn that failed
 	Edited     bool     `json:"edited"` // it changed files, which were thrown away
 	DurationMS int64    `json:"duration_ms"`
 	Tokens     Tokens   `json:"tokens"`
@@ -228,6 +250,8 @@ type Finalizer struct {
 
 	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // as an Attempt's
 }
+
+// Tokens are what a model reported.
 type Tokens struct {
 	Input  *int64 `json:"input"`
 	Output *int64 `json:"output"`
@@ -236,7 +260,7 @@ type Tokens struct {
 	AtLeast *int64 `json:"at_least,omitempty"` // input and output together, where a part of them is unknown
 }
 
-// Known is how many tokens were used at least, input and output together; 0 where nobody said.
+// Known returns how many tokens were used at least, input and output together; 0 where none were reported.
 func (t Tokens) Known() int64 {
 	var n int64
 	for _, part := range []*int64{t.Input, t.Output} {
@@ -250,26 +274,31 @@ func (t Tokens) Known() int64 {
 	return n
 }
 
+// Commands are how many commands the agent ran with its tool, and how many its policy refused.
 type Commands struct {
 	Allowed *int `json:"allowed"`
 	Refused *int `json:"refused"`
 }
+
+// Amounts are parts of a budget.
 type Amounts struct {
 	Attempts    *int     `json:"attempts"`
 	WallClockMS *int64   `json:"wall_clock_ms"`
 	Tokens      *int64   `json:"tokens"`
 	CostUSD     *float64 `json:"cost_usd"`
 
-	// What is known of them, where a part of it is unknown; of what was used only.
+	// What is known of what was used, where a part of it is not.
 	TokensAtLeast *int64   `json:"tokens_at_least,omitempty"`
 	CostAtLeast   *float64 `json:"cost_usd_at_least,omitempty"`
 }
+
+// A Budget is what a fix might use and what it used.
 type Budget struct {
 	Limit Amounts `json:"limit"`
 	Used  Amounts `json:"used"`
 }
 
-// fillLists makes empty lists of missing ones: readers see [] and never null.
+// FillLists makes empty lists of missing ones: readers of JSON see [] and never null.
 func FillLists(f *Fix) {
 	Fill(&f.Omitted)
 	Fill(&f.Flags)
@@ -286,6 +315,7 @@ func FillLists(f *Fix) {
 	}
 }
 
+// Fill makes an empty list of a missing one.
 func Fill[T any](list *[]T) {
 	if *list == nil {
 		*list = []T{}

@@ -23,9 +23,11 @@ func TestFrozenV1(t *testing.T) {
 	}
 	p, err := s.Find("latest", "test")
 	fixtest.Check(t, err)
-	if p.Disposition != fix.Applied || *p.Verdict != "suspect" || len(p.Patch.Files) != 2 || p.Flags[0].Rule != "check_file" ||
+	if p.Disposition != fix.Applied || *p.Verdict != "suspect" || len(p.Patch.Files) != 2 ||
+		p.Flags[0].Rule != "check_file" ||
 		*p.Flags[0].Line != 3 || p.Attempts[0].Number != 1 || *p.Budget.Used.Attempts != 1 || p.Base.Commit == nil ||
-		p.Verification.Proposed[0].Task != "test" || p.Reproduction.Result != "same" || len(p.Rescue) != 1 || !strings.HasPrefix(string(p.Diff), "diff --git ") {
+		p.Verification.Proposed[0].Task != "test" || p.Reproduction.Result != "same" || len(p.Rescue) != 1 ||
+		!strings.HasPrefix(string(p.Diff), "diff --git ") {
 		t.Errorf("%+v", p)
 	}
 	parsed, recorded, err := p.ParseDiff()
@@ -38,13 +40,14 @@ func TestFrozenV1(t *testing.T) {
 	if p, err = s.Find("latest", "lint"); err != nil || p.State != fix.Skipped || *p.Reason != "heal_locked" {
 		t.Errorf("%+v %v", p, err)
 	}
-	if lines := fixtest.ReadChain(t, filepath.Join(s.Dir, "runs", "20261121T024000Z-7f3a", "fixes", "events.jsonl"), nil); len(lines) < 2 {
+	if lines := fixtest.ReadChain(t, filepath.Join(s.Dir, "runs", "20261121T024000Z-7f3a", "fixes", "events.jsonl"),
+		nil); len(lines) < 2 {
 		t.Errorf("%d events", len(lines))
 	}
 }
 
-// testdata/v1-shop was recorded by a version that writes digests of everything: a run with five failed tasks, what became
-// of each, and a later run that passes. It is never recorded again.
+// testdata/v1-shop was recorded by a version that writes digests of everything: a run with five failed tasks, what
+// became of each, and a later run that passes. It is never recorded again.
 func TestFrozenShop(t *testing.T) {
 	t.Parallel()
 	const failed, passed = "20261122T150223Z-e211", "20261122T150234Z-9706"
@@ -78,21 +81,25 @@ func TestFrozenShop(t *testing.T) {
 
 	p, err := s.Find("latest", "test")
 	fixtest.Check(t, err)
-	if *p.Verdict != "verified" || p.AgentSaid.Summary != "A price is pieces times five." || p.Provenance.Agent.Name != "fixer" || len(p.Provenance.Files) != 9 ||
+	if *p.Verdict != "verified" || p.AgentSaid.Summary != "A price is pieces times five." ||
+		p.Provenance.Agent.Name != "fixer" || len(p.Provenance.Files) != 9 ||
 		p.Patch.Files[0].Path != "price.sh" || !p.Verification.OriginalChecks[0].Passed {
 		t.Errorf("%+v", p)
 	}
 	saved, err := p.SavedBase()
 	fixtest.Check(t, err)
-	if b, ok := saved.Content(p.Patch.Files[0].Before.Digest); !ok || !strings.Contains(string(b), "$1 + 5") || saved.Commit == "" || saved.Sub != "." {
+	if b, ok := saved.Content(p.Patch.Files[0].Before.Digest); !ok || !strings.Contains(string(b), "$1 + 5") ||
+		saved.Commit == "" || saved.Sub != "." {
 		t.Errorf("%+v: %q", saved, b)
 	}
-	if p, err = s.Find(failed, "stock"); err != nil || *p.Verdict != "suspect" || len(p.Flags) != 2 || p.Decided[0].Reason != "The shelf holds four." {
+	if p, err = s.Find(failed, "stock"); err != nil || *p.Verdict != "suspect" || len(p.Flags) != 2 ||
+		p.Decided[0].Reason != "The shelf holds four." {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if p, err = s.Find(failed, "lint"); err != nil || len(p.Rescue) != 1 {
 		t.Errorf("%+v, %v", p, err)
-	} else if b, err := os.ReadFile(filepath.Join(p.Dir, p.Rescue[0])); err != nil || !strings.Contains(string(b), "+# rounded?") {
+	} else if b, err := os.ReadFile(filepath.Join(p.Dir, p.Rescue[0])); err != nil ||
+		!strings.Contains(string(b), "+# rounded?") {
 		t.Errorf("%q, %v", b, err)
 	}
 	if p, err = s.Find(failed, "types"); err != nil || *p.Kind != "cli_error" || p.Attempts[0].Decision.Next != "stop" {
@@ -101,7 +108,8 @@ func TestFrozenShop(t *testing.T) {
 	if ran, err := s.HookRuns(failed); err != nil || len(ran) != 1 || ran[0].Task != "docs" || *ran[0].ExitCode != 0 {
 		t.Errorf("%+v, %v", ran, err)
 	}
-	if n, errs := s.Stats(ends); len(errs) > 0 || n.Healings.Total != 5 || n.Proposals.Applied != 1 || n.Proposals.Passed != 1 || n.Total.Attempts != 4 {
+	if n, errs := s.Stats(ends); len(errs) > 0 || n.Healings.Total != 5 || n.Proposals.Applied != 1 ||
+		n.Proposals.Passed != 1 || n.Total.Attempts != 4 {
 		t.Errorf("%+v, %v", n, errs)
 	}
 	for run, files := range map[string]int{failed: 54, passed: 4} {

@@ -8,8 +8,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
-// A healing that came to nothing after the proposal that counts is told of; an older one, and one that was held back because
-// there is a proposal, is not.
+// A healing that came to nothing after the proposal that counts is told of; an older one, and one that was held back
+// because there is a proposal, is not.
 func TestLater(t *testing.T) {
 	t.Parallel()
 	before, after := fixtest.Files{"a": "f:1"}, fixtest.Files{"a": "f:2"}
@@ -21,7 +21,8 @@ func TestLater(t *testing.T) {
 	ended := func(state, reason string) func(*draft.Draft, *fix.Fix) {
 		return func(_ *draft.Draft, f *fix.Fix) { f.State, f.Reason = state, &reason }
 	}
-	if p := fixtest.Sealed(t, s, "test", nil, nil, ended(fix.NotReproduced, "passed")); p.State != fix.Proposed || p.Later == nil ||
+	if p := fixtest.Sealed(t, s, "test", nil, nil, ended(fix.NotReproduced, "passed")); p.State != fix.Proposed ||
+		p.Later == nil ||
 		p.Later.Name != "test@3" || p.Later.State != fix.NotReproduced || *p.Later.Reason != "passed" {
 		t.Errorf("%+v", p.Later)
 	}

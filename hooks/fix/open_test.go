@@ -13,11 +13,13 @@ func TestEarlier(t *testing.T) {
 	s := fixtest.NewStore(t, before)
 	fixtest.Sealed(t, s, "test", before, after, fixtest.Printed("fp:1"))
 	fixtest.SealedIn(t, s, fixtest.LaterRun, "test", fixtest.Change(before, after), fixtest.Printed("fp:1"))
-	rejectedOne := fixtest.SealedIn(t, s, fixtest.LaterRun, "lint", fixtest.Change(before, after), fixtest.Printed("fp:2"))
+	rejectedOne := fixtest.SealedIn(t, s, fixtest.LaterRun, "lint", fixtest.Change(before, after),
+		fixtest.Printed("fp:2"))
 	fixtest.Check(t, fix.AddState(rejectedOne.StatePath(), rejectedOne.Digest, fix.StateChange{To: fix.Rejected}))
 	fixtest.SealedIn(t, s, fixtest.LaterRun, "vet", nil, fixtest.Printed("fp:1")) // no proposal
 	alike, opened, errs := s.Earlier("fp:1")
-	if len(errs) > 0 || opened != 2 || len(alike) != 2 || alike[0].Run != fixtest.LaterRun || alike[1].Run != fixtest.RunID {
+	if len(errs) > 0 || opened != 2 || len(alike) != 2 || alike[0].Run != fixtest.LaterRun ||
+		alike[1].Run != fixtest.RunID {
 		t.Errorf("%d open, alike %v, %v", opened, alike, errs)
 	}
 	if alike, opened, _ := s.Earlier("fp:2"); opened != 2 || len(alike) != 1 || alike[0].Disposition != fix.Rejected {

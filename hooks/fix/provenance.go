@@ -1,5 +1,3 @@
-// Provenance: digests of everything that a fix was made from and made of, so that an audit can find a flipped byte.
-
 package fix
 
 import (
@@ -20,7 +18,7 @@ import (
 
 // A Provenance names what a fix came from. What is not known is null.
 type Provenance struct {
-	Files      []Evidence   `json:"files"`      // all that stood below fixes/ for this fix when it was sealed, sorted
+	Files      []Evidence   `json:"files"`      // all of this fix below fixes/ when it was sealed, sorted
 	Pack       *Evidence    `json:"pack"`       // the context pack that the agent was given
 	Transcript *Evidence    `json:"transcript"` // one of Files
 	Prompts    []PromptRef  `json:"prompts"`    // what each attempt was asked, as the transcript has it
@@ -59,7 +57,7 @@ type Policy struct {
 	CI          bool     `json:"ci"`
 	TierAsked   *string  `json:"tier_asked"` // null: the best there is
 
-	// Absent where the hook has none: older records have no such fields, and their digest holds.
+	// Absent where the hook has none: older records have no such fields, and their digest is still right.
 	Fallback []string   `json:"fallback,omitempty"`
 	Tokens   int64      `json:"tokens,omitempty"`
 	CostUSD  float64    `json:"cost_usd,omitempty"`
@@ -84,14 +82,14 @@ type Program struct {
 	BaseURL  string `json:"base_url,omitempty"`
 }
 
-// sum is the digest of a policy's other fields.
+// Sum returns what Digest should be.
 func (p Policy) Sum() (string, error) {
 	p.Digest = ""
 	text, err := recordfile.JSON(p)
 	return recordfile.Digest(text), err
 }
 
-// evidenceOf reads one file.
+// EvidenceOf reads a file of a run's folder.
 func EvidenceOf(runDir, rel string) (Evidence, error) {
 	f, err := os.OpenFile(filepath.Join(runDir, filepath.FromSlash(rel)), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -106,7 +104,7 @@ func EvidenceOf(runDir, rel string) (Evidence, error) {
 	return Evidence{Path: rel, Bytes: n, Digest: "sha256:" + hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// promptDigest is the digest of the text of a transcript's line, empty where it has none.
+// PromptDigest returns the digest of the text in a line of a transcript, or "".
 func PromptDigest(line []byte) string {
 	var l struct {
 		Text *string `json:"text"`
@@ -117,7 +115,7 @@ func PromptDigest(line []byte) string {
 	return recordfile.Digest([]byte(*l.Text))
 }
 
-// DigestOf is the digest of a file of a run's folder; nil where it cannot be read.
+// DigestOf returns the digest of a file of a run's folder; nil where it cannot be read.
 func DigestOf(runDir, rel string) *string {
 	e, err := EvidenceOf(runDir, rel)
 	if err != nil {

@@ -18,11 +18,13 @@ func TestListFollows(t *testing.T) {
 	p := fixtest.Sealed(t, s, "test", before, after, func(_ *draft.Draft, f *fix.Fix) { f.Fingerprint = new("fp:1") })
 	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{To: fix.Applied}))
 	items, errs := s.List()
-	if len(errs) > 0 || len(items) != 1 || *items[0].Fingerprint != "fp:1" || items[0].PassedIn != nil || items[0].RecurredIn == nil {
+	if len(errs) > 0 || len(items) != 1 || *items[0].Fingerprint != "fp:1" || items[0].PassedIn != nil ||
+		items[0].RecurredIn == nil {
 		t.Fatalf("%+v %v", items, errs)
 	}
 	later := time.Now().Add(time.Hour)
-	fix.Follow(items, []fix.End{{Run: "x", Task: "test", At: later, Passed: true}, {Run: "y", Task: "test", At: later, Fingerprint: func() string { return "fp:1" }}})
+	fix.Follow(items, []fix.End{{Run: "x", Task: "test", At: later, Passed: true},
+		{Run: "y", Task: "test", At: later, Fingerprint: func() string { return "fp:1" }}})
 	if items[0].PassedIn == nil || *items[0].PassedIn != "x" || !slices.Equal(items[0].RecurredIn, []string{"y"}) {
 		t.Errorf("%+v", items[0])
 	}

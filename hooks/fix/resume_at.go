@@ -1,24 +1,22 @@
-// When an agent that ran into a limit says that it can go on.
-
 package fix
 
 import (
 	"time"
 )
 
-// quotaRuns is how many of the newest runs are looked at.
+// quotaRuns is how many of the newest runs ResumesAt reads.
 const quotaRuns = 20
 
-// ResumesAt is when an agent can go on, by what the newest attempt of it on record said, and the error kind of that; the zero time:
-// it can now, as far as anybody knows.
+// ResumesAt returns when an agent that ran into a limit can go on, as its newest recorded attempt said, and the
+// error kind of that attempt. The zero time: it can now, as far as is known.
 func (s *Store) ResumesAt(agent string, now time.Time) (at time.Time, kind string) {
-	runs, _ := s.Runs() // what cannot be read holds nothing back
+	runs, _ := s.Runs() // what cannot be read is no reason to wait
 	if len(runs) > quotaRuns {
 		runs = runs[len(runs)-quotaRuns:]
 	}
 	var newest *Attempt
 	for _, run := range runs {
-		all, _ := s.Healings(run)
+		all, _, _ := s.ended(run)
 		for _, p := range all {
 			for i := range p.Attempts {
 				if a := &p.Attempts[i]; a.Agent == agent && (newest == nil || a.StartedAt >= newest.StartedAt) {

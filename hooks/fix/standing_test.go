@@ -37,7 +37,8 @@ func TestKeeps(t *testing.T) {
 	}
 
 	// A healing that goes on keeps it; so does one that was killed, which is abandoned too.
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "lint", nil)
+	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "lint",
+		nil)
 	fixtest.Check(t, err)
 	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "has not ended") {
 		t.Errorf("a healing goes on: %q", why)
@@ -63,7 +64,8 @@ func TestKeeps(t *testing.T) {
 	}
 
 	// What cannot be read is kept.
-	fixtest.Check(t, os.WriteFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", "test.json"), []byte("{"), 0o600))
+	fixtest.Check(t, os.WriteFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", "test.json"), []byte("{"),
+		0o600))
 	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "cannot be read") {
 		t.Errorf("damaged: %q", why)
 	}
@@ -82,13 +84,16 @@ func TestHookRuns(t *testing.T) {
 	}
 	j, err := fix.OpenJournal(fixtest.RunDir(s, fixtest.RunID), fixtest.VerdictOf(t, s, fixtest.RunID), nil)
 	fixtest.Check(t, err)
-	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{"task": "test", "exit_code": 7, "error": "failed", "duration_ms": 12, "log": "fixes/test.log"}))
+	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{"task": "test", "exit_code": 7, "error": "failed",
+		"duration_ms": 12, "log": "fixes/test.log"}))
 	fixtest.Check(t, j.Event("healing_began", map[string]any{"task": "test"}))
-	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{"task": "lint", "exit_code": nil, "error": "no such program", "duration_ms": 1, "log": nil}))
+	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{"task": "lint", "exit_code": nil,
+		"error": "no such program", "duration_ms": 1, "log": nil}))
 	fixtest.Check(t, j.Close())
 	runs, err := s.HookRuns(fixtest.RunID)
 	fixtest.Check(t, err)
-	if len(runs) != 2 || runs[0].Task != "test" || *runs[0].ExitCode != 7 || runs[0].DurationMS != 12 || runs[1].ExitCode != nil || runs[1].Error != "no such program" {
+	if len(runs) != 2 || runs[0].Task != "test" || *runs[0].ExitCode != 7 || runs[0].DurationMS != 12 ||
+		runs[1].ExitCode != nil || runs[1].Error != "no such program" {
 		t.Errorf("%+v", runs)
 	}
 }

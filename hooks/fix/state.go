@@ -1,5 +1,3 @@
-// state.jsonl: what people did with a fix.
-
 package fix
 
 import (
@@ -16,28 +14,31 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-// A decision is one line of state.jsonl.
+// StateSuffix ends the name of the file in which what people do with a fix is recorded.
+const StateSuffix = ".state.jsonl"
+
+// A StateChange is one line of that file.
 type StateChange struct {
 	At       string   `json:"at"`
-	By       string   `json:"by"` // null, read as "", where nobody knows
+	By       string   `json:"by"` // empty (null in the file): nobody knows
 	To       string   `json:"to"` // applied | rejected | superseded | reverted
 	Files    []string `json:"files"`
 	Accepted []string `json:"accepted"`
-	Apply    string   `json:"apply"`  // id of the apply or revert that wrote the line; null for a decision without one
+	Apply    string   `json:"apply"`  // id of the apply or revert that wrote the line; empty (null): none
 	Reason   string   `json:"reason"` // why it was rejected; absent where nobody said
 	Details
 }
 
-// Details of an apply, each absent where there is nothing to say.
+// Details of an apply; each is absent where it is empty.
 type Details struct {
-	Hunks       []Part   `json:"hunks,omitempty"`        // of Files: those of which only some hunks were chosen
-	Wrote       []Wrote  `json:"wrote,omitempty"`        // of Files: those whose contents before and after are not the ones in the record
-	Merged      []string `json:"merged,omitempty"`       // of Files: those that were merged three ways
+	Hunks       []Part   `json:"hunks,omitempty"`        // files of which only some hunks were selected
+	Wrote       []Wrote  `json:"wrote,omitempty"`        // files whose contents are not those of the record
+	Merged      []string `json:"merged,omitempty"`       // files that were merged three ways
 	Edited      bool     `json:"edited,omitempty"`       // a person edited the patch first
-	PatchDigest string   `json:"patch_digest,omitempty"` // of the patch as it was edited
+	PatchDigest string   `json:"patch_digest,omitempty"` // of the edited patch
 }
 
-// A wrote is what a path held before and after an apply; nil where it was not there.
+// A Wrote is what a path held before and after an apply; nil where it was not there.
 type Wrote struct {
 	Path      string   `json:"path"`
 	PathBytes []byte   `json:"path_b64,omitempty"`
@@ -48,16 +49,17 @@ type Wrote struct {
 // FullPath returns the path as the tree has it.
 func (w Wrote) FullPath() string { return FullPath(w.Path, w.PathBytes) }
 
-// readDecisions reads a chain and checks it; anchor is the digest of the record it belongs to. What is whole is given
-// even when the rest is damaged. A missing file is no decision, if events.jsonl tells of none; that it tells of more than there
-// are, or of others, is ErrDamaged; those that are gone are given as far as it tells of them.
+// ReadState reads and checks what people did with a fix. path is of its state file, anchor the digest of its record.
+// A missing file is no state change, if the journal of the hooks has none. Where the journal has more or others, the
+// error is ErrDamaged; what is known is returned all the same.
 func ReadState(path, anchor string) ([]StateChange, error) {
-	return readTold(filepath.Dir(path)).decisions(path, anchor) // whoever decides right now writes the two in the other order
+	// The journal first: AddState writes the two in the other order.
+	return readRunJournal(filepath.Dir(path)).readState(path, anchor)
 }
 
-// decisions is readDecisions for who has read events.jsonl.
-func (t *told) decisions(path, anchor string) ([]StateChange, error) {
-	traces, traced := t.of(strings.TrimSuffix(filepath.Base(path), StateSuffix))
+// readState is ReadState for a caller that has read the journal.
+func (j *runJournal) readState(path, anchor string) ([]StateChange, error) {
+	traces, traced := j.of(strings.TrimSuffix(filepath.Base(path), StateSuffix))
 	text, err := recordfile.Read(path, recordfile.MaxJSON)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -67,76 +69,93 @@ func (t *told) decisions(path, anchor string) ([]StateChange, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
 	var all []StateChange
-	var ends []string
+	var heads []string
 	for i, line := range lines {
-		var d StateChange
-		if err := json.Unmarshal(line, &d); err != nil {
+		var c StateChange
+		if err := json.Unmarshal(line, &c); err != nil {
 			return all, fmt.Errorf("%w: %s: line %d: %w", ErrDamaged, path, i+1, err)
 		}
-		if !slices.Contains([]string{Applied, Rejected, Superseded, Reverted}, d.To) {
-			return all, fmt.Errorf("%w: %s: line %d: %q is nothing that can become of a fix", ErrDamaged, path, i+1, d.To)
+		if !slices.Contains([]string{Applied, Rejected, Superseded, Reverted}, c.To) {
+			return all, fmt.Errorf("%w: %s: line %d: %q is nothing that can become of a fix", ErrDamaged, path, i+1, c.To)
 		}
-		all, ends = append(all, d), append(ends, recordfile.Digest(line))
+		all, heads = append(all, c), append(heads, recordfile.Digest(line))
 	}
 	if traced != nil {
 		return all, traced
 	}
 	for _, t := range traces {
-		if t.Lines > int64(len(all)) { // it is gone, which is said; what became of the fix is known all the same
+		if t.Lines > int64(len(all)) { // the line is gone, but not what became of the fix
 			all = append(all, StateChange{At: t.At, To: t.To})
 		}
 	}
-	return all, agree(path, traces, ends)
+	return all, compare(path, traces, heads)
 }
 
-// addDecision appends d, then its trace; the caller holds the apply lock.
-func AddState(path, anchor string, d StateChange) (err error) {
-	traces, err := openTraces(path) // first: where there can be no trace, nothing is decided
+// AddState appends a state change, then its trace to the journal of the hooks. The caller holds the lock of
+// .async/apply.
+func AddState(path, anchor string, c StateChange) (err error) {
+	dir := filepath.Dir(path)
+	sum, err := RunDigest(filepath.Dir(dir))
+	if err != nil && !recordfile.Exists(filepath.Join(dir, EventsFile)) { // else its first line is there
+		return err
+	}
+	hooks, err := OpenJournal(filepath.Dir(dir), sum, nil) // first: where no trace can be written, nothing is decided
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, traces.Close()) }()
-	lines, head, err := AppendState(path, anchor, d)
+	defer func() { err = errors.Join(err, hooks.Close()) }()
+	lines, head, err := appendState(path, anchor, c)
 	if err != nil {
 		return err
 	}
-	if err := traces.trace(path, d.To, lines, head); err != nil {
+	name := strings.TrimSuffix(filepath.Base(path), StateSuffix)
+	trace := map[string]any{"fix": name, "to": c.To, "lines": lines, "head": head}
+	var f struct {
+		Task string `json:"task"`
+	}
+	text, err := recordfile.Read(filepath.Join(dir, name+".json"), recordfile.MaxJSON)
+	if err == nil && json.Unmarshal(text, &f) == nil {
+		trace["task"] = f.Task
+	}
+	if err := hooks.Event(decided, trace); err != nil {
 		return fmt.Errorf("%s has the decision, but no trace of it could be written beside it: %w", path, err)
 	}
 	return nil
 }
 
-// appendDecision puts d on the disk, and gives how many there are now and the hash of the line.
-func AppendState(path, anchor string, d StateChange) (lines int64, head *string, err error) {
+// appendState writes a line, and returns how many there are now and the hash of this one.
+func appendState(path, anchor string, c StateChange) (lines int64, head *string, err error) {
 	// Nothing is cleaned: paths of the patch and ids of flags come from a record that is clean.
 	j, err := journal.Open(path, &anchor, nil, nil)
 	if err != nil {
 		return 0, nil, err
 	}
-	Fill(&d.Files)
-	Fill(&d.Accepted)
-	fields := []journal.Field{
-		{Name: "by", Value: known(d.By)},
-		{Name: "to", Value: d.To},
-		{Name: "files", Value: d.Files},
-		{Name: "accepted", Value: d.Accepted},
-		{Name: "apply", Value: known(d.Apply)},
+	orNull := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
 	}
-	for _, f := range []struct {
-		journal.Field
-		there bool
-	}{
-		{journal.Field{Name: "reason", Value: d.Reason}, d.Reason != ""},
-		{journal.Field{Name: "hunks", Value: d.Hunks}, len(d.Hunks) > 0},
-		{journal.Field{Name: "wrote", Value: d.Wrote}, len(d.Wrote) > 0},
-		{journal.Field{Name: "merged", Value: d.Merged}, len(d.Merged) > 0},
-		{journal.Field{Name: "edited", Value: d.Edited}, d.Edited},
-		{journal.Field{Name: "patch_digest", Value: d.PatchDigest}, d.PatchDigest != ""},
-	} {
-		if f.there {
-			fields = append(fields, f.Field)
+	Fill(&c.Files)
+	Fill(&c.Accepted)
+	fields := []journal.Field{
+		{Name: "by", Value: orNull(c.By)},
+		{Name: "to", Value: c.To},
+		{Name: "files", Value: c.Files},
+		{Name: "accepted", Value: c.Accepted},
+		{Name: "apply", Value: orNull(c.Apply)},
+	}
+	add := func(name string, value any, there bool) {
+		if there {
+			fields = append(fields, journal.Field{Name: name, Value: value})
 		}
 	}
+	add("reason", c.Reason, c.Reason != "")
+	add("hunks", c.Hunks, len(c.Hunks) > 0)
+	add("wrote", c.Wrote, len(c.Wrote) > 0)
+	add("merged", c.Merged, len(c.Merged) > 0)
+	add("edited", c.Edited, c.Edited)
+	add("patch_digest", c.PatchDigest, c.PatchDigest != "")
 	err = j.Append(fields...)
 	if err == nil {
 		err = j.Sync()
@@ -145,36 +164,25 @@ func AppendState(path, anchor string, d StateChange) (lines int64, head *string,
 	return lines, head, errors.Join(err, j.Close())
 }
 
-// known is s, or nil where it is empty: what is not known is null.
-func known(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-// disposition is what became of a fix in the end, and which files of its patch are applied, sorted. A decision that
-// names no files is about all of them; a file of which only some hunks are applied is not.
-func DispositionOf(f *Fix, all []StateChange) (is string, in []string) {
+// DispositionOf returns what became of a fix in the end, and which files of its patch are applied, sorted. A state
+// change without files is about all of them. A file of which only some hunks are applied does not count.
+func DispositionOf(f *Fix, changes []StateChange) (is string, in []string) {
 	if f.State != Proposed || f.Patch == nil {
 		return None, nil
 	}
-	files := Extents(f, all)
+	extents := Extents(f, changes)
 	whole, touched := true, false
 	for _, p := range f.Patch.Files {
-		got := files[p.Path]
-		switch {
-		case got.All:
+		e := extents[p.Path]
+		if e.All {
 			in = append(in, p.Path)
-		default:
-			whole = false
 		}
-		touched = touched || got.Any()
+		whole, touched = whole && e.All, touched || e.Any()
 	}
 	slices.Sort(in)
 	last := ""
-	if len(all) > 0 {
-		last = all[len(all)-1].To
+	if len(changes) > 0 {
+		last = changes[len(changes)-1].To
 	}
 	switch {
 	case last == Rejected || last == Superseded:
@@ -187,62 +195,62 @@ func DispositionOf(f *Fix, all []StateChange) (is string, in []string) {
 	return Open, in
 }
 
-// A standing is how much of one path is applied.
+// An Extent is how much of one file is applied.
 type Extent struct {
 	All   bool
-	Hunks []bool // where not all: those that are
+	Hunks []bool // where not all: which hunks are
 }
 
-func (s Extent) Any() bool { return s.All || slices.Contains(s.Hunks, true) }
+// Any reports whether a part of the file is applied.
+func (e Extent) Any() bool { return e.All || slices.Contains(e.Hunks, true) }
 
-// standingOf follows the decisions path by path.
-func Extents(f *Fix, all []StateChange) map[string]Extent {
-	files := map[string]Extent{}
-	for _, d := range all {
-		if d.To != Applied && d.To != Reverted {
+// Extents returns how much of each file of a patch is applied.
+func Extents(f *Fix, changes []StateChange) map[string]Extent {
+	extents := map[string]Extent{}
+	for _, c := range changes {
+		if c.To != Applied && c.To != Reverted {
 			continue
 		}
 		for _, p := range f.Patch.Files {
-			if len(d.Files) > 0 && !slices.Contains(d.Files, p.Path) {
+			if len(c.Files) > 0 && !slices.Contains(c.Files, p.Path) {
 				continue
 			}
-			s := Extent{All: d.To == Applied}
-			if n := slices.IndexFunc(d.Hunks, func(h Part) bool { return h.Path == p.Path }); n >= 0 && d.To == Applied {
-				s = d.Hunks[n].added(files[p.Path])
+			e := Extent{All: c.To == Applied}
+			if n := slices.IndexFunc(c.Hunks, func(h Part) bool { return h.Path == p.Path }); n >= 0 && c.To == Applied {
+				e = c.Hunks[n].addTo(extents[p.Path])
 			}
-			files[p.Path] = s
+			extents[p.Path] = e
 		}
 	}
-	return files
+	return extents
 }
 
-// added is what stands when these hunks join those that stood before.
-func (h Part) added(to Extent) Extent {
-	if to.All || h.Of < 1 || h.Of > maxHunks {
-		return to
-	}
-	s := Extent{Hunks: make([]bool, h.Of)}
-	copy(s.Hunks, to.Hunks)
-	for _, n := range h.Hunks {
-		if 0 < n && n <= h.Of {
-			s.Hunks[n-1] = true
-		}
-	}
-	s.All = !slices.Contains(s.Hunks, false)
-	return s
-}
-
-// maxHunks is more than any patch that is read can hold for one file.
-const maxHunks = 1 << 22
-
-// A Part says which hunks of one path were chosen, counted from 1, and how many it has.
+// A Part is some hunks of one file, counted from 1, and how many it has.
 type Part struct {
 	Path  string `json:"path"`
 	Hunks []int  `json:"hunks"`
 	Of    int    `json:"of"`
 }
 
-// partOf are the hunks of a path that are set.
+// maxHunks is more than any patch that is read can hold for one file.
+const maxHunks = 1 << 22
+
+func (h Part) addTo(before Extent) Extent {
+	if before.All || h.Of < 1 || h.Of > maxHunks {
+		return before
+	}
+	e := Extent{Hunks: make([]bool, h.Of)}
+	copy(e.Hunks, before.Hunks)
+	for _, n := range h.Hunks {
+		if 0 < n && n <= h.Of {
+			e.Hunks[n-1] = true
+		}
+	}
+	e.All = !slices.Contains(e.Hunks, false)
+	return e
+}
+
+// PartOf returns the hunks of a file that are set.
 func PartOf(path string, hunks []bool) Part {
 	p := Part{Path: path, Of: len(hunks)}
 	for i, set := range hunks {
@@ -253,23 +261,24 @@ func PartOf(path string, hunks []bool) Part {
 	return p
 }
 
-// Partly says of which files only some hunks are applied.
+// Partly reads the fix's state again, and returns the files of which only some hunks are applied.
 func (p *Proposal) Partly() ([]Part, error) {
-	decisions, err := ReadState(p.StatePath(), p.Digest)
+	changes, err := ReadState(p.StatePath(), p.Digest)
 	if err != nil {
 		return nil, err
 	}
-	return Partly(&p.Fix, decisions), nil
+	return Partly(&p.Fix, changes), nil
 }
 
-func Partly(f *Fix, decisions []StateChange) []Part {
+// Partly returns the files of which only some hunks are applied, sorted.
+func Partly(f *Fix, changes []StateChange) []Part {
 	if f.State != Proposed || f.Patch == nil {
 		return nil
 	}
 	var all []Part
-	for name, s := range Extents(f, decisions) {
-		if !s.All && s.Any() {
-			all = append(all, PartOf(name, s.Hunks))
+	for name, e := range Extents(f, changes) {
+		if !e.All && e.Any() {
+			all = append(all, PartOf(name, e.Hunks))
 		}
 	}
 	slices.SortFunc(all, func(a, b Part) int { return strings.Compare(a.Path, b.Path) })

@@ -1,5 +1,3 @@
-// Numbers over all fixes of all runs: what was proposed, what became of it, what retries were good for, what it took.
-
 package fix
 
 import (
@@ -9,8 +7,8 @@ import (
 	"time"
 )
 
-// Stats are numbers over everything that is recorded. What no attempt has said is nil, never 0; where only some have said
-// it, Unknown counts the others.
+// Stats are numbers over all recorded runs and fixes. What no attempt reported is nil, never 0; where only some
+// reported it, an Unknown field counts the others.
 type Stats struct {
 	Runs      RunStats      `json:"runs"`
 	Healings  HealingStats  `json:"healings"`
@@ -33,7 +31,7 @@ type RunStats struct {
 	First *string `json:"first"` // id of the oldest run; nil: there is none
 }
 
-// HealingStats count the agent hooks by how they ended.
+// HealingStats count the fixes by how they ended.
 type HealingStats struct {
 	Total         int   `json:"total"`
 	Proposed      int   `json:"proposed"`
@@ -44,7 +42,7 @@ type HealingStats struct {
 	Failed        int   `json:"failed"`
 	Cancelled     int   `json:"cancelled"`
 	Interrupted   int   `json:"interrupted"`
-	WallClockMS   int64 `json:"wall_clock_ms"` // of whole healings, from the copy to the verdict; where the journal does not say it, of agents and verification
+	WallClockMS   int64 `json:"wall_clock_ms"` // from copy to verdict; without a journal, of agents and verification
 }
 
 // ProposalStats count the proposals by verdict, and by what became of them.
@@ -68,43 +66,43 @@ type ProposalStats struct {
 type AgentStats struct {
 	Agent            *string  `json:"agent"` // nil: all together
 	Attempts         int      `json:"attempts"`
-	Retries          int      `json:"retries"`           // attempts after one that ended with an error kind, or whose patch did not verify
-	RetriesSucceeded int      `json:"retries_succeeded"` // those that ended without the kind; those that made a better proposal
+	Retries          int      `json:"retries"`           // attempts after an error kind or a patch that did not verify
+	RetriesSucceeded int      `json:"retries_succeeded"` // that ended without the kind, or made a better proposal
 	Tokens           Tokens   `json:"tokens"`
-	TokensUnknown    int      `json:"tokens_unknown"` // attempts that did not say all
+	TokensUnknown    int      `json:"tokens_unknown"` // attempts that did not report all
 	CostUSD          *float64 `json:"cost_usd"`
 	CostUnknown      int      `json:"cost_unknown"`
 	WallClockMS      int64    `json:"wall_clock_ms"`
 
-	known int64 // tokens of which somebody said that they were used
-	cut   bool  // of some it is known only how many there were at least
+	known int64 // tokens that were reported
+	cut   bool  // some reported only how many there were at least
 }
 
-// KindStats are what became of attempts that ended with one error kind; or with none and a patch that another attempt was to
-// better: the kind Unverified.
+// KindStats tell what became of attempts that ended with one error kind. The kind Unverified has those that ended
+// without an error kind, but with a patch that did not verify, so that another attempt was made.
 type KindStats struct {
 	Kind      string `json:"kind"`
 	Attempts  int    `json:"attempts"`  // that ended so
 	Retried   int    `json:"retried"`   // those that another attempt followed
-	Succeeded int    `json:"succeeded"` // those whose next attempt ended without an error kind; of Unverified: whose next one is proposed with a better verdict
+	Succeeded int    `json:"succeeded"` // whose next attempt had no error kind; of Unverified: a better verdict
 }
 
-// Unverified is how an attempt ended by itself whose patch did not verify, so that another attempt was made.
+// Unverified is a kind of KindStats.
 const Unverified = "unverified"
 
-// Stats reads every fix once. ends is as for Follow; Runs is left to the caller. What cannot be read is in the errors and
-// is not counted.
+// Stats counts all fixes. ends is as for Follow. The caller sets Runs. The errors name what cannot be read and is
+// not counted.
 func (s *Store) Stats(ends []End) (Stats, []error) {
 	c := counting{agents: map[string]*AgentStats{}, kinds: map[string]*KindStats{}}
 	runs, errs := s.Runs()
 	var proposals []Item
 	for _, run := range runs {
-		all, t, faults := s.healed(run)
+		all, j, faults := s.ended(run)
 		errs = append(errs, faults...)
-		c.ended = t.sealedAt()
+		c.ended = j.sealedAt()
 		counts := map[string]*Proposal{} // by task: the newest proposal
 		for _, p := range all {
-			c.healing(p)
+			c.fix(p)
 			if old := counts[p.Task]; p.State == Proposed && (old == nil || newer(p, old)) {
 				counts[p.Task] = p
 			}
@@ -114,7 +112,7 @@ func (s *Store) Stats(ends []End) (Stats, []error) {
 				continue
 			}
 			it := p.item()
-			if it.Disposition == Open && counts[p.Task] != p { // of an older version, which did not write it down
+			if it.Disposition == Open && counts[p.Task] != p { // of an older version, which did not record it
 				it.Disposition = Superseded
 			}
 			proposals = append(proposals, it)
@@ -127,21 +125,21 @@ func (s *Store) Stats(ends []End) (Stats, []error) {
 	return c.done(), errs
 }
 
-// A counting is a Stats that is being added up.
+// A counting adds up Stats.
 type counting struct {
 	Stats
 	agents map[string]*AgentStats
 	kinds  map[string]*KindStats
-	ended  map[string]time.Time // when the healings of the run were sealed, by name
+	ended  map[string]time.Time // when the fixes of the run were sealed, by name
 }
 
-// sealedAt says when each healing of a run was sealed, as far as its journal can be read.
-func (t *told) sealedAt() map[string]time.Time {
-	if t == nil {
+// sealedAt returns when each fix was sealed, by name, as far as the journal can be read.
+func (j *runJournal) sealedAt() map[string]time.Time {
+	if j == nil {
 		return nil
 	}
 	at := map[string]time.Time{}
-	for _, line := range t.lines {
+	for _, line := range j.lines {
 		var l struct {
 			At   time.Time `json:"at"`
 			Type string    `json:"type"`
@@ -154,7 +152,7 @@ func (t *told) sealedAt() map[string]time.Time {
 	return at
 }
 
-// took is how long a healing took, in milliseconds.
+// took returns how long a fix took, in milliseconds.
 func (c *counting) took(p *Proposal) int64 {
 	began, err := time.Parse(time.RFC3339, p.CreatedAt)
 	if end, ok := c.ended[p.Name]; ok && err == nil && !end.Before(began) {
@@ -166,8 +164,8 @@ func (c *counting) took(p *Proposal) int64 {
 	return 0
 }
 
-// healing adds one healing and its attempts.
-func (c *counting) healing(p *Proposal) {
+// fix adds one fix and its attempts.
+func (c *counting) fix(p *Proposal) {
 	h := &c.Healings
 	h.Total++
 	for state, n := range map[string]*int{
@@ -224,8 +222,8 @@ func (c *counting) kind(name string) *KindStats {
 	return k
 }
 
-// before is the index of the attempt that the i-th tries again: the one it names, else the one before it; -1 for none, as
-// where another agent was asked instead.
+// before returns the index of the attempt that the i-th retries: the one it names, else the one before it. -1: none,
+// as where another agent was asked instead.
 func before(all []Attempt, i int) int {
 	if n := all[i].RetryOf; n != nil {
 		if j := slices.IndexFunc(all, func(a Attempt) bool { return a.Number == *n }); j >= 0 {
@@ -238,8 +236,8 @@ func before(all []Attempt, i int) int {
 	return i - 1
 }
 
-// endOf is how the i-th attempt ended: its error kind; Unverified, where it left a patch and another attempt was made all the
-// same; else empty.
+// endOf returns how the i-th attempt ended: its error kind; Unverified, if it left a patch and another attempt was
+// made; or "".
 func (f *Fix) endOf(i int) string {
 	if i < 0 {
 		return ""
@@ -254,7 +252,7 @@ func (f *Fix) endOf(i int) string {
 	return ""
 }
 
-// better says whether what is proposed is better than an attempt that did not verify.
+// better reports whether what is proposed is better than an attempt that did not verify.
 func (f *Fix) better() bool {
 	return f.State == Proposed && f.Verdict != nil && *f.Verdict != Unverified
 }
@@ -266,7 +264,7 @@ func kindOf(a *Attempt) string {
 	return *a.Kind
 }
 
-// add adds what one attempt took, and the question for its report.
+// add adds what one attempt took, with its finalizer.
 func (s *AgentStats) add(a *Attempt) {
 	s.Attempts++
 	s.WallClockMS += a.DurationMS
@@ -299,7 +297,7 @@ func (s *AgentStats) add(a *Attempt) {
 	}
 }
 
-// sum adds what is known.
+// sum adds n to *to, if it is known.
 func sum[N int64 | float64](to **N, n *N) {
 	switch {
 	case n == nil:

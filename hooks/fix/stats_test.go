@@ -26,14 +26,16 @@ func TestStats(t *testing.T) {
 	idle, drop := new("idle_timeout"), new("disconnect")
 	first := fixtest.Sealed(t, s, "test", before, after, with(
 		fix.Attempt{Number: 1, Agent: "a", Kind: idle, DurationMS: 10},
-		fix.Attempt{Number: 2, Agent: "a", Kind: drop, DurationMS: 20, Tokens: fix.Tokens{Input: new(int64(5)), Output: new(int64(7))}, CostUSD: new(0.5)},
+		fix.Attempt{Number: 2, Agent: "a", Kind: drop, DurationMS: 20,
+			Tokens: fix.Tokens{Input: new(int64(5)), Output: new(int64(7))}, CostUSD: new(0.5)},
 		fix.Attempt{Number: 3, Agent: "b", DurationMS: 30, Tokens: fix.Tokens{Input: new(int64(1))}, CostUSD: new(0.25)},
 		fix.Attempt{Number: 4, Agent: "b", DurationMS: 40}, // after one that ended by itself: no retry
 	))
 	fixtest.Check(t, fix.AddState(first.StatePath(), first.Digest, fix.StateChange{To: fix.Applied}))
 	fixtest.Sealed(t, s, "lint", before, after, func(_ *draft.Draft, f *fix.Fix) { f.Verdict = new("verified") })
 	fixtest.Sealed(t, s, "lint", before, after, nil) // hides the one before
-	fixtest.Sealed(t, s, "vet", nil, nil, with(fix.Attempt{Number: 1, Agent: "a", Kind: idle}, fix.Attempt{Number: 2, Agent: "a", RetryOf: new(1)}))
+	fixtest.Sealed(t, s, "vet", nil, nil, with(fix.Attempt{Number: 1, Agent: "a", Kind: idle},
+		fix.Attempt{Number: 2, Agent: "a", RetryOf: new(1)}))
 	fixtest.SealedIn(t, s, fixtest.LaterRun, "test", nil, func(_ *draft.Draft, f *fix.Fix) { f.State = fix.Skipped })
 
 	later := time.Now().Add(time.Hour)
@@ -44,7 +46,8 @@ func TestStats(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	if took := time.Duration(got.Healings.WallClockMS) * time.Millisecond; took < 2*time.Hour || took > 2*time.Hour+time.Minute {
+	if took := time.Duration(got.Healings.WallClockMS) * time.Millisecond; took < 2*time.Hour ||
+		took > 2*time.Hour+time.Minute {
 		t.Errorf("healings took %s", took)
 	}
 	got.Healings.WallClockMS = 0
@@ -72,12 +75,16 @@ func TestStatsUnverified(t *testing.T) {
 		verdict string
 		all     []fix.Attempt
 	}{
-		"helped":     {"verified", []fix.Attempt{left, {Number: 2, Agent: "a"}}},
-		"no better":  {"unverified", []fix.Attempt{left, {Number: 2, Agent: "a"}}},
-		"the second": {"suspect", []fix.Attempt{left, {Number: 2, Agent: "a", Rescue: left.Rescue}, {Number: 3, Agent: "a"}}},
-		"one":        {"unverified", []fix.Attempt{left}},
+		"helped":    {"verified", []fix.Attempt{left, {Number: 2, Agent: "a"}}},
+		"no better": {"unverified", []fix.Attempt{left, {Number: 2, Agent: "a"}}},
+		"the second": {"suspect", []fix.Attempt{left, {Number: 2, Agent: "a", Rescue: left.Rescue},
+			{Number: 3, Agent: "a"}}},
+		"one": {"unverified", []fix.Attempt{left}},
 	} {
-		fixtest.Sealed(t, s, task, before, after, func(_ *draft.Draft, f *fix.Fix) { f.Verdict, f.Attempts = new(c.verdict), c.all })
+		fixtest.Sealed(t, s, task, before, after, func(_ *draft.Draft, f *fix.Fix) {
+			f.Verdict, f.Attempts = new(c.verdict),
+				c.all
+		})
 	}
 	got, errs := s.Stats(nil)
 	if len(errs) > 0 {
@@ -86,7 +93,8 @@ func TestStatsUnverified(t *testing.T) {
 	if a := got.Total; a.Attempts != 8 || a.Retries != 4 || a.RetriesSucceeded != 2 {
 		t.Errorf("%+v", a)
 	}
-	if want := (fix.KindStats{Kind: fix.Unverified, Attempts: 4, Retried: 4, Succeeded: 2}); len(got.Kinds) != 1 || got.Kinds[0] != want {
+	if want := (fix.KindStats{Kind: fix.Unverified, Attempts: 4, Retried: 4, Succeeded: 2}); len(got.Kinds) != 1 ||
+		got.Kinds[0] != want {
 		t.Errorf("%+v, want %+v", got.Kinds, want)
 	}
 }
@@ -97,13 +105,18 @@ func TestStatsAtLeast(t *testing.T) {
 	s := fixtest.NewStore(t, fixtest.Files{"a": "f:1"})
 	fixtest.Sealed(t, s, "test", nil, nil, func(_ *draft.Draft, f *fix.Fix) {
 		f.Attempts = []fix.Attempt{
-			{Number: 1, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(100)), Output: new(int64(10))}, CostUSD: new(0.5)},
-			{Number: 2, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(300)), AtLeast: new(int64(330))}, CostUSD: new(0.25)},
+			{Number: 1, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(100)), Output: new(int64(10))},
+				CostUSD: new(0.5)},
+			{Number: 2, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(300)), AtLeast: new(int64(330))},
+				CostUSD: new(0.25)},
 			{
-				Number: 3, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(1)), Output: new(int64(2))}, CostUSD: new(0.125),
-				Finalizer: &fix.Finalizer{Result: "recovered", DurationMS: 5, Tokens: fix.Tokens{Input: new(int64(4)), Output: new(int64(8))}, CostUSD: new(1.0)},
+				Number: 3, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(1)),
+					Output: new(int64(2))}, CostUSD: new(0.125),
+				Finalizer: &fix.Finalizer{Result: "recovered", DurationMS: 5,
+					Tokens: fix.Tokens{Input: new(int64(4)), Output: new(int64(8))}, CostUSD: new(1.0)},
 			},
-			{Number: 4, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(1)), Output: new(int64(2))}, Finalizer: &fix.Finalizer{Result: "skipped"}},
+			{Number: 4, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(1)), Output: new(int64(2))},
+				Finalizer: &fix.Finalizer{Result: "skipped"}},
 		}
 	})
 	got, errs := s.Stats(nil)
@@ -126,7 +139,8 @@ func TestStatsAtLeast(t *testing.T) {
 func TestStatsOfNothing(t *testing.T) {
 	t.Parallel()
 	got, errs := fixtest.NewStore(t, fixtest.Files{}).Stats(nil)
-	if len(errs) > 0 || got.Total.CostUSD != nil || got.Total.Tokens.Input != nil || got.Agents == nil || got.Kinds == nil {
+	if len(errs) > 0 || got.Total.CostUSD != nil || got.Total.Tokens.Input != nil || got.Agents == nil ||
+		got.Kinds == nil {
 		t.Errorf("%+v %v", got, errs)
 	}
 }

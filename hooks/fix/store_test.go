@@ -69,12 +69,14 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 		_, err := d.Rescue(1, fixtest.Change(fixtest.One, fixtest.Two))
 		fixtest.Check(t, err)
 	}
-	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, fixtest.Change(fixtest.One, fixtest.Two), func(d *draft.Draft, f *fix.Fix) {
-		rescue(d, f)
-		f.AgentSaid = &fix.Said{Summary: "first"}
-		f.CreatedAt = "2026-11-21T03:00:00.000Z"
-	})
-	p := fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, fixtest.Change(fixtest.One, fixtest.Files{"a.txt": "f:three\n"}), func(d *draft.Draft, f *fix.Fix) {
+	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, fixtest.Change(fixtest.One, fixtest.Two),
+		func(d *draft.Draft, f *fix.Fix) {
+			rescue(d, f)
+			f.AgentSaid = &fix.Said{Summary: "first"}
+			f.CreatedAt = "2026-11-21T03:00:00.000Z"
+		})
+	p := fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, fixtest.Change(fixtest.One,
+		fixtest.Files{"a.txt": "f:three\n"}), func(d *draft.Draft, f *fix.Fix) {
 		rescue(d, f)
 		f.AgentSaid = &fix.Said{Summary: "second"}
 		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file"}}
@@ -87,12 +89,16 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, nil, func(_ *draft.Draft, f *fix.Fix) { // a third healing finds nothing
 		f.CreatedAt = "2026-11-21T04:30:00.000Z"
 	})
-	fixtest.SealedIn(t, s, fixtest.RunID, "lint", nil, func(_ *draft.Draft, f *fix.Fix) { f.CreatedAt = "2026-11-21T05:00:00.000Z" })
+	fixtest.SealedIn(t, s, fixtest.RunID, "lint", nil, func(_ *draft.Draft,
+		f *fix.Fix) {
+		f.CreatedAt = "2026-11-21T05:00:00.000Z"
+	})
 	items, errs := s.List()
 	if len(errs) > 0 || len(items) != 3 {
 		t.Fatalf("%+v %v", items, errs)
 	}
-	if old := items[2]; old.Name != `test["linux"]@1` || old.Task != `test["linux"]` || old.Disposition != fix.Superseded || *old.Summary != "first" || len(old.Rescue) != 1 {
+	if old := items[2]; old.Name != `test["linux"]@1` || old.Task != `test["linux"]` ||
+		old.Disposition != fix.Superseded || *old.Summary != "first" || len(old.Rescue) != 1 {
 		t.Errorf("the older proposal: %+v", old)
 	}
 	items = items[:2]
@@ -111,7 +117,8 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 func TestInterruptedHealing(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.One)
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "te/st", nil)
+	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID),
+		"te/st", nil)
 	fixtest.Check(t, err)
 	_, err = d.Rescue(1, fixtest.Change(fixtest.One, fixtest.Two))
 	fixtest.Check(t, err)
@@ -127,8 +134,10 @@ func TestInterruptedHealing(t *testing.T) {
 		time.Sleep(20 * time.Millisecond) // see settled
 	}
 	items, errs := s.List()
-	if len(errs) > 0 || len(items) != 1 || items[0].State != fix.Interrupted || items[0].Task != "te/st" || items[0].CreatedAt == "" ||
-		strings.Join(items[0].Rescue, " ") != "fixes/te%2Fst/attempt-1.patch fixes/te%2Fst/attempt-2.patch fixes/te%2Fst/attempt-10.patch" {
+	if len(errs) > 0 || len(items) != 1 || items[0].State != fix.Interrupted || items[0].Task != "te/st" ||
+		items[0].CreatedAt == "" ||
+		strings.Join(items[0].Rescue,
+			" ") != "fixes/te%2Fst/attempt-1.patch fixes/te%2Fst/attempt-2.patch fixes/te%2Fst/attempt-10.patch" {
 		t.Errorf("G74 interrupted: %+v %v", items, errs)
 	}
 	p, err := s.Find(fixtest.RunID, "")
@@ -164,21 +173,29 @@ func TestDamagedRecords(t *testing.T) {
 		newer  bool // an error, but not damage
 		listed bool // the fix itself is still listed
 	}{
-		"cut short": {func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 40)) }, "bad.json", false, false},
-		"empty":     {func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 0)) }, "bad.json", false, false},
+		"cut short": {func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 40)) }, "bad.json",
+			false, false},
+		"empty": {func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 0)) }, "bad.json",
+			false, false},
 		"newer": {func(t *testing.T, dir string) {
 			fixtest.ReplaceIn(t, dir+"/bad.json", `"schema_version":1`, `"schema_version":2`)
 		}, "upgrade", true, false},
-		"no version": {func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"schema_version"`, `"x"`) }, "schema_version", false, false},
+		"no version": {func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"schema_version"`, `"x"`) },
+			"schema_version", false, false},
 		"of another run": {func(t *testing.T, dir string) {
 			fixtest.ReplaceIn(t, dir+"/bad.json", fixtest.RunID, "20200101T000000Z-0000")
 		}, "20200101T000000Z-0000", false, false},
-		"patch outside": {func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`, `../../x`) }, "../../x", false, false},
+		"patch outside": {func(t *testing.T, dir string) {
+			fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`,
+				`../../x`)
+		}, "../../x", false, false},
 		"patch of another": {func(t *testing.T, dir string) {
 			fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`, `fixes/good.patch`)
 		}, "good.patch", false, false},
-		"no patch":           {func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"patch":`, `"p":`) }, "without a patch", false, false},
-		"a link for the fix": {func(t *testing.T, dir string) { fixtest.Relink(t, dir+"/bad.json") }, "symbolic link", false, false},
+		"no patch": {func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"patch":`, `"p":`) },
+			"without a patch", false, false},
+		"a link for the fix": {func(t *testing.T, dir string) { fixtest.Relink(t, dir+"/bad.json") }, "symbolic link", false,
+			false},
 		"a link for the state": {func(t *testing.T, dir string) {
 			fixtest.Check(t, os.WriteFile(dir+"/bad.state.jsonl", nil, 0o600))
 			fixtest.Relink(t, dir+"/bad.state.jsonl")
@@ -188,7 +205,8 @@ func TestDamagedRecords(t *testing.T) {
 			fixtest.Check(t, os.Mkdir(dir+"/bad.json", 0o700))
 		}, "bad.json", false, false},
 		"decisions forged": {func(t *testing.T, dir string) {
-			fixtest.Check(t, os.WriteFile(dir+"/bad.state.jsonl", []byte(`{"seq":1,"at":"","by":"","to":"rejected","files":[],"accepted":[],"prev":null}`+"\n"), 0o600))
+			fixtest.Check(t, os.WriteFile(dir+"/bad.state.jsonl",
+				[]byte(`{"seq":1,"at":"","by":"","to":"rejected","files":[],"accepted":[],"prev":null}`+"\n"), 0o600))
 		}, "bad.state.jsonl", false, true},
 	}
 	for name, c := range cases {
@@ -227,7 +245,8 @@ func TestDamagedPatch(t *testing.T) {
 			s := fixtest.NewStore(t, fixtest.One)
 			p := fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Two, nil)
 			damage(t, filepath.Join(fixtest.RunDir(s, fixtest.RunID), p.Patch.Path))
-			if _, err := s.Find(fixtest.RunID, "test"); !errors.Is(err, fix.ErrDamaged) || !strings.Contains(err.Error(), "test.patch") {
+			if _, err := s.Find(fixtest.RunID, "test"); !errors.Is(err, fix.ErrDamaged) ||
+				!strings.Contains(err.Error(), "test.patch") {
 				t.Errorf("Find: %v", err)
 			}
 		})
@@ -243,12 +262,15 @@ func TestLinkedFoldersAreNoRuns(t *testing.T) {
 	if len(items) != 1 || len(errs) != 1 || !strings.Contains(errs[0].Error(), "20261122T000000Z-link is a link") {
 		t.Errorf("%+v %v", items, errs)
 	}
-	if _, err := s.Find("20261122", "test"); !errors.Is(err, fix.ErrDamaged) || !strings.Contains(err.Error(), "is a link") {
+	if _, err := s.Find("20261122", "test"); !errors.Is(err, fix.ErrDamaged) ||
+		!strings.Contains(err.Error(), "is a link") {
 		t.Errorf("Find: %v", err)
 	}
 	fixtest.Check(t, os.Remove(filepath.Join(s.Dir, "runs", "20261122T000000Z-link")))
-	fixtest.Check(t, os.Rename(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes"), filepath.Join(s.Dir, "elsewhere")))
-	fixtest.Check(t, os.Symlink(filepath.Join(s.Dir, "elsewhere"), filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes")))
+	fixtest.Check(t, os.Rename(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes"),
+		filepath.Join(s.Dir, "elsewhere")))
+	fixtest.Check(t, os.Symlink(filepath.Join(s.Dir, "elsewhere"),
+		filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes")))
 	if items, errs = s.List(); len(items) != 0 || len(errs) != 1 || !errors.Is(errs[0], fix.ErrDamaged) {
 		t.Errorf("%+v %v", items, errs)
 	}

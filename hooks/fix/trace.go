@@ -1,5 +1,3 @@
-// The second trace of a decision: each line of <name>.state.jsonl is told of by a line "decided" of fixes/events.jsonl.
-
 package fix
 
 import (
@@ -9,35 +7,42 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-const (
-	EventsFile  = "events.jsonl"
-	StateSuffix = ".state.jsonl"
-	Decided     = "decided" // type of the event
-)
+// EventsFile is the journal of the hooks, in the folder of the fixes.
+const EventsFile = "events.jsonl"
 
-// A trace is what events.jsonl tells of a decision. It is written after the decision itself: a crash between the two leaves a
-// decision without a trace, never a trace without a decision.
+// decided is the type of the event that traces a state change.
+const decided = "decided"
+
+// A Trace is the line of events.jsonl for one state change. It is written after the change itself: a crash between
+// the two leaves a change without a trace, never a trace without a change.
 type Trace struct {
 	At    string `json:"at"`
 	Fix   string `json:"fix"`   // name
-	To    string `json:"to"`    // as of the decision
-	Lines int64  `json:"lines"` // of <name>.state.jsonl, with this one
+	To    string `json:"to"`    // as of the change
+	Lines int64  `json:"lines"` // of the state file, with this one
 	Head  string `json:"head"`  // hash of this one
 
-	Line int // of events.jsonl
+	Line int `json:"-"` // of events.jsonl
 }
 
-// tracesIn picks the traces out of the lines of events.jsonl, by fix; those of the first lines (see broughtLines) are left out.
-func TracesIn(lines [][]byte, brought int64) (map[string][]Trace, error) {
+// Traces returns the traces in c, the journal of the hooks of a run, by fix. Those that came with an import are left
+// out: their changes were made elsewhere, and stayed there.
+func Traces(runDir string, c journal.Chain) (map[string][]Trace, error) {
 	all := map[string][]Trace{}
-	for i, line := range lines {
-		if int64(i) < brought || !bytes.Contains(line, []byte(`"type":"`+Decided+`"`)) {
+	imported := int64(-1)
+	for i, line := range c.Lines {
+		if !isDecided(line) {
+			continue
+		}
+		if imported < 0 {
+			imported = importedLines(runDir, c.Ends)
+		}
+		if int64(i) < imported {
 			continue
 		}
 		var l struct {
@@ -45,7 +50,7 @@ func TracesIn(lines [][]byte, brought int64) (map[string][]Trace, error) {
 			Trace
 		}
 		err := json.Unmarshal(line, &l)
-		if err == nil && l.Type != Decided {
+		if err == nil && l.Type != decided {
 			continue
 		}
 		if err == nil && (l.Lines < 1 || l.Fix == "" || l.Head == "") {
@@ -60,9 +65,23 @@ func TracesIn(lines [][]byte, brought int64) (map[string][]Trace, error) {
 	return all, nil
 }
 
-// broughtLines is how many lines of events.jsonl came with an import: what they tell was decided elsewhere, and stayed there.
-// ends are the hashes of its lines.
-func BroughtLines(runDir string, ends []string) int64 {
+// isDecided reports whether a line of events.jsonl can be a trace.
+func isDecided(line []byte) bool { return bytes.Contains(line, []byte(`"type":"`+decided+`"`)) }
+
+// UpToDecisions returns the text of a journal of the hooks before its first trace.
+func UpToDecisions(text []byte) []byte {
+	at := 0
+	for line := range bytes.Lines(text) {
+		if isDecided(line) {
+			break
+		}
+		at += len(line)
+	}
+	return text[:at]
+}
+
+// importedLines returns how many lines of events.jsonl came with an import. heads are the hashes of its lines.
+func importedLines(runDir string, heads []string) int64 {
 	text, err := recordfile.Read(filepath.Join(runDir, ImportedFile), 1<<16)
 	if err != nil {
 		return 0
@@ -72,53 +91,57 @@ func BroughtLines(runDir string, ends []string) int64 {
 		return 0
 	}
 	n := i.Journal.Lines
-	if n < 1 || n > int64(len(ends)) || ends[n-1] != *i.Journal.Head {
+	if n < 1 || n > int64(len(heads)) || heads[n-1] != *i.Journal.Head {
 		return 0
 	}
 	return n
 }
 
-// A told is what events.jsonl of one run tells of the decisions on its fixes: it is read once for all of them.
-type told struct {
-	dir   string // fixes
-	lines [][]byte
-	all   map[string][]Trace
-	gone  bool // there is no events.jsonl
-	err   error
+// A runJournal is the journal of the hooks of one run, read once for all its fixes.
+type runJournal struct {
+	dir    string // of the fixes
+	lines  [][]byte
+	traces map[string][]Trace
+	gone   bool // there is none
+	err    error
 }
 
-// readTold reads it. What is wrong with it is said by of, for each fix.
-func readTold(dir string) *told {
-	t := &told{dir: dir}
-	c, err := ReadEvents(t.path())
-	t.lines = c.Lines
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		t.gone = true
-		return t
-	case err == nil:
-		t.all, err = TracesIn(c.Lines, 0)
-		if err == nil && len(t.all) > 0 {
-			t.all, err = TracesIn(c.Lines, BroughtLines(filepath.Dir(dir), c.Ends))
-		}
+// readRunJournal reads a journal. Its faults are returned by of, for each fix.
+func readRunJournal(dir string) *runJournal {
+	j := &runJournal{dir: dir}
+	c, err := ReadEvents(j.path())
+	j.lines = c.Lines
+	if errors.Is(err, fs.ErrNotExist) {
+		j.gone = true
+		return j
+	}
+	if err == nil {
+		j.traces, err = Traces(filepath.Dir(dir), c)
 	}
 	if err != nil {
-		t.err = fmt.Errorf("%w: %s: %w", ErrDamaged, t.path(), err)
+		j.err = fmt.Errorf("%w: %s: %w", ErrDamaged, j.path(), err)
 	}
-	return t
+	return j
 }
 
-func (t *told) path() string { return filepath.Join(t.dir, EventsFile) }
+func (j *runJournal) path() string { return filepath.Join(j.dir, EventsFile) }
 
-// of gives what is told of one fix. That there is no events.jsonl is no error for a fix of a version that had none.
-func (t *told) of(name string) ([]Trace, error) {
-	if t.gone && hasProvenance(t.dir, name) {
-		return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be held against it; put it back as it was, or heal again", ErrDamaged, t.path())
+// of returns the traces of one fix. A missing journal is no error for a fix of a version that wrote none.
+func (j *runJournal) of(name string) ([]Trace, error) {
+	if j.gone {
+		var f struct {
+			Provenance *struct{} `json:"provenance"` // since then there is always a journal
+		}
+		text, err := recordfile.Read(filepath.Join(j.dir, name+".json"), recordfile.MaxJSON)
+		if err == nil && json.Unmarshal(text, &f) == nil && f.Provenance != nil {
+			return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be compared with it; restore it, or heal again",
+				ErrDamaged, j.path())
+		}
 	}
-	return t.all[name], t.err
+	return j.traces[name], j.err
 }
 
-// readEvents reads a journal that others may write meanwhile, and holds it against its end file.
+// ReadEvents reads a journal that others may write meanwhile, and compares it with its end file.
 func ReadEvents(path string) (c journal.Chain, err error) {
 	var end *journal.End // read first: the journal is never behind it
 	text, err := recordfile.Read(path+journal.EndSuffix, 1<<10)
@@ -138,7 +161,7 @@ func ReadEvents(path string) (c journal.Chain, err error) {
 	if err != nil {
 		return c, err
 	}
-	// What has no end yet is of a crash, or being written.
+	// An incomplete last line is of a crash, or being written.
 	c, err = journal.Audit(bytes.NewReader(text[:bytes.LastIndexByte(text, '\n')+1]), nil, end)
 	if err == nil && c.Fault != nil {
 		err = fmt.Errorf("%s: expected %s, found %s", c.Fault.Where, c.Fault.Expected, c.Fault.Found)
@@ -146,52 +169,24 @@ func ReadEvents(path string) (c journal.Chain, err error) {
 	return c, err
 }
 
-// hasProvenance says whether a fix is of a version that wrote events.jsonl whenever it sealed one.
-func hasProvenance(dir, name string) bool {
-	var f struct {
-		Provenance *struct{} `json:"provenance"`
-	}
-	text, err := recordfile.Read(filepath.Join(dir, name+".json"), recordfile.MaxJSON)
-	return err == nil && json.Unmarshal(text, &f) == nil && f.Provenance != nil
-}
-
-// agree holds the traces of a fix against the hashes of the lines of its state file. nil: each has its line. Lines without a trace are no
-// error: of a crash, or of an earlier version.
-func agree(state string, traces []Trace, ends []string) error {
+// compare returns an error if a trace of a fix has no line in its state file, or another one. heads are the hashes
+// of the lines. Lines without a trace are no error: of a crash, or of an earlier version.
+func compare(state string, traces []Trace, heads []string) error {
 	says := func(t Trace) string {
-		return fmt.Sprintf("line %d of %s says that decision %d on this fix was %q, at %s", t.Line, EventsFile, t.Lines, t.To, t.At)
+		return fmt.Sprintf("line %d of %s says that decision %d on this fix was %q, at %s", t.Line, EventsFile, t.Lines,
+			t.To, t.At)
 	}
 	for i := range traces {
-		if t := traces[len(traces)-1-i]; t.Lines > int64(len(ends)) {
-			return fmt.Errorf("%w: %s: %s, and it holds %d: what was decided was removed; put it back as it was, or heal again", ErrDamaged, state, says(t), len(ends))
+		if t := traces[len(traces)-1-i]; t.Lines > int64(len(heads)) {
+			return fmt.Errorf("%w: %s: %s, and it has only %d: what was decided was removed; restore it, or heal again",
+				ErrDamaged, state, says(t), len(heads))
 		}
 	}
 	for _, t := range traces {
-		if ends[t.Lines-1] != t.Head {
-			return fmt.Errorf("%w: %s: %s, and its line %d is another one: what was decided was changed; put it back as it was, or heal again", ErrDamaged, state, says(t), t.Lines)
+		if heads[t.Lines-1] != t.Head {
+			return fmt.Errorf("%w: %s: %s, and its line %d is another one: "+
+				"what was decided was changed; restore it, or heal again", ErrDamaged, state, says(t), t.Lines)
 		}
 	}
 	return nil
-}
-
-// openTraces opens events.jsonl beside a state file, for one more trace.
-func openTraces(state string) (*Journal, error) {
-	dir := filepath.Dir(state)
-	sum, err := RunDigest(filepath.Dir(dir))
-	if err != nil && !recordfile.Exists(filepath.Join(dir, EventsFile)) { // else its first line is there
-		return nil, err
-	}
-	return OpenJournal(filepath.Dir(dir), sum, nil)
-}
-
-// trace adds one. What it says is of a record that is clean.
-func (j *Journal) trace(state, to string, lines int64, head *string) error {
-	data := map[string]any{"fix": strings.TrimSuffix(filepath.Base(state), StateSuffix), "to": to, "lines": lines, "head": head}
-	var f struct {
-		Task string `json:"task"`
-	}
-	if text, err := recordfile.Read(strings.TrimSuffix(state, StateSuffix)+".json", recordfile.MaxJSON); err == nil && json.Unmarshal(text, &f) == nil {
-		data["task"] = f.Task
-	}
-	return j.Event(Decided, data)
 }

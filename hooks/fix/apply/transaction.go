@@ -127,7 +127,7 @@ func (tx *transaction) begin(p *plan) error {
 	tx.journal = journal{
 		SchemaVersion: fix.SchemaVersion, What: p.kind, Details: p.Details, ID: hex.EncodeToString(id), Lock: lock,
 		StartedAt: timestamp.Now(),
-		Run: p.Run, Task: p.Task, Fix: p.Name, Digest: p.Digest, Sub: p.sub, By: p.by, Files: p.files, Accepted: p.accepted,
+		Run:       p.Run, Task: p.Task, Fix: p.Name, Digest: p.Digest, Sub: p.sub, By: p.by, Files: p.files, Accepted: p.accepted,
 	}
 	if err := p.keepContents(); err != nil {
 		return err

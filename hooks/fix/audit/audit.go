@@ -49,7 +49,7 @@ func Run(r *journal.Report, runDir, task string) ([]string, error) {
 		return nil, err
 	}
 	entries, err := os.ReadDir(filepath.Join(a.dir, "fixes"))
-	if errors.Is(err, fs.ErrNotExist) && !recordfile.Exists(filepath.Join(a.dir, fix.BegunFile)) {
+	if errors.Is(err, fs.ErrNotExist) && !recordfile.Exists(filepath.Join(a.dir, fix.MarkFile)) {
 		return nil, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +148,7 @@ func (a *audit) journal(must bool) {
 		}
 	}
 	var err error
-	if a.traces, err = fix.TracesIn(a.chain.Lines, fix.BroughtLines(a.dir, a.chain.Ends)); err != nil {
+	if a.traces, err = fix.Traces(a.dir, a.chain); err != nil {
 		a.Fault(file, "what it tells of decisions", "a fix, how many, and the hash of the last", err.Error())
 	}
 }
@@ -418,19 +418,19 @@ func (a *audit) decisions(name, anchor string, must bool) {
 
 // begun checks the mark, when the journal was read. marked: a fix of a version that always wrote one; empty: there is none.
 func (a *audit) begun(marked string) {
-	if _, err := os.Lstat(filepath.Join(a.dir, fix.BegunFile)); os.IsNotExist(err) {
+	if _, err := os.Lstat(filepath.Join(a.dir, fix.MarkFile)); os.IsNotExist(err) {
 		if marked != "" {
-			a.Fault(fix.BegunFile, "fixes/"+marked, "the mark that the hooks have a journal", "none: it is gone")
+			a.Fault(fix.MarkFile, "fixes/"+marked, "the mark that the hooks have a journal", "none: it is gone")
 		}
 		return
 	}
-	text, ok := a.Read(fix.BegunFile, "the mark that the hooks have a journal", 1<<16)
+	text, ok := a.Read(fix.MarkFile, "the mark that the hooks have a journal", 1<<16)
 	want := a.opened
 	if want == "" {
 		want = a.runDigest
 	}
-	if again, err := fix.BegunText(want); ok && (err != nil || string(text) != again) {
-		a.Fault(fix.BegunFile, "whole file", again[:max(len(again)-1, 0)], "another text")
+	if again, err := fix.Mark(want); ok && (err != nil || string(text) != again) {
+		a.Fault(fix.MarkFile, "whole file", again[:max(len(again)-1, 0)], "another text")
 	}
 }
 

@@ -3,6 +3,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -211,7 +212,7 @@ func filesOf(runDir, name string) ([]string, error) {
 // Importable says why the fixes of a run cannot be taken in: one cannot be read or does not hold together, or git here does not
 // know the commit that it was made on. s is a store that holds the run; root is where it will belong.
 func Importable(ctx context.Context, s *fix.Store, run, root string) error {
-	fixes, faults := s.OfRun(run)
+	fixes, _, faults := s.InRun(run)
 	if len(faults) > 0 {
 		return errors.Join(faults...)
 	}
@@ -255,7 +256,7 @@ func SameRun(from, here string) (bool, error) {
 			return err
 		}
 		rel, err := filepath.Rel(from, at)
-		if err != nil || strings.HasSuffix(rel, journal.EndSuffix) || rel == fix.ImportedFile || rel == fix.BegunFile {
+		if err != nil || strings.HasSuffix(rel, journal.EndSuffix) || rel == fix.ImportedFile || rel == fix.MarkFile {
 			return err
 		}
 		theirs, err := recordfile.Read(at, mostImported)
@@ -270,7 +271,7 @@ func SameRun(from, here string) (bool, error) {
 		case err != nil:
 			return err
 		}
-		goesOn := filepath.ToSlash(rel) == "fixes/"+fix.EventsFile && strings.HasPrefix(undecided(ours), undecided(theirs))
+		goesOn := filepath.ToSlash(rel) == "fixes/"+fix.EventsFile && bytes.HasPrefix(fix.UpToDecisions(ours), fix.UpToDecisions(theirs))
 		if string(ours) != string(theirs) && !goesOn {
 			same = false
 			return fs.SkipAll
@@ -278,15 +279,4 @@ func SameRun(from, here string) (bool, error) {
 		return nil
 	})
 	return same, err
-}
-
-// undecided is the text of a journal of the hooks up to the first decision.
-func undecided(text []byte) string {
-	for line := range strings.Lines(string(text)) {
-		if strings.Contains(line, `"type":"`+fix.Decided+`"`) {
-			before, _, _ := strings.Cut(string(text), line)
-			return before
-		}
-	}
-	return string(text)
 }

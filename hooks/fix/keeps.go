@@ -1,5 +1,3 @@
-// What killed commands left of fixes, and what may not be removed: looked at, and not changed.
-
 package fix
 
 import (
@@ -7,18 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-// An Abandoned is a healing whose maker is gone and that nobody has sealed yet.
+// An Abandoned is a fix that was begun and never sealed, and whose maker is gone.
 type Abandoned struct{ Run, Task string }
 
-// Abandoned lists them, oldest first. What cannot be read is in the errors and hides nothing else.
+// Abandoned returns them, oldest first. The errors name what cannot be read.
 func (s *Store) Abandoned() ([]Abandoned, []error) {
 	runs, errs := s.Runs()
 	var all []Abandoned
@@ -32,7 +31,7 @@ func (s *Store) Abandoned() ([]Abandoned, []error) {
 	return all, errs
 }
 
-// drafts are the healings of one run that were begun and never sealed, and whose maker is gone.
+// drafts returns the abandoned fixes of one run.
 func (s *Store) drafts(run string) ([]*Proposal, []error) {
 	dir := filepath.Join(s.Dir, "runs", run)
 	entries, err := s.entries(dir)
@@ -42,7 +41,8 @@ func (s *Store) drafts(run string) ([]*Proposal, []error) {
 	var all []*Proposal
 	var errs []error
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || recordfile.Exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") ||
+			recordfile.Exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
 			continue
 		}
 		p, err := ReadDraft(dir, run, e.Name())
@@ -56,7 +56,7 @@ func (s *Store) drafts(run string) ([]*Proposal, []error) {
 	return all, errs
 }
 
-// entries lists the fixes folder of a run; none where there is no such folder.
+// entries lists the fixes folder of a run; none if there is no such folder.
 func (s *Store) entries(runDir string) ([]os.DirEntry, error) {
 	if err := CheckRunFolders(runDir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -68,8 +68,8 @@ func (s *Store) entries(runDir string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// Keeps says why a run must not be removed: a person has yet to decide on a proposal of it, somebody heals it, a healing of
-// it was not settled, or its fixes cannot be read. Empty: nothing keeps it. run is an id.
+// Keeps returns why a run must not be removed: a proposal of it is open, a fix is being made or was not settled, or
+// its fixes cannot be read. "": it may be.
 func (s *Store) Keeps(run string) string {
 	dir := filepath.Join(s.Dir, "runs", run)
 	entries, err := s.entries(dir)
@@ -80,11 +80,12 @@ func (s *Store) Keeps(run string) string {
 		return ""
 	}
 	for _, e := range entries {
-		if e.IsDir() && recordfile.Exists(filepath.Join(dir, "fixes", e.Name(), "draft.json")) && !recordfile.Exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
+		if e.IsDir() && recordfile.Exists(filepath.Join(dir, "fixes", e.Name(), "draft.json")) &&
+			!recordfile.Exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
 			return "a healing of it has not ended"
 		}
 	}
-	fixes, faults := s.OfRun(run)
+	fixes, _, faults := s.InRun(run)
 	if len(faults) > 0 {
 		return "its fixes cannot be read: " + faults[0].Error()
 	}
@@ -103,8 +104,8 @@ type HookRun struct {
 	Log        *string `json:"log"` // relative to the run's folder
 }
 
-// HookRuns gives the on_fail "run" hooks of a run, in the order they ended. What stands before a damaged line is given with
-// the error.
+// HookRuns returns the on_fail "run" hooks of a run, in the order they ended; with an error those before a damaged
+// line.
 func (s *Store) HookRuns(run string) ([]HookRun, error) {
 	dir := filepath.Join(s.Dir, "runs", run)
 	if err := CheckRunFolders(dir); err != nil {

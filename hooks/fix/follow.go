@@ -1,5 +1,3 @@
-// What happened after a fix was applied: the first run that passes, and runs with the same failure again.
-
 package fix
 
 import (
@@ -7,10 +5,9 @@ import (
 	"time"
 )
 
-// A stay is how long every file of a fix was in the tree, as far as decisions say. The zero stay: never.
+// A stay is the last time during which every file of a fix was in the tree; the zero value: never.
 type stay struct{ from, until time.Time } // zero until: it still is
 
-// stayOf is the last of them.
 func stayOf(f *Fix, all []StateChange) stay {
 	if f.State != Proposed || f.Patch == nil {
 		return stay{}
@@ -19,7 +16,7 @@ func stayOf(f *Fix, all []StateChange) stay {
 	for i, d := range all {
 		at, err := time.Parse(time.RFC3339, d.At)
 		if err != nil {
-			continue // a line that was not written by us in a chain that is whole: there is none
+			continue // cannot happen in a chain that is whole
 		}
 		_, in := DispositionOf(f, all[:i+1])
 		switch whole := len(in) == len(f.Patch.Files); {
@@ -32,8 +29,8 @@ func stayOf(f *Fix, all []StateChange) stay {
 	return s
 }
 
-// holds says whether the fix was in the tree at a time.
-func (s stay) holds(at time.Time) bool {
+// includes reports whether the fix was in the tree at a time.
+func (s stay) includes(at time.Time) bool {
 	return !s.from.IsZero() && at.After(s.from) && (s.until.IsZero() || at.Before(s.until))
 }
 
@@ -42,12 +39,12 @@ type End struct {
 	Run, Task   string
 	At          time.Time     // when the run began
 	Passed      bool          // else it failed
-	Fingerprint func() string // of a failure that no healing has a fingerprint of; "" when it is not known
+	Fingerprint func() string // of a failure that no fix has the fingerprint of; "": not known
 }
 
-// Follow fills in PassedIn, RecurredIn and Without of items from how tasks ended, oldest first. A fix that was reverted is
-// followed up to then; a pass belongs to the last fix of the same failure that was applied before it. The fingerprints of
-// failures that were healed come from items.
+// Follow sets PassedIn, RecurredIn and Without of items from how tasks ended, oldest first. A reverted fix is
+// followed until then. A pass belongs to the last fix of the same failure that was applied before it. Fingerprints
+// are taken from items where they have them.
 func Follow(items []Item, ends []End) {
 	type failure struct{ run, task string }
 	known := map[failure]string{}
@@ -69,7 +66,7 @@ func Follow(items []Item, ends []End) {
 			it.without(e)
 		}
 		for _, it := range applied[e.Task] {
-			if !it.inTree.holds(e.At) {
+			if !it.inTree.includes(e.At) {
 				continue
 			}
 			if e.Passed {
@@ -94,15 +91,15 @@ func Follow(items []Item, ends []End) {
 	}
 }
 
-// replaced says whether another fix of the same failure was applied after this one and was in the tree at a time.
+// replaced reports whether another fix of the same failure was applied after this one and was in the tree at a time.
 func (i *Item) replaced(all []*Item, at time.Time) bool {
 	return slices.ContainsFunc(all, func(o *Item) bool {
 		return o != i && i.Fingerprint != nil && o.Fingerprint != nil && *o.Fingerprint == *i.Fingerprint &&
-			o.inTree.from.After(i.inTree.from) && o.inTree.holds(at)
+			o.inTree.from.After(i.inTree.from) && o.inTree.includes(at)
 	})
 }
 
-// without keeps the run since which a task passes that a fix was proposed for and not applied.
+// without sets Without: the run since which the task of an open fix passes.
 func (i *Item) without(e End) {
 	made, err := time.Parse(time.RFC3339, i.CreatedAt)
 	switch {
@@ -114,9 +111,9 @@ func (i *Item) without(e End) {
 	}
 }
 
-// Follow is Follow for one proposal, among the others.
+// Follow sets PassedIn, RecurredIn and Without of one fix, among the others.
 func (s *Store) Follow(p *Proposal, ends []End) {
-	items, _ := s.List() // what cannot be read is followed by nobody
+	items, _ := s.List() // what cannot be read is not followed
 	n := slices.IndexFunc(items, func(i Item) bool { return i.of != nil && i.of.Dir == p.Dir && i.of.Name == p.Name })
 	if n < 0 {
 		n, items = len(items), append(items, p.item())
@@ -125,7 +122,7 @@ func (s *Store) Follow(p *Proposal, ends []End) {
 	p.PassedIn, p.RecurredIn, p.Without = items[n].PassedIn, items[n].RecurredIn, items[n].Without
 }
 
-// Recurring are the items whose failure came back although they were in the tree.
+// Recurring returns the items whose failure came back although they were in the tree.
 func Recurring(items []Item) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return len(i.RecurredIn) == 0 })
 }
