@@ -1,7 +1,5 @@
 package testreport
 
-// Fingerprints: when two failures of different runs are one.
-
 import (
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,11 +7,11 @@ import (
 	"slices"
 )
 
-// Fingerprint is "fp:" and 16 hex digits: the same for the same failure of a task in another run, at another time, in
-// another folder, with other line numbers. What is written here, in this order, is the definition: the task's name; how it
-// ended (timed out, the signal, or the exit code); the failing tests' names where there are some; else, unless it timed
-// out, every line of log that tells of an error, normalised, sorted. A task that timed out stopped anywhere: what it had
-// said by then is no part of it.
+// Fingerprint returns "fp:" and 16 hex digits: the same for the same failure of a task in another run, at another
+// time, in another folder, with other line numbers. It is a hash of, in this order: the task's name; how the task
+// ended (timed out, the signal, or the exit code); the names of the failing tests where there are some; else, unless
+// it timed out, every line of log that tells of an error, normalised and sorted. A task that timed out stopped
+// anywhere, so its log does not count.
 func Fingerprint(task string, s Signature, log []byte) string {
 	sum := sha256.New() // a hash never refuses
 	fmt.Fprintf(sum, "1\n%q\n", task)

@@ -1,6 +1,6 @@
 package testreport
 
-// What an output says went wrong, in its own words, without what differs from run to run.
+// What went wrong by the words of an output, without what differs from run to run.
 
 import (
 	"regexp"
@@ -18,15 +18,15 @@ const (
 	lastWords    = 3     // lines from the end, where none tells of an error
 )
 
-// Message is the most telling lines of an output, normalised, at most two, with "; " between them; empty for an output
-// that says nothing. It is shown, and decides nothing.
+// Message returns the most telling lines of an output, normalised, at most two, with "; " between them; "" for an
+// output without text. It is only shown: nothing is decided by it.
 func Message(output []byte) string {
 	lines := telling(output)
 	return strings.Join(lines[:min(len(lines), shownErrors)], "; ")
 }
 
-// A lineForm is a pattern, and words of which a line must have one (in small letters) before it is looked at more closely:
-// most lines of a long log have none. The lower the rank, the more telling.
+// A lineForm is a pattern of lines. Only a line with one of words is matched with it, since most lines of a long log
+// have none. The lower the rank, the more telling the line.
 type lineForm struct {
 	rank  int
 	words []string // nil: any line
@@ -34,14 +34,15 @@ type lineForm struct {
 }
 
 func (f *lineForm) matches(line, small string) bool {
-	return (f.words == nil || slices.ContainsFunc(f.words, func(w string) bool { return strings.Contains(small, w) })) && f.form().MatchString(line)
+	return (f.words == nil || slices.ContainsFunc(f.words,
+		func(w string) bool { return strings.Contains(small, w) })) && f.form().MatchString(line)
 }
 
-// ranks is how many ranks there are.
+// ranks is the number of ranks.
 const ranks = 6
 
-// tellingForms say how a line tells of an error. Only the lines of one rank count: what stands further down is a consequence,
-// or a guess.
+// tellingForms match lines that tell of an error. Only the lines of the lowest rank count: others are consequences,
+// or guesses.
 var tellingForms = []lineForm{
 	// A crash: Go, sanitizers, an assertion of C, Rust, a signal that a shell saw.
 	{0, []string{"panic", "fatal error: ", "assertion", "error: ", "sanitizer"}, late.Regexp(
@@ -55,22 +56,27 @@ var tellingForms = []lineForm{
 	{2, []string{"error", "exception", "warning", "exit", "interrupt"}, late.Regexp(
 		`^\s*(?:Uncaught |Caused by: |Exception in thread .*? )?(?:[\w.$]+\.)?(?:[A-Z]\w*)?(?:Error|Exception|Warning|Exit|Interrupt)(?: \[\w+\])?(?:: \S|$)`)},
 	// A program or file that is not there, a target that cannot be made.
-	{3, []string{"not found", "no such file", "denied", "cannot ", "no rule", "undefined reference", "no space", "refused", "out of memory"}, late.Regexp(
+	{3, []string{"not found", "no such file", "denied", "cannot ", "no rule", "undefined reference", "no space",
+		"refused", "out of memory"}, late.Regexp(
 		`(?i)(?:command not found|: not found$|no such file or directory|permission denied|cannot find (?:module|package)|no rule to make target|undefined reference to|cannot open|no space left|connection refused|out of memory)`)},
 	// A line that says so itself.
 	{4, []string{"error", "fatal", "fail"}, late.Regexp(`(?i)^\W*(?:[\w./@-]+:?\s+)?(?:error|fatal|failed|failure)\b\W`)},
-	{5, []string{"error", "fail", "fatal", "refused", "denied", "invalid", "unexpected", "missing", "mismatch", "differ"}, late.Regexp(
+	{5, []string{"error", "fail", "fatal", "refused", "denied", "invalid", "unexpected", "missing", "mismatch",
+		"differ"}, late.Regexp(
 		`(?i)\b(?:error|failed|failure|fatal|refused|denied|invalid|unexpected|missing|mismatch|differs?)\b`)},
 }
 
-// passedOn tells lines that only pass on that something failed before, or that tell of no failure.
+// passedOn matches lines that only repeat that something failed before, or that are no failures.
 var passedOn = []lineForm{
-	{0, []string{"warning: ", "note: ", "info: ", "remark: ", "hint: "}, late.Regexp(`\d: (?:warning|note|info|remark|hint): `)},
-	{0, []string{"make", "npm", "exit", "elifecycle", "ninja", "collect2", "error", "for more", "traceback", "fail"}, late.Regexp(
-		`^\s*(?:make(?:\[\d+\])?: (?:\*\*\* .*(?:Error \d+|Killed|Terminated)|Target .* not remade|Leaving|Entering)|npm (?:ERR!|error)|(?:exit|error Command failed with) (?:status|exit code) \d+|ELIFECYCLE|ninja: build stopped|collect2: error|error: (?:could not compile|aborting due to|test failed|build failed)|For more information about|Traceback|FAIL(?:ED)?$)`)},
+	{0, []string{"warning: ", "note: ", "info: ", "remark: ", "hint: "},
+		late.Regexp(`\d: (?:warning|note|info|remark|hint): `)},
+	{0, []string{"make", "npm", "exit", "elifecycle", "ninja", "collect2", "error", "for more", "traceback", "fail"},
+		late.Regexp(
+			`^\s*(?:make(?:\[\d+\])?: (?:\*\*\* .*(?:Error \d+|Killed|Terminated)|Target .* not remade|Leaving|Entering)|npm (?:ERR!|error)|(?:exit|error Command failed with) (?:status|exit code) \d+|ELIFECYCLE|ninja: build stopped|collect2: error|error: (?:could not compile|aborting due to|test failed|build failed)|For more information about|Traceback|FAIL(?:ED)?$)`)},
 }
 
-// telling gives the lines that tell of an error, in the order they stand in, normalised, each once; else the last few.
+// telling returns the lines that tell of an error, normalised, in their order, each once; where there are none, the
+// last few lines.
 func telling(output []byte) []string {
 	var of [ranks][]string
 	seen := map[string]bool{}
@@ -126,7 +132,7 @@ var (
 	placeOnly = late.Regexp(`^\s+\d+:\d+\s+error\s`)
 )
 
-// What differs from run to run, and what stands in its place. The order counts.
+// varying is what differs from run to run, and what replaces it. The order counts.
 var varying = []struct {
 	form func() *regexp.Regexp
 	by   string
@@ -153,8 +159,9 @@ var (
 	loneNumber = late.Regexp(`(^|[^\w.])[-+]?\d+(?:[.,]\d+)*\b`)
 )
 
-// normalLine is a line without what differs from run to run: times, durations, addresses, ids, loneNumber, places in files, the way
-// to a file from the root of the machine, the shape of quotes, spaces. A number that is part of a word stays: E0308, utf8.
+// normalLine returns a line without what differs from run to run: times, durations, addresses, ids, numbers, places
+// in files, the folders of absolute paths, forms of quotes, blanks. A number that is part of a word stays: E0308,
+// utf8.
 func normalLine(line string) string {
 	if len(line) > 2*maxErrorLine {
 		line = line[:2*maxErrorLine]

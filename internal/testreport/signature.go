@@ -1,14 +1,15 @@
 package testreport
 
-// Signatures: when two failures are one.
-
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// A Signature is what must come back for a failure to be the same: exit code or signal, and the failing tests' names where the output has them.
+// A Signature is what two failures of one task have in common when they are the same: the exit code or signal, and
+// the names of the failing tests where the output has them.
 type Signature struct {
 	ExitCode int      `json:"exit_code"`
 	Signal   string   `json:"signal,omitempty"`
@@ -16,7 +17,7 @@ type Signature struct {
 	Tests    []string `json:"tests,omitempty"` // sorted
 }
 
-// Same says whether two are one failure. Where one names tests and the other none, they are two.
+// Same reports whether two are the same failure. One with names of tests and one without are not.
 func (s Signature) Same(o Signature) bool {
 	if s.TimedOut != o.TimedOut || s.Signal != o.Signal {
 		return false
@@ -27,7 +28,7 @@ func (s Signature) Same(o Signature) bool {
 	return slices.Equal(set(s.Tests), set(o.Tests))
 }
 
-// String is one line for a person.
+// String returns one line for a person.
 func (s Signature) String() string {
 	var b strings.Builder
 	switch {
@@ -38,23 +39,13 @@ func (s Signature) String() string {
 	default:
 		fmt.Fprintf(&b, "exit %d", s.ExitCode)
 	}
-	const shown = 5
-	tests := set(s.Tests)
-	for i, test := range tests {
-		switch i {
-		case 0:
-			b.WriteString(", failing: " + test)
-		case shown:
-			fmt.Fprintf(&b, " and %d more", len(tests)-shown)
-			return b.String()
-		default:
-			b.WriteString(", " + test)
-		}
+	if tests := set(s.Tests); len(tests) > 0 {
+		b.WriteString(", failing: " + english.List(tests, 3))
 	}
 	return b.String()
 }
 
-// With is String with a message behind it, where no test says more.
+// With returns String with a message after it, where there are no names of tests.
 func (s Signature) With(message string) string {
 	if message == "" || len(s.Tests) > 0 {
 		return s.String()
@@ -62,7 +53,7 @@ func (s Signature) With(message string) string {
 	return s.String() + ": " + message
 }
 
-// set is list sorted and without doubles, in a slice of its own.
+// set returns the elements of list sorted and each once, in a slice of its own.
 func set(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)

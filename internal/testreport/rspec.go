@@ -1,10 +1,8 @@
 package testreport
 
-// RSpec.
-
 import "github.com/async-pipeline/async-pipeline/internal/late"
 
-// rspecRunner reads the list "Failed examples": "spec/a_spec.rb Calc adds". Source: RSpec 3's base text formatter.
+// rspecRunner reads the list "Failed examples": "spec/a_spec.rb Calc adds". The format: RSpec 3's base text formatter.
 type rspecRunner struct{ *failing }
 
 var rspecFail = late.Regexp(`^rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])'? # (.+)$`)
@@ -20,4 +18,11 @@ func (t *rspecRunner) line(line string) bool {
 	return m != nil
 }
 
-func (t *rspecRunner) end() {}
+var rspecCount = late.Regexp(`^(\d+) examples?, \d+ failures?(?:, (\d+) pending)?`)
+
+func countRSpec(line string) int {
+	if m := rspecCount().FindStringSubmatch(line); m != nil {
+		return number(m[1]) - number(m[2])
+	}
+	return 0
+}

@@ -8,15 +8,15 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-// tapRunner names a test by its description, below those of the subtests it stands in: "outer > inner". One without a
-// description is "test" and its number. What is TODO or skipped has not failed. Source: https://testanything.org and the
-// subtests that node and Perl's Test::More write.
+// tapRunner gives a test its description as a name, after those of the subtests around it: "outer > inner". Without a
+// description it is "test" and its number. A test that is TODO or skipped has not failed. The format:
+// https://testanything.org, and the subtests that node and Perl's Test::More print.
 type tapRunner struct {
 	*failing
 	above []outer
 }
 
-// An outer is something that holds tests, and how far it is indented.
+// An outer is a suite or subtest with tests in it, and its indentation.
 type outer struct {
 	indent int
 	name   string
@@ -61,12 +61,10 @@ func (t *tapRunner) line(line string) bool {
 	return false
 }
 
-func (t *tapRunner) end() {}
-
-// maxNesting is how deep tests may stand in one another.
+// maxNesting is how deep subtests may be nested.
 const maxNesting = 64
 
-// outside are those of outers that something at indent stands in.
+// outside returns those of outers that a line at indent is part of.
 func outside(outers []outer, indent int) []outer {
 	for len(outers) > 0 && outers[len(outers)-1].indent >= indent {
 		outers = outers[:len(outers)-1]
@@ -74,7 +72,7 @@ func outside(outers []outer, indent int) []outer {
 	return outers
 }
 
-// nestedName is a name below those of what it stands in.
+// nestedName returns a name after those of outers.
 func nestedName(outers []outer, name string) string {
 	var b strings.Builder
 	for _, o := range outers {
@@ -83,7 +81,7 @@ func nestedName(outers []outer, name string) string {
 	return b.String() + name
 }
 
-// cutDirective divides a description from what follows its first # that is not escaped.
+// cutDirective splits a description from what follows its first # that is not escaped.
 func cutDirective(text string) (description, directive string) {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -98,6 +96,7 @@ func cutDirective(text string) (description, directive string) {
 	return tapText(text), ""
 }
 
+// tapText returns text without escapes and outer blanks.
 func tapText(text string) string {
 	return strings.TrimSpace(strings.NewReplacer(`\#`, "#", `\\`, `\`).Replace(text))
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-// goRunner names "pkg.TestX/sub" for a test, "pkg [build failed]" (or what else go test writes in brackets) for a package
-// whose tests could not start, "pkg [failed]" for one that failed outside of any test. A test whose package is not said
-// stands by its own name. Source of the forms: `go help test`, `go doc test2json`.
+// goRunner gives a test the name "pkg.TestX/sub", or "TestX/sub" where its package is unknown; a package whose tests
+// could not start "pkg [build failed]", or what else go test writes in brackets; a package that failed outside of any
+// test "pkg [failed]". The formats: `go help test`, `go doc test2json`.
 type goRunner struct {
 	*failing
 	pending  []string        // tests of the package whose result comes later
@@ -23,7 +23,7 @@ type goRunner struct {
 
 func newGoRunner(f *failing) *goRunner { return &goRunner{failing: f, packages: map[string]*pkg{}} }
 
-// A pkg is what JSON events said about one.
+// A pkg is a package in the JSON events: it has a failing test, it failed, a list of running tests follows.
 type pkg struct{ test, failed, running bool }
 
 var (
@@ -34,13 +34,13 @@ var (
 	runningTest = late.Regexp(`^\t\t(\S+) \(.*\)$`)
 )
 
-// json reads a line that is an event; false when it is none.
+// json reads a line that is an event, and reports whether it is one.
 func (p *goRunner) json(line []byte) bool {
 	open := bytes.TrimLeft(line, " \t")
 	return len(open) > 0 && open[0] == '{' && len(open) <= maxJSONLine && p.event(open)
 }
 
-// line reads a line of plain output. The package comes after its tests.
+// line reads a line of plain output. The line of a package comes after those of its tests.
 func (p *goRunner) line(line string) bool {
 	if p.running {
 		if m := runningTest().FindStringSubmatch(line); m != nil {
@@ -74,6 +74,7 @@ func (p *goRunner) line(line string) bool {
 	return false
 }
 
+// pend notes a test whose package comes later.
 func (p *goRunner) pend(test string) {
 	if len(p.pending) < maxTests {
 		p.pending = append(p.pending, test)
@@ -94,7 +95,7 @@ func (p *goRunner) close(name, why string) {
 	p.pending = nil
 }
 
-// event reads a line of go test -json; false when it is none.
+// event reads a line of go test -json, and reports whether it is one.
 func (p *goRunner) event(line []byte) bool {
 	var e struct{ Action, Package, ImportPath, Test, Output, FailedBuild string }
 	if json.Unmarshal(line, &e) != nil || e.Action == "" {
@@ -137,7 +138,7 @@ func (p *goRunner) event(line []byte) bool {
 	return true
 }
 
-// end settles what the output left open.
+// end adds the tests whose package never came, and packages that failed without a failing test.
 func (p *goRunner) end() {
 	for _, test := range p.pending {
 		p.add(test)
@@ -147,4 +148,32 @@ func (p *goRunner) end() {
 			p.add(name + " [failed]")
 		}
 	}
+}
+
+var (
+	goCase       = late.Regexp(`^ *--- (?:PASS|FAIL): \S+ \(\d`)
+	goPackageRan = late.Regexp(`^(?:ok  |FAIL)\t\S+\t(?:\d+\.\d+s|\(cached\))(.*)$`)
+)
+
+// Beginnings of the line of a test that ended.
+const (
+	goPassed  = "--- PASS"
+	goFailed  = "--- FAIL"
+	goSkipped = "--- SKIP"
+)
+
+// countGo counts the packages that ran tests. Without -v, go test prints no more of those that pass.
+func countGo(line string) int {
+	if m := goPackageRan().FindStringSubmatch(line); m != nil && !strings.Contains(m[1], "[no tests to run]") {
+		return 1
+	}
+	return 0
+}
+
+// countGoVerbose counts the tests that passed or failed. Only -v prints those that pass.
+func countGoVerbose(line string) int {
+	if strings.Contains(line, "--- ") && goCase().MatchString(line) {
+		return 1
+	}
+	return 0
 }

@@ -1,6 +1,6 @@
 package testreport
 
-// JUnit XML, where it stands in the output itself, and in files.
+// JUnit XML, in an output and in files.
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-// junitRunner names a testcase that holds a failure or an error: "classname.name". Broken XML is read as far as it goes.
-// Source: the schema of Jenkins' xunit plugin, which all the writers follow.
+// junitRunner names a testcase with a failure or an error "classname.name". Broken XML is read as far as it goes. The
+// format: the schema of Jenkins' xunit plugin, which all writers follow.
 type junitRunner struct {
 	*failing
 	inCase, inData bool   // between testcase and its end; in a CDATA section, where nothing counts
@@ -23,14 +23,14 @@ type junitRunner struct {
 	ran            int    // testcases that were not skipped
 }
 
-// Reports are what the JUnit files of one check say together. The zero value is those of a check that left none.
+// Reports are the JUnit files of one check, read together. The zero value is that of a check that wrote none.
 type Reports struct {
 	Files   int
 	Failing []string // names, as Tests gives them
 	Ran     int      // tests that were not skipped
 }
 
-// ReadReports reads JUnit files; what is none counts for nothing.
+// ReadReports reads JUnit files. Other files do not count.
 func ReadReports(files [][]byte) Reports {
 	f := &failing{names: map[string]bool{}}
 	var r Reports
@@ -43,14 +43,12 @@ func ReadReports(files [][]byte) Reports {
 		r.Files++
 		r.Ran += t.ran
 	}
-	for name := range f.names {
-		r.Failing = append(r.Failing, name)
-	}
-	r.Failing = set(r.Failing)
+	r.Failing = f.sorted()
 	return r
 }
 
-// Unproven says why the reports of a check that passed do not show that what failed is mended, or "". r are those of the failure.
+// Unproven returns why the reports of a check that passed do not prove a fix of the failure that r are of, "" where
+// they do.
 func (r Reports) Unproven(passed Reports) string {
 	for _, name := range r.Failing {
 		if slices.Contains(passed.Failing, name) {
@@ -58,7 +56,8 @@ func (r Reports) Unproven(passed Reports) string {
 		}
 	}
 	if r.Ran > passed.Ran {
-		return fmt.Sprintf("tests_not_run: JUnit reports of the failed check name %s that ran, and %d with the patch", english.Count(r.Ran, "test"), passed.Ran)
+		return fmt.Sprintf("tests_not_run: JUnit reports of the failed check name %s that ran, and %d with the patch",
+			english.Count(r.Ran, "test"), passed.Ran)
 	}
 	return ""
 }
@@ -102,6 +101,7 @@ func (t *junitRunner) line(line string) bool {
 	return true
 }
 
+// xmlAttribute returns the value of the attribute that form matches in tag, "" for none.
 func xmlAttribute(tag string, form *regexp.Regexp) string {
 	m := form.FindStringSubmatch(tag)
 	if m == nil {
@@ -110,6 +110,7 @@ func xmlAttribute(tag string, form *regexp.Regexp) string {
 	return html.UnescapeString(m[1] + m[2])
 }
 
+// end ends a testcase.
 func (t *junitRunner) end() {
 	if t.inCase && t.failed && !t.passed {
 		t.add(t.name)

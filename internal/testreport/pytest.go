@@ -1,15 +1,14 @@
 package testreport
 
-// The test runners of Python: pytest and unittest.
-
 import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-// pytestRunner names a test by its node id, "test_a.py::TestC::test_y[1]", and a file that could not be collected by its
-// path. It reads the short summary, -v, -rA, and pytest-xdist. Source: pytest's terminal reporter, versions 6 to 8.
+// pytestRunner gives a test its node id as a name, "test_a.py::TestC::test_y[1]", and a file that could not be
+// collected its path. It reads the short summary, -v, -rA, and pytest-xdist. The format: pytest's terminal reporter,
+// versions 6 to 8.
 type pytestRunner struct{ *failing }
 
 var (
@@ -38,9 +37,8 @@ func (t *pytestRunner) line(line string) bool {
 	return m != nil
 }
 
-func (t *pytestRunner) end() {}
-
-// nodeID is the node id that text begins with; what follows " - " is a message. A parameter, in brackets, may hold that too.
+// nodeID returns the node id that text begins with, "" for none. A message follows " - ", which a parameter in
+// brackets may hold too.
 func nodeID(text string) string {
 	file, test, inside := strings.Cut(text, "::")
 	if !inside {
@@ -66,31 +64,8 @@ func nodeID(text string) string {
 	return file + "::" + test
 }
 
-// unitRunner names a test as "module.Class.test", with what subTest says of it in brackets. Source: unittest's
-// TextTestResult, Python 3.6 to 3.14: older ones leave the test out of the brackets' end.
-type unitRunner struct {
-	*failing
-	ruled bool // the line before is the double line above a failure
+var pytestEnd = late.Regexp(`^(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d+\.\d+s`)
+
+func countPytest(line string) int {
+	return summed(pytestEnd(), line, "passed", "failed", "xfailed", "xpassed")
 }
-
-var unitFail = late.Regexp(`^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\)(.*)$`)
-
-func (t *unitRunner) line(line string) bool {
-	ruled := t.ruled
-	t.ruled = len(line) >= 40 && strings.Trim(line, "=") == ""
-	if !ruled {
-		return t.ruled
-	}
-	m := unitFail().FindStringSubmatch(line)
-	if m == nil {
-		return false
-	}
-	name := m[2]
-	if !strings.HasSuffix(name, "."+m[1]) {
-		name += "." + m[1]
-	}
-	t.add(name + m[3])
-	return true
-}
-
-func (t *unitRunner) end() {}

@@ -1,7 +1,8 @@
 package testreport
 
-// Whether go test ran the tests that failed to their end: without -v it says nothing of those that pass; it calls a package ok
-// whose tests were ended early by a system call of their own, and with -json the test passed that was running then.
+// Whether go test ran the tests that failed to their end. Without -v it prints nothing of those that pass. It reports
+// a package as ok whose process a test ended early by a system call, and with -json also the test that was running
+// then.
 
 import (
 	"bytes"
@@ -17,11 +18,12 @@ var (
 	plainShell   = late.Regexp(`^[\w./:@%+=, -]+$`)
 )
 
-// maxAsked is how many tests are asked for by name: a command line has an end.
+// maxAsked is how many tests are asked for by name: a command line is limited.
 const maxAsked = 500
 
-// AskGo is the command that asks go test by name for the tests that failed, and those names, "package.Test"; nil where the
-// command, an argv or the text of a shell, is no plain go test, or no test was named. It ends with the arguments of the command.
+// AskGo returns a command that asks go test for the failed tests by name, and their names, "package.Test". It ends
+// with the arguments of the check's command, which is ran or, where that is nil, the text of a shell. It returns nil
+// where the command is no plain go test, or no failed test has a name.
 func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 	argv = ran
 	if argv == nil && plainShell().MatchString(shell) {
@@ -57,13 +59,14 @@ func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 	return append(ask, argv[2:]...), tests
 }
 
-// UnprovenGo says which of tests the output of AskGo's command does not show as passed, or "". The event alone is no proof:
-// the package that prints "--- PASS: NAME" has come to the end of the test.
+// UnprovenGo returns which of tests did not pass by the output of AskGo's command, "" for none. An event is no proof
+// alone: a test that printed "--- PASS: NAME" too has come to its end.
 func UnprovenGo(tests []string, output []byte) string {
 	passed, ended := map[string]bool{}, map[string]bool{}
 	for line := range splitAt(output, '\n') {
 		var e struct{ Action, Package, Test, Output string }
-		if open := bytes.TrimLeft(line, " \t"); len(open) == 0 || open[0] != '{' || len(open) > maxJSONLine || json.Unmarshal(open, &e) != nil || e.Test == "" {
+		if open := bytes.TrimLeft(line, " \t"); len(open) == 0 || open[0] != '{' || len(open) > maxJSONLine ||
+			json.Unmarshal(open, &e) != nil || e.Test == "" {
 			continue
 		}
 		switch {
@@ -75,14 +78,15 @@ func UnprovenGo(tests []string, output []byte) string {
 	}
 	for _, test := range tests {
 		if !passed[test] {
-			return "tests_not_run: asked for by name, go test does not say that " + strings.TrimPrefix(test, ".") + " passed"
+			return "tests_not_run: asked for by name, go test does not say that " + strings.TrimPrefix(test,
+				".") + " passed"
 		}
 	}
 	return ""
 }
 
-// unendedGo says which test of failed the output of go test -v, or -json, does not show as ended, or "": it began, or it began
-// when it failed and now did not.
+// unendedGo returns which of the failed tests did not end by the output of go test -v or -json, "" for none: it
+// began, or it began before the patch and not after.
 func unendedGo(failed []string, before, after []byte) string {
 	began := func(output []byte, test string) (n int) {
 		for _, end := range []string{"\n", "\r", `\n`} {
@@ -96,13 +100,13 @@ func unendedGo(failed []string, before, after []byte) string {
 			continue
 		}
 		ended, now := 0, began(after, m[2])
-		for _, how := range []string{goPassed, goFailed, "--- SKIP"} {
+		for _, how := range []string{goPassed, goFailed, goSkipped} {
 			ended += bytes.Count(after, []byte(how+": "+m[2]+" ("))
 		}
 		switch {
 		case now > ended:
 			return "tests_not_run: go test says that " + name + " began, and not that it ended"
-		case now+ended == 0 && len(after) < maxJSONLine && began(before, m[2]) > 0: // of more, only the end may be there
+		case now+ended == 0 && len(after) < maxJSONLine && began(before, m[2]) > 0:
 			return "tests_not_run: go test said that " + name + " began when it failed, and does not with the patch"
 		}
 	}

@@ -1,0 +1,60 @@
+package testreport
+
+import (
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+// cargoRunner gives a test its path in the crate as a name, "tests::adds"; a documentation test is "src/lib.rs -
+// add". nextest prints the crate too: "shop tests::adds". The formats: libtest's pretty formatter, nextest's default
+// profile.
+type cargoRunner struct {
+	*failing
+	listed bool // "failures:" was seen, and a list of names follows
+}
+
+var (
+	cargoFail   = late.Regexp(`^test (\S.*?)(?: - should panic)? \.\.\. FAILED$`)
+	cargoOutput = late.Regexp(`^---- (\S.*?) stdout ----$`)
+	cargoName   = late.Regexp(`^    (\S+|\S+\.rs - .+)$`)
+	cargoLine   = late.Regexp(` \(line \d+\)$`)
+	nextestFail = late.Regexp(`^ +(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
+)
+
+func (t *cargoRunner) line(line string) bool {
+	if t.listed && line != "" {
+		m := cargoName().FindStringSubmatch(line)
+		if t.listed = m != nil; m != nil {
+			t.fail(m[1])
+			return true
+		}
+	}
+	for _, form := range []struct {
+		has  bool
+		find func() []string
+	}{
+		{strings.HasPrefix(line, "test "), func() []string { return cargoFail().FindStringSubmatch(line) }},
+		{strings.HasPrefix(line, "---- "), func() []string { return cargoOutput().FindStringSubmatch(line) }},
+		{strings.HasPrefix(line, " ") && strings.Contains(line, "s] "),
+			func() []string { return nextestFail().FindStringSubmatch(line) }},
+	} {
+		if form.has {
+			if m := form.find(); m != nil {
+				t.fail(m[1])
+				return true
+			}
+		}
+	}
+	if line == "failures:" {
+		t.listed = true
+		return true
+	}
+	return false
+}
+
+func (t *cargoRunner) fail(name string) { t.add(cargoLine().ReplaceAllString(name, "")) }
+
+var cargoCount = late.Regexp(`^test result: (?:ok|FAILED)\. (\d+ passed; \d+ failed)`)
+
+func countCargo(line string) int { return summed(cargoCount(), line, "passed", "failed") }

@@ -1,0 +1,49 @@
+package testreport
+
+import (
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/late"
+)
+
+// ctestRunner reads ctest, and GoogleTest inside of it, whose tests are "Suite.Test". The formats: ctest 3.10 to 4.0,
+// GoogleTest's PrettyUnitTestResultPrinter.
+type ctestRunner struct {
+	*failing
+	listed bool // "The following tests FAILED:" was seen
+}
+
+var (
+	ctestFail  = late.Regexp(`^\s+\d+ - (.+?) \((?:Failed|Timeout|Not Run|SEGFAULT|ILLEGAL|NUMERICAL|INTERRUPT|BAD_COMMAND|Subprocess \w+|OTHER_FAULT|Child \w+|Exit code [^)]*|Disabled)\)(?:\s.*)?$`)
+	googleFail = late.Regexp(`^\[  FAILED  \] (\S+\.\S+?)(?:, where .*)?(?: \(\d+ ms\))?$`)
+)
+
+func (t *ctestRunner) line(line string) bool {
+	switch {
+	case strings.HasPrefix(line, "[  FAILED  ] "):
+		m := googleFail().FindStringSubmatch(line)
+		if m != nil {
+			t.add(strings.TrimSuffix(m[1], ","))
+		}
+		return m != nil
+	case strings.HasPrefix(line, "The following tests FAILED:"):
+		t.listed = true
+		return true
+	case !t.listed:
+		return false
+	}
+	m := ctestFail().FindStringSubmatch(line)
+	if t.listed = m != nil; m != nil {
+		t.add(m[1])
+	}
+	return m != nil
+}
+
+var (
+	ctestCount  = late.Regexp(`^\d+% tests passed, \d+ tests? failed out of (\d+)$`)
+	googleCount = late.Regexp(`^\[==========\] (\d+) tests? from \d+ test (?:suites?|cases?) ran\.`)
+)
+
+func countCtest(line string) int { return found(ctestCount(), line) }
+
+func countGoogleTest(line string) int { return found(googleCount(), line) }
