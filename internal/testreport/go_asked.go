@@ -106,7 +106,7 @@ func unendedGo(failed []string, before, after []byte) string {
 		switch {
 		case now > ended:
 			return "tests_not_run: go test says that " + name + " began, and not that it ended"
-		case now+ended == 0 && len(after) < maxJSONLine && began(before, m[2]) > 0:
+		case now+ended == 0 && len(after) < maxJSONLine && began(before, m[2]) > 0: // a longer log is cut
 			return "tests_not_run: go test said that " + name + " began when it failed, and does not with the patch"
 		}
 	}
