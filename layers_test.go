@@ -39,6 +39,7 @@ var table = map[string]entry{
 	"hooks/runaudit":                   {4, []string{"pipeline/record", "hooks/fix/...", "internal/..."}},
 	"hooks/budget":                     {3, []string{"pipeline", "hooks/agent", "internal/..."}},
 	"hooks/progress":                   {2, nil},
+	"hooks/replay":                     {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/...", "internal/..."}},
 	"hooks/contextpack":                {4, []string{"pipeline", "pipeline/record", "hooks/fix", "hooks/fix/draft", "hooks/failedtask", "hooks/agent", "internal/..."}},
 	"hooks/homes":                      {3, []string{"pipeline", "pipeline/record", "scratch", "internal/..."}},
 	"hooks/failedtask":                 {3, []string{"pipeline", "pipeline/record", "hooks/fix", "hooks/agent", "internal/..."}},

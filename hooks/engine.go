@@ -21,7 +21,7 @@ import (
 )
 
 // Mark is the environment variable that everything a hook starts carries. A process that has it never heals.
-const Mark = "ASYNC_PIPELINE_HOOK"
+const Mark = sandbox.HookMark
 
 // An Engine answers the failures of one root.
 type Engine struct {

@@ -407,16 +407,6 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 	})
 }
 
-func TestPickTier(t *testing.T) {
-	t.Parallel()
-	if _, err := (&Engine{Tier: "full"}).pickTier(); err == nil {
-		t.Error("a tier that this machine does not have is given")
-	}
-	if tier, err := (&Engine{Tier: sandbox.None}).pickTier(); err != nil || tier != sandbox.None {
-		t.Error("what a person grants is refused", err)
-	}
-}
-
 // The first silence deserves one more try, the second does not.
 func TestIdleTwice(t *testing.T) {
 	t.Parallel()

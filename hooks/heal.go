@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -82,7 +80,10 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 	defer func() { err = errors.Join(err, d.Close()) }()
 	d.Secrets = e.Redact
 	j := &job{
-		Engine: e, failure: e.failure(run, ended, t), hook: hook, draft: d, created: timestamp.Now(), typed: w.typed, began: w.began,
+		Engine: e, hook: hook, draft: d, created: timestamp.Now(), typed: w.typed, began: w.began,
+		failure: failedtask.Read(failedtask.Failure{
+			Config: e.Config, Run: run, Ended: ended, Task: t, RunTask: e.RunTask, Clean: e.Redact.String,
+		}),
 		log: &progress.Log{Clean: e.Redact.String, Journal: d.Event, Watch: func(text string, left time.Duration) {
 			if e.Observer.Step != nil {
 				e.Observer.Step(Step{Task: t.Name, Text: text, Left: left})
@@ -99,10 +100,6 @@ func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Tas
 	}
 	j.supersede(ctx, f)
 	return Outcome{Task: t.Name, Kind: "agent", Fix: f}, nil
-}
-
-func (e *Engine) failure(run *record.Sealed, ended *record.Task, t *pipeline.Task) *failedtask.Failure {
-	return failedtask.Read(failedtask.Failure{Config: e.Config, Run: run, Ended: ended, Task: t, RunTask: e.RunTask, Clean: e.Redact.String})
 }
 
 // answer carries out the hook, unless there is a reason to skip it, and watches the user's tree meanwhile.
@@ -209,16 +206,12 @@ func (j *job) open(ctx context.Context, tier sandbox.Tier) (*homes.Homes, error)
 	if err != nil {
 		return nil, err
 	}
-	h := j.homes(at, j.failure, j.hook, tier)
-	return h, h.Open(j.Store.Root)
-}
-
-// homes are the folders that the processes of a hook may write.
-func (e *Engine) homes(at homes.Places, f *failedtask.Failure, hook *pipeline.AgentHook, tier sandbox.Tier) *homes.Homes {
-	return &homes.Homes{
-		Places: at, Task: f.Task, Environ: e.Environ,
-		Box: sandbox.Box{Tier: tier, Hook: f.Run.ID + "/" + f.Task.Name, Secrets: hook.PassSecrets},
+	f := j.failure
+	h := &homes.Homes{
+		Places: at, Task: f.Task, Environ: j.Environ,
+		Box: sandbox.Box{Tier: tier, Hook: f.Run.ID + "/" + f.Task.Name, Secrets: j.hook.PassSecrets},
 	}
+	return h, h.Open(j.Store.Root)
 }
 
 // makeBase copies the tree, and stores what git cannot give back.
@@ -233,7 +226,7 @@ func (j *job) makeBase(ctx context.Context, h *homes.Homes, seen *tree.Manifest,
 		return nil, err
 	}
 	j.draft.Sub = base.Sub
-	h.Go = hasModule(base)
+	h.Go = homes.HasGo(base)
 	loose, err := base.Loose(ctx)
 	if err == nil {
 		_, err = j.draft.StoreBase(base.Manifest, base.Commit, loose, base.Read)
@@ -245,11 +238,6 @@ func (j *job) makeBase(ctx context.Context, h *homes.Homes, seen *tree.Manifest,
 		j.log.Step("the copy has %s", english.List(base.Taken, 4))
 	}
 	return base, nil
-}
-
-// hasModule reports whether there is a Go module.
-func hasModule(base *scratch.Base) bool {
-	return slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
 }
 
 // passedOutputs returns the declared outputs of the run's passed tasks.

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -38,7 +37,7 @@ func (j *job) admit(ctx context.Context, lock *healLock) ([]agent.Agent, result)
 		return skip(why)
 	}
 	r.agent = agents[0].Name()
-	tier, err := j.pickTier()
+	tier, err := homes.Tier(j.Tier)
 	if err != nil {
 		return skip("sandbox_unsupported: " + err.Error())
 	}
@@ -108,18 +107,4 @@ func (j *job) waiting(a agent.Agent) (time.Time, failure.Kind) {
 		return time.Time{}, ""
 	}
 	return at, failure.Kind(kind)
-}
-
-// pickTier returns the tier that was asked for, or the best there is. Only a person can grant "none".
-func (e *Engine) pickTier() (sandbox.Tier, error) {
-	if e.Tier != "" {
-		if !slices.Contains(sandbox.Tiers(), e.Tier) {
-			return "", fmt.Errorf("this machine cannot give the tier %s that was asked for; it has %s", e.Tier, sandbox.Best())
-		}
-		return e.Tier, nil
-	}
-	if best := sandbox.Best(); best != sandbox.None {
-		return best, nil
-	}
-	return "", errors.New("this machine confines nothing (no mount namespace, no Landlock); --sandbox none runs the agent unconfined")
 }

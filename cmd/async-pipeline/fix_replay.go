@@ -1,20 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/replay"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
@@ -75,11 +73,16 @@ func (h *program) replay(f healFlags, asJSON bool, args []string) error {
 	stop := h.Listen(h.healingEnds)
 	defer stop.Stop()
 	defer h.JobControl().End()
-	e, err := h.engine(c, run, h.Messages(), nil, f, tier)
+	cache, err := cachedir.Dir(h.Env)
 	if err != nil {
 		return err
 	}
-	r, err := console.Await(stop, func() (*hooks.Replayed, error) { return e.Replay(stop.Ctx, run, p, rebuild) })
+	r, err := console.Await(stop, func() (*replay.Result, error) {
+		return replay.Run(stop.Ctx, replay.Request{
+			Config: c, Store: store, Redact: h.Secrets, Environ: h.Environ, Cache: cache, RunTask: h.runner(c).RunTask, Tier: tier,
+			Run: run, Fix: p, Rebuild: native.Rebuild,
+		})
+	})
 	if errors.Is(err, record.ErrLocked) {
 		return exit.Refuse("%v", err)
 	}
@@ -103,20 +106,11 @@ func (h *program) replay(f healFlags, asJSON bool, args []string) error {
 	return nil
 }
 
-// rebuild is the native room's, as the engine takes it.
-func rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (*hooks.Calls, error) {
-	made, err := native.Rebuild(ctx, r, transcript)
-	if errors.Is(err, native.ErrOthers) {
-		return nil, nil
-	}
-	return new(hooks.Calls(made)), err
-}
-
-func shownRebuilt(r *hooks.Rebuilt) *view.Rebuilt {
+func shownRebuilt(r *replay.Rebuilt) *view.Rebuilt {
 	if r == nil {
 		return nil
 	}
-	lines := func(all []hooks.RebuiltDetail) (text []string) {
+	lines := func(all []replay.Detail) (text []string) {
 		for _, d := range all {
 			if d.Path != nil {
 				d.Detail = *d.Path + ": " + d.Detail
@@ -134,7 +128,7 @@ func shownRebuilt(r *hooks.Rebuilt) *view.Rebuilt {
 	return shown
 }
 
-func verdictAndReason(j hooks.Judgement) string {
+func verdictAndReason(j replay.Judgement) string {
 	if j.Reason == nil || *j.Reason == "" {
 		return j.Verdict
 	}

@@ -89,3 +89,13 @@ func TestKeptUsed(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+func TestTier(t *testing.T) {
+	t.Parallel()
+	if _, err := Tier("full"); err == nil {
+		t.Error("a tier that this machine does not have is given")
+	}
+	if tier, err := Tier(sandbox.None); err != nil || tier != sandbox.None {
+		t.Error("what a person grants is refused", err)
+	}
+}

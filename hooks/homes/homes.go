@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -360,4 +362,23 @@ func (h *Homes) env(name string) string {
 		}
 	}
 	return ""
+}
+
+// HasGo reports whether a base has a Go module.
+func HasGo(base *scratch.Base) bool {
+	return slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == "go.mod" })
+}
+
+// Tier returns the tier that was asked for, or the best there is. Only a person can grant "none".
+func Tier(asked sandbox.Tier) (sandbox.Tier, error) {
+	if asked != "" {
+		if !slices.Contains(sandbox.Tiers(), asked) {
+			return "", fmt.Errorf("this machine cannot give the tier %s that was asked for; it has %s", asked, sandbox.Best())
+		}
+		return asked, nil
+	}
+	if best := sandbox.Best(); best != sandbox.None {
+		return best, nil
+	}
+	return "", errors.New("this machine confines nothing (no mount namespace, no Landlock); --sandbox none runs the agent unconfined")
 }

@@ -14,7 +14,7 @@ import (
 
 // The two marks that everything started by a runner carries in its environment.
 const (
-	hookMark   = "ASYNC_PIPELINE_HOOK"
+	HookMark   = "ASYNC_PIPELINE_HOOK"   // RUN/TASK of the hook; a process that carries it starts no hook
 	runnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see process.Stamp
 )
 
@@ -113,7 +113,7 @@ func (b Box) environ(c Command) []string {
 func (b Box) marks() []string {
 	m := []string{runnerMark + "=" + process.Self().String()}
 	if b.Hook != "" {
-		m = append(m, hookMark+"="+b.Hook)
+		m = append(m, HookMark+"="+b.Hook)
 	}
 	return m
 }

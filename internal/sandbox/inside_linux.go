@@ -94,7 +94,7 @@ func startedFor(pid int, root string, want fs.FileInfo) Starter {
 	vars := strings.Split(string(env), "\x00")
 	runner, ok := process.Parse(lookupEnv(vars, runnerMark))
 	by := ATask
-	if err != nil || lookupEnv(vars, hookMark) != "" {
+	if err != nil || lookupEnv(vars, HookMark) != "" {
 		by = AHook
 	}
 	if err == nil && ok && runner.Alive() && !holds(runner.PID, root, want) {

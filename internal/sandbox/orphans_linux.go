@@ -56,7 +56,7 @@ func readMarks(pid int) (p Process, ok bool) {
 		return p, false
 	}
 	vars := strings.Split(string(env), "\x00")
-	p = Process{PID: pid, Hook: lookupEnv(vars, hookMark), Dir: lookupEnv(vars, "PWD")}
+	p = Process{PID: pid, Hook: lookupEnv(vars, HookMark), Dir: lookupEnv(vars, "PWD")}
 	p.Runner, ok = process.Parse(lookupEnv(vars, runnerMark))
 	return p, ok
 }

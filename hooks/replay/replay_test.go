@@ -1,4 +1,4 @@
-package hooks
+package replay
 
 import (
 	"context"
@@ -11,36 +11,56 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/verify"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// repaired is a proposal that makes the file a say good, and the engine that it came from.
-func repaired(t *testing.T) (*Engine, *record.Sealed, *fix.Proposal) {
+// A repairer writes good into the file a.
+type repairer struct{}
+
+func (repairer) Name() string          { return "s" }
+func (repairer) Ready() error          { return nil }
+func (repairer) Retry() failure.Policy { return failure.Policy{} }
+
+func (repairer) Turn(_ context.Context, r agent.Request) (agent.Turn, error) {
+	r.Note(agent.Line{Type: "prompt", Data: map[string]any{"text": "repair it"}})
+	return agent.Turn{Control: &agent.Control{Outcome: agent.Fixed, Summary: "now it is good"}}, os.WriteFile(filepath.Join(r.Copy, "a"), []byte("good"), 0o600)
+}
+
+// repaired is the replay of a proposal that makes the file a say good.
+func repaired(t *testing.T) Request {
 	t.Helper()
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "a"), []byte("bad"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store, run := sealedRun(t, root, "it is bad\n")
+	store := record.At(root)
+	d, err := store.Begin(time.Now(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := d.Seal(record.Run{Root: root, Status: record.Failed, ExitCode: 1, Tasks: []record.Task{
+		{Name: "check", Status: record.Failed, ExitCode: new(1), Attempts: 1},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	hook := pipeline.AgentHook{Use: "s", Budget: pipeline.Budget{Attempts: 1, WallClock: 2 * time.Minute}}
 	task := &pipeline.Task{
 		Name: "check", Dir: ".", Run: pipeline.Command{Argv: []pipeline.Text{{Value: "check-it"}}}, OnFail: []pipeline.Hook{{Agent: &hook}},
 	}
-	e := &Engine{
+	e := &hooks.Engine{
 		Config: &pipeline.Config{Root: root, File: filepath.Join(root, "PIPELINE.hcl"), Tasks: []*pipeline.Task{task}},
 		Store:  store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"), Tier: sandbox.None,
-		Agents: map[string]agent.Agent{"s": &scripted{name: "s", turns: []func(context.Context, agent.Request) agent.Turn{
-			func(ctx context.Context, r agent.Request) agent.Turn {
-				r.Note(agent.Line{Type: "prompt", Data: map[string]any{"text": "repair it"}})
-				return writes("good", said)(ctx, r)
-			},
-		}}},
+		Agents: map[string]agent.Agent{"s": repairer{}},
 		RunTask: func(_ context.Context, dir string, task *pipeline.Task, _ sandbox.Box, out io.Writer) (record.Task, error) {
 			text, err := os.ReadFile(filepath.Join(dir, "a"))
 			if string(text) == "good" {
@@ -57,37 +77,40 @@ func repaired(t *testing.T) (*Engine, *record.Sealed, *fix.Proposal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e, run, p
+	return Request{
+		Config: e.Config, Store: store, Redact: e.Redact, Cache: e.Cache, RunTask: e.RunTask, Tier: e.Tier, Run: run, Fix: p,
+	}
 }
 
 // What the calls leave is held against the patch, file by file.
 func TestReplayRebuilds(t *testing.T) {
 	t.Parallel()
-	e, run, p := repaired(t)
+	q := repaired(t)
 	for _, c := range []struct {
 		name    string
 		makes   map[string]string // by the calls
-		calls   Calls
+		calls   native.Rebuilt
 		result  string
 		details string // in words
 	}{
-		{"the same", map[string]string{"a": "good"}, Calls{Calls: 1}, "same", ""},
-		{"the same, though a command ran", map[string]string{"a": "good"}, Calls{Commands: 1}, "same", ""},
-		{"the same, though a call is not whole", map[string]string{"a": "good"}, Calls{Open: map[string]string{"a": "cut"}}, "same", ""},
-		{"another content", map[string]string{"a": "better"}, Calls{Calls: 1}, "different", "a: the calls leave it otherwise than the patch does"},
-		{"no call", nil, Calls{}, "different", "a: the patch changes it, and no call did"},
-		{"a file more", map[string]string{"a": "good", "b": "x"}, Calls{Calls: 2}, "different", "b: a call changed it, and the patch does not"},
-		{"a command can have been it", map[string]string{"a": "better", "b": "x"}, Calls{Commands: 1}, "commands", "a b"},
-		{"no command can have been it", map[string]string{"a": "better", "b": "x"}, Calls{Commands: 1, Sure: map[string]bool{"a": true}}, "different", "b a: the calls leave it otherwise than the patch does"},
-		{"a call is not whole", map[string]string{"a": "better"}, Calls{Open: map[string]string{"a": "cut"}}, "unknown", "a: cut"},
-		{"a call cannot have been", map[string]string{"a": "good"}, Calls{Wrong: []string{"line 7"}}, "different", "line 7"},
+		{"the same", map[string]string{"a": "good"}, native.Rebuilt{Calls: 1}, "same", ""},
+		{"the same, though a command ran", map[string]string{"a": "good"}, native.Rebuilt{Commands: 1}, "same", ""},
+		{"the same, though a call is not whole", map[string]string{"a": "good"}, native.Rebuilt{Open: map[string]string{"a": "cut"}}, "same", ""},
+		{"another content", map[string]string{"a": "better"}, native.Rebuilt{Calls: 1}, "different", "a: the calls leave it otherwise than the patch does"},
+		{"no call", nil, native.Rebuilt{}, "different", "a: the patch changes it, and no call did"},
+		{"a file more", map[string]string{"a": "good", "b": "x"}, native.Rebuilt{Calls: 2}, "different", "b: a call changed it, and the patch does not"},
+		{"a command can have been it", map[string]string{"a": "better", "b": "x"}, native.Rebuilt{Commands: 1}, "commands", "a b"},
+		{"no command can have been it", map[string]string{"a": "better", "b": "x"}, native.Rebuilt{Commands: 1, Sure: map[string]bool{"a": true}}, "different", "b a: the calls leave it otherwise than the patch does"},
+		{"a call is not whole", map[string]string{"a": "better"}, native.Rebuilt{Open: map[string]string{"a": "cut"}}, "unknown", "a: cut"},
+		{"a call cannot have been", map[string]string{"a": "good"}, native.Rebuilt{Wrong: []string{"line 7"}}, "different", "line 7"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := e.Replay(t.Context(), run, p, func(_ context.Context, r agent.Request, transcript io.Reader) (*Calls, error) {
+			again := q
+			again.Rebuild = func(_ context.Context, r agent.Request, transcript io.Reader) (native.Rebuilt, error) {
 				if text, err := io.ReadAll(transcript); err != nil || !strings.Contains(string(text), `"type":"prompt"`) {
 					t.Errorf("the transcript is %q %v", text, err)
 				}
-				if text, err := os.ReadFile(filepath.Join(r.Copy, "a")); string(text) != "bad" || r.Attempt != 1 || r.Top != r.Copy || r.Dir != e.Config.Root {
+				if text, err := os.ReadFile(filepath.Join(r.Copy, "a")); string(text) != "bad" || r.Attempt != 1 || r.Top != r.Copy || r.Dir != q.Config.Root {
 					t.Errorf("attempt %d in %s below %s, seen as %s, where a says %q %v", r.Attempt, r.Copy, r.Top, r.Dir, text, err)
 				}
 				for name, text := range c.makes {
@@ -95,8 +118,9 @@ func TestReplayRebuilds(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				return &c.calls, nil
-			})
+				return c.calls, nil
+			}
+			r, err := Run(t.Context(), again)
 			if err != nil || !r.Same || r.Rebuilt == nil {
 				t.Fatalf("got %+v %v", r, err)
 			}
@@ -116,30 +140,36 @@ func TestReplayRebuilds(t *testing.T) {
 		})
 	}
 
-	others := func(context.Context, agent.Request, io.Reader) (*Calls, error) { return nil, nil }
-	for _, rebuild := range []Rebuild{nil, others} {
-		if r, err := e.Replay(t.Context(), run, p, rebuild); err != nil || r.Rebuilt != nil || !r.Holds() {
+	others := func(context.Context, agent.Request, io.Reader) (native.Rebuilt, error) {
+		return native.Rebuilt{}, native.ErrOthers
+	}
+	for _, q.Rebuild = range []Rebuild{nil, others} {
+		if r, err := Run(t.Context(), q); err != nil || r.Rebuilt != nil || !r.Holds() {
 			t.Errorf("of another agent: got %+v %v", r, err)
 		}
 	}
 	broken := errors.New("no more")
-	if _, err := e.Replay(t.Context(), run, p, func(context.Context, agent.Request, io.Reader) (*Calls, error) { return nil, broken }); !errors.Is(err, broken) {
+	q.Rebuild = func(context.Context, agent.Request, io.Reader) (native.Rebuilt, error) {
+		return native.Rebuilt{}, broken
+	}
+	if _, err := Run(t.Context(), q); !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error", err)
 	}
 	// Of an agent of which nothing is known as of our own, a transcript that is another tells nothing either.
-	if err := os.WriteFile(filepath.Join(p.Dir, "fixes", p.Name+".transcript.jsonl"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(q.Fix.Dir, "fixes", q.Fix.Name+".transcript.jsonl"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := e.Replay(t.Context(), run, p, others); err != nil || r.Rebuilt != nil {
+	q.Rebuild = others
+	if r, err := Run(t.Context(), q); err != nil || r.Rebuilt != nil {
 		t.Errorf("of a changed transcript: got %+v %v", r, err)
 	}
-	p.Provenance.Agent = &fix.Program{Name: "s", Provider: "openai"}
-	if r, err := e.Replay(t.Context(), run, p, others); err != nil || r.Rebuilt == nil || r.Rebuilt.Result != "different" || r.Holds() {
+	q.Fix.Provenance.Agent = &fix.Program{Name: "s", Provider: "openai"}
+	if r, err := Run(t.Context(), q); err != nil || r.Rebuilt == nil || r.Rebuilt.Result != "different" || r.Holds() {
 		t.Errorf("of a changed transcript of our own agent: got %+v %v", r, err)
 	}
 }
 
-// The attempt whose patch is proposed, as attempts chooses it: see TestCandidates.
+// The attempt whose patch is proposed, as hooks chooses it.
 func TestProposing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -154,7 +184,7 @@ func TestProposing(t *testing.T) {
 			if v != '-' {
 				a.Rescue = new("x.patch")
 			}
-			a.Verdict = orNull(map[rune]string{'v': verify.Verified, 's': verify.Suspect, 'u': verify.Unverified}[v])
+			a.Verdict = map[rune]*string{'v': new(verify.Verified), 's': new(verify.Suspect), 'u': new(verify.Unverified)}[v]
 			attempts = append(attempts, a)
 		}
 		got := 0

@@ -1,4 +1,4 @@
-package hooks
+package replay
 
 import (
 	"context"
@@ -10,41 +10,34 @@ import (
 	"slices"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// A replay also makes the patch of an agent of our own again, from the calls in its transcript: whether the two belong together.
+// The patch of an agent of our own is also made again, from the calls in its transcript: that shows whether the two belong
+// together.
 
-// Rebuild makes the calls of attempt r.Attempt again in the copy of r, which holds the base; the hall lends it. It gives nil where the
-// attempt is not one of an agent of our own.
-type Rebuild func(ctx context.Context, r agent.Request, transcript io.Reader) (*Calls, error)
-
-// Calls are what came of it. Paths are below the top of the copy.
-type Calls struct {
-	Calls    int               // that were made again
-	Commands int               // that were not, and may have changed any file
-	Sure     map[string]bool   // files that no command can have changed after the calls did
-	Open     map[string]string // files that cannot be known, and why
-	Wrong    []string          // what cannot have been as the transcript says, in words
-}
+// Rebuild makes the calls of attempt r.Attempt again in the copy of r, which holds the base. The error is native.ErrOthers
+// where the attempt is not one of an agent of our own.
+type Rebuild func(ctx context.Context, r agent.Request, transcript io.Reader) (native.Rebuilt, error)
 
 // A Rebuilt compares the difference that the calls of an attempt make with the patch.
 type Rebuilt struct {
-	Result         string          `json:"result"`         // same|commands|unknown|different|none
-	Why            *string         `json:"why"`            // of none: nothing was compared
-	Attempt        int             `json:"attempt"`        // whose calls they are
-	Calls          int             `json:"calls"`          // that were made again: write, edit, delete
-	Commands       int             `json:"commands"`       // that were not: run, check, and calls whose end nobody knows
-	FromCommands   []string        `json:"from_commands"`  // files that are not as the calls leave them; commands can have changed them
-	Unknown        []RebuiltDetail `json:"unknown"`        // files of which the transcript does not hold every call
-	Contradictions []RebuiltDetail `json:"contradictions"` // why patch and transcript do not belong together
+	Result         string   `json:"result"`         // same|commands|unknown|different|none
+	Why            *string  `json:"why"`            // of none: nothing was compared
+	Attempt        int      `json:"attempt"`        // whose calls they are
+	Calls          int      `json:"calls"`          // that were made again: write, edit, delete
+	Commands       int      `json:"commands"`       // that were not: run, check, and calls whose end nobody knows
+	FromCommands   []string `json:"from_commands"`  // files that are not as the calls leave them; commands can have changed them
+	Unknown        []Detail `json:"unknown"`        // files of which the transcript does not hold every call
+	Contradictions []Detail `json:"contradictions"` // why patch and transcript do not belong together
 }
 
-// A RebuiltDetail says something of one file; where Path is null, of the transcript.
-type RebuiltDetail struct {
+// A Detail says something of one file; where Path is null, of the transcript.
+type Detail struct {
 	Path   *string `json:"path"`
 	Detail string  `json:"detail"`
 }
@@ -60,10 +53,10 @@ const (
 
 // rebuild makes the calls of the attempt that p proposes again, and compares what they leave with changes, which are those of the
 // patch. nil: it is not a patch of an agent of our own.
-func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, changes []patch.Change, again Rebuild) (_ *Rebuilt, err error) {
-	p := v.proposal
+func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, changes []patch.Change) (_ *Rebuilt, err error) {
+	p := v.Fix
 	a := proposing(p.Attempts)
-	if again == nil || a == nil {
+	if v.Rebuild == nil || a == nil {
 		return nil, nil
 	}
 	rel := "fixes/" + p.Name + ".transcript.jsonl"
@@ -71,7 +64,7 @@ func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, c
 		if !ofModel(p, a) {
 			return nil, nil
 		}
-		return empty(a).contradicted("", why).settled(), nil
+		return empty(a).contradicted(nil, why).settled(), nil
 	}
 	if fix.DigestOf(p.Dir, rel) == nil {
 		return nil, nil // made by a version that kept none
@@ -81,7 +74,7 @@ func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, c
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	calls, err := readCalls(ctx, p, rel, again, agent.Request{
+	calls, err := v.calls(ctx, rel, agent.Request{
 		Attempt: a.Number, Copy: filepath.Join(c.Dir, filepath.FromSlash(base.Sub)), Top: c.Dir, Dir: v.Config.Root, Secrets: v.Redact,
 	})
 	if err != nil || calls == nil {
@@ -101,20 +94,20 @@ func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, c
 
 // ofAnswer takes back what was said of the files of a patch that is not the calls': where a hook asks for a diff in the answer, what
 // the calls changed is no part of it.
-func (r *Rebuilt) ofAnswer(calls *Calls) {
+func (r *Rebuilt) ofAnswer(calls *native.Rebuilt) {
 	if r.Result == rebuiltSame || len(calls.Wrong) > 0 {
 		return
 	}
 	*r = Rebuilt{
 		Result: rebuiltNone, Why: new("its hook asked for a diff in the answer: that is the patch, not what the calls changed"),
 		Attempt: r.Attempt, Calls: r.Calls, Commands: r.Commands,
-		FromCommands: []string{}, Unknown: []RebuiltDetail{}, Contradictions: []RebuiltDetail{},
+		FromCommands: []string{}, Unknown: []Detail{}, Contradictions: []Detail{},
 	}
 }
 
-// readCalls makes the calls in the transcript of p again.
-func readCalls(ctx context.Context, p *fix.Proposal, rel string, again Rebuild, r agent.Request) (_ *Calls, err error) {
-	root, err := os.OpenRoot(p.Dir)
+// calls makes the calls in the transcript again; nil: they are not of an agent of our own.
+func (v *replay) calls(ctx context.Context, rel string, r agent.Request) (_ *native.Rebuilt, err error) {
+	root, err := os.OpenRoot(v.Fix.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +117,15 @@ func readCalls(ctx context.Context, p *fix.Proposal, rel string, again Rebuild, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return again(ctx, r, f)
+	made, err := v.Rebuild(ctx, r, f)
+	if errors.Is(err, native.ErrOthers) {
+		return nil, nil
+	}
+	return &made, err
 }
 
-// proposing is the attempt whose difference was proposed: the last of those with the best verdict. Of older records, which have no
-// verdict for each, it is the last that left one.
+// proposing returns the attempt whose difference was proposed: the last of those with the best verdict. In older records,
+// which have no verdict for each, it is the last that left a difference.
 func proposing(attempts []fix.Attempt) (best *fix.Attempt) {
 	for i := range attempts {
 		a := &attempts[i]
@@ -160,19 +157,19 @@ func ofModel(p *fix.Proposal, a *fix.Attempt) bool {
 }
 
 func empty(a *fix.Attempt) *Rebuilt {
-	return &Rebuilt{Attempt: a.Number, FromCommands: []string{}, Unknown: []RebuiltDetail{}, Contradictions: []RebuiltDetail{}}
+	return &Rebuilt{Attempt: a.Number, FromCommands: []string{}, Unknown: []Detail{}, Contradictions: []Detail{}}
 }
 
-func (r *Rebuilt) contradicted(path, detail string) *Rebuilt {
-	r.Contradictions = append(r.Contradictions, RebuiltDetail{orNull(path), detail})
+func (r *Rebuilt) contradicted(path *string, detail string) *Rebuilt {
+	r.Contradictions = append(r.Contradictions, Detail{path, detail})
 	return r
 }
 
 // compare sorts the files that the calls and the patch do not leave alike.
-func (r *Rebuilt) compare(calls *Calls, made, proposed []patch.Change) {
+func (r *Rebuilt) compare(calls *native.Rebuilt, made, proposed []patch.Change) {
 	r.Calls, r.Commands = calls.Calls, calls.Commands
 	for _, why := range calls.Wrong {
-		r.contradicted("", why)
+		r.contradicted(nil, why)
 	}
 	of := func(changes []patch.Change) map[string][]patch.Change {
 		by := map[string][]patch.Change{}
@@ -188,15 +185,15 @@ func (r *Rebuilt) compare(calls *Calls, made, proposed []patch.Change) {
 		switch why := calls.Open[path]; {
 		case patch.Same(here[path], there[path]):
 		case why != "":
-			r.Unknown = append(r.Unknown, RebuiltDetail{new(path), why})
+			r.Unknown = append(r.Unknown, Detail{new(path), why})
 		case calls.Commands > 0 && !calls.Sure[path]:
 			r.FromCommands = append(r.FromCommands, path)
 		case here[path] == nil:
-			r.contradicted(path, "the patch changes it, and no call did")
+			r.contradicted(&path, "the patch changes it, and no call did")
 		case there[path] == nil:
-			r.contradicted(path, "a call changed it, and the patch does not")
+			r.contradicted(&path, "a call changed it, and the patch does not")
 		default:
-			r.contradicted(path, "the calls leave it otherwise than the patch does")
+			r.contradicted(&path, "the calls leave it otherwise than the patch does")
 		}
 	}
 	r.settled()
