@@ -130,7 +130,7 @@ func TestInterruptedHealing(t *testing.T) {
 		t.Errorf("a healing at work is listed: %+v %v", items, errs)
 	}
 	fixtest.Check(t, d.Close()) // its runner died
-	for n := 0; n < 100 && recordfile.Locked(d.Path("/draft.json")); n++ {
+	for n := 0; n < 100 && recordfile.Locked(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", d.Name, "draft.json")); n++ {
 		time.Sleep(20 * time.Millisecond) // see settled
 	}
 	items, errs := s.List()

@@ -1,5 +1,3 @@
-// What the copy held before the agent: base.json and contents.
-
 package draft
 
 import (
@@ -16,7 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// maxBase bounds the contents that are stored with a base, in bytes in all.
+// maxBase is how much of a base's contents is stored, in bytes in all.
 const maxBase = 64 << 20
 
 // A storedBase is base.json while its contents are being stored.
@@ -35,20 +33,22 @@ func (b *storedBase) said(sub string) *fix.Base {
 	return said
 }
 
-// StoreBase writes base.json and base/<sha256> before an agent starts.
-// Contents holds the paths whose content git cannot give back; at most 64 MiB in all, the rest is named as left out, and
-// so is what holds a secret. read gives nil for a path that is absent.
-func (d *Draft) StoreBase(m *tree.Manifest, commit string, contents []string, read func(path string) (*patch.File, error)) (complete bool, err error) {
+// StoreBase writes base.json and base/<sha256> before an agent starts. contents are the paths whose content git
+// cannot give back. At most 64 MiB are stored in all; the rest is named as left out, and so is what holds a secret.
+// read returns nil for a path that is absent.
+func (d *Draft) StoreBase(m *tree.Manifest, commit string, contents []string, read func(path string) (*patch.File, error),
+) (complete bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := &storedBase{BaseFile: fix.BaseFile{SchemaVersion: fix.SchemaVersion, Tree: m.Digest(), Entries: m.Entries, Omitted: m.Omitted, LeftOut: []fix.LeftOut{}}, seen: map[string]bool{}}
+	b := &storedBase{BaseFile: fix.BaseFile{SchemaVersion: fix.SchemaVersion, Tree: m.Digest(), Entries: m.Entries,
+		Omitted: m.Omitted, LeftOut: []fix.LeftOut{}}, seen: map[string]bool{}}
 	b.hideNames(d.Secrets)
 	fix.Fill(&b.Entries)
 	fix.Fill(&b.Omitted)
 	if commit != "" {
 		b.Commit = &commit
 	}
-	if err := recordfile.MakeFolder(d.Path("/base")); err != nil {
+	if err := recordfile.MakeFolder(d.path("/base")); err != nil {
 		return false, err
 	}
 	for _, path := range contents {
@@ -73,8 +73,8 @@ func (d *Draft) StoreBase(m *tree.Manifest, commit string, contents []string, re
 	return b.Complete, err
 }
 
-// hideNames takes secrets out of paths and link targets. An entry that held one is no longer what it was, so it counts as
-// left out.
+// hideNames removes secrets from paths and link targets. An entry that held one is no longer what it was: it counts
+// as left out.
 func (b *storedBase) hideNames(secrets *redact.Set) {
 	b.Entries, b.Omitted = slices.Clone(b.Entries), slices.Clone(b.Omitted)
 	for i := range b.Entries {
@@ -123,7 +123,8 @@ func (d *Draft) storeContent(b *storedBase, path string, data []byte) error {
 		b.leave(path, "oversize", &size)
 		return nil
 	}
-	if err := recordfile.Write(filepath.Join(d.Path("/base"), strings.TrimPrefix(sum, "sha256:")), data, false); err != nil {
+	if err := recordfile.Write(filepath.Join(d.path("/base"), strings.TrimPrefix(sum, "sha256:")), data,
+		false); err != nil {
 		return err
 	}
 	b.seen[sum] = true
@@ -146,5 +147,5 @@ func (d *Draft) writeBase() error {
 	if err != nil {
 		return err
 	}
-	return recordfile.Write(d.Path("/base.json"), append(text, '\n'), true)
+	return recordfile.Write(d.path("/base.json"), append(text, '\n'), true)
 }

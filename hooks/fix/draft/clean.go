@@ -1,5 +1,3 @@
-// Redaction of what is written: of a fix its free text, of what an agent said every string, of streams line by line.
-
 package draft
 
 import (
@@ -12,9 +10,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-// cleaned is a copy of f without secrets in what is free text. Names, states, digests, and the paths by which a proposal
-// is found and applied stay what they are, even if a secret is spelled so: Propose refuses a patch whose paths hold one.
-// Paths that are only told of (left out of the patch, changed in the tree) may be an agent's, and are free text.
+// cleaned returns a copy of f without secrets in its free text. Names, states, digests, and the paths by which a fix
+// is found and applied stay what they are, even if a secret is spelled so: Propose refuses a patch whose paths hold
+// one. Other paths (left out of the patch, changed in the tree) may be an agent's, and are free text.
 func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 	text, err := recordfile.JSON(f)
 	if err != nil {
@@ -29,7 +27,7 @@ func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 			*s = string(clean([]byte(*s)))
 		}
 	}
-	reason := func(s *string) { // a word of ours, and perhaps free text after ": "
+	reason := func(s *string) { // a code, and perhaps free text after ": "
 		if s == nil {
 			return
 		}
@@ -81,10 +79,10 @@ func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 	return c, nil
 }
 
-// longLine is where a line without an end is cut for cleaning, in bytes.
+// longLine is where a line without an end is cut, in bytes.
 const longLine = 1 << 20
 
-// A lineCleaner cleans a stream line by line, so that a value split over two writes is whole when it is looked for.
+// A lineCleaner cleans a stream line by line, so that a value split over two writes is found.
 type lineCleaner struct {
 	w     io.Writer
 	clean func([]byte) []byte

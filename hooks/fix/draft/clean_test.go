@@ -21,22 +21,28 @@ import (
 // A secret that is spelled like a task, a state, a path or a field must not make a record that nobody can use.
 func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 	t.Parallel()
-	for _, word := range []string{"postgres", "proposed", "verified", "fixes/postgres", "modified", "schema_version", "sha256:", "check_file", "reason"} {
+	for _, word := range []string{"postgres", "proposed", "verified", "fixes/postgres", "modified", "schema_version",
+		"sha256:", "check_file", "reason"} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
 			s := fixtest.NewStore(t, fixtest.One)
 			set := &redact.Set{}
 			set.Add("PW", word)
-			d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "postgres", set.Bytes)
+			d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID),
+				"postgres", set.Bytes)
 			fixtest.Check(t, err)
 			defer func() { fixtest.Check(t, d.Close()) }()
 			_, err = d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil)
 			fixtest.Check(t, err)
 			f := &fix.Fix{
-				Verdict: new("verified"), Note: new("the word is " + word), Flags: []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt"), Detail: word}},
-				AgentSaid: &fix.Said{Outcome: "fixed", Summary: word}, Omitted: []tree.Omitted{{Path: "x-" + word, Why: "ignored"}},
-				Verification: &fix.Verification{Reason: new("verified: " + word), Proposed: []fix.Check{{Task: "postgres", Passed: true, Log: new("fixes/postgres/a.log")}}, OriginalChecks: []fix.Check{{Task: "postgres", Passed: true}}},
-				Attempts:     []fix.Attempt{{Number: 1, Evidence: new(word), Rescue: new("fixes/postgres/attempt-1.patch")}},
+				Verdict: new("verified"), Note: new("the word is " + word), Flags: []fix.Flag{{ID: "F1", Rule: "check_file",
+					Path: new("a.txt"), Detail: word}},
+				AgentSaid: &fix.Said{Outcome: "fixed", Summary: word}, Omitted: []tree.Omitted{{Path: "x-" + word,
+					Why: "ignored"}},
+				Verification: &fix.Verification{Reason: new("verified: " + word),
+					Proposed: []fix.Check{{Task: "postgres", Passed: true,
+						Log: new("fixes/postgres/a.log")}}, OriginalChecks: []fix.Check{{Task: "postgres", Passed: true}}},
+				Attempts: []fix.Attempt{{Number: 1, Evidence: new(word), Rescue: new("fixes/postgres/attempt-1.patch")}},
 			}
 			fixtest.Check(t, d.Propose(f, fixtest.Change(fixtest.One, fixtest.Two)))
 			fixtest.Check(t, d.Event("rescue_saved", map[string]any{"path": "fixes/postgres/attempt-1.patch", "text": word}))
@@ -52,7 +58,9 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			}
 			p, err := s.Find(fixtest.RunID, "postgres")
 			fixtest.Check(t, err)
-			if *p.Verdict != "verified" || p.Flags[0].Rule != "check_file" || *p.Verification.Proposed[0].Log != "fixes/postgres/a.log" || *p.Attempts[0].Rescue != "fixes/postgres/attempt-1.patch" {
+			if *p.Verdict != "verified" || p.Flags[0].Rule != "check_file" ||
+				*p.Verification.Proposed[0].Log != "fixes/postgres/a.log" ||
+				*p.Attempts[0].Rescue != "fixes/postgres/attempt-1.patch" {
 				t.Errorf("%+v", p.Fix)
 			}
 			for what, text := range map[string]string{
@@ -71,7 +79,7 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			if !bytes.Contains(events, []byte(`"type":"rescue_saved","task":"postgres","fix":"postgres","path":"fixes/postgres/attempt-1.patch","text":"[redacted]"`)) {
 				t.Errorf("events: %s", events)
 			}
-			transcript, err := os.ReadFile(d.Path(".transcript.jsonl"))
+			transcript, err := os.ReadFile(path(s, d, ".transcript.jsonl"))
 			fixtest.Check(t, err)
 			if !bytes.Contains(transcript, []byte(`"type":"text","reason":"[redacted]"`)) {
 				t.Errorf("transcript: %s", transcript)
@@ -93,7 +101,7 @@ func TestSealRefusesWhatNobodyCouldRead(t *testing.T) {
 	f := &fix.Fix{}
 	fixtest.Check(t, d.Propose(f, fixtest.Change(fixtest.One, fixtest.Two)))
 	f.Patch.Path = "fixes/other.patch"
-	if err := d.Seal(f); err == nil || recordfile.Exists(d.Path(".json")) {
+	if err := d.Seal(f); err == nil || recordfile.Exists(path(s, d, ".json")) {
 		t.Errorf("sealed: %v", err)
 	}
 }
@@ -104,7 +112,8 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 	s := fixtest.NewStore(t, nil)
 	set := &redact.Set{}
 	set.Add("TOKEN", "s3cr3t-value")
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "test", set.Bytes)
+	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "test",
+		set.Bytes)
 	fixtest.Check(t, err)
 	defer func() { fixtest.Check(t, d.Close()) }()
 	d.Secrets = set
@@ -157,7 +166,8 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 	}
 	for _, c := range made {
 		want := goal.File(c.Path)
-		if (c.After == nil) != (want == nil) || want != nil && (!bytes.Equal(c.After.Data, want.Data) || c.After.Mode != want.Mode) {
+		if (c.After == nil) != (want == nil) || want != nil && (!bytes.Equal(c.After.Data, want.Data) ||
+			c.After.Mode != want.Mode) {
 			t.Errorf("%s: made %+v, want %+v", c.Path, c.After, want)
 		}
 	}
@@ -180,9 +190,10 @@ func TestSecretInAPathOfTheBase(t *testing.T) {
 	m := fixtest.Manifest(t, s.Root)
 	complete, err := d.StoreBase(m, "", nil, nil)
 	fixtest.Check(t, err)
-	text, err := os.ReadFile(d.Path("/base.json"))
+	text, err := os.ReadFile(path(s, d, "/base.json"))
 	fixtest.Check(t, err)
-	if _, found := d.Secrets.Find(text); found || complete || !bytes.Contains(text, []byte(`"path":"dir/[redacted].txt","why":"secret"`)) {
+	if _, found := d.Secrets.Find(text); found || complete || !bytes.Contains(text,
+		[]byte(`"path":"dir/[redacted].txt","why":"secret"`)) {
 		t.Errorf("complete %v: %s", complete, text)
 	}
 	if _, ok := m.Find("dir/s3cr3t-value.txt"); !ok {

@@ -1,17 +1,14 @@
-// Package draft collects the evidence of a fix while it is made, and seals it: what the agent said and printed, the base
-// that it worked on, what every attempt left, and the proposed patch. Package fix documents the files.
+// Package draft collects the evidence of a fix while it is made, and seals it: what the agent said and printed, the
+// base that it worked on, what every attempt left, and the proposed patch. Package fix documents the files.
 package draft
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -19,25 +16,24 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
-	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
 
-// A Draft collects evidence of one hook before it is sealed. Everything it writes goes through clean (redaction), but
-// patches and base contents: those hold no secret at all, or are not written. Safe for concurrent use; the fields are
+// A Draft collects the evidence of one fix before it is sealed. Secrets are removed from everything it writes, but
+// for patches and base contents: those hold none, or are not written. It is safe for concurrent use; the fields are
 // set before it is shared.
 type Draft struct {
 	Run, Task string
 	Secrets   *redact.Set // what no patch, base content or stream may hold; nil: nothing
 	Name      string      // of the files: <name>.json …; Begin chooses it
-	Sub       string      // the root relative to where the paths of changes start (scratch.Base.Sub); empty: not known
+	Sub       string      // scratch.Base.Sub: the pipeline's folder relative to where paths of changes begin; may be empty
 
 	runDir, runDigest string
 	clean             func([]byte) []byte
 	journal           *fix.Journal
-	alive             *os.File // draft.json; its lock says that somebody is at work
+	alive             *os.File // draft.json; locked while its maker lives
 
 	mu         sync.Mutex
 	transcript *os.File
@@ -47,8 +43,8 @@ type Draft struct {
 	closed     bool
 }
 
-// Begin opens a draft below runDir/fixes. A second healing of the same task gets the suffix @2, @3 …. clean may be nil.
-// The caller closes it, also after Seal.
+// Begin opens a draft below runDir/fixes. A second fix of the same task gets the suffix @2, @3 …. clean removes
+// secrets and may be nil. The caller closes the draft, also after Seal.
 func Begin(runDir, runID, runDigest, task string, clean func([]byte) []byte) (*Draft, error) {
 	if clean == nil {
 		clean = func(b []byte) []byte { return b }
@@ -64,25 +60,25 @@ func Begin(runDir, runID, runDigest, task string, clean func([]byte) []byte) (*D
 	return d, nil
 }
 
-// claim takes the first free name: making the folder is what nobody can do twice.
+// claim takes the first free name: only one process can make its folder.
 func (d *Draft) claim() error {
 	base := filename.Of(d.Task)
 	for n := 1; ; n++ {
 		d.Name = fix.Numbered(base, n)
-		if recordfile.Exists(d.Path(".json")) {
+		if recordfile.Exists(d.path(".json")) {
 			continue
 		}
-		err := os.Mkdir(d.Path(""), 0o700)
+		err := os.Mkdir(d.path(""), 0o700)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
-			return advice.Writing(err, d.Path(""))
+			return advice.Writing(err, d.path(""))
 		}
 		break
 	}
-	// The lock is taken before the file gets its name: it is never seen unlocked while its maker lives.
-	tmp := d.Path("/.draft")
+	// Locked before it gets its name, the file is never seen unlocked while its maker lives.
+	tmp := d.path("/.draft")
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return advice.Writing(err, tmp)
@@ -91,29 +87,31 @@ func (d *Draft) claim() error {
 	if err := recordfile.Lock(f); err != nil {
 		return err
 	}
-	text, err := recordfile.JSON(fix.DraftFile{SchemaVersion: fix.SchemaVersion, Run: d.Run, RunDigest: d.runDigest, Task: d.Task, StartedAt: timestamp.Now()})
+	text, err := recordfile.JSON(fix.DraftFile{SchemaVersion: fix.SchemaVersion, Run: d.Run, RunDigest: d.runDigest,
+		Task: d.Task, StartedAt: timestamp.Now()})
 	if err != nil {
 		return err
 	}
 	if _, err := f.Write(append(text, '\n')); err != nil { // names and digests only
 		return advice.Writing(err, tmp)
 	}
-	if err := os.Rename(tmp, d.Path("/draft.json")); err != nil {
+	if err := os.Rename(tmp, d.path("/draft.json")); err != nil {
 		return err
 	}
-	d.transcript, err = os.OpenFile(d.Path(".transcript.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o600)
-	return advice.Writing(err, d.Path(".transcript.jsonl"))
+	d.transcript, err = os.OpenFile(d.path(".transcript.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW,
+		0o600)
+	return advice.Writing(err, d.path(".transcript.jsonl"))
 }
 
-// path is the absolute path of one of the draft's own files.
-func (d *Draft) Path(suffix string) string {
+// path returns the absolute path of one of the draft's files.
+func (d *Draft) path(suffix string) string {
 	return filepath.Join(d.runDir, "fixes", d.Name+filepath.FromSlash(suffix))
 }
 
-// rel is the same path relative to the run's folder, as the record names it.
+// rel returns the same path relative to the run's folder, as the record has it.
 func (d *Draft) rel(suffix string) string { return "fixes/" + d.Name + suffix }
 
-// Event appends to fixes/events.jsonl; its first line holds the digest of run.json.
+// Event appends a line about this fix to the journal of the hooks.
 func (d *Draft) Event(kind string, data map[string]any) error {
 	with := map[string]any{"task": d.Task, "fix": d.Name}
 	for k, v := range data {
@@ -122,95 +120,17 @@ func (d *Draft) Event(kind string, data map[string]any) error {
 	return d.journal.Event(kind, with)
 }
 
-// Transcript appends a line {seq,at,attempt,type,…}.
-func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.transcript == nil {
-		return fmt.Errorf("transcript of %s: %w", d.Name, os.ErrClosed)
-	}
-	fields := []journal.Field{
-		{Name: "seq", Value: d.lines + 1}, {Name: "at", Value: timestamp.Now()}, {Name: "attempt", Value: attempt}, {Name: "type", Value: kind},
-	}
-	for _, name := range slices.Sorted(maps.Keys(data)) {
-		if !slices.ContainsFunc(fields, func(f journal.Field) bool { return f.Name == name }) {
-			value, err := recordfile.JSON(data[name])
-			if err != nil {
-				return fmt.Errorf("transcript of %s: %s: %w", d.Name, name, err)
-			}
-			fields = append(fields, journal.Field{Name: name, Value: json.RawMessage(fix.CleanJSON(value, d.clean))})
-		}
-	}
-	line, err := journal.Object(fields)
-	if err != nil {
-		return fmt.Errorf("transcript of %s: %w", d.Name, err)
-	}
-	if _, err := d.transcript.Write(append(line, '\n')); err != nil {
-		return err
-	}
-	d.lines++
-	if sum := fix.PromptDigest(line); kind == "prompt" && sum != "" {
-		d.prompts = append(d.prompts, fix.PromptRef{Attempt: attempt, Digest: sum})
-	}
-	return nil
-}
-
-// maxRaw bounds what one attempt's program may print into the record, in bytes.
-const maxRaw = 64 << 20
-
-// Raw opens attempt-<n>.raw.jsonl. What goes beyond 64 MiB is left out; a last line says how much.
-func (d *Draft) Raw(attempt int) (io.WriteCloser, error) {
-	f, err := create(d.Path(fmt.Sprintf("/attempt-%d.raw.jsonl", attempt)))
-	if err != nil {
-		return nil, err
-	}
-	return d.stream(&headWriter{f: f, left: maxRaw}), nil
-}
-
-// Log opens a bounded log of a check (the tail is kept), and gives its path relative to the run's folder.
-func (d *Draft) Log(name string) (w io.WriteCloser, rel string, err error) {
-	suffix := "/" + filename.Of(name) + ".log"
-	f, err := create(d.Path(suffix))
-	if err != nil {
-		return nil, "", err
-	}
-	return d.stream(&tailWriter{f: f}), d.rel(suffix), nil
-}
-
-// HookLog opens the log of the n-th on_fail "run" of a task, which has no draft: fixes/<task>.hook-<n>.log, bounded as
-// Draft.Log.
-func HookLog(runDir, task string, n int, clean func([]byte) []byte) (w io.WriteCloser, rel string, err error) {
-	if clean == nil {
-		clean = func(b []byte) []byte { return b }
-	}
-	rel = fmt.Sprintf("fixes/%s.hook-%d.log", filename.Of(task), n)
-	path := filepath.Join(runDir, filepath.FromSlash(rel))
-	if err := fix.CheckRunFolders(runDir); err != nil {
-		return nil, "", err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, "", advice.Writing(err, path)
-	}
-	f, err := create(path)
-	if err != nil {
-		return nil, "", err
-	}
-	return newStream(&tailWriter{f: f}, nil, clean), rel, nil
-}
-
-func (d *Draft) stream(to io.WriteCloser) io.WriteCloser { return newStream(to, d.Secrets, d.clean) }
-
-// Seal writes <task>.json, fsynced, last. A draft that is never sealed is an interrupted healing. It fills in what the
-// draft knows: schema version, run, task, base, a missing time, provenance but for policy, sandbox and agent. Then it tells the
-// journal the digest of <task>.json.
+// Seal writes <name>.json, fsynced, last. It fills in what the draft knows: schema version, run, task, base, a
+// missing time, and of the provenance all but policy, sandbox and agent. Then it writes the digest of <name>.json to
+// the journal of the hooks. A draft that is never sealed counts as interrupted.
 func (d *Draft) Seal(f *fix.Fix) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.closed:
 		return fmt.Errorf("fix %s: %w", d.Name, os.ErrClosed)
-	case recordfile.Exists(d.Path(".json")):
-		return fmt.Errorf("%s is sealed: it never changes", d.Path(".json"))
+	case recordfile.Exists(d.path(".json")):
+		return fmt.Errorf("%s is sealed: it never changes", d.path(".json"))
 	}
 	f.SchemaVersion, f.Run, f.RunDigest, f.Task = fix.SchemaVersion, d.Run, d.runDigest, d.Task
 	if f.CreatedAt == "" {
@@ -235,7 +155,7 @@ func (d *Draft) Seal(f *fix.Fix) error {
 	if err := hide(stored.Provenance, d.clean); err != nil {
 		return fmt.Errorf("fix %s: %w", d.Name, err)
 	}
-	if err := stored.WellFormed(d.Run, d.Name); err != nil { // a record that nobody could read again is none
+	if err := stored.WellFormed(d.Run, d.Name); err != nil { // nobody could read it again
 		return fmt.Errorf("fix %s: %w", d.Name, err)
 	}
 	text, err := recordfile.JSON(stored)
@@ -243,18 +163,20 @@ func (d *Draft) Seal(f *fix.Fix) error {
 		return err
 	}
 	text = append(text, '\n')
-	if err := recordfile.Write(d.Path(".json"), text, true); err != nil {
+	if err := recordfile.Write(d.path(".json"), text, true); err != nil {
 		return err
 	}
-	// What its own bytes are, only the journal can say. A fix that it does not name was sealed by somebody who was killed here.
-	said := d.journal.Event("sealed", map[string]any{"task": d.Task, "fix": d.Name, "state": stored.State, "verdict": stored.Verdict, "digest": recordfile.Digest(text)})
-	if said != nil {
-		said = fmt.Errorf("%s is sealed, but the journal could not be told: %w", d.Path(".json"), said)
+	// Only the journal can hold the digest of the record itself. A fix that it does not name was sealed by a process
+	// killed here.
+	told := d.journal.Event("sealed", map[string]any{"task": d.Task, "fix": d.Name, "state": stored.State,
+		"verdict": stored.Verdict, "digest": recordfile.Digest(text)})
+	if told != nil {
+		told = fmt.Errorf("%s is sealed, but the journal does not have it: %w", d.path(".json"), told)
 	}
-	return errors.Join(os.Remove(d.Path("/draft.json")), said)
+	return errors.Join(os.Remove(d.path("/draft.json")), told)
 }
 
-// Close ends the draft; closing twice does nothing. Without Seal before it the healing counts as interrupted.
+// Close ends the draft; closing twice does nothing.
 func (d *Draft) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -264,7 +186,8 @@ func (d *Draft) Close() error {
 	d.closed = true
 	err := d.journal.Close()
 	if d.alive != nil {
-		// Closing the file would do it too, but not while a process that is just being started still has a copy of it.
+		// Closing the file would do it too, but not while a process that is just being started still has a copy of
+		// it.
 		err = errors.Join(err, unix.Flock(int(d.alive.Fd()), unix.LOCK_UN))
 	}
 	for _, f := range []*os.File{d.transcript, d.alive} {
@@ -274,4 +197,70 @@ func (d *Draft) Close() error {
 	}
 	d.transcript = nil
 	return err
+}
+
+// Resume takes over every draft whose maker is gone. The caller seals or closes them. The error names what cannot be
+// read.
+func Resume(s *fix.Store, clean func([]byte) []byte) ([]*Draft, error) {
+	var drafts []*Draft
+	runs, errs := s.Runs()
+	for _, run := range runs {
+		dir := filepath.Join(s.Dir, "runs", run)
+		if err := fix.CheckRunFolders(dir); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "fixes", "*", "draft.json"))
+		if err != nil {
+			errs = append(errs, err)
+		}
+		for _, path := range found {
+			name := filepath.Base(filepath.Dir(path))
+			if err := recordfile.NoLinks(filepath.Dir(path)); err != nil { // Glob goes through links
+				errs = append(errs, err)
+				continue
+			}
+			if recordfile.Exists(filepath.Join(dir, "fixes", name+".json")) {
+				continue // its maker was killed after it was sealed
+			}
+			d, err := resume(dir, run, name, clean)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if d != nil {
+				drafts = append(drafts, d)
+			}
+		}
+	}
+	return drafts, errors.Join(errs...)
+}
+
+// resume takes over one draft; nil while its maker lives.
+func resume(dir, run, name string, clean func([]byte) []byte) (*Draft, error) {
+	p, err := fix.ReadDraft(dir, run, name)
+	if p == nil || err != nil {
+		return nil, err
+	}
+	if clean == nil {
+		clean = func(b []byte) []byte { return b }
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "fixes", name, "draft.json"), os.O_RDWR|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, f.Close() // somebody else was quicker
+	}
+	j, err := fix.OpenJournal(dir, p.RunDigest, clean)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Draft{
+		Run: run, Task: p.Task, runDir: dir, runDigest: p.RunDigest, Name: name, clean: clean, journal: j, alive: f,
+	}, nil
+}
+
+// escapeGlob escapes what Glob takes for a pattern.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

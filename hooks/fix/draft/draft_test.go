@@ -23,7 +23,8 @@ func TestDraftFiles(t *testing.T) {
 	before := fixtest.Files{"a.go": "f:one\n", "untracked.txt": "f:mine\n"}
 	s := fixtest.NewStore(t, before)
 	dir := fixtest.RunDir(s, fixtest.RunID)
-	d, err := draft.Begin(dir, fixtest.RunID, "sha256:abc", "test", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter"), []byte("***")) })
+	d, err := draft.Begin(dir, fixtest.RunID, "sha256:abc", "test",
+		func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter"), []byte("***")) })
 	fixtest.Check(t, err)
 	defer func() { fixtest.Check(t, d.Close()) }()
 	fixtest.Check(t, d.Event("gate", map[string]any{"result": "same", "words": "hunter"}))
@@ -46,7 +47,8 @@ func TestDraftFiles(t *testing.T) {
 	fixtest.Check(t, err)
 	fixtest.Check(t, log.Close())
 
-	complete, err := d.StoreBase(fixtest.Manifest(t, s.Root), "c0ffee", []string{"untracked.txt", "gone"}, func(path string) (*patch.File, error) { return before.File(path), nil })
+	complete, err := d.StoreBase(fixtest.Manifest(t, s.Root), "c0ffee", []string{"untracked.txt", "gone"},
+		func(path string) (*patch.File, error) { return before.File(path), nil })
 	fixtest.Check(t, err)
 	if !complete {
 		t.Error("base is not complete")
@@ -75,10 +77,12 @@ func TestDraftFiles(t *testing.T) {
 	if !strings.Contains(events[0], `"type":"opened","run":"`+fixtest.RunID+`","run_digest":"sha256:abc","prev":null}`) {
 		t.Errorf("first event: %s", events[0])
 	}
-	if !strings.Contains(events[1], `"seq":2`) || !strings.Contains(events[1], `"type":"gate"`) || !strings.Contains(events[1], `"prev":"`+recordfile.Digest([]byte(events[0]))+`"`) {
+	if !strings.Contains(events[1], `"seq":2`) || !strings.Contains(events[1], `"type":"gate"`) ||
+		!strings.Contains(events[1], `"prev":"`+recordfile.Digest([]byte(events[0]))+`"`) {
 		t.Errorf("second event: %s", events[1])
 	}
-	if got := read("test.transcript.jsonl"); !strings.Contains(got, `"attempt":1,"type":"text","text":"the ***"}`) || strings.Count(got, `"at":`) != 2 || !strings.Contains(got, `"seq":2`) {
+	if got := read("test.transcript.jsonl"); !strings.Contains(got, `"attempt":1,"type":"text","text":"the ***"}`) ||
+		strings.Count(got, `"at":`) != 2 || !strings.Contains(got, `"seq":2`) {
 		t.Errorf("transcript: %s", got)
 	}
 	if got := read("test/attempt-1.raw.jsonl"); got != "{\"a\":\"***\"}\ntail ***" {
@@ -94,7 +98,8 @@ func TestDraftFiles(t *testing.T) {
 	}
 	var base fix.BaseFile
 	fixtest.Check(t, json.Unmarshal([]byte(read("test/base.json")), &base))
-	if base.Tree != fixtest.Manifest(t, s.Root).Digest() || *base.Commit != "c0ffee" || len(base.Entries) != 2 || !base.Complete {
+	if base.Tree != fixtest.Manifest(t, s.Root).Digest() || *base.Commit != "c0ffee" || len(base.Entries) != 2 ||
+		!base.Complete {
 		t.Errorf("base.json: %+v", base)
 	}
 	sealed := read("test.json")
@@ -169,21 +174,25 @@ func TestSecretsStayOut(t *testing.T) {
 	set := &redact.Set{}
 	set.Add("TOKEN", "s3cr3t-value")
 	set.Add("KEY", "-----BEGIN-----\nabcdef\n-----END-----\n")
-	old := fixtest.Files{"had.txt": "f:x = s3cr3t-value\n", "far.txt": "f:s3cr3t-value\n" + strings.Repeat("line\n", 40) + "end\n"}
+	old := fixtest.Files{"had.txt": "f:x = s3cr3t-value\n", "far.txt": "f:s3cr3t-value\n" + strings.Repeat("line\n",
+		40) + "end\n"}
 	cases := map[string]struct {
 		before, after fixtest.Files
 		held          bool
 	}{
-		"added":                     {fixtest.Files{}, fixtest.Files{"a": "f:s3cr3t-value"}, true},
-		"removed":                   {old, fixtest.Files{"far.txt": old["far.txt"]}, true},
-		"over several lines":        {fixtest.Files{}, fixtest.Files{"a": "f:k:\n-----BEGIN-----\nabcdef\n-----END-----\n"}, true},
-		"in a binary":               {fixtest.Files{}, fixtest.Files{"a": "f:\x00\x01s3cr3t-value\x00"}, true},
-		"in a path":                 {fixtest.Files{}, fixtest.Files{"s3cr3t-value.txt": "f:x\n"}, true},
-		"in a link":                 {fixtest.Files{}, fixtest.Files{"a": "l:s3cr3t-value"}, true},
-		"far from the change":       {old, fixtest.Files{"had.txt": old["had.txt"], "far.txt": strings.TrimSuffix(old["far.txt"], "end\n") + "END\n"}, false},
-		"no secret":                 {fixtest.Files{}, fixtest.Files{"a": "f:ok\n"}, false},
-		"part of a secret":          {fixtest.Files{}, fixtest.Files{"a": "f:s3cr3t\n"}, false},
-		"a change of mode, no text": {fixtest.Files{"had.txt": old["had.txt"]}, fixtest.Files{"had.txt": "x" + old["had.txt"][1:]}, false},
+		"added":   {fixtest.Files{}, fixtest.Files{"a": "f:s3cr3t-value"}, true},
+		"removed": {old, fixtest.Files{"far.txt": old["far.txt"]}, true},
+		"over several lines": {fixtest.Files{}, fixtest.Files{"a": "f:k:\n-----BEGIN-----\nabcdef\n-----END-----\n"},
+			true},
+		"in a binary": {fixtest.Files{}, fixtest.Files{"a": "f:\x00\x01s3cr3t-value\x00"}, true},
+		"in a path":   {fixtest.Files{}, fixtest.Files{"s3cr3t-value.txt": "f:x\n"}, true},
+		"in a link":   {fixtest.Files{}, fixtest.Files{"a": "l:s3cr3t-value"}, true},
+		"far from the change": {old, fixtest.Files{"had.txt": old["had.txt"],
+			"far.txt": strings.TrimSuffix(old["far.txt"], "end\n") + "END\n"}, false},
+		"no secret":        {fixtest.Files{}, fixtest.Files{"a": "f:ok\n"}, false},
+		"part of a secret": {fixtest.Files{}, fixtest.Files{"a": "f:s3cr3t\n"}, false},
+		"a change of mode, no text": {fixtest.Files{"had.txt": old["had.txt"]},
+			fixtest.Files{"had.txt": "x" + old["had.txt"][1:]}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +205,8 @@ func TestSecretsStayOut(t *testing.T) {
 			changes := fixtest.Change(c.before, c.after)
 			f := &fix.Fix{State: fix.Failed}
 			err = d.Propose(f, changes)
-			if errors.Is(err, draft.ErrSecret) != c.held || (f.Patch == nil) != c.held || recordfile.Exists(d.Path(".patch")) == c.held {
+			if errors.Is(err, draft.ErrSecret) != c.held || (f.Patch == nil) != c.held ||
+				recordfile.Exists(path(s, d, ".patch")) == c.held {
 				t.Errorf("Propose: %v, patch %+v", err, f.Patch)
 			}
 			if c.held && !strings.Contains(err.Error(), "TOKEN") && !strings.Contains(err.Error(), "KEY") {
@@ -266,26 +276,28 @@ func TestBaseIsBounded(t *testing.T) {
 	fixtest.Check(t, err)
 	defer func() { fixtest.Check(t, d.Close()) }()
 	big := make([]byte, 64<<20-10)
-	complete, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", []string{"big", "over", "bad", "small"}, func(path string) (*patch.File, error) {
-		switch path {
-		case "big":
-			return &patch.File{Data: big}, nil
-		case "over":
-			return &patch.File{Data: []byte("more than the ten that are left")}, nil
-		case "bad":
-			return nil, os.ErrPermission
-		}
-		return &patch.File{Data: []byte("small")}, nil
-	})
+	complete, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", []string{"big", "over", "bad", "small"},
+		func(path string) (*patch.File, error) {
+			switch path {
+			case "big":
+				return &patch.File{Data: big}, nil
+			case "over":
+				return &patch.File{Data: []byte("more than the ten that are left")}, nil
+			case "bad":
+				return nil, os.ErrPermission
+			}
+			return &patch.File{Data: []byte("small")}, nil
+		})
 	fixtest.Check(t, err)
 	var base fix.BaseFile
-	text, err := os.ReadFile(d.Path("/base.json"))
+	text, err := os.ReadFile(path(s, d, "/base.json"))
 	fixtest.Check(t, err)
 	fixtest.Check(t, json.Unmarshal(text, &base))
-	if l := base.LeftOut; complete || len(l) != 2 || l[0].Path != "over" || l[0].Why != "oversize" || l[1].Why != "unreadable" {
+	if l := base.LeftOut; complete || len(l) != 2 || l[0].Path != "over" || l[0].Why != "oversize" ||
+		l[1].Why != "unreadable" {
 		t.Errorf("complete %v, left out %+v", complete, l)
 	}
-	if !recordfile.Exists(d.Path("/base/" + strings.TrimPrefix(recordfile.Digest([]byte("small")), "sha256:"))) {
+	if !recordfile.Exists(path(s, d, "/base/"+strings.TrimPrefix(recordfile.Digest([]byte("small")), "sha256:"))) {
 		t.Error("what fits after something that did not is not stored")
 	}
 }
@@ -309,7 +321,8 @@ func TestBoundedStreams(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), rel))
 	fixtest.Check(t, err)
 	head, _, _ := bytes.Cut(b, []byte("\n"))
-	if want := fmt.Sprintf("[%d bytes left out]", 5*1024*1024+7-1<<20); string(head) != want || !bytes.HasSuffix(b, []byte("the end")) || len(b) != len(head)+1+1<<20 {
+	if want := fmt.Sprintf("[%d bytes left out]", 5*1024*1024+7-1<<20); string(head) != want ||
+		!bytes.HasSuffix(b, []byte("the end")) || len(b) != len(head)+1+1<<20 {
 		t.Errorf("log begins %q, has %d bytes, want %q", head, len(b), want)
 	}
 }
@@ -336,7 +349,8 @@ func TestJournal(t *testing.T) {
 		t.Error("a field of every line was taken")
 	}
 	lines := fixtest.ReadChain(t, filepath.Join(dir, "fixes", "events.jsonl"), nil)
-	if len(lines) != 4 || !bytes.Contains(lines[0], []byte(`"type":"opened","run":"`+filepath.Base(dir)+`","run_digest":"sha256:run","prev":null}`)) ||
+	if len(lines) != 4 || !bytes.Contains(lines[0],
+		[]byte(`"type":"opened","run":"`+filepath.Base(dir)+`","run_digest":"sha256:run","prev":null}`)) ||
 		!bytes.Contains(lines[3], []byte(`"type":"three","task":"t","x":"my [x]","prev":"`)) {
 		t.Errorf("%s", bytes.Join(lines, []byte("\n")))
 	}
@@ -348,19 +362,26 @@ func TestLinkedFoldersOfADraft(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.One)
 	fixtest.MoveAway(t, filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", "test"))
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "test", nil)
+	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "test",
+		nil)
 	fixtest.Check(t, err)
 	defer func() { fixtest.Check(t, d.Close()) }()
 	if d.Name != "test@2" {
 		t.Errorf("the draft is %s", d.Name)
 	}
 	for _, suffix := range []string{"/base", "/attempt-1.files"} {
-		fixtest.MoveAway(t, d.Path(suffix))
+		fixtest.MoveAway(t, path(s, d, suffix))
 	}
-	if _, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil); err == nil || !strings.Contains(err.Error(), "is a link") {
+	if _, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "is a link") {
 		t.Errorf("StoreBase: %v", err)
 	}
 	if _, err := d.KeepFile(1, "big", strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("KeepFile: %v", err)
 	}
+}
+
+// path returns one of a draft's files.
+func path(s *fix.Store, d *draft.Draft, suffix string) string {
+	return filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", d.Name+suffix)
 }

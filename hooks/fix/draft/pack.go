@@ -1,5 +1,3 @@
-// Context packs: they are written after the verdict, so the journal of the hooks says what they were.
-
 package draft
 
 import (
@@ -9,7 +7,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 )
 
-// TellPacks tells the journal of the hooks of a run the digests of the context packs of tasks, which are stored.
+// TellPacks writes the digests of the stored context packs of tasks to the journal of the hooks of a run.
 func TellPacks(runDir, runDigest string, tasks []string) (err error) {
 	j, err := fix.OpenJournal(runDir, runDigest, nil)
 	if err != nil {

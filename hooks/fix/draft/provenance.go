@@ -1,5 +1,3 @@
-// What a draft knows of its provenance.
-
 package draft
 
 import (
@@ -13,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
-// hide takes secrets out of the free text of a provenance, and then fills in the digest of the policy.
+// hide removes secrets from the free text of a provenance, then sets the digest of the policy.
 func hide(p *fix.Provenance, clean func([]byte) []byte) error {
 	if p == nil {
 		return nil
@@ -42,7 +40,7 @@ func hide(p *fix.Provenance, clean func([]byte) []byte) error {
 	return err
 }
 
-// provenance adds to a fix what the draft knows. It is called when nothing of the healing is written any more but <name>.json.
+// provenance adds to a fix what the draft knows. It is called when nothing but <name>.json is still to be written.
 func (d *Draft) provenance(f *fix.Fix) error {
 	if f.Provenance == nil {
 		f.Provenance = &fix.Provenance{}
@@ -76,7 +74,7 @@ func (d *Draft) provenance(f *fix.Fix) error {
 	return nil
 }
 
-// evidence lists the files of this healing. What says that somebody is at work is none, nor what people decide later.
+// evidence lists the files of this fix, but for those of work in progress and for what people decide later.
 func (d *Draft) evidence() ([]fix.Evidence, error) {
 	var all []fix.Evidence
 	add := func(rel string) error {
@@ -91,11 +89,12 @@ func (d *Draft) evidence() ([]fix.Evidence, error) {
 			return nil, err
 		}
 	}
-	err := filepath.WalkDir(d.Path(""), func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(d.path(""), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		if name := e.Name(); filepath.Dir(path) == d.Path("") && (name == "draft.json" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".copy.json")) {
+		if name := e.Name(); filepath.Dir(path) == d.path("") && (name == "draft.json" || strings.HasPrefix(name, ".") ||
+			strings.HasSuffix(name, ".copy.json")) {
 			return nil
 		}
 		rel, err := filepath.Rel(d.runDir, path)

@@ -18,7 +18,8 @@ func (d *Draft) SaveRescue(attempt int, changes []patch.Change) (Rescued, error)
 	}
 	for _, rel := range []string{r.Path, r.Redacted} {
 		if err == nil && rel != "" {
-			err = d.Event("rescue_saved", map[string]any{"attempt": attempt, "path": rel, "redacted": rel == r.Redacted, "left_out": left})
+			err = d.Event("rescue_saved", map[string]any{"attempt": attempt, "path": rel, "redacted": rel == r.Redacted,
+				"left_out": left})
 		}
 	}
 	return r, err
@@ -27,8 +28,8 @@ func (d *Draft) SaveRescue(attempt int, changes []patch.Change) (Rescued, error)
 // keepLimit is the largest file, in bytes, that is kept beside a rescue patch.
 const keepLimit = 1 << 30
 
-// KeepLarge keeps the files of a copy that are only too large for a patch, and journals what the patch leaves out. It returns
-// the names of these, for a person, each with why.
+// KeepLarge keeps the files of a copy that are only too large for a patch, and journals what the patch leaves out.
+// It returns the names of these, for a person, each with why.
 func (d *Draft) KeepLarge(attempt int, copyDir string, omitted []tree.Omitted) (named []string, err error) {
 	root, err := os.OpenRoot(copyDir)
 	if err != nil {

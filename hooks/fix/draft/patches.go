@@ -1,5 +1,3 @@
-// Patches of a draft: what every attempt left, and the proposal.
-
 package draft
 
 import (
@@ -24,9 +22,9 @@ type Rescued struct {
 	Left     []tree.Omitted // what is not in Path, and why: secret (in Redacted), special (no patch can hold it)
 }
 
-// Rescue writes what an attempt changed. No work is lost and no secret is written: files whose change holds one stand in
-// a patch of their own, in which Mark stands for each value, before and after the change alike; so it applies only by
-// hand. What no patch can hold is left out by name.
+// Rescue writes what an attempt changed. No work is lost and no secret is written: files whose change holds one get
+// a patch of their own, with a mark for each value, before and after the change alike, which can only be applied by
+// hand. What no patch can hold is named in Left.
 func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
 	var r Rescued
 	var kept, hidden []patch.Change
@@ -64,19 +62,19 @@ func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
 	return r, nil
 }
 
-// rescue writes one patch and gives its path; empty when there is nothing to write.
+// rescue writes one patch and returns its path, or "" when there is nothing to write.
 func (d *Draft) rescue(suffix string, changes []patch.Change) (string, error) {
 	text, err := patch.Encode(changes)
 	if err != nil || len(text) == 0 {
 		return "", err
 	}
-	if err := recordfile.Write(d.Path(suffix), text, true); err != nil {
+	if err := recordfile.Write(d.path(suffix), text, true); err != nil {
 		return "", err
 	}
 	return d.rel(suffix), nil
 }
 
-// hide is a change without secrets in its path and its contents.
+// hide returns a change without secrets in its path and its contents.
 func (d *Draft) hide(c patch.Change) patch.Change {
 	side := func(f *patch.File) *patch.File {
 		if f == nil {
@@ -87,8 +85,8 @@ func (d *Draft) hide(c patch.Change) patch.Change {
 	return patch.Change{Path: d.Secrets.String(c.Path), Before: side(c.Before), After: side(c.After)}
 }
 
-// Propose writes <task>.patch and fills f.Patch and f.State. ErrSecret names the file and the secret when a change holds
-// one; then nothing is written, and f is as it was.
+// Propose writes <name>.patch and sets f.Patch and f.State. If a change holds a secret, nothing is written, f stays
+// as it was, and the error is ErrSecret and names the file and the secret.
 func (d *Draft) Propose(f *fix.Fix, changes []patch.Change) error {
 	ref := &fix.PatchRef{Path: d.rel(".patch"), Files: []fix.PatchFile{}}
 	for _, c := range changes {
@@ -99,7 +97,8 @@ func (d *Draft) Propose(f *fix.Fix, changes []patch.Change) error {
 		if name, secret := d.secretIn(c, text); secret {
 			return fmt.Errorf("%w: %s holds the value of %s", ErrSecret, c.Path, name)
 		}
-		file := fix.PatchFile{Path: c.Path, PathBytes: fix.RawPath(c.Path), Change: "modified", Before: fix.ContentOf(c.Before), After: fix.ContentOf(c.After)}
+		file := fix.PatchFile{Path: c.Path, PathBytes: fix.RawPath(c.Path), Change: "modified",
+			Before: fix.ContentOf(c.Before), After: fix.ContentOf(c.After)}
 		switch {
 		case c.Before == nil:
 			file.Change = "added"
@@ -124,15 +123,15 @@ func (d *Draft) Propose(f *fix.Fix, changes []patch.Change) error {
 		return fmt.Errorf("fix %s: nothing changed, there is nothing to propose", d.Name)
 	}
 	ref.Digest, ref.Bytes = recordfile.Digest(text), int64(len(text))
-	if err := recordfile.Write(d.Path(".patch"), text, true); err != nil {
+	if err := recordfile.Write(d.path(".patch"), text, true); err != nil {
 		return err
 	}
 	f.Patch, f.State = ref, fix.Proposed
 	return nil
 }
 
-// secretIn gives the name of a secret that the patch of one change holds: as it stands, over several lines (a key), in
-// the path, or in a binary content, which the patch holds packed.
+// secretIn returns the name of a secret that the patch of one change holds: in its text, over several lines (a key),
+// in the path, or in a binary content, which the patch holds packed.
 func (d *Draft) secretIn(c patch.Change, text []byte) (name string, ok bool) {
 	if d.Secrets == nil {
 		return "", false
@@ -152,7 +151,7 @@ func (d *Draft) secretIn(c patch.Change, text []byte) (name string, ok bool) {
 	return "", false
 }
 
-// sides gives the old and the new lines of a patch without the marks before them.
+// sides returns the old and the new lines of a patch without the marks before them.
 func sides(text []byte) (before, after []byte, binary bool) {
 	inHunk := false
 	for line := range bytes.Lines(text) {
