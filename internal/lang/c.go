@@ -12,10 +12,7 @@ var c = Language{
 	Name:   "c",
 	Exts:   []string{".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".m", ".mm"},
 	Syntax: Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"'`},
-	Tests: TestNames{
-		prefix: []string{"test_"}, suffix: []string{"_test", "_tests", "_unittest", "_unittests"},
-		camel: []string{"Test", "Tests"},
-	},
+	Tests:  []string{"test_*", "?*_test", "?*_tests", "?*_unittest", "?*_unittests", "?*Test", "?*Tests"},
 	Imports: func(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
 		for _, m := range include().FindAllSubmatch(src, -1) {
 			files = append(files, ix.First(string(m[1]), path.Dir(p), ".", ix.sub, "include", "src",

@@ -8,31 +8,6 @@ import (
 	"strings"
 )
 
-// TestNames tells tests from other files by their names without extension. The zero value fits none.
-type TestNames struct {
-	all         bool // every file is a test
-	exact       []string
-	prefix      []string
-	suffix      []string // after something else
-	camel       []string // a suffix that begins with a capital
-	camelPrefix []string // a prefix before a capital
-	infix       []string // before the extension: test of sum.test.js
-}
-
-func (n TestNames) match(stem string) bool {
-	after := func(end string) bool {
-		rest, ok := strings.CutSuffix(stem, end)
-		return ok && rest != "" && (end != "IT" || !upper(rest[len(rest)-1]))
-	}
-	return n.all || slices.Contains(n.exact, stem) || slices.ContainsFunc(n.suffix, after) ||
-		slices.ContainsFunc(n.camel, after) ||
-		slices.ContainsFunc(n.prefix, func(start string) bool { return strings.HasPrefix(stem, start) }) ||
-		slices.ContainsFunc(n.camelPrefix, func(start string) bool {
-			rest, ok := strings.CutPrefix(stem, start)
-			return ok && rest != "" && upper(rest[0])
-		})
-}
-
 func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // runners are names of programs that run tests, in any language.
@@ -43,31 +18,16 @@ func TestName(p string) bool {
 	base := path.Base(p)
 	ext := path.Ext(base)
 	stem := strings.TrimSuffix(base, ext)
-	ext = strings.ToLower(ext)
-	l := index().seen[ext]
-	if l == nil {
-		l = &Language{}
-	}
+	l := index().seen[strings.ToLower(ext)]
 	switch {
-	case stem == "":
+	case stem == "" || l != nil && l.NoTests != "" && within(p, l.NoTests):
 		return false
-	case l.NoTests != "" && within(p, l.NoTests):
-		return false
-	case slices.Contains(runners, strings.ToLower(stem)):
+	case slices.Contains(runners, strings.ToLower(stem)), Matches("?*.spec", strings.ToLower(stem)):
 		return true
 	}
-	inner := strings.ToLower(path.Ext(stem))
-	if inner == ".spec" && len(stem) > len(inner) {
-		return true
-	}
-	if len(stem) > len(inner) && inner != "" && slices.Contains(l.Tests.infix, inner[1:]) {
-		return true
-	}
-	names, ok := l.TestsOf[ext]
-	if !ok {
-		names = l.Tests
-	}
-	return names.match(stem)
+	return l != nil && slices.ContainsFunc(l.Tests, func(name string) bool {
+		return Matches(name, stem) || Matches(name, base)
+	})
 }
 
 // within reports whether the folder dir lies on the way to p.

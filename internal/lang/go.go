@@ -15,7 +15,7 @@ var golang = Language{
 	Name:    "go",
 	Exts:    []string{".go"},
 	Syntax:  Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"'`, Long: "`", Bare: "`"},
-	Tests:   TestNames{suffix: []string{"_test"}},
+	Tests:   []string{"?*_test"},
 	Imports: goImports,
 	Unit: func(p string) string {
 		if strings.HasSuffix(p, "_test.go") {

@@ -14,8 +14,9 @@ var javascript = Language{
 	Exts:     []string{".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte"},
 	Programs: []string{"node", "deno", "bun", "tsx"},
 	Syntax:   Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"'`, Template: true, Regexp: true},
-	Tests: TestNames{infix: []string{"test", "tests", "test-d", "e2e", "e2e-spec", "e2e-test", "cy",
-		"integration-spec"}},
+	Tests: []string{
+		"?*.test", "?*.tests", "?*.test-d", "?*.e2e", "?*.e2e-spec", "?*.e2e-test", "?*.cy", "?*.integration-spec",
+	},
 	TestFolders: []string{"spec", "specs", "e2e", "cypress"},
 	Imports:     javascriptImports,
 	TestLibrary: late.Regexp(

@@ -12,10 +12,8 @@ var jvm = Language{
 	Exts:   []string{".java", ".kt", ".scala", ".groovy"},
 	Syntax: Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"'`, Triple: true},
 	Also:   []string{".kts", ".gradle"},
-	Tests:  TestNames{camel: jvmTests},
-	TestsOf: map[string]TestNames{
-		".java":  {camel: jvmTests, camelPrefix: []string{"Test"}},
-		".scala": {camel: append([]string{"Suite"}, jvmTests...)},
+	Tests: []string{
+		"?*Test", "?*Tests", "?*TestCase", "?*TestSuite", "?*Spec", "*[^A-Z]IT", "Test[A-Z]*.java", "?*Suite.scala",
 	},
 	NoTests: "src/main",
 	Imports: func(l *Language, ix *Index, _ string, src []byte) (files []string, testing bool) {
@@ -29,6 +27,5 @@ var jvm = Language{
 }
 
 var (
-	jvmTests  = []string{"Test", "Tests", "TestCase", "TestSuite", "Spec", "IT"}
 	jvmImport = late.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(\w+(?:\.\w+)*(?:\.\*)?)`)
 )

@@ -20,11 +20,10 @@ type Language struct {
 	Settings bool     // it configures programs: a change of it is no change of a program's code
 	Syntax   Syntax
 
-	Tests       TestNames
-	TestsOf     map[string]TestNames // by extension, where one of Exts differs
-	TestFolders []string             // folders that hold its tests, besides those of every language
-	NoTests     string               // a folder in which no runner looks for tests, "src/main"
-	SrcTest     bool                 // src/test may be production: a command called test
+	Tests       []string // names of its tests, with or without extension: patterns of path.Match
+	TestFolders []string // folders that hold its tests, besides those of every language
+	NoTests     string   // a folder in which no runner looks for tests, "src/main"
+	SrcTest     bool     // src/test may be production: a command called test
 
 	// Imports returns the files of the tree that the source at p imports, as far as simple scanning tells, and
 	// whether one of its imports is a library for tests.
@@ -36,13 +35,10 @@ type Language struct {
 }
 
 // all lists the languages. Where two claim a name, the first has it.
-var all = []*Language{
-	&golang, &python, &javascript, &c, &shell, &perl, &ruby, &jvm, &php, &rust,
-	&dotnet, &swift, &dart, &zig, &solidity, &verilog, &elixir, &crystal, &nim, &r, &julia, &rego, &coffee, &robot,
-	&gherkin, &powershell,
-	&lua, &haskell, &ocaml, &clojure, &erlang, &assembly,
+var all = slices.Concat([]*Language{
+	&golang, &python, &javascript, &c, &shell, &perl, &ruby, &jvm, &php, &rust, &assembly,
 	&makefile, &docker, &yaml, &json, &toml, &ini, &hcl, &gomod,
-}
+}, others)
 
 // index finds languages by the extension of a file, the name of an interpreter, and their own name.
 var index = sync.OnceValue(func() (x struct{ read, seen, program, name map[string]*Language }) {

@@ -5,7 +5,7 @@ var perl = Language{
 	Exts:        []string{".pl", ".pm", ".t"},
 	Programs:    []string{"perl"},
 	Syntax:      Syntax{Line: []string{"#"}, Blank: true, Blocks: pod, Quotes: `"'`},
-	TestsOf:     map[string]TestNames{".t": {all: true}},
+	Tests:       []string{"*.t"},
 	TestFolders: []string{"t"},
 }
 

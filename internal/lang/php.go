@@ -11,8 +11,7 @@ var php = Language{
 	Name:        "php",
 	Exts:        []string{".php", ".phpt"},
 	Syntax:      Syntax{Line: []string{"//", "#"}, Blocks: slashStar, Quotes: `"'`},
-	Tests:       TestNames{camel: []string{"Test", "TestCase", "Cest", "Spec"}},
-	TestsOf:     map[string]TestNames{".phpt": {all: true}},
+	Tests:       []string{"?*Test", "?*TestCase", "?*Cest", "?*Spec", "*.phpt"},
 	TestFolders: []string{"spec", "specs"},
 	Imports: func(l *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
 		for _, m := range phpRequire().FindAllSubmatch(src, -1) {

@@ -8,14 +8,11 @@ import (
 )
 
 var ruby = Language{
-	Name:     "ruby",
-	Exts:     []string{".rb"},
-	Syntax:   Syntax{Line: []string{"#"}, Blank: true, Quotes: `"'`},
-	Programs: []string{"ruby"},
-	Tests: TestNames{
-		prefix: []string{"test_"}, suffix: []string{"_test", "_spec"},
-		exact: []string{"spec_helper", "test_helper", "rails_helper"},
-	},
+	Name:        "ruby",
+	Exts:        []string{".rb"},
+	Syntax:      Syntax{Line: []string{"#"}, Blank: true, Quotes: `"'`},
+	Programs:    []string{"ruby"},
+	Tests:       []string{"test_*", "?*_test", "?*_spec", "spec_helper", "test_helper", "rails_helper"},
 	TestFolders: []string{"spec", "specs"},
 	Imports: func(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
 		for _, m := range rubyRequire().FindAllSubmatch(src, -1) {

@@ -11,7 +11,7 @@ var rust = Language{
 	Name:    "rust",
 	Exts:    []string{".rs"},
 	Syntax:  Syntax{Line: []string{"//"}, Blocks: slashStar, Long: `"`},
-	Tests:   TestNames{suffix: []string{"_test", "_tests"}, exact: []string{"tests"}},
+	Tests:   []string{"?*_test", "?*_tests", "tests"},
 	SrcTest: true,
 	Imports: func(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
 		in := path.Dir(p)

@@ -15,7 +15,7 @@ var (
 	yaml = Language{Name: "yaml", Exts: []string{".yml", ".yaml"}, Settings: true,
 		Syntax: Syntax{Line: []string{"#"}, Blank: true}}
 	json = Language{Name: "json", Exts: []string{".json", ".jsonc", ".json5"}, Settings: true,
-		Tests: TestNames{infix: []string{"tftest"}}}
+		Tests: []string{"?*.tftest"}}
 	toml = Language{Name: "toml", Exts: []string{".toml"}, Settings: true,
 		Syntax: Syntax{Line: []string{"#"}, Quotes: `"'`}}
 	ini = Language{
@@ -25,5 +25,5 @@ var (
 	}
 	hcl = Language{Name: "hcl", Exts: []string{".hcl", ".tf"}, Settings: true,
 		Syntax: Syntax{Line: []string{"#", "//"}, Blocks: slashStar, Quotes: `"`},
-		Tests:  TestNames{infix: []string{"tftest"}}}
+		Tests:  []string{"?*.tftest"}}
 )

@@ -14,11 +14,7 @@ var shell = Language{
 	Also:     []string{".ksh", ".envrc", ".bashrc", ".profile", ".zshrc", ".bash_profile"},
 	Programs: []string{"sh", "bash", "dash", "zsh", "ksh", "ash"},
 	Syntax:   Syntax{Line: []string{"#"}, Blank: true, Quotes: `"'`, Bare: "'", Escape: true},
-	Tests: TestNames{
-		prefix: []string{"test-", "test_"}, suffix: []string{"-test", "_test", "-tests", "_tests"},
-		infix: []string{"test", "tests"},
-	},
-	TestsOf: map[string]TestNames{".bats": {all: true}},
+	Tests:    []string{"test-*", "test_*", "?*-test", "?*_test", "?*-tests", "?*_tests", "?*.test", "?*.tests", "*.bats"},
 	Imports: func(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
 		return ShellImports(ix, p, src), false
 	},
