@@ -26,7 +26,7 @@ type Config struct {
 	Warnings    []Error  // faults that do not stop a run
 }
 
-// A Secret is a value and the name to call it by where the value may not stand.
+// A Secret is a value that must never be written anywhere, and the name that is shown in its place.
 type Secret struct {
 	Name  string // the environment variable, or what the value was made from
 	Value string
@@ -40,7 +40,7 @@ type Text struct {
 	Hidden  string   // Value without the secrets in it, where there are any: what is quoted or cut hides from a redactor
 }
 
-// Show is what may be said of t aloud.
+// Show returns the text without its secrets, for people and records.
 func (t Text) Show() string {
 	if t.Hidden != "" {
 		return t.Hidden
@@ -54,10 +54,11 @@ type Command struct {
 	Shell Text
 }
 
-// IsZero says that there is no command.
+// IsZero reports whether there is no command.
 func (c Command) IsZero() bool { return c.Argv == nil && c.Shell.Value == "" }
 
-// Words is the command where it is an argv of words that are all known and hold no secret; else nil.
+// Words returns the words of an argv, or nil where one of them is secret or missing, or where the command is shell
+// text.
 func (c Command) Words() []string {
 	var all []string
 	for _, w := range c.Argv {
@@ -96,14 +97,14 @@ type Task struct {
 	Scratch     ScratchRules
 }
 
-// A Retry says how often a task that fails is tried. The zero Retry is one attempt.
+// A Retry is how often a failed task is tried again. The zero Retry is one attempt.
 type Retry struct {
 	Attempts int           // in all; 0 and 1 mean one
 	Delay    time.Duration // between two attempts
 	OnExit   []int         // only these exit codes deserve another attempt; empty: every failure does
 }
 
-// ScratchRules say which paths a scratch copy takes besides, or leaves out of, the usual ones.
+// ScratchRules add paths to the usual contents of a scratch copy, or leave some out.
 type ScratchRules struct {
 	Include []string // globs relative to the root
 	Exclude []string

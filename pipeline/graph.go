@@ -13,11 +13,11 @@ type Graph struct {
 	deps  map[string][]string
 }
 
-// Select takes jobs and tasks by name, with everything they depend on; only leaves the dependencies
-// out (and drops the edges to them). The name of a task that is multiplied stands for all its instances.
-// No names means the job "default" if there is one, else every task.
-// The error is an Errors: a name that is neither, with a suggestion; a task that waits for itself, with the
-// whole way round. Order is deterministic: dependencies first, then file order.
+// Select returns the graph of the named jobs and tasks and all that they depend on; with only, without what they
+// depend on and without the edges to it. The name of a task with several instances selects them all. No names select
+// the job "default" if there is one, else every task. Dependencies come first, otherwise tasks are in file order. The
+// error is an Errors: a name that is neither a job nor a task, with a suggestion, or tasks that wait for each other,
+// with the whole cycle.
 func Select(c *Config, names []string, only bool) (*Graph, error) {
 	all := newRoster(c)
 	at := all.at
@@ -51,7 +51,7 @@ func Select(c *Config, names []string, only bool) (*Graph, error) {
 	return g, nil
 }
 
-// pick marks the tasks that the names stand for, by their place in the file.
+// pick marks the tasks that were named, by their place in the file.
 func pick(c *Config, all *roster, names []string) ([]bool, Errors) {
 	picked := make([]bool, len(c.Tasks))
 	if len(names) == 0 {
@@ -148,8 +148,8 @@ func addDependencies(c *Config, at map[string]int, picked []bool) Errors {
 	return faults
 }
 
-// order fills g.tasks: of all tasks whose dependencies are in, the one that stands first in the file comes next.
-// This is also the order in which a Scheduler with Parallel 1 starts them.
+// order fills g.tasks. Of the tasks whose dependencies are already in, it takes the one that is first in the file; a
+// Scheduler with Parallel 1 starts them in this order.
 func (g *Graph) order(c *Config, at map[string]int, picked []bool) *Error {
 	waits := make([]int, len(c.Tasks))
 	dependents := make(map[string][]int)
@@ -184,8 +184,8 @@ func (g *Graph) order(c *Config, at map[string]int, picked []bool) *Error {
 	return g.cycle(c, at, picked, waits)
 }
 
-// cycle names a way round among the tasks that still wait: each of them waits for another of them, so following
-// the first such edge from anywhere must come back.
+// cycle returns a cycle among the tasks that still wait. Each of them waits for another of them, so following the
+// first such edge from anywhere must come back.
 func (g *Graph) cycle(c *Config, at map[string]int, picked []bool, waits []int) *Error {
 	stuck := func(i int) bool { return picked[i] && waits[i] > 0 }
 	i := 0
@@ -234,7 +234,7 @@ func (g *Graph) Tasks() []*Task { return g.tasks }
 // DependsOn lists the selected tasks that name waits for, in file order.
 func (g *Graph) DependsOn(name string) []string { return g.deps[name] }
 
-// Ancestors lists everything name waits for, directly or not, dependencies first. It does not hold name.
+// Ancestors lists everything that name waits for, directly or not, dependencies first, without name itself.
 func (g *Graph) Ancestors(name string) []*Task {
 	in := map[string]bool{name: true}
 	var above []*Task

@@ -94,7 +94,7 @@ func newRoster(c *Config) *roster {
 	return r
 }
 
-// find gives the tasks that a name stands for: one task, all the instances of one, or none where it has none.
+// find returns the tasks that a name selects: one task, all the instances of one, or none where it has none.
 func (r *roster) find(c *Config, name string) ([]int, bool) {
 	if i, ok := r.at[name]; ok {
 		return []int{i}, true

@@ -2,8 +2,8 @@ package pipeline
 
 import "strings"
 
-// Nearest gives the one of names that was probably meant by word, or "". Case, dashes and underscores count for
-// nothing, so dependsOn is depends_on. Of two that are equally near it takes the first.
+// Nearest returns the name that was probably meant by word, or "". It ignores case, dashes and underscores, so
+// dependsOn is depends_on. Of two that are equally near it returns the first.
 func Nearest(word string, names []string) string {
 	const longest = 64 // nobody mistypes more, and the cost is a product of lengths
 	w := plain(word)
@@ -30,7 +30,7 @@ func plain(s string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
 }
 
-// distance counts the letters to insert, drop, change or swap with their neighbour to make b out of a.
+// distance counts the letters to insert, remove, change or swap with their neighbour to turn a into b.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -26,7 +26,7 @@ func (h *program) initCommand() *cobra.Command {
 below (go.mod, package.json, pyproject.toml, Cargo.toml, CMakeLists.txt,
 Makefile, justfile, Taskfile.yml) and writes a PIPELINE.hcl that checks, tests
 and builds what is there. Nothing of the project is run, and no other file is
-written. A task whose program is not in PATH stands in the file as a comment.
+written. A task whose program is not in PATH is written as a comment.
 
 A PIPELINE.hcl that is there already is never changed.
 Exit code: 0 written or shown, 2 not.`,
@@ -55,7 +55,7 @@ func (h *program) init(show bool) error {
 			return err
 		}
 	}
-	draft, err := detect.Look(dir, func(program string) bool { return h.inPath(program, dir) })
+	draft, err := detect.Propose(dir, func(program string) bool { return h.inPath(program, dir) })
 	if err != nil {
 		return exit.Refuse("%v", err)
 	}

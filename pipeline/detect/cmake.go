@@ -17,23 +17,23 @@ var (
 	cmakeTests = late.Regexp(`(?im)^\s*(enable_testing\s*\(|include\s*\(\s*CTest\b|add_test\s*\()`)
 )
 
-func (l *look) cmake(f *folder) *project {
-	if l.below("cmake", f.path) {
+func (d *detector) cmake(f *folder) *project {
+	if d.below("cmake", f.path) {
 		return nil
 	}
-	text := l.read(f, "CMakeLists.txt")
+	text := d.read(f, "CMakeLists.txt")
 	name := cmakeName().FindStringSubmatch(text)
 	if name == nil {
 		if text != "" {
-			l.note("%s: left out, because it names no project", at(f.path, "CMakeLists.txt"))
+			d.note("%s: left out, because it names no project", at(f.path, "CMakeLists.txt"))
 		}
 		return nil
 	}
-	l.belongs("cmake", f.path)
+	d.belongs("cmake", f.path)
 	p := &project{dir: f.path, kind: "cmake", env: cmakeEnv, found: at(f.path, "CMakeLists.txt") + ": CMake project " + line(name[1], 100)}
 	dir := "build"
 	configure, build, test := []string{"cmake", "-S", ".", "-B", dir}, []string{"cmake", "--build", dir}, []string{"ctest", "--test-dir", dir, "--output-on-failure"}
-	if pre := l.presets(f); pre.configure != "" {
+	if pre := d.presets(f); pre.configure != "" {
 		p.found += ", preset " + pre.configure
 		dir = pre.dir
 		configure = []string{"cmake", "--preset", pre.configure}
@@ -46,12 +46,12 @@ func (l *look) cmake(f *folder) *project {
 		}
 	}
 	p.sources = []string{"**", "!" + dir + "/**"}
-	first := l.add(p, &task{name: "configure", about: "Prepare the build in " + dir + "/", argv: configure, timeout: "10m"})
-	made := l.add(p, &task{name: "build", about: "Compile everything", argv: build, sources: true, outputs: []string{dir + "/**"}, timeout: "20m", after: []*task{first}})
+	first := d.add(p, &task{name: "configure", about: "Prepare the build in " + dir + "/", argv: configure, timeout: "10m"})
+	made := d.add(p, &task{name: "build", about: "Compile everything", argv: build, sources: true, outputs: []string{dir + "/**"}, timeout: "20m", after: []*task{first}})
 	if cmakeTests().MatchString(text) {
-		l.add(p, &task{name: "test", about: "Run the tests", argv: test, sources: true, timeout: "15m", after: []*task{made}, needs: []string{"ctest", "cmake"}, checks: true})
+		d.add(p, &task{name: "test", about: "Run the tests", argv: test, sources: true, timeout: "15m", after: []*task{made}, needs: []string{"ctest", "cmake"}, checks: true})
 	}
-	l.ignored(f, made, dir)
+	d.ignored(f, made, dir)
 	return p
 }
 
@@ -71,15 +71,15 @@ func (p preset) usable() bool {
 	return !p.Hidden && speakable(p.Name) && !strings.HasPrefix(p.Name, "-")
 }
 
-func (l *look) presets(f *folder) presets {
-	text := l.read(f, "CMakePresets.json")
+func (d *detector) presets(f *folder) presets {
+	text := d.read(f, "CMakePresets.json")
 	if text == "" {
 		return presets{}
 	}
 	var file struct{ ConfigurePresets, BuildPresets, TestPresets []preset }
 	name := at(f.path, "CMakePresets.json")
 	if json.Unmarshal([]byte(text), &file) != nil {
-		l.note("%s: not used, because it is no JSON that can be read", name)
+		d.note("%s: not used, because it is no JSON that can be read", name)
 		return presets{}
 	}
 	i := slices.IndexFunc(file.ConfigurePresets, preset.usable)
@@ -89,7 +89,7 @@ func (l *look) presets(f *folder) presets {
 	first := file.ConfigurePresets[i]
 	dir := strings.NewReplacer("${sourceDir}/", "", "${presetName}", first.Name).Replace(binaryDir(file.ConfigurePresets, first, 9))
 	if dir = path.Clean(dir); strings.ContainsAny(dir, "$*?[{\\!") || !speakable(dir) || path.IsAbs(dir) || dir == top || strings.HasPrefix(dir, "..") {
-		l.note("%s: not used, because it cannot be told in which folder of the project its preset %s builds", name, first.Name)
+		d.note("%s: not used, because it cannot be told in which folder of the project its preset %s builds", name, first.Name)
 		return presets{}
 	}
 	return presets{first.Name, presetOf(file.BuildPresets, first.Name), presetOf(file.TestPresets, first.Name), dir}

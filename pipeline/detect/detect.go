@@ -1,9 +1,8 @@
-// Package detect looks at a project and drafts a PIPELINE.hcl for it. It reads files and runs nothing.
+// Package detect reads a project and drafts a PIPELINE.hcl for it. It reads files and runs nothing.
 //
-// The way through: the folders (tree.go, two levels deep) → what each of them is (golang.go, node.go, python.go, cargo.go,
-// cmake.go, runner.go) as projects with tasks (project.go) → which of them count (front.go) → the text (write.go).
-// The readers of foreign formats (toml.go, yaml.go, makefile.go, justfile.go) know just the keys that are needed, and are
-// never wrong by more than not seeing something.
+// The steps: the folders (tree.go, two levels deep) → what each of them is (golang.go, node.go, python.go, cargo.go, cmake.go,
+// runner.go) as projects with tasks (project.go) → which of them count (front.go) → the text (write.go). The readers of foreign
+// formats (toml.go, yaml.go, makefile.go, justfile.go, recipe.go) read only what is needed.
 package detect
 
 import (
@@ -25,13 +24,13 @@ type Draft struct {
 	HookLine, AgentLine int
 }
 
-// Look drafts a PIPELINE.hcl for the project in root. lookup says whether a program is in PATH: a task whose program is not
-// stands in the draft as a comment. Nothing found gives a draft with one example task. The error is for a root that cannot
-// be read; a file below it that cannot gives a note.
-func Look(root string, lookup func(program string) bool) (Draft, error) {
+// Propose drafts a PIPELINE.hcl for the project in root. lookup reports whether a program is in PATH: a task whose
+// program is not is written as a comment. Where nothing is found the draft has one example task. The error is for a
+// root that cannot be read; a file below it that cannot adds a note.
+func Propose(root string, lookup func(program string) bool) (Draft, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
-		return Draft{}, fmt.Errorf("the folder cannot be looked at: %w", err)
+		return Draft{}, fmt.Errorf("the folder cannot be read: %w", err)
 	}
 	defer r.Close() //nolint:errcheck // only read
 	t := &tree{root: r}
@@ -39,7 +38,7 @@ func Look(root string, lookup func(program string) bool) (Draft, error) {
 	if err != nil {
 		return Draft{}, err
 	}
-	l := &look{tree: t, has: lookup}
+	l := &detector{tree: t, has: lookup}
 	for _, f := range folders {
 		l.folder(f)
 	}
@@ -67,8 +66,8 @@ func lineOf(text []byte, want string) int {
 	return slices.Index(strings.Split(string(text), "\n"), want) + 1
 }
 
-// A look is what is known while the folders are gone through, the upper ones first.
-type look struct {
+// A detector is what is known while the folders are visited, the upper ones first.
+type detector struct {
 	*tree
 	has      func(program string) bool
 	projects []*project
@@ -78,40 +77,40 @@ type look struct {
 	root    string          // the text of the root's Makefile, justfile or Taskfile, where that is the front door
 }
 
-// most is how many projects are drafted: more is no file that a person reads.
+// most is how many projects are drafted: nobody reads a file with more.
 const most = 24
 
-func (l *look) folder(f *folder) {
-	if l.root != "" && f.path != top && mentions(l.root, f.path) {
-		if len(l.kinds(f)) > 0 {
-			l.note("%s: left to the root's own tasks, which name that folder", show(f.path))
+func (d *detector) folder(f *folder) {
+	if d.root != "" && f.path != top && mentions(d.root, f.path) {
+		if len(d.kinds(f)) > 0 {
+			d.note("%s: left to the root's own tasks, which name that folder", show(f.path))
 		}
 		return
 	}
-	found := l.choose(f)
+	found := d.choose(f)
 	for _, p := range found {
 		p.mixed = len(found) > 1
-		if len(l.projects) == most {
-			l.over = append(l.over, show(p.dir))
+		if len(d.projects) == most {
+			d.over = append(d.over, show(p.dir))
 			continue
 		}
-		l.projects = append(l.projects, p)
+		d.projects = append(d.projects, p)
 	}
 }
 
-// belongs says that a folder is known as, or part of, a project of this kind.
-func (l *look) belongs(kind, dir string) {
-	if l.members == nil {
-		l.members = map[string]bool{}
+// belongs records that a folder is a project of this kind, or part of one.
+func (d *detector) belongs(kind, dir string) {
+	if d.members == nil {
+		d.members = map[string]bool{}
 	}
-	l.members[kind+" "+dir] = true
+	d.members[kind+" "+dir] = true
 }
 
-// below says whether a folder above is known as a project of this kind.
-func (l *look) below(kind, dir string) bool {
+// below reports whether a folder above is a project of this kind.
+func (d *detector) below(kind, dir string) bool {
 	for dir != top {
 		dir = path.Dir(dir)
-		if l.members[kind+" "+dir] {
+		if d.members[kind+" "+dir] {
 			return true
 		}
 	}

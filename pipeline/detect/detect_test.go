@@ -50,7 +50,7 @@ func TestProjects(t *testing.T) {
 			if err := txtar.Write(&txtar.Archive{Files: project}, dir); err != nil {
 				t.Fatal(err)
 			}
-			d := look(t, dir, header(t, string(a.Comment), "programs")...)
+			d := propose(t, dir, header(t, string(a.Comment), "programs")...)
 			said := "Tasks: " + strings.Join(d.Tasks, " ") + "\n"
 			for _, f := range d.Found {
 				said += "Found: " + f + "\n"
@@ -86,10 +86,10 @@ func header(t *testing.T, comment, name string) []string {
 	return nil
 }
 
-// look drafts, and checks what holds for every draft.
-func look(t *testing.T, dir string, programs ...string) detect.Draft {
+// propose drafts, and checks what every draft must have.
+func propose(t *testing.T, dir string, programs ...string) detect.Draft {
 	t.Helper()
-	d, err := detect.Look(dir, func(p string) bool { return slices.Contains(programs, p) })
+	d, err := detect.Propose(dir, func(p string) bool { return slices.Contains(programs, p) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestHostileFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "long", "package.json"), `{"scripts": {"test": "exit 0"}, "x": "`+strings.Repeat("x", 1<<20)+`"}`)
-	d := look(t, dir, "npm")
+	d := propose(t, dir, "npm")
 	if want := []string{"inside-test"}; !slices.Equal(d.Tasks, want) {
 		t.Errorf("tasks %q, want %q", d.Tasks, want)
 	}
@@ -230,7 +230,7 @@ func TestManyProjects(t *testing.T) {
 		}
 		write(t, filepath.Join(sub, "package.json"), `{"scripts": {"test": "exit 0"}}`)
 	}
-	d := look(t, dir, "npm")
+	d := propose(t, dir, "npm")
 	if len(d.Tasks) != 24 || d.Tasks[23] != "p23-test" {
 		t.Errorf("%d tasks: %q", len(d.Tasks), d.Tasks)
 	}
@@ -267,7 +267,7 @@ func TestManagers(t *testing.T) {
 			for _, f := range tt.files {
 				write(t, filepath.Join(dir, f), "x")
 			}
-			d := look(t, dir, "npm", "pnpm", "yarn", "bun")
+			d := propose(t, dir, "npm", "pnpm", "yarn", "bun")
 			c := load(t, dir, d.File)
 			install := c.Task("install")
 			if install == nil {
@@ -300,7 +300,7 @@ func TestVirtualEnvironment(t *testing.T) {
 	write(t, filepath.Join(dir, ".venv", "bin", "pytest"), "")
 	write(t, filepath.Join(dir, "requirements.txt"), "pytest==8\n")
 	write(t, filepath.Join(dir, "ruff.toml"), "")
-	d := look(t, dir)
+	d := propose(t, dir)
 	c := load(t, dir, d.File)
 	if !slices.Equal(d.Tasks, []string{"test"}) {
 		t.Fatalf("tasks %q", d.Tasks)
@@ -317,7 +317,7 @@ func TestVirtualEnvironment(t *testing.T) {
 
 func TestNoFolder(t *testing.T) {
 	t.Parallel()
-	if _, err := detect.Look(filepath.Join(t.TempDir(), "gone"), func(string) bool { return true }); err == nil {
+	if _, err := detect.Propose(filepath.Join(t.TempDir(), "gone"), func(string) bool { return true }); err == nil {
 		t.Error("a folder that is not there was looked at")
 	}
 }

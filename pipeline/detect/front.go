@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// kinds makes everything that can be made of a folder, languages first.
-func (l *look) kinds(f *folder) []*project {
+// kinds returns the projects of every language in a folder.
+func (d *detector) kinds(f *folder) []*project {
 	var all []*project
-	for _, of := range []func(*folder) *project{l.golang, l.node, l.python, l.cargo, l.cmake} {
+	for _, of := range []func(*folder) *project{d.golang, d.node, d.python, d.cargo, d.cmake} {
 		if p := of(f); p != nil {
 			all = append(all, p)
 		}
@@ -20,9 +20,9 @@ func (l *look) kinds(f *folder) []*project {
 	return all
 }
 
-func (l *look) choose(f *folder) []*project {
-	languages := l.kinds(f)
-	runner, text := l.runner(f)
+func (d *detector) choose(f *folder) []*project {
+	languages := d.kinds(f)
+	runner, text := d.runner(f)
 	if runner == nil {
 		return languages
 	}
@@ -41,25 +41,25 @@ func (l *look) choose(f *folder) []*project {
 	switch {
 	case len(languages) == 0:
 	case scripts:
-		l.note("%s: not used, because package.json has scripts for the same folder", file)
+		d.note("%s: not used, because package.json has scripts for the same folder", file)
 		return languages
 	case !usable:
-		l.note("%s: not used, because %s is not in PATH here", file, runner.tasks[0].lacks)
+		d.note("%s: not used, because %s is not in PATH here", file, runner.tasks[0].lacks)
 		return languages
 	case !frontDoor(runner):
-		l.note("%s: not used, because it has no targets for two of build, lint and test; the tasks are the commands of the language (%s)", file, some(names))
+		d.note("%s: not used, because it has no targets for two of build, lint and test; the tasks are the commands of the language (%s)", file, some(names))
 		return languages
 	default:
-		l.note("%s: its targets are the tasks; the commands of the language (%s) were left out, because it knows the flags", file, some(names))
+		d.note("%s: its targets are the tasks; the commands of the language (%s) were left out, because it knows the flags", file, some(names))
 		runner.about = append([]string{"The tasks call " + runner.kind + ", because the " + path.Base(file) + " looks like the front door of this project."}, runner.about...)
 	}
 	if f.path == top {
-		l.root = text
+		d.root = text
 	}
 	return []*project{runner}
 }
 
-// frontDoor says whether two of build, lint and test are there.
+// frontDoor reports whether there are targets for two of build, lint and test.
 func frontDoor(p *project) bool {
 	sorts := map[string]bool{}
 	for _, t := range p.tasks {
@@ -79,7 +79,7 @@ func sortOf(name string) string {
 	return "lint"
 }
 
-// mentions says whether a text names a folder as a whole word.
+// mentions reports whether a text contains the name of a folder as a whole word.
 func mentions(text, dir string) bool {
 	return strings.Contains(text, dir) && regexp.MustCompile(`(^|[\s=/"'(:])`+regexp.QuoteMeta(dir)+`($|[\s/"'):;,&])`).MatchString(text)
 }

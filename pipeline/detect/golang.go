@@ -14,23 +14,23 @@ var goEnv = []string{
 	"GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN", "GOPATH", "GOCACHE", "GOMODCACHE", "GOWORK", "XDG_CACHE_HOME",
 }
 
-func (l *look) golang(f *folder) *project {
-	if text := l.read(f, "go.work"); text != "" {
-		l.workspace(f, text)
+func (d *detector) golang(f *folder) *project {
+	if text := d.read(f, "go.work"); text != "" {
+		d.workspace(f, text)
 	}
-	text := l.read(f, "go.mod")
+	text := d.read(f, "go.mod")
 	if text == "" {
 		return nil
 	}
 	module := directive(text, "module")
 	if module == "" {
-		l.note("%s: left out, because it names no module", at(f.path, "go.mod"))
+		d.note("%s: left out, because it names no module", at(f.path, "go.mod"))
 		return nil
 	}
-	s := goScan{tree: l.tree, left: maxScanFile}
+	s := goScan{tree: d.tree, left: maxScanFile}
 	s.descend(f.path, "", 0)
 	if !s.found {
-		l.note("%s: left out, because there is no Go file yet", at(f.path, "go.mod"))
+		d.note("%s: left out, because there is no Go file yet", at(f.path, "go.mod"))
 		return nil
 	}
 	p := &project{dir: f.path, kind: "go", found: at(f.path, "go.mod") + ": Go module " + line(module, 100), env: goEnv}
@@ -42,29 +42,29 @@ func (l *look) golang(f *folder) *project {
 		// What go:embed takes and what C compilers read is not to be told from names.
 		p.sources = []string{"**", "!bin/**"}
 	}
-	l.add(p, &task{name: "vet", about: "Find what compiles and is wrong", argv: []string{"go", "vet", "./..."}, sources: true, timeout: "10m"})
+	d.add(p, &task{name: "vet", about: "Find what compiles and is wrong", argv: []string{"go", "vet", "./..."}, sources: true, timeout: "10m"})
 	if config := f.has(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"); config != "" {
-		l.add(p, &task{
+		d.add(p, &task{
 			name: "lint", about: "golangci-lint, as " + config + " says", argv: []string{"golangci-lint", "run"},
 			needs: []string{"golangci-lint", "go"}, timeout: "10m",
 		})
 	}
-	l.add(p, &task{name: "test", about: "Run the tests", argv: []string{"go", "test", "./..."}, sources: true, timeout: "15m", checks: true})
+	d.add(p, &task{name: "test", about: "Run the tests", argv: []string{"go", "test", "./..."}, sources: true, timeout: "15m", checks: true})
 	switch {
 	case s.programs:
-		made := l.add(p, &task{
+		made := d.add(p, &task{
 			name: "build", about: "Compile the programs of cmd/ to bin/", argv: []string{"go", "build", "-o", "bin/", "./cmd/..."},
 			sources: true, outputs: []string{"bin/**"}, timeout: "10m",
 		})
-		l.ignored(f, made, "bin")
+		d.ignored(f, made, "bin")
 	case s.main:
-		l.add(p, &task{name: "build", about: "Compile and link the program, and keep nothing", argv: []string{"go", "build", "-o", "/dev/null", "."}, sources: true, timeout: "10m"})
+		d.add(p, &task{name: "build", about: "Compile and link the program, and keep nothing", argv: []string{"go", "build", "-o", "/dev/null", "."}, sources: true, timeout: "10m"})
 	}
 	return p
 }
 
-// workspace says what is left to the modules of a go.work: each that is near enough is a project of its own.
-func (l *look) workspace(f *folder, text string) {
+// workspace adds notes for the modules of a go.work that are not in a folder near enough to be projects of their own.
+func (d *detector) workspace(f *folder, text string) {
 	inside := false
 	for raw := range strings.Lines(text) {
 		raw, _, _ = strings.Cut(raw, "//")
@@ -83,9 +83,9 @@ func (l *look) workspace(f *folder, text string) {
 		}
 		dir := path.Join(f.path, strings.Trim(words[0], "\"`"))
 		if strings.HasPrefix(dir, "../") || dir == ".." || path.IsAbs(dir) {
-			l.note("%s: the module in %s was left out: it is not in this folder", at(f.path, "go.work"), dir)
+			d.note("%s: the module in %s was left out: it is not in this folder", at(f.path, "go.work"), dir)
 		} else if dir != top && strings.Count(dir, "/") >= deep {
-			l.note("%s: the module in %s was left out: only folders two levels deep are looked at", at(f.path, "go.work"), dir)
+			d.note("%s: the module in %s was left out: only folders two levels deep are read", at(f.path, "go.work"), dir)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func directive(text, name string) string {
 	return ""
 }
 
-// A goScan looks at the Go files of one module, nested modules left out.
+// A goScan reads the Go files of one module, without nested modules.
 type goScan struct {
 	*tree
 	left int64 // bytes that may still be read
@@ -113,7 +113,8 @@ type goScan struct {
 	more     bool // the code is made from more than Go files, or there is too much of it to tell
 }
 
-// descend looks at dir and what is below; in is the way from the module's folder, slash-separated, "" for that folder itself.
+// descend reads dir and what is below it. in is the path from the module's folder, slash-separated, "" for that
+// folder itself.
 func (s *goScan) descend(dir, in string, level int) {
 	if s.seen++; level > 12 || s.seen > maxScanFolders {
 		s.more = true
@@ -156,8 +157,8 @@ func (s *goScan) file(p, in string) {
 	s.programs = s.programs || in == "cmd" || strings.HasPrefix(in, "cmd/")
 }
 
-// isProgram reports whether a Go file is part of a program that is built: package main without a build constraint, of which we
-// cannot tell whether it holds.
+// isProgram reports whether a Go file is part of a program that is built: package main without a build constraint,
+// which we cannot evaluate.
 func isProgram(text string) bool {
 	for raw := range strings.Lines(text) {
 		switch raw = strings.TrimSpace(raw); {
@@ -171,13 +172,13 @@ func isProgram(text string) bool {
 	return false
 }
 
-// ignored notes that a folder which a task makes is not ignored by git.
-func (l *look) ignored(f *folder, by *task, made string) {
+// ignored adds a note where git does not ignore a folder that a task makes.
+func (d *detector) ignored(f *folder, by *task, made string) {
 	if by.lacks != "" {
 		return
 	}
 	for _, where := range []string{path.Join(f.path, ".gitignore"), ".gitignore"} {
-		text, err := l.open(where, maxFile)
+		text, err := d.open(where, maxFile)
 		if err != nil {
 			continue
 		}
@@ -187,7 +188,7 @@ func (l *look) ignored(f *folder, by *task, made string) {
 			}
 		}
 	}
-	l.note("%s/ is made by a task, and no .gitignore names it: add it there", path.Join(f.path, made))
+	d.note("%s/ is made by a task, and no .gitignore names it: add it there", path.Join(f.path, made))
 }
 
 func sorted[V any](set map[string]V) []string { return slices.Sorted(maps.Keys(set)) }

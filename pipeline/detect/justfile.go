@@ -11,7 +11,7 @@ import (
 // justRecipe is the head of a recipe: a name, parameters, a colon that is not :=, what it waits for.
 var justRecipe = late.Regexp(`^@?([A-Za-z][A-Za-z0-9_-]*)((?:\s+[^:\s]+)*)\s*:(?:([^=].*)|$)`)
 
-// readJustfile lists the recipes that can be called without an argument; private ones and what stands in modules are left out.
+// readJustfile lists the recipes that can be called without an argument, without private ones and those of modules.
 func readJustfile(text string) []target {
 	var all []target
 	private, inside := false, false
@@ -56,8 +56,8 @@ func readJustfile(text string) []target {
 var taskName = late.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // readTaskfile lists the tasks of a Taskfile.yml; internal ones and patterns are left out.
-func (l *look) readTaskfile(f *folder, name string) []target {
-	tasks := l.readYAML(f, name, "tasks")
+func (d *detector) readTaskfile(f *folder, name string) []target {
+	tasks := d.readYAML(f, name, "tasks")
 	if tasks == nil || tasks.Kind != yamllib.MappingNode {
 		return nil
 	}

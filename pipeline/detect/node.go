@@ -20,14 +20,15 @@ type manifest struct {
 	needs      int // dependencies of any kind
 }
 
-func (l *look) manifest(f *folder) *manifest {
-	text := l.read(f, "package.json")
+// A manifest is what is needed of a package.json. Each field is read by itself, so a wrong one hides no other.
+func (d *detector) manifest(f *folder) *manifest {
+	text := d.read(f, "package.json")
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &fields); err != nil || fields == nil {
-		l.note("%s: left out, because it is no JSON object that can be read", at(f.path, "package.json"))
+		d.note("%s: left out, because it is no JSON object that can be read", at(f.path, "package.json"))
 		return nil
 	}
 	m := &manifest{scripts: map[string]string{}}
@@ -53,7 +54,7 @@ func (l *look) manifest(f *folder) *manifest {
 	return m
 }
 
-// field reads one field and says whether it is of that type.
+// field reads one field and reports whether it has the type of to.
 func field(fields map[string]json.RawMessage, name string, to any) bool {
 	return fields[name] != nil && json.Unmarshal(fields[name], to) == nil
 }
@@ -76,36 +77,37 @@ var lockfiles = []struct{ file, manager string }{
 	{"package-lock.json", "npm"},
 }
 
-// managerOf believes packageManager first, then the lockfile. Where that program is not in PATH and npm is, npm does the work.
-func (l *look) managerOf(f *folder, m *manifest) manager {
+// managerOf returns the manager that packageManager names, or else the one of the lockfile. Where that program is not
+// in PATH and npm is, it returns npm.
+func (d *detector) managerOf(f *folder, m *manifest) manager {
 	g := manager{name: "npm"}
 	said, version, _ := strings.Cut(m.manager, "@")
 	known := said == "npm" || said == "pnpm" || said == "yarn" || said == "bun"
 	if known {
 		g.name = said
 	}
-	for _, l := range lockfiles {
-		if f.files[l.file] && g.lock == "" && (!known || l.manager == g.name) {
-			g.name, g.lock = l.manager, l.file
+	for _, k := range lockfiles {
+		if f.files[k.file] && g.lock == "" && (!known || k.manager == g.name) {
+			g.name, g.lock = k.manager, k.file
 		}
 	}
-	if g.name != "npm" && !l.has(g.name) && l.has("npm") {
-		l.note("%s: %s is not in PATH here, so npm runs the scripts and installs what package.json names, whatever %s says", at(f.path, "package.json"), g.name, cmp.Or(g.lock, "a lockfile"))
+	if g.name != "npm" && !d.has(g.name) && d.has("npm") {
+		d.note("%s: %s is not in PATH here, so npm runs the scripts and installs what package.json names, whatever %s says", at(f.path, "package.json"), g.name, cmp.Or(g.lock, "a lockfile"))
 		return manager{name: "npm", instead: g.name}
 	}
 	g.new = g.name == "yarn" && (f.files[".yarnrc.yml"] || known && version != "" && !strings.HasPrefix(version, "1."))
 	return g
 }
 
-func (l *look) node(f *folder) *project {
-	if l.members["node "+f.path] {
+func (d *detector) node(f *folder) *project {
+	if d.members["node "+f.path] {
 		return nil
 	}
-	m := l.manifest(f)
+	m := d.manifest(f)
 	if m == nil {
 		return nil
 	}
-	g := l.managerOf(f, m)
+	g := d.managerOf(f, m)
 	p := &project{
 		dir: f.path, kind: "node", env: nodeEnv, found: at(f.path, "package.json") + ": Node project, " + g.name,
 		sources: []string{"**", "!**/node_modules/**"},
@@ -113,18 +115,18 @@ func (l *look) node(f *folder) *project {
 	if m.name != "" {
 		p.found = fmt.Sprintf("%s: Node project %s, %s", at(f.path, "package.json"), line(m.name, 100), g.name)
 	}
-	members := l.nodeMembers(f, m, g)
+	members := d.nodeMembers(f, m, g)
 	if len(members) > 0 {
 		p.found += fmt.Sprintf(", workspaces: %d", len(members))
 	}
-	install := l.install(p, m, g, len(members) > 0)
-	left := l.scripts(p, m, g, members)
+	install := d.install(p, m, g, len(members) > 0)
+	left := d.scripts(p, m, g, members)
 	if len(p.tasks) == 0 {
-		l.aside(f, "%s: left out, because it has no script that checks, tests or builds", at(f.path, "package.json"))
+		d.aside(f, "%s: left out, because it has no script that checks, tests or builds", at(f.path, "package.json"))
 		return nil
 	}
 	if len(left) > 0 {
-		l.note("%s: scripts that are no tasks: %s (they go on for ever, change something, call others, or their names do not say that they check)", at(p.dir, "package.json"), some(left))
+		d.note("%s: scripts that are no tasks: %s (they go on for ever, change something, call others, or their names do not say that they check)", at(p.dir, "package.json"), some(left))
 	}
 	if install != nil {
 		for _, t := range p.tasks {
@@ -138,8 +140,8 @@ func (l *look) node(f *folder) *project {
 // newer skips an install after which package.json has not changed.
 const newer = "[ node_modules/.package-lock.json -nt package.json ] || "
 
-// install is the task that installs the dependencies, or nil where there are none.
-func (l *look) install(p *project, m *manifest, g manager, workspaces bool) *task {
+// install returns the task that installs the dependencies, or nil where there are none.
+func (d *detector) install(p *project, m *manifest, g manager, workspaces bool) *task {
 	if m.needs == 0 && !workspaces {
 		return nil
 	}
@@ -170,7 +172,7 @@ func (l *look) install(p *project, m *manifest, g manager, workspaces bool) *tas
 			t.outputs = []string{"**/node_modules/**"}
 		}
 	}
-	return l.add(&project{}, t) // in front of the others, when there are any
+	return d.add(&project{}, t) // in front of the others, when there are any
 }
 
 // runScript is the command that runs a script.

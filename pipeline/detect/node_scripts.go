@@ -9,8 +9,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-// scriptSorts are the names that say a script looks, tests or builds, in the order of the tasks. A name with a part
-// (test:unit) is taken where there is no plain one, which mostly calls it.
+// scriptSorts are the names of scripts that check, test or build, in the order of the tasks. A name with a part
+// (test:unit) is taken where there is no plain one, which usually calls it.
 var scriptSorts = []struct {
 	sort  string
 	names []string
@@ -23,7 +23,8 @@ var scriptSorts = []struct {
 	{"test", []string{"test"}},
 }
 
-// elsewhere are parts of a name that say: it does not end, it changes the sources, or it needs more than a checkout.
+// elsewhere are parts of a name that exclude a script: it does not end, changes the sources, or needs more than a
+// checkout.
 var elsewhere = []string{
 	"watch", "fix", "write", "update", "dev", "start", "serve", "open", "ui", "debug", "deploy", "publish", "release", "e2e", "browser",
 	"docker", "push", "storybook", "preview", "clean", "install", "staging", "live",
@@ -40,7 +41,7 @@ var (
 // maxParts is how many parts of a script (test:a, test:b …) become tasks.
 const maxParts = 12
 
-// taken says which scripts become tasks, in order, and which of the others a person might miss.
+// taken returns the scripts that become tasks, in order, and those of the others that a person might miss.
 func taken(scripts map[string]string) (take, left []string) {
 	names := sorted(scripts)
 	for _, s := range scriptSorts {
@@ -106,14 +107,14 @@ func fit(name, script string) bool {
 	return true
 }
 
-// scripts adds the tasks of a project's scripts: its own, and of the workspaces those that it has not. It gives the names of
-// its own that are none.
-func (l *look) scripts(p *project, m *manifest, g manager, members []member) (left []string) {
+// scripts adds the tasks of a project's scripts: its own, and those of the workspaces that it does not have. It
+// returns the names of its own that become no task.
+func (d *detector) scripts(p *project, m *manifest, g manager, members []member) (left []string) {
 	take, left := taken(m.scripts)
 	have := map[string]bool{}
 	for _, n := range take {
 		have[n] = true
-		l.script(p, &task{name: n, about: "Script: " + line(m.scripts[n], 60), argv: g.runScript(n)}, m.scripts[n])
+		d.script(p, &task{name: n, about: "Script: " + line(m.scripts[n], 60), argv: g.runScript(n)}, m.scripts[n])
 	}
 	all := map[string][]member{}
 	for _, w := range members {
@@ -125,7 +126,7 @@ func (l *look) scripts(p *project, m *manifest, g manager, members []member) (le
 		}
 	}
 	for _, n := range sorted(all) {
-		l.everywhere(p, g, n, all[n])
+		d.everywhere(p, g, n, all[n])
 	}
 	afterBuilds(p)
 	return left
@@ -151,7 +152,7 @@ func afterBuilds(p *project) {
 }
 
 // everywhere runs a script in all workspaces that have it.
-func (l *look) everywhere(p *project, g manager, name string, in []member) {
+func (d *detector) everywhere(p *project, g manager, name string, in []member) {
 	script := ""
 	for _, w := range in {
 		script += w.scripts[name] + "\n"
@@ -159,30 +160,30 @@ func (l *look) everywhere(p *project, g manager, name string, in []member) {
 	about := "Script " + line(name, 30) + " in every workspace that has it"
 	switch g.name {
 	case "npm":
-		l.script(p, &task{name: name, about: about, argv: []string{"npm", "run", name, "--workspaces", "--if-present"}}, script)
+		d.script(p, &task{name: name, about: about, argv: []string{"npm", "run", name, "--workspaces", "--if-present"}}, script)
 	case "pnpm":
-		l.script(p, &task{name: name, about: about, argv: []string{"pnpm", "--recursive", "run", name}}, script)
+		d.script(p, &task{name: name, about: about, argv: []string{"pnpm", "--recursive", "run", name}}, script)
 	case "bun":
-		l.script(p, &task{name: name, about: about, argv: []string{"bun", "run", "--filter", "*", name}}, script)
+		d.script(p, &task{name: name, about: about, argv: []string{"bun", "run", "--filter", "*", name}}, script)
 	default: // yarn's two ways to run everywhere differ between its versions; the way to run one is the same
 		for _, w := range in {
 			if w.name == "" || !speakable(w.name) || strings.HasPrefix(w.name, "-") {
-				l.note("%s: its script %s was left out: yarn finds a workspace by the name in it, and it has none", at(w.dir, "package.json"), name)
+				d.note("%s: its script %s was left out: yarn finds a workspace by the name in it, and it has none", at(w.dir, "package.json"), name)
 				continue
 			}
 			t := &task{name: name + "-" + path.Base(w.dir), about: "Script " + line(name, 30) + " of " + line(w.dir, 60), argv: []string{"yarn", "workspace", w.name, "run", name}}
-			l.script(p, t, w.scripts[name])
+			d.script(p, t, w.scripts[name])
 		}
 	}
 }
 
 // script adds the task of a script. What a build makes is not known: without inputs it is never taken for done.
-func (l *look) script(p *project, t *task, script string) {
+func (d *detector) script(p *project, t *task, script string) {
 	t.sort = scriptSort(t.name)
 	t.checks, t.sources = t.sort == "test", t.sort != "build"
 	t.timeout = "15m"
 	if waits().MatchString(script) {
 		t.env = append(t.env, [2]string{"CI", "true"})
 	}
-	l.add(p, t)
+	d.add(p, t)
 }

@@ -39,13 +39,13 @@ type task struct {
 	lacks string // the first of needs that is not in PATH
 }
 
-// add appends a task, and says what it lacks.
-func (l *look) add(p *project, t *task) *task {
+// add appends a task and finds out which program it lacks.
+func (d *detector) add(p *project, t *task) *task {
 	if len(t.needs) == 0 && len(t.argv) > 0 {
 		t.needs = t.argv[:1]
 	}
 	for _, program := range t.needs {
-		if t.lacks == "" && !strings.Contains(program, "/") && !l.has(program) {
+		if t.lacks == "" && !strings.Contains(program, "/") && !d.has(program) {
 			t.lacks = program
 		}
 	}
@@ -53,7 +53,7 @@ func (l *look) add(p *project, t *task) *task {
 	return t
 }
 
-// nameAll gives every task a name of its own: the folder and the kind stand in front where there is more than one.
+// nameAll gives every task a unique name, with the folder and the kind in front where there is more than one.
 func nameAll(projects []*project) {
 	taken := map[string]bool{}
 	for _, p := range projects {
@@ -72,7 +72,7 @@ func nameAll(projects []*project) {
 	}
 }
 
-// free is name, or name-2, name-3 … with that sign, where it is taken.
+// free returns name, or name-2, name-3 … with that sign where it is taken.
 func free(taken map[string]bool, sign, name string) string {
 	unique := name
 	for n := 2; taken[unique]; n++ {
@@ -82,7 +82,7 @@ func free(taken map[string]bool, sign, name string) string {
 	return unique
 }
 
-// identifier makes a name that HCL takes: test:unit becomes test-unit.
+// identifier returns a name that HCL accepts: test:unit becomes test-unit.
 func identifier(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -103,7 +103,7 @@ func identifier(s string) string {
 	return name
 }
 
-// below makes globs of a folder relative to the root.
+// below returns globs of a folder, relative to the root.
 func below(dir string, globs []string) []string {
 	if dir == top {
 		return globs
@@ -121,7 +121,7 @@ func below(dir string, globs []string) []string {
 	return all
 }
 
-// some is a list of words for a sentence, the first of them where there are many.
+// some lists words for a sentence, the first of them where there are many.
 func some(words []string) string {
 	const first = 8
 	shown := make([]string, 0, first)

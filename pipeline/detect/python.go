@@ -22,27 +22,27 @@ type pythonic struct {
 
 var testFile = late.Regexp(`^(test_.*|.*_test)\.py$`)
 
-func (l *look) python(f *folder) *project {
-	in, _ := l.testsOf(f)
+func (d *detector) python(f *folder) *project {
+	in, _ := d.testsOf(f)
 	file := f.has("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", "requirements.txt", "requirements-dev.txt")
 	own := false // tests in the folder itself
 	for _, n := range sorted(f.files) {
 		own = own || testFile().MatchString(n)
 		// Without settings it is tests that make a project, in the folder of what they test or one below.
-		if file == "" && (testFile().MatchString(n) && !l.below("python", f.path) || in != "" && strings.HasSuffix(n, ".py")) {
+		if file == "" && (testFile().MatchString(n) && !d.below("python", f.path) || in != "" && strings.HasSuffix(n, ".py")) {
 			file = n
 		}
 	}
 	if file == "" {
 		return nil
 	}
-	l.belongs("python", f.path)
-	t := l.readTOML(f, "pyproject.toml")
+	d.belongs("python", f.path)
+	t := d.readTOML(f, "pyproject.toml")
 	if file == "pyproject.toml" && !t.has("project") && !t.has("tool") && !t.has("build-system") {
-		l.note("%s: left out, because no table of a Python project is in it", at(f.path, file))
+		d.note("%s: left out, because no table of a Python project is in it", at(f.path, file))
 		return nil
 	}
-	ini := l.read(f, "setup.cfg") + "\n" + l.read(f, "tox.ini")
+	ini := d.read(f, "setup.cfg") + "\n" + d.read(f, "tox.ini")
 	name := t.text("project.name")
 	if name == "" {
 		name = t.text("tool.poetry.name")
@@ -53,47 +53,47 @@ func (l *look) python(f *folder) *project {
 	}
 	wanted := strings.Join(slices.Concat(
 		t.texts("project.dependencies"), t.texts("dependency-groups.dev"), t.texts("dependency-groups.test"),
-		[]string{l.read(f, "requirements.txt"), l.read(f, "requirements-dev.txt")},
+		[]string{d.read(f, "requirements.txt"), d.read(f, "requirements-dev.txt")},
 	), "\n")
 	pytest := f.has("pytest.ini", "conftest.py") != "" || t.has("tool.pytest") || namesPytest().MatchString(wanted) ||
 		strings.Contains(ini, "[tool:pytest]") || strings.Contains(ini, "[pytest]") ||
 		t.has("tool.poetry.group.dev.dependencies.pytest") || t.has("tool.poetry.dev-dependencies.pytest") || t.has("tool.poetry.group.test.dependencies.pytest")
 	tox := !pytest && f.files["tox.ini"] && strings.Contains(ini, "[testenv")
-	if tox && !l.has("tox") { // what tox would run
+	if tox && !d.has("tox") { // what tox would run
 		pytest = namesPytest().MatchString(ini)
-		tox = pytest && !l.has("pytest") || !pytest && in == "" && !own
+		tox = pytest && !d.has("pytest") || !pytest && in == "" && !own
 	}
-	py := l.pythonic(f, t, pytest)
+	py := d.pythonic(f, t, pytest)
 	if py.how != "" {
 		p.found += ", " + py.how
 	}
 	if f.has("ruff.toml", ".ruff.toml") != "" || t.has("tool.ruff") {
-		l.tool(p, py, &task{name: "lint", about: "ruff: find mistakes", timeout: "5m"}, "ruff", "check", ".")
+		d.tool(p, py, &task{name: "lint", about: "ruff: find mistakes", timeout: "5m"}, "ruff", "check", ".")
 	}
 	if f.has("mypy.ini", ".mypy.ini") != "" || t.has("tool.mypy") || strings.Contains(ini, "[mypy]") {
 		args := []string{"."}
 		if t.has("tool.mypy.files") || t.has("tool.mypy.packages") || strings.Contains(ini, "[mypy]") {
 			args = nil // its settings say what to look at
 		}
-		l.tool(p, py, &task{name: "typecheck", about: "mypy: check the types", timeout: "10m"}, "mypy", args...)
+		d.tool(p, py, &task{name: "typecheck", about: "mypy: check the types", timeout: "10m"}, "mypy", args...)
 	}
 	test := &task{name: "test", about: "Run the tests with pytest", timeout: "15m", checks: true}
 	switch {
 	case tox:
-		l.add(p, &task{name: "test", about: "Run the tests with tox", argv: []string{"tox"}, sources: true, timeout: "20m", checks: true})
+		d.add(p, &task{name: "test", about: "Run the tests with tox", argv: []string{"tox"}, sources: true, timeout: "20m", checks: true})
 	case pytest:
 		if py.how == "hatch" {
 			test.argv = []string{"hatch", "test"}
 			test.sources = true
-			l.add(p, test)
+			d.add(p, test)
 			break
 		}
-		l.tool(p, py, test, "pytest")
+		d.tool(p, py, test, "pytest")
 	default:
-		l.unittest(p, py, f, own)
+		d.unittest(p, py, f, own)
 	}
 	if len(p.tasks) == 0 {
-		l.aside(f, "%s: left out, because neither tests nor settings of pytest, ruff or mypy were found", at(f.path, file))
+		d.aside(f, "%s: left out, because neither tests nor settings of pytest, ruff or mypy were found", at(f.path, file))
 		return nil
 	}
 	if py.install != nil {
@@ -103,7 +103,7 @@ func (l *look) python(f *folder) *project {
 		p.tasks = append([]*task{py.install}, p.tasks...)
 	}
 	if py.how == "" && f.has("requirements.txt", "requirements-dev.txt") != "" {
-		l.note("%s: nothing installs it; make a .venv with it (python3 -m venv .venv), and another init uses that", at(f.path, f.has("requirements.txt", "requirements-dev.txt")))
+		d.note("%s: nothing installs it; make a .venv with it (python3 -m venv .venv), and another init uses that", at(f.path, f.has("requirements.txt", "requirements-dev.txt")))
 	}
 	return p
 }
@@ -112,11 +112,11 @@ var namesPytest = late.Regexp(`(?m)^\s*(commands\s*=\s*)?(python3?\s+-m\s+)?pyte
 
 // pythonic finds out how tools are run: as the project says, or where that program is not in PATH, by an environment that is
 // there, or by the python3 in PATH where it can run the tests.
-func (l *look) pythonic(f *folder, t toml, pytest bool) pythonic {
+func (d *detector) pythonic(f *folder, t toml, pytest bool) pythonic {
 	var other pythonic // without the project's own way
-	usable := l.has("python3") && (l.has("pytest") || !pytest)
+	usable := d.has("python3") && (d.has("pytest") || !pytest)
 	for _, venv := range []string{".venv", "venv"} {
-		if other.how == "" && l.there(path.Join(f.path, venv, "bin", "python")) {
+		if other.how == "" && d.there(path.Join(f.path, venv, "bin", "python")) {
 			other, usable = pythonic{how: "venv", venv: venv}, true
 		}
 	}
@@ -133,19 +133,19 @@ func (l *look) pythonic(f *folder, t toml, pytest bool) pythonic {
 	default:
 		return other
 	}
-	if usable && !l.has(how) {
-		l.note("%s: %s is not in PATH here, so %s runs the tasks of this project", show(f.path), how, cmp.Or(other.venv, "python3"))
+	if usable && !d.has(how) {
+		d.note("%s: %s is not in PATH here, so %s runs the tasks of this project", show(f.path), how, cmp.Or(other.venv, "python3"))
 		return other
 	}
 	py := pythonic{how: how}
 	if install != nil {
-		py.install = l.add(&project{}, &task{name: "install", about: "Install the dependencies with " + how, argv: install, timeout: "15m"})
+		py.install = d.add(&project{}, &task{name: "install", about: "Install the dependencies with " + how, argv: install, timeout: "15m"})
 	}
 	return py
 }
 
 // tool adds a task that runs a Python program.
-func (l *look) tool(p *project, py pythonic, t *task, program string, args ...string) {
+func (d *detector) tool(p *project, py pythonic, t *task, program string, args ...string) {
 	t.sources = true
 	switch py.how {
 	case "uv":
@@ -155,7 +155,7 @@ func (l *look) tool(p *project, py pythonic, t *task, program string, args ...st
 	case "hatch":
 		t.argv = append([]string{"hatch", "run", program}, args...)
 	case "venv":
-		if l.there(path.Join(p.dir, py.venv, "bin", program)) {
+		if d.there(path.Join(p.dir, py.venv, "bin", program)) {
 			t.argv = append([]string{py.venv + "/bin/python", "-m", program}, args...)
 			break
 		}
@@ -168,13 +168,13 @@ func (l *look) tool(p *project, py pythonic, t *task, program string, args ...st
 			t.argv, t.needs = append([]string{"ruff"}, args...), []string{"ruff"}
 		}
 	}
-	l.add(p, t)
+	d.add(p, t)
 }
 
 // unittest adds the tests that need nothing but Python, where there are any.
-func (l *look) unittest(p *project, py pythonic, f *folder, own bool) {
+func (d *detector) unittest(p *project, py pythonic, f *folder, own bool) {
 	args := []string{"-m", "unittest", "discover"}
-	in, packaged := l.testsOf(f)
+	in, packaged := d.testsOf(f)
 	switch {
 	case own && !begins(f.files, "test"):
 		args = append(args, "-p", "*_test.py")
@@ -187,7 +187,7 @@ func (l *look) unittest(p *project, py pythonic, f *folder, own bool) {
 		args = append(args, "-s", in)
 	}
 	t := &task{name: "test", about: "Run the tests with unittest", sources: true, timeout: "15m", checks: true}
-	if sub, err := l.tree.folder(path.Join(f.path, "src")); err == nil && len(sub.dirs)+len(sub.files) > 0 {
+	if sub, err := d.tree.folder(path.Join(f.path, "src")); err == nil && len(sub.dirs)+len(sub.files) > 0 {
 		t.env = append(t.env, [2]string{"PYTHONPATH", "src"})
 	}
 	switch py.how {
@@ -202,20 +202,20 @@ func (l *look) unittest(p *project, py pythonic, f *folder, own bool) {
 	default:
 		t.argv = append([]string{"python3"}, args...)
 	}
-	l.add(p, t)
+	d.add(p, t)
 }
 
-// testsOf is the folder below that holds the tests, or "", and whether it is a package.
-func (l *look) testsOf(f *folder) (name string, packaged bool) {
+// testsOf returns the folder below that contains the tests, or "", and whether it is a package.
+func (d *detector) testsOf(f *folder) (name string, packaged bool) {
 	for _, name := range []string{"tests", "test"} {
-		if sub, err := l.tree.folder(path.Join(f.path, name)); err == nil && begins(sub.files, "test") {
+		if sub, err := d.tree.folder(path.Join(f.path, name)); err == nil && begins(sub.files, "test") {
 			return name, sub.files["__init__.py"]
 		}
 	}
 	return "", false
 }
 
-// begins says whether there is a Python file whose name begins so.
+// begins reports whether there is a Python file whose name begins with prefix.
 func begins(names map[string]bool, prefix string) bool {
 	for n := range names {
 		if strings.HasPrefix(n, prefix) && strings.HasSuffix(n, ".py") {

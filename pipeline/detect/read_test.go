@@ -17,7 +17,7 @@ import (
 )
 
 // in returns a detector for a folder with one file in it.
-func in(tb testing.TB, name, text string) (*look, *folder) {
+func in(tb testing.TB, name, text string) (*detector, *folder) {
 	tb.Helper()
 	dir := tb.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -28,7 +28,7 @@ func in(tb testing.TB, name, text string) (*look, *folder) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = root.Close() })
-	return &look{tree: &tree{root: root}}, &folder{path: top, files: map[string]bool{name: true}}
+	return &detector{tree: &tree{root: root}}, &folder{path: top, files: map[string]bool{name: true}}
 }
 
 func TestReadTOML(t *testing.T) {

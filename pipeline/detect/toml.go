@@ -14,15 +14,15 @@ const maxTOML = 128 << 10
 type toml map[string]any
 
 // readTOML reads a file of the folder. A file that is missing or cannot be read is empty; for the latter it adds a note.
-func (l *look) readTOML(f *folder, name string) toml {
-	text := l.read(f, name)
+func (d *detector) readTOML(f *folder, name string) toml {
+	text := d.read(f, name)
 	if len(text) > maxTOML {
-		l.note("%s: not read: it is too long", at(f.path, name))
+		d.note("%s: not read: it is too long", at(f.path, name))
 		return nil
 	}
 	var t toml
 	if err := tomllib.Unmarshal([]byte(text), &t); err != nil {
-		l.note("%s: not read: it is not valid TOML", at(f.path, name))
+		d.note("%s: not read: it is not valid TOML", at(f.path, name))
 		return nil
 	}
 	return t

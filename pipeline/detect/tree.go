@@ -28,7 +28,7 @@ const (
 	maxScanFolders = 2000
 )
 
-// passed are folders that hold no project of their own: what others wrote, what tools made, what is there to be broken.
+// passed are folders without projects of their own: the code of others, what tools made, and test data.
 var passed = []string{
 	"node_modules", "vendor", "third_party", "testdata", "fixtures", "__fixtures__", "examples", "example", "docs", "dist", "build",
 	"out", "target", "bin", "obj", "coverage", "venv", "env", "__pycache__", "site-packages", "bower_components", "Pods", "tmp",
@@ -47,7 +47,7 @@ type folder struct {
 	dirs  []string        // names of folders, sorted; a link to one is none
 }
 
-// note keeps a sentence for the person. What stands in it came from files: it is cut and made one line.
+// note adds a sentence for the person. It may contain text from files: it is cut and made one line.
 func (t *tree) note(format string, args ...any) {
 	text := line(fmt.Sprintf(format, args...), maxNote)
 	switch {
@@ -59,18 +59,18 @@ func (t *tree) note(format string, args ...any) {
 	}
 }
 
-// aside keeps a sentence about what is of no use here, where it is the project's own: of every folder it would be noise.
+// aside adds a note about a file that is of no use, only where it is at the root.
 func (t *tree) aside(f *folder, format string, args ...any) {
 	if f.path == top {
 		t.note(format, args...)
 	}
 }
 
-// folders lists the root and what lies below it, upper ones first, each level in order of name.
+// folders lists the root and the folders below it, upper ones first, each level by name.
 func (t *tree) folders() ([]*folder, error) {
 	first, err := t.folder(top)
 	if err != nil {
-		return nil, fmt.Errorf("the folder cannot be looked at: %w", err)
+		return nil, fmt.Errorf("the folder cannot be read: %w", err)
 	}
 	all := []*folder{first}
 	level := all
@@ -82,7 +82,7 @@ func (t *tree) folders() ([]*folder, error) {
 					continue
 				}
 				if len(all)+len(next) == maxFolders {
-					t.note("only the first %d folders were looked at", maxFolders)
+					t.note("only the first %d folders were read", maxFolders)
 					return append(all, next...), nil
 				}
 				if sub, err := t.folder(path.Join(f.path, name)); err == nil { // what cannot be entered holds nothing for us
@@ -119,7 +119,7 @@ func (t *tree) folder(p string) (*folder, error) {
 	return f, nil
 }
 
-// has says which of the names is there, the first that is, or "".
+// has returns the first of the names that is in the folder, or "".
 func (f *folder) has(names ...string) string {
 	for _, n := range names {
 		if f.files[n] {
@@ -129,7 +129,8 @@ func (f *folder) has(names ...string) string {
 	return ""
 }
 
-// read gives the text of a file of the folder. A file that is not there is empty; one that cannot be read gives a note.
+// read returns the text of a file of the folder. A file that is missing is empty; one that cannot be read adds a
+// note.
 func (t *tree) read(f *folder, name string) string {
 	if !f.files[name] {
 		return ""
@@ -159,7 +160,7 @@ var (
 	errLong = errors.New("it is too long")
 )
 
-// open reads a file of at most so many bytes. O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
+// open reads a file of at most so many bytes. O_NONBLOCK: opening a FIFO must not wait for a writer.
 func (t *tree) open(p string, most int64) (string, error) {
 	file, err := t.root.OpenFile(p, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -185,20 +186,20 @@ func (t *tree) open(p string, most int64) (string, error) {
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }
 
-// there says whether a path exists, without following its last link.
+// there reports whether a path exists, without following its last link.
 func (t *tree) there(p string) bool {
 	_, err := t.root.Lstat(p)
 	return err == nil
 }
 
-// speakable says whether a name can be written into a file and shown: one line of valid text.
+// speakable reports whether a name can be written into a file and shown: one line of valid text.
 func speakable(s string) bool {
 	return s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.M, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
 	})
 }
 
-// line is text on one line of at most so many bytes.
+// line returns text as one line of at most so many bytes.
 func line(text string, most int) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)

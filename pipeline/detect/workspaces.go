@@ -19,16 +19,16 @@ type member struct {
 }
 
 // nodeMembers finds the workspaces and keeps them from becoming projects of their own.
-func (l *look) nodeMembers(f *folder, m *manifest, g manager) []member {
+func (d *detector) nodeMembers(f *folder, m *manifest, g manager) []member {
 	patterns, file := m.workspaces, "package.json"
 	if g.name == "pnpm" || f.files["pnpm-workspace.yaml"] {
 		file = "pnpm-workspace.yaml"
-		patterns = yamlTexts(l.readYAML(f, file, "packages"))
+		patterns = yamlTexts(d.readYAML(f, file, "packages"))
 	}
 	found := map[string]bool{}
 	for _, pattern := range patterns[:min(len(patterns), maxPatterns)] {
 		pattern, not := strings.CutPrefix(pattern, "!")
-		for _, dir := range l.expand(f.path, strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/")) {
+		for _, dir := range d.expand(f.path, strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/")) {
 			if not {
 				delete(found, dir)
 			} else {
@@ -39,25 +39,25 @@ func (l *look) nodeMembers(f *folder, m *manifest, g manager) []member {
 	delete(found, f.path)
 	var all []member
 	for _, dir := range sorted(found) {
-		sub, err := l.tree.folder(dir)
+		sub, err := d.tree.folder(dir)
 		if err != nil || !sub.files["package.json"] {
 			continue
 		}
 		if len(all) == maxMembers {
-			l.note("%s: only the first %d workspaces were looked at", at(f.path, file), maxMembers)
+			d.note("%s: only the first %d workspaces were read", at(f.path, file), maxMembers)
 			break
 		}
-		l.belongs("node", dir)
-		if w := l.manifest(sub); w != nil {
+		d.belongs("node", dir)
+		if w := d.manifest(sub); w != nil {
 			all = append(all, member{dir, w.name, w.scripts})
 		}
 	}
 	return all
 }
 
-// expand gives the folders that a pattern names: name by name, * as in a shell, ** as any folder down to three levels. A link
-// to a folder is not followed.
-func (l *look) expand(dir, pattern string) []string {
+// expand returns the folders that a pattern matches: * as in a shell, ** as any folder down to three levels. Links to
+// folders are not followed.
+func (d *detector) expand(dir, pattern string) []string {
 	if pattern == "" || path.IsAbs(pattern) || strings.Count(pattern, "/") > 8 {
 		return nil
 	}
@@ -73,11 +73,11 @@ func (l *look) expand(dir, pattern string) []string {
 			next = append(next, dirs...)
 			level := dirs
 			for range 3 {
-				level = l.step(level, "*")
+				level = d.step(level, "*")
 				next = append(next, level...)
 			}
 		default:
-			next = l.step(dirs, part)
+			next = d.step(dirs, part)
 		}
 		if dirs = next; len(dirs) > maxFolders {
 			dirs = dirs[:maxFolders]
@@ -86,14 +86,14 @@ func (l *look) expand(dir, pattern string) []string {
 	return dirs
 }
 
-// step gives the folders in dirs whose names match.
-func (l *look) step(dirs []string, pattern string) []string {
+// step returns the folders in dirs whose names match.
+func (d *detector) step(dirs []string, pattern string) []string {
 	var next []string
 	for _, dir := range dirs {
 		if len(next) > maxFolders {
 			break
 		}
-		f, err := l.tree.folder(dir)
+		f, err := d.tree.folder(dir)
 		if err != nil {
 			continue
 		}

@@ -61,7 +61,7 @@ const agent = `agent "mine" {
 }
 `
 
-// write gives the text, and the names of the tasks that are not comments.
+// write returns the text, and the names of the tasks that are not comments.
 func write(projects []*project) ([]byte, []string) {
 	var b bytes.Buffer
 	b.WriteString(head)
@@ -223,7 +223,7 @@ func indented(prefix, text string) string {
 	return b.String()
 }
 
-// commented makes a comment of a piece of the file, so that taking "# " away gives it back.
+// commented makes a piece of the file a comment. Removing "# " restores it.
 func commented(text string) string {
 	var b strings.Builder
 	for l := range strings.Lines(text) {
@@ -232,7 +232,7 @@ func commented(text string) string {
 	return b.String()
 }
 
-// comment is a sentence as comment lines. What stands in it may come from a file: it is made one line before it is broken.
+// comment returns a sentence as comment lines. It may contain text from a file, so it is made one line first.
 func comment(text string) string {
 	var b strings.Builder
 	row := "#"
@@ -255,7 +255,7 @@ func list(words []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// quote writes s as a string of HCL: what would begin an interpolation is doubled, what is not to be seen is escaped.
+// quote returns s as a string of HCL. It doubles what would begin an interpolation and escapes what is invisible.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -4,10 +4,10 @@ import yamllib "go.yaml.in/yaml/v4"
 
 // readYAML returns what is under a key at the top of a YAML file of the folder, or nil. It adds a note for a file that cannot
 // be read. Aliases are not followed, so none can grow.
-func (l *look) readYAML(f *folder, name, key string) *yamllib.Node {
+func (d *detector) readYAML(f *folder, name, key string) *yamllib.Node {
 	var file yamllib.Node
-	if err := yamllib.Unmarshal([]byte(l.read(f, name)), &file); err != nil {
-		l.note("%s: not read: it is not valid YAML", at(f.path, name))
+	if err := yamllib.Unmarshal([]byte(d.read(f, name)), &file); err != nil {
+		d.note("%s: not read: it is not valid YAML", at(f.path, name))
 		return nil
 	}
 	if len(file.Content) == 0 {

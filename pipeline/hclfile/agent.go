@@ -46,7 +46,7 @@ func (r *agents) agent(b *block) *pipeline.Agent {
 	case provider != nil:
 		g.Model = r.modelAgent(b)
 		for _, c := range b.of("retry") {
-			r.addf(c.at, "It is for programs: what fails between us and a provider is mended by our own loop.", "agent %q has a provider and a retry block", b.name)
+			r.addf(c.at, "It is for programs: what fails between us and a provider is retried by our own loop.", "agent %q has a provider and a retry block", b.name)
 		}
 	case !b.faulty:
 		r.addf(b.at, `Write command = ["./agent.sh"], or provider = "anthropic" with model = "NAME".`, "agent %q has no command and no provider", b.name)
@@ -126,7 +126,7 @@ func (r *agents) modelAgent(b *block) *pipeline.ModelAgent {
 	return m
 }
 
-// apiKey reads a key: nothing else may stand in the file in its place.
+// apiKey reads a key. It must come from secret() or a sensitive variable, never from the file itself.
 func (r *agents) apiKey(a *hcl.Attribute) pipeline.Text {
 	v := r.eval(a.Expr, place{})
 	if !v.ok {
@@ -134,12 +134,12 @@ func (r *agents) apiKey(a *hcl.Attribute) pipeline.Text {
 	}
 	t, ok := r.text(v.Value, a.Expr.Range(), a.Name)
 	if ok && len(t.Secrets) == 0 {
-		r.add(a.Expr.Range(), "api_key stands in the file", `Keep it in the environment: api_key = secret("NAME").`)
+		r.add(a.Expr.Range(), "api_key is written in the file", `Keep it in the environment: api_key = secret("NAME").`)
 	}
 	return t
 }
 
-// wrongURL says what is wrong with the address of a provider, and what to do; empty: nothing.
+// wrongURL returns what is wrong with the address of a provider, and what to do, or "".
 func (r *agents) wrongURL(s string) (why, do string) {
 	if s == "" { // it would be the provider's own, which nobody meant who wrote an address
 		return "base_url is empty", "Leave it out for the provider's own address."
@@ -155,7 +155,7 @@ func (r *agents) wrongURL(s string) (why, do string) {
 	return "base_url cannot be used: " + why, sentence(do)
 }
 
-// sentence is what another room says, as a sentence of its own.
+// sentence makes a sentence of the end of an error message.
 func sentence(text string) string {
 	if text == "" {
 		return ""

@@ -14,8 +14,7 @@ type allowing struct {
 	agents []string
 }
 
-// allow reads the patterns of commands that an agent may run. What a pattern may look like is not decided here: see
-// Options.Pattern.
+// allow reads the patterns of commands that an agent may run. Options.Pattern checks them.
 func (r *hooks) allow(b *block) [][]string {
 	const example = `[["go", "test", "**"]]`
 	a := b.attrs["allow"]
@@ -60,7 +59,7 @@ func (r *hooks) pattern(words []item, at hcl.Range) ([]string, bool) {
 		p = append(p, s)
 	}
 	if len(p) == 0 {
-		r.addf(at, `Write a program and its arguments: ["go", "test", "**"].`, "allow holds an empty pattern")
+		r.addf(at, `Write a program and its arguments: ["go", "test", "**"].`, "allow contains an empty pattern")
 		return nil, false
 	}
 	if r.check == nil {
@@ -76,7 +75,7 @@ func (r *hooks) pattern(words []item, at hcl.Range) ([]string, bool) {
 	return p, true
 }
 
-// binds warns of an allow that no agent of its hook is held to: a program of its own runs what it likes.
+// binds warns of an allow that restricts no agent of its hook: a program of its own runs what it likes.
 func (r *hooks) binds(c *pipeline.Config) {
 	for _, h := range r.allows {
 		programs := !slices.ContainsFunc(h.agents, func(name string) bool {

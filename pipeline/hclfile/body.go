@@ -24,7 +24,7 @@ type block struct {
 // A matcher compares the blocks of a file with the table of words.
 type matcher struct{ *report }
 
-// block reads a body against its word. It knows the native syntax's bodies only: JSON has become one before (json.go).
+// block matches a body with its word. It only sees bodies of the native syntax: JSON has become one before (json.go).
 func (r *matcher) block(body hcl.Body, w *word) *block {
 	b := &block{word: w, attrs: make(map[string]*hcl.Attribute)}
 	native, ok := body.(*hclsyntax.Body)
@@ -63,7 +63,8 @@ func (r *matcher) block(body hcl.Body, w *word) *block {
 	return b
 }
 
-// known finds the word for a name, or adds the fault. A word that this version refuses is a fault too.
+// known returns the word for a name, or adds a fault and returns nil. A word that this version refuses is a fault
+// too.
 func (r *matcher) known(b *block, name string, at hcl.Range, isBlock bool) *word {
 	w := find(b.word.inner, name)
 	switch {
@@ -99,12 +100,12 @@ func (r *matcher) unknown(in *word, name string, at hcl.Range, isBlock bool) {
 	if len(in.inner) > 0 {
 		otherwise = "There are: " + strings.Join(names(in.inner), ", ") + "."
 	} else if in.free {
-		otherwise = "Only attributes, NAME = VALUE, stand here."
+		otherwise = "Only attributes, NAME = VALUE, are allowed here."
 	}
 	r.wrongWord(at, summary, name, names(in.inner), otherwise)
 }
 
-// labelled reads a block whose labels are as its word wants them, or adds the fault.
+// labelled matches a block whose labels are as its word wants them, or adds a fault and returns nil.
 func (r *matcher) labelled(n *hclsyntax.Block, w *word) *block {
 	label := w.label
 	if w.kinds != nil {
@@ -148,7 +149,7 @@ func either(name string, kinds []*word) string {
 	return strings.Join(all, " or ")
 }
 
-// of gives the inner blocks of one kind.
+// of returns the inner blocks of one kind.
 func (b *block) of(name string) []*block {
 	var some []*block
 	for _, c := range b.blocks {

@@ -111,7 +111,7 @@ func (r *decoder) pipeline(b *block) {
 	if a := b.attrs["name"]; a != nil {
 		if s, ok := r.str(b, "name"); ok {
 			if strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl) {
-				r.add(a.Expr.Range(), "name is empty or holds control characters", "Write a name that fits on one line.")
+				r.add(a.Expr.Range(), "name is empty or contains control characters", "Write a name that fits on one line.")
 			}
 			c.Name = s
 		}

@@ -28,8 +28,8 @@ type multiple struct {
 	touched uses                // what went into it
 	vars    map[string][]string // variables with text in them that went into each attribute
 
-	looked map[hcl.Expression]naming  // what the expressions of the task name: it is the same in every instance
-	fixed  map[*hcl.Attribute]refList // the references that are the same in every instance
+	checked map[hcl.Expression]naming  // what the expressions of the task name: it is the same in every instance
+	fixed   map[*hcl.Attribute]refList // the references that are the same in every instance
 }
 
 // An instance is the task whose expressions are evaluated just now.
@@ -53,7 +53,7 @@ func (r *multiplier) multiple(b *block) *multiple {
 	if each == nil && matrix == nil {
 		return m
 	}
-	m.looked, m.fixed = make(map[hcl.Expression]naming), make(map[*hcl.Attribute]refList)
+	m.checked, m.fixed = make(map[hcl.Expression]naming), make(map[*hcl.Attribute]refList)
 	outer := r.touched
 	r.touched = newUses()
 	defer func() { m.touched, r.touched = r.touched, outer }()
@@ -115,7 +115,7 @@ func (r *multiplier) forEach(a *hcl.Attribute, b *block, m *multiple) bool {
 			ok = false
 			continue
 		case seen[key]:
-			r.addf(where, "A list counts as a set: each element stands once. Take one of them out, or write distinct(…).", "for_each has %q twice", key)
+			r.addf(where, "A list counts as a set: write each element once. Take one of them out, or write distinct(…).", "for_each has %q twice", key)
 			ok = false
 			continue
 		}
@@ -210,7 +210,7 @@ func (r *multiplier) axis(name string, list cty.Value, at hcl.Range) (axis, bool
 		r.addf(at, fmt.Sprintf("It is %s. Write %s = [\"a\", \"b\"].", kind(list), name), "the axis %s of the matrix must be a list", name)
 		return x, false
 	}
-	if list.LengthInt() > maxInstances { // not one of them need be looked at
+	if list.LengthInt() > maxInstances { // not one of them need be checked at
 		x.values = make([]cty.Value, list.LengthInt())
 		return x, true
 	}
@@ -262,7 +262,7 @@ func (r *multiplier) inOrder(v cty.Value, expr hcl.Expression) [][2]cty.Value {
 	return all
 }
 
-// writtenOut gives the places of the values of a map that is written out.
+// writtenOut returns the places of the values of a map that is written out.
 func writtenOut(expr hcl.Expression) map[string]hcl.Range {
 	all := make(map[string]hcl.Range)
 	pairs, _ := hcl.ExprMap(expr)
@@ -274,7 +274,7 @@ func writtenOut(expr hcl.Expression) map[string]hcl.Range {
 	return all
 }
 
-// keyOf is the key of a pair that is written out as text.
+// keyOf returns the key of a pair that is written out as text.
 func keyOf(p hcl.KeyValuePair) (string, bool) {
 	k, diags := guard.Evaluate(p.Key, nil)
 	if diags.HasErrors() || k.Type() != cty.String || !k.IsKnown() || k.IsNull() {
@@ -283,7 +283,7 @@ func keyOf(p hcl.KeyValuePair) (string, bool) {
 	return k.AsString(), true
 }
 
-// enough keeps a file from making more tasks than anybody wants.
+// enough limits the number of instances of a task and of the file.
 func (r *multiplier) enough(count int, at hcl.Range, b *block) bool {
 	if count > maxInstances {
 		r.addf(at, fmt.Sprintf("A task has at most %d.", maxInstances), "task %q has more than %d instances", b.name, maxInstances)

@@ -59,7 +59,7 @@ const (
 	done       = 2
 )
 
-// A place says how an expression is looked at.
+// A place describes where an expression is written.
 type place struct {
 	shell    bool // text for a shell
 	constant bool // other values of the file may not be named
@@ -99,7 +99,7 @@ func (r *evaluator) eval(expr hcl.Expression, p place) outcome {
 		}
 		return outcome{v, true}
 	}
-	n := r.look(expr, p)
+	n := r.namesIn(expr, p)
 	if !n.fine || r.broke {
 		return bad
 	}
@@ -147,7 +147,7 @@ func (r *evaluator) eval(expr hcl.Expression, p place) outcome {
 	return outcome{value, true}
 }
 
-// literal gives the value of what is written out as one text, number, true, false or null: most of a file.
+// literal returns the value of one text, number, true, false or null that is written out. Most of a file is that.
 func literal(expr hcl.Expression) (cty.Value, bool) {
 	switch e := expr.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -176,12 +176,12 @@ func (r *evaluator) evalFault(d *hcl.Diagnostic, expr hcl.Expression, touched ma
 	}
 	if len(touched) > 0 {
 		// The library quotes values, cut and escaped as it likes, so that no redactor finds them again.
-		detail = fmt.Sprintf("The reason is not told, because it may hold what %s gave.", secretCalls(touched))
+		detail = fmt.Sprintf("The reason is not shown, because it may contain what %s gave.", secretCalls(touched))
 	}
 	r.add(at, strings.TrimSuffix(d.Summary, "."), detail)
 }
 
-// context holds just what the expression names, so that a file of n locals does not cost n². It is not sound when
+// context contains only what the expression names, so that a file of n locals does not cost n². It is not sound when
 // one of the values has a fault.
 func (r *evaluator) context(n naming) (*hcl.EvalContext, bool) {
 	ctx := &hcl.EvalContext{Functions: r.funcs}
@@ -214,7 +214,7 @@ func (r *evaluator) context(n naming) (*hcl.EvalContext, bool) {
 	return ctx, sound
 }
 
-// local evaluates a local once. One that is in progress waits for itself.
+// local evaluates a local when it is first needed. One that is already in progress is part of a cycle.
 func (r *evaluator) local(name string, l *local) {
 	switch l.state {
 	case done:
@@ -241,7 +241,7 @@ func (r *evaluator) local(name string, l *local) {
 // take in a large local, would fill the memory.
 const maxSpent = 64 << 20
 
-// spend counts a value towards all values of the file.
+// spend counts the size of a value towards the limit for the file.
 func (r *evaluator) spend(size int, expr hcl.Expression) bool {
 	if r.spent += size; r.spent <= maxSpent {
 		return true

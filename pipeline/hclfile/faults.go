@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// maxFaults is how many faults of one file are told; a file of rubbish has a million.
+// maxFaults is how many faults of one file are reported; a file of garbage has a million.
 const maxFaults = 500
 
 // A report collects the faults of one file.
@@ -42,7 +42,7 @@ func (r *report) whole(summary, detail string) {
 	r.put(pipeline.Error{Pos: pipeline.Pos{File: r.path}, Summary: summary, Detail: detail})
 }
 
-// passes adds the fault for which the guard refuses something, if there is one.
+// passes adds the fault for which the guard refuses something, if any, and reports whether there is none.
 func (r *report) passes(f *guard.Fault) bool {
 	if f != nil {
 		r.add(f.At, f.Summary, f.Detail)
@@ -98,7 +98,7 @@ func (r *report) at(at hcl.Range, summary, detail string) pipeline.Error {
 	return e
 }
 
-// quotable are the lines of the file. They share one text, however many faults quote them.
+// quotable returns the lines of the file. They share one string, however many faults quote them.
 func (r *report) quotable() []string {
 	if r.lines == nil && len(r.src) <= guard.MaxSize {
 		r.lines = strings.Split(string(r.src), "\n")
@@ -130,7 +130,7 @@ func (r *report) put(e pipeline.Error) {
 
 // errors returns every fault in file order, or nil when there are only warnings.
 func (r *report) errors(s *secrets) error {
-	all := r.told(s, false)
+	all := r.list(s, false)
 	if len(all) == 0 {
 		return nil
 	}
@@ -144,9 +144,9 @@ func (r *report) errors(s *secrets) error {
 	return pipeline.Errors(all)
 }
 
-// told sorts the faults of one kind into file order and removes every secret value: marks do not stop every leak. There are
+// list returns the faults of one kind in file order, without any secret value: marks do not stop every leak. There are
 // no secrets where s is nil.
-func (r *report) told(s *secrets, warnings bool) []pipeline.Error {
+func (r *report) list(s *secrets, warnings bool) []pipeline.Error {
 	var all []pipeline.Error
 	for _, e := range r.faults {
 		if e.Warning == warnings {

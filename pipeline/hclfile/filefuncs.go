@@ -28,8 +28,8 @@ const (
 	maxWalked  = 200_000  // names that all calls of fileset() look at
 )
 
-// files is what the functions that read have read: each file once a reading, also in a loop. All names are relative to the
-// root and slash-separated; nothing outside the root is opened, whichever way a link leads.
+// files reads files for the functions of the language, each of them once, also in a loop. All names are relative to
+// the root and slash-separated. Nothing outside the root is opened, wherever a link leads.
 type files struct {
 	root   string
 	texts  map[string]string
@@ -44,7 +44,7 @@ func newFiles(root string) *files {
 	return &files{root: root, texts: make(map[string]string), hashes: make(map[string]string), sets: make(map[string][]string)}
 }
 
-// once gives what an earlier call for the same name found, or finds it. Faults are not kept: they end the reading.
+// once returns what an earlier call for the same name found, or finds it. Errors are not kept: they end the reading.
 func once[T any](seen map[string]T, name string, find func(string) (T, error)) (T, error) {
 	if v, ok := seen[name]; ok {
 		return v, nil
@@ -68,7 +68,7 @@ func (r *evaluator) fileSHA256Func(f *files) function.Function {
 		func(name string) (string, error) { return once(f.hashes, name, f.hash) })
 }
 
-// readFunc is a function of one file. The file becomes an input of the task in whose making it was called.
+// readFunc makes a function of one file. The file becomes an input of the task that called it.
 func (r *evaluator) readFunc(f *files, doc string, read func(name string) (string, error)) function.Function {
 	return function.New(&function.Spec{
 		Description: doc,
@@ -95,7 +95,8 @@ func (r *evaluator) readFunc(f *files, doc string, read func(name string) (strin
 	})
 }
 
-// fileSetFunc is fileset("PATTERN"): a list, which can be put behind other arguments and is a set where one is wanted.
+// fileSetFunc is fileset("PATTERN"). It returns a list, which can be concatenated and is converted to a set where one
+// is wanted.
 func (r *evaluator) fileSetFunc(f *files) function.Function {
 	return function.New(&function.Spec{
 		Description: "The files that match a pattern relative to the folder of PIPELINE.hcl: ** is any folders, {a,b} either; sorted. Folders called .git and .async are left out.",
@@ -122,14 +123,14 @@ func (r *evaluator) fileSetFunc(f *files) function.Function {
 	})
 }
 
-// inside cleans the name of a file that must lie inside the root.
+// inside cleans the name of a file, which must be inside the root.
 func inside(name string) (string, error) {
 	clean := path.Clean(name)
 	switch {
 	case strings.TrimSpace(name) == "":
 		return "", errors.New("it is empty: write the name of a file, relative to the folder of PIPELINE.hcl")
 	case strings.ContainsRune(name, 0):
-		return "", errors.New("it holds a NUL byte, which no name of a file can")
+		return "", errors.New("it contains a NUL byte, which no name of a file can")
 	case path.IsAbs(name):
 		return "", fmt.Errorf("%s is an absolute path: write it relative to the folder of PIPELINE.hcl, and inside it", name)
 	case clean == ".." || strings.HasPrefix(clean, "../"):
@@ -166,7 +167,7 @@ func (f *files) open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// why is the reason why a file cannot be read, and what to do.
+// why explains an error and says what to do.
 func (f *files) why(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -205,7 +206,7 @@ func (f *files) text(name string) (string, error) {
 	return string(b), nil
 }
 
-// hash is the SHA-256 of a file. It reads as much as there is when it begins, also of one that grows.
+// hash returns the SHA-256 of a file, up to the size that it has when it is opened.
 func (f *files) hash(name string) (string, error) {
 	file, err := f.open(name)
 	if err != nil {
@@ -226,7 +227,7 @@ func (f *files) hash(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// behind is the file that a name leads to, or the name itself where no link is in the way.
+// behind returns the file that a name leads to through links, or the name itself.
 func (f *files) behind(name string) string {
 	root, err := filepath.EvalSymlinks(f.root)
 	if err != nil {
@@ -266,7 +267,7 @@ func (f *files) match(pattern string) ([]string, error) {
 	base, _ := doublestar.SplitPattern(pattern)
 	base = path.Clean(base)
 	var found []string
-	if slices.ContainsFunc(strings.Split(base, "/"), apart) {
+	if slices.ContainsFunc(strings.Split(base, "/"), isOurs) {
 		return nil, nil
 	}
 	err = fs.WalkDir(root.FS(), base, func(name string, d fs.DirEntry, err error) error {
@@ -275,7 +276,7 @@ func (f *files) match(pattern string) ([]string, error) {
 			return fs.SkipAll // there is no such folder, or a link is in the way: nothing matches
 		case err != nil:
 			return f.why(name, err)
-		case apart(d.Name()):
+		case isOurs(d.Name()):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -299,5 +300,5 @@ func (f *files) match(pattern string) ([]string, error) {
 	return found, err
 }
 
-// apart says that what bears a name is no source of the project: git's own, or ours.
-func apart(name string) bool { return name == ".git" || name == ".async" }
+// isOurs reports whether a name belongs to git or to async-pipeline, not to the project.
+func isOurs(name string) bool { return name == ".git" || name == ".async" }

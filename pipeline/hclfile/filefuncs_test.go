@@ -92,7 +92,7 @@ func TestFileFunctionFaults(t *testing.T) {
 		"linked folder": {`file("outdir/secret")`, "outdir/secret is a link that leads out of the folder of PIPELINE.hcl"},
 		"broken link":   {`file("broken")`, "there is no file broken"},
 		"device":        {`file("/dev/zero")`, "/dev/zero is an absolute path"},
-		"NUL":           {`file(jsondecode("\"a\\u0000b\""))`, "it holds a NUL byte"},
+		"NUL":           {`file(jsondecode("\"a\\u0000b\""))`, "it contains a NUL byte"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,9 +12,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// Format gives src, a PIPELINE.hcl, in canonical form; what it says is not changed: spaces are, and the end of the file. A
-// line keeps its end, also \r\n, which is part of a text in a heredoc. The error is a pipeline.Errors with the faults of its
-// syntax: what cannot be read is not formatted.
+// Format returns a PIPELINE.hcl in canonical form. It changes only spaces and the end of the file; a line keeps its
+// end, also \r\n, which is part of a text in a heredoc. The error is a pipeline.Errors: a file with faults of syntax
+// is not formatted.
 func Format(path string, src []byte) ([]byte, error) {
 	r := &parser{newReport(path, src)}
 	if strings.HasSuffix(path, ".json") {
@@ -45,7 +45,7 @@ func Format(path string, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// lineEnd is what the first line of a file ends with.
+// lineEnd returns what the first line of a file ends with.
 func lineEnd(src []byte) string {
 	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
 		return "\r\n"
@@ -53,7 +53,7 @@ func lineEnd(src []byte) string {
 	return "\n"
 }
 
-// sameTokens says that two files differ in nothing but the spaces between tokens, and at their end.
+// sameTokens reports whether two files differ only in the spaces between tokens and at their end.
 func sameTokens(a, b []byte) bool {
 	return slices.EqualFunc(tokensOf(a), tokensOf(b), func(x, y hclsyntax.Token) bool {
 		return x.Type == y.Type && bytes.Equal(x.Bytes, y.Bytes)

@@ -50,7 +50,7 @@ func TestFormatWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, src, want string }{
 		"syntax":     {"PIPELINE.hcl", "a = 1\ntask {\n", "PIPELINE.hcl:2:"},
-		"twice":      {"PIPELINE.hcl", "a = 1\na = 2\n", "PIPELINE.hcl:2:1: \"a\" stands twice"},
+		"twice":      {"PIPELINE.hcl", "a = 1\na = 2\n", "PIPELINE.hcl:2:1: \"a\" is written twice"},
 		"too deep":   {"PIPELINE.hcl", "a = " + strings.Repeat("(", 100_000) + "\n", "nested deeper"},
 		"no text":    {"PIPELINE.hcl", "a = \"\xff\"\n", "not UTF-8"},
 		"JSON":       {"PIPELINE.hcl.json", "{}\n", "JSON is not formatted"},

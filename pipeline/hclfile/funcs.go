@@ -14,7 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// library holds the functions that depend on nothing but their arguments: no clock, no file, no chance.
+// library is the functions that depend only on their arguments: no clock, no file, no randomness.
 var library = map[string]function.Function{
 	"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
 	"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
@@ -42,7 +42,7 @@ var library = map[string]function.Function{
 	"toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)), "tostring": stdlib.MakeToFunc(cty.String),
 }
 
-// functions are the library, the two that ask the environment, and the three that read files.
+// functions adds to the library what asks the environment and what reads files below root.
 func (r *evaluator) functions(root string) map[string]function.Function {
 	f := newFiles(root)
 	all := map[string]function.Function{
@@ -99,8 +99,8 @@ func (r *evaluator) secretFunc() function.Function {
 	})
 }
 
-// secret is the value of secret(name): unknown while the variable is not set, so that whatever is made from it is
-// unknown too and no fault comes of it.
+// secret returns the value of secret(name). While the variable is not set it is unknown, so that whatever is made
+// from it is unknown too and causes no fault.
 func (r *evaluator) secret(name string) cty.Value {
 	r.touched.secrets[name] = true
 	value, ok := r.env(name)
@@ -154,7 +154,7 @@ var base64DecodeFunc = function.New(&function.Spec{
 	},
 })
 
-// signature is a call of a function, as the reference shows it.
+// signature returns a call of a function as the reference shows it.
 func signature(name string, f function.Function) string {
 	var params []string
 	for _, p := range f.Params() {
@@ -168,7 +168,7 @@ func signature(name string, f function.Function) string {
 	return name + "(" + strings.Join(params, ", ") + ")"
 }
 
-// functionDoc says what a function gives: in the words of the library, and ours where it has none or they are wrong.
+// functionDoc describes a function in the words of the library, or in ours where it has none or they are wrong.
 func functionDoc(name string, f function.Function) string {
 	switch name {
 	case "can":

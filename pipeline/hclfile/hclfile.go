@@ -30,23 +30,26 @@ const Name = "PIPELINE.hcl"
 // NameJSON is its name where it is written in JSON.
 const NameJSON = Name + ".json"
 
-// ErrNotFound means that no folder from dir upwards holds a PIPELINE.hcl.
+// ErrNotFound means that neither dir nor a folder above has a PIPELINE.hcl.
 var ErrNotFound = errors.New("no PIPELINE.hcl here or in a folder above")
 
-// Options are what the outside lends to a reading.
+// Options are what a caller passes to Load. A nil function is not called.
 type Options struct {
-	Vars     map[string]string           // --var NAME=VALUE
-	VarFiles []string                    // --var-file PATH: NAME = VALUE lines in HCL, or a JSON object where the path ends in .json; the later wins
-	Env      func(string) (string, bool) // the environment: env(), secret(), ASYNC_PIPELINE_VAR_<name>
-	// Pattern says what is wrong with a pattern of allow, and at which of its words (-1: the whole). It is lent by whoever decides
-	// by them; nil: not asked.
+	// Vars are the values of --var NAME=VALUE.
+	Vars map[string]string
+	// VarFiles are the paths of --var-file: NAME = VALUE lines in HCL, or a JSON object where the path ends in .json. A later
+	// file replaces values of those before it.
+	VarFiles []string
+	// Env is the environment, for env(), secret() and ASYNC_PIPELINE_VAR_NAME.
+	Env func(string) (string, bool)
+	// Pattern returns what is wrong with a pattern of allow, and at which of its words; -1 is the whole pattern.
 	Pattern func(pattern []string) (word int, err error)
-	// BaseURL says what is wrong with the address of a provider, and behind "; " what to write. Lent and asked like Pattern.
+	// BaseURL returns what is wrong with the address of a provider; what follows "; " is what to write instead.
 	BaseURL func(url string) error
 }
 
-// Find walks up from dir to the nearest PIPELINE.hcl or PIPELINE.hcl.json and gives its absolute path, or ErrNotFound.
-// A folder that has both of them is an error: nobody could say which one counts.
+// Find returns the absolute path of the nearest PIPELINE.hcl or PIPELINE.hcl.json, from dir upwards, or ErrNotFound.
+// A folder with both is an error: nobody could tell which one counts.
 func Find(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -77,7 +80,7 @@ func Find(dir string) (string, error) {
 	}
 }
 
-// there says that something bears a name, also a broken link; Load says what is wrong with it.
+// there reports whether there is a file or link of that name, even a broken one: Load reports what is wrong with it.
 func there(path string) (bool, error) {
 	_, err := os.Lstat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
@@ -86,8 +89,8 @@ func there(path string) (bool, error) {
 	return err == nil, nil
 }
 
-// Load reads the file at path. The error is a pipeline.Errors with every fault of the file, each with its place,
-// or an I/O error that names the path.
+// Load reads the file at path. The error is a pipeline.Errors with every fault of the file, each with its place, or
+// an I/O error that names the path.
 func Load(path string, o Options) (*pipeline.Config, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -143,7 +146,7 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 		return nil, err
 	}
 	d.c.Secrets = d.secretList()
-	d.c.Warnings = r.told(d.secrets, true)
+	d.c.Warnings = r.list(d.secrets, true)
 	return d.c, nil
 }
 

@@ -67,7 +67,7 @@ func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 	return h
 }
 
-// output reads how an agent gives its fix.
+// output reads how an agent returns its fix.
 func (r *hooks) output(b *block) string {
 	s, ok := r.str(b, "output")
 	if ok && s != "tree" && s != "diff" {

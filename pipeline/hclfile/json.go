@@ -12,15 +12,15 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// A jsonFile is PIPELINE.hcl.json while it becomes what the native syntax would have made of it, so that everything after
-// it reads one syntax: objects become blocks where the table of words says so, texts become templates, and references and
-// types, which are texts in JSON, become what they would be without quotes.
+// A jsonFile turns PIPELINE.hcl.json into bodies of the native syntax, so that everything after it reads one syntax.
+// Objects become blocks where the table of words has a block, texts become templates, and texts that are references
+// or types become expressions.
 type jsonFile struct {
 	*parser
 	broken bool // what it became cannot be believed
 }
 
-// json reads the whole file, or adds the faults.
+// json parses the whole file, or adds its faults.
 func (r *parser) json(src []byte) (*hclsyntax.Body, bool) {
 	if !r.passes(guard.JSON(r.path, src)) {
 		return nil, false
@@ -41,7 +41,7 @@ type pair struct {
 	value  hcl.Expression
 }
 
-// pairs gives the properties of an object, or of several in a list, without comments.
+// pairs returns the properties of an object, or of a list of objects, without comments.
 func (j *jsonFile) pairs(expr hcl.Expression, what string) []pair {
 	objects := []hcl.Expression{expr}
 	if list, diags := hcl.ExprList(expr); !diags.HasErrors() {
@@ -70,7 +70,7 @@ func (j *jsonFile) pairs(expr hcl.Expression, what string) []pair {
 
 func (j *jsonFile) fresh(name string, at hcl.Range, first map[string]hcl.Range) bool {
 	if before, ok := first[name]; ok {
-		j.addf(at, fmt.Sprintf("The first is on line %d; write each name once.", before.Start.Line), "%q stands twice", name)
+		j.addf(at, fmt.Sprintf("The first is on line %d; write each name once.", before.Start.Line), "%q is written twice", name)
 		return false
 	}
 	first[name] = at
@@ -98,13 +98,14 @@ func (j *jsonFile) body(expr hcl.Expression, w *word, what string) *hclsyntax.Bo
 	return b
 }
 
-// isObject says that an unknown word was most probably meant as a block.
+// isObject reports whether a property is an object, and adds a fault where it is not. Null is a fault too: nobody
+// means a block that is silently dropped.
 func isObject(expr hcl.Expression) bool {
 	_, diags := hcl.ExprMap(expr)
 	return !diags.HasErrors()
 }
 
-// blocks makes the blocks of one property: one for each label, and for each object where there is a list of them.
+// blocks returns the blocks of one property: one for each label, and for each object where there is a list of them.
 func (j *jsonFile) blocks(p pair, w *word) []*hclsyntax.Block {
 	if w == nil || w.later != "" { // it is refused; what is in it does not matter
 		return []*hclsyntax.Block{{Type: p.name, TypeRange: p.nameAt, Body: &hclsyntax.Body{}}}
@@ -149,7 +150,7 @@ func (j *jsonFile) isObject(expr hcl.Expression, what string) bool {
 	return false
 }
 
-// objects gives the objects that stand for blocks: one, or those of a list.
+// objects returns the objects that are blocks: one, or those of a list.
 func (j *jsonFile) objects(expr hcl.Expression, what string) []hcl.Expression {
 	all := []hcl.Expression{expr}
 	if list, diags := hcl.ExprList(expr); !diags.HasErrors() {
@@ -160,7 +161,7 @@ func (j *jsonFile) objects(expr hcl.Expression, what string) []hcl.Expression {
 	})
 }
 
-// value makes the expression of an attribute.
+// value returns the expression of an attribute.
 func (j *jsonFile) value(expr hcl.Expression, w *word) hclsyntax.Expression {
 	if w == nil || w.typ != "type" && w.typ != "agent" && w.typ != "list(agent)" && w.typ != "list(task)" {
 		return j.expression(expr)

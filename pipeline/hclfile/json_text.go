@@ -15,7 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// template makes the expression of a text in which ${…} may stand.
+// template returns the expression of a text that may contain ${…}.
 func (j *jsonFile) template(text string, at hcl.Range) hclsyntax.Expression {
 	literal := &hclsyntax.TemplateExpr{SrcRange: at, Parts: []hclsyntax.Expression{
 		&hclsyntax.LiteralValueExpr{Val: cty.StringVal(text), SrcRange: at},
@@ -36,7 +36,7 @@ func (j *jsonFile) template(text string, at hcl.Range) hclsyntax.Expression {
 	return expr
 }
 
-// code makes the expression that a text spells: "task.build" is the reference task.build.
+// code returns the expression that a text spells: "task.build" is the reference task.build.
 func (j *jsonFile) code(expr hcl.Expression) hclsyntax.Expression {
 	at := expr.Range()
 	v, _ := guard.Evaluate(expr, nil)
@@ -56,7 +56,7 @@ func (j *jsonFile) code(expr hcl.Expression) hclsyntax.Expression {
 	return code
 }
 
-// unknown stands for an expression whose fault has been told.
+// unknown takes the place of an expression whose fault has been reported.
 func unknown(at hcl.Range) hclsyntax.Expression {
 	return &hclsyntax.LiteralValueExpr{Val: cty.NullVal(cty.DynamicPseudoType), SrcRange: at}
 }
@@ -80,20 +80,20 @@ func (j *jsonFile) parsed(diags hcl.Diagnostics) bool {
 	return !diags.HasErrors()
 }
 
-// A text is a text of a JSON file that was read as an expression. Its parser sees it without its escapes, so that its
-// places must be found again in the file.
+// A text is a text of a JSON file that was parsed as an expression. Its parser sees it without its escapes, so places
+// in it must be converted to places in the file.
 type text struct {
 	open  hcl.Pos // of the opening quote
 	close int     // the byte of the closing one
 }
 
-// inside is where the content of a text begins.
+// inside returns where the content of a text begins.
 func (j *jsonFile) inside(at hcl.Range) hcl.Pos {
 	j.texts = append(j.texts, text{at.Start, at.End.Byte - 1}) // in file order, as the file is walked
 	return hcl.Pos{Line: at.Start.Line, Column: at.Start.Column + 1, Byte: at.Start.Byte + 1}
 }
 
-// real finds a place in a text of a JSON file; any other place it gives back.
+// real converts a place in a text of a JSON file to the place in the file. It returns any other place unchanged.
 func (r *report) real(at hcl.Range) hcl.Range {
 	i := sort.Search(len(r.texts), func(i int) bool { return r.texts[i].open.Byte >= at.Start.Byte }) - 1
 	if i < 0 || at.Start.Byte > r.texts[i].close {
@@ -107,7 +107,7 @@ func (r *report) real(at hcl.Range) hcl.Range {
 	return at
 }
 
-// unescaped is the place of one byte of a text, counted without escapes.
+// unescaped returns the place of the nth byte of a text, counted without escapes.
 func (r *report) unescaped(t text, n int) hcl.Pos {
 	from := t.open.Byte + 1
 	i := from
@@ -120,7 +120,7 @@ func (r *report) unescaped(t text, n int) hcl.Pos {
 	return hcl.Pos{Line: t.open.Line, Column: t.open.Column + 1 + utf8.RuneCount(r.src[from:i]), Byte: i}
 }
 
-// escape gives the size of the first character of a JSON text, and its size without escapes.
+// escape returns the size of the first character of a JSON text, and its size without escapes.
 func escape(s []byte) (wide, narrow int) {
 	if len(s) < 2 || s[0] != '\\' {
 		_, n := utf8.DecodeRune(s)

@@ -1,6 +1,6 @@
 package hclfile
 
-// language is the table of all words. What stands here is decoded or refused; nothing else is.
+// language is the table of all words. A word that is not in it is an error.
 var language = word{inner: []*word{
 	{
 		name: "pipeline", block: true, once: true, example: pipelineExample,
@@ -9,20 +9,20 @@ var language = word{inner: []*word{
 			{name: "name", typ: "string", doc: "What the pipeline is called in what is shown and recorded. Without it: the name of the root folder."},
 			{name: "concurrency", typ: "number", doc: "How many tasks run at a time, 1 or more. Without it: the number of CPUs."},
 			{name: "keep_runs", typ: "number", doc: "How many sealed runs are kept, 1 or more; older ones are removed, but never one with an open fix proposal. Runs that are damaged or dated in the future are neither counted nor removed. Without it all are kept."},
-			{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that every task may see. A * may stand at the end of a name."},
+			{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that every task may see. A * is allowed at the end of a name."},
 		},
 	},
 	{
 		name: "variable", block: true, label: "NAME", example: variableExample,
 		doc: "A value that may be given from outside. It is named as var.NAME.",
 		inner: []*word{
-			{name: "type", typ: "type", doc: "What the value must be: string, number, bool, list(…), set(…), map(…), tuple([…]) or object({…}), in which optional(TYPE, DEFAULT) may stand. Without it any value will do, and what comes from the command line or the environment is text."},
+			{name: "type", typ: "type", doc: "What the value must be: string, number, bool, list(…), set(…), map(…), tuple([…]) or object({…}), in which optional(TYPE, DEFAULT) is allowed. Without it any value will do, and what comes from the command line or the environment is text."},
 			{name: "default", typ: "any", doc: "The value where none is given. It can name no other value. A variable without a default must be given one."},
 			{name: "description", typ: "string", def: `""`, doc: "What the variable is for."},
-			{name: "sensitive", typ: "bool", def: "false", doc: "The value is a secret, as if it came from secret(): it may stand in env and run only, is removed from everything that is shown or recorded, and is withheld from agents. So is a default, although everybody who can read the file can read it there."},
+			{name: "sensitive", typ: "bool", def: "false", doc: "The value is a secret, as if it came from secret(): it may be used in env and run only, is removed from everything that is shown or recorded, and is withheld from agents. So is a default, although everybody who can read the file can read it there."},
 			{
 				name: "validation", block: true, example: variableExample,
-				doc: "What must be true of the value, whichever way it came. There may be several; all that fail are told.",
+				doc: "What must be true of the value, whichever way it came. There may be several; all that fail are reported.",
 				inner: []*word{
 					{name: "condition", typ: "bool", must: true, doc: "Must be true. It can name variables, and nothing else."},
 					{name: "error_message", typ: "string", must: true, doc: "What is said where the condition is false. It may not be made from a secret."},
@@ -76,7 +76,7 @@ var taskWords = []*word{
 	{name: "depends_on", typ: "list(task)", def: "[]", doc: "Tasks that must have passed before this one starts. task.NAME of a task with several instances is all of them; task.NAME[\"KEY\"] is one."},
 	{name: "run", typ: "command", must: true, doc: "What is run."},
 	{name: "env", typ: "map(string)", def: "{}", doc: "Variables of the task's environment. Numbers, true and false become text."},
-	{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that this task may see. A * may stand at the end of a name."},
+	{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that this task may see. A * is allowed at the end of a name."},
 	{name: "dir", typ: "path", def: `"."`, doc: "The folder the task works in."},
 	{name: "inputs", typ: "list(glob)", def: "[]", doc: "Files that the task reads. A pattern that begins with ! leaves files out."},
 	{name: "outputs", typ: "list(glob)", def: "[]", doc: "Files that the task makes."},
@@ -87,7 +87,7 @@ var taskWords = []*word{
 			doc: "Asks an agent for a fix. It works in a copy of the tree; the result is a patch with evidence, and only fix apply, typed by a person, writes it to the tree.",
 			inner: []*word{
 				{name: "use", typ: "agent", must: true, doc: "Which agent."},
-				{name: "prompt", typ: "string", def: `""`, doc: "What the agent is told besides what is known of the failure."},
+				{name: "prompt", typ: "string", def: `""`, doc: "What the agent is told in addition to what is known of the failure."},
 				{name: "output", typ: "string", def: `"tree"`, doc: "Where the fix is found: \"tree\" is what the agent changes in its copy; \"diff\" is the last unified diff in its answer, applied to the files as the agent was given them, whole and without searching for a place, or not at all."},
 				{
 					name: "budget", block: true, once: true, must: true, example: onFailExample,
@@ -95,8 +95,8 @@ var taskWords = []*word{
 					inner: []*word{
 						{name: "attempts", typ: "number", must: true, doc: "How often the agent may try, 1 to 5."},
 						{name: "wall_clock", typ: "duration", must: true, doc: "How long everything may take together: tries, retries and verification."},
-						{name: "tokens", typ: "number", doc: "How many tokens, of questions and answers together, the agents may use. An agent that does not say what it uses is not held by it, which is said."},
-						{name: "cost_usd", typ: "number", doc: "What they may cost, in dollars; the same holds."},
+						{name: "tokens", typ: "number", doc: "How many tokens, of questions and answers together, the agents may use. An agent that does not report its use is not stopped by this; the fix then says so."},
+						{name: "cost_usd", typ: "number", doc: "What they may cost, in dollars; an agent that does not report its cost is not stopped by this."},
 					},
 				},
 				{name: "protect", typ: "list(glob)", def: "[]", doc: "Files a fix should not touch, besides those that look like checks: a fix that does is flagged."},

@@ -19,13 +19,13 @@ type naming struct {
 	varies bool // each or matrix is among it
 }
 
-// look checks all names in an expression. What the expressions of a task that is multiplied name is looked at once.
-func (r *evaluator) look(expr hcl.Expression, p place) naming {
-	if m := r.inst.of; m != nil && m.looked != nil {
-		n, ok := m.looked[expr]
+// namesIn checks all names in an expression: of a task with several instances only once.
+func (r *evaluator) namesIn(expr hcl.Expression, p place) naming {
+	if m := r.inst.of; m != nil && m.checked != nil {
+		n, ok := m.checked[expr]
 		if !ok {
 			n = r.check(expr, p)
-			m.looked[expr] = n
+			m.checked[expr] = n
 		}
 		return n
 	}
@@ -68,6 +68,7 @@ func (n naming) has(root string) bool {
 	return slices.ContainsFunc(n.names, func(t hcl.Traversal) bool { return t.RootName() == root })
 }
 
+// checkName adds a fault where a name does not exist, and reports whether it does.
 func (r *evaluator) checkName(t hcl.Traversal, p place) bool {
 	at := t.SourceRange()
 	root := t.RootName()
@@ -119,7 +120,7 @@ func (r *evaluator) foreignName(t hcl.Traversal, at hcl.Range, root string, p pl
 	summary := root + " is not a pipeline value"
 	switch {
 	case len(t) > 1 && (root == "task" || root == "agent"):
-		r.addf(at, "It may stand in depends_on, verify, tasks and use only.", "%s.… names a block and is not a value", root)
+		r.addf(at, "It may be used in depends_on, verify, tasks and use only.", "%s.… names a block and is not a value", root)
 	case isVar:
 		r.wrongWord(at, summary, "var."+root, []string{"var." + root}, "")
 	case isLocal:
@@ -134,11 +135,11 @@ func (r *evaluator) foreignName(t hcl.Traversal, at hcl.Range, root string, p pl
 	case len(t) > 1:
 		r.wrongWord(at, summary, root, []string{"var", "local", "path", "each", "matrix"}, "The values are var.NAME, local.NAME and path.root, and each or matrix in a task that has several instances.")
 	default:
-		r.add(at, summary, fmt.Sprintf("Text stands in quotes: %q. A variable of the environment is env(%q).", root, root))
+		r.add(at, summary, fmt.Sprintf("Put text in quotes: %q. A variable of the environment is env(%q).", root, root))
 	}
 }
 
-// inTemplate says that what stands at a place begins an interpolation.
+// inTemplate reports whether a place is the beginning of an interpolation.
 func (r *evaluator) inTemplate(at hcl.Range) bool {
 	at = r.real(at)
 	if at.Start.Byte > len(r.src) {
@@ -148,7 +149,7 @@ func (r *evaluator) inTemplate(at hcl.Range) bool {
 	return bytes.HasSuffix(before, []byte("${"))
 }
 
-// step gives the name after the root of a traversal: var.x and var["x"].
+// step returns the name after the root of a traversal: x of var.x and var["x"].
 func step(t hcl.Traversal) (string, bool) {
 	if len(t) < 2 {
 		return "", false
@@ -171,9 +172,9 @@ func (r *evaluator) rootName(t hcl.Traversal, at hcl.Range, root string) bool {
 	second, has := step(t)
 	switch {
 	case r.inst.base == "":
-		r.addf(at, "It has another value in each instance of the task.", "%s may stand in a task with %s only", root, from)
+		r.addf(at, "It has another value in each instance of the task.", "%s may be used in a task with %s only", root, from)
 	case in == nil: // in for_each or matrix themselves
-		r.addf(at, "The instances are made from this value; it may name var, local and path.", "%s cannot stand in for_each or matrix", root)
+		r.addf(at, "The instances are made from this value; it may name var, local and path.", "%s cannot be used in for_each or matrix", root)
 	case in.root == "" && in.broken: // both of them
 		return true
 	case in.root == "":
@@ -215,7 +216,7 @@ func (r *evaluator) textVars(expr hcl.Expression) []string {
 	return slices.Compact(all)
 }
 
-// varsOf lists the variables whose text is in what a name stands for.
+// varsOf lists the variables whose text is part of a named value.
 func (r *evaluator) varsOf(t hcl.Traversal) []string {
 	name, ok := step(t)
 	if !ok {

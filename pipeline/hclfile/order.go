@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// An order is the tasks of a file, by their numbers, and what each waits for.
+// An order is the tasks of a file, by number, and what each waits for.
 type order struct {
 	*report
 	names []string
@@ -17,7 +17,7 @@ type order struct {
 	ended []int  // when the search left it: after all that it waits for; 0 means never
 }
 
-// relations checks what tasks say about each other.
+// relations checks the references between tasks: no cycles, and no task that verify would run before it can.
 func (r *references) relations() {
 	n := len(r.names)
 	o := &order{report: r.report, names: r.names, deps: make([][]ref, n), asked: make([]bool, n), ended: make([]int, n)}
@@ -48,7 +48,7 @@ func (r *references) relations() {
 	}
 }
 
-// cycles tells of each reference that closes a way round, with the whole way, and whether there is one.
+// cycles adds a fault for each reference that closes a cycle, and reports whether there is one.
 func (o *order) cycles() bool {
 	found := false
 	begun := make([]bool, len(o.names))
@@ -92,7 +92,7 @@ func (o *order) cycles() bool {
 	return found
 }
 
-// round writes the way from a task back to it; of a long one both ends.
+// round writes a cycle; of a long one both ends.
 func (o *order) round(way []int, to int) string {
 	const few = 12
 	var all []string

@@ -24,7 +24,7 @@ var types = []struct{ name, doc string }{
 	{"any", "Any value."},
 	{"list(…)", "A list: [a, b]."},
 	{"map(…)", "A map: { NAME = VALUE }."},
-	{"set, list or map", "A list or set of texts, each of which stands once, or a map."},
+	{"set, list or map", "A list or set of texts, each of which is written once, or a map."},
 }
 
 const referenceHead = `# PIPELINE.hcl
@@ -32,15 +32,15 @@ const referenceHead = `# PIPELINE.hcl
 <!-- Generated from the table of words in pipeline/hclfile. Do not edit: go generate ./pipeline/hclfile -->
 
 ` + "`PIPELINE.hcl`" + ` is found by walking up from the working directory; its folder is the *root*. It is written in
-[HCL](https://github.com/hashicorp/hcl/blob/main/hclsyntax/spec.md): blocks, ` + "`NAME = VALUE`" + `, ` + "`# comments`" + `. A block on one line holds one
+[HCL](https://github.com/hashicorp/hcl/blob/main/hclsyntax/spec.md): blocks, ` + "`NAME = VALUE`" + `, ` + "`# comments`" + `. A block on one line can have one
 argument only. Reading the file runs nothing: no process, no network, no model. What it may ask for are the environment
 (env, secret) and files inside the root (file, fileset, filesha256).
 
 ` + "`PIPELINE.hcl.json`" + ` is the same in JSON: a block is an object, that of a block with a name is an object of names
 (` + "`{\"task\": {\"build\": {\"run\": [\"make\"]}}}`" + `), several blocks are a list, and null is an error.
-References and types are text, ` + "`\"task.build\"`" + `; other expressions stand in text as ` + "`\"${var.name}\"`" + `. A folder has one of the two files.
+References and types are text, ` + "`\"task.build\"`" + `; other expressions are written in text as ` + "`\"${var.name}\"`" + `. A folder has one of the two files.
 
-Whatever is not on this page is an error with its place. Every fault of a file is told at once, but for those that a fault of the syntax hides.
+Whatever is not on this page is an error with its place. All errors of a file are reported at once, except those that an error of the syntax hides.
 
 ## Values
 
@@ -52,19 +52,19 @@ Whatever is not on this page is an error with its place. Every fault of a file i
 | ` + "`matrix.AXIS`" + ` | in a task with matrix: this instance's element of that list |
 | ` + "`path.root`" + ` | the absolute path of the root |
 
-` + "`task.NAME` and `agent.NAME`" + ` are references, not values: they stand in depends_on, verify, tasks and use only.
+` + "`task.NAME` and `agent.NAME`" + ` are references, not values: they are used in depends_on, verify, tasks and use only.
 
 ## How a variable gets its value
 
 The first of these that gives one:
 
 1. ` + "`--var NAME=VALUE`" + `
-2. ` + "`--var-file PATH`" + `, of several the last: lines of ` + "`NAME = VALUE`" + `, or a JSON object where the path ends in ` + "`.json`" + `. No names and no
-   functions stand in it. A pipe, such as ` + "`<(command)`" + ` of a shell, is read as lines. A name that is no variable is an error.
+2. ` + "`--var-file PATH`" + `, of several the last: lines of ` + "`NAME = VALUE`" + `, or a JSON object where the path ends in ` + "`.json`" + `. It contains no names and no
+   functions. A pipe, such as ` + "`<(command)`" + ` of a shell, is read as lines. A name that is no variable is an error.
 3. the environment variable ` + "`" + VarPrefix + "NAME`" + `
 4. the default
 
-What comes from --var or the environment is text as it stands where the type is string, number, bool or none; a list, map or
+What comes from --var or the environment is text, unchanged, where the type is string, number, bool or none; a list, map or
 object is written as in the file: ` + "`--var 'tags=[\"a\", \"b\"]'`" + `. Each value must have the type, also one that another wins over.
 
 ## Types
@@ -88,18 +88,18 @@ Where run is text, /bin/sh reads it after HCL has:
 ## A task's environment
 
 It is built, not inherited: PATH, HOME, USER, LANG, LC_*, TZ, TERM and TMPDIR, then what pass_env of the pipeline and of the
-task let through, then the dotenv files, then env. The later wins; PWD and ASYNC_PIPELINE_RUNNER are given at the start. A name that env or a dotenv file sets holds a-z, A-Z,
+task let through, then the dotenv files, then env. The later wins; PWD and ASYNC_PIPELINE_RUNNER are given at the start. A name that env or a dotenv file sets consists of a-z, A-Z,
 0-9, _ and ., and begins with a letter or _. A dotenv file may not set ASYNC_PIPELINE_….
 
 A dotenv file has lines of ` + "`NAME=VALUE`, `NAME: VALUE` or `export NAME=VALUE`" + `, and comments behind a #. A value without quotes goes
-to the end of the line, or to a # behind a space; its \ stands for itself, but for ` + "`\\$`" + `. In single quotes everything stands for
-itself. In double quotes ` + "`\\n`, `\\r`, `\\\"`, `\\\\` and `\\$`" + ` are what they are elsewhere, and any other \ is an error. Values in quotes may
+to the end of the line, or to a # behind a space; its \ is an ordinary character, except in ` + "`\\$`" + `. In single quotes everything is taken
+literally. In double quotes ` + "`\\n`, `\\r`, `\\\"`, `\\\\` and `\\$`" + ` are what they are elsewhere, and any other \ is an error. Values in quotes may
 have several lines. ` + "`$NAME` and `${NAME}`" + `, outside single quotes, are what the same file has set above; one that is set nowhere
 above, ` + "`$(…)` and `${NAME:-…}`" + ` are errors. A file and its values have at most 1 MiB; a file that does not exist is passed over.
 
 ## Secrets
 
-` + "`secret(\"NAME\")`" + ` is the environment variable NAME, and a variable with ` + "`sensitive = true`" + ` is a secret too. Secrets may stand in env and in
+` + "`secret(\"NAME\")`" + ` is the environment variable NAME, and a variable with ` + "`sensitive = true`" + ` is a secret too. Secrets may be used in env and in
 run only, also as a part of a text. Their values, and what is made from them, are removed from everything that is shown or recorded;
 a value shorter than 6 bytes cannot be, and a warning says so. In the copy that an agent works in they are withheld unless
 pass_secrets is true.
@@ -110,7 +110,7 @@ A file is at most 1 MiB, and brackets, operators and templates nest at most 200 
 16 MiB in all; fileset() finds at most 10,000 files.
 `
 
-// Reference is docs/language.md, made of the same table.
+// Reference returns docs/language.md, generated from the same table.
 func Reference() []byte {
 	var b strings.Builder
 	b.WriteString(referenceHead)
@@ -131,7 +131,7 @@ func Reference() []byte {
 	return []byte(b.String())
 }
 
-// referBlock writes the section of a block and those of the blocks in it. shown is the example that stands above already.
+// referBlock writes the section of a block and those of the blocks in it. shown is the example that is already above.
 func referBlock(b *strings.Builder, w *word, above, shown string) {
 	if w.later != "" {
 		return
@@ -194,7 +194,7 @@ func fallback(a *word) string {
 	return ""
 }
 
-// cell is text that can stand in a table.
+// cell returns text that is safe in a cell of a table.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }

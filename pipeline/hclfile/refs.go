@@ -33,7 +33,7 @@ type references struct {
 	stamps int
 }
 
-// A declared name stands for one task, or for its instances, which are neighbours.
+// A declared name is that of one task, or of its instances, which have consecutive numbers.
 type declared struct {
 	name  string
 	first int
@@ -65,7 +65,7 @@ type refList struct {
 	fine  bool
 }
 
-// declare gives the task of a block, or its instances, their numbers.
+// declare numbers the task of a block, or its instances.
 func (r *references) declare(name string, m *multiple) *declared {
 	d := &declared{name: name, first: len(r.names), count: 1, of: m}
 	r.tasks[name] = d
@@ -136,8 +136,8 @@ func (r *references) notTooMany(all refList, at hcl.Range) refList {
 	return refList{}
 }
 
-// ref reads one reference to a task or an agent. Keyed says that it has a key, which may be another in the next instance.
-// A reference is read from the expression as it stands; only its key is evaluated.
+// ref reads one reference to a task or an agent, from the expression as it is written; only a key is evaluated. keyed
+// reports whether it has a key, which may differ in the next instance.
 func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed, ok bool) {
 	known, mustRefer := r.tasks, what+" must refer to a task"
 	if kind == "agent" {
@@ -211,7 +211,7 @@ func (r *references) refKey(key hcl.Expression, d *declared) (int, bool) {
 	return 0, false
 }
 
-// reference takes task.build["linux"] and task.build[each.key] apart, without evaluating.
+// reference splits task.build["linux"] and task.build[each.key] without evaluating them.
 func reference(expr hcl.Expression) (t hcl.Traversal, key hcl.Expression, diags hcl.Diagnostics) {
 	if index, ok := expr.(*hclsyntax.IndexExpr); ok {
 		t, diags = hcl.AbsTraversalForExpr(index.Collection)

@@ -1,7 +1,7 @@
 package hclfile
 
-// A Schema is one block of the language as editors and the reference page are told of it: generated from the decoder's own
-// table, so what it says is what is read.
+// A Schema describes one block of the language for editors and the reference page. It is generated from the decoder's
+// own table.
 type Schema struct {
 	Name          string      `json:"name"`            // empty for the whole file
 	Label         string      `json:"label,omitempty"` // what the block's label is: NAME, or the kind that is described, as it is written: "agent"

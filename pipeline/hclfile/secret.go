@@ -25,11 +25,11 @@ type secrets struct {
 	closed []hcl.Range         // places of the file that say nothing, in its order
 }
 
-// A secretMark rides on every value made from secret(name), or from the sensitive variable that is called var.NAME.
+// A secretMark marks every value made from secret(name), or from the sensitive variable that is called var.NAME.
 type secretMark struct{ name string }
 
-// minDerived is the shortest text, in bytes, that counts as secret because it was made from one. Shorter ones are
-// a length, a yes or a no; nobody could keep them out of a log.
+// minDerived is the shortest text, in bytes, that is secret because it was made from a secret. Shorter ones are a
+// length, a yes or a no; nobody could keep them out of a log.
 const minDerived = 6
 
 func newSecrets(file []byte) *secrets {
@@ -59,8 +59,8 @@ func (r *secrets) keepLeaves(v cty.Value, name string) {
 	})
 }
 
-// derived keeps the texts that were made from secrets and no longer hold them, such as base64encode(secret("X")),
-// also where they are only a part of the value.
+// derived keeps the texts that were made from secrets and do not contain them, such as base64encode(secret("X")),
+// also where they are only part of the value.
 func (r *secrets) derived(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) {
 	if !v.ContainsMarked() {
 		return
@@ -106,7 +106,8 @@ func (r *secrets) keepDerived(text string, names []string) {
 	r.keep(text, "made from "+strings.Join(names, ", "))
 }
 
-// says says whether the file itself holds a text, which is no secret then; the default of a sensitive variable does not count.
+// says reports whether the file itself contains a text, which then is no secret. The default of a sensitive variable
+// does not count.
 func (r *secrets) says(text string) bool {
 	from := 0
 	for _, at := range r.closed {
@@ -118,7 +119,7 @@ func (r *secrets) says(text string) bool {
 	return strings.Contains(string(r.file[from:]), text)
 }
 
-// close makes a place of the file one that says nothing: the default of a sensitive variable.
+// close excludes a place of the file from says: the default of a sensitive variable.
 func (r *secrets) close(at hcl.Range) {
 	if at.Start.Byte < at.End.Byte && at.End.Byte <= len(r.file) {
 		i, _ := slices.BinarySearchFunc(r.closed, at, func(a, b hcl.Range) int { return cmp.Compare(a.Start.Byte, b.Start.Byte) })
@@ -126,7 +127,7 @@ func (r *secrets) close(at hcl.Range) {
 	}
 }
 
-// keepWithoutReturns keeps the values with carriage returns also without them, as shell text holds them.
+// keepWithoutReturns keeps values with carriage returns also without them, as they are in shell text.
 func (r *secrets) keepWithoutReturns() {
 	for value, name := range maps.Clone(r.values) {
 		r.keep(strings.ReplaceAll(value, "\r", ""), name)
@@ -144,7 +145,7 @@ func markNames(marks cty.ValueMarks) []string {
 	return all
 }
 
-// markUnknown puts the marks of the absent secrets on whatever is unknown, or gives NilVal when there are none.
+// markUnknown marks whatever is unknown with the absent secrets. It returns NilVal when there are none.
 func (r *secrets) markUnknown(v cty.Value, touched map[string]bool) cty.Value {
 	marks := make(cty.ValueMarks)
 	for name := range touched {
@@ -191,7 +192,7 @@ func (r *secrets) secretList() []pipeline.Secret {
 	return all
 }
 
-// hide takes secret values out of a text, longest first, so that no rest of one is left.
+// hide removes secret values from a text, longest first, so that no rest of one is left.
 func (r *secrets) hide(text string) string {
 	return r.replace(text, func(string) string { return "[redacted]" })
 }

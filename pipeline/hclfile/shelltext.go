@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// warnVars warns of text that the shell would take apart: of each value once, where it is named itself if it is.
+// warnVars warns of values that become part of a shell text: of each once, at its own name if it is named.
 func (r *commands) warnVars(a *hcl.Attribute) {
 	told := make(map[string]bool)
 	names := a.Expr.Variables()
@@ -44,7 +44,7 @@ func (r *commands) warnText(t hcl.Traversal, what, name, value string, isText bo
 		fmt.Sprintf(`The shell reads what is in it. Write env = { %s = %s } and "$%s" in the text.`, upper, value, upper))
 }
 
-// whole says that an expression is one name and nothing more: what is written into the text stands somewhere else.
+// whole reports whether an expression is a single name: the text is then written somewhere else.
 func whole(expr hcl.Expression) bool {
 	if w, ok := expr.(*hclsyntax.TemplateWrapExpr); ok {
 		expr = w.Wrapped
@@ -53,14 +53,14 @@ func whole(expr hcl.Expression) bool {
 	return ok
 }
 
-// isText says that what a name of an instance stands for is a text, and no list or map.
+// isText reports whether a name of an instance is a text, not a list or map.
 func (r *commands) isText(t hcl.Traversal) bool {
 	name, _ := step(t)
 	v := r.inst.of.values[r.inst.number]
 	return v.Type().IsObjectType() && v.Type().HasAttribute(name) && v.GetAttr(name).Type().IsPrimitiveType()
 }
 
-// eachVars says which variables went into the keys and the values of for_each.
+// eachVars lists the variables that went into the keys and into the values of for_each.
 func (r *multiplier) eachVars(expr hcl.Expression) map[string][]string {
 	pairs, diags := hcl.ExprMap(expr)
 	if diags.HasErrors() {
@@ -76,7 +76,7 @@ func (r *multiplier) eachVars(expr hcl.Expression) map[string][]string {
 	return map[string][]string{"key": slices.Compact(keys), "value": slices.Compact(values)}
 }
 
-// matrixVars says which variables went into each axis of a matrix.
+// matrixVars lists the variables that went into each axis of a matrix.
 func (r *multiplier) matrixVars(expr hcl.Expression, axes []string) map[string][]string {
 	all := make(map[string][]string)
 	pairs, diags := hcl.ExprMap(expr)

@@ -23,8 +23,8 @@ const (
 // A parser parses a file into the bodies of HCL's native syntax.
 type parser struct{ *report }
 
-// native parses HCL's native syntax, or adds the faults. It says false when what was parsed cannot be believed. A ${…} that
-// was meant for the shell is told and covered up, so that the faults behind it are told too.
+// native parses HCL's native syntax, or adds its faults. It returns false when the result cannot be trusted. A ${…}
+// that was meant for the shell is reported and covered up, so that the faults behind it are reported too.
 func (r *parser) native(src []byte) (*hclsyntax.Body, bool) {
 	for again := 1; ; again++ {
 		file, diags := hclsyntax.ParseConfig(src, r.path, hcl.InitialPos)
@@ -51,13 +51,13 @@ func (r *parser) native(src []byte) (*hclsyntax.Body, bool) {
 	}
 }
 
-// isCovered says that a fault was told, and covered up, within a place.
+// isCovered reports whether a fault within a place was reported and covered up.
 func (r *report) isCovered(at hcl.Range) bool {
 	return slices.ContainsFunc(r.covered, func(i int) bool { return at.Start.Byte <= i && i < at.End.Byte })
 }
 
-// untorn takes out what follows from a text without its closing quote, or with a # where the parser sees a comment: it takes
-// everything behind it for what it is not.
+// untorn removes what follows from a text without its closing quote, or from a comment that begins inside a text: the
+// parser misunderstands everything behind it.
 func untorn(tokens hclsyntax.Tokens, diags hcl.Diagnostics) hcl.Diagnostics {
 	open := 0 // the last quote that begins a text
 	for i, t := range tokens {
@@ -69,7 +69,7 @@ func untorn(tokens hclsyntax.Tokens, diags hcl.Diagnostics) hcl.Diagnostics {
 			at.End = t.Range.Start
 			return append(above(diags, at), &hcl.Diagnostic{
 				Severity: hcl.DiagError, Subject: &at, Summary: "a quote is missing in this line",
-				Detail: "A text ends in the line in which it begins. For one of several lines write \\n in it, or <<EOT. What comes after this line was not looked at.",
+				Detail: "A text ends in the line in which it begins. For one of several lines write \\n in it, or <<EOT. What comes after this line was not read.",
 			})
 		case t.Type == hclsyntax.TokenComment && hidesQuote(t.Bytes):
 			at := t.Range
@@ -77,7 +77,7 @@ func untorn(tokens hclsyntax.Tokens, diags hcl.Diagnostics) hcl.Diagnostics {
 			at.End.Byte, at.End.Column = at.End.Byte+2, at.End.Column+2
 			return append(above(diags, at), &hcl.Diagnostic{
 				Severity: hcl.DiagError, Subject: &at, Summary: "a quote is missing in this line",
-				Detail: "Outside of quotes /* begins a comment, up to the next */. What comes after this line was not looked at.",
+				Detail: "Outside of quotes /* begins a comment, up to the next */. What comes after this line was not read.",
 			})
 		case t.Type == hclsyntax.TokenComment && i > 0 && tokens[i-1].Type == hclsyntax.TokenTemplateInterp &&
 			tokens[i-1].Range.End.Byte == t.Range.Start.Byte && t.Bytes[0] == '#' && bytes.IndexByte(t.Bytes, '}') > 0:
@@ -91,15 +91,15 @@ func untorn(tokens hclsyntax.Tokens, diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// hidesQuote says that a comment of several lines was probably meant as a pattern, such as **/*.go", of which the opening quote
-// is missing: one quote stands in its first line.
+// hidesQuote reports whether a comment of several lines was probably meant as a pattern without its opening quote,
+// such as **/*.go": its first line has one quote.
 func hidesQuote(comment []byte) bool {
 	line, _, several := bytes.Cut(comment, []byte("\n"))
 	return several && bytes.HasPrefix(line, []byte("/*")) && bytes.Count(line, []byte(`"`))%2 == 1
 }
 
-// above gives the faults in lines above a place. One that is told where something opens that is never closed is not among
-// them: its cause is further down.
+// above returns the faults in lines above a place, without those of something that is opened and never closed: their
+// cause is further down.
 func above(diags hcl.Diagnostics, at hcl.Range) hcl.Diagnostics {
 	var all hcl.Diagnostics
 	for _, d := range diags {
@@ -111,8 +111,8 @@ func above(diags hcl.Diagnostics, at hcl.Range) hcl.Diagnostics {
 	return all
 }
 
-// meantForShell finds the faults of a ${…} or %{…} of src that was probably meant for the shell, one a line, and the bytes where
-// those begin.
+// meantForShell returns the faults of a ${…} or %{…} that was probably meant for the shell, one a line, and the bytes
+// where those begin.
 func (r *parser) meantForShell(src []byte, diags hcl.Diagnostics) (meant hcl.Diagnostics, at []int) {
 	line := 0
 	for i, d := range diags {
@@ -126,7 +126,7 @@ func (r *parser) meantForShell(src []byte, diags hcl.Diagnostics) (meant hcl.Dia
 	return meant, at
 }
 
-// syntax adds the parser's faults. It says false when what was parsed cannot be believed.
+// syntax adds the parser's faults. It returns false when the parsed body cannot be trusted.
 func (r *parser) syntax(diags hcl.Diagnostics) bool {
 	fine := true
 	mask := sensitive.Match(r.src)
@@ -152,7 +152,7 @@ func (r *parser) syntax(diags hcl.Diagnostics) bool {
 		begun[at.Start.Byte] = true
 		summary := strings.TrimSuffix(d.Summary, ".")
 		if d.Summary == redefined {
-			summary = fmt.Sprintf("%q stands twice", at.SliceBytes(r.src))
+			summary = fmt.Sprintf("%q is written twice", at.SliceBytes(r.src))
 		}
 		e := r.at(at, summary, r.remedy(d, at))
 		if mask { // which value is whose cannot be told of a file that is not read
@@ -168,22 +168,22 @@ func (r *parser) syntax(diags hcl.Diagnostics) bool {
 	return fine
 }
 
-// redefined is what the parser calls an attribute that stands twice.
+// redefined is the parser's summary for an attribute that is written twice.
 const redefined = "Attribute redefined"
 
-// sensitive finds a word that makes a value of the file a secret.
+// sensitive matches the word that makes a value of the file a secret.
 var sensitive = regexp.MustCompile(`\bsensitive\b`)
 
 var shellExpansion = regexp.MustCompile(`[$%]\{(?:[^{}"]|\{[^{}"]*\})*\}?`)
 
-// remedy is the parser's explanation, and ours where the fault is a known habit.
+// remedy returns the parser's explanation, or ours where the fault is a known habit.
 func (r *parser) remedy(d *hcl.Diagnostic, at hcl.Range) string {
 	detail := strings.Join(strings.Fields(d.Detail), " ")
 	switch d.Summary {
 	case "Invalid single-argument block definition":
-		return "A block on one line holds one argument; write this one over several lines."
+		return "A block on one line can have one argument only; write this one over several lines."
 	case redefined:
-		return "Each attribute stands once; take one of them out."
+		return "Write each attribute once; take one of them out."
 	}
 	if m := r.shellAt(at); m != nil {
 		detail, _, _ = strings.Cut(detail, " Did you intend")
@@ -192,18 +192,18 @@ func (r *parser) remedy(d *hcl.Diagnostic, at hcl.Range) string {
 	return detail
 }
 
-// meant is what to write where the text of a template was meant for somebody else.
+// meant returns what to write where the text of a template was meant for another program.
 func meant(text string) string {
 	if !strings.HasSuffix(text, "}") {
 		text = text[:2] + "…}"
 	}
 	if text[0] == '%' {
-		return fmt.Sprintf("Inside %%{ } stands a directive such as if or for. If a program is meant, write %%%s.", text)
+		return fmt.Sprintf("Inside %%{ } is a directive such as if or for. If a program is meant, write %%%s.", text)
 	}
-	return fmt.Sprintf("Inside ${ } stands an expression of the pipeline. If the shell is meant, write $%s.", text)
+	return fmt.Sprintf("Inside ${ } is an expression of the pipeline. If the shell is meant, write $%s.", text)
 }
 
-// shellAt finds the ${…} or %{…} around a place, in its line: where it begins and ends in the file.
+// shellAt returns where the ${…} or %{…} around a place begins and ends, in its line, or nil.
 func (r *parser) shellAt(at hcl.Range) []int {
 	line := at.Start.Line
 	if line < 1 || line > len(r.quotable()) || len(r.lines[line-1]) > 4096 {

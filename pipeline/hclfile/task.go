@@ -108,13 +108,13 @@ func (r *tasks) dotenv(b *block) []string {
 		clean := path.Clean(s)
 		switch {
 		case strings.TrimSpace(s) == "":
-			r.add(at, "dotenv holds an empty name", `Write the name of a file, such as ".env".`)
+			r.add(at, "dotenv contains an empty name", `Write the name of a file, such as ".env".`)
 		case path.IsAbs(s):
-			r.add(at, "dotenv holds an absolute path", "It is relative to the folder of PIPELINE.hcl, and inside it.")
+			r.add(at, "dotenv contains an absolute path", "It is relative to the folder of PIPELINE.hcl, and inside it.")
 		case clean == ".." || strings.HasPrefix(clean, "../"):
 			r.add(at, "dotenv leaves the root", "It is relative to the folder of PIPELINE.hcl, and inside it.")
 		case strings.ContainsAny(s, "*?[]{}"):
-			r.add(at, "dotenv holds a pattern", "Name each file: which one wins depends on their order.")
+			r.add(at, "dotenv contains a pattern", "Name each file: which one wins depends on their order.")
 		case clean == "." || strings.HasSuffix(s, "/"):
 			r.add(at, "dotenv names a folder", `Write the name of a file, such as ".env".`)
 		default:

@@ -16,10 +16,10 @@ var typeNames = []string{"string", "number", "bool", "any", "list", "set", "map"
 const typeForms = "Write string, number, bool, any, list(TYPE), set(TYPE), map(TYPE), object({ NAME = TYPE }) or tuple([TYPE]), without quotes. " +
 	"In an object a TYPE may be optional(TYPE) or optional(TYPE, DEFAULT)."
 
-// unknownType finds the word in what the library says of one that is no type.
+// unknownType matches the library's message for an unknown type.
 var unknownType = regexp.MustCompile(`^(?:The k|K)eyword "(.*)" is not a valid type`)
 
-// wrongTypeName says in our words what the library says of a type.
+// wrongTypeName adds a fault for what the library says of a type.
 func (r *variables) wrongTypeName(at hcl.Range, d *hcl.Diagnostic) {
 	if m := unknownType.FindStringSubmatch(d.Detail); m != nil {
 		r.wrongWord(at, fmt.Sprintf("there is no type %q", m[1]), m[1], typeNames, typeForms)
@@ -32,7 +32,7 @@ func (r *variables) wrongTypeName(at hcl.Range, d *hcl.Diagnostic) {
 	r.add(at, "this is no type", typeForms)
 }
 
-// placeIn says which element or attribute of a value an error is about, where only its path does.
+// placeIn names the element or attribute of a value that an error is about, where only the error's path does.
 func placeIn(err error) string {
 	var e cty.PathError
 	if !errors.As(err, &e) {

@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// validations checks the value of a variable, whichever way it came, against every validation block. It comes after all
-// variables have their values, so that a condition may compare them.
+// validations checks the value of a variable against every validation block. It runs after all variables have values,
+// so that a condition can compare them.
 func (r *variables) validations(b *block) {
 	for _, c := range b.of("validation") {
 		condition := r.need(c, "condition", fmt.Sprintf("Write condition = length(var.%s) > 0.", b.name), "a validation of variable %q has no condition", b.name)
@@ -29,7 +29,7 @@ func (r *variables) validations(b *block) {
 	}
 }
 
-// onlyVars says that an attribute names no value of the file but variables, which are all there is at this time.
+// onlyVars adds a fault where an attribute names anything but variables: nothing else is known at this time.
 func (r *variables) onlyVars(a *hcl.Attribute) bool {
 	fine := true
 	for _, t := range a.Expr.Variables() {
@@ -41,7 +41,7 @@ func (r *variables) onlyVars(a *hcl.Attribute) bool {
 	return fine
 }
 
-// holds evaluates a condition. Known is false where a fault has been told.
+// holds evaluates a condition. known is false where a fault has been reported.
 func (r *variables) holds(a *hcl.Attribute) (holds, known bool) {
 	v := r.eval(a.Expr, place{})
 	if !v.ok {

@@ -20,16 +20,16 @@ import (
 // A reader evaluates attributes and converts their values. A method that returns ok false has added the fault.
 type reader struct{ *evaluator }
 
-// An item is one element of a list, where it stands.
+// An item is one element of a list, and its place.
 type item struct {
 	cty.Value
 	at hcl.Range
 }
 
-// open takes an evaluated value that may not be secret, nor null. what names it in messages.
+// open refuses a value that is secret or null. what names it in messages.
 func (r *reader) open(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
 	if v.ContainsMarked() {
-		r.addf(at, "It would be written down. A secret may stand in env and in run only.", "%s may not be made from a secret", what)
+		r.addf(at, "It would be written down. A secret may be used in env and in run only.", "%s may not be made from a secret", what)
 		return v, false
 	}
 	if v.IsNull() {
@@ -52,7 +52,7 @@ func (r *reader) wrongType(at hcl.Range, what, want string, v cty.Value) {
 	r.addf(at, fmt.Sprintf("It is %s.", kind(v)), "%s must be %s", what, want)
 }
 
-// kind says what a value is, in the user's words.
+// kind names the type of a value for people.
 func kind(v cty.Value) string {
 	switch t := v.Type(); {
 	case v.IsNull():
@@ -92,9 +92,10 @@ func (r *reader) plain(v cty.Value, at hcl.Range, what string) (string, bool) {
 	return r.noNUL(v.AsString(), at, what)
 }
 
+// noNUL refuses a text with a NUL byte.
 func (r *reader) noNUL(s string, at hcl.Range, what string) (string, bool) {
 	if strings.ContainsRune(s, 0) {
-		r.addf(at, "No program can be given one.", "%s holds a NUL byte", what)
+		r.addf(at, "No program can be given one.", "%s contains a NUL byte", what)
 		return "", false
 	}
 	return s, true
@@ -344,7 +345,7 @@ func (r *reader) passName(s string, at hcl.Range) (string, bool) {
 	return s, true
 }
 
-// dir cleans a folder that must lie inside the root.
+// dir cleans a folder, which must be inside the root.
 func (r *reader) dir(s string, at hcl.Range) string {
 	clean := path.Clean(s)
 	switch {
@@ -362,26 +363,26 @@ func (r *reader) dir(s string, at hcl.Range) string {
 func (r *reader) key(v cty.Value, at hcl.Range, what string) (string, bool) {
 	switch {
 	case v.IsNull():
-		r.addf(at, "Take it out.", "%s holds null", what)
+		r.addf(at, "Take it out.", "%s contains null", what)
 		return "", false
 	case !v.Type().IsPrimitiveType():
-		r.addf(at, fmt.Sprintf("It is %s. A name is made from each element.", kind(v)), "%s holds what is not text", what)
+		r.addf(at, fmt.Sprintf("It is %s. A name is made from each element.", kind(v)), "%s contains what is not text", what)
 		return "", false
 	}
 	text, err := convert.Convert(v, cty.String)
 	if err != nil {
-		r.addf(at, "Put it in quotes.", "%s holds what is not text", what)
+		r.addf(at, "Put it in quotes.", "%s contains what is not text", what)
 		return "", false
 	}
 	s := text.AsString()
 	if s == "" || strings.ContainsFunc(s, unicode.IsControl) {
-		r.addf(at, "A name is made from each element: write a text on one line.", "%s holds a text that is empty or has control characters", what)
+		r.addf(at, "A name is made from each element: write a text on one line.", "%s contains a text that is empty or has control characters", what)
 		return "", false
 	}
 	return s, true
 }
 
-// need gives an attribute that must be there, or adds the fault.
+// need returns an attribute that must be there, or adds a fault and returns nil.
 func (r *reader) need(b *block, name, detail, format string, args ...any) *hcl.Attribute {
 	a := b.attrs[name]
 	if a == nil && !b.faulty {
@@ -390,7 +391,7 @@ func (r *reader) need(b *block, name, detail, format string, args ...any) *hcl.A
 	return a
 }
 
-// name checks a block's name and that no block before it has the same.
+// name checks that a block's name is valid and that no block before it has the same.
 func (r *reader) name(b *block, first map[string]hcl.Range) bool {
 	if !hclsyntax.ValidIdentifier(b.name) {
 		r.addf(b.nameAt, "A name begins with a letter and goes on with letters, digits, _ and -.", "%q is not a valid name", b.name)

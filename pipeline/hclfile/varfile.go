@@ -21,8 +21,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// A varFile is one file of --var-file: NAME = VALUE in HCL, or a JSON object where its name ends in .json. It has faults
-// of its own, at places of its own.
+// A varFile is one file of --var-file: NAME = VALUE in HCL, or a JSON object where its name ends in .json. It has a
+// report of its own.
 type varFile struct {
 	*parser
 	values map[string]fileValue
@@ -63,8 +63,8 @@ func (r *variables) varFiles(secret bool) []*varFile {
 // pipeTime is how long the other end of a pipe may take.
 const pipeTime = time.Minute
 
-// readPipe reads what comes through a pipe that was opened without waiting. One that nothing comes through is an error: a
-// value that somebody wanted to give would be missing without a word.
+// readPipe reads what comes through a pipe that was opened without waiting. An empty pipe is an error: a value that
+// somebody wanted to give would silently be missing.
 func readPipe(f *os.File, path string) ([]byte, error) {
 	_ = f.SetReadDeadline(time.Now().Add(pipeTime)) // where there are none, the person waits
 	src, err := io.ReadAll(io.LimitReader(f, guard.MaxSize+1))
@@ -91,7 +91,7 @@ func (f *varFile) read(src []byte) {
 	if f.secret {
 		for i := range f.faults {
 			f.faults[i].Source = strings.Repeat("*", len([]rune(f.faults[i].Source)))
-			f.faults[i].Detail = "The line is not shown, because it may hold the value of a sensitive variable."
+			f.faults[i].Detail = "The line is not shown, because it may contain the value of a sensitive variable."
 		}
 	}
 	if !ok {
@@ -114,7 +114,7 @@ func (f *varFile) native(src []byte) ([]*hcl.Attribute, bool) {
 		return nil, false
 	}
 	for _, b := range body.Blocks {
-		f.add(b.TypeRange, "a file of variables holds no blocks", "Write NAME = VALUE. A variable is declared in PIPELINE.hcl.")
+		f.add(b.TypeRange, "a file of variables contains no blocks", "Write NAME = VALUE. A variable is declared in PIPELINE.hcl.")
 	}
 	return inOrder(body.Attributes), true
 }
@@ -128,7 +128,7 @@ func inOrder(attrs hclsyntax.Attributes) []*hcl.Attribute {
 	return all
 }
 
-// json reads a JSON object. Text in it is taken as it stands.
+// json parses a JSON object. Text in it is taken literally.
 func (f *varFile) json(src []byte) ([]*hcl.Attribute, bool) {
 	if first := bytes.TrimLeft(src, " \t\r\n"); len(first) == 0 || first[0] != '{' {
 		f.whole("the file is not a JSON object", `Write { "NAME": VALUE }.`)
@@ -148,9 +148,9 @@ func (f *varFile) json(src []byte) ([]*hcl.Attribute, bool) {
 	return all, true
 }
 
-// written is the value of an expression that names nothing and calls nothing, or what is wrong with it.
+// written returns the value of an expression that names nothing and calls nothing, or what is wrong with it.
 func written(expr hcl.Expression) (v cty.Value, summary, detail string) {
-	const plainly = "A file of variables names no other values and calls no functions. Text stands in quotes."
+	const plainly = "A file of variables names no other values and calls no functions. Put text in quotes."
 	if native, ok := expr.(hclsyntax.Node); ok {
 		calls := false
 		_ = hclsyntax.VisitAll(native, func(n hclsyntax.Node) hcl.Diagnostics { // it gives back what the visitor gives: nothing
@@ -175,7 +175,7 @@ func written(expr hcl.Expression) (v cty.Value, summary, detail string) {
 	return v, "", ""
 }
 
-// at is a fault of the value of that name. Its line is shown without the value where that may be secret.
+// at returns a fault of the value of that name. The line is shown without the value where that may be secret.
 func (f *varFile) at(name, summary, detail string) pipeline.Error {
 	v := f.values[name]
 	where := v.at

@@ -34,7 +34,7 @@ type variable struct {
 	from    string // where its value comes from, for a person
 }
 
-// A given is a value from outside.
+// A given is a value from outside the file.
 type given struct {
 	value cty.Value
 	text  string                       // as it was typed, where it was typed
@@ -83,7 +83,7 @@ func (r *variables) read(blocks []*block) {
 	}
 }
 
-// noVariable says of a fault which variable was probably meant.
+// noVariable adds to a fault which variable was probably meant.
 func (r *variables) noVariable(e pipeline.Error, name string) pipeline.Error {
 	e.Detail = fmt.Sprintf("Declare it: variable %q { … }", name)
 	if len(r.faults) < maxFaults/5 {
@@ -141,7 +141,7 @@ func (r *variables) variable(b *block, secret bool, files []*varFile) *variable 
 	return &variable{value, true, touched, from}
 }
 
-// varType reads the type, which is any when none is written.
+// varType reads the type, which is any when there is none.
 func (r *variables) varType(b *block) (cty.Type, *typeexpr.Defaults, bool) {
 	a := b.attrs["type"]
 	if a == nil {
@@ -158,7 +158,7 @@ func (r *variables) varType(b *block) (cty.Type, *typeexpr.Defaults, bool) {
 	return typ, defaults, !diags.HasErrors()
 }
 
-// varDefault gives NilVal when no default is written.
+// varDefault returns NilVal when there is no default.
 func (r *variables) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
 	a := b.attrs["default"]
 	if a == nil {
@@ -190,18 +190,19 @@ func (r *variables) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaul
 	return value, true
 }
 
-// reason is why a value does not fit. The library quotes what it likes, so of a secret it is not told.
+// reason explains why a value does not have its type. The library may quote the value, so for a secret it is left
+// out.
 func reason(err error, name string, secret bool) string {
 	switch {
 	case secret:
-		return fmt.Sprintf("The reason is not told, because it may hold the value of var.%s.", name)
+		return fmt.Sprintf("The reason is not shown, because it may contain the value of var.%s.", name)
 	case err != nil:
 		return fmt.Sprintf("%s%s.", placeIn(err), err)
 	}
 	return "It is null."
 }
 
-// givens are the values that come from outside, in the order in which the later wins.
+// givens returns the values that come from outside. A later one replaces those before it.
 func (r *variables) givens(b *block, typ cty.Type, files []*varFile) []given {
 	var all []given
 	typed := func(text, how string) {
@@ -234,7 +235,7 @@ func (r *variables) givens(b *block, typ cty.Type, files []*varFile) []given {
 	return all
 }
 
-// fromOutside makes a value of the variable's type: text is taken as it stands, a list or map is read as HCL.
+// fromOutside converts a value to the variable's type. Text is taken literally; a list or map is parsed as HCL.
 func (r *variables) fromOutside(b *block, g given, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
 	if secret && g.value != cty.NilVal {
 		r.keep(g.text, "var."+b.name) // cty normalizes Unicode, so a task may see another spelling
@@ -260,7 +261,7 @@ func (r *variables) fromOutside(b *block, g given, typ cty.Type, defaults *typee
 	return value, true
 }
 
-// parseValue reads a value without names or functions in it, as carefully as a file.
+// parseValue parses a value without names or functions, with the same limits as a file.
 func parseValue(text string) (cty.Value, bool) {
 	src := []byte(text)
 	if guard.HCL("", src) != nil {
@@ -296,8 +297,8 @@ func fit(v cty.Value, typ cty.Type, defaults *typeexpr.Defaults) (out cty.Value,
 	return convert.Convert(v, typ)
 }
 
-// stranger is an attribute of v that its type does not have, which a conversion would drop without a word, and those that
-// the type has there.
+// stranger returns an attribute of v that typ does not have, which a conversion would silently drop, and the
+// attributes that typ has there.
 func stranger(v cty.Value, typ cty.Type) (name string, known []string) {
 	v, _ = v.Unmark()
 	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() {

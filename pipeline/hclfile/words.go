@@ -1,7 +1,9 @@
 package hclfile
 
 // A word is one attribute or block of the language. The table in language.go is the only list of them: decoding,
-// suggestions, refusals, Words, Language and Reference all read it.
+// suggestions, refusals, Words, Language and Reference all read it. To add an attribute, add its word to the table
+// and to the example of its block, a field to package pipeline, and a line to the decoder of the block; tests compare
+// the table with the examples and the documentation.
 type word struct {
 	name  string
 	doc   string // what it is for, in one sentence or a few
@@ -49,7 +51,7 @@ func Words() []string {
 	return all
 }
 
-// find gives the word of that name, or nil.
+// find returns the word of that name, or nil.
 func find(in []*word, name string) *word {
 	for _, w := range in {
 		if w.name == name {
@@ -59,7 +61,7 @@ func find(in []*word, name string) *word {
 	return nil
 }
 
-// names lists words for a suggestion. A word that would be refused in its turn is none.
+// names lists words for a suggestion, without those that this version refuses.
 func names(in []*word) []string {
 	var all []string
 	for _, w := range in {
@@ -70,7 +72,7 @@ func names(in []*word) []string {
 	return all
 }
 
-// whereIs gives the way to a block that has the word inside, for words written in the wrong place.
+// whereIs returns the way to a block that contains the word, for words in the wrong place, or "".
 func whereIs(name string) string {
 	var look func(way string, in []*word) string
 	look = func(way string, in []*word) string {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// prepended are the characters that the parser's scanner takes together with the one behind them, even a quote: what it sees
-// as one text, anybody else sees as two. (Unicode 15, Grapheme_Cluster_Break=Prepend)
+// prepended are the characters that the parser's scanner joins with the one behind them, even a quote: what it takes
+// for one text is two for everybody else. (Unicode 15, Grapheme_Cluster_Break=Prepend)
 var prepended = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x0600, 0x0605, 1}, {0x06dd, 0x06dd, 1}, {0x070f, 0x070f, 1}, {0x0890, 0x0891, 1}, {0x08e2, 0x08e2, 1}, {0x0d4e, 0x0d4e, 1},
@@ -26,8 +26,8 @@ var prepended = &unicode.RangeTable{
 	},
 }
 
-// tooMuchJSON finds the first byte of JSON that nests deeper, or makes a longer number, than the parser can follow. It ends
-// texts where the parser's scanner does, whether they are whole or not.
+// tooMuchJSON finds the first byte of JSON that nests deeper, or is part of a longer number, than the parser can
+// follow. It ends texts where the parser's scanner does, whether they are complete or not.
 func tooMuchJSON(src []byte) (at int, what string, ok bool) {
 	depth := 0
 	for i := 0; i < len(src); i++ {
@@ -35,7 +35,7 @@ func tooMuchJSON(src []byte) (at int, what string, ok bool) {
 		case c == '"':
 			end, ok := textEnd(src, i)
 			if !ok {
-				return end, "a quote or a backslash cannot stand behind this character", false
+				return end, "a quote or a backslash cannot follow this character", false
 			}
 			i = end - 1
 		case c == '[' || c == '{':
@@ -58,7 +58,7 @@ func tooMuchJSON(src []byte) (at int, what string, ok bool) {
 	return 0, "", true
 }
 
-// textEnd gives the byte behind a text that begins at a quote, or the place of a character that hides a quote.
+// textEnd returns the byte behind a text that begins at a quote, or the place of a character that hides a quote.
 func textEnd(src []byte, i int) (int, bool) {
 	escaped := false
 	for i++; i < len(src); i++ {

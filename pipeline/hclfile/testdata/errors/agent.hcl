@@ -35,7 +35,7 @@ agent "open" {
   provider = "openai_chat"
   model    = "m"
   base_url = "http://example.com" # ERROR: base_url cannot be used: the base URL "http://example.com" would send the key unencrypted: Write https://, or http:// to a loopback
-  api_key  = "sk-123456789"       # ERROR: api_key stands in the file
+  api_key  = "sk-123456789"       # ERROR: api_key is written in the file
 }
 agent "odd" {
   provider  = "gemini"

@@ -42,12 +42,12 @@ task "words" {
     }
     allow = [
       ["go", "vet"],
-      [],                   # ERROR: allow holds an empty pattern
+      [],                   # ERROR: allow contains an empty pattern
       ["go", 5],            # ERROR: a word of allow must be text in quotes: It is a number.
       ["go", null],         # ERROR: allow is null
       null,                 # ERROR: allow is null
       ["curl", var.token],  # ERROR: allow may not be made from a secret
-      ["go", "a\u0000b"],   # ERROR: holds a NUL byte
+      ["go", "a\u0000b"],   # ERROR: contains a NUL byte
       ["**"],               # ERROR: a pattern of allow cannot be used: its first word must name a program
       ["go", "**", "x"],    # ERROR: ** must be its last word
     ]

@@ -1,10 +1,10 @@
 task "a" {
   run = ["true"]
   dotenv = [
-    "",               # ERROR: dotenv holds an empty name
-    "/etc/env",       # ERROR: dotenv holds an absolute path
+    "",               # ERROR: dotenv contains an empty name
+    "/etc/env",       # ERROR: dotenv contains an absolute path
     "a/../../.env",   # ERROR: dotenv leaves the root
-    "*.env",          # ERROR: dotenv holds a pattern
+    "*.env",          # ERROR: dotenv contains a pattern
     "env/",           # ERROR: dotenv names a folder
     ".",              # ERROR: dotenv names a folder
     1,                # ERROR: dotenv must be text in quotes

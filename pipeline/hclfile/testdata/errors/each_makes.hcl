@@ -29,16 +29,16 @@ task "twice" {
 }
 task "elements" {
   for_each = [
-    "",       # ERROR: for_each holds a text that is empty
+    "",       # ERROR: for_each contains a text that is empty
     "a\nb",   # ERROR: has control characters
-    null,     # ERROR: for_each holds null
-    ["a"],    # ERROR: for_each holds what is not text: It is a list.
+    null,     # ERROR: for_each contains null
+    ["a"],    # ERROR: for_each contains what is not text: It is a list.
     { a = 1}, # ERROR: It is a map.
   ]
   run = ["x"]
 }
 task "key" {
-  for_each = { "" = 1 } # ERROR: for_each holds a text that is empty
+  for_each = { "" = 1 } # ERROR: for_each contains a text that is empty
   run      = ["x"]
 }
 task "many" {
@@ -46,6 +46,6 @@ task "many" {
   run      = ["x"]
 }
 task "own" {
-  for_each = [each.key, matrix.os, local.nope] # ERROR: each cannot stand in for_each or matrix # ERROR: matrix cannot stand in for_each # ERROR: there is no local "nope"
+  for_each = [each.key, matrix.os, local.nope] # ERROR: each cannot be used in for_each or matrix # ERROR: matrix cannot be used in for_each # ERROR: there is no local "nope"
   run      = ["x"]
 }

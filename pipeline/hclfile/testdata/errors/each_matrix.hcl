@@ -11,9 +11,9 @@ task "axis" {
     os   = "linux"      # ERROR: the axis os of the matrix must be a list: It is text. Write os = ["a", "b"].
     "a b" = ["x"]       # ERROR: "a b" is not a valid name for an axis
     go   = null         # ERROR: the axis go of the matrix must be a list: It is null.
-    cc   = ["gcc", ""]  # ERROR: the axis cc holds a text that is empty
-    n    = [1, [2]]     # ERROR: the axis n holds what is not text
-    z    = ["a", null]  # ERROR: the axis z holds null
+    cc   = ["gcc", ""]  # ERROR: the axis cc contains a text that is empty
+    n    = [1, [2]]     # ERROR: the axis n contains what is not text
+    z    = ["a", null]  # ERROR: the axis z contains null
   }
   run = ["x", matrix.os]
 }

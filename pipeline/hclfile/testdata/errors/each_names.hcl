@@ -1,12 +1,12 @@
 locals {
-  a = each.key  # ERROR: each may stand in a task with for_each only: It has another value in each instance
-  b = matrix.os # ERROR: matrix may stand in a task with matrix only
+  a = each.key  # ERROR: each may be used in a task with for_each only: It has another value in each instance
+  b = matrix.os # ERROR: matrix may be used in a task with matrix only
 }
 variable "v" {
-  default = each.value # ERROR: each may stand in a task with for_each only
+  default = each.value # ERROR: each may be used in a task with for_each only
 }
 agent "m" {
-  command = ["x", matrix.os] # ERROR: matrix may stand in a task with matrix only
+  command = ["x", matrix.os] # ERROR: matrix may be used in a task with matrix only
 }
 task "plain" {
   run = ["x", each.key]    # ERROR: each needs a for_each, which task "plain" does not have

@@ -23,7 +23,7 @@ task "a" {
     task.none["x"],          # ERROR: It has none at all.
     task.build[each.key],    # ERROR: each needs a for_each
     task.build[null],        # ERROR: the key of a reference is null
-    task.build[["a"]],       # ERROR: the key of a reference holds what is not text
+    task.build[["a"]],       # ERROR: the key of a reference contains what is not text
     task.build[secret("TOKEN")], # ERROR: the key of a reference may not be made from a secret
     task[local.x],           # ERROR: Write task.NAME.
     task.build[*],           # ERROR: depends_on must refer to a task

@@ -13,7 +13,7 @@ task "c" {
 task "b2" {
   run = ["true"]
   env = {
-    "a b"    = "x" # ERROR: "a b" cannot be the name of a variable of the environment: A name holds a-z, A-Z, 0-9, _ and ., and begins with a letter or _.
+    "a b"    = "x" # ERROR: "a b" cannot be the name of a variable of the environment: A name consists of a-z, A-Z, 0-9, _ and ., and begins with a letter or _.
     "é"      = "x" # ERROR: cannot be the name
     "1x"     = "x" # ERROR: "1x" cannot be the name
     "A-B"    = "x" # ERROR: "A-B" cannot be the name

@@ -5,7 +5,7 @@ locals {
   empty    = file(" ")                     # ERROR: it is empty: write the name of a file
   folder   = file(".")                     # ERROR: . is a folder: name a file
   below    = file("files.hcl/x")           # ERROR: there is no file files.hcl/x
-  named    = file(secret("TOKEN"))         # ERROR: The reason is not told
+  named    = file(secret("TOKEN"))         # ERROR: The reason is not shown
   sum      = filesha256("../x")            # ERROR: ../x leaves the folder of PIPELINE.hcl
   set      = fileset("/x/*")               # ERROR: /x/* is an absolute path
   up       = fileset("a/{b,..}/*")         # ERROR: leaves the folder of PIPELINE.hcl

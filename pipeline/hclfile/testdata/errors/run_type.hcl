@@ -14,8 +14,8 @@ task "e" {
   run = ["a", ["b"]] # ERROR: It is a list.
 }
 task "f" {
-  run = "a\u0000" # ERROR: run holds a NUL byte
+  run = "a\u0000" # ERROR: run contains a NUL byte
 }
 task "g" {
-  run = go # ERROR: Text stands in quotes: "go".
+  run = go # ERROR: Put text in quotes: "go".
 }

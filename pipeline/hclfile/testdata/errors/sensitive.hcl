@@ -12,7 +12,7 @@ variable "token" {
 }
 variable "port" {
   type      = number
-  default   = "hunter2" # ERROR: The reason is not told, because it may hold the value of var.port.
+  default   = "hunter2" # ERROR: The reason is not shown, because it may contain the value of var.port.
   sensitive = true
 }
 variable "secret" {
@@ -43,8 +43,8 @@ task "a" {
   inputs      = [for s in var.secret : s] # ERROR: inputs may not be made from a secret
   dir         = local.through             # ERROR: dir may not be made from a secret
   env = {
-    N = tonumber(var.token)                    # ERROR: The reason is not told, because it may hold what var.token gave.
-    O = parseint(local.through, 10)            # ERROR: The reason is not told, because it may hold what var.token gave.
-    B = "${var.token}${secret("TOKEN")}" + 100 # ERROR: it may hold what secret("TOKEN") and var.token gave.
+    N = tonumber(var.token)                    # ERROR: The reason is not shown, because it may contain what var.token gave.
+    O = parseint(local.through, 10)            # ERROR: The reason is not shown, because it may contain what var.token gave.
+    B = "${var.token}${secret("TOKEN")}" + 100 # ERROR: it may contain what secret("TOKEN") and var.token gave.
   }
 }

@@ -6,6 +6,6 @@ pipeline { # ERROR: a second pipeline block
 }
 task "a" {
   run = ["true"]
-  run = ["false"] # ERROR: "run" stands twice: Each attribute stands once
+  run = ["false"] # ERROR: "run" is written twice: Write each attribute once
   dir = "/abs"    # ERROR: dir is an absolute path
 }
