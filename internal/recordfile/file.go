@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
@@ -27,12 +26,13 @@ const (
 	MaxPatch = 1 << 30
 )
 
+// Digest returns sha256:<hex> of b.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// writeFile puts data at path, all or nothing. With sync it is on the disk, its name too, before writeFile returns.
+// Write writes all of data to path or nothing. With sync it is on the disk, its name too, before Write returns.
 func Write(path string, data []byte, sync bool) error {
 	return advice.Writing(put(path, data, sync), path)
 }
@@ -60,7 +60,8 @@ func put(path string, data []byte, sync bool) error {
 	return nil
 }
 
-// writeSynced writes a new file under its own name; it is nothing until something that is written later names it.
+// WriteNew writes a new file under its own name and syncs it. It is for files that count only when a later one names
+// them.
 func WriteNew(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -73,6 +74,7 @@ func WriteNew(path string, data []byte) error {
 	return advice.Writing(errors.Join(err, f.Close()), path)
 }
 
+// SyncDir makes the names in a folder last through a crash of the machine.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -82,7 +84,7 @@ func SyncDir(dir string) error {
 	return d.Sync()
 }
 
-// readFile reads a regular file of at most limit bytes. A link in its place is an error, never followed.
+// Read reads a regular file of at most limit bytes. A link in its place is an error.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ELOOP) {
@@ -104,18 +106,19 @@ func Read(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// isDir says whether path is a folder itself, not a link to one.
+// IsFolder reports whether path is a folder itself, not a link to one.
 func IsFolder(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
 }
 
+// Exists reports whether anything is at path, also a link to nothing.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// hold takes an exclusive lock of an open file, waiting for it; it ends with the file.
+// Lock waits for an exclusive lock of an open file, which ends when the file is closed.
 func Lock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
@@ -125,7 +128,7 @@ func Lock(f *os.File) error {
 	}
 }
 
-// locked says whether somebody holds the lock of the file at path.
+// Locked reports whether another process holds the lock of the file at path.
 func Locked(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -135,7 +138,7 @@ func Locked(path string) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-// encodeJSON is v without HTML escapes and without a line end.
+// JSON encodes v on one line, without HTML escapes and without a line end.
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -146,12 +149,12 @@ func JSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// realFolders refuses a link in the place of any of these: a repository may hold one, and through it we would read and
-// write what somebody else chose. What is not there is no error.
+// NoLinks returns an error if one of paths is a link: a repository can bring one along, and through it we would read
+// and write what somebody else chose. What is not there is no error.
 func NoLinks(paths ...string) error {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 			continue
 		}
 		if err != nil {
@@ -165,7 +168,7 @@ func NoLinks(paths ...string) error {
 	return nil
 }
 
-// makeFolder makes a folder in one that is there; it may exist, but not as a link.
+// MakeFolder makes a folder in one that is there. It may exist, but not as a link.
 func MakeFolder(path string) error {
 	err := os.Mkdir(path, 0o700)
 	if errors.Is(err, fs.ErrExist) {

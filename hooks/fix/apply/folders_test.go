@@ -3,17 +3,14 @@ package apply
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
-	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
 // Nothing is written or read through a link that stands in the place of a folder of the records.
@@ -106,33 +103,6 @@ func TestRecoverThroughLinks(t *testing.T) {
 		}
 		if now := fixtest.Listing(t, elsewhere); now != was {
 			t.Errorf("%s: written through the link:\n%s", at, now)
-		}
-	}
-}
-
-func TestAdvice(t *testing.T) {
-	t.Parallel()
-	for err, says := range map[error]string{
-		syscall.ENOSPC: "writing /x: there is no space left on the disk (or in your quota): free some",
-		syscall.EROFS:  "writing /x: the file system is read-only: make it writable",
-		syscall.EACCES: "writing /x: permission denied: make its folder writable",
-	} {
-		got := advice.Writing(advice.Writing(&fs.PathError{Op: "open", Path: "/x/.tmp-1", Err: err}, "/x"), "/y")
-		if !errors.Is(got, err) || !strings.HasPrefix(got.Error(), says) {
-			t.Errorf("%v", got)
-		}
-	}
-	if advice.Writing(nil, "/x") != nil || !errors.Is(advice.Writing(syscall.EIO, "/x"), syscall.EIO) ||
-		advice.Writing(syscall.EIO, "/x").Error() != syscall.EIO.Error() {
-		t.Error("advice on what nobody can mend")
-	}
-	if _, err := os.Stat("/dev/full"); err == nil {
-		f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		fixtest.Check(t, err)
-		_, err = f.WriteString("x")
-		fixtest.Check(t, f.Close())
-		if !strings.Contains(advice.Writing(err, "/x").Error(), "free some") {
-			t.Errorf("a full disk: %v", err)
 		}
 	}
 }

@@ -1,5 +1,3 @@
-// Records that were made elsewhere (a CI artefact on a laptop): what is copied of them, and the mark that says so.
-
 package audit
 
 import (
@@ -26,7 +24,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
 
-// MarkImported writes imported.json into a run's folder that is about to be taken in.
+// MarkImported writes imported.json into the folder of a run that is about to be imported. by may be empty.
 func MarkImported(runDir, from, by string) error {
 	sum, err := fix.RunDigest(runDir)
 	if err != nil {
@@ -51,7 +49,7 @@ func MarkImported(runDir, from, by string) error {
 	return recordfile.Write(filepath.Join(runDir, fix.ImportedFile), append(text, '\n'), true)
 }
 
-// AuditImport adds to a report what is wrong with the mark of an imported run. It notes that a run was imported.
+// Import adds to a report what is wrong with the mark of an imported run, and notes that the run was imported.
 func Import(r *journal.Report, dir string) error {
 	if !recordfile.Exists(filepath.Join(dir, fix.ImportedFile)) {
 		return nil
@@ -74,17 +72,18 @@ func Import(r *journal.Report, dir string) error {
 	return nil
 }
 
-// Limits of what is taken in: more is no record of ours.
+// Limits of what is imported: no record of ours has more.
 const (
 	mostImported      = 2 << 30 // bytes in all
 	mostImportedFiles = 20_000
 	deepestImported   = 6
 )
 
-// importName is what our files and folders are called.
+// importName matches the names of files and folders in records.
 var importName = regexp.MustCompile(`^[0-9A-Za-z_%@][0-9A-Za-z_.%@+=~-]*$`)
 
-// stays says which files of a run are not taken in: what is true of the other machine only, and what people decided there.
+// stays reports whether a file of a run is not imported: it is true of the other machine only, or was decided by
+// people there.
 func stays(rel string) bool {
 	rel = strings.TrimSuffix(rel, journal.EndSuffix)
 	return rel == "maker.json" || rel == fix.ImportedFile || strings.HasPrefix(path.Base(rel), ".") ||
@@ -92,16 +91,15 @@ func stays(rel string) bool {
 		strings.HasPrefix(rel, "fixes/") && path.Base(path.Dir(rel)) == "applied" && strings.Count(rel, "/") == 3
 }
 
-// CopyRun copies the folder of a run into to, a new folder. Whatever is not a plain file or folder with a name as we give it, or
-// is beyond all measure, is refused: somebody else made it.
-//
-// hidden are the files with a leading dot that it left there, sorted; a hidden folder is named as one, with a slash.
+// CopyRun copies the folder of a run to a new folder. It refuses what no record of ours has: names of another form,
+// links, special files, and more than the limits. hidden are the files with a leading dot, which it does not copy,
+// sorted; a hidden folder ends with a slash.
 func CopyRun(from, to string) (hidden []string, err error) {
 	src, err := os.OpenRoot(from)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = src.Close() }() // it was only read
+	defer func() { _ = src.Close() }() // opened for reading
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return nil, advice.Writing(err, to)
 	}
@@ -144,7 +142,7 @@ func CopyRun(from, to string) (hidden []string, err error) {
 	return hidden, err
 }
 
-// copyIn copies one file, of at most most bytes and one more.
+// copyIn copies one file. It returns more than most for one of more bytes than that.
 func copyIn(src *os.Root, rel, to string, most int64) (int64, error) {
 	in, err := src.OpenFile(rel, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -168,8 +166,8 @@ func copyIn(src *os.Root, rel, to string, most int64) (int64, error) {
 	return n, errors.Join(advice.Writing(err, to), out.Close())
 }
 
-// Unsealed are the files of healings in a run's folder that were begun and never sealed, relative to it: no record says what they
-// were.
+// Unsealed returns the files of fixes in a run's folder that were begun and never sealed, relative to it: no record
+// tells what they were.
 func Unsealed(runDir string) ([]string, error) {
 	folder := filepath.Join(runDir, "fixes")
 	entries, err := os.ReadDir(folder)
@@ -192,7 +190,7 @@ func Unsealed(runDir string) ([]string, error) {
 	return files, nil
 }
 
-// filesOf are the files of a healing, <name>.* and <name>/…, relative to the run's folder.
+// filesOf returns the files of a fix, <name>.* and <name>/…, relative to the run's folder.
 func filesOf(runDir, name string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(filepath.Join(runDir, "fixes"), func(at string, e fs.DirEntry, err error) error {
@@ -209,8 +207,9 @@ func filesOf(runDir, name string) ([]string, error) {
 	return files, err
 }
 
-// Importable says why the fixes of a run cannot be taken in: one cannot be read or does not hold together, or git here does not
-// know the commit that it was made on. s is a store that holds the run; root is where it will belong.
+// Importable returns an error if the fixes of a run cannot be imported: one cannot be read or contradicts itself, or
+// git has not the commit that it was made on. s is a store with the run; root is the pipeline's folder that it is
+// imported to.
 func Importable(ctx context.Context, s *fix.Store, run, root string) error {
 	fixes, _, faults := s.InRun(run)
 	if len(faults) > 0 {
@@ -234,21 +233,23 @@ func Importable(ctx context.Context, s *fix.Store, run, root string) error {
 			continue
 		}
 		if repo == nil {
-			return fmt.Errorf("the fix for task %q was made on commit %s, and %s is in no git work tree: import it in a clone of its repository", p.Task, *p.Base.Commit, root)
+			return fmt.Errorf("the fix for task %q was made on commit %s, and %s is in no git work tree: "+
+				"import it in a clone of its repository", p.Task, *p.Base.Commit, root)
 		}
 		here, err := repo.HasCommit(ctx, *p.Base.Commit)
 		if err != nil {
 			return err
 		}
 		if !here {
-			return fmt.Errorf("the fix for task %q was made on commit %s, which git does not have here: git fetch origin %s (or the branch that has it), then import again", p.Task, *p.Base.Commit, *p.Base.Commit)
+			return fmt.Errorf("the fix for task %q was made on commit %s, which git does not have here: "+
+				"git fetch origin %s (or the branch that has it), then import again", p.Task, *p.Base.Commit, *p.Base.Commit)
 		}
 	}
 	return nil
 }
 
-// SameRun says whether a run that is here already is the one in the folder from: every file of that is here as it is there. The
-// journal of the hooks may have gone on, and what people decided may differ.
+// SameRun reports whether a run that is here already is the one in the folder from: here is every file of that,
+// unchanged. The journal of the hooks may have gone on, and what people decided may differ.
 func SameRun(from, here string) (bool, error) {
 	same := true
 	err := filepath.WalkDir(from, func(at string, e fs.DirEntry, err error) error {
@@ -271,7 +272,8 @@ func SameRun(from, here string) (bool, error) {
 		case err != nil:
 			return err
 		}
-		goesOn := filepath.ToSlash(rel) == "fixes/"+fix.EventsFile && bytes.HasPrefix(fix.UpToDecisions(ours), fix.UpToDecisions(theirs))
+		goesOn := filepath.ToSlash(rel) == "fixes/"+fix.EventsFile &&
+			bytes.HasPrefix(fix.UpToDecisions(ours), fix.UpToDecisions(theirs))
 		if string(ours) != string(theirs) && !goesOn {
 			same = false
 			return fs.SkipAll

@@ -13,17 +13,19 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-// A provenance names every file of the fix and what it was made of, without secrets, and the digest of the policy is of what is
-// stored.
+// A provenance names every file of the fix and what it was made of, without secrets, and the digest of the policy is
+// of what is stored.
 func TestProvenance(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:1\n"}
 	s := fixtest.NewStore(t, before)
 	fixtest.Check(t, os.MkdirAll(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "context"), 0o700))
-	fixtest.Check(t, os.WriteFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "context", "test.json"), []byte("{}\n"), 0o600))
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "test", func(b []byte) []byte {
-		return bytes.ReplaceAll(b, []byte("hunter2"), []byte("[hidden]"))
-	})
+	fixtest.Check(t, os.WriteFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "context", "test.json"), []byte("{}\n"),
+		0o600))
+	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "test",
+		func(b []byte) []byte {
+			return bytes.ReplaceAll(b, []byte("hunter2"), []byte("[hidden]"))
+		})
 	fixtest.Check(t, err)
 	defer func() { fixtest.Check(t, d.Close()) }()
 	fixtest.Check(t, d.Transcript(1, "prompt", map[string]any{"text": "repair with hunter2"}))
@@ -34,8 +36,9 @@ func TestProvenance(t *testing.T) {
 	fixtest.Check(t, err)
 	fixtest.Check(t, log.Close())
 	f := &fix.Fix{State: fix.NoFix, Provenance: &fix.Provenance{
-		Policy: &fix.Policy{Agent: "a", Command: "curl hunter2", Prompt: new("use hunter2"), Protect: []string{"hunter2/**"}},
-		Agent:  &fix.Program{Name: "a", Command: []string{"a", "--key=hunter2"}},
+		Policy: &fix.Policy{Agent: "a", Command: "curl hunter2", Prompt: new("use hunter2"),
+			Protect: []string{"hunter2/**"}},
+		Agent: &fix.Program{Name: "a", Command: []string{"a", "--key=hunter2"}},
 	}}
 	fixtest.Check(t, d.Propose(f, fixtest.Change(before, fixtest.Files{"a": "f:2\n"})))
 	f.Verdict = new("unverified")
@@ -53,10 +56,12 @@ func TestProvenance(t *testing.T) {
 	if got.Pack == nil || got.Pack.Digest != recordfile.Digest([]byte("{}\n")) || got.Pack.Path != "context/test.json" {
 		t.Errorf("pack %+v", got.Pack)
 	}
-	if len(got.Prompts) != 1 || got.Prompts[0] != (fix.PromptRef{Attempt: 1, Digest: recordfile.Digest([]byte("repair with [hidden]"))}) {
+	if len(got.Prompts) != 1 || got.Prompts[0] != (fix.PromptRef{Attempt: 1,
+		Digest: recordfile.Digest([]byte("repair with [hidden]"))}) {
 		t.Errorf("prompts %+v", got.Prompts)
 	}
-	if got.Policy.Command != "curl [hidden]" || *got.Policy.Prompt != "use [hidden]" || got.Policy.Protect[0] != "[hidden]/**" || got.Agent.Command[1] != "--key=[hidden]" {
+	if got.Policy.Command != "curl [hidden]" || *got.Policy.Prompt != "use [hidden]" ||
+		got.Policy.Protect[0] != "[hidden]/**" || got.Agent.Command[1] != "--key=[hidden]" {
 		t.Errorf("policy %+v, agent %+v", got.Policy, got.Agent)
 	}
 	if r := audited(t, s, fixtest.RunID); len(r.Faults) > 0 {

@@ -120,10 +120,12 @@ func TestDecisionsLeaveATrace(t *testing.T) {
 				t.Errorf("apply: %v", err)
 			}
 			fixtest.Same(t, "not applied", fixtest.Snapshot(t, s.Root), fixtest.One)
-			if _, err := (apply.Tree{Fixes: s}).Reject(context.Background(), p, "", apply.Options{}); !errors.Is(err, fix.ErrDamaged) {
+			if _, err := (apply.Tree{Fixes: s}).Reject(context.Background(), p, "", apply.Options{}); !errors.Is(err,
+				fix.ErrDamaged) {
 				t.Errorf("reject: %v", err)
 			}
-			if _, err := (apply.Tree{Fixes: s}).Revert(context.Background(), p, apply.Options{}); !errors.Is(err, fix.ErrDamaged) {
+			if _, err := (apply.Tree{Fixes: s}).Revert(context.Background(), p, apply.Options{}); !errors.Is(err,
+				fix.ErrDamaged) {
 				t.Errorf("revert: %v", err)
 			}
 			r := audited(t, s, fixtest.RunID)
@@ -171,7 +173,8 @@ func TestDecisionWithoutTrace(t *testing.T) {
 	fixtest.Disposed(t, s, fix.Rejected)
 	text, err = os.ReadFile(filepath.Join(p.Dir, "fixes", fix.EventsFile))
 	fixtest.Check(t, err)
-	if want := `"type":"decided","task":"test","fix":"test","head":"sha256:`; strings.Count(string(text), want) != 2 || !strings.Contains(string(text), `"lines":3,"to":"rejected","prev":`) {
+	if want := `"type":"decided","task":"test","fix":"test","head":"sha256:`; strings.Count(string(text), want) != 2 ||
+		!strings.Contains(string(text), `"lines":3,"to":"rejected","prev":`) {
 		t.Errorf("%s", text)
 	}
 }
@@ -182,7 +185,8 @@ func TestNoTraceNoDecision(t *testing.T) {
 	s := fixtest.NewStore(t, fixtest.One)
 	p := fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Two, nil)
 	fixtest.Check(t, os.WriteFile(filepath.Join(p.Dir, "fixes", fix.EventsFile), []byte("x\n"), 0o600))
-	if err := fix.AddState(p.StatePath(), p.Digest, fix.StateChange{To: fix.Rejected}); err == nil || !strings.Contains(err.Error(), fix.EventsFile) {
+	if err := fix.AddState(p.StatePath(), p.Digest, fix.StateChange{To: fix.Rejected}); err == nil ||
+		!strings.Contains(err.Error(), fix.EventsFile) {
 		t.Errorf("%v", err)
 	}
 	if recordfile.Exists(p.StatePath()) {
