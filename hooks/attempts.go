@@ -223,14 +223,14 @@ func (a *attempts) decide(t tried) *fix.Decision {
 	ended := fmt.Sprintf("agent %s ended with %s (%s)", t.Row.Agent, t.Kind, noList(*t.Row.Evidence))
 	switch d.Next {
 	case budget.Retry, budget.Wait:
-		a.log.Step("%s; once more in %s", ended, budget.Seconds(d.Delay))
+		a.log.Step("%s; retrying in %s", ended, budget.Seconds(d.Delay))
 	case budget.Fallback:
-		a.log.Step("%s; now agent %s", ended, a.agents[1].Name())
+		a.log.Step("%s; asking agent %s next", ended, a.agents[1].Name())
 	}
 	decision := &fix.Decision{Next: d.Next, DelayMS: d.Delay.Milliseconds(), Why: d.Why, Outcome: "not_tried"}
 	if d.Resume {
 		decision.ResumeAt = new(timestamp.Of(time.Now().Add(*t.RetryAfter)))
-		a.log.Step("agent %s says it can go on at %s", t.Row.Agent, *decision.ResumeAt)
+		a.log.Step("agent %s can continue at %s", t.Row.Agent, *decision.ResumeAt)
 	}
 	return decision
 }

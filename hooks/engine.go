@@ -105,7 +105,7 @@ func (e *Engine) Heal(ctx context.Context, run *record.Sealed, task string) ([]O
 // healable says why a run, or one task of it, cannot be healed.
 func (e *Engine) healable(run *record.Sealed, task string) error {
 	if run.Status != record.Failed {
-		return fmt.Errorf("run %s %s: only a failed run can be healed", run.ID, run.Status)
+		return fmt.Errorf("run %s %s: only a failed run can be fixed", run.ID, run.Status)
 	}
 	hooked := 0
 	for i := range run.Tasks {
@@ -131,7 +131,7 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 	case run.Task(task) == nil:
 		return fmt.Errorf("run %s has no task %q", run.ID, task)
 	case !failedtask.Failed(run.Task(task)):
-		return fmt.Errorf("task %q of run %s is %s: only a failed task can be healed", task, run.ID, run.Task(task).Status)
+		return fmt.Errorf("task %q of run %s is %s: only a failed task can be fixed", task, run.ID, run.Task(task).Status)
 	}
 	return fmt.Errorf("task %q has no on_fail \"agent\": add one in %s", task, e.Config.File)
 }

@@ -235,7 +235,7 @@ func (j *job) makeBase(ctx context.Context, h *homes.Homes, seen *tree.Manifest,
 		return nil, errors.Join(err, base.Close())
 	}
 	if len(base.Taken) > 0 {
-		j.log.Step("the copy has %s", english.List(base.Taken, 4))
+		j.log.Step("copied too, although git ignores it: %s", english.List(base.Taken, 4))
 	}
 	return base, nil
 }

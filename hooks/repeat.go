@@ -32,35 +32,30 @@ func (j *job) repeated(ctx context.Context) string {
 		if err != nil || !fits {
 			continue // a new proposal takes its place
 		}
-		look := "async-pipeline fix show " + p.Run + " " + word(p.Task)
-		again := "to have another made: async-pipeline heal " + j.failure.Run.ID + " " + word(j.failure.Task.Name)
 		switch {
 		case p.Disposition == "open":
-			return "open_proposal: run " + p.Run + " has an open one for the same failure of task " + p.Task + ": " + look
+			return "open_proposal: run " + p.Run + " has a proposal for this failure, which is still open"
 		case p.Disposition != "rejected":
 		case newer == nil:
-			return "rejected_proposal: the one of run " + p.Run + " for the same failure of task " + p.Task +
-				" was rejected, and the files it touches are as they were; " + again
+			return "rejected_proposal: the proposal of run " + p.Run + " for this failure was rejected, and its files have not changed since"
 		default:
 			// Somebody thought again since: what was decided last counts.
 			if back := j.putBack(ctx, fixes, newer); back != "" {
-				return "applied_proposal: the fix of run " + newer.Run + " for the same failure of task " + newer.Task +
-					" was applied and is no longer in the tree; to have it back: " + back + "; " + again
+				return "applied_proposal: the fix of run " + newer.Run + " for this failure was applied, and is no longer in the tree; apply it again with: " + back
 			}
 		}
 	}
 	for _, p := range alike {
 		if p.Disposition == "applied" {
-			j.log.Note("the same failure as the one that the fix of run " + p.Run + " was applied for")
+			j.log.Note("the fix of run " + p.Run + " was applied for this same failure")
 			if back := j.putBack(ctx, fixes, p); back != "" {
-				j.log.Note("that fix is no longer in the tree; to have it back: " + back)
+				j.log.Note("it is no longer in the tree; apply it again with: " + back)
 			}
 			break
 		}
 	}
 	if opened >= MostOpen && !j.typed {
-		return fmt.Sprintf("open_limit: %d proposals wait for a decision (async-pipeline fix list): apply or reject some, or type async-pipeline heal %s %s",
-			opened, j.failure.Run.ID, word(j.failure.Task.Name))
+		return fmt.Sprintf("open_limit: %d proposals are open: apply or reject some of them (async-pipeline fix list)", opened)
 	}
 	return ""
 }
@@ -94,6 +89,6 @@ func word(name string) string {
 func (j *job) supersede(ctx context.Context, f *fix.Fix) {
 	fixes := j.fixes()
 	if err := (apply.Tree{Fixes: fixes}).Supersede(context.WithoutCancel(ctx), f); err != nil {
-		j.log.Step("that it takes the place of an older proposal could not be recorded: %s", err)
+		j.log.Step("an older proposal could not be marked as superseded: %s", err)
 	}
 }

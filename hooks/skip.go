@@ -24,9 +24,9 @@ func (j *job) admit(ctx context.Context, lock *healLock) ([]agent.Agent, result)
 	}
 	switch {
 	case j.inHook():
-		return skip("hook: this process was started by a hook, and hooks start no hooks")
+		return skip("hook: this process was started by a hook, and a hook starts no other hook")
 	case j.CI && !j.hook.CI:
-		return skip("ci: healing is off in CI unless the hook has ci = true and --heal is given")
+		return skip("ci: in CI an agent starts only if its hook has ci = true and --heal is given")
 	case j.CI && !j.Asked:
 		return skip("ci: the hook allows CI, but --heal was not given")
 	case j.Agents[j.hook.Use] == nil:
@@ -78,7 +78,7 @@ func (j *job) choose(end *ending) (able []agent.Agent, why string) {
 		return nil, why
 	}
 	if why != "" {
-		j.log.Note(why + "; agent " + able[0].Name() + " is asked instead")
+		j.log.Note(why + "; asked agent " + able[0].Name() + " instead")
 	}
 	return able, ""
 }
@@ -92,7 +92,7 @@ func (j *job) unable(a agent.Agent) string {
 	if at.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("%s: agent %s said that it can go on at %s, when this budget has ended", kind, a.Name(), timestamp.Of(at))
+	return fmt.Sprintf("%s: agent %s can continue at %s, after this budget ends", kind, a.Name(), timestamp.Of(at))
 }
 
 // waiting returns when an agent can go on, where that is later than this budget lasts, and the kind that it ended with. The

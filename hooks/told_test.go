@@ -37,50 +37,58 @@ func TestTold(t *testing.T) {
 		want   []string
 	}{
 		"one try": {two, []*scripted{{name: "first", turns: turns{writes("good", said)}}}, []string{
-			"attempt 1 of 2: agent first works (sandbox none)",
-			"attempt 1 changed 1 file; rescue patch: fixes/check/attempt-1.patch",
+			"attempt 1 of 2: agent first is at work",
+			"attempt 1 changed a",
+			"verifying the patch: check",
+			"verifying with the original tests: check",
 			"attempt 1: verified",
 		}},
 		"once more, and then the next agent": {two, []*scripted{
 			{name: "first", turns: turns{fails(failure.StreamFailure), fails(failure.StreamFailure)}},
 			{name: "second", turns: turns{writes("worse", said), writes("good", said)}},
 		}, []string{
-			"attempt 1 of 2: agent first works (sandbox none)",
-			"agent first ended with stream_failure (as told); once more in 1s",
-			"attempt 1 of 2, try 2: agent first works (sandbox none)",
-			"agent first ended with stream_failure (as told); now agent second",
-			"attempt 1 of 2, try 3: agent second works (sandbox none)",
-			"attempt 1, try 3 changed 1 file; rescue patch: fixes/check/attempt-3.patch",
+			"attempt 1 of 2: agent first is at work",
+			"agent first ended with stream_failure (as told); retrying in 1s",
+			"attempt 1 of 2, try 2: agent first is at work",
+			"agent first ended with stream_failure (as told); asking agent second next",
+			"attempt 1 of 2, try 3: agent second is at work",
+			"attempt 1, try 3 changed a",
+			"verifying the patch: check",
 			"attempt 1, try 3: unverified (check_failed)",
-			"attempt 2 of 2: agent second works (sandbox none)",
-			"attempt 2 changed 1 file; rescue patch: fixes/check/attempt-4.patch",
+			"attempt 2 of 2: agent second is at work",
+			"attempt 2 changed a",
+			"verifying the patch: check",
+			"verifying with the original tests: check",
 			"attempt 2: verified",
 		}},
 		"no object, in few words": {two, []*scripted{
 			{name: "first", turns: turns{unnamed, fails(failure.CLIError)}},
 			{name: "second", turns: turns{writes("good", "prose"), writes("", said)}},
 		}, []string{
-			"attempt 1 of 2: agent first works (sandbox none)",
-			`attempt 1 ended without its JSON object (error object: required field "kind" is missing); it is asked for it once`,
-			`agent first ended with output_invalid (the agent changed nothing, and what it ended with is no control object: error object: required field "kind" is missing; it was ignored, and how the program ended is what counts); now agent second`,
-			"attempt 1 of 2, try 2: agent second works (sandbox none)",
-			"attempt 1, try 2 changed 1 file; rescue patch: fixes/check/attempt-2.patch",
-			"attempt 1, try 2 ended without its JSON object (no parseable JSON object in output); it is asked for it once",
-			"attempt 1, try 2: the JSON object came",
+			"attempt 1 of 2: agent first is at work",
+			`attempt 1 ended without a report (error object: required field "kind" is missing); asking for it once`,
+			`agent first ended with output_invalid (the agent changed nothing, and its report cannot be read: error object: required field "kind" is missing; it was ignored, and how the program ended is what counts); asking agent second next`,
+			"attempt 1 of 2, try 2: agent second is at work",
+			"attempt 1, try 2 changed a",
+			"attempt 1, try 2 ended without a report (no parseable JSON object in output); asking for it once",
+			"attempt 1, try 2: the report came",
+			"verifying the patch: check",
+			"verifying with the original tests: check",
 			"attempt 1, try 2: verified",
 		}},
 		"no second attempt": {capped, []*scripted{{name: "first", turns: turns{spends}}}, []string{
-			"attempt 1 of 2: agent first works (sandbox none)",
-			"attempt 1 changed 1 file; rescue patch: fixes/check/attempt-1.patch",
+			"attempt 1 of 2: agent first is at work",
+			"attempt 1 changed a",
+			"verifying the patch: check",
 			"attempt 1: unverified (check_failed)",
-			"no attempt 2 of 2: 110 of 100 tokens are used",
+			"attempt 2 of 2 not started: 110 of 100 tokens are used",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
 			f := answersTelling(t, t.Context(), func(s Step) {
-				if strings.Contains(s.Text, "attempt") || strings.Contains(s.Text, " ended with ") {
+				if strings.Contains(s.Text, "attempt") || strings.HasPrefix(s.Text, "verifying ") || strings.Contains(s.Text, " ended with ") {
 					got = append(got, s.Text)
 				}
 			}, c.hook, c.agents...)

@@ -91,9 +91,7 @@ func showHook(screen *view.Screen, live *view.Live, s hooks.Started) {
 
 func (h *program) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) {
 	if o.Fix != nil {
-		c := h.commands(runDir, o.Fix)
-		c.Failing = failing(&fix.Proposal{Fix: *o.Fix, Dir: runDir})
-		screen.Outcome(o.Fix, c)
+		screen.Outcome(o.Fix, h.commands(runDir, o.Fix))
 	}
 	if r := o.Run; r != nil {
 		problem, log := r.Error, ""
@@ -107,18 +105,32 @@ func (h *program) showOutcome(screen *view.Screen, runDir string, o hooks.Outcom
 	}
 }
 
-// commands are what a person types about a fix.
+// commands returns what a person types about a fix, and what its logs say of tests.
 func (h *program) commands(runDir string, f *fix.Fix) view.Commands {
 	apply := accepting([]string{"fix", "apply", f.Run, f.Exact()}, f)
-	dirty := uncommitted(filepath.Dir(filepath.Dir(filepath.Dir(runDir))), f) // root/.async/runs/id
-	if len(dirty) > 0 {
+	root := filepath.Dir(filepath.Dir(filepath.Dir(runDir))) // root/.async/runs/id
+	c := view.Commands{
+		Dirty: uncommitted(root, f), Show: h.Typed("fix", "show", f.Run, f.Exact()), Heal: h.Typed("heal", f.Run, f.Task), Dir: runDir,
+	}
+	if len(c.Dirty) > 0 {
 		apply = append(apply, "--allow-dirty")
 	}
-	return view.Commands{
-		Apply: h.Typed(apply...), Dirty: dirty,
-		Show: h.Typed("fix", "show", f.Run, f.Exact()),
-		Dir:  runDir,
+	c.Apply = h.Typed(apply...)
+	if c.Failing, c.Tail = failing(runDir, f); len(c.Failing) > 0 {
+		if run, err := findRun(record.At(root), f.Run); err == nil && run.Task(f.Task) != nil && run.Task(f.Task).Log != nil {
+			c.Failed = failingOf(run, run.Task(f.Task), 1).Names
+		}
 	}
+	if f.State == fix.Skipped && f.Fingerprint != nil {
+		alike, _, _ := h.fixes(root).Earlier(*f.Fingerprint) // what cannot be read is not open
+		for _, p := range alike {
+			if p.Disposition == "open" {
+				c.Open = h.Typed("fix", "show", p.Run, p.Exact())
+				break
+			}
+		}
+	}
+	return c
 }
 
 // uncommitted are the files of a proposal that have changes which are not committed; none where git cannot say.

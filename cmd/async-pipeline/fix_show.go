@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -48,8 +49,6 @@ func (h *program) fixShowCommand() *cobra.Command {
 // ready are the commands for a fix, as the tree is now: what is typed is not refused.
 func (h *program) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 	c := h.commands(p.Dir, &p.Fix)
-	c.Heal = h.Typed("heal", p.Run, p.Task)
-	c.Failing = failing(p)
 	switch p.Disposition {
 	case "open":
 	case "superseded":
@@ -79,30 +78,31 @@ func (h *program) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 	return c
 }
 
-// mostLog is how much of a check's log is read for the names of tests.
+// mostLog is how much of the end of a check's log is read for the names of tests, in bytes.
 const mostLog = 1 << 20
 
-// failing are the tests that failed with the patch, where the log of the check has their names.
-func failing(p *fix.Proposal) []string {
-	if p.Verification == nil {
-		return nil
+// failing returns the tests that failed with the patch, where the log of the check names them, and the end of that log.
+func failing(runDir string, f *fix.Fix) (tests []string, end []byte) {
+	if f.Verification == nil {
+		return nil, nil
 	}
-	for _, c := range p.Verification.Proposed {
-		if c.Passed || c.Log == nil || !filepath.IsLocal(*c.Log) {
-			continue
-		}
-		root, err := os.OpenRoot(p.Dir)
-		if err != nil {
-			return nil
-		}
-		defer func() { _ = root.Close() }() // opened for reading
-		f, err := root.Open(filepath.FromSlash(*c.Log))
-		if err != nil {
-			return nil
-		}
-		defer func() { _ = f.Close() }() // opened for reading
-		log, _ := io.ReadAll(io.LimitReader(f, mostLog))
-		return testreport.Tests(log)
+	i := slices.IndexFunc(f.Verification.Proposed, func(c fix.Check) bool { return !c.Passed && c.Log != nil && filepath.IsLocal(*c.Log) })
+	if i < 0 {
+		return nil, nil
 	}
-	return nil
+	root, err := os.OpenRoot(runDir)
+	if err != nil {
+		return nil, nil
+	}
+	defer func() { _ = root.Close() }() // opened for reading
+	log, err := root.Open(filepath.FromSlash(*f.Verification.Proposed[i].Log))
+	if err != nil {
+		return nil, nil
+	}
+	defer func() { _ = log.Close() }() // opened for reading
+	if info, err := log.Stat(); err == nil && info.Size() > mostLog {
+		_, _ = log.Seek(-mostLog, io.SeekEnd) // else its beginning is read
+	}
+	end, _ = io.ReadAll(io.LimitReader(log, mostLog))
+	return testreport.Tests(end), end
 }

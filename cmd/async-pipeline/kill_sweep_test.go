@@ -90,12 +90,12 @@ func TestKilledRunner(t *testing.T) {
 		t.Logf("seed %d, killed after %v, then %v (at once: %v)", seed, moment, next, atOnce)
 
 		v := newVictim(t)
-		pid, wasKilled, out := v.killAt(t, moment, "run")
+		pid, wasKilled, _ := v.killAt(t, moment, "run")
 		dead := time.Now()
 		if v.whole(t) {
 			t.Fatal("the tree was written")
 		}
-		before := v.rescues(t, out)
+		before := v.rescues(t)
 		if !atOnce {
 			v.allEnd(t, pid, dead)
 		}
@@ -228,7 +228,7 @@ func (v *victim) goOn(t *testing.T, args []string) {
 	if strings.Contains(out, "lock") || strings.Contains(out, "is at work here") {
 		t.Errorf("%v speaks of a lock\n%s", args, out)
 	}
-	v.rescues(t, "")
+	v.rescues(t)
 	for _, i := range v.records(t) {
 		if i.State == "skipped" {
 			t.Errorf("the fix of run %s was skipped", i.Run)

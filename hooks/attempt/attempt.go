@@ -130,7 +130,7 @@ func (q *Request) conclude(r *Result, l left) {
 	if kind == "" && len(l.changes) == 0 {
 		kind, evidence = emptyKind(turn)
 		if large := oversize(l.omitted); kind == failure.PatchEmpty && len(large) > 0 {
-			evidence = "all that the agent changed is too large for a patch: " + english.List(large, 3)
+			evidence = "everything the agent changed is too large for a patch: " + english.List(large, 3)
 		}
 	}
 	evidence = q.Redact.String(evidence)
@@ -145,11 +145,11 @@ func (q *Request) conclude(r *Result, l left) {
 	case turn.Exit.Cancelled:
 		r.Omitted = nil
 	case toldNoFix:
-		r.State, r.Reason, r.Omitted = fix.NoFix, "the agent says that there is nothing to fix", nil
+		r.State, r.Reason, r.Omitted = fix.NoFix, "the agent says there is nothing to fix", nil
 	case len(l.changes) > 0:
 		r.Changes = l.changes
 	case r.Said != nil && r.Said.Outcome == agent.NeedsHuman:
-		r.State, r.Reason, r.Omitted = fix.NoFix, "needs_human: the agent says that a person has to decide", nil
+		r.State, r.Reason, r.Omitted = fix.NoFix, "needs_human: the agent says a person has to decide", nil
 	default:
 		r.State, r.Reason, r.Failed = fix.Failed, string(kind)+": "+evidence, l.refused == ""
 	}
@@ -197,13 +197,13 @@ func (q *Request) turn(wall context.Context, r *Result) (l left, err error) {
 	}
 	work, cancel := q.Budget.ForAgent(wall, 0)
 	defer cancel()
-	q.Progress.Step("%s: agent %s works (sandbox %s)", q.Budget.Attempt().Long(), q.Agent.Name(), q.Homes.Box.Tier)
+	q.Progress.Step("%s: agent %s is at work", q.Budget.Attempt().Long(), q.Agent.Name())
 	if l.turn, err = q.Agent.Turn(work, q.request(work, box, c.Dir, raw)); err != nil {
 		l.turn = agent.Turn{Kind: failure.SpawnFailed, Evidence: err.Error()}
 	}
 	if n := l.turn.Exit.ProcessesLeft; n > 0 {
 		q.Progress.Event("processes_ended", map[string]any{"attempt": q.Number, "count": n})
-		q.Progress.Step("ended %s that the agent left", english.Count(n, "process"))
+		q.Progress.Step("ended %s that the agent left running", english.Count(n, "process"))
 	}
 	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
 	if err := q.keep(context.WithoutCancel(wall), c, &l, r); err != nil {
@@ -247,9 +247,13 @@ func (q *Request) rescue(changes []patch.Change, r *Result) error {
 		return err
 	}
 	r.Row.Rescue, r.Left = orNull(cmp.Or(saved.Path, saved.Redacted)), saved.Left
-	q.Progress.Step("%s changed %s; rescue patch: %s", q.Budget.Attempt(), english.Count(len(changes), "file"), cmp.Or(saved.Path, "none"))
+	changed := make([]string, len(changes))
+	for i, c := range changes {
+		changed[i] = c.Path
+	}
+	q.Progress.Step("%s changed %s", q.Budget.Attempt(), english.List(changed, 3))
 	if saved.Redacted != "" {
-		q.Progress.Step("what holds a secret is there without it: %s", saved.Redacted)
+		q.Progress.Step("kept with secret values removed: %s", saved.Redacted)
 	}
 	return nil
 }
@@ -259,7 +263,7 @@ func (q *Request) setAside(c *scratch.Copy) error {
 	f := q.Failure
 	to := filepath.Join(q.Homes.Rescued, fmt.Sprintf("%s-%s-%d", f.Run.ID, filename.Of(f.Task.Name), q.Number))
 	if err := q.Base.Keep(c, to); err != nil {
-		return fmt.Errorf("the work of attempt %d could be kept neither as a patch nor at %s: %w", q.Number, to, err)
+		return fmt.Errorf("the changes of attempt %d could not be kept as a patch, nor at %s: %w", q.Number, to, err)
 	}
 	return fmt.Errorf("the copy that attempt %d worked in is kept at %s", q.Number, to)
 }
@@ -283,15 +287,15 @@ func (q *Request) said(turn agent.Turn, asked *fix.Finalizer) (control string, s
 func emptyKind(turn agent.Turn) (failure.Kind, string) {
 	switch {
 	case turn.Control != nil && turn.Control.Outcome == agent.Fixed:
-		return failure.PatchEmpty, "the agent says fixed, and changed nothing"
+		return failure.PatchEmpty, "the agent says fixed, but changed nothing"
 	case turn.Control != nil:
 		return "", ""
 	case strings.TrimSpace(turn.Text) == "":
 		return failure.NoOutput, "the agent said nothing and changed nothing"
 	case turn.Problem != "" && turn.Problem != agent.ErrNoObject.Error():
-		return failure.OutputInvalid, "the agent changed nothing, and what it ended with is no control object: " + turn.Problem
+		return failure.OutputInvalid, "the agent changed nothing, and its report cannot be read: " + turn.Problem
 	}
-	return failure.VerdictAmbiguous, "the agent changed nothing and ended without a control object: " + turn.Problem
+	return failure.VerdictAmbiguous, "the agent changed nothing and ended without a report: " + turn.Problem
 }
 
 func orNull(s string) *string {

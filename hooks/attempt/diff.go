@@ -59,7 +59,7 @@ func (q *Request) takeAnswer(ctx context.Context, l *left) error {
 		l.turn.Kind, l.turn.Evidence = none.kind, none.why
 	}
 	if len(l.changes) > 0 {
-		said := none.why + "; what counts is what the agent changed in its copy"
+		said := none.why + "; using what the agent changed in its copy"
 		q.tell(said)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (q *Request) answered(ctx context.Context, turn agent.Turn) ([]patch.Change
 	}
 	changes, omitted, err := c.Changes(ctx)
 	if err == nil && len(changes) == 0 {
-		err = &noDiff{failure.PatchEmpty, "the diff of the answer changes nothing that a patch can hold"}
+		err = &noDiff{failure.PatchEmpty, "the diff in the answer changes nothing that a patch can contain"}
 	}
 	return changes, omitted, err
 }
@@ -92,13 +92,13 @@ func readAnswer(turn agent.Turn, base *scratch.Base) ([]patch.Change, error) {
 	d, found := agent.LastDiff(turn.Text)
 	switch {
 	case !found && turn.Control != nil && turn.Control.Outcome == agent.Fixed:
-		return nil, &noDiff{failure.PatchEmpty, "the agent says fixed, and its answer holds no unified diff"}
+		return nil, &noDiff{failure.PatchEmpty, "the agent says fixed, but its answer has no unified diff"}
 	case !found && turn.Control != nil:
 		return nil, &noDiff{}
 	case !found && strings.TrimSpace(turn.Text) == "":
 		return nil, &noDiff{failure.NoOutput, "the agent said nothing"}
 	case !found:
-		return nil, &noDiff{failure.VerdictAmbiguous, "the answer holds neither a unified diff nor a control object (" + turn.Problem + ")"}
+		return nil, &noDiff{failure.VerdictAmbiguous, "the answer has neither a unified diff nor a report (" + turn.Problem + ")"}
 	case d.Problem != "":
 		return nil, &noDiff{failure.OutputInvalid, "the diff of the answer cannot be read: " + d.Problem}
 	case isCut(turn.Text, d):
@@ -145,7 +145,7 @@ func (q *Request) keepOwn(own, proposed []patch.Change) error {
 	if err != nil {
 		return err
 	}
-	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer counts; kept as %s", english.Count(len(own), "file"), rel)
+	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer is used; kept as %s", english.Count(len(own), "file"), rel)
 	q.tell(said)
 	return nil
 }

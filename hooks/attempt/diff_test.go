@@ -53,7 +53,7 @@ func TestReadAnswer(t *testing.T) {
 		{"of a file with CRLF", "--- a/dos.txt\n+++ b/dos.txt\n@@ -1,2 +1,2 @@\n one\r\n-two\r\n+2\r\n", nil, "dos.txt=one\r\n2\r\n"},
 		{"of a file with CRLF, written with CRLF", strings.ReplaceAll(strings.ReplaceAll(good, "a.txt", "dos.txt"), "\n", "\r\n"), nil, "dos.txt=one\r\n2\r\n"},
 		{"a new file and a deleted one", "--- /dev/null\n+++ b/n/new\n@@ -0,0 +1 @@\n+x\n--- a/d/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n", nil, "d/b.txt=- n/new=x\n"},
-		{"none", "I would change a.txt.", nil, "verdict_ambiguous: the answer holds neither"},
+		{"none", "I would change a.txt.", nil, "verdict_ambiguous: the answer has neither"},
 		{"none, and nothing at all", " \n", nil, "no_output: "},
 		{"none, and it says fixed", `{"outcome":"fixed"}`, fixed, "patch_empty: the agent says fixed"},
 		{"none, and it says so", "x", &agent.Control{Outcome: agent.NoFix}, ": "},

@@ -38,14 +38,14 @@ func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
 	}
 	f := &fix.Finalizer{Result: "skipped"}
 	if left := q.Budget.LeftForAgent(); left < finalizerLeast {
-		f.Reason = new(fmt.Sprintf("budget: %s of the wall clock are left", left.Round(time.Second)))
+		f.Reason = new(fmt.Sprintf("budget: only %s of the wall clock left", left.Round(time.Second)))
 		return f
 	}
 	if why := q.Budget.Spent(); why != "" {
 		f.Reason = new("budget: " + why)
 		return f
 	}
-	q.Progress.Step("%s ended without its JSON object (%s); it is asked for it once", q.Budget.Attempt(), firstSentence(t.Problem))
+	q.Progress.Step("%s ended without a report (%s); asking for it once", q.Budget.Attempt(), firstSentence(t.Problem))
 	started := time.Now()
 	answer, edited, err := q.question(wall, l)
 	f.DurationMS = time.Since(started).Milliseconds()
@@ -73,7 +73,7 @@ func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
 		if t.Kind == failure.EmptyOutput {
 			t.Kind, t.Evidence = "", ""
 		}
-		q.Progress.Step("%s: the JSON object came", q.Budget.Attempt())
+		q.Progress.Step("%s: the report came", q.Budget.Attempt())
 	}
 	return f
 }
@@ -82,7 +82,7 @@ func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
 func barred(t *agent.Turn, answer agent.Turn) {
 	if answer.Kind.Barred() {
 		t.Kind, t.RetryAfter = answer.Kind, answer.RetryAfter
-		t.Evidence = answer.Evidence + "; when it was asked for its JSON object, because " + t.Problem
+		t.Evidence = answer.Evidence + "; when asked for its report, because " + t.Problem
 	}
 }
 
@@ -122,7 +122,7 @@ func (q *Request) question(wall context.Context, l *left) (answer agent.Turn, ed
 	}
 	now, _, lookErr := c.Changes(context.WithoutCancel(wall))
 	if lookErr != nil && !errors.Is(lookErr, context.Canceled) {
-		q.Progress.Note("the copy of the question for a JSON object could not be looked at: " + lookErr.Error())
+		q.Progress.Note("the copy that the agent was asked for its report in could not be read: " + lookErr.Error())
 	}
 	return answer, lookErr == nil && !patch.Same(now, l.changes), nil
 }

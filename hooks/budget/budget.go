@@ -92,10 +92,10 @@ func (b *Budget) Next() (ok bool, why string) {
 	if next.Number > 1 { // the first is always worth it
 		why = b.Spent()
 		if left := b.LeftForAgent(); left < leastUseful {
-			why = fmt.Sprintf("too little of the wall clock is left (%s)", left.Round(time.Second))
+			why = fmt.Sprintf("only %s of the wall clock is left", left.Round(time.Second))
 		}
 		if why != "" {
-			return false, fmt.Sprintf("no %s: %s", next.Long(), why)
+			return false, fmt.Sprintf("%s not started: %s", next.Long(), why)
 		}
 	}
 	b.now = next

@@ -81,9 +81,9 @@ func decide(s state) Decision {
 		if *s.After+leastUseful <= s.left && s.waits < mostWaits {
 			return Decision{Next: Wait, Delay: *s.After, Why: "the agent can go on in " + Seconds(*s.After)}
 		}
-		why := fmt.Sprintf("the agent could go on in %s, which the budget has not", Seconds(*s.After))
+		why := fmt.Sprintf("the agent can continue in %s, which the budget does not have", Seconds(*s.After))
 		if s.waits >= mostWaits {
-			why = fmt.Sprintf("it was waited for %d times already", s.waits)
+			why = fmt.Sprintf("it has been waited for %d times already", s.waits)
 		}
 		return s.orFallback(Decision{Next: Stop, Resume: true, Why: why})
 	case !failure.Retryable(s.Kind, s.Policy):

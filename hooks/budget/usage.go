@@ -111,18 +111,18 @@ func (b *Budget) Unenforced(agent string, t agent.Turn) (told []string) {
 	switch {
 	case b.Limit.Tokens == 0 || metered:
 	case least != nil:
-		tell("tokens", "agent %s did not say all that it used: the budget's tokens hold for the %d that are known", agent, *least)
+		tell("tokens", "agent %s did not report all tokens it used: the budget counts the %d it reported", agent, *least)
 	default:
-		tell("tokens", "agent %s does not say what it uses: the budget's tokens are not enforced, its wall_clock is", agent)
+		tell("tokens", "agent %s does not report its tokens: the budget's tokens are not enforced, its wall_clock is", agent)
 	}
 	switch {
 	case b.Limit.CostUSD == 0 || t.CostUSD != nil:
 	case t.CostAtLeast != nil:
-		tell("cost_usd", "the cost of all that agent %s used is not known: the budget's cost_usd holds for the $%.4f that are", agent, *t.CostAtLeast)
+		tell("cost_usd", "agent %s did not report its whole cost: the budget counts the $%.4f it reported", agent, *t.CostAtLeast)
 	case metered || least != nil:
-		tell("cost_usd", "no price of the model of agent %s is known: the budget's cost_usd is not enforced, its wall_clock is", agent)
+		tell("cost_usd", "the price of agent %s's model is not known: the budget's cost_usd is not enforced, its wall_clock is", agent)
 	default:
-		tell("cost_usd", "agent %s does not say what it uses: the budget's cost_usd is not enforced, its wall_clock is", agent)
+		tell("cost_usd", "agent %s does not report its cost: the budget's cost_usd is not enforced, its wall_clock is", agent)
 	}
 	return told
 }

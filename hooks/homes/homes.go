@@ -373,12 +373,12 @@ func HasGo(base *scratch.Base) bool {
 func Tier(asked sandbox.Tier) (sandbox.Tier, error) {
 	if asked != "" {
 		if !slices.Contains(sandbox.Tiers(), asked) {
-			return "", fmt.Errorf("this machine cannot give the tier %s that was asked for; it has %s", asked, sandbox.Best())
+			return "", fmt.Errorf("sandbox %s is not available on this machine; %s is", asked, sandbox.Best())
 		}
 		return asked, nil
 	}
 	if best := sandbox.Best(); best != sandbox.None {
 		return best, nil
 	}
-	return "", errors.New("this machine confines nothing (no mount namespace, no Landlock); --sandbox none runs the agent unconfined")
+	return "", errors.New("no sandbox is available on this machine (no mount namespace, no Landlock); --sandbox none runs the agent unconfined")
 }

@@ -51,7 +51,7 @@ func SettleLocked(ctx context.Context, store *record.Store, at homes.Places, sec
 		d.Secrets = secrets
 		words, err := interrupted(ctx, d, at)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("fix of task %q of run %s, which was interrupted: %w", d.Task, d.Run, err))
+			errs = append(errs, fmt.Errorf("interrupted fix of task %q of run %s: %w", d.Task, d.Run, err))
 			kept = false
 		}
 		said = append(said, words...)
@@ -78,7 +78,7 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 	var said []string
 	f := &fix.Fix{
 		State: fix.Interrupted, CreatedAt: timestamp.Now(),
-		Reason: new("killed: the runner was ended while it healed"),
+		Reason: new("killed: async-pipeline was killed while it worked on this fix"),
 	}
 	for attempt, w := range works {
 		if !homes.Inside(w.Copy, at.Work) || !homes.Inside(w.Base, at.Work) || !exists(w.Copy) {
@@ -89,7 +89,7 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 			return said, err
 		}
 		if rel != "" {
-			said = append(said, fmt.Sprintf("a killed run left work of an agent for task %s; it is now the rescue patch %s", d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
+			said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, are kept in the rescue patch %s", d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
 		}
 		if w.Agent != "" {
 			var path *string

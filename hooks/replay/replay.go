@@ -95,7 +95,7 @@ func Run(ctx context.Context, q Request) (_ *Result, err error) {
 	}
 	command := q.Redact.String(failedtask.CommandLine(v.failure.Task))
 	if policy := policyOf(p); policy != nil && policy.Command != command {
-		r.note("the task's command was %q then, it is %q now", policy.Command, command)
+		r.note("the task's command has changed from %q to %q", policy.Command, command)
 	}
 	lock, err := q.Store.HealLock()
 	if err != nil {
@@ -203,7 +203,7 @@ func (q Request) sameTier(r *Result) (tier sandbox.Tier, err error) {
 		}
 	}
 	if then != "" && then != string(tier) {
-		r.note("it was verified in the sandbox %s then, in %s now", then, tier)
+		r.note("it was verified in sandbox %s then, in %s now", then, tier)
 	}
 	r.Sandbox = string(tier)
 	return tier, nil

@@ -53,7 +53,7 @@ type Result struct {
 func Run(ctx context.Context, q Request) Result {
 	r := run(ctx, q)
 	if !r.Since.IsZero() && (r.State == fix.NotReproduced || r.State == fix.Flaky) {
-		q.Progress.Step("that took %s", inWords(time.Since(r.Since)))
+		q.Progress.Step("reproduction took %s", inWords(time.Since(r.Since)))
 	}
 	return r
 }
@@ -78,15 +78,15 @@ func run(ctx context.Context, q Request) Result {
 	}
 	most := ""
 	if limit := f.Limit(f.Task, f.Patience(f.Task)); limit > 0 {
-		most = "at most " + inWords(limit) + " a run, "
+		most = "at most " + inWords(limit) + " a run; "
 	}
-	q.Progress.Step("reproducing in a copy (sandbox %s; %snot charged to the budget)", q.Homes.Box.Tier, most)
+	q.Progress.Step("reproducing in a copy (%snot charged to the budget)", most)
 	r.Since = time.Now()
 	first := q.series(ctx, "gate", caches, r)
 	if first.State != fix.NotReproduced {
 		return first
 	}
-	q.Progress.Step("not reproduced; once more with everything that git ignores")
+	q.Progress.Step("not reproduced; trying again with the files that git ignores")
 	few := q.Base.Manifest
 	all, err := q.More(ctx)
 	switch {
@@ -94,7 +94,7 @@ func run(ctx context.Context, q Request) Result {
 		first.State, first.Reason = fix.Cancelled, "interrupted"
 		return first
 	case err != nil:
-		q.Progress.Note("with everything that git ignores it could not be tried: scratch_failed: " + err.Error())
+		q.Progress.Note("a copy with the files that git ignores could not be made: " + err.Error())
 		return first
 	}
 	if why := PointsBack(f, all, q.Homes.Box.Tier); why != "" {
@@ -115,7 +115,7 @@ func run(ctx context.Context, q Request) Result {
 		if named := named(text, more, all.Sub); len(named) > 0 {
 			more = named // not everything that is ignored was needed
 		}
-		q.Progress.Note("the failure needs ignored files; name them: " + include(more, all.Sub))
+		q.Progress.Note("the failure needs files that git ignores; name them: " + include(more, all.Sub))
 	}
 	return second
 }
@@ -126,11 +126,11 @@ func PointsBack(f *failedtask.Failure, base *scratch.Base, tier sandbox.Tier) st
 	case tier == sandbox.View:
 		return ""
 	case failedtask.RootPath(base.Top).MatchString(failedtask.CommandLine(f.Task) + "\n"):
-		return "points_back: the task's command names the tree by its absolute path, and this tier (" + string(tier) +
-			") cannot show the copy there; write the path relative to the root"
+		return "points_back: the task's command names the tree by its absolute path, and in sandbox " + string(tier) +
+			" it would run the tree's own code; write the path relative to the root"
 	case len(base.PointsBack) > 0:
-		return "points_back: " + english.List(base.PointsBack, 3) + " name the tree by its absolute path, and this tier (" + string(tier) +
-			") cannot show the copy there; a check in the copy would run the tree's own code"
+		return "points_back: " + english.List(base.PointsBack, 3) + " name the tree by its absolute path, and in sandbox " + string(tier) +
+			" a check in the copy would run the tree's own code"
 	}
 	return ""
 }
@@ -192,10 +192,10 @@ runs:
 		r.Reason = "not_run: " + last.err
 	case passes > 0:
 		repro.Result = "passed"
-		r.Reason = "passed: the check passes in a copy of the tree; it may depend on something outside of it" + historyMissing(r.Base)
+		r.Reason = "passed: the task passes in a copy of the tree; it may depend on something outside the tree" + historyMissing(r.Base)
 	default:
-		r.Reason = fmt.Sprintf("different: the run had %s, the copy has %s%s%s%s", want, last.signature,
-			lastLine(last.output, r.Base.Top), q.lacks(last.output, r.Base), historyMissing(r.Base))
+		r.Reason = "different: " + want.Difference(last.signature) + lastLine(last.output, r.Base.Top) +
+			q.lacks(last.output, r.Base) + historyMissing(r.Base)
 	}
 	return r
 }
@@ -206,7 +206,7 @@ func (r Result) flaky(passes int) Result {
 	runs := r.Reproduction.Runs
 	r.Reason = fmt.Sprintf("mixed: other tests failed in each of %d runs in a copy; nothing was spent", runs)
 	if passes > 0 {
-		r.Reason = fmt.Sprintf("mixed: the check passed in %d of %d runs in a copy; nothing was spent", passes, runs)
+		r.Reason = fmt.Sprintf("mixed: the task passed in %d of %d runs in a copy; nothing was spent", passes, runs)
 	}
 	return r
 }
@@ -246,7 +246,7 @@ func (q *Request) once(ctx context.Context, name string, base *scratch.Base, cac
 	case got.Error != nil:
 		return one{err: *got.Error}
 	case got.Status == record.TimedOut && !f.Signature.TimedOut:
-		return one{err: fmt.Sprintf("the check did not end within %s in a copy", patience)}
+		return one{err: fmt.Sprintf("the task did not end within %s in a copy", patience)}
 	}
 	r := one{passed: got.Status == record.Passed, output: tail.Bytes(), signature: failedtask.SignatureOf(&got)}
 	if f.Ended.Log != nil && f.Ended.Log.LeftOutBytes == 0 {
@@ -264,7 +264,7 @@ func historyMissing(base *scratch.Base) string {
 	if !base.HistoryMissing {
 		return ""
 	}
-	return "; history_missing: the copy's git has a single commit (a partial clone, or more than 2 GiB of history)"
+	return "; history_missing: git has a single commit in the copy (a partial clone, or more than 2 GiB of history)"
 }
 
 // lastLine quotes the last line of an output: often it names what a copy lacks.
@@ -273,7 +273,7 @@ func lastLine(output []byte, top string) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("; its last line there: %q", strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+	return fmt.Sprintf("; last line in the copy: %q", strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
 }
 
 // inWords returns a time for a person to read, with tenths of a second only where it is short.

@@ -106,14 +106,14 @@ func Run(ctx context.Context, q Request) Result {
 		Verdict: Unverified, Flags: q.flags(checks),
 		Checks: fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}},
 	}
-	proposed := q.copy(ctx, "proposed", q.Changes, q.tasks(true))
+	proposed := q.copy(ctx, "proposed", "the patch", q.Changes, q.tasks(true))
 	r.Checks.Proposed = append(r.Checks.Proposed, proposed.checks...)
 	if proposed.reason != "" {
 		r.Checks.Reason, r.Feedback, r.failed = &proposed.reason, proposed.feedback, proposed.failed
 		return r
 	}
 	back := checks.Restore(q.Changes)
-	original := q.copy(ctx, "original", back, q.tasks(false))
+	original := q.copy(ctx, "original", "with the original tests", back, q.tasks(false))
 	r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, original.checks...)
 	reason := ""
 	switch {
@@ -170,7 +170,7 @@ func (q *Request) askGo(ctx context.Context, back []patch.Change) (o outcome, wh
 	}
 	tasks := q.tasks(false)
 	tasks[len(tasks)-1] = &asks
-	o = q.copy(ctx, "by-name", back, tasks)
+	o = q.copy(ctx, "by-name", "the failed tests by name", back, tasks)
 	for i := range o.checks {
 		o.checks[i].ByName = true
 	}
@@ -194,9 +194,10 @@ type outcome struct {
 	reports  testreport.Reports // that it wrote then
 }
 
-// copy runs tasks in order in one fresh copy of base and changes, until one does not pass.
-func (q *Request) copy(ctx context.Context, name string, changes []patch.Change, tasks []*pipeline.Task) (o outcome) {
-	err := q.run(ctx, fmt.Sprintf("verify-%d-%s-", q.Number, name), changes, tasks, &o)
+// copy runs tasks in order in one fresh copy of base and changes, until one does not pass. name is part of the names of their
+// logs; what tells a person which part of the verification this is.
+func (q *Request) copy(ctx context.Context, name, what string, changes []patch.Change, tasks []*pipeline.Task) (o outcome) {
+	err := q.run(ctx, fmt.Sprintf("verify-%d-%s-", q.Number, name), what, changes, tasks, &o)
 	switch {
 	case ctx.Err() != nil && (err != nil || o.failed != nil):
 		o.reason, o.failed, o.feedback = noTime, nil, ""
@@ -208,7 +209,7 @@ func (q *Request) copy(ctx context.Context, name string, changes []patch.Change,
 	return o
 }
 
-func (q *Request) run(ctx context.Context, prefix string, changes []patch.Change, tasks []*pipeline.Task, o *outcome) error {
+func (q *Request) run(ctx context.Context, prefix, what string, changes []patch.Change, tasks []*pipeline.Task, o *outcome) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -234,6 +235,7 @@ func (q *Request) run(ctx context.Context, prefix string, changes []patch.Change
 		return err
 	}
 	for _, t := range tasks {
+		q.Progress.Step("verifying %s: %s", what, t.Name)
 		tail := &failedtask.Tail{}
 		started := time.Now()
 		got, log, err := q.check(ctx, prefix+t.Name, t, box, tail)

@@ -45,6 +45,26 @@ func (s Signature) String() string {
 	return b.String()
 }
 
+// Difference describes how o, the failure in a copy, differs from s, the failure in the run. Only tests that failed in one of
+// them are named, the first three of each.
+func (s Signature) Difference(o Signature) string {
+	var parts []string
+	if in, copied := (Signature{s.ExitCode, s.Signal, s.TimedOut, nil}), (Signature{o.ExitCode, o.Signal, o.TimedOut, nil}); !in.Same(copied) {
+		parts = append(parts, in.String()+" in the run, "+copied.String()+" in the copy")
+	}
+	for _, side := range []struct {
+		where string
+		has   []string
+		other []string
+	}{{"run", s.Tests, o.Tests}, {"copy", o.Tests, s.Tests}} {
+		only := slices.DeleteFunc(set(side.has), func(test string) bool { return slices.Contains(side.other, test) })
+		if len(only) > 0 {
+			parts = append(parts, "failed only in the "+side.where+": "+english.List(only, 3))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 // With returns String with a message after it, where there are no names of tests.
 func (s Signature) With(message string) string {
 	if message == "" || len(s.Tests) > 0 {

@@ -48,3 +48,22 @@ func TestSignatureString(t *testing.T) {
 		}
 	}
 }
+
+func TestSignatureDifference(t *testing.T) {
+	t.Parallel()
+	tests := func(names string) Signature { return Signature{ExitCode: 1, Tests: strings.Split(names, "")} }
+	for _, c := range []struct {
+		in, copied Signature
+		want       string
+	}{
+		{tests("ab"), tests("a"), "failed only in the run: b"},
+		{tests("a"), tests("abcde"), "failed only in the copy: b, c, d and 1 more"},
+		{tests("ab"), tests("bc"), "failed only in the run: a; failed only in the copy: c"},
+		{tests("a"), Signature{ExitCode: 127}, "exit 1 in the run, exit 127 in the copy; failed only in the run: a"},
+		{Signature{Signal: "SIGKILL"}, Signature{TimedOut: true}, "ended by SIGKILL in the run, timed out in the copy"},
+	} {
+		if got := c.in.Difference(c.copied); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
-	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
@@ -86,7 +86,7 @@ func (d *checkup) disk() {
 		block := uint64(fs.Bsize) //nolint:unconvert // another type elsewhere
 		if free := fs.Bavail * block; free < lowBytes || free < fs.Blocks*block/lowShare {
 			low = true
-			d.trouble("disk", "free some; "+d.Typed("gc")+" removes what nobody needs", "only %s are free where %s is: runs may end with a full disk", view.Size(int64(free)), d.path(dir))
+			d.trouble("disk", "free some; "+d.Typed("gc")+" removes what nobody needs", "only %s are free where %s is: runs may end with a full disk", english.Size(int64(free)), d.path(dir))
 		}
 	}
 	if !low {

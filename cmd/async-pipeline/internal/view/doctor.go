@@ -3,16 +3,18 @@ package view
 
 import (
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 // States of a finding.
 const (
 	Fine    = "ok"
-	Noted   = "note"    // to know; nobody has to do anything
-	Trouble = "problem" // somebody has to do something
+	Noted   = "note"    // nothing to do
+	Trouble = "problem" // something to do
 )
 
-// A Finding is one thing that was looked at.
+// Finding is one thing that doctor checked.
 type Finding struct {
 	Check  string // a word for scripts
 	State  string // ok | note | problem
@@ -20,7 +22,7 @@ type Finding struct {
 	Remedy string // what to do; empty: nothing
 }
 
-// Doctor shows the findings and what they come to.
+// Doctor shows the findings and how many are problems.
 func (s *Screen) Doctor(findings []Finding) {
 	var b strings.Builder
 	problems := 0
@@ -50,25 +52,22 @@ func (s *Screen) Doctor(findings []Finding) {
 		}
 	}
 	b.WriteByte('\n')
-	switch problems {
-	case 0:
-		b.WriteString("Nothing here needs you.\n")
-	case 1:
-		b.WriteString(s.paint(red, "1 thing needs you") + ": see ✗ above.\n")
-	default:
-		b.WriteString(s.paint(red, count(problems, "thing")+" need you") + ": see ✗ above.\n")
+	if problems == 0 {
+		b.WriteString("No problems.\n")
+	} else {
+		b.WriteString(s.paint(red, english.Count(problems, "problem")) + ": see ✗ above.\n")
 	}
 	s.put(b.String())
 }
 
-// A Removal is one line of gc.
+// Removal is one line of gc.
 type Removal struct {
 	What  string // "2 runs", "kept build caches of /home/me/shop"
 	Why   string // may be empty
 	Bytes int64  // below zero: not measured
 }
 
-// Removed says what gc removed, or would remove, and what it left and why.
+// Removed shows what gc removed, or would remove, and what it left and why.
 func (s *Screen) Removed(done []Removal, left []string, dry bool) {
 	var b strings.Builder
 	verb := "removed "
@@ -82,7 +81,7 @@ func (s *Screen) Removed(done []Removal, left []string, dry bool) {
 			line += ": " + r.Why
 		}
 		if r.Bytes >= 0 {
-			line += " (" + Size(r.Bytes) + ")"
+			line += " (" + english.Size(r.Bytes) + ")"
 			sum += r.Bytes
 		}
 		for i, part := range Wrap(Harmless(line), s.wide()-2) {
@@ -102,9 +101,9 @@ func (s *Screen) Removed(done []Removal, left []string, dry bool) {
 	case len(done) == 0:
 		b.WriteString("Nothing was removed.\n")
 	case dry:
-		b.WriteString(Size(sum) + " would be freed; nothing was removed.\n")
+		b.WriteString(english.Size(sum) + " would be freed; nothing was removed.\n")
 	default:
-		b.WriteString(Size(sum) + " freed.\n")
+		b.WriteString(english.Size(sum) + " freed.\n")
 	}
 	s.put(b.String())
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -121,7 +122,7 @@ func (f facts) hook(h pipeline.Hook) {
 			where = "in CI with --heal"
 		}
 		f.add("on_fail", fmt.Sprintf("agent %s proposes a fix: %s, %s in all, %s",
-			a.Use, count(a.Budget.Attempts, "attempt"), Duration(a.Budget.WallClock), where))
+			a.Use, english.Count(a.Budget.Attempts, "attempt"), Duration(a.Budget.WallClock), where))
 		f.add("", prefixed("protects ", a.Protect))
 		f.add("", prefixed("also verifies ", a.Verify))
 		if a.PassSecrets {
@@ -208,7 +209,7 @@ type Environment struct {
 // Environ shows it.
 func (s *Screen) Environ(e Environment) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The environment of %s: %s\n", s.paint(bold, Harmless(e.Task)), count(len(e.Lines), "variable"))
+	fmt.Fprintf(&b, "The environment of %s: %s\n", s.paint(bold, Harmless(e.Task)), english.Count(len(e.Lines), "variable"))
 	var names, froms []string
 	for _, l := range e.Lines {
 		names, froms = append(names, l.Name), append(froms, l.From)

@@ -1,4 +1,4 @@
-// One task of a run, and what the context pack of a failed one holds, for a person.
+// One task of a run, and the context pack of a failed one.
 package view
 
 import (
@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A Pack is the context pack of a failed task, as `context` prints it: what of it a person reads.
+// A Pack is what a person reads of the context pack of a failed task, which `context` prints.
 type Pack struct {
 	Description string          `json:"description"`
 	Command     json.RawMessage `json:"command"` // a list is argv, a string is shell text
@@ -39,7 +40,7 @@ type Pack struct {
 	Tools map[string]string `json:"tools"`
 }
 
-// ExplainTask tells how one task of a run ended. pack is nil unless it failed; file is where the pack is stored, if it is.
+// ExplainTask shows how one task of a run ended. pack is nil unless it failed; file is where the pack is stored, if it is.
 func (s *Screen) ExplainTask(r RunStory, t record.Task, pack *Pack, file string, now time.Time) {
 	var b strings.Builder
 	b.WriteString(s.runHead(r, now) + "\n")
@@ -49,7 +50,7 @@ func (s *Screen) ExplainTask(r RunStory, t record.Task, pack *Pack, file string,
 	case record.Passed, record.Cached:
 		b.WriteString(s.paint(green, "✓") + " " + s.paint(bold, Harmless(t.Name)) + " " + ended(t) + " after " + ms(t.DurationMS) + "\n")
 		if w := r.Waited[t.Name]; len(w) > 0 {
-			b.WriteString(s.words("It waited for "+list(w)+".", "  "))
+			b.WriteString(s.words("It waited for "+english.List(w, mostNames)+".", "  "))
 		}
 		b.WriteString(s.logOf(r.Dir, t))
 	default:
@@ -97,27 +98,25 @@ func (s *Screen) packFacts(p *Pack, t record.Task, file string) string {
 		if p.Git.DirtyMore > 0 {
 			more = fmt.Sprintf(" and %d more", p.Git.DirtyMore)
 		}
-		f.add("changed", strings.Join(p.Git.Dirty, ", ")+more+" (not committed)")
+		f.add("changed", strings.Join(p.Git.Dirty, ", ")+more+" (uncommitted)")
 	}
 	f.add("last pass", p.lastPass())
 	f.add("since then", p.sinceThen())
-	f.add("dependency", prefixed("other outputs than before of ", p.Changed.Dependencies))
+	f.add("dependency", prefixed("different outputs than before: ", p.Changed.Dependencies))
 	for _, program := range slices.Sorted(maps.Keys(p.Tools)) {
 		f.add("tool", program+": "+p.Tools[program])
 	}
 	if file != "" {
 		f.line("context", s.Path(file))
 	}
-	if tail := tailLines([]byte(p.LogTail), tailOf(1)); len(tail) > 0 {
+	if tail := s.tail([]byte(p.LogTail), tailOf(1)); tail != "" {
 		b.WriteString("\nThe end of its log:\n")
-		for _, line := range tail {
-			b.WriteString("  " + s.paint(dim, "│") + " " + taskText(line, s.Colour) + "\n")
-		}
+		b.WriteString(tail)
 	}
 	return b.String()
 }
 
-// lastPass says when the task passed last.
+// lastPass returns when the task last passed.
 func (p *Pack) lastPass() string {
 	c := p.Changed
 	switch {
@@ -130,19 +129,19 @@ func (p *Pack) lastPass() string {
 	}
 	with := ""
 	if c.Dirty != nil && *c.Dirty {
-		with = " with changes that were not committed"
+		with = " with uncommitted changes"
 	}
 	return "run " + c.Baseline + ", at commit " + (*c.Commit)[:min(12, len(*c.Commit))] + with
 }
 
-// sinceThen says what changed since that commit.
+// sinceThen returns what has changed since that commit.
 func (p *Pack) sinceThen() string {
 	c := p.Changed
 	switch {
 	case c.Baseline == "" || c.Baseline == "none":
 		return ""
 	case c.Paths == nil:
-		return "what changed is not known: git does not say"
+		return "not known: git could not tell"
 	case len(c.Paths) == 0 && c.More == 0:
 		return "no file changed"
 	}

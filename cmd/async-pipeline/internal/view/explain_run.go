@@ -1,4 +1,4 @@
-// A run in words: why each task ended as it did, what the hooks did about it, and where the time went.
+// A run: why each task ended as it did, what the hooks did about it, and where the time went.
 package view
 
 import (
@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A RunStory is what `explain --run` tells.
+// RunStory is what `explain --run` shows.
 type RunStory struct {
 	Run     record.Run
 	Sealed  bool // false: there is no verdict
-	Live    bool // it goes on
+	Live    bool // still running
 	Dir     string
 	Path    []Stretch           // the critical path
 	Waited  map[string][]string // what each task waits for
@@ -25,14 +26,14 @@ type RunStory struct {
 	Type    []Next
 }
 
-// A HookStory is what one hook did about one failure.
+// HookStory is what one hook did about one failure.
 type HookStory struct {
 	Task string
 	Fix  *fix.Proposal // of an on_fail "agent"
 	Run  *fix.HookRun  // of an on_fail "run"
 }
 
-// ExplainRun tells it.
+// ExplainRun shows how a run ended.
 func (s *Screen) ExplainRun(r RunStory, now time.Time) {
 	var b strings.Builder
 	b.WriteString(s.runHead(r, now))
@@ -52,7 +53,7 @@ func (s *Screen) ExplainRun(r RunStory, now time.Time) {
 		b.WriteString("\n" + s.hookStory(h))
 	}
 	if r.Sealed && r.Run.Status == record.Failed && len(r.Hooks) == 0 {
-		b.WriteString("\n" + s.words("No hook answered: "+noHook(r.Run.Healing)+".", ""))
+		b.WriteString("\n" + s.words("No hook ran: "+noHook(r.Run.Healing)+".", ""))
 	}
 	if len(r.Type) > 0 {
 		b.WriteString("\n" + s.next(r.Type))
@@ -60,17 +61,17 @@ func (s *Screen) ExplainRun(r RunStory, now time.Time) {
 	s.put(b.String())
 }
 
-// words is text of ours with names in it that somebody else chose: no line end of theirs begins a line.
+// words returns a paragraph of our text with names that others chose: their line ends are made visible.
 func (s *Screen) words(text, indent string) string { return s.paragraph(Harmless(text), indent) }
 
 func noHook(h record.Healing) string {
 	switch {
 	case h.Mode != "on" && h.Reason != nil:
-		return "healing was " + h.Mode + " (" + *h.Reason + ")"
+		return "fixes were off: " + *h.Reason
 	case h.Mode != "on":
-		return "healing was " + h.Mode
+		return "fixes were off"
 	}
-	return "the failed tasks have no on_fail that could, or it was ended before it could begin"
+	return "the failed tasks have no on_fail, or the run was ended before it started"
 }
 
 func (s *Screen) runHead(r RunStory, now time.Time) string {
@@ -79,9 +80,9 @@ func (s *Screen) runHead(r RunStory, now time.Time) string {
 	took := " after " + Duration(time.Duration(r.Run.DurationMS)*time.Millisecond)
 	switch {
 	case r.Live:
-		head += " " + s.paint(cyan, "goes on") + "; begun " + ago(r.Run.StartedAt.Time, now)
+		head += " " + s.paint(cyan, "is running") + "; started " + ago(r.Run.StartedAt.Time, now)
 	case !r.Sealed:
-		head += " was " + s.paint(yellow, "ended before its verdict") + "; begun " + ago(r.Run.StartedAt.Time, now)
+		head += " was " + s.paint(yellow, "ended before its verdict") + "; started " + ago(r.Run.StartedAt.Time, now)
 	default:
 		head += " " + s.paint(runColour(r.Run.Status), verdictWord(r.Run.Status)) + took + fmt.Sprintf(" (exit %d), ", r.Run.ExitCode) + ago(r.Run.StartedAt.Time, now)
 	}
@@ -98,7 +99,7 @@ func (s *Screen) runHead(r RunStory, now time.Time) string {
 	}
 	f.add("recorded", s.Path(r.Dir))
 	if !r.Sealed && !r.Live {
-		f.add("", "Nothing may be concluded from it but what stands here: what ran when it was ended is not known to have passed.")
+		f.add("", "Only what is shown here is known: a task that was running then may not have passed.")
 	}
 	return b.String()
 }
@@ -119,7 +120,7 @@ func gitText(g *record.Git) string {
 		text += " on " + *g.Branch
 	}
 	if g.Dirty != nil && *g.Dirty {
-		text += ", with changes that were not committed"
+		text += ", with uncommitted changes"
 	}
 	return text
 }
@@ -129,7 +130,7 @@ func upToRunes(text string, n int) string {
 	return string(r[:min(len(r), n)])
 }
 
-// whyEnded tells of a task that did not pass, or of one that runs.
+// whyEnded shows a task that did not pass, or one that is running.
 func (s *Screen) whyEnded(t record.Task, r RunStory) string {
 	var b strings.Builder
 	mark, colour := "✗", red
@@ -153,14 +154,14 @@ func (s *Screen) whyEnded(t record.Task, r RunStory) string {
 		b.WriteString(s.words(why, "  "))
 	}
 	if w := r.Waited[t.Name]; len(w) > 0 {
-		b.WriteString(s.words("It waited for "+list(w)+".", "  "))
+		b.WriteString(s.words("It waited for "+english.List(w, mostNames)+".", "  "))
 	}
 	b.WriteString(s.logOf(r.Dir, t))
-	b.WriteString(s.failingTests(r.Failing[t.Name], mostFailing))
+	b.WriteString(s.failingTests(r.Failing[t.Name]))
 	return b.String()
 }
 
-// logOf is where the log of a task is; a record may name a place outside of its folder, and is not believed then.
+// logOf shows where the log of a task is. A path that leads out of the folder of the run is ignored.
 func (s *Screen) logOf(dir string, t record.Task) string {
 	if t.Log == nil || !filepath.IsLocal(filepath.FromSlash(t.Log.Path)) {
 		return ""
@@ -168,7 +169,7 @@ func (s *Screen) logOf(dir string, t record.Task) string {
 	return "  log  " + s.Path(joined(dir, t.Log.Path)) + "\n"
 }
 
-// standingOf is ended, for a run without verdict too.
+// standingOf is ended, also for a run without verdict.
 func standingOf(t record.Task) string {
 	switch t.Status {
 	case "":
@@ -179,7 +180,7 @@ func standingOf(t record.Task) string {
 	return ended(t)
 }
 
-// whyWords says what an end means.
+// whyWords explains how a task ended.
 func whyWords(t record.Task) []string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -187,29 +188,29 @@ func whyWords(t record.Task) []string {
 	case record.TimedOut:
 		add("It took longer than its timeout and was ended.")
 	case record.Cancelled:
-		add("It was running when the run was interrupted, and was ended with it: whether it would have passed is not known.")
+		add("It was running when the run was interrupted. Whether it would have passed is not known.")
 	case record.Failed:
 		switch {
 		case t.Error != nil && t.ExitCode != nil:
-			add("It is recorded with exit code %d.", *t.ExitCode)
+			add("Its recorded exit code is %d.", *t.ExitCode)
 		case t.Error != nil && t.StartedAt == nil:
 			add("No process of it was started.")
 		case t.Error != nil:
-			add("It could not be carried out to its end.")
+			add("It could not be completed.")
 		case t.Signal != nil:
-			add("Its command was ended by %s: from outside, or by a limit of the machine (SIGKILL is often memory).", *t.Signal)
+			add("Its command was ended by %s, from outside or by a limit of the machine (SIGKILL is often memory).", *t.Signal)
 		case t.ExitCode != nil && *t.ExitCode == 127:
-			add("127 is what a shell says of a command that it cannot find.")
+			add("Exit code 127 usually means that a command was not found.")
 		case t.ExitCode != nil && *t.ExitCode == 126:
-			add("126 is what a shell says of a command that may not be executed.")
+			add("Exit code 126 usually means that a command may not be executed.")
 		case t.ExitCode != nil && *t.ExitCode > 128 && *t.ExitCode < 128+65:
-			add("An exit code of 128 and more is what a shell says of a program that was ended by a signal: %d.", *t.ExitCode-128)
+			add("An exit code above 128 usually means that a program was ended by a signal, here %d.", *t.ExitCode-128)
 		case t.ExitCode != nil:
-			add("Its command ended with exit code %d; 0 is what passes.", *t.ExitCode)
+			add("Its command ended with exit code %d.", *t.ExitCode)
 		}
 	}
 	if t.ProcessesLeft != nil && *t.ProcessesLeft > 0 {
-		add("It left %s running: ended with it.", processes(*t.ProcessesLeft))
+		add("It left %s running, which were ended.", english.Count(*t.ProcessesLeft, "process"))
 	}
 	if t.Hint != nil && *t.Hint != "" {
 		add("Hint: %s", *t.Hint)
@@ -217,7 +218,7 @@ func whyWords(t record.Task) []string {
 	return words
 }
 
-// skipped names the tasks that were not started, those with one reason together.
+// skipped names the tasks that were not started, by reason.
 func (s *Screen) skipped(tasks []record.Task) string {
 	type group struct {
 		reason string
@@ -238,9 +239,9 @@ func (s *Screen) skipped(tasks []record.Task) string {
 	}
 	var b strings.Builder
 	for _, g := range groups {
-		head := Wrap(count(len(g.names), "task")+" not started: "+g.reason, s.wide()-2)
+		head := Wrap(english.Count(len(g.names), "task")+" not started: "+g.reason, s.wide()-2)
 		b.WriteString("\n" + s.paint(yellow, "–") + " " + strings.Join(head, "\n  ") + "\n")
-		b.WriteString(s.words(list(g.names), "  "))
+		b.WriteString(s.words(english.List(g.names, mostNames), "  "))
 	}
 	return b.String()
 }
@@ -256,16 +257,16 @@ func skipReason(t record.Task) string {
 	}
 	switch pipeline.Reason(reason) {
 	case pipeline.FailFast:
-		return by + " failed, and after the first failure nothing new starts"
+		return by + " failed, and nothing starts after the first failure"
 	case pipeline.Dependency:
-		return by + ", which must pass before, did not"
+		return by + ", which it depends on, did not pass"
 	case pipeline.Signal:
 		return "the run was interrupted"
 	}
 	return why(t)
 }
 
-// passed counts what went well.
+// passed names the tasks that passed.
 func (s *Screen) passed(tasks []record.Task) string {
 	var names []string
 	left := 0
@@ -280,21 +281,14 @@ func (s *Screen) passed(tasks []record.Task) string {
 	if len(names) == 0 {
 		return ""
 	}
-	text := "\n" + s.paint(green, "✓") + " " + count(len(names), "task") + " passed\n" + s.words(list(names), "  ")
+	text := "\n" + s.paint(green, "✓") + " " + english.Count(len(names), "task") + " passed\n" + s.words(english.List(names, mostNames), "  ")
 	if left > 0 {
-		text += s.words("They left "+processes(left)+" running: ended with them.", "  ")
+		text += s.words("They left "+english.Count(left, "process")+" running, which were ended.", "  ")
 	}
 	return text
 }
 
-func processes(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
-}
-
-// wherePath says where the time of the run went.
+// wherePath shows the critical path.
 func (s *Screen) wherePath(r RunStory) string {
 	sum := time.Duration(0)
 	words := make([]string, len(r.Path))
@@ -305,11 +299,11 @@ func (s *Screen) wherePath(r RunStory) string {
 	if len(words) > 12 {
 		words = append(append(words[:6:6], "…"), words[len(words)-5:]...)
 	}
-	return "\n" + s.words("The time went into "+strings.Join(words, " → ")+": "+Duration(sum)+" of "+
-		Duration(time.Duration(r.Run.DurationMS)*time.Millisecond)+". Only a shorter chain, or one of these made faster, makes the run faster.", "")
+	return "\n" + s.words("Critical path: "+strings.Join(words, " → ")+" ("+Duration(sum)+" of "+
+		Duration(time.Duration(r.Run.DurationMS)*time.Millisecond)+"). To make the run faster, make one of these faster or shorten the chain.", "")
 }
 
-// hookStory tells what a hook did.
+// hookStory shows what a hook did.
 func (s *Screen) hookStory(h HookStory) string {
 	if r := h.Run; r != nil {
 		took := " after " + Duration(time.Duration(r.DurationMS)*time.Millisecond)
@@ -332,7 +326,7 @@ func (s *Screen) hookStory(h HookStory) string {
 		return " "
 	}
 	if f.State != fix.Proposed {
-		text := stateWord(f.State)
+		text := stateWord(&f.Fix)
 		b.WriteString(head + between(text) + s.paint(yellow, text) + "\n")
 		b.WriteString(s.paragraphIf(stateText(&f.Fix)))
 	} else {
@@ -346,7 +340,7 @@ func (s *Screen) hookStory(h HookStory) string {
 	return b.String()
 }
 
-// attemptsOf tells of each attempt in one line.
+// attemptsOf shows each attempt in a line.
 func (s *Screen) attemptsOf(f *fix.Fix) string {
 	var b strings.Builder
 	for _, a := range f.Attempts {

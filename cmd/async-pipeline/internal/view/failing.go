@@ -1,4 +1,4 @@
-// The names of failing tests, as many as there is room for.
+// The names of failing tests.
 package view
 
 import (
@@ -7,19 +7,22 @@ import (
 	"strings"
 )
 
-// mostFailing is how many lines of a screen the names of a task's failing tests take at most.
+// mostFailing is how many lines the names of a task's failing tests take at most.
 const mostFailing = 3
 
-// A Failing is the tests of a task that its log names as failing.
+// Failing is the tests that the log of a task names as failing.
 type Failing struct {
 	Names     []string
-	MayBeMore bool // more was printed than they were looked for in
+	MayBeMore bool // only the end of the log was searched
 }
 
-// failingTests names tests behind a label, in at most so many lines, and says how many are not named.
-func (s *Screen) failingTests(f Failing, lines int) string {
-	const lead = "  failing  "
-	const most = 20 // more are not read
+// failingTests names the failing tests of a task.
+func (s *Screen) failingTests(f Failing) string { return s.testNames("failing", f, mostFailing) }
+
+// testNames names the first tests behind a label, in at most so many lines, and how many more there are.
+func (s *Screen) testNames(label string, f Failing, lines int) string {
+	const most = 3
+	lead := "  " + pad(label, 9)
 	if len(f.Names) == 0 {
 		return ""
 	}
@@ -45,7 +48,8 @@ func (s *Screen) failingTests(f Failing, lines int) string {
 	return lead + strings.Join(shown, "\n"+strings.Repeat(" ", len(lead))) + "\n"
 }
 
-// innermost leaves out what fails only because a test in it does: "cart" next to "cart > adds", TestCart next to TestCart/adds.
+// innermost returns names without those that fail only because a test in them does: "cart" beside "cart > adds", TestCart
+// beside TestCart/adds.
 func innermost(names []string) []string {
 	around := map[string]bool{}
 	for _, name := range names {
@@ -63,7 +67,7 @@ func innermost(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return around[name] })
 }
 
-// andMore says that names are left out; empty: none is.
+// andMore returns how many names are left out; empty: none.
 func andMore(n int, perhaps bool) string {
 	switch {
 	case n > 0 && perhaps:

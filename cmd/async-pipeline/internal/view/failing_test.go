@@ -43,7 +43,7 @@ func TestFailingTests(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &Screen{Columns: tt.columns}
-			got := s.failingTests(Failing{tt.names, tt.open}, tt.lines)
+			got := s.testNames("failing", Failing{tt.names, tt.open}, tt.lines)
 			if got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
@@ -64,7 +64,7 @@ func TestFailingTests(t *testing.T) {
 	}
 }
 
-// After a healing a proposal whose check failed says in two lines which tests failed and where the log is.
+// A proposal whose check failed shows which tests it fixed and which not, the log, and how that ends.
 func TestOutcomeOfFailedCheck(t *testing.T) {
 	t.Parallel()
 	p := sample()
@@ -72,7 +72,9 @@ func TestOutcomeOfFailedCheck(t *testing.T) {
 	p.Verification.Proposed[1].Passed, p.Verification.Proposed[1].ExitCode = false, ptr(1)
 	p.Verification.Proposed[1].Log = ptr("fixes/test/verify-1-proposed-test.log")
 	c := commandsOf(p)
+	c.Failed = []string{"TestSum", "TestSum/of_none", "TestMax", "TestMin"}
 	c.Failing = []string{"TestSum", "TestSum/of_none", "TestMean\x1b[2J"}
+	c.Tail = []byte("sum_test.go:9: got 1\nFAIL\n")
 	golden(t, "outcome_failed_check", func(s *Screen) { s.Outcome(&p.Fix, c) })
 }
 

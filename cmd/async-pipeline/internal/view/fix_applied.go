@@ -1,4 +1,4 @@
-// What the verbs print that a person decides with: fix apply, revert and reject.
+// What fix apply, revert and reject print.
 package view
 
 import (
@@ -10,9 +10,10 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// Taken says which of several proposals a task means that was named without a number; nothing where there is one.
+// Taken shows which of several proposals was chosen for a task that was named without a number.
 func (s *Screen) Taken(p *fix.Proposal) {
 	n := p.Among()
 	if n == 0 {
@@ -22,10 +23,11 @@ func (s *Screen) Taken(p *fix.Proposal) {
 	if at, err := time.Parse(time.RFC3339, of); err == nil {
 		of = at.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	s.put(s.paragraph(fmt.Sprintf("Of %d proposals this is %s, of %s.", n, Harmless(p.Exact()), Harmless(of)), ""))
+	s.put(s.paragraph(fmt.Sprintf("There are %d proposals; this is %s, of %s.", n, Harmless(p.Exact()), Harmless(of)), ""))
 }
 
-// Applied says what fix apply wrote, or would write; better is the command that applies an older one that is verified, or empty.
+// Applied shows what fix apply wrote, or would write. better is the command that applies an older proposal that is verified;
+// empty: there is none.
 func (s *Screen) Applied(p *fix.Proposal, a apply.Applied, dry bool, again, better string) {
 	var b strings.Builder
 	if unsure := p.Verdict != nil && *p.Verdict == fix.Unverified; unsure && !a.Already {
@@ -35,12 +37,12 @@ func (s *Screen) Applied(p *fix.Proposal, a apply.Applied, dry bool, again, bett
 	if better != "" && p.Verified != nil && !a.Already {
 		b.WriteString(s.better(*p.Verified, better))
 		if !dry {
-			b.WriteString(s.paragraph("(after fix revert: this one is in the tree now)", "  "))
+			b.WriteString(s.paragraph("(run fix revert first: this one is in the tree now)", "  "))
 		}
 	}
 	what, in := theFix(p), " is in the tree"
 	if n := len(a.Files); p.Patch != nil && 0 < n && n < len(p.Patch.Files) {
-		what, in = fmt.Sprintf("%d of %s of %s", n, count(len(p.Patch.Files), "file"), what), ""
+		what, in = fmt.Sprintf("%d of %s of %s", n, english.Count(len(p.Patch.Files), "file"), what), ""
 	}
 	switch {
 	case a.Already:
@@ -52,10 +54,10 @@ func (s *Screen) Applied(p *fix.Proposal, a apply.Applied, dry bool, again, bett
 	}
 	s.worked(&b, a)
 	if len(a.Since) > 0 {
-		b.WriteString(s.paragraph("It was applied at "+Harmless(a.At)+"; the later edits stand.", ""))
+		b.WriteString(s.paragraph("It was applied at "+Harmless(a.At)+"; your later edits are kept.", ""))
 	}
 	if a.Edited {
-		b.WriteString("The patch is as you edited it.\n")
+		b.WriteString("The patch was applied as you edited it.\n")
 	}
 	if dry {
 		b.WriteString("Nothing was written.\n")
@@ -65,25 +67,25 @@ func (s *Screen) Applied(p *fix.Proposal, a apply.Applied, dry bool, again, bett
 			b.WriteString(s.paragraph(a.Note, "  "))
 		}
 		if a.Rest {
-			b.WriteString(s.paragraph("The fix stays open until the rest is applied, or rejected.", ""))
+			b.WriteString(s.paragraph("The fix stays open until the rest is applied or rejected.", ""))
 		}
-		b.WriteString(s.paragraph("Nothing was committed. To see that it holds:", "") + "  " + s.paint(cyan, again) + "\n")
+		b.WriteString(s.paragraph("Nothing was committed. Check it:", "") + "  " + s.paint(cyan, again) + "\n")
 	}
 	s.put(b.String())
 }
 
-// Reverted says what fix revert took back, or would take back.
+// Reverted shows what fix revert took back, or would take back.
 func (s *Screen) Reverted(p *fix.Proposal, a apply.Applied, dry bool, again string) {
 	var b strings.Builder
 	what := theFix(p)
 	if n := len(a.Files); p.Patch != nil && n < len(p.Patch.Files) {
-		what = fmt.Sprintf("%d of %s of %s", n, count(len(p.Patch.Files), "file"), what)
+		what = fmt.Sprintf("%d of %s of %s", n, english.Count(len(p.Patch.Files), "file"), what)
 	}
 	switch {
 	case a.Already && dry:
-		s.head(&b, "would record as reverted: "+what+", which is out of the tree already")
+		s.head(&b, "would record as reverted: "+what+"; its changes are not in the tree")
 	case a.Already:
-		s.head(&b, "recorded as reverted: "+what+", which is out of the tree already")
+		s.head(&b, "recorded as reverted: "+what+"; its changes are not in the tree")
 	case dry:
 		s.head(&b, "would revert "+what+":")
 	default:
@@ -93,12 +95,12 @@ func (s *Screen) Reverted(p *fix.Proposal, a apply.Applied, dry bool, again stri
 	if dry {
 		b.WriteString("Nothing was written.\n")
 	} else {
-		b.WriteString(s.paragraph("Nothing was committed. To apply it again:", "") + "  " + s.paint(cyan, again) + "\n")
+		b.WriteString(s.paragraph("Nothing was committed. Apply it again:", "") + "  " + s.paint(cyan, again) + "\n")
 	}
 	s.put(b.String())
 }
 
-// Rejected says that fix reject was recorded, or would be.
+// Rejected shows that fix reject was recorded, or would be.
 func (s *Screen) Rejected(p *fix.Proposal, r apply.Rejected, dry bool) {
 	var b strings.Builder
 	switch what := theFix(p); {
@@ -110,7 +112,7 @@ func (s *Screen) Rejected(p *fix.Proposal, r apply.Rejected, dry bool) {
 		s.head(&b, s.paint(green, "✓")+" rejected "+what)
 	}
 	if len(r.Applied) > 0 && !r.Already {
-		b.WriteString(s.paragraph("What was applied of it stays in the tree: "+list(r.Applied), "  "))
+		b.WriteString(s.paragraph("Files that were applied stay as they are: "+english.List(r.Applied, mostNames), "  "))
 	}
 	if dry {
 		b.WriteString("Nothing was written.\n")
@@ -118,7 +120,7 @@ func (s *Screen) Rejected(p *fix.Proposal, r apply.Rejected, dry bool) {
 	s.put(b.String())
 }
 
-// Conflicts shows what keeps a merge from being done, as git marks it.
+// Conflicts shows why a merge is impossible, with conflicts as git marks them.
 func (s *Screen) Conflicts(c *apply.Conflicts) {
 	var b strings.Builder
 	for _, f := range c.Files {
@@ -144,7 +146,7 @@ func clashColour(line string) string {
 	return ""
 }
 
-// head writes a line that may need more than one.
+// head writes a line, wrapped where it is too long.
 func (s *Screen) head(b *strings.Builder, text string) {
 	if columns(text) <= s.wide() {
 		b.WriteString(text + "\n")
@@ -162,10 +164,10 @@ func theFix(p *fix.Proposal) string {
 	return "the fix for " + called(p) + " of run " + Harmless(p.Run)
 }
 
-// called is the task of a fix, with its number where another one counts.
+// called returns the task of a fix, with its number where the task has a newer one.
 func called(p *fix.Proposal) string { return Harmless(cmp.Or(p.Called, p.Task)) }
 
-// worked lists the files, with what is special about each.
+// worked lists the files, with remarks on each.
 func (s *Screen) worked(b *strings.Builder, a apply.Applied) {
 	for _, path := range a.Files {
 		var words []string
@@ -187,7 +189,7 @@ func (s *Screen) worked(b *strings.Builder, a apply.Applied) {
 	}
 }
 
-// hunks is "hunk 2 of 3", "hunks 1, 3 of 4".
+// hunks returns "hunk 2 of 3", "hunks 1, 3 of 4".
 func hunks(p fix.Part) string {
 	var numbers []string
 	for _, n := range p.Hunks {
@@ -197,5 +199,5 @@ func hunks(p fix.Part) string {
 	if len(numbers) > 1 {
 		word = "hunks "
 	}
-	return word + list(numbers) + fmt.Sprintf(" of %d", p.Of)
+	return word + english.List(numbers, mostNames) + fmt.Sprintf(" of %d", p.Of)
 }

@@ -1,4 +1,4 @@
-// What was tried to make a fix: who worked and how it ended, what was thrown away, what followed, and what all of it cost.
+// The attempts at a fix: which agent, how each ended, what followed, and what it cost.
 package view
 
 import (
@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// attempts lists the tries, one below the other, and what they used of the budget.
+// attempts lists the attempts and what they used of the budget.
 func (s *Screen) attempts(f *fix.Fix, dir string) string {
 	var b strings.Builder
 	for i := range f.Attempts {
@@ -33,14 +34,14 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 	}
 	parts := []string{who}
 	if a.RetryOf != nil {
-		parts = append(parts, fmt.Sprintf("once more after %d", *a.RetryOf))
+		parts = append(parts, fmt.Sprintf("retry of %d", *a.RetryOf))
 	}
 	parts = append(parts, "sandbox "+a.Sandbox, took(a.DurationMS))
 	switch {
 	case a.Turns != nil && a.Requests != nil && *a.Requests != *a.Turns: // some were asked again
-		parts = append(parts, count(*a.Turns, "turn")+" in "+count(*a.Requests, "request"))
+		parts = append(parts, english.Count(*a.Turns, "turn")+" in "+english.Count(*a.Requests, "request"))
 	case a.Turns != nil:
-		parts = append(parts, count(*a.Turns, "turn"))
+		parts = append(parts, english.Count(*a.Turns, "turn"))
 	}
 	lead := fmt.Sprintf("  %d. ", a.Number)
 	for j, line := range Wrap(Harmless(strings.Join(parts, ", ")), s.wide()-len(lead)) {
@@ -56,17 +57,17 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 	thrown := i < len(f.Attempts)-1 && a.Rescue != nil
 	switch {
 	case a.Verdict != nil && thrown && *a.Verdict == fix.Unverified:
-		path("its patch: unverified, and not taken; kept in", *a.Rescue)
+		path("its patch: unverified, not used; kept in", *a.Rescue)
 	case a.Verdict != nil:
 		say("its patch: " + *a.Verdict)
 	case thrown: // as a version recorded it that did not say the verdict of each
-		path("its patch did not verify and was not taken; kept in", *a.Rescue)
+		path("its patch was not verified and not used; kept in", *a.Rescue)
 	}
 	if log := attemptLog(f, a.Number); thrown && log != "" && (a.Verdict == nil || *a.Verdict == fix.Unverified) {
-		path("with it the task printed", log)
+		path("output of the task with it", log)
 	}
 	if c := a.Commands; c.Allowed != nil && c.Refused != nil && *c.Allowed+*c.Refused > 0 {
-		say(fmt.Sprintf("%s run, %d refused", count(*c.Allowed, "command"), *c.Refused))
+		say(fmt.Sprintf("%s run, %d refused", english.Count(*c.Allowed, "command"), *c.Refused))
 	}
 	say(spent(a.Tokens, a.CostUSD, a.CostAtLeast))
 	if a.Finalizer != nil {
@@ -77,28 +78,21 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 	}
 }
 
-// endOf is how an attempt ended. What was said above as the reason is not said twice.
+// endOf returns how an attempt ended. The reason of the whole fix is not repeated.
 func endOf(f *fix.Fix, a *fix.Attempt) string {
 	kind, evidence := value(a.Kind), value(a.Evidence)
 	switch {
 	case kind == "" && evidence == "":
-		return "ended by itself"
+		return "ended normally"
 	case kind == "" || evidence == "":
 		return cmp.Or(kind, evidence)
 	case f.State != fix.Proposed && len(evidence) > 60 && value(f.Reason) == kind+": "+evidence:
-		return kind + ", as said above"
+		return kind + ", see above"
 	}
 	return kind + ": " + evidence
 }
 
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-// askedAgain is what came of the question for a report.
+// askedAgain returns what came of asking for the report.
 func askedAgain(q *fix.Finalizer) string {
 	why := value(q.Reason)
 	if kind := value(q.Kind); kind != "" {
@@ -110,29 +104,29 @@ func askedAgain(q *fix.Finalizer) string {
 	var text string
 	switch q.Result {
 	case "skipped":
-		return "it ended without its report, and was not asked for it" + why
+		return "no report; it was not asked for" + why
 	case "recovered":
-		text = "it was asked once for its report, which came"
+		text = "the report came when asked for"
 	case "invalid":
-		text = "it was asked once for its report, and gave none that can be read" + why
+		text = "asked for its report, the agent gave none that can be read" + why
 	case "failed":
-		text = "it was asked once for its report, which failed" + why
+		text = "asking for its report failed" + why
 	default:
-		text = "it was asked once for its report: " + q.Result + why
+		text = "asked for its report: " + q.Result + why
 	}
 	if q.Edited {
-		text += "; what it changed then was thrown away"
+		text += "; its further changes were discarded"
 	}
 	return text + "; " + took(q.DurationMS) + ", " + spent(q.Tokens, q.CostUSD, q.CostAtLeast)
 }
 
-// followed is what was decided after an attempt that failed and left nothing, and what came of it.
+// followed returns what was decided after an attempt that failed and left nothing, and how that ended.
 func followed(f *fix.Fix, i int) string {
 	d := f.Attempts[i].Decision
 	var next, came string
 	switch d.Next {
 	case "retry", "wait":
-		next = "tried once more"
+		next = "retried"
 		if d.DelayMS > 0 {
 			next += " after " + took(d.DelayMS)
 		}
@@ -142,20 +136,20 @@ func followed(f *fix.Fix, i int) string {
 			next = "agent " + f.Attempts[i+1].Agent + " was asked"
 		}
 	case "stop":
-		next = "no further try"
+		next = "no retry"
 	default:
 		next = d.Next
 	}
 	if d.Next != "stop" {
 		switch d.Outcome {
 		case "recovered":
-			came = "; that helped"
+			came = "; it helped"
 		case "same_kind":
-			came = "; that failed the same way"
+			came = "; it failed the same way"
 		case "other_kind":
-			came = "; that failed in another way"
+			came = "; it failed in another way"
 		case "not_tried":
-			came = "; that was not done any more"
+			came = "; not done any more"
 		}
 	}
 	text := "then: " + next
@@ -164,12 +158,12 @@ func followed(f *fix.Fix, i int) string {
 	}
 	text += came
 	if d.ResumeAt != nil {
-		text += "; " + f.Attempts[i].Agent + " can go on at " + *d.ResumeAt
+		text += "; " + f.Attempts[i].Agent + " can continue at " + *d.ResumeAt
 	}
 	return text
 }
 
-// spent is what was used of what costs money, as far as it was said.
+// spent returns the tokens and the cost, as far as they are known.
 func spent(t fix.Tokens, c, atLeast *float64) string {
 	paid := cost(c)
 	if c == nil && atLeast != nil {
@@ -180,7 +174,7 @@ func spent(t fix.Tokens, c, atLeast *float64) string {
 	return "tokens " + tokens(t) + "; cost " + paid
 }
 
-// used is what all of it took, beside the limits.
+// used shows what all attempts took of the budget.
 func (s *Screen) used(b *strings.Builder, f *fix.Fix) {
 	u, l := f.Budget.Used, f.Budget.Limit
 	least, dollars := knownOf(f)
@@ -208,11 +202,11 @@ func (s *Screen) used(b *strings.Builder, f *fix.Fix) {
 	}
 	again := slices.ContainsFunc(f.Attempts, func(a fix.Attempt) bool { return a.Decision != nil && a.Decision.Next != "stop" })
 	if again && u.Attempts != nil && *u.Attempts < len(f.Attempts) {
-		b.WriteString(s.paragraph("(what follows a try that failed and left nothing is no further attempt of the budget)", "  "))
+		b.WriteString(s.paragraph("(a retry after a failure that left nothing does not count as an attempt)", "  "))
 	}
 }
 
-// knownOf adds up what attempts said of tokens and cost.
+// knownOf adds up the tokens and the cost that attempts reported.
 func knownOf(f *fix.Fix) (n int64, usd float64) {
 	add := func(t fix.Tokens, c, atLeast *float64) {
 		n += t.Known()
@@ -230,7 +224,7 @@ func knownOf(f *fix.Fix) (n int64, usd float64) {
 	return n, usd
 }
 
-// attemptLog is the log of the failed task with the patch of one attempt, as the record names it; empty where it does not.
+// attemptLog returns the log of the failed task with the patch of one attempt; empty where the record names none.
 func attemptLog(f *fix.Fix, n int) string {
 	if f.Provenance == nil {
 		return ""
@@ -243,7 +237,7 @@ func attemptLog(f *fix.Fix, n int) string {
 	return ""
 }
 
-// of is "used of limit"; a limit that is not there is left out.
+// of returns "used of limit", or used where there is no limit.
 func of(used, limit string) string {
 	if limit == "unknown" || limit == "?" {
 		return used
@@ -265,7 +259,7 @@ func number64(n *int64) string {
 	return thousands(*n)
 }
 
-// thousands is a number with a comma before every three digits.
+// thousands returns a number with a comma before every three digits.
 func thousands(n int64) string {
 	digits := fmt.Sprint(n)
 	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
@@ -274,7 +268,7 @@ func thousands(n int64) string {
 	return digits
 }
 
-// cost is an amount in dollars; of what is less than a cent, the first two digits that are not 0.
+// cost returns an amount in dollars, below a cent with two significant digits.
 func cost(c *float64) string {
 	switch {
 	case c == nil:

@@ -38,7 +38,7 @@ func TestAttemptsCost(t *testing.T) {
 		"of the question": {
 			[]fix.Attempt{{Number: 1, Tokens: some, CostUSD: ptr(0.5), Finalizer: &fix.Finalizer{Result: "recovered", Tokens: some, CostAtLeast: ptr(0.25)}}},
 			fix.Amounts{},
-			[]string{"cost $0.50\n", "cost at least $0.25\n", "cost at least $0.75\n"},
+			[]string{"cost $0.50\n", "cost at least\n     $0.25\n", "cost at least $0.75\n"},
 			"cost unknown",
 		},
 		"nothing": {[]fix.Attempt{{Number: 1}}, fix.Amounts{}, []string{"tokens and cost unknown\n", "· cost unknown\n"}, "at least"},

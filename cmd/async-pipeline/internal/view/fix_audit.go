@@ -1,14 +1,14 @@
-// What an audit found: what is not as it was recorded, and what nobody can know.
+// What an audit found: what differs from its record, and what cannot be checked.
 package view
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
-// An Audited is what was found in one run's folder.
+// Audited is what was found in the folder of one run.
 type Audited struct {
 	Run    string
 	Fixes  []string
@@ -17,7 +17,7 @@ type Audited struct {
 	Notes  []journal.Note
 }
 
-// Audit shows what was found in every run, and what it comes to.
+// Audit shows what was found in each run, and the result.
 func (s *Screen) Audit(runs []Audited) {
 	var b strings.Builder
 	faults := 0
@@ -26,7 +26,7 @@ func (s *Screen) Audit(runs []Audited) {
 		if len(r.Faults) > 0 {
 			mark = s.paint(red, "✗")
 		}
-		has := count(r.Files, "file") + ", " + fixCount(len(r.Fixes))
+		has := english.Count(r.Files, "file") + ", " + english.Count(len(r.Fixes), "fix")
 		between := " "
 		if 2+4+columns(Harmless(r.Run))+2+len(has) > s.wide() {
 			between = "\n  "
@@ -51,18 +51,11 @@ func (s *Screen) Audit(runs []Audited) {
 	}
 	switch {
 	case len(runs) == 0:
-		b.WriteString("There are no fixes here to look at.\n")
+		b.WriteString("There are no fixes here.\n")
 	case faults == 0:
-		b.WriteString("\nAll that was recorded is as it was.\n")
+		b.WriteString("\nEverything is as it was recorded.\n")
 	default:
-		b.WriteString("\n" + s.coloured(red, count(faults, "thing")+" not as it was recorded: do not apply a fix whose evidence changed.", ""))
+		b.WriteString("\n" + s.coloured(red, english.Count(faults, "difference")+" from what was recorded: do not apply a fix whose evidence changed.", ""))
 	}
 	s.put(b.String())
-}
-
-func fixCount(n int) string {
-	if n == 1 {
-		return "1 fix"
-	}
-	return fmt.Sprintf("%d fixes", n)
 }

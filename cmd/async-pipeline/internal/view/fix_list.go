@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// Fixes shows the table of `fix list`; dir gives the folder of an item's run, better the command that applies an older one that
-// is verified.
+// Fixes shows the table of `fix list`. dir returns the folder of an item's run, better the command that applies an older
+// proposal that is verified.
 func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 	if len(items) == 0 {
 		s.Line("No fix has been proposed here yet.")
@@ -31,7 +32,7 @@ func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 	for _, it := range items {
 		word, files := Harmless(standing(it)), fmt.Sprintf("  %d", len(it.Files))
 		if partly(it.Applied, it.Files) || len(it.Partly) > 0 || it.State != fix.Proposed {
-			files = "" // the word says it
+			files = "" // the state has the number
 		}
 		lead := pad(Harmless(it.Run), run) + "  " + pad(Harmless(cmp.Or(it.Name, it.Task)), task)
 		fits := func(word string) bool { return columns(lead)+2+columns(word+files) <= s.wide() }
@@ -42,7 +43,7 @@ func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 			b.WriteString(lead + "  " + s.paint(standingColour(it), word) + files + "\n")
 		default:
 			if files != "" {
-				files = ", " + count(len(it.Files), "file")
+				files = ", " + english.Count(len(it.Files), "file")
 			}
 			s.head(&b, strings.TrimRight(lead, " "))
 			b.WriteString("  " + s.paint(standingColour(it), word) + files + "\n")
@@ -67,7 +68,7 @@ func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 		b.WriteString(s.since(it.PassedIn, it.RecurredIn, "  "))
 		b.WriteString(s.without(it.Without, "  "))
 		if it.Fits != nil && !*it.Fits {
-			b.WriteString(s.coloured(yellow, "its files have changed since: it does not fit as it is", "  "))
+			b.WriteString(s.coloured(yellow, "its files have changed since; it no longer applies as it is", "  "))
 		}
 		if it.State != fix.Proposed {
 			if why := because(it.Reason, it.Kind); why != "" && (it.Summary == nil || *it.Summary == "") {
@@ -83,7 +84,7 @@ func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 	s.put(b.String())
 }
 
-// standing is state, verdict and what became of it in as few words as tell them apart.
+// standing returns state, verdict and disposition in a few words.
 func standing(it fix.Item) string {
 	if it.State != fix.Proposed {
 		return it.State
@@ -103,7 +104,7 @@ func standing(it fix.Item) string {
 	return words
 }
 
-// partly says that some files of a patch were applied and some not.
+// partly reports whether some files of a patch were applied and some not.
 func partly(applied, files []string) bool { return len(applied) > 0 && len(applied) < len(files) }
 
 func standingColour(it fix.Item) string {
@@ -116,7 +117,7 @@ func standingColour(it fix.Item) string {
 	return yellow
 }
 
-// since is what runs after a fix was applied say of it; nothing for nothing.
+// since shows the runs in which the task passed, or failed again, after the fix was applied.
 func (s *Screen) since(passed *string, again []string, indent string) string {
 	text := ""
 	if passed != nil {
@@ -132,7 +133,7 @@ func (s *Screen) since(passed *string, again []string, indent string) string {
 	return text
 }
 
-// later says what came of a healing after the proposal that is shown.
+// later shows how a later fix of the same failure ended.
 func (s *Screen) later(l *fix.Later, indent string) string {
 	if l == nil {
 		return ""
@@ -144,7 +145,7 @@ func (s *Screen) later(l *fix.Later, indent string) string {
 	return s.paragraph(text, indent)
 }
 
-// better says that an older proposal is verified, and what applies it.
+// better shows that an older proposal is verified, and the command that applies it.
 func (s *Screen) better(name, command string) string {
 	line := "  " + Harmless(name) + " is verified:"
 	if columns(line)+1+columns(command) > s.wide() {
@@ -153,7 +154,7 @@ func (s *Screen) better(name, command string) string {
 	return line + " " + command + "\n"
 }
 
-// because is why a healing ended as it did, in a line; empty where nobody said.
+// because returns why a fix ended as it did, in a line; empty where that is not recorded.
 func because(reason, kind *string) string {
 	switch {
 	case reason != nil && *reason != "":
@@ -164,13 +165,13 @@ func because(reason, kind *string) string {
 	return ""
 }
 
-// without says that a task passes although its fix was never applied.
+// without shows that a task passes although its fix was never applied.
 func (s *Screen) without(run *string, indent string) string {
 	if run == nil {
 		return ""
 	}
 	if indent == "" {
-		return "\n" + s.paragraph("The task passes without it since run "+*run+".", "")
+		return "\n" + s.paragraph("The task has passed without it since run "+*run+".", "")
 	}
 	return s.coloured(dim, "passes without it since run "+*run, indent)
 }

@@ -1,4 +1,4 @@
-// A verification that was made once more, beside the one that is recorded.
+// A repeated verification, beside the recorded one.
 package view
 
 import (
@@ -6,29 +6,30 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// A Replayed is how a verification ended then and now.
+// Replayed is how a verification ended then and now.
 type Replayed struct {
 	Run, Task    string
 	Same         bool
 	Then, Now    string // a verdict, with its reason in brackets
 	Verification *fix.Verification
-	Rebuilt      *Rebuilt // nil: nothing is said of it
+	Rebuilt      *Rebuilt // nil: the patch was not made by a native agent
 	Notes        []string
 	Output       string // of the check that failed now; empty: none
 }
 
-// A Rebuilt is what the calls of a transcript make, beside the patch.
+// Rebuilt compares the patch with the changes that the calls of the transcript make.
 type Rebuilt struct {
 	Calls          int
-	Why            string   // nothing was compared; empty: it was
+	Why            string   // why nothing was compared; empty: it was
 	FromCommands   []string // files
 	Unknown        []string // lines, each of one file
 	Contradictions []string // lines
 }
 
-// Replayed shows both verdicts, and what the second was made of.
+// Replayed shows both verdicts, and the checks of the second.
 func (s *Screen) Replayed(r Replayed) {
 	var b strings.Builder
 	word := s.paint(green, "same verdict")
@@ -45,16 +46,16 @@ func (s *Screen) Replayed(r Replayed) {
 	}
 	s.section(&b, "Verification now", s.verification(&fix.Fix{State: fix.Proposed, Verification: r.Verification}))
 	if !r.Same && strings.TrimSpace(r.Output) != "" {
-		b.WriteString("\n" + s.paint(bold, "The end of what the check printed") + "\n" + s.paragraph(r.Output, quoted))
+		b.WriteString("\n" + s.paint(bold, "End of the check's output") + "\n" + s.paragraph(r.Output, quoted))
 	}
 	s.put(b.String())
 }
 
-// rebuilt says whether patch and transcript belong together.
+// rebuilt shows whether the transcript leads to the patch.
 func (s *Screen) rebuilt(r *Rebuilt) string {
 	const label, indent = "  rebuilt   ", "            "
 	const apart = "patch and transcript do not belong together"
-	calls := "from " + count(r.Calls, "call") + " of the transcript"
+	calls := "from " + english.Count(r.Calls, "call") + " of the transcript"
 	if r.Calls == 0 {
 		calls = "from no call of the transcript"
 	}
@@ -62,7 +63,7 @@ func (s *Screen) rebuilt(r *Rebuilt) string {
 		if n == 1 {
 			return "1 file is"
 		}
-		return count(n, "file") + " are"
+		return english.Count(n, "file") + " are"
 	}
 	var text string
 	switch n, m := len(r.FromCommands), len(r.Unknown); {
@@ -75,7 +76,7 @@ func (s *Screen) rebuilt(r *Rebuilt) string {
 	default:
 		text = calls
 		if n > 0 {
-			text += "; " + from(n) + " from commands: " + list(r.FromCommands)
+			text += "; " + from(n) + " from commands: " + english.List(r.FromCommands, mostNames)
 		}
 		if m > 0 {
 			text += "; " + from(m) + " not known"

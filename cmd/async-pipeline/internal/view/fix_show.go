@@ -1,15 +1,16 @@
-// One fix for a reviewer: root cause, what is uncertain, patch, verification, flags, cost, and the one command to apply it.
+// One fix for a reviewer: root cause, doubts, patch, verification, flags, cost, and the command that applies it.
 package view
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// ShowFix shows a fix whole.
+// ShowFix shows all of a fix.
 func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
 	f := &p.Fix
 	var b strings.Builder
@@ -19,9 +20,13 @@ func (s *Screen) ShowFix(p *fix.Proposal, c Commands) {
 	b.WriteString(s.later(p.Later, "  "))
 
 	s.section(&b, "Root cause", s.rootCause(f))
-	s.section(&b, "Uncertain, and what to check", s.doubtLines(f))
+	title := "Notes"
+	if f.State == fix.Proposed {
+		title = "Before you apply"
+	}
+	s.section(&b, title, s.doubtLines(f))
 	s.section(&b, "Patch", s.patchPart(p, c))
-	s.section(&b, "Verification", s.verification(f)+s.failing(f, c))
+	s.section(&b, "Verification", s.verification(f)+s.withPatch(f, c)+s.originalLogs(f, c))
 	if f.State == fix.Proposed {
 		flags := s.flagLines(f)
 		if flags == "" {
@@ -42,37 +47,24 @@ func (s *Screen) section(b *strings.Builder, title, text string) {
 	}
 }
 
-// standing is the line of state, verdict and disposition, and what the verdict means.
+// standing shows state, verdict and disposition, and what the verdict means.
 func (s *Screen) standing(p *fix.Proposal, c Commands) string {
 	f := &p.Fix
 	if f.State != fix.Proposed {
-		word := stateWord(f.State)
-		between := " "
-		if 2+columns(Harmless(f.State))+2+columns(word) > s.wide() {
-			between = "\n"
-			word = strings.TrimSuffix(s.paragraph(word, "  "), "\n")
-		}
-		return "  " + s.paint(yellow, Harmless(f.State)) + ":" + between + word + "\n" + s.paragraphIf(stateText(f)) + s.said(f)
+		return s.coloured(yellow, stateWord(f), "  ") + s.paragraphIf(stateText(f)) + s.said(f)
 	}
 	word, colour := verdictOf(f)
-	line := "  proposed · " + s.paint(colour, word)
+	parts := []string{"proposed", word}
 	if p.Disposition != "" {
-		line += " · " + Harmless(p.Disposition)
+		parts = append(parts, Harmless(p.Disposition))
 	}
-	more := ""
 	if p.Disposition == "open" && len(p.Applied) > 0 {
-		more = fmt.Sprintf("%d of %s applied", len(p.Applied), count(len(p.Patch.Files), "file"))
+		parts = append(parts, fmt.Sprintf("%d of %s applied", len(p.Applied), english.Count(len(p.Patch.Files), "file")))
 	} else if p.Disposition == "open" && len(c.Partly) > 0 {
-		more = "some hunks applied"
+		parts = append(parts, "some hunks applied")
 	}
-	switch {
-	case more == "":
-	case columns("  proposed ·  ·  · "+word+p.Disposition+more) > s.wide():
-		line += " ·\n  " + more
-	default:
-		line += " · " + more
-	}
-	return line + "\n" + s.paragraph(verdictText(f), "  ")
+	line := strings.TrimRight(s.paragraph(strings.Join(parts, " · "), "  "), "\n")
+	return strings.Replace(line, word, s.paint(colour, word), 1) + "\n" + s.paragraph(verdictText(f), "  ")
 }
 
 func (s *Screen) rootCause(f *fix.Fix) string {
@@ -80,16 +72,16 @@ func (s *Screen) rootCause(f *fix.Fix) string {
 		return ""
 	}
 	text := ""
-	if f.AgentSaid != nil && f.AgentSaid.RootCause != nil {
-		text = *f.AgentSaid.RootCause
-	}
-	if f.State == fix.Proposed && f.AgentSaid != nil && f.AgentSaid.Summary != "" && f.AgentSaid.Summary != text {
-		text = strings.TrimSpace(text + "\nWhat was done: " + f.AgentSaid.Summary)
+	if f.AgentSaid != nil {
+		text = value(f.AgentSaid.RootCause)
+		if f.State == fix.Proposed && f.AgentSaid.Summary != "" && f.AgentSaid.Summary != text {
+			text = strings.TrimSpace(text + "\nThe change: " + f.AgentSaid.Summary)
+		}
 	}
 	if strings.TrimSpace(text) == "" {
 		return "  not given by the agent\n"
 	}
-	return s.coloured(dim, "(the agent's words; nobody checked them)", "  ") + s.paragraph(text, quoted)
+	return s.coloured(dim, "(the agent's words, not verified)", "  ") + s.paragraph(text, quoted)
 }
 
 func (s *Screen) doubtLines(f *fix.Fix) string {
@@ -119,7 +111,7 @@ func (s *Screen) patchPart(p *fix.Proposal, c Commands) string {
 		removed += f.Removed
 	}
 	var b strings.Builder
-	b.WriteString(s.named("  ", fmt.Sprintf("%s, +%d −%d, in", count(len(p.Patch.Files), "file"), added, removed), joined(c.Dir, p.Patch.Path)))
+	b.WriteString(s.named("  ", fmt.Sprintf("%s, +%d −%d, in", english.Count(len(p.Patch.Files), "file"), added, removed), joined(c.Dir, p.Patch.Path)))
 	b.WriteString(s.patchFiles(&p.Fix))
 	if len(p.Diff) > 0 {
 		b.WriteString("\n" + s.diff(p.Diff))
@@ -127,10 +119,10 @@ func (s *Screen) patchPart(p *fix.Proposal, c Commands) string {
 	return b.String()
 }
 
-// quoted stands before words that somebody else wrote, so that they cannot pass for ours.
+// quoted is put before each line that somebody else wrote, so that it cannot pass for ours.
 const quoted = "  │ "
 
-// said is the agent's summary, quoted.
+// said returns the agent's summary, quoted.
 func (s *Screen) said(f *fix.Fix) string {
 	if f.AgentSaid == nil || strings.TrimSpace(f.AgentSaid.Summary) == "" {
 		return ""
@@ -138,7 +130,7 @@ func (s *Screen) said(f *fix.Fix) string {
 	return "  The agent says:\n" + s.paragraph(f.AgentSaid.Summary, quoted)
 }
 
-// joined puts a path of the record behind the run's folder.
+// joined returns a path of the record behind the folder of its run.
 func joined(dir, path string) string {
 	if dir == "" {
 		return path
@@ -146,77 +138,70 @@ func joined(dir, path string) string {
 	return dir + "/" + path
 }
 
+// verification shows each check of a patch, one a line.
 func (s *Screen) verification(f *fix.Fix) string {
 	if f.Verification == nil {
 		return ""
 	}
 	var b strings.Builder
+	wide := 0
+	for _, c := range slices.Concat(f.Verification.Proposed, f.Verification.OriginalChecks) {
+		wide = max(wide, min(columns(Harmless(c.Task)), 40, s.wide()-26))
+	}
 	rows := func(title string, checks []fix.Check) {
 		b.WriteString("  " + title + "\n")
 		if len(checks) == 0 {
 			b.WriteString("    " + s.paint(yellow, "not run") + "\n")
 		}
-		names, wide := make([]string, len(checks)), 0
-		for i := range checks {
-			names[i] = checkName(checks, i)
-			wide = max(wide, min(columns(names[i]), 40, s.wide()-26))
-		}
-		for i, c := range checks {
-			result := s.paint(green, pad("passed", 10))
-			if !c.Passed {
-				word := "failed"
-				if c.ExitCode != nil {
-					word = fmt.Sprintf("exit %d", *c.ExitCode)
-				}
-				result = s.paint(red, pad(word, 10))
+		for _, c := range checks {
+			result, colour := "passed", green
+			switch {
+			case !c.Passed && c.ExitCode != nil:
+				result, colour = fmt.Sprintf("exit %d", *c.ExitCode), red
+			case !c.Passed:
+				result, colour = "failed", red
 			}
-			name := "    " + pad(names[i], wide)
-			if columns(name)+22 > s.wide() && columns(names[i]) > wide {
+			name := "    " + pad(Harmless(c.Task), wide)
+			if columns(name)+22 > s.wide() && columns(name) > 4+wide {
 				name += "\n" + strings.Repeat(" ", 4+wide)
 			}
-			b.WriteString(name + "  " + result + "  " + ms(c.DurationMS) + "\n")
+			b.WriteString(name + "  " + s.paint(colour, pad(result, 10)) + "  " + ms(c.DurationMS) + "\n")
 		}
 	}
-	rows("with the patch as proposed", f.Verification.Proposed)
-	rows("with the check files as they were", f.Verification.OriginalChecks)
-	if f.State != fix.Proposed && f.Verification.Reason != nil && *f.Verification.Reason != "" {
-		b.WriteString(s.paragraph(*f.Verification.Reason, "  "))
+	original, named := restored(f.Verification)
+	rows("with the patch", f.Verification.Proposed)
+	rows("with the original tests restored", original)
+	if len(named) > 0 {
+		rows("the failed tests, asked for by name", named)
+	}
+	if reason := verificationReason(f); f.State != fix.Proposed && reason != "" {
+		b.WriteString(s.paragraph(reason, "  "))
 	}
 	return b.String()
 }
 
-// checkName is the task of a check, told apart from the same task in the copy in which go test was asked by name.
-func checkName(checks []fix.Check, i int) string {
-	name := Harmless(checks[i].Task)
-	switch {
-	case !byName(&checks[i]):
-		return name
-	case i+1 < len(checks) && byName(&checks[i+1]):
-		return name + ", before it"
+// restored returns the checks with the original tests: those of the first copy, and those of the copy where go test was asked
+// for tests by name.
+func restored(v *fix.Verification) (original, named []fix.Check) {
+	for i, c := range v.OriginalChecks {
+		if byName(&v.OriginalChecks[i]) {
+			named = append(named, c)
+		} else {
+			original = append(original, c)
+		}
 	}
-	return name + ", by name"
+	return original, named
 }
 
-var byNameLog = regexp.MustCompile(`/verify-[0-9]+-by-name-[^/]*$`)
-
-// byName says whether a check ran in that copy; earlier versions left it to the name of the log.
-func byName(c *fix.Check) bool { return c.ByName || c.Log != nil && byNameLog.MatchString(*c.Log) }
-
-// failing names the tests that failed with the patch and where the check's output is.
-func (s *Screen) failing(f *fix.Fix, c Commands) string {
+// originalLogs names the logs of the checks that failed with the original tests.
+func (s *Screen) originalLogs(f *fix.Fix, c Commands) string {
+	if f.Verification == nil {
+		return ""
+	}
 	var b strings.Builder
-	if len(c.Failing) > 0 {
-		b.WriteString(s.paragraph("failing with the patch: "+list(c.Failing), "  "))
-	}
-	if bad := failedCheck(f); bad != nil && bad.Log != nil {
-		b.WriteString(s.paragraph("log of "+Harmless(bad.Task)+" with the patch:", "  ") + "    " + s.Path(joined(c.Dir, *bad.Log)) + "\n")
-	}
-	if f.Verification != nil {
-		for i, bad := range f.Verification.OriginalChecks {
-			if !bad.Passed && bad.Log != nil {
-				b.WriteString(s.paragraph("log of "+checkName(f.Verification.OriginalChecks, i)+" with the check files as they were:", "  ") +
-					"    " + s.Path(joined(c.Dir, *bad.Log)) + "\n")
-			}
+	for _, bad := range f.Verification.OriginalChecks {
+		if !bad.Passed && bad.Log != nil {
+			b.WriteString(s.named("  ", "log of "+Harmless(bad.Task)+" with the original tests", joined(c.Dir, *bad.Log)))
 		}
 	}
 	return b.String()
@@ -228,15 +213,15 @@ func (s *Screen) reproduction(f *fix.Fix) string {
 	}
 	r := f.Reproduction
 	word := map[string]string{
-		"same":      "the same failure came back in a copy",
-		"different": "another failure came back in a copy",
+		"same":      "the same failure in a copy",
+		"different": "another failure in a copy",
 		"passed":    "the task passed in a copy",
 		"flaky":     "the task failed and passed in copies",
 	}[r.Result]
 	if word == "" {
 		word = Harmless(r.Result)
 	}
-	text := s.paragraph(fmt.Sprintf("%s (%s)", word, count(r.Runs, "run")), "  ")
+	text := s.paragraph(fmt.Sprintf("%s (%s)", word, english.Count(r.Runs, "run")), "  ")
 	text += s.paragraph("in the run: "+r.Signature.Run, "    ")
 	if r.Signature.Copy != nil && (*r.Signature.Copy != r.Signature.Run || r.Result != "same") {
 		text += s.paragraph("in the copy: "+*r.Signature.Copy, "    ")
@@ -262,28 +247,28 @@ func (s *Screen) evidence(f *fix.Fix, c Commands) string {
 	return b.String()
 }
 
-// applyPart ends with the one command, alone on its line, where there is something to apply.
+// applyPart ends with the one command to type, alone on its line.
 func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	if p.State != fix.Proposed {
+		if next := instead(&p.Fix, c); next != nil {
+			return "\n" + s.next(next)
+		}
 		return ""
 	}
+	var b strings.Builder
+	what := "it"
 	switch p.Disposition {
 	case "applied":
-		return "\nIt is already applied.\n" + s.since(p.PassedIn, p.RecurredIn, "")
+		return "\nIt is applied.\n" + s.since(p.PassedIn, p.RecurredIn, "")
 	case "rejected", "reverted":
 		return "\nIt was " + p.Disposition + ".\n"
-	}
-	var b strings.Builder
-	if p.Disposition == "superseded" {
-		b.WriteString("\n" + s.paragraph("It was superseded: a newer fix took its place.", ""))
-	}
-	it := "it"
-	if p.Disposition == "superseded" {
-		it = "it all the same"
+	case "superseded":
+		b.WriteString("\nA newer fix took its place.\n")
+		what = "it all the same"
 	}
 	if p.Disposition == "open" && len(p.Applied)+len(c.Partly) > 0 {
-		it = "the rest"
-		title := "In the tree already"
+		what = "the rest"
+		title := "Already in the tree"
 		if c.Unfit {
 			title = "Recorded as applied"
 		}
@@ -296,30 +281,29 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 		}
 	}
 	b.WriteString(s.without(p.Without, ""))
+	command := func(title, command string) string {
+		return b.String() + "\n" + s.title(title) + s.paint(bold, command) + "\n"
+	}
 	switch {
 	case c.Unfit:
-		b.WriteString("\n" + s.paint(yellow, "It does not fit any more") + "\n" +
-			s.paragraph("No longer as the fix found them: "+list(c.Changed), "  "))
+		b.WriteString("\n" + s.paint(yellow, "It no longer applies as it is") + "\n" +
+			s.paragraph("Changed since the fix was made: "+english.List(c.Changed, mostNames), "  "))
 		if c.Apply == "" {
-			b.WriteString(s.paragraph("They cannot be merged either. To have another one made, type", "  ") + "\n" + s.paint(bold, c.Heal) + "\n")
-			return b.String()
+			b.WriteString(s.paragraph("The changes cannot be merged.", "  "))
+			return command("Propose another:", c.Heal)
 		}
-		b.WriteString(s.next([]Next{{"have another made", c.Heal}}))
-		return b.String() + "\n" + s.dirty(c) + s.title("To merge "+it+" into what they hold now, type") + "\n" + c.Apply + "\n"
+		b.WriteString(s.next([]Next{{"propose another", c.Heal}}))
+		if dirty := s.dirty(c); dirty != "" {
+			b.WriteString("\n" + dirty)
+		}
+		return command("Merge "+what+" into the files as they are now:", c.Apply)
 	case c.Refused != "":
 		return b.String() + "\n" + s.paint(yellow, "It cannot be applied") + "\n" + s.paragraph(c.Refused, "  ")
 	case c.Nothing:
-		b.WriteString("\n" + s.paragraph("All that it changes is in the tree already. To record it as applied, type", ""))
-		return b.String() + "\n" + c.Apply + "\n"
+		return command("The tree has all its changes already. Record it as applied:", c.Apply)
 	}
-	how := "To apply " + it + ", type"
-	if len(p.Flags) > 0 {
-		how = "When you have looked at each flagged place: to apply " + it + ", type"
-	}
-	b.WriteString("\n")
 	if dirty := s.dirty(c); dirty != "" {
-		b.WriteString(dirty + "\n")
+		b.WriteString("\n" + dirty)
 	}
-	b.WriteString(s.title(how) + "\n" + c.Apply + "\n")
-	return b.String()
+	return command(applyTitle(&p.Fix, what), c.Apply)
 }

@@ -1,12 +1,14 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
 const patchText = `diff --git a/sum.go b/sum.go
@@ -68,7 +70,7 @@ func sample() *fix.Proposal {
 func commandsOf(p *fix.Proposal) Commands {
 	return Commands{
 		Apply: "async-pipeline fix apply " + p.Run + " " + p.Task, Show: "async-pipeline fix show " + p.Run + " " + p.Task,
-		Dir: "/home/me/shop/.async/runs/" + p.Run,
+		Heal: "async-pipeline heal " + p.Run + " " + p.Task, Dir: "/home/me/shop/.async/runs/" + p.Run,
 	}
 }
 
@@ -102,10 +104,15 @@ var variants = map[string]func(p *fix.Proposal){
 	"not_reproduced": func(p *fix.Proposal) {
 		p.State, p.Verdict, p.Disposition, p.Patch, p.Diff, p.Verification, p.AgentSaid, p.Control = "not_reproduced", nil, "none", nil, nil, nil, nil, nil
 		p.Attempts, p.Base = nil, nil
-		p.Reason = ptr("different: another failure came back")
+		p.Reason = ptr("different: exit 1 in the run, exit 127 in the copy; failed only in the run: TestSum")
 		p.Reproduction.Result = "different"
 		p.Reproduction.Signature.Copy = ptr("exit 127")
 		p.Budget.Used = fix.Amounts{Attempts: ptr(0), WallClockMS: ptr(int64(0))}
+	},
+	"skipped": func(p *fix.Proposal) {
+		p.State, p.Verdict, p.Disposition, p.Patch, p.Diff, p.Verification, p.AgentSaid, p.Control = "skipped", nil, "none", nil, nil, nil, nil, nil
+		p.Attempts, p.Base, p.Reproduction, p.Budget = nil, nil, nil, nil
+		p.Reason = ptr("open_proposal: run 20261121T023000Z-22bb has a proposal for this failure, which is still open")
 	},
 	"applied": func(p *fix.Proposal) { p.Disposition, p.Applied = "applied", []string{"logo.png", "sum.go"} },
 	"partly":  func(p *fix.Proposal) { p.Applied = []string{"logo.png"} },
@@ -130,6 +137,10 @@ var variants = map[string]func(p *fix.Proposal){
 		p.Attempts = []fix.Attempt{first, second}
 		p.Provenance = &fix.Provenance{Files: []fix.Evidence{{Path: "fixes/test/verify-1-proposed-build.log"}, {Path: "fixes/test/verify-1-proposed-test.log"}}}
 		p.Note = ptr("the same failure as before")
+		for i := range 30 {
+			p.Omitted = append(p.Omitted, tree.Omitted{Path: fmt.Sprintf("native/build/obj/%d.o", i), Why: "ignored"})
+		}
+		p.Omitted = append(p.Omitted, tree.Omitted{Path: "native/build/log.txt", Why: "ignored"}, tree.Omitted{Path: "native/big.bin", Why: "oversize"}, tree.Omitted{Path: "key.pem", Why: "ignored"})
 	},
 	"by_name": func(p *fix.Proposal) {
 		p.Verdict = ptr("suspect")
@@ -147,12 +158,12 @@ var variants = map[string]func(p *fix.Proposal){
 			{
 				Number: 1, Agent: "sonnet", Model: ptr("claude-sonnet"), Kind: ptr("stream_failure"), Evidence: ptr("the answer ended in the middle"), Sandbox: "view", DurationMS: 4200,
 				Turns: ptr(3), Requests: ptr(8), Tokens: fix.Tokens{Input: ptr(int64(12000)), AtLeast: ptr(int64(12300))},
-				Decision: &fix.Decision{Next: "retry", DelayMS: 1000, Why: "another try may go well", Outcome: "other_kind"},
+				Decision: &fix.Decision{Next: "retry", DelayMS: 1000, Why: "another try may succeed", Outcome: "other_kind"},
 			},
 			{
 				Number: 2, Agent: "sonnet", RetryOf: ptr(1), Kind: ptr("quota_exhausted"), Evidence: ptr("You exceeded your current quota"), Sandbox: "view", DurationMS: 20, Turns: ptr(0), Requests: ptr(1),
 				Tokens: tokens(0, 0), CostUSD: ptr(0.0),
-				Decision: &fix.Decision{Next: "fallback", Why: "the agent could go on in 2h0m0s, which the budget has not; the next agent is asked", Outcome: "recovered", ResumeAt: ptr("2026-11-22T06:03:13.401Z")},
+				Decision: &fix.Decision{Next: "fallback", Why: "the agent can continue in 2h0m0s, which the budget does not have; the next agent is asked", Outcome: "recovered", ResumeAt: ptr("2026-11-22T06:03:13.401Z")},
 			},
 			{
 				Number: 3, Agent: "opus", Model: ptr("claude-opus"), Sandbox: "view", DurationMS: 61_000, Turns: ptr(9), Requests: ptr(9), Rescue: ptr("fixes/test/attempt-3.patch"), Verdict: ptr("unverified"),
@@ -173,11 +184,11 @@ var variants = map[string]func(p *fix.Proposal){
 	"stopped": func(p *fix.Proposal) { // what is said above is not said twice
 		p.State, p.Verdict, p.Disposition, p.Patch, p.Diff, p.Verification, p.AgentSaid, p.Control = "failed", nil, "none", nil, nil, nil, nil, ptr("missing")
 		p.Kind, p.Advice = ptr("output_invalid"), nil
-		p.Reason = ptr("output_invalid: the agent changed nothing, and what it ended with is no control object: error object: field \"kind\" is missing")
+		p.Reason = ptr("output_invalid: the agent changed nothing, and its report cannot be read: error object: field \"kind\" is missing")
 		p.Attempts[0].Rescue = nil
 		p.Attempts[0].Kind, p.Attempts[0].Evidence = p.Kind, ptr(strings.TrimPrefix(*p.Reason, "output_invalid: "))
 		p.Attempts[0].Finalizer = &fix.Finalizer{Result: "invalid", Reason: ptr("no parseable JSON object in output"), DurationMS: 800}
-		p.Attempts[0].Decision = &fix.Decision{Next: "stop", Why: "output_invalid is not mended by another try", Outcome: "not_tried"}
+		p.Attempts[0].Decision = &fix.Decision{Next: "stop", Why: "another try does not help against output_invalid", Outcome: "not_tried"}
 	},
 	"failing": func(p *fix.Proposal) {
 		p.Verdict = ptr("unverified")
@@ -190,16 +201,19 @@ var variants = map[string]func(p *fix.Proposal){
 var shownWith = map[string]func(*Commands){
 	"partly": func(c *Commands) { c.Partly = []fix.Part{{Path: "sum.go", Hunks: []int{1, 3}, Of: 3}} },
 	"unfit": func(c *Commands) {
-		c.Unfit, c.Changed, c.Heal, c.Dirty = true, []string{"sum.go"}, "async-pipeline heal 20261121T024000Z-7f3a test", []string{"sum.go"}
+		c.Unfit, c.Changed, c.Dirty = true, []string{"sum.go"}, []string{"sum.go"}
 		c.Apply += " --3way --allow-dirty"
 	},
 	"no_merge": func(c *Commands) {
-		c.Unfit, c.Changed, c.Heal, c.Apply = true, []string{"sum.go"}, "async-pipeline heal 20261121T024000Z-7f3a test", ""
+		c.Unfit, c.Changed, c.Apply = true, []string{"sum.go"}, ""
 	},
 	"refused": func(c *Commands) { c.Refused = "not applied: records that git tracks are never applied" },
 	"nothing": func(c *Commands) { c.Nothing = true },
 	"second":  func(c *Commands) { c.Dirty = []string{"sum.go"} },
-	"failing": func(c *Commands) { c.Failing = []string{"TestSum", "TestSum/empty"} },
+	"failing": func(c *Commands) {
+		c.Failed, c.Failing = []string{"TestSum", "TestMean"}, []string{"TestSum", "TestSum/empty"}
+	},
+	"skipped": func(c *Commands) { c.Open = "async-pipeline fix show 20261121T023000Z-22bb test" },
 }
 
 func TestShowFix(t *testing.T) {
@@ -250,14 +264,18 @@ func TestShowFixColour(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for name, change := range variants {
-		if shownWith[name] != nil || name == "applied" || name == "second_old" {
+		if shownWith[name] != nil && name != "skipped" || name == "applied" || name == "second_old" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := sample()
 			change(p)
-			golden(t, "outcome_"+name, func(s *Screen) { s.Outcome(&p.Fix, commandsOf(p)) })
+			c := commandsOf(p)
+			if name == "skipped" {
+				shownWith[name](&c)
+			}
+			golden(t, "outcome_"+name, func(s *Screen) { s.Outcome(&p.Fix, c) })
 		})
 	}
 }
@@ -268,7 +286,7 @@ func TestHealing(t *testing.T) {
 		s.HookStarted("test", "fixer", "view", 2, 5*time.Minute)
 		s.HookStep("test", "reproducing in a copy", 0)
 		s.HookStep("test", "reproduced: exit 1; TestSum", 291*time.Second)
-		s.HookStep("test", "attempt 1 changed 14 files; rescue patch: fixes/test/attempt-1.patch and some more", 200*time.Second)
+		s.HookStep("test", "attempt 1 changed cart/cart.go, cart/price.go, cart/testdata/basket.json and 11 more", 200*time.Second)
 		s.RunHookStarted("test")
 		s.RunHookDone("test", 0, "", 300*time.Millisecond, "")
 		s.RunHookDone("test", 3, "", 300*time.Millisecond, "/home/me/shop/.async/runs/x/fixes/test.run.log")
@@ -300,7 +318,7 @@ func TestFixes(t *testing.T) {
 				Files: []string{"a.go"}, Partly: []fix.Part{{Path: "a.go", Hunks: []int{1, 3}, Of: 4}},
 			},
 			{Run: "20261120T024000Z-0001", Task: "a-very-long-name-of-a-task", State: "no_fix", Disposition: "none", Rescue: []string{"fixes/x/attempt-1.patch"}},
-			{Run: "20261120T023000Z-0002", Task: "test", State: "skipped", Disposition: "none", Reason: ptr("open_proposal: run 20261120T022000Z-0001 has an open one for the same failure of task test")},
+			{Run: "20261120T023000Z-0002", Task: "test", State: "skipped", Disposition: "none", Reason: ptr("open_proposal: run 20261120T022000Z-0001 has a proposal for this failure, which is still open")},
 			{Run: "20261120T022500Z-0003", Task: "vet", State: "failed", Disposition: "none", Kind: ptr("idle_timeout")},
 			{
 				Run: "20261120T022000Z-0001", Task: "test", State: "proposed", Disposition: "open", Verdict: ptr("verified"), Files: []string{"a.go"}, Fits: ptr(false),

@@ -1,3 +1,4 @@
+// The result of init.
 package view
 
 import (
@@ -7,11 +8,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// A Drafted is a PIPELINE.hcl that was just written.
+// Drafted is a PIPELINE.hcl that was just written.
 type Drafted struct {
 	File   string   // its path
 	Found  []string // what it was made from
-	Notes  []string // what was seen and left out, and why
+	Notes  []string // what was left out, and why
 	Config *pipeline.Config
 	Next   string // the command to type next
 
@@ -19,13 +20,13 @@ type Drafted struct {
 	HookLine, AgentLine int
 }
 
-// Drafted says what was found, what the tasks are and what to type next.
+// Drafted shows what was found, the tasks, and what to type next.
 func (s *Screen) Drafted(d Drafted) {
 	var b strings.Builder
 	b.WriteString(s.paint(green, "✓") + " wrote " + s.paint(bold, s.Path(d.File)) + "; it is yours to change\n\n")
 	found := d.Found
 	if len(found) == 0 {
-		found = []string{"nothing that this program knows how to check: the task is an example"}
+		found = []string{"no known kind of project: the task is an example"}
 	}
 	b.WriteString(s.items("Found", found))
 	s.put(b.String())
@@ -47,7 +48,7 @@ func (s *Screen) Drafted(d Drafted) {
 	s.put(b.String())
 }
 
-// items is a heading and a list under it, with an empty line after.
+// items returns a heading and a list below it, with an empty line after.
 func (s *Screen) items(heading string, items []string) string {
 	var b strings.Builder
 	b.WriteString(s.paint(bold, heading) + "\n")

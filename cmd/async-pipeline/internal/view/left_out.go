@@ -1,7 +1,10 @@
 // The tasks of a run that were not started, told at its end: one by one where few have the same cause, else in one line.
 package view
 
-import "github.com/async-pipeline/async-pipeline/pipeline/record"
+import (
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
 
 // fewLeftOut is how many tasks that were skipped for one cause are named.
 const fewLeftOut = 3
@@ -29,7 +32,7 @@ func (l *leftOut) take(s *Screen) []string {
 	for _, cause := range l.causes {
 		tasks := l.tasks[cause]
 		if len(tasks) > fewLeftOut {
-			lines = append(lines, s.told(s.paint(yellow, "–"), count(len(tasks), "task"), "skipped ("+cause+")"))
+			lines = append(lines, s.told(s.paint(yellow, "–"), english.Count(len(tasks), "task"), "skipped ("+cause+")"))
 			continue
 		}
 		for _, t := range tasks {

@@ -4,22 +4,9 @@ package view
 import (
 	"fmt"
 	"time"
-)
 
-// Size is a number of bytes for a person.
-func Size(bytes int64) string {
-	if bytes < 1024 {
-		return count(int(max(bytes, 0)), "byte")
-	}
-	n, unit := float64(bytes)/1024, "KiB"
-	for _, next := range []string{"MiB", "GiB", "TiB"} {
-		if n < 1023.95 {
-			break
-		}
-		n, unit = n/1024, next
-	}
-	return fmt.Sprintf("%.1f %s", n, unit)
-}
+	"github.com/async-pipeline/async-pipeline/internal/english"
+)
 
 // moment is a time for a person who reads it at now: of this year without the year.
 func moment(at, now time.Time) string {
@@ -48,5 +35,5 @@ func ago(at, now time.Time) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h ago", d/time.Hour)
 	}
-	return count(int(d/(24*time.Hour)), "day") + " ago"
+	return english.Count(int(d/(24*time.Hour)), "day") + " ago"
 }

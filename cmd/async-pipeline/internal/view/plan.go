@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -19,7 +20,7 @@ type Planned struct {
 // Plan shows the tasks in the order they start in.
 func (s *Screen) Plan(plan []Planned, parallel int) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d at a time; nothing was run:\n", count(len(plan), "task"), parallel)
+	fmt.Fprintf(&b, "%s, %d at a time; nothing was run:\n", english.Count(len(plan), "task"), parallel)
 	for i, p := range plan {
 		name, why := Harmless(p.Task.Name), p.Why
 		if len(p.After) > 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 // region is the lines for a terminal of this size. The last row is left to the cursor, and the last column to nobody: a
@@ -100,7 +102,7 @@ func (l *Live) hookRegion(width int) []string {
 		tail = " · " + clock(h.budget) + " left"
 	}
 	head := Harmless(h.what)
-	if more := " · at most " + count(h.attempts, "attempt"); h.attempts > 0 && columns(head)+columns(more)+columns(tail) <= width {
+	if more := " · at most " + english.Count(h.attempts, "attempt"); h.attempts > 0 && columns(head)+columns(more)+columns(tail) <= width {
 		head += more
 	}
 	if columns(tail) < width/2 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -42,7 +43,7 @@ func (s *Screen) Runs(runs []RunLine, older int, now time.Time) {
 		b.WriteString(strings.TrimRight(head+cut(runTasks(r), room), " ") + "\n")
 	}
 	if older > 0 {
-		b.WriteString(s.paint(dim, fmt.Sprintf("and %s before; --limit 0 shows all", count(older, "run"))) + "\n")
+		b.WriteString(s.paint(dim, fmt.Sprintf("and %s before; --limit 0 shows all", english.Count(older, "run"))) + "\n")
 	}
 	s.put(b.String())
 }
@@ -61,7 +62,7 @@ func runColour(status string) string {
 
 // runTasks is what a run was of, and what of it failed.
 func runTasks(r RunLine) string {
-	what := count(len(r.Tasks), "task")
+	what := english.Count(len(r.Tasks), "task")
 	switch {
 	case r.Status == Damaged || len(r.Tasks) == 0:
 		return Harmless(r.Job)
@@ -102,13 +103,13 @@ func (s *Screen) Logs(id, dir string, lines []LogLine) {
 	b.WriteString("Logs of run " + Harmless(id) + " in " + s.Path(dir) + ":\n")
 	b.WriteString(s.paint(bold, "  "+pad("TASK", wide)+"  "+pad("SIZE", 10)+"  ENDED") + "\n")
 	for _, l := range lines {
-		size := Size(l.Bytes)
+		size := english.Size(l.Bytes)
 		if l.None {
 			size = "none"
 		}
 		end := standingOf(l.Task)
 		if l.Task.Log != nil && l.Task.Log.LeftOutBytes > 0 {
-			end += ", " + Size(l.Task.Log.LeftOutBytes) + " more left out"
+			end += ", " + english.Size(l.Task.Log.LeftOutBytes) + " more left out"
 		}
 		b.WriteString("  " + pad(Harmless(l.Task.Name), wide) + "  " + pad(size, 10) + "  " + cut(end, max(s.wide()-wide-16, 20)) + "\n")
 	}

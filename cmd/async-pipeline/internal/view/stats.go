@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// Stats shows all numbers; recurring is what a person types to see what came back.
+// Stats shows all numbers. recurring is the command that lists the failures that came back.
 func (s *Screen) Stats(n fix.Stats, recurring string) {
 	if n.Runs.Total == 0 {
 		s.Line("No run is recorded here yet.")
@@ -20,16 +21,16 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 	s.numbers(&b, "Runs", r.Total,
 		numbered{r.Passed, "passed"}, numbered{r.Failed, "failed"}, numbered{r.Interrupted, "interrupted"}, numbered{r.Running, "running"},
 		numbered{r.Unreadable, "not readable"})
-	s.under(&b, "took "+took(r.WallClockMS)+" together")
+	s.under(&b, "took "+took(r.WallClockMS)+" in all")
 	if r.First != nil {
 		s.under(&b, "the oldest is "+*r.First)
 	}
 	h := n.Healings
-	s.numbers(&b, "Healings", h.Total,
+	s.numbers(&b, "Fixes", h.Total,
 		numbered{h.Proposed, "proposed"}, numbered{h.NotReproduced, "not reproduced"}, numbered{h.Flaky, "flaky"}, numbered{h.NoFix, "no fix"},
 		numbered{h.Failed, "failed"}, numbered{h.Skipped, "skipped"}, numbered{h.Cancelled, "cancelled"}, numbered{h.Interrupted, "interrupted"})
 	if h.WallClockMS > 0 {
-		s.under(&b, "took "+took(h.WallClockMS)+" together, reproduction and verification included")
+		s.under(&b, "took "+took(h.WallClockMS)+" in all, reproduction and verification included")
 	}
 	p := n.Proposals
 	if h.Total > 0 {
@@ -56,7 +57,7 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 		b.WriteString("\n" + s.paint(bold, heads) + "\n")
 		for _, k := range n.Kinds {
 			if narrow {
-				b.WriteString(s.paragraph(k.Kind, "") + s.paragraph(fmt.Sprintf("%s, %d tried again, %d helped", count(k.Attempts, "attempt"), k.Retried, k.Succeeded), "  "))
+				b.WriteString(s.paragraph(k.Kind, "") + s.paragraph(fmt.Sprintf("%s, %d tried again, %d helped", english.Count(k.Attempts, "attempt"), k.Retried, k.Succeeded), "  "))
 				continue
 			}
 			fmt.Fprintf(&b, "%s  %8d  %11d  %6d\n", pad(cut(Harmless(k.Kind), 24), 24), k.Attempts, k.Retried, k.Succeeded)
@@ -65,13 +66,13 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 	s.put(b.String())
 }
 
-// A numbered is a number and what it counts.
+// numbered is a number and what it counts.
 type numbered struct {
 	n    int
 	what string
 }
 
-// parts are those that are not 0, in lines of at most width columns.
+// parts returns the numbers that are not 0, in lines of at most width columns.
 func parts(width int, all ...numbered) []string {
 	var lines []string
 	line := ""
@@ -94,7 +95,7 @@ func parts(width int, all ...numbered) []string {
 	return append(lines, line)
 }
 
-// numbers is a total with what it is made of.
+// numbers shows a total and its parts.
 func (s *Screen) numbers(b *strings.Builder, title string, total int, of ...numbered) {
 	b.WriteString(s.paint(bold, pad(title, statsColumn-6)) + fmt.Sprintf("%4d", total))
 	lines := parts(s.wide()-statsColumn, of...)
@@ -106,17 +107,17 @@ func (s *Screen) numbers(b *strings.Builder, title string, total int, of ...numb
 	s.under(b, lines[1:]...)
 }
 
-// statsColumn is where the words begin.
+// statsColumn is the column where the words begin.
 const statsColumn = 16
 
-// under are lines below numbers.
+// under shows lines below numbers.
 func (s *Screen) under(b *strings.Builder, lines ...string) {
 	for _, line := range lines {
 		b.WriteString(s.paragraph(line, strings.Repeat(" ", statsColumn)))
 	}
 }
 
-// agents is the table of agents, and where there are several, all together.
+// agents shows the table of agents, with a row for all of them where there are several.
 func (s *Screen) agents(b *strings.Builder, n fix.Stats) {
 	wide := len("AGENT")
 	for _, a := range n.Agents {
@@ -130,7 +131,7 @@ func (s *Screen) agents(b *strings.Builder, n fix.Stats) {
 	b.WriteString(s.paint(bold, heads) + "\n")
 	row := func(name string, a fix.AgentStats) {
 		if narrow {
-			b.WriteString(s.paragraph(name, "") + s.paragraph(fmt.Sprintf("%s, %d of them retries, %d helped; %s; tokens in/out %s; cost %s", count(a.Attempts, "attempt"), a.Retries, a.RetriesSucceeded,
+			b.WriteString(s.paragraph(name, "") + s.paragraph(fmt.Sprintf("%s, %d of them retries, %d helped; %s; tokens in/out %s; cost %s", english.Count(a.Attempts, "attempt"), a.Retries, a.RetriesSucceeded,
 				took(a.WallClockMS), known(tokensOf(a.Tokens), a.TokensUnknown), known(cost(a.CostUSD), a.CostUnknown)), "  "))
 			return
 		}
@@ -144,11 +145,11 @@ func (s *Screen) agents(b *strings.Builder, n fix.Stats) {
 		row("all", n.Total)
 	}
 	if n.Total.TokensUnknown > 0 && n.Total.Tokens.Known() > 0 || n.Total.CostUnknown > 0 && n.Total.CostUSD != nil {
-		b.WriteString(s.aside("+?: some attempts did not say all that they used"))
+		b.WriteString(s.aside("+?: some attempts did not report all they used"))
 	}
 }
 
-// known is what is known, marked where some did not say.
+// known marks a number that some attempts did not report.
 func known(text string, unknown int) string {
 	if unknown > 0 && text != "unknown" {
 		return text + "+?"
@@ -166,7 +167,7 @@ func tokensOf(t fix.Tokens) string {
 	return short(t.Input) + "/" + short(t.Output)
 }
 
-// short is a number in few columns: 940, 12.3k, 4.5M.
+// short returns a number in few columns: 940, 12.3k, 4.5M.
 func short(n *int64) string {
 	switch {
 	case n == nil:

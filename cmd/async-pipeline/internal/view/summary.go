@@ -131,10 +131,8 @@ func (s *Screen) failure(f Failure, tail int) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString(s.failingTests(f.Failing, mostFailing))
-	for _, line := range tailLines(f.Tail, tail) {
-		b.WriteString("  " + s.paint(dim, "│") + " " + taskText(line, s.Colour) + "\n")
-	}
+	b.WriteString(s.failingTests(f.Failing))
+	b.WriteString(s.tail(f.Tail, tail))
 	if f.Task.Hint != nil && *f.Task.Hint != "" {
 		b.WriteString(s.paragraph("hint: "+*f.Task.Hint, "  "))
 	}
@@ -153,8 +151,17 @@ func (s *Screen) howFailed(t record.Task) string {
 	return "failed\n  " + strings.Join(Wrap(why, s.wide()-2), "\n  ")
 }
 
-// tailLines gives the last n lines, without empty ones at the end. Of a line that was drawn over, like a progress bar, it gives what
-// stood there at last.
+// tail shows the last n lines of what a task printed.
+func (s *Screen) tail(text []byte, n int) string {
+	var b strings.Builder
+	for _, line := range tailLines(text, n) {
+		b.WriteString(strings.TrimRight("  "+s.paint(dim, "│")+" "+taskText(line, s.Colour), " ") + "\n")
+	}
+	return b.String()
+}
+
+// tailLines returns the last n lines, without empty ones at the end. Of a line that was drawn over, as by a progress bar, it
+// returns what was there last.
 func tailLines(text []byte, n int) []string {
 	t := strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n\r\t ")
 	if t == "" {

@@ -3,125 +3,139 @@ package view
 
 import (
 	"fmt"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// stateWord is a state in a few words.
-func stateWord(state string) string {
-	switch state {
-	case fix.NotReproduced:
-		return "the failure did not come back in a copy"
-	case fix.Flaky:
-		return "the failure comes and goes"
-	case fix.NoFix:
-		return "the agent found none"
-	case fix.Skipped:
-		return "healing was skipped"
-	case fix.Cancelled:
-		return "healing was cancelled"
-	case fix.Interrupted:
-		return "healing was interrupted"
-	case fix.Failed:
-		return "healing failed"
+// Verdicts, as records have them.
+const (
+	verified   = "verified"
+	suspect    = "suspect"
+	unverified = "unverified"
+)
+
+// stateWord returns a state in a few words, with the code of its reason in brackets.
+func stateWord(f *fix.Fix) string {
+	word := map[string]string{
+		fix.NotReproduced: "the failure did not come back in a copy",
+		fix.Flaky:         "the failure comes and goes",
+		fix.NoFix:         "the agent found none",
+	}[f.State]
+	if word == "" {
+		word = Harmless(f.State)
 	}
-	return Harmless(state)
+	if code, _ := reasonOf(f); code != "" {
+		word += " (" + code + ")"
+	}
+	return word
 }
 
-// stateText says why there is no proposal.
+var codedReason = regexp.MustCompile(`(?s)^([a-z][a-z_0-9]*): (.*)$`)
+
+// reasonOf splits the reason of a fix without proposal into its code and the words for a person. Either may be empty.
+func reasonOf(f *fix.Fix) (code, text string) {
+	text = strings.TrimSpace(value(f.Reason))
+	if m := codedReason.FindStringSubmatch(text); m != nil {
+		return m[1], m[2]
+	}
+	return value(f.Kind), text
+}
+
+// stateText returns why there is no proposal, and what to do about it.
 func stateText(f *fix.Fix) string {
 	var lines []string
-	if f.Reason != nil && *f.Reason != "" {
-		lines = append(lines, "Reason: "+*f.Reason)
+	add := func(text string) {
+		if strings.TrimSpace(text) != "" {
+			lines = append(lines, sentence(text))
+		}
 	}
+	_, reason := reasonOf(f)
+	add(reason)
 	switch f.State {
 	case fix.NotReproduced:
-		lines = append(lines, "No agent was started and nothing was spent: a fix that was never seen to fail in the copy could not be judged.")
+		add("No agent was started: a fix can be verified only where the task fails without it.")
 	case fix.Flaky:
-		lines = append(lines, "No agent was started: with a check that passes by itself, a fix could not be told from luck.")
+		add("No agent was started: the task may pass without any fix.")
 	}
-	if f.Kind != nil && *f.Kind != "" {
-		lines = append(lines, "The last attempt ended with: "+*f.Kind)
-		if f.Advice != nil && *f.Advice != "" {
-			lines = append(lines, "What to do: "+*f.Advice)
-		}
+	if value(f.Kind) != "" {
+		add(value(f.Advice))
 		if f.ResumeAt != nil {
-			lines = append(lines, "The agent says that it can go on at "+*f.ResumeAt)
+			add("The agent can continue at " + *f.ResumeAt)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// verdictOf is the verdict and its colour.
+// verdictOf returns the verdict and its colour.
 func verdictOf(f *fix.Fix) (word, colour string) {
-	if f.Verdict == nil {
+	switch value(f.Verdict) {
+	case "":
 		return "no verdict", yellow
-	}
-	switch *f.Verdict {
-	case "verified":
-		return "verified", green
-	case "suspect":
-		return "suspect", red
-	case "unverified":
-		return "unverified", yellow
+	case verified:
+		return verified, green
+	case suspect:
+		return suspect, red
 	}
 	return Harmless(*f.Verdict), yellow
 }
 
-// verdictText is what the verdict means and does not mean.
+// verdictText returns what the verdict means, and does not mean.
 func verdictText(f *fix.Fix) string {
-	task := Harmless(f.Task)
-	word, _ := verdictOf(f)
+	const passes, restored = "Passes in a clean copy", ", also with the original tests restored."
+	why := verificationReason(f)
 	text := ""
-	switch word {
-	case "verified":
-		text = fmt.Sprintf("In a fresh copy with only this patch, %s passes, also with every test and protected file put back to what it was.", task)
-	case "suspect":
-		switch {
-		case f.Verification != nil && onlyByName(f.Verification.OriginalChecks), strings.HasPrefix(reasonOf(f), "tests_not_run: asked for by name"):
-			text = fmt.Sprintf("With the patch %s passes, also with the check files as they were. But asked by name for the tests that had failed, "+
-				"go test does not say that they pass: they may not run any more.", task)
-		case f.Verification != nil && !allPassed(f.Verification.OriginalChecks):
-			text = fmt.Sprintf("With the patch %s passes, but not with the check files as they were: the patch needs its own changes to the checks. "+
-				"That can be an honest correction of a wrong test; it is for you to decide.", task)
-		case caps(f):
-			text = fmt.Sprintf("%s passes, but a flag below says that the patch may have changed what the check means.", task)
-		default:
-			text = fmt.Sprintf("%s passes in a fresh copy with this patch, but not everything speaks for it.", task)
-		}
-	case "unverified":
-		text = fmt.Sprintf("It was not seen that %s passes with this patch.", task)
+	switch word, _ := verdictOf(f); {
+	case word == verified:
+		text = passes + restored
+	case word == suspect && (f.Verification != nil && onlyByName(f.Verification.OriginalChecks) || strings.HasPrefix(why, "tests_not_run: asked for by name")):
+		text = passes + restored + " But the tests that had failed may no longer run."
+	case word == suspect && f.Verification != nil && !allPassed(f.Verification.OriginalChecks):
+		text = passes + ", but not with the original tests restored: the patch needs its own changes to the checks. " +
+			"That can be right where a test was wrong; it is for you to decide."
+	case word == suspect && slices.ContainsFunc(f.Flags, func(g fix.Flag) bool { return g.Caps }):
+		text = passes + ", but a flag below says that the patch may have changed what the check means."
+	case word == suspect:
+		text = passes + ", but not all of the evidence supports it."
+	case word == unverified && (why == "tree_changed" || why == "tree_unknown"):
+		text = passes + ", but your tree changed while the agent worked, and the sandbox did not keep the agent out of it."
+	case word == unverified && why == "no_time":
+		text = "The wall clock of the budget ended before the verification did."
+	case word == unverified:
+		text = "Not shown to pass with this patch."
 		if bad := failedCheck(f); bad != nil {
-			text = fmt.Sprintf("With this patch, %s FAILED in a fresh copy", Harmless(bad.Task))
+			text = "With this patch, " + Harmless(bad.Task) + " fails in a clean copy"
 			if bad.ExitCode != nil {
 				text += fmt.Sprintf(" (exit %d)", *bad.ExitCode)
 			}
 			text += "."
 		}
-		if r := reasonOf(f); r == "tree_changed" || r == "tree_unknown" {
-			text = fmt.Sprintf("With this patch %s passes in a fresh copy, but your tree changed while the agent worked, and nothing kept the agent out of it.", task)
-		}
 	}
-	if r := reasonOf(f); r != "" {
-		text += " (" + r + ")"
+	if m := codedReason.FindStringSubmatch(why); m != nil {
+		text += " " + sentence(m[2])
+	} else if strings.Contains(why, " ") {
+		text += " " + sentence(why)
 	}
-	return strings.TrimSpace(text)
+	return text
 }
 
-// reasonOf is why a verification came to its verdict, empty for none.
-func reasonOf(f *fix.Fix) string {
-	if f.Verification == nil || f.Verification.Reason == nil {
+// verificationReason returns why a verification came to its verdict; empty for none.
+func verificationReason(f *fix.Fix) string {
+	if f.Verification == nil {
 		return ""
 	}
-	return *f.Verification.Reason
+	return value(f.Verification.Reason)
 }
 
-// failedCheck is the check that failed with the patch as proposed; nil where none did, or the time ended first.
+// failedCheck returns the check that failed with the patch as proposed; nil where none did, or the time ended first.
 func failedCheck(f *fix.Fix) *fix.Check {
-	if f.Verification == nil || reasonOf(f) == "no_time" {
+	if f.Verification == nil || verificationReason(f) == "no_time" {
 		return nil
 	}
 	for i := range f.Verification.Proposed {
@@ -133,93 +147,102 @@ func failedCheck(f *fix.Fix) *fix.Check {
 }
 
 func allPassed(checks []fix.Check) bool {
-	for _, c := range checks {
-		if !c.Passed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(checks, func(c fix.Check) bool { return !c.Passed })
 }
 
-// onlyByName says whether checks failed, and none but those that ran where go test was asked by name.
+// onlyByName reports whether checks failed, and none but those that asked go test for tests by name.
 func onlyByName(checks []fix.Check) bool {
-	failed := false
-	for i := range checks {
-		if !checks[i].Passed && !byName(&checks[i]) {
-			return false
-		}
-		failed = failed || !checks[i].Passed
-	}
-	return failed
+	return !allPassed(checks) && !slices.ContainsFunc(checks, func(c fix.Check) bool { return !c.Passed && !byName(&c) })
 }
 
-func caps(f *fix.Fix) bool {
-	for _, g := range f.Flags {
-		if g.Caps {
-			return true
-		}
-	}
-	return false
-}
+var byNameLog = regexp.MustCompile(`/verify-[0-9]+-by-name-[^/]*$`)
 
-// doubts is what is uncertain about a fix and what a reviewer can check, from the evidence alone.
+// byName reports whether a check ran in the copy where tests are asked for by name. Earlier versions recorded that only in
+// the name of the log.
+func byName(c *fix.Check) bool { return c.ByName || c.Log != nil && byNameLog.MatchString(*c.Log) }
+
+// doubts lists what is uncertain about a fix and what a reviewer can check, from the evidence alone.
 func doubts(f *fix.Fix) []string {
 	var d []string
 	add := func(format string, args ...any) { d = append(d, fmt.Sprintf(format, args...)) }
-	word, _ := verdictOf(f)
-	switch {
-	case f.State != fix.Proposed:
-	case word == "verified":
-		add("A special case for the test's own input would pass these checks too: read the changed lines that are not tests.")
-	case word == "suspect":
-		add("Read each flagged place and each changed check file, and ask whether the test or the code was wrong.")
-	case word == "unverified":
-		add("Apply it only to go on from there, and run the task yourself.")
+	proposed := f.State == fix.Proposed
+	switch word, _ := verdictOf(f); {
+	case !proposed:
+	case word == verified:
+		add("A special case for the test's own input would pass too: read the changed lines that are not tests.")
+	case word == suspect:
+		add("Look at each flagged place and each changed check file: was the test wrong, or the code?")
+	case word == unverified:
+		add("Use it only as a starting point, and run the task yourself.")
 	}
 	if f.Tree != nil && len(f.Tree.Changed) > 0 {
-		add("The tree changed while this hook worked (you, an editor, or the agent; nothing was undone): %s", list(f.Tree.Changed))
+		add("Your tree changed while the agent worked (by you, an editor or the agent; nothing was undone): %s", english.List(f.Tree.Changed, mostNames))
 	}
 	for _, tier := range tiers(f) {
 		switch tier {
 		case "none":
-			add("The agent worked with sandbox none: nothing held it back from writing outside its copy.")
+			add("The agent worked without a sandbox: nothing kept it from writing outside its copy.")
 		case "fence":
-			add("The agent worked with sandbox fence: writing outside its copy was refused, reading and the network were open.")
+			add("The agent worked in sandbox fence: it could not write outside its copy; it could read other files and use the network.")
 		case "view":
-			add("The agent worked with sandbox view: its writes stayed in the copy, reading elsewhere and the network were open.")
+			add("The agent worked in sandbox view: its writes stayed in its copy; it could read other files and use the network.")
 		}
 	}
-	if f.Control != nil {
-		switch *f.Control {
-		case "missing":
-			if f.Patch == nil {
-				break
-			}
-			add("The agent ended without a readable report; the patch is what it left in its copy.")
-		case "recovered":
-			add("The agent's report had to be asked for again.")
-		}
+	switch {
+	case value(f.Control) == "missing" && f.Patch != nil:
+		add("The agent ended without a readable report; the patch is what it left in its copy.")
+	case value(f.Control) == "recovered":
+		add("The agent gave its report only when asked for it.")
 	}
-	if f.State == fix.Proposed && f.Reproduction != nil && f.Reproduction.Runs > 1 {
-		add("The failure was looked for in %d runs before it was believed.", f.Reproduction.Runs)
+	if proposed && f.Reproduction != nil && f.Reproduction.Runs > 1 {
+		add("It took %d runs to reproduce the failure.", f.Reproduction.Runs)
 	}
 	if f.Base != nil && !f.Base.Complete {
-		add("Not all of the base could be kept (over 64 MiB): some of it may be missing when this is checked again later.")
+		add("Not all files that the fix was made from could be kept (over 64 MiB): fix replay may lack some.")
 	}
-	if n := len(f.Omitted); n > 0 {
-		var paths []string
-		for _, o := range f.Omitted {
-			paths = append(paths, o.Path+" ("+o.Why+")")
-		}
-		add("Not in the patch: %s", list(paths))
+	if len(f.Omitted) > 0 {
+		add("Not in the patch: %s", english.List(omitted(f), mostNames))
 	}
-	if f.Note != nil && *f.Note != "" {
+	if value(f.Note) != "" {
 		add("%s", sentence(*f.Note))
 	}
 	return d
 }
 
-// sentence is a note as a sentence of its own.
+// omitted lists what the patch leaves out, with the reason. Several files of one folder are one item.
+func omitted(f *fix.Fix) []string {
+	type group struct {
+		folder, why string
+		n           int
+	}
+	var groups []*group
+	for _, o := range f.Omitted {
+		top, _, below := strings.Cut(o.Path, "/")
+		i := slices.IndexFunc(groups, func(g *group) bool {
+			return below && g.why == o.Why && (g.folder == top || strings.HasPrefix(g.folder, top+"/"))
+		})
+		if i < 0 {
+			groups = append(groups, &group{o.Path, o.Why, 1})
+			continue
+		}
+		g := groups[i]
+		for g.folder != o.Path && !strings.HasPrefix(o.Path, g.folder+"/") {
+			g.folder = path.Dir(g.folder)
+		}
+		g.n++
+	}
+	items := make([]string, len(groups))
+	for i, g := range groups {
+		items[i] = g.folder + " (" + g.why + ")"
+		if g.n > 1 {
+			items[i] = fmt.Sprintf("%s/ (%s, %s)", g.folder, english.Count(g.n, "file"), g.why)
+		}
+	}
+	return items
+}
+
+// sentence returns text as a sentence: with a capital letter where it begins with a word, and a full stop where it does not
+// end in a command.
 func sentence(text string) string {
 	first, n := utf8.DecodeRuneInString(text)
 	if word, _, _ := strings.Cut(text, " "); !strings.ContainsAny(word, "_/.:") {
@@ -231,24 +254,20 @@ func sentence(text string) string {
 	return text
 }
 
-// list names the first few of what may be many.
-func list(items []string) string {
-	const most = 8
-	if len(items) <= most {
-		return strings.Join(items, ", ")
-	}
-	return strings.Join(items[:most], ", ") + fmt.Sprintf(" and %d more", len(items)-most)
-}
-
-// tiers are the sandbox tiers of the attempts, without doubles.
+// tiers returns the sandbox tiers of the attempts, each once.
 func tiers(f *fix.Fix) []string {
-	var t []string
-	seen := map[string]bool{}
+	var all []string
 	for _, a := range f.Attempts {
-		if a.Sandbox != "" && !seen[a.Sandbox] {
-			seen[a.Sandbox] = true
-			t = append(t, a.Sandbox)
+		if a.Sandbox != "" && !slices.Contains(all, a.Sandbox) {
+			all = append(all, a.Sandbox)
 		}
 	}
-	return t
+	return all
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }

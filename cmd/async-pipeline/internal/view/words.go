@@ -32,13 +32,8 @@ func ms(n *int64) string {
 	return Duration(time.Duration(*n) * time.Millisecond)
 }
 
-// count is "1 file", "2 files".
-func count(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
+// mostNames is how many of what may be many are named.
+const mostNames = 8
 
 // ended says how a task ended, without its time.
 func ended(t record.Task) string {

@@ -1,4 +1,4 @@
-// What is shown while hooks answer a failure, and what came of it.
+// What is shown while the hooks of a failed task run, and how they ended.
 package view
 
 import (
@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// HookStarted says who begins to work, how far it is confined, and what it may spend.
+// HookStarted shows which agent starts, its sandbox and its budget.
 func (s *Screen) HookStarted(task, agent, tier string, attempts int, wallClock time.Duration) {
 	s.put("\n" + s.heading(fmt.Sprintf("%s works on %s", Harmless(agent), Harmless(task)), "in a copy of the tree") +
-		s.aside(fmt.Sprintf("sandbox %s; budget %s and %s", Harmless(tier), count(attempts, "attempt"), Duration(wallClock))) +
-		s.aside("The run is already recorded as failed; Ctrl-C ends only the healing."))
+		s.aside(fmt.Sprintf("sandbox %s; budget: %s, %s", Harmless(tier), english.Count(attempts, "attempt"), Duration(wallClock))) +
+		s.aside("The run is already recorded as failed; Ctrl-C stops only the fix."))
 }
 
-// RunHookStarted says that an on_fail "run" begins.
+// RunHookStarted shows that an on_fail "run" starts.
 func (s *Screen) RunHookStarted(task string) {
 	s.put("\n" + s.paint(bold, `on_fail "run" of `+Harmless(task)) + "\n")
 }
 
-// HookStep is one thing that happened; left is what is left of the wall clock, 0 before it started.
+// HookStep shows one step of a hook. left is the rest of the wall clock; 0: it has not started.
 func (s *Screen) HookStep(task, text string, left time.Duration) { s.put(s.step(task, text, left)) }
 
 func (s *Screen) step(task, text string, left time.Duration) string {
@@ -51,7 +52,7 @@ func (s *Screen) step(task, text string, left time.Duration) string {
 	return b.String() + "\n"
 }
 
-// RunHookDone says how an on_fail "run" ended.
+// RunHookDone shows how an on_fail "run" ended.
 func (s *Screen) RunHookDone(task string, exit int, problem string, took time.Duration, log string) {
 	if problem == "" && exit == 0 {
 		s.Line("%s on_fail \"run\" of %s done %s", s.paint(green, "✓"), Harmless(task), Duration(took))
@@ -61,62 +62,115 @@ func (s *Screen) RunHookDone(task string, exit int, problem string, took time.Du
 		problem = fmt.Sprintf("exit %d", exit)
 	}
 	s.Line("%s on_fail \"run\" of %s failed: %s %s", s.paint(yellow, "!"), Harmless(task), Harmless(problem), Duration(took))
-	s.Line("  This changes nothing in the verdict.")
+	s.Line("  The verdict of the run does not change.")
 	if log != "" {
 		s.Line("  log      %s", s.Path(log))
 	}
 }
 
-// Commands are what a person types about one fix.
+// Commands are what a person types about one fix, and what the screen knows besides its record.
 type Commands struct {
 	Apply string   // the one command that applies it
-	Dirty []string // files of the patch with changes that are not committed
+	Dirty []string // files of the patch with uncommitted changes
 	Show  string
+	Heal  string // has another fix proposed
+	Open  string // shows the open proposal because of which nothing was started; empty: there is none
 	Dir   string // folder of the run; the paths of its record are relative to it
 
-	Imported *fix.Imported // where the run was made, when not here
+	Failed  []string // tests that failed in the run
+	Failing []string // tests that failed with the patch
+	Tail    []byte   // end of the output of the check that failed with the patch
 
-	// For fix show; empty where it has nothing to say.
-	Heal    string     // has another fix made
-	Unfit   bool       // files are no longer as the fix found them: Apply merges with --3way, or is empty
-	Changed []string   // which
-	Refused string     // any other reason why Apply would be refused
-	Nothing bool       // all of it is in the tree already, by whoever
-	Partly  []fix.Part // files of which only some hunks are applied
-	Failing []string   // names of the tests that failed with the patch
+	// For fix show; the zero values say nothing.
+	Imported *fix.Imported // where the run was made, when not here
+	Unfit    bool          // files have changed since the fix was made: Apply merges with --3way, or is empty
+	Changed  []string      // which
+	Refused  string        // any other reason why Apply would be refused
+	Nothing  bool          // the tree has all its changes already
+	Partly   []fix.Part    // files of which only some hunks are applied
 }
 
-// Outcome shows what came of an agent hook, with the command that applies a proposal on a line of its own.
+// Outcome shows how an agent hook ended. The command that applies a proposal stands on a line of its own.
 func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	var b strings.Builder
 	b.WriteByte('\n')
 	if f.State != fix.Proposed {
-		b.WriteString(s.worded(yellow, "No fix is proposed for "+Harmless(f.Task), "", stateWord(f.State)))
+		b.WriteString(s.worded(yellow, "No fix is proposed for "+Harmless(f.Task), "", stateWord(f)))
 		b.WriteString(s.paragraphIf(stateText(f)) + s.said(f))
 		b.WriteString(s.rescues(f, c.Dir))
-		b.WriteString(s.next([]Next{{"look at it", c.Show}}))
+		b.WriteString(s.next(append(instead(f, c), Next{"details", c.Show})))
 		s.put(b.String())
 		return
 	}
 	verdict, colour := verdictOf(f)
 	b.WriteString(s.worded(bold, "Proposed fix for "+Harmless(f.Task), colour, verdict))
 	b.WriteString(s.paragraph(verdictText(f), "  "))
-	if bad := failedCheck(f); bad != nil {
-		b.WriteString(s.failingTests(Failing{Names: c.Failing}, 1))
-		if bad.Log != nil {
-			b.WriteString(s.named("  ", "log ", joined(c.Dir, *bad.Log))) // with more before it, it would not fit
-		}
-	}
+	b.WriteString(s.withPatch(f, c))
 	b.WriteString(s.said(f))
 	b.WriteString(s.patchFiles(f))
 	b.WriteString(s.flagLines(f))
 	b.WriteString(s.dirty(c))
-	b.WriteString("\n" + s.next([]Next{{"look at it first", c.Show}}) + s.paragraph("then apply it     with this command, which only you can give:", "  ") + "\n")
-	b.WriteString(s.paint(bold, c.Apply) + "\n")
+	next := []Next{{"review it", c.Show}}
+	if verdict == unverified && c.Heal != "" {
+		next = append(next, Next{"propose another", c.Heal})
+	}
+	b.WriteString("\n" + s.next(next))
+	if verdict != unverified {
+		b.WriteString("\n" + s.title(applyTitle(f, "it")) + s.paint(bold, c.Apply) + "\n")
+	}
 	s.put(b.String())
 }
 
-// worded is a subject and, behind a colon or below it, a word about it.
+// applyTitle stands above the command that applies a fix.
+func applyTitle(f *fix.Fix, what string) string {
+	if len(f.Flags) > 0 {
+		return "Once you have checked each flag, apply " + what + ":"
+	}
+	if verdict, _ := verdictOf(f); verdict == unverified {
+		return "To start from it although it is unverified:"
+	}
+	return "Apply " + what + ":"
+}
+
+// instead lists what a person can type where no agent was started because of an earlier proposal.
+func instead(f *fix.Fix, c Commands) []Next {
+	switch code, _ := reasonOf(f); code {
+	case "open_proposal":
+		if c.Open != "" {
+			return []Next{{"review the open proposal", c.Open}}
+		}
+	case "rejected_proposal", "applied_proposal", "open_limit":
+		if c.Heal != "" {
+			return []Next{{"propose one anyway", c.Heal}}
+		}
+	}
+	return nil
+}
+
+// withPatch shows which tests the patch fixed and which not, and the end of what the failed check printed.
+func (s *Screen) withPatch(f *fix.Fix, c Commands) string {
+	bad := failedCheck(f)
+	if bad == nil {
+		return ""
+	}
+	var b strings.Builder
+	if failed, failing := c.Failed, c.Failing; len(failed) == 0 {
+		b.WriteString(s.testNames("failing", Failing{Names: failing}, 1))
+	} else if len(failing) > 0 {
+		among := func(names, of []string, yes bool) Failing {
+			return Failing{Names: slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(of, n) != yes })}
+		}
+		b.WriteString(s.testNames("fixed", among(failed, failing, false), 1))
+		b.WriteString(s.testNames("failing", among(failed, failing, true), 1))
+		b.WriteString(s.testNames("broken", among(failing, failed, false), 1))
+	}
+	if bad.Log != nil {
+		b.WriteString(s.named("  ", "log ", joined(c.Dir, *bad.Log)))
+	}
+	return b.String() + s.tail(c.Tail, 10)
+}
+
+// worded returns a subject and, behind a colon or below it, a word about it.
 func (s *Screen) worded(sgr, subject, colour, word string) string {
 	said := word
 	if colour != "" {
@@ -138,18 +192,18 @@ func (s *Screen) worded(sgr, subject, colour, word string) string {
 	return b.String() + "  " + said + "\n"
 }
 
-// mostFiles is how many files of a patch are listed; the patch itself has them all.
+// mostFiles is how many files of a patch are listed.
 const mostFiles = 40
 
-// dirty says what of the patch has uncommitted changes: they stay, and the patch goes on top.
+// dirty names the files of the patch that have uncommitted changes.
 func (s *Screen) dirty(c Commands) string {
 	if len(c.Dirty) == 0 {
 		return ""
 	}
-	return s.paragraph("Not committed: "+list(c.Dirty)+". The patch goes on top of what you changed; commit it first if you want to tell the two apart.", "  ")
+	return s.paragraph("Uncommitted changes in: "+english.List(c.Dirty, mostNames)+". The patch is applied on top of them; commit them first to keep the two apart.", "  ")
 }
 
-// patchFiles lists the files of the patch with their added and removed lines.
+// patchFiles lists the files of the patch with the number of added and removed lines.
 func (s *Screen) patchFiles(f *fix.Fix) string {
 	if f.Patch == nil {
 		return ""
@@ -175,7 +229,7 @@ func (s *Screen) patchFiles(f *fix.Fix) string {
 	return b.String()
 }
 
-// flagLines lists the gaming report, one flag a line.
+// flagLines lists the flags of the review.
 func (s *Screen) flagLines(f *fix.Fix) string {
 	if len(f.Flags) == 0 {
 		return ""
@@ -191,7 +245,7 @@ func (s *Screen) flagLines(f *fix.Fix) string {
 		}
 		caps := ""
 		if g.Caps {
-			caps = " (by itself this keeps the fix from being verified)"
+			caps = " (this alone keeps the fix from being verified)"
 		}
 		rule := Harmless(g.ID) + " " + Harmless(g.Rule)
 		between := "  "
@@ -206,27 +260,27 @@ func (s *Screen) flagLines(f *fix.Fix) string {
 	return b.String()
 }
 
-// rescues names what attempts left behind although nothing is proposed.
+// rescues names the patches that attempts left although nothing is proposed.
 func (s *Screen) rescues(f *fix.Fix, dir string) string {
 	var b strings.Builder
 	for _, a := range f.Attempts {
 		if a.Rescue != nil && *a.Rescue != "" {
-			b.WriteString(s.paragraph(fmt.Sprintf("what %s %d changed is kept in", rowWord(f.Attempts), a.Number), "  ") + "    " + s.Path(joined(dir, *a.Rescue)) + "\n")
+			b.WriteString(s.paragraph(fmt.Sprintf("the changes of %s %d are kept in", rowWord(f.Attempts), a.Number), "  ") + "    " + s.Path(joined(dir, *a.Rescue)) + "\n")
 		}
 	}
 	return b.String()
 }
 
-// kept names the rescue patches of a fix, those of earlier healings of the same failure too.
+// kept names the rescue patches of a fix, also those of earlier fixes of the same failure.
 func (s *Screen) kept(paths []string, dir string) string {
 	var b strings.Builder
 	for _, p := range paths {
-		b.WriteString(s.paragraph("none is proposed; what an agent changed is kept in", "  ") + "    " + s.Path(joined(dir, p)) + "\n")
+		b.WriteString(s.paragraph("none is proposed; an agent's changes are kept in", "  ") + "    " + s.Path(joined(dir, p)) + "\n")
 	}
 	return b.String()
 }
 
-// rowWord is what the rows of a healing are called: attempts of the budget, unless some are further tries of one.
+// rowWord is what the recorded attempts are called: attempts of the budget, unless some are retries within one.
 func rowWord(rows []fix.Attempt) string {
 	if slices.ContainsFunc(rows, func(a fix.Attempt) bool { return a.Decision != nil && a.Decision.Next != "stop" }) {
 		return "try"
