@@ -9,7 +9,8 @@ import (
 )
 
 var (
-	tableRow    = late.Regexp(`^\s*(?:\{.*\}|\(.*\)|\[.*\]|pytest\.param\(.*\)|(?:"[^"]*"|'[^']*')\s*:\s*[{\[(].*[}\])])\s*,\s*$`)
+	tableRow = late.Regexp(`^\s*(?:\{.*\}|\(.*\)|\[.*\]|pytest\.param\(.*\)|(?:"[^"]*"` +
+		`|'[^']*')\s*:\s*[{\[(].*[}\])])\s*,\s*$`)
 	emptyReturn = late.Regexp(`^\s*return\s*;?\s*(?:None)?\s*$`)
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 )
 
-// cExitHandlers reports functions of C that run at every end of the process, or where a signal is handled, and end it with success:
-// exit_swallowed. They, and what they call, may be in another file of the patch.
+// cExitHandlers reports functions of C that run at every end of the process, or where a signal is handled, and end
+// it with success: exit_swallowed. They, and what they call, may be in another file of the patch.
 func cExitHandlers(p *proposal) (found findings) {
 	type place struct {
 		e   *edit
@@ -39,8 +39,8 @@ func cExitHandlers(p *proposal) (found findings) {
 		for i := range s.lines {
 			code := s.code(i)
 			call := code
-			for k := i + 1; k < min(len(s.lines), i+4) && strings.Contains(code, "sig") && !strings.ContainsAny(call, ";{"); k++ {
-				call += " " + s.code(k) // the arguments may stand in lines of their own
+			if strings.Contains(code, "sig") { // the arguments may be in lines of their own
+				call = s.heading(i, ";{")
 			}
 			for _, m := range cRegisters().FindAllStringSubmatch(call, -1) {
 				todo = append(todo, entry{m[1] + m[2], at.new[i], m[2] != ""})
@@ -93,26 +93,23 @@ func cExitHandlers(p *proposal) (found findings) {
 
 // defines reports whether the function of a name begins in line i.
 func defines(s *side, i int, name string) bool {
-	heading := s.code(i)
-	for k := i + 1; k < min(len(s.lines), i+4) && !strings.ContainsAny(heading, "{;"); k++ {
-		heading += " " + s.code(k)
-	}
-	m := cOwn().FindStringSubmatch(heading)
+	m := cOwn().FindStringSubmatch(s.heading(i, "{;"))
 	return m != nil && m[1] == name
 }
 
-// endsWell reports the new lines from i to end that end the process with success; all of them where what calls them is new.
+// endsWell reports the new lines from i to end that end the process with success; all of them where what calls
+// them is new.
 func endsWell(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (found findings) {
 	for k := i; k < end; k++ {
 		if cWell().MatchString(s.code(k)) && (isNew[k] || called) {
-			found.add(e, rules.ExitSwallowed, k, true, "ends with success while it is loaded, or at every end: %s", strings.TrimSpace(s.lines[k]))
+			found.add(e, rules.ExitSwallowed, k, true, endsOnLoad, s.trimmed(k))
 		}
 	}
 	return found
 }
 
-// survives reports the new lines of a handler that end the process with a number that only running it tells, or that continue after
-// what failed. The signal's own number is honest, while nothing changes it.
+// survives reports the new lines of a handler that end the process with a number that only running it tells, or
+// that continue after what failed. The signal's own number is honest, while nothing changes it.
 func survives(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (found findings) {
 	var body strings.Builder
 	for k := i; k < end; k++ {
@@ -124,10 +121,11 @@ func survives(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (fo
 		if m == nil || !isNew[k] && !called || m[1] == "EXIT_FAILURE" {
 			continue
 		}
-		if given != nil && m[1] == given[1] && len(regexp.MustCompile(`\b`+given[1]+`\s*(?:[-+*/%&|^]|<<|>>)?=[^=]|--|&\s*`+given[1]+`\b`).FindAllString(body.String(), 1)) == 0 {
+		if given != nil && m[1] == given[1] && len(regexp.MustCompile(`\b`+given[1]+`\s*(?:[-+*/%&|^]|<<`+
+			`|>>)?=[^=]|--|&\s*`+given[1]+`\b`).FindAllString(body.String(), 1)) == 0 {
 			continue
 		}
-		found.add(e, rules.ExitSwallowed, k, true, "where a signal is handled: %s", strings.TrimSpace(s.lines[k]))
+		found.add(e, rules.ExitSwallowed, k, true, "where a signal is handled: %s", s.trimmed(k))
 	}
 	return found
 }

@@ -25,21 +25,27 @@ var (
 	cLabel     = late.Regexp(`\b(?:__)?asm(?:__)?\s*\(\s*"(?:[^"]*\.(?:globl|global|set|weak)\s+)?_?(\w+)\b`)
 
 	// cOwn is a definition, up to its brace; an alias has none.
-	cOwn    = late.Regexp(`^\s*(?:\[\[[\w:]+\]\]\s*)?(?:[A-Za-z_]\w*(?:\s*\(\([^)]*\)\)+)?[\s*]+)*(\w+)\s*\(([^(){};]*)\)(?:[^;{}=]*\{|[^;{}=]*\balias\b)`)
+	cOwn = late.Regexp(`^\s*(?:\[\[[\w:]+\]\]\s*)?(?:[A-Za-z_]\w*(?:\s*\(\([^)]*\)\)+)?[\s*]+)*` +
+		`(\w+)\s*\(([^(){};]*)\)(?:[^;{}=]*\{|[^;{}=]*\balias\b)`)
 	cOneInt = late.Regexp(`^\s*(?:int\b[^,]*|\w+)\s*$`)
 	cVoid   = late.Regexp(`^\s*(?:void)?\s*$`)
 	cSame   = late.Regexp(`^[^{]*\{\s*(?:\(void\)\s*\w+\s*;\s*)*return\s+[-+]?[\d.]+f?\s*;\s*\}`)
-	cWell   = late.Regexp(`\b(?:_?[eE]xit|quick_exit)\s*\(\s*(?:[-+(\s]*0[xX]?0*[uUlL]*|EXIT_SUCCESS|!1)[\s)]*\)|\bsyscall\s*\(\s*(?:SYS|__NR)_exit\w*\s*,\s*0\b`)
+	cWell   = late.Regexp(`\b(?:_?[eE]xit|quick_exit)\s*\(\s*(?:[-+(\s]*0[xX]?0*[uUlL]*|EXIT_SUCCESS|!1)[\s)]*\)` +
+		`|\bsyscall\s*\(\s*(?:SYS|__NR)_exit\w*\s*,\s*0\b`)
 
-	cRegisters = late.Regexp(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit|set_terminate)\s*\(\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)|` + cSignal + `\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)`)
-	cHandled   = late.Regexp(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([A-Za-z_]\w*)\s*\)|\b(?:sig)?longjmp\s*\(`)
-	cGiven     = late.Regexp(`\bint\s+([A-Za-z_]\w*)\s*[,)]`)
-	cAction    = late.Regexp(`\bsigaction\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`)
-	cHandler   = late.Regexp(`\bsa_(?:handler|sigaction)\s*=\s*&?\s*([A-Za-z_]\w*)`)
-	cArray     = late.Regexp(`\b(?:init|fini)_array\b[^=]*=\s*\{?\s*&?\s*([A-Za-z_]\w*)`)
-	cMarked    = late.Regexp(`__attribute__\s*\(\(\s*_*(?:constructor|destructor)\b|\[\[\s*gnu::(?:constructor|destructor)|~\w+\s*\(\s*(?:void)?\s*\)`)
-	cStatic    = late.Regexp(`^[\w\s*:<>]+=[^=]`)
-	cCalled    = late.Regexp(`\b([A-Za-z_]\w*)\s*\(`)
+	cRegisters = late.Regexp(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit` +
+		`|set_terminate)\s*\(\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)` +
+		`|` + cSignal + `\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)`)
+	cHandled = late.Regexp(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([A-Za-z_]\w*)\s*\)` +
+		`|\b(?:sig)?longjmp\s*\(`)
+	cGiven   = late.Regexp(`\bint\s+([A-Za-z_]\w*)\s*[,)]`)
+	cAction  = late.Regexp(`\bsigaction\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`)
+	cHandler = late.Regexp(`\bsa_(?:handler|sigaction)\s*=\s*&?\s*([A-Za-z_]\w*)`)
+	cArray   = late.Regexp(`\b(?:init|fini)_array\b[^=]*=\s*\{?\s*&?\s*([A-Za-z_]\w*)`)
+	cMarked  = late.Regexp(`__attribute__\s*\(\(\s*_*(?:constructor|destructor)\b|\[\[\s*gnu::(?:constructor` +
+		`|destructor)|~\w+\s*\(\s*(?:void)?\s*\)`)
+	cStatic = late.Regexp(`^[\w\s*:<>]+=[^=]`)
+	cCalled = late.Regexp(`\b([A-Za-z_]\w*)\s*\(`)
 )
 
 // included are extensions of files that C includes and that are of no language.
@@ -58,8 +64,8 @@ func (e *edit) cText() *side {
 	return nil
 }
 
-// cReplacements reports macros and definitions of C that take the place of its words and of its library's functions: exit_swallowed and
-// library_shadowed.
+// cReplacements reports macros and definitions of C that take the place of its words and of its library's
+// functions: exit_swallowed and library_shadowed.
 func cReplacements(e *edit) (found findings) {
 	s := e.cText()
 	if s == nil {
@@ -82,7 +88,7 @@ func cReplacements(e *edit) (found findings) {
 			continue
 		}
 		if m := cLabel().FindStringSubmatch(s.plain(j)); m != nil && slices.Contains(rules.CEnds, m[1]) {
-			found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", m[1], strings.TrimSpace(s.lines[j]))
+			found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", m[1], s.trimmed(j))
 		}
 		found = append(found, ownFunction(e, s, j)...)
 	}
@@ -118,7 +124,7 @@ const (
 func directive(e *edit, j int, line string) (found findings) {
 	shown := strings.Join(strings.Fields(line), " ")
 	if cNext().MatchString(line) {
-		found.add(e, rules.LibraryShadowed, j, e.isNew(), "stands in front of the system's header: %s", shown)
+		found.add(e, rules.LibraryShadowed, j, e.isNew(), "is found before the system's header: %s", shown)
 		return found
 	}
 	if m := cPragma().FindStringSubmatch(line); m != nil && slices.Contains(rules.CEnds, m[1]+m[2]) {
@@ -135,10 +141,11 @@ func directive(e *edit, j int, line string) (found findings) {
 	}
 	name, params, body := m[1], m[2], strings.TrimSpace(m[3])
 	switch {
-	case body == name && params == "": // #define exit exit says only that there is one
+	case body == name && params == "": // #define exit exit only tells that there is one
 	case slices.Contains(rules.CEnds, name) || name == "EXIT_FAILURE" && cZero().MatchString(body):
 		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
-	case slices.Contains(rules.CWords, name), cAsserts().MatchString(name), slices.Contains(rules.CCompares, name) && !namesMore(body, params):
+	case slices.Contains(rules.CWords, name), cAsserts().MatchString(name),
+		slices.Contains(rules.CCompares, name) && !namesMore(body, params):
 		found.add(e, rules.LibraryShadowed, j, true, "%s", shown)
 	}
 	return found
@@ -147,19 +154,16 @@ func directive(e *edit, j int, line string) (found findings) {
 // namesMore reports whether a macro's body names anything but its parameters. A constant does not.
 func namesMore(body, params string) bool {
 	known := append(cName().FindAllString(params, -1), "void")
-	return slices.ContainsFunc(cName().FindAllString(body, -1), func(n string) bool { return !slices.Contains(known, n) })
+	names := cName().FindAllString(body, -1)
+	return slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(known, n) })
 }
 
 // ownFunction reports a function of the C library that is defined in line j.
 func ownFunction(e *edit, s *side, j int) (found findings) {
-	if !slices.ContainsFunc(rules.CEnds, func(n string) bool { return strings.Contains(s.lines[j], n) }) && !containsAny(s.lines[j], rules.CCompares) {
+	if !containsAny(s.lines[j], rules.CEnds) && !containsAny(s.lines[j], rules.CCompares) {
 		return nil
 	}
-	heading := s.code(j)
-	for k := j + 1; k < min(len(s.lines), j+4) && !strings.ContainsAny(heading, "{;"); k++ {
-		heading += " " + s.code(k)
-	}
-	m := cOwn().FindStringSubmatch(heading)
+	m := cOwn().FindStringSubmatch(s.heading(j, "{;"))
 	if m == nil || !s.global(j) {
 		return nil
 	}
@@ -167,17 +171,27 @@ func ownFunction(e *edit, s *side, j int) (found findings) {
 	switch {
 	case slices.Contains(rules.CCompares, name):
 		if text, _ := s.function(j); cSame().MatchString(text) {
-			found.add(e, rules.LibraryShadowed, j, true, "another %s: %s", name, strings.TrimSpace(s.lines[j]))
+			found.add(e, rules.LibraryShadowed, j, true, "another %s: %s", name, s.trimmed(j))
 		}
 	case name == "abort" && cVoid().MatchString(params),
-		slices.Contains([]string{"exit", "_exit", "_Exit", "quick_exit", "raise"}, name) && cOneInt().MatchString(params),
+		strings.Contains(" exit _exit _Exit quick_exit raise ", " "+name+" ") && cOneInt().MatchString(params),
 		strings.Contains(name, "assert") && slices.Contains(rules.CEnds, name):
-		found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", name, strings.TrimSpace(s.lines[j]))
+		found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", name, s.trimmed(j))
 	}
 	return found
 }
 
-// global reports whether line j is in no braces but those of extern "C". What is in a class or namespace has another full name.
+// heading returns the code of line i, and of up to three more until it has one of the bytes that end it.
+func (s *side) heading(i int, ends string) string {
+	heading := s.code(i)
+	for k := i + 1; k < min(len(s.lines), i+4) && !strings.ContainsAny(heading, ends); k++ {
+		heading += " " + s.code(k)
+	}
+	return heading
+}
+
+// global reports whether line j is in no braces but those of extern "C". What is in a class or namespace has
+// another full name.
 func (s *side) global(j int) bool {
 	depth := 0
 	for i := range j {
@@ -190,7 +204,8 @@ func (s *side) global(j int) bool {
 	return depth <= 0
 }
 
-// function returns the code of a function from its heading in line j to its last brace, and the line after it; "" for a declaration.
+// function returns the code of a function from its heading in line j to its last brace, and the line after it; ""
+// for a declaration.
 func (s *side) function(j int) (code string, end int) {
 	var b strings.Builder
 	depth, began := 0, false

@@ -23,7 +23,8 @@ type testCase struct {
 var (
 	attribute = late.Regexp(`^\s*(?:#!?\[|@)`)
 	pyClass   = late.Regexp(`^(\s*)class\s+(\w+)\s*(\([^)]*\))?`)
-	otherOS   = late.Regexp(`_(?:windows|plan9|js|wasm|wasip1|aix|solaris|illumos|android|ios|zos|dragonfly)_test\.go$`)
+	otherOS   = late.Regexp(`_(?:windows|plan9|js|wasm|wasip1|aix|solaris|illumos|android|ios|zos` +
+		`|dragonfly)_test\.go$`)
 )
 
 // cases returns the tests of e before (0) or after (1) the change that a runner finds.
@@ -97,7 +98,8 @@ func listCases(s *side) (list []testCase) {
 	return list
 }
 
-// wordAt returns where the first word of a line begins, from a byte on. A match may begin with blanks, or with what precedes a word.
+// wordAt returns where the first word of a line begins, from a byte on. A match may begin with blanks, or with
+// what precedes a word.
 func wordAt(line string, at int) int {
 	for at < len(line)-1 && !lang.IsWord(line[at]) && line[at] != '@' {
 		at++
@@ -127,7 +129,8 @@ func bodyEnd(language *rules.Language, s *side, from int) int {
 	if language.Body == rules.Indent {
 		in := indent(s.code(from))
 		for i := from + 1; i < last; i++ {
-			if code := s.code(i); strings.TrimSpace(code) != "" && indent(code) <= in && !strings.HasPrefix(strings.TrimSpace(code), ")") {
+			word := strings.TrimSpace(s.code(i))
+			if word != "" && indent(s.code(i)) <= in && !strings.HasPrefix(word, ")") {
 				return i
 			}
 		}
@@ -139,7 +142,8 @@ func bodyEnd(language *rules.Language, s *side, from int) int {
 	}
 	depth, seen := 0, false
 	for i := from; i < last; i++ {
-		for _, c := range []byte(s.code(i)) {
+		code := s.code(i)
+		for _, c := range []byte(code) {
 			switch c {
 			case opened:
 				depth, seen = depth+1, true
@@ -147,7 +151,7 @@ func bodyEnd(language *rules.Language, s *side, from int) int {
 				depth--
 			}
 		}
-		if seen && depth <= 0 {
+		if seen && (depth <= 0 || strings.HasPrefix(code, "}") && closed == '}') {
 			return i + 1
 		}
 	}
@@ -164,15 +168,17 @@ func narrowedPackages(e *edit) (found findings) {
 	for _, b := range e.blocks {
 		for i := b.i; i < b.iEnd && b.j < b.jEnd && e.within(rules.Commands); i++ {
 			j := min(b.j+i-b.i, b.jEnd-1)
-			if now := e.after.plain(j); goAll().MatchString(e.before.plain(i)) && goTests().MatchString(now) && !goAll().MatchString(now) {
-				found.add(e, rules.TestSkipped, j, false, "runs fewer packages: %s", strings.TrimSpace(e.after.lines[j]))
+			now := e.after.plain(j)
+			if goAll().MatchString(e.before.plain(i)) && goTests().MatchString(now) && !goAll().MatchString(now) {
+				found.add(e, rules.TestSkipped, j, false, "runs fewer packages: %s", e.after.trimmed(j))
 			}
 		}
 	}
 	return found
 }
 
-// newCases returns a function that reports whether a line belongs to a test that is new. A mark of the whole file does not.
+// newCases returns a function that reports whether a line belongs to a test that is new. A mark of the whole file
+// does not.
 func (e *edit) newCases() func(line int) bool {
 	had := map[string]bool{}
 	for _, c := range e.cases(0) {
@@ -206,8 +212,8 @@ type placedCase struct {
 	testCase
 }
 
-// testsGone reports tests that are gone, test_removed. It compares the tests of all files: one that moved to another file of the patch, or
-// has another name that a runner finds, is not gone.
+// testsGone reports tests that are gone, test_removed. It compares the tests of all files: one that moved to
+// another file of the patch, or has another name that a runner finds, is not gone.
 func testsGone(p *proposal) (found findings) {
 	var gone, fresh []placedCase
 	for _, e := range p.edits {

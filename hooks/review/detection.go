@@ -6,14 +6,17 @@ import (
 )
 
 var (
-	callStack  = late.Regexp(`\bruntime\.(?:Callers?|CallersFrames|Stack)\(|\bdebug\.Stack\(|\binspect\.(?:stack|currentframe|getouterframes)\b|\btraceback\.(?:extract|format)_stack\b|\bsys\._getframe\b|\.captureStackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)`)
-	testFrame  = late.Regexp(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest|unittest|_pytest|nose2?|doctest|jest|vitest|mocha|jasmine|ava|karma)[^"'\x60]*["'\x60/]`)
+	callStack = late.Regexp(`\bruntime\.(?:Callers?|CallersFrames|Stack)\(|\bdebug\.Stack\(|\binspect\.(?:stack` +
+		`|currentframe|getouterframes)\b|\btraceback\.(?:extract|format)_stack\b|\bsys\._getframe\b` +
+		`|\.captureStackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)`)
+	testFrame = late.Regexp(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
+		`|unittest|_pytest|nose2?|doctest|jest|vitest|mocha|jasmine|ava|karma)[^"'\x60]*["'\x60/]`)
 	goProgram  = late.Regexp(`\bos\.Args\[0\]|\bos\.Executable\(`)
 	testBinary = late.Regexp(`"[^"]*\.test(?:\.exe)?"`)
 )
 
-// detections reports production code that asks in two steps whether it is being tested: it looks for a test among its callers, or for a test's
-// name in its own. What stands in one line is found by patterns.
+// detections reports production code that asks in two steps whether it is being tested: it looks for a test among
+// its callers, or for a test's name in its own. What is in one line is found by patterns.
 func detections(e *edit) (found findings) {
 	if !e.production() || !e.exists() {
 		return nil

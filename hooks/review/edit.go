@@ -65,7 +65,7 @@ func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 
 // edit returns the change of a path, nil where it is not touched.
 func (p *proposal) edit(name string) *edit {
-	i, ok := slices.BinarySearchFunc(p.edits, name, func(e *edit, name string) int { return strings.Compare(e.path, name) })
+	i, ok := slices.BinarySearchFunc(p.edits, name, func(e *edit, n string) int { return strings.Compare(e.path, n) })
 	if !ok {
 		return nil
 	}
@@ -149,7 +149,8 @@ func (e *edit) compare() {
 	}
 }
 
-// markMoved pairs added lines with equal ones that were removed anywhere, for check files and for others. What moved is not new.
+// markMoved pairs added lines with equal ones that were removed anywhere, for check files and for others. What
+// moved is not new.
 func markMoved(edits []*edit) {
 	type line struct {
 		restored bool
@@ -158,13 +159,13 @@ func markMoved(edits []*edit) {
 	gone := map[line]int{}
 	for _, e := range edits {
 		for _, i := range e.removed {
-			gone[line{e.restored, strings.TrimSpace(e.before.lines[i])}]++
+			gone[line{e.restored, e.before.trimmed(i)}]++
 		}
 	}
 	for _, e := range edits {
 		e.moved = map[int]bool{}
 		for _, j := range e.added {
-			if at := (line{e.restored, strings.TrimSpace(e.after.lines[j])}); gone[at] > 0 {
+			if at := (line{e.restored, e.after.trimmed(j)}); gone[at] > 0 {
 				gone[at]--
 				e.moved[j] = true
 			}

@@ -16,26 +16,30 @@ var (
 	goMain         = late.Regexp(`^func main\(\)`)
 	goPackageMain  = late.Regexp(`(?m)^package main\b`)
 
-	goInit     = late.Regexp(`^func init\(\)|^var\b`)
-	goExit     = late.Regexp(`\b(?:os|syscall)\.Exit\(\s*0\s*\)`)
-	pyExit     = late.Regexp(`\b(?:sys\.exit|os\._exit|exit|quit)\s*\(\s*0?\s*\)|\braise\s+SystemExit\b(?:\s*\(\s*0?\s*\))?\s*$`)
-	pyAnyExit  = late.Regexp(`(?m)^\s*(?:sys\.exit|exit|quit)\s*\(|__main__`)
-	webExit    = late.Regexp(`^process\.(?:exit\s*\(\s*0?\s*\)|exitCode\s*=\s*0)|^setImmediate\(.*process\.exit\(0?\)|^setTimeout\(.*process\.exit\(0?\)`)
+	goInit = late.Regexp(`^func init\(\)|^var\b`)
+	goExit = late.Regexp(`\b(?:os|syscall)\.Exit\(\s*0\s*\)`)
+	pyExit = late.Regexp(`\b(?:sys\.exit|os\._exit|exit|quit)\s*\(\s*0?\s*\)` +
+		`|\braise\s+SystemExit\b(?:\s*\(\s*0?\s*\))?\s*$`)
+	pyAnyExit = late.Regexp(`(?m)^\s*(?:sys\.exit|exit|quit)\s*\(|__main__`)
+	webExit   = late.Regexp(`^process\.(?:exit\s*\(\s*0?\s*\)|exitCode\s*=\s*0)` +
+		`|^setImmediate\(.*process\.exit\(0?\)|^setTimeout\(.*process\.exit\(0?\)`)
 	webHandler = late.Regexp(`\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit|beforeExit)['"]`)
 	webSuccess = late.Regexp(`\bprocess\.exitCode\s*=\s*0|\bprocess\.(?:exit|reallyExit)\s*\(\s*0?\s*\)`)
+	pyGuard    = late.Regexp(`^\s*(?:(?:async\s+)?def|class)\s|__main__`)
 	pyAtExit   = late.Regexp(`\batexit\.register\b`)
 	pyHardExit = late.Regexp(`\bos\._exit\s*\(\s*0\s*\)`)
 )
 
-// exitsOnLoad reports ends with success that come while a module is loaded, or in what runs at every end: exit_swallowed. No test can fail
-// then. A file that was a script before (it ends itself already, begins with #! or asks for __main__) may end as it likes.
+// exitsOnLoad reports ends with success that come while a module is loaded, or in what runs at every end:
+// exit_swallowed. No test can fail then. A file that was a script before (it ends itself already, begins with #!
+// or asks for __main__) may end as it likes.
 func exitsOnLoad(e *edit) (found findings) {
 	if e.isNew() || !e.exists() || e.class != none || lang.Tooling(e.path) {
 		return nil
 	}
 	add := func(j int) {
 		if !e.moved[j] {
-			found.add(e, rules.ExitSwallowed, j, true, "ends with success while it is loaded, or at every end: %s", strings.TrimSpace(e.after.lines[j]))
+			found.add(e, rules.ExitSwallowed, j, true, endsOnLoad, e.after.trimmed(j))
 		}
 	}
 	script := strings.HasPrefix(text(e.change.Before), "#!")
@@ -46,7 +50,7 @@ func exitsOnLoad(e *edit) (found findings) {
 				continue
 			}
 			for k := j; k >= max(0, j-maxUp); k-- {
-				if code := e.after.code(k); code != "" && code[0] != '\t' && code[0] != ' ' && code[0] != '}' && code[0] != ')' {
+				if code := e.after.code(k); code != "" && !strings.ContainsRune("\t })", rune(code[0])) {
 					if goInit().MatchString(code) {
 						add(j)
 					}
@@ -91,6 +95,9 @@ func exitsOnLoad(e *edit) (found findings) {
 	return found
 }
 
+// endsOnLoad tells of an end with success that no test can notice.
+const endsOnLoad = "ends with success while it is loaded, or at every end: %s"
+
 // maxUp is how many lines up the beginning of what is around a line is looked for.
 const maxUp = 3000
 
@@ -103,8 +110,7 @@ func (e *edit) topLevel(j int) bool {
 			continue
 		}
 		in = indent(code)
-		word := strings.TrimSpace(code)
-		if strings.HasPrefix(word, "def ") || strings.HasPrefix(word, "async def ") || strings.HasPrefix(word, "class ") || strings.Contains(word, "__main__") {
+		if pyGuard().MatchString(code) {
 			return false
 		}
 	}
@@ -127,11 +133,12 @@ func goSystem(s *side) *regexp.Regexp {
 		}
 	}
 	from := `(?:\b(?:` + quoted(names) + `)\.` + bare + `)`
-	return regexp.MustCompile(from + `(?:Exit(?:$|[^\w(]|\(\s*(?:0\b|[^\d\s]|$))|(?:Raw)?Syscall(?:6|NoError)?\(\s*(?:[\w.]*SYS_EXIT(?:_GROUP)?\b|(?:60|231|93|94|0x3[cC]|0x[eE]7|0x5[dDeE])\s*,))`)
+	return regexp.MustCompile(from + `(?:Exit(?:$|[^\w(]|\(\s*(?:0\b|[^\d\s]|$))|(?:Raw)?Syscall(?:6` +
+		`|NoError)?\(\s*(?:[\w.]*SYS_EXIT(?:_GROUP)?\b|(?:60|231|93|94|0x3[cC]|0x[eE]7|0x5[dDeE])\s*,))`)
 }
 
-// goSystemExits reports processes of Go that end themselves by a system call, past os.Exit, which go test watches: exit_swallowed. The main of
-// package main may end as it likes.
+// goSystemExits reports processes of Go that end themselves by a system call, past os.Exit, which go test watches:
+// exit_swallowed. The main of package main may end as it likes.
 func goSystemExits(e *edit) (found findings) {
 	if !e.exists() || e.class != none || e.language != "go" {
 		return nil
@@ -145,10 +152,11 @@ func goSystemExits(e *edit) (found findings) {
 			system = goSystem(e.after)
 		}
 		code := e.after.code(j)
-		if !system.MatchString(code) && !goNativeExit().MatchString(code) && !goTrueProgram().MatchString(e.after.plain(j)) || e.inGoMain(j) {
+		ends := system.MatchString(code) || goNativeExit().MatchString(code) || goTrueProgram().MatchString(e.after.plain(j))
+		if !ends || e.inGoMain(j) {
 			continue
 		}
-		found.add(e, rules.ExitSwallowed, j, true, "ends the process past os.Exit: %s", strings.TrimSpace(e.after.lines[j]))
+		found.add(e, rules.ExitSwallowed, j, true, "ends the process past os.Exit: %s", e.after.trimmed(j))
 	}
 	return found
 }

@@ -15,12 +15,16 @@ var (
 	number   = late.Regexp(`\b(?:0[xXbBoO][\da-fA-F_]+|\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)[a-zA-Z%]*`)
 	constant = late.Regexp(`\b(?:true|false|True|False|None|null|nil|undefined|NaN|Some|Ok|Err)\b`)
 	negation = late.Regexp(`\bnot\b|\.not\b|!(?:[^=]|$)`)
-	compared = late.Regexp(`[=!]==?|[<>]=?|(?:\b|[aA]ssert_?|ASSERT_|EXPECT_|CHECK_|REQUIRE_)(?:Not)?(?:Equals?|True|False|Is|In|eq|ne|EQ|NE|LT|GT|LE|GE|TRUE|FALSE)\b|time\.(?:Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\b`)
-	minus    = late.Regexp(`[-+]\s*\x00`)
+	compared = late.Regexp(`[=!]==?|[<>]=?|(?:\b|[aA]ssert_?|ASSERT_|EXPECT_|CHECK_|REQUIRE_)(?:Not)?(?:Equals?` +
+		`|True|False|Is|In|eq|ne|EQ|NE|LT|GT|LE|GE|TRUE|FALSE)\b|time\.(?:Nanosecond|Microsecond|Millisecond` +
+		`|Second|Minute|Hour)\b`)
+	minus = late.Regexp(`[-+]\s*\x00`)
 	// noExpectation: names, messages and imports, which a test does not compare.
-	noExpectation = late.Regexp(`^\s*(?:import\b|from\b|export\b|package\b|#\s*include|use\b|require|//|#|\*|@)|\brequire\(|\b\w+\.(?:Log|Logf|Error|Errorf|Fatal|Fatalf|Skip|Skipf|Run)\(|\b(?:console\.\w+|print|println|printf|fmt\.Print\w*|describe|it|test|context|logger\.\w+|log\.\w+)\s*!?\(|\bname:`)
+	noExpectation = late.Regexp(`^\s*(?:import\b|from\b|export\b|package\b|#\s*include|use\b|require|//|#|\*|@)` +
+		`|\brequire\(|\b\w+\.(?:Log|Logf|Error|Errorf|Fatal|Fatalf|Skip|Skipf|Run)\(|\b(?:console\.\w+|print` +
+		`|println|printf|fmt\.Print\w*|describe|it|test|context|logger\.\w+|log\.\w+)\s*!?\(|\bname:`)
 	shellCheck    = late.Regexp(`^\s*(?:if\s+)?(?:!\s*)?(?:test|\[\[?|e?grep|diff|cmp|assert\w*)\s`)
-	expectedWords = []string{"expected", "golden", "want", "snapshot", "snapshots", "approved", "verified", "output", "outputs"}
+	expectedWords = strings.Fields("expected golden want snapshot snapshots approved verified output outputs")
 )
 
 // A pair is a line before and the one that took its place, where they differ in literals and comparisons alone.
@@ -45,7 +49,7 @@ func (e *edit) pairs() []pair {
 			key := skeleton(e.before, i)
 			if js := at[key]; len(js) > 0 && strings.Contains(key, "\x00") {
 				at[key] = js[1:]
-				if strings.Join(strings.Fields(e.before.plain(i)), "") != strings.Join(strings.Fields(e.after.plain(js[0])), "") {
+				if unspaced(e.before.plain(i)) != unspaced(e.after.plain(js[0])) {
 					list = append(list, pair{i, js[0]})
 				}
 			}
@@ -71,22 +75,29 @@ func skeleton(s *side, i int) string {
 	for _, re := range []*regexp.Regexp{number(), constant(), compared()} {
 		text = re.ReplaceAllString(text, "\x00")
 	}
-	text = negation().ReplaceAllStringFunc(text, func(m string) string { return strings.TrimLeft(strings.TrimPrefix(m, ".not"), "!not") })
+	text = negation().ReplaceAllStringFunc(text, func(m string) string {
+		return strings.TrimLeft(strings.TrimPrefix(m, ".not"), "!not")
+	})
 	text = minus().ReplaceAllString(text, "\x00")
 	if re := compile(rules.For(s.language).Lists); re != nil {
 		text = re.ReplaceAllString(text, "\x00")
 	}
-	return strings.Join(strings.Fields(text), "")
+	return unspaced(text)
 }
 
-// expectations reports literals of a test, and files of what tests expect, that were rewritten: expectation_rewritten.
+// unspaced returns s without blanks.
+func unspaced(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// expectations reports literals of a test, and files of what tests expect, that were rewritten:
+// expectation_rewritten.
 func expectations(e *edit) (found findings) {
 	if e.class != none && e.change.Before != nil && e.expected() && len(e.removed) > 0 {
 		line := -1
 		if e.exists() {
 			line = e.at(e.removed[0])
 		}
-		found.add(e, rules.ExpectationChanged, line, false, "what tests compare with: %d lines removed, %d added", len(e.removed), len(e.added))
+		found.add(e, rules.ExpectationChanged, line, false,
+			"what tests compare with: %d lines removed, %d added", len(e.removed), len(e.added))
 		return found
 	}
 	if !lang.IsCode(e.language) || e.class == none || e.class == testData {
@@ -96,11 +107,12 @@ func expectations(e *edit) (found findings) {
 	for _, p := range e.pairs() {
 		line := e.after.plain(p.j)
 		named := noExpectation().MatchString(line) || begins != nil && begins.MatchString(line)
-		if e.class != namedFile && !e.isTest() || e.class == namedFile && e.language == "shell" && !shellCheck().MatchString(line) ||
+		if e.class != namedFile && !e.isTest() ||
+			e.class == namedFile && e.language == "shell" && !shellCheck().MatchString(line) ||
 			named && !comparison(e, p) || e.threshold(p) != "" {
 			continue
 		}
-		found.add(e, rules.ExpectationChanged, p.j, false, "was: %s", strings.TrimSpace(e.before.lines[p.i]))
+		found.add(e, rules.ExpectationChanged, p.j, false, "was: %s", e.before.trimmed(p.i))
 	}
 	if e.language == "shell" {
 		found = append(found, conditions(e)...)
@@ -116,7 +128,8 @@ func comparison(e *edit, p pair) bool {
 		was, _, _ := strings.Cut(e.before.code(p.i), "{")
 		return ok && strings.HasPrefix(strings.TrimSpace(before), "if") && before != was
 	}
-	return e.language != "web" && re.MatchString(e.after.code(p.j)) || e.language == "web" && strings.Contains(e.after.code(p.j), "expect(")
+	code := e.after.code(p.j)
+	return e.language != "web" && re.MatchString(code) || e.language == "web" && strings.Contains(code, "expect(")
 }
 
 // conditions reports conditions of a script whose words, not their literals, were replaced.
@@ -127,7 +140,8 @@ func conditions(e *edit) (found findings) {
 		}
 		for k := range b.iEnd - b.i {
 			was, is := e.before.plain(b.i+k), e.after.plain(b.j+k)
-			if shellCheck().MatchString(was) && shellCheck().MatchString(is) && was != is && strings.Fields(was)[0] == strings.Fields(is)[0] {
+			if shellCheck().MatchString(was) && shellCheck().MatchString(is) && was != is &&
+				strings.Fields(was)[0] == strings.Fields(is)[0] {
 				found.add(e, rules.ExpectationChanged, b.j+k, false, "was: %s", strings.TrimSpace(was))
 			}
 		}

@@ -19,19 +19,21 @@ const (
 // bidi are the controls that reorder text (UAX #9; CVE-2021-42574). The marks (LRM, RLM, ALM) only hint.
 func bidi(c rune) bool { return c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 }
 
-// invisible characters, without those that scripts and emoji need in their places (see placed).
-func invisible(c rune) bool {
-	switch {
-	case bidi(c), c >= 0x200b && c <= 0x200f, c == 0x061c, c >= 0x2060 && c <= 0x2064, c >= 0x206a && c <= 0x206f, c == 0xfeff, c == 0x00ad, c == 0x180e,
-		c == 0x115f, c == 0x1160, c == 0x3164, c == 0xffa0, c == 0x034f, c >= 0x17b4 && c <= 0x17b5, c >= 0xe0000 && c <= 0xe0fff, c >= 0xfff9 && c <= 0xfffb, c == 0x2028, c == 0x2029:
-		return true
-	}
-	return false
+// unseen are the characters that cannot be seen, also those that scripts and emoji need in their places (see placed).
+var unseen = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x00ad, 0x00ad, 1}, {0x034f, 0x034f, 1}, {0x061c, 0x061c, 1}, {0x115f, 0x1160, 1}, {0x17b4, 0x17b5, 1}, {0x180e, 0x180e, 1},
+		{0x200b, 0x200f, 1}, {0x2028, 0x2029, 1}, {0x202a, 0x202e, 1}, {0x2060, 0x2064, 1}, {0x2066, 0x206f, 1}, {0x3164, 0x3164, 1},
+		{0xfeff, 0xfeff, 1}, {0xffa0, 0xffa0, 1}, {0xfff9, 0xfffb, 1},
+	},
+	R32: []unicode.Range32{{0xe0000, 0xe0fff, 1}},
 }
 
-// control characters that a terminal obeys.
+func invisible(c rune) bool { return unicode.Is(unseen, c) }
+
+// control reports whether a terminal obeys a character.
 func control(c rune) bool {
-	return c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\v' || c == 0x7f || c >= 0x80 && c < 0xa0 && c != 0x85
+	return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\f\v\u0085", c)
 }
 
 // placed reports whether an invisible character is where a script or an emoji needs it.
@@ -42,7 +44,7 @@ func placed(before, c, after rune) bool {
 	case c == 0x200c: // non-joiner: Persian, Indic
 		return joining(before) || joining(after)
 	case c == 0x200b: // where Thai, Lao, Khmer and Burmese lines may break
-		return unicode.In(before, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || unicode.In(after, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+		return unicode.In(before, unspacedScripts...) || unicode.In(after, unspacedScripts...)
 	case c >= 0xe0020 && c <= 0xe007f: // flags of Scotland, Wales, England
 		return before == 0x1f3f4 || before >= 0xe0020 && before <= 0xe007f
 	case c == 0x200e || c == 0x200f || c == 0x061c: // marks in text that is written right to left
@@ -53,16 +55,25 @@ func placed(before, c, after rune) bool {
 	return false
 }
 
+// pictured reports whether c is part of an emoji.
 func pictured(c rune) bool {
-	return c == 0xfe0f || c >= 0x1f000 && c <= 0x1faff || c >= 0x2190 && c <= 0x2bff || c >= 0xe0020 && c <= 0xe007f || c == 0x20e3
+	return c == 0xfe0f || c == 0x20e3 || c >= 0x1f000 && c <= 0x1faff || c >= 0x2190 && c <= 0x2bff || c >= 0xe0020 && c <= 0xe007f
 }
 
-func joining(c rune) bool {
-	return unicode.In(c, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
-		unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Tibetan, unicode.Myanmar, unicode.Khmer)
-}
+// joining reports whether c is of a script whose letters may be joined, or kept apart, by an invisible character.
+func joining(c rune) bool { return unicode.In(c, joiningScripts...) }
 
-var generated = late.Regexp(`(?:\.min\.\w+|\.pb\.go|\.svg|\.lock|\.map|bundle\.js|_generated\.\w+|\.gen\.\w+)$|(?:^|/)(?:dist|vendor|node_modules|third_party)/`)
+var (
+	unspacedScripts = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+	joiningScripts  = []*unicode.RangeTable{
+		unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
+		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Tibetan,
+		unicode.Myanmar, unicode.Khmer,
+	}
+)
+
+var generated = late.Regexp(`(?:\.min\.\w+|\.pb\.go|\.svg|\.lock|\.map|bundle\.js|_generated\.\w+|\.gen\.\w+)$` +
+	`|(?:^|/)(?:dist|vendor|node_modules|third_party)/`)
 
 // hidden reports characters that a reviewer does not see, or sees elsewhere: hidden_text.
 func hidden(e *edit) (found findings) {
@@ -110,7 +121,7 @@ func hidden(e *edit) (found findings) {
 			continue
 		}
 		if word := mixed(e.after, j); word != "" {
-			found.add(e, rules.HiddenText, j, lang.IsCode(e.language), "letters of two scripts that look alike in one name: %s", spelled(word))
+			found.add(e, rules.HiddenText, j, lang.IsCode(e.language), "letters of two scripts in one name: %s", spelled(word))
 		}
 		found = append(found, far(e, j)...)
 		if strings.TrimSpace(line) == "" && n > 0 && e.added[n-1] == j-1 {
@@ -180,7 +191,8 @@ func far(e *edit, j int) (found findings) {
 	return found
 }
 
-// mixed returns a name in the code of a line that has Latin letters and letters of another script that look like them.
+// mixed returns a name in the code of a line that has Latin letters and letters of another script that look like
+// them.
 func mixed(s *side, j int) string {
 	if !strings.ContainsFunc(s.lines[j], func(c rune) bool { return c >= 0x80 }) {
 		return ""

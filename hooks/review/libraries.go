@@ -40,7 +40,7 @@ func replaced(e *edit) (found findings) {
 		switch line := e.after.plain(j); path.Base(e.path) {
 		case "go.mod", "go.work":
 			if strings.Contains(line, "=>") && goReplace().MatchString(line) {
-				found.put(e, rules.LibraryShadowed, j, false, "%s", strings.TrimSpace(line)) // a check part: it is restored
+				found.put(e, rules.LibraryShadowed, j, false, "%s", strings.TrimSpace(line))
 			}
 		case "package.json":
 			if m := localDep().FindStringSubmatch(line); m != nil {
@@ -81,7 +81,8 @@ func (p *proposal) modules(e *edit) (found findings) {
 		if p.checks.Has(path.Join(dir, name+".py")) || p.checks.Has(path.Join(dir, name, "__init__.py")) {
 			return found // a module that became a package, or the other way round
 		}
-		// Python looks first in the root, in src, and in the folder of the file that it runs; which one that is cannot be told.
+		// Python searches first the root, in src, and in the folder of the file that it runs; which one that is
+		// cannot be told.
 		top := dir == "." || dir == p.checks.Sub || path.Base(dir) == "src" || path.Base(dir) == "lib"
 		found.add(e, rules.LibraryShadowed, -1, top, "is imported instead of Python's own or an installed %s", name)
 	case path.Base(dir) == "gtest" && base == "gtest.h" && e.language == "c":
@@ -103,19 +104,22 @@ func (p *proposal) dependencies(e *edit) (found findings) {
 			name += "/" + first
 		}
 		manifest := strings.TrimSuffix(e.path, inner) + name + "/package.json"
-		found.add(e, rules.LibraryShadowed, -1, testLibraryName(name) || !p.versionChanged(manifest), "an installed dependency: %s", name)
+		found.add(e, rules.LibraryShadowed, -1, testLibraryName(name) || !p.versionChanged(manifest),
+			"an installed dependency: %s", name)
 	default:
 		before, file, ok := cutLast("/"+e.path, "/vendor/")
 		if !ok || file == "modules.txt" {
 			return found
 		}
-		// go.sum holds digests of whole modules, and vendor/ a part of each: offline nothing says that a copy is that version's.
+		// go.sum holds digests of whole modules, and vendor/ a part of each: offline nothing proves that a copy is
+		// that version's.
 		parts := strings.Split(file, "/")
-		goes := strings.Contains(parts[0], ".") && len(parts) > 2
+		isGo := strings.Contains(parts[0], ".") && len(parts) > 2
 		if p.vendored(strings.TrimPrefix(before+"/vendor", "/"), file) {
-			found.add(e, rules.LibraryShadowed, -1, false, "a vendored dependency, with another version: nothing here says that this is its code")
+			found.add(e, rules.LibraryShadowed, -1, false,
+				"a vendored dependency, with another version: nothing here proves that this is its code")
 		} else {
-			found.add(e, rules.LibraryShadowed, -1, goes, "a vendored dependency was changed, and its version is as it was")
+			found.add(e, rules.LibraryShadowed, -1, isGo, "a vendored dependency was changed, not its version")
 		}
 	}
 	return found
@@ -173,7 +177,8 @@ func (p *proposal) headers(e *edit) (found findings) {
 	switch {
 	case caps:
 	case slices.Contains(rules.PlainHeaders, base):
-		caps = dir == "." || dir == p.checks.Sub || slices.Contains(headerFolders, path.Base(dir)) || wraps(text(e.change.After), base)
+		caps = dir == "." || dir == p.checks.Sub || slices.Contains(headerFolders, path.Base(dir)) ||
+			wraps(text(e.change.After), base)
 	case slices.Contains(rules.PlusHeaders, base):
 		if caps = cInclude().MatchString(text(e.change.After)); !caps {
 			return found
@@ -192,5 +197,7 @@ func wraps(text, base string) bool {
 
 // renamed reports whether a file of the same name is gone from another folder.
 func (p *proposal) renamed(e *edit, base string) bool {
-	return slices.ContainsFunc(p.edits, func(o *edit) bool { return o != e && !o.exists() && path.Base(o.path) == base && o.class == e.class })
+	return slices.ContainsFunc(p.edits, func(o *edit) bool {
+		return o != e && !o.exists() && path.Base(o.path) == base && o.class == e.class
+	})
 }

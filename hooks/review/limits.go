@@ -12,11 +12,17 @@ import (
 
 var (
 	// The words of a limit, by the direction in which it is wider.
-	widerUp   = late.Regexp(`(?i)time_?-?out|deadline|toleran|\beps\b|epsilon|\bdelta\b|\b[ar]tol\b|(?:_|\b)(?:abs|rel)(?:_?tol)?\b|InDelta|InEpsilon|AlmostEqual|max-?_?warnings|retr(?:y|ies)|reruns|flak|max_?-?(?:errors|failures|diff\w*|duration|ms|age|size|line|complexity)|budget|allowed|\.within\b|WithTimeout|Eventually|time\.After|sleep|_NEAR\b|slow|\blimit\b|time\.(?:Milli|Micro|Nano)?second\b`)
-	widerDown = late.Regexp(`(?i)fail_?-?under|coverage|\bmin(?:imum)?\b|\bmin[_-]|_min\b|\b(?:branches|functions|lines|statements)["']?\s*:|toBeCloseTo|\bplaces\b|precision|\bdigits\b|threshold|warn_?-?under|\bdecimal\b`)
-	exactly   = late.Regexp(`[\w)\]\s][!=]==?[\w(\s-]`)
-	loosely   = late.Regexp(`approx|isclose|[^-=<>][<>][^<>]`)
-	amount    = late.Regexp(`(\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*\*?\s*(time\.(?:Nanosecond|Microsecond|Millisecond|Second|Minute|Hour)\b|ms\b|s\b|m\b|h\b|%)?`)
+	widerUp = late.Regexp(`(?i)time_?-?out|deadline|toleran|\beps\b|epsilon|\bdelta\b|\b[ar]tol\b|(?:_` +
+		`|\b)(?:abs|rel)(?:_?tol)?\b|InDelta|InEpsilon|AlmostEqual|max-?_?warnings|retr(?:y|ies)|reruns|flak` +
+		`|max_?-?(?:errors|failures|diff\w*|duration|ms|age|size|line|complexity)|budget|allowed|\.within\b` +
+		`|WithTimeout|Eventually|time\.After|sleep|_NEAR\b|slow|\blimit\b|time\.(?:Milli|Micro|Nano)?second\b`)
+	widerDown = late.Regexp(`(?i)fail_?-?under|coverage|\bmin(?:imum)?\b|\bmin[_-]|_min\b|\b(?:branches` +
+		`|functions|lines|statements)["']?\s*:|toBeCloseTo|\bplaces\b|precision|\bdigits\b|threshold` +
+		`|warn_?-?under|\bdecimal\b`)
+	exactly = late.Regexp(`[\w)\]\s][!=]==?[\w(\s-]`)
+	loosely = late.Regexp(`approx|isclose|[^-=<>][<>][^<>]`)
+	amount  = late.Regexp(`(\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*\*?\s*(time\.(?:Nanosecond|Microsecond` +
+		`|Millisecond|Second|Minute|Hour)\b|ms\b|s\b|m\b|h\b|%)?`)
 )
 
 // limits reports limits, timeouts and tolerances of checks that became wider: threshold_loosened.
@@ -26,7 +32,7 @@ func limits(e *edit) (found findings) {
 	}
 	for _, p := range e.pairs() {
 		if e.threshold(p) == "wider" {
-			found.add(e, rules.ThresholdLoosened, p.j, false, "was: %s", strings.TrimSpace(e.before.lines[p.i]))
+			found.add(e, rules.ThresholdLoosened, p.j, false, "was: %s", e.before.trimmed(p.i))
 		}
 	}
 	return found
@@ -35,7 +41,8 @@ func limits(e *edit) (found findings) {
 // threshold returns whether a pair moved a limit, "wider" or "tighter"; "" where it has none.
 func (e *edit) threshold(p pair) string {
 	was, is := e.before.plain(p.i), e.after.plain(p.j)
-	if code := e.after.code(p.j); lang.IsCode(e.language) && e.language != "shell" && exactly().MatchString(code) && !loosely().MatchString(code) {
+	code := e.after.code(p.j)
+	if lang.IsCode(e.language) && e.language != "shell" && exactly().MatchString(code) && !loosely().MatchString(code) {
 		return "" // Retries != 3 asks for a value, and sets no limit
 	}
 	up, down := widerUp().MatchString(is), widerDown().MatchString(is)
@@ -68,7 +75,8 @@ func (e *edit) threshold(p pair) string {
 	return verdict
 }
 
-// around looks for the words of a limit in the lines above, in a file of settings: "coverageThreshold": { "global": { "lines": 90 …
+// around searches for the words of a limit in the lines above, in a file of settings: "coverageThreshold": {
+// "global": { "lines": 90 …
 func (e *edit) around(j int) (up, down bool) {
 	if lang.IsCode(e.language) && e.class != loadedFile {
 		return false, false

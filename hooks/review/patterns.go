@@ -64,8 +64,8 @@ func (m *matcher) prepare() {
 	})
 }
 
-// literals returns texts of which every match of a pattern has one; nil where there are none. Looking for them first is much quicker
-// than the pattern.
+// literals returns texts of which every match of a pattern has one; nil where there are none. Looking for them
+// first is much quicker than the pattern.
 func literals(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -124,7 +124,8 @@ func (m *matcher) find(s *side, line int) (found []string) {
 	}
 	for _, at := range m.re.FindAllStringIndex(text, -1) {
 		match := strings.TrimSpace(text[at[0]:at[1]])
-		if match == "" || m.On == rules.Strings && !s.hasCode(line, at[0], at[1]) || m.not != nil && m.not.MatchString(match) ||
+		if match == "" || m.On == rules.Strings && !s.hasCode(line, at[0], at[1]) ||
+			m.not != nil && m.not.MatchString(match) ||
 			m.Kind == rules.Secret && !genuine(match) ||
 			m.next != nil && !s.goesOn(line, m.next) {
 			continue
@@ -151,8 +152,9 @@ func containsAny(s string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
-// same is what two matches of a rule have in common when one took the place of the other: all but blanks; of a call, its name; of a limit
-// that is gone, all but its value; and a comment for one checker may become one for another.
+// same is what two matches of a rule have in common when one took the place of the other: all but blanks; of a
+// call, its name; of a limit that is gone, all but its value; and a comment for one checker may become one for
+// another.
 func (m *matcher) same(match string) string {
 	switch {
 	case m.Kind == rules.SuppressionAdded:
@@ -171,8 +173,8 @@ type hit struct {
 	match string
 }
 
-// fresh returns what a rule finds in the new lines of a file and not in its removed ones; the other way round for a rule of what is gone.
-// Calls that the file made anywhere before are not new either.
+// fresh returns what a rule finds in the new lines of a file and not in its removed ones; the other way round for
+// a rule of what is gone. Calls that the file made anywhere before are not new either.
 func (m *matcher) fresh(e *edit) (hits []hit) {
 	old, now, from, to := e.before, e.after, e.removed, e.added
 	if m.Gone {
@@ -233,7 +235,8 @@ func patterns(e *edit) (found findings) {
 				if inNew == nil {
 					inNew = e.newCases()
 				}
-				if inNew(h.line) || m.In == rules.Limits && slices.ContainsFunc(e.pairs(), func(p pair) bool { return p.j == h.line }) {
+				inPair := func(p pair) bool { return p.j == h.line }
+				if inNew(h.line) || m.In == rules.Limits && slices.ContainsFunc(e.pairs(), inPair) {
 					continue
 				}
 			}
@@ -241,14 +244,14 @@ func patterns(e *edit) (found findings) {
 			if m.Gone {
 				line = e.at(line)
 			}
-			found.add(e, m.Kind, line, m.Caps, "%s", m.says(h.match))
+			found.add(e, m.Kind, line, m.Caps, "%s", m.detail(h.match))
 		}
 	}
 	return found
 }
 
-// says is what a reviewer reads of a match.
-func (m *matcher) says(match string) string {
+// detail returns what a reviewer reads of a match.
+func (m *matcher) detail(match string) string {
 	match = strings.TrimLeft(match, `;&|"'{( `)
 	switch {
 	case m.Kind == rules.Secret:
@@ -302,5 +305,8 @@ func (e *edit) within(places rules.Place) bool {
 
 // limiting reports whether limits in the file are those of a check, not what a program itself waits for.
 func (e *edit) limiting() bool {
-	return e.class != testData && (e.class != none || !lang.IsCode(e.language) && e.language != "" && e.language != "gomod" || lang.Tooling(e.path))
+	if e.class != none {
+		return e.class != testData
+	}
+	return !lang.IsCode(e.language) && e.language != "" && e.language != "gomod" || lang.Tooling(e.path)
 }

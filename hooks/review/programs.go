@@ -34,7 +34,8 @@ func programs(e *edit) (found findings) {
 	}
 	for _, j := range e.added {
 		for _, re := range []func() *regexp.Regexp{function, alias} {
-			if m := re().FindStringSubmatch(e.after.code(j)); m != nil && !e.moved[j] && slices.Contains(checkfile.Programs, m[1]) {
+			m := re().FindStringSubmatch(e.after.code(j))
+			if m != nil && !e.moved[j] && slices.Contains(checkfile.Programs, m[1]) {
 				found.add(e, rules.ProgramShadowed, j, false, "%s is a function or an alias from here on", m[1])
 			}
 		}

@@ -10,24 +10,32 @@ import (
 )
 
 const (
-	webAsserts = `['"\x60](?:node:)?(?:assert|chai|vitest|expect|mocha|jest|ava|tap|uvu|@jest/globals|@vitest/expect|node:test)(?:/\w+)?['"\x60]`
-	pyTools    = `unittest|pytest|_pytest|doctest|builtins`
+	webAsserts = `['"\x60](?:node:)?(?:assert|chai|vitest|expect|mocha|jest|ava|tap|uvu|@jest/globals` +
+		`|@vitest/expect|node:test)(?:/\w+)?['"\x60]`
+	pyTools = `unittest|pytest|_pytest|doctest|builtins`
 	// pyJudges are builtins that a test's comparison leans on; _ and print have honest replacements.
-	pyJudges = `AssertionError|BaseException|Exception|SystemExit|abs|all|any|bool|bytes|callable|dict|eval|exec|exit|float|frozenset|getattr|hasattr|id|int|isinstance|issubclass|iter|len|list|max|min|next|object|ord|quit|range|repr|round|set|sorted|str|sum|tuple|type|zip|__import__|__build_class__`
+	pyJudges = `AssertionError|BaseException|Exception|SystemExit|abs|all|any|bool|bytes|callable|dict|eval|exec` +
+		`|exit|float|frozenset|getattr|hasattr|id|int|isinstance|issubclass|iter|len|list|max|min|next|object` +
+		`|ord|quit|range|repr|round|set|sorted|str|sum|tuple|type|zip|__import__|__build_class__`
 )
 
 var (
 	webImport  = late.Regexp(`\bimport\s+([^'"\x60;]*?)\bfrom\s*['"]([^'"]+)['"]`)
-	webRequire = late.Regexp(`(?m)(?:\b(?:const|let|var)\s+|^[ \t]*|[;{(,][ \t]*)([\w$]+|\{[^}]*\})\s*=\s*(?:\(?\s*await\s+)?[\w$.]+\s*\(\s*['"\x60]([^'"\x60]+)['"\x60]`)
+	webRequire = late.Regexp(`(?m)(?:\b(?:const|let|var)\s+|^[ \t]*|[;{(,][ \t]*)([\w$]+` +
+		`|\{[^}]*\})\s*=\s*(?:\(?\s*await\s+)?[\w$.]+\s*\(\s*['"\x60]([^'"\x60]+)['"\x60]`)
 	swapImport = late.Regexp(`(?m)^[ \t]*import[ \t]+([\w., \t]+)`)
-	swapFrom   = late.Regexp(`(?m)^[ \t]*from[ \t]+((?:` + pyTools + `)(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)`)
-	pyDynamic  = late.Regexp(`\b(\w+)\s*=\s*(?:importlib\.import_module|__import__|sys\.modules\.get)\s*\(\s*['"](` + pyTools + `)`)
-	pyBuiltin  = late.Regexp(`\b(?:builtins|__builtins__)(?:\.(?:` + pyJudges + `)|\[\s*['"](?:` + pyJudges + `)['"]\s*\])\s*=[^=]|\bpatch\s*\(\s*['"](?:` + pyTools + `)\.`)
-	objectIs   = late.Regexp(`\bObject\.is\s*=[^=>]`)
+	swapFrom   = late.Regexp(`(?m)^[ \t]*from[ \t]+((?:` + pyTools + `)(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)` +
+		`|[^\n;]+)`)
+	pyDynamic = late.Regexp(`\b(\w+)\s*=\s*(?:importlib\.import_module|__import__` +
+		`|sys\.modules\.get)\s*\(\s*['"](` + pyTools + `)`)
+	pyBuiltin = late.Regexp(`\b(?:builtins|__builtins__)(?:\.(?:` + pyJudges + `)` +
+		`|\[\s*['"](?:` + pyJudges + `)['"]\s*\])\s*=[^=]|\bpatch\s*\(\s*['"](?:` + pyTools + `)\.`)
+	objectIs = late.Regexp(`\bObject\.is\s*=[^=>]`)
 )
 
-// replacements reports production code that puts something else in the place of what a test library or the language itself offers, by
-// whatever name it imports it: library_shadowed. An import alone, and a call, are honest: assert(x) checks at run time.
+// replacements reports production code that puts something else in the place of what a test library or the
+// language itself offers, by whatever name it imports it: library_shadowed. An import alone, and a call, are
+// honest: assert(x) checks at run time.
 func replacements(e *edit) (found findings) {
 	if !e.production() || !e.exists() || e.language != "web" && e.language != "py" || len(e.added) == 0 {
 		return nil
@@ -51,7 +59,8 @@ func replacements(e *edit) (found findings) {
 			line += e.after.plain(k)
 		}
 		for _, re := range forms {
-			if at := re.FindStringIndex(line); at != nil && at[0] < first && e.after.hasCode(j, at[0], min(at[1], first)) {
+			at := re.FindStringIndex(line)
+			if at != nil && at[0] < first && e.after.hasCode(j, at[0], min(at[1], first)) {
 				found.add(e, rules.LibraryShadowed, j, true, "%s", strings.TrimSpace(line))
 				break
 			}
@@ -67,8 +76,8 @@ func webNames(text string) (list []string) {
 			if !webTestLibrary(m[2]) {
 				continue
 			}
-			for _, piece := range strings.FieldsFunc(m[1], func(c rune) bool { return strings.ContainsRune("{},", c) }) {
-				words := strings.FieldsFunc(piece, func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' || c == ':' || c == '*' })
+			for piece := range strings.FieldsFuncSeq(m[1], func(c rune) bool { return strings.ContainsRune("{},", c) }) {
+				words := strings.FieldsFunc(piece, func(c rune) bool { return strings.ContainsRune(" \t\n:*", c) })
 				if len(words) > 0 && words[0] != "type" {
 					list = append(list, words[len(words)-1])
 				}
@@ -76,7 +85,8 @@ func webNames(text string) (list []string) {
 		}
 	}
 	if len(list) > 0 {
-		again := regexp.MustCompile(`\b(?:const|let|var)\s+([\w$]+)\s*=\s*(?:` + quoted(list) + `)(?:\.\w+)*\s*(?:;|\n)`)
+		again := regexp.MustCompile(`\b(?:const|let` +
+			`|var)\s+([\w$]+)\s*=\s*(?:` + quoted(list) + `)(?:\.\w+)*\s*(?:;|\n)`)
 		for _, m := range again.FindAllStringSubmatch(text, -1) {
 			list = append(list, m[1])
 		}
@@ -100,7 +110,8 @@ func quoted(list []string) string {
 
 // webForms matches the ways to replace what one of names offers, or what a require gives on the spot.
 func webForms(list []string) []*regexp.Regexp {
-	target := `(?:(?:(?:globalThis|global)\s*\.\s*)?(?:process|module)\s*\.\s*)?(?:require|import|getBuiltinModule|createRequire\s*\([^()]*\))\s*(?:\?\.\s*)?\(\s*` + webAsserts + `\s*\)\)?`
+	target := `(?:(?:(?:globalThis|global)\s*\.\s*)?(?:process|module)\s*\.\s*)?(?:require|import` +
+		`|getBuiltinModule|createRequire\s*\([^()]*\))\s*(?:\?\.\s*)?\(\s*` + webAsserts + `\s*\)\)?`
 	mocks := `mock|jest|vi|sinon|sandbox`
 	if len(list) > 0 {
 		target = `(?:` + quoted(list) + `|` + target + `)`
@@ -109,8 +120,10 @@ func webForms(list []string) []*regexp.Regexp {
 	const member = `(?:\s*\.\s*[\w$]+|\s*\[[^\]]*\])`
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?:^|[^\w.$'"])` + target + member + `+\s*(?:\|\||&&|\?\?)?=(?:[^=>]|$)`),
-		regexp.MustCompile(`\b(?:Object|Reflect)\s*\.\s*(?:assign|definePropert(?:y|ies)|setPrototypeOf|set|deleteProperty)\s*\(\s*` + target + member + `*\s*,`),
-		regexp.MustCompile(`(?:^|[^\w$])(?:` + mocks + `)(?:\.mock)?\.(?:method|getter|setter|property|spyOn|stub|replace|fake)\s*\(\s*` + target + member + `*\s*[,)]`),
+		regexp.MustCompile(`\b(?:Object|Reflect)\s*\.\s*(?:assign|definePropert(?:y|ies)|setPrototypeOf|set` +
+			`|deleteProperty)\s*\(\s*` + target + member + `*\s*,`),
+		regexp.MustCompile(`(?:^|[^\w$])(?:` + mocks + `)(?:\.mock)?\.(?:method|getter|setter|property|spyOn` +
+			`|stub|replace|fake)\s*\(\s*` + target + member + `*\s*[,)]`),
 	}
 }
 
@@ -145,14 +158,18 @@ func pyNames(text string) []string {
 
 func pyTool(module string) bool {
 	root, _, _ := strings.Cut(module, ".")
-	return root != "builtins" && slices.Contains(strings.Split(pyTools, "|"), root) && !strings.HasPrefix(module, "unittest.mock")
+	tool := root != "builtins" && slices.Contains(strings.Split(pyTools, "|"), root)
+	return tool && !strings.HasPrefix(module, "unittest.mock")
 }
 
 func pyForms(list []string) []*regexp.Regexp {
-	target := `(?:` + quoted(list) + `|(?:__import__|import_module)\s*\(\s*['"](?:` + pyTools + `)[\w.]*['"]\s*\)|sys\.modules\s*\[\s*['"](?:` + pyTools + `)[\w.]*['"]\s*\])`
+	target := `(?:` + quoted(list) + `|(?:__import__` +
+		`|import_module)\s*\(\s*['"](?:` + pyTools + `)[\w.]*['"]\s*\)` +
+		`|sys\.modules\s*\[\s*['"](?:` + pyTools + `)[\w.]*['"]\s*\])`
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?:^|[;:,]|\s)` + target + `(?:\.\w+)+\s*(?::[^=;]*)?=(?:[^=]|$)`),
-		regexp.MustCompile(`(?:\b(?:setattr|delattr)|\.__setattr__|\bpatch\.object)\s*\(\s*` + target + `(?:\.\w+)*\s*,`),
+		regexp.MustCompile(`(?:\b(?:setattr|delattr)|\.__setattr__` +
+			`|\bpatch\.object)\s*\(\s*` + target + `(?:\.\w+)*\s*,`),
 	}
 }
 
@@ -163,7 +180,10 @@ var (
 	pyEqualLambda = late.Regexp(`\b__eq__['"]?\s*[=:,]\s*lambda\b[^:]*:\s*(?:True|1)\b\s*(?:[,)}\]]|$)`)
 )
 
-// pyEquals reports an __eq__ that is nothing but True, assertion_removed: its value is equal to whatever a test expects.
+const equalToAll = "is equal to everything: %s"
+
+// pyEquals reports an __eq__ that is nothing but True, assertion_removed: its value is equal to whatever a test
+// expects.
 func pyEquals(e *edit) (found findings) {
 	if e.language != "py" || !e.production() || !e.exists() {
 		return nil
@@ -171,7 +191,7 @@ func pyEquals(e *edit) (found findings) {
 	isNew := map[int]bool{}
 	for _, j := range e.added {
 		if isNew[j] = !e.moved[j]; isNew[j] && pyEqualLambda().MatchString(e.after.plain(j)) {
-			found.add(e, rules.AssertionRemoved, j, true, "is equal to everything: %s", strings.TrimSpace(e.after.plain(j)))
+			found.add(e, rules.AssertionRemoved, j, true, equalToAll, strings.TrimSpace(e.after.plain(j)))
 		}
 	}
 	for i := range e.after.lines {
@@ -189,7 +209,7 @@ func pyEquals(e *edit) (found findings) {
 			literal = pyNever()
 		}
 		if touched && literal.MatchString(body) {
-			found.add(e, rules.AssertionRemoved, line, true, "is equal to everything: %s", strings.TrimSpace(e.after.lines[i]))
+			found.add(e, rules.AssertionRemoved, line, true, equalToAll, e.after.trimmed(i))
 		}
 	}
 	return found

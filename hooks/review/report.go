@@ -1,7 +1,8 @@
-// Package review reports what a person should read twice in a patch. It reads changes in memory, runs nothing and accuses nobody.
+// Package review reports what a person should read twice in a patch. It reads changes in memory, runs nothing and
+// accuses nobody.
 //
-// What it looks for is data, in the package rules: a file a language. What patterns of single lines cannot find is code here, a file a
-// concept.
+// What it finds is data, in the package rules: a file a language. What patterns of single lines cannot find is
+// code here, a file a concept.
 package review
 
 import (
@@ -27,13 +28,14 @@ type Finding struct {
 	Path   string // after the change; before it for a deletion
 	Line   int    // from 1, in that file; 0 where none applies
 	Detail string // for a person, one line of at most 100 characters, without control characters
-	Caps   bool   // this one alone keeps a verdict from being verified: its kind caps, and the second check ran with what it found
+	Caps   bool   // this one alone keeps a verdict from being verified: the second check had what it found
 }
 
-// What looks at each file that has text, and at the whole proposal.
+// What each file that has text is compared with, and what the whole proposal is.
 var (
 	perFile = []func(*edit) findings{
-		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cReplacements, replacements, pyEquals, detections,
+		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cReplacements, replacements, pyEquals,
+		detections,
 	}
 	perProposal = []func(*proposal) findings{
 		touched, libraries, cExitHandlers, testsGone,
@@ -41,31 +43,32 @@ var (
 	}
 )
 
-func each(look func(*edit) findings) func(*proposal) findings {
+// each makes a function of one file a function of all.
+func each(review func(*edit) findings) func(*proposal) findings {
 	return func(p *proposal) (found findings) {
 		for _, e := range p.edits {
-			found = append(found, look(e)...)
+			found = append(found, review(e)...)
 		}
 		return found
 	}
 }
 
-// Report returns what to read twice in changes, which start from the tree that c was made of: by path, then line, then rule. The same changes
-// always give the same report, in any order.
+// Report returns what to read twice in changes, which start from the tree that c was made of: by path, then line,
+// then rule. The same changes always give the same report, in any order.
 //
-// It reads lines that were added or removed, and tells comments and strings apart. What it cannot see: a special case for a test's own
-// input, an __eq__ that only works out to be always true, a name that is put together at run time, and what is only wrong together with
-// a file that did not change.
+// It reads lines that were added or removed, and tells comments and strings apart. What it cannot see: a special
+// case for a test's own input, an __eq__ that only works out to be always true, a name that is put together at run
+// time, and what is only wrong together with a file that did not change.
 func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
 	p := newProposal(c, changes)
 	var found findings
-	for _, look := range perProposal {
-		found = append(found, look(p)...)
+	for _, review := range perProposal {
+		found = append(found, review(p)...)
 	}
 	for _, e := range p.edits {
 		if !e.opaque {
-			for _, look := range perFile {
-				found = append(found, look(e)...)
+			for _, review := range perFile {
+				found = append(found, review(e)...)
 			}
 		}
 	}
@@ -77,22 +80,24 @@ func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
 // findings are what was found so far.
 type findings []Finding
 
-// add notes a finding at a line of e's file, counted from 0; -1 for the file as a whole. It does not cap where the second check has the file
-// as it was.
+// add notes a finding at a line of e's file, counted from 0; -1 for the file as a whole. It does not cap where the
+// second check has the file as it was.
 func (f *findings) add(e *edit, kind string, line int, caps bool, format string, args ...any) {
 	f.put(e, kind, line, caps && !e.restored, format, args...)
 }
 
 // put is add for what caps in a check file too.
 func (f *findings) put(e *edit, kind string, line int, caps bool, format string, args ...any) {
-	*f = append(*f, Finding{Rule: kind, Path: e.path, Line: line + 1, Detail: fmt.Sprintf(format, args...), Caps: caps})
+	detail := fmt.Sprintf(format, args...)
+	*f = append(*f, Finding{Rule: kind, Path: e.path, Line: line + 1, Detail: detail, Caps: caps})
 }
 
 func (f Finding) compare(o Finding) int {
 	return cmp.Or(strings.Compare(f.Path, o.Path), cmp.Compare(f.Line, o.Line), strings.Compare(f.Rule, o.Rule))
 }
 
-// unique keeps one finding for a kind and a line: the first that caps, else the first. It makes the details fit for people.
+// unique keeps one finding for a kind and a line: the first that caps, else the first. It makes the details fit
+// for people.
 func (f findings) unique() (kept findings) {
 	type place struct {
 		rule, path string
@@ -119,7 +124,8 @@ func (f findings) unique() (kept findings) {
 	return kept
 }
 
-// bounded sorts findings, and keeps at most maxFindings of a kind and a file. What caps is never left out for what does not.
+// bounded sorts findings, and keeps at most maxFindings of a kind and a file. What caps is never left out for what
+// does not.
 func (f findings) bounded() (all findings) {
 	groups := map[[2]string]findings{}
 	for _, x := range f {

@@ -10,7 +10,9 @@ import (
 // hasSecret reports whether a text has what looks like a key or a token.
 func hasSecret(text string) bool {
 	s := newSide("", strings.ReplaceAll(text, "\n", " "))
-	return text != "" && slices.ContainsFunc(general(), func(m *matcher) bool { return m.Kind == rules.Secret && len(m.find(s, 0)) > 0 })
+	return text != "" && slices.ContainsFunc(general(), func(m *matcher) bool {
+		return m.Kind == rules.Secret && len(m.find(s, 0)) > 0
+	})
 }
 
 // genuine tells a key from one of a manual: an example, or one character again and again.

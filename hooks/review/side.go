@@ -66,6 +66,9 @@ func (s *side) masked(which, i int, a, b byte) string {
 	return s.masks[which][i]
 }
 
+// trimmed returns a line without the blanks around it.
+func (s *side) trimmed(i int) string { return strings.TrimSpace(s.lines[i]) }
+
 // hasCode reports whether something between two bytes of a line is code: a string that only mentions it is not.
 func (s *side) hasCode(line, from, to int) bool {
 	for k := from; k < to; k++ {

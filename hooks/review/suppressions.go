@@ -10,12 +10,13 @@ import (
 )
 
 var (
-	quietCode = late.Regexp(`#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*|\bwarnings\.(?:simplefilter|filterwarnings)\(.*`)
+	quietCode = late.Regexp(`#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*` +
+		`|\bwarnings\.(?:simplefilter|filterwarnings)\(.*`)
 	proseExts = []string{".md", ".rst", ".txt", ".adoc"}
 )
 
-// capSuppressions lets what silences a checker cap where the patch changes nothing else that acts: then the check passes because of it.
-// Whether that is right is for a person to decide.
+// capSuppressions lets what silences a checker cap where the patch changes nothing else that acts: then the check
+// passes because of it. Whether that is right is for a person to decide.
 func capSuppressions(p *proposal, found findings) {
 	if slices.ContainsFunc(p.edits, func(e *edit) bool { return !e.restored && e.acts() }) {
 		return
@@ -32,7 +33,8 @@ func (e *edit) acts() bool {
 	if slices.Contains(proseExts, strings.ToLower(path.Ext(e.path))) {
 		return false
 	}
-	if e.opaque || e.isNew() || !e.exists() || e.language == "" || executable(e.change.Before) != executable(e.change.After) {
+	if e.opaque || e.isNew() || !e.exists() || e.language == "" ||
+		executable(e.change.Before) != executable(e.change.After) {
 		return true
 	}
 	return e.before.effect() != e.after.effect()

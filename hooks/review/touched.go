@@ -12,15 +12,19 @@ import (
 )
 
 var (
-	requirement = late.Regexp(`^\s*[A-Za-z][\w.\-\[\], ]*\s*(?:[=<>!~]=?|@|;|$)`)
+	requirements = late.Regexp(`^(?:requirements|constraints).*\.(?:txt|in)$`)
+	requirement  = late.Regexp(`^\s*[A-Za-z][\w.\-\[\], ]*\s*(?:[=<>!~]=?|@|;|$)`)
 
 	// depends is a line that names a dependency, its version or its place.
-	depends = late.Regexp(`(?i)\b\d+\.\d+|<(?:version|groupId|artifactId|dependency|parent|repository|url)\b|<Package(?:Reference|Version)|\b(?:api|implementation|compileOnly|runtimeOnly|annotationProcessor|classpath|test\w*Implementation|testRuntimeOnly)\b\s*[( ]|\bdependency\s*\(|^\s*gem\b|\b(?:url|submodule|git|branch|path|rev|tag)\b\s*[:=]|\bversion\b|"[\w.-]+:[\w.-]+`)
-	host    = late.Regexp(`\b(?:https?|git|ssh)(?:\+\w+)?://(?:[^/@\s"']*@)?([\w.-]+)`)
+	depends = late.Regexp(`(?i)\b\d+\.\d+|<(?:version|groupId|artifactId|dependency|parent|repository|url)\b` +
+		`|<Package(?:Reference|Version)|\b(?:api|implementation|compileOnly|runtimeOnly|annotationProcessor` +
+		`|classpath|test\w*Implementation|testRuntimeOnly)\b\s*[( ]|\bdependency\s*\(|^\s*gem\b|\b(?:url` +
+		`|submodule|git|branch|path|rev|tag)\b\s*[:=]|\bversion\b|"[\w.-]+:[\w.-]+`)
+	host = late.Regexp(`\b(?:https?|git|ssh)(?:\+\w+)?://(?:[^/@\s"']*@)?([\w.-]+)`)
 )
 
-// touched reports which files the patch touches, and what they are now: protected_file, check_file, check_config, dependency_changed,
-// mode_changed and symlink_out.
+// touched reports which files the patch touches, and what they are now: protected_file, check_file, check_config,
+// dependency_changed, mode_changed and symlink_out.
 func touched(p *proposal) (found findings) {
 	for _, e := range p.edits {
 		found = append(found, p.checkFile(e)...)
@@ -45,7 +49,8 @@ func (p *proposal) checkFile(e *edit) (found findings) {
 		how = "removed"
 	}
 	what := map[int]string{
-		protected: "named by protect, or PIPELINE.hcl", testFile: "a test, or what only tests use", testData: "what tests read",
+		protected: "named by protect, or PIPELINE.hcl", testFile: "a test, or what only tests use",
+		testData:  "what tests read",
 		namedFile: "what the command names or loads", loadedFile: "what the runner loads by itself",
 	}[e.class]
 	second := "the second check has it as it was"
@@ -94,7 +99,7 @@ func (p *proposal) parts(e *edit) (found findings) {
 		return found
 	}
 	base := path.Base(e.path)
-	if !strings.HasPrefix(base, "requirements") && !strings.HasPrefix(base, "constraints") || path.Ext(base) != ".txt" && path.Ext(base) != ".in" {
+	if !requirements().MatchString(base) {
 		return found
 	}
 	for _, j := range e.added {
@@ -110,8 +115,8 @@ func (p *proposal) parts(e *edit) (found findings) {
 	return found
 }
 
-// links reports a symbolic link that leads out of the tree, by its text and through the other links of the patch. It caps in a check file
-// too: applying the patch makes it.
+// links reports a symbolic link that leads out of the tree, by its text and through the other links of the patch.
+// It caps in a check file too: applying the patch makes it.
 func (p *proposal) links(e *edit) (found findings) {
 	if !link(e.change.After) {
 		return found
@@ -175,7 +180,8 @@ func lockFile(e *edit) (found findings) {
 		if hosts := newHosts(e); len(hosts) > 0 {
 			from = ", from a new place: " + strings.Join(hosts, ", ")
 		}
-		found.add(e, rules.DependencyChanged, -1, false, "a lock file: %d lines added, %d removed%s", len(e.added), len(e.removed), from)
+		found.add(e, rules.DependencyChanged, -1, false,
+			"a lock file: %d lines added, %d removed%s", len(e.added), len(e.removed), from)
 	}
 	return found
 }
@@ -198,8 +204,8 @@ func newHosts(e *edit) []string {
 	return hosts
 }
 
-// buildFile reports the first line that names a dependency of what is built, and the first other one. A build file stays as the patch left
-// it for both checks. What it says of tests is found by patterns.
+// buildFile reports the first line that names a dependency of what is built, and the first other one. A build file
+// stays as the patch left it for both checks. What it says of tests is found by patterns.
 func buildFile(e *edit) (found findings) {
 	if e.opaque || e.class != none || !rules.BuildFile(e.path) {
 		return nil
@@ -227,12 +233,13 @@ func buildFile(e *edit) (found findings) {
 	if version >= 0 {
 		line := "a line is gone"
 		if e.exists() && version < len(e.after.lines) {
-			line = strings.TrimSpace(e.after.lines[version])
+			line = e.after.trimmed(version)
 		}
 		found.add(e, rules.DependencyChanged, version, false, "what it is built with: %s", line)
 	}
 	if other >= 0 {
-		found.add(e, rules.CheckConfig, other, false, "how it is built, and perhaps tested; the second check has the change too")
+		found.add(e, rules.CheckConfig, other, false,
+			"how it is built, and perhaps tested; the second check has the change too")
 	}
 	return found
 }

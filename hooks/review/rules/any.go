@@ -37,7 +37,8 @@ var everywhere = []Rule{
 			`|["']ASYNC_PIPELINE_[A-UW-Z]\w*["']\s+(?:not\s+)?in\s+(?:os\.)?environ`,
 		Match:   []string{`os.Getenv("ASYNC_PIPELINE_RUN_ID")`, "process.env.ASYNC_PIPELINE_TASK"},
 		NoMatch: []string{`const mark = "ASYNC_PIPELINE_HOOK"`}},
-	{ID: "any/check-hidden", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true, Say: "the end of a check is hidden",
+	{ID: "any/check-hidden", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+		Say: "the end of a check is hidden",
 		Pattern: begins + command + checker + `[^|;&#]*(?:\|\|\s*(?:true|:|/bin/true|exit\s+0|echo\b[^|;&]*` +
 			`|return\s+0)\b?|;\s*(?:true|:|exit\s+0)(?:\s|$))`,
 		Match:   []string{"go test ./... || true", "run: npm test; true", "cd a && ./node_modules/.bin/vitest run || true"},
@@ -50,7 +51,8 @@ var everywhere = []Rule{
 		Match:   []string{"a; true"}, NoMatch: []string{"a; b"}},
 	{ID: "any/trap", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true, Say: "every end becomes success",
 		Pattern: `\btrap\s+['"][^'"]*\bexit\s+0\b[^'"]*['"]\s+(?:\w+\s+)*(?:EXIT|ERR|0)\b`,
-		Match:   []string{"trap 'exit 0' EXIT"}, NoMatch: []string{"trap 'exit 0' TERM", `trap 'rm -rf "$tmp"' EXIT`}},
+		Match:   []string{"trap 'exit 0' EXIT"},
+		NoMatch: []string{"trap 'exit 0' TERM", `trap 'rm -rf "$tmp"' EXIT`}},
 	{ID: "any/errexit-off", Kind: ExitSwallowed, In: CheckScripts,
 		Pattern: `(?:^|[;&|]\s*)\s*set\s+(?:\+e\b|\+o\s+(?:errexit|pipefail))`,
 		Match:   []string{"set +e"}, NoMatch: []string{"set -e"}},
@@ -82,14 +84,17 @@ var everywhere = []Rule{
 	{ID: "any/module-map", Kind: LibraryShadowed, In: Changed, On: Line, Say: "where libraries are looked up",
 		Pattern: `\bmoduleNameMapper\b|\bmoduleDirectories\b|\bmodulePaths\b|["']?resolve\.alias\b`,
 		Match:   []string{"moduleNameMapper: {}"}, NoMatch: []string{"modules: {}"}},
-	{ID: "any/path-in-code", Kind: ProgramShadowed, In: Programs, On: Strings, Say: "where programs are looked up, or what they load",
+	{ID: "any/path-in-code", Kind: ProgramShadowed, In: Programs, On: Strings,
+		Say: "where programs are looked up, or what they load",
 		Pattern: `\bos\.Setenv\(\s*"PATH"|\bprocess\.env(?:\.PATH\b|\[['"]PATH['"]\])\s*=[^=]` +
 			`|\bos\.environ\[['"]PATH['"]\]\s*\+?=|\bputenv\s*\(\s*"PATH|\bENV\[['"]PATH['"]\]\s*=`,
 		Match: []string{`os.Setenv("PATH", p)`, "os.environ['PATH'] = p"}, NoMatch: []string{`os.Getenv("PATH")`}},
-	{ID: "any/path", Kind: ProgramShadowed, In: Commands, On: Strings, Say: "where programs are looked up, or what they load",
+	{ID: "any/path", Kind: ProgramShadowed, In: Commands, On: Strings,
+		Say:     "where programs are looked up, or what they load",
 		Pattern: `(?:^|[\s;&|"'{(])(?:export\s+|env\s+)?PATH\s*[:?+]?=\s*\S+`,
 		Match:   []string{"export PATH=.:$PATH"}, NoMatch: []string{`echo "$PATH"`}},
-	{ID: "any/preload", Kind: ProgramShadowed, In: Commands, On: Strings, Say: "where programs are looked up, or what they load",
+	{ID: "any/preload", Kind: ProgramShadowed, In: Commands, On: Strings,
+		Say: "where programs are looked up, or what they load",
 		Pattern: `\b(?:BASH_ENV|LD_PRELOAD|LD_LIBRARY_PATH|DYLD_INSERT_LIBRARIES|GOFLAGS|NODE_OPTIONS` +
 			`|PYTHONSTARTUP|RUBYOPT|PERL5OPT|JAVA_TOOL_OPTIONS)["']?\s*[:?+]?[=:]\s*\S+`,
 		Match: []string{"LD_PRELOAD=./a.so run", "NODE_OPTIONS: -r x"}, NoMatch: []string{`echo "$LD_PRELOAD"`}},
@@ -144,12 +149,15 @@ const (
 	// begins is where a command begins.
 	begins = `(?:^\s*[@+-]*|[;&|({"'\x60]|\b(?:then|do|else|if|!)\s|\b(?:run|script|command|cmd)["']?\s*:\s*|-\s)\s*`
 
-	// command is what may precede the name of a command: a check is the command itself, no word of another (rm -rf .jest-cache || true).
-	command = `(?:[\w.]+=\S*\s+)*(?:(?:npx|exec|time|nice|env|sudo|poetry\s+run|uv\s+run|pipenv\s+run|bundle\s+exec|timeout\s+\S+)\s+)*` +
+	// command is what may precede the name of a command: a check is the command itself, no word of another (rm -rf
+	// .jest-cache || true).
+	command = `(?:[\w.]+=\S*\s+)*(?:(?:npx|exec|time|nice|env|sudo|poetry\s+run|uv\s+run|pipenv\s+run` +
+		`|bundle\s+exec|timeout\s+\S+)\s+)*` +
 		`(?:[\w.$(){}-]*/)*`
 
 	// checker are commands that test or check.
-	checker = `(?:(?:go|\$[({]?GO[)}]?)\s+(?:test|vet|build)|(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:test|lint|check|typecheck)\b` +
+	checker = `(?:(?:go|\$[({]?GO[)}]?)\s+(?:test|vet|build)|(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:test|lint` +
+		`|check|typecheck)\b` +
 		`|npx\s+(?:jest|vitest|mocha|tsc|eslint)|jest|vitest|mocha|node\s+--test|tsc|eslint|pytest|py\.test` +
 		`|python[\d.]*\s+-m\s+(?:unittest|pytest)` +
 		`|tox|nox|mypy|ruff\s+check|flake8|cargo\s+(?:nex)?(?:test|clippy|check)|make\s+(?:-\S+\s+)*(?:test|check` +

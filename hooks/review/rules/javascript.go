@@ -26,8 +26,9 @@ var javascript = Language{
 
 // NodeTestLibraries are packages that tests assert with or are run by. One that ends in a slash is a scope.
 var NodeTestLibraries = strings.Fields(`
-	jest vitest mocha chai sinon ava tap tape jasmine karma expect assert power-assert should supertest nyc c8 jest-cli expect.js uvu
-	@jest/ @vitest/ @testing-library/ @playwright/ node:assert node:test assert/strict`)
+	jest vitest mocha chai sinon ava tap tape jasmine karma expect assert power-assert should supertest nyc
+	c8 jest-cli expect.js uvu @jest/ @vitest/ @testing-library/ @playwright/ node:assert node:test
+	assert/strict`)
 
 var javascriptRules = []Rule{
 	{ID: "js/skip", Kind: TestSkipped, In: OldTests,
@@ -118,7 +119,8 @@ var javascriptRules = []Rule{
 			`|describe|jest|vi)\s*=[^=>].*|\bexpect\.extend\s*\(`,
 		Match:   []string{"expect.prototype.toBe = f", "globalThis.assert = f", "expect.extend({"},
 		NoMatch: []string{"expectations.x = 1", "jest.fn()"}},
-	{ID: "js/assert-patched", Kind: LibraryShadowed, In: Production, Caps: true, If: `['"](?:node:)?(?:assert|chai|expect|vitest|power-assert)(?:/\w+)?['"]|\bglobal(?:This)?\.assert\b`,
+	{ID: "js/assert-patched", Kind: LibraryShadowed, In: Production, Caps: true,
+		If:      `['"](?:node:)?(?:assert|chai|expect|vitest|power-assert)(?:/\w+)?['"]|\bglobal(?:This)?\.assert\b`,
 		Pattern: `(?:^|[^\w.$])assert(?:\.\w+)*\.\w+\s*=[^=>].*`,
 		Match:   []string{"const assert = require('assert')\nassert.equal = () => {}"},
 		NoMatch: []string{"assert.equal = () => {}"}},

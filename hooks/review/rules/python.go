@@ -18,17 +18,19 @@ var python = Language{
 	Rules:  pythonRules,
 }
 
-// PythonModules are modules of Python's library and of test tools. Python loads a file of that name instead, from a folder that it
-// searches first.
+// PythonModules are modules of Python's library and of test tools. Python loads a file of that name instead, from
+// a folder that it searches first.
 var PythonModules = strings.Fields(`
-	abc argparse array ast asyncio atexit base64 bisect builtins calendar cmath codecs collections concurrent configparser contextlib copy
-	csv ctypes dataclasses datetime decimal difflib dis doctest email enum errno fnmatch fractions functools gc getpass glob gzip hashlib
-	heapq hmac html http imaplib importlib inspect io ipaddress itertools json keyword linecache locale logging math mimetypes
-	multiprocessing numbers operator os pathlib pdb pickle pkgutil platform pprint queue random re sched secrets select selectors shelve
-	shlex shutil signal site smtplib socket sqlite3 ssl stat statistics string struct subprocess sys sysconfig tarfile tempfile textwrap
-	threading time timeit tokenize trace traceback types typing unicodedata unittest urllib uuid warnings weakref xml zipfile zlib zoneinfo
-	pytest _pytest pluggy iniconfig mock hypothesis nose numpy pandas requests yaml attr six django flask sqlalchemy pydantic sitecustomize
-	usercustomize`)
+	abc argparse array ast asyncio atexit base64 bisect builtins calendar cmath codecs collections
+	concurrent configparser contextlib copy csv ctypes dataclasses datetime decimal difflib dis doctest
+	email enum errno fnmatch fractions functools gc getpass glob gzip hashlib heapq hmac html http imaplib
+	importlib inspect io ipaddress itertools json keyword linecache locale logging math mimetypes
+	multiprocessing numbers operator os pathlib pdb pickle pkgutil platform pprint queue random re sched
+	secrets select selectors shelve shlex shutil signal site smtplib socket sqlite3 ssl stat statistics
+	string struct subprocess sys sysconfig tarfile tempfile textwrap threading time timeit tokenize trace
+	traceback types typing unicodedata unittest urllib uuid warnings weakref xml zipfile zlib zoneinfo
+	pytest _pytest pluggy iniconfig mock hypothesis nose numpy pandas requests yaml attr six django flask
+	sqlalchemy pydantic sitecustomize usercustomize`)
 
 var pythonRules = []Rule{
 	{ID: "py/skip-mark", Kind: TestSkipped, In: OldTests,
@@ -76,7 +78,8 @@ var pythonRules = []Rule{
 		Pattern: `\bsys\.modules(?:\.get\s*\(|\[)\s*['"](?:` + pyRunners + `)['"]`,
 		Match:   []string{`sys.modules.get("unittest")`}, NoMatch: []string{`sys.modules.get("json")`}},
 	{ID: "py/any-runner-loaded", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `\bin\s+sys\.modules\b.*['"](?:` + pyRunners + `)['"]|['"](?:` + pyRunners + `)['"].*\bin\s+sys\.modules\b`,
+		Pattern: `\bin\s+sys\.modules\b.*['"](?:` + pyRunners + `)['"]` +
+			`|['"](?:` + pyRunners + `)['"].*\bin\s+sys\.modules\b`,
 		Match:   []string{"any(m in sys.modules for m in ('pytest', 'nose'))"},
 		NoMatch: []string{"any(m in sys.modules for m in names)"}},
 	{ID: "py/pytest-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
@@ -94,20 +97,23 @@ var pythonRules = []Rule{
 		NoMatch: []string{"inspect.stack()[1].function == 'main'"}},
 	{ID: "py/ci", Kind: TestDetected, In: Production, On: Strings,
 		Pattern: `\b(?:os\.)?(?:environ(?:\.get\s*\(|\[)|getenv\s*\()\s*['"](?:CI|GITHUB_ACTIONS|GITLAB_CI` +
-			`|` + modeNames + `)['"]|['"](?:CI|GITHUB_ACTIONS|` + modeNames + `)['"]\s+(?:not\s+)?in\s+(?:os\.)?environ`,
+			`|` + modeNames + `)['"]|['"](?:CI|GITHUB_ACTIONS` +
+			`|` + modeNames + `)['"]\s+(?:not\s+)?in\s+(?:os\.)?environ`,
 		Match: []string{"os.environ.get('CI')"}, NoMatch: []string{"os.environ.get('PATH')"}},
 	{ID: "py/atexit", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "every end becomes success",
 		Pattern: `\batexit\.register\s*\(\s*(?:lambda\s*:\s*)?os\._exit\b.*` +
 			`|\batexit\.register\s*\(\s*os\._exit\s*,\s*0`,
 		Match:   []string{"atexit.register(lambda: os._exit(0))", "atexit.register(os._exit, 0)"},
 		NoMatch: []string{"atexit.register(close)"}},
-	{ID: "py/session-status", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: "every end becomes success",
+	{ID: "py/session-status", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		Say:     "every end becomes success",
 		Pattern: `\bsession\.exitstatus\s*=\s*0|\bdef\s+pytest_sessionfinish\b.*`,
 		Match:   []string{"    session.exitstatus = 0"}, NoMatch: []string{"session.exitstatus = 1"}},
 	{ID: "py/exit-replaced", Kind: ExitSwallowed, In: Programs, Caps: true,
 		Pattern: `\b(?:sys\.exit|os\._exit|builtins\.exit)\s*=[^=]`,
 		Match:   []string{"sys.exit = lambda code: None"}, NoMatch: []string{"if sys.exit == f:"}},
-	{ID: "py/native-exit", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: "ends the process past Python",
+	{ID: "py/native-exit", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		Say:     "ends the process past Python",
 		Pattern: `\b(?:ctypes|CDLL|PyDLL|cdll|pythonapi)\b.*\b(?:_?[eE]xit|quick_exit|Py_Exit)\b.*`,
 		Match:   []string{"ctypes.CDLL(None)._exit(0)"}, NoMatch: []string{`ctypes.CDLL(None).strlen(b"")`}},
 	{ID: "py/hard-exit", Kind: ExitSwallowed, In: Programs,
@@ -117,7 +123,8 @@ var pythonRules = []Rule{
 		Pattern: `^\s*except\s*(?:\(?\s*(?:BaseException|SystemExit|AssertionError)\b[^:]*)?:\s*(?:pass|\.\.\.)?\s*$`,
 		Match:   []string{"    except AssertionError:\n        pass", "except: pass"},
 		NoMatch: []string{"except KeyError:\n    pass", "except BaseException:\n    raise"}},
-	{ID: "py/native-exit-in-steps", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, If: `ctypes`, Not: `^(?:os|sys)\.`,
+	{ID: "py/native-exit-in-steps", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		If: `ctypes`, Not: `^(?:os|sys)\.`,
 		Pattern: `(?:[\w)\]]+\.(?:_exit|_Exit|quick_exit|exit|Py_Exit)\b|\bgetattr\s*\([^,]*,\s*['"](?:_?[eE]xit` +
 			`|quick_exit)['"]|\w\.syscall\s*\(\s*(?:60|231|93|94)\b).*`,
 		Match:   []string{"import ctypes\nlibc.exit(0)", "import ctypes\ngetattr(libc, '_exit')(0)"},

@@ -1,5 +1,5 @@
-// Package rules holds what a review looks for, as data: a file a language, each rule with lines that must match and lines that must
-// not. The package review knows how to look.
+// Package rules holds what a review looks for, as data: a file a language, each rule with lines that must match
+// and lines that must not. The package review compares patches with them.
 package rules
 
 import "slices"
@@ -37,15 +37,15 @@ type Kind struct {
 	Why  string // for a person
 }
 
-// inBuild: a build file is not restored before the second check, so what it says of tests holds in both.
+// inBuild is true of both checks: the second one does not restore build files.
 const inBuild = "for what a build file says of tests"
 
 // Kinds lists them all.
 //
-// The second check runs without the patch's check files and check parts of manifests. What these hold cannot act there, and needs no
-// cap. What production code holds acts in both checks, and caps; so does a build file, and so does a patch that only silences a checker.
-// Within a kind that caps, a form with common honest uses (`|| true` after a command that is no check, os.Getenv("CI"), a PATH in a
-// script) is reported and does not cap.
+// The second check runs without the patch's check files and check parts of manifests. What these hold cannot act
+// there, and needs no cap. What is in production code acts in both checks, and caps; so does a build file, and so
+// does a patch that only silences a checker. Within a kind that caps, a form with common honest uses (`|| true`
+// after a command that is no check, os.Getenv("CI"), a PATH in a script) is reported and does not cap.
 var Kinds = []Kind{
 	{ProtectedFile, false, "", "a file named by protect, or PIPELINE.hcl, was changed"},
 	{CheckFile, false, "", "a test, or what tests read, was changed"},
@@ -99,14 +99,14 @@ const (
 	Line                 // all of it
 )
 
-// A Rule is a pattern that lines of a patch are compared with. It finds the lines that are new, unless what it matched there was removed
-// elsewhere in the file.
+// A Rule is a pattern that lines of a patch are compared with. It finds the lines that are new, unless what it
+// matched there was removed elsewhere in the file.
 type Rule struct {
 	ID      string // unique, for people who work on rules
 	Kind    string // one of Kinds
 	In      Place
 	On      Part
-	Caps    bool   // a finding keeps a verdict from being verified, where the file is not restored for the second check
+	Caps    bool   // a finding keeps a verdict from being verified, unless the second check has the file restored
 	Say     string // for the reviewer, before the match; "" shows the match alone
 	Pattern string
 	Not     string // a pattern: matches of it are left out
@@ -130,7 +130,7 @@ const (
 // A Language is what a review knows of one language. Patterns are compared with code, without strings and comments.
 type Language struct {
 	Name    string // as in internal/lang
-	Test    string // the line that begins a test; its first group that matches is the name. It is compared with strings as well
+	Test    string // the line that begins a test, with its strings; the first group that matches is its name
 	NotTest string // names that are none
 	Body    Body
 	Assert  string // an assertion

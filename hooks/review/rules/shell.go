@@ -23,25 +23,30 @@ var shell = Language{
 			Pattern: `\bshellcheck\s+disable\b`,
 			Match:   []string{"# shellcheck disable=SC2086"}, NoMatch: []string{`echo "shellcheck disable"`}},
 		{ID: "shell/network", Kind: NewNetwork, In: Production,
-			Pattern: `(?:^|[;&|(]|\b(?:if|then|do|else|while|!|sudo|exec)\s)\s*(?:curl|wget|nc|ncat|netcat|socat|ssh` +
+			Pattern: `(?:^|[;&|(]|\b(?:if|then|do|else|while|!|sudo|exec)\s)\s*(?:curl|wget|nc|ncat|netcat|socat` +
+				`|ssh` +
 				`|scp|rsync|telnet|ftp)\s|/dev/(?:tcp|udp)/`,
 			Match: []string{"curl -s http://x"}, NoMatch: []string{`echo "needs curl"`}}},
 }
 
 var makefile = Language{Name: "make", Rules: []Rule{
-	{ID: "make/check-hidden", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true, Say: "the end of a check is hidden",
+	{ID: "make/check-hidden", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+		Say:     "the end of a check is hidden",
 		Pattern: `^\t\s*[@+]*-[@+]*\s*` + command + checker,
 		Match:   []string{"\t-go test ./..."}, NoMatch: []string{"\tgo test ./..."}},
 	{ID: "make/failure-hidden", Kind: ExitSwallowed, In: CheckScripts, On: Strings,
 		Pattern: `^\t\s*[@+]*-[@+]*\s*\w.*`,
 		Match:   []string{"\t-sh check.sh"}, NoMatch: []string{"\t./check.sh -v"}},
-	{ID: "make/ignore", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true, Say: "errors of every command are ignored",
+	{ID: "make/ignore", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+		Say:     "errors of every command are ignored",
 		Pattern: `^\.IGNORE\s*:\s*(?:$|\S.*)`,
 		Match:   []string{".IGNORE:"}, NoMatch: []string{"IGNORED: x"}},
-	{ID: "make/shell-replaced", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true, Say: "the shell of every command is one that never fails",
+	{ID: "make/shell-replaced", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+		Say:     "the shell of every command is one that never fails",
 		Pattern: `^\s*(?:override\s+)?(?:\.SHELLFLAGS|SHELL)\s*[:?+]?=\s*\S*(?:/true|/echo|\btrue)\b.*`,
 		Match:   []string{"SHELL = /bin/true"}, NoMatch: []string{"SHELL = /bin/bash"}},
-	{ID: "make/flags", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true, Say: "errors of every command are ignored",
+	{ID: "make/flags", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+		Say: "errors of every command are ignored",
 		Pattern: `^\s*(?:override\s+)?MAKEFLAGS\s*[:?+]?=.*(?:\s|=)-?-?(?:i\b|ignore-errors|n\b|dry-run|k\b` +
 			`|keep-going).*`,
 		Match: []string{"MAKEFLAGS += -i"}, NoMatch: []string{"MAKEFLAGS += --no-print-directory"}},
