@@ -14,8 +14,7 @@ var golang = Language{
 }
 
 var goRules = []Rule{
-	{ID: "go/skip", Kind: TestSkipped, In: OldTests,
-		Pattern: `\.Skip(?:f|Now)?\(`,
+	{ID: "go/skip", Kind: TestSkipped, In: OldTests, Pattern: `\.Skip(?:f|Now)?\(`,
 		Match:   []string{"\tt.Skip(\"flaky\")", "s.T().SkipNow()"},
 		NoMatch: []string{`t.Errorf("t.Skip(")`, "x.SkipList()"}},
 	{ID: "go/build-tag", Kind: TestSkipped, In: OldTests, On: Line, Say: "a build tag", File: "_test.go",
@@ -28,9 +27,8 @@ var goRules = []Rule{
 		Pattern: `\b(?:assert|require)\.(?:True\(\s*\w+\s*,\s*true|False\(\s*\w+\s*,\s*false` +
 			`|Nil\(\s*\w+\s*,\s*nil)\s*[,)]`,
 		Match: []string{"assert.True(t, true)", `require.Nil(t, nil, "x")`}, NoMatch: []string{"assert.True(t, ok)"}},
-	{ID: "go/exit-in-test", Kind: ExitSwallowed, In: Tests,
-		Pattern: `\bos\.Exit\(0\)|\bsyscall\.Exit\(0\)`,
-		Match:   []string{"os.Exit(0)"}, NoMatch: []string{"os.Exit(m.Run())"}},
+	{ID: "go/exit-in-test", Kind: ExitSwallowed, In: Tests, Pattern: `\bos\.Exit\(0\)|\bsyscall\.Exit\(0\)`,
+		Match: []string{"os.Exit(0)"}, NoMatch: []string{"os.Exit(m.Run())"}},
 	{ID: "go/testing", Kind: TestDetected, In: Production, Caps: true,
 		Pattern: `\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)`,
 		Match:   []string{"if testing.Testing() {"},

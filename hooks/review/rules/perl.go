@@ -83,9 +83,8 @@ var perlRules = []Rule{
 	{ID: "perl/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
 		Pattern: `##\s*no critic\b.*|#\s*uncoverable\b`,
 		Match:   []string{"eval $s; ## no critic (StringyEval)"}, NoMatch: []string{"# no critics"}},
-	{ID: "perl/warnings-off", Kind: SuppressionAdded, In: Sources,
-		Pattern: `^\s*no\s+warnings\b.*`,
-		Match:   []string{"no warnings 'redefine';"}, NoMatch: []string{"use warnings;", "no strict 'refs';"}},
+	{ID: "perl/warnings-off", Kind: SuppressionAdded, In: Sources, Pattern: `^\s*no\s+warnings\b.*`,
+		Match: []string{"no warnings 'redefine';"}, NoMatch: []string{"use warnings;", "no strict 'refs';"}},
 	{ID: "perl/network", Kind: NewNetwork, In: Production,
 		Pattern: `\b(?:use|require)\s+(?:IO::Socket|LWP|HTTP::Tiny|Net::|Socket\b|Mojo::UserAgent|WWW::)[\w:]*` +
 			`|\bsocket\s*\(`,

@@ -7,9 +7,8 @@ var shell = Language{
 		`|assert\w*\s|\(\()` +
 		`|\b(?:exit|return)\s+[1-9]|\|\|\s*(?:fail|die|exit|false)`,
 	Rules: []Rule{
-		{ID: "shell/skip", Kind: TestSkipped, In: OldTests,
-			Pattern: `^\s*skip(?:\s|$)`,
-			Match:   []string{"  skip"}, NoMatch: []string{"skipped=1"}},
+		{ID: "shell/skip", Kind: TestSkipped, In: OldTests, Pattern: `^\s*skip(?:\s|$)`,
+			Match: []string{"  skip"}, NoMatch: []string{"skipped=1"}},
 		{ID: "shell/runner-variable", Kind: TestDetected, In: Production, On: Line, Caps: true,
 			Pattern: `\$\{?(?:PYTEST_\w+|JEST_WORKER_ID|VITEST\w*|BATS_\w+|NODE_TEST_CONTEXT|GO_TEST\w*)\b`,
 			Match:   []string{`if [ -n "$BATS_TEST_NAME" ]; then exit; fi`}, NoMatch: []string{`echo "$BATS"`}},
