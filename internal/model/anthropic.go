@@ -9,10 +9,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
+// Anthropic is the name of the protocol POST /v1/messages.
+const Anthropic = "anthropic"
+
 var anthropicWire = wire{
-	base: "https://api.anthropic.com", version: "/v1", always: true, prompt: true,
+	name: Anthropic, base: "https://api.anthropic.com", version: "/v1", always: true, prompt: true,
 	path: func(*Model) string { return "/messages" },
 	head: func(h http.Header, m *Model) {
 		h.Set("Anthropic-Version", "2023-06-01")
@@ -25,6 +29,8 @@ var anthropicWire = wire{
 	},
 	encode:  anthropicRequest,
 	decoder: func(d *draft) decoder { return &anthropicStream{d: d} },
+	// It reports at once that a message begins, shows what is thought, and sends pings while the model thinks or writes a long argument.
+	limits: Limits{Connect: 30 * time.Second, Think: 2 * time.Minute, Silent: 2 * time.Minute, Word: 5 * time.Minute},
 }
 
 // cached marks the end of a prefix that is worth keeping; a request may have four such marks.

@@ -17,6 +17,7 @@ func fuzz(f *testing.F, provider string) {
 	f.Add([]byte(recorded[provider] + recorded[provider]))
 	f.Add([]byte("data: {\"error\":{\"code\":429,\"message\":\"x\"}}\n\n"))
 	f.Add([]byte("data: [DONE]\n\ndata: null\n\ndata: []\n\n"))
+	w, _ := wireOf(provider)
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		m := &Model{Provider: provider, Name: "a-model"}
 		stopped := 0
@@ -29,7 +30,7 @@ func fuzz(f *testing.F, provider string) {
 			}
 		})
 		// Without the network and its goroutines: the fuzzer needs the same way through the code every time.
-		dec := wires[provider].decoder(d)
+		dec := w.decoder(d)
 		p := sse{max: defaultLine}
 		err := p.feed(stream, func(name string, data []byte) error {
 			if d.ended {
@@ -63,7 +64,7 @@ func fuzz(f *testing.F, provider string) {
 			}
 		}
 		if err == nil { // what came can go back
-			if _, err := marshal(wires[provider].encode(m, Request{Messages: []Message{{Role: Assistant, Blocks: a.Blocks}}})); err != nil {
+			if _, err := marshal(w.encode(m, Request{Messages: []Message{{Role: Assistant, Blocks: a.Blocks}}})); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -13,8 +13,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
+// Gemini is the name of the protocol POST /v1beta/models/NAME:streamGenerateContent?alt=sse.
+const Gemini = "gemini"
+
 var geminiWire = wire{
-	base: "https://generativelanguage.googleapis.com", version: "/v1beta", always: true,
+	name: Gemini, base: "https://generativelanguage.googleapis.com", version: "/v1beta", always: true,
 	path: func(m *Model) string {
 		return "/models/" + url.PathEscape(strings.TrimPrefix(m.Name, "models/")) + ":streamGenerateContent?alt=sse"
 	},
@@ -25,6 +28,7 @@ var geminiWire = wire{
 	},
 	encode:  geminiRequest,
 	decoder: func(d *draft) decoder { return &geminiStream{d: d} },
+	limits:  slowLimits,
 }
 
 func geminiRequest(m *Model, r Request) any {

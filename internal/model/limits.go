@@ -2,10 +2,7 @@ package model
 
 // How long a provider may be silent, and how much it may send.
 
-import (
-	"cmp"
-	"time"
-)
+import "time"
 
 const (
 	defaultWord  = 10 * time.Minute
@@ -13,24 +10,17 @@ const (
 	defaultTotal = 256 << 20
 )
 
-// silences are the defaults, by protocol.
-var silences = map[string]Limits{
-	// It says at once that a message begins, shows what is thought, and sends pings while the model thinks or a long argument is written.
-	Anthropic: {Connect: 30 * time.Second, Think: 2 * time.Minute, Silent: 2 * time.Minute, Word: 5 * time.Minute},
-	// It shows nothing of what a model reasons, also between two items.
-	OpenAI: {Connect: 2 * time.Minute, Think: defaultWord, Silent: defaultWord},
-	// Before the first word a prompt is read, by a small machine perhaps, or a model reasons and shows none of it. Later a call may
-	// come as a whole, when all of it is written: 8 KiB are some 2,400 tokens, and at ten a second they take four minutes.
-	OpenAIChat: {Connect: 2 * time.Minute, Think: defaultWord, Silent: 4 * time.Minute},
-	Gemini:     {Connect: 2 * time.Minute, Think: defaultWord, Silent: 4 * time.Minute},
-}
+// slowLimits are for protocols that show nothing while a small machine reads a prompt, or a model reasons. Later a call may come as a
+// whole, once all of it is written: 8 KiB are some 2,400 tokens, and at ten a second they take four minutes.
+var slowLimits = Limits{Connect: 2 * time.Minute, Think: defaultWord, Silent: 4 * time.Minute, Word: defaultWord}
 
 func (l Limits) orDefault(provider string) Limits {
-	usual := silences[provider]
+	w, _ := wireOf(provider)
+	usual := w.limits
 	for _, d := range []struct {
 		of    *time.Duration
 		usual time.Duration
-	}{{&l.Connect, usual.Connect}, {&l.Think, usual.Think}, {&l.Silent, usual.Silent}, {&l.Word, cmp.Or(usual.Word, defaultWord)}} {
+	}{{&l.Connect, usual.Connect}, {&l.Think, usual.Think}, {&l.Silent, usual.Silent}, {&l.Word, usual.Word}} {
 		if *d.of <= 0 {
 			*d.of = d.usual
 		}

@@ -11,17 +11,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// The wire protocols.
-const (
-	Anthropic  = "anthropic"   // POST /v1/messages
-	OpenAI     = "openai"      // POST /v1/responses
-	OpenAIChat = "openai_chat" // POST /v1/chat/completions
-	Gemini     = "gemini"      // POST /v1beta/models/NAME:streamGenerateContent?alt=sse
-)
-
 // A Model is one model behind one protocol. Several goroutines may ask it at once.
 type Model struct {
-	Provider string // one of the constants above
+	Provider string // one of Providers
 	Name     string
 	BaseURL  string       // empty: the provider's own; http:// only to a loopback address
 	Key      string       // goes into the provider's header and nowhere else: no error, no event holds it

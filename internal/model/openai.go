@@ -10,16 +10,22 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
+// OpenAI is the name of the protocol POST /v1/responses.
+const OpenAI = "openai"
+
 var openaiWire = wire{
-	base: "https://api.openai.com", version: "/v1",
+	name: OpenAI, base: "https://api.openai.com", version: "/v1",
 	path:    func(*Model) string { return "/responses" },
 	head:    bearer,
 	encode:  openaiRequest,
 	decoder: func(d *draft) decoder { return &openaiStream{d: d, items: map[int]*openaiItem{}} },
+	// It shows nothing of what a model reasons, also between two items.
+	limits: Limits{Connect: 2 * time.Minute, Think: defaultWord, Silent: defaultWord, Word: defaultWord},
 }
 
 func bearer(h http.Header, m *Model) {

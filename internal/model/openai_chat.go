@@ -11,12 +11,16 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
+// OpenAIChat is the name of the protocol POST /v1/chat/completions.
+const OpenAIChat = "openai_chat"
+
 var chatWire = wire{
-	base: openaiWire.base, version: "/v1",
+	name: OpenAIChat, base: openaiWire.base, version: "/v1",
 	path:    func(*Model) string { return "/chat/completions" },
 	head:    bearer,
 	encode:  chatRequest,
 	decoder: func(d *draft) decoder { return &chatStream{d: d, calls: map[int]*part{}} },
+	limits:  slowLimits,
 }
 
 func chatRequest(m *Model, r Request) any {

@@ -39,7 +39,7 @@ func TestReadable(t *testing.T) {
 // What a model wrote by half goes back as what every provider can read.
 func TestHalfAPairIsNotSentBack(t *testing.T) {
 	t.Parallel()
-	for provider := range wires {
+	for _, provider := range Providers() {
 		r := Request{Messages: []Message{
 			hello.Messages[0],
 			{Role: Assistant, Blocks: []Block{

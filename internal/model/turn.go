@@ -13,6 +13,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +36,7 @@ const (
 
 // A wire is one protocol: the request it wants and the reader of its stream.
 type wire struct {
+	name    string
 	base    string // the provider's own
 	version string
 	always  bool // the version belongs to every base URL (see endpoint)
@@ -43,6 +45,7 @@ type wire struct {
 	head    func(h http.Header, m *Model) // sets the key, where there is one
 	encode  func(m *Model, r Request) any
 	decoder func(d *draft) decoder
+	limits  Limits // the defaults: how long the provider may be silent
 }
 
 // A decoder reads the events of one stream into its draft. Its errors are of type *Error.
@@ -50,7 +53,25 @@ type decoder interface {
 	event(name string, data []byte) error
 }
 
-var wires = map[string]wire{Anthropic: anthropicWire, OpenAI: openaiWire, OpenAIChat: chatWire, Gemini: geminiWire}
+// wires are the protocols. A new one is a file with a wire, a row here, and its other side in modeltest.
+var wires = []wire{anthropicWire, openaiWire, chatWire, geminiWire}
+
+func wireOf(provider string) (wire, bool) {
+	i := slices.IndexFunc(wires, func(w wire) bool { return w.name == provider })
+	if i < 0 {
+		return wire{limits: slowLimits}, false
+	}
+	return wires[i], true
+}
+
+// Providers returns the names of the protocols.
+func Providers() []string {
+	var names []string
+	for _, w := range wires {
+		names = append(names, w.name)
+	}
+	return names
+}
 
 // client is the one that models without their own share, so that connections are used again.
 var client = sync.OnceValue(func() *http.Client {
@@ -79,9 +100,9 @@ func (m *Model) Turn(ctx context.Context, r Request, heard func(Event)) (Answer,
 }
 
 func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
-	w, ok := wires[m.Provider]
+	w, ok := wireOf(m.Provider)
 	if !ok {
-		return newError(failure.InvalidRequest, "no protocol %q; use anthropic, openai, openai_chat or gemini", m.Provider)
+		return newError(failure.InvalidRequest, "there is no protocol %q; use one of %s", m.Provider, strings.Join(Providers(), ", "))
 	}
 	if err := CheckURL(m.BaseURL); err != nil {
 		return newError(failure.InvalidRequest, "%v", err)

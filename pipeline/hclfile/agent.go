@@ -8,11 +8,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
-
-// providers are the wire protocols that a model can be asked by.
-var providers = []string{"anthropic", "openai", "openai_chat", "gemini"}
 
 // max_turns without being written, and at most.
 const (
@@ -99,7 +97,7 @@ func (r *agents) modelAgent(b *block) *pipeline.ModelAgent {
 	m := &pipeline.ModelAgent{}
 	a := b.attrs["provider"]
 	if s, ok := r.str(b, "provider"); ok {
-		if !slices.Contains(providers, s) {
+		if providers := model.Providers(); !slices.Contains(providers, s) {
 			r.wrongWord(a.Expr.Range(), fmt.Sprintf("there is no provider %q", s), s, providers, "Write one of "+strings.Join(providers, ", ")+".")
 		}
 		m.Provider = s
