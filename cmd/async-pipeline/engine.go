@@ -166,10 +166,10 @@ func accepting(args []string, f *fix.Fix) []string {
 // agents are the agents of the configuration by name.
 func (h *program) agents(c *pipeline.Config) map[string]agent.Agent {
 	agents := map[string]agent.Agent{}
-	gates := map[string]*native.Gate{}
+	breakers := map[string]*native.Breaker{}
 	for _, a := range c.Agents {
 		if a.Model != nil {
-			agents[a.Name] = modelAgent(a, gates)
+			agents[a.Name] = modelAgent(a, breakers)
 			continue
 		}
 		argv := make([]string, len(a.Command))

@@ -12,9 +12,9 @@ import (
 // answerMost is how long an answer of a model may be on the wire, in bytes: the longest is a few, and a turn has many.
 const answerMost = 32 << 20
 
-// modelAgent is an agent of our own: the loop, and the model that it asks. gates has one gate for each provider, model and key:
+// modelAgent is an agent of our own: the loop, and the model that it asks. breakers has one breaker for each provider, model and key:
 // limits are a key's, and one model may be down while another is up.
-func modelAgent(a *pipeline.Agent, gates map[string]*native.Gate) agent.Agent {
+func modelAgent(a *pipeline.Agent, breakers map[string]*native.Breaker) agent.Agent {
 	m := &model.Model{
 		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,
 	}
@@ -24,11 +24,11 @@ func modelAgent(a *pipeline.Agent, gates map[string]*native.Gate) agent.Agent {
 		lacks = a.Model.Key.Secrets // an empty one is none
 	}
 	at := strings.Join([]string{m.Provider, m.BaseURL, m.Name, m.Key}, "\n")
-	if gates[at] == nil {
-		gates[at] = &native.Gate{}
+	if breakers[at] == nil {
+		breakers[at] = &native.Breaker{}
 	}
 	return &native.Agent{
 		ID: a.Name, Ask: m.Turn, Model: m.Name, Provider: m.Provider, MaxTurns: a.Model.MaxTurns, Cost: model.Cost,
-		Lacks: lacks, Gate: gates[at], Patience: m.Patience(),
+		Lacks: lacks, Breaker: breakers[at], Patience: m.Patience(),
 	}
 }

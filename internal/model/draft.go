@@ -70,9 +70,9 @@ func (d *draft) add(p *part, piece string) {
 	}
 	p.text.WriteString(piece)
 	d.progress()
-	kind := HeardText
+	kind := TextDelta
 	if p.kind == thinkingPart {
-		kind = HeardThinking
+		kind = ThinkingDelta
 	}
 	d.heard(Event{Kind: kind, Text: piece})
 }

@@ -102,8 +102,8 @@ type EventKind string
 
 // The kinds of events.
 const (
-	HeardText     EventKind = "text"
-	HeardThinking EventKind = "thinking"
+	TextDelta     EventKind = "text"
+	ThinkingDelta EventKind = "thinking"
 	CallBegun     EventKind = "call_begun" // its name is known
 	CallArgs      EventKind = "call_args"
 	CallWhole     EventKind = "call_whole" // its arguments are one JSON object; it must not run before Stopped says ToolCalls

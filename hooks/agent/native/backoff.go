@@ -15,8 +15,9 @@ const (
 	mostDelay  = 30 * time.Second
 )
 
-// delay is what to wait before recovery n, from 1. What the provider asks for (after, negative for nothing) is taken
-// exactly; else it doubles, and random, which gives [0, 1), takes away up to a half, so that many do not come back at once.
+// delay returns how long to wait before recovery n, from 1. What the provider asks for (after; negative if nothing)
+// is taken exactly. Else the delay doubles, and random, which returns [0, 1), takes away up to a half of it, so that
+// many turns do not come back at once.
 func delay(n int, after time.Duration, random func() float64) time.Duration {
 	if after >= 0 {
 		return after
@@ -28,7 +29,7 @@ func delay(n int, after time.Duration, random func() float64) time.Duration {
 	return d/2 + time.Duration(random()*float64(d/2))
 }
 
-// fits says whether d from now is before the end of ctx.
+// fits reports whether d from now is before the end of ctx.
 func fits(ctx context.Context, d time.Duration) bool {
 	if ctx.Err() != nil {
 		return false
@@ -37,7 +38,7 @@ func fits(ctx context.Context, d time.Duration) bool {
 	return !ok || time.Until(until) > d
 }
 
-// pause waits for d, or until ctx ends: then it says so.
+// pause waits for d or until ctx ends, and returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

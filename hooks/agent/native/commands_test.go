@@ -8,8 +8,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// A turn says how many commands it started and how many its policy refused. A check is no command of the model's, and what its policy
-// never saw counts for nothing; nor do the turn's commands count again for the question after it.
+// A turn says how many commands it started and how many its policy refused. A check is no command of the model's, and
+// what its policy never saw counts for nothing; nor do the turn's commands count again for the question after it.
 func TestCommandsOfATurn(t *testing.T) {
 	t.Parallel()
 	copied := t.TempDir()

@@ -1,6 +1,6 @@
 package native
 
-// The window of the model: when it fills, old tool output goes first, then the conversation is summarised by the model itself.
+// The context window. When it fills, old tool output is dropped first; then the model summarises the conversation.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const (
 	charsPerToken = 4
 )
 
-// window is the turn's.
+// window returns the size of the model's context window in tokens.
 func (l *loop) window() int64 {
 	if l.a.Window > 0 {
 		return int64(l.a.Window)
@@ -30,7 +30,7 @@ func (l *loop) window() int64 {
 	return windowDefault
 }
 
-// makeRoom makes the conversation smaller when it fills the window.
+// makeRoom makes the conversation smaller if it fills the window.
 func (l *loop) makeRoom(ctx context.Context) {
 	if size := l.size(); size > l.window()*fullPercent/100 && size > l.tight {
 		l.compact(ctx, false)
@@ -38,21 +38,21 @@ func (l *loop) makeRoom(ctx context.Context) {
 	}
 }
 
-// size is how many tokens the next request will hold at least: what the provider counted last time and what was added since. What no
-// provider has counted yet is taken at four bytes a token, which is less than code, logs and JSON come to as a rule: a request that would
-// have fitted by this count is never refused.
+// size returns the least number of tokens of the next request: what the provider counted last time, and what was
+// added since. What was never counted is taken at four bytes a token, which is less than code, logs and JSON need as
+// a rule: no request that would have fitted is held back.
 func (l *loop) size() int64 {
-	chars := l.meter.fixed(l.system, l.specs) + charsOf(l.talk)
+	chars := l.meter.fixed(l.system, l.specs) + charsOf(l.messages)
 	if l.meter.lastSize > 0 {
 		return max(0, l.meter.lastSize+int64(chars-l.meter.lastChars)/charsPerToken)
 	}
 	return int64(chars) / charsPerToken
 }
 
-// compact drops old tool outputs; when that is not enough, or deep says so, the conversation becomes a summary. It says whether
-// anything was there to be made smaller.
+// compact drops old tool outputs. If that is not enough, or if deep, a summary replaces the conversation. It reports
+// whether the conversation became smaller.
 func (l *loop) compact(ctx context.Context, deep bool) bool {
-	l.built = nil
+	l.builder = nil
 	before := l.size()
 	dropped, bytes := l.dropOutputs(keepOutputs)
 	if dropped > 0 {
@@ -66,14 +66,14 @@ func (l *loop) compact(ctx context.Context, deep bool) bool {
 			return false
 		}
 	}
-	l.watch.Compacted()
+	l.guard.Compacted()
 	return true
 }
 
-// dropOutputs replaces all tool outputs but the newest keep by a word on what stood there.
+// dropOutputs replaces all tool outputs but the newest keep by a note of their size.
 func (l *loop) dropOutputs(keep int) (dropped, bytes int) {
-	for i := len(l.talk) - 1; i >= 0; i-- {
-		blocks := l.talk[i].Blocks
+	for i := len(l.messages) - 1; i >= 0; i-- {
+		blocks := l.messages[i].Blocks
 		for k := len(blocks) - 1; k >= 0; k-- {
 			r := blocks[k].Result
 			if r == nil {
@@ -92,10 +92,10 @@ func (l *loop) dropOutputs(keep int) (dropped, bytes int) {
 	return dropped, bytes
 }
 
-// summarise replaces the conversation after its first message by the model's own summary; without one, by its newest part. For one
-// question no summary is asked for: the question must stay.
+// summarise replaces the conversation after its first message by the model's summary, or by its newest part if there
+// is no summary. A turn that asks one question gets no summary, because the question must stay.
 func (l *loop) summarise(ctx context.Context) bool {
-	if len(l.talk) < 2 {
+	if len(l.messages) < 2 {
 		return false
 	}
 	before := l.size()
@@ -105,17 +105,17 @@ func (l *loop) summarise(ctx context.Context) bool {
 	if !l.r.ReadOnly {
 		text = l.summary(ctx, room)
 	}
-	first := l.talk[0]
+	first := l.messages[0]
 	if text != "" {
 		how = "summary"
-		l.talk = []model.Message{first, {Role: model.User, Blocks: []model.Block{{Text: ours + "The conversation so far was replaced by your own summary of it:\n\n" + text}}}}
+		l.messages = []model.Message{first, {Role: model.User, Blocks: []model.Block{{Text: ours + "The conversation so far was replaced by your own summary of it:\n\n" + text}}}}
 	} else {
 		dropped := ours + "Earlier parts of the conversation were dropped to save room" + l.caution() + "."
 		if l.question != "" {
 			dropped += "\n\n" + l.question
 		}
-		l.talk = newest(l.talk, room/2)
-		l.talk = append(l.talk, model.Message{Role: model.User, Blocks: []model.Block{{Text: dropped}}})
+		l.messages = newest(l.messages, room/2)
+		l.messages = append(l.messages, model.Message{Role: model.User, Blocks: []model.Block{{Text: dropped}}})
 	}
 	l.meter.lastSize = 0
 	l.note("notice", map[string]any{
@@ -125,10 +125,10 @@ func (l *loop) summarise(ctx context.Context) bool {
 	return true
 }
 
-// summary is the model's own of as much of the conversation as has room, in characters; empty: it gave none that is whole. A
-// connection that is lost meanwhile is recovered like any other.
+// summary asks the model for a summary of as much of the conversation as fits into room characters. It returns an
+// empty string if no whole summary came. A lost connection is recovered like any other.
 func (l *loop) summary(ctx context.Context, room int) string {
-	talk := append(flat(newest(l.talk, room)), model.Message{Role: model.User, Blocks: []model.Block{{Text: summaryNote}}})
+	talk := append(flat(newest(l.messages, room)), model.Message{Role: model.User, Blocks: []model.Block{{Text: summaryNote}}})
 	req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
 	for ctx.Err() == nil && l.mayAsk(talk) {
 		x := l.exchange(ctx, req, false)
@@ -138,25 +138,26 @@ func (l *loop) summary(ctx context.Context, room int) string {
 			}
 			return strings.TrimSpace(textOf(x.answer.Blocks))
 		}
-		if f := faultOf(ctx, x.err); !f.retryable || !l.again(ctx, f, "summary", x.pass) {
-			x.pass.left()
+		if f := faultOf(ctx, x.err); !f.retryable || !l.again(ctx, f, "summary", x.permit) {
+			x.permit.left()
 			break
 		}
 	}
 	return ""
 }
 
-// mayAsk says whether the caps have room for a request beside the conversation. Its size is a guess.
+// mayAsk reports whether the caps leave room for a request beside the conversation. The size of the request is an
+// estimate.
 func (l *loop) mayAsk(talk []model.Message) bool {
 	return l.meter.over() == "" && l.meter.tooMuch(l.alone(talk)) == ""
 }
 
-// alone is how many tokens a request beside the conversation holds at least.
+// alone returns the least number of tokens of a request beside the conversation.
 func (l *loop) alone(talk []model.Message) int64 {
 	return int64(len(l.system)+charsOf(talk)) / charsPerToken
 }
 
-// newest is the first message and as many of the last ones as have room, in characters; whole rounds only.
+// newest returns the first message and as many of the last ones as fit into room characters, in whole rounds.
 func newest(talk []model.Message, room int) []model.Message {
 	from := len(talk)
 	used := charsOf(talk[:1])
@@ -180,7 +181,8 @@ func hasResult(m model.Message) bool {
 	return false
 }
 
-// flat is talk with its calls and results as text: some providers refuse them in a request that offers no tools.
+// flat returns messages with their calls and results as text: some providers refuse calls in a request that offers no
+// tools.
 func flat(talk []model.Message) []model.Message {
 	out := make([]model.Message, 0, len(talk))
 	for _, m := range talk {
@@ -222,9 +224,10 @@ func charsOf(talk []model.Message) int {
 	return n
 }
 
-// finalWords asks for an end without tools, once more when there is none; then we say in our own name that there was none.
+// finalWords asks the model to end without tools, a second time if its answer is empty. If there is no answer, the
+// text is ours.
 func (l *loop) finalWords(ctx context.Context, why string) ending {
-	talk := append(flat(l.talk), model.Message{Role: model.User, Blocks: []model.Block{{Text: lastWords(why)}}})
+	talk := append(flat(l.messages), model.Message{Role: model.User, Blocks: []model.Block{{Text: lastWords(why)}}})
 	if ctx.Err() == nil && l.mayAsk(talk) {
 		l.note("reminder", map[string]any{"text": lastWords(why), "why": "final", "left": 0})
 		req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
@@ -234,7 +237,7 @@ func (l *loop) finalWords(ctx context.Context, why string) ending {
 			}
 			x := l.exchange(ctx, req, false)
 			if x.err != nil {
-				x.pass.left()
+				x.permit.left()
 				break
 			}
 			l.turns++

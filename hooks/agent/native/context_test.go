@@ -99,7 +99,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// A first message that fills the window leaves nothing to be made smaller: no summary is asked for, and an overflow is the end.
+// A first message that fills the window leaves nothing to be made smaller: no summary is asked for, and an overflow
+// is the end.
 func TestNoRoomToMake(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -249,7 +250,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// A summary is taken when it is whole; a connection that is lost while it is written is recovered from the turn's one budget.
+// A summary is taken when it is whole; a connection that is lost while it is written is recovered from the turn's one
+// budget.
 func TestSummaryThatFails(t *testing.T) {
 	t.Parallel()
 	tooLong := fault5("context_overflow", 400, "prompt is too long")
@@ -269,7 +271,7 @@ func TestSummaryThatFails(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				d := newDesk(t)
-				d.Gate = &Gate{}
+				d.Breaker = &Breaker{}
 				steps := append([]step{
 					{calls: []model.Call{call("1", "read", `{"path":"a"}`), call("2", "run", `{"argv":["x"]}`)}},
 					{err: tooLong},
@@ -307,7 +309,7 @@ func TestCapsHoldBesideTheConversation(t *testing.T) {
 		d.Window, d.req.Tokens = 5000, 6000
 		d.script.more = looksAt(20, func(int) model.Usage { return usage(1, 1) })
 		l := newLoop(d.Agent, d.req, &toolbox{})
-		l.talk = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: "Repair it."}}}, {Role: model.Assistant, Blocks: []model.Block{{Text: strings.Repeat("x ", 2000)}}}}
+		l.messages = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: "Repair it."}}}, {Role: model.Assistant, Blocks: []model.Block{{Text: strings.Repeat("x ", 2000)}}}}
 		l.meter.input.n = 5000
 		if !l.summarise(context.Background()) || len(d.script.requests()) != 0 {
 			t.Errorf("%d requests", len(d.script.requests()))

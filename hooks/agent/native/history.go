@@ -1,7 +1,7 @@
 package native
 
-// The half-turn that a broken answer leaves, made into history: what was whole is kept, every call gets its one result, and
-// nothing is sent that a provider would refuse.
+// A broken answer as a part of the conversation: what is whole is kept, every call gets one result, and nothing is
+// sent that a provider would refuse.
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// What the model is told of a call that has no result of its own.
+// Results of calls that have none of their own.
 const (
 	saidBroken    = "Interrupted before it ran: the answer broke off while this call was being written. Nothing was done. Make the call again if it is still needed."
 	saidUnstarted = "Not run: the answer broke off after this call was written and before it ran. Nothing was done. Make the call again if it is still needed."
@@ -21,23 +21,23 @@ const (
 	saidOrphan    = "Interrupted: what came of this call is not known. Do not repeat it before you have verified what state it left."
 )
 
-// goOnNote is what follows a half-turn.
+// goOnNote follows a broken answer.
 const goOnNote = "The connection was interrupted. Continue exactly where your last answer stopped; do not restate what you have already said."
 
-// An ended call is one of a round, with what came of it.
+// An ended call is one of a round, with its result.
 type ended struct {
 	call    model.Call
 	result  model.Result
 	started bool // false: it never ran
-	dead    bool // it was started, and its end was not waited for
+	dead    bool // it was started, and nobody waited for its end
 	broken  bool // its arguments are not whole
-	refused bool // before it ran, by us
+	refused bool // by us, before it ran
 	out     tools.Outcome
-	aside   string // what was added to the result, of which the call itself knows nothing
+	aside   string // what we added to the result
 }
 
-// turnOf is an answer and the results of its calls as two messages. The calls are in the order of the answer, and so are their
-// results. cut says that the answer is not whole: then thinking that is not whole either goes.
+// turnOf returns an answer and the results of its calls as two messages. Calls and results are in the order of the
+// answer. If cut, the answer is not whole, and thinking without the provider's own bytes is dropped.
 func turnOf(blocks []model.Block, calls []ended, cut bool, note string) []model.Message {
 	said := model.Message{Role: model.Assistant}
 	byID := make(map[string]*ended, len(calls)) // the first of each
@@ -84,7 +84,7 @@ const (
 	leastOverlap = 8 // fewer bytes may well be meant twice
 )
 
-// join is a text and its continuation, without what the continuation repeats of the end of the text.
+// join returns a text and its continuation, without what the continuation repeats of the end of the text.
 func join(before, after string) string {
 	if before == "" || after == "" {
 		return before + after

@@ -1,6 +1,6 @@
 package native
 
-// What makes a conversation legal for every provider. Each request goes through here, however the history came about.
+// Conversations that every provider accepts. Each request passes through here.
 
 import (
 	"bytes"
@@ -13,19 +13,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// nothingSaid stands where a side of the conversation has to speak and has nothing to say.
+// nothingSaid is said for a side that must speak and has nothing to say.
 const nothingSaid = "Go on."
 
-// legal is in as a conversation that begins and ends with the user, in which the sides take turns, no block is empty, every
-// call has a name of plain letters, an ID of its own and one JSON object of arguments, and exactly one result in the message after it, in the
-// order of the calls. Results that answer nothing go; calls without a result get one that says so. in is not changed.
+// legal returns in as a conversation that every provider accepts. It begins and ends with the user, the sides take
+// turns, and no block is empty. Every call has a name of plain letters, an ID of its own, one JSON object of
+// arguments, and exactly one result in the message after it, in the order of the calls. Results without a call are
+// dropped; calls without a result get one that says so. in is not changed.
 func legal(in []model.Message) []model.Message {
 	b := newBuilder()
 	b.take(in)
 	return b.legal()
 }
 
-// A builder puts a conversation together message by message.
+// A builder builds such a conversation message by message.
 type builder struct {
 	taken int // messages
 	out   []model.Message
@@ -35,7 +36,7 @@ type builder struct {
 	tried map[string]int   // how often an ID was made of another
 }
 
-// An open call, with its result once that has come.
+// An open call, and its result once that has come.
 type open struct {
 	call   *model.Call
 	result *model.Result
@@ -45,7 +46,7 @@ func newBuilder() *builder {
 	return &builder{ids: map[string]bool{}, tried: map[string]int{}, waits: map[string][]int{}}
 }
 
-// take goes on with more of the conversation; what was taken before is not looked at again.
+// take adds messages. Those of earlier calls are not looked at again.
 func (b *builder) take(more []model.Message) {
 	b.taken += len(more)
 	for _, m := range more {
@@ -58,7 +59,7 @@ func (b *builder) take(more []model.Message) {
 	}
 }
 
-// legal is what was taken so far, made whole. b itself stays open for more.
+// legal returns the conversation so far, completed. b stays open for more messages.
 func (b *builder) legal() []model.Message {
 	whole := builder{out: slices.Clone(b.out), open: b.open, waits: map[string][]int{}}
 	if n := len(whole.out); n > 0 { // what is added to it here must not be seen there
@@ -116,7 +117,7 @@ func (b *builder) assistant(blocks []model.Block) {
 	}
 }
 
-// call makes a call legal, and waits for its result.
+// call returns the block of a call with a legal name, ID and arguments, and waits for its result.
 func (b *builder) call(block model.Block) model.Block {
 	c, was := *block.Call, block.Call.ID
 	c.ID, c.Name = b.unused(was), tools.SafeName(c.Name)
@@ -173,7 +174,7 @@ func (b *builder) answerAll() {
 	clear(b.waits)
 }
 
-// unused is id, or one made of it that is not taken.
+// unused returns id, or one derived from it that is not taken.
 func (b *builder) unused(id string) string {
 	if id == "" {
 		id = "call"

@@ -1,6 +1,6 @@
 package native
 
-// The loop of a turn: ask, let the tools work, ask again; until the model ends, or something ends it.
+// The loop of a turn: ask the model, carry out its calls, ask again, until the model ends or something ends it.
 
 import (
 	"context"
@@ -29,8 +29,8 @@ type toolset interface {
 	Close() error
 }
 
-// A refusing reports why a call whose arguments still arrive cannot be right, or an empty string, and whether more of the
-// arguments cannot change that. before are the whole calls of the answer so far; they only become more.
+// A refusing reports why a call whose arguments still arrive cannot be right, or an empty string, and whether more of
+// the arguments cannot change that. before are the whole calls of the answer so far; they only become more.
 type refusing = func(before []model.Call, name, args string) (why string, sure bool)
 
 // A loop is one turn. Its state belongs to the goroutine that called Turn.
@@ -39,15 +39,15 @@ type loop struct {
 	r     agent.Request
 	tools toolset
 	specs []model.Tool // those that the model may use
-	journal
+	transcript
 
 	system     string
-	talk       []model.Message
-	built      *builder // of talk, as far as it was sent; nil: not yet, or talk was made another
-	watch      *loopguard.Guard
+	messages   []model.Message
+	builder    *builder // of messages, as far as they were sent; nil: not yet, or messages were replaced
+	guard      *loopguard.Guard
 	meter      meter
 	ran        map[string]string // calls that were started, by ID: name and arguments
-	used       []string          // IDs of all calls: none stands in the transcript for two
+	used       []string          // IDs of all calls: each is used once in a transcript
 	turns      int               // whole answers
 	recoveries int
 	overflows  int
@@ -61,8 +61,8 @@ type loop struct {
 
 func newLoop(a *Agent, r agent.Request, tools toolset) *loop {
 	l := &loop{
-		a: a, r: r, tools: tools, journal: journal{to: r.Note, secrets: r.Secrets},
-		watch: loopguard.New(a.Model), ran: map[string]string{},
+		a: a, r: r, tools: tools, transcript: transcript{to: r.Note, secrets: r.Secrets},
+		guard: loopguard.New(a.Model), ran: map[string]string{},
 		meter: newMeter(a, r),
 	}
 	if !r.ReadOnly {
@@ -71,15 +71,15 @@ func newLoop(a *Agent, r agent.Request, tools toolset) *loop {
 	return l
 }
 
-// begin opens the conversation.
+// begin writes the first message of the conversation.
 func (l *loop) begin() {
 	l.system = l.clean(system(l.r.Dir, l.specs, l.r.ReadOnly))
 	first := l.clean(agent.Input(l.r.Prompt, l.r.Pack, l.a.mark))
-	l.talk = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: first}}}}
+	l.messages = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: first}}}}
 	l.note("prompt", map[string]any{"text": l.r.Prompt, "pack_bytes": len(l.r.Pack), "system": l.system})
 }
 
-// rounds goes on until the turn has an end.
+// rounds asks the model until the turn ends.
 func (l *loop) rounds(ctx context.Context) ending {
 	most := l.a.turns()
 	if l.r.ReadOnly {
@@ -115,7 +115,7 @@ func (l *loop) rounds(ctx context.Context) ending {
 	}
 }
 
-// ended says how the turn ends when its context has ended.
+// ended returns how the turn ends if its context has ended.
 func (l *loop) ended(ctx context.Context) (ending, bool) {
 	if ctx.Err() == nil {
 		return ending{}, false
@@ -124,20 +124,20 @@ func (l *loop) ended(ctx context.Context) (ending, bool) {
 	return ending{kind: f.kind, evidence: f.message, text: l.said}, true
 }
 
-// request is the next one.
+// request returns the next request.
 func (l *loop) request() model.Request {
-	if l.built == nil {
-		l.built = newBuilder()
+	if l.builder == nil {
+		l.builder = newBuilder()
 	}
-	l.built.take(l.talk[l.built.taken:])
-	r := model.Request{System: l.system, Messages: l.built.legal(), Tools: l.specs, MaxTokens: l.meter.answer(l.size())}
+	l.builder.take(l.messages[l.builder.taken:])
+	r := model.Request{System: l.system, Messages: l.builder.legal(), Tools: l.specs, MaxTokens: l.meter.answer(l.size())}
 	if l.r.ReadOnly {
 		r.Schema = controlSchema
 	}
 	return r
 }
 
-// whole takes an answer that came to its end.
+// whole handles an answer that is complete.
 func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	l.turns++
 	text := textOf(x.answer.Blocks)
@@ -155,7 +155,7 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	switch {
 	case x.stop == model.MaxTokens && strings.TrimSpace(text) != "":
 		l.said, l.thought = said, false
-		l.talk = append(l.talk, turnOf(x.answer.Blocks, nil, false, lengthNote)...)
+		l.messages = append(l.messages, turnOf(x.answer.Blocks, nil, false, lengthNote)...)
 		return l.watched(ctx, loopguard.Round{Text: text}, said)
 	case x.stop == model.MaxTokens:
 		if l.thought {
@@ -178,7 +178,7 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	return nil
 }
 
-// acts goes on after a round with calls. cut says that the answer is not whole.
+// acts continues after an answer with calls. If cut, the answer is not complete.
 func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *ending {
 	l.emptied, l.thought = false, false
 	l.add(turnOf(x.answer.Blocks, x.calls, cut, ""))
@@ -186,7 +186,7 @@ func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *end
 		if c.out.Finished != nil {
 			return &ending{text: said, control: c.out.Finished}
 		}
-		if l.r.ReadOnly && c.call.Name == tools.Finish { // there is no such tool, but it holds what was asked for
+		if l.r.ReadOnly && c.call.Name == tools.Finish { // the turn has no tools, but the call holds the answer
 			if object, err := agent.ParseControl(string(c.call.Args)); err == nil {
 				return &ending{text: said, control: object}
 			}
@@ -203,26 +203,27 @@ func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *end
 	return l.watched(ctx, l.seen(x), said)
 }
 
-// add makes an answer and the results of its calls a part of the conversation; as text where there are no tools.
+// add appends an answer and the results of its calls to the conversation, as text if there are no tools.
 func (l *loop) add(turn []model.Message) {
 	if l.r.ReadOnly {
 		turn = flat(turn)
 	}
-	l.talk = append(l.talk, turn...)
+	l.messages = append(l.messages, turn...)
 }
 
-// cutShort goes on after an answer that we ended, because a call in it could not be right. Those in front of it have run.
+// cutShort continues after an answer that we ended because a call in it could not be right. The calls before it have
+// run.
 func (l *loop) cutShort(ctx context.Context, x exchange) *ending {
 	l.turns++
 	return l.acts(ctx, x, join(l.said, textOf(x.answer.Blocks)), true)
 }
 
-// watched lets the detectors see a round, and does what they ask for.
+// watched shows a round to the loop guard and does what it asks for.
 func (l *loop) watched(ctx context.Context, r loopguard.Round, said string) *ending {
 	if l.r.ReadOnly {
-		return nil // nothing is done that could be done again, and it is short
+		return nil // a single question cannot repeat itself
 	}
-	f := l.watch.Round(r)
+	f := l.guard.Round(r)
 	switch {
 	case f.Ends:
 		e := l.finalWords(ctx, f.Says)
@@ -238,18 +239,18 @@ func (l *loop) watched(ctx context.Context, r loopguard.Round, said string) *end
 	return nil
 }
 
-// remind puts words of ours into the conversation.
+// remind adds a message of ours to the conversation.
 func (l *loop) remind(why, text string) {
-	l.talk = append(l.talk, model.Message{Role: model.User, Blocks: []model.Block{{Text: text}}})
-	l.note("reminder", map[string]any{"text": text, "why": why, "left": l.watch.Left()})
+	l.messages = append(l.messages, model.Message{Role: model.User, Blocks: []model.Block{{Text: text}}})
+	l.note("reminder", map[string]any{"text": text, "why": why, "left": l.guard.Left()})
 }
 
-// broken decides about an answer that broke off.
+// broken decides what to do about an answer that broke off.
 func (l *loop) broken(ctx context.Context, x exchange) *ending {
 	f := faultOf(ctx, x.err)
 	if ctx.Err() == nil && f.kind == failure.ContextOverflow && l.overflows < maxOverflows {
 		l.overflows++
-		x.pass.left()
+		x.permit.left()
 		if l.compact(ctx, l.overflows == maxOverflows) {
 			return nil
 		}
@@ -261,13 +262,13 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 		end.after = &f.after
 	}
 	if act == stop {
-		x.pass.left()
+		x.permit.left()
 		if ctx.Err() == nil {
 			l.sideEffect(why)
 		}
 		return end
 	}
-	if !l.again(ctx, f, why, x.pass) {
+	if !l.again(ctx, f, why, x.permit) {
 		if e, ended := l.ended(ctx); ended {
 			e.text = text
 			return &e
@@ -276,17 +277,17 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 	}
 	if act == goOn {
 		l.said = text
-		l.add(turnOf(x.answer.Blocks, x.calls, true, ours+goOnNote)) // the detectors do not count what the network did
+		l.add(turnOf(x.answer.Blocks, x.calls, true, ours+goOnNote)) // the loop guard does not see what the network did
 	}
 	return nil
 }
 
-// again waits before the next request, if the budget and the clock have room for one.
-func (l *loop) again(ctx context.Context, f fault, why string, p *pass) bool {
+// again waits before the next request, and reports whether the budget and the clock allow one.
+func (l *loop) again(ctx context.Context, f fault, why string, p *permit) bool {
 	n := l.recoveries + 1
 	d := delay(n, f.after, l.a.chance)
 	switch fit := n <= maxRecoveries && fits(ctx, d); {
-	case !fit: // who gives up holds up nobody for long: the others find out for themselves
+	case !fit: // a turn that gives up does not hold up the others for long
 		p.failed(min(d, mostDelay))
 	case f.after >= 0:
 		p.limited(d)
@@ -310,14 +311,14 @@ func (l *loop) again(ctx context.Context, f fault, why string, p *pass) bool {
 	return pause(ctx, d) == nil
 }
 
-// tell says something to the person at the terminal.
+// tell shows a line to the person at the terminal.
 func (l *loop) tell(text string) {
 	if l.r.Notice != nil {
 		l.r.Notice(text)
 	}
 }
 
-// trouble is a fault for the person at the terminal.
+// trouble returns a fault in words for the person at the terminal.
 func trouble(f fault) string {
 	switch f.kind {
 	case failure.RateLimited:
@@ -335,7 +336,7 @@ func (l *loop) safeRetryFailed(f fault, why string) {
 	})
 }
 
-// sideEffect says beside a failure that something was done before it.
+// sideEffect notes, beside a failure, that something was changed before it.
 func (l *loop) sideEffect(why string) {
 	if l.acted {
 		l.note("notice", map[string]any{"notice": "side_effect", "text": "the turn ended" + l.caution(), "reason": why, "unsafe_completed": true})

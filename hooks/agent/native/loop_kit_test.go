@@ -95,11 +95,11 @@ func (st step) play(ctx context.Context, heard func(model.Event), end chan struc
 	}
 	a := model.Answer{Usage: st.usage}
 	if st.think != "" {
-		heard(model.Event{Kind: model.HeardThinking, Text: st.think})
+		heard(model.Event{Kind: model.ThinkingDelta, Text: st.think})
 		a.Blocks = append(a.Blocks, model.Block{Thinking: st.think})
 	}
 	if st.text != "" {
-		heard(model.Event{Kind: model.HeardText, Text: st.text})
+		heard(model.Event{Kind: model.TextDelta, Text: st.text})
 		a.Blocks = append(a.Blocks, model.Block{Text: st.text})
 	}
 	for _, c := range st.calls {

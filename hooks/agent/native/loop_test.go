@@ -85,7 +85,8 @@ func TestFinishEndsTheTurn(t *testing.T) {
 	}
 }
 
-// Calls that look run side by side, four at most; those that change something wait for all before, and all after for them.
+// Calls that look run side by side, four at most; those that change something wait for all before, and all after for
+// them.
 func TestOrderOfCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,7 +190,8 @@ func TestToolsDoNotWaitForUsage(t *testing.T) {
 	})
 }
 
-// A call that cannot be right is refused while its content still arrives; it costs no recovery, and what stands in front of it runs.
+// A call that cannot be right is refused while its content still arrives; it costs no recovery, and what stands in
+// front of it runs.
 func TestRefusedEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -71,7 +71,7 @@ func onTheWire(t *testing.T, provider string, turns []modeltest.Turn, recovers b
 		t.Fatal(err)
 	}
 	m := &model.Model{Provider: provider, Name: "m-1", BaseURL: web.URL, Key: "k-123456"}
-	a := &Agent{ID: "own", Ask: m.Turn, Model: "m-1", Provider: provider, Gate: &Gate{}, random: func() float64 { return 0 }}
+	a := &Agent{ID: "own", Ask: m.Turn, Model: "m-1", Provider: provider, Breaker: &Breaker{}, random: func() float64 { return 0 }}
 	checks := 0
 	var lines []agent.Line
 	turn, err := a.Turn(context.Background(), agent.Request{

@@ -1,6 +1,6 @@
 package native
 
-// What the model is told: who it is, where it works, how it ends; and what we say to it later in our own name.
+// The system prompt, and what we say to the model later in our own name.
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// ours begins every text that we put into the conversation after the prompt.
+// ours begins every message that we add to the conversation after the prompt.
 const ours = "[async-pipeline] "
 
 const (
@@ -24,7 +24,7 @@ const (
 	changeNote  = " Change your approach: use another tool or another method, look for the root cause, or end and say why it cannot be done. Do not repeat the same call."
 )
 
-// system is the system prompt of a turn. dir is the copy as the model names it.
+// system returns the system prompt of a turn. dir is the copy as the model names it.
 func system(dir string, tools []model.Tool, readOnly bool) string {
 	if readOnly {
 		return "You answer one question about work that is already done. You have no tools, and nothing may change. " +
@@ -53,7 +53,7 @@ func system(dir string, tools []model.Tool, readOnly bool) string {
 // controlSchema is the control object for protocols that can hold an answer to a schema.
 var controlSchema = json.RawMessage(agent.ControlSchema)
 
-// lastWords asks for an end without tools.
+// lastWords returns the message that asks for an end without tools.
 func lastWords(why string) string {
 	return ours + "You are stopped: " + why + " There are no more tools. What you changed is kept. Say what you found, what you changed, and why it could not be finished, and end with the JSON object:\n\n" + agent.ControlForm
 }

@@ -1,7 +1,7 @@
 package native
 
-// Rebuilding: what the calls of an attempt make of its base, from the transcript alone. The tools themselves carry them out; no
-// model is asked, and no command runs.
+// Rebuild repeats the changes of an attempt from its transcript: the tools carry out its calls again. No model is
+// asked, and no command runs.
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
-// ErrOthers means that a transcript is not of an agent of our own.
+// ErrOthers means that a transcript is not one of our own agent.
 var ErrOthers = errors.New("the transcript is not of an agent of our own")
 
-// A Rebuilt is what the calls of an attempt came to when they were made again. Files are below the top of the copy, with slashes.
+// A Rebuilt is the result of Rebuild. Files are below the top of the copy, with slashes.
 type Rebuilt struct {
 	Calls    int               // of write, edit and delete that ended as the transcript says
 	Commands int               // what is not repeated: run and check, and calls of which nobody knows what they did
@@ -29,16 +29,17 @@ type Rebuilt struct {
 	Wrong    []string          // what cannot have been as the transcript says, for nothing but calls came before it
 }
 
-// A rebuilding is the copy on its way.
+// A rebuilding is a Rebuild that is going on.
 type rebuilding struct {
 	Rebuilt
 	w     *tools.Toolset
 	begun map[string]called // calls without an end yet, by ID
 }
 
-// Rebuild makes the calls of attempt r.Attempt again in a fresh copy of the base, in their order: those of write, edit and delete
-// that the transcript says ended well. Of r it reads Attempt, Copy, Top, Dir (the working directory as the agent's commands saw it, as
-// far as it is known) and Secrets. What follows a finalizer's question was thrown away and does not count. ErrOthers.
+// Rebuild carries out the calls of attempt r.Attempt again in a fresh copy of the base, in their order: those of
+// write, edit and delete that succeeded according to the transcript. Of r it reads Attempt, Copy, Top, Dir (the
+// working directory as the agent's commands saw it, as far as that is known) and Secrets. Calls after a finalizer's
+// question do not count, because they were thrown away. It returns ErrOthers for a transcript of another agent.
 func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebuilt, err error) {
 	w, err := tools.Open(&r)
 	if err != nil {
@@ -79,7 +80,7 @@ func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebu
 	return b.Rebuilt, err
 }
 
-// ended takes one call and its end.
+// ended handles one call and its end.
 func (b *rebuilding) ended(ctx context.Context, c called, e endOfCall) error {
 	known := b.w.Has(c.Name)
 	effect := b.w.Effect(c.Name)
@@ -95,13 +96,14 @@ func (b *rebuilding) ended(ctx context.Context, c called, e endOfCall) error {
 	return nil
 }
 
-// loosen counts what may have changed any file.
+// loosen counts something that may have changed any file.
 func (b *rebuilding) loosen() {
 	b.Commands++
 	clear(b.Sure)
 }
 
-// again makes a call that ended well. After a command its files may have been others: then an end that is not the same tells nothing.
+// again carries out a call that succeeded. After a command its files may have been different, and then a different
+// end proves nothing.
 func (b *rebuilding) again(ctx context.Context, c called, e endOfCall) error {
 	switch {
 	case c.ArgsBytes > 0:

@@ -1,6 +1,6 @@
 package native
 
-// The lines of a transcript that a rebuilding reads: calls and their ends, as the loop writes them.
+// The lines of a transcript that Rebuild reads: calls and their ends, as the loop writes them.
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 )
 
-// A line is one of the attempt in question.
+// A line is one line of the attempt in question.
 type line struct {
 	n    int // from 1
 	kind string
@@ -49,7 +49,7 @@ func (e endOfCall) refused(name string) bool {
 	return e.Failed && (strings.HasPrefix(e.Text, "not run: ") || strings.HasPrefix(e.Text, name+" was not "))
 }
 
-// eachLine gives the lines of an attempt, up to the question of a finalizer.
+// eachLine calls do for the lines of an attempt, up to the question of a finalizer.
 func eachLine(transcript io.Reader, attempt int, do func(line) error) error {
 	d := json.NewDecoder(transcript)
 	over := false

@@ -1,6 +1,6 @@
 package native
 
-// What to do when an answer breaks off: a pure table. It knows nothing of budgets and of time.
+// What to do when an answer breaks off: a pure table, without budgets and time.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// A cause says whose doing the end of an answer was.
+// A cause says what ended an answer.
 type cause string
 
 const (
@@ -23,8 +23,8 @@ const (
 	provider       cause = "provider_api" // the provider said no
 )
 
-// Facts are what is known of a broken answer. Those that only tools of other people can bring about (elsewhere, confirm) are
-// false for ours; they are rows of the table all the same.
+// Facts are what is known of a broken answer. elsewhere and confirm are never true with our own tools; they are rows
+// of the table all the same.
 type facts struct {
 	retryable   bool // the same request may succeed
 	reasoning   bool // the model thought aloud
@@ -47,7 +47,7 @@ func (f facts) nothing() bool {
 
 func (f facts) acted() bool { return f.partialCall || f.wholeCall || f.started }
 
-// An action is what follows a broken answer.
+// An action follows a broken answer.
 type action int
 
 const (
@@ -56,8 +56,8 @@ const (
 	goOn          // a new request, from the history with the broken answer made legal
 )
 
-// decide says what follows, and why in one word. Where nobody can be asked, we go on: what the model is told of calls that
-// may have run carries the caution, and no doubt of ours ends a run.
+// decide returns what follows, and why in one word. Where nobody can be asked the conversation goes on: the model is
+// told to be careful with calls that may have run, and no doubt of ours ends a turn.
 func decide(c cause, f facts) (action, string) {
 	onlyReasoning := f.reasoning && !f.text && !f.acted()
 	switch {
@@ -103,7 +103,7 @@ func decide(c cause, f facts) (action, string) {
 	return replay, "nothing_visible"
 }
 
-// A fault is an error of the model's, as the loop decides by it.
+// A fault is an error of the model, in the form by which the loop decides.
 type fault struct {
 	cause     cause
 	kind      failure.Kind
@@ -113,10 +113,10 @@ type fault struct {
 	retryable bool
 }
 
-// disbelief is what the evidence says of a wait that nobody can mean: no budget has room for it, and no time to go on is made of it.
+// disbelief is added to the evidence of a wait that is too long to be meant.
 const disbelief = "it asks to wait for more than 30 days"
 
-// faultOf reads err, which is not nil. ctx is the turn's.
+// faultOf returns err, which is not nil, as a fault. ctx is the turn's.
 func faultOf(ctx context.Context, err error) fault {
 	if ctx.Err() != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -156,7 +156,7 @@ func faultOf(ctx context.Context, err error) fault {
 	return f
 }
 
-// says is the fault in one line, with the provider's own words.
+// says returns the fault on one line, in the provider's words.
 func (f fault) says() string {
 	if f.message == "" {
 		return string(f.kind)

@@ -1,7 +1,7 @@
 package native
 
-// The stream cut everywhere: whatever is lost, the next request is legal, every tool runs exactly once, and the turn ends as if
-// nothing had happened.
+// The stream cut everywhere: whatever is lost, the next request is legal, every tool runs exactly once, and the turn
+// ends as if nothing had happened.
 
 import (
 	"context"
@@ -31,8 +31,8 @@ func (st step) events() []model.Event {
 			all = append(all, model.Event{Kind: kind, Text: string(part), Call: c})
 		}
 	}
-	pieces(model.HeardThinking, st.think, model.Call{})
-	pieces(model.HeardText, st.text, model.Call{})
+	pieces(model.ThinkingDelta, st.think, model.Call{})
+	pieces(model.TextDelta, st.text, model.Call{})
 	for _, c := range st.calls {
 		begun := model.Call{ID: c.ID, Name: c.Name}
 		all = append(all, model.Event{Kind: model.CallBegun, Call: begun})
@@ -55,13 +55,13 @@ func until(events []model.Event) model.Answer {
 		a.Progress = true
 		last := len(a.Blocks) - 1
 		switch e.Kind {
-		case model.HeardText:
+		case model.TextDelta:
 			if last < 0 || a.Blocks[last].Text == "" {
 				a.Blocks = append(a.Blocks, model.Block{})
 				last++
 			}
 			a.Blocks[last].Text += e.Text
-		case model.HeardThinking:
+		case model.ThinkingDelta:
 			if last < 0 || a.Blocks[last].Thinking == "" {
 				a.Blocks = append(a.Blocks, model.Block{})
 				last++
@@ -85,8 +85,9 @@ func until(events []model.Event) model.Answer {
 	return a
 }
 
-// tellCut plays the story and cuts it: cuts[i] is after how many events request i ends, a negative number that it does not. The
-// model, which is not told what is lost but by the history, then begins its answer anew. fresh gives its calls new IDs.
+// tellCut plays the story and cuts it: cuts[i] is after how many events request i ends, a negative number that it
+// does not. The model, which is not told what is lost but by the history, then begins its answer anew. fresh gives
+// its calls new IDs.
 func tellCut(t *testing.T, cuts []int, fresh bool) {
 	t.Helper()
 	at, asked := 0, 0

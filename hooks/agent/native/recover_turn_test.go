@@ -396,9 +396,9 @@ func TestP46EndOfTheClockDuringTheWait(t *testing.T) {
 		parent, cancel := context.WithDeadlineCause(context.Background(), time.Now().Add(time.Minute), errWall)
 		defer cancel()
 		d := newDesk(t, step{text: "I am at wo", hang: true}, step{text: finalText})
-		d.Gate = &Gate{}
+		d.Breaker = &Breaker{}
 		start := time.Now()
-		d.Gate.failed(false, time.Hour) // another turn waits so long before it asks again
+		d.Breaker.failed(false, time.Hour) // another turn waits so long before it asks again
 		turn := d.turn(parent)
 		if turn.Kind != failure.WallTimeout || !turn.Exit.TimedOut || *turn.Requests != 0 || time.Since(start) != time.Minute {
 			t.Errorf("kind %q after %d requests and %s", turn.Kind, *turn.Requests, time.Since(start))

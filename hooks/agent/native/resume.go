@@ -8,16 +8,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// lastSaid is how much of the last answer goes with a question for which the conversation has no room, in bytes.
+// lastSaid is how much of the last answer goes with a question if the conversation does not fit, in bytes.
 const lastSaid = 8 << 10
 
-// resume asks once more in the conversation of a turn that has ended with said. There are no tools any more, so what they said
-// stands in it as text: providers refuse calls where no tools are offered. Where the window or what is left of the cap has no room
-// for the whole of it, its newest part goes with the question; else the last answer alone.
+// resume asks one more question in the conversation of a turn that ended with said. There are no tools any more, and
+// providers refuse calls where no tools are offered, so calls and results become text. If the whole conversation does
+// not fit into the window, or below what is left of the cap, its newest part goes with the question, or else the last
+// answer alone.
 func (l *loop) resume(ctx context.Context, r agent.Request, said string) agent.Turn {
 	r.ReadOnly = true
 	next := newLoop(l.a, r, l.tools) // they are closed already: without specs only the facts of a call are asked of them
-	talk := slices.Clone(l.talk)
+	talk := slices.Clone(l.messages)
 	if said = l.clean(said); said != "" {
 		talk = append(talk, model.Message{Role: model.Assistant, Blocks: []model.Block{{Text: said}}})
 	}
@@ -28,21 +29,21 @@ func (l *loop) resume(ctx context.Context, r agent.Request, said string) agent.T
 	room := l.room(r.Tokens) - len(next.system)
 	switch {
 	case charsOf(talk) <= room:
-		next.talk = talk
+		next.messages = talk
 	case charsOf(talk[:1])+charsOf(talk[len(talk)-1:]) <= room:
-		next.talk = newest(talk, room)
+		next.messages = newest(talk, room)
 	default:
 		if said != "" {
 			ask.Blocks = append([]model.Block{{Text: "Your last answer was:\n\n" + agent.Tail(said, lastSaid)}}, ask.Blocks...)
 		}
-		next.talk = []model.Message{ask}
+		next.messages = []model.Message{ask}
 	}
 	next.note("prompt", map[string]any{"text": r.Prompt, "resumed": true, "system": next.system})
 	return next.run(ctx)
 }
 
-// room is how many characters a request may hold, so that the window does not fill and a cap of tokens leaves an answer its least.
-// What a token is in characters is known from the conversation, where the provider has counted it.
+// room returns how many characters a request may hold, so that the window does not fill and the cap of tokens leaves
+// room for an answer. How many characters a token has is known from the conversation if the provider has counted it.
 func (l *loop) room(tokens int64) int {
 	most := l.window() * fullPercent / 100
 	if tokens > 0 {

@@ -73,8 +73,8 @@ func endedWithout(t *testing.T, more ...step) (*desk, agent.Turn, agent.Request)
 	return d, turn, r
 }
 
-// A model that is asked for its object without tools may call one all the same: it never runs, and the model is not asked again; the
-// arguments of finish are the object.
+// A model that is asked for its object without tools may call one all the same: it never runs, and the model is not
+// asked again; the arguments of finish are the object.
 func TestResumedAnswersWithACall(t *testing.T) {
 	t.Parallel()
 	read := step{calls: []model.Call{call("2", "read", `{"path":"a"}`)}}
@@ -114,7 +114,8 @@ func TestResumedAnswersWithACall(t *testing.T) {
 	}
 }
 
-// What is left of the window and of the cap of tokens is enough for a question, or less of the conversation goes with it.
+// What is left of the window and of the cap of tokens is enough for a question, or less of the conversation goes with
+// it.
 func TestResumedInLittleRoom(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -1,7 +1,7 @@
 package native
 
-// Whatever bytes a provider sends, a turn ends in its time, nothing panics, what is sent back is legal, and only calls that were
-// written down have changed a file.
+// Whatever bytes a provider sends, a turn ends in its time, nothing panics, what is sent back is legal, and only
+// calls that were written down have changed a file.
 
 import (
 	"context"
@@ -18,7 +18,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
 )
 
-// Whichever messages a request holds, the provider's next calls get no ID that one of this turn had: the transcript names each call by it.
+// Whichever messages a request holds, the provider's next calls get no ID that one of this turn had: the transcript
+// names each call by it.
 func TestIDsAreUsedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -33,7 +34,8 @@ func TestIDsAreUsedOnce(t *testing.T) {
 
 const fuzzClock = 10 * time.Minute
 
-// answerAll plays one session with a provider that gives every request the same bytes, and says what is wrong with what it left.
+// answerAll plays one session with a provider that gives every request the same bytes, and says what is wrong with
+// what it left.
 func answerAll(provider, dir, stream string) (*session, error) {
 	s := &session{provider: provider, dir: dir, stage: &stage{}}
 	said := modeltest.Turn{Body: stream, Type: "text/event-stream", Times: 1000}
@@ -88,8 +90,8 @@ func (s *session) accounted() error {
 	return nil
 }
 
-// spoil changes a stream in a few places, as no network does: bytes flipped, pieces lost, twice, in another order, or of another
-// stream.
+// spoil changes a stream in a few places, as no network does: bytes flipped, pieces lost, twice, in another order, or
+// of another stream.
 func spoil(rng *rand.Rand, stream string, others []string) string {
 	b := []byte(stream)
 	for range 1 + rng.IntN(3) {
@@ -166,7 +168,8 @@ func TestSpoiltStreams(t *testing.T) {
 	}
 }
 
-// Fuzzing it asks for -fuzzminimizetime=5x: goroutines do not go the same way twice, and a fuzzer that insists on it stands still.
+// Fuzzing it asks for -fuzzminimizetime=5x: goroutines do not go the same way twice, and a fuzzer that insists on it
+// stands still.
 func FuzzStream(f *testing.F) {
 	for i, provider := range allProviders {
 		for _, stream := range record(f, provider) {

@@ -1,7 +1,8 @@
 package native
 
-// What the fault sweeps are made of: a session of a model that knows its story, played on a wire of any protocol, with the real
-// client and the real tools on a small folder; and what must be true of it whatever happened to the wire.
+// What the fault sweeps are made of: a session of a model that knows its story, played on a wire of any protocol,
+// with the real client and the real tools on a small folder; and what must be true of it whatever happened to the
+// wire.
 
 import (
 	"bufio"
@@ -66,7 +67,8 @@ var (
 // slow is how long the program of the story takes: longer than any stream may be silent.
 const slow = 3 * time.Minute
 
-// A wire answers requests in memory. Like a server's, the handler works beside its client, and each write waits for its reader.
+// A wire answers requests in memory. Like a server's, the handler works beside its client, and each write waits for
+// its reader.
 type wire struct{ http.Handler }
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -123,7 +125,8 @@ type resetting struct {
 
 func (r resetting) Close() error { return r.out.CloseWithError(syscall.ECONNRESET) }
 
-// A stage plays the story. It goes by what it is told: the next turn is the first whose calls have no results in the request.
+// A stage plays the story. It goes by what it is told: the next turn is the first whose calls have no results in the
+// request.
 type stage struct {
 	modeltest.Server
 	faults map[int][]modeltest.Fault // by turn: what happens to it, time after time
@@ -178,14 +181,15 @@ type session struct {
 	stage    *stage
 	dir      string        // of the copy
 	takes    time.Duration // how long the program takes
-	gate     *Gate         // nil: one of its own
+	breaker  *Breaker      // nil: one of its own
 
 	turn  agent.Turn
 	ran   []string // names of the tools that were started, sorted
 	lines []agent.Line
 }
 
-// watched are the real tools, observed. Thousands of requests hold their specs: the story knows them, they need no words.
+// watched are the real tools, observed. Thousands of requests hold their specs: the story knows them, they need no
+// words.
 type watched struct {
 	*tools.Toolset
 	calls func(name string)
@@ -211,13 +215,13 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 	}
 	m := &model.Model{Provider: s.provider, Name: "m-1", BaseURL: baseURL, Key: "k-123456", HTTP: client}
 	s.stage.Key = m.Key
-	gate := s.gate
-	if gate == nil {
-		gate = &Gate{}
+	breaker := s.breaker
+	if breaker == nil {
+		breaker = &Breaker{}
 	}
 	var mu sync.Mutex
 	a := &Agent{
-		ID: "own", Ask: m.Turn, Model: m.Name, Provider: s.provider, Gate: gate, MaxTurns: 12, random: func() float64 { return 0 },
+		ID: "own", Ask: m.Turn, Model: m.Name, Provider: s.provider, Breaker: breaker, MaxTurns: 12, random: func() float64 { return 0 },
 		open: func(r agent.Request) (toolset, error) {
 			w, err := tools.Open(&r)
 			return watched{w, func(name string) {
@@ -342,7 +346,8 @@ func (s *session) always() error {
 	return nil
 }
 
-// journal is what must be true of any transcript: what ran is named once, before it has its one result, and so is what did not run.
+// journal is what must be true of any transcript: what ran is named once, before it has its one result, and so is
+// what did not run.
 func (s *session) journal() (recoveries, requests int, err error) {
 	calls, results := map[any]int{}, map[any]int{}
 	for i, l := range s.lines {

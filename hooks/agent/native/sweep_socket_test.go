@@ -1,6 +1,7 @@
 package native
 
-// The same session cut at places that are drawn, on real connections: the kernel decides what of a reset stream still arrives.
+// The same session cut at places that are drawn, on real connections: the kernel decides what of a reset stream still
+// arrives.
 
 import (
 	"context"

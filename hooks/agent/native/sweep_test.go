@@ -1,7 +1,7 @@
 package native
 
-// The fault sweep: every turn of a session is cut behind every byte of its stream, on every protocol. Whatever is lost, the session
-// ends as if nothing had happened.
+// The fault sweep: every turn of a session is cut behind every byte of its stream, on every protocol. Whatever is
+// lost, the session ends as if nothing had happened.
 
 import (
 	"context"
@@ -28,7 +28,8 @@ func sweepStep() int {
 	return 17
 }
 
-// lessGC: the heap of a sweep is small and what it throws away is not; a third of its time would go into looking for that.
+// lessGC: the heap of a sweep is small and what it throws away is not; a third of its time would go into looking for
+// that.
 var lessGC = sync.OnceFunc(func() { debug.SetGCPercent(800) })
 
 func sweepFull() bool { return os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" }
@@ -51,8 +52,8 @@ type sweep struct {
 	sessions int
 }
 
-// sweeping begins a sweep for each protocol and kind of cut. spots lie step bytes apart, by turn. Unless all is asked for, the kinds
-// take turns at them.
+// sweeping begins a sweep for each protocol and kind of cut. spots lie step bytes apart, by turn. Unless all is asked
+// for, the kinds take turns at them.
 func sweeping(t *testing.T, step int, kinds []string, do func(s *sweep, spots [][]spot)) {
 	t.Helper()
 	lessGC()
@@ -81,7 +82,8 @@ func sweeping(t *testing.T, step int, kinds []string, do func(s *sweep, spots []
 	}
 }
 
-// play plays one session with cuts, and gives those to which it did not come, because what came before them lost nothing.
+// play plays one session with cuts, and gives those to which it did not come, because what came before them lost
+// nothing.
 func (s *sweep) play(cuts []spot, again bool) (one *session, left []spot) {
 	s.t.Helper()
 	s.sessions++
@@ -128,7 +130,8 @@ func (s *sweep) counted(spots [][]spot) {
 	}
 }
 
-// Each session takes as many cuts as the budget has recoveries; where all is asked for, each cut has a session of its own too.
+// Each session takes as many cuts as the budget has recoveries; where all is asked for, each cut has a session of its
+// own too.
 func TestSweepEveryByte(t *testing.T) {
 	t.Parallel()
 	sweeping(t, sweepStep(), cutKinds, func(s *sweep, spots [][]spot) {
@@ -190,8 +193,9 @@ func (s *sweep) all(spots [][]spot, most int) {
 	}
 }
 
-// A model that asks anew for what it had asked for, under another ID, is not refused: what ran already runs again only because it was
-// told so and asked all the same. What it is told is that the call is done, with its result; or that nothing was done.
+// A model that asks anew for what it had asked for, under another ID, is not refused: what ran already runs again
+// only because it was told so and asked all the same. What it is told is that the call is done, with its result; or
+// that nothing was done.
 func TestSweepAskedAnew(t *testing.T) {
 	t.Parallel()
 	step := max(61, 5*sweepStep())

@@ -14,11 +14,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// DefaultTurns is how many answers of the model a turn may take when nobody says otherwise.
+// DefaultTurns is how many answers of the model a turn may take by default.
 const DefaultTurns = 40
 
-// An Agent is our own: it holds the conversation, and its tools act on Request.Copy. It keeps nothing between turns; several
-// turns may run at once.
+// An Agent is our own: it leads the conversation, and its tools act on Request.Copy. It keeps nothing between turns;
+// several turns may run at once.
 type Agent struct {
 	ID       string
 	Ask      func(ctx context.Context, r model.Request, heard func(model.Event)) (model.Answer, error) // model.Model.Turn is one
@@ -29,7 +29,7 @@ type Agent struct {
 	Cost     func(model string, u model.Usage) (usd float64, known bool)                               // of one request; nil: no price is known
 	Lacks    []string                                                                                  // names of variables that its key is made from and that are not set, or empty
 	Patience time.Duration                                                                             // at least so long the model may think without a word, whatever Request.Idle says
-	Gate     *Gate                                                                                     // shared by all agents of one provider; nil: none
+	Breaker  *Breaker                                                                                  // shared by all agents of one provider; nil: none
 
 	open   func(r agent.Request) (toolset, error) // nil: the tools on the copy of the request
 	random func() float64                         // in [0, 1); nil: math/rand
@@ -55,11 +55,11 @@ func (a *Agent) Ready() error {
 	return nil
 }
 
-// Retry adds nothing to what is retried for every agent: the turn itself recovers what can be recovered.
+// Retry adds nothing to what is retried for every agent, because the turn itself recovers what can be recovered.
 func (a *Agent) Retry() failure.Policy { return failure.Policy{} }
 
-// Turn holds one conversation. What the model and the network do wrong is a Turn's Kind; an error means that there was no
-// conversation.
+// Turn leads one conversation. What the model and the network do wrong is the Turn's Kind; an error means that there
+// was no conversation.
 func (a *Agent) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	if err := a.Ready(); err != nil {
 		return agent.Turn{}, err
@@ -79,7 +79,7 @@ func (a *Agent) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	return l.run(ctx), nil
 }
 
-// inTurn lets several goroutines note lines, one after the other: tools that run side by side have something to say too.
+// inTurn returns a note function that several goroutines may call: tools that run side by side note lines too.
 func inTurn(note func(agent.Line)) func(agent.Line) {
 	if note == nil {
 		return nil
@@ -116,7 +116,7 @@ type ending struct {
 	synthetic bool // text is ours, not the model's
 }
 
-// run is the whole turn.
+// run carries out the whole turn.
 func (l *loop) run(ctx context.Context) agent.Turn {
 	started := time.Now()
 	e := l.rounds(ctx)
@@ -151,7 +151,7 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 	return turn
 }
 
-// null is what a record says for an unknown word.
+// null returns nil for an empty string: a record has null for what is unknown.
 func null(s string) any {
 	if s == "" {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// benchTurn holds a conversation of n rounds, each with two looks of two kilobytes and an edit, with a model that answers at once.
+// benchTurn holds a conversation of n rounds, each with two looks of two kilobytes and an edit, with a model that
+// answers at once.
 func benchTurn(b *testing.B, n int) {
 	b.Helper()
 	d := newDesk(b)
@@ -78,8 +79,8 @@ func BenchmarkMemory(b *testing.B) {
 				calls = append(calls, ended{call: c, result: model.Result{ID: c.ID, Text: c.ID + strings.Clone(body)}})
 				blocks = append(blocks, model.Block{Call: &c})
 			}
-			l.talk = append(l.talk, turnOf(blocks, calls, false, "")...)
-			l.watch.Round(l.seen(exchange{calls: calls}))
+			l.messages = append(l.messages, turnOf(blocks, calls, false, "")...)
+			l.guard.Round(l.seen(exchange{calls: calls}))
 		}
 		req := l.request()
 		runtime.GC()

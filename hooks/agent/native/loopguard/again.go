@@ -1,33 +1,34 @@
 package loopguard
 
-// What gives the same again. Whoever waits for something looks at it again and again, so looks are exempt from D3's few rounds, and a
-// file may be watched for a whole while; but in this copy nothing changes by itself: the look's own result says so early, and a
-// turn in which for very many rounds nothing new is done and nothing new is seen, whatever the calls, goes in circles too.
+// What gives the same again. Whoever waits for something looks at it again and again, so looks are exempt from D3's
+// few rounds, and a file may be watched for a whole while; but in this copy nothing changes by itself: the look's own
+// result says so early, and a turn in which for very many rounds nothing new is done and nothing new is seen,
+// whatever the calls, goes in circles too.
 
 import "fmt"
 
 const (
-	newsRemind = 30 // rounds in a row without anything new: longer than any wait that was seen to end well
-	newsEnd    = 35
-	lookAgain  = 3 // equal looks with nothing done between, from which on the result says so
+	staleRemind  = 30 // rounds in a row without anything new: longer than any wait that was seen to end well
+	staleEnd     = 35
+	repeatRemind = 3 // equal looks with nothing done between, from which on the result says so
 )
 
 // News is what calls gave the last time, and for how many rounds everything has been so again.
 type stale struct {
-	gave  map[string]string // tool and arguments, or a text → the result
-	stale int
+	results map[string]string // tool and arguments, or a text → the result
+	rounds  int
 }
 
 // round is D3's far end: the calls of a round, or its text, stood there before, and gave what they had given.
 func (n *stale) round(r Round) finding {
-	if n.gave == nil {
-		n.gave = map[string]string{}
+	if n.results == nil {
+		n.results = map[string]string{}
 	}
 	old := true
 	see := func(key, result string) {
-		was, ok := n.gave[key]
+		was, ok := n.results[key]
 		old = old && ok && was == result
-		n.gave[key] = result
+		n.results[key] = result
 	}
 	if len(r.Calls) == 0 {
 		see("text "+textPrint(r.Text), "")
@@ -40,22 +41,22 @@ func (n *stale) round(r Round) finding {
 		}
 	}
 	if !old {
-		n.stale = 0
+		n.rounds = 0
 		return finding{}
 	}
-	n.stale++
+	n.rounds++
 	switch {
-	case n.stale >= newsEnd:
-		n.stale = 0
-		return finding{ID: "D3", Ends: true, Says: fmt.Sprintf("The same calls gave the same results again and again, for %d rounds.", newsEnd)}
-	case n.stale == newsRemind:
-		return finding{ID: "D3", Says: fmt.Sprintf("For %d rounds you have made only calls that you had made before, and each gave exactly what it had given. In this copy nothing changes by itself.", newsRemind)}
+	case n.rounds >= staleEnd:
+		n.rounds = 0
+		return finding{ID: "D3", Ends: true, Says: fmt.Sprintf("The same calls gave the same results again and again, for %d rounds.", staleEnd)}
+	case n.rounds == staleRemind:
+		return finding{ID: "D3", Says: fmt.Sprintf("For %d rounds you have made only calls that you had made before, and each gave exactly what it had given. In this copy nothing changes by itself.", staleRemind)}
 	}
 	return finding{}
 }
 
 // A look is a call that changed nothing, since the last that may have.
-type look struct {
+type repeat struct {
 	gave  string
 	times int
 	round int // in which it was last counted: the same twice in one round is one
@@ -63,19 +64,19 @@ type look struct {
 
 // looked gives what is to be said beside the result of a look that succeeded; empty: nothing.
 func (w *Guard) Repeated(key, result string) string {
-	l, print := w.looks[key], sum(result)
+	l, print := w.repeats[key], sum(result)
 	switch {
 	case l.gave != print:
-		l = look{gave: print, times: 1, round: w.rounds}
+		l = repeat{gave: print, times: 1, round: w.rounds}
 	case l.round != w.rounds:
 		l.times, l.round = l.times+1, w.rounds
 	}
-	w.looks[key] = l
-	if l.times < lookAgain {
+	w.repeats[key] = l
+	if l.times < repeatRemind {
 		return ""
 	}
 	return fmt.Sprintf("This is what the same call has given %d times in a row. Nothing was written or run in between, and in this copy nothing changes by itself: looking again will show the same.", l.times)
 }
 
 // did is told that something is done that may change what looks give.
-func (w *Guard) Changed() { clear(w.looks) }
+func (w *Guard) Changed() { clear(w.repeats) }

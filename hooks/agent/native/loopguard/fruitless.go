@@ -1,8 +1,8 @@
 package loopguard
 
-// Rounds in vain: with ever other arguments everything fails, or nothing is found. No two of them are the same, so D1 to D3 see no
-// repetition. Whoever looks for something fails a few times honestly, and a command that ran and failed says something; so the
-// limits are wide, and what was found, written or run successfully begins anew.
+// Rounds in vain: with ever other arguments everything fails, or nothing is found. No two of them are the same, so D1
+// to D3 see no repetition. Whoever looks for something fails a few times honestly, and a command that ran and failed
+// says something; so the limits are wide, and what was found, written or run successfully begins anew.
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	failRemind = 12 // rounds in a row in which every call failed, and no command ran
-	vainRemind = 24 // rounds in a row in which every call failed or found nothing
-	vainAgain  = 3  // rounds from one reminder to the next
+	failRemind      = 12 // rounds in a row in which every call failed, and no command ran
+	fruitlessRemind = 24 // rounds in a row in which every call failed or found nothing
+	remindEvery     = 3  // rounds from one reminder to the next
 )
 
 // A vain counts such rounds.
@@ -33,16 +33,17 @@ func (v *fruitless) round(r Round) finding {
 	switch {
 	case due(v.failed, failRemind):
 		return finding{ID: "D1", Says: fmt.Sprintf("Every call of your last %d rounds failed, each time with other arguments. More guesses of the same kind will not help: look at what is there, or say what is missing.", v.failed)}
-	case due(v.nothing, vainRemind):
+	case due(v.nothing, fruitlessRemind):
 		return finding{ID: "D3", Says: fmt.Sprintf("Every call of your last %d rounds failed or found nothing. More of the same kind will not help: look at what is there, or say what is missing.", v.nothing)}
 	}
 	return finding{}
 }
 
-func due(n, first int) bool { return n >= first && (n-first)%vainAgain == 0 }
+func due(n, first int) bool { return n >= first && (n-first)%remindEvery == 0 }
 
 // gained reports whether a call did something, or found something.
 func gained(c Call) bool { return c.Code == "" }
 
-// ranAndFailed reports whether c is a command that was carried out and failed: its output may tell the model something new.
+// ranAndFailed reports whether c is a command that was carried out and failed: its output may tell the model
+// something new.
 func ranAndFailed(c Call) bool { return c.Effect == tools.Runs && c.Code == tools.Failed }

@@ -1,5 +1,5 @@
-// Package loopguard detects what a conversation does again and again without getting anywhere. Its detectors, D1 to D7, see whole
-// rounds and share one budget of reminders. When the budget is spent, the next finding ends the turn.
+// Package loopguard detects what a conversation does again and again without getting anywhere. Its detectors, D1 to
+// D7, see whole rounds and share one budget of reminders. When the budget is spent, the next finding ends the turn.
 package loopguard
 
 import (
@@ -49,15 +49,15 @@ type Guard struct {
 	reminders int // left
 
 	failed    []string // D1, D2: signatures of rounds that failed as a whole, since the last that did not
-	fruitless []string // D3: signature and output of rounds that succeeded; a boundary has a value of its own
+	succeeded []string // D3: signature and output of rounds that succeeded; a boundary has a value of its own
 	stuck     bool     // D3: the last round was part of a repetition that was found
 	rewrites  map[string]int
 	invalid   int       // D5: rounds in a row
 	texts     []string  // D6
 	targets   targets   // D7
-	news      stale     // D3, of whatever calls
-	vain      fruitless // D1, D3, of whatever arguments
-	looks     map[string]look
+	stale     stale     // D3, of whatever calls
+	fruitless fruitless // D1, D3, of whatever arguments
+	repeats   map[string]repeat
 	rounds    int
 }
 
@@ -67,7 +67,7 @@ func New(model string) *Guard {
 	if weak(model) {
 		n = weakThreshold
 	}
-	return &Guard{threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets(), looks: map[string]look{}}
+	return &Guard{threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets(), repeats: map[string]repeat{}}
 }
 
 // weak says by the segments of its name whether a model is a small one.
@@ -83,10 +83,10 @@ func weak(model string) bool {
 // round looks at one more round, and says at most one thing about it.
 func (w *Guard) Round(r Round) finding {
 	w.rounds++
-	old := w.news.round(r)
-	vainly := w.vain.round(r)
+	old := w.stale.round(r)
+	vainly := w.fruitless.round(r)
 	if len(r.Calls) == 0 {
-		w.failed, w.fruitless, w.stuck, w.invalid = nil, nil, false, 0
+		w.failed, w.succeeded, w.stuck, w.invalid = nil, nil, false, 0
 		found := w.said(r.Text)
 		if !found.Found() {
 			found = old
@@ -97,7 +97,7 @@ func (w *Guard) Round(r Round) finding {
 	if slices.ContainsFunc(r.Calls, gained) {
 		w.reminders = maxReminders
 	}
-	gate := w.targets.round(r)
+	target := w.targets.round(r)
 	rewritten := w.rewrote(r)
 	found := w.repeated(r)
 	if empty := w.empty(r); !found.Found() {
@@ -107,17 +107,17 @@ func (w *Guard) Round(r Round) finding {
 		found = w.idle(r)
 	}
 	if found.Found() {
-		w.vain = fruitless{} // one finding for one run of rounds
+		w.fruitless = fruitless{} // one finding for one run of rounds
 	} else if found = old; !found.Ends && vainly.Found() {
 		found = vainly
 	}
 	switch {
-	case gate.Ends:
-		return gate
+	case target.Ends:
+		return target
 	case found.Found():
 		return w.spend(found)
-	case gate.Found():
-		return w.spend(gate)
+	case target.Found():
+		return w.spend(target)
 	case rewritten.Found():
 		if w.reminders == 0 {
 			return finding{} // it never ends a turn
@@ -147,8 +147,8 @@ func (w *Guard) spend(f finding) finding {
 
 // compacted forgets what a summary makes look like a repetition: what was seen has to be looked at again.
 func (w *Guard) Compacted() {
-	w.texts, w.news = nil, stale{}
-	clear(w.looks)
+	w.texts, w.stale = nil, stale{}
+	clear(w.repeats)
 }
 
 // repeated is D1 and D2: rounds in which everything failed, the same one again or a few in turn.
@@ -170,10 +170,11 @@ func (w *Guard) repeated(r Round) finding {
 	return finding{}
 }
 
-// idle is D3: rounds that succeed, and give the same again. Looking is exempt (see detect_again.go); but it stands between.
+// idle is D3: rounds that succeed, and give the same again. Looking is exempt (see detect_again.go); but it stands
+// between.
 func (w *Guard) idle(r Round) finding {
 	if !slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Code.Failed() }) {
-		w.fruitless, w.stuck = nil, false
+		w.succeeded, w.stuck = nil, false
 		return finding{}
 	}
 	mark := signature(r) + "=" + outputs(r)
@@ -181,17 +182,17 @@ func (w *Guard) idle(r Round) finding {
 		mark = fmt.Sprintf("boundary %d", w.rounds)
 	}
 	n := loopThreshold
-	w.fruitless = lastOf(append(w.fruitless, mark), 4*n)
-	again, forLong := consecutive(w.fruitless, n), consecutive(w.fruitless, 2*n)
+	w.succeeded = lastOf(append(w.succeeded, mark), 4*n)
+	again, forLong := consecutive(w.succeeded, n), consecutive(w.succeeded, 2*n)
 	if !again {
-		again = periodic(w.fruitless, n)
-		forLong = again && periodicFor(w.fruitless, n, 4*n)
+		again = periodic(w.succeeded, n)
+		forLong = again && periodicFor(w.succeeded, n, 4*n)
 	}
 	before := w.stuck
 	w.stuck = again
 	switch {
 	case forLong:
-		w.fruitless, w.stuck = nil, false
+		w.succeeded, w.stuck = nil, false
 		return finding{ID: "D3", Ends: true, Says: "The same calls gave the same results again and again."}
 	case again && !before:
 		return finding{ID: "D3", Says: "Your last calls succeeded and gave exactly what they had given before. Repeating them brings nothing new."}

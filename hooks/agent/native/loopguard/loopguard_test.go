@@ -10,8 +10,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 )
 
-// letters are rounds: a capital letter is a round with one call that fails, a small one the same call succeeding, a digit a
-// look at something, a dot a round without calls.
+// letters are rounds: a capital letter is a round with one call that fails, a small one the same call succeeding, a
+// digit a look at something, a dot a round without calls.
 func letters(s string) []Round {
 	var all []Round
 	for i, c := range s {
@@ -294,9 +294,9 @@ func TestMadeUpNamesInFindings(t *testing.T) {
 		}
 	}
 	w := New("")
-	for i := range gateStop { // it stands in the evidence of an end
+	for i := range targetEnd { // it stands in the evidence of an end
 		c := Call{Name: "a\x1b[2J\n", Args: strings.Repeat("x", i), Target: "t", Code: tools.Failed}
-		if f := w.Round(Round{Calls: []Call{c}}); strings.ContainsAny(f.Says, "\x1b\n") || f.Ends != (i == gateStop-1) {
+		if f := w.Round(Round{Calls: []Call{c}}); strings.ContainsAny(f.Says, "\x1b\n") || f.Ends != (i == targetEnd-1) {
 			t.Errorf("round %d: %+v", i+1, f)
 		}
 	}
@@ -306,8 +306,8 @@ func TestMadeUpNamesInFindings(t *testing.T) {
 func TestSummaryMakesLooksNew(t *testing.T) {
 	t.Parallel()
 	w := New("")
-	for i := range 3 * newsRemind {
-		if i%newsRemind == newsRemind-1 {
+	for i := range 3 * staleRemind {
+		if i%staleRemind == staleRemind-1 {
 			w.Compacted()
 		}
 		if f := w.Round(letters("1")[0]); f.Found() {

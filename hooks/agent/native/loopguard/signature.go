@@ -16,7 +16,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// signature of a round: its calls without their order. Two long arguments with one beginning and one length still differ.
+// signature of a round: its calls without their order. Two long arguments with one beginning and one length still
+// differ.
 func signature(r Round) string {
 	parts := make([]string, len(r.Calls))
 	for i, c := range r.Calls {
@@ -48,8 +49,8 @@ var (
 	outputNo = regexp.MustCompile(`output:[0-9]+`)
 )
 
-// timeless is a result without what differs between two runs of a command that gave the same: the time it took, which stands
-// in its first line, and the number under which its output is kept.
+// timeless is a result without what differs between two runs of a command that gave the same: the time it took, which
+// stands in its first line, and the number under which its output is kept.
 func timeless(s string) string {
 	first, rest, _ := strings.Cut(s, "\n")
 	return outputNo.ReplaceAllString(tookTime.ReplaceAllString(first, "")+"\n"+rest, "")
@@ -116,7 +117,8 @@ func lastOf(list []string, n int) []string {
 	return list
 }
 
-// canonical is args as JSON with sorted keys and trimmed strings, without what only names a request; what is not JSON stays.
+// canonical is args as JSON with sorted keys and trimmed strings, without what only names a request; what is not JSON
+// stays.
 func Canonical(args json.RawMessage) string {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(args))

@@ -1,8 +1,8 @@
 package loopguard
 
-// D7, the gate of one target: what failed again and again is first said, then refused once, then ends the turn. Only failures
-// of earlier rounds count; a file that was written meanwhile makes every try a new one, and so does a command that succeeded for
-// the first time: it may have changed anything.
+// D7, the gate of one target: what failed again and again is first said, then refused once, then ends the turn. Only
+// failures of earlier rounds count; a file that was written meanwhile makes every try a new one, and so does a
+// command that succeeded for the first time: it may have changed anything.
 
 import (
 	"fmt"
@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	gateRemind = 3
-	gateBlock  = 4 // this try is refused
-	gateStop   = 5
+	targetRemind = 3
+	targetRefuse = 4 // this try is refused
+	targetEnd    = 5
 )
 
-// Targets count two things: failures on one target with different arguments, and failures of one very input, with one very result,
-// between which something else succeeded. (The same failing again and again with nothing between is D1's and D2's.)
+// Targets count two things: failures on one target with different arguments, and failures of one very input, with one
+// very result, between which something else succeeded. (The same failing again and again with nothing between is D1's
+// and D2's.)
 type targets struct {
 	tries  map[string]map[string]bool // tool and target → the arguments that failed on it
 	again  map[string]int             // tool and arguments → failures with a success between them
@@ -46,10 +47,10 @@ func targetKey(c Call) string {
 // refuse says, before a call runs, why it must not; empty: it may.
 func (t *targets) refuse(c Call) string {
 	for _, key := range []string{inputKey(c), targetKey(c)} {
-		if key == "" || t.count(key) < gateRemind {
+		if key == "" || t.count(key) < targetRemind {
 			continue
 		}
-		return fmt.Sprintf("Refused: this has failed %d times already. It is not tried again; do something else, or end with what you know.", gateRemind)
+		return fmt.Sprintf("Refused: this has failed %d times already. It is not tried again; do something else, or end with what you know.", targetRemind)
 	}
 	return ""
 }
@@ -61,7 +62,8 @@ func (t *targets) count(key string) int {
 	return t.again[key]
 }
 
-// forget lets a command that succeeds for the first time, which may have changed anything, make what failed before it new.
+// forget lets a command that succeeds for the first time, which may have changed anything, make what failed before it
+// new.
 func (t *targets) forget(r Round) {
 	for _, c := range r.Calls {
 		if c.Code.Failed() || c.Effect != tools.Runs || c.Name == tools.Check || t.worked[inputKey(c)] {
@@ -80,10 +82,10 @@ func (t *targets) round(r Round) finding {
 	raise := func(key string, c Call) {
 		n := t.count(key) + t.blocks[key]
 		switch {
-		case n >= gateStop:
-			f = finding{ID: "D7", Ends: true, Says: fmt.Sprintf("%s on the same target failed %d times, and was tried again after it was refused.", tools.SafeName(c.Name), gateRemind)}
-		case n == gateRemind && !f.Found():
-			f = finding{ID: "D7", Says: fmt.Sprintf("%s has failed %d times on the same target.", tools.SafeName(c.Name), gateRemind)}
+		case n >= targetEnd:
+			f = finding{ID: "D7", Ends: true, Says: fmt.Sprintf("%s on the same target failed %d times, and was tried again after it was refused.", tools.SafeName(c.Name), targetRemind)}
+		case n == targetRemind && !f.Found():
+			f = finding{ID: "D7", Says: fmt.Sprintf("%s has failed %d times on the same target.", tools.SafeName(c.Name), targetRemind)}
 		}
 	}
 	t.forget(r)
@@ -95,7 +97,7 @@ func (t *targets) round(r Round) finding {
 		input, target := inputKey(c), targetKey(c)
 		if t.refuse(c) != "" && !seen[input] { // it was refused: see loop_tools.go
 			for _, key := range []string{input, target} {
-				if key != "" && t.count(key) >= gateRemind && !seen[key] {
+				if key != "" && t.count(key) >= targetRemind && !seen[key] {
 					t.blocks[key]++
 					seen[input], seen[key] = true, true
 					raise(key, c)

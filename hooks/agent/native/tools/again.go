@@ -13,8 +13,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// Again carries out a call of an older turn that succeeded on the file at, below the top. A write need not follow a read: that the
-// model was shown the file then is what its success tells.
+// Again carries out a call of an older turn that succeeded on the file at, below the top. A write need not follow a
+// read: that the model was shown the file then is what its success tells.
 func (w *Toolset) Again(ctx context.Context, c model.Call, at string) Outcome {
 	if c.Name == toolWrite.name {
 		if old, info, err := w.existing(at); err == nil && info != nil {
@@ -25,8 +25,8 @@ func (w *Toolset) Again(ctx context.Context, c model.Call, at string) Outcome {
 	return w.Call(ctx, c)
 }
 
-// moved returns arguments whose absolute path leads into this copy instead of the older one. Where the top of that copy was follows
-// from the path and the file at, to which it led.
+// moved returns arguments whose absolute path leads into this copy instead of the older one. Where the top of that
+// copy was follows from the path and the file at, to which it led.
 func (w *Toolset) moved(raw json.RawMessage, at string) json.RawMessage {
 	given, err := members(raw)
 	p, ok := str(given["path"])

@@ -1,6 +1,7 @@
 package tools
 
-// The arguments of a call: one table of fields a tool is its schema, its check and what is said to a call that does not fit.
+// The arguments of a call: one table of fields a tool is its schema, its check and what is said to a call that does
+// not fit.
 
 import (
 	"bytes"
@@ -55,7 +56,8 @@ type propertyItems struct {
 	Type string `json:"type"`
 }
 
-// schema is the JSON schema of fields. Their order is kept, for models write arguments in it: a path before what goes there.
+// schema is the JSON schema of fields. Their order is kept, for models write arguments in it: a path before what goes
+// there.
 func schema(fields []field) json.RawMessage {
 	one := 1
 	var b bytes.Buffer

@@ -9,9 +9,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// Early returns a function that decides, for the calls of one answer, whether one whose arguments still arrive can be right. It
-// returns why the call will be refused, or an empty string, and whether more of the arguments cannot change that. before are the
-// whole calls of the answer so far; it never has fewer than the last time.
+// Early returns a function that decides, for the calls of one answer, whether one whose arguments still arrive can be
+// right. It returns why the call will be refused, or an empty string, and whether more of the arguments cannot change
+// that. before are the whole calls of the answer so far; it never has fewer than the last time.
 func (w *Toolset) Early() func(before []model.Call, name, partialArgs string) (why string, sure bool) {
 	e := &early{w: w}
 	return func(before []model.Call, name, partialArgs string) (string, bool) {
@@ -23,7 +23,8 @@ func (w *Toolset) Early() func(before []model.Call, name, partialArgs string) (w
 	}
 }
 
-// An early looks at the calls of one answer while they arrive. Each call is looked at once: an answer may hold thousands.
+// An early looks at the calls of one answer while they arrive. Each call is looked at once: an answer may hold
+// thousands.
 type early struct {
 	w      *Toolset
 	seen   int             // calls that were looked at
@@ -31,7 +32,8 @@ type early struct {
 	places map[string]bool // those that one of them may change, or shows to the model
 }
 
-// refuse is refuseEarly among the calls of one answer. before are those in front of the call; it has never fewer than the last time.
+// refuse is refuseEarly among the calls of one answer. before are those in front of the call; it has never fewer than
+// the last time.
 func (e *early) refuse(before []model.Call, name, partialArgs string) (Outcome, bool) {
 	return e.w.guardEarly(name, partialArgs, func(at string) bool {
 		for _, c := range before[e.seen:] {
@@ -61,9 +63,10 @@ func (e *early) look(c model.Call) {
 	}
 }
 
-// refuseEarly looks at the arguments of a write as far as they have come. It says true, with what the model is to be told, when
-// the guard will refuse the write whatever its content (that it could be what is there already aside). before are the calls of
-// the same answer in front of it, which will run first: where one of them may change what the guard sees, nothing is said.
+// refuseEarly looks at the arguments of a write as far as they have come. It says true, with what the model is to be
+// told, when the guard will refuse the write whatever its content (that it could be what is there already aside).
+// before are the calls of the same answer in front of it, which will run first: where one of them may change what the
+// guard sees, nothing is said.
 func (w *Toolset) refuseEarly(name, partialArgs string, before ...model.Call) (Outcome, bool) {
 	return (&early{w: w}).refuse(before, name, partialArgs)
 }

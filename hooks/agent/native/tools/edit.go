@@ -69,7 +69,8 @@ func (w *Toolset) edit(at, old, with string) Outcome {
 	return o
 }
 
-// places are the occurrences of old in what the model may see of content: whether a guess goes on within a secret is not told.
+// places are the occurrences of old in what the model may see of content: whether a guess goes on within a secret is
+// not told.
 func (w *Toolset) places(content, old string) []int {
 	all, shown := occurrences(content, old), w.clean(content)
 	if shown == content {
@@ -156,8 +157,8 @@ func (w *Toolset) instead(content, old string) string {
 // mostCompared bounds how many lines are compared to find the nearest place: a file of like lines would take for ever.
 const mostCompared = 5_000_000
 
-// nearest finds where the most of want's lines follow one another in lines, white space aside, from want's first line on. A
-// first line that is blank tells nothing. When most lines were compared, what was found until then has to do.
+// nearest finds where the most of want's lines follow one another in lines, white space aside, from want's first line
+// on. A first line that is blank tells nothing. When most lines were compared, what was found until then has to do.
 func nearest(lines, want []string, most int) (at, same int) {
 	lines, want = squeeze(lines), squeeze(want)
 	if want[0] == "" {

@@ -1,6 +1,7 @@
 package tools
 
-// Files of the copy: opened without ever waiting for one, written whole or not at all, and what the model knows of them.
+// Files of the copy: opened without ever waiting for one, written whole or not at all, and what the model knows of
+// them.
 
 import (
 	"crypto/rand"
@@ -103,7 +104,8 @@ func (w *Toolset) save(at string, content []byte, old fs.FileInfo) (err error) {
 	return nil
 }
 
-// ourFolder is the folder of the copy in which nothing is a change: what a process that was killed left there is in no patch.
+// ourFolder is the folder of the copy in which nothing is a change: what a process that was killed left there is in
+// no patch.
 const ourFolder = ".async"
 
 // apart writes a new file in our folder and gives its place.

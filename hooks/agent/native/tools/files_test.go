@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What is not yet in its place stands where nothing is a change, so that a process that is killed leaves nothing in a patch.
+// What is not yet in its place stands where nothing is a change, so that a process that is killed leaves nothing in a
+// patch.
 func TestUnfinishedIsNoChange(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"d/a": "old\n"})
@@ -66,7 +67,8 @@ func TestSaveThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// Python tells a source from the one it compiled by whole seconds and size: what is edited twice in a second is run as it is.
+// Python tells a source from the one it compiled by whole seconds and size: what is edited twice in a second is run
+// as it is.
 func TestSaveIsSeenByPython(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"calc.py": "a - b\n", "calc.txt": "a - b\n"})

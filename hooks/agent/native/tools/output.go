@@ -1,6 +1,7 @@
 package tools
 
-// Outputs of commands: shown in part where they are long, and kept for a while so that the rest can be read by its number.
+// Outputs of commands: shown in part where they are long, and kept for a while so that the rest can be read by its
+// number.
 
 import (
 	"bytes"

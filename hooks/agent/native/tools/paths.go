@@ -1,7 +1,8 @@
 package tools
 
-// Paths: from what the model writes to a place in the copy. Symlinks are followed by hand, so that what is refused for writing is
-// refused by whatever name; that nothing leaves the copy is os.Root's doing, also when something changes meanwhile.
+// Paths: from what the model writes to a place in the copy. Symlinks are followed by hand, so that what is refused
+// for writing is refused by whatever name; that nothing leaves the copy is os.Root's doing, also when something
+// changes meanwhile.
 
 import (
 	"errors"
@@ -48,8 +49,8 @@ func (w *Toolset) inCopy(p string) (string, bool) {
 	return "", false
 }
 
-// follow gives the place where at really lies: no part of it is a symlink, the last one too if last. What is not there yet
-// is taken as written.
+// follow gives the place where at really lies: no part of it is a symlink, the last one too if last. What is not
+// there yet is taken as written.
 func (w *Toolset) follow(at string, last bool) (string, error) {
 	var done []string
 	todo := strings.Split(at, "/")
@@ -110,8 +111,8 @@ func (w *Toolset) find(p string) (string, error) {
 	return w.follow(at, true)
 }
 
-// findToWrite gives the place of something to change, and refuses what no patch may name. A symlink at the end of the way is
-// followed if last.
+// findToWrite gives the place of something to change, and refuses what no patch may name. A symlink at the end of the
+// way is followed if last.
 func (w *Toolset) findToWrite(p string, last bool) (string, error) {
 	at, err := w.locate(p)
 	if err != nil {

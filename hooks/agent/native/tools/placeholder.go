@@ -1,8 +1,9 @@
 package tools
 
-// Placeholders: a line that stands for code which was left out. They are warned of and never refused. The report on a patch has a
-// rule of the same name (hooks/review), which reads comments as their language has them; what it flags in a comment that is a
-// line of its own is warned of here, so that nothing is in the report that the model was not told.
+// Placeholders: a line that stands for code which was left out. They are warned of and never refused. The report on a
+// patch has a rule of the same name (hooks/review), which reads comments as their language has them; what it flags in
+// a comment that is a line of its own is warned of here, so that nothing is in the report that the model was not
+// told.
 
 import (
 	"fmt"

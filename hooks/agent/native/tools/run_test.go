@@ -268,7 +268,8 @@ func TestPlantedPrograms(t *testing.T) {
 	}
 }
 
-// Commands may have a /tmp of their own: a program of the agent's there is found instead of one that lies at its place outside.
+// Commands may have a /tmp of their own: a program of the agent's there is found instead of one that lies at its
+// place outside.
 func TestPlantedInTmp(t *testing.T) {
 	t.Parallel()
 	base, err := os.MkdirTemp("/tmp", "planted")

@@ -179,7 +179,8 @@ func (s *searching) lines(ctx context.Context, name string, b []byte) {
 	}
 }
 
-// find is where the pattern stands in a line. A long one is given to it rune by rune, so that the end of ctx is the end of the line.
+// find is where the pattern stands in a line. A long one is given to it rune by rune, so that the end of ctx is the
+// end of the line.
 func (s *searching) find(ctx context.Context, line []byte) []int {
 	if len(line) <= longLine {
 		return s.re.FindIndex(line)

@@ -1,5 +1,6 @@
-// Package tools holds the tools that a model may call: they read, search and change the files of one copy, and run commands in it.
-// Whatever a model asks for ends as an Outcome, whose Code tells what the call came to; its text is for the model alone.
+// Package tools holds the tools that a model may call: they read, search and change the files of one copy, and run
+// commands in it. Whatever a model asks for ends as an Outcome, whose Code tells what the call came to; its text is
+// for the model alone.
 package tools
 
 import (
@@ -50,7 +51,8 @@ const (
 // failed reports whether the call did not succeed.
 func (c Code) Failed() bool { return c != "" && c != Empty }
 
-// An outcome is the result of a call, as the model sees it. A mistake of the model's is a failed outcome, never a Go error.
+// An outcome is the result of a call, as the model sees it. A mistake of the model's is a failed outcome, never a Go
+// error.
 type Outcome struct {
 	Text     string
 	Code     Code
@@ -59,8 +61,8 @@ type Outcome struct {
 	Warnings []string       // also in text; for the transcript
 }
 
-// A work is what the tools of one turn share. Calls that only read may be made from several goroutines at once; those that
-// write or run come one after the other.
+// A work is what the tools of one turn share. Calls that only read may be made from several goroutines at once; those
+// that write or run come one after the other.
 type Toolset struct {
 	r      *agent.Request
 	root   *os.Root // of r.Top: no path leads out of it
@@ -251,7 +253,8 @@ func (w *Toolset) note(text string) {
 // clean is text without secrets.
 func (w *Toolset) clean(text string) string { return w.r.Secrets.String(text) }
 
-// mostText is the most that a result tells, in bytes. The tools keep to less by themselves; words of somebody else's may quote anything.
+// mostText is the most that a result tells, in bytes. The tools keep to less by themselves; words of somebody else's
+// may quote anything.
 const mostText = 64 << 10
 
 // atMost is s, or the beginning of a longer one with a word on what is missing.

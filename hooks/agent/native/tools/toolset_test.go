@@ -71,7 +71,8 @@ func (w *Toolset) content(t *testing.T, name string) string {
 // o is short for the arguments of a call.
 type o map[string]any
 
-// do makes a call and fails the test when it ends otherwise than the words say: "ok" or "no", and what its text must hold.
+// do makes a call and fails the test when it ends otherwise than the words say: "ok" or "no", and what its text must
+// hold.
 func (w *Toolset) do(t *testing.T, name string, args o, ending string, holds ...string) Outcome {
 	t.Helper()
 	raw, err := json.Marshal(args)

@@ -1,7 +1,7 @@
 package tools
 
-// What models put around the content of a file: what they were thinking, and a fence. It is taken off only where it cannot be
-// meant; all else is written byte for byte.
+// What models put around the content of a file: what they were thinking, and a fence. It is taken off only where it
+// cannot be meant; all else is written byte for byte.
 
 import (
 	"path"

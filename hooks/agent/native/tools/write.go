@@ -1,6 +1,7 @@
 package tools
 
-// write, and the guard in front of it: a file that is there is written over only by a model that was shown it as it is now.
+// write, and the guard in front of it: a file that is there is written over only by a model that was shown it as it
+// is now.
 
 import (
 	"bytes"

@@ -36,7 +36,8 @@ func TestPanicOfAnAnswer(t *testing.T) {
 	})
 }
 
-// An answer that is cut at its length before its first word is gone on with once; then the length is what it is said to be.
+// An answer that is cut at its length before its first word is gone on with once; then the length is what it is said
+// to be.
 func TestCutWhileItThought(t *testing.T) {
 	t.Parallel()
 	cut := step{think: "There are many ways to", stop: model.MaxTokens}

@@ -47,8 +47,8 @@ func (d *downtime) before(next http.Handler) http.Handler {
 	})
 }
 
-// Three conversations go to one provider, which is down for a while: each learns it for itself once, then one at a time tries, and
-// who tries pays with its own budget; when it is up again all of them end as if nothing had happened.
+// Three conversations go to one provider, which is down for a while: each learns it for itself once, then one at a
+// time tries, and who tries pays with its own budget; when it is up again all of them end as if nothing had happened.
 func TestThreeTurnsBeforeOneGate(t *testing.T) {
 	t.Parallel()
 	for _, provider := range allProviders {
@@ -57,7 +57,7 @@ func TestThreeTurnsBeforeOneGate(t *testing.T) {
 			dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 			synctest.Test(t, func(t *testing.T) {
 				const length = 40 * time.Second // one turn alone can outlast it
-				gate := &Gate{}
+				breaker := &Breaker{}
 				down := &downtime{until: time.Now().Add(length), takes: 5 * time.Second, down: modeltest.Server{
 					Scenario: modeltest.Scenario{Turns: []modeltest.Turn{{Status: http.StatusServiceUnavailable, Times: 1000}}},
 				}}
@@ -65,7 +65,7 @@ func TestThreeTurnsBeforeOneGate(t *testing.T) {
 				start := time.Now()
 				for _, dir := range dirs {
 					all.Go(func() {
-						s := &session{provider: provider, stage: &stage{}, dir: dir, takes: time.Second, gate: gate}
+						s := &session{provider: provider, stage: &stage{}, dir: dir, takes: time.Second, breaker: breaker}
 						ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 						defer cancel()
 						err := s.play(ctx, inMemory, &http.Client{Transport: wire{down.before(s.stage)}})
@@ -84,8 +84,8 @@ func TestThreeTurnsBeforeOneGate(t *testing.T) {
 				if took := time.Since(start); took > length+mostDelay+10*time.Second {
 					t.Errorf("all ended after %v", took)
 				}
-				if gate.down || gate.probing {
-					t.Error("the gate is closed")
+				if breaker.down || breaker.probing {
+					t.Error("the breaker is closed")
 				}
 			})
 		})

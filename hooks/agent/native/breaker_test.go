@@ -14,15 +14,16 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// When the provider is down, one turn tries at a time, not before it may, and all others wait; when it answers, all go.
+// When the provider is down, one turn tries at a time, not before it may, and all others wait; when it answers, all
+// go.
 func TestGateLetsOneTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var g Gate
+		var g Breaker
 		ctx := context.Background()
 		start := time.Now()
 		if probe, err := g.enter(ctx); probe || err != nil {
-			t.Fatal("an open gate stops")
+			t.Fatal("an open breaker stops")
 		}
 		g.failed(false, 4*time.Second)
 
@@ -70,7 +71,7 @@ func TestGateLetsOneTry(t *testing.T) {
 func TestGateForgetsOneThatLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var g Gate
+		var g Breaker
 		g.failed(false, time.Second)
 		if probe, _ := g.enter(context.Background()); !probe {
 			t.Fatal("nobody tries")
@@ -87,11 +88,12 @@ func TestGateForgetsOneThatLeft(t *testing.T) {
 	})
 }
 
-// Those that wait try in the order in which they came; who failed comes behind them, also when it is there at the same moment.
+// Those that wait try in the order in which they came; who failed comes behind them, also when it is there at the
+// same moment.
 func TestGateKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var g Gate
+		var g Breaker
 		g.failed(false, 10*time.Second)
 		var mu sync.Mutex
 		var tried []int
@@ -126,7 +128,7 @@ func TestGateKeepsTheOrder(t *testing.T) {
 func TestGateWithoutItsFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var g Gate
+		var g Breaker
 		g.failed(false, 10*time.Second)
 		start := time.Now()
 		impatient, cancel := context.WithCancel(context.Background())
@@ -153,7 +155,7 @@ func TestGateWithoutItsFirst(t *testing.T) {
 func TestGateOfALongTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var g Gate
+		var g Breaker
 		g.failed(false, 0)
 		start := time.Now()
 		var wg sync.WaitGroup
@@ -170,13 +172,13 @@ func TestGateOfALongTry(t *testing.T) {
 		}
 		wg.Wait()
 		if probe, err := g.enter(context.Background()); probe || err != nil || g.down {
-			t.Errorf("the gate is not open: %v, %v", probe, err)
+			t.Errorf("the breaker is not open: %v, %v", probe, err)
 		}
 	})
 }
 
-// In a long outage no turn spends its budget for the others: together they last as long as all their recoveries, and nobody ends
-// much before the last.
+// In a long outage no turn spends its budget for the others: together they last as long as all their recoveries, and
+// nobody ends much before the last.
 func TestGateInALongOutage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -184,7 +186,7 @@ func TestGateInALongOutage(t *testing.T) {
 		kind   failure.Kind
 	}{{150 * time.Second, ""}, {time.Hour, failure.TransportDisconnect}} {
 		synctest.Test(t, func(t *testing.T) {
-			gate := &Gate{}
+			breaker := &Breaker{}
 			start := time.Now()
 			type end struct {
 				kind     failure.Kind
@@ -201,7 +203,7 @@ func TestGateInALongOutage(t *testing.T) {
 			}
 			for range 3 {
 				go func() {
-					a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).open, random: func() float64 { return 1 }}
+					a := &Agent{Ask: s.ask, Breaker: breaker, open: (&toolbox{}).open, random: func() float64 { return 1 }}
 					turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
 					ends <- end{turn.Kind, time.Since(start), *turn.Requests}
 				}()
@@ -223,7 +225,7 @@ func TestGateInALongOutage(t *testing.T) {
 
 func TestNoGateIsOpen(t *testing.T) {
 	t.Parallel()
-	var g *Gate
+	var g *Breaker
 	g.failed(false, time.Hour)
 	if _, err := g.enter(context.Background()); err != nil {
 		t.Error(err)
@@ -232,11 +234,11 @@ func TestNoGateIsOpen(t *testing.T) {
 	g.left(false)
 }
 
-// Turns that share a gate do not ask a provider that is down all at once.
+// Turns that share a breaker do not ask a provider that is down all at once.
 func TestGateOfTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		gate := &Gate{}
+		breaker := &Breaker{}
 		start := time.Now()
 		down := start.Add(10 * time.Second)
 		s := newScript(t)
@@ -249,7 +251,7 @@ func TestGateOfTurns(t *testing.T) {
 		kinds := make(chan failure.Kind)
 		for range 4 {
 			go func() {
-				a := &Agent{Ask: s.ask, Gate: gate, open: (&toolbox{}).open, random: func() float64 { return 1 }}
+				a := &Agent{Ask: s.ask, Breaker: breaker, open: (&toolbox{}).open, random: func() float64 { return 1 }}
 				turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
 				kinds <- turn.Kind
 			}()
@@ -275,22 +277,23 @@ func TestGateOfTurns(t *testing.T) {
 	})
 }
 
-// What a provider asks for holds for those that have the time; who has not is told at once, and another agent can use the time.
+// What a provider asks for holds for those that have the time; who has not is told at once, and another agent can use
+// the time.
 func TestGateThatWillNotOpenInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		limit := func(after time.Duration) step {
 			return step{err: &model.Error{Kind: "rate_limited", Status: 429, Message: "slow down", RetryAfter: after}}
 		}
-		gate := &Gate{}
+		breaker := &Breaker{}
 		first := newDesk(t, limit(5*time.Minute), step{text: finalText})
-		first.Gate = gate
+		first.Breaker = breaker
 		turns := make(chan agent.Turn)
 		go func() { turns <- first.turn(context.Background()) }()
 		synctest.Wait()
 
 		second := newDesk(t)
-		second.Gate = gate
+		second.Breaker = breaker
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		start := time.Now()
@@ -307,20 +310,20 @@ func TestGateThatWillNotOpenInTime(t *testing.T) {
 	})
 }
 
-// A turn that gives up because it would have to wait too long does not close the gate for so long.
+// A turn that gives up because it would have to wait too long does not close the breaker for so long.
 func TestGateOfOneThatGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		gate := &Gate{}
+		breaker := &Breaker{}
 		first := newDesk(t, step{err: &model.Error{Kind: "rate_limited", Status: 429, Message: "in an hour", RetryAfter: time.Hour}})
-		first.Gate = gate
+		first.Breaker = breaker
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
 		if turn := first.turn(ctx); turn.Kind != failure.RateLimited || *turn.RetryAfter != time.Hour {
 			t.Errorf("kind %q", turn.Kind)
 		}
 		second := newDesk(t, step{text: finalText})
-		second.Gate = gate
+		second.Breaker = breaker
 		start := time.Now()
 		if turn := second.turn(ctx); turn.Kind != "" || time.Since(start) > mostDelay {
 			t.Errorf("the next ended with kind %q after %s", turn.Kind, time.Since(start))

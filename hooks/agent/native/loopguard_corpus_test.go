@@ -1,13 +1,14 @@
 package native
 
-// Two folders of small scripts: models that go in circles and end where the script says, and models that repeat themselves for
-// a good reason and are never disturbed. A case is a file: comment, header, an empty line, and one line a call:
+// Two folders of small scripts: models that go in circles and end where the script says, and models that repeat
+// themselves for a good reason and are never disturbed. A case is a file: comment, header, an empty line, and one
+// line a call:
 //
 //	TOOL JSON -> ok|empty|fail|refused TEXT      %d is the number of the round; a line that ends in " &" and the next are one round
 //	say TEXT                       a text cut by its length limit, without a call
 //
-// Header: "model NAME"; for circles "ends DETECTOR ROUND after ROUND…" (the rounds of the reminders; a + behind it: whatever the arguments), the lines being repeated
-// until then; for the others "times N".
+// Header: "model NAME"; for circles "ends DETECTOR ROUND after ROUND…" (the rounds of the reminders; a + behind it:
+// whatever the arguments), the lines being repeated until then; for the others "times N".
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package native
 
-// One request: the stream and the tools have each their own end. A stream that fails never ends a tool.
+// One request. The stream and the tools end independently: a stream that fails does not stop a tool.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 const (
 	usageWait = 15 * time.Second // for what follows the stop reason
-	letGo     = time.Second      // for a stream that was told to end; then nobody waits for it
+	letGo     = time.Second      // for a stream that was cancelled; then nobody waits for it
 )
 
 var (
@@ -27,17 +27,17 @@ var (
 	errWrong  = errors.New("a call of the answer cannot be right")
 )
 
-// An exchange is a request and what came of it.
+// An exchange is a request and its result.
 type exchange struct {
 	answer  model.Answer
 	stop    model.Stop // empty: it was not said
 	calls   []ended    // in the order of the answer, broken ones last; each has its result
 	refused string     // why we ended the answer
 	err     error      // the answer broke off
-	pass    *pass
+	permit  *permit
 }
 
-// facts are what is known of a broken answer.
+// facts returns what is known of a broken answer.
 func (l *loop) facts(x exchange, retryable bool) facts {
 	f := facts{retryable: retryable}
 	for _, b := range x.answer.Blocks {
@@ -60,13 +60,14 @@ func (l *loop) facts(x exchange, retryable bool) facts {
 	return f
 }
 
-// exchange asks once. main says that it belongs to the conversation: then what the answer calls for is done.
+// exchange sends one request. If main, the request belongs to the conversation, and the calls of its answer are
+// carried out.
 func (l *loop) exchange(ctx context.Context, req model.Request, main bool) exchange {
-	x := exchange{pass: &pass{gate: l.a.Gate}}
-	if wait, closed := l.a.Gate.closed(); closed {
-		l.tell(fmt.Sprintf("the model's provider is in trouble: another conversation tries it first%s", soonest(wait)))
+	x := exchange{permit: &permit{breaker: l.a.Breaker}}
+	if wait, closed := l.a.Breaker.blocked(); closed {
+		l.tell(fmt.Sprintf("the provider is down: waiting for another turn's retry%s", soonest(wait)))
 	}
-	if x.err = x.pass.enter(ctx); x.err != nil {
+	if x.err = x.permit.enter(ctx); x.err != nil {
 		return x
 	}
 	tools := main && len(l.specs) > 0
@@ -75,12 +76,12 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 		refuse = l.tools.Early()
 	}
 	req.Used = l.used
-	e := newEar(refuse, x.pass.answered)
+	e := newListener(refuse, x.permit.answered)
 	n := l.meter.asked()
 	streaming, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	started := time.Now()
-	go func() { e.ended(l.a.asked(streaming, req, e.hear)) }()
+	go func() { e.ended(l.a.asked(streaming, req, e.take)) }()
 
 	var done map[string]*ended
 	work := func(calls []model.Call) {
@@ -90,7 +91,7 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	}
 	silent := false
 	switch l.listen(ctx, e) {
-	case heardStop:
+	case gotStop:
 		if stop := e.why(); tools && stop == model.ToolCalls {
 			work(e.calls())
 		}
@@ -98,22 +99,22 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 			cut(errEnough)
 			waitFor(context.Background(), e.over, letGo)
 		}
-	case heardEnd:
-	case heardWrong:
+	case gotEnd:
+	case gotRefusal:
 		cut(errWrong)
 		waitFor(context.Background(), e.over, letGo)
-	case heardNothing:
+	case gotSilence:
 		silent = true
 		cut(errSilent)
 		waitFor(context.Background(), e.over, letGo)
-	case mustEnd:
+	case gotCancel:
 		waitFor(context.Background(), e.over, letGo)
 	}
 	took := time.Since(started)
 	if done == nil && tools {
 		a, stop, err := e.peek()
 		switch wrong := isClosed(e.refused); {
-		case stop == model.ToolCalls && (wrong || err == nil && isClosed(e.over)): // it was whole all the same
+		case stop == model.ToolCalls && (wrong || err == nil && isClosed(e.over)): // it was complete all the same
 			work(callsOf(a.Blocks))
 		case stop == "" && wrong && ctx.Err() == nil:
 			work(e.calls())
@@ -138,7 +139,7 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	}
 	l.meter.add(x.answer, x.err, l.notice)
 	if main {
-		l.meter.counted(x.answer, l.meter.fixed(l.system, l.specs)+charsOf(l.talk))
+		l.meter.counted(x.answer, l.meter.fixed(l.system, l.specs)+charsOf(l.messages))
 	}
 	l.noteRequest(n, req, x, took)
 	l.settle(&x, done, e.wrongID, tools)
@@ -146,7 +147,7 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	return x
 }
 
-// soonest says when the gate may open.
+// soonest returns when the breaker may let a request pass, for a message.
 func soonest(wait time.Duration) string {
 	if wait < time.Second {
 		return ""
@@ -154,7 +155,7 @@ func soonest(wait time.Duration) string {
 	return fmt.Sprintf(", in %d s", int((wait+time.Second-1)/time.Second))
 }
 
-// asked is Ask. A panic in what reads the answer ends that answer, and not the program.
+// asked calls Ask. A panic while the answer is read ends the answer and not the program.
 func (a *Agent) asked(ctx context.Context, r model.Request, heard func(model.Event)) (answer model.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -166,19 +167,19 @@ func (a *Agent) asked(ctx context.Context, r model.Request, heard func(model.Eve
 	return a.Ask(ctx, r, heard)
 }
 
-// What listen heard.
-type heardWhat int
+// A signal is what listen waited for.
+type signal int
 
 const (
-	heardStop    heardWhat = iota // the stop reason
-	heardEnd                      // Ask returned without one
-	heardWrong                    // a call that cannot be right
-	heardNothing                  // for too long
-	mustEnd                       // the turn's context ended
+	gotStop    signal = iota // the stop reason
+	gotEnd                   // Ask returned without one
+	gotRefusal               // a call that cannot be right
+	gotSilence               // for too long
+	gotCancel                // the turn's context ended
 )
 
-// listen waits until something must be done.
-func (l *loop) listen(ctx context.Context, e *ear) heardWhat {
+// listen waits until the loop must act.
+func (l *loop) listen(ctx context.Context, e *listener) signal {
 	var idle <-chan time.Time
 	var timer *time.Timer
 	most := max(l.r.Idle, l.a.Patience)
@@ -190,27 +191,27 @@ func (l *loop) listen(ctx context.Context, e *ear) heardWhat {
 	for {
 		select {
 		case <-e.stopped:
-			return heardStop
+			return gotStop
 		case <-e.over:
 			if isClosed(e.stopped) {
-				return heardStop
+				return gotStop
 			}
-			return heardEnd
+			return gotEnd
 		case <-e.refused:
-			return heardWrong
+			return gotRefusal
 		case <-e.beat:
 			if timer != nil {
 				timer.Reset(most)
 			}
 		case <-idle:
-			return heardNothing
+			return gotSilence
 		case <-ctx.Done():
-			return mustEnd
+			return gotCancel
 		}
 	}
 }
 
-// waitFor waits for ch at most d, and not beyond the end of ctx.
+// waitFor waits for ch, at most d and not beyond the end of ctx. It reports whether ch is closed.
 func waitFor(ctx context.Context, ch <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -242,24 +243,24 @@ func callsOf(blocks []model.Block) []model.Call {
 	return calls
 }
 
-// A pass is one request's way through the gate; each of its ends counts once.
-type pass struct {
-	gate *Gate
+// A permit is one request's way through the breaker. Only the first report of its end counts as the result of a try.
+type permit struct {
+	breaker *Breaker
 
 	mu    sync.Mutex
 	probe bool
 }
 
-func (p *pass) enter(ctx context.Context) error {
-	probe, err := p.gate.enter(ctx)
+func (p *permit) enter(ctx context.Context) error {
+	probe, err := p.breaker.enter(ctx)
 	p.probe = probe
 	if err != nil {
-		p.gate = nil // it never went in: what becomes of it says nothing of the provider
+		p.breaker = nil // it was never sent: its end tells nothing about the provider
 	}
 	return err
 }
 
-func (p *pass) take() bool {
+func (p *permit) take() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	probe := p.probe
@@ -267,7 +268,7 @@ func (p *pass) take() bool {
 	return probe
 }
 
-func (p *pass) answered()               { p.gate.answered(p.take()) }
-func (p *pass) failed(d time.Duration)  { p.gate.failed(p.take(), d) }
-func (p *pass) limited(d time.Duration) { p.gate.limited(p.take(), d) }
-func (p *pass) left()                   { p.gate.left(p.take()) }
+func (p *permit) answered()               { p.breaker.answered(p.take()) }
+func (p *permit) failed(d time.Duration)  { p.breaker.failed(p.take(), d) }
+func (p *permit) limited(d time.Duration) { p.breaker.limited(p.take(), d) }
+func (p *permit) left()                   { p.breaker.left(p.take()) }

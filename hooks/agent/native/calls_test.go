@@ -144,23 +144,23 @@ func TestRefusedWriteBesideGoodOnes(t *testing.T) {
 func TestInterleavedCallsAreNotRefusedEarly(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	e := newEar(func([]model.Call, string, string) (string, bool) { asked++; return "no", true }, func() {})
+	e := newListener(func([]model.Call, string, string) (string, bool) { asked++; return "no", true }, func() {})
 	one, two := model.Call{ID: "1", Name: "delete"}, model.Call{ID: "2", Name: "write"}
-	e.hear(model.Event{Kind: model.CallBegun, Call: one})
-	e.hear(model.Event{Kind: model.CallBegun, Call: two})
-	e.hear(model.Event{Kind: model.CallArgs, Call: two, Text: `{"path":"a"`})
+	e.take(model.Event{Kind: model.CallBegun, Call: one})
+	e.take(model.Event{Kind: model.CallBegun, Call: two})
+	e.take(model.Event{Kind: model.CallArgs, Call: two, Text: `{"path":"a"`})
 	if asked != 0 {
 		t.Error("refused before the call in front of it was whole")
 	}
-	e.hear(model.Event{Kind: model.CallWhole, Call: call("1", "delete", `{"path":"a"}`)})
-	e.hear(model.Event{Kind: model.CallArgs, Call: two, Text: `,"content":"`})
+	e.take(model.Event{Kind: model.CallWhole, Call: call("1", "delete", `{"path":"a"}`)})
+	e.take(model.Event{Kind: model.CallArgs, Call: two, Text: `,"content":"`})
 	if asked != 1 || e.wrongID != "2" {
 		t.Errorf("asked %d times, wrong is %q", asked, e.wrongID)
 	}
 }
 
-// Cut behind every event, with a call in it that cannot be right: the next request is legal, and the call in front runs once or not at
-// all, by whether the refusal came before the cut.
+// Cut behind every event, with a call in it that cannot be right: the next request is legal, and the call in front
+// runs once or not at all, by whether the refusal came before the cut.
 func TestRefusedAndCutEverywhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -214,8 +214,8 @@ func TestRefusedAndCutEverywhere(t *testing.T) {
 	})
 }
 
-// The same on real sockets: whatever of the answer had come, what stands in front is done, and the next request is one that the
-// provider takes.
+// The same on real sockets: whatever of the answer had come, what stands in front is done, and the next request is
+// one that the provider takes.
 func TestRefusedOnTheWire(t *testing.T) {
 	t.Parallel()
 	for _, provider := range allProviders {

@@ -1,7 +1,7 @@
 package native
 
-// The calls of a round: what only looks runs side by side, the rest one after the other in the order of the calls. Each runs
-// once, to its own end; a lost stream does not reach it.
+// The calls of a round. Those that only read run side by side, the others one after the other in the order of the
+// calls. Each runs once and to its own end: a lost stream does not stop it.
 
 import (
 	"context"
@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	sideBySide = 4                // calls that only look
+	sideBySide = 4                // calls that only read
 	mostDrain  = 10 * time.Minute // for running tools, once the stream has failed
-	cutTime    = time.Second      // for a tool that was told to end
-	killTime   = 15 * time.Second // for one that has processes to end first: see sandbox.Box.Run, which takes a few seconds at most
+	cutTime    = time.Second      // for a tool that was cancelled
+	killTime   = 15 * time.Second // for one that has processes to end first, which takes sandbox.Box.Run a few seconds
 )
 
-// work does the calls, and gives each of those that were started or refused its end, by ID.
-func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]*ended {
+// work carries out calls. It returns those that were started or refused, by ID.
+func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[string]*ended {
 	if len(calls) > 0 {
 		l.tell(l.clean(fmt.Sprintf("turn %d: %s", l.turns+1, tools.Describe(calls))))
 	}
@@ -38,7 +38,7 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]
 	}
 	for _, c := range calls {
 		if done[c.ID] != nil {
-			continue // the same call told twice
+			continue // the same call twice
 		}
 		x := &ended{call: c}
 		kind := l.tools.Effect(c.Name)
@@ -63,12 +63,12 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *ear) map[string]
 	return done
 }
 
-// refusedBefore gives a call that must not run its end.
+// refusedBefore reports whether a call must not run, and gives it its result then.
 func (l *loop) refusedBefore(x *ended) bool {
 	why := ""
 	if was, ran := l.ran[x.call.ID]; ran && was == loopguard.Key(x.call) && l.tools.Effect(x.call.Name) != tools.Reads {
 		why = "Refused: the call with this ID has run already, and no call runs twice. Its result stands above."
-	} else if says := l.watch.Refuse(l.observe(*x)); says != "" {
+	} else if says := l.guard.Refuse(l.observe(*x)); says != "" {
 		why = says
 	}
 	if why == "" {
@@ -79,13 +79,15 @@ func (l *loop) refusedBefore(x *ended) bool {
 	return true
 }
 
-// mostArgs is how much of a call's arguments a line of the transcript holds, in bytes: more than any model writes in one answer.
+// mostArgs is how much of a call's arguments a line of the transcript holds, in bytes: more than any model writes in
+// one answer.
 const (
 	mostArgs  = 1 << 20
 	shownArgs = 8 << 10 // of longer ones
 )
 
-// argsLine is the line of a call. Of longer arguments it holds the beginning, how many bytes there are, and the digest of all.
+// argsLine returns the transcript's line of a call. Of long arguments it has the beginning, the number of bytes, and
+// a digest of all.
 func (l *loop) argsLine(c model.Call) map[string]any {
 	data := map[string]any{"id": c.ID, "name": c.Name, "args": c.Args}
 	if len(c.Args) > mostArgs {
@@ -96,24 +98,24 @@ func (l *loop) argsLine(c model.Call) map[string]any {
 	return data
 }
 
-// A back is what a tool's goroutine sends when it is done.
+// A back is what a tool's goroutine sends when the tool has returned.
 type back struct {
 	x   *ended
 	out tools.Outcome
 }
 
-// together runs a group of calls side by side until each has its end, and says whether more may be started. It never waits
-// longer than it must for a tool that does not end; one that has processes is told first, and has the time to end them: nothing
-// starts beside what is dying, and no turn ends before it.
-func (l *loop) together(ctx context.Context, group []*ended, e *ear) bool {
+// together runs a group of calls side by side until each has ended, and reports whether more may be started. It does
+// not wait for a tool that ignores the end of its context. A tool that has processes is cancelled and gets time to
+// end them, so that nothing starts beside a dying process and no turn ends before it.
+func (l *loop) together(ctx context.Context, group []*ended, e *listener) bool {
 	if len(group) == 0 {
 		return ctx.Err() == nil
 	}
 	var (
-		backs = make(chan back, len(group)) // what comes too late lies here and is nobody's
+		backs = make(chan back, len(group)) // nobody reads what comes too late
 		ends  = map[*ended]context.CancelFunc{}
 		next  int
-		told  bool // they are to end
+		told  bool // they were cancelled
 		over  = e.over
 		limit <-chan time.Time
 	)
@@ -183,7 +185,7 @@ func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
 	return cutTime
 }
 
-// do runs one tool. What goes wrong inside it is its outcome.
+// do runs one tool. A panic of the tool becomes its outcome.
 func (l *loop) do(ctx context.Context, c model.Call) (out tools.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -193,12 +195,12 @@ func (l *loop) do(ctx context.Context, c model.Call) (out tools.Outcome) {
 	return l.tools.Call(ctx, c)
 }
 
-// starts is written down before a call starts: what the journal does not name has not run.
+// starts records a call before it starts: a call that is not in the transcript has not run.
 func (l *loop) starts(x *ended) {
 	x.started = true
 	l.ran[x.call.ID] = loopguard.Key(x.call)
 	if l.tools.Effect(x.call.Name) != tools.Reads {
-		l.watch.Changed()
+		l.guard.Changed()
 	}
 	l.note("tool_call", l.argsLine(x.call))
 }
@@ -214,7 +216,7 @@ func (l *loop) settles(x *ended, out tools.Outcome) {
 		l.acted = true
 	case tools.Reads:
 		if !out.Code.Failed() {
-			if says := l.watch.Repeated(loopguard.Key(x.call), x.out.Text); says != "" {
+			if says := l.guard.Repeated(loopguard.Key(x.call), x.out.Text); says != "" {
 				x.aside = "\n" + ours + says
 				x.result.Text += x.aside
 			}
@@ -233,7 +235,7 @@ func (l *loop) settles(x *ended, out tools.Outcome) {
 	l.note("tool_result", data)
 }
 
-// dead gives a call its end whose own is not waited for any longer.
+// dead ends a call whose tool is not waited for any longer.
 func (l *loop) dead(ctx context.Context, x *ended) {
 	x.dead = true
 	text := saidDead
@@ -247,7 +249,7 @@ func (l *loop) dead(ctx context.Context, x *ended) {
 	l.note("tool_result", map[string]any{"id": x.call.ID, "name": x.call.Name, "text": text, "failed": true, "interrupted": true})
 }
 
-// settle gives every call of an answer its one result: those that ran their own, the others words by how far they came.
+// settle gives every call of an answer its one result. A call that did not run is told why.
 func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools bool) {
 	seen := map[string]bool{}
 	behind := saidBehind
@@ -333,12 +335,12 @@ func (l *loop) unstarted(c model.Call, text string) ended {
 	return e
 }
 
-// noteUnstarted writes down a result without a call: only what was started has a line tool_call.
+// noteUnstarted writes a result without a call to the transcript: only calls that were started have a line tool_call.
 func (l *loop) noteUnstarted(e ended) {
 	l.note("tool_result", map[string]any{"id": e.call.ID, "name": e.call.Name, "text": e.result.Text, "failed": true, "started": false})
 }
 
-// seen is what the detectors see of a round.
+// seen returns what the loop guard sees of a round.
 func (l *loop) seen(x exchange) loopguard.Round {
 	r := loopguard.Round{Text: textOf(x.answer.Blocks)}
 	for _, c := range x.calls {

@@ -12,7 +12,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// P90 P92: what failed three times on one target is said, then refused without running, and tried once more ends the turn.
+// P90 P92: what failed three times on one target is said, then refused without running, and tried once more ends the
+// turn.
 func TestP90P92RefusedDoesNotRun(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -47,8 +48,8 @@ func TestP90P92RefusedDoesNotRun(t *testing.T) {
 	}
 }
 
-// Who looks again and again is told in the result that nothing can have changed, and is not disturbed otherwise; what was done in
-// between makes a look new.
+// Who looks again and again is told in the result that nothing can have changed, and is not disturbed otherwise; what
+// was done in between makes a look new.
 func TestLookAgainIsToldInItsResult(t *testing.T) {
 	t.Parallel()
 	const told = "nothing changes by itself"

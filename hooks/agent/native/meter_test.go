@@ -33,8 +33,8 @@ func TestUsageOfSilence(t *testing.T) {
 	}
 }
 
-// Caps are hard: what alone is more than is left is not sent, the first request as little as any later one, and an answer may have
-// only what its request leaves. What was done is kept.
+// Caps are hard: what alone is more than is left is not sent, the first request as little as any later one, and an
+// answer may have only what its request leaves. What was done is kept.
 func TestCapHoldsBeforeARequestIsSent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -1,6 +1,6 @@
 package native
 
-// What is heard of one answer while it arrives, kept so that it is there whatever becomes of the stream.
+// What arrives of one answer, kept so that it is there if the stream fails.
 
 import (
 	"encoding/json"
@@ -10,32 +10,33 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// An ear listens to one answer. The model's goroutine speaks to it, the loop's reads it; its mutex guards all but the channels.
-type ear struct {
+// A listener receives one answer. The model's goroutine writes to it and the loop's reads; mu guards all but the
+// channels.
+type listener struct {
 	refuse refusing // nil: nothing is refused
 	first  func()   // at the first sign of content
 
 	mu       sync.Mutex
-	deaf     bool // what is said from now on is nobody's
+	closed   bool // further events are ignored
 	pieces   []*piece
 	byID     map[string]*piece // those that are calls
-	complete []model.Call      // the whole ones, as they became that; it only grows
+	complete []model.Call      // the whole ones, in the order in which they were completed; it only grows
 	stop     model.Stop
 	progress bool
-	wrong    string // why a call cannot be right: then nothing more is heard
+	wrong    string // why a call cannot be right: then further events are ignored
 	wrongID  string
 	answer   model.Answer // what Ask returned
 	err      error
 
-	beat    chan struct{} // something was heard
-	stopped chan struct{} // closed when the stop reason was
+	beat    chan struct{} // an event arrived
+	stopped chan struct{} // closed when the stop reason has arrived
 	refused chan struct{} // closed when a call cannot be right
 	over    chan struct{} // closed when Ask has returned
 }
 
-// A piece is a block in the making.
+// A piece is a block that is still arriving.
 type piece struct {
-	kind  model.EventKind // HeardText, HeardThinking or CallBegun
+	kind  model.EventKind // TextDelta, ThinkingDelta or CallBegun
 	text  strings.Builder // of a call: its arguments
 	call  model.Call
 	after int // calls that began before it
@@ -43,21 +44,21 @@ type piece struct {
 	sure  bool // refuse need not be asked again
 }
 
-// earlyLook bounds how much of a call's arguments is looked at while they arrive, in bytes.
+// earlyLook is how much of a call's arguments is checked while they arrive, in bytes.
 const earlyLook = 4 << 10
 
-func newEar(refuse refusing, first func()) *ear {
-	return &ear{
+func newListener(refuse refusing, first func()) *listener {
+	return &listener{
 		refuse: refuse, first: first, byID: map[string]*piece{},
 		beat: make(chan struct{}, 1), stopped: make(chan struct{}), refused: make(chan struct{}), over: make(chan struct{}),
 	}
 }
 
-// hear takes one event. Once the loop has stopped to listen, it does nothing.
-func (e *ear) hear(ev model.Event) {
+// take receives one event. It does nothing after close.
+func (e *listener) take(ev model.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.deaf || e.wrong != "" {
+	if e.closed || e.wrong != "" {
 		return
 	}
 	select {
@@ -69,7 +70,7 @@ func (e *ear) hear(ev model.Event) {
 		e.first()
 	}
 	switch ev.Kind {
-	case model.HeardText, model.HeardThinking:
+	case model.TextDelta, model.ThinkingDelta:
 		e.last(ev.Kind).text.WriteString(ev.Text)
 	case model.CallBegun:
 		e.part(ev.Call)
@@ -102,8 +103,8 @@ func (e *ear) hear(ev model.Event) {
 	}
 }
 
-// last is the block that grows: the last one if it is of that kind, else a new one.
-func (e *ear) last(kind model.EventKind) *piece {
+// last returns the block that grows: the last one if it is of that kind, else a new one.
+func (e *listener) last(kind model.EventKind) *piece {
 	if n := len(e.pieces); n > 0 && e.pieces[n-1].kind == kind {
 		return e.pieces[n-1]
 	}
@@ -112,7 +113,7 @@ func (e *ear) last(kind model.EventKind) *piece {
 	return p
 }
 
-func (e *ear) part(c model.Call) *piece {
+func (e *listener) part(c model.Call) *piece {
 	if p := e.byID[c.ID]; p != nil {
 		return p
 	}
@@ -121,8 +122,8 @@ func (e *ear) part(c model.Call) *piece {
 	return p
 }
 
-// calls are the whole ones so far, in order; where one cannot be right, those in front of it.
-func (e *ear) calls() []model.Call {
+// calls returns the whole calls so far, in order; if one of them was refused, those before it.
+func (e *listener) calls() []model.Call {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var calls []model.Call
@@ -137,11 +138,11 @@ func (e *ear) calls() []model.Call {
 	return calls
 }
 
-// ended takes what Ask returned.
-func (e *ear) ended(a model.Answer, err error) {
+// ended takes the result of Ask.
+func (e *listener) ended(a model.Answer, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.deaf {
+	if !e.closed {
 		e.answer, e.err = a, err
 		if err == nil && !e.progress {
 			e.progress = true
@@ -151,20 +152,20 @@ func (e *ear) ended(a model.Answer, err error) {
 	close(e.over)
 }
 
-// failed says whether the stream has ended with an error that is not our doing.
-func (e *ear) failed() bool {
+// failed reports whether the stream ended with an error that we did not cause.
+func (e *listener) failed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.err != nil && e.wrong == ""
 }
 
-// blocks are what was heard so far, as an answer would hold it.
-func (e *ear) blocks() (blocks []model.Block, broken []model.Call) {
+// blocks returns what has arrived so far, as an answer holds it.
+func (e *listener) blocks() (blocks []model.Block, broken []model.Call) {
 	for _, p := range e.pieces {
 		switch {
-		case p.kind == model.HeardText:
+		case p.kind == model.TextDelta:
 			blocks = append(blocks, model.Block{Text: p.text.String()})
-		case p.kind == model.HeardThinking:
+		case p.kind == model.ThinkingDelta:
 			blocks = append(blocks, model.Block{Thinking: p.text.String()})
 		case p.whole:
 			blocks = append(blocks, model.Block{Call: new(p.call)})
@@ -175,16 +176,16 @@ func (e *ear) blocks() (blocks []model.Block, broken []model.Call) {
 	return blocks, broken
 }
 
-// close stops listening, and gives what there is: Ask's own answer if it has returned one, else what was heard.
-func (e *ear) close() (a model.Answer, stop model.Stop, err error) {
+// close stops the listener and returns what there is: the answer that Ask returned, or else what has arrived.
+func (e *listener) close() (a model.Answer, stop model.Stop, err error) {
 	e.mu.Lock()
-	e.deaf = true
+	e.closed = true
 	e.mu.Unlock()
 	return e.peek()
 }
 
-// peek is what there is now, without an end to listening.
-func (e *ear) peek() (a model.Answer, stop model.Stop, err error) {
+// peek returns what there is now.
+func (e *listener) peek() (a model.Answer, stop model.Stop, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a, err = e.answer, e.err
@@ -197,7 +198,7 @@ func (e *ear) peek() (a model.Answer, stop model.Stop, err error) {
 	return a, stop, err
 }
 
-func (e *ear) why() model.Stop {
+func (e *listener) why() model.Stop {
 	_, stop, _ := e.peek()
 	return stop
 }

@@ -60,7 +60,8 @@ func TestSecretsStayHere(t *testing.T) {
 	})
 }
 
-// A crash at any moment leaves what had started by then: a call's line stands before its tool runs, its result's after.
+// A crash at any moment leaves what had started by then: a call's line stands before its tool runs, its result's
+// after.
 func TestJournalOfCalls(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`), call("2", "write", `{"path":"a"}`)}}, step{text: finalText})
@@ -130,7 +131,8 @@ func TestRawStream(t *testing.T) {
 
 var _ agent.Agent = (*Agent)(nil)
 
-// A call that is not run because its answer was too long goes back to the model all the same, and holds no secret either.
+// A call that is not run because its answer was too long goes back to the model all the same, and holds no secret
+// either.
 func TestSecretOfACallThatDidNotRun(t *testing.T) {
 	t.Parallel()
 	const secret = "ghp_16C7e42F292c6912E771"
@@ -147,7 +149,8 @@ func TestSecretOfACallThatDidNotRun(t *testing.T) {
 	}
 }
 
-// Arguments that no model writes in one answer do not fill the transcript: it holds their beginning, their length and their digest.
+// Arguments that no model writes in one answer do not fill the transcript: it holds their beginning, their length and
+// their digest.
 func TestLongArguments(t *testing.T) {
 	t.Parallel()
 	long := call("1", "write", `{"path":"a","content":"`+strings.Repeat("x", mostArgs)+`"}`)

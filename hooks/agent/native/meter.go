@@ -1,6 +1,7 @@
 package native
 
-// What a turn has used: tokens and cost as the provider counts them. What it does not say is unknown, and never nothing.
+// What a turn has used: tokens and cost as the provider counts them. What the provider does not say is unknown, never
+// zero.
 
 import (
 	"errors"
@@ -18,7 +19,7 @@ const (
 	leastAnswer  = 256   // even when a cap is near: less is not worth asking for
 )
 
-// A meter belongs to the loop's goroutine.
+// A meter counts for one turn. It belongs to the loop's goroutine.
 type meter struct {
 	model    string
 	priceOf  func(string, model.Usage) (float64, bool)
@@ -38,7 +39,7 @@ type meter struct {
 	overhead  int   // see fixed
 }
 
-// A total is a sum, and whether a part of it is not known.
+// A total is a sum, and whether a part of it is unknown.
 type total struct {
 	n       int64
 	unknown bool
@@ -63,14 +64,14 @@ func newMeter(a *Agent, r agent.Request) meter {
 	return meter{model: a.Model, priceOf: a.Cost, maxTok: r.Tokens, maxUSD: r.CostUSD, told: map[string]bool{}}
 }
 
-// asked counts a request, and gives its number.
+// asked counts a request and returns its number.
 func (m *meter) asked() int {
 	m.requests++
 	return m.requests
 }
 
-// add counts what a request has used. A request that was refused, or lost before anything was heard, has used nothing; of one that
-// was taken and then met with silence nobody knows.
+// add counts what a request has used. One that was refused, or lost before anything arrived, has used nothing. Of one
+// that was accepted and never answered nothing is known.
 func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	u := a.Usage
 	if a.Model != "" {
@@ -99,13 +100,14 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	}
 }
 
-// silent says whether a request was taken, as far as anybody knows, and not answered.
+// silent reports whether a request was accepted, as far as is known, and never answered.
 func silent(err error) bool {
 	var e *model.Error
 	return errors.As(err, &e) && e.Status < 400 && slices.Contains([]failure.Kind{failure.ColdStartTimeout, failure.IdleTimeout, failure.StreamFailure}, e.Kind)
 }
 
-// counted takes the size of the conversation from the provider's own count. chars are those of the request.
+// counted takes the size of the conversation from the provider's count. chars is the size of the request in
+// characters.
 func (m *meter) counted(a model.Answer, chars int) {
 	if a.Usage.Input == nil || a.Usage.Output == nil || *a.Usage.Input <= 0 {
 		return
@@ -121,7 +123,7 @@ func (m *meter) tell(what, text string, notice func(string)) {
 	}
 }
 
-// price is what a request cost, nil where nobody knows.
+// price returns the cost of a request, nil if it is unknown.
 func (m *meter) price(a model.Answer) *float64 {
 	if m.priceOf == nil || a.Usage.Input == nil || a.Usage.Output == nil {
 		return nil
@@ -137,7 +139,7 @@ func (m *meter) price(a model.Answer) *float64 {
 	return nil
 }
 
-// over says which cap is reached by what is known; empty: none.
+// over returns which cap is reached by what is known, or an empty string.
 func (m *meter) over() string {
 	switch used := m.input.n + m.output.n; {
 	case m.maxTok > 0 && used >= m.maxTok:
@@ -148,7 +150,7 @@ func (m *meter) over() string {
 	return ""
 }
 
-// tooMuch says why a request of size tokens, as far as that is known before it is sent, has no room below the cap; empty: it has.
+// tooMuch returns why a request of size tokens does not fit below the cap, or an empty string.
 func (m *meter) tooMuch(size int64) string {
 	used := m.input.n + m.output.n
 	if m.maxTok <= 0 || used+size+leastAnswer <= m.maxTok {
@@ -157,8 +159,7 @@ func (m *meter) tooMuch(size int64) string {
 	return fmt.Sprintf("%d of %d tokens are used, and the next request alone holds about %d", used, m.maxTok, size)
 }
 
-// answer is how many tokens the answer to a request of size tokens may have: both together fit below the cap, as far as that is
-// known before it is sent.
+// answer returns how many tokens the answer to a request of size tokens may have, so that both fit below the cap.
 func (m *meter) answer(size int64) int {
 	most := int64(answerTokens)
 	if model.Window(m.model) >= 8*longAnswer {
@@ -181,7 +182,7 @@ func (m *meter) tokens() agent.Tokens {
 	return t
 }
 
-// costAtLeast is what is known of the cost, where a part of it is unknown.
+// costAtLeast returns the known part of a cost of which a part is unknown.
 func (m *meter) costAtLeast() *float64 {
 	if !m.unpriced || m.usd == 0 {
 		return nil
@@ -196,7 +197,7 @@ func (m *meter) cost() *float64 {
 	return new(m.usd)
 }
 
-// fixed is what every request holds besides the conversation, in characters.
+// fixed returns the size of what every request holds besides the conversation, in characters.
 func (m *meter) fixed(system string, tools []model.Tool) int {
 	if m.overhead == 0 {
 		m.overhead = len(system)

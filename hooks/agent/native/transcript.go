@@ -1,6 +1,6 @@
 package native
 
-// What a turn leaves in writing: the lines of the transcript and the raw stream, and what no line and no request may hold.
+// The transcript and the raw stream of a turn, and the removal of secrets from both and from requests.
 
 import (
 	"encoding/json"
@@ -14,15 +14,15 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
-// A journal takes the secrets out of what is written down. It belongs to the loop's goroutine.
-type journal struct {
+// A transcript removes secrets from what is written down. It belongs to the loop's goroutine.
+type transcript struct {
 	to      func(agent.Line)
 	secrets *redact.Set
 }
 
-func (j *journal) clean(s string) string { return j.secrets.String(s) }
+func (j *transcript) clean(s string) string { return j.secrets.String(s) }
 
-func (j *journal) note(kind string, data map[string]any) {
+func (j *transcript) note(kind string, data map[string]any) {
 	if j.to == nil {
 		return
 	}
@@ -47,10 +47,10 @@ func (j *journal) note(kind string, data map[string]any) {
 	j.to(agent.Line{Type: kind, Data: data})
 }
 
-func (j *journal) notice(text string) { j.note("notice", map[string]any{"text": text}) }
+func (j *transcript) notice(text string) { j.note("notice", map[string]any{"text": text}) }
 
-// cleanJSON is raw for a line: JSON where it is that and stays that, else a string.
-func (j *journal) cleanJSON(raw json.RawMessage) any {
+// cleanJSON returns raw without secrets: as JSON if it stays valid, else as a string.
+func (j *transcript) cleanJSON(raw json.RawMessage) any {
 	c := json.RawMessage(j.secrets.Bytes(raw))
 	if !json.Valid(c) {
 		return strings.ToValidUTF8(string(c), "\uFFFD")
@@ -58,7 +58,7 @@ func (j *journal) cleanJSON(raw json.RawMessage) any {
 	return c
 }
 
-func (j *journal) cleanControl(c agent.Control) agent.Control {
+func (j *transcript) cleanControl(c agent.Control) agent.Control {
 	c.Summary, c.RootCause = j.clean(c.Summary), j.clean(c.RootCause)
 	each := func(list []string) []string {
 		out := make([]string, len(list))
@@ -71,9 +71,9 @@ func (j *journal) cleanControl(c agent.Control) agent.Control {
 	return c
 }
 
-// cleanAnswer is a without secrets: its blocks go back to the model. A block of the provider's own bytes that holds one is
-// sent as we understand it instead.
-func (j *journal) cleanAnswer(a model.Answer) model.Answer {
+// cleanAnswer returns a without secrets, because its blocks go back to the model. A block of the provider's own bytes
+// that holds one is sent in our own form instead.
+func (j *transcript) cleanAnswer(a model.Answer) model.Answer {
 	for i := range a.Blocks {
 		b := &a.Blocks[i]
 		if _, found := j.secrets.Find(b.Raw); found {
@@ -110,7 +110,7 @@ func (l *loop) noteSaid(a model.Answer) {
 	}
 }
 
-// noteRequest writes down one request to the model, without its content.
+// noteRequest writes down one request, without its content.
 func (l *loop) noteRequest(n int, req model.Request, x exchange, took time.Duration) {
 	u := x.answer.Usage
 	data := map[string]any{
@@ -138,7 +138,8 @@ func (l *loop) noteRequest(n int, req model.Request, x exchange, took time.Durat
 	l.note("request", data)
 }
 
-// keepRaw hands the answer as it was understood to the raw stream, one line of JSON; its owner takes the secrets out.
+// keepRaw writes the answer as it was understood to the raw stream, as one line of JSON. The owner of the stream
+// removes secrets.
 func (l *loop) keepRaw(n int, x exchange) {
 	if l.r.Raw == nil {
 		return

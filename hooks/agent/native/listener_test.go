@@ -12,15 +12,16 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
-// What a stream says after it was given up is nobody's: it must not reach a tool, nor the answer that was made of what came before.
+// What a stream says after it was given up is nobody's: it must not reach a tool, nor the answer that was made of
+// what came before.
 func TestLateEventsAreNobodys(t *testing.T) {
 	t.Parallel()
-	e := newEar(nil, func() {})
-	e.hear(model.Event{Kind: model.HeardText, Text: "in time"})
+	e := newListener(nil, func() {})
+	e.take(model.Event{Kind: model.TextDelta, Text: "in time"})
 	_, _, _ = e.close()
-	e.hear(model.Event{Kind: model.HeardText, Text: ", and too late"})
-	e.hear(model.Event{Kind: model.CallWhole, Call: call("1", "run", `{}`)})
-	e.hear(model.Event{Kind: model.Stopped, Stop: model.ToolCalls})
+	e.take(model.Event{Kind: model.TextDelta, Text: ", and too late"})
+	e.take(model.Event{Kind: model.CallWhole, Call: call("1", "run", `{}`)})
+	e.take(model.Event{Kind: model.Stopped, Stop: model.ToolCalls})
 	e.ended(model.Answer{Blocks: []model.Block{{Text: "too late"}}, Stop: model.EndTurn}, nil)
 	a, stop, err := e.peek()
 	if len(a.Blocks) != 1 || a.Blocks[0].Text != "in time" || stop != "" || err != nil || len(e.calls()) != 0 || isClosed(e.stopped) {
@@ -43,7 +44,7 @@ func TestSlowStreamIsNotSilent(t *testing.T) {
 				if err := pause(ctx, 8*time.Second); err != nil {
 					return a, context.Cause(ctx)
 				}
-				heard(model.Event{Kind: model.HeardText, Text: part})
+				heard(model.Event{Kind: model.TextDelta, Text: part})
 			}
 			a.Blocks = []model.Block{{Text: finalText}}
 			heard(model.Event{Kind: model.Stopped, Stop: model.EndTurn})
@@ -63,7 +64,7 @@ func TestSlowStreamIsNotSilent(t *testing.T) {
 func TestSecretInRawBlock(t *testing.T) {
 	t.Parallel()
 	const secret = "ghp_16C7e42F292c6912E771"
-	j := journal{secrets: &redact.Set{}}
+	j := transcript{secrets: &redact.Set{}}
 	j.secrets.Add("TOKEN", secret)
 	a := j.cleanAnswer(model.Answer{Blocks: []model.Block{
 		{Thinking: "a", Raw: json.RawMessage(`{"t":"` + secret + `"}`), Provider: "anthropic"},
