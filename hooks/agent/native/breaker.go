@@ -60,7 +60,8 @@ func (g *Breaker) enter(ctx context.Context) (probe bool, err error) {
 			g.mu.Unlock()
 			return false, &model.Error{
 				Kind: failure.RateLimited, RetryAfter: left, Retryable: true,
-				Message: fmt.Sprintf("the provider asks to wait another %s, which is more time than is left", left.Round(time.Second)),
+				Message: fmt.Sprintf("the provider asks to wait another %s, which is more time than is left",
+					left.Round(time.Second)),
 			}
 		}
 		if me == nil {

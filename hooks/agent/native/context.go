@@ -57,7 +57,8 @@ func (l *loop) compact(ctx context.Context, deep bool) bool {
 	dropped, bytes := l.dropOutputs(keepOutputs)
 	if dropped > 0 {
 		l.note("notice", map[string]any{
-			"notice": "context", "text": fmt.Sprintf("dropped %d old tool outputs (%d bytes) to make room in the model's window", dropped, bytes),
+			"notice": "context", "text": fmt.Sprintf("dropped %d old tool outputs (%d bytes) to make room in the model's "+
+				"window", dropped, bytes),
 			"tokens_before": before, "tokens_after": l.size(), "window": l.window(),
 		})
 	}
@@ -83,7 +84,8 @@ func (l *loop) dropOutputs(keep int) (dropped, bytes int) {
 				continue
 			}
 			short := *r
-			short.Text = fmt.Sprintf("%s%d bytes of output of %s were dropped to save room. Call it again if they are needed.", ours, len(r.Text), r.Name)
+			short.Text = fmt.Sprintf("%s%d bytes of output of %s were dropped to save room. Call it again if they are "+
+				"needed.", ours, len(r.Text), r.Name)
 			blocks[k].Result = &short
 			dropped++
 			bytes += len(r.Text)
@@ -108,7 +110,8 @@ func (l *loop) summarise(ctx context.Context) bool {
 	first := l.messages[0]
 	if text != "" {
 		how = "summary"
-		l.messages = []model.Message{first, {Role: model.User, Blocks: []model.Block{{Text: ours + "The conversation so far was replaced by your own summary of it:\n\n" + text}}}}
+		l.messages = []model.Message{first, {Role: model.User, Blocks: []model.Block{{Text: ours + "The conversation so " +
+			"far was replaced by your own summary of it:\n\n" + text}}}}
 	} else {
 		dropped := ours + "Earlier parts of the conversation were dropped to save room" + l.caution() + "."
 		if l.question != "" {
@@ -128,7 +131,8 @@ func (l *loop) summarise(ctx context.Context) bool {
 // summary asks the model for a summary of as much of the conversation as fits into room characters. It returns an
 // empty string if no whole summary came. A lost connection is recovered like any other.
 func (l *loop) summary(ctx context.Context, room int) string {
-	talk := append(flat(newest(l.messages, room)), model.Message{Role: model.User, Blocks: []model.Block{{Text: summaryNote}}})
+	talk := append(flat(newest(l.messages, room)), model.Message{Role: model.User,
+		Blocks: []model.Block{{Text: summaryNote}}})
 	req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
 	for ctx.Err() == nil && l.mayAsk(talk) {
 		x := l.exchange(ctx, req, false)

@@ -50,7 +50,8 @@ func (l *loop) facts(x exchange, retryable bool) facts {
 			f.partialCall = true
 		case !c.started:
 			f.wholeCall = true
-			f.unknownCall = f.unknownCall || !slices.ContainsFunc(l.specs, func(t model.Tool) bool { return t.Name == c.call.Name })
+			f.unknownCall = f.unknownCall || !slices.ContainsFunc(l.specs,
+				func(t model.Tool) bool { return t.Name == c.call.Name })
 		default:
 			f.started = true
 			effect := l.tools.Effect(c.call.Name)
@@ -132,7 +133,8 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	case silent:
 		x.err = errSilent
 	case x.err == nil:
-		x.err = &model.Error{Kind: failure.StreamFailure, Message: "the answer ended without a stop reason", RetryAfter: -1, Retryable: true}
+		x.err = &model.Error{Kind: failure.StreamFailure, Message: "the answer ended without a stop reason",
+			RetryAfter: -1, Retryable: true}
 	}
 	if done == nil {
 		l.noteSaid(x.answer)
@@ -160,7 +162,8 @@ func (a *Agent) asked(ctx context.Context, r model.Request, heard func(model.Eve
 	defer func() {
 		if p := recover(); p != nil {
 			answer, err = model.Answer{}, &model.Error{
-				Kind: failure.ParseError, Message: fmt.Sprintf("the answer could not be read, for a fault of async-pipeline: %v", p), RetryAfter: -1,
+				Kind: failure.ParseError, Message: fmt.Sprintf("the answer could not be read, for a fault of async-pipeline: "+
+					"%v", p), RetryAfter: -1,
 			}
 		}
 	}()

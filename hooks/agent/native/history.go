@@ -12,17 +12,23 @@ import (
 
 // Results of calls that have none of their own.
 const (
-	saidBroken    = "Interrupted before it ran: the answer broke off while this call was being written. Nothing was done. Make the call again if it is still needed."
-	saidUnstarted = "Not run: the answer broke off after this call was written and before it ran. Nothing was done. Make the call again if it is still needed."
-	saidBehind    = "Not run: a call of the same answer was refused while it was being written, and that ended the answer. Nothing was done. Make the call again if it is still needed."
-	saidDead      = "Interrupted while it ran: it may have started, and may even have completed. Do not repeat it before you have verified what state it left."
-	saidAborted   = "Aborted."
-	saidLeft      = "Not run: the turn had ended before this call."
-	saidOrphan    = "Interrupted: what came of this call is not known. Do not repeat it before you have verified what state it left."
+	saidBroken = "Interrupted before it ran: the answer broke off while this call was being written. Nothing was " +
+		"done. Make the call again if it is still needed."
+	saidUnstarted = "Not run: the answer broke off after this call was written and before it ran. Nothing was done. " +
+		"Make the call again if it is still needed."
+	saidBehind = "Not run: a call of the same answer was refused while it was being written, and that ended the " +
+		"answer. Nothing was done. Make the call again if it is still needed."
+	saidDead = "Interrupted while it ran: it may have started, and may even have completed. Do not repeat it " +
+		"before you have verified what state it left."
+	saidAborted = "Aborted."
+	saidLeft    = "Not run: the turn had ended before this call."
+	saidOrphan  = "Interrupted: what came of this call is not known. Do not repeat it before you have verified what " +
+		"state it left."
 )
 
 // goOnNote follows a broken answer.
-const goOnNote = "The connection was interrupted. Continue exactly where your last answer stopped; do not restate what you have already said."
+const goOnNote = "The connection was interrupted. Continue exactly where your last answer stopped; do not restate " +
+	"what you have already said."
 
 // An ended call is one of a round, with its result.
 type ended struct {

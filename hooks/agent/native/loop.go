@@ -90,7 +90,8 @@ func (l *loop) rounds(ctx context.Context) ending {
 			return e
 		}
 		if l.turns >= most {
-			return ending{kind: failure.AgentMaxTurns, evidence: fmt.Sprintf("no end after %d turns of the model", most), text: l.said}
+			return ending{kind: failure.AgentMaxTurns, evidence: fmt.Sprintf("no end after %d turns of the model", most),
+				text: l.said}
 		}
 		if why := l.meter.over(); why != "" {
 			return ending{kind: failure.TokenBudget, evidence: why, text: l.said}
@@ -143,7 +144,8 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	text := textOf(x.answer.Blocks)
 	said := join(l.said, text)
 	if x.stop == model.Refused {
-		return &ending{kind: failure.ContentPolicy, evidence: because("the model refused to answer", x.answer.Reason), text: said}
+		return &ending{kind: failure.ContentPolicy, evidence: because("the model refused to answer", x.answer.Reason),
+			text: said}
 	}
 	if x.stop == model.Overflow {
 		x.err = &model.Error{Kind: failure.ContextOverflow, Message: "the model's window is full", RetryAfter: -1}
@@ -159,13 +161,15 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 		return l.watched(ctx, loopguard.Round{Text: text}, said)
 	case x.stop == model.MaxTokens:
 		if l.thought {
-			return &ending{kind: failure.OutputTruncated, evidence: "the model reached the length limit of an answer twice while it thought, and said nothing", text: said}
+			return &ending{kind: failure.OutputTruncated, evidence: "the model reached the length limit of an answer twice " +
+				"while it thought, and said nothing", text: said}
 		}
 		l.thought = true
 		l.remind("length", lengthNote)
 		return nil
 	case x.stop == model.Other && strings.TrimSpace(said) == "":
-		return &ending{kind: failure.AgentError, evidence: because("the model stopped for a reason of its own", x.answer.Reason), text: said}
+		return &ending{kind: failure.AgentError, evidence: because("the model stopped for a reason of its own",
+			x.answer.Reason), text: said}
 	case strings.TrimSpace(said) != "":
 		return &ending{text: said}
 	case l.r.ReadOnly:
@@ -304,7 +308,8 @@ func (l *loop) again(ctx context.Context, f fault, why string, p *permit) bool {
 	}
 	l.recoveries = n
 	l.note("recovery", map[string]any{
-		"n": n, "of": maxRecoveries, "delay_ms": d.Milliseconds(), "reason": why, "kind": string(f.kind), "evidence": null(f.says()),
+		"n": n, "of": maxRecoveries, "delay_ms": d.Milliseconds(), "reason": why, "kind": string(f.kind),
+		"evidence": null(f.says()),
 	})
 	seconds := max(1, int((d+time.Second-1)/time.Second))
 	l.tell(fmt.Sprintf("%s, retry %d/%d in %d s", trouble(f), n, maxRecoveries, seconds))
@@ -331,7 +336,8 @@ func trouble(f fault) string {
 
 func (l *loop) safeRetryFailed(f fault, why string) {
 	l.note("notice", map[string]any{
-		"notice": "safe_retry_failed", "text": "the connection could not be recovered: " + why + "; the work is kept" + l.caution(),
+		"notice": "safe_retry_failed", "text": "the connection could not be recovered: " + why + "; the work is kept" +
+			l.caution(),
 		"kind": string(f.kind), "evidence": f.says(), "unsafe_completed": l.acted,
 	})
 }
@@ -339,7 +345,8 @@ func (l *loop) safeRetryFailed(f fault, why string) {
 // sideEffect notes, beside a failure, that something was changed before it.
 func (l *loop) sideEffect(why string) {
 	if l.acted {
-		l.note("notice", map[string]any{"notice": "side_effect", "text": "the turn ended" + l.caution(), "reason": why, "unsafe_completed": true})
+		l.note("notice", map[string]any{"notice": "side_effect", "text": "the turn ended" + l.caution(), "reason": why,
+			"unsafe_completed": true})
 	}
 }
 

@@ -77,7 +77,8 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	if a.Model != "" {
 		m.said = a.Model
 	}
-	if err != nil && !silent(err) && !a.Progress && len(a.Blocks) == 0 && len(a.Broken) == 0 && u.Input == nil && u.Output == nil {
+	if err != nil && !silent(err) && !a.Progress && len(a.Blocks) == 0 && len(a.Broken) == 0 && u.Input == nil &&
+		u.Output == nil {
 		return
 	}
 	m.input.add(u.Input)
@@ -103,7 +104,8 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 // silent reports whether a request was accepted, as far as is known, and never answered.
 func silent(err error) bool {
 	var e *model.Error
-	return errors.As(err, &e) && e.Status < 400 && slices.Contains([]failure.Kind{failure.ColdStartTimeout, failure.IdleTimeout, failure.StreamFailure}, e.Kind)
+	return errors.As(err, &e) && e.Status < 400 && slices.Contains([]failure.Kind{failure.ColdStartTimeout,
+		failure.IdleTimeout, failure.StreamFailure}, e.Kind)
 }
 
 // counted takes the size of the conversation from the provider's count. chars is the size of the request in

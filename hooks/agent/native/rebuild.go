@@ -22,11 +22,13 @@ var ErrOthers = errors.New("the transcript is not of an agent of our own")
 
 // A Rebuilt is the result of Rebuild. Files are below the top of the copy, with slashes.
 type Rebuilt struct {
-	Calls    int               // of write, edit and delete that ended as the transcript says
-	Commands int               // what is not repeated: run and check, and calls of which nobody knows what they did
-	Sure     map[string]bool   // files that are as a call left them, and no command came after it; without commands all others are sure too
-	Open     map[string]string // files that cannot be known, and why: the transcript does not hold all of a call
-	Wrong    []string          // what cannot have been as the transcript says, for nothing but calls came before it
+	Calls    int // of write, edit and delete that ended as the transcript says
+	Commands int // what is not repeated: run and check, and calls of which nobody knows what they did
+	// Sure has the files that are as a call left them, with no command after it. Without commands all other files are
+	// sure too.
+	Sure  map[string]bool
+	Open  map[string]string // files that cannot be known, and why: the transcript does not hold all of a call
+	Wrong []string          // what cannot have been as the transcript says, for nothing but calls came before it
 }
 
 // A rebuilding is a Rebuild that is going on.
@@ -46,7 +48,8 @@ func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebu
 		return Rebuilt{}, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	b := &rebuilding{w: w, begun: map[string]called{}, Rebuilt: Rebuilt{Sure: map[string]bool{}, Open: map[string]string{}}}
+	b := &rebuilding{w: w, begun: map[string]called{}, Rebuilt: Rebuilt{Sure: map[string]bool{},
+		Open: map[string]string{}}}
 	ours := false
 	err = eachLine(transcript, r.Attempt, func(l line) error {
 		switch {
@@ -129,9 +132,11 @@ func (b *rebuilding) again(ctx context.Context, c called, e endOfCall) error {
 		delete(b.Sure, e.Path)
 		delete(b.Sure, o.Path)
 	case o.Code.Failed():
-		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s of %s ended well, and it cannot have: %s", c.line, c.Name, e.Path, firstLine(o.Text)))
+		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s of %s ended well, and it cannot "+
+			"have: %s", c.line, c.Name, e.Path, firstLine(o.Text)))
 	default:
-		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s changed %s, and what it changes is %s", c.line, c.Name, e.Path, o.Path))
+		b.Wrong = append(b.Wrong, fmt.Sprintf("line %d of the transcript says that %s changed %s, and what it changes is "+
+			"%s", c.line, c.Name, e.Path, o.Path))
 	}
 	return nil
 }

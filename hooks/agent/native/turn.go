@@ -20,16 +20,18 @@ const DefaultTurns = 40
 // An Agent is our own: it leads the conversation, and its tools act on Request.Copy. It keeps nothing between turns;
 // several turns may run at once.
 type Agent struct {
-	ID       string
-	Ask      func(ctx context.Context, r model.Request, heard func(model.Event)) (model.Answer, error) // model.Model.Turn is one
-	Model    string                                                                                    // its name, for the record, the price, the window and the loop detectors
-	Provider string                                                                                    // one of model's constants, for the record
-	MaxTurns int                                                                                       // answers of the model; 0: DefaultTurns
-	Window   int                                                                                       // tokens that a conversation may hold; 0: as the model is known for, else 128k
-	Cost     func(model string, u model.Usage) (usd float64, known bool)                               // of one request; nil: no price is known
-	Lacks    []string                                                                                  // names of variables that its key is made from and that are not set, or empty
-	Patience time.Duration                                                                             // at least so long the model may think without a word, whatever Request.Idle says
-	Breaker  *Breaker                                                                                  // shared by all agents of one provider; nil: none
+	ID string
+	// Ask sends one request; model.Model.Turn is such a function.
+	Ask      func(ctx context.Context, r model.Request, event func(model.Event)) (model.Answer, error)
+	Model    string // its name, for the record, the price, the window and the loop guard
+	Provider string // one of model.Providers, for the record
+	MaxTurns int    // answers of the model; 0: DefaultTurns
+	Window   int    // tokens that a conversation may hold; 0: as known for the model, else 128k
+	// Cost returns the price of one request; nil if no price is known.
+	Cost     func(model string, u model.Usage) (usd float64, known bool)
+	Lacks    []string      // variables that its key is made from and that are not set or empty
+	Patience time.Duration // the model may think at least so long without output, whatever Request.Idle says
+	Breaker  *Breaker      // shared by all agents of one provider; nil: none
 
 	open   func(r agent.Request) (toolset, error) // nil: the tools on the copy of the request
 	random func() float64                         // in [0, 1); nil: math/rand
@@ -121,8 +123,10 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 	started := time.Now()
 	e := l.rounds(ctx)
 	turn := agent.Turn{
-		Kind: e.kind, Evidence: l.clean(e.evidence), RetryAfter: e.after, Model: l.meter.said, Text: agent.Tail(e.text, agent.TailLimit), Control: e.control,
-		Turns: new(l.turns), Requests: new(l.meter.requests), Tokens: l.meter.tokens(), CostUSD: l.meter.cost(), CostAtLeast: l.meter.costAtLeast(),
+		Kind: e.kind, Evidence: l.clean(e.evidence), RetryAfter: e.after, Model: l.meter.said, Text: agent.Tail(e.text,
+			agent.TailLimit), Control: e.control,
+		Turns: new(l.turns), Requests: new(l.meter.requests), Tokens: l.meter.tokens(), CostUSD: l.meter.cost(),
+		CostAtLeast: l.meter.costAtLeast(),
 		Exit: agent.Exit{
 			Cancelled: e.kind == failure.Cancelled, TimedOut: e.kind == failure.WallTimeout, Duration: time.Since(started),
 		},
@@ -140,8 +144,10 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 		turn.Resume = func(ctx context.Context, r agent.Request) (agent.Turn, error) { return l.resume(ctx, r, e.text), nil }
 	}
 	data := map[string]any{
-		"kind": null(string(turn.Kind)), "evidence": null(turn.Evidence), "problem": null(turn.Problem), "control": turn.Control,
-		"turns": l.turns, "requests": l.meter.requests, "recoveries": l.recoveries, "tokens": turn.Tokens, "cost_usd": turn.CostUSD,
+		"kind": null(string(turn.Kind)), "evidence": null(turn.Evidence), "problem": null(turn.Problem),
+		"control": turn.Control,
+		"turns":   l.turns, "requests": l.meter.requests, "recoveries": l.recoveries, "tokens": turn.Tokens,
+		"cost_usd":    turn.CostUSD,
 		"duration_ms": turn.Exit.Duration.Milliseconds(),
 	}
 	if e.synthetic {
