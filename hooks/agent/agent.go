@@ -1,4 +1,5 @@
-// Package agent is one turn with an agent: what it is asked, what it says, how it ended. It knows nothing of copies or budgets.
+// Package agent describes one turn with an agent: what the agent is asked, what it answers, and how the turn ended.
+// It knows nothing of copies or budgets.
 package agent
 
 import (
@@ -12,31 +13,33 @@ import (
 
 // A Request is one turn.
 type Request struct {
-	Attempt int                                                               // from 1
-	Prompt  string                                                            // instructions, without the context pack: see Prompt
-	Pack    []byte                                                            // the context pack, JSON; the agent hands it over fenced, after the prompt
-	Dir     string                                                            // the working directory as the agent sees it
-	Env     []string                                                          // KEY=VALUE: the whole environment
-	Idle    time.Duration                                                     // ends the turn when nothing was heard for so long; 0: no limit
-	Exec    func(ctx context.Context, c Command) (Exit, error)                // runs a command in the agent's box
-	Note    func(Line)                                                        // a line for the transcript
-	Secrets *redact.Set                                                       // what no line of it may hold, however the agent's output is cut; nil: nothing
-	Raw     io.Writer                                                         // the raw stream, redacted by its owner
-	Check   func(ctx context.Context, out io.Writer) (passed bool, err error) // runs the failed task in the agent's box; for agents of our own
+	Attempt int           // from 1
+	Prompt  string        // the instructions without the context pack, see Prompt
+	Pack    []byte        // the context pack, JSON; the agent passes it on fenced, after the prompt
+	Dir     string        // the working directory as the agent sees it
+	Env     []string      // KEY=VALUE: the whole environment
+	Idle    time.Duration // ends the turn when the agent was silent for so long; 0: no limit
+	// Exec runs a command in the agent's box.
+	Exec    func(ctx context.Context, c Command) (Exit, error)
+	Note    func(Line)  // writes a line of the transcript
+	Secrets *redact.Set // removed from every line of it, however the agent's output is cut; nil: none
+	Raw     io.Writer   // the raw stream, redacted by its owner
+	// Check runs the failed task in the agent's box, for agents of our own.
+	Check func(ctx context.Context, out io.Writer) (passed bool, err error)
 
 	// For agents of our own, which act on files and start commands themselves.
 	Copy     string       // the working directory where this process sees it
 	Top      string       // the folder of Copy that holds the whole copy; Copy or one above it
-	Run      []string     // the failed task's own command, which may always be run; nil: it is shell text, or holds a secret or what is not known
+	Run      []string     // the failed task's own command; nil: it is shell text, or not known without a secret
 	RunDir   string       // where Run is run, as the agent sees it; empty: in Dir
 	Allow    [][]string   // patterns of argv that may be run besides
 	Tokens   int64        // input and output together that the turn may use; 0: no cap
 	CostUSD  float64      // 0: no cap
-	Notice   func(string) // words for the person at the terminal; nil: nobody
+	Notice   func(string) // shows a line to the person at the terminal; nil: nobody
 	ReadOnly bool         // a finalizer: one answer, nothing may change
 }
 
-// A Command is a process of the agent's; Env and Dir are the Request's unless set.
+// A Command is a process of the agent. Env and Dir are those of the Request if they are not set.
 type Command struct {
 	Argv           []string
 	Dir            string
@@ -46,7 +49,7 @@ type Command struct {
 	Idle           time.Duration
 }
 
-// An Exit is how it ended.
+// An Exit is how a Command ended.
 type Exit struct {
 	Code          int
 	Signal        string
@@ -57,9 +60,11 @@ type Exit struct {
 	Duration      time.Duration
 }
 
-// A Line is one line of the transcript; {seq,at} are added by its writer.
+// A Line is one line of the transcript; its writer adds seq and at.
 type Line struct {
-	Type string         // prompt|text|thinking|tool_call|tool_result|command|request|notice|reminder|recovery|retry|finalizer|end
+	// Type is prompt, text, thinking, tool_call, tool_result, command, request, notice, reminder, recovery, retry,
+	// finalizer or end.
+	Type string
 	Data map[string]any // more fields
 }
 
@@ -79,21 +84,23 @@ type Turn struct {
 	CostAtLeast *float64 // what is known of it, where a part is unknown
 	Requests    *int
 	Commands    Commands
-	// Resume goes on with the conversation of this turn. nil: the agent keeps none, and the next turn is a new one.
+	// Resume continues the conversation of this turn. nil means that the agent keeps none, and that the next turn is a
+	// new one.
 	Resume func(ctx context.Context, r Request) (Turn, error)
 }
 
-// Tokens are nil where unknown, never 0.
+// Tokens counts tokens; nil means unknown, never 0.
 type Tokens struct {
 	Input  *int64 `json:"input"`
 	Output *int64 `json:"output"`
 	Cached *int64 `json:"cached"`
-	// AtLeast is what is known of input and output together, where a part of it is unknown: of a request that was cut, nobody says
-	// what it used.
+	// AtLeast is the known part of input and output together if a part of them is unknown: what a cut request used is
+	// reported by nobody.
 	AtLeast *int64 `json:"at_least,omitempty"`
 }
 
-// Commands counts the commands of an agent of ours: those that were started, and those that its policy refused. nil: not counted.
+// Commands counts the commands of our own agent: those that were started, and those that its policy refused. nil
+// means not counted.
 type Commands struct {
 	Allowed *int `json:"allowed"`
 	Refused *int `json:"refused"`
@@ -104,8 +111,8 @@ type Agent interface {
 	Name() string
 	// Ready returns why the agent cannot be started here. It is asked before anything is copied.
 	Ready() error
-	// Turn returns when no process of the turn is left. An error means it could not be done at all.
+	// Turn returns when no process of the turn is left. An error means that the turn could not be carried out at all.
 	Turn(ctx context.Context, r Request) (Turn, error)
-	// Retry says which of the agent's failures deserve one more try.
+	// Retry returns which of the agent's failures deserve another attempt.
 	Retry() failure.Policy
 }

@@ -1,6 +1,6 @@
 package agent
 
-// The control object: what an agent says about its own work, and the rules by which it is believed to have said it.
+// The control object: an agent's report on its own work, and the rules by which it is accepted.
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ const (
 	NeedsHuman = "needs_human"
 )
 
-// A Control is the JSON object an agent ends with. It is advisory: the patch never comes from it.
+// A Control is the JSON object that an agent ends with. It is advisory: the patch never comes from it.
 type Control struct {
 	Outcome          string   `json:"outcome"` // fixed | no_fix | needs_human
 	Summary          string   `json:"summary"`
@@ -26,14 +26,16 @@ type Control struct {
 	Touched          []string `json:"touched"`
 }
 
-// ControlForm shows an agent the object to end with.
+// ControlForm shows an agent the object that it must end with.
 const ControlForm = `{"outcome": "fixed" | "no_fix" | "needs_human", "summary": "what was changed and why, in two sentences", "root_cause": "why it failed", "verified_commands": ["commands that passed"], "touched": ["files that were changed"]}`
 
-// ErrNoObject means that an output holds no JSON object at all; any other error of ParseControl names the field at fault.
+// ErrNoObject means that an output holds no JSON object at all. Any other error of ParseControl names the field at
+// fault.
 var ErrNoObject = errors.New("no parseable JSON object in output")
 
-// ParseControl finds the control object in the last output of an agent: the object that the whole text is, or the last
-// one in it that validates. Without one, the error says what is wrong with the object that came nearest, or is ErrNoObject.
+// ParseControl returns the control object in the last output of an agent: the object that the whole text is, or the
+// last valid one in it. If there is none, the error describes what is wrong with the object that came nearest, or is
+// ErrNoObject.
 func ParseControl(text string) (*Control, error) {
 	var found *Control
 	accept := func(raw []byte) bool {
@@ -57,7 +59,7 @@ func ParseControl(text string) (*Control, error) {
 	return nil, err
 }
 
-// meant says whether raw was meant as a control object: an unrelated snippet after it must not be what we complain of.
+// meant reports whether raw was meant as a control object: no error is reported for an unrelated object after it.
 func meant(raw []byte) bool {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -85,8 +87,8 @@ var (
 	outcomes        = []string{Fixed, NoFix, NeedsHuman}
 )
 
-// decodeControl validates in a fixed order, first failure wins: object, unknown fields, required fields, lists, strings,
-// the enum. A field that may be absent may be null as well.
+// decodeControl validates in a fixed order and returns the first error: object, unknown fields, required fields,
+// lists, strings, the enum. An optional field may be null.
 func decodeControl(raw []byte) (*Control, error) {
 	keys, fields, err := object(raw)
 	if err != nil {
@@ -94,7 +96,8 @@ func decodeControl(raw []byte) (*Control, error) {
 	}
 	for _, key := range keys {
 		if !slices.Contains(controlFields, key) {
-			return nil, fmt.Errorf("control object: unknown field %q; the fields are %s", key, strings.Join(controlFields, ", "))
+			return nil, fmt.Errorf("control object: unknown field %q; the fields are %s", key,
+				strings.Join(controlFields, ", "))
 		}
 	}
 	for _, key := range controlRequired {
@@ -141,7 +144,8 @@ func decodeControl(raw []byte) (*Control, error) {
 		}
 	}
 	if !slices.Contains(outcomes, c.Outcome) {
-		return nil, fmt.Errorf("control object: field %q must be one of %s, not %q", "outcome", strings.Join(outcomes, ", "), Tail(c.Outcome, 40))
+		return nil, fmt.Errorf("control object: field %q must be one of %s, not %q", "outcome",
+			strings.Join(outcomes, ", "), Tail(c.Outcome, 40))
 	}
 	return c, nil
 }

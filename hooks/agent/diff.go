@@ -1,6 +1,6 @@
 package agent
 
-// Finding unified diffs in the answer of an agent: fenced or bare, with git's headers or plain ones, between prose.
+// Unified diffs in the answer of an agent: fenced or bare, with git's headers or plain ones, between prose.
 
 import (
 	"fmt"
@@ -8,17 +8,18 @@ import (
 	"strings"
 )
 
-// A Diff is one unified diff of an answer, written as internal/patch reads it: names behind a/ and b/, no index lines.
+// A Diff is one unified diff of an answer, in the form that internal/patch reads: names behind a/ and b/, no index
+// lines.
 type Diff struct {
 	Text    string
-	CRLF    string // where the whole answer has \r\n: the same, with a \r in each line of a file, as it may be meant; else empty
+	CRLF    string // if the whole answer has \r\n: Text with a \r in each line of a file, which may be meant; else empty
 	Line    int    // of the answer, from 1, where it begins
 	Problem string // why it cannot be read, and in which line of the answer; empty: it is complete
 }
 
-// Diffs lists the unified diffs of an answer in their order. What follows the last hunk of a file at once, or after
-// empty lines, and begins another file belongs to the same diff; all else ends it. Nothing is guessed: a hunk has as many
-// lines as its head says, or the diff has a Problem.
+// Diffs returns the unified diffs of an answer in their order. A file that begins directly after the last hunk of
+// another, or after empty lines, belongs to the same diff. Nothing is guessed: a hunk has as many lines as its header
+// says, or the diff has a Problem.
 func Diffs(answer string) []Diff {
 	r := &diffReader{lines: strings.SplitAfter(answer, "\n")}
 	var all []Diff
@@ -32,7 +33,7 @@ func Diffs(answer string) []Diff {
 	return all
 }
 
-// LastDiff is the last complete diff of an answer, or else the last one; false where there is none.
+// LastDiff returns the last complete diff of an answer, or else the last one; false if there is none.
 func LastDiff(answer string) (Diff, bool) {
 	all := Diffs(answer)
 	for i := len(all) - 1; i >= 0; i-- {
@@ -46,7 +47,7 @@ func LastDiff(answer string) (Diff, bool) {
 	return all[len(all)-1], true
 }
 
-// A diffReader goes through an answer line by line.
+// A diffReader reads an answer line by line.
 type diffReader struct {
 	lines     []string // with their ends
 	at        int
@@ -54,7 +55,7 @@ type diffReader struct {
 	out, kept strings.Builder
 }
 
-// head is line i as a header, without its end; empty beyond the last line.
+// head returns line i as a header, without its line end; it is empty beyond the last line.
 func (r *diffReader) head(i int) string {
 	if i >= len(r.lines) {
 		return ""
@@ -62,7 +63,7 @@ func (r *diffReader) head(i int) string {
 	return strings.TrimSuffix(strings.TrimSuffix(r.lines[i], "\n"), "\r")
 }
 
-// body is line i as a line of a hunk: its \r is the file's, unless all lines of the answer have one.
+// body returns line i as a line of a hunk. Its \r belongs to the file, unless all lines of the answer have one.
 func (r *diffReader) body(i int) string {
 	if r.crlf || i >= len(r.lines) {
 		return r.head(i)
@@ -90,7 +91,7 @@ func begin(line string, with []string) bool {
 	return false
 }
 
-// begins says whether the patch of a file begins at line i.
+// begins reports whether the patch of a file begins at line i.
 func (r *diffReader) begins(i int) bool {
 	if strings.HasPrefix(r.head(i), "diff --git ") {
 		return r.named(i+1) || begin(r.head(i+1), modes) || begin(r.head(i+1), others)
@@ -98,12 +99,13 @@ func (r *diffReader) begins(i int) bool {
 	return r.named(i)
 }
 
-// named says whether line i and the next are the names of a file, with a hunk behind them.
+// named reports whether line i and the next are the names of a file, with a hunk after them.
 func (r *diffReader) named(i int) bool {
-	return strings.HasPrefix(r.head(i), "--- ") && strings.HasPrefix(r.head(i+1), "+++ ") && strings.HasPrefix(r.head(i+2), "@@ ")
+	return strings.HasPrefix(r.head(i), "--- ") && strings.HasPrefix(r.head(i+1), "+++ ") &&
+		strings.HasPrefix(r.head(i+2), "@@ ")
 }
 
-// diff reads the diff that begins here.
+// diff reads the diff that begins at the present line.
 func (r *diffReader) diff() Diff {
 	r.out.Reset()
 	r.kept.Reset()
@@ -129,13 +131,13 @@ func (r *diffReader) diff() Diff {
 	return d
 }
 
-// bad says what is wrong with the present line, and moves on.
+// bad returns a problem of the present line and moves on.
 func (r *diffReader) bad(format string, args ...any) string {
 	r.at++
 	return fmt.Sprintf("line %d of the answer: ", r.at) + fmt.Sprintf(format, args...)
 }
 
-// file copies the patch of one file; what it gives is a Problem.
+// file copies the patch of one file. It returns a Problem.
 func (r *diffReader) file() string {
 	git, said := "", ""
 	if rest, ok := strings.CutPrefix(r.head(r.at), "diff --git "); ok {
@@ -232,7 +234,7 @@ func (r *diffReader) copyLine(l string) {
 	r.at++
 }
 
-// lineCount reads the lines of "-1,3" or "-1", which is one.
+// lineCount parses "-1,3" or "-1", which is one line.
 func lineCount(s, sign string) (int, bool) {
 	s, ok := strings.CutPrefix(s, sign)
 	at, n, both := strings.Cut(s, ",")
@@ -244,13 +246,13 @@ func lineCount(s, sign string) (int, bool) {
 	return int(lines), ok && err == nil && errAt == nil
 }
 
-// A diffName is the name of a file in a diff, without quotes; what is escaped in it stays so.
+// A diffName is the name of a file in a diff, without quotes. Escapes in it are kept.
 type diffName struct {
 	text         string
 	quoted, null bool
 }
 
-// behind is the name as it is written behind a prefix.
+// behind returns the name with a prefix in front.
 func (n diffName) behind(prefix string) string {
 	switch {
 	case n.null:
@@ -261,7 +263,7 @@ func (n diffName) behind(prefix string) string {
 	return prefix + n.text
 }
 
-// aName reads the name of a --- or +++ line; a tab ends it, what follows would be a time.
+// aName parses the name of a --- or +++ line. A tab ends it: a time would follow.
 func aName(s string) diffName {
 	if rest, ok := strings.CutPrefix(s, `"`); ok {
 		if end := strings.LastIndexByte(rest, '"'); end >= 0 {
@@ -281,8 +283,8 @@ func (n diffName) without() (diffName, bool) {
 	return n, true
 }
 
-// fileNames are the names of a file before and after, without prefixes. There are none where both sides are one name as
-// they stand.
+// fileNames returns the names of a file before and after, without prefixes. There are none if both sides are the same
+// name as they are.
 func fileNames(minus, plus, git string) (old, now diffName, ok bool) {
 	old, now = aName(strings.TrimPrefix(minus, "--- ")), aName(strings.TrimPrefix(plus, "+++ "))
 	_, unprefixed := sameTwice(git)
@@ -305,7 +307,7 @@ func fileNames(minus, plus, git string) (old, now diffName, ok bool) {
 	return bareOld, bareNow, hasOld && hasNow && bareOld.text == bareNow.text
 }
 
-// sameTwice reads a "diff --git" line in which one name stands twice, without prefixes.
+// sameTwice parses a "diff --git" line in which one name appears twice, without prefixes.
 func sameTwice(git string) (diffName, bool) {
 	half := len(git) / 2
 	if len(git)%2 == 0 || git[half] != ' ' || git[:half] != git[half+1:] {
@@ -314,8 +316,8 @@ func sameTwice(git string) (diffName, bool) {
 	return aName(git[:half]), true
 }
 
-// gitName is the one name of a "diff --git" line, without prefixes. Both names are equally long: so the middle is known,
-// whatever spaces are in them.
+// gitName returns the one name of a "diff --git" line, without prefixes. Both names are equally long, so the middle
+// is known even if the names hold spaces.
 func gitName(git string) (diffName, bool) {
 	if name, ok := sameTwice(git); ok {
 		return name, true

@@ -1,6 +1,6 @@
 package agent
 
-// Finding a JSON object in the last words of an agent: fences, prose, and whatever else stands around it.
+// JSON objects in the last output of an agent, between fences, prose and whatever else surrounds them.
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ const (
 	backticks     = "```"
 )
 
-// Tail is the last limit bytes of text, cut where a rune begins.
+// Tail returns the last limit bytes of text, cut at the beginning of a rune.
 func Tail(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -35,7 +35,7 @@ func Tail(text string, limit int) string {
 	return text
 }
 
-// stripFence takes away space around text, and a fence of backticks that the text begins with.
+// stripFence removes space around text, and a fence of backticks that text begins with.
 func stripFence(text string) string {
 	text = strings.TrimSpace(text)
 	rest, ok := strings.CutPrefix(text, backticks)
@@ -48,8 +48,8 @@ func stripFence(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// find is the object that the whole text is, or the last one in it that accept takes. When the whole text is one JSON
-// value, nothing is looked for inside it: what a rejected wrapper holds was not said to us.
+// find returns the object that the whole text is, or the last one in it that accept accepts. If the whole text is one
+// JSON value, nothing inside it is considered: the contents of a rejected wrapper are not the agent's answer.
 func find(text string, accept func([]byte) bool) []byte {
 	whole := []byte(stripFence(strings.TrimPrefix(text, bom)))
 	if len(whole) == 0 {
@@ -64,7 +64,7 @@ func find(text string, accept func([]byte) bool) []byte {
 	return lastObject([]byte(Tail(string(whole), TailLimit)), accept)
 }
 
-// balancedAt is the JSON object that begins at text[at], or nil.
+// balancedAt returns the JSON object that begins at text[at], or nil.
 func balancedAt(text []byte, at int) []byte {
 	if at < 0 || at >= len(text) || text[at] != '{' {
 		return nil
@@ -76,7 +76,8 @@ func balancedAt(text []byte, at int) []byte {
 	return text[at : end+1]
 }
 
-// lastObject is the rightmost object in text that accept takes. Without accept it is the last one that lies inside no other.
+// lastObject returns the rightmost object in text that accept accepts. Without accept it is the last one that is
+// inside no other.
 func lastObject(text []byte, accept func([]byte) bool) []byte {
 	if !bytes.ContainsRune(text, '{') {
 		return nil
@@ -146,7 +147,7 @@ func closings(text []byte) []int32 {
 	return closing
 }
 
-// object reads raw strictly: one object, no key twice at any depth. It gives the keys in their order.
+// object parses raw strictly: one object, no key twice at any depth. It returns the keys in their order.
 func object(raw []byte) (keys []string, fields map[string]json.RawMessage, err error) {
 	if !json.Valid(raw) {
 		return nil, nil, fmt.Errorf("not valid JSON")
@@ -163,7 +164,7 @@ func object(raw []byte) (keys []string, fields map[string]json.RawMessage, err e
 	return keys, fields, nil
 }
 
-// uniqueKeys gives the outermost object's keys, and an error for a key that stands twice in one object.
+// uniqueKeys returns the outermost object's keys, and an error if a key appears twice in one object.
 func uniqueKeys(raw []byte) ([]string, error) {
 	type level struct {
 		keys  map[string]bool // nil in an array
@@ -210,8 +211,8 @@ func uniqueKeys(raw []byte) ([]string, error) {
 	}
 }
 
-// List is the tolerant reading of a list, for showing it: a list gives its strings, a string that holds an encoded
-// list gives that list's, any other string is the one item, all else is empty.
+// List returns a list of strings for display, tolerantly: a string that holds an encoded list is that list, any other
+// string is the one item, and everything else is empty.
 func List(raw json.RawMessage) []string {
 	list := []string{}
 	var items []json.RawMessage
@@ -233,7 +234,7 @@ func List(raw json.RawMessage) []string {
 	return append(list, s)
 }
 
-// text is raw as a string; null is none.
+// text returns raw as a string; null is not one.
 func text(raw json.RawMessage) (string, bool) {
 	var s *string
 	if json.Unmarshal(raw, &s) != nil || s == nil {

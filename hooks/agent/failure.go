@@ -1,6 +1,6 @@
 package agent
 
-// How an agent names its own failure.
+// How an agent reports its own failure.
 
 import (
 	"bytes"
@@ -14,12 +14,12 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// A Failure is what an agent says of its own end, as the last thing it prints:
+// A Failure is an agent's report of its own failure, printed as its last output:
 //
 //	{"error": {"kind": "quota_exhausted", "message": "…", "retry_after_ms": 60000}}
 //
-// message and retry_after_ms may be left out. A kind that is not in the table of kinds is terminal, unless the agent's own
-// policy has it.
+// message and retry_after_ms are optional. A kind that is not in the table of kinds is terminal, unless the agent's
+// own policy has it.
 type Failure struct {
 	Kind       failure.Kind
 	Message    string         // one line
@@ -29,9 +29,10 @@ type Failure struct {
 
 var failureFields = []string{"kind", "message", "retry_after_ms"}
 
-// ParseFailure finds it at the very end of an output. An object that stands before other words is a quotation, no end; and
-// kinds that only we can know (that a person cancelled, that a budget is spent) are not an agent's to name. The error is about
-// an object that was meant as a failure and is none: which field, what it holds, what it may hold, and what was done instead.
+// ParseFailure returns the failure at the very end of an output, nil if there is none. An object that is followed by
+// other words is a quotation. An agent cannot report kinds that only we can know: that a person cancelled, that a
+// budget is spent. The error is about an object that was meant as a failure and is not valid: which field, what it
+// holds, what it may hold, and what happens instead.
 func ParseFailure(text string) (*Failure, error) {
 	var got *Failure
 	var fault error
@@ -51,15 +52,15 @@ func ParseFailure(text string) (*Failure, error) {
 	return got, nil
 }
 
-// ignored is what is done with an object that cannot be taken.
+// ignored is what happens to an object that is not valid.
 const ignored = "it was ignored, and how the program ended is what counts"
 
-// A badKind is what is wrong with a kind.
+// A badKind is an error about a kind.
 type badKind struct{ text string }
 
 func (b *badKind) Error() string { return b.text }
 
-// decodeFailure gives neither a failure nor an error for an object that was not meant as one.
+// decodeFailure returns neither a failure nor an error for an object that was not meant as one.
 func decodeFailure(raw []byte) (*Failure, error) {
 	_, outer, err := object(raw)
 	value, ok := outer["error"]
@@ -73,7 +74,8 @@ func decodeFailure(raw []byte) (*Failure, error) {
 	}
 	keys, fields, err := object(value)
 	if err != nil {
-		return nil, fmt.Errorf(`field "error" holds %s; it must be an object with the fields %s`, shortly(value), strings.Join(failureFields, ", "))
+		return nil, fmt.Errorf(`field "error" holds %s; it must be an object with the fields %s`, shortly(value),
+			strings.Join(failureFields, ", "))
 	}
 	kind, isText := text(fields["kind"])
 	form := failure.CheckKind(kind)
@@ -125,7 +127,7 @@ var KnownKinds = sync.OnceValue(func() string {
 	return "the kinds are " + strings.Join(names, ", ")
 })
 
-// shortly is JSON from outside as a message quotes it, on one line.
+// shortly returns JSON from outside for a message, on one line.
 func shortly(raw json.RawMessage) string {
 	const most = 60
 	var b bytes.Buffer

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// TailOfAnswer is how much of the answer in question a fresh turn is shown, in bytes.
+// TailOfAnswer is how much of the answer a fresh turn is shown, in bytes.
 const TailOfAnswer = 16 << 10
 
-// FinalizerParts is what the question is made of.
+// FinalizerParts are the parts of the question.
 type FinalizerParts struct {
 	Task    string
 	Problem string        // what is wrong with the answer
@@ -19,15 +19,17 @@ type FinalizerParts struct {
 	Mark    func() string // marks of fences, see Fence; nil: random ones
 }
 
-// Finalizer is the text of the question.
+// Finalizer returns the question.
 func Finalizer(p FinalizerParts) string {
 	var b strings.Builder
 	if strings.TrimSpace(p.Answer) == "" {
 		fmt.Fprintf(&b, "Your work on the failed task %q has ended, and its final answer is missing: give it now.\n", p.Task)
 	} else {
-		fmt.Fprintf(&b, "Your work on the failed task %q has ended, and its final answer is not the JSON object that was asked for: %s.\n", p.Task, oneLine(p.Problem))
+		fmt.Fprintf(&b, "Your work on the failed task %q has ended, and its final answer is not the JSON object that was "+
+			"asked for: %s.\n", p.Task, oneLine(p.Problem))
 	}
-	b.WriteString("\nThe work is done and kept. Change no file and start no command: whatever you change now is thrown away.\n\n")
+	b.WriteString("\nThe work is done and kept. Change no file and start no command: whatever you change now is thrown " +
+		"away.\n\n")
 	if len(p.Changed) > 0 {
 		b.WriteString("What was changed:\n\n")
 		for _, c := range p.Changed {
@@ -42,11 +44,12 @@ func Finalizer(p FinalizerParts) string {
 		b.WriteString(Fence(p.Mark, "answer", tail, b.String()))
 		b.WriteString("\n")
 	}
-	b.WriteString("Answer with exactly one JSON object of this form and nothing else: no prose, no Markdown, no fences, no other fields (outcome and summary are required).\n\n" + ControlForm + "\n")
+	b.WriteString("Answer with exactly one JSON object of this form and nothing else: no prose, no Markdown, no " +
+		"fences, no other fields (outcome and summary are required).\n\n" + ControlForm + "\n")
 	return b.String()
 }
 
-// ControlSchema is the JSON schema of the control object, for protocols that can hold an answer to one. Strict ones want every
+// ControlSchema is the JSON schema of the control object, for protocols that can enforce one. Strict ones want every
 // property to be required.
 const ControlSchema = `{"type":"object","properties":{` +
 	`"outcome":{"type":"string","enum":["fixed","no_fix","needs_human"]},` +

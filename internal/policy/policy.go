@@ -60,7 +60,10 @@ func (p Policy) Decide(argv []string) Decision {
 // unmatched returns why no pattern matches a command.
 func (p Policy) unmatched(argv []string) string {
 	allowed := func(name string) bool {
-		return slices.ContainsFunc(p.Allow, func(pattern []string) bool { return len(pattern) > 0 && sameProgram(pattern[0], name) })
+		return slices.ContainsFunc(p.Allow, func(pattern []string) bool {
+			return len(pattern) > 0 &&
+				sameProgram(pattern[0], name)
+		})
 	}
 	shown, base := Show(argv[:1]), path.Base(argv[0])
 	switch {
@@ -69,7 +72,8 @@ func (p Policy) unmatched(argv []string) string {
 	case len(p.Own) > 0 && p.Own[0] == argv[0]:
 		return shown + " is allowed only as it stands in the task's own command"
 	case base != argv[0] && allowed(base):
-		return "only " + base + " is allowed, found on the PATH: a program that is named by its path must be so in the pattern"
+		return "only " + base + " is allowed, found on the PATH: a program that is named by its path must be so in the " +
+			"pattern"
 	}
 	return shown + " is not allowed"
 }

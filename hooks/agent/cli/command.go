@@ -1,4 +1,4 @@
-// Package cli holds the agents that are command line programs: one file for each that it knows, command.go for any other.
+// Package cli holds agents that are programs on the command line.
 package cli
 
 import (
@@ -14,25 +14,25 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// A Command is an agent of which nothing is known but its command. It works in its current directory and reads from
-// its standard input, which is then closed:
+// A Command is an agent that is any program. It works in its current directory and reads from its standard input,
+// which is then closed:
 //
 //	<the prompt>
 //
-//	<one line that says what follows>
+//	<one line that describes what follows>
 //	----- begin context pack <mark> -----
 //	<the context pack, one JSON object>
 //	----- end context pack <mark> -----
 //
-// where <mark> is 32 random hex digits that stand nowhere else in it. It may print anything; the last JSON object in
-// the last 256 KiB of its standard output that is a control object is taken as its own account. Its exit code is a
-// note about it: what counts is the difference it leaves.
+// where <mark> is 32 random hex digits that appear nowhere else in it. It may print anything; the last JSON object in
+// the last 256 KiB of its standard output that is a control object is its report. Its exit code is only noted: what
+// counts is the change that it leaves in the copy.
 type Command struct {
 	ID   string
 	Argv []string
-	Look func(argv0 string) error // says why a program cannot be started; nil: not asked
+	Look func(argv0 string) error // returns why a program cannot be started; nil: not asked
 
-	// Policy says which of its failures deserve one more try.
+	// Policy names those of its failures that deserve another attempt.
 	Policy failure.Policy
 
 	mark func() string // nil: random
@@ -40,7 +40,7 @@ type Command struct {
 
 var _ agent.Agent = (*Command)(nil)
 
-// Name is the agent's name.
+// Name returns the agent's name.
 func (c *Command) Name() string { return c.ID }
 
 // Ready returns why there is no program to start.
@@ -52,12 +52,13 @@ func (c *Command) Ready() error {
 		return nil
 	}
 	if err := c.Look(c.Argv[0]); err != nil {
-		return fmt.Errorf("agent %q cannot start %s (%w): install it, make it executable, or correct the agent's command", c.ID, c.Argv[0], err)
+		return fmt.Errorf("agent %q cannot start %s (%w): install it, make it executable, or correct the agent's command",
+			c.ID, c.Argv[0], err)
 	}
 	return nil
 }
 
-// Retry is its policy.
+// Retry returns the agent's policy.
 func (c *Command) Retry() failure.Policy { return c.Policy }
 
 // Turn runs the command once.
@@ -79,7 +80,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	rec.close()
 	switch {
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
-		// an agent need not read what it is told
+		// an agent need not read its input
 	case err != nil && ctx.Err() != nil:
 		exit.Cancelled = !exit.TimedOut // what was to be ended has ended, or will not; err says which, below
 	case err != nil:
@@ -111,7 +112,8 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	case failure != nil && turn.Kind == failure.Kind:
 		turn.RetryAfter = failure.RetryAfter
 		if k := failure.Kind; !k.Known() && !slices.Contains(c.Policy.ExtraKinds, string(k)) {
-			turn.Evidence += fmt.Sprintf("; %q is not known, and so not tried again: %s; extra_kinds of the agent's retry block adds one", k, agent.KnownKinds())
+			turn.Evidence += fmt.Sprintf("; %q is not known, and so not tried again: %s; extra_kinds of the agent's retry "+
+				"block adds one", k, agent.KnownKinds())
 		}
 	case wrong != nil && turn.Kind != "":
 		turn.Evidence += "; " + wrong.Error()
@@ -120,8 +122,9 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 		turn.Evidence += "; " + err.Error()
 	}
 	end := map[string]any{
-		"exit_code": exit.Code, "signal": null(exit.Signal), "kind": null(string(turn.Kind)), "evidence": null(turn.Evidence),
-		"problem": null(turn.Problem), "control": turn.Control,
+		"exit_code": exit.Code, "signal": null(exit.Signal), "kind": null(string(turn.Kind)),
+		"evidence": null(turn.Evidence),
+		"problem":  null(turn.Problem), "control": turn.Control,
 		"stdout_bytes": rec.out.total, "stderr_bytes": rec.err.total, "left_out_bytes": rec.leftOut(),
 		"processes_left": exit.ProcessesLeft, "duration_ms": exit.Duration.Milliseconds(),
 	}
@@ -129,7 +132,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	return turn, nil
 }
 
-// null is what a record says for an unknown word.
+// null returns nil for an empty string: a record has null for what is unknown.
 func null(s string) any {
 	if s == "" {
 		return nil

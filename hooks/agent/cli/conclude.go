@@ -1,6 +1,6 @@
 package cli
 
-// How a command's turn ended: one pure function, the same questions in the same order for every command.
+// How a program's turn ended: one pure function that asks the same questions in the same order for every program.
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// An ending is all that is known of one.
+// An ending is all that is known of the end of a turn.
 type ending struct {
 	exit      agent.Exit
 	said      bool           // something but space stood on stdout
@@ -21,16 +21,18 @@ type ending struct {
 	stderr    string         // the last line of stderr
 }
 
-// conclude asks, first match decides: was it cancelled; did a watchdog of ours end it; did somebody else; did it name its
-// own failure; does its exit code say one; did it say anything. A plain command has no terminal event, and its control object is a claim: it
-// excuses no exit code, it only settles whether output that was cut matters. The evidence is one line.
+// conclude returns the kind of a turn's end and the evidence for it, one line. The first match decides: was it
+// cancelled; did a watchdog of ours end it; did another program; did it report a failure; does its exit code tell
+// one; did it print anything. A program has no terminal event, and its control object is a claim: it excuses no exit
+// code, it only settles whether it matters that output was cut.
 func conclude(e ending) (failure.Kind, string) {
 	x := e.exit
 	switch {
 	case x.Cancelled:
 		return failure.Cancelled, "cancelled"
 	case x.TimedOut:
-		return failure.WallTimeout, "still running after " + x.Duration.Round(100*time.Millisecond).String() + ", all of the wall clock but what verification needs"
+		return failure.WallTimeout, "still running after " + x.Duration.Round(100*time.Millisecond).String() +
+			", all of the wall clock but what verification needs"
 	case x.IdledOut:
 		return failure.IdleTimeout, "said nothing for the idle limit"
 	case x.Signal != "":
@@ -46,7 +48,8 @@ func conclude(e ending) (failure.Kind, string) {
 	case !e.said:
 		return failure.NoOutput, because("exit 0, nothing on stdout", e.stderr)
 	case e.truncated && !e.control:
-		return failure.OutputTruncated, fmt.Sprintf("exit 0, more than %d MiB on stdout and no control object at its end", maxTotal>>20)
+		return failure.OutputTruncated, fmt.Sprintf("exit 0, more than %d MiB on stdout and no control object at its end",
+			maxTotal>>20)
 	}
 	return "", ""
 }
@@ -58,7 +61,7 @@ func because(what, stderr string) string {
 	return what
 }
 
-// account is an agent's account of its own failure.
+// account returns the evidence of a failure that the agent reported.
 func account(f *agent.Failure) string {
 	words := "the agent says so"
 	if f.Message != "" {

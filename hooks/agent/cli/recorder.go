@@ -1,6 +1,7 @@
 package cli
 
-// What a command prints, on its way into transcript, raw stream and the tail that is parsed; bounded whatever it prints.
+// What a program prints, on its way into the transcript, the raw stream and the tail that is parsed. All three are
+// bounded.
 
 import (
 	"bytes"
@@ -21,8 +22,8 @@ const (
 	lastChars = 300      // of stderr, as evidence
 )
 
-// A recorder is written to by two streams at once; its mutex is also what keeps the lines of the transcript in order. Only
-// the tail keeps what was said as it was: a diff in it must not be changed. It is never written anywhere.
+// A recorder is written to by two streams at once. Its mutex also keeps the lines of the transcript in order. Only
+// the tail keeps output as it was, because a diff in it must not change; the tail is never written anywhere.
 type recorder struct {
 	mu       sync.Mutex
 	noteFunc func(agent.Line)
@@ -85,7 +86,7 @@ func (r *recorder) say(kind string, data map[string]any) {
 	}
 }
 
-// close notes lines that never ended, and what was left out.
+// close writes lines that have no line end, and what was left out, to the transcript.
 func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,12 +97,13 @@ func (r *recorder) close() {
 			s.partial = nil
 		}
 		if left := s.left - s.noted; left > 0 {
-			r.say("notice", map[string]any{"text": fmt.Sprintf("%d bytes of %s are not in this transcript", left, s.name()), "left_out_bytes": left})
+			r.say("notice", map[string]any{"text": fmt.Sprintf("%d bytes of %s are not in this transcript", left, s.name()),
+				"left_out_bytes": left})
 		}
 	}
 }
 
-// text is the end of stdout.
+// text returns the end of stdout.
 func (r *recorder) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +142,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return size, nil
 }
 
-// keep hands stdout to the raw stream and the tail.
+// keep writes stdout to the raw stream and the tail.
 func (r *recorder) keep(p []byte) {
 	r.said = r.said || len(bytes.TrimSpace(p)) > 0
 	if room := maxTotal - r.out.raw; r.raw != nil && room > 0 {
@@ -204,7 +206,8 @@ func (s *stream) tooLong() {
 	if s.lines++; s.lines > maxLines {
 		return
 	}
-	s.rec.say("notice", map[string]any{"text": fmt.Sprintf("a line of %s longer than %d bytes was left out", s.name(), maxLine)})
+	s.rec.say("notice", map[string]any{"text": fmt.Sprintf("a line of %s longer than %d bytes was left out", s.name(),
+		maxLine)})
 }
 
 // flush notes text, a part of the stream that ends where a line does.

@@ -301,7 +301,7 @@ func TestGateThatWillNotOpenInTime(t *testing.T) {
 		if turn.Kind != failure.RateLimited || *turn.Requests != 0 || time.Since(start) != 0 || turn.RetryAfter == nil || *turn.RetryAfter != 5*time.Minute {
 			t.Errorf("kind %q (%s) after %d requests and %s", turn.Kind, turn.Evidence, *turn.Requests, time.Since(start))
 		}
-		if want := "the model's provider is in trouble: another conversation tries it first, in 300 s"; len(second.notices) != 1 || second.notices[0] != want {
+		if want := "the provider is down: waiting for another turn's retry, in 300 s"; len(second.notices) != 1 || second.notices[0] != want {
 			t.Errorf("the terminal shows %q", second.notices)
 		}
 		if turn := <-turns; turn.Kind != "" || time.Since(start) != 5*time.Minute {

@@ -1,9 +1,8 @@
 package loopguard
 
-// What gives the same again. Whoever waits for something looks at it again and again, so looks are exempt from D3's
-// few rounds, and a file may be watched for a whole while; but in this copy nothing changes by itself: the look's own
-// result says so early, and a turn in which for very many rounds nothing new is done and nothing new is seen,
-// whatever the calls, goes in circles too.
+// Calls that give the same again. Reading again while waiting for something is legitimate, so reads are exempt from
+// the few rounds of D3. But in a copy nothing changes by itself: the result of a repeated read says so early, and a
+// turn that does and sees nothing new for very many rounds goes in circles too.
 
 import "fmt"
 
@@ -13,13 +12,13 @@ const (
 	repeatRemind = 3 // equal looks with nothing done between, from which on the result says so
 )
 
-// News is what calls gave the last time, and for how many rounds everything has been so again.
+// stale is what calls gave the last time, and for how many rounds nothing was new.
 type stale struct {
 	results map[string]string // tool and arguments, or a text → the result
 	rounds  int
 }
 
-// round is D3's far end: the calls of a round, or its text, stood there before, and gave what they had given.
+// round is the late end of D3: all calls of a round, or its text, were there before and gave the same.
 func (n *stale) round(r Round) finding {
 	if n.results == nil {
 		n.results = map[string]string{}
@@ -48,21 +47,23 @@ func (n *stale) round(r Round) finding {
 	switch {
 	case n.rounds >= staleEnd:
 		n.rounds = 0
-		return finding{ID: "D3", Ends: true, Says: fmt.Sprintf("The same calls gave the same results again and again, for %d rounds.", staleEnd)}
+		return finding{ID: "D3", Ends: true, Says: fmt.Sprintf("The same calls gave the same results again and again, for "+
+			"%d rounds.", staleEnd)}
 	case n.rounds == staleRemind:
-		return finding{ID: "D3", Says: fmt.Sprintf("For %d rounds you have made only calls that you had made before, and each gave exactly what it had given. In this copy nothing changes by itself.", staleRemind)}
+		return finding{ID: "D3", Says: fmt.Sprintf("For %d rounds you have made only calls that you had made before, and "+
+			"each gave exactly what it had given. In this copy nothing changes by itself.", staleRemind)}
 	}
 	return finding{}
 }
 
-// A look is a call that changed nothing, since the last that may have.
+// A repeat is a call that only reads, since the last call that may have changed something.
 type repeat struct {
 	gave  string
 	times int
 	round int // in which it was last counted: the same twice in one round is one
 }
 
-// looked gives what is to be said beside the result of a look that succeeded; empty: nothing.
+// Repeated returns a remark for the result of a read that succeeded, or an empty string. key is the Key of the call.
 func (w *Guard) Repeated(key, result string) string {
 	l, print := w.repeats[key], sum(result)
 	switch {
@@ -75,8 +76,9 @@ func (w *Guard) Repeated(key, result string) string {
 	if l.times < repeatRemind {
 		return ""
 	}
-	return fmt.Sprintf("This is what the same call has given %d times in a row. Nothing was written or run in between, and in this copy nothing changes by itself: looking again will show the same.", l.times)
+	return fmt.Sprintf("This is what the same call has given %d times in a row. Nothing was written or run in between, "+
+		"and in this copy nothing changes by itself: looking again will show the same.", l.times)
 }
 
-// did is told that something is done that may change what looks give.
+// Changed must be called before anything is done that may change what reads give.
 func (w *Guard) Changed() { clear(w.repeats) }

@@ -1,8 +1,8 @@
 package loopguard
 
-// Rounds in vain: with ever other arguments everything fails, or nothing is found. No two of them are the same, so D1
-// to D3 see no repetition. Whoever looks for something fails a few times honestly, and a command that ran and failed
-// says something; so the limits are wide, and what was found, written or run successfully begins anew.
+// Fruitless rounds: with different arguments each time, everything fails or nothing is found. No two rounds are the
+// same, so D1 to D3 see no repetition. An honest search fails a few times, and a command that ran and failed tells
+// something, so the limits are wide; whatever is found, written or run successfully starts the count again.
 
 import (
 	"fmt"
@@ -17,10 +17,10 @@ const (
 	remindEvery     = 3  // rounds from one reminder to the next
 )
 
-// A vain counts such rounds.
+// fruitless counts such rounds.
 type fruitless struct{ failed, nothing int }
 
-// round is D1 and D3 of whatever arguments.
+// round is D1 and D3 for different arguments.
 func (v *fruitless) round(r Round) finding {
 	if len(r.Calls) == 0 || slices.ContainsFunc(r.Calls, gained) {
 		*v = fruitless{}
@@ -32,9 +32,11 @@ func (v *fruitless) round(r Round) finding {
 	}
 	switch {
 	case due(v.failed, failRemind):
-		return finding{ID: "D1", Says: fmt.Sprintf("Every call of your last %d rounds failed, each time with other arguments. More guesses of the same kind will not help: look at what is there, or say what is missing.", v.failed)}
+		return finding{ID: "D1", Says: fmt.Sprintf("Every call of your last %d rounds failed, each time with other "+
+			"arguments. More guesses of the same kind will not help: look at what is there, or say what is missing.", v.failed)}
 	case due(v.nothing, fruitlessRemind):
-		return finding{ID: "D3", Says: fmt.Sprintf("Every call of your last %d rounds failed or found nothing. More of the same kind will not help: look at what is there, or say what is missing.", v.nothing)}
+		return finding{ID: "D3", Says: fmt.Sprintf("Every call of your last %d rounds failed or found nothing. More of "+
+			"the same kind will not help: look at what is there, or say what is missing.", v.nothing)}
 	}
 	return finding{}
 }

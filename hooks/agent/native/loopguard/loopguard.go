@@ -17,13 +17,13 @@ const (
 	rewriteLimit  = 4 // successful writes of one file without a test, or a look at another file, between them
 )
 
-// A round is what a detector sees of one: the calls with what came of them, in order, or a text without calls.
+// A Round is one round of a conversation: its calls with their results, in order, or a text without calls.
 type Round struct {
 	Calls []Call
 	Text  string
 }
 
-// An observed call.
+// A Call is a call and its result.
 type Call struct {
 	Name   string
 	Args   string // canonical JSON
@@ -34,7 +34,7 @@ type Call struct {
 	Result string
 }
 
-// A finding is what the detectors say of a round. The zero finding: nothing.
+// A finding is the result of a round. The zero finding means that nothing was found.
 type finding struct {
 	ID   string // D1 … D7
 	Says string // to the model, when it is reminded
@@ -43,7 +43,7 @@ type finding struct {
 
 func (f finding) Found() bool { return f.ID != "" }
 
-// A watch holds the state of all detectors of a turn. It belongs to the loop's goroutine.
+// A Guard holds the state of all detectors of a turn. It is not safe for concurrent use.
 type Guard struct {
 	threshold int
 	reminders int // left
@@ -61,16 +61,17 @@ type Guard struct {
 	rounds    int
 }
 
-// newWatch makes the detectors for the model of that name.
+// New returns the detectors for the model of that name.
 func New(model string) *Guard {
 	n := loopThreshold
 	if weak(model) {
 		n = weakThreshold
 	}
-	return &Guard{threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets(), repeats: map[string]repeat{}}
+	return &Guard{threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets(),
+		repeats: map[string]repeat{}}
 }
 
-// weak says by the segments of its name whether a model is a small one.
+// weak reports by the segments of its name whether a model is a small one.
 func weak(model string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(model), func(r rune) bool {
 		return r == '-' || r == '/' || r == ':' || r == '_' || r == '.' || r == '@' || r == ' '
@@ -80,7 +81,7 @@ func weak(model string) bool {
 	})
 }
 
-// round looks at one more round, and says at most one thing about it.
+// Round takes one more round, and returns at most one finding.
 func (w *Guard) Round(r Round) finding {
 	w.rounds++
 	old := w.stale.round(r)
@@ -133,7 +134,7 @@ func (w *Guard) Refuse(c Call) string { return w.targets.refuse(c) }
 // left returns how many reminders are left.
 func (w *Guard) Left() int { return w.reminders }
 
-// spend takes a finding out of the budget: without one left it ends the turn.
+// spend takes a finding from the budget of reminders. If none is left, the finding ends the turn.
 func (w *Guard) spend(f finding) finding {
 	switch {
 	case !f.Found() || f.Ends:
@@ -145,7 +146,7 @@ func (w *Guard) spend(f finding) finding {
 	return f
 }
 
-// compacted forgets what a summary makes look like a repetition: what was seen has to be looked at again.
+// Compacted forgets what a summary would make look like a repetition: what was seen has to be read again.
 func (w *Guard) Compacted() {
 	w.texts, w.stale = nil, stale{}
 	clear(w.repeats)
@@ -162,16 +163,18 @@ func (w *Guard) repeated(r Round) finding {
 	switch {
 	case consecutive(w.failed, n):
 		w.failed = nil
-		return finding{ID: "D1", Says: fmt.Sprintf("You have made the same call %d times in a row, and it failed every time.", max(n, 1))}
+		return finding{ID: "D1", Says: fmt.Sprintf("You have made the same call %d times in a row, and it failed every "+
+			"time.", max(n, 1))}
 	case periodic(w.failed, n):
 		w.failed = nil
-		return finding{ID: "D2", Says: fmt.Sprintf("Your last %d rounds repeat the same few calls, and all of them failed.", max(2*n, 2))}
+		return finding{ID: "D2", Says: fmt.Sprintf("Your last %d rounds repeat the same few calls, and all of them "+
+			"failed.", max(2*n, 2))}
 	}
 	return finding{}
 }
 
-// idle is D3: rounds that succeed, and give the same again. Looking is exempt (see detect_again.go); but it stands
-// between.
+// idle is D3: rounds that succeed with the same result again. Rounds that only read are exempt (see again.go), but
+// they end a repetition.
 func (w *Guard) idle(r Round) finding {
 	if !slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Code.Failed() }) {
 		w.succeeded, w.stuck = nil, false
@@ -195,12 +198,13 @@ func (w *Guard) idle(r Round) finding {
 		w.succeeded, w.stuck = nil, false
 		return finding{ID: "D3", Ends: true, Says: "The same calls gave the same results again and again."}
 	case again && !before:
-		return finding{ID: "D3", Says: "Your last calls succeeded and gave exactly what they had given before. Repeating them brings nothing new."}
+		return finding{ID: "D3", Says: "Your last calls succeeded and gave exactly what they had given before. Repeating " +
+			"them brings nothing new."}
 	}
 	return finding{}
 }
 
-// rewrote is D4: one file written again and again, and nothing looked at or run between.
+// rewrote is D4: one file written again and again, and nothing read or run in between.
 func (w *Guard) rewrote(r Round) finding {
 	var f finding
 	for _, c := range r.Calls {
@@ -222,7 +226,8 @@ func (w *Guard) rewrote(r Round) finding {
 		w.rewrites[c.Path]++
 		if w.rewrites[c.Path] >= rewriteLimit {
 			delete(w.rewrites, c.Path)
-			f = finding{ID: "D4", Says: fmt.Sprintf("You have written %s %d times without running a check or looking at anything else.", tools.PlainName(c.Path), rewriteLimit)}
+			f = finding{ID: "D4", Says: fmt.Sprintf("You have written %s %d times without running a check or looking at "+
+				"anything else.", tools.PlainName(c.Path), rewriteLimit)}
 		}
 	}
 	return f
@@ -238,7 +243,8 @@ func (w *Guard) empty(r Round) finding {
 		return finding{}
 	}
 	w.invalid = 0
-	return finding{ID: "D5", Says: fmt.Sprintf("Your last %d rounds held calls with empty or invalid arguments. Each call needs all the arguments that its schema requires.", loopThreshold)}
+	return finding{ID: "D5", Says: fmt.Sprintf("Your last %d rounds held calls with empty or invalid arguments. Each "+
+		"call needs all the arguments that its schema requires.", loopThreshold)}
 }
 
 // said is D6: the same text again, without a call.

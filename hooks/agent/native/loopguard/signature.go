@@ -1,6 +1,6 @@
 package loopguard
 
-// What makes two rounds the same: signatures of calls, prints of texts, and the two shapes of a repetition.
+// What makes two rounds the same: signatures of calls, digests of texts, and the two forms of a repetition.
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// signature of a round: its calls without their order. Two long arguments with one beginning and one length still
-// differ.
+// signature returns the calls of a round without their order. Two long arguments of one beginning and one length
+// still differ.
 func signature(r Round) string {
 	parts := make([]string, len(r.Calls))
 	for i, c := range r.Calls {
@@ -34,7 +34,7 @@ func short(args string) string {
 	return fmt.Sprintf("%s…%d:%s", args[:64], len(args), sum(args))
 }
 
-// outputs is what came of a round's calls.
+// outputs returns the results of a round's calls.
 func outputs(r Round) string {
 	parts := make([]string, len(r.Calls))
 	for i, c := range r.Calls {
@@ -49,14 +49,14 @@ var (
 	outputNo = regexp.MustCompile(`output:[0-9]+`)
 )
 
-// timeless is a result without what differs between two runs of a command that gave the same: the time it took, which
-// stands in its first line, and the number under which its output is kept.
+// timeless returns a result without what differs between two runs of a command that gave the same: the time it took,
+// in the first line, and the number under which its output is kept.
 func timeless(s string) string {
 	first, rest, _ := strings.Cut(s, "\n")
 	return outputNo.ReplaceAllString(tookTime.ReplaceAllString(first, "")+"\n"+rest, "")
 }
 
-// textPrint is the same for texts that differ only in case, space, and what comes after their first 500 characters.
+// textPrint is the same for texts that differ only in case, in space, and after their first 500 characters.
 func textPrint(text string) string {
 	var b strings.Builder
 	n := 0
@@ -77,7 +77,7 @@ func sum(s string) string {
 	return hex.EncodeToString(h[:8])
 }
 
-// consecutive says whether the last n are one and the same. An n below 1 counts as 1.
+// consecutive reports whether the last n are the same. An n below 1 counts as 1.
 func consecutive(list []string, n int) bool {
 	n = max(n, 1)
 	if len(list) < n {
@@ -87,7 +87,7 @@ func consecutive(list []string, n int) bool {
 	return !slices.ContainsFunc(last, func(s string) bool { return s != last[0] })
 }
 
-// periodic says whether the last 2n are at most n different ones, each there at least twice. An n below 1 counts as 1.
+// periodic reports whether the last 2n are at most n different ones, each at least twice. An n below 1 counts as 1.
 func periodic(list []string, n int) bool { return periodicFor(list, n, 2*max(n, 1)) }
 
 func periodicFor(list []string, n, window int) bool {
@@ -117,8 +117,8 @@ func lastOf(list []string, n int) []string {
 	return list
 }
 
-// canonical is args as JSON with sorted keys and trimmed strings, without what only names a request; what is not JSON
-// stays.
+// Canonical returns arguments as JSON with sorted keys and trimmed strings, without fields that only name a request.
+// What is not JSON is kept.
 func Canonical(args json.RawMessage) string {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(args))
@@ -154,13 +154,14 @@ func plain(v any) any {
 	return v
 }
 
-// targetOf is the first thing that args name as what they are about.
+// Target returns the first argument that names what a call is about.
 func Target(args json.RawMessage) string {
 	var fields map[string]any
 	if json.Unmarshal(args, &fields) != nil {
 		return ""
 	}
-	for _, key := range []string{"url", "href", "query", "search", "pattern", "path", "filePath", "command", "cmd", "argv"} {
+	for _, key := range []string{"url", "href", "query", "search", "pattern", "path", "filePath", "command", "cmd",
+		"argv"} {
 		switch v := fields[key].(type) {
 		case string:
 			if v = strings.TrimSpace(v); v != "" {

@@ -1,7 +1,7 @@
 package loopguard
 
-// D7, the gate of one target: what failed again and again is first said, then refused once, then ends the turn. Only
-// failures of earlier rounds count; a file that was written meanwhile makes every try a new one, and so does a
+// D7, failures on one target: the model is first reminded, then the call is refused once, then the turn ends. Only
+// failures of earlier rounds count. A file that was written meanwhile makes every attempt a new one, and so does a
 // command that succeeded for the first time: it may have changed anything.
 
 import (
@@ -16,9 +16,8 @@ const (
 	targetEnd    = 5
 )
 
-// Targets count two things: failures on one target with different arguments, and failures of one very input, with one
-// very result, between which something else succeeded. (The same failing again and again with nothing between is D1's
-// and D2's.)
+// targets counts two things: failures on one target with different arguments; and failures of the same input with the
+// same result, between which something else succeeded. (The same failure with nothing in between is D1 and D2.)
 type targets struct {
 	tries  map[string]map[string]bool // tool and target → the arguments that failed on it
 	again  map[string]int             // tool and arguments → failures with a success between them
@@ -44,13 +43,14 @@ func targetKey(c Call) string {
 	return "target " + c.Name + " " + c.Target
 }
 
-// refuse says, before a call runs, why it must not; empty: it may.
+// refuse returns, before a call runs, why it must not, or an empty string.
 func (t *targets) refuse(c Call) string {
 	for _, key := range []string{inputKey(c), targetKey(c)} {
 		if key == "" || t.count(key) < targetRemind {
 			continue
 		}
-		return fmt.Sprintf("Refused: this has failed %d times already. It is not tried again; do something else, or end with what you know.", targetRemind)
+		return fmt.Sprintf("Refused: this has failed %d times already. It is not tried again; do something else, or end "+
+			"with what you know.", targetRemind)
 	}
 	return ""
 }
@@ -62,8 +62,7 @@ func (t *targets) count(key string) int {
 	return t.again[key]
 }
 
-// forget lets a command that succeeds for the first time, which may have changed anything, make what failed before it
-// new.
+// forget makes earlier failures new if a command succeeded for the first time: it may have changed anything.
 func (t *targets) forget(r Round) {
 	for _, c := range r.Calls {
 		if c.Code.Failed() || c.Effect != tools.Runs || c.Name == tools.Check || t.worked[inputKey(c)] {
@@ -76,16 +75,18 @@ func (t *targets) forget(r Round) {
 	}
 }
 
-// round counts what failed in a round, each thing once however often it stands in it.
+// round counts what failed in a round, each thing once.
 func (t *targets) round(r Round) finding {
 	var f finding
 	raise := func(key string, c Call) {
 		n := t.count(key) + t.blocks[key]
 		switch {
 		case n >= targetEnd:
-			f = finding{ID: "D7", Ends: true, Says: fmt.Sprintf("%s on the same target failed %d times, and was tried again after it was refused.", tools.SafeName(c.Name), targetRemind)}
+			f = finding{ID: "D7", Ends: true, Says: fmt.Sprintf("%s on the same target failed %d times, and was tried again "+
+				"after it was refused.", tools.SafeName(c.Name), targetRemind)}
 		case n == targetRemind && !f.Found():
-			f = finding{ID: "D7", Says: fmt.Sprintf("%s has failed %d times on the same target.", tools.SafeName(c.Name), targetRemind)}
+			f = finding{ID: "D7", Says: fmt.Sprintf("%s has failed %d times on the same target.", tools.SafeName(c.Name),
+				targetRemind)}
 		}
 	}
 	t.forget(r)

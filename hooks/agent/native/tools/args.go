@@ -1,7 +1,6 @@
 package tools
 
-// The arguments of a call: one table of fields a tool is its schema, its check and what is said to a call that does
-// not fit.
+// The arguments of a call. One table of fields a tool is its schema, its validation, and the form in error messages.
 
 import (
 	"bytes"
@@ -17,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// A holding is what a field holds.
+// A holding is the type of a field.
 type holding int
 
 const (
@@ -35,14 +34,14 @@ type field struct {
 	choices []string // of a text; nil: any
 }
 
-// args are the arguments of a call; what was left out has no entry.
+// args are the arguments of a call. A field that was left out has no entry.
 type args struct {
 	texts  map[string]string
 	counts map[string]int
 	lists  map[string][]string
 }
 
-// A property is a field as JSON schema has it, in the order in which it is written.
+// A property is a field in JSON schema; the order of the struct is the order in the JSON.
 type property struct {
 	Type        string         `json:"type"`
 	Description string         `json:"description"`
@@ -56,8 +55,8 @@ type propertyItems struct {
 	Type string `json:"type"`
 }
 
-// schema is the JSON schema of fields. Their order is kept, for models write arguments in it: a path before what goes
-// there.
+// schema returns the JSON schema of fields. Their order is kept, because models write arguments in it: a path before
+// the content.
 func schema(fields []field) json.RawMessage {
 	one := 1
 	var b bytes.Buffer
@@ -85,7 +84,7 @@ func schema(fields []field) json.RawMessage {
 	return b.Bytes()
 }
 
-// must is for what cannot fail: plain texts and numbers become JSON always.
+// must panics on an error: plain texts and numbers always become JSON.
 func must(b []byte, err error) []byte {
 	if err != nil {
 		panic(err)
@@ -93,7 +92,7 @@ func must(b []byte, err error) []byte {
 	return b
 }
 
-// parse reads the arguments of a call strictly. Its error says what is wrong and how the call is written.
+// parse parses the arguments of a call strictly. Its error describes what is wrong and how the call is written.
 func parse(name string, fields []field, raw json.RawMessage) (args, error) {
 	a := args{texts: map[string]string{}, counts: map[string]int{}, lists: map[string][]string{}}
 	given, err := members(raw)
@@ -172,7 +171,8 @@ func str(raw json.RawMessage) (string, bool) {
 	return s, true
 }
 
-// members takes one JSON object apart. A name that stands twice is refused: nobody can say which was meant.
+// members returns the members of one JSON object. A name that appears twice is an error: nobody can tell which was
+// meant.
 func members(raw []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("its arguments are not UTF-8")
@@ -224,7 +224,7 @@ func form(fields []field) string {
 	return "{" + strings.Join(all, ", ") + "}"
 }
 
-// quoted is what a model wrote, short enough to be told back.
+// quoted returns a word of the model's for a message, shortened.
 func quoted(s string) string {
 	const most = 60
 	if len(s) > most {

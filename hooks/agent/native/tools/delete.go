@@ -33,7 +33,8 @@ func (w *Toolset) remove(ctx context.Context, at string) Outcome {
 	case info.IsDir():
 		entries, more, err := w.entries(ctx, at)
 		if err == nil && (more || len(entries) > 0) {
-			return failed("%s is a folder with %s in it: only an empty one can be deleted", w.shown(at), english.Count(len(entries), "entry"))
+			return failed("%s is a folder with %s in it: only an empty one can be deleted", w.shown(at),
+				english.Count(len(entries), "entry"))
 		}
 	case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
 		return failed("%s is not a file but a pipe, a socket or a device", w.shown(at))

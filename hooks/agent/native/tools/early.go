@@ -1,6 +1,6 @@
 package tools
 
-// Refusing a write before its content is there: a model that is told after ten thousand tokens has spent them.
+// Refusing a write before its content has arrived: a model that is told after ten thousand tokens has spent them.
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func (w *Toolset) Early() func(before []model.Call, name, partialArgs string) (w
 	}
 }
 
-// An early looks at the calls of one answer while they arrive. Each call is looked at once: an answer may hold
+// An early checks the calls of one answer while they arrive. It looks at each call once: an answer may hold
 // thousands.
 type early struct {
 	w      *Toolset
@@ -32,7 +32,7 @@ type early struct {
 	places map[string]bool // those that one of them may change, or shows to the model
 }
 
-// refuse is refuseEarly among the calls of one answer. before are those in front of the call; it has never fewer than
+// refuse is refuseEarly for the calls of one answer. before are the calls before this one; it never has fewer than
 // the last time.
 func (e *early) refuse(before []model.Call, name, partialArgs string) (Outcome, bool) {
 	return e.w.guardEarly(name, partialArgs, func(at string) bool {
@@ -44,7 +44,7 @@ func (e *early) refuse(before []model.Call, name, partialArgs string) (Outcome, 
 	})
 }
 
-// look keeps where the guard may see something else once c has run.
+// look records which files the guard may see differently once c has run.
 func (e *early) look(c model.Call) {
 	switch c.Name {
 	case toolRun.name, toolCheck.name:
@@ -63,15 +63,15 @@ func (e *early) look(c model.Call) {
 	}
 }
 
-// refuseEarly looks at the arguments of a write as far as they have come. It says true, with what the model is to be
-// told, when the guard will refuse the write whatever its content (that it could be what is there already aside).
-// before are the calls of the same answer in front of it, which will run first: where one of them may change what the
-// guard sees, nothing is said.
+// refuseEarly checks the arguments of a write as far as they have arrived. It returns the outcome and true if the
+// guard will refuse the write whatever its content (unless the file has that content already). before are the calls
+// before it in the same answer, which run first: if one of them may change what the guard sees, the write is not
+// refused.
 func (w *Toolset) refuseEarly(name, partialArgs string, before ...model.Call) (Outcome, bool) {
 	return (&early{w: w}).refuse(before, name, partialArgs)
 }
 
-// guardEarly is refuseEarly; mayChange says whether the guard may see something else at a place when the write runs.
+// guardEarly is refuseEarly; mayChange reports whether the guard may see a file differently when the write runs.
 func (w *Toolset) guardEarly(name, partialArgs string, mayChange func(at string) bool) (Outcome, bool) {
 	if name != toolWrite.name {
 		return Outcome{}, false
@@ -103,7 +103,7 @@ func (w *Toolset) guardEarly(name, partialArgs string, mayChange func(at string)
 	return Outcome{}, false
 }
 
-// firstPath gives the path of arguments that begin with a whole one.
+// firstPath returns the path of arguments that begin with a complete one.
 func firstPath(partial string) (string, bool) {
 	rest := []byte(partial)
 	for _, want := range []string{"{", `"path"`, ":"} {

@@ -12,7 +12,8 @@ import (
 
 var toolEdit = declared{
 	name: Edit, effect: Writes, verb: "edits", noun: "file",
-	says: "Replaces a text that stands in a file exactly once by another. Copy old from the file, with its indentation, and with enough lines around it to be unique.",
+	says: "Replaces a text that stands in a file exactly once by another. Copy old from the file, with its " +
+		"indentation, and with enough lines around it to be unique.",
 	fields: []field{
 		{name: "path", must: true, says: "the file"},
 		{name: "old", must: true, says: "text that stands in the file exactly once"},
@@ -43,7 +44,8 @@ func (w *Toolset) edit(at, old, with string) Outcome {
 	places := w.places(content, old)
 	if len(places) == 0 && strings.Contains(content, "\r\n") && !strings.Contains(old, "\r") {
 		// The model was shown the lines without telling how they end.
-		old, with = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(strings.ReplaceAll(with, "\r\n", "\n"), "\n", "\r\n")
+		old, with = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(strings.ReplaceAll(with, "\r\n", "\n"),
+			"\n", "\r\n")
 		places = w.places(content, old)
 	}
 	switch {
@@ -52,7 +54,8 @@ func (w *Toolset) edit(at, old, with string) Outcome {
 		if len(places) == maxPlaces {
 			often += " or more"
 		}
-		return failed("old stands in %s %s, at lines %s: nothing was changed. Take more of the lines around the place that is meant.", w.shown(at), often, linesAt(content, places))
+		return failed("old stands in %s %s, at lines %s: nothing was changed. Take more of the lines around the place "+
+			"that is meant.", w.shown(at), often, linesAt(content, places))
 	case len(places) == 0:
 		return failed("old does not stand in %s: nothing was changed. %s", w.shown(at), w.instead(content, old))
 	}
@@ -64,13 +67,14 @@ func (w *Toolset) edit(at, old, with string) Outcome {
 		return failed("%v", err)
 	}
 	line := 1 + strings.Count(content[:places[0]], "\n")
-	o := Outcome{Text: fmt.Sprintf("%s: edited at line %d, %s in place of %s", w.shown(at), line, english.Count(lineCount(with), "line"), english.Count(lineCount(old), "line"))}
+	o := Outcome{Text: fmt.Sprintf("%s: edited at line %d, %s in place of %s", w.shown(at), line,
+		english.Count(lineCount(with), "line"), english.Count(lineCount(old), "line"))}
 	warnPlaceholders(&o, at, content, after, lineCount(after) < lineCount(content))
 	return o
 }
 
-// places are the occurrences of old in what the model may see of content: whether a guess goes on within a secret is
-// not told.
+// places returns the occurrences of old in what the model may see of content: it is not told whether a guess
+// continues inside a secret.
 func (w *Toolset) places(content, old string) []int {
 	all, shown := occurrences(content, old), w.clean(content)
 	if shown == content {
@@ -94,10 +98,10 @@ func (w *Toolset) places(content, old string) []int {
 	return seen
 }
 
-// maxPlaces is how many places of a text are looked for.
+// maxPlaces is how many occurrences of a text are searched for.
 const maxPlaces = 1000
 
-// occurrences are the places of s in content, also those that overlap.
+// occurrences returns the positions of s in content, overlapping ones too.
 func occurrences(content, s string) []int {
 	var all []int
 	for from := 0; len(all) < maxPlaces; {
@@ -111,7 +115,7 @@ func occurrences(content, s string) []int {
 	return all
 }
 
-// linesAt are the lines of places, the first twenty.
+// linesAt returns the line numbers of positions, at most twenty.
 func linesAt(content string, places []int) string {
 	const most = 20
 	var all []string
@@ -128,7 +132,7 @@ func linesAt(content string, places []int) string {
 	return strings.Join(all, ", ")
 }
 
-// instead says what stands in the file where the model may have meant old.
+// instead returns what the file has where the model may have meant old.
 func (w *Toolset) instead(content, old string) string {
 	if strings.Contains(old, redact.Mark) && !strings.Contains(content, redact.Mark) {
 		return redact.Mark + " stands for a secret that is not shown: leave it out of old."
@@ -154,11 +158,12 @@ func (w *Toolset) instead(content, old string) string {
 	return fmt.Sprintf("The nearest is at %s; line %d is the first that differs:\n%s", where, at+same+1, text)
 }
 
-// mostCompared bounds how many lines are compared to find the nearest place: a file of like lines would take for ever.
+// mostCompared bounds how many lines are compared to find the nearest text: a file of similar lines would take very
+// long.
 const mostCompared = 5_000_000
 
-// nearest finds where the most of want's lines follow one another in lines, white space aside, from want's first line
-// on. A first line that is blank tells nothing. When most lines were compared, what was found until then has to do.
+// nearest finds where the most lines of want follow one another in lines, apart from white space, from want's first
+// line on. A first line that is blank finds nothing. It returns the best match after most comparisons.
 func nearest(lines, want []string, most int) (at, same int) {
 	lines, want = squeeze(lines), squeeze(want)
 	if want[0] == "" {
@@ -179,7 +184,7 @@ func nearest(lines, want []string, most int) (at, same int) {
 	return at, same
 }
 
-// squeeze is lines without white space.
+// squeeze returns lines without white space.
 func squeeze(lines []string) []string {
 	all := make([]string, len(lines))
 	for i, s := range lines {

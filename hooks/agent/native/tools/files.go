@@ -1,7 +1,6 @@
 package tools
 
-// Files of the copy: opened without ever waiting for one, written whole or not at all, and what the model knows of
-// them.
+// Files of the copy. Opening one never blocks, and a file is written whole or not at all.
 
 import (
 	"crypto/rand"
@@ -20,13 +19,13 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// maxWhole is the largest file that is read as a whole, in bytes: to be edited, searched through or written over.
+// maxWhole is the largest file that is read as a whole, in bytes: to edit it, to search it, or to write over it.
 const maxWhole = 16 << 20
 
-// A state is a file's content as the model knows it.
+// A state is the digest of a file's content as the model knows it.
 type state [sha256.Size]byte
 
-// open opens a file to read. What is no file is refused before it is opened: a pipe would wait for somebody to write.
+// open opens a regular file to read. Other files are refused before they are opened: a pipe would block.
 func (w *Toolset) open(at string) (*os.File, fs.FileInfo, error) {
 	info, err := w.root.Lstat(at)
 	if err != nil {
@@ -63,7 +62,7 @@ func (w *Toolset) isFile(at string, info fs.FileInfo) error {
 	}
 }
 
-// whole reads a file to be changed.
+// whole reads a file that is to be changed.
 func (w *Toolset) whole(at string) ([]byte, fs.FileInfo, error) {
 	f, info, err := w.open(at)
 	if err != nil {
@@ -75,12 +74,13 @@ func (w *Toolset) whole(at string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%s: %s", w.shown(at), why(err))
 	}
 	if len(b) > maxWhole {
-		return nil, nil, fmt.Errorf("%s has more than %s: too large to be changed by write or edit", w.shown(at), english.Size(maxWhole))
+		return nil, nil, fmt.Errorf("%s has more than %s: too large to be changed by write or edit", w.shown(at),
+			english.Size(maxWhole))
 	}
 	return b, info, nil
 }
 
-// save writes a file as a whole: apart first, then into its place. With an old one its mode is kept.
+// save writes a file elsewhere and moves it into place. The mode of an old file is kept.
 func (w *Toolset) save(at string, content []byte, old fs.FileInfo) (err error) {
 	defer func() {
 		if err != nil {
@@ -104,11 +104,11 @@ func (w *Toolset) save(at string, content []byte, old fs.FileInfo) (err error) {
 	return nil
 }
 
-// ourFolder is the folder of the copy in which nothing is a change: what a process that was killed left there is in
+// ourFolder is the folder of the copy in which nothing counts as a change: what a killed process leaves there is in
 // no patch.
 const ourFolder = ".async"
 
-// apart writes a new file in our folder and gives its place.
+// apart writes a new file in our folder and returns its path.
 func (w *Toolset) apart(at string, content []byte, old fs.FileInfo) (string, error) {
 	if info, err := w.root.Lstat(ourFolder); err == nil && !info.IsDir() {
 		_ = w.root.Remove(ourFolder) // the agent's commands made it, and it might lead to a place that counts
@@ -137,13 +137,13 @@ func (w *Toolset) apart(at string, content []byte, old fs.FileInfo) (string, err
 	return apart, nil
 }
 
-// tidy takes away what apart made. Our folder stays where something else is in it.
+// tidy removes what apart made. Our folder stays if there is anything else in it.
 func (w *Toolset) tidy(apart string) {
 	_ = w.root.Remove(apart) // it is gone where it was moved to its place
 	_ = w.root.Remove(ourFolder)
 }
 
-// know keeps what the model knows of a file from now on.
+// know records what the model knows of a file from now on.
 func (w *Toolset) know(at string, content []byte) { w.knowSum(at, sha256.Sum256(content)) }
 
 func (w *Toolset) knowSum(at string, s state) {
@@ -152,7 +152,7 @@ func (w *Toolset) knowSum(at string, s state) {
 	w.read[at] = s
 }
 
-// known says what the model knows of a file, if it was shown it.
+// known returns what the model knows of a file, if it was shown the file.
 func (w *Toolset) known(at string) (state, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,7 +166,7 @@ func (w *Toolset) forget(at string) {
 	delete(w.read, at)
 }
 
-// lineCount counts lines; what stands behind the last line end is one too.
+// lineCount counts lines. Text after the last line end is a line too.
 func lineCount(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
@@ -175,7 +175,7 @@ func lineCount(s string) int {
 	return n
 }
 
-// binary says whether content is no text: a NUL byte near its beginning, as git has it.
+// binary reports whether content is not text: it has a NUL byte near its beginning, which is git's rule.
 func binary(content []byte) bool {
 	for _, b := range content[:min(len(content), 8000)] {
 		if b == 0 {

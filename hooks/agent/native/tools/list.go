@@ -24,7 +24,8 @@ const (
 
 var toolList = declared{
 	name: "list", effect: Reads, verb: "lists", noun: "folder",
-	says:   "Lists a folder: one name a line, sorted, folders with a / behind them. Folders of git and of async-pipeline are not shown.",
+	says: "Lists a folder: one name a line, sorted, folders with a / behind them. Folders of git and of " +
+		"async-pipeline are not shown.",
 	fields: []field{{name: "path", says: "the folder; the working directory where it is left out"}},
 	do: func(ctx context.Context, w *Toolset, a args) Outcome {
 		at, err := w.find(cmp.Or(a.texts["path"], "."))
@@ -76,7 +77,7 @@ func (w *Toolset) list(ctx context.Context, at string) Outcome {
 	return o
 }
 
-// entries reads a folder, sorted, without what is hidden. more says that there were too many to look at.
+// entries returns the entries of a folder, sorted, without hidden ones. more means that there were too many to read.
 func (w *Toolset) entries(ctx context.Context, at string) (all []fs.DirEntry, more bool, err error) {
 	info, err := w.root.Lstat(at)
 	if err != nil {
@@ -85,7 +86,8 @@ func (w *Toolset) entries(ctx context.Context, at string) (all []fs.DirEntry, mo
 	if !info.IsDir() {
 		return nil, false, fmt.Errorf("%s is not a folder: read shows a file", w.shown(at))
 	}
-	f, err := w.root.OpenFile(at, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0) // it may have become a pipe meanwhile
+	// It may have become a pipe meanwhile.
+	f, err := w.root.OpenFile(at, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %s", w.shown(at), why(err))
 	}
@@ -111,7 +113,7 @@ func (w *Toolset) entries(ctx context.Context, at string) (all []fs.DirEntry, mo
 	return all, len(all) >= maxRead, nil
 }
 
-// plainName is a name on one line.
+// PlainName returns a name on one line.
 func PlainName(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(name)

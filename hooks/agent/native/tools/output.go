@@ -1,7 +1,6 @@
 package tools
 
-// Outputs of commands: shown in part where they are long, and kept for a while so that the rest can be read by its
-// number.
+// Outputs of commands. A long one is shown in part and kept for a while, so that the rest can be read by its number.
 
 import (
 	"bytes"
@@ -25,7 +24,7 @@ type output struct {
 	text string
 }
 
-// outputID reads "output:3".
+// outputID parses "output:3".
 func outputID(p string) (int, bool) {
 	digits, ok := strings.CutPrefix(p, "output:")
 	if !ok {
@@ -60,7 +59,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// text is what was kept, with a line where something is missing.
+// text returns what was kept, with a line where something is missing.
 func (c *capture) text() string {
 	tail := c.tail[max(0, len(c.tail)-keptTail):]
 	if lost := c.total - int64(len(c.head)) - int64(len(tail)); lost > 0 {
@@ -69,7 +68,7 @@ func (c *capture) text() string {
 	return valid(string(append(bytes.Clone(c.head), tail...)))
 }
 
-// show gives the part of an output that the model sees at once; the whole is kept under a number where it is longer.
+// show returns the part of an output that the model sees at once. A longer one is kept as a whole under a number.
 func (w *Toolset) show(c *capture, head, tail int) string {
 	text := c.text()
 	if len(text) <= head+tail {
@@ -89,14 +88,16 @@ func (w *Toolset) show(c *capture, head, tail int) string {
 		w.kept = append([]output{}, w.kept[1:]...) // a new list: the old one would hold on to the text
 	}
 	first, last := text[:border(text, head)], text[border(text, len(text)-tail):]
-	gap := fmt.Sprintf("… %d bytes left out, read them with read{path:\"output:%d\"}\n", len(text)-len(first)-len(last), id)
+	gap := fmt.Sprintf("… %d bytes left out, read them with read{path:\"output:%d\"}\n",
+		len(text)-len(first)-len(last), id)
 	if first != "" && !strings.HasSuffix(first, "\n") {
 		gap = "\n" + gap
 	}
 	return first + gap + last
 }
 
-// border is a place to cut text near at: behind a line end not far before, else between two characters.
+// border returns a position near at where text can be cut: after a line end not far before it, else between two
+// runes.
 func border(text string, at int) int {
 	const near = 1 << 10
 	if i := strings.LastIndexByte(text[max(0, at-near):at], '\n'); i >= 0 {
@@ -108,7 +109,7 @@ func border(text string, at int) int {
 	return at
 }
 
-// output finds what is kept under a number.
+// output returns the output that is kept under a number.
 func (w *Toolset) output(id int) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,8 +1,7 @@
 package tools
 
-// Paths: from what the model writes to a place in the copy. Symlinks are followed by hand, so that what is refused
-// for writing is refused by whatever name; that nothing leaves the copy is os.Root's doing, also when something
-// changes meanwhile.
+// Paths: from what the model writes to a place in the copy. Symlinks are followed here, so that a file is refused
+// under every name. os.Root ensures that nothing leaves the copy, also if something changes meanwhile.
 
 import (
 	"errors"
@@ -18,7 +17,7 @@ import (
 
 const maxLinks = 40
 
-// locate gives the place that p names, below the top, symlinks on the way not yet followed.
+// locate returns the place that p names, below the top. Symlinks on the way are not followed yet.
 func (w *Toolset) locate(p string) (string, error) {
 	switch {
 	case p == "":
@@ -39,7 +38,7 @@ func (w *Toolset) locate(p string) (string, error) {
 	return "", fmt.Errorf("%s lies outside of the copy; paths are relative to the working directory", quoted(p))
 }
 
-// inCopy gives the place of an absolute path, as this process or as the agent's commands see it.
+// inCopy returns the place of an absolute path, as this process or as the agent's commands see it.
 func (w *Toolset) inCopy(p string) (string, bool) {
 	for _, top := range []string{w.root.Name(), w.seenAs} {
 		if rel, err := filepath.Rel(top, p); err == nil && filepath.IsLocal(rel) {
@@ -49,8 +48,8 @@ func (w *Toolset) inCopy(p string) (string, bool) {
 	return "", false
 }
 
-// follow gives the place where at really lies: no part of it is a symlink, the last one too if last. What is not
-// there yet is taken as written.
+// follow returns the real place of at: no part of it is a symlink, and if last, the last part is not either. Parts
+// that do not exist are kept as written.
 func (w *Toolset) follow(at string, last bool) (string, error) {
 	var done []string
 	todo := strings.Split(at, "/")
@@ -102,7 +101,7 @@ func (w *Toolset) follow(at string, last bool) (string, error) {
 	return path.Join(done...), nil
 }
 
-// find gives the place of something to read.
+// find returns the place of a file to read.
 func (w *Toolset) find(p string) (string, error) {
 	at, err := w.locate(p)
 	if err != nil {
@@ -111,8 +110,8 @@ func (w *Toolset) find(p string) (string, error) {
 	return w.follow(at, true)
 }
 
-// findToWrite gives the place of something to change, and refuses what no patch may name. A symlink at the end of the
-// way is followed if last.
+// findToWrite returns the place of a file to change, and refuses paths that no patch may name. A symlink at the end
+// is followed if last.
 func (w *Toolset) findToWrite(p string, last bool) (string, error) {
 	at, err := w.locate(p)
 	if err != nil {
@@ -133,7 +132,7 @@ func (w *Toolset) findToWrite(p string, last bool) (string, error) {
 	return real, nil
 }
 
-// reason is what CheckPath says of a path, without the path.
+// reason returns the error of CheckPath without the path.
 func reason(err error) string {
 	s := err.Error()
 	if i := strings.LastIndex(s, ": "); i >= 0 {
@@ -142,7 +141,7 @@ func reason(err error) string {
 	return s
 }
 
-// shown is a place as the model would name it, on one line: relative to the working directory.
+// shown returns a place as the model would name it, on one line, relative to the working directory.
 func (w *Toolset) shown(at string) string {
 	rel, err := filepath.Rel(filepath.FromSlash(w.sub), filepath.FromSlash(at))
 	if err != nil {
@@ -151,7 +150,7 @@ func (w *Toolset) shown(at string) string {
 	return PlainName(filepath.ToSlash(rel))
 }
 
-// hidden says whether a name is git's or ours: such folders are left out of what is listed and searched.
+// hidden reports whether a name is git's or ours: such folders are not listed or searched.
 func hidden(name string) bool {
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, ".async")
 }

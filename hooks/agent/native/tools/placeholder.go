@@ -1,9 +1,8 @@
 package tools
 
-// Placeholders: a line that stands for code which was left out. They are warned of and never refused. The report on a
-// patch has a rule of the same name (hooks/review), which reads comments as their language has them; what it flags in
-// a comment that is a line of its own is warned of here, so that nothing is in the report that the model was not
-// told.
+// Placeholders: lines that replace code which was left out. The model is warned, and never refused. The review of a
+// patch has a rule of the same name, which reads comments as their language has them; the model is warned of what
+// that rule flags in a comment on a line of its own.
 
 import (
 	"fmt"
@@ -30,7 +29,7 @@ var (
 
 var commentLeads = []string{"//", "#", "/*", "--", "<!--", ";", "%", "*"}
 
-// placeholders are the lines, counted from 1, that stand for something else.
+// placeholders returns the lines, counted from 1, that are placeholders.
 func placeholders(name, content string) []int {
 	prose := endsIn(name, []string{".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc"})
 	var all []int
@@ -44,14 +43,16 @@ func placeholders(name, content string) []int {
 	return all
 }
 
-// placeholder looks at one line. In prose only a comment that is not shown is one: a # is a heading there.
+// placeholder reports whether a line is one. In prose only a comment that is not shown can be: a # is a heading
+// there.
 func placeholder(line string, prose bool) bool {
 	line = blanks().ReplaceAllString(strings.ToLower(strings.TrimSpace(line)), " ")
 	switch {
 	case line == "":
 		return false
 	case prose:
-		return strings.HasPrefix(line, "<!--") && (placeholderWords().MatchString(line) || placeholderAlone().MatchString(line))
+		return strings.HasPrefix(line, "<!--") && (placeholderWords().MatchString(line) ||
+			placeholderAlone().MatchString(line))
 	case placeholderAlone().MatchString(line):
 		return true
 	}
@@ -63,7 +64,7 @@ func placeholder(line string, prose bool) bool {
 	return false
 }
 
-// warnPlaceholders warns of those that the file did not have before.
+// warnPlaceholders warns of placeholders that the file did not have before.
 func warnPlaceholders(o *Outcome, at, before, after string, shrank bool) {
 	had := map[string]int{}
 	old := strings.Split(before, "\n")

@@ -12,12 +12,13 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// maxStream is how much of a file is read to find lines of it and to count them, in bytes.
+// maxStream is how much of a file is read to find and count its lines, in bytes.
 const maxStream = 256 << 20
 
 var toolRead = declared{
 	name: "read", effect: Reads, verb: "reads", noun: "file",
-	says: "Shows a file, or some of its lines: at most 2,000 lines and 32 KiB at a time. The first line says which lines these are; what follows is the text as it stands.",
+	says: "Shows a file, or some of its lines: at most 2,000 lines and 32 KiB at a time. The first line says which " +
+		"lines these are; what follows is the text as it stands.",
 	fields: []field{
 		{name: "path", must: true, says: "the file, or output:N for an output that was shown in part"},
 		{name: "from", kind: aCount, says: "the first line, counted from 1"},
@@ -45,7 +46,8 @@ func (w *Toolset) readFile(ctx context.Context, at string, win *window) Outcome 
 	}
 	defer f.Close()
 	if info.Size() > maxStream {
-		return failed("%s has %s: read shows files of up to %s, search one of up to %s. A command that is allowed may show a part of it.", w.shown(at), english.Size(info.Size()), english.Size(maxStream), english.Size(maxWhole))
+		return failed("%s has %s: read shows files of up to %s, search one of up to %s. A command that is allowed may "+
+			"show a part of it.", w.shown(at), english.Size(info.Size()), english.Size(maxStream), english.Size(maxWhole))
 	}
 	sum := sha256.New()
 	shown := w.r.Secrets.Writer(win) // before lines are cut: a half of a secret is not known for one
@@ -88,7 +90,7 @@ func (w *Toolset) readFile(ctx context.Context, at string, win *window) Outcome 
 	return Outcome{Text: head, Code: failedIf(win.from > win.at && win.at > 0)}
 }
 
-// checkUTF8 says whether b is UTF-8 as far as it goes, and gives the beginning of a character at its end.
+// checkUTF8 reports whether b is UTF-8 as far as it goes, and returns an incomplete rune at its end.
 func checkUTF8(b []byte) (left []byte, ok bool) {
 	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
 		if tail := b[len(b)-back:]; utf8.RuneStart(tail[0]) {

@@ -1,6 +1,6 @@
 package tools
 
-// run and planted programs: the policy decides, the sandbox holds.
+// Commands, the check, and planted programs: the policy decides, the sandbox enforces.
 
 import (
 	"cmp"
@@ -18,17 +18,18 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/policy"
 )
 
-// runLimit is how long a command may take; the turn's own clock may end it sooner.
+// runLimit is how long a command may take. The turn's own clock may end it sooner.
 const runLimit = 10 * time.Minute
 
-// mostQuoted is how much of a command that is refused is told back, in bytes.
+// mostQuoted is how much of a refused command is quoted, in bytes.
 const mostQuoted = 1 << 10
 
 var errRunLimit = errors.New("the command took too long")
 
 var toolRun = declared{
 	name: "run", effect: Runs, verb: "runs", noun: "command",
-	says:   "Runs a command that is allowed, in the working directory (the task's own where the task runs it), without a shell. To run the task that failed use check.",
+	says: "Runs a command that is allowed, in the working directory (the task's own where the task runs it), without " +
+		"a shell. To run the task that failed use check.",
 	fields: []field{{name: "argv", kind: aList, must: true, says: "the program and its arguments, a word each"}},
 	do: func(ctx context.Context, w *Toolset, a args) Outcome {
 		argv := a.lists["argv"]
@@ -50,7 +51,7 @@ var toolRun = declared{
 	},
 }
 
-// allowed says what may be run, and what is often meant by a command that cannot be.
+// allowed returns what may be run, and a hint for common mistakes.
 func (w *Toolset) allowed(argv []string) string {
 	var b strings.Builder
 	if all := w.policy.Allowed(); len(all) > 0 {
@@ -97,7 +98,8 @@ func (w *Toolset) run(ctx context.Context, argv []string, dir string) Outcome {
 	if err != nil {
 		head = "the command could not be carried out: " + err.Error()
 	}
-	o := Outcome{Text: head + "\n" + w.show(&c, ShownHead, shownTail), Code: failedIf(err != nil || exit.Code != 0 || exit.Cancelled || exit.TimedOut)}
+	o := Outcome{Text: head + "\n" + w.show(&c, ShownHead, shownTail),
+		Code: failedIf(err != nil || exit.Code != 0 || exit.Cancelled || exit.TimedOut)}
 	if c.total == 0 {
 		o.Text = head + ", no output"
 	}
@@ -107,7 +109,7 @@ func (w *Toolset) run(ctx context.Context, argv []string, dir string) Outcome {
 	return o
 }
 
-// endOf says how a command ended.
+// endOf describes how a command ended.
 func endOf(ctx context.Context, e agent.Exit) string {
 	took := e.Duration.Round(10 * time.Millisecond)
 	switch {
@@ -125,7 +127,7 @@ func endOf(ctx context.Context, e agent.Exit) string {
 	return fmt.Sprintf("exit code %d after %v", e.Code, took)
 }
 
-// planted says where a program would be found, if that is a place where the agent can write. See policy.Policy.
+// planted returns where a program would be found, if the agent can write there. See policy.Policy.
 func (w *Toolset) planted(name string) string {
 	env := map[string]string{}
 	for _, kv := range w.r.Env {
@@ -163,7 +165,7 @@ func (w *Toolset) planted(name string) string {
 	return ""
 }
 
-// runnable says whether a path, as the agent's commands see it, is a program.
+// runnable reports whether a path, as the agent's commands see it, is a program.
 func (w *Toolset) runnable(p string) bool {
 	var info os.FileInfo
 	var err error
@@ -174,7 +176,7 @@ func (w *Toolset) runnable(p string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// inTmp is where a path below /tmp lies if commands have a /tmp of their own, which is their TMPDIR.
+// inTmp returns where a path below /tmp really is if commands have a /tmp of their own, which is their TMPDIR.
 func (w *Toolset) inTmp(p, tmp string) string {
 	rel, err := filepath.Rel("/tmp", p)
 	if tmp == "" || err != nil || !filepath.IsLocal(rel) {

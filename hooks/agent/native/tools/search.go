@@ -32,7 +32,8 @@ var errSearchLimit = errors.New("the search took too long")
 
 var toolSearch = declared{
 	name: "search", effect: Reads, verb: "searches for", noun: "pattern",
-	says: "Finds lines that match a regular expression, as path:line:text, at most 200. Of a folder, binary files, files of more than 2 MiB, folders of git and symlinks are left out; a file that is named may have 16 MiB.",
+	says: "Finds lines that match a regular expression, as path:line:text, at most 200. Of a folder, binary files, " +
+		"files of more than 2 MiB, folders of git and symlinks are left out; a file that is named may have 16 MiB.",
 	fields: []field{
 		{name: "pattern", must: true, says: "a regular expression (RE2), matched line by line"},
 		{name: "path", says: "the folder or file; the working directory where it is left out"},
@@ -74,7 +75,8 @@ var toolSearch = declared{
 				return failed("%v", err)
 			}
 			if info.Size() > maxWhole {
-				return failed("%s has %s: search looks through one file of up to %s; read shows lines of it by their numbers", w.shown(at), english.Size(info.Size()), english.Size(maxWhole))
+				return failed("%s has %s: search looks through one file of up to %s; read shows lines of it by their numbers",
+					w.shown(at), english.Size(info.Size()), english.Size(maxWhole))
 			}
 			s.file(ctx, at, maxWhole)
 		}
@@ -96,7 +98,7 @@ type searching struct {
 	full   bool
 }
 
-// folder searches all below a folder, in the order of the names.
+// folder searches everything below a folder, in the order of the names.
 func (s *searching) folder(ctx context.Context, top string) {
 	todo := []string{top}
 	for len(todo) > 0 && !s.over(ctx) {
@@ -179,8 +181,8 @@ func (s *searching) lines(ctx context.Context, name string, b []byte) {
 	}
 }
 
-// find is where the pattern stands in a line. A long one is given to it rune by rune, so that the end of ctx is the
-// end of the line.
+// find returns where the pattern matches in a line. A long line is passed to it rune by rune, so that the end of ctx
+// ends the search within the line.
 func (s *searching) find(ctx context.Context, line []byte) []int {
 	if len(line) <= longLine {
 		return s.re.FindIndex(line)
@@ -209,7 +211,7 @@ func (b *bounded) ReadRune() (rune, int, error) {
 	return r, size, nil
 }
 
-// tooDear says whether a pattern that can be read becomes a program of very many steps: each byte may cost as many.
+// tooDear reports whether a pattern compiles to a program of so many steps that each byte of a file costs too much.
 func tooDear(pattern string) bool {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -219,7 +221,7 @@ func tooDear(pattern string) bool {
 	return err == nil && len(prog.Inst) > maxProgram
 }
 
-// excerpt is a line, or what of a long one stands around the place at.
+// excerpt returns a line, or of a long one the part around position at.
 func excerpt(line string, at int) string {
 	if len(line) <= maxExcerpt {
 		return line
@@ -262,7 +264,8 @@ func (s *searching) outcome(ctx context.Context) Outcome {
 		head += "; there are more: name a smaller folder or a narrower pattern"
 	}
 	if s.large > 0 {
-		head += fmt.Sprintf(" (%s of more than %s left out: name one to search it)", english.Count(s.large, "file"), english.Size(maxSearched))
+		head += fmt.Sprintf(" (%s of more than %s left out: name one to search it)", english.Count(s.large, "file"),
+			english.Size(maxSearched))
 	}
 	if s.unread > 0 {
 		head += fmt.Sprintf(" (%s could not be read)", english.Count(s.unread, "entry"))

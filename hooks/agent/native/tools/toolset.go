@@ -61,8 +61,8 @@ type Outcome struct {
 	Warnings []string       // also in text; for the transcript
 }
 
-// A work is what the tools of one turn share. Calls that only read may be made from several goroutines at once; those
-// that write or run come one after the other.
+// A Toolset is the tools of one turn on one copy. Calls that only read may be made from several goroutines at once;
+// those that write or run must be made one after the other.
 type Toolset struct {
 	r      *agent.Request
 	root   *os.Root // of r.Top: no path leads out of it
@@ -84,7 +84,7 @@ type Toolset struct {
 	tops    []string // of older copies, see Again
 }
 
-// newWork opens the copy. Its error says what is wrong with the request.
+// Open opens the copy of a request. Its error describes what is wrong with the request.
 func Open(r *agent.Request) (*Toolset, error) {
 	if !filepath.IsAbs(r.Copy) {
 		return nil, fmt.Errorf("the copy %q is not an absolute path", r.Copy)
@@ -104,12 +104,13 @@ func Open(r *agent.Request) (*Toolset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the copy cannot be opened: %w", err)
 	}
-	w := &Toolset{r: r, root: root, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub), seenAs: seenAs(r.Dir, top, sub), read: map[string]state{}}
+	w := &Toolset{r: r, root: root, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub),
+		seenAs: seenAs(r.Dir, top, sub), read: map[string]state{}}
 	w.policy = policy.Policy{Own: r.Run, Allow: r.Allow, Planted: w.planted}
 	return w, nil
 }
 
-// seenAs is where the top stands for the agent's commands, which see its folder sub as dir.
+// seenAs returns the path of the top for the agent's commands, which see its folder sub as dir.
 func seenAs(dir, top, sub string) string {
 	if sub == "." && dir != "" {
 		return filepath.Clean(dir)
@@ -122,7 +123,7 @@ func seenAs(dir, top, sub string) string {
 
 func (w *Toolset) Close() error { return w.root.Close() }
 
-// A declared is a tool as its file says it: the arguments are checked before do sees them.
+// A declared is a tool as its file declares it. The arguments are checked before do is called.
 type declared struct {
 	name, says string
 	verb, noun string // for Describe: "reads", and "file" for several
@@ -162,7 +163,7 @@ func (w *Toolset) tool(name string) (declared, bool) {
 	return w.all[i], true
 }
 
-// call carries out one call and says how it went. It never panics, and what it says holds no secret.
+// Call carries out one call. It never panics, and the outcome holds no secret.
 func (w *Toolset) Call(ctx context.Context, c model.Call) (o Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -188,14 +189,14 @@ func (w *Toolset) Call(ctx context.Context, c model.Call) (o Outcome) {
 	return t.do(ctx, w, a)
 }
 
-// invalid says whether the arguments of a call are not what its tool asks for, which is why it failed, or will.
+// Invalid reports whether a call has no tool, or arguments that its tool does not accept.
 func (w *Toolset) Invalid(c model.Call) bool {
 	t, ok := w.tool(c.Name)
 	_, err := parse(t.name, t.fields, c.Args)
 	return !ok || err != nil
 }
 
-// effectOf is what a call of that name can do; of an unknown tool nothing, it only fails.
+// Effect returns what a call of that name can do. A call of an unknown tool can do nothing, because it fails.
 func (w *Toolset) Effect(name string) Effect {
 	t, _ := w.tool(name) // the zero effect is reads
 	return t.effect
@@ -209,28 +210,29 @@ func (w *Toolset) names() string {
 	return strings.Join(all, ", ")
 }
 
-// wrote lists the files that were written, edited or deleted, below the top, in the order of the first time.
+// wrote returns the files that were written, edited or deleted, below the top, in the order of their first change.
 func (w *Toolset) wrote() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.paths)
 }
 
-// acted says whether anything was done that a repetition would do twice: a file was changed, or a command was started.
+// acted reports whether anything was done that a repetition would do twice: a file was changed, or a command was
+// started.
 func (w *Toolset) acted() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.started
 }
 
-// commands counts the calls of run so far.
+// Commands counts the calls of run so far.
 func (w *Toolset) Commands() agent.Commands {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return agent.Commands{Allowed: new(w.ran), Refused: new(w.refused)}
 }
 
-// changed keeps account of a change of the file at.
+// changed records a change of the file at.
 func (w *Toolset) changed(at string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -250,14 +252,14 @@ func (w *Toolset) note(text string) {
 	}
 }
 
-// clean is text without secrets.
+// clean returns text without secrets.
 func (w *Toolset) clean(text string) string { return w.r.Secrets.String(text) }
 
-// mostText is the most that a result tells, in bytes. The tools keep to less by themselves; words of somebody else's
-// may quote anything.
+// mostText is the most that a result holds, in bytes. The tools show less; this bounds text that quotes something
+// else.
 const mostText = 64 << 10
 
-// atMost is s, or the beginning of a longer one with a word on what is missing.
+// atMost returns s, or the beginning of a longer one with a note of what is missing.
 func atMost(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -266,7 +268,7 @@ func atMost(s string, most int) string {
 	return fmt.Sprintf("%s… (%d bytes left out)", head, len(s)-len(head))
 }
 
-// valid is text that every protocol can carry.
+// valid returns text that every protocol can carry.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func fail(c Code, format string, args ...any) Outcome {
@@ -283,14 +285,14 @@ func failedIf(bad bool) Code {
 	return ""
 }
 
-// warn adds words to an outcome that is none the worse for them.
+// warn adds a warning to an outcome, which does not change its code.
 func (o *Outcome) warn(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	o.Warnings = append(o.Warnings, s)
 	o.Text += "\nwarning: " + s
 }
 
-// why is an error of the file system in words, without the name of what was done to which path.
+// why returns an error of the file system without the operation and the path.
 func why(err error) string {
 	if p := (*os.PathError)(nil); errors.As(err, &p) {
 		return p.Err.Error()

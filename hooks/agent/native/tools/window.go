@@ -1,6 +1,6 @@
 package tools
 
-// A part of a text, some lines of it, taken while it streams by: a file may be larger than memory.
+// Some lines of a text, taken while it streams by: a file may be larger than memory.
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const (
 	maxLine  = 8 << 10 // of one line
 )
 
-// A window takes the lines from..from+lines-1 of what is written to it, bounded, and counts them all.
+// A window keeps the lines from..from+lines-1 of what is written to it, bounded, and counts all lines.
 type window struct {
 	from, lines int
 	out         strings.Builder
@@ -66,7 +66,7 @@ func (w *window) begin() {
 	}
 }
 
-// wanted says whether the line at is shown.
+// wanted reports whether the present line is shown.
 func (w *window) wanted() bool { return !w.full && w.at >= w.from && w.at < w.from+w.lines }
 
 func (w *window) take(p []byte) {
@@ -92,7 +92,7 @@ func (w *window) end() {
 	w.open = false
 }
 
-// show is the part with a line above it that says what it is of.
+// show returns the lines that were kept, below a line that describes them.
 func (w *window) show() string {
 	unended := w.open
 	if unended {

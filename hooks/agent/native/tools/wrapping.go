@@ -1,7 +1,7 @@
 package tools
 
-// What models put around the content of a file: what they were thinking, and a fence. It is taken off only where it
-// cannot be meant; all else is written byte for byte.
+// What models put around the content of a file: their thinking, and a fence. It is removed only where it cannot be
+// meant; everything else is written byte for byte.
 
 import (
 	"path"
@@ -10,15 +10,16 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-// thinkingTags are whole names: <analysisResult> is somebody's element.
+// thinkingTags matches whole names: <analysisResult> may be an element of the file.
 var thinkingTags = late.Regexp(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?>`)
 
 var fenceLine = late.Regexp("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
 
 // markdown and markup are the ends of names of files in which a fence, or an element of any name, is content.
 var (
-	markdown = []string{".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd", ".adoc", ".asciidoc", ".rst", ".txt", ".golden", ".snap"}
-	markup   = []string{".xml", ".html", ".htm", ".xhtml", ".svg", ".vue", ".svelte", ".jsx", ".tsx", ".xsd", ".xsl", ".xslt", ".xaml", ".plist", ".csproj", ".rss", ".atom", ".wsdl", ".tmpl", ".erb", ".ejs"}
+	markdown = strings.Fields(".md .markdown .mdown .mkd .mdx .qmd .rmd .adoc .asciidoc .rst .txt .golden .snap")
+	markup   = strings.Fields(".xml .html .htm .xhtml .svg .vue .svelte .jsx .tsx .xsd .xsl .xslt .xaml .plist .csproj " +
+		".rss .atom .wsdl .tmpl .erb .ejs")
 )
 
 func endsIn(name string, ends []string) bool {
@@ -31,8 +32,8 @@ func endsIn(name string, ends []string) bool {
 	return false
 }
 
-// stripWrapping takes one thinking block from the very start of content, and a fence that is its first and last line. said is
-// what was done, empty where nothing was.
+// stripWrapping removes one thinking block from the very start of content, and a fence that is its first and last
+// line. said describes what was removed; it is empty if nothing was.
 func stripWrapping(name, content string) (body, said string) {
 	body = content
 	var did []string
@@ -56,7 +57,7 @@ func stripWrapping(name, content string) (body, said string) {
 	return body, strings.Join(did, " and ") + " was taken off: content is the file and nothing else"
 }
 
-// withoutThinking is content behind a thinking block that is closed and is not all there is.
+// withoutThinking returns content after a thinking block that is closed and is not all there is.
 func withoutThinking(content string) (rest, tag string, ok bool) {
 	m := thinkingTags().FindStringSubmatch(content)
 	if m == nil {
@@ -75,8 +76,8 @@ func withoutThinking(content string) (rest, tag string, ok bool) {
 	}
 }
 
-// withoutFence is what stands between a first and a last line that are one fence. With another fence line in between they may
-// be two.
+// withoutFence returns what is between a first and a last line that are one fence. With another fence line in between
+// they may be two.
 func withoutFence(content string) (inner string, ok bool) {
 	first, rest, more := strings.Cut(content, "\n")
 	m := fenceLine().FindStringSubmatch(strings.TrimSuffix(first, "\r"))

@@ -1,7 +1,6 @@
 package tools
 
-// write, and the guard in front of it: a file that is there is written over only by a model that was shown it as it
-// is now.
+// Writing files, and the guard before it: only a model that was shown a file as it is now may write over it.
 
 import (
 	"bytes"
@@ -25,7 +24,8 @@ const (
 
 var toolWrite = declared{
 	name: "write", effect: Writes, verb: "writes", noun: "file",
-	says: "Makes a file, its folders too, or writes over one that was read and has not changed since. To change a part of a file use edit.",
+	says: "Makes a file, its folders too, or writes over one that was read and has not changed since. To change a part " +
+		"of a file use edit.",
 	fields: []field{
 		{name: "path", must: true, says: "the file; give it before content"},
 		{name: "content", must: true, says: "the whole content of the file, to the last line, without a fence around it"},
@@ -69,8 +69,10 @@ func (w *Toolset) write(at, content string) Outcome {
 		if err := w.guard(at, old); err != nil {
 			return failed("%v", err)
 		}
-		if hides := w.clean(before); strings.Contains(content, redact.Mark) && strings.Contains(hides, redact.Mark) && !strings.Contains(before, redact.Mark) {
-			return failed("%s holds a secret that was shown as %s: writing that would lose it. Use edit for the lines around it.", w.shown(at), redact.Mark)
+		if hides := w.clean(before); strings.Contains(content, redact.Mark) && strings.Contains(hides, redact.Mark) &&
+			!strings.Contains(before, redact.Mark) {
+			return failed("%s holds a secret that was shown as %s: writing that would lose it. Use edit for the lines around "+
+				"it.", w.shown(at), redact.Mark)
 		}
 	}
 	if err := w.save(at, []byte(content), info); err != nil {
@@ -81,28 +83,32 @@ func (w *Toolset) write(at, content string) Outcome {
 		did = "written over"
 	}
 	lines := lineCount(content)
-	o := Outcome{Text: fmt.Sprintf("%s: %s, %s, %s. It is complete: do not write it again, use edit to change it.", w.shown(at), did, english.Count(lines, "line"), english.Size(int64(len(content))))}
+	o := Outcome{Text: fmt.Sprintf("%s: %s, %s, %s. It is complete: do not write it again, use edit to change it.",
+		w.shown(at), did, english.Count(lines, "line"), english.Size(int64(len(content))))}
 	for _, s := range said {
 		o.warn("%s", s)
 	}
 	if lines > largeLines || len(content) > largeBytes {
-		o.warn("this is a large file to write at once (%s, %s): change it with edit from now on", english.Count(lines, "line"), english.Size(int64(len(content))))
+		o.warn("this is a large file to write at once (%s, %s): change it with edit from now on",
+			english.Count(lines, "line"), english.Size(int64(len(content))))
 	}
 	had := lineCount(before)
 	shrank := had-lines > shrinkLines && 2*lines < had
 	if shrank {
-		o.warn("it had %s and has %s now: if something was left out, put it back", english.Count(had, "line"), english.Count(lines, "line"))
+		o.warn("it had %s and has %s now: if something was left out, put it back", english.Count(had, "line"),
+			english.Count(lines, "line"))
 	}
 	warnPlaceholders(&o, at, before, content, had > lines)
 	return o
 }
 
-// tooLarge is the end of a change after which the file could not be changed any more.
+// tooLarge refuses a change after which the file could not be changed any more.
 func tooLarge(name string, n int) Outcome {
-	return failed("%s would have %s, more than %s: nothing was written. Write less at once, or let a command that is allowed make the file.", name, english.Size(int64(n)), english.Size(maxWhole))
+	return failed("%s would have %s, more than %s: nothing was written. Write less at once, or let a command that is "+
+		"allowed make the file.", name, english.Size(int64(n)), english.Size(maxWhole))
 }
 
-// existing reads what stands at a place; no info where nothing does.
+// existing reads the file at a place; info is nil if there is none.
 func (w *Toolset) existing(at string) ([]byte, fs.FileInfo, error) {
 	if _, err := w.root.Lstat(at); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -110,36 +116,41 @@ func (w *Toolset) existing(at string) ([]byte, fs.FileInfo, error) {
 	return w.whole(at)
 }
 
-// same is the end of a write that would change nothing.
+// same is the outcome of a write that would change nothing.
 func (w *Toolset) same(at string, content []byte, said []string) Outcome {
 	w.know(at, content)
-	o := Outcome{Text: w.shown(at) + " has exactly this content already: nothing was written. It is done; do not write it again."}
+	o := Outcome{Text: w.shown(at) + " has exactly this content already: nothing was written. It is done; do not write " +
+		"it again."}
 	for _, s := range said {
 		o.warn("%s", s)
 	}
 	return o
 }
 
-// guard refuses to write over what the model does not know.
+// guard refuses to write over content that the model does not know.
 func (w *Toolset) guard(at string, content []byte) error {
 	known, ok := w.known(at)
 	switch {
 	case !ok:
-		return fmt.Errorf("%s exists and was not read: nothing was written. Read it first, or use edit, or delete and then write", w.shown(at))
+		return fmt.Errorf("%s exists and was not read: nothing was written. Read it first, or use edit, or delete and "+
+			"then write", w.shown(at))
 	case known != sha256.Sum256(content):
-		return fmt.Errorf("%s has changed since it was read: nothing was written. Read it again, then use edit, or delete and then write", w.shown(at))
+		return fmt.Errorf("%s has changed since it was read: nothing was written. Read it again, then use edit, or delete "+
+			"and then write", w.shown(at))
 	}
 	return nil
 }
 
-// likeBefore gives new content the line ends and the byte order mark of the old, where the model left them out.
+// likeBefore returns new content with the line ends and the byte order mark of the old, where the model left them
+// out.
 func likeBefore(before, content string) (string, string) {
 	var kept []string
 	if strings.HasPrefix(before, bom) && !strings.HasPrefix(content, bom) {
 		content = bom + content
 		kept = append(kept, "the byte order mark of the file was kept")
 	}
-	if n := strings.Count(before, "\n"); n > 0 && strings.Count(before, "\r\n") == n && !strings.Contains(content, "\r") && strings.Contains(content, "\n") {
+	if n := strings.Count(before, "\n"); n > 0 && strings.Count(before, "\r\n") == n &&
+		!strings.Contains(content, "\r") && strings.Contains(content, "\n") {
 		content = strings.ReplaceAll(content, "\n", "\r\n")
 		kept = append(kept, "the line ends of the file (CRLF) were kept")
 	}
