@@ -238,7 +238,7 @@ func TestClassGo(t *testing.T) {
 		0 data/prices.json
 		2 internal/testutil/util.go
 		2 internal/testutil/new.go  # a new file of a helper package
-		0 internal/deep/fake.go  # nothing says that the package is for tests
+		0 internal/deep/fake.go  # nothing marks the package as one for tests
 		0 internal/test/clock/clock.go  # production imports it
 		0 internal/test/clock/new.go
 		2 internal/test/clock/clock_test.go
@@ -405,7 +405,7 @@ func TestClassOtherLanguages(t *testing.T) {
 		2 lib/test_helper_x.bash
 		3 cases/in.txt
 		0 cases/not.txt
-		0 bin/greet  # a program, which is what the test tries
+		0 bin/greet  # a program, which is what is tested
 		0 bin/raw
 		3 bin/list
 		0 docs/use.md  # documentation that a test reads is what it checks
@@ -449,7 +449,7 @@ func TestClassSubFolder(t *testing.T) {
 	}
 }
 
-// What a patch adds can take nothing away from what the base says, and reading is bounded.
+// Reading is bounded.
 func TestChecksAreBounded(t *testing.T) {
 	t.Parallel()
 	f := files{}
@@ -472,7 +472,7 @@ func TestChecksAreBounded(t *testing.T) {
 		t.Errorf("%d reads of %d files", read, len(f))
 	}
 	if got := c.Class("pkg1/tests/x.py"); got != 2 {
-		t.Errorf("a source of more than 1 MiB was looked into: class %d", got)
+		t.Errorf("a source of more than 1 MiB was read: class %d", got)
 	}
 }
 

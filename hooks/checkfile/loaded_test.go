@@ -50,7 +50,7 @@ func TestClassLoaded(t *testing.T) {
 		5 src/setupTests.js
 		5 vitest.config.ts
 		5 vitest.workspace.json
-		0 vite.config.ts  # nothing says that vitest is here
+		0 vite.config.ts  # no package.json speaks of vitest
 		5 .mocharc.yml
 		5 .mocharc.cjs
 		5 .mocharc

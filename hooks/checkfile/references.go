@@ -171,7 +171,7 @@ func (n *finder) resolve(word string, w site) string {
 	return ""
 }
 
-// add adds p. A pattern stands for what it matches, new files too.
+// add adds p. A pattern includes new files that it matches.
 func (n *finder) add(p string) {
 	switch {
 	case p == "" || n.isFolder(p):
@@ -220,19 +220,13 @@ func (n *finder) kind(p string) int {
 	if !ok || !bytes.HasPrefix(src, []byte("#!")) {
 		return other
 	}
-	line, _, _ := strings.Cut(string(src[:min(len(src), 256)]), "\n")
-	for word := range strings.FieldsSeq(line[2:]) {
-		switch base := path.Base(word); {
-		case base == "env" || strings.HasPrefix(base, "-"):
-		case slices.Contains(shells, base):
-			return drives
-		case base == "make":
-			return other
-		default:
-			return source
-		}
+	switch lang.Of(p, string(src)) {
+	case "shell":
+		return drives
+	case "make":
+		return other
 	}
-	return other
+	return source
 }
 
 // started adds the file that a command starts, where it is part of the check.
@@ -241,15 +235,13 @@ func (n *finder) started(p string, c shelltext.Command, w site) {
 		return
 	}
 	if w.script != "" && w.script != p && lang.SubjectOf(w.script) == lang.SubjectOf(p) {
-		return // greet_test.sh tries greet.sh
+		return // greet_test.sh tests greet.sh
 	}
 	kind := n.kind(p)
-	switch says := checkName(p); {
-	case kind == source:
-		if !n.isCheck(p) {
-			return
-		}
-	case (w.inner || kind == drives && c.Asked) && !says:
+	switch {
+	case kind == source && !n.isCheck(p):
+		return
+	case kind != source && (w.inner || kind == drives && c.Asked) && !checkName(p):
 		return
 	}
 	n.add(p)
@@ -298,7 +290,7 @@ func (n *finder) sourced(p string, w site) {
 		return
 	}
 	n.add(p)
-	if tried := w.script != "" && lang.SubjectOf(w.script) == lang.SubjectOf(p); !tried && !n.imported(p) &&
+	if tested := w.script != "" && lang.SubjectOf(w.script) == lang.SubjectOf(p); !tested && !n.imported(p) &&
 		!n.sourcedBare(p) {
 		n.followScript(p, w)
 		return
@@ -381,16 +373,16 @@ var (
 // checkName reports whether the name of a file speaks of checks, or, for a main program, that of its folder.
 func checkName(p string) bool {
 	stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
-	says := func(name string, among []string) bool {
+	speaks := func(name string, among []string) bool {
 		return slices.ContainsFunc(lang.Words(name), func(w string) bool { return slices.Contains(among, w) })
 	}
-	if says(stem, checkWords) || lang.TestName(p) {
+	if speaks(stem, checkWords) || lang.TestName(p) {
 		return true
 	}
 	dir := path.Base(path.Dir(p))
 	driver := slices.Contains(shellExts, path.Ext(p)) || path.Ext(p) == ""
 	return (driver || p == lang.GoPackage(path.Dir(p)) || slices.Contains(mainWords, strings.ToLower(stem))) &&
-		says(dir, folderWords)
+		speaks(dir, folderWords)
 }
 
 // expectName reports whether the name of a file speaks of what goes into a test or is expected from it.

@@ -55,6 +55,12 @@ var (
 		"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--env-file-if-exists",
 		"--preload", "--test-reporter", "--test-global-setup", "--config", "-c",
 	}
+	// buildFiles are the names that a build tool looks for.
+	buildFiles = map[string][]string{
+		"rake": {"Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"}, "mage": {"magefile.go"}, "scons": {"SConstruct"},
+		"gulp": {"gulpfile.js", "gulpfile.mjs", "gulpfile.ts"}, "grunt": {"Gruntfile.js", "Gruntfile.cjs"},
+		"invoke": {"tasks.py"}, "inv": {"tasks.py"}, "earthly": {"Earthfile"},
+	}
 	goFlags = []string{"exec", "toolexec", "vettool", "overlay", "modfile", "pgo"}
 )
 
@@ -94,20 +100,8 @@ func (n *finder) command(c shelltext.Command, w site) {
 		n.operands(args, w, n.expected)
 	case base == "cmake" || base == "ctest":
 		n.settings(args, w, []string{"-P", "-S", "--script"})
-	case base == "rake":
-		n.either(w, "Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb")
-	case base == "mage":
-		n.either(w, "magefile.go")
-	case base == "gulp":
-		n.either(w, "gulpfile.js", "gulpfile.mjs", "gulpfile.ts")
-	case base == "grunt":
-		n.either(w, "Gruntfile.js", "Gruntfile.cjs")
-	case base == "invoke" || base == "inv":
-		n.either(w, "tasks.py")
-	case base == "earthly":
-		n.either(w, "Earthfile")
-	case base == "scons":
-		n.either(w, "SConstruct")
+	case buildFiles[base] != nil:
+		n.either(w, buildFiles[base]...)
 	case slices.Contains(interpreters, kind) && kind != "jq":
 		n.interpret(c, kind, w)
 	default:

@@ -135,7 +135,7 @@ func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 		return
 	}
 	n.done[key] = true
-	stands := false
+	phony := false // it is something to do, not a file
 	for _, i := range m.rulesOf(goal) {
 		r := &m.rules[i]
 		for _, pre := range strings.Fields(m.expand(strings.Join(r.prereqs, " "))) {
@@ -144,12 +144,12 @@ func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 		if r.makesFile() && !checkName(goal) {
 			continue
 		}
-		stands = true
+		phony = true
 		for _, line := range r.recipe {
 			n.commands(shelltext.Commands(m.recipe(line)), w)
 		}
 	}
-	if p := path.Join(w.dir, goal); stands && !n.seen.Has(p) && !strings.ContainsAny(goal, "\x00%") &&
+	if p := path.Join(w.dir, goal); phony && !n.seen.Has(p) && !strings.ContainsAny(goal, "\x00%") &&
 		!strings.HasPrefix(p, "../") {
 		n.files[p] = true // a file of this name would tell make that there is nothing to do
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a run names, in one tree for each language. A row is "class path  # why", under the run that it belongs to.
-func TestClassNamed(t *testing.T) {
+// What commands refer to, in one tree. A row is "class path  # why", under its command.
+func TestClassReferences(t *testing.T) {
 	t.Parallel()
 	shop := files{
 		"check.sh":      "#!/bin/sh\nset -eu\n. ./lib/assert.sh\n./bin/greet.sh > out.txt\ndiff out.txt expected.txt\nsh scripts/smoke.sh\nsh scripts/deploy.sh\n. ./check_env.sh\n",
@@ -45,7 +45,7 @@ func TestClassNamed(t *testing.T) {
 		{"set -e; S=./check.sh; bash $S", "4 check.sh"},
 		{"for f in checks/*.sh; do sh \"$f\"; done", "4 checks/a.sh\n4 checks/new.sh\n0 checks/deep/x.txt"},
 		{"sh run", "4 run\n4 lib/assert.sh"},
-		{"./run", "4 run\n0 lib/assert.sh  # no line says that it is a shell's"},
+		{"./run", "4 run\n0 lib/assert.sh  # it has no #! line"},
 		{"bin/tool", "4 bin/tool"},
 		{"bin/app --selftest", "0 bin/app  # the program under test"},
 		{"bin/data", "4 bin/data"},
@@ -55,7 +55,7 @@ func TestClassNamed(t *testing.T) {
 		{"sh bin/greet.sh | grep -qx hi", "0 bin/greet.sh  # its output decides\n0 words.txt"},
 		{"test \"$(./bin/greet.sh)\" = hi", "0 bin/greet.sh"},
 		{"./bin/greet.sh > o && diff o expected.txt", "0 bin/greet.sh\n4 expected.txt"},
-		{"./check.sh | grep -q PASS", "4 check.sh  # its name says that it checks"},
+		{"./check.sh | grep -q PASS", "4 check.sh  # its name speaks of checks"},
 		{"bin/app < input.txt", "4 input.txt"},
 		{"bin/app < words.txt", "0 words.txt"},
 		{"bin/app words.txt input.txt", "0 words.txt\n4 input.txt"},
@@ -113,7 +113,7 @@ func TestClassNamed(t *testing.T) {
 	}
 }
 
-func TestClassNamedByMake(t *testing.T) {
+func TestClassReferencesByMake(t *testing.T) {
 	t.Parallel()
 	f := files{
 		"Makefile": "DIR = sub\n-include local.mk\ninclude mk/*.mk $(DIR)/rules.mk\nPY := python3\n.PHONY: all test\nall: app\n\ntest: unit lint ## checks\n\t@$(PY) tools/drive.sh\n\t-sh checks/one.sh $$HOME\n" +
@@ -145,7 +145,7 @@ func TestClassNamedByMake(t *testing.T) {
 	classesOf(t, NewChecks(g.tree(), Scope{Sub: "svc", Runs: []Command{{Argv: []string{"make", "check"}, Dir: "svc/a"}}}), "4 svc/a/Makefile\n4 svc/a/c.sh\n4 svc/mk/x.mk\n0 Makefile\n0 svc/a/b/Makefile\n4 svc/a/GNUmakefile")
 }
 
-func TestClassNamedByScripts(t *testing.T) {
+func TestClassReferencesByScripts(t *testing.T) {
 	t.Parallel()
 	f := files{
 		"package.json":            `{"name": "root", "scripts": {"test": "npm run unit && ./scripts/after.sh", "pretest": "sh prep.sh", "unit": "node --test && mocha -r ./hook.js", "build": "sh build.sh", "loop": "npm run loop", "ci:all": "run-s lint"}}`,
@@ -184,7 +184,7 @@ func TestClassNamedByScripts(t *testing.T) {
 }
 
 // Hostile trees are read within bounds.
-func TestNamedIsBounded(t *testing.T) {
+func TestReferencesAreBounded(t *testing.T) {
 	t.Parallel()
 	f := files{"Makefile": "include a0.mk\nA0=$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)$(A1)\n", "x.sh": strings.Repeat(". ./x.sh\n. ./y.sh\n", 10_000), "y.sh": ". ./x.sh\n", "big.sh": strings.Repeat("#", maxReadSize+1) + "\n. ./late.sh\n", "late.sh": ""}
 	for i := range 2000 {
@@ -207,7 +207,7 @@ func TestNamedIsBounded(t *testing.T) {
 	classesOf(t, c, "4 a0.mk\n4 x.sh\n4 y.sh\n4 big.sh\n0 late.sh\n4 s0.sh\n4 s5.sh\n0 s1900.sh")
 }
 
-func FuzzNamed(f *testing.F) {
+func FuzzReferences(f *testing.F) {
 	f.Add("make -C x -f y z; ./a.sh", "a.sh", ". ./b.sh\nmake test", "Makefile", "include $(A)/*.mk\nA=$(A)\nt: ; sh $@\n")
 	f.Add("npm --prefix x run y", "package.json", `{"scripts":{"y":"npm run y"}}`, "justfile", "import 'justfile'\na: a\n  just a\n")
 	f.Add("task x", "Taskfile.yml", "includes:\n  a: ./Taskfile.yml\n", "GNUmakefile", "define x\nendef\nifeq (a\n\tb")
@@ -222,7 +222,7 @@ func FuzzNamed(f *testing.F) {
 	})
 }
 
-// What a task's environment comes from is named too, whatever it is called, there or not.
+// Files of a task's environment are class 4, whatever they are called, whether they are there or not.
 func TestClassDotenv(t *testing.T) {
 	t.Parallel()
 	f := files{"shop/config/base": "", "shop/config/other": "", "config/base": ""}

@@ -23,7 +23,7 @@ const (
 	wasAll  = "\x00all"  // all of it is
 )
 
-// A manifest is put back by its parts: before, after, what is left, and the parts that the report speaks of.
+// A manifest is restored by its parts: before, after, what is left, and the parts that the review reports.
 func TestRestoreParts(t *testing.T) {
 	t.Parallel()
 	node := "{\n  \"name\": \"shop\",\n  \"scripts\": {\n    \"test\": \"node --test\",\n    \"build\": \"tsc\"\n  },\n  \"dependencies\": {\n    \"a\": \"^1.0.0\",\n    \"@s/b\": \"~2.0.0\"\n  }\n}\n"
@@ -176,7 +176,7 @@ func TestRestoreParts(t *testing.T) {
 			t.Errorf("%s\n%s\nleft %q\nwant %q", c.path, c.after, got, want)
 		}
 		if again := checks.Restore(left); len(again)+len(left) > 0 && !reflect.DeepEqual(again, left) {
-			t.Errorf("%s: put back twice is not put back once: %v", c.path, again)
+			t.Errorf("%s: restored twice is not restored once: %v", c.path, again)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestRestoreWholeManifests(t *testing.T) {
 	}
 }
 
-// A Makefile that the run names: what builds may change, what decides may not.
+// In a Makefile of the check, what builds may change, and what decides may not.
 func TestRestoreMakefile(t *testing.T) {
 	t.Parallel()
 	make1 := "CFLAGS = -O2\nLIBS =\nOBJS = main.o\nTESTS = a b\n.PHONY: all test\nall: app\n\n# the program\napp: $(OBJS)\n\t$(CC) $(CFLAGS) -o $@ $(OBJS) $(LIBS)\n\n%.o: %.c\n\t$(CC) $(CFLAGS) -c $<\n\ntest: app\n\tfor t in $(TESTS); do ./check.sh $$t || exit 1; done\n"
@@ -257,7 +257,7 @@ func TestRestoreMakefile(t *testing.T) {
 			t.Errorf("%q → %q: kept is %v", row.from, row.to, keep)
 		}
 		if other := c.Restore([]patch.Change{{Path: "sub/Makefile", Before: regular(make1), After: regular(after)}}); len(other) != 1 {
-			t.Error("a Makefile that no run names is put back")
+			t.Error("a Makefile that no command uses is restored")
 		}
 	}
 	for _, change := range []patch.Change{
@@ -272,7 +272,7 @@ func TestRestoreMakefile(t *testing.T) {
 	}
 }
 
-// Renames are undone, and what then stands in the way of a file that comes back goes.
+// Renames are undone, and what is in the way of a restored file goes.
 func TestRestoreFiles(t *testing.T) {
 	t.Parallel()
 	f := files{"a.py": "", "test_a.py": "", "tests/b.py": "", "conftest.py": "", "tox.ini": "", "run.sh": "", "PIPELINE.hcl": "", "secret/x": "", "lib/c.py": ""}
@@ -318,7 +318,7 @@ func TestRestoreFiles(t *testing.T) {
 	}
 }
 
-// Whatever a patch does: twice is once, nothing of a check file is left, and the result can stand as a tree.
+// Whatever a patch does: twice is once, nothing of a check file is left, and the result is a valid tree.
 func TestRestoreProperties(t *testing.T) {
 	t.Parallel()
 	paths := []string{
@@ -387,7 +387,7 @@ func buildsOnly(c *Checks, change patch.Change) bool {
 	return c.refs.makefiles[change.Path] && c.OnlyBuilds(change)
 }
 
-// changed says whether the change itself leaves both.
+// changed reports whether the change itself leaves both.
 func changed(changes []patch.Change, p, q string) bool {
 	n := 0
 	for _, change := range changes {

@@ -39,7 +39,7 @@ var (
 	goEmbed = late.Regexp(`(?m)^//go:embed[ \t]+(.+)$`)
 )
 
-// GoPackage returns the path that stands for the Go package in dir, without its tests.
+// GoPackage returns a path for the Go package in dir, without its tests.
 func GoPackage(dir string) string { return path.Join(dir, "*.go") }
 
 // AddGoModule notes the module of a go.mod in dir. It comes before the sources that import from the module.

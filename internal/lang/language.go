@@ -30,7 +30,7 @@ type Language struct {
 	Imports     func(l *Language, ix *Index, p string, src []byte) (files []string, testing bool)
 	TestLibrary func() *regexp.Regexp // matches a source that imports a library for tests
 	HasTest     func() *regexp.Regexp // matches a source that holds a test: one without is called like a test only
-	Unit        func(p string) string // names what is imported as one, where that is more than a file
+	Unit        func(p string) string // returns the name of what is imported as one, where that is not a file
 	BareWords   bool                  // words without quotes may be names of files
 }
 

@@ -22,7 +22,7 @@ const (
 	maxValue    = 4096    // bytes of a word; variables could double it again and again
 )
 
-// Unknown stands in a word for what only the shell will know. It is a character of Unicode's private use area.
+// Unknown replaces what only the shell will know in a word. It is a character of Unicode's private use area.
 const Unknown = '\uE000'
 
 // A Command is one simple command of a text. A redirection or an assignment alone is a command without words.
@@ -31,7 +31,7 @@ type Command struct {
 	Sets  map[string]string // variables that are set before it, or alone
 	In    []string          // files that are its standard input
 	Out   []string          // files that its output goes to
-	Asked bool              // its output decides: it stands in $(…), or before a pipe into a command that compares
+	Asked bool              // its output decides: it is in $(…), or before a pipe into a command that compares
 }
 
 // Commands returns the commands of src, in the order in which the shell reads them. Of a text that does not parse it
@@ -83,7 +83,7 @@ func (s shallow) Read(b []byte) (int, error) {
 type reader struct {
 	out   []Command
 	vars  map[string]string // that the text itself has set so far
-	asked bool              // what is read stands in a substitution
+	asked bool              // what is read is in a substitution
 }
 
 // read reads src up to a statement that does not parse, and returns where the line after that begins.

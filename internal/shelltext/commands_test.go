@@ -114,7 +114,7 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("%.40q is split", src)
 		}
 	}
-	// What of a here-document stands behind its function is around it.
+	// The part of a here-document after its function is around it.
 	_, around, _ = Functions("a() { sh <<EOF; }\nevil\nEOF\n")
 	if strings.Join(around, "|") != "evil|EOF" {
 		t.Errorf("around: %q", around)

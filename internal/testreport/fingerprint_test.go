@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// failures are real outputs, and what is said of each.
+// failures are real outputs with their messages.
 var failures = map[string]string{
 	"go-build":   "./a.go: undefined: x; ./a.go: undefined: H",
 	"go-vet":     "vet: ./a.go: undefined: x",

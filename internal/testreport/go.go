@@ -120,7 +120,7 @@ func (p *goRunner) event(line []byte) bool {
 	case e.Action == "output" && strings.TrimSpace(e.Output) == "running tests:":
 		of.running = true
 	case e.Action == "output":
-		// A package whose tests could not start says why in its output only.
+		// Why the tests of a package could not start is in its output only.
 		if m := failPackage().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil && m[2] != "" {
 			of.test = true
 			p.add(m[1] + " " + m[2])

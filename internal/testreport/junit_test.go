@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What files of JUnit say together, and when they do not show that a failure is mended.
+// JUnit files read together, and when they do not prove a fix.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	before := ReadReports([][]byte{

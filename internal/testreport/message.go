@@ -59,7 +59,7 @@ var tellingForms = []lineForm{
 	{3, []string{"not found", "no such file", "denied", "cannot ", "no rule", "undefined reference", "no space",
 		"refused", "out of memory"}, late.Regexp(
 		`(?i)(?:command not found|: not found$|no such file or directory|permission denied|cannot find (?:module|package)|no rule to make target|undefined reference to|cannot open|no space left|connection refused|out of memory)`)},
-	// A line that says so itself.
+	// A line that begins with the word.
 	{4, []string{"error", "fatal", "fail"}, late.Regexp(`(?i)^\W*(?:[\w./@-]+:?\s+)?(?:error|fatal|failed|failure)\b\W`)},
 	{5, []string{"error", "fail", "fatal", "refused", "denied", "invalid", "unexpected", "missing", "mismatch",
 		"differ"}, late.Regexp(

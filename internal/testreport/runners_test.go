@@ -47,7 +47,7 @@ func TestTestsOfRunners(t *testing.T) {
 	}
 }
 
-// What runs several runners puts something before each line of theirs.
+// Programs that run several runners write something before each of their lines.
 func TestTestsOfNestedRunners(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"node-spec", "node-tap", "jest", "vitest", "unittest", "cargo", "ctest"} {
