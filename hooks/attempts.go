@@ -35,7 +35,8 @@ type attempts struct {
 	before  failure.Kind  // of that try
 }
 
-// attempts lets agents work until a difference is verified or suspect, or the budget ends. Every try starts from the base.
+// attempts lets agents work until a difference is verified or suspect, or the budget ends. Every try starts from the
+// base.
 func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Result, agents []agent.Agent, r *result) {
 	caches, _, err := h.CheckCaches(ctx)
 	if err == nil {
@@ -46,8 +47,8 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 		return
 	}
 	check := verify.Request{
-		Failure: j.failure, Homes: h, Base: repro.Base, Protect: j.hook.Protect, Also: j.hook.Verify, Since: repro.Since,
-		Log: j.draft.Log, Progress: j.log,
+		Failure: j.failure, Homes: h, Base: repro.Base, Protect: j.hook.Protect, Also: j.hook.Verify,
+		Since: repro.Since, Log: j.draft.Log, Progress: j.log,
 	}
 	need := check.Needs(repro.Took)
 	b := budget.Start(j.hook.Budget, need)
@@ -55,8 +56,8 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	wall, cancel := b.Wall(ctx)
 	defer cancel()
 	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ask: attempt.Request{
-		Failure: j.failure, Hook: j.hook, Homes: h, Base: repro.Base, Caches: caches, Budget: b, Draft: j.draft, Progress: j.log,
-		Redact: j.Redact, Idle: j.Idle,
+		Failure: j.failure, Hook: j.hook, Homes: h, Base: repro.Base, Caches: caches, Budget: b, Draft: j.draft,
+		Progress: j.log, Redact: j.Redact, Idle: j.Idle,
 		Pack: func(ctx context.Context) ([]byte, error) {
 			return j.Packs().Pack(ctx, j.failure.Run, j.failure.Task.Name)
 		},
@@ -80,7 +81,8 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	r.used.Attempts, r.used.WallClockMS = &used, new(b.Used().Milliseconds())
 	r.used.Tokens, r.used.TokensAtLeast = b.Tokens()
 	r.used.CostUSD, r.used.CostAtLeast = b.Cost()
-	if enough := budget.Enough(b.Limit, need); enough > 0 && (r.kind == failure.WallTimeout || r.best != nil && r.best.NoTime()) {
+	ranOut := r.kind == failure.WallTimeout || r.best != nil && r.best.NoTime()
+	if enough := budget.Enough(b.Limit, need); enough > 0 && ranOut {
 		j.log.Note(fmt.Sprintf("wall_clock %s leaves too little time for verification; %s would have been enough", b.Limit.WallClock, enough))
 	}
 }
@@ -114,8 +116,8 @@ func (a *attempts) all(ctx, wall context.Context) {
 	}
 }
 
-// one carries out one attempt: a try, and where that fails and leaves nothing that can be verified, what the budget decides.
-// more reports whether another attempt makes sense; next is what that is told.
+// one carries out one attempt: a try, and where that fails and leaves nothing that can be verified, what the budget
+// decides. more reports whether another attempt makes sense; next is what that is told.
 func (a *attempts) one(wall context.Context, last told) (next told, more bool) {
 	var of *int
 	for {
@@ -208,7 +210,8 @@ func (a *attempts) try(wall context.Context, of *int, last told) (tried, error) 
 func (a *attempts) decide(t tried) *fix.Decision {
 	now := a.agents[0]
 	d := a.budget.Decide(budget.Failed{
-		Agent: now.Name(), Kind: t.Kind, Policy: now.Retry(), Took: t.Took, After: t.RetryAfter, Fallback: len(a.agents) > 1,
+		Agent: now.Name(), Kind: t.Kind, Policy: now.Retry(), Took: t.Took, After: t.RetryAfter,
+		Fallback: len(a.agents) > 1,
 	})
 	data := map[string]any{
 		"kind": t.Row.Kind, "class": t.Row.Class, "evidence": t.Row.Evidence,

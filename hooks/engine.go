@@ -1,5 +1,6 @@
-// Package hooks answers a sealed failure: context pack, reproduction, attempts, verification, one budget. It never
-// touches the verdict, the user's tree, or pipeline/run: the hall lends it RunTask.
+// Package hooks runs the on_fail hooks of a sealed run. An agent hook reproduces the failure in a copy of the tree,
+// lets agents work there under one budget, verifies what they leave, and records a fix. It never changes the verdict
+// or the user's tree, and does not import pipeline/run: the command passes it RunTask.
 package hooks
 
 import (
@@ -20,16 +21,16 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// Mark is the environment variable that everything a hook starts carries. A process that has it never heals.
+// Mark is the environment variable of everything that a hook starts. A process that has it starts no agent.
 const Mark = sandbox.HookMark
 
-// An Engine answers the failures of one root.
+// An Engine runs the hooks of one root. Its fields are not changed while it works.
 type Engine struct {
 	Config   *pipeline.Config
 	Store    *record.Store
 	Redact   *redact.Set
 	Environ  []string // the person's environment, KEY=VALUE
-	Cache    string   // the person's cache folder for this program: kept homes, scratch copies
+	Cache    string   // the person's cache folder for this program: build caches, scratch copies
 	RunTask  failedtask.RunTask
 	Agents   map[string]agent.Agent   // by name
 	Tier     sandbox.Tier             // asked for on the command line; empty: the best there is
@@ -77,9 +78,9 @@ func (e *Engine) Packs() *contextpack.Builder {
 	return &contextpack.Builder{Config: e.Config, Store: e.Store, Redact: e.Redact, RunTask: e.RunTask}
 }
 
-// Answer runs the hooks of every failed task of a sealed run: one after the other, tasks in graph order, hooks in file
-// order, agents under heal.lock. In a process that carries Mark it starts nothing. An error means that a hook could not
-// be recorded; the verdict is touched by none of it.
+// Answer runs the hooks of every failed task of a sealed run: one after the other, tasks in graph order, hooks in
+// file order, agents under heal.lock. In a process that has Mark it starts nothing. An error means that a hook could
+// not be recorded. The verdict of the run never changes.
 func (e *Engine) Answer(ctx context.Context, run *record.Sealed) ([]Outcome, error) {
 	if run.Status != record.Failed {
 		return nil, nil
@@ -90,9 +91,9 @@ func (e *Engine) Answer(ctx context.Context, run *record.Sealed) ([]Outcome, err
 	})
 }
 
-// Heal runs the agent hooks of a recorded failure again, from the tree and the Config as they are now. An empty task
-// means every failed one. A person asked for it: neither proposals of the same failure nor MostOpen hold it back. The error
-// says so when there is nothing to heal.
+// Heal runs the agent hooks of a recorded failure again, with the tree and the Config as they are now. An empty task
+// means every failed one. Because a person asked for it, neither earlier proposals for the same failure nor MostOpen
+// prevent it. The error tells why there is nothing to heal.
 func (e *Engine) Heal(ctx context.Context, run *record.Sealed, task string) ([]Outcome, error) {
 	if err := e.healable(run, task); err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (e *Engine) Heal(ctx context.Context, run *record.Sealed, task string) ([]O
 	})
 }
 
-// healable says why a run, or one task of it, cannot be healed.
+// healable returns why a run, or one task of it, cannot be healed; nil: it can.
 func (e *Engine) healable(run *record.Sealed, task string) error {
 	if run.Status != record.Failed {
 		return fmt.Errorf("run %s %s: only a failed run can be fixed", run.ID, run.Status)
@@ -136,8 +137,10 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 	return fmt.Errorf("task %q has no on_fail \"agent\": add one in %s", task, e.Config.File)
 }
 
-// answer walks the failed tasks and their hooks.
-func (e *Engine) answer(ctx context.Context, run *record.Sealed, typed bool, want func(*pipeline.Task, pipeline.Hook) bool) (outcomes []Outcome, err error) {
+// answer runs those hooks of the failed tasks that want reports true for.
+func (e *Engine) answer(
+	ctx context.Context, run *record.Sealed, typed bool, want func(*pipeline.Task, pipeline.Hook) bool,
+) (outcomes []Outcome, err error) {
 	journal, err := fix.OpenJournal(run.Dir, run.Digest, e.Redact.Bytes)
 	if err != nil {
 		return nil, err
@@ -161,10 +164,10 @@ func (e *Engine) answer(ctx context.Context, run *record.Sealed, typed bool, wan
 			var err error
 			if hook.Run != nil {
 				tell := ctx
-				if ctx.Err() != nil { // Ctrl-C ended the healing; a notification is none, and has its own bound
+				if ctx.Err() != nil { // Ctrl-C ends agents; a notification has a timeout of its own
 					tell = context.WithoutCancel(ctx)
 				}
-				_ = w.lock.take() // held by another, or not to be had: a notification is sent all the same
+				_ = w.lock.take() // a notification is sent without the lock, too
 				o, err = e.notify(tell, run, ended, t, hook.Run, n, journal)
 			} else {
 				o, err = e.heal(ctx, run, ended, t, hook.Agent, &w)
@@ -185,11 +188,11 @@ func (e *Engine) answer(ctx context.Context, run *record.Sealed, typed bool, wan
 // A walk is one pass over the failures of a run.
 type walk struct {
 	typed bool   // a person typed heal
-	began string // stamp
+	began string // see timestamp
 	lock  healLock
 }
 
-// A healLock is taken for the first hook and kept to the end of the walk.
+// A healLock is taken for the first hook and held to the end of the walk.
 type healLock struct {
 	store *record.Store
 	lock  *record.Lock
@@ -208,14 +211,14 @@ func (l *healLock) take() error {
 
 func (l *healLock) release() {
 	if l.lock != nil {
-		_ = l.lock.Unlock() // the process's end would let go of it too
+		_ = l.lock.Unlock() // the end of the process would release it, too
 	}
 }
 
-// inHook says whether this very process was started by a hook.
+// inHook reports whether this process was started by a hook.
 func (e *Engine) inHook() bool { return e.env(Mark) != "" }
 
-// env is one variable of the person's environment.
+// env returns one variable of the person's environment.
 func (e *Engine) env(name string) string {
 	for _, kv := range e.Environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -225,5 +228,5 @@ func (e *Engine) env(name string) string {
 	return ""
 }
 
-// fixes is the store of fixes beside the runs.
+// fixes returns the store of fixes beside the runs.
 func (e *Engine) fixes() *fix.Store { return &fix.Store{Root: e.Store.Root, Dir: e.Store.Dir} }

@@ -70,9 +70,11 @@ type candidate struct {
 	verify.Result
 }
 
-// heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could not
-// be recorded.
-func (e *Engine) heal(ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, hook *pipeline.AgentHook, w *walk) (o Outcome, err error) {
+// heal answers one failure with one agent hook. Whatever happens is in the sealed fix; an error means that it could
+// not be recorded.
+func (e *Engine) heal(
+	ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, hook *pipeline.AgentHook, w *walk,
+) (o Outcome, err error) {
 	d, err := draft.Begin(run.Dir, run.ID, run.Digest, t.Name, e.Redact.Bytes)
 	if err != nil {
 		return Outcome{}, err
@@ -215,7 +217,9 @@ func (j *job) open(ctx context.Context, tier sandbox.Tier) (*homes.Homes, error)
 }
 
 // makeBase copies the tree, and stores what git cannot give back.
-func (j *job) makeBase(ctx context.Context, h *homes.Homes, seen *tree.Manifest, everything bool) (_ *scratch.Base, err error) {
+func (j *job) makeBase(
+	ctx context.Context, h *homes.Homes, seen *tree.Manifest, everything bool,
+) (_ *scratch.Base, err error) {
 	t := j.failure.Task
 	base, err := scratch.Make(ctx, h.Work, scratch.Source{
 		Root: j.Config.Root, Outputs: j.passedOutputs(), Everything: everything,

@@ -45,7 +45,8 @@ func (e *Engine) lookProgram(name string) string {
 	}
 	for _, dir := range filepath.SplitList(e.env("PATH")) {
 		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+		info, err := os.Stat(path)
+		if filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
 			return path
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 )
 
-// record writes the record of a fix from what was learned, and stores the proposal. It is the one place that knows the form
-// of the record; the draft adds what only it knows.
+// record writes the record of a fix from what was learned, and stores the proposal. It is the one place that knows
+// the form of the record; the draft adds what only it knows.
 func (j *job) record(r result) *fix.Fix {
 	limit := fix.Amounts{Attempts: &j.hook.Budget.Attempts, WallClockMS: new(j.hook.Budget.WallClock.Milliseconds())}
 	if j.hook.Budget.Tokens > 0 {
@@ -26,9 +26,10 @@ func (j *job) record(r result) *fix.Fix {
 		r.state, r.reason = fix.Failed, "no attempt changed anything"
 	}
 	f := &fix.Fix{
-		CreatedAt: j.created, Fingerprint: &j.print, State: r.state, Reason: orNull(j.Redact.String(r.reason)), ResumeAt: r.resumeAt,
-		Tree: r.tree, Omitted: r.omitted, Reproduction: r.reproduction, Attempts: r.rows, Control: orNull(r.control), AgentSaid: r.said,
-		Budget: &fix.Budget{Limit: limit, Used: r.used}, Provenance: j.provenance(r),
+		CreatedAt: j.created, Fingerprint: &j.print, Provenance: j.provenance(r),
+		State: r.state, Reason: orNull(j.Redact.String(r.reason)), ResumeAt: r.resumeAt,
+		Tree: r.tree, Omitted: r.omitted, Reproduction: r.reproduction, Attempts: r.rows,
+		Control: orNull(r.control), AgentSaid: r.said, Budget: &fix.Budget{Limit: limit, Used: r.used},
 	}
 	if r.kind != "" {
 		f.Kind, f.Advice = new(string(r.kind)), orNull(r.kind.Advice())
@@ -66,7 +67,8 @@ func (j *job) provenance(r result) *fix.Provenance {
 	h, b := j.hook, j.hook.Budget
 	return &fix.Provenance{
 		Policy: &fix.Policy{
-			Agent: h.Use, Command: failedtask.CommandLine(j.failure.Task), Prompt: orNull(h.Prompt), Output: orNull(h.Output),
+			Agent: h.Use, Command: failedtask.CommandLine(j.failure.Task),
+			Prompt: orNull(h.Prompt), Output: orNull(h.Output),
 			Attempts: b.Attempts, WallClockMS: b.WallClock.Milliseconds(),
 			Protect: slices.Clone(h.Protect), Verify: slices.Clone(h.Verify),
 			PassSecrets: h.PassSecrets, CI: h.CI, TierAsked: asked,

@@ -9,17 +9,15 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
-// The same failure again: when nothing is started for it, and what later runs say of a fix.
-
-// MostOpen is how many proposals may wait for a person before runs make no more of them. The verb heal is not bounded by it:
-// whoever types it asks for one more.
+// MostOpen is how many proposals may wait for a decision before runs make no more. The verb heal ignores it: who
+// types it asks for one more.
 const MostOpen = 20
 
-// repeated says why a failure that was seen before is not healed again, or "". What a person asked for is never held back
-// by what was there before; a second hook of the same task is by what the first one made.
+// repeated returns why nothing is started for a failure that was seen before; empty: it is. What a person asked for
+// is not prevented by older proposals. A second hook of the same task is prevented by the proposal of the first.
 func (j *job) repeated(ctx context.Context) string {
 	fixes := j.fixes()
-	alike, opened, _ := fixes.Earlier(j.print) // what cannot be read holds nothing back, and is said by fix list
+	alike, opened, _ := fixes.Earlier(j.print) // fix list reports what cannot be read
 	var newer *fix.Proposal                    // the newest that was applied
 	for _, p := range alike {
 		if j.typed && p.CreatedAt < j.began {
@@ -39,7 +37,7 @@ func (j *job) repeated(ctx context.Context) string {
 		case newer == nil:
 			return "rejected_proposal: the proposal of run " + p.Run + " for this failure was rejected, and its files have not changed since"
 		default:
-			// Somebody thought again since: what was decided last counts.
+			// The decision that was made last counts.
 			if back := j.putBack(ctx, fixes, newer); back != "" {
 				return "applied_proposal: the fix of run " + newer.Run + " for this failure was applied, and is no longer in the tree; apply it again with: " + back
 			}
@@ -60,7 +58,8 @@ func (j *job) repeated(ctx context.Context) string {
 	return ""
 }
 
-// putBack is the command that applies an applied fix again: it fits, and is no longer in the tree. Empty: it is, or does not.
+// putBack returns the command that applies an applied fix again, where it fits and is no longer in the tree; empty:
+// else.
 func (j *job) putBack(ctx context.Context, fixes *fix.Store, p *fix.Proposal) string {
 	p, err := fixes.Find(p.Run, p.Task)
 	if err != nil {
@@ -77,7 +76,7 @@ func (j *job) putBack(ctx context.Context, fixes *fix.Store, p *fix.Proposal) st
 	return back
 }
 
-// word is a task's name as a person types it.
+// word returns a task's name as a person types it in a shell.
 func word(name string) string {
 	if strings.ContainsAny(name, "\"'[] $") {
 		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
@@ -85,7 +84,7 @@ func word(name string) string {
 	return name
 }
 
-// supersede marks the proposals that the one just sealed takes the place of. Where that cannot be written both stay open.
+// supersede marks the proposals that the one just sealed replaces. Where that cannot be written both stay open.
 func (j *job) supersede(ctx context.Context, f *fix.Fix) {
 	fixes := j.fixes()
 	if err := (apply.Tree{Fixes: fixes}).Supersede(context.WithoutCancel(ctx), f); err != nil {

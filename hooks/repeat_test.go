@@ -83,7 +83,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// Rejected, and a later one applied and taken out by hand: what was decided last is said, with the command that puts it back.
+// Rejected, and a later one applied and taken out by hand: what was decided last is said, with the command that puts
+// it back.
 func TestRepeatedAfterAnother(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ tree, want string }{

@@ -12,7 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A RunHookResult is how an on_fail "run" ended; it changes nothing.
+// A RunHookResult tells how an on_fail "run" ended. It changes nothing else.
 type RunHookResult struct {
 	ExitCode   int    // -1 when it could not be started
 	Error      string // empty when it passed
@@ -20,11 +20,15 @@ type RunHookResult struct {
 	Log        string // relative to the run's folder
 }
 
-// notifyTimeout bounds an on_fail "run" that sets no timeout.
+// notifyTimeout is the timeout of an on_fail "run" that sets none.
 const notifyTimeout = time.Minute
 
-// notify runs an on_fail "run": the person's own command, in the tree, told of the failure by its environment.
-func (e *Engine) notify(ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, h *pipeline.RunHook, n int, journal *fix.Journal) (Outcome, error) {
+// notify runs an on_fail "run": the person's own command, in the tree. Variables in its environment tell of the
+// failure.
+func (e *Engine) notify(
+	ctx context.Context, run *record.Sealed, ended *record.Task, t *pipeline.Task, h *pipeline.RunHook, n int,
+	journal *fix.Journal,
+) (Outcome, error) {
 	if e.Observer.Started != nil {
 		e.Observer.Started(Started{Task: t.Name, Kind: "run"})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// admit finds out, before a single file is copied, whether the hook is skipped: then the result has a state and a reason. It
-// returns the agents that can be asked, in order, and takes the lock.
+// admit finds out, before a single file is copied, whether the hook is skipped: then the result has a state and a
+// reason. It returns the agents that can be asked, in order, and takes the lock.
 func (j *job) admit(ctx context.Context, lock *healLock) ([]agent.Agent, result) {
 	r := result{agent: j.hook.Use}
 	skip := func(reason string) ([]agent.Agent, result) {
@@ -54,8 +54,8 @@ func (j *job) admit(ctx context.Context, lock *healLock) ([]agent.Agent, result)
 	return agents, r
 }
 
-// choose returns the agents of the hook that can be started and are not waiting for a quota, in order. Where there is none,
-// why tells about the one that use names, and end is told when it can go on.
+// choose returns the agents of the hook that can be started and are not waiting for a quota, in order. Where there is
+// none, why tells about the one that use names, and end is told when it can go on.
 func (j *job) choose(end *ending) (able []agent.Agent, why string) {
 	first := j.Agents[j.hook.Use]
 	for _, name := range append([]string{j.hook.Use}, j.hook.Fallback...) {
@@ -95,8 +95,8 @@ func (j *job) unable(a agent.Agent) string {
 	return fmt.Sprintf("%s: agent %s can continue at %s, after this budget ends", kind, a.Name(), timestamp.Of(at))
 }
 
-// waiting returns when an agent can go on, where that is later than this budget lasts, and the kind that it ended with. The
-// zero time means now: also where a person typed heal, who tries whatever an agent said before.
+// waiting returns when an agent can go on, where that is later than this budget lasts, and the kind that it ended
+// with. The zero time means now: also where a person typed heal, who tries whatever an agent said before.
 func (j *job) waiting(a agent.Agent) (time.Time, failure.Kind) {
 	if j.typed {
 		return time.Time{}, ""

@@ -14,8 +14,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// What a person is told of tries: attempts are those of the budget, and what follows a failure inside of one is another try of it. The
-// rows of the record, and the files named after them, go on counting.
+// What a person is told of tries: attempts are those of the budget, and what follows a failure inside of one is
+// another try of it. The rows of the record, and the files named after them, go on counting.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	type turns = []func(context.Context, agent.Request) agent.Turn
@@ -107,7 +107,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// What is known of a cost is recorded where a part of it is unknown, of the turn, of the question after it, and of all.
+// What is known of a cost is recorded where a part of it is unknown, of the turn, of the question after it, and of
+// all.
 func TestCostAtLeast(t *testing.T) {
 	t.Parallel()
 	turn := func(text, says string, cost, least *float64, tokens agent.Tokens) func(context.Context, agent.Request) agent.Turn {

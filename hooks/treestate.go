@@ -16,8 +16,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// A treeState is the user's tree at one moment: files, modes, git's index and refs, and what of .git could run code later.
-// Two of them show whether anything changed while a hook worked.
+// A treeState is the user's tree at one moment: files, modes, git's index and refs, and what of .git could run code
+// later. Two of them show whether anything changed while a hook worked.
 type treeState struct {
 	files  *tree.Manifest
 	git    string // State: index, HEAD, refs
@@ -106,7 +106,8 @@ func (s *treeState) compare(after *treeState) []string {
 	return slices.Compact(changed)
 }
 
-// gitFolder returns the digests of what in a repository's .git can make git run something: configuration, hooks, info.
+// gitFolder returns the digests of what in a repository's .git can make git run something: configuration, hooks,
+// info.
 func gitFolder(repo *git.Repo) (map[string]string, error) {
 	digests := map[string]string{}
 	for _, at := range []struct{ dir, name string }{

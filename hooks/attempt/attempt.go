@@ -1,5 +1,5 @@
-// Package attempt lets one agent work once in a fresh copy, and stores what it left before anything of the copy is thrown
-// away.
+// Package attempt lets one agent work once in a fresh copy, and stores what it left before anything of the copy is
+// thrown away.
 package attempt
 
 import (
@@ -165,7 +165,8 @@ func oversize(omitted []tree.Omitted) (paths []string) {
 	return paths
 }
 
-// turn lets the agent work once, and stores the difference as a rescue patch before anything of the copy is thrown away.
+// turn lets the agent work once, and stores the difference as a rescue patch before anything of the copy is thrown
+// away.
 func (q *Request) turn(wall context.Context, r *Result) (l left, err error) {
 	c, err := q.Base.Copy(wall, filepath.Join(q.Homes.Work, "agent"))
 	if err != nil {

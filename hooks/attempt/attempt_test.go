@@ -18,8 +18,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// What an agent may run as the task's own command is its words where all of them are known and none is secret, in the folder of
-// the task.
+// What an agent may run as the task's own command is its words where all of them are known and none is secret, in the
+// folder of the task.
 func TestOwnCommandOfARequest(t *testing.T) {
 	t.Parallel()
 	text := func(words ...pipeline.Text) pipeline.Command { return pipeline.Command{Argv: words} }

@@ -17,8 +17,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// With output = "diff" the fix is in the answer: the last complete unified diff of it, applied strictly to a copy as the
-// agent was given it. So what is proposed is the base and the diff, and nothing else:
+// With output = "diff" the fix is in the answer: the last complete unified diff of it, applied strictly to a copy as
+// the agent was given it. So what is proposed is the base and the diff, and nothing else:
 //
 //   - What the agent changed in its copy is not part of it. That is kept with the attempt, and reported.
 //   - A diff of which any part cannot be read or applied changes nothing. Why goes into the next attempt, if the budget has
@@ -65,8 +65,8 @@ func (q *Request) takeAnswer(ctx context.Context, l *left) error {
 	return nil
 }
 
-// answered returns the difference that the diff in an answer makes in a fresh copy, and what of it no patch can hold. The
-// error is a *noDiff where there is none.
+// answered returns the difference that the diff in an answer makes in a fresh copy, and what of it no patch can hold.
+// The error is a *noDiff where there is none.
 func (q *Request) answered(ctx context.Context, turn agent.Turn) ([]patch.Change, []tree.Omitted, error) {
 	wanted, err := readAnswer(turn, q.Base)
 	if err != nil {
@@ -120,8 +120,8 @@ func applied(diff string, base *scratch.Base) ([]patch.Change, error) {
 	return patch.Changes([]byte(diff), base.Read)
 }
 
-// isCut reports whether the front of an answer may be missing, so that d may be the end of a longer diff: there is nothing
-// before it but lines that a diff may have.
+// isCut reports whether the front of an answer may be missing, so that d may be the end of a longer diff: there is
+// nothing before it but lines that a diff may have.
 func isCut(answer string, d agent.Diff) bool {
 	if len(answer) < agent.TailLimit-8 {
 		return false

@@ -15,8 +15,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// The finalizer is one question after a turn that ended well and without a control object. The difference is stored by then
-// and never depends on the answer; what the question's turn changes is thrown away with its copy.
+// The finalizer is one question after a turn that ended well and without a control object. The difference is stored
+// by then and never depends on the answer; what the question's turn changes is thrown away with its copy.
 
 // turnVariable tells a program that it is asked for its control object only.
 const turnVariable = "ASYNC_PIPELINE_TURN"
@@ -26,7 +26,8 @@ const (
 	finalizerMost  = 2 * time.Minute
 )
 
-// finalize asks, where that is called for, and puts the control object into the turn. It returns nil where it was not.
+// finalize asks, where that is called for, and puts the control object into the turn. It returns nil where it was
+// not.
 func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
 	t := &l.turn
 	ended := t.Kind == "" || t.Kind == failure.EmptyOutput
@@ -86,7 +87,8 @@ func barred(t *agent.Turn, answer agent.Turn) {
 	}
 }
 
-// question takes the one turn: in the same conversation where the agent keeps it, else in a new one that is shown the answer.
+// question takes the one turn: in the same conversation where the agent keeps it, else in a new one that is shown the
+// answer.
 func (q *Request) question(wall context.Context, l *left) (answer agent.Turn, edited bool, err error) {
 	c, err := q.Base.Copy(wall, filepath.Join(q.Homes.Work, "finalizer"))
 	if err != nil {

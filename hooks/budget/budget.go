@@ -1,5 +1,5 @@
-// Package budget bounds what the agents of one hook use: the wall clock, attempts, retries, waits, tokens and cost. Every
-// layer asks it, and nobody counts beside it.
+// Package budget bounds what the agents of one hook use: the wall clock, attempts, retries, waits, tokens and cost.
+// Every layer asks it, and nobody counts beside it.
 package budget
 
 import (
@@ -63,7 +63,8 @@ func (b *Budget) Wall(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadlineCause(ctx, b.end(), ErrWallClock)
 }
 
-// ForAgent returns a context that ends when an agent has used its part of the wall clock, or after most, where most is not 0.
+// ForAgent returns a context that ends when an agent has used its part of the wall clock, or after most, where most
+// is not 0.
 func (b *Budget) ForAgent(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	until := b.end().Add(-b.reserved)
 	if most > 0 && time.Until(until) > most {
@@ -72,9 +73,9 @@ func (b *Budget) ForAgent(ctx context.Context, most time.Duration) (context.Cont
 	return context.WithDeadlineCause(ctx, until, ErrWallClock)
 }
 
-// An Attempt tells whose turn it is, as a person counts: attempts of the budget, and tries of one. What follows a failure
-// inside an attempt (a retry, a wait, the next agent) is another try of it. The rows of the record, and the files that are
-// named after them, count tries from the first to the last.
+// An Attempt tells whose turn it is, as a person counts: attempts of the budget, and tries of one. What follows a
+// failure inside an attempt (a retry, a wait, the next agent) is another try of it. The rows of the record, and the
+// files that are named after them, count tries from the first to the last.
 type Attempt struct {
 	Number, Of int // from 1
 	Try        int // from 1; 0: it has not begun

@@ -8,8 +8,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// Four layers can multiply: the agent's own retries, ours, the question for a control object, the attempts of the budget. So
-// one clock bounds them all, and ours is one retry for each agent of a hook.
+// Four layers can multiply: the agent's own retries, ours, the question for a control object, the attempts of the
+// budget. So one clock bounds them all, and ours is one retry for each agent of a hook.
 
 const (
 	retryDelay = time.Second     // before a retry
@@ -47,7 +47,8 @@ type Decision struct {
 // Decide returns what follows a failed try, and counts it.
 func (b *Budget) Decide(f Failed) Decision {
 	d := decide(state{
-		Failed: f, wall: b.Limit.WallClock, left: b.LeftForAgent(), retried: b.retried[f.Agent], waits: b.waits, spent: b.Spent(),
+		Failed: f, wall: b.Limit.WallClock, left: b.LeftForAgent(),
+		retried: b.retried[f.Agent], waits: b.waits, spent: b.Spent(),
 	})
 	switch d.Next {
 	case Retry:

@@ -6,8 +6,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 )
 
-// A tally is a sum of what agents said that they used. What they do not say is unknown, never 0; the caps of a budget hold
-// for what is known.
+// A tally is a sum of what agents said that they used. What they do not say is unknown, never 0; the caps of a budget
+// hold for what is known.
 type tally struct {
 	sum     float64
 	any     bool // something was said
@@ -64,8 +64,8 @@ func whole(n *float64) *int64 {
 	return new(int64(*n))
 }
 
-// Tokens returns how many tokens were used, or, where a part of that is unknown, how many at least. Both are nil where
-// nobody said anything.
+// Tokens returns how many tokens were used, or, where a part of that is unknown, how many at least. Both are nil
+// where nobody said anything.
 func (b *Budget) Tokens() (used, atLeast *int64) {
 	n, least := b.tokens.total()
 	return whole(n), whole(least)

@@ -12,8 +12,8 @@ import (
 // mostLogs is how many logs Ends reads for fingerprints that no fix has recorded.
 const mostLogs = 200
 
-// Ends returns how the tasks of all runs with a verdict ended, oldest first, for fix.Follow, and counts the runs. A log is
-// read when its fingerprint is asked for, the first 200 of them only. The errors name what cannot be read.
+// Ends returns how the tasks of all runs with a verdict ended, oldest first, for fix.Follow, and counts the runs. A
+// log is read when its fingerprint is asked for, the first 200 of them only. The errors name what cannot be read.
 func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error) {
 	ids, err := store.IDs()
 	if err != nil {

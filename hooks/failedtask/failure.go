@@ -1,5 +1,5 @@
-// Package failedtask describes how a recorded task failed, recognises the same failure in a copy of the tree, and runs the
-// task's check there.
+// Package failedtask describes how a recorded task failed, recognises the same failure in a copy of the tree, and
+// runs the task's check there.
 package failedtask
 
 import (
@@ -46,8 +46,8 @@ func Read(f Failure) *Failure {
 // Failed reports whether a task failed or timed out, which is what hooks answer. An interrupt is neither.
 func Failed(t *record.Task) bool { return t.Status == record.Failed || t.Status == record.TimedOut }
 
-// Signature returns how a recorded task failed, and the end of its log. Of a log that was cut it reads no names of tests:
-// which of them are left differs from run to run.
+// Signature returns how a recorded task failed, and the end of its log. Of a log that was cut it reads no names of
+// tests: which of them are left differs from run to run.
 func Signature(run *record.Sealed, ended *record.Task) (testreport.Signature, []byte) {
 	s := SignatureOf(ended)
 	if ended.Log == nil {
@@ -87,8 +87,8 @@ func (f *Failure) Check(ctx context.Context, t *pipeline.Task, box sandbox.Box, 
 	return f.RunTask(ctx, box.At(f.Config.Root), &bounded, box, out)
 }
 
-// Limit returns how long Check lets a task run. A task that failed by its timeout keeps it: with more time it could pass.
-// Any other task gets more, because caches may be cold.
+// Limit returns how long Check lets a task run. A task that failed by its timeout keeps it: with more time it could
+// pass. Any other task gets more, because caches may be cold.
 func (f *Failure) Limit(t *pipeline.Task, most time.Duration) time.Duration {
 	switch {
 	case f.Ended.Status == record.TimedOut && t.Name == f.Task.Name:
@@ -99,7 +99,8 @@ func (f *Failure) Limit(t *pipeline.Task, most time.Duration) time.Duration {
 	return most
 }
 
-// Patience returns how long a task may take in a copy: three times what it took in the run, and no less than two minutes.
+// Patience returns how long a task may take in a copy: three times what it took in the run, and no less than two
+// minutes.
 func (f *Failure) Patience(t *pipeline.Task) time.Duration {
 	limit := leastPatience
 	if r := f.Run.Task(t.Name); r != nil && r.DurationMS != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// How long a task may take in a copy: caches may be cold there, a failure by timeout must not pass by waiting longer, and a task
-// without a timeout has none in a verification.
+// How long a task may take in a copy: caches may be cold there, a failure by timeout must not pass by waiting longer,
+// and a task without a timeout has none in a verification.
 func TestCheckTimeout(t *testing.T) {
 	t.Parallel()
 	minute := int64(60_000)

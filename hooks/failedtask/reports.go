@@ -14,16 +14,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 )
 
-// Many test runners name the tests that failed in JUnit files only, which a task then declares among its outputs. Those of
-// the recorded failure count while they are in the tree as the task left them. Where they are not, a copy's do not count.
+// Many test runners name the tests that failed in JUnit files only, which a task then declares among its outputs.
+// Those of the recorded failure count while they are in the tree as the task left them. Where they are not, a copy's
+// do not count.
 
 const (
 	maxReports     = 1_000    // files; of more than that none is read
 	maxReport      = 8 << 20  // bytes of one; where one is larger none is read
 	maxReportBytes = 64 << 20 // bytes of all
 
-	// reportSlack is by how much a file's time may differ from the time of the check that wrote it: a file system has its own
-	// clock, which is some milliseconds behind.
+	// reportSlack is by how much a file's time may differ from the time of the check that wrote it: a file system has
+	// its own clock, which is some milliseconds behind.
 	reportSlack = 50 * time.Millisecond
 )
 
@@ -56,8 +57,8 @@ func (f *Failure) reportsBelow(root string, from, to time.Time) testreport.Repor
 	return r
 }
 
-// readReports returns the regular files below root that outputs name, that end in .xml, look like JUnit and were written
-// between two times. It follows no link, and returns none where not all can be read.
+// readReports returns the regular files below root that outputs name, that end in .xml, look like JUnit and were
+// written between two times. It follows no link, and returns none where not all can be read.
 func readReports(root string, outputs []string, from, to time.Time) [][]byte {
 	in, err := os.OpenRoot(root)
 	if err != nil {

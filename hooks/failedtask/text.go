@@ -10,8 +10,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// CleanTail returns the end of a log, fit to be read by a model: without terminal control and without characters that hide
-// or reorder text. The root's own path becomes ".", so that nobody follows it back to the tree.
+// CleanTail returns the end of a log, fit to be read by a model: without terminal control and without characters that
+// hide or reorder text. The root's own path becomes ".", so that nobody follows it back to the tree.
 func CleanTail(text, root string, limit int) string {
 	text = agent.Clean(text)
 	text = RootPath(root).ReplaceAllString(text, ".$1")

@@ -2,7 +2,8 @@ package failedtask
 
 import "testing"
 
-// A root whose path is not UTF-8 is found like any other: in text as a program prints it, and in what is left of that.
+// A root whose path is not UTF-8 is found like any other: in text as a program prints it, and in what is left of
+// that.
 func TestCleanTailOfAnyRoot(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -22,7 +22,7 @@ const (
 // baseFolder is the name of a kept base in the kept folder of its root.
 const baseFolder = "base"
 
-// keptBase is where the base of this root is kept; empty where nothing keeps an agent out of it.
+// KeptBase returns where the base of this root is kept; empty where nothing keeps agents out of it.
 func (h *Homes) KeptBase(tier sandbox.Tier) string {
 	if tier == sandbox.None {
 		return ""
@@ -30,8 +30,8 @@ func (h *Homes) KeptBase(tier sandbox.Tier) string {
 	return filepath.Join(h.Kept, baseFolder)
 }
 
-// evictBases removes the bases that were unused the longest, until with the one that is about to be made there are not too many, and what is left of those that
-// somebody was killed over while he removed them.
+// evictBases removes the least recently used bases until there is room for one more, and what is left of those whose
+// removal was interrupted.
 func (at Places) evictBases() error {
 	all := filepath.Dir(at.Kept)
 	if info, err := os.Lstat(all); err != nil || !info.IsDir() { // a link leads to folders of somebody else

@@ -1,5 +1,6 @@
-// Package homes decides which folders the processes of a hook may write: the copies of the tree, the build caches that are
-// kept from hook to hook, and what is thrown away. It is used under heal.lock, by one hook of a root at a time.
+// Package homes decides which folders the processes of a hook may write: the copies of the tree, the build caches
+// that are kept from hook to hook, and what is thrown away. It is used under heal.lock, by one hook of a root at a
+// time.
 package homes
 
 import (
@@ -22,15 +23,15 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// Homes are the folders of one hook. Three kinds of build caches never mix: what checks of the person's own code filled
-// (kept), what agents filled (kept, for agents only), and the throw-away copy of the first that each verification gets,
-// because patched code could write what the next check reads.
+// Homes are the folders of one hook. Three kinds of build caches never mix: what checks of the person's own code
+// filled (kept), what agents filled (kept, for agents only), and the throw-away copy of the first that each
+// verification gets, because patched code could write what the next check reads.
 type Homes struct {
 	Places
 	Task    *pipeline.Task // the failed one: its environment tells where build caches are
 	Environ []string       // the person's, KEY=VALUE
 	Box     sandbox.Box    // what all boxes have in common
-	Go      bool           // the tree has a Go module: only then the person's build cache, which may be large, is of use
+	Go      bool           // the tree has a Go module: only then is the person's build cache of use, which may be large
 
 	throws int // throw-away folders made so far
 }
@@ -38,7 +39,7 @@ type Homes struct {
 // seedLimit is how much of the person's build caches, in bytes, a kept folder starts with.
 const seedLimit = 2 << 30
 
-// cacheFolders are the build caches that get a place of their own, and the variables their tools read.
+// cacheFolders are the build caches that get a folder of their own, and the variables that name it to their tools.
 var cacheFolders = []struct{ variable, folder string }{
 	{"XDG_CACHE_HOME", "xdg"},
 	{"GOCACHE", "go-build"},
@@ -64,8 +65,8 @@ func Inside(path, dir string) bool {
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// checkCaches gives the kept caches of checks. They start as a copy of the person's build cache; note says so in words when
-// they start cold.
+// CheckCaches returns the kept caches of checks. They start as a copy of the person's build cache; where they do not,
+// note tells why, for a person.
 func (h *Homes) CheckCaches(ctx context.Context) (dir, note string, err error) {
 	dir = filepath.Join(h.Kept, "check")
 	if exists(filepath.Join(dir, seeded)) {
@@ -76,7 +77,7 @@ func (h *Homes) CheckCaches(ctx context.Context) (dir, note string, err error) {
 	}
 	from := h.personal("GOCACHE", filepath.Join(".cache", "go-build"))
 	if real, err := filepath.EvalSymlinks(from); err == nil {
-		from = real // many keep it on another disk; a copied link would be the person's own cache
+		from = real // many keep it on another disk, behind a link; a copied link would lead to the person's own cache
 	}
 	size, err := sizeOf(from)
 	switch {
@@ -95,7 +96,7 @@ func (h *Homes) CheckCaches(ctx context.Context) (dir, note string, err error) {
 	return dir, note, os.WriteFile(filepath.Join(dir, seeded), nil, 0o600)
 }
 
-// agentCaches gives the kept caches of agents. They start with what the gate, which began at since, used.
+// AgentCaches returns the kept caches of agents. They start with what the reproduction used, which began at since.
 func (h *Homes) AgentCaches(ctx context.Context, check string, since time.Time) (string, error) {
 	dir := filepath.Join(h.Kept, "agent")
 	if exists(filepath.Join(dir, seeded)) {
@@ -107,7 +108,7 @@ func (h *Homes) AgentCaches(ctx context.Context, check string, since time.Time) 
 	return dir, os.WriteFile(filepath.Join(dir, seeded), nil, 0o600)
 }
 
-// seeded is the file that says that a kept folder was filled; without it, whatever killed the filling, it is filled again.
+// seeded is the file that marks a kept folder as filled. Without it the folder is filled again.
 const seeded = ".seeded"
 
 func makeCaches(dir string) error {
@@ -119,14 +120,14 @@ func makeCaches(dir string) error {
 	return nil
 }
 
-// Go brings the time of a build cache's entry up to date when it reads one that is older than an hour. So a kept folder starts
+// Go updates the time of a build cache's entry when it reads one that is older than an hour. So a kept folder starts
 // with old entries, and those that a check used can be told from the rest.
 const (
 	unused = 2 * time.Hour
 	used   = 70 * time.Minute
 )
 
-// age makes every file below dir look as if it had not been used.
+// age sets the times of all files below dir to those of entries that were not used.
 func age(dir string) error {
 	old := time.Now().Add(-unused)
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -137,7 +138,7 @@ func age(dir string) error {
 	})
 }
 
-// copyCaches copies caches, of Go's build cache only what was used: the rest can be gigabytes.
+// copyCaches copies caches. Of Go's build cache it copies only what was used since then: the rest can be gigabytes.
 func (h *Homes) copyCaches(ctx context.Context, from, to string, since time.Time) error {
 	if err := makeCaches(to); err != nil {
 		return err
@@ -154,14 +155,15 @@ func (h *Homes) copyCaches(ctx context.Context, from, to string, since time.Time
 	return nil
 }
 
-// throwAway gives an empty folder that close of the homes removes, or the next runner if this one is killed.
+// throwAway makes an empty folder. Close removes it, or the next runner, if this one is killed.
 func (h *Homes) throwAway(kind string) (string, error) {
 	h.throws++
 	dir := filepath.Join(h.Work, fmt.Sprintf("%s-%d", kind, h.throws))
 	return dir, scratch.Folder(dir)
 }
 
-// throwAwayCaches is a copy of what the gate, which began at since, used of the kept caches: for one verification.
+// ThrowAwayCaches makes caches for one verification: a copy of what the reproduction, which began at since, used of
+// kept.
 func (h *Homes) ThrowAwayCaches(ctx context.Context, kept string, since time.Time) (string, error) {
 	dir, err := h.throwAway("caches")
 	if err != nil {
@@ -170,7 +172,7 @@ func (h *Homes) ThrowAwayCaches(ctx context.Context, kept string, since time.Tim
 	return dir, h.copyCaches(ctx, kept, dir, since)
 }
 
-// checkBox is where the gate and verifications run: HOME is the person's, to read.
+// CheckBox returns the box for checks in a copy. HOME is the person's, and can only be read.
 func (h *Homes) CheckBox(base *scratch.Base, copyDir, caches string) (sandbox.Box, error) {
 	box := h.Box
 	tmp, err := h.throwAway("tmp")
@@ -184,7 +186,7 @@ func (h *Homes) CheckBox(base *scratch.Base, copyDir, caches string) (sandbox.Bo
 	return box, nil
 }
 
-// agentBox is where an agent works: HOME is its own, and empty.
+// AgentBox returns the box for an agent in a copy. HOME is its own, and empty. filters are git's, see gitEnv.
 func (h *Homes) AgentBox(base *scratch.Base, copyDir, caches string, filters [][2]string) (sandbox.Box, error) {
 	box := h.Box
 	home, err := h.throwAway("home")
@@ -202,7 +204,7 @@ func (h *Homes) AgentBox(base *scratch.Base, copyDir, caches string, filters [][
 	return box, nil
 }
 
-// readable are the folders that must stay visible where they would be hidden: the person's home and Go's downloads.
+// readable returns the folders that a box must not hide: the person's home and Go's downloads.
 func (h *Homes) readable() []string {
 	var paths []string
 	for _, p := range []string{h.env("HOME"), h.downloads()} {
@@ -213,7 +215,7 @@ func (h *Homes) readable() []string {
 	return paths
 }
 
-// cacheEnv points the tools' own variables at caches. Go's modules come from the person's downloads, as a proxy.
+// cacheEnv returns the variables that lead tools to caches. The person's downloads serve as a proxy for Go's modules.
 func (h *Homes) cacheEnv(caches string) []string {
 	var env []string
 	for _, c := range cacheFolders {
@@ -225,7 +227,7 @@ func (h *Homes) cacheEnv(caches string) []string {
 	return env
 }
 
-// downloads is the person's Go download cache, or empty.
+// downloads returns the person's Go download cache; empty: there is none.
 func (h *Homes) downloads() string {
 	gopath := h.personal("GOPATH", "go")
 	first := filepath.SplitList(gopath)
@@ -243,8 +245,8 @@ func (h *Homes) downloads() string {
 	return d
 }
 
-// personal is the value that a tool of task t sees of a Go variable: the task's own, what it passes, what `go env -w`
-// stored, else rest below HOME.
+// personal returns the value that a tool of the task has for a Go variable: the task's own, what it passes, what `go
+// env -w` stored, else the path rest below HOME.
 func (h *Homes) personal(name, rest string) string {
 	for _, v := range h.Task.Env {
 		if v.Name == name && v.Value != "" {
@@ -273,8 +275,8 @@ func (h *Homes) personal(name, rest string) string {
 	return filepath.Join(home, rest)
 }
 
-// gitEnv is configuration for git inside a box: nothing of the person's global configuration runs code there. Filters
-// are given to agents, whose HOME is empty: without them every filtered file would look dirty to them.
+// gitEnv returns git's configuration inside a box, so that nothing of the person's global configuration runs code
+// there. Agents, whose HOME is empty, are given filters: without them every filtered file would look dirty.
 func gitEnv(filters [][2]string) []string {
 	entries := append([][2]string{
 		{"core.fsmonitor", "false"},
@@ -284,7 +286,7 @@ func gitEnv(filters [][2]string) []string {
 	return git.ConfigEnv(entries)
 }
 
-// close removes what was thrown away.
+// Close removes the throw-away folders.
 func (h *Homes) Close() error {
 	var errs []error
 	for _, kind := range []string{"caches", "home", "tmp"} {
@@ -296,7 +298,7 @@ func (h *Homes) Close() error {
 	return errors.Join(errs...)
 }
 
-// copyFolder copies a cache, or its files that are newer. Never hard links: they share the inode, and an agent would write
+// copyFolder copies a cache, or its files that are newer than a time. It makes no hard links: an agent could write
 // through them.
 func copyFolder(ctx context.Context, from, to string, newer time.Time) error {
 	return copy.Copy(from, to, copy.Options{

@@ -15,13 +15,13 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// rootFile stands in a kept folder and holds the path of the root it is for; its time is that of the last healing.
+// rootFile is a file in a kept folder that holds the path of its root. Its time is when a hook last used the folder.
 const rootFile = "root"
 
-// unusedTime is how long a kept folder may lie before RemoveKept takes it for forgotten.
+// unusedTime is how long a kept folder may be unused before it counts as forgotten.
 const unusedTime = 30 * 24 * time.Hour
 
-// used notes in a kept folder whose it is, and that it is used now.
+// markUsed writes rootFile, or sets its time to now.
 func (at Places) markUsed(root string) error {
 	path := filepath.Join(at.Kept, rootFile)
 	if b, err := os.ReadFile(path); err == nil && string(b) == root+"\n" {
@@ -31,35 +31,36 @@ func (at Places) markUsed(root string) error {
 	return record.WriteFile(path, []byte(root+"\n"), false)
 }
 
-// A Kept is what is kept for one root: build caches, and the base of its last healing.
+// A Kept is what is kept for one root: build caches, and the base of its last hook.
 type Kept struct {
 	Dir       string
-	Root      string // empty: not known, it was made by a version that did not say
+	Root      string // empty: not known, an older version made it
 	Used      time.Time
 	Bytes     int64 // of both
 	BaseBytes int64 // of them, the base's
-	Busy      bool  // a healing is at work
+	Busy      bool  // a hook is using it
 }
 
-// Gone says that the folder it was kept for is no more.
+// Gone reports whether the root no longer exists.
 func (k *Kept) Gone() bool {
 	_, err := os.Lstat(k.Root)
 	return k.Root != "" && errors.Is(err, fs.ErrNotExist)
 }
 
-// Forgotten says that nobody needs it any more: its root is gone, or it was not used for long.
+// Forgotten reports whether nobody needs it any more: its root is gone, or it was not used for a long time.
 func (k *Kept) Forgotten(now time.Time) bool {
 	return !k.Busy && (k.Gone() || now.Sub(k.Used) > unusedTime || strings.HasPrefix(filepath.Base(k.Dir), doomed))
 }
 
-// doomed begins the name of a kept folder that is being removed.
+// doomed is the beginning of the name of a kept folder that is being removed.
 const doomed = ".gone-"
 
-// keptName is what a kept folder is called: half of the digest of its root (see Find). What has another name is not ours.
+// keptName matches the names of kept folders: half of the digest of the root, see Find. Folders of other names are
+// not ours.
 var keptName = regexp.MustCompile(`^(\.gone-)?[0-9a-f]{16}$`)
 
-// openKept opens the folder that holds the kept ones. It must be a real one: a link leads to folders that are somebody
-// else's.
+// openKept opens the folder that holds the kept ones. It refuses a link, which could lead to folders of somebody
+// else.
 func openKept(cache string) (*os.Root, error) {
 	top, err := os.OpenRoot(cache)
 	if err != nil {
@@ -76,8 +77,8 @@ func openKept(cache string) (*os.Root, error) {
 	return top.OpenRoot("kept")
 }
 
-// AllKept lists what is kept below cache, of every root; cache is a folder of this user that others cannot write. A folder
-// that cannot be read is in the error and hides no other.
+// AllKept lists what is kept below cache, for all roots; cache is a folder of this user that others cannot write. The
+// error names folders that cannot be read; the others are returned all the same.
 func AllKept(cache string) ([]Kept, error) {
 	in, err := openKept(cache)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +118,7 @@ func AllKept(cache string) ([]Kept, error) {
 	return all, errors.Join(errs...)
 }
 
-// measure adds up what is in a kept folder and finds the newest of it. Files may go while we look.
+// measure adds up what is in a kept folder and finds its newest time. Files may vanish meanwhile.
 func (k *Kept) measure(in *os.Root) error {
 	base := path.Join(filepath.Base(k.Dir), baseFolder)
 	err := fs.WalkDir(in.FS(), filepath.Base(k.Dir), func(at string, d fs.DirEntry, err error) error {
@@ -149,8 +150,8 @@ func (k *Kept) measure(in *os.Root) error {
 	return nil
 }
 
-// RemoveKept removes kept build caches, unless somebody works with them; false: somebody does. The worst that comes of it
-// is that the next check takes longer.
+// RemoveKept removes kept build caches and reports whether it did: it does not while a hook is using them. The next
+// check takes longer, no more.
 func RemoveKept(k Kept) (bool, error) {
 	if k.Root != "" && !k.Gone() {
 		if store := record.At(k.Root); exists(store.Dir) {
@@ -177,7 +178,7 @@ func RemoveKept(k Kept) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = in.Close() }() // what was done in it is done
-	// Under another name first: who begins to heal now finds nothing, instead of half of it.
+	// Under another name first: a hook that starts now finds nothing, instead of half of it.
 	gone := doomed + strings.TrimPrefix(name, doomed)
 	if err := in.Rename(name, gone); err != nil {
 		gone = name
@@ -185,7 +186,7 @@ func RemoveKept(k Kept) (bool, error) {
 	return true, removeIn(in, gone)
 }
 
-// removeIn removes a folder of root also where Go's module cache made folders read-only.
+// removeIn is Remove for a folder of root.
 func removeIn(root *os.Root, name string) error {
 	if err := root.RemoveAll(name); err == nil || !errors.Is(err, fs.ErrPermission) {
 		return err

@@ -14,16 +14,16 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// places are the folders of one root that must lie outside of its tree.
+// Places are the folders of one root that must be outside of its tree.
 type Places struct {
 	Store   string // the root's .async
-	Work    string // parent of base, copies and throw-away folders: nothing in it outlives a healing
-	Kept    string // build caches: check/ and agent/; base/: see scratch.Source.Kept; root: a file that says whose they are
+	Work    string // parent of base, copies and throw-away folders: nothing in it outlives a hook
+	Kept    string // build caches in check/ and agent/; base/, see scratch.Source.Kept; the file root, see rootFile
 	Rescued string // copies whose difference could not be stored; only a person removes what is there
 }
 
-// Find picks the folders below cache or, where the tree holds that (a home folder under git), below the system's folder
-// for temporary files. It makes none of them.
+// Find picks the folders below cache or, where the tree holds that (a home folder under git), below the system's
+// folder for temporary files. It makes none of them.
 func Find(ctx context.Context, store *record.Store, cache string) (Places, error) {
 	top := store.Root
 	if repo, err := git.Of(ctx, top); err == nil {
@@ -51,7 +51,8 @@ func Find(ctx context.Context, store *record.Store, cache string) (Places, error
 	}, nil
 }
 
-// privateTemp is a folder of ours among everybody's: its name can be guessed, so it is taken only when it is ours alone.
+// privateTemp returns a folder in the system's temporary one. Others can guess its name, so it must belong to this
+// user alone.
 func privateTemp() (string, error) {
 	dir := filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
@@ -61,7 +62,8 @@ func privateTemp() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ok || int(st.Uid) != os.Getuid() {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ok || int(st.Uid) != os.Getuid() {
 		return "", fmt.Errorf("%s is not a private folder of yours: remove it, or set XDG_CACHE_HOME to a folder outside of the tree", dir)
 	}
 	return filepath.EvalSymlinks(dir)

@@ -1,5 +1,5 @@
-// Package progress tells what happens in a hook while it happens: to the journal, to the person who watches, and in the note
-// of the record.
+// Package progress tells what happens in a hook while it happens: to the journal, to the person who watches, and in
+// the note of the record.
 package progress
 
 import (

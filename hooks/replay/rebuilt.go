@@ -17,11 +17,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// The patch of an agent of our own is also made again, from the calls in its transcript: that shows whether the two belong
-// together.
+// The patch of an agent of our own is also made again, from the calls in its transcript: that shows whether the two
+// belong together.
 
-// Rebuild makes the calls of attempt r.Attempt again in the copy of r, which holds the base. The error is native.ErrOthers
-// where the attempt is not one of an agent of our own.
+// Rebuild makes the calls of attempt r.Attempt again in the copy of r, which holds the base. The error is
+// native.ErrOthers where the attempt is not one of an agent of our own.
 type Rebuild func(ctx context.Context, r agent.Request, transcript io.Reader) (native.Rebuilt, error)
 
 // A Rebuilt compares the difference that the calls of an attempt make with the patch.
@@ -51,8 +51,8 @@ const (
 	rebuiltNone      = "none"
 )
 
-// rebuild makes the calls of the attempt that p proposes again, and compares what they leave with changes, which are those of the
-// patch. nil: it is not a patch of an agent of our own.
+// rebuild makes the calls of the attempt that p proposes again, and compares what they leave with changes, which are
+// those of the patch. nil: it is not a patch of an agent of our own.
 func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, changes []patch.Change) (_ *Rebuilt, err error) {
 	p := v.Fix
 	a := proposing(p.Attempts)
@@ -92,8 +92,8 @@ func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, c
 	return r, nil
 }
 
-// ofAnswer takes back what was said of the files of a patch that is not the calls': where a hook asks for a diff in the answer, what
-// the calls changed is no part of it.
+// ofAnswer takes back what was said of the files of a patch that is not the calls': where a hook asks for a diff in
+// the answer, what the calls changed is no part of it.
 func (r *Rebuilt) ofAnswer(calls *native.Rebuilt) {
 	if r.Result == rebuiltSame || len(calls.Wrong) > 0 {
 		return
@@ -124,8 +124,8 @@ func (v *replay) calls(ctx context.Context, rel string, r agent.Request) (_ *nat
 	return &made, err
 }
 
-// proposing returns the attempt whose difference was proposed: the last of those with the best verdict. In older records,
-// which have no verdict for each, it is the last that left a difference.
+// proposing returns the attempt whose difference was proposed: the last of those with the best verdict. In older
+// records, which have no verdict for each, it is the last that left a difference.
 func proposing(attempts []fix.Attempt) (best *fix.Attempt) {
 	for i := range attempts {
 		a := &attempts[i]
@@ -136,7 +136,8 @@ func proposing(attempts []fix.Attempt) (best *fix.Attempt) {
 	return best
 }
 
-// otherTranscript says why the file is not the transcript that the fix was sealed with; empty: it is, or none is named.
+// otherTranscript says why the file is not the transcript that the fix was sealed with; empty: it is, or none is
+// named.
 func otherTranscript(p *fix.Proposal, rel string) string {
 	if p.Provenance == nil || p.Provenance.Transcript == nil {
 		return ""

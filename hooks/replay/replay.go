@@ -1,5 +1,5 @@
-// Package replay verifies a sealed proposal once more: base and patch as they are recorded, the hook's settings as they were,
-// the tasks and the secrets as they are now. No agent starts, and nothing of the fix is written.
+// Package replay verifies a sealed proposal once more: base and patch as they are recorded, the hook's settings as
+// they were, the tasks and the secrets as they are now. No agent starts, and nothing of the fix is written.
 package replay
 
 import (
@@ -72,8 +72,8 @@ func (r *Result) Holds() bool {
 	return r.Same && (r.Rebuilt == nil || r.Rebuilt.Result != rebuiltDifferent)
 }
 
-// Run verifies the proposal again, and tells the journal of the hooks how that ended. It takes heal.lock; the error is
-// record.ErrLocked where another process holds it. Another error to test for is ErrBaseGone.
+// Run verifies the proposal again, and tells the journal of the hooks how that ended. It takes heal.lock; the error
+// is record.ErrLocked where another process holds it. Another error to test for is ErrBaseGone.
 func Run(ctx context.Context, q Request) (_ *Result, err error) {
 	for _, kv := range q.Environ {
 		if value, ok := strings.CutPrefix(kv, sandbox.HookMark+"="); ok && value != "" {
@@ -163,7 +163,8 @@ func (q Request) prepare() (*replay, error) {
 	})}, nil
 }
 
-// asThen returns the hook with the settings that the fix was made under, or, where the record has none, with those of now.
+// asThen returns the hook with the settings that the fix was made under, or, where the record has none, with those of
+// now.
 func (q Request) asThen(t *pipeline.Task) (*pipeline.AgentHook, error) {
 	if policy := policyOf(q.Fix); policy != nil {
 		return &pipeline.AgentHook{
@@ -189,8 +190,8 @@ func (q Request) stillThere(names []string) error {
 	return nil
 }
 
-// sameTier picks the tier that the fix was verified in, where it can be had. That a record says none is no reason to run
-// unconfined what nobody has read: only a person asks for that.
+// sameTier picks the tier that the fix was verified in, where it can be had. That a record says none is no reason to
+// run unconfined what nobody has read: only a person asks for that.
 func (q Request) sameTier(r *Result) (tier sandbox.Tier, err error) {
 	then := ""
 	if n := len(q.Fix.Attempts); n > 0 {

@@ -47,7 +47,8 @@ func (q *Request) lacks(output []byte, base *scratch.Base) string {
 	return all.String()
 }
 
-// include returns the attribute that gives paths to a copy. It cannot name what is outside of the pipeline's folder, sub.
+// include returns the attribute that gives paths to a copy. It cannot name what is outside of the pipeline's folder,
+// sub.
 func include(paths []string, sub string) string {
 	var globs []string
 	for _, p := range paths {
@@ -66,8 +67,8 @@ func include(paths []string, sub string) string {
 	return "scratch { include = [" + strings.Join(english.Quoted(globs[:min(len(globs), 8)]), ", ") + "] }"
 }
 
-// named returns those of paths that a text speaks of: the path itself, from the top or from the pipeline's folder sub,
-// something below it, a module or program of that name. A path of one or two letters is too common to count.
+// named returns those of paths that a text speaks of: the path itself, from the top or from the pipeline's folder
+// sub, something below it, a module or program of that name. A path of one or two letters is too common to count.
 func named(text string, paths []string, sub string) []string {
 	var found []string
 	missing := missingNames(text)
@@ -107,8 +108,9 @@ func inName(c byte) bool {
 	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
-// missingNames returns the modules and programs that an output says are not there: `Cannot find module './gen/x'`, `No module
-// named 'gen.x'`, `sh: 1: mytool: not found`, `mytool: command not found`, `exec: "mytool": executable file not found`.
+// missingNames returns the modules and programs that an output says are not there: `Cannot find module './gen/x'`,
+// `No module named 'gen.x'`, `sh: 1: mytool: not found`, `mytool: command not found`, `exec: "mytool": executable
+// file not found`.
 func missingNames(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -142,7 +144,8 @@ func firstName(text string) string {
 	return text
 }
 
-// withheld names the secrets that the check in the copy did not get: those that its output speaks of, else all of them.
+// withheld names the secrets that the check in the copy did not get: those that its output speaks of, else all of
+// them.
 func (q *Request) withheld(text string) string {
 	if q.Homes.Box.Secrets {
 		return ""
@@ -166,8 +169,8 @@ func (q *Request) withheld(text string) string {
 	return "; the copy was not given " + strings.Join(names, ", ") + " (pass_secrets = true gives secrets to checks)"
 }
 
-// unpassed returns the variables that the output speaks of, that the person's environment has, and that the task is not
-// given.
+// unpassed returns the variables that the output speaks of, that the person's environment has, and that the task is
+// not given.
 func (q *Request) unpassed(text string) []string {
 	var names []string
 	for _, kv := range q.Homes.Environ {

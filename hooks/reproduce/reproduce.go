@@ -1,5 +1,5 @@
-// Package reproduce finds out whether a recorded failure comes back in a copy of the tree, and if not, why not. It spends
-// nothing of the agent's budget, and no agent starts where the failure does not come back.
+// Package reproduce finds out whether a recorded failure comes back in a copy of the tree, and if not, why not. It
+// spends nothing of the agent's budget, and no agent starts where the failure does not come back.
 package reproduce
 
 import (
@@ -48,8 +48,9 @@ type Result struct {
 	output []byte // the end of what the last check printed
 }
 
-// Run runs the failed task's own command in fresh copies. Where a copy of what git tracks fails in another way or passes, it
-// tries once more with everything that git ignores: if that fails in the same way, the person is told which folders to name.
+// Run runs the failed task's own command in fresh copies. Where a copy of what git tracks fails in another way or
+// passes, it tries once more with everything that git ignores: if that fails in the same way, the person is told
+// which folders to name.
 func Run(ctx context.Context, q Request) Result {
 	r := run(ctx, q)
 	if !r.Since.IsZero() && (r.State == fix.NotReproduced || r.State == fix.Flaky) {
@@ -135,9 +136,9 @@ func PointsBack(f *failedtask.Failure, base *scratch.Base, tier sandbox.Tier) st
 	return ""
 }
 
-// series runs the check until the failure is the same, or until it is clear that it is not. A check that passes is run
-// again, and so is one in which other tests fail: either may be chance. Only a first run that is the same counts as
-// reproduced; what differs from run to run is flaky.
+// series runs the check until the failure is the same, or until it is clear that it is not. A check that passes is
+// run again, and so is one in which other tests fail: either may be chance. Only a first run that is the same counts
+// as reproduced; what differs from run to run is flaky.
 func (q *Request) series(ctx context.Context, name, caches string, r Result) Result {
 	want := q.Failure.Signature
 	repro := *r.Reproduction

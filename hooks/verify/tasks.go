@@ -12,8 +12,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// tasks returns the tasks to run, in order: dependencies that the changes can have changed, the failed task, and, with also,
-// what verify names together with what that waits for and no run has made. Never what depends on the failed task.
+// tasks returns the tasks to run, in order: dependencies that the changes can have changed, the failed task, and,
+// with also, what verify names together with what that waits for and no run has made. Never what depends on the
+// failed task.
 func (q *Request) tasks(also bool) []*pipeline.Task {
 	var tasks []*pipeline.Task
 	seen := map[string]bool{}
@@ -55,7 +56,8 @@ func (q *Request) before(name string) []*pipeline.Task {
 	return g.Ancestors(name)
 }
 
-// changes reports whether the patch can have changed what t makes: it touches t's declared inputs, or t declares none.
+// changes reports whether the patch can have changed what t makes: it touches t's declared inputs, or t declares
+// none.
 func (q *Request) changes(t *pipeline.Task) bool {
 	if len(t.Inputs) == 0 {
 		return true
@@ -87,8 +89,8 @@ func matches(globs []string, p string) bool {
 	return in
 }
 
-// Needs returns how long a verification will take, as far as it was measured: what comes before the check, as in the run,
-// and the check twice, each as long as took. Before it an agent that does not stop by itself is ended.
+// Needs returns how long a verification will take, as far as it was measured: what comes before the check, as in the
+// run, and the check twice, each as long as took. Before it an agent that does not stop by itself is ended.
 func (q *Request) Needs(took time.Duration) time.Duration {
 	need := sandbox.Grace + 2*took
 	if argv, _ := q.goTest(); argv != nil {

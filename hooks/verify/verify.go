@@ -1,5 +1,5 @@
-// Package verify decides what a patch is worth: in fresh copies, never in an agent's, with the agent's confinement, with
-// build caches that are thrown away, and with nothing of the agent's environment.
+// Package verify decides what a patch is worth: in fresh copies, never in an agent's, with the agent's confinement,
+// with build caches that are thrown away, and with nothing of the agent's environment.
 package verify
 
 import (
@@ -153,8 +153,8 @@ func (q *Request) proof(ctx context.Context, r *Result, original outcome, back [
 	return Verified, ""
 }
 
-// askGo asks go test by name for the tests that had failed, with the original checks, in a copy of its own: a plain `go test`
-// prints ok for a package whose tests ended early. why tells what is not proven.
+// askGo asks go test by name for the tests that had failed, with the original checks, in a copy of its own: a plain
+// `go test` prints ok for a package whose tests ended early. why tells what is not proven.
 func (q *Request) askGo(ctx context.Context, back []patch.Change) (o outcome, why string) {
 	argv, tests := q.goTest()
 	if argv == nil || len(q.Failure.Task.Run.Shell.Secrets) > 0 {
@@ -177,8 +177,8 @@ func (q *Request) askGo(ctx context.Context, back []patch.Change) (o outcome, wh
 	return o, testreport.UnprovenGo(tests, o.printed)
 }
 
-// goTest returns the command that asks go test by name for the tests that failed, and their names; nil where the check is
-// no plain go test.
+// goTest returns the command that asks go test by name for the tests that failed, and their names; nil where the
+// check is no plain go test.
 func (q *Request) goTest() (argv, tests []string) {
 	check := q.commands()[0]
 	return testreport.AskGo(check.Argv, check.Shell, q.Failure.Signature.Tests)
