@@ -21,6 +21,14 @@ func ShownName(name string) string {
 	return name
 }
 
+// RecordedName returns a name that a person typed as records have it: test["linux"] for test:linux and for test[linux].
+func RecordedName(typed string) string {
+	if base, key, ok := splitInstance(typed); ok {
+		return InstanceName(base, key)
+	}
+	return typed
+}
+
 // IsNamed reports whether a person who typed a name meant the task called name: as a record writes it, as ShownName
 // shows it, or as a shell leaves it without its quotes: test[linux].
 func IsNamed(name, typed string) bool {

@@ -228,7 +228,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		code, out := p.call(t, nil, append(slices.Clone(call), at...)...)
 		what := strings.Join(call, " ")
 		same(what)
-		if refusal := regexp.MustCompile(`has no flag|takes no argument|not a tier|the opposite|leave one out`).FindString(out); refusal != "" {
+		if refusal := regexp.MustCompile(`has no flag|takes no argument|must be|cannot be used with`).FindString(out); refusal != "" {
 			t.Errorf("%s: exit %d: %s", what, code, out)
 		}
 		if (call != nil && call[0] == "heal" || slices.Contains(call, "--heal")) && !slices.Contains(call, "--help") && !strings.Contains(out, "verified") {

@@ -3,12 +3,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
@@ -177,40 +173,11 @@ func (h *program) agents(c *pipeline.Config) map[string]agent.Agent {
 			argv[i] = w.Value
 		}
 		agents[a.Name] = &cli.Command{
-			ID: a.Name, Argv: argv, Look: func(program string) error { return h.look(c.Root, program) },
+			ID: a.Name, Argv: argv, Look: func(program string) error { return h.FindProgram(c.Root, program) },
 			Policy: a.Retry,
 		}
 	}
 	return agents
-}
-
-// look says why a program cannot be started: a path is relative to the root, a name is looked up in PATH.
-func (h *program) look(root, program string) error {
-	if strings.Contains(program, "/") {
-		if !filepath.IsAbs(program) {
-			program = filepath.Join(root, program)
-		}
-		return executable(program)
-	}
-	for _, dir := range filepath.SplitList(h.Env("PATH")) {
-		if filepath.IsAbs(dir) && executable(filepath.Join(dir, program)) == nil {
-			return nil
-		}
-	}
-	return errors.New("it is not in PATH")
-}
-
-func executable(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("there is no such file")
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-		return errors.New("it is not an executable file")
-	}
-	return nil
 }
 
 // sweep ends what a killed runner left running, stores what its agents had done, removes its copies, and says so. Its own

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/internal/model"
@@ -19,16 +20,12 @@ func modelAgent(a *pipeline.Agent, breakers map[string]*native.Breaker) agent.Ag
 		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,
 	}
 	m.Limits.Total = answerMost
-	lacks := a.Model.Key.Missing
-	if len(lacks) == 0 && a.Model.Key.Value == "" {
-		lacks = a.Model.Key.Secrets // an empty one is none
-	}
 	at := strings.Join([]string{m.Provider, m.BaseURL, m.Name, m.Key}, "\n")
 	if breakers[at] == nil {
 		breakers[at] = &native.Breaker{}
 	}
 	return &native.Agent{
 		ID: a.Name, Ask: m.Turn, Model: m.Name, Provider: m.Provider, MaxTurns: a.Model.MaxTurns, Cost: model.Cost,
-		Lacks: lacks, Breaker: breakers[at], Patience: m.Patience(),
+		Lacks: project.MissingKey(a), Breaker: breakers[at], Patience: m.Patience(),
 	}
 }

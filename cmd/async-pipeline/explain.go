@@ -40,7 +40,7 @@ killed is named, and taken where only it has the task.`,
 			args = unquoted(args)
 			switch {
 			case e.run && (e.env || e.json):
-				return exit.Misused("--run goes with neither --env nor --json\nleave one out")
+				return exit.Misused("--run cannot be used with --env or --json")
 			case e.run:
 				return h.explainRun(args)
 			case len(args) == 0:

@@ -168,6 +168,10 @@ func (h *program) apply(o apply.Options, edit bool, args []string) error {
 	} else if err = e.discard(); err != nil {
 		return err
 	}
+	if errors.Is(err, apply.ErrFlagged) {
+		args := []string{"fix", "apply", p.Run, p.Exact()}
+		return exit.Fail("%v\nto accept all of them:\n%s", err, h.Typed(accepting(append(args, retyped(o, edit)...), &p.Fix)...))
+	}
 	if err := h.undone(done, err); err != nil {
 		return err
 	}
@@ -177,6 +181,26 @@ func (h *program) apply(o apply.Options, edit bool, args []string) error {
 	}
 	h.Results().Applied(p, done, o.DryRun, h.Typed("run", p.Task), better)
 	return nil
+}
+
+// retyped returns the flags of an apply as they are typed again, besides --accept.
+func retyped(o apply.Options, edit bool) []string {
+	var words []string
+	for _, f := range o.Files {
+		words = append(words, "--files", f)
+	}
+	for _, h := range o.Hunks {
+		words = append(words, "--hunk", h)
+	}
+	for _, f := range []struct {
+		typed bool
+		flag  string
+	}{{o.ThreeWay, "--3way"}, {o.AllowDirty, "--allow-dirty"}, {o.DryRun, "--dry-run"}, {edit, "--edit"}} {
+		if f.typed {
+			words = append(words, f.flag)
+		}
+	}
+	return words
 }
 
 // undone is what there is to say when a fix was not applied, or not reverted; nil when it was.

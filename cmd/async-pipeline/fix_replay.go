@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +71,9 @@ func (h *program) replay(f healFlags, asJSON bool, args []string) error {
 		return err
 	}
 	h.sweep(store)
-	stop := h.Listen(h.healingEnds)
+	stop := h.Listen(func(syscall.Signal) {
+		h.Messages().Notice("the replay is being ended; once more to leave at once")
+	})
 	defer stop.Stop()
 	defer h.JobControl().End()
 	cache, err := cachedir.Dir(h.Env)

@@ -31,7 +31,7 @@ named with what they depend on, else the job "default", else all.
   async-pipeline graph --format dot test lint`,
 		RunE: func(_ *cobra.Command, names []string) error {
 			if !slices.Contains(diagram.Formats, format) {
-				return exit.Misused("--format %q is no format of a graph\nwrite %s", format, strings.Join(diagram.Formats, ", "))
+				return exit.Misused("--format must be one of %s, not %q", strings.Join(diagram.Formats, ", "), format)
 			}
 			return h.graph(format, names)
 		},

@@ -21,8 +21,8 @@ func (h *program) healCommand() *cobra.Command {
 		Use:   "heal [RUN] [TASK]",
 		Short: "Have a fix proposed for a recorded failure",
 		Long: `Carries out the on_fail "agent" of a failed task of a recorded run, now, from
-the tree and PIPELINE.hcl as they are now. Without RUN it is the newest run,
-without TASK every failed task. In CI mode the hook needs ci = true.
+the tree and PIPELINE.hcl as they are now. Without RUN it is the newest failed
+run, without TASK every failed task. In CI mode the hook needs ci = true.
 
 Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 		Example: `  async-pipeline heal
@@ -32,14 +32,14 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			f.ci = f.ci || h.ciMode()
 			if how == progressJSON {
-				return exit.Misused("--progress json is the journal of a run, and heal makes none: `fix list --json` gives what came of it")
+				return exit.Misused("heal has no --progress json; fix list --json prints the fixes")
 			}
 			drawn, err := h.drawn(how, healWays, f.ci)
 			if err != nil {
 				return err
 			}
 			if slices.Contains(args, "") {
-				return exit.Misused("An argument is empty: is a variable not set? Without arguments every failed task of the newest run is healed; with them, RUN, TASK or RUN TASK.")
+				return exit.Misused("an argument is empty: is a variable not set? write RUN, TASK or RUN TASK, or nothing for every failed task of the newest failed run")
 			}
 			return h.heal(f, drawn, unquoted(args))
 		},
@@ -93,19 +93,26 @@ func (h *program) heal(f healFlags, drawn bool, args []string) error {
 	return exit.With(exit.Failed)
 }
 
-// healed reads the arguments: RUN TASK, RUN alone, or TASK alone, which is one of the newest run.
+// healed reads the arguments: RUN TASK, RUN alone, or TASK alone. Without RUN it is the newest failed run, and with TASK the newest
+// in which that task failed.
 func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sealed, string, error) {
-	id, task := "latest", ""
+	id, task := "", ""
 	switch len(args) {
 	case 2:
 		id, task = args[0], args[1]
 	case 1:
 		_, err := store.Find(args[0])
-		if errors.Is(err, record.ErrNoRun) {
+		if errors.Is(err, record.ErrNoRun) && args[0] != "latest" {
 			task = args[0]
 		} else {
 			id = args[0]
 		}
+	}
+	if id == "" {
+		if run := newestFailed(store, task); run != nil {
+			return run, task, nil
+		}
+		id = "latest" // says what is wrong with that
 	}
 	run, err := findRun(store, id)
 	if err != nil {
@@ -119,3 +126,26 @@ func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sea
 	}
 	return run, task, nil
 }
+
+// newestFailed returns the newest run with a failure, of a task if one is named, that passed in no later run; nil where there is none.
+func newestFailed(store *record.Store, task string) *record.Sealed {
+	ids, _ := store.IDs() // reported by whatever is done instead
+	passed := map[string]bool{}
+	for _, id := range ids {
+		s := store.Entry(id).Sealed
+		if s == nil {
+			continue
+		}
+		for _, t := range s.Tasks {
+			switch {
+			case t.Status == record.Passed:
+				passed[t.Name] = true
+			case s.Status == record.Failed && failed(t) && !passed[t.Name] && (task == "" || t.Name == task):
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+func failed(t record.Task) bool { return t.Status == record.Failed || t.Status == record.TimedOut }

@@ -1,22 +1,13 @@
 package main
 
-import (
-	"strings"
+import "github.com/async-pipeline/async-pipeline/pipeline"
 
-	"github.com/async-pipeline/async-pipeline/pipeline"
-)
-
-// unquoted gives the arguments of a verb with the names of instances whole again: a shell takes the quotes out of
-// test["linux"], and run knows test[linux] too.
+// unquoted returns the arguments of a verb with the names of instances as records have them. A person types test:linux; a shell leaves
+// test[linux] of test["linux"].
 func unquoted(args []string) []string {
 	whole := make([]string, len(args))
 	for i, arg := range args {
-		whole[i] = arg
-		base, rest, ok := strings.Cut(arg, "[")
-		key, closed := strings.CutSuffix(rest, "]")
-		if ok && closed && base != "" && key != "" && !strings.HasPrefix(key, `"`) {
-			whole[i] = pipeline.InstanceName(base, key)
-		}
+		whole[i] = pipeline.RecordedName(arg)
 	}
 	return whole
 }

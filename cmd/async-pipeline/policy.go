@@ -75,6 +75,7 @@ func (h *program) policyCheck(name string, argv []string) error {
 		}
 		tasks = []*pipeline.Task{t}
 	}
+	h.Messages().Diagnostics(warningsFor(c, tasks, nil))
 	planted := h.planted(c.Root)
 	asked, refused := 0, false
 	for _, t := range tasks {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -52,24 +50,6 @@ func TestDiagnosticsJSON(t *testing.T) {
 	}
 	if diagnostics(nil) == nil {
 		t.Error("no faults are null and not []")
-	}
-}
-
-func TestLook(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	for name, mode := range map[string]os.FileMode{"yes": 0o755, "no": 0o644} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte("#!/bin/sh\n"), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h := process{environ: []string{"PATH=relative:" + root}}.open()
-	for program, want := range map[string]bool{
-		"./yes": true, "yes": true, filepath.Join(root, "yes"): true, "./no": false, "no": false, "./absent": false, "absent": false,
-	} {
-		if err := h.look(root, program); (err == nil) != want {
-			t.Errorf("look(%s) = %v", program, err)
-		}
 	}
 }
 

@@ -51,11 +51,11 @@ func (h *program) drawn(how, ways string, ci bool) (bool, error) {
 		return h.CanDraw() && !ci, nil
 	case progressLive:
 		if !h.CanDraw() {
-			return false, exit.Misused("--progress live needs a terminal on stdout, with TERM set to what it is\nleave the flag out, or write --progress plain")
+			return false, exit.Misused("--progress live needs a terminal on stdout, and TERM; leave it out or write --progress plain")
 		}
 		return true, nil
 	case progressPlain, progressJSON:
 		return false, nil
 	}
-	return false, exit.Misused("--progress %q is no way to show it\nwrite auto, %s", how, ways)
+	return false, exit.Misused("--progress must be auto, %s, not %q", ways, how)
 }

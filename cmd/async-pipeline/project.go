@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -43,11 +42,7 @@ func (h *program) load() (*pipeline.Config, error) {
 		h.Messages().Diagnostics(faults)
 		return nil, exit.Refuse("%s in %s; nothing was run", english.Count(len(faults), "error"), h.Messages().Path(file))
 	}
-	if err != nil {
-		return nil, err
-	}
-	h.Messages().Diagnostics(c.Warnings)
-	return c, nil
+	return c, err
 }
 
 // read reads a PIPELINE.hcl and prints warnings about its secrets.
@@ -112,17 +107,9 @@ func findRun(s *record.Store, id string) (*record.Sealed, error) {
 	return r, err
 }
 
-// ambiguous refuses the beginning of an id that more than one run has; a few of them are named.
+// ambiguous returns the error for a prefix that several run ids have; a few of them are listed.
 func ambiguous(s *record.Store, prefix string) error {
-	const most = 5
-	ids, _ := s.IDs() // where they cannot be listed none is named
+	ids, _ := s.IDs() // where they cannot be read none is listed
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, prefix) })
-	if len(ids) < 2 {
-		return exit.Refuse("more than one run begins with %q: write more of its id", prefix)
-	}
-	few := strings.Join(ids[:min(len(ids), most)], "\n")
-	if more := len(ids) - most; more > 0 {
-		few += fmt.Sprintf("\nand %d more", more)
-	}
-	return exit.Refuse("%d runs begin with %q: write more of the id\n%s", len(ids), prefix, few)
+	return exit.Refuse("run id prefix is ambiguous: %q begins %s", prefix, english.List(ids, 5))
 }

@@ -41,6 +41,15 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	root.Flags().Bool("version", false, "print the version")
 	group(root)
+	root.Args = func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return nil
+		case h.isTask(args[0]):
+			return exit.Misused("%q is a task, not a verb; to run it:\n%s", args[0], h.Typed(append([]string{"run"}, args...)...))
+		}
+		return unknownVerb(c, args[0])
+	}
 	root.AddCommand(h.runCommand(), h.healCommand(), h.validateCommand(), h.listCommand(), h.contextCommand(),
 		h.fixCommand(), h.versionCommand(), h.graphCommand(), h.completionCommand(), h.manCommand())
 	root.AddCommand(h.initCommand(), h.fmtCommand(), h.schemaCommand())
@@ -113,6 +122,21 @@ func group(c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 }
 
+// isTask reports whether a word names a task or job of PIPELINE.hcl.
+func (h *program) isTask(word string) bool {
+	file, err := h.File()
+	if err != nil {
+		return false
+	}
+	c, _, err := h.Read(file)
+	if err != nil {
+		return false
+	}
+	word = pipeline.RecordedName(word)
+	return c.Task(word) != nil || c.Job(word) != nil || len(c.Named(word)) > 0
+}
+
+// unknownVerb returns the error for a word that is not a verb of c, with the verb that was probably meant.
 func unknownVerb(c *cobra.Command, word string) error {
 	var known []string
 	for _, s := range c.Commands() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,7 +61,7 @@ func (f *healFlags) check() (sandbox.Tier, error) {
 	case "", sandbox.View, sandbox.Fence, sandbox.None:
 		return t, nil
 	}
-	return "", exit.Misused("--sandbox %q is not a tier: write view, fence or none", f.tier)
+	return "", exit.Misused("--sandbox must be view, fence or none, not %q", f.tier)
 }
 
 func (h *program) runCommand() *cobra.Command {
@@ -90,13 +91,13 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 				return exit.Misused("--concurrency %d: at least one task runs at a time", r.concurrency)
 			}
 			if r.noHeal && r.heal.asked {
-				return exit.Misused("--heal and --no-heal say the opposite\nleave one out")
+				return exit.Misused("--heal cannot be used with --no-heal")
 			}
 			if err := r.shows(c.Flags().Changed("progress")); err != nil {
 				return err
 			}
 			if r.trace != "" && r.dryRun {
-				return exit.Misused("--trace is of a run, and --dry-run makes none\nleave one out")
+				return exit.Misused("--trace cannot be used with --dry-run")
 			}
 			if c.Flags().Changed("trace") && r.trace == "" {
 				return exit.Misused("--trace has an empty path: is a variable not set?")
@@ -125,11 +126,11 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 func (r *runCall) shows(asked bool) error {
 	switch {
 	case r.json && asked && r.progress != progressJSON:
-		return exit.Misused("--json is --progress json, and not --progress %s\nleave one out", r.progress)
+		return exit.Misused("--json cannot be used with --progress %s", r.progress)
 	case r.dryRun && (r.json || r.progress == progressJSON):
-		return exit.Misused("--json is the journal of a run, and --dry-run makes none\nleave one out")
+		return exit.Misused("--json cannot be used with --dry-run")
 	case r.dryRun && asked:
-		return exit.Misused("--progress is of a run, and --dry-run makes none\nleave one out")
+		return exit.Misused("--progress cannot be used with --dry-run")
 	case r.json:
 		r.progress = progressJSON
 	}
@@ -163,6 +164,7 @@ func (h *program) run(r *runCall, names []string) error {
 	if err != nil {
 		return err
 	}
+	h.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
 	if r.dryRun {
 		h.Results().Plan(planned(c, g, names), run.Parallel(c, r.concurrency))
 		return nil
@@ -175,6 +177,26 @@ func (h *program) run(r *runCall, names []string) error {
 		h: h, call: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
 	}
 	return p.perform()
+}
+
+// warningsFor returns the warnings of PIPELINE.hcl about some tasks, and about those of names that have no instances. validate shows
+// all warnings.
+func warningsFor(c *pipeline.Config, tasks []*pipeline.Task, names []string) (all pipeline.Errors) {
+	for _, w := range c.Warnings {
+		var owner *pipeline.Task // the last one that begins above
+		for _, t := range c.Tasks {
+			if t.Pos.File == w.Pos.File && t.Pos.Line <= w.Pos.Line && (owner == nil || t.Pos.Line > owner.Pos.Line) {
+				owner = t
+			}
+		}
+		about := func(name string) bool {
+			return slices.Contains(c.Empty, name) && strings.Contains(w.Summary, strconv.Quote(name))
+		}
+		if owner == nil || slices.ContainsFunc(tasks, func(t *pipeline.Task) bool { return t.Pos == owner.Pos }) || slices.ContainsFunc(names, about) {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // selectTasks picks the graph and shows what is wrong with the names.

@@ -377,7 +377,7 @@ func environment(ts *testscript.TestScript) []string {
 
 func lookIn(path, name string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
-		if executable(filepath.Join(dir, name)) == nil {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
 			return filepath.Join(dir, name), nil
 		}
 	}

@@ -292,7 +292,7 @@ func TestProgress(t *testing.T) {
 		{"json", "async-pipeline run --progress json 2>/dev/null", 0, []string{`"type":"run_started"`}, "│"},
 		{"live into a pipe", "async-pipeline run --progress live | cat; exit 2", 2, []string{"--progress live needs a terminal"}, "passed"},
 		{"live where it cannot be", "TERM=dumb async-pipeline run --progress live", 2, []string{"--progress live needs a terminal"}, "passed"},
-		{"no such way", "async-pipeline run --progress fancy", 2, []string{`--progress "fancy" is no way`}, "passed"},
+		{"no such way", "async-pipeline run --progress fancy", 2, []string{`--progress must be auto, live, plain or json, not "fancy"`}, "passed"},
 		{"stderr elsewhere", "async-pipeline run 2>err", 0, []string{"✓ a passed", "1 passed"}, "a │"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func (h *program) examine() (*pipeline.Config, pipeline.Errors, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all := append(pipeline.Errors{}, c.Warnings...)
+	all := append(append(pipeline.Errors{}, c.Warnings...), h.AgentWarnings(c)...)
 	names := make([]string, 0, len(c.Tasks))
 	for _, t := range c.Tasks {
 		names = append(names, t.Name)

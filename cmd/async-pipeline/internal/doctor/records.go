@@ -43,6 +43,11 @@ func (d *checkup) pipelineFile() {
 	default:
 		d.fine("pipeline", "%s is read: %s, %s", d.path(file), english.Count(len(c.Tasks), "task"), english.Count(len(c.Jobs), "job"))
 	}
+	if c != nil && err == nil {
+		for _, w := range d.AgentWarnings(c) {
+			d.noted("agents", "", "%s:%d: %s", d.path(w.Pos.File), w.Pos.Line, w.Summary)
+		}
+	}
 }
 
 // folder checks .async itself: a real folder, writable, ignored by git. It reports whether there are records to check.
