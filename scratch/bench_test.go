@@ -101,8 +101,8 @@ func largeRepo(t testing.TB, files int) string {
 	return top
 }
 
-// BenchmarkScratch measures each step against its limit, both in each round of the same run; the best round of each counts. The
-// goals are in the names of what is reported.
+// BenchmarkScratch measures each step against its limit, both in each round of the same run; the best round of each
+// counts. The goals are in the names of what is reported.
 func BenchmarkScratch(b *testing.B) {
 	for _, files := range []int{5_000, 50_000} {
 		b.Run(fmt.Sprint(files), func(b *testing.B) { benchScratch(b, files) })

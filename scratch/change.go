@@ -1,5 +1,5 @@
-// What changed in a copy, by a stat walk: an unchanged file is never read again, and git is never asked in the copy, whose
-// .git an agent may have changed, poisoned or removed.
+// What changed in a copy, by a stat walk: an unchanged file is never read again, and git is never asked in the
+// copy, whose .git an agent may have changed, poisoned or removed.
 
 package scratch
 
@@ -35,12 +35,15 @@ type difference struct {
 	closed  []string // folders that cannot be read, whatever we try
 }
 
-// Changes is the difference between the base and the copy as it is now, in files that count for a patch (not ignored ones, not taken folders, no .git, no .async).
-// Paths are relative to Base.Top. Ignored files that changed, special files (a .git that the copy did not have is one), secrets (.env*, key files) and files over MaxFile are in Omitted by name.
+// Changes returns the difference between the base and the copy as it is now, in files that count for a patch (not
+// ignored ones, not taken folders, no .git, no .async). Paths are relative to Base.Top. Ignored files that changed,
+// special files (a .git that the copy did not have is one), secrets (.env*, key files) and files over MaxFile are
+// in Omitted by name.
 //
-// What is ignored is decided by the rules as they were in the base. Files of submodules and nested repositories are ordinary paths.
-// A secret that git tracks is an ordinary file: it is no secret any more. Of an ignored folder with many changes only the
-// folder is named, with a slash at its end. The processes that worked in the copy must have ended.
+// What is ignored is decided by the rules as they were in the base. Files of submodules and nested repositories are
+// ordinary paths. A secret that git tracks is an ordinary file: it is no secret any more. Of an ignored folder with
+// many changes only the folder is named, with a slash at its end. The processes that worked in the copy must have
+// ended.
 func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, error) {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
@@ -128,7 +131,8 @@ func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) 
 	return d, nil
 }
 
-// compareFolder compares the files of one open folder with what was written there, sorted by name, and names the folders in it.
+// compareFolder compares the files of one open folder with what was written there, sorted by name, and names the
+// folders in it.
 func compareFolder(dir string, fd int, entries []fs.DirEntry, was []stood) (d difference, below []string) {
 	seen, left := make([]bool, len(was)), len(was)
 	for _, e := range entries {
@@ -254,7 +258,7 @@ func (b *Base) gather(old, fresh, counted []string) []string {
 	return list
 }
 
-// read gives the change of p, nil when it is none after all, or why it is left out.
+// read returns the change of p, nil when it is none after all, or why it is left out.
 func (c *Copy) read(root *os.Root, p string) (*patch.Change, string, error) {
 	if secret(p) && !c.base.tracked[p] {
 		return nil, whySecret, nil
@@ -286,7 +290,7 @@ func whyNot(err error) string {
 	return whyUnreadable
 }
 
-// same says whether a patch would have nothing to say.
+// same reports whether a patch would have nothing to say.
 func same(a, b *patch.File) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -297,7 +301,8 @@ func same(a, b *patch.File) bool {
 
 var errOversize = errors.New("larger than a patch takes")
 
-// readFile reads a file or symlink without following any link; nil where there is none. most is in bytes, 0 for no limit.
+// readFile reads a file or symlink without following any link; nil where there is none. most is in bytes, 0 for no
+// limit.
 func readFile(root *os.Root, p string, most int64) (*patch.File, error) {
 	info, err := lstat(root, p)
 	if err != nil || info == nil {

@@ -10,9 +10,11 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -28,7 +30,7 @@ const (
 // dependencies are folders that a check needs and git usually ignores.
 var dependencies = map[string]bool{"node_modules": true, ".venv": true, "venv": true, "vendor": true}
 
-// secret says whether a file is kept out of patches, and out of what Everything takes, by its name.
+// secret reports whether a file is kept out of patches, and out of what Everything takes, by its name.
 func secret(p string) bool {
 	name := strings.ToLower(path.Base(p))
 	switch path.Ext(name) {
@@ -63,7 +65,7 @@ func newGlobs(attr, sub string, patterns []string) (globs, error) {
 	return g, nil
 }
 
-// inside gives p relative to sub.
+// inside returns p relative to sub.
 func (g globs) inside(p string) (string, bool) {
 	if g.sub == "." {
 		return p, true
@@ -76,7 +78,7 @@ func (g globs) match(p string) bool {
 	return ok && slices.ContainsFunc(g.patterns, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, rel) })
 }
 
-// covers says whether p or a folder above it matches.
+// covers reports whether p or a folder above it matches.
 func (g globs) covers(p string) bool {
 	for ; p != "."; p = path.Dir(p) {
 		if g.match(p) {
@@ -86,7 +88,7 @@ func (g globs) covers(p string) bool {
 	return false
 }
 
-// reaches says whether something below the folder dir can match.
+// reaches reports whether something below the folder dir can match.
 func (g globs) reaches(dir string) bool {
 	if len(g.patterns) == 0 {
 		return false
@@ -133,7 +135,8 @@ func (p *plan) add(dir string, f leaf) { p.files[dir] = append(p.files[dir], f) 
 
 func (p *plan) omit(at, why string) { p.omitted = append(p.omitted, tree.Omitted{Path: at, Why: why}) }
 
-// A chooser walks the tree and fills a plan. What its workers share stands under mu; plan is whole when choose is done.
+// A chooser walks the tree and fills a plan. What its workers share stands under mu; plan is whole when choose is
+// done.
 type chooser struct {
 	root       *os.Root
 	files      map[string]bool // nil without git: all
@@ -306,7 +309,7 @@ func (c *chooser) takes(f *found, e fs.DirEntry, p string) bool {
 	return true
 }
 
-// fits says whether the ignored path p goes into what is left of the limits, and takes it from them.
+// fits reports whether the ignored path p goes into what is left of the limits, and takes it from them.
 func (c *chooser) fits(p string) bool {
 	bytes, count := c.bytes, c.count
 	var measure func(p string) bool
@@ -343,4 +346,30 @@ func list(root *os.Root, dir string) ([]fs.DirEntry, error) {
 	err = errors.Join(err, f.Close())
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
+}
+
+// InUse reports whether somebody who is alive works below parent: a folder there has the stamp of a living process,
+// or is too young to have one.
+func InUse(parent string) (bool, error) {
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil { // removed meanwhile
+			continue
+		}
+		made := info.ModTime()
+		if known, live := readStamp(filepath.Join(parent, e.Name()), &made); live || !known && time.Since(made) < unstamped {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -1,4 +1,5 @@
-// What the Linux kernel copies by itself: shared extents where the file system has them, else without the way through this process.
+// What the Linux kernel copies by itself: shared extents where the file system has them, else without the way
+// through this process.
 
 package scratch
 

@@ -1,4 +1,5 @@
-// Copies one file or symlink: content, holes, permission bits, times. Never a hard link: who writes through one writes the original.
+// Copies one file or symlink: content, holes, permission bits, times. Never a hard link: who writes through one
+// writes the original.
 
 package scratch
 
@@ -20,8 +21,8 @@ const bufferSize = 256 << 10
 // that is written all the time has no better state.
 const rereads = 5
 
-// Facts tell a file from a later state of it without reading it. The zero facts are those of no file. (Exported fields: they are
-// stored as gob.)
+// Facts tell a file from a later state of it without reading it. The zero facts are those of no file. (Exported
+// fields: they are stored as gob.)
 type facts struct {
 	Dev, Ino           uint64
 	Size, Mtime, Ctime int64 // bytes, ns, ns
@@ -29,7 +30,8 @@ type facts struct {
 }
 
 func factsOf(s *unix.Stat_t) facts {
-	return facts{uint64(s.Dev), s.Ino, s.Size, s.Mtim.Nano(), s.Ctim.Nano(), s.Uid, s.Gid} //nolint:unconvert // Dev is int32 elsewhere
+	// Dev is int32 elsewhere
+	return facts{uint64(s.Dev), s.Ino, s.Size, s.Mtim.Nano(), s.Ctim.Nano(), s.Uid, s.Gid} //nolint:unconvert
 }
 
 // A Copied is one file or symlink that was copied.
@@ -55,7 +57,7 @@ func newHand(sums bool) *hand {
 	return h
 }
 
-// digest is what the hand has summed up.
+// digest returns what the hand has summed up.
 func (h *hand) digest() string {
 	if h.sum == nil {
 		return ""
@@ -146,7 +148,8 @@ func (h *hand) file(from, to int, name string) (got copied, changed bool, err er
 		return copied{}, false, errSpecial
 	}
 	// With its own bits where the umask lets them pass, else settle gives them.
-	out, err := unix.Openat(to, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(was.Mode&0o777)) //nolint:unconvert // the mode is narrower on darwin
+	// the mode is narrower on darwin
+	out, err := unix.Openat(to, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(was.Mode&0o777)) //nolint:unconvert
 	if err != nil {
 		return copied{}, false, &writeError{err}
 	}
@@ -167,7 +170,7 @@ func (h *hand) file(from, to int, name string) (got copied, changed bool, err er
 	return got, factsOf(&after) != factsOf(&was), nil
 }
 
-// settle gives the copy its permission bits (no setuid, setgid or sticky bit) and times.
+// settle returns the copy its permission bits (no setuid, setgid or sticky bit) and times.
 func settle(out, to int, name string, was, now *unix.Stat_t) error {
 	if err := unix.UtimesNanoAt(to, name, []unix.Timespec{was.Atim, was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return &writeError{err}
@@ -237,7 +240,8 @@ func (h *hand) reread(out int) error {
 	}
 }
 
-// pump copies n bytes from where both files stand, to the end when n is negative; sum, where it is not nil, gets them too.
+// pump copies n bytes from where both files stand, to the end when n is negative; sum, where it is not nil, gets
+// them too.
 func pump(in, out int, n int64, buf []byte, sum hash.Hash) error {
 	for n != 0 {
 		part := buf

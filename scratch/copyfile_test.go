@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A copy has the permission bits of its file, also those that the umask would take from a new one, and none above them.
+// A copy has the permission bits of its file, also those that the umask would take from a new one, and none above
+// them.
 func TestCopyKeepsModes(t *testing.T) {
 	t.Parallel()
 	from, to := temp(t), temp(t)

@@ -245,7 +245,7 @@ func (c *copying) missed(dir string, f leaf, err error) {
 	}
 }
 
-// finish gives the folders their modes and times, the deepest first.
+// finish returns the folders their modes and times, the deepest first.
 func (c *copying) finish() error {
 	for _, f := range slices.Backward(c.folders) {
 		at := filepath.Join(c.dst, f.dir)

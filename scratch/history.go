@@ -68,13 +68,14 @@ func (m *maker) beginGit(ctx context.Context) (*history, error) {
 	return h, nil
 }
 
-// end gives up what has not ended.
+// end returns up what has not ended.
 func (h *history) end() {
 	h.cancel()
 	h.work.Wait()
 }
 
-// endGit gives the base its .git: the tree's own, or a fresh one. The files of the base stand; got is how they were copied.
+// endGit returns the base its .git: the tree's own, or a fresh one. The files of the base stand; got is how they
+// were copied.
 func (m *maker) endGit(ctx context.Context, h *history, got map[string][]copied) error {
 	b := m.base
 	h.files()

@@ -1,6 +1,7 @@
-// The stat data in a copy's git index. git tells an unchanged file by its inode and times, which no copy can keep. Where the index
-// says that a file of the source was unchanged, the same is written of its copy: so git need not read every file again, and
-// files that came through a filter, which we do not run, look as clean as they were. The format: gitformat-index(5), versions 2 to 4.
+// The stat data in a copy's git index. git tells an unchanged file by its inode and times, which no copy can keep.
+// Where the index says that a file of the source was unchanged, the same is written of its copy: so git need not
+// read every file again, and files that came through a filter, which we do not run, look as clean as they were. The
+// format: gitformat-index(5), versions 2 to 4.
 
 package scratch
 
@@ -28,11 +29,12 @@ const (
 	flagSkip     = 0x4000 // of the second flags: skip-worktree
 )
 
-// mostStale is how many files git may have to read anew whenever somebody asks it; with more of them it is asked once, by us.
+// mostStale is how many files git may have to read anew whenever somebody asks it; with more of them it is asked
+// once, by us.
 const mostStale = 100
 
-// restat rewrites the index at file, a copy; got gives what was copied to a path of its work tree. false: it is written in a
-// way we do not know, or knew too little itself, and git should read the files once.
+// restat rewrites the index at file, a copy; got gives what was copied to a path of its work tree. false: it is
+// written in a way we do not know, or knew too little itself, and git should read the files once.
 func restat(file string, got func(p string) *copied) (bool, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +68,7 @@ func restat(file string, got func(p string) *copied) (bool, error) {
 	return whole, os.Chtimes(file, info.ModTime(), info.ModTime()) // by it git tells what may be racy
 }
 
-// newSum is the hash that an index ends in: that of object ids. nil: it has another end.
+// newSum returns the hash that an index ends in: that of object ids. nil: it has another end.
 func newSum(text []byte) hash.Hash {
 	for _, h := range []hash.Hash{sha1.New(), sha256.New()} { //nolint:gosec // the checksum of git's index
 		if end := len(text) - h.Size(); end > 12 {
@@ -83,8 +85,8 @@ func newSum(text []byte) hash.Hash {
 	return nil
 }
 
-// patchIndex writes the stat data of copies into the entries; stale is how many files git has to read as it would in the source. whole:
-// every entry was understood, and none is in another file.
+// patchIndex writes the stat data of copies into the entries; stale is how many files git has to read as it would
+// in the source. whole: every entry was understood, and none is in another file.
 func patchIndex(text []byte, idSize int, written time.Time, got func(p string) *copied) (changed bool, stale int, whole bool) {
 	whole = eachEntry(text, idSize, func(name string, flags, _ uint16, stat []byte) {
 		if flags&flagStage != 0 {
@@ -101,7 +103,8 @@ func patchIndex(text []byte, idSize int, written time.Time, got func(p string) *
 	return changed, stale, whole
 }
 
-// eachEntry gives the entries of an index; more are the flags of version 3. false: not all of them, or some are in another file.
+// eachEntry returns the entries of an index; more are the flags of version 3. false: not all of them, or some are
+// in another file.
 func eachEntry(text []byte, idSize int, each func(name string, flags, more uint16, stat []byte)) bool {
 	be := binary.BigEndian
 	if string(text[:4]) != "DIRC" {
@@ -161,7 +164,7 @@ func veiled(file string) ([]string, error) {
 	return list, nil
 }
 
-// entryName gives the path of an entry and how many bytes the entry takes; 0: it is broken.
+// entryName returns the path of an entry and how many bytes the entry takes; 0: it is broken.
 func entryName(entry []byte, head int, version uint32, last []byte) (name []byte, size int) {
 	if len(entry) <= head {
 		return nil, 0
@@ -199,7 +202,8 @@ func entryName(entry []byte, head int, version uint32, last []byte) (name []byte
 	return name, (at + end + 8) / 8 * 8 // at least one NUL, and the next entry at a multiple of eight
 }
 
-// putStat writes how the copy stands, if the entry says how the source stood, and was written when that could no longer change unseen.
+// putStat writes how the copy stands, if the entry says how the source stood, and was written when that could no
+// longer change unseen.
 func putStat(entry []byte, c *copied, written time.Time) bool {
 	if c.From == (facts{}) || c.From.Mtime >= written.UnixNano() || !bytes.Equal(entry, statOf(entry, c.From)) {
 		return false
@@ -208,8 +212,8 @@ func putStat(entry []byte, c *copied, written time.Time) bool {
 	return true
 }
 
-// statOf is the stat data of an entry with the facts of f; what git does not compare (the device) and what stays the same (the
-// mode) is the entry's.
+// statOf returns the stat data of an entry with the facts of f; what git does not compare (the device) and what
+// stays the same (the mode) is the entry's.
 func statOf(entry []byte, f facts) []byte {
 	be := binary.BigEndian
 	b := make([]byte, 0, statBytes)
@@ -226,8 +230,8 @@ func statOf(entry []byte, f facts) []byte {
 	return be.AppendUint32(b, uint32(f.Size)) //nolint:gosec // git cuts it off too
 }
 
-// restatAll does it for the index of the repository at top, and those of its submodules; links are their paths. false: git has to
-// read files of some.
+// restatAll does it for the index of the repository at top, and those of its submodules; links are their paths.
+// false: git has to read files of some.
 func restatAll(top string, got map[string][]copied, links []string) (bool, error) {
 	all := true
 	for _, link := range append([]string{""}, links...) {
@@ -252,7 +256,7 @@ func restatAll(top string, got map[string][]copied, links []string) (bool, error
 	return all, nil
 }
 
-// findCopied gives the file of that name, nil where there is none. files are sorted by name.
+// findCopied returns the file of that name, nil where there is none. files are sorted by name.
 func findCopied(files []copied, name string) *copied {
 	i, ok := slices.BinarySearchFunc(files, name, func(c copied, name string) int { return strings.Compare(c.Name, name) })
 	if !ok {

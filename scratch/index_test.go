@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Whatever make an index is of, git finds a copy as clean as the tree, and reads no file that was unchanged there: a filter that
-// is not to be had cannot make one look changed.
+// Whatever make an index is of, git finds a copy as clean as the tree, and reads no file that was unchanged there:
+// a filter that is not to be had cannot make one look changed.
 func TestRestat(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -109,7 +109,8 @@ func FuzzEachEntry(f *testing.F) {
 	})
 }
 
-// What git cannot give back by the commit: changed and new files, what git was told not to look at, files of other repositories.
+// What git cannot give back by the commit: changed and new files, what git was told not to look at, files of other
+// repositories.
 func TestLoose(t *testing.T) {
 	t.Parallel()
 	inner := newRepo(t, map[string]string{"i": "1"})

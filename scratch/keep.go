@@ -1,18 +1,21 @@
-// Keeping a base between healings: it is taken over and put back by one rename each, so it has one owner at a time, and whoever is
-// killed while he owns it leaves it where leftovers are swept.
+// Keeping a base between healings: it is taken over and put back by one rename each, so it has one owner at a time,
+// and whoever is killed while he owns it leaves it where leftovers are swept.
 
 package scratch
 
 import (
 	"bufio"
+	"context"
 	"encoding/gob"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
@@ -22,8 +25,8 @@ const mostKept = 4 << 30
 // knownFile stands in a base that is kept, and only there: it is written last and removed first.
 const knownFile = "known"
 
-// newFolder makes a folder below parent, its stamp first: the kept base where there is one and nobody else took it, else a
-// new one, empty.
+// newFolder makes a folder below parent, its stamp first: the kept base where there is one and nobody else took it,
+// else a new one, empty.
 func newFolder(parent, kept string) (string, error) {
 	for {
 		dir := filepath.Join(parent, "base-"+randomName())
@@ -48,7 +51,8 @@ func newFolder(parent, kept string) (string, error) {
 	}
 }
 
-// recall gives what is known of the base in holder, of the tree top. nil: nothing that can be trusted, and the folder is emptied.
+// recall returns what is known of the base in holder, of the tree top. nil: nothing that can be trusted, and the
+// folder is emptied.
 func recall(holder, top string) (*known, error) {
 	k := &known{}
 	if readKnown(holder, k) != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
@@ -117,4 +121,66 @@ func RemoveBase(dir string) error {
 		return err
 	}
 	return removeTree(gone)
+}
+
+// What a base holds, for those who judge it and store it.
+
+// Paths lists the files and symlinks that the base holds, sorted; ignored folders that came along are left out.
+func (b *Base) Paths() []string {
+	var paths []string
+	for _, e := range b.Manifest.Entries {
+		if !e.Mode.IsDir() && !b.isTaken(e.Path) {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
+}
+
+// Loose lists the files whose content git cannot give back later: changed since the commit, or not tracked. Without
+// git these are all. Ignored files are not among them.
+func (b *Base) Loose(ctx context.Context) ([]string, error) {
+	if b.counted == nil {
+		return b.Paths(), nil
+	}
+	at := b.Dir
+	if b.HistoryMissing { // the private .git does not know what was committed
+		at = b.Top
+	}
+	repo, err := git.Find(ctx, at)
+	if errors.Is(err, git.ErrNone) {
+		return b.Paths(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	dirty, err := repo.Dirty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dirty = append(dirty, b.veiled...)
+	for _, p := range b.Paths() {
+		if !b.tracked[p] { // of a nested repository, or a submodule: the outer commit does not hold it
+			dirty = append(dirty, p)
+		}
+	}
+	slices.Sort(dirty)
+	return slices.DeleteFunc(slices.Compact(dirty), func(p string) bool {
+		e, ok := b.Manifest.Find(p)
+		return !ok || e.Mode.IsDir() || !b.counted[p]
+	}), nil
+}
+
+// Keep moves a copy that holds work which could not be stored to the folder to, which must not exist and which nobody
+// sweeps. The copy is no longer the base's.
+func (b *Base) Keep(c *Copy, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(c.Dir, to); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	delete(b.copies, c)
+	b.mu.Unlock()
+	return os.Remove(c.Dir + stampSuffix)
 }

@@ -60,7 +60,7 @@ func state(t testing.TB, dir string) []string {
 	return all
 }
 
-// alike says where two bases differ: files byte by byte, manifests, what git says.
+// alike returns where two bases differ: files byte by byte, manifests, what git says.
 func alike(t testing.TB, kept, fresh *Base) {
 	t.Helper()
 	got, want := state(t, kept.Dir), state(t, fresh.Dir)

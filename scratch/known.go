@@ -21,15 +21,16 @@ import (
 type known struct {
 	Version int
 	Top     string
-	Boot    string              // which start of the machine: what a power cut left of a base is not trusted
-	Start   int64               // ns since 1970: when that began; a file of the tree touched since may have changed unseen
-	Files   map[string][]copied // by folder, sorted by name; folders of .git/objects too
+	Boot    string // which start of the machine: what a power cut left of a base is not trusted
+	// ns since 1970: when that began; a file of the tree touched since may have changed unseen
+	Start int64
+	Files map[string][]copied // by folder, sorted by name; folders of .git/objects too
 }
 
 // knownVersion changes when a base of an earlier version cannot be brought up to date.
 const knownVersion = 1
 
-// folder gives what is known of one folder, by name.
+// folder returns what is known of one folder, by name.
 func (k *known) folder(dir string) []copied {
 	if k == nil {
 		return nil
@@ -37,7 +38,8 @@ func (k *known) folder(dir string) []copied {
 	return k.Files[dir]
 }
 
-// untouched gives what is known of f, in the folder of the tree that is open as from, when nothing touched it there since.
+// untouched returns what is known of f, in the folder of the tree that is open as from, when nothing touched it
+// there since.
 func (k *known) untouched(from int, was []copied, f leaf) *copied {
 	if k == nil || f.link {
 		return nil
@@ -49,13 +51,13 @@ func (k *known) untouched(from int, was []copied, f leaf) *copied {
 	return c
 }
 
-// stands says whether a regular file stands as it did.
+// stands reports whether a regular file stands as it did.
 func stands(dir int, name string, was facts) bool {
 	var now unix.Stat_t
 	return unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW) == nil && now.Mode&unix.S_IFMT == unix.S_IFREG && factsOf(&now) == was
 }
 
-// still gives what is known of f when nothing touched it since, neither in the tree (from) nor in the base (to).
+// still returns what is known of f when nothing touched it since, neither in the tree (from) nor in the base (to).
 func (k *known) still(from, to int, was []copied, f leaf) (copied, bool) {
 	c := k.untouched(from, was, f)
 	if c == nil || !stands(to, f.name, c.To) {
@@ -85,8 +87,9 @@ func (k *known) size() int64 {
 	return sum
 }
 
-// trim removes from the folder at dir what is neither in p nor a name that keep tells, and opens folders that are closed: a base that is brought up to date
-// holds nothing that the tree no longer has. In p it notes the files that need not be copied, since nothing touched them here either.
+// trim removes from the folder at dir what is neither in p nor a name that keep tells, and opens folders that are
+// closed: a base that is brought up to date holds nothing that the tree no longer has. In p it notes the files that
+// need not be copied, since nothing touched them here either.
 func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -103,7 +106,8 @@ func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) e
 			return nil, err
 		}
 		if now.Mode&0o700 != 0o700 {
-			if err := unix.Fchmod(fd, uint32(now.Mode&0o777|0o700)); err != nil { //nolint:unconvert // the mode is narrower on darwin
+			// the mode is narrower on darwin
+			if err := unix.Fchmod(fd, uint32(now.Mode&0o777|0o700)); err != nil { //nolint:unconvert
 				return nil, err
 			}
 		}
@@ -160,7 +164,7 @@ func trimGit(at string) error {
 	return nil
 }
 
-// agrees says whether the files of a base are those of the tree as somebody walked it.
+// agrees reports whether the files of a base are those of the tree as somebody walked it.
 func agrees(base, walked *tree.Manifest) bool {
 	rest := walked.Entries
 	for _, e := range base.Entries {
@@ -181,7 +185,7 @@ func agrees(base, walked *tree.Manifest) bool {
 	return true
 }
 
-// manifest is what the base holds, made of what was copied: nothing is read again.
+// manifest returns what the base holds, made of what was copied: nothing is read again.
 func (c *copying) manifest() *tree.Manifest {
 	count := len(c.folders)
 	below := map[string][]folder{}
@@ -196,7 +200,8 @@ func (c *copying) manifest() *tree.Manifest {
 	return m
 }
 
-// list adds what is in dir, in the order of paths: "a", "a-b", "a/c". Files stand by name already, so that only the folders are sorted.
+// list adds what is in dir, in the order of paths: "a", "a-b", "a/c". Files stand by name already, so that only the
+// folders are sorted.
 func (c *copying) list(m *tree.Manifest, dir string, below map[string][]folder) {
 	type step struct {
 		key string // of a folder: its name for itself, with a slash for what is in it

@@ -21,7 +21,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// Make copies the tree into dir, a new folder below parent, and writes a stamp beside it so that the copy of a killed runner can be found. parent must lie outside the tree.
+// Make copies the tree into dir, a new folder below parent, and writes a stamp beside it so that the copy of a
+// killed runner can be found. parent must lie outside the tree.
 func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 	m, err := look(ctx, s)
 	if err != nil {
@@ -179,7 +180,8 @@ func (m *maker) fill(ctx context.Context) error {
 	return done.finish()
 }
 
-// keepRules copies the .gitignore files that hold for new paths, those of taken folders too: a virtual environment ignores itself by one.
+// keepRules copies the .gitignore files that hold for new paths, those of taken folders too: a virtual environment
+// ignores itself by one.
 func (b *Base) keepRules() error {
 	if err := os.Mkdir(b.rules, 0o700); err != nil || b.counted == nil {
 		return err
@@ -199,10 +201,10 @@ func (b *Base) keepRules() error {
 	return nil
 }
 
-// isTaken says whether p came along only because an ignored folder did.
+// isTaken reports whether p came along only because an ignored folder did.
 func (b *Base) isTaken(p string) bool { return b.takenFolder(p) != "" && !b.counted[p] }
 
-// takenFolder gives the ignored folder that came along and holds p; empty when none does.
+// takenFolder returns the ignored folder that came along and holds p; empty when none does.
 func (b *Base) takenFolder(p string) string {
 	for ; p != "."; p = path.Dir(p) {
 		if _, ok := slices.BinarySearch(b.Taken, p); ok {
@@ -212,7 +214,8 @@ func (b *Base) takenFolder(p string) string {
 	return ""
 }
 
-// Copy makes a fresh copy at the folder at, which must not exist. Copies of one purpose should use one path, one after another: build caches keyed by path stay warm.
+// Copy makes a fresh copy at the folder at, which must not exist. Copies of one purpose should use one path, one
+// after another: build caches keyed by path stay warm.
 func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 	if at, err = filepath.Abs(at); err != nil {
 		return nil, err
@@ -283,9 +286,10 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 	return c, outlast(at, c.facts)
 }
 
-// outlast waits until the clock of the file system in which dir stands is past every change of these files: what an agent writes in
-// the same tick would look untouched. Where Python's bytecode stands it is past the seconds of the sources too: what an agent writes
-// of them in the same second would not be run (patch.Stamp). It asks that clock by giving dir the mode it has.
+// outlast waits until the clock of the file system in which dir stands is past every change of these files: what an
+// agent writes in the same tick would look untouched. Where Python's bytecode stands it is past the seconds of the
+// sources too: what an agent writes of them in the same second would not be run (patch.Stamp). It asks that clock
+// by giving dir the mode it has.
 func outlast(dir string, files map[string][]stood) error {
 	var newest int64
 	seconds := compiled(files)
@@ -303,11 +307,12 @@ func outlast(dir string, files map[string][]stood) error {
 		if at > newest && !seconds[at/int64(time.Second)] || time.Now().After(end) {
 			return nil
 		}
-		_ = unix.Chmod(dir, uint32(now.Mode)&0o7777) //nolint:unconvert // Mode is uint16 elsewhere; where it cannot be had, the wait is the longest
+		// Mode is uint16 elsewhere; where it cannot be had, the wait is the longest
+		_ = unix.Chmod(dir, uint32(now.Mode)&0o7777) //nolint:unconvert
 	}
 }
 
-// compiled gives the whole seconds in which Python's sources were written; none without bytecode that may be theirs.
+// compiled returns the whole seconds in which Python's sources were written; none without bytecode that may be theirs.
 func compiled(files map[string][]stood) map[int64]bool {
 	seconds, found := map[int64]bool{}, false
 	for _, list := range files {
@@ -326,7 +331,7 @@ func compiled(files map[string][]stood) map[int64]bool {
 	return seconds
 }
 
-// stoodOf says how the files of one folder stood after they were copied.
+// stoodOf returns how the files of one folder stood after they were copied.
 func stoodOf(files []copied) []stood {
 	list := make([]stood, 0, len(files))
 	for _, f := range files {
@@ -340,7 +345,7 @@ func stoodOf(files []copied) []stood {
 // longestTick is the coarsest step of a file's times, and a little more: some file systems know only even seconds.
 const longestTick = 2100 * time.Millisecond
 
-// hiddenPath says whether a name on the way is git's or ours.
+// hiddenPath reports whether a name on the way is git's or ours.
 func hiddenPath(p string) bool { return slices.ContainsFunc(strings.Split(p, "/"), hidden) }
 
 // Close removes the copy.
@@ -367,4 +372,19 @@ func (b *Base) Close() error {
 		return errors.Join(append(errs, os.Remove(b.holder+stampSuffix))...)
 	}
 	return errors.Join(append(errs, remove(b.holder))...)
+}
+
+// Folder makes an empty folder at dir, with a stamp beside it, for what stands by a copy and is thrown away with it
+// (a home, a TMPDIR, caches). When its maker is killed, Leftovers finds it.
+func Folder(dir string) error {
+	if err := remove(dir); err != nil {
+		return err
+	}
+	if err := putStamp(dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return errors.Join(err, os.Remove(dir+stampSuffix))
+	}
+	return nil
 }

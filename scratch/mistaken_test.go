@@ -14,7 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// second gives the whole second in which a file was written last.
+// second returns the whole second in which a file was written last.
 func second(t testing.TB, name string) int64 {
 	t.Helper()
 	info, err := os.Stat(name)
@@ -30,7 +30,8 @@ func early(t testing.TB) {
 	}
 }
 
-// A source that is put in the place of one of this second and its size gets another second; nobody waits for any other.
+// A source that is put in the place of one of this second and its size gets another second; nobody waits for any
+// other.
 func TestPutInTheSameSecond(t *testing.T) {
 	t.Parallel()
 	top := temp(t)

@@ -1,4 +1,5 @@
-// What in a copy still names the tree by its absolute path. Where the copy cannot be shown at that path, such a copy would run the tree's own code.
+// What in a copy still names the tree by its absolute path. Where the copy cannot be shown at that path, such a
+// copy would run the tree's own code.
 
 package scratch
 
@@ -19,7 +20,8 @@ import (
 // mostScript is the largest file, in bytes, that is searched for the tree's path.
 const mostScript = 1 << 20
 
-// pointsBack lists symlinks whose text, and well-known small files whose content, names Top or the spelling of it that the person uses.
+// pointsBack lists symlinks whose text, and well-known small files whose content, names Top or the spelling of it
+// that the person uses.
 func pointsBack(b *Base, spelled string) []string {
 	names := []string{b.Top}
 	if abs, err := filepath.Abs(spelled); err == nil {
@@ -50,8 +52,8 @@ func pointsBack(b *Base, spelled string) []string {
 	return found
 }
 
-// withoutRemarks leaves out lines that name the tree and lead nowhere: how a virtual environment was made, and where pnpm's shims
-// look after they have looked beside themselves.
+// withoutRemarks leaves out lines that name the tree and lead nowhere: how a virtual environment was made, and
+// where pnpm's shims look after they have looked beside themselves.
 func withoutRemarks(p string, text []byte) []byte {
 	remark := ""
 	switch {
@@ -94,7 +96,7 @@ func wellKnown(m *tree.Manifest, p string) bool {
 	return false
 }
 
-// namesAny says whether text names one of the paths, not merely a longer one that begins alike.
+// namesAny reports whether text names one of the paths, not merely a longer one that begins alike.
 func namesAny(text []byte, paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool {
 		for rest := text; ; {
@@ -110,7 +112,7 @@ func namesAny(text []byte, paths []string) bool {
 	})
 }
 
-// longer says whether c makes a longer name of the last name of a path.
+// longer reports whether c makes a longer name of the last name of a path.
 func longer(c byte) bool {
 	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }

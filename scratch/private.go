@@ -1,4 +1,5 @@
-// The private .git of a copy: objects, refs, index and a few harmless settings of the tree's, nothing that runs or points back.
+// The private .git of a copy: objects, refs, index and a few harmless settings of the tree's, nothing that runs or
+// points back.
 
 package scratch
 
@@ -31,7 +32,8 @@ var errMoved = errors.New("objects moved while they were copied")
 // errLarge means that a history is too large, or not whole here.
 var errLarge = errors.New("history stays behind")
 
-// A privateGit makes the .git of the base at top. between is called between loose objects and packs; only tests set it.
+// A privateGit makes the .git of the base at top. between is called between loose objects and packs; only tests set
+// it.
 type privateGit struct {
 	top     string
 	between func()
@@ -221,9 +223,9 @@ func keep(src, dst string) error {
 	return err
 }
 
-// objects copies the objects of a store and of its alternates into one: loose ones first, packs last. A gc first writes the
-// new pack and then removes the loose objects and old packs, so what is not found loose is found packed, if the packs are
-// still the same ones afterwards.
+// objects copies the objects of a store and of its alternates into one: loose ones first, packs last. A gc first
+// writes the new pack and then removes the loose objects and old packs, so what is not found loose is found packed,
+// if the packs are still the same ones afterwards.
 func (g *privateGit) objects(ctx context.Context, store, to string) error {
 	stores, err := withAlternates(store)
 	if err != nil {
@@ -354,7 +356,7 @@ func packs(stores []string) ([]string, error) {
 	return found, nil
 }
 
-// withAlternates gives a store and those it borrows from, at most five deep as git has it.
+// withAlternates returns a store and those it borrows from, at most five deep as git has it.
 func withAlternates(store string) ([]string, error) {
 	stores := []string{store}
 	var follow func(from string, depth int) error

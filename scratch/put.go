@@ -15,9 +15,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// Put writes changes into the copy (nothing is followed out of it). Of each change only Path and After are read; what stands at the path is
-// replaced, a folder only when it holds nothing. Deletions come first, and take folders they empty along, as git apply does.
-// patch.ErrUnsafePath: a path that leaves the copy, or has .git or .async on it.
+// Put writes changes into the copy (nothing is followed out of it). Of each change only Path and After are read;
+// what stands at the path is replaced, a folder only when it holds nothing. Deletions come first, and take folders
+// they empty along, as git apply does. patch.ErrUnsafePath: a path that leaves the copy, or has .git or .async on
+// it.
 func (c *Copy) Put(changes []patch.Change) error {
 	for _, ch := range changes {
 		if err := safe(ch.Path); err != nil {
@@ -159,7 +160,8 @@ func lstat(root *os.Root, p string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// Read gives one file of the base, nil where it is absent. patch.ErrUnsafePath: a path that leaves the base, or has .git or .async on it.
+// Read returns one file of the base, nil where it is absent. patch.ErrUnsafePath: a path that leaves the base, or
+// has .git or .async on it.
 func (b *Base) Read(p string) (*patch.File, error) {
 	if err := safe(p); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (b *Base) remember(names *git.Census, left []string) error {
 	}), f.Close())
 }
 
-// Holder is the folder that Reopen takes.
+// Holder returns the folder that Reopen takes.
 func (b *Base) Holder() string { return b.holder }
 
 // Reopen takes over a base whose maker is gone.
@@ -79,7 +79,8 @@ func set(list []string) map[string]bool {
 	return s
 }
 
-// Adopt takes over a copy whose maker is gone. How its files stood when it was made is not known, so Changes reads them all.
+// Adopt takes over a copy whose maker is gone. How its files stood when it was made is not known, so Changes reads
+// them all.
 func (b *Base) Adopt(dir string) (*Copy, error) {
 	if info, err := os.Lstat(dir); err != nil {
 		return nil, err

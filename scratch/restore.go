@@ -33,10 +33,10 @@ type Saved struct {
 	Content  func(digest string) ([]byte, bool) // a content that was stored
 }
 
-// Restore makes a base that holds what the manifest says. Contents come from what was stored, from git's commit, and, where both
-// have none (ignored folders), from the tree as it is now: each only where its digest is the one that is wanted. The private .git stands
-// at the commit, with its index; what was staged then is not known. Times of files are all the same. ErrGone: something is no
-// longer to be had.
+// Restore makes a base that holds what the manifest says. Contents come from what was stored, from git's commit,
+// and, where both have none (ignored folders), from the tree as it is now: each only where its digest is the one
+// that is wanted. The private .git stands at the commit, with its index; what was staged then is not known. Times
+// of files are all the same. ErrGone: something is no longer to be had.
 func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
 	m, err := look(ctx, Source{Root: s.Root})
 	if err != nil {
@@ -224,8 +224,9 @@ func (r *restorer) fromTree(ctx context.Context, wanted map[string]tree.Entry) e
 	return nil
 }
 
-// modes gives every file and folder its permissions, folders last and from below, and every file one time: what is no older than
-// anything else is up to date for make. It is past, so that what is put in the place of a file is of another second at once.
+// modes returns every file and folder its permissions, folders last and from below, and every file one time: what
+// is no older than anything else is up to date for make. It is past, so that what is put in the place of a file is
+// of another second at once.
 func (r *restorer) modes() error {
 	past := time.Now().Add(-longestTick)
 	for _, e := range slices.Backward(r.saved.Manifest.Entries) {
@@ -244,7 +245,7 @@ func (r *restorer) modes() error {
 	return nil
 }
 
-// git gives the base its .git, standing at the commit, and learns from it which files count.
+// git returns the base its .git, standing at the commit, and learns from it which files count.
 func (r *restorer) git(ctx context.Context) error {
 	b := r.base
 	private := privateGit{top: b.Dir}
@@ -290,7 +291,7 @@ func (r *restorer) git(ctx context.Context) error {
 	return nil
 }
 
-// paths are the files and symlinks of the manifest.
+// paths returns the files and symlinks of the manifest.
 func (r *restorer) paths() []string {
 	var paths []string
 	for _, e := range r.saved.Manifest.Entries {
@@ -301,7 +302,7 @@ func (r *restorer) paths() []string {
 	return paths
 }
 
-// taken are the topmost folders in which nothing counts: they came along though git ignores them.
+// taken returns the topmost folders in which nothing counts: they came along though git ignores them.
 func (r *restorer) taken() []string {
 	counts := map[string]bool{}
 	for p := range r.base.counted {

@@ -11,7 +11,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// A base is made again from git's commit, from what was stored, and from the tree as it is now, each only by its digest.
+// A base is made again from git's commit, from what was stored, and from the tree as it is now, each only by its
+// digest.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for _, sub := range []string{".", "app"} {

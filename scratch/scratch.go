@@ -1,5 +1,5 @@
-// Package scratch is a disposable copy of a tree: a base made once from the tree, attempts and verifications made from the base, each with a private
-// .git, and the question "what changed".
+// Package scratch is a disposable copy of a tree: a base made once from the tree, attempts and verifications made
+// from the base, each with a private .git, and the question "what changed".
 //
 // A base is one folder below its parent, mode 0700:
 //
@@ -29,20 +29,25 @@ type Source struct {
 	Exclude    []string // globs relative to Root
 	Everything bool     // take all that git ignores too (at most 1 GiB and 100,000 files, no .env*, no key files)
 
-	// Kept is a folder, on the file system of the copies, where the base is kept when it is closed, to be brought up to date by the next; empty: it is not. Nobody
-	// but Make and Close may write there. Of two that want it at one time the second makes a base anew.
+	// Kept is a folder, on the file system of the copies, where the base is kept when it is closed, to be brought
+	// up to date by the next; empty: it is not. Nobody but Make and Close may write there. Of two that want it at
+	// one time the second makes a base anew.
 	Kept string
-	// Tree is a walk of the whole tree, perhaps a little old. A kept base that does not agree with it is thrown away. May be nil.
+	// Tree is a walk of the whole tree, perhaps a little old. A kept base that does not agree with it is thrown
+	// away. May be nil.
 	Tree *tree.Manifest
 }
 
-// A Base is the tree as it was. Nobody works in it. Its methods may be called from several goroutines, Close when no other is under way.
+// A Base is the tree as it was. Nobody works in it. Its methods may be called from several goroutines, Close when
+// no other is under way.
 type Base struct {
-	Top            string         // absolute path of what was copied: git's top, else Source.Root
-	Sub            string         // Root relative to Top, slash-separated; "." when they are one
-	Dir            string         // absolute path of the base, outside the tree
-	Commit         string         // HEAD, or empty
-	HistoryMissing bool           // the private .git is a fresh one with one commit (partial clone, over 2 GiB of objects, or a history that is not whole)
+	Top    string // absolute path of what was copied: git's top, else Source.Root
+	Sub    string // Root relative to Top, slash-separated; "." when they are one
+	Dir    string // absolute path of the base, outside the tree
+	Commit string // HEAD, or empty
+	// the private .git is a fresh one with one commit (partial clone, over 2 GiB of objects, or a history that is
+	// not whole)
+	HistoryMissing bool
 	Manifest       *tree.Manifest // everything the base holds
 	Taken          []string       // ignored folders that came along, relative to Top (node_modules, .venv …)
 	Omitted        []tree.Omitted // what was left out, and why

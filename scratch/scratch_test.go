@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run is the person's (or the agent's) git.
+// run returns the person's (or the agent's) git.
 func run(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), "git", args...)
@@ -63,8 +63,8 @@ func write(t testing.TB, top string, files map[string]string) {
 	}
 }
 
-// aged makes files and symlinks an hour old. Whoever wants a file that git does not read again calls it before git adds the file: what
-// is as old as the index, in the steps of the file system's clock, is read again.
+// aged makes files and symlinks an hour old. Whoever wants a file that git does not read again calls it before git
+// adds the file: what is as old as the index, in the steps of the file system's clock, is read again.
 func aged(t testing.TB, top string, paths ...string) {
 	t.Helper()
 	old := unix.NsecToTimespec(time.Now().Add(-time.Hour).UnixNano())

@@ -84,7 +84,8 @@ func Leftovers(parent string) ([]Leftover, error) {
 	return left, nil
 }
 
-// readStamp says whether dir has a whole stamp, and whether it names a living process; made becomes the stamp's time.
+// readStamp reports whether dir has a whole stamp, and whether it names a living process; made becomes the stamp's
+// time.
 func readStamp(dir string, made *time.Time) (known, live bool) {
 	b, err := os.ReadFile(dir + stampSuffix)
 	if err != nil {
@@ -147,7 +148,7 @@ func sweepStamps(parent string) error {
 // draftStamp begins the name of a stamp on its way, before its maker's own stamp.
 const draftStamp = ".stamp-"
 
-// abandoned says whether a stamp was on its way when its maker ended.
+// abandoned reports whether a stamp was on its way when its maker ended.
 func abandoned(name string, made time.Time) bool {
 	rest, draft := strings.CutPrefix(name, draftStamp)
 	if !draft {

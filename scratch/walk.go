@@ -1,4 +1,5 @@
-// A walk over the folders of a copy: several workers, each folder reached through the open one above it, no symlink followed.
+// A walk over the folders of a copy: several workers, each folder reached through the open one above it, no symlink
+// followed.
 
 package scratch
 
@@ -52,7 +53,7 @@ type sweep struct {
 	err    error
 }
 
-// walkFolders gives each every folder below root, a folder of ours, and lists, sorted, those that could not be read.
+// walkFolders returns each every folder below root, a folder of ours, and lists, sorted, those that could not be read.
 func walkFolders(ctx context.Context, root *os.Root, each func(dir string, fd int, entries []fs.DirEntry) ([]string, error)) ([]string, error) {
 	s := &sweep{ctx: ctx, root: root, each: each}
 	return s.run()
@@ -167,7 +168,8 @@ func (s *sweep) shut(p *place) {
 	s.mu.Unlock()
 }
 
-// openFolder opens a folder; an agent may have closed one of the copy. No file is of an os.Root: listing one looks at every name in it.
+// openFolder opens a folder; an agent may have closed one of the copy. No file is of an os.Root: listing one looks
+// at every name in it.
 func (s *sweep) openFolder(p *place) (*os.File, error) {
 	open := func() (*os.File, error) {
 		const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Writing says where err happened and what to do about it, where that is known; path is the file or folder that was to be
-// written. An error that has advice keeps it, and one that nobody knows advice for stays as it is.
+// Writing adds to err which path could not be written and what a person can do about it. An error that has such
+// advice already, and one for which none is known, is returned as it is.
 func Writing(err error, path string) error {
 	var known *writeError
 	if err == nil || errors.As(err, &known) {

@@ -1,4 +1,4 @@
-// Package filename is the names of tasks as names of files.
+// Package filename turns names of tasks into names of files.
 package filename
 
 import (
@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// most is how long a result is at most, in bytes; there must be room for what others add to it below the 255 bytes that
-// file systems take.
+// most is the largest result, in bytes. It leaves room for suffixes below the 255 bytes that file systems allow.
 const most = 120
 
-// Of is a name as one path element: two names never share a file. ASCII letters, digits, "_" and (not in front) "-"
-// stand for themselves, every other byte becomes %XX. So there is no dot, no slash and no "@" in it, which file names
-// put behind a task's name. A name that gets too long ends in "%h" and a hash instead.
+// Of returns name as one path element. Two names never give the same element. ASCII letters, digits, "_" and (not
+// in front) "-" stand for themselves, every other byte becomes %XX. So there is no dot, no slash and no "@" in it,
+// which file names put behind a task's name. A name that gets too long ends in "%h" and a hash instead.
 func Of(name string) string {
 	if name == "" {
 		return "%"

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// One census says what three questions say: also of repositories in folders that nobody tracks, and of paths with several stages.
+// One census says what three questions say: also of repositories in folders that nobody tracks, and of paths with
+// several stages.
 func TestCensus(t *testing.T) {
 	t.Parallel()
 	top, r := newRepo(t, map[string]string{".gitignore": "*.o\nbuild/\n", "both": "1", "gone": "1", "dir/a b": "1"})

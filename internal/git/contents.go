@@ -14,7 +14,7 @@ import (
 // objectID is what git names an object by; nothing else is passed on where one is asked for.
 var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// HasCommit says whether the repository holds a commit, by its full id, with the files of it.
+// HasCommit reports whether the repository holds a commit, by its full id, with the files of it.
 func (r *Repo) HasCommit(ctx context.Context, id string) (bool, error) {
 	if !objectID.MatchString(id) {
 		return false, fmt.Errorf("%q is not the full id of a commit", id)
@@ -64,7 +64,7 @@ func (r *Repo) Blobs(ctx context.Context, commit string) ([]Blob, error) {
 // batch bounds what one call of git gives, in bytes; a single larger blob is given all the same.
 const batch = 64 << 20
 
-// Contents gives each the content of every blob, as it is stored: no filter runs. What git lost is left out.
+// Contents calls each with the content of every blob, as it is stored: no filter runs. What git lost is left out.
 func (r *Repo) Contents(ctx context.Context, blobs []Blob, each func(Blob, []byte) error) error {
 	for len(blobs) > 0 {
 		n, size := 0, int64(0)

@@ -82,7 +82,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// run gives what git printed.
+// run returns what git printed.
 func (c call) run(ctx context.Context) ([]byte, error) {
 	program, err := find(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c call) with(ctx context.Context, program string) ([]byte, error) {
 	return nil, fmt.Errorf("git %s in %s: %w", c.args[0], c.dir, err)
 }
 
-// environment is all that git gets: no variable of the caller but where its home is, so that safe.directory and
+// environment returns all that git gets: no variable of the caller but where its home is, so that safe.directory and
 // core.excludesFile of the person hold.
 func environment(program string) []string {
 	env := []string{
@@ -146,7 +146,8 @@ func environment(program string) []string {
 		"GIT_OPTIONAL_LOCKS=0",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_LAZY_FETCH=1",
-		"GIT_ALLOW_PROTOCOL=none", // git before 2.45 knows no GIT_NO_LAZY_FETCH: a fetch of a partial clone then finds no protocol
+		// git before 2.45 knows no GIT_NO_LAZY_FETCH: a fetch of a partial clone then finds no protocol
+		"GIT_ALLOW_PROTOCOL=none",
 		"GIT_NO_REPLACE_OBJECTS=1",
 	}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -161,7 +162,8 @@ func environment(program string) []string {
 // versions remembers, by the program's path, whether it is new enough.
 var versions sync.Map
 
-// find gives git's absolute path. Before 2.32 git ignores GIT_CONFIG_COUNT, and with it what keeps filters from running.
+// find returns git's absolute path. Before 2.32 git ignores GIT_CONFIG_COUNT, and with it what keeps filters from
+// running.
 func find(ctx context.Context) (string, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
@@ -187,7 +189,8 @@ func find(ctx context.Context) (string, error) {
 	return program, old
 }
 
-// unfiltered are the overrides that switch off every filter driver that a repository's configuration names. Listing runs nothing.
+// unfiltered returns the overrides that switch off every filter driver that a repository's configuration names.
+// Listing runs nothing.
 func unfiltered(ctx context.Context, dir string, env ...string) ([]setting, error) {
 	out, err := call{dir: dir, env: env, args: []string{"config", "--null", "--name-only", "--get-regexp", `^filter\.`}}.run(ctx)
 	if err != nil && exitCode(err) != 1 { // 1: none
@@ -213,4 +216,34 @@ func split(out []byte) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+// What git needs to be told inside a box, where it runs with somebody else's home.
+
+// ConfigEnv is configuration (key and value) as environment variables, which git puts above every file.
+func ConfigEnv(entries [][2]string) []string {
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(entries))}
+	for i, e := range entries {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, e[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, e[1]))
+	}
+	return env
+}
+
+// Filters returns the clean and smudge filters of the person's configuration (key and value): for those who run git
+// with another home and should not see every filtered file as changed. Asking runs none of them.
+func (r *Repo) Filters(ctx context.Context) ([][2]string, error) {
+	out, err := call{dir: r.Top, args: []string{"config", "--null", "--get-regexp", `^filter\.`}}.run(ctx)
+	if err != nil {
+		if exitCode(err) == 1 { // none
+			return nil, nil
+		}
+		return nil, err
+	}
+	var filters [][2]string
+	for _, entry := range split(out) {
+		if key, value, ok := strings.Cut(entry, "\n"); ok {
+			filters = append(filters, [2]string{key, value})
+		}
+	}
+	return filters, nil
 }

@@ -1,5 +1,5 @@
-// Package git is the only room that asks git a question. It never changes anything in a repository that is not our own copy, and runs no
-// configuration, hook, filter, fsmonitor, external diff, pager or alias of anybody.
+// Package git is the only room that asks git a question. It never changes anything in a repository that is not our
+// own copy, and runs no configuration, hook, filter, fsmonitor, external diff, pager or alias of anybody.
 package git
 
 import (
@@ -20,7 +20,7 @@ type Repo struct {
 	Common string // the folder that holds objects and refs; Dir unless this is a linked work tree
 }
 
-// Find gives the work tree that holds dir, or ErrNone. A bare repository is ErrNone.
+// Find returns the work tree that holds dir, or ErrNone. A bare repository is ErrNone.
 func Find(ctx context.Context, dir string) (*Repo, error) {
 	ask := func(args ...string) (string, error) {
 		out, err := call{dir: dir, args: append([]string{"rev-parse", "--path-format=absolute"}, args...)}.run(ctx)
@@ -57,8 +57,9 @@ func Find(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
-// Of gives the work tree that counts for the root of a pipeline: the one that holds it, or ErrNone. A root that an outer
-// repository ignores as a whole (below a home folder under git) is in none, as far as anybody can tell there.
+// Of returns the work tree that counts for the root of a pipeline: the one that holds it, or ErrNone. A root that
+// an outer repository ignores as a whole (below a home folder under git) is in none, as far as anybody can tell
+// there.
 func Of(ctx context.Context, root string) (*Repo, error) {
 	r, err := Find(ctx, root)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	MergeBinary = "binary" // not at all
 )
 
-// MergeAs says how git would merge a path, relative to Top: one of the words above, or the name of a driver of the
+// MergeAs returns how git would merge a path, relative to Top: one of the words above, or the name of a driver of the
 // person's own, which is a program that is not run here.
 func (r *Repo) MergeAs(ctx context.Context, path string) (string, error) {
 	out, err := call{dir: r.Top, args: []string{"check-attr", "-z", "--stdin", "merge"}, stdin: []byte(path + "\x00")}.run(ctx)
@@ -45,9 +45,10 @@ func (r *Repo) MergeAs(ctx context.Context, path string) (string, error) {
 	return value, nil
 }
 
-// Merge merges three texts as `git apply --3way` does, with its labels and the person's merge.conflictStyle, which is
-// looked up from dir. The number of conflicts, 0 when there is none, is exact up to 127; then merged holds git's markers. With union the
-// lines of both sides are taken and there is no conflict. Nothing is written but a folder of ours outside the tree, which goes.
+// Merge merges three texts as `git apply --3way` does, with its labels and the person's merge.conflictStyle, which
+// is looked up from dir. The number of conflicts, 0 when there is none, is exact up to 127; then merged holds git's
+// markers. With union the lines of both sides are taken and there is no conflict. Nothing is written but a folder
+// of ours outside the tree, which goes.
 func Merge(ctx context.Context, dir string, ours, base, theirs []byte, union bool) (merged []byte, conflicts int, err error) {
 	temp, err := os.MkdirTemp("", "async-pipeline-merge-*")
 	if err != nil {

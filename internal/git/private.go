@@ -15,15 +15,17 @@ import (
 	"time"
 )
 
-// kept are the keys that a private .git may carry: how files are read and written, and who commits. Nothing that runs a program or
-// names a place. Of extensions only what says how objects are named: the others describe a storage that the copy does not have.
+// kept are the keys that a private .git may carry: how files are read and written, and who commits. Nothing that
+// runs a program or names a place. Of extensions only what says how objects are named: the others describe a
+// storage that the copy does not have.
 var kept = []string{
 	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode",
 	"user.name", "user.email", "extensions.objectformat",
 }
 
-// Config is the text of a configuration file for a private .git: the kept keys with the values that hold in r, the work tree when it is given,
-// and which submodules were initialised (not where they came from), so that git submodule says the same.
+// Config returns the text of a configuration file for a private .git: the kept keys with the values that hold in r,
+// the work tree when it is given, and which submodules were initialised (not where they came from), so that git
+// submodule says the same.
 func (r *Repo) Config(ctx context.Context, worktree string) ([]byte, error) {
 	out, err := call{dir: r.Top, args: []string{"config", "--null", "--get-regexp", `^(core|user|extensions|submodule)\.`}}.run(ctx)
 	if err != nil && exitCode(err) != 1 {
@@ -65,7 +67,7 @@ func quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
 }
 
-// HeadFile is the text of a HEAD file that says where r stands.
+// HeadFile returns the text of a HEAD file that says where r stands.
 func (r *Repo) HeadFile(ctx context.Context) ([]byte, error) {
 	commit, ref, err := r.head(ctx)
 	switch {
@@ -79,7 +81,7 @@ func (r *Repo) HeadFile(ctx context.Context) ([]byte, error) {
 	return []byte(commit + "\n"), nil
 }
 
-// Partial says whether git may have to fetch objects that are not here.
+// Partial reports whether git may have to fetch objects that are not here.
 func (r *Repo) Partial(ctx context.Context) (bool, error) {
 	out, err := call{dir: r.Top, args: []string{"config", "--null", "--name-only", "--get-regexp", `^(remote\..*\.promisor|extensions\.partialclone)$`}}.run(ctx)
 	if err != nil && exitCode(err) != 1 {
@@ -88,7 +90,7 @@ func (r *Repo) Partial(ctx context.Context) (bool, error) {
 	return len(out) > 0, nil
 }
 
-// ExcludesFile is the person's file of ignore rules, empty where none is set: git's default place then holds.
+// ExcludesFile returns the person's file of ignore rules, empty where none is set: git's default place then holds.
 func (r *Repo) ExcludesFile(ctx context.Context) (string, error) {
 	out, err := call{dir: r.Top, args: []string{"config", "--null", "--type=path", "--get", "core.excludesFile"}}.run(ctx)
 	if err != nil && exitCode(err) != 1 {
@@ -101,8 +103,8 @@ func (r *Repo) ExcludesFile(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// Connected asks whether every object that a ref, HEAD or the index of our copy needs is there. It is bounded: a walk that takes longer than
-// limit is given up, with an error that is context.DeadlineExceeded.
+// Connected asks whether every object that a ref, HEAD or the index of our copy needs is there. It is bounded: a
+// walk that takes longer than limit is given up, with an error that is context.DeadlineExceeded.
 func (r *Repo) Connected(ctx context.Context, limit time.Duration) error {
 	args := []string{"rev-list", "--objects", "--quiet", "--all", "--indexed-objects"}
 	if commit, _, err := r.head(ctx); err != nil {
@@ -114,7 +116,8 @@ func (r *Repo) Connected(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-// Refresh brings the stat data in the index of our copy up to date, so that the first git status there need not read every file. No filter runs.
+// Refresh brings the stat data in the index of our copy up to date, so that the first git status there need not
+// read every file. No filter runs.
 func (r *Repo) Refresh(ctx context.Context) error {
 	if _, err := os.Lstat(filepath.Join(r.Dir, "index")); errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing was ever added
@@ -165,9 +168,10 @@ func Begin(ctx context.Context, top string, files []string, config []byte) error
 	return err
 }
 
-// Ignores gives those of paths that rules ignore: the .gitignore files in the folder rules, info/exclude of gitDir, and excludes (the person's
-// file; empty for git's default place). rules is a folder of ours that holds nothing else, so that no path of it is a
-// symlink or a submodule, and the index is not asked: what is tracked is for the caller to know.
+// Ignores returns those of paths that rules ignore: the .gitignore files in the folder rules, info/exclude of
+// gitDir, and excludes (the person's file; empty for git's default place). rules is a folder of ours that holds
+// nothing else, so that no path of it is a symlink or a submodule, and the index is not asked: what is tracked is
+// for the caller to know.
 func Ignores(ctx context.Context, gitDir, rules, excludes string, paths []string) (map[string]bool, error) {
 	ignored := map[string]bool{}
 	var config []setting

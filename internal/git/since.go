@@ -25,8 +25,8 @@ type Difference struct {
 
 var commitID = late.Regexp(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// Since lists what differs between a commit and the files as they stand now, whether it was committed since or not, sorted by
-// path. Filters are treated as by Dirty. ErrGone: there is no such commit here.
+// Since lists what differs between a commit and the files as they stand now, whether it was committed since or not,
+// sorted by path. Filters are treated as by Dirty. ErrGone: there is no such commit here.
 func (r *Repo) Since(ctx context.Context, commit string) ([]Difference, error) {
 	if !commitID().MatchString(commit) {
 		return nil, fmt.Errorf("%w %.60q", ErrGone, commit)
@@ -115,7 +115,7 @@ func (r *Repo) committed(ctx context.Context, commit, head string, was map[strin
 	return nil
 }
 
-// isStill says whether a file has the content of an object: changed, and changed back.
+// isStill reports whether a file has the content of an object: changed, and changed back.
 func (r *Repo) isStill(path, id string) bool {
 	if id == unknown {
 		return false
@@ -124,7 +124,7 @@ func (r *Repo) isStill(path, id string) bool {
 	return err == nil && now == id
 }
 
-// paths are the files of a commit.
+// paths returns the files of a commit.
 func (r *Repo) paths(ctx context.Context, commit string) (map[string]bool, error) {
 	out, err := call{dir: r.Top, timeout: long, args: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", commit}}.run(ctx)
 	if err != nil {

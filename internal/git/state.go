@@ -18,7 +18,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-// Head is the commit and the branch; both empty before the first commit, branch empty when detached.
+// Head returns the commit and the branch; both empty before the first commit, branch empty when detached.
 func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	commit, ref, err := r.head(ctx)
 	if err != nil || commit == "" {
@@ -27,7 +27,7 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	return commit, strings.TrimPrefix(ref, "refs/heads/"), nil
 }
 
-// head is the commit, empty before the first, and the ref that HEAD names, empty when detached.
+// head returns the commit, empty before the first, and the ref that HEAD names, empty when detached.
 func (r *Repo) head(ctx context.Context) (commit, ref string, err error) {
 	out, err := call{dir: r.Top, args: []string{"symbolic-ref", "-q", "HEAD"}}.run(ctx)
 	if err != nil && exitCode(err) != 1 {
@@ -60,7 +60,7 @@ func (r *Repo) Refs(ctx context.Context) ([]Ref, error) {
 	return refs, nil
 }
 
-// State is one digest over ls-files -s, HEAD and all refs.
+// State returns one digest over ls-files -s, HEAD and all refs.
 func (r *Repo) State(ctx context.Context) (string, error) {
 	index, err := call{dir: r.Top, args: []string{"ls-files", "-s", "-z"}}.run(ctx)
 	if err != nil {
@@ -82,8 +82,8 @@ func (r *Repo) State(ctx context.Context) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Dirty lists the paths (of those given; all when none are) that differ from HEAD: staged, changed, untracked. It runs no filter:
-// where a filter would be needed to know, the stat data of the index decides.
+// Dirty lists the paths (of those given; all when none are) that differ from HEAD: staged, changed, untracked. It
+// runs no filter: where a filter would be needed to know, the stat data of the index decides.
 func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
 	only := append([]string{"--"}, paths...)
 	commit, _, err := r.head(ctx)
@@ -111,8 +111,8 @@ func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
 	return slices.Compact(dirty), nil
 }
 
-// changed lists what differs between the index and the files. git itself looks into submodules by running git there with
-// their own configuration, so only their commit is compared.
+// changed lists what differs between the index and the files. git itself looks into submodules by running git there
+// with their own configuration, so only their commit is compared.
 func (r *Repo) changed(ctx context.Context, only []string) ([]string, error) {
 	off, err := unfiltered(ctx, r.Top)
 	if err != nil {
@@ -145,8 +145,8 @@ func (r *Repo) changed(ctx context.Context, only []string) ([]string, error) {
 	return changed, err
 }
 
-// same gives those of the paths whose content is that of their object: as it is, or after git's own conversion of line
-// ends; with a filter in between, the stat data of the index decides.
+// same returns those of the paths whose content is that of their object: as it is, or after git's own conversion of
+// line ends; with a filter in between, the stat data of the index decides.
 func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (map[string]bool, error) {
 	same := map[string]bool{}
 	var rest []string
@@ -195,7 +195,7 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 
 var statLine = late.Regexp(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
 
-// untouched says whether size and modification time of a file are those that the index remembers.
+// untouched reports whether size and modification time of a file are those that the index remembers.
 func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
 	out, err := call{dir: r.Top, args: []string{"ls-files", "-z", "--debug", "--", name}}.run(ctx)
 	if err != nil {
@@ -214,7 +214,7 @@ func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
 		string(m[3]) == strconv.FormatInt(info.Size(), 10), nil
 }
 
-// blob is git's object id of a file as it stands (of a symlink, of its text); digits says which hash.
+// blob returns git's object id of a file as it stands (of a symlink, of its text); digits says which hash.
 func blob(file string, digits int) (string, error) {
 	info, err := os.Lstat(file)
 	if err != nil {

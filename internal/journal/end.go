@@ -16,12 +16,12 @@ type End struct {
 	Head  *string `json:"head"` // sha256:<hex>; nil for no line
 }
 
-// EndSuffix is what the name of a journal's end file adds to the journal's. A journal that several may write, in turns and
-// for ever, cannot be anchored in what is written last. So an End stands beside it, made anew with every Close, after what it
-// tells of is on the disk. A crash can leave it behind the journal, never ahead of it.
+// EndSuffix is what the name of a journal's end file adds to the journal's. A journal that several may write, in
+// turns and for ever, cannot be anchored in what is written last. So an End stands beside it, made anew with every
+// Close, after what it tells of is on the disk. A crash can leave it behind the journal, never ahead of it.
 const EndSuffix = ".end"
 
-// line is an End as it stands in its file, byte for byte.
+// line returns an End as it stands in its file, byte for byte.
 func (e End) line() []byte {
 	head := "null"
 	if e.Head != nil {
@@ -42,8 +42,8 @@ func ReadEnd(text []byte) (End, error) {
 	return e, nil
 }
 
-// seeEnd looks at the end file when the journal is opened. One that is damaged, or tells of more lines than there are, is
-// evidence: it is left as it is for ever. It hinders no writer: what happens has to be written down.
+// seeEnd looks at the end file when the journal is opened. One that is damaged, or tells of more lines than there
+// are, is evidence: it is left as it is for ever. It hinders no writer: what happens has to be written down.
 func (j *Journal) seeEnd() error {
 	text, err := os.ReadFile(j.path + EndSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,8 @@ func (j *Journal) seeEnd() error {
 	return nil
 }
 
-// leaveEnd writes the end file once more, under the file's lock. A journal that somebody damaged meanwhile keeps the one it has.
+// leaveEnd writes the end file once more, under the file's lock. A journal that somebody damaged meanwhile keeps
+// the one it has.
 func (j *Journal) leaveEnd() error {
 	if j.own || !j.tells || !j.wrote {
 		return nil

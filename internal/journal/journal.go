@@ -2,10 +2,10 @@
 //
 //	{"seq":1,"at":"2026-11-21T02:40:00.000Z",…,"prev":null}
 //
-// seq counts from 1. prev is "sha256:" and the hash, in hexadecimal, of the line before without its end; in the first
-// line it is the digest of what the journal belongs to, or null. Whoever keeps the number of lines and the hash of the
-// last one elsewhere knows later that no line was changed or left out. For a journal that is opened again and again (Open) that
-// is an End in a file beside it.
+// seq counts from 1. prev is "sha256:" and the hash, in hexadecimal, of the line before without its end; in the
+// first line it is the digest of what the journal belongs to, or null. Whoever keeps the number of lines and the
+// hash of the last one elsewhere knows later that no line was changed or left out. For a journal that is opened
+// again and again (Open) that is an End in a file beside it.
 //
 // A crash can leave an incomplete last line: readers leave it out, and whoever writes next cuts it off. A journal that
 // is damaged in another way is not written to.
@@ -211,7 +211,7 @@ func lock(f *os.File, how int) error {
 	}
 }
 
-// End is the number of lines as far as they are known here, and the hash of the last one; nil for no line.
+// End returns the number of lines as far as they are known here, and the hash of the last one; nil for no line.
 func (j *Journal) End() (lines int64, head *string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

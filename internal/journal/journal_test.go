@@ -31,7 +31,7 @@ func open(t testing.TB, path string) *Journal {
 	return j
 }
 
-// hashOf is what a line's follower carries as prev.
+// hashOf returns what a line's follower carries as prev.
 func hashOf(line string) string {
 	var c chain
 	c.add([]byte(line))

@@ -16,7 +16,7 @@ type Field struct {
 	Value any
 }
 
-// Object is one JSON object with the fields in the order given, on one line without its end.
+// Object returns one JSON object with the fields in the order given, on one line without its end.
 func Object(fields []Field) ([]byte, error) {
 	var b bytes.Buffer
 	for i, f := range fields {
@@ -47,7 +47,7 @@ type lineWriter struct {
 	from time.Time // when the journal was opened: its lines go by this clock
 }
 
-// line is the next line of a journal with its end; it is good until the next call. clean may be nil.
+// line returns the next line of a journal with its end; it is good until the next call. clean may be nil.
 func (w *lineWriter) line(after *chain, clean func([]byte) []byte, e *Event, fields []Field) ([]byte, error) {
 	b := append(w.out[:0], `{"seq":`...)
 	b = strconv.AppendInt(b, after.seq+1, 10)
@@ -148,7 +148,7 @@ func (w *lineWriter) encoded(b []byte, v any) ([]byte, error) {
 	return append(b, bytes.TrimSuffix(w.buf.Bytes(), []byte("\n"))...), nil
 }
 
-// plain says whether s stands in JSON as it is.
+// plain reports whether s stands in JSON as it is.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {

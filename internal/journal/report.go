@@ -13,7 +13,8 @@ import (
 	"syscall"
 )
 
-// A Note is what an audit could not check, and why: nobody claims anything about it, or it was left out when it was recorded.
+// A Note is what an audit could not check, and why: nobody claims anything about it, or it was left out when it was
+// recorded.
 type Note struct {
 	File string `json:"file"`
 	Text string `json:"text"`
@@ -28,7 +29,7 @@ type Report struct {
 	root *os.Root
 }
 
-// NewReport is an empty one for what stands in root. Nothing is followed out of it.
+// NewReport returns an empty one for what stands in root. Nothing is followed out of it.
 func NewReport(root *os.Root) *Report {
 	return &Report{Faults: []Fault{}, Notes: []Note{}, Files: map[string]bool{}, root: root}
 }
@@ -44,8 +45,8 @@ func (r *Report) Note(file, format string, args ...any) {
 	r.Notes = append(r.Notes, Note{file, fmt.Sprintf(format, args...)})
 }
 
-// Open opens a file of the record to be read. That it is gone, or that something else has its name, is a fault that says who
-// speaks of it, and gives nil.
+// Open opens a file of the record to be read. That it is gone, or that something else has its name, is a fault that
+// says who speaks of it, and gives nil.
 func (r *Report) Open(file, who string) *os.File {
 	r.Files[file] = true
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
@@ -116,8 +117,8 @@ func (r *Report) Digest(file, who string, size int64, digest string) bool {
 	return false
 }
 
-// Chain checks a journal and gives what is true of it. anchor as prev of Audit. With an end of its own (end) it is checked
-// against that, else against the end file beside it; must says that there has to be one.
+// Chain checks a journal and gives what is true of it. anchor as prev of Audit. With an end of its own (end) it is
+// checked against that, else against the end file beside it; must says that there has to be one.
 func (r *Report) Chain(file, who string, anchor *string, end *End, must bool) (Chain, bool) {
 	var c Chain
 	if end == nil {

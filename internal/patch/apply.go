@@ -19,7 +19,7 @@ var (
 	errBytes = fmt.Errorf("%w: more than %d bytes of binary content", ErrTooLarge, maxInflated)
 )
 
-// Changes is what a patch makes of a base: Parse and Apply. Errors are those of both.
+// Changes parses a patch and applies it to a base. Its errors are those of Parse and Apply.
 func Changes(patch []byte, base func(path string) (*File, error)) ([]Change, error) {
 	p, err := Parse(patch)
 	if err != nil {
@@ -28,9 +28,10 @@ func Changes(patch []byte, base func(path string) (*File, error)) ([]Change, err
 	return p.Apply(base)
 }
 
-// Apply gives the changes that the patch makes, one a path, sorted by path: read gives the present content of a path, nil where it is absent or a folder.
-// Nothing is written. It is strict, nothing is searched for: ErrConflict, naming path and line, when the base is not what the patch says (absent or there, type,
-// executable bit, the lines at their places, a binary file as a whole). A file that stays keeps its other permission bits.
+// Apply returns the changes that the patch makes, one a path, sorted by path: read gives the present content of a
+// path, nil where it is absent or a folder. Nothing is written. It is strict, nothing is searched for: ErrConflict,
+// naming path and line, when the base is not what the patch says (absent or there, type, executable bit, the lines
+// at their places, a binary file as a whole). A file that stays keeps its other permission bits.
 func (p *Patch) Apply(read func(path string) (*File, error)) ([]Change, error) {
 	made := map[string]*Change{}
 	for i := range p.Files {
@@ -93,7 +94,7 @@ func conflict(path string, line int64, why string) error {
 	return fmt.Errorf("%w: %s: %s", ErrConflict, at, why)
 }
 
-// apply gives the file after the patch; nil for a deletion.
+// apply returns the file after the patch; nil for a deletion.
 func (f *FilePatch) apply(base *File) (*File, error) {
 	if f.Change == "added" {
 		if base != nil {

@@ -4,15 +4,20 @@ package patch
 
 import (
 	"bytes"
+	"compress/zlib"
+	"crypto/sha1" //nolint:gosec // git's object names are SHA-1; nothing is protected by it
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Encode writes a unified diff in git's format: a/ b/ prefixes, full index lines, no renames, deletions before additions that need their place,
-// paths quoted as git quotes them. The same changes always give the same bytes; changes that change nothing give none.
-// A path that CheckPath refuses, a path given twice and what is neither file nor symlink are errors.
+// Encode writes a unified diff in git's format: a/ b/ prefixes, full index lines, no renames, deletions before
+// additions that need their place, paths quoted as git quotes them. The same changes always give the same bytes;
+// changes that change nothing give none. A path that CheckPath refuses, a path given twice and what is neither file
+// nor symlink are errors.
 func Encode(changes []Change) ([]byte, error) {
 	entries, err := entries(changes)
 	if err != nil {
@@ -110,7 +115,7 @@ func same(a, b *File) bool {
 
 func isLink(f *File) bool { return f.Mode&fs.ModeSymlink != 0 }
 
-// gitMode is the mode as git writes it.
+// gitMode returns the mode as git writes it.
 func gitMode(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeSymlink != 0:
@@ -121,7 +126,8 @@ func gitMode(m fs.FileMode) string {
 	return "100644"
 }
 
-// looksBinary is git's rule, a NUL in the first 8,000 bytes; and what has too many lines for anybody, Parse included, goes as a block too.
+// looksBinary reports whether f is written as a binary block: by git's rule, a NUL in the first 8,000 bytes, or
+// because it has more lines than Parse takes.
 func looksBinary(f *File) bool {
 	if f == nil || isLink(f) {
 		return false
@@ -141,7 +147,8 @@ func (w *writer) line(parts ...string) {
 func (w *writer) entry(e entry) error {
 	old, now := quote("a/"+e.path), quote("b/"+e.path)
 	if strings.Contains(e.path, " /") && old[0] != '"' {
-		// git apply does not find the end of such a name here (it looks for the space before "b/"), though git diff writes it.
+		// git apply does not find the end of such a name here (it looks for the space before "b/"), though git diff
+		// writes it.
 		w.line(`diff --git "`, old, `" "`, now, `"`)
 	} else {
 		w.line("diff --git ", old, " ", now)
@@ -190,4 +197,156 @@ func tabUnlessNull(name, tab string) string {
 		return ""
 	}
 	return tab
+}
+
+// Writing the hunks of a unified diff.
+
+// context is the number of equal lines around a difference.
+const context = 3
+
+const noNewline = "\\ No newline at end of file"
+
+// A block is a stretch of differing lines: old[i:iEnd] became new[j:jEnd]. One of the two may be empty.
+type block struct{ i, iEnd, j, jEnd int }
+
+func (s *script) blocks() []block {
+	var list []block
+	i, j := 0, 0
+	for i < len(s.old) || j < len(s.new) {
+		b := block{i: i, j: j}
+		for i < len(s.old) && s.removed[i] {
+			i++
+		}
+		for j < len(s.new) && s.written[j] {
+			j++
+		}
+		if b.iEnd, b.jEnd = i, j; i > b.i || j > b.j {
+			list = append(list, b)
+			continue
+		}
+		i, j = i+1, j+1
+	}
+	return list
+}
+
+// hunks writes the blocks, those less than two contexts apart together.
+func (w *writer) hunks(s *script) {
+	blocks := s.blocks()
+	for len(blocks) > 0 {
+		n := 1
+		for n < len(blocks) && blocks[n].i-blocks[n-1].iEnd <= 2*context {
+			n++
+		}
+		w.hunk(s, blocks[:n])
+		blocks = blocks[n:]
+	}
+}
+
+func (w *writer) hunk(s *script, blocks []block) {
+	first, last := blocks[0], blocks[len(blocks)-1]
+	lead := min(context, first.i)
+	trail := min(context, len(s.old)-last.iEnd)
+	w.line("@@ -", span(first.i-lead, last.iEnd+trail), " +", span(first.j-lead, last.jEnd+trail), " @@")
+	at := first.i - lead
+	for _, b := range blocks {
+		w.lines(' ', s.old[at:b.i])
+		w.lines('-', s.old[b.i:b.iEnd])
+		w.lines('+', s.new[b.j:b.jEnd])
+		at = b.iEnd
+	}
+	w.lines(' ', s.old[at:at+trail])
+}
+
+// span writes the lines [from, to), counted from 0, as a hunk's header has them.
+func span(from, to int) string {
+	switch to - from {
+	case 0:
+		return strconv.Itoa(from) + ",0" // the line before
+	case 1:
+		return strconv.Itoa(from + 1)
+	}
+	return strconv.Itoa(from+1) + "," + strconv.Itoa(to-from)
+}
+
+func (w *writer) lines(op byte, lines []string) {
+	for _, l := range lines {
+		w.WriteByte(op)
+		w.WriteString(l)
+		if !strings.HasSuffix(l, "\n") {
+			w.line("")
+			w.line(noNewline)
+		}
+	}
+}
+
+// git's binary patches: literal contents, deflated, in base 85. And the object names that stand in index lines.
+
+const (
+	nullBlob  = "0000000000000000000000000000000000000000"
+	emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+	// in a repository of SHA-256 names
+	emptyBlob256 = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+)
+
+// blobOf returns the object name git gives to a content; zeros for a file that is not there.
+func blobOf(f *File) string {
+	if f == nil {
+		return nullBlob
+	}
+	h := sha1.New() //nolint:gosec // as above
+	_, _ = h.Write([]byte("blob " + strconv.Itoa(len(f.Data)) + "\x00"))
+	_, _ = h.Write(f.Data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// binary writes both directions, as git does.
+func (w *writer) binary(forward, reverse []byte) error {
+	for _, data := range [][]byte{forward, reverse} {
+		var deflated bytes.Buffer
+		z := zlib.NewWriter(&deflated)
+		if _, err := z.Write(data); err != nil {
+			return err
+		}
+		if err := z.Close(); err != nil {
+			return err
+		}
+		w.line("literal ", strconv.Itoa(len(data)))
+		w.base85(deflated.Bytes())
+		w.line("")
+	}
+	return nil
+}
+
+// digits85 is git's alphabet (base85.c).
+const digits85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+
+// base85 writes lines of at most 52 bytes, each led by a letter for its length (A = 1 … Z = 26, a = 27 … z = 52).
+func (w *writer) base85(data []byte) {
+	for len(data) > 0 {
+		part := data[:min(52, len(data))]
+		data = data[len(part):]
+		if n := byte(len(part)); n <= 26 { //nolint:gosec // at most 52
+			w.WriteByte('A' + n - 1)
+		} else {
+			w.WriteByte('a' + n - 27)
+		}
+		for len(part) > 0 {
+			var v uint32
+			for i := range 4 { // missing bytes at the end are zeros
+				v <<= 8
+				if i < len(part) {
+					v |= uint32(part[i])
+				}
+			}
+			part = part[min(4, len(part)):]
+			var five [5]byte
+			for i := 4; i >= 0; i-- {
+				five[i] = digits85[v%85]
+				v /= 85
+			}
+			w.Write(five[:])
+		}
+		w.line("")
+	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzParse: whatever the bytes, Parse does not panic and no unsafe path comes out; what it takes is applied or refused, and what is applied can be
-// written again with the same effect.
+// FuzzParse: whatever the bytes, Parse does not panic and no unsafe path comes out; what it takes is applied or
+// refused, and what is applied can be written again with the same effect.
 func FuzzParse(f *testing.F) {
 	for i := range 40 {
 		g := generator{rand.New(rand.NewPCG(3, uint64(i)))} //nolint:gosec // a test

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// check says whether the script leads from one text to the other: what is not marked is equal, in order.
+// check reports whether the script leads from one text to the other: what is not marked is equal, in order.
 func (s *script) check() error {
 	var kept []string
 	for i, line := range s.old {
@@ -43,7 +43,7 @@ func (s *script) marks() int {
 	return n
 }
 
-// shortest is the number of marks of the shortest script, by the textbook.
+// shortest returns the number of marks of the shortest script, by the textbook.
 func shortest(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -86,7 +86,8 @@ func TestDiffLinesIsShortest(t *testing.T) {
 	}
 }
 
-// Over myersLines the texts are cut at lines that are unique; what comes out is still right, and small where the edit is.
+// Over myersLines the texts are cut at lines that are unique; what comes out is still right, and small where the
+// edit is.
 func TestDiffLinesLarge(t *testing.T) {
 	t.Parallel()
 	g := generator{rand.New(rand.NewPCG(8, 8))} //nolint:gosec // a test
@@ -150,7 +151,8 @@ func TestDiffLinesManyLetters(t *testing.T) {
 	}
 }
 
-// Over wholeFile lines (go-diff would run out of letters at a million different ones) the file is replaced, quickly and truly.
+// Over wholeFile lines (go-diff would run out of letters at a million different ones) the file is replaced, quickly
+// and truly.
 func TestDiffLinesHuge(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -193,8 +195,8 @@ func TestSlide(t *testing.T) {
 	}
 }
 
-// BenchmarkDiff100k compares a file of 100,000 lines with 200 edits; the limit, in the same run, is `git diff --no-index` of the same two files. The best
-// round of each counts.
+// BenchmarkDiff100k compares a file of 100,000 lines with 200 edits; the limit, in the same run, is `git diff
+// --no-index` of the same two files. The best round of each counts.
 func BenchmarkDiff100k(b *testing.B) {
 	g := generator{rand.New(rand.NewPCG(9, 9))} //nolint:gosec // a test
 	lines := make([]string, 100_000)

@@ -71,7 +71,7 @@ func typeName(f *File) string {
 	return "a file"
 }
 
-// hasNUL is git's rule for what is no text.
+// hasNUL returns git's rule for what is no text.
 func hasNUL(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0 }
 
 // A Clash is one conflict of a merge, as git marks it.
@@ -114,7 +114,7 @@ func Clashes(ours, merged []byte) []Clash {
 	return all
 }
 
-// oldLine is the number of old lines before new line n, those that have no partner left out of what follows them.
+// oldLine returns the number of old lines before new line n, those that have no partner left out of what follows them.
 func (s *script) oldLine(n int) int {
 	i, j := 0, 0
 	for {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A file is written once more only when size and whole second are those of the file it replaces, and then in another second.
+// A file is written once more only when size and whole second are those of the file it replaces, and then in
+// another second.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 250e6)

@@ -1,5 +1,6 @@
-// Package patch is a patch: encode from two states (text by sergi/go-diff, binary as git's literal), parse and apply in memory, strictly.
-// What Encode writes, plain `git apply` takes, with the same result (in a repository of SHA-1 object names; one of SHA-256 names refuses binary patches).
+// Package patch is a patch: encode from two states (text by sergi/go-diff, binary as git's literal), parse and
+// apply in memory, strictly. What Encode writes, plain `git apply` takes, with the same result (in a repository of
+// SHA-1 object names; one of SHA-256 names refuses binary patches).
 package patch
 
 import (
@@ -9,7 +10,8 @@ import (
 	"slices"
 )
 
-// A File is the content of one path. A symlink's Data is its text. Of the permission bits only the executable one (the owner's) counts.
+// A File is the content of one path. A symlink's Data is its text. Of the permission bits only the executable one
+// (the owner's) counts.
 type File struct {
 	Mode fs.FileMode
 	Data []byte
@@ -26,7 +28,8 @@ var (
 	ErrUnsafePath = errors.New("unsafe path in patch") // not local, .git or .async anywhere on it; see CheckPath
 	ErrConflict   = errors.New("patch does not apply") // the base is not what the patch says
 	ErrMalformed  = errors.New("not a well-formed patch")
-	ErrTooLarge   = errors.New("patch too large") // more than Parse takes: MaxBytes, or more lines or inflated bytes than anybody can review
+	// more than Parse takes: MaxBytes, or more lines or inflated bytes than anybody can review
+	ErrTooLarge = errors.New("patch too large")
 )
 
 // MaxBytes is the largest patch, in bytes, that Parse reads. Encode writes larger ones too: a rescue must not be lost.
@@ -63,8 +66,8 @@ type Hunk struct {
 	Lines            []Line
 }
 
-// A Line is one line of a hunk; Op is ' ', '+' or '-'. Text has no line end, but keeps the \r of a CRLF line: else a change of line ends would
-// show two equal lines.
+// A Line is one line of a hunk; Op is ' ', '+' or '-'. Text has no line end, but keeps the \r of a CRLF line: else
+// a change of line ends would show two equal lines.
 type Line struct {
 	Op        byte
 	Text      string

@@ -83,7 +83,7 @@ func (g generator) file() File {
 	return File{pick(g, regular("").Mode, regular("").Mode, executable("").Mode), []byte(g.text())}
 }
 
-// edited is a small change of a file.
+// edited returns a small change of a file.
 func (g generator) edited(f File) File {
 	switch {
 	case g.IntN(6) == 0:
@@ -183,7 +183,7 @@ func (g generator) pair() (before, after treeModel) {
 	return before, after
 }
 
-// cases is how many random pairs are tried.
+// cases returns how many random pairs are tried.
 func cases() int {
 	if os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" {
 		return 5000
@@ -191,7 +191,8 @@ func cases() int {
 	return 250
 }
 
-// The heart: whatever the two trees are, the patch leads from one to the other, in memory and by git. No case is skipped.
+// The heart: whatever the two trees are, the patch leads from one to the other, in memory and by git. No case is
+// skipped.
 func TestPatchRoundTrip(t *testing.T) {
 	t.Parallel()
 	seed := uint64(20261121)

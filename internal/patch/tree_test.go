@@ -45,7 +45,7 @@ func (t treeModel) read(p string) (*File, error) {
 	return nil, nil
 }
 
-// below is the same tree in a folder.
+// below returns the same tree in a folder.
 func (t treeModel) below(folder string) treeModel {
 	moved := treeModel{}
 	for p, f := range t {
@@ -143,7 +143,8 @@ func git(tb testing.TB, top string, stdin []byte, args ...string) (string, error
 	return string(out), err
 }
 
-// repoDir is a new folder, in memory where the system has such a place: thousands of small trees keep a busy disk busy.
+// repoDir returns a new folder, in memory where the system has such a place: thousands of small trees keep a busy
+// disk busy.
 func repoDir(tb testing.TB) string {
 	tb.Helper()
 	top, err := os.MkdirTemp("/dev/shm", "patch-test-")
@@ -226,7 +227,8 @@ func roundTrip(tb testing.TB, before, after treeModel) (diff []byte, err error) 
 // A pair is the way from one tree to another.
 type pair struct{ before, after treeModel }
 
-// farTrip asks git, once for all pairs, in a repository where each pair has its own sub-folder: its patch names paths relative to the top.
+// farTrip asks git, once for all pairs, in a repository where each pair has its own sub-folder: its patch names
+// paths relative to the top.
 func farTrip(tb testing.TB, pairs []pair) error {
 	tb.Helper()
 	before, after, diff := treeModel{"f": regular("stays\n")}, treeModel{"f": regular("stays\n")}, []byte(nil)

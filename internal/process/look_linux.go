@@ -15,7 +15,8 @@ func boot() string {
 	return strings.TrimSpace(string(b))
 }
 
-// look says when a process began, and whether it has ended and is only waited for; known is false where /proc does not tell.
+// look says when a process began, and whether it has ended and is only waited for; known is false where /proc does
+// not tell.
 func look(pid int) (start uint64, ended, known bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

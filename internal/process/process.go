@@ -1,4 +1,5 @@
-// Package process tells a process from a later one with the same id, also after a restart of the machine.
+// Package process identifies a process, so that a later one with the same id is not taken for it, not even after a
+// restart of the machine.
 package process
 
 import (
@@ -10,7 +11,7 @@ import (
 	"syscall"
 )
 
-// A Stamp is one process.
+// A Stamp identifies one process.
 type Stamp struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // Linux: field 22 of /proc/<pid>/stat, in clock ticks since boot; macOS: microseconds since 1970; 0: not known
@@ -26,10 +27,10 @@ var self = sync.OnceValue(func() Stamp {
 	return s
 })
 
-// Self is the stamp of this process.
+// Self returns the stamp of this process.
 func Self() Stamp { return self() }
 
-// Alive says whether that very process still runs; a zombie does not. In doubt it does: nothing is taken from a live one.
+// Alive reports whether that process still runs. A zombie does not. When the system does not tell, the answer is true.
 func (s Stamp) Alive() bool {
 	if s.PID <= 0 || s.Boot != self().Boot {
 		return false

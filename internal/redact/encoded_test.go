@@ -178,7 +178,8 @@ func TestBase64Property(t *testing.T) {
 	})
 }
 
-// Wherever a value stands in a text, and that text's base64 in another one: all of it goes but what is said of the ends.
+// Wherever a value stands in a text, and that text's base64 in another one: all of it goes but what is said of the
+// ends.
 func TestBase64TwiceProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -187,7 +188,8 @@ func TestBase64TwiceProperty(t *testing.T) {
 		alphabet := rapid.SampledFrom([]*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding}).Draw(t, "alphabet")
 		once := slices.Concat(around[1], []byte(alphabet.EncodeToString(slices.Concat(around[0], secret, around[2]))), around[3])
 		text := alphabet.EncodeToString(once)
-		// In bits of the text: where the first whole character of the first base64 text begins, and where the last one ends.
+		// In bits of the text: where the first whole character of the first base64 text begins, and where the last
+		// one ends.
 		from := (len(around[1]) + (len(around[0])*8+5)/6) * 8
 		to := (len(around[1]) + (len(around[0])+len(secret))*8/6) * 8
 		s := new(Set)

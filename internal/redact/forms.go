@@ -3,9 +3,16 @@ package redact
 // The forms of a value: everything that is looked for because of it.
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // A form is one way in which a value may stand in text. One that wraps may have line ends in it, as encoders put them.
@@ -15,7 +22,8 @@ type form struct {
 }
 
 const (
-	// maxEncoded is the longest value, in bytes, whose encodings are looked for; of longer ones only those of the lines.
+	// maxEncoded is the longest value, in bytes, whose encodings are looked for; of longer ones only those of the
+	// lines.
 	maxEncoded = 16 << 10
 	// maxRare is the same for the encodings of rare.go, which are longer, and many.
 	maxRare = 1 << 10
@@ -26,16 +34,16 @@ const (
 	early = 4
 	// minLine is how many characters stand between two line ends at least. Encoders put 60, 64 or 76 there.
 	minLine = 40
-	// minFolded is the shortest value, in bytes, that is also found folded like an encoding: a shorter one of digits might stand at
-	// the end of one line of numbers and go on at the next.
+	// minFolded is the shortest value, in bytes, that is also found folded like an encoding: a shorter one of
+	// digits might stand at the end of one line of numbers and go on at the next.
 	minFolded = 16
 	// minRest is the shortest rest of a form, in characters, that is looked for by itself.
 	minRest = 8
 )
 
-// forms lists how value may stand in text: as it is, and each of its lines when there are several (a key that is printed
-// with an indent or line by line); all of these as programs quote them (quoted.go) and as they encode them (rare.go too). Lines
-// shorter than MinLen are left out, and so are their forms. There are no doubles.
+// forms lists how value may stand in text: as it is, and each of its lines when there are several (a key that is
+// printed with an indent or line by line); all of these as programs quote them (quoted.go) and as they encode them
+// (rare.go too). Lines shorter than MinLen are left out, and so are their forms. There are no doubles.
 func forms(value string) []form {
 	var out []form
 	at := map[string]int{}
@@ -88,10 +96,10 @@ func forms(value string) []form {
 	return out
 }
 
-// base64Forms are the characters that stand in any base64 text whose bytes hold p: what is encoded before p shifts it
-// by none, one or two bytes, so there are three of them, each less the characters at its ends that p shares with its
-// neighbours (of those, two to four bits are of p). Where p is the end of the text, the last character and the padding
-// are known as well. All of it in both alphabets.
+// base64Forms returns the characters that stand in any base64 text whose bytes hold p: what is encoded before p
+// shifts it by none, one or two bytes, so there are three of them, each less the characters at its ends that p
+// shares with its neighbours (of those, two to four bits are of p). Where p is the end of the text, the last
+// character and the padding are known as well. All of it in both alphabets.
 //
 // A line end within the first characters of a form is not followed; so the form without these is in the list too.
 func base64Forms(p string) []string {
@@ -111,4 +119,131 @@ func base64Forms(p string) []string {
 		}
 	}
 	return all
+}
+
+// How programs write a value between quotes: JSON, Go, C, Python, shells, XML and HTML, URLs.
+
+// shellPlain are the characters besides letters and digits that printf %q leaves alone.
+const shellPlain = "_-./:,+@%="
+
+// quoted lists the ways in which s is written by those who quote it; most are s itself.
+func quoted(s string) []string {
+	once := asJSON(s, false)
+	all := []string{
+		asJSON(s, true), once, asciiJSON(s),
+		// JSON in JSON: a log of what was sent
+		asJSON(once, false), asJSON(asJSON(s, true), true), asJSON(asciiJSON(s), false),
+		strings.ReplaceAll(once, "/", `\/`),
+		within(strconv.Quote(s)), within(strconv.QuoteToASCII(s)), // Go, and C but for \a, \v
+		strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s), // Python, $'…', JavaScript
+		strings.ReplaceAll(s, `'`, `'\''`),
+		strings.ReplaceAll(s, `'`, `'"'"'`),
+		strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s), // between the double quotes of a shell
+		backslashed(s),
+		octal(s),
+		html.EscapeString(s),
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s),
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace(s),
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;").Replace(s),
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace(s),                                              // PHP, lodash, Ruby
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;", "`", "&#x60;", "=", "&#x3D;").Replace(s),               // Handlebars
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "`", "&#x60;", "=", "&#x3D;").Replace(s), // Mustache
+	}
+	for _, plain := range urlPlain {
+		for _, digits := range []string{"0123456789ABCDEF", "0123456789abcdef"} {
+			escaped := percent(s, plain, digits)
+			all = append(all, escaped, strings.ReplaceAll(escaped, "%20", "+"))
+		}
+	}
+	return all
+}
+
+// asJSON is s as it stands between the quotes of a JSON string.
+func asJSON(s string, html bool) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if enc.Encode(s) != nil {
+		return s // a string always encodes
+	}
+	return within(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// within takes the quotes off.
+func within(s string) string { return strings.TrimSuffix(strings.TrimPrefix(s, `"`), `"`) }
+
+// asciiJSON is JSON as Python and others write it: what is not ASCII as \u and four digits.
+func asciiJSON(s string) string {
+	var b strings.Builder
+	for _, r := range asJSON(s, false) {
+		switch {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// backslashed is s as printf %q of a shell writes it.
+func backslashed(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c < utf8.RuneSelf && !alphanumeric(c) && strings.IndexByte(shellPlain, c) < 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// octal is s as C, git and protobuf write it: what is no printable ASCII as a backslash and three digits.
+func octal(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.Write([]byte{'\\', c})
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// urlPlain lists, for each way to escape a URL or a form that is in use, what besides letters and digits is not
+// escaped.
+var urlPlain = []string{
+	"-_.~",                    // RFC 3986, Go's QueryEscape, curl
+	"-_.~!*'()",               // JavaScript's encodeURIComponent
+	"-_.~/",                   // Python's quote
+	"-_.~$&+=:@",              // Go's PathEscape
+	"-_.~!*'();,/?:@&=+$#",    // JavaScript's encodeURI
+	"-_.*",                    // a form of a browser, Java's URLEncoder
+	"-_.",                     // PHP's urlencode
+	"-_.~!$&'()*+,;=",         // the name and password of a URL
+	"-_.~$&+,;=",              // the same as Go writes them
+	"-_.~!$&'()*+,;=:@/?[]%#", // what only escapes spaces and what is no ASCII
+}
+
+func percent(s, plain, digits string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; alphanumeric(c) || strings.IndexByte(plain, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+		}
+	}
+	return b.String()
+}
+
+func alphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }

@@ -1,6 +1,8 @@
 package redact
 
-import "slices"
+import (
+	"slices"
+)
 
 // A matcher finds patterns in a stream of bytes: an Aho-Corasick automaton, and in front of it a table that jumps over
 // text in which no pattern can begin (the shifts of Wu and Manber over pairs of bytes). It never changes. Line ends
@@ -107,7 +109,7 @@ func (m *matcher) link() {
 	}
 }
 
-// step is the state after one more byte.
+// step returns the state after one more byte.
 func (m *matcher) step(at int32, b byte) int32 {
 	for at != 0 {
 		if c := m.childOf(at, b); c != 0 {
@@ -143,7 +145,8 @@ func (m *matcher) near(a, b byte, end int) {
 
 func pair(a, b byte) int { return int(a) | int(b)<<8 }
 
-// candidate is the first offset ≥ i at which a pattern may begin, or the first at which fewer than min bytes are left.
+// candidate returns the first offset ≥ i at which a pattern may begin, or the first at which fewer than min bytes
+// are left.
 func (m *matcher) candidate(b []byte, i int) int {
 	end := i + m.min - 1
 	for end < len(b) {
@@ -165,7 +168,7 @@ type cursor struct {
 	threads []thread
 }
 
-// held is how many bytes before end, the offset of the cursor, can still become a value.
+// held returns how many bytes before end, the offset of the cursor, can still become a value.
 func (m *matcher) held(c *cursor, end int64) int {
 	n := int64(m.nodes[c.state].depth)
 	for _, t := range c.threads {
@@ -174,9 +177,9 @@ func (m *matcher) held(c *cursor, end int64) int {
 	return int(n)
 }
 
-// scan reads b, whose first byte has the offset base, from the cursor on, tells found of each place where a pattern ends
-// (the longest there, and those with line ends), in the order of the ends, and moves the cursor to the end of b. A
-// found that says false ends it.
+// scan reads b, whose first byte has the offset base, from the cursor on, tells found of each place where a pattern
+// ends (the longest there, and those with line ends), in the order of the ends, and moves the cursor to the end of
+// b. A found that says false ends it.
 func (m *matcher) scan(c *cursor, b []byte, base int64, found func(sp span, name int32) bool) {
 	state := c.state
 	begin := -1 // where the automaton was started last
@@ -245,4 +248,95 @@ func join(spans []span, sp span) []span {
 		spans = spans[:len(spans)-1]
 	}
 	return append(spans, sp)
+}
+
+// Patterns with line ends in them: encoders break what they write into lines, at any character of a value's encoding.
+
+// A thread follows one pattern beyond a line end. It goes straight on or dies.
+type thread struct {
+	node int32
+	from int64 // offset in the stream where the pattern begins
+	line int32 // characters since the last line end
+	end  lineEnd
+}
+
+// A lineEnd says which part of a line end was the last byte.
+type lineEnd uint8
+
+const (
+	none lineEnd = iota
+	half         // \r
+	full         // \n
+)
+
+// wrap begins a thread for each pattern that wraps and has, before the line end by at the offset at, at least early
+// characters.
+func (m *matcher) wrap(c *cursor, state int32, by byte, at int64) {
+	for ; m.nodes[state].depth >= early; state = m.nodes[state].fail {
+		if !m.nodes[state].wraps {
+			continue
+		}
+		end := full
+		if by == '\r' {
+			end = half
+		}
+		c.threads = append(c.threads, thread{node: state, from: at - int64(m.nodes[state].depth), end: end})
+	}
+}
+
+// advance lets all threads read one byte; end is the offset behind it.
+func (m *matcher) advance(c *cursor, by byte, end int64, found func(sp span, name int32) bool) bool {
+	alive := c.threads[:0]
+	more := true
+	for _, t := range c.threads {
+		if !m.reads(&t, by) {
+			continue
+		}
+		n := &m.nodes[t.node]
+		if more && t.end == none && n.wrapped {
+			more = found(span{t.from, end}, n.name)
+		}
+		if n.wraps {
+			alive = append(alive, t)
+		}
+	}
+	c.threads = alive
+	return more
+}
+
+// reads reports whether t goes on with by.
+func (m *matcher) reads(t *thread, by byte) bool {
+	switch {
+	case t.end == half:
+		t.end = full
+		return by == '\n'
+	case t.end == none && (by == '\n' || by == '\r'):
+		if t.line < minLine {
+			return false
+		}
+		t.line, t.end = 0, full
+		if by == '\r' {
+			t.end = half
+		}
+		return m.nodes[t.node].wraps
+	}
+	next := m.childOf(t.node, by)
+	t.node, t.end = next, none
+	t.line++
+	return next != 0 && (m.nodes[next].wraps || m.nodes[next].wrapped)
+}
+
+// wrappedJumps notes the pairs of p as they stand when there is a line end in it.
+func (m *matcher) wrappedJumps(p string) {
+	for i := early; i < min(m.min, len(p)); i++ { // a line end before p[i]
+		m.near(p[i-1], '\n', i)
+		m.near('\n', p[i], i+1)
+		m.near(p[i-1], '\r', i)
+		m.near('\r', '\n', i+1)
+		m.near('\n', p[i], i+2)
+		if i > early { // one somewhere before both
+			m.near(p[i-1], p[i], i+1)
+			m.near(p[i-1], p[i], i+2)
+		}
+	}
 }

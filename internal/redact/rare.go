@@ -1,6 +1,7 @@
 package redact
 
-// What few programs print by themselves and anybody can make them print: a value byte for byte, in UTF-16, and encoded twice.
+// What few programs print by themselves and anybody can make them print: a value byte for byte, in UTF-16, and
+// encoded twice.
 
 import (
 	"encoding/base64"
@@ -10,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// spellings are the ways to write a byte by itself, and what stands between two. Each is a pattern of a value, and costs a stream next
-// to nothing; base32, with five patterns in 32 characters of which the numbers of ordinary text are made too, doubled what fifty values cost.
+// spellings are the ways to write a byte by itself, and what stands between two. Each is a pattern of a value, and
+// costs a stream next to nothing; base32, with five patterns in 32 characters of which the numbers of ordinary text
+// are made too, doubled what fifty values cost.
 var spellings = []struct{ byte, between string }{
 	// URLs
 	{"%02x", "%"},
@@ -47,8 +49,9 @@ var spellings = []struct{ byte, between string }{
 	{"%X", ";&#x"},
 }
 
-// spelled lists p with each byte written by itself, and in UTF-16. What stands before the first byte is in none of them, so that all
-// begin with a digit: a progress of 50% is not held back because it might be the beginning of a value.
+// spelled lists p with each byte written by itself, and in UTF-16. What stands before the first byte is in none of
+// them, so that all begin with a digit: a progress of 50% is not held back because it might be the beginning of a
+// value.
 func spelled(p string) []string {
 	all := wide(p)
 	for _, s := range spellings {
@@ -77,8 +80,9 @@ func wide(p string) []string {
 	return []string{string(little), string(big)}
 }
 
-// twice are the characters that stand in any base64 text of a base64 text whose bytes hold p: each of the three ways in which p may
-// stand in the first can stand in three ways in the second. And in one of p in UTF-16, as PowerShell takes it.
+// twice returns the characters that stand in any base64 text of a base64 text whose bytes hold p: each of the three
+// ways in which p may stand in the first can stand in three ways in the second. And in one of p in UTF-16, as
+// PowerShell takes it.
 func twice(p string) []string {
 	var all []string
 	if w := wide(p); w != nil {
@@ -98,7 +102,7 @@ func twice(p string) []string {
 	return all
 }
 
-// sure are the characters of the base64 text of p, behind shift other bytes, that are p's alone.
+// sure returns the characters of the base64 text of p, behind shift other bytes, that are p's alone.
 func sure(p string, shift int, alphabet *base64.Encoding) string {
 	raw := make([]byte, shift+len(p))
 	copy(raw[shift:], p)

@@ -16,10 +16,11 @@
 //   - in the base64 of a base64 text that is not broken into lines: all but one or two characters at either end, which tell
 //     up to eight bits.
 //
-// What is not found: a value in pieces that are not its lines; a value in other letters (in capitals, reversed, with
-// something else between its characters, as colours have it, and hex dumps at each end of a line); base32; any other encoding of an
-// encoding, or of something made of the value (a digest, what is compressed or encrypted); line ends that are more than a line end (an
-// indent, a + or > before each line); encodings of a line of more than 16 KiB, and the last two sorts of more than 1 KiB.
+// What is not found: a value in pieces that are not its lines; a value in other letters (in capitals, reversed,
+// with something else between its characters, as colours have it, and hex dumps at each end of a line); base32; any
+// other encoding of an encoding, or of something made of the value (a digest, what is compressed or encrypted);
+// line ends that are more than a line end (an indent, a + or > before each line); encodings of a line of more than
+// 16 KiB, and the last two sorts of more than 1 KiB.
 package redact
 
 import (
@@ -64,8 +65,8 @@ func (s *Set) Add(name, value string) bool {
 	return true
 }
 
-// matcher is the automaton of all values, or nil when there are none. It is made on first use after an Add, so that
-// adding many values costs one build.
+// matcher returns the automaton of all values, or nil when there are none. It is made on first use after an Add, so
+// that adding many values costs one build.
 func (s *Set) matcher() *matcher {
 	if s == nil {
 		return nil
@@ -86,7 +87,7 @@ func (s *Set) matcher() *matcher {
 	return m
 }
 
-// String is text without the values.
+// String returns text without the values.
 func (s *Set) String(text string) string {
 	m := s.matcher()
 	if m == nil {
@@ -110,7 +111,7 @@ func (s *Set) Bytes(b []byte) []byte {
 	return b
 }
 
-// Find gives the name of a secret that b contains.
+// Find returns the name of a secret that b contains.
 func (s *Set) Find(b []byte) (name string, ok bool) {
 	m := s.matcher()
 	if m == nil {
@@ -119,9 +120,9 @@ func (s *Set) Find(b []byte) (name string, ok bool) {
 	return m.find(b)
 }
 
-// Writer gives w without the values. It holds back only what can still become a value: a prompt appears at once. Close
-// writes what was held back (never more than the longest form of a value less one byte, and the line ends in it); it
-// does not close w. A Write that fails fails for good.
+// Writer returns w without the values. It holds back only what can still become a value: a prompt appears at once.
+// Close writes what was held back (never more than the longest form of a value less one byte, and the line ends in
+// it); it does not close w. A Write that fails fails for good.
 func (s *Set) Writer(w io.Writer) io.WriteCloser { return &writer{set: s, to: w} }
 
 // without is b with Mark in the place of each span.

@@ -123,7 +123,7 @@ func TestStreamProperty(t *testing.T) {
 	})
 }
 
-// naive is the definition: the union of all places, one Mark for each.
+// naive returns the definition: the union of all places, one Mark for each.
 func naive(secrets []string, text string) string {
 	hit := make([]bool, len(text))   // this byte goes
 	joint := make([]bool, len(text)) // … together with the byte before
@@ -149,7 +149,7 @@ func naive(secrets []string, text string) string {
 	return b.String()
 }
 
-// stands gives the end of f where it stands at text[at], else 0.
+// stands returns the end of f where it stands at text[at], else 0.
 func stands(f form, text string, at int) int {
 	line, lines := 0, 0
 	for i := range len(f.text) {

@@ -52,7 +52,8 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// compare runs both by turns, so that a busy machine is busy for both, and reports what ours takes and what it is of plain.
+// compare runs both by turns, so that a busy machine is busy for both, and reports what ours takes and what it is
+// of plain.
 func compare(b *testing.B, unit string, plain, ours func()) {
 	b.Helper()
 	plain()
@@ -103,8 +104,8 @@ func BenchmarkNoop(b *testing.B) {
 	})
 }
 
-// BenchmarkEnd is how long Run takes to return after it is told to end a tree of 100 processes that ignore SIGTERM: at once,
-// and beyond the grace.
+// BenchmarkEnd is how long Run takes to return after it is told to end a tree of 100 processes that ignore SIGTERM:
+// at once, and beyond the grace.
 func BenchmarkEnd(b *testing.B) {
 	for _, how := range []struct {
 		name  string

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Best is the strongest tier that this machine gives, tried once and remembered.
+// Best returns the strongest tier that this machine gives, tried once and remembered.
 func Best() Tier { return best() }
 
 var best = sync.OnceValue(func() Tier {
@@ -22,7 +22,7 @@ var best = sync.OnceValue(func() Tier {
 	return None
 })
 
-// Tiers are those that this machine gives, the strongest first.
+// Tiers returns those that this machine gives, the strongest first.
 func Tiers() []Tier {
 	switch Best() {
 	case View:
@@ -104,4 +104,12 @@ func (p *probe) try() error {
 		return errors.New("the copy is not seen at the tree's path")
 	}
 	return nil
+}
+
+// Why returns why this machine does not give a tier; nil when it does. It tries anew.
+func Why(t Tier) error {
+	if t == None {
+		return nil
+	}
+	return tryTier(t)
 }

@@ -18,7 +18,7 @@ const (
 	runnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see process.Stamp
 )
 
-// At is where path, a path of the tree, stands for a command in the box. Other paths stand where they are.
+// At returns where path, a path of the tree, stands for a command in the box. Other paths stand where they are.
 func (b Box) At(path string) string {
 	if b.Tier == View || b.Copy == "" || b.Tree == "" {
 		return path
@@ -82,7 +82,7 @@ func (b Box) check(c Command) error {
 	return nil
 }
 
-// environ is the command's environment with what the box decides: HOME, TMPDIR, PWD and the marks.
+// environ returns the command's environment with what the box decides: HOME, TMPDIR, PWD and the marks.
 // Of a variable named twice the last one counts.
 func (b Box) environ(c Command) []string {
 	set := slices.Clone(c.Env)
@@ -118,7 +118,7 @@ func (b Box) marks() []string {
 	return m
 }
 
-// below gives path relative to root when it is root or lies under it. Both are taken as written.
+// below returns path relative to root when it is root or lies under it. Both are taken as written.
 func below(root, path string) (rel string, ok bool) {
 	rel, err := filepath.Rel(root, path)
 	if err != nil || !filepath.IsLocal(rel) {

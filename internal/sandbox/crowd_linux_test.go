@@ -27,7 +27,7 @@ os.write(1, b"ready")
 if sys.argv[3] == "stay": time.sleep(600)
 ' "$1" "$3" "$4"`
 
-// readIf is what a file holds, or nothing.
+// readIf returns what a file holds, or nothing.
 func readIf(path string) string {
 	b, _ := os.ReadFile(path)
 	return string(b)

@@ -128,8 +128,8 @@ func TestEscapes(t *testing.T) {
 // harmed is a box whose commands have a supervisor each: what a test does to it, no other test has to bear.
 var harmed = Box{Tier: None, Hook: "run/harm"}
 
-// TestSupervisorKilledFromOutside shows that one lost supervisor of what is confined, or of a hook, costs its own tree and
-// no other.
+// TestSupervisorKilledFromOutside shows that one lost supervisor of what is confined, or of a hook, costs its own
+// tree and no other.
 func TestSupervisorKilledFromOutside(t *testing.T) {
 	t.Parallel()
 	for _, tier := range Tiers() {
@@ -236,7 +236,7 @@ s.serve_forever()`
 	}
 }
 
-// serves is what answers at an address, which may be somebody else by now; empty when nobody does.
+// serves returns what answers at an address, which may be somebody else by now; empty when nobody does.
 func serves(t *testing.T, address string) string {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
@@ -306,7 +306,7 @@ func leaveAndEnd(t *testing.T, hook string) bool {
 	return true
 }
 
-// ours are the orphans among pids.
+// ours returns the orphans among pids.
 func ours(t *testing.T, pids []int) []Process {
 	t.Helper()
 	all, err := Orphans()
@@ -324,7 +324,7 @@ func ours(t *testing.T, pids []int) []Process {
 	return found
 }
 
-// parentOfRoot is the supervisor: the one parent that is not among pids.
+// parentOfRoot returns the supervisor: the one parent that is not among pids.
 func parentOfRoot(pids []int) int {
 	for _, p := range pids {
 		st, _ := readStat(p)

@@ -1,7 +1,8 @@
 package sandbox
 
-// What started this process, when it does not say so itself: its marks are gone with `env -i`. Whoever leaves his session
-// or loses his parent still descends from his supervisor, and that from its runner, which holds its root open.
+// What started this process, when it does not say so itself: its marks are gone with `env -i`. Whoever leaves his
+// session or loses his parent still descends from his supervisor, and that from its runner, which holds its root
+// open.
 
 import (
 	"errors"
@@ -25,9 +26,9 @@ func Hold(root string) {
 	_, _ = unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// Inside says whether this process was started, over however many others, by a task or a hook of a runner that works for
-// root, or for a folder below it. A runner of another root counts as none: tests of a program that uses this one may be a
-// task. Where a supervisor does not let its runner be known, it is one of root.
+// Inside reports whether this process was started, over however many others, by a task or a hook of a runner that
+// works for root, or for a folder below it. A runner of another root counts as none: tests of a program that uses
+// this one may be a task. Where a supervisor does not let its runner be known, it is one of root.
 func Inside(root string) Starter { return insideOf("self", root) }
 
 // insideOf is Inside of a process, named as in /proc.
@@ -52,9 +53,10 @@ func insideOf(name, root string) Starter {
 	return found
 }
 
-// supervisorsAbove are the supervisors that a process descends from; lost is true when they are too far away to be found.
-// An ancestor that ends during the walk has given its children to another one: then the walk begins again. Where /proc
-// hides the processes of others it ends at the first of them, which none of this user's supervisors is above.
+// supervisorsAbove returns the supervisors that a process descends from; lost is true when they are too far away to
+// be found. An ancestor that ends during the walk has given its children to another one: then the walk begins
+// again. Where /proc hides the processes of others it ends at the first of them, which none of this user's
+// supervisors is above.
 func supervisorsAbove(name string) (found []int, lost bool) {
 	for range 20 {
 		found = nil
@@ -88,7 +90,8 @@ func statOf(name string) (stat, bool) {
 	return readStat(pid)
 }
 
-// startedFor says what a supervisor starts for root. Its own environment is as its runner made it: no descendant changes it.
+// startedFor returns what a supervisor starts for root. Its own environment is as its runner made it: no descendant
+// changes it.
 func startedFor(pid int, root string, want fs.FileInfo) Starter {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	vars := strings.Split(string(env), "\x00")
@@ -103,7 +106,8 @@ func startedFor(pid int, root string, want fs.FileInfo) Starter {
 	return by
 }
 
-// holds says whether a process has root open, or a folder below it; it is true for a process that cannot be looked at.
+// holds reports whether a process has root open, or a folder below it; it is true for a process that cannot be
+// looked at.
 func holds(pid int, root string, want fs.FileInfo) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	files, err := os.ReadDir(dir)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Whoever throws his marks, his session and his parent away is still inside of the root that his runner holds, and of no
-// other one.
+// Whoever throws his marks, his session and his parent away is still inside of the root that his runner holds, and
+// of no other one.
 func TestInside(t *testing.T) {
 	t.Parallel()
 	held, other := t.TempDir(), t.TempDir()

@@ -85,8 +85,8 @@ func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 	}
 }
 
-// ask gives the request to a supervisor: that of the tasks, or, for what is confined or was started by a hook, one for
-// this command alone. What a model chose has no task's supervisor to harm.
+// ask returns the request to a supervisor: that of the tasks, or, for what is confined or was started by a hook,
+// one for this command alone. What a model chose has no task's supervisor to harm.
 func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
 	t = &tree{how: r.how, tier: b.Tier, name: c.Argv[0], path: r.path, done: make(chan ending, 1)}
 	var l *link
@@ -133,7 +133,8 @@ func (r *request) entrant(b Box) {
 	}
 }
 
-// instruct tells an entrant what to do, and gives a channel with what it has to say: nothing when it became the command.
+// instruct tells an entrant what to do, and gives a channel with what it has to say: nothing when it became the
+// command.
 func instruct(ours *os.File, s spec) <-chan message {
 	entered := make(chan message, 1)
 	go func() {
@@ -146,7 +147,7 @@ func instruct(ours *os.File, s spec) <-chan message {
 	return entered
 }
 
-// mayMount says whether this process may make a mount namespace without a user namespace.
+// mayMount reports whether this process may make a mount namespace without a user namespace.
 func mayMount() bool {
 	var data [2]unix.CapUserData
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -170,7 +171,7 @@ func (t *tree) order(o order) {
 	_ = t.link.send(func(to []byte) []byte { return frame(to, kind, t.id) }) // when it is gone, follow knows
 }
 
-// ending is what a report means.
+// ending returns what a report means.
 func (t *tree) ending(m say) ending {
 	end := ending{code: int(m.code), told: m.told, left: int(m.left)}
 	if m.signal != 0 {
@@ -198,7 +199,7 @@ func (t *tree) ending(m say) ending {
 	return end
 }
 
-// never is the ending of a command that the supervisor could not start.
+// never returns the ending of a command that the supervisor could not start.
 func (t *tree) never(errno syscall.Errno) ending {
 	switch {
 	case t.how&startMounts != 0:
@@ -210,7 +211,8 @@ func (t *tree) never(errno syscall.Errno) ending {
 	return ending{code: m.code, says: m.text}
 }
 
-// orphaned gives the trees of a supervisor that has ended their endings. What it had in its care came to this process.
+// orphaned returns the trees of a supervisor that has ended their endings. What it had in its care came to this
+// process.
 func (l *link) orphaned(trees map[uint32]*tree, how string) {
 	for id, t := range trees {
 		if t.last != nil {
@@ -233,7 +235,7 @@ func (l *link) orphaned(trees map[uint32]*tree, how string) {
 	}
 }
 
-// orphan is the ending of one such tree, of which so many processes were killed.
+// orphan returns the ending of one such tree, of which so many processes were killed.
 func (t *tree) orphan(due bool, killed, stuck int, began bool, how string) ending {
 	if !began {
 		return ending{never: true, err: fmt.Errorf("cannot start %s: its supervisor ended before it did anything (%s): "+

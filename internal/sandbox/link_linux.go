@@ -254,7 +254,7 @@ func (l *link) ping() uint32 {
 	return number
 }
 
-// ponged says whether a ping, or a later one, was answered.
+// ponged reports whether a ping, or a later one, was answered.
 func (l *link) ponged(number uint32) bool { return int32(l.pongs.Load()-number) >= 0 }
 
 // follow hears what the supervisor says until it is gone.

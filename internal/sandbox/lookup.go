@@ -38,7 +38,7 @@ func locate(name, dir string, env []string) (string, error) {
 	return find(name, dir, env)
 }
 
-// find gives the absolute path of the program. Its error is a *missing.
+// find returns the absolute path of the program. Its error is a *missing.
 func find(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		path := from(dir, name)
@@ -100,7 +100,7 @@ func cannotRun(name string, err error) error {
 	return &missing{code, fmt.Sprintf("async-pipeline: %s: %s", name, reason)}
 }
 
-// notExecuted is the end of a program that was found and that the kernel then refused to execute.
+// notExecuted returns the end of a program that was found and that the kernel then refused to execute.
 func notExecuted(path string, err error) *missing {
 	if errors.Is(err, syscall.ENOENT) {
 		return &missing{codeNotFound, fmt.Sprintf("async-pipeline: %s: its interpreter does not exist", path)}

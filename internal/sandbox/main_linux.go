@@ -46,7 +46,7 @@ func Main() {
 	syscall.Exit(0)
 }
 
-// helperRole is what this process was started as; empty for anything but a helper.
+// helperRole returns what this process was started as; empty for anything but a helper.
 func helperRole() string {
 	if domain, err := unix.GetsockoptInt(controlFD, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
 		return ""

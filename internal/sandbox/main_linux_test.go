@@ -106,7 +106,7 @@ func answer(t *testing.T, cmd *exec.Cmd, out *bytes.Buffer) runnerAnswer {
 
 var tokens atomic.Int64
 
-// token is an argument by which processes of this test are found again, whatever they did to their environment.
+// token returns an argument by which processes of this test are found again, whatever they did to their environment.
 func token() string { return fmt.Sprintf("tok-%d-%d-x", os.Getpid(), tokens.Add(1)) }
 
 // withToken lists living processes that have the token among their arguments.
@@ -161,7 +161,7 @@ func gone(t *testing.T, tok string, limit time.Duration) time.Duration {
 
 var testEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C"}
 
-// sh is a shell command in /.
+// sh returns a shell command in /.
 func sh(script string, args ...string) Command {
 	return Command{Argv: append([]string{"sh", "-c", script, "sh"}, args...), Dir: "/", Env: testEnv}
 }
@@ -193,7 +193,7 @@ func needTier(t *testing.T, want Tier) {
 	t.Skipf("tier %s not available here (best is %s)", want, Best())
 }
 
-// python is a Python interpreter outside of every home, or the test is skipped.
+// python returns a Python interpreter outside of every home, or the test is skipped.
 func python(t *testing.T) string {
 	t.Helper()
 	for _, p := range []string{"/usr/bin/python3", "/usr/local/bin/python3"} {

@@ -12,13 +12,14 @@ import (
 
 const nobody = 65534
 
-// nobodyCan gives a copy of this test binary that anybody may run, and how to run it as nobody.
+// nobodyCan returns a copy of this test binary that anybody may run, and how to run it as nobody.
 func nobodyCan(t *testing.T) (exe string, sys *syscall.SysProcAttr, home string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become nobody; as somebody else all the other tests are this one")
 	}
-	home, err := os.MkdirTemp("/tmp", "async-pipeline-nobody-") // t.TempDir would hide it behind its own folders' modes
+	// t.TempDir would hide it behind its own folders' modes
+	home, err := os.MkdirTemp("/tmp", "async-pipeline-nobody-")
 	if err != nil {
 		t.Fatal(err)
 	}

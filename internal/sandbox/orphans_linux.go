@@ -44,7 +44,7 @@ func Orphans() ([]Process, error) {
 	return left, nil
 }
 
-// readMarks are the marks of a process of this user; ok is false when it has none.
+// readMarks returns the marks of a process of this user; ok is false when it has none.
 func readMarks(pid int) (p Process, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	info, err := os.Stat(dir)
@@ -100,7 +100,7 @@ func orphansOf(whose func(Process) bool) ([]Process, error) {
 	return slices.DeleteFunc(all, func(p Process) bool { return !whose(p) }), err
 }
 
-// wakeSupervisor says whether p is a living supervisor. Its tree may have stopped it.
+// wakeSupervisor reports whether p is a living supervisor. Its tree may have stopped it.
 func wakeSupervisor(p Process) bool {
 	if !isSupervisor(p.PID) {
 		return false
@@ -114,8 +114,8 @@ func isSupervisor(pid int) bool {
 	return err == nil && bytes.HasPrefix(args, []byte(helperName+"\x00"+roleSupervisor+"\x00"))
 }
 
-// endsByItself says whether a process is a supervisor with nothing in its care. When its runner is gone, as happens when
-// a run simply ends, it has some milliseconds to live: nobody left it behind.
+// endsByItself reports whether a process is a supervisor with nothing in its care. When its runner is gone, as
+// happens when a run simply ends, it has some milliseconds to live: nobody left it behind.
 func endsByItself(pid int, st stat) bool {
 	return st.state != 'T' && st.state != 't' && isSupervisor(pid) && len(children(pid)) == 0
 }

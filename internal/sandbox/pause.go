@@ -21,9 +21,9 @@ var pause struct {
 
 var origin = time.Now()
 
-// Suspend stops every process that Boxes of this program run (SIGSTOP), for when the person has stopped the program (^Z).
-// Resume lets them go on. Timeouts do not count the time between the two, and no command is started in it: what calls Run
-// waits for Resume.
+// Suspend stops every process that Boxes of this program run (SIGSTOP), for when the person has stopped the program
+// (^Z). Resume lets them go on. Timeouts do not count the time between the two, and no command is started in it:
+// what calls Run waits for Resume.
 func Suspend() {
 	pause.Lock()
 	defer pause.Unlock()
@@ -49,7 +49,8 @@ func Resume() {
 	pause.suspended = false
 }
 
-// Awake is a clock that stands still between Suspend and Resume. What it shows says nothing; how much it went on does.
+// Awake returns a clock that stands still between Suspend and Resume. What it shows says nothing; how much it went
+// on does.
 func Awake() time.Duration {
 	for {
 		total, began := pause.total.Load(), pause.began.Load()

@@ -8,8 +8,8 @@ import (
 // stopping bounds how long stopAll waits for processes that do not stop: those that wait for a disk cannot.
 const stopping = 200 * time.Millisecond
 
-// stopAll stops what the supervisors have in their care, not them: they hear when the runner is gone. A stopped process
-// starts none, so that after some rounds there is no new one.
+// stopAll stops what the supervisors have in their care, not them: they hear when the runner is gone. A stopped
+// process starts none, so that after some rounds there is no new one.
 func stopAll() {
 	supervisors.ids.Range(func(_, v any) bool {
 		l := v.(*link)

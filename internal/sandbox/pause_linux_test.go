@@ -42,7 +42,8 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// suspended is one try of TestSuspend; false when the machine was too busy for the clocks of the commands: then nothing was tried.
+// suspended returns one try of TestSuspend; false when the machine was too busy for the clocks of the commands:
+// then nothing was tried.
 func suspended(t *testing.T) bool {
 	t.Helper()
 	const timeout, idle, pause = 5 * time.Second, 4 * time.Second, 5500 * time.Millisecond

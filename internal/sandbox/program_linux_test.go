@@ -1,6 +1,7 @@
 package sandbox
 
-// Programs that cannot be started yet, and commands that are too large. TestProgramBeingWritten runs alone: others would fork meanwhile.
+// Programs that cannot be started yet, and commands that are too large. TestProgramBeingWritten runs alone: others
+// would fork meanwhile.
 
 import (
 	"os"

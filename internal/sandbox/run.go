@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"os/signal"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -34,13 +37,13 @@ type ending struct {
 	err    error // could not be started, could not be ended, or ended in a way that a person must know
 }
 
-// Run runs c in the box and returns when no process of it is left. When ctx ends, a timeout passes, or the command idles,
-// the tree gets SIGTERM, SIGKILL after Grace, and Run returns at most 100 ms later. context.Cause(ctx) == ErrNow means no grace.
-// A supervisor that does not end the tree is replaced: then Run returns within a second of the SIGKILL that was due.
-// An error means "could not be done": ErrTier, a bad Box, a supervisor that cannot start or that was killed before the end
-// was asked for; when the command was not started, the Result that comes with it is the zero one. A program that is not
-// found is exit code 127 with a line on Stderr. Run waits for a Write of Stdout or Stderr that does not return; it does not
-// wait for a Read of Stdin.
+// Run runs c in the box and returns when no process of it is left. When ctx ends, a timeout passes, or the command
+// idles, the tree gets SIGTERM, SIGKILL after Grace, and Run returns at most 100 ms later. context.Cause(ctx) ==
+// ErrNow means no grace. A supervisor that does not end the tree is replaced: then Run returns within a second of
+// the SIGKILL that was due. An error means "could not be done": ErrTier, a bad Box, a supervisor that cannot start
+// or that was killed before the end was asked for; when the command was not started, the Result that comes with it
+// is the zero one. A program that is not found is exit code 127 with a line on Stderr. Run waits for a Write of
+// Stdout or Stderr that does not return; it does not wait for a Read of Stdin.
 func (b Box) Run(ctx context.Context, c Command) (Result, error) {
 	if err := b.check(c); err != nil {
 		return Result{}, err
@@ -94,7 +97,7 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 // pauseCheck is how often a clock that has run out looks whether it stands still.
 const pauseCheck = 5 * time.Millisecond
 
-// watch gives the orders and returns when the tree has ended.
+// watch returns the orders and returns when the tree has ended.
 func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) ending {
 	done := ctx.Done()
 	var timeout, idle <-chan time.Time
@@ -198,7 +201,7 @@ func (s *streams) open(w io.Writer, timed bool) (*os.File, error) {
 
 func (s *streams) touch() { s.last.Store(int64(Awake())) }
 
-// quiet is how long nothing was written.
+// quiet returns how long nothing was written.
 func (s *streams) quiet() time.Duration { return Awake() - time.Duration(s.last.Load()) }
 
 // pump starts the copying, after the child's ends were handed over.
@@ -251,8 +254,24 @@ func (s *streams) close() {
 	}
 }
 
-// same says whether two writers are one; writers that cannot be compared are two.
+// same reports whether two writers are one; writers that cannot be compared are two.
 func same(a, b io.Writer) bool {
 	defer func() { _ = recover() }()
 	return a == b
+}
+
+// A program that the person uses themselves: on their terminal, with their environment, confined by nothing.
+
+// Foreground runs a program and waits for it: an editor that a person asked for, never a task, hook or agent. It
+// has the terminal for itself: ^C and ^\ are its own meanwhile, and end nobody else. A program that does not exit
+// with 0 is an error.
+func Foreground(argv, env []string, dir string, stdin io.Reader, stdout, stderr io.Writer) error {
+	theirs := make(chan os.Signal, 1)
+	// caught and not ignored: what is ignored stays so in the program
+	signal.Notify(theirs, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(theirs)
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // it is the person's own, and theirs to end
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	return cmd.Run()
 }

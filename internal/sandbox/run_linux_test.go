@@ -342,8 +342,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// slack is what a busy machine may add before a test calls it a hang: whatever these tests end would otherwise go on for five
-// minutes at least. What it takes on a quiet machine is said by BenchmarkEnd.
+// slack is what a busy machine may add before a test calls it a hang: whatever these tests end would otherwise go
+// on for five minutes at least. What it takes on a quiet machine is said by BenchmarkEnd.
 const slack = 3 * time.Minute
 
 // soon is how long tests wait for what a busy machine gets to in the end.

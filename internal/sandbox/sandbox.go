@@ -1,9 +1,9 @@
 // Package sandbox runs one command: confined, bounded, and its whole process tree ended.
 //
-// A supervisor, a re-execution of this program outside the fence, starts the commands. It is the subreaper of everything
-// that they start, holds a socket to the runner, and ends what a command started when the command has ended, when it is
-// told to, or when the runner is gone. The tasks in the tree have one supervisor between them; what is confined, or was
-// started by a hook, has one for each command.
+// A supervisor, a re-execution of this program outside the fence, starts the commands. It is the subreaper of
+// everything that they start, holds a socket to the runner, and ends what a command started when the command has
+// ended, when it is told to, or when the runner is gone. The tasks in the tree have one supervisor between them;
+// what is confined, or was started by a hook, has one for each command.
 package sandbox
 
 import (
@@ -18,18 +18,23 @@ import (
 type Tier string
 
 const (
-	None  Tier = "none"  // nothing is held back
-	Fence Tier = "fence" // Landlock: writing is refused outside Box.Write; reading and the network are open, and so are modes, owners, times, /dev/shm
-	View  Tier = "view"  // Fence, in a mount namespace in which Copy stands at Tree, /tmp and /dev/shm are private, and all else is read-only
+	None Tier = "none" // nothing is held back
+	// Landlock: writing is refused outside Box.Write; reading and the network are open, and so are modes, owners,
+	// times, /dev/shm
+	Fence Tier = "fence"
+	// Fence, in a mount namespace in which Copy stands at Tree, /tmp and /dev/shm are private, and all else is
+	// read-only
+	View Tier = "view"
 )
 
 // A Box says where a command runs and what it may touch. The zero Box is refused: a tier is always said.
 type Box struct {
-	Tier    Tier
-	Tree    string   // absolute path of the tree that Copy is a copy of; empty outside of a copy
-	Copy    string   // absolute path of the copy; in View it stands at Tree, otherwise at its own path
-	Write   []string // absolute paths, existing, that may be written besides Copy and Tmp
-	Read    []string // absolute paths under /tmp, /dev/shm or Tree that must stay visible in View (read-only unless in Write)
+	Tier  Tier
+	Tree  string   // absolute path of the tree that Copy is a copy of; empty outside of a copy
+	Copy  string   // absolute path of the copy; in View it stands at Tree, otherwise at its own path
+	Write []string // absolute paths, existing, that may be written besides Copy and Tmp
+	// absolute paths under /tmp, /dev/shm or Tree that must stay visible in View (read-only unless in Write)
+	Read    []string
 	Home    string   // HOME; empty keeps the caller's
 	Tmp     string   // TMPDIR, an existing private folder; in View it stands at /tmp too. Empty keeps the caller's
 	Env     []string // KEY=VALUE for caches and git; a variable that the task sets itself wins
@@ -51,12 +56,13 @@ type Command struct {
 
 // A Result is how a command ended. A non-zero exit is a Result, not an error.
 type Result struct {
-	ExitCode      int    // 124 after Timeout or Idle, 128+n after signal n, 127 and 126 as a shell has them
-	Signal        string // "SIGKILL" …; empty when the command exited by itself
-	TimedOut      bool
-	IdledOut      bool
-	Cancelled     bool      // ctx ended
-	ProcessesLeft int       // descendants that were still alive when the command had ended, or had to be killed after Grace, and were ended
+	ExitCode  int    // 124 after Timeout or Idle, 128+n after signal n, 127 and 126 as a shell has them
+	Signal    string // "SIGKILL" …; empty when the command exited by itself
+	TimedOut  bool
+	IdledOut  bool
+	Cancelled bool // ctx ended
+	// descendants that were still alive when the command had ended, or had to be killed after Grace, and were ended
+	ProcessesLeft int
 	Started       time.Time // zero: the command was not started
 	Duration      time.Duration
 }

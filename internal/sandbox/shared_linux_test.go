@@ -1,7 +1,7 @@
 package sandbox
 
-// Commands that have one supervisor between them. These tests look at all that is in its care, so they do not run at the
-// same time as others.
+// Commands that have one supervisor between them. These tests look at all that is in its care, so they do not run
+// at the same time as others.
 
 import (
 	"bytes"
@@ -153,7 +153,8 @@ func TestLeftoversOfTwo(t *testing.T) {
 	}
 }
 
-// TestLeftoversWithoutTags is the same where no limit can be given as a tag: in this test started again with a limit to it.
+// TestLeftoversWithoutTags is the same where no limit can be given as a tag: in this test started again with a
+// limit to it.
 func TestLeftoversWithoutTags(t *testing.T) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(tagResource, &limit); err != nil {
@@ -353,7 +354,7 @@ func TestThousands(t *testing.T) {
 	}
 }
 
-// resident is the memory that a process has, in bytes.
+// resident returns the memory that a process has, in bytes.
 func resident(t *testing.T, pid int) (bytes int) {
 	t.Helper()
 	var size, pages int

@@ -43,8 +43,8 @@ func (r *refusal) Error() string { return r.text }
 
 func (r *refusal) message() message { return message{Refused: r.text, NoTier: r.noTier} }
 
-// wire is s for the socket. JSON would replace bytes that are no UTF-8, and arguments, paths and variables may hold any:
-// so each byte travels as the character of its number.
+// wire is s for the socket. JSON would replace bytes that are no UTF-8, and arguments, paths and variables may hold
+// any: so each byte travels as the character of its number.
 func (s spec) wire() spec {
 	return s.each(func(t string) string {
 		runes := make([]rune, len(t))
@@ -94,4 +94,47 @@ func encode(v any) []byte {
 		panic(err) // only strings, numbers and lists of them
 	}
 	return append(b, '\n')
+}
+
+// What stands where inside a box: decided by the runner, which still sees the machine as it is.
+
+// alwaysWritable are the devices that programs need to write: multiprocessing and openpty use shm and pts.
+var alwaysWritable = []string{
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
+}
+
+// plan returns the spec of a command in a box that confines it.
+func (b Box) plan(c Command) (spec, error) {
+	s := spec{Tier: b.Tier, Argv: c.Argv, Dir: c.Dir, Env: b.environ(c)}
+	for _, p := range slices.Concat([]string{b.Copy, b.Tmp}, b.Write) {
+		if p != "" {
+			s.Write = append(s.Write, resolved(p))
+		}
+	}
+	if b.Tier == View {
+		v := newView(b, c)
+		if err := v.fill(); err != nil {
+			return spec{}, err
+		}
+		s.Mounts = v.mounts
+		s.Open = slices.Contains(s.Write, "/")
+		if v.tree != "" {
+			s.Write[0] = v.tree // the copy, at the place where it is surely seen
+		}
+	}
+	s.Write = outermost(s.Write)
+	return s, nil
+}
+
+// outermost drops paths below others. A rule for an inner one adds nothing, and a command that may write the outer
+// one could have put a symlink in its place.
+func outermost(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if !slices.ContainsFunc(paths, func(q string) bool { _, ok := below(q, p); return ok && q != p }) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -4,8 +4,9 @@ package sandbox
 // confined or that a hook started. It is the subreaper of all that its commands start, so nothing can leave its care;
 // whose a process is, owner_linux.go says; how a command's processes are ended, charge_linux.go.
 //
-// Two threads do the work. The main one takes requests and forks, so that PDEATHSIG, which follows the thread, holds as
-// long as the supervisor lives, and so that all children are in one list. The other one reaps. A timer does what is due.
+// Two threads do the work. The main one takes requests and forks, so that PDEATHSIG, which follows the thread,
+// holds as long as the supervisor lives, and so that all children are in one list. The other one reaps. A timer
+// does what is due.
 
 import (
 	"errors"
@@ -29,8 +30,8 @@ func init() {
 // idleProcs is enough for one to be idle always.
 const idleProcs = 8
 
-// A supervisor's fields are guarded by mu, but for those of the main goroutine. No child is reaped while it is held: so a
-// list of the children that is read meanwhile has them all.
+// A supervisor's fields are guarded by mu, but for those of the main goroutine. No child is reaped while it is
+// held: so a list of the children that is read meanwhile has them all.
 type supervisor struct {
 	in    inbox         // of the main goroutine
 	late  []lateRequest // of the main goroutine
@@ -58,8 +59,8 @@ type supervisor struct {
 }
 
 func supervise() {
-	// Two goroutines that wait in the kernel hold a processor each; when none is idle, the runtime's monitor polls every
-	// 20 µs to take them back, which cost more than all else here.
+	// Two goroutines that wait in the kernel hold a processor each; when none is idle, the runtime's monitor polls
+	// every 20 µs to take them back, which cost more than all else here.
 	runtime.GOMAXPROCS(idleProcs)
 	// The children must not inherit that a signal is ignored, so each is caught and dropped.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
@@ -112,7 +113,8 @@ type lateRequest struct {
 	until time.Time
 }
 
-// busyFor bounds the wait for such a program. Any program that forks while it writes a script makes that happen for a moment.
+// busyFor bounds the wait for such a program. Any program that forks while it writes a script makes that happen for
+// a moment.
 const busyFor = 100 * time.Millisecond
 
 func (s *supervisor) receive(f *inFrame, fds []int) {
@@ -180,7 +182,7 @@ func (s *supervisor) start(r lateRequest) {
 	s.flush()
 }
 
-// attr is how the process is made.
+// attr returns how the process is made.
 func (r *lateRequest) attr() *syscall.ProcAttr {
 	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if r.how&startMounts != 0 {
@@ -343,7 +345,7 @@ func closeAll(fds []int) {
 	}
 }
 
-// codeOf is an exit code as a shell has it, and the signal.
+// codeOf returns an exit code as a shell has it, and the signal.
 func codeOf(ws syscall.WaitStatus) (code int, sig syscall.Signal) {
 	if ws.Signaled() {
 		return 128 + int(ws.Signal()), ws.Signal()

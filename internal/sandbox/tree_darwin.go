@@ -25,7 +25,7 @@ func Close() {}
 // Best is None.
 func Best() Tier { return None }
 
-// Tiers are those that this machine gives.
+// Tiers returns those that this machine gives.
 func Tiers() []Tier { return []Tier{None} }
 
 // Orphans finds none: the environment of other processes cannot be read here.

@@ -25,7 +25,7 @@ func newPlace(t *testing.T, treeTop, copyTop string) place {
 
 func (p place) box() Box { return Box{Tier: View, Tree: p.tree, Copy: p.copied, Tmp: p.tmp} }
 
-// elsewhere is a fresh folder that is not below /tmp.
+// elsewhere returns a fresh folder that is not below /tmp.
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	for _, base := range []string{"/var/tmp", "/root", "/dev/shm"} {

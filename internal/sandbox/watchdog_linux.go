@@ -27,7 +27,7 @@ type watchdog struct {
 	struck map[int]bool // the living that were killed here
 }
 
-// within says that SIGKILL is due after d, if it is not due before.
+// within reports that SIGKILL is due after d, if it is not due before.
 func (t *tree) within(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +106,7 @@ func (t *tree) strike() (left, alive int, gone bool) {
 	return len(pids), alive, false
 }
 
-// below are the processes in the supervisor's care that are of t. life is held.
+// below returns the processes in the supervisor's care that are of t. life is held.
 func (l *link) below(t *tree) []int {
 	if l.alone {
 		return descendants(l.pid)
@@ -120,8 +120,9 @@ func (l *link) below(t *tree) []int {
 	return append(roots, descendants(roots...)...)
 }
 
-// sweep kills what killed supervisors left to this process: its children in a foreign session, which only a supervisor's
-// tree can be, and all that descends from them. It gives those that lived with their tags, and how many would not end.
+// sweep kills what killed supervisors left to this process: its children in a foreign session, which only a
+// supervisor's tree can be, and all that descends from them. It gives those that lived with their tags, and how
+// many would not end.
 func sweep() (found map[int]uint64, stuck int) {
 	supervisors.Lock()
 	defer supervisors.Unlock()

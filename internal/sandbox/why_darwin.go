@@ -2,7 +2,7 @@ package sandbox
 
 import "fmt"
 
-// Why says why this machine does not give a tier; nil when it does.
+// Why returns why this machine does not give a tier; nil when it does.
 func Why(t Tier) error {
 	if t == None {
 		return nil

@@ -6,8 +6,11 @@ package sandbox
 import (
 	"encoding/binary"
 	"errors"
+	"os"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // What a runner asks.
@@ -144,4 +147,135 @@ func parseSay(b []byte) say {
 		id: binary.LittleEndian.Uint32(b[4:]), code: binary.LittleEndian.Uint32(b[8:]),
 		left: binary.LittleEndian.Uint32(b[12:]), stuck: binary.LittleEndian.Uint32(b[16:]),
 	}
+}
+
+// What a supervisor receives: frames, and the descriptors that come with them, in the same order.
+
+// An inbox belongs to the goroutine that calls next.
+type inbox struct {
+	fd    int
+	buf   []byte // received and not parsed begins at at
+	at    int
+	fds   []int
+	oob   [64]byte
+	frame inFrame
+}
+
+// An inFrame is valid until the next one is asked for.
+type inFrame struct {
+	kind byte
+	id   uint32
+	body []byte
+}
+
+// inboxKept is what the buffer may keep, in bytes, for the next frames.
+const inboxKept = 128 << 10
+
+// next returns the next frame and the descriptors that belong to it; ok is false when there will be none. With
+// hurry it gives nil when none came within a millisecond.
+func (b *inbox) next(hurry bool) (f *inFrame, fds []int, ok bool) {
+	for {
+		have := b.buf[b.at:]
+		if len(have) >= 4 {
+			n := binary.LittleEndian.Uint32(have)
+			if n < frameHead-4 || n > maxFrame {
+				return nil, nil, false
+			}
+			if uint64(len(have)) >= 4+uint64(n) {
+				b.at += 4 + int(n)
+				b.frame = inFrame{have[4], binary.LittleEndian.Uint32(have[5:]), have[frameHead : 4+n]}
+				fds, b.fds = b.take()
+				return &b.frame, fds, true
+			}
+		}
+		if hurry && !b.comes() {
+			return nil, nil, true
+		}
+		if !b.receive() {
+			return nil, nil, false
+		}
+	}
+}
+
+// take returns the descriptors of a start.
+func (b *inbox) take() (fds, rest []int) {
+	if b.frame.kind != askStart || len(b.frame.body) < 5 {
+		return nil, b.fds
+	}
+	n := min(int(b.frame.body[4]), len(b.fds))
+	return b.fds[:n:n], b.fds[n:]
+}
+
+// comes reports whether there is something to receive, within a millisecond.
+func (b *inbox) comes() bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(b.fd), Events: unix.POLLIN}}, 1)
+	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+}
+
+// receive waits for more.
+func (b *inbox) receive() bool {
+	if b.at == len(b.buf) {
+		b.buf, b.at = b.buf[:0], 0
+		if cap(b.buf) > inboxKept {
+			b.buf = nil
+		}
+	}
+	if len(b.buf) == cap(b.buf) {
+		grown := make([]byte, len(b.buf)-b.at, max(inboxKept, 2*(len(b.buf)-b.at)))
+		copy(grown, b.buf[b.at:])
+		b.buf, b.at = grown, 0
+	}
+	for {
+		n, oobn, _, _, err := unix.Recvmsg(b.fd, b.buf[len(b.buf):cap(b.buf)], b.oob[:], unix.MSG_CMSG_CLOEXEC)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n == 0 {
+			return false
+		}
+		b.buf = b.buf[:len(b.buf)+n]
+		if oobn > 0 {
+			b.accept(b.oob[:oobn])
+		}
+		return true
+	}
+}
+
+func (b *inbox) accept(oob []byte) {
+	all, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return
+	}
+	for i := range all {
+		fds, err := unix.ParseUnixRights(&all[i])
+		if err == nil {
+			b.fds = append(b.fds, fds...)
+		}
+	}
+}
+
+// pipe makes a pipe. Our end is one that goroutines wait for; the child's, which blocks, is never waited for here.
+func pipe(weWrite bool) (ours, child *os.File, err error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	mine, mode := 0, unix.O_RDONLY
+	if weWrite {
+		mine, mode = 1, unix.O_WRONLY
+	}
+	if _, err := unix.FcntlInt(uintptr(p[mine]), unix.F_SETFL, mode|unix.O_NONBLOCK); err != nil {
+		_, _ = unix.Close(p[0]), unix.Close(p[1])
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(p[mine]), "|0"), os.NewFile(uintptr(p[1-mine]), "|1"), nil
+}
+
+// widen makes the pipe hold as much as it can. Where that is refused it stays as it is.
+func (o *output) widen() {
+	raw, err := o.pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeMax) })
 }

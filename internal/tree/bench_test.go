@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// BenchmarkWalk measures a first walk and a walk with Known; the limit, measured in the same run, is two workers that only stat.
+// BenchmarkWalk measures a first walk and a walk with Known; the limit, measured in the same run, is two workers
+// that only stat.
 func BenchmarkWalk(b *testing.B) {
 	root := b.TempDir()
 	for i := range 5000 {

@@ -20,8 +20,8 @@ const (
 	typeSymlink = 0o120000
 )
 
-// EncodeMode writes a mode as six octal digits: 100644, 100755, 040755 with the permission bits as they are; a symlink, whose
-// permission bits mean nothing, is always 120000. setuid, setgid and sticky are not kept.
+// EncodeMode writes a mode as six octal digits: 100644, 100755, 040755 with the permission bits as they are; a
+// symlink, whose permission bits mean nothing, is always 120000. setuid, setgid and sticky are not kept.
 func EncodeMode(m fs.FileMode) string {
 	bits := uint32(m.Perm())
 	switch {
@@ -53,7 +53,7 @@ func DecodeMode(s string) (fs.FileMode, error) {
 	return 0, fmt.Errorf("mode %q: neither file, folder nor symlink", s)
 }
 
-// exact gives the bytes of s where JSON text cannot: nil for valid UTF-8. (encoding/json writes []byte as base64.)
+// exact returns the bytes of s where JSON text cannot: nil for valid UTF-8. (encoding/json writes []byte as base64.)
 func exact(s string) []byte {
 	if utf8.ValidString(s) {
 		return nil

@@ -18,18 +18,20 @@ type fact struct {
 }
 
 func factOf(st *unix.Stat_t) fact {
-	return fact{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()} //nolint:unconvert // Dev is int32 elsewhere
+	// Dev is int32 elsewhere
+	return fact{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()} //nolint:unconvert
 }
 
-// The kernel stamps files with a clock that ticks every few milliseconds, so a write after the start of a walk can carry a
-// time a little before it; a file system that knows only (even) seconds cuts off much more.
+// The kernel stamps files with a clock that ticks every few milliseconds, so a write after the start of a walk can
+// carry a time a little before it; a file system that knows only (even) seconds cuts off much more.
 const (
 	tick   = int64(20 * time.Millisecond)
 	coarse = int64(2 * time.Second)
 )
 
-// Settled says that nothing touched a file with these times (ns since 1970) since shortly before start: what was read of it after start is
-// what it still holds as long as its times stay the same (git's rule for racily clean files).
+// Settled reports that nothing touched a file with these times (ns since 1970) since shortly before start: what was
+// read of it after start is what it still holds as long as its times stay the same (git's rule for racily clean
+// files).
 func Settled(mtime, ctime, start int64) bool {
 	if mtime%int64(time.Second) == 0 && ctime%int64(time.Second) == 0 {
 		start -= coarse
@@ -39,7 +41,7 @@ func Settled(mtime, ctime, start int64) bool {
 
 func (f fact) settled(start int64) bool { return Settled(f.mtime, f.ctime, start) }
 
-// knows gives the entry of a file that an earlier walk read and nothing touched since.
+// knows returns the entry of a file that an earlier walk read and nothing touched since.
 func (m *Manifest) knows(path string, now fact) (Entry, bool) {
 	if m == nil || len(m.facts) != len(m.Entries) {
 		return Entry{}, false
@@ -82,8 +84,8 @@ func (h *hand) takeFile(f *folder, name, path string, st *unix.Stat_t) error {
 
 var errReplaced = errors.New("not what it was a moment ago")
 
-// readFile opens and hashes one file; steady says that it did not change meanwhile. Not more is read than the size says, so a
-// file that grows for ever is read in bounded time.
+// readFile opens and hashes one file; steady says that it did not change meanwhile. Not more is read than the size
+// says, so a file that grows for ever is read in bounded time.
 func (h *hand) readFile(dir int, name, path string) (_ *item, steady bool, err error) {
 	fd, err := openat(dir, name, unix.O_NONBLOCK|unix.O_NOCTTY)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
@@ -143,7 +145,7 @@ func (h *hand) takeLink(f *folder, name, path string) error {
 	return nil
 }
 
-// gone says that a path is not there any more; ours, that the fault is not the file's but this process's.
+// gone reports that a path is not there any more; ours, that the fault is not the file's but this process's.
 func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
 
 func ours(err error) bool {

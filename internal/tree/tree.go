@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -35,12 +36,13 @@ type Manifest struct {
 	start int64  // when the walk began, ns since 1970
 }
 
-// Digest is one sha256:<hex> over the files and symlinks: for each, in order of path,
+// Digest returns one sha256:<hex> over the files and symlinks: for each, in order of path,
 //
 //	kind NUL path NUL digest LF
 //
-// with kind f (file), x (executable file) or l (symlink) and digest as in Entry. Folders do not count, nor do permission bits
-// other than the owner's executable bit, so two manifests have one digest exactly when Compare finds no difference.
+// with kind f (file), x (executable file) or l (symlink) and digest as in Entry. Folders do not count, nor do
+// permission bits other than the owner's executable bit, so two manifests have one digest exactly when Compare
+// finds no difference.
 func (m *Manifest) Digest() string {
 	h := sha256.New()
 	for i := range m.Entries {
@@ -52,7 +54,7 @@ func (m *Manifest) Digest() string {
 	return digest(h.Sum(nil))
 }
 
-// kind is the type of an entry as far as it counts.
+// kind returns the type of an entry as far as it counts.
 func kind(e *Entry) rune {
 	switch {
 	case e.Mode.IsDir():
@@ -67,7 +69,7 @@ func kind(e *Entry) rune {
 
 func digest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 
-// Find gives the entry of path.
+// Find returns the entry of path.
 func (m *Manifest) Find(path string) (Entry, bool) {
 	if i, ok := m.index(path); ok {
 		return m.Entries[i], true
@@ -79,8 +81,9 @@ func (m *Manifest) index(path string) (int, bool) {
 	return slices.BinarySearchFunc(m.Entries, path, func(e Entry, p string) int { return strings.Compare(e.Path, p) })
 }
 
-// A Change is one path that two manifests differ in; Before or After is nil where it is absent. Folders do not change by themselves: only files and
-// symlinks are listed (an executable bit counts as a change of mode, other permission bits do not).
+// A Change is one path that two manifests differ in; Before or After is nil where it is absent. Folders do not
+// change by themselves: only files and symlinks are listed (an executable bit counts as a change of mode, other
+// permission bits do not).
 type Change struct {
 	Path          string
 	Before, After *Entry
@@ -129,4 +132,19 @@ func compareHeads(b, a []*Entry) int {
 		return -1
 	}
 	return strings.Compare(b[0].Path, a[0].Path)
+}
+
+// Size returns the size of the regular files below a folder, in bytes. What cannot be read is not counted.
+func Size(dir string) int64 {
+	sum := int64(0)
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // not counted
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
 }

@@ -1,5 +1,5 @@
-// The walk: several workers, one stack of work, every file reached through the open folder above it, so that no symlink
-// that is put in place meanwhile can lead out of the tree.
+// The walk: several workers, one stack of work, every file reached through the open folder above it, so that no
+// symlink that is put in place meanwhile can lead out of the tree.
 
 package tree
 
@@ -10,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,23 +22,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options of a walk. The zero value takes everything but .git (a folder or a file, at any depth) and .async (at the root).
+// Options of a walk. The zero value takes everything but .git (a folder or a file, at any depth) and .async (at the
+// root).
 type Options struct {
-	// Skip says true to leave path, and all below a folder, out; such paths are not in Omitted. It is never called by two
-	// goroutines at once, and never for .git and the root's .async, which are always left out.
+	// Skip says true to leave path, and all below a folder, out; such paths are not in Omitted. It is never called
+	// by two goroutines at once, and never for .git and the root's .async, which are always left out.
 	Skip func(path string, d fs.DirEntry) bool
 
-	// Paths, when not nil, are the only paths taken (and the folders above them), whatever Skip says; absent ones are left out silently.
-	// Of a path that ends in / (as git lists an untracked nested repository) all below is taken, as far as Skip lets it.
+	// Paths, when not nil, are the only paths taken (and the folders above them), whatever Skip says; absent ones
+	// are left out silently. Of a path that ends in / (as git lists an untracked nested repository) all below is
+	// taken, as far as Skip lets it.
 	Paths []string
 
-	// Known is an earlier walk of the same place: a file is not read again when device, inode, size, mtime and ctime (ns) are the same
-	// and it was not touched since that walk began (git's rule for racily clean files).
+	// Known is an earlier walk of the same place: a file is not read again when device, inode, size, mtime and
+	// ctime (ns) are the same and it was not touched since that walk began (git's rule for racily clean files).
 	Known *Manifest
 }
 
-// Walk makes the manifest of root, which may itself be reached through a symlink. FIFOs, sockets, devices and unreadable files
-// and folders are in Omitted. A file that changes while it is read is read again, three times in all; what vanishes meanwhile is left out.
+// Walk makes the manifest of root, which may itself be reached through a symlink. FIFOs, sockets, devices and
+// unreadable files and folders are in Omitted. A file that changes while it is read is read again, three times in
+// all; what vanishes meanwhile is left out.
 func Walk(ctx context.Context, root string, o Options) (*Manifest, error) {
 	only, err := selectPaths(o.Paths)
 	if err != nil {
@@ -175,7 +180,7 @@ func (w *walk) done(err error) {
 	}
 }
 
-// failed says whether the rest of the jobs is only to be put away.
+// failed reports whether the rest of the jobs is only to be put away.
 func (w *walk) failed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,7 +224,7 @@ func (h *hand) work() {
 	slices.SortFunc(h.found, func(a, b *item) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// drop gives back what a job holds without doing it.
+// drop returns back what a job holds without doing it.
 func (h *hand) drop(j job) {
 	switch {
 	case j.names != nil:
@@ -362,4 +367,82 @@ func (h *hand) skips(path string, d fs.DirEntry) bool {
 	h.skip.Lock()
 	defer h.skip.Unlock()
 	return h.o.Skip(path, d)
+}
+
+// What Skip sees of a path, made of the one question the walk asks the kernel anyway.
+
+func modeOf(st *unix.Stat_t) fs.FileMode {
+	m := fs.FileMode(st.Mode) & fs.ModePerm
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		m |= fs.ModeDir
+	case unix.S_IFLNK:
+		m |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		m |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		m |= fs.ModeSocket
+	default:
+		m |= fs.ModeDevice
+	}
+	return m
+}
+
+// A dirEntry is what Skip sees; it costs no further question to the kernel.
+type dirEntry struct {
+	name string
+	stat unix.Stat_t
+}
+
+func (d *dirEntry) mode() fs.FileMode          { return modeOf(&d.stat) }
+func (d *dirEntry) Name() string               { return d.name }
+func (d *dirEntry) IsDir() bool                { return d.mode().IsDir() }
+func (d *dirEntry) Type() fs.FileMode          { return d.mode().Type() }
+func (d *dirEntry) Info() (fs.FileInfo, error) { return info{d}, nil }
+
+type info struct{ *dirEntry }
+
+func (i info) Size() int64        { return i.stat.Size }
+func (i info) Mode() fs.FileMode  { return i.mode() }
+func (i info) ModTime() time.Time { return time.Unix(0, i.stat.Mtim.Nano()) }
+func (i info) Sys() any           { return &i.stat }
+
+// Options.Paths as a tree of names.
+
+// A selection is what Options.Paths names.
+type selection struct {
+	below map[string][]string // folder → names to look at in it
+	exact map[string]bool     // named themselves, not only folders above
+	all   map[string]bool     // named with a / at the end
+}
+
+// selectPaths returns nil when everything is wanted.
+func selectPaths(paths []string) (*selection, error) {
+	if paths == nil {
+		return nil, nil
+	}
+	s := &selection{map[string][]string{}, map[string]bool{}, map[string]bool{}}
+	known := map[string]bool{}
+	for _, given := range paths {
+		p := strings.TrimSuffix(given, "/")
+		if !filepath.IsLocal(p) || path.Clean(p) != p || p == "." {
+			return nil, fmt.Errorf("walk: path %q: want a path inside the tree", given)
+		}
+		s.exact[p] = true
+		if p != given {
+			s.all[p] = true
+		}
+		for !known[p] {
+			known[p] = true
+			dir, name := path.Split(p)
+			dir = strings.TrimSuffix(dir, "/")
+			s.below[dir] = append(s.below[dir], name)
+			if dir == "" {
+				break
+			}
+			p = dir
+		}
+	}
+	return s, nil
 }

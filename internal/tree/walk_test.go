@@ -19,7 +19,8 @@ import (
 	"time"
 )
 
-// put makes files: "path=content", "path/" for a folder, "path->text" for a symlink, "path*=content" for an executable.
+// put makes files: "path=content", "path/" for a folder, "path->text" for a symlink, "path*=content" for an
+// executable.
 func put(t testing.TB, root string, files ...string) {
 	t.Helper()
 	for _, f := range files {
@@ -287,8 +288,8 @@ func TestWalkKnownRacy(t *testing.T) {
 	}
 }
 
-// While files are rewritten, replaced, removed and turned into other things the walk ends, without an error, and what it gives is content
-// that the file had at some moment.
+// While files are rewritten, replaced, removed and turned into other things the walk ends, without an error, and
+// what it gives is content that the file had at some moment.
 func TestWalkWhileTreeChanges(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -339,7 +340,8 @@ func TestWalkWhileTreeChanges(t *testing.T) {
 	<-done
 }
 
-// A file that changes while it is read is read again, three times in all; then what was read last counts, and is not trusted later.
+// A file that changes while it is read is read again, three times in all; then what was read last counts, and is
+// not trusted later.
 func TestReadSeesChange(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -392,7 +394,8 @@ func TestReadSeesChange(t *testing.T) {
 	}
 }
 
-// Unreadable files and folders are named. The kernel refuses root nothing, so root looks again as nobody, in a copy of the test program.
+// Unreadable files and folders are named. The kernel refuses root nothing, so root looks again as nobody, in a copy
+// of the test program.
 func TestWalkUnreadable(t *testing.T) {
 	const as = "WALK_AS_NOBODY"
 	if root := os.Getenv(as); root != "" {
@@ -425,7 +428,8 @@ func TestWalkUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.WriteFile(base+"/again", program, 0o700), os.Chmod(base+"/again", 0o755)); err != nil { //nolint:gosec // it is run
+	// it is run
+	if err := errors.Join(os.WriteFile(base+"/again", program, 0o700), os.Chmod(base+"/again", 0o755)); err != nil { //nolint:gosec
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), base+"/again", "-test.run=^TestWalkUnreadable$", "-test.count=1")

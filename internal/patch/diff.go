@@ -3,6 +3,8 @@
 package patch
 
 import (
+	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -10,11 +12,12 @@ import (
 )
 
 const (
-	// wholeFile is the number of lines above which a file is replaced as a whole: a diff nobody reads need not be small
-	// (and go-diff has a letter for a million different lines only).
+	// wholeFile is the number of lines above which a file is replaced as a whole: a diff nobody reads need not be
+	// small (and go-diff has a letter for a million different lines only).
 	wholeFile = 500_000
 
-	// myersLines bounds the lines, of both sides together, that go to go-diff at once: with many differences it needs time by their square.
+	// myersLines bounds the lines, of both sides together, that go to go-diff at once: with many differences it
+	// needs time by their square.
 	myersLines = 10_000
 
 	// myersWork bounds the sum of those squares for one file; about three seconds.
@@ -71,8 +74,8 @@ func fill(b []bool) {
 // A token is a line that stands on both sides: which text, and where.
 type token struct{ text, line int32 }
 
-// tokens gives the lines between the common top and end that stand on both sides; the others can have no partner, so marking them now leaves the
-// longest common subsequence what it is.
+// tokens returns the lines between the common top and end that stand on both sides; the others can have no partner,
+// so marking them now leaves the longest common subsequence what it is.
 func (s *script) tokens(top, end int) (a, b []token) {
 	old, written := s.old[top:len(s.old)-end], s.new[top:len(s.new)-end]
 	ids := make(map[string]int32, len(old))
@@ -106,8 +109,8 @@ func (s *script) tokens(top, end int) (a, b []token) {
 	return a, b
 }
 
-// align marks what differs between two stretches: by go-diff where they are short, else cut at the lines that are unique in both
-// (patience diff), else as replaced.
+// align marks what differs between two stretches: by go-diff where they are short, else cut at the lines that are
+// unique in both (patience diff), else as replaced.
 func (s *script) align(a, b []token, depth int) {
 	for len(a) > 0 && len(b) > 0 && a[0].text == b[0].text {
 		a, b = a[1:], b[1:]
@@ -149,7 +152,8 @@ func (s *script) mark(a, b []token) {
 	}
 }
 
-// myers asks go-diff, with one letter for one text. DiffTimeout is 0: else the result would depend on the machine's speed.
+// myers asks go-diff, with one letter for one text. DiffTimeout is 0: else the result would depend on the machine's
+// speed.
 func (s *script) myers(a, b []token) {
 	dmp := diffmatchpatch.DiffMatchPatch{}
 	for _, d := range dmp.DiffMainRunes(letters(a), letters(b), false) {
@@ -179,8 +183,9 @@ func letters(tokens []token) []rune {
 	return rs
 }
 
-// slide moves every stretch that only one side has down as far as it goes: of the equally short scripts this is the one in which an added function
-// begins with its own first line. mine are the marks of lines, other those of the other side.
+// slide moves every stretch that only one side has down as far as it goes: of the equally short scripts this is the
+// one in which an added function begins with its own first line. mine are the marks of lines, other those of the
+// other side.
 func slide(lines []string, mine, other []bool) {
 	j := 0 // the partner of lines[i], were it unmarked
 	for i := 0; i < len(lines); {
@@ -225,4 +230,62 @@ func commonEnd(a, b []string) int {
 		n++
 	}
 	return n
+}
+
+// Anchors of the patience diff: lines that stand exactly once on both sides, as many of them as keep their order.
+
+// A cut is one anchor: index in a, index in b.
+type cut struct{ i, j int }
+
+// anchors returns the longest run of common unique lines that is in order on both sides.
+func anchors(a, b []token) []cut {
+	type seen struct{ inA, inB, i, j int }
+	at := make(map[int32]*seen, len(a))
+	for i, t := range a {
+		if u := at[t.text]; u != nil {
+			u.inA++
+			continue
+		}
+		at[t.text] = &seen{inA: 1, i: i}
+	}
+	for j, t := range b {
+		if u := at[t.text]; u != nil {
+			u.inB++
+			u.j = j
+		}
+	}
+	var unique []cut // in order of a
+	for i, t := range a {
+		if u := at[t.text]; u.inA == 1 && u.inB == 1 {
+			unique = append(unique, cut{i, u.j})
+		}
+	}
+	return rising(unique)
+}
+
+// rising returns the longest subsequence with rising j (patience sorting).
+func rising(cuts []cut) []cut {
+	var tops []int // index of the last cut of the best run of each length
+	before := make([]int, len(cuts))
+	for k, c := range cuts {
+		n := sort.Search(len(tops), func(x int) bool { return cuts[tops[x]].j >= c.j })
+		before[k] = -1
+		if n > 0 {
+			before[k] = tops[n-1]
+		}
+		if n == len(tops) {
+			tops = append(tops, k)
+		} else {
+			tops[n] = k
+		}
+	}
+	if len(tops) == 0 {
+		return nil
+	}
+	run := make([]cut, 0, len(tops))
+	for k := tops[len(tops)-1]; k >= 0; k = before[k] {
+		run = append(run, cuts[k])
+	}
+	slices.Reverse(run)
+	return run
 }

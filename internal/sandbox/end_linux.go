@@ -16,7 +16,8 @@ const (
 	giveUp   = 5 * time.Second        // after which a process that SIGKILL does not end is reported
 )
 
-// A charge is a command in a supervisor's care, and all that comes from it. Its fields are guarded by the supervisor's mu.
+// A charge is a command in a supervisor's care, and all that comes from it. Its fields are guarded by the
+// supervisor's mu.
 type charge struct {
 	id     uint32
 	pid    int // of the command, and of its session
@@ -49,8 +50,8 @@ func (s *supervisor) ends(c *charge, ws syscall.WaitStatus) {
 	s.close(c)
 }
 
-// settle reports those of ended that have nothing left, and goes on with the others. None says that this supervisor has
-// no child at all.
+// settle reports those of ended that have nothing left, and goes on with the others. None says that this supervisor
+// has no child at all.
 func (s *supervisor) settle(ended []*charge, none bool) {
 	if len(ended) == 0 {
 		return
@@ -128,7 +129,7 @@ func (s *supervisor) due() {
 	s.flush()
 }
 
-// wake says that something is to be done for c after d.
+// wake reports that something is to be done for c after d.
 func (s *supervisor) wake(c *charge, d time.Duration) {
 	c.due = time.Now().Add(max(d, time.Microsecond))
 	if s.tick.IsZero() || c.due.Before(s.tick) {
@@ -179,8 +180,8 @@ func (s *supervisor) step(c *charge) {
 	}
 }
 
-// lasting are the members of c that live and will not end by themselves: what a command leaves is also the supervisor of
-// a runner that it was.
+// lasting returns the members of c that live and will not end by themselves: what a command leaves is also the
+// supervisor of a runner that it was.
 func (s *supervisor) lasting(c *charge) []int {
 	left := living(s.members(c))
 	const few = 16 // of a crowd, each has a name that would have to be read
@@ -220,9 +221,9 @@ func (s *supervisor) weigh(c *charge) {
 }
 
 // kill ends what it finds, again and again as long as new processes turn up: a chain of processes that fork and end
-// is caught by being asked for faster than it moves. Only this process's own children are asked for each time: what a
-// killed process had becomes one of them as it dies. All that descends from the command is walked now and then, for those
-// that cannot be killed and for deep ones.
+// is caught by being asked for faster than it moves. Only this process's own children are asked for each time: what
+// a killed process had becomes one of them as it dies. All that descends from the command is walked now and then,
+// for those that cannot be killed and for deep ones.
 func (s *supervisor) kill(c *charge) {
 	if c.ended.IsZero() && !c.counted {
 		if !c.termed.IsZero() {
