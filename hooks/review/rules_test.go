@@ -12,7 +12,7 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, language := range append(rules.Languages(), &rules.Language{Name: "go", Rules: rules.General()}) {
-		for _, pattern := range []string{language.Test, language.NotTest, language.Assert, language.Strong, language.Weak, language.Lists, language.Shadow} {
+		for _, pattern := range []string{language.Test, language.NotTest, language.Assert, language.Strong, language.Weak, language.Lists, language.Shadow, language.Quiet} {
 			compile(pattern)
 		}
 		for _, m := range matchersOf(language.Rules) {

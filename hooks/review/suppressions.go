@@ -6,14 +6,10 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/late"
 )
 
-var (
-	quietCode = late.Regexp(`#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*` +
-		`|\bwarnings\.(?:simplefilter|filterwarnings)\(.*`)
-	proseExts = []string{".md", ".rst", ".txt", ".adoc"}
-)
+// proseExts are extensions of files that are only read.
+var proseExts = []string{".md", ".rst", ".txt", ".adoc"}
 
 // capSuppressions lets what silences a checker cap where the patch changes nothing else that acts: then the check
 // passes because of it. Whether that is right is for a person to decide.
@@ -43,8 +39,13 @@ func (e *edit) acts() bool {
 // effect returns a text without comments, blanks and what silences a checker.
 func (s *side) effect() string {
 	var b strings.Builder
+	quiet := compile(rules.For(s.language).Quiet)
 	for i := range s.lines {
-		b.WriteString(strings.Join(strings.Fields(quietCode().ReplaceAllString(s.plain(i), "")), ""))
+		line := s.plain(i)
+		if quiet != nil {
+			line = quiet.ReplaceAllString(line, "")
+		}
+		b.WriteString(unspaced(line))
 	}
 	return b.String()
 }

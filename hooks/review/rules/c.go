@@ -12,6 +12,7 @@ var c = Language{
 	Assert: `\b(?:ASSERT|EXPECT|CHECK|REQUIRE|TEST_ASSERT|CU_ASSERT|BOOST_\w+|ck_assert|assert|fail_unless)\w*\s*\(`,
 	Strong: `\b(?:ASSERT|EXPECT)_(?:EQ|STREQ|DOUBLE_EQ|FLOAT_EQ|NEAR|THROW)\b|\bassert\s*\(.*(?:==|strcmp)`,
 	Weak:   `\b(?:ASSERT|EXPECT)_(?:TRUE|NE|NO_THROW|ANY_THROW)\b|\bassert\s*\(\s*\w+\s*\)|\(void\)\s*\w+\s*;`,
+	Quiet:  `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*`,
 	Rules:  cRules,
 }
 

@@ -15,6 +15,7 @@ var perl = Language{
 		`|\bdie\b.*\bunless\s+(?:defined\s+)?[$\w:>(){}-]+\s*;`,
 	Lists:  `\[[\x00,\s]*\]`,
 	Shadow: `(?:^|/)Test2?/(?:More|Simple|Builder|Harness|Deep|Exception|Fatal|API|V0|Suite)\b.*\.pm$|(?:^|/)TAP/\w+`,
+	Quiet:  `^\s*no\s+warnings\b.*`,
 	Rules:  perlRules,
 }
 

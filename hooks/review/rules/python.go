@@ -15,6 +15,7 @@ var python = Language{
 		`|[\w.()\[\]]+\s+is\s+not\s+None|isinstance\(|hasattr\(|callable\()`,
 	Lists:  `[\[{][\x00,:\s]*[\]}]`,
 	Shadow: `\.pth$`, // in a folder of packages, Python runs it at every start
+	Quiet:  `\bwarnings\.(?:simplefilter|filterwarnings)\(.*`,
 	Rules:  pythonRules,
 }
 

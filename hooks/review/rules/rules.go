@@ -138,6 +138,7 @@ type Language struct {
 	Weak    string // an assertion of less: that there is a value at all
 	Lists   string // a list of literals, each a NUL
 	Shadow  string // the path of a new file that is loaded instead of a library
+	Quiet   string // code that does nothing but silence a checker
 	Rules   []Rule
 }
 
