@@ -1,7 +1,5 @@
 package contextpack
 
-// What changed since a task last passed, and where the tree stands now.
-
 import (
 	"context"
 	"crypto/sha256"
@@ -18,11 +16,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// changed says what changed since the task last passed. The newest earlier run that is still kept counts.
+// changed tells what changed since the task last passed, in the newest earlier run that is still kept.
 type changed struct {
 	Baseline     *string       `json:"baseline"` // that run; "none": it never passed; null: not known
 	Commit       *string       `json:"commit"`   // git's, at that run
-	Dirty        *bool         `json:"dirty"`    // not all that it ran on was committed: paths may tell too much or too little
+	Dirty        *bool         `json:"dirty"`    // not all that it ran on was committed: paths may list too much or too little
 	Paths        []changedPath `json:"paths"`    // relative to git's top, sorted; null: not known
 	More         int           `json:"more,omitempty"`
 	Dependencies []string      `json:"dependencies"` // whose outputs changed; null: not known
@@ -31,34 +29,34 @@ type changed struct {
 type changedPath struct {
 	Path   string  `json:"path"`
 	Change string  `json:"change"` // added | removed | changed
-	Digest *string `json:"digest"` // of the content now; null: none, or too large to tell
+	Digest *string `json:"digest"` // of the content now; null: none, or the file is too large
 }
 
 const (
 	maxPaths    = 100     // listed of dirty files, and of changed ones
-	maxDigested = 1 << 20 // bytes of a file whose digest is told
-	maxEarlier  = 200     // runs that are looked at for a pass, for at most
-	maxLooking  = time.Second
+	maxDigested = 1 << 20 // bytes of a file of which a digest is made
+	maxEarlier  = 200     // runs that are searched for a pass
+	maxSearch   = time.Second
 	neverPassed = "none"
 )
 
-// A place is what the context packs of one run have in common: where the tree stands.
+// A place is what the context packs of one run have in common: the state of the tree.
 type place struct {
 	repo  *git.Repo // nil: in none
 	dirty []string  // nil: not known
 	roots []rename
 	pass  map[string]*record.Run      // by task: the newest earlier run in which it passed, without its tasks
-	all   bool                        // every earlier run was looked at: a task that is not in pass never passed
+	all   bool                        // every earlier run was searched: a task that is not in pass never passed
 	since map[string][]git.Difference // by commit; nil: git does not say
 }
 
-// A rename is a folder's absolute path, and what stands for it.
+// A rename is a folder's absolute path, and what replaces it.
 type rename struct {
 	path *regexp.Regexp
 	to   string
 }
 
-// placeOf looks at the tree, and at earlier runs for a pass of tasks.
+// placeOf reads the state of the tree, and searches earlier runs for a pass of tasks.
 func (b *Builder) placeOf(ctx context.Context, run *record.Sealed, tasks ...string) *place {
 	p := &place{since: map[string][]git.Difference{}}
 	p.pass, p.all = lastPasses(b.Store, run.ID, tasks)
@@ -80,7 +78,7 @@ func (b *Builder) placeOf(ctx context.Context, run *record.Sealed, tasks ...stri
 		return p
 	}
 	p.repo = repo
-	if up, err := filepath.Rel(real, repo.Top); err == nil { // what lies beside the root in the same work tree
+	if up, err := filepath.Rel(real, repo.Top); err == nil { // for paths beside the root in the same work tree
 		add(repo.Top, filepath.ToSlash(up))
 	}
 	if dirty, err := repo.Dirty(ctx); err == nil {
@@ -89,7 +87,7 @@ func (b *Builder) placeOf(ctx context.Context, run *record.Sealed, tasks ...stri
 	return p
 }
 
-// clean is text from outside without what steers a terminal or hides, and with the root's own path as ".".
+// clean removes from outside text what controls a terminal or hides text, and replaces the root's own path by ".".
 func (p *place) clean(text string) string {
 	text = agent.Clean(text)
 	for _, r := range p.roots {
@@ -98,7 +96,7 @@ func (p *place) clean(text string) string {
 	return text
 }
 
-// changedSince is what changed since the newest earlier run in which task passed.
+// changedSince returns what changed since the newest earlier run in which task passed.
 func (p *place) changedSince(ctx context.Context, task string) changed {
 	passed := p.pass[task]
 	switch {
@@ -134,20 +132,20 @@ func (p *place) changedSince(ctx context.Context, task string) changed {
 	return c
 }
 
-// lastPasses gives, by task, the newest run before id in which it passed, without its tasks; all says whether every
-// earlier run was looked at for those that are missing. Runs of many tasks are large, so each is read once.
+// lastPasses returns, by task, the newest run before id in which it passed, without its tasks. all reports whether
+// every earlier run was searched for those that are missing. Runs of many tasks are large, so each is read once.
 func lastPasses(store *record.Store, id string, tasks []string) (passed map[string]*record.Run, all bool) {
 	passed = map[string]*record.Run{}
 	ids, err := store.IDs()
 	if err != nil {
 		return passed, false
 	}
-	started, looked := time.Now(), 0
+	started, searched := time.Now(), 0
 	for _, earlier := range ids {
 		if !record.After(id, earlier) {
 			continue
 		}
-		if looked++; len(passed) == len(tasks) || looked > maxEarlier || time.Since(started) > maxLooking {
+		if searched++; len(passed) == len(tasks) || searched > maxEarlier || time.Since(started) > maxSearch {
 			return passed, false
 		}
 		run := store.Entry(earlier).Sealed
@@ -165,7 +163,7 @@ func lastPasses(store *record.Store, id string, tasks []string) (passed map[stri
 	return passed, true
 }
 
-// digestOf is the digest of a file as it stands; nil where there is none, or none that is cheap.
+// digestOf returns the digest of a file; nil where there is none, or where it is too large.
 func digestOf(path string) *string {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDigested {

@@ -1,7 +1,5 @@
 package contextpack
 
-// Text from outside, made fit for a reader that is a model.
-
 import (
 	"bytes"
 	"encoding/json"
@@ -12,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// cut is the first bytes of text, to the end of a rune.
+// cut returns the first bytes of text, to the end of a character.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -23,8 +21,8 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// asciiControl is v as JSON, indented, in which every character that is not shown, or that reorders what is, stands as an
-// escape: also in a task's name, which must stay what it is.
+// asciiControl returns v as indented JSON in which every character that is not shown, or that reorders others, is
+// escaped: also in a task's name, which must not change.
 func asciiControl(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -51,12 +49,12 @@ func asciiControl(v any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unseen says whether a character may only stand escaped. The line ends of the JSON text itself may stay.
+// unseen reports whether a character must be escaped. The line ends of the JSON text itself are kept.
 func unseen(r rune) bool {
 	return r != '\n' && (unicode.Is(unicode.C, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
 }
 
-// shellWord is one word for a shell.
+// shellWord quotes s as one word for a shell, where it must be.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r))

@@ -1,5 +1,5 @@
-// Package contextpack tells what an agent, or a person, needs to know to repair a failed task: one JSON object a task, of at
-// most 16 KiB, stored beside the sealed run.
+// Package contextpack tells what an agent, or a person, needs to know to repair a failed task: one JSON object a
+// task, of at most 16 KiB, stored beside the sealed run.
 package contextpack
 
 import (
@@ -34,7 +34,8 @@ type Builder struct {
 	RunTask failedtask.RunTask // asks programs for their version; nil: none is asked
 }
 
-// A pack is one context pack. The log is data from outside: it has a field of its own and is never part of an instruction.
+// A pack is one context pack. The log is data from outside: it has a field of its own and is never part of an
+// instruction.
 type pack struct {
 	SchemaVersion int               `json:"schema_version"`
 	Run           string            `json:"run"`
@@ -51,7 +52,7 @@ type pack struct {
 	LogTail       string            `json:"log_tail"`
 	Changed       changed           `json:"changed"`
 	Git           gitState          `json:"git"`
-	Tools         map[string]string `json:"tools"` // program → what it says its version is
+	Tools         map[string]string `json:"tools"` // program → the version that it prints
 }
 
 type gitState struct {
@@ -60,8 +61,8 @@ type gitState struct {
 	DirtyMore int      `json:"dirty_more,omitempty"`
 }
 
-// Pack returns the context pack of a failed task, one JSON object without control or bidi characters. Where WriteAll stored
-// one it returns that, so that a person and every agent read the same bytes.
+// Pack returns the context pack of a failed task, one JSON object without control or bidi characters. Where WriteAll
+// stored one it returns that, so that a person and every agent read the same bytes.
 func (b *Builder) Pack(ctx context.Context, run *record.Sealed, task string) ([]byte, error) {
 	stored, err := run.Context(task)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +71,8 @@ func (b *Builder) Pack(ctx context.Context, run *record.Sealed, task string) ([]
 	return b.build(ctx, run, task, b.placeOf(ctx, run, task))
 }
 
-// WriteAll stores the context pack of every failed task beside the sealed run, and their digests in the journal of the hooks.
+// WriteAll stores the context pack of every failed task beside the sealed run, and their digests in the journal of
+// the hooks.
 func (b *Builder) WriteAll(ctx context.Context, run *record.Sealed) error {
 	var tasks []string
 	for i := range run.Tasks {
@@ -123,8 +125,8 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 	return b.encode(p, place)
 }
 
-// hide takes secrets, and what hides or reorders text, out of everything that a person or a program wrote. Names of tasks,
-// digests and the structure stay.
+// hide removes secrets, and what hides or reorders text, from everything that a person or a program wrote. Names of
+// tasks and digests are kept.
 func (p *pack) hide(clean func(string) string) {
 	p.Description, p.LogTail = clean(p.Description), clean(p.LogTail)
 	if p.Error != nil {
@@ -138,7 +140,7 @@ func (p *pack) hide(clean func(string) string) {
 			c[i] = clean(c[i])
 		}
 	}
-	p.Git.Dirty = slices.Clone(p.Git.Dirty) // those of one place are shared
+	p.Git.Dirty = slices.Clone(p.Git.Dirty) // the packs of one run share it
 	for i := range p.Git.Dirty {
 		p.Git.Dirty[i] = clean(p.Git.Dirty[i])
 	}
@@ -150,11 +152,10 @@ func (p *pack) hide(clean func(string) string) {
 	}
 }
 
-// tooLong stands for a command that is longer than a pack can hold.
+// tooLong replaces a command that is longer than a pack can hold.
 const tooLong = "(longer than a context pack can hold)"
 
-// encodePack cuts what can be cut until the pack fits: the lists of files first, the longer one, then the log from its
-// front.
+// encodePack shortens the pack until it fits: the longer list of files first, then the log from its front.
 func (b *Builder) encode(p pack, place *place) ([]byte, error) {
 	p.hide(func(s string) string { return b.Redact.String(place.clean(s)) })
 	for {
@@ -194,7 +195,7 @@ func equal(command any, text string) bool {
 	return ok && s == text
 }
 
-// commandOf is the command as written, without the secrets in it.
+// commandOf returns the command as written, without the secrets in it.
 func commandOf(t *pipeline.Task) any {
 	if t.Run.Argv == nil {
 		return t.Run.Shell.Show()
@@ -206,13 +207,14 @@ func commandOf(t *pipeline.Task) any {
 	return argv
 }
 
-// versionArgs says how programs are asked for their version.
+// versionArgs are the arguments that make programs print their version.
 var versionArgs = map[string]string{
 	"go": "version", "node": "--version", "npm": "--version", "python": "--version", "python3": "--version",
 	"cargo": "--version", "rustc": "--version", "java": "-version", "make": "--version", "gcc": "--version",
 }
 
-// toolVersions asks the command's own program. A program that is not known is not run: who knows what it would do.
+// toolVersions asks the command's own program for its version. A program that is not in versionArgs is not run: it
+// could do anything.
 func (b *Builder) toolVersions(ctx context.Context, t *pipeline.Task) map[string]string {
 	versions := map[string]string{}
 	program := ""

@@ -160,7 +160,8 @@ func TestPackThroughALink(t *testing.T) {
 	}
 }
 
-// A name that a shell would read differently is quoted, and what is not shown stands escaped: the name stays what it is.
+// A name that a shell would read differently is quoted, and what is not shown stands escaped: the name stays what it
+// is.
 func TestPackOfAnOddName(t *testing.T) {
 	t.Parallel()
 	const name = "check[\"it's\u202e\"]"

@@ -13,15 +13,15 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// Found is what Settle would end.
+// Found is what Find found: what Settle would end.
 type Found struct {
 	Fixes   []fix.Abandoned
 	Copies  []scratch.Leftover
 	Rescued []string // copies whose difference could not be stored; only a person removes them
 }
 
-// Find changes nothing. cache is the person's cache folder of this program; it need not exist. With an error it returns what
-// it could find, too.
+// Find changes nothing. cache is the person's cache folder of this program; it need not exist. With an error it
+// returns what it could find, too.
 func Find(ctx context.Context, store *record.Store, cache string) (Found, error) {
 	var l Found
 	drafts, errs := (&fix.Store{Root: store.Root, Dir: store.Dir}).Abandoned()

@@ -19,8 +19,8 @@ import (
 )
 
 // Settle ends what a killed runner began: what its agents had changed becomes rescue patches, its fixes are sealed as
-// interrupted, and only then its copies are removed. It returns what it did, in words for a person. While another process
-// holds heal.lock it does nothing.
+// interrupted, and only then its copies are removed. It returns what it did, in words for a person. While another
+// process holds heal.lock it does nothing.
 func Settle(ctx context.Context, store *record.Store, cache string, secrets *redact.Set) ([]string, error) {
 	if !exists(store.Dir) {
 		return nil, nil

@@ -36,7 +36,7 @@ type Rebuilt struct {
 	Contradictions []Detail `json:"contradictions"` // why patch and transcript do not belong together
 }
 
-// A Detail says something of one file; where Path is null, of the transcript.
+// A Detail is about one file, or, where Path is null, about the transcript.
 type Detail struct {
 	Path   *string `json:"path"`
 	Detail string  `json:"detail"`
@@ -51,8 +51,8 @@ const (
 	rebuiltNone      = "none"
 )
 
-// rebuild makes the calls of the attempt that p proposes again, and compares what they leave with changes, which are
-// those of the patch. nil: it is not a patch of an agent of our own.
+// rebuild makes the calls of the proposed attempt again, and compares what they leave with the changes of the patch.
+// It returns nil where the patch is not of an agent of our own.
 func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, changes []patch.Change) (_ *Rebuilt, err error) {
 	p := v.Fix
 	a := proposing(p.Attempts)
@@ -92,8 +92,8 @@ func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, c
 	return r, nil
 }
 
-// ofAnswer takes back what was said of the files of a patch that is not the calls': where a hook asks for a diff in
-// the answer, what the calls changed is no part of it.
+// ofAnswer drops the comparison where the hook asked for a diff in the answer: what the calls changed is not part of
+// the patch then.
 func (r *Rebuilt) ofAnswer(calls *native.Rebuilt) {
 	if r.Result == rebuiltSame || len(calls.Wrong) > 0 {
 		return
@@ -136,8 +136,8 @@ func proposing(attempts []fix.Attempt) (best *fix.Attempt) {
 	return best
 }
 
-// otherTranscript says why the file is not the transcript that the fix was sealed with; empty: it is, or none is
-// named.
+// otherTranscript returns why the file is not the transcript that the fix was sealed with; empty: it is, or the
+// record names none.
 func otherTranscript(p *fix.Proposal, rel string) string {
 	if p.Provenance == nil || p.Provenance.Transcript == nil {
 		return ""
@@ -151,7 +151,7 @@ func otherTranscript(p *fix.Proposal, rel string) string {
 	return ""
 }
 
-// ofModel says whether an attempt was an agent's of our own, as far as the provenance tells.
+// ofModel reports whether the provenance names an agent of our own as the one of an attempt.
 func ofModel(p *fix.Proposal, a *fix.Attempt) bool {
 	by := p.Provenance.Agent
 	return by != nil && by.Provider != "" && by.Name == a.Agent
@@ -166,7 +166,7 @@ func (r *Rebuilt) contradicted(path *string, detail string) *Rebuilt {
 	return r
 }
 
-// compare sorts the files that the calls and the patch do not leave alike.
+// compare sorts the files that the calls leave otherwise than the patch.
 func (r *Rebuilt) compare(calls *native.Rebuilt, made, proposed []patch.Change) {
 	r.Calls, r.Commands = calls.Calls, calls.Commands
 	for _, why := range calls.Wrong {
@@ -200,7 +200,7 @@ func (r *Rebuilt) compare(calls *native.Rebuilt, made, proposed []patch.Change) 
 	r.settled()
 }
 
-// settled gives the result.
+// settled sets the result from what was found, and returns r.
 func (r *Rebuilt) settled() *Rebuilt {
 	switch {
 	case len(r.Contradictions) > 0:

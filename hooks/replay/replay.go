@@ -47,7 +47,7 @@ type Request struct {
 	Rebuild Rebuild // makes the calls in the transcript again; nil: they are not
 }
 
-// A Judgement is what a verification came to.
+// A Judgement is a verdict with its reason.
 type Judgement struct {
 	Verdict string  `json:"verdict"`
 	Reason  *string `json:"reason"`
@@ -67,7 +67,7 @@ type Result struct {
 	Output       string            `json:"-"`       // the end of what the check printed that failed with the patch; empty: none
 }
 
-// Holds reports whether the record stood: the same verdict, and a patch that its transcript does not contradict.
+// Holds reports whether the replay confirms the record: the same verdict, and a patch that its transcript does not contradict.
 func (r *Result) Holds() bool {
 	return r.Same && (r.Rebuilt == nil || r.Rebuilt.Result != rebuiltDifferent)
 }

@@ -1,5 +1,5 @@
-// Package runaudit checks whether everything in the folder of a run is still what its records say, and takes in runs that were
-// made elsewhere and pass that check.
+// Package runaudit checks whether everything in the folder of a run is still what its records say, and takes in runs
+// that were made elsewhere and pass that check.
 package runaudit
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// An Audited is what an audit of one run found. Files are relative to the run's folder.
+// An Audited tells what an audit of one run found. Files are relative to the run's folder.
 type Audited struct {
 	Run    string          `json:"run"`
-	Fixes  []string        `json:"fixes"`  // names of the fixes that were looked at, as their files have them
+	Fixes  []string        `json:"fixes"`  // names of the audited fixes, as their files have them
 	Files  int             `json:"files"`  // how many files some record speaks of
 	Faults []journal.Fault `json:"faults"` // what is not as a record says
 	Notes  []journal.Note  `json:"notes"`  // what was not checked, and why
@@ -28,8 +28,9 @@ type Audited struct {
 	unclaimed []string // files that no record speaks of, sorted
 }
 
-// Audit holds everything in a run's folder against what run.json, the journals and the fixes say of it; with task, of the fixes
-// only those of it. It writes nothing. An error means that it could not be carried out; what is not true is in the faults.
+// Audit compares everything in a run's folder with what run.json, the journals and the fixes say of it. With a task
+// it audits only the fixes of that task. It writes nothing. An error means that the audit could not be carried out;
+// what is not as a record says is in Faults.
 func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	var unclaimed []string
 	e := store.Entry(id)
@@ -64,10 +65,11 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes, unclaimed: unclaimed}, err
 }
 
-// makerFile says who recorded a run. Once there is a verdict nobody reads it, and so nothing is claimed of it.
+// makerFile names the process that records a run. Once there is a verdict nobody reads it, so no record has its
+// digest.
 const makerFile = "maker.json"
 
-// plainMaker says whether it is as a runner writes it, which is not worth a word.
+// plainMaker reports whether makerFile is as a runner writes it: then it needs no note.
 func plainMaker(root *os.Root, e fs.DirEntry) bool {
 	info, err := e.Info()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
@@ -80,7 +82,7 @@ func plainMaker(root *os.Root, e fs.DirEntry) bool {
 	return err == nil && d.Decode(&stamp) == nil && stamp.PID > 0 && !d.More()
 }
 
-// unknown notes and gives the files that no record speaks of.
+// unknown notes and returns the files that no record speaks of.
 func unknown(r *journal.Report, root *os.Root) (unclaimed []string, err error) {
 	err = fs.WalkDir(root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
 		switch {

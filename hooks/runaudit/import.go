@@ -19,7 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// An ImportedRun is a run that Import took in.
+// An ImportedRun is a run that Import copied into the store.
 type ImportedRun struct {
 	Run     string
 	Dir     string
@@ -29,21 +29,21 @@ type ImportedRun struct {
 	LeftOut []string // files that stayed where they are, because no record of the run speaks of them; sorted
 }
 
-// ErrImport means that a folder is not taken in: it is damaged, or nothing that we would have made.
+// ErrImport means that a folder is not imported: it is damaged, or this program cannot have made it.
 var ErrImport = errors.New("not imported")
 
 func notImported(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrImport}, args...)...)
 }
 
-// staging begins the name of a folder of .async in which a run is looked at before it is taken in.
+// staging is the beginning of the name of a folder of .async in which a run is checked before it is imported.
 const staging = "importing-"
 
-// Import takes the runs in a folder into the store: from is a run's folder, an .async, or one that holds it. Each is copied, held
-// against what it says of itself, and only then given its name, which is the id in its run.json, whatever the folder is called.
-// Only files that its records speak of are taken; what it tells was not seen to happen here, and is marked so. A
-// run that is here already is left as it is; one of the same id with other contents is ErrImport, and so is whatever does not hold
-// together. Of several runs those before the error are taken in.
+// Import copies the runs in a folder into the store: from is a run's folder, an .async, or a folder that holds one.
+// Each is copied and audited, and only then given its name: the id in its run.json, whatever the folder is called.
+// Only files that its records speak of are copied, and the run is marked as imported. A run that is here already is
+// left as it is. The error is ErrImport for one of the same id with other contents, and for a run that fails the
+// audit. Of several runs those before the error are imported.
 func Import(ctx context.Context, store *record.Store, from, typed, by string) (all []ImportedRun, err error) {
 	dirs, err := runsIn(from)
 	if err != nil {
@@ -70,10 +70,10 @@ func Import(ctx context.Context, store *record.Store, from, typed, by string) (a
 	return all, nil
 }
 
-// runName is what the folder of a run is called.
+// runName matches the names of runs' folders.
 var runName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
 
-// runsIn are the folders of runs that a folder is, or holds.
+// runsIn returns the folders of runs that a folder is, or holds.
 func runsIn(from string) ([]string, error) {
 	if exists(filepath.Join(from, "run.json")) {
 		return []string{from}, nil
@@ -99,7 +99,7 @@ func runsIn(from string) ([]string, error) {
 	return nil, notImported("%s holds no run.json, and no runs: name the folder of a run, or an .async folder", from)
 }
 
-// sweepStaging removes what an import that was killed left.
+// sweepStaging removes what a killed import left.
 func sweepStaging(store *record.Store) error {
 	found, err := filepath.Glob(filepath.Join(escaped(store.Dir), staging+"*"))
 	for _, dir := range found {
@@ -108,12 +108,12 @@ func sweepStaging(store *record.Store) error {
 	return err
 }
 
-// escaped is a path with nothing in it that Glob takes for a pattern.
+// escaped escapes what Glob would take for a pattern in a path.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// importRun takes in one run.
+// importRun imports one run.
 func importRun(ctx context.Context, store *record.Store, dir, typed, by string) (_ *ImportedRun, err error) {
 	id, err := idOf(dir)
 	if err != nil {
@@ -137,7 +137,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 	if e.Sealed == nil {
 		return nil, notImported("%s: %w", dir, errors.Join(errors.New("its verdict cannot be used"), e.Err))
 	}
-	if err := audit.MarkImported(copied, typed, by); err != nil { // before it is looked at: it says which decisions did not come
+	if err := audit.MarkImported(copied, typed, by); err != nil { // before the audit: the mark tells which decisions were left out
 		return nil, notImported("%s: %w", dir, err)
 	}
 	audited, err := Audit(staged, id, "")
@@ -184,7 +184,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 			return nil, err
 		}
 	}
-	items, _ := (&fix.Store{Root: store.Root, Dir: store.Dir}).List() // errors are of other runs: this one was looked at
+	items, _ := (&fix.Store{Root: store.Root, Dir: store.Dir}).List() // errors are of other runs: this one was audited
 	for _, i := range items {
 		if i.Run == id {
 			done.Fixes = append(done.Fixes, i)
@@ -193,8 +193,8 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 	return done, nil
 }
 
-// claimed leaves of a run's folder what its records speak of, and gives what it took away: files that nobody claims, and those of
-// healings that were never sealed. Folders that it emptied go too.
+// claimed removes from a run's folder, and returns, the files that no record speaks of, and those of fixes that were
+// never sealed. Folders that become empty are removed, too.
 func claimed(runDir string, unclaimed []string) ([]string, error) {
 	unsealed, err := audit.Unsealed(runDir)
 	if err != nil {
@@ -223,7 +223,7 @@ func claimed(runDir string, unclaimed []string) ([]string, error) {
 	return left, err
 }
 
-// idOf is the id that a verdict gives itself: the folder may have been renamed on its way.
+// idOf returns the id in a run's verdict: its folder may have been renamed.
 func idOf(dir string) (string, error) {
 	f, err := os.OpenInRoot(dir, "run.json")
 	if err != nil {

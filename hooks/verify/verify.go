@@ -194,8 +194,8 @@ type outcome struct {
 	reports  testreport.Reports // that it wrote then
 }
 
-// copy runs tasks in order in one fresh copy of base and changes, until one does not pass. name is part of the names of their
-// logs; what tells a person which part of the verification this is.
+// copy runs tasks in order in one fresh copy of base and changes, until one does not pass. name is part of the names
+// of their logs; what tells a person which part of the verification this is.
 func (q *Request) copy(ctx context.Context, name, what string, changes []patch.Change, tasks []*pipeline.Task) (o outcome) {
 	err := q.run(ctx, fmt.Sprintf("verify-%d-%s-", q.Number, name), what, changes, tasks, &o)
 	switch {
