@@ -1,6 +1,7 @@
 package hclfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,10 +118,7 @@ func (r *agents) modelAgent(b *block) *pipeline.ModelAgent {
 	if a := b.attrs["api_key"]; a != nil {
 		m.Key = r.apiKey(a)
 	}
-	m.MaxTurns = usualTurns
-	if a := b.attrs["max_turns"]; a != nil {
-		m.MaxTurns, _ = r.number(a, 1, mostTurns)
-	}
+	m.MaxTurns = cmp.Or(r.number(b.attrs["max_turns"], 1, mostTurns), usualTurns)
 	return m
 }
 

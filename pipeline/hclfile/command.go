@@ -18,6 +18,9 @@ type commands struct{ *references }
 
 // command reads run: a list is argv, text is for the shell.
 func (r *commands) command(a *hcl.Attribute) pipeline.Command {
+	if a == nil {
+		return pipeline.Command{}
+	}
 	const example = `["program", "argument"]`
 	at := a.Expr.Range()
 	if _, diags := hcl.ExprList(a.Expr); !diags.HasErrors() {
@@ -92,6 +95,9 @@ func (r *commands) oneWord(a *hcl.Attribute, t pipeline.Text, at hcl.Range) {
 
 // env reads a map of texts, entry by entry where it is written out.
 func (r *commands) env(a *hcl.Attribute) []pipeline.EnvVar {
+	if a == nil {
+		return nil
+	}
 	var all []pipeline.EnvVar
 	first := make(map[string]bool)
 	add := func(name string, nameAt hcl.Range, v cty.Value, at hcl.Range) {

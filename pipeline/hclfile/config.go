@@ -116,12 +116,8 @@ func (r *decoder) pipeline(b *block) {
 			c.Name = s
 		}
 	}
-	if a := b.attrs["concurrency"]; a != nil {
-		c.Concurrency, _ = r.number(a, 1, 0)
-	}
-	if a := b.attrs["keep_runs"]; a != nil {
-		c.KeepRuns, _ = r.number(a, 1, 0)
-	}
+	c.Concurrency = r.number(b.attrs["concurrency"], 1, 0)
+	c.KeepRuns = r.number(b.attrs["keep_runs"], 1, 0)
 	c.PassEnv = r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName)
 }
 

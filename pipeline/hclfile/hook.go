@@ -25,7 +25,7 @@ func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 	}
 	h.Prompt, _ = r.str(b, "prompt")
 	h.Output = r.output(b)
-	h.Protect = r.strs(b, "protect", `["**/*_test.go"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "protect") })
+	h.Protect = r.globs(b, "protect", `["**/*_test.go"]`)
 	h.Allow = r.allow(b)
 	if a := b.attrs["verify"]; a != nil {
 		all := r.refs(a)
@@ -36,9 +36,7 @@ func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 		}
 		r.verify = append(r.verify, refsOf{task, all.refs})
 	}
-	if a := b.attrs["fallback"]; a != nil {
-		h.Fallback = r.fallback(a, h.Use)
-	}
+	h.Fallback = r.fallback(b.attrs["fallback"], h.Use)
 	if a := b.attrs["allow"]; a != nil {
 		r.allows = append(r.allows, allowing{a.NameRange, append([]string{h.Use}, h.Fallback...)})
 	}
@@ -51,18 +49,10 @@ func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 		r.addf(b.at, example, "on_fail %q of task %q has no budget: there is no unlimited one", "agent", r.inst.base)
 	}
 	for _, c := range budgets {
-		if a := r.need(c, "attempts", "Write attempts = 1.", "the budget has no attempts: there is no unlimited budget"); a != nil {
-			h.Budget.Attempts, _ = r.number(a, 1, 5)
-		}
-		if a := r.need(c, "wall_clock", `Write wall_clock = "5m".`, "the budget has no wall_clock: there is no unlimited budget"); a != nil {
-			h.Budget.WallClock, _ = r.duration(a)
-		}
-		if a := c.attrs["tokens"]; a != nil {
-			h.Budget.Tokens = r.tokens(a)
-		}
-		if a := c.attrs["cost_usd"]; a != nil {
-			h.Budget.CostUSD = r.dollars(a)
-		}
+		h.Budget.Attempts = r.number(r.need(c, "attempts", "Write attempts = 1.", "the budget has no attempts: there is no unlimited budget"), 1, 5)
+		h.Budget.WallClock = r.duration(r.need(c, "wall_clock", `Write wall_clock = "5m".`, "the budget has no wall_clock: there is no unlimited budget"))
+		h.Budget.Tokens = r.tokens(c.attrs["tokens"])
+		h.Budget.CostUSD = r.dollars(c.attrs["cost_usd"])
 	}
 	return h
 }
@@ -82,17 +72,16 @@ func (r *hooks) output(b *block) string {
 // runHook reads on_fail "run" of a task.
 func (r *hooks) runHook(b *block) *pipeline.RunHook {
 	h := &pipeline.RunHook{}
-	if a := r.need(b, "run", `Write run = ["./notify.sh"].`, "on_fail %q of task %q has nothing to run", "run", r.inst.base); a != nil {
-		h.Run = r.command(a)
-	}
-	if a := b.attrs["timeout"]; a != nil {
-		h.Timeout, _ = r.duration(a)
-	}
+	h.Run = r.command(r.need(b, "run", `Write run = ["./notify.sh"].`, "on_fail %q of task %q has nothing to run", "run", r.inst.base))
+	h.Timeout = r.duration(b.attrs["timeout"])
 	return h
 }
 
 // fallback reads the agents that are asked when the one before fails.
 func (r *hooks) fallback(a *hcl.Attribute, use string) (names []string) {
+	if a == nil {
+		return nil
+	}
 	parts, diags := hcl.ExprList(a.Expr)
 	if diags.HasErrors() {
 		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [agent.NAME].", a.Name), "%s must be a list of references, written out", a.Name)

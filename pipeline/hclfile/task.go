@@ -41,30 +41,20 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 	defer func() { r.touched = outer }()
 	r.touched.add(d.of.touched)
 	number := d.first + r.inst.number
-	t := &pipeline.Task{Name: r.inst.name, Base: b.name, Pos: r.pos(b.at), Dir: "."}
+	t := &pipeline.Task{Name: r.inst.name, Base: b.name, Pos: r.pos(b.at)}
 	t.Description, _ = r.str(b, "description")
 	if a := b.attrs["depends_on"]; a != nil {
 		all := r.refs(a)
 		t.DependsOn = all.names
 		r.deps = append(r.deps, refsOf{number, all.refs})
 	}
-	if a := r.need(b, "run", `Write run = ["program", "argument"] or run = "shell text".`, "task %q has nothing to run", b.name); a != nil {
-		t.Run = r.command(a)
-	}
-	if a := b.attrs["env"]; a != nil {
-		t.Env = r.env(a)
-	}
+	t.Run = r.command(r.need(b, "run", `Write run = ["program", "argument"] or run = "shell text".`, "task %q has nothing to run", b.name))
+	t.Env = r.env(b.attrs["env"])
 	t.PassEnv = r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName)
-	if a := b.attrs["dir"]; a != nil {
-		if s, ok := r.str(b, "dir"); ok {
-			t.Dir = r.dir(s, a.Expr.Range())
-		}
-	}
-	t.Inputs = r.strs(b, "inputs", `["**/*.go"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "inputs") })
-	t.Outputs = r.strs(b, "outputs", `["bin/**"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "outputs") })
-	if a := b.attrs["timeout"]; a != nil {
-		t.Timeout, _ = r.duration(a)
-	}
+	t.Dir = r.dir(b)
+	t.Inputs = r.globs(b, "inputs", `["**/*.go"]`)
+	t.Outputs = r.globs(b, "outputs", `["bin/**"]`)
+	t.Timeout = r.duration(b.attrs["timeout"])
 	t.Dotenv = r.dotenv(b)
 	agents := 0
 	for _, c := range b.blocks {
@@ -79,8 +69,8 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 		case "retry":
 			t.Retry = r.retry(c)
 		case "scratch":
-			t.Scratch.Include = r.strs(c, "include", `["vendor/**"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "include") })
-			t.Scratch.Exclude = r.strs(c, "exclude", `["data/**"]`, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, "exclude") })
+			t.Scratch.Include = r.globs(c, "include", `["vendor/**"]`)
+			t.Scratch.Exclude = r.globs(c, "exclude", `["data/**"]`)
 		}
 	}
 	t.Reads = slices.Sorted(maps.Keys(r.touched.files))
@@ -90,15 +80,9 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 // retry reads the retry block of a task.
 func (r *tasks) retry(b *block) pipeline.Retry {
 	var t pipeline.Retry
-	if a := r.need(b, "attempts", "Write attempts = 2.", "the retry block has no attempts"); a != nil {
-		t.Attempts, _ = r.number(a, 1, 10)
-	}
-	if a := b.attrs["delay"]; a != nil {
-		t.Delay, _ = r.duration(a)
-	}
-	if a := b.attrs["on_exit"]; a != nil {
-		t.OnExit = r.exitCodes(a)
-	}
+	t.Attempts = r.number(r.need(b, "attempts", "Write attempts = 2.", "the retry block has no attempts"), 1, 10)
+	t.Delay = r.duration(b.attrs["delay"])
+	t.OnExit = r.exitCodes(b.attrs["on_exit"])
 	return t
 }
 

@@ -17,7 +17,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// A reader evaluates attributes and converts their values. A method that returns ok false has added the fault.
+// A reader evaluates attributes and converts their values. A value that cannot be used adds a fault and is the zero value, as
+// is that of an attribute that is not there (nil).
 type reader struct{ *evaluator }
 
 // An item is one element of a list, and its place.
@@ -39,13 +40,16 @@ func (r *reader) open(v cty.Value, at hcl.Range, what string) (cty.Value, bool) 
 	return v, true
 }
 
-// value evaluates an attribute that may not be secret, nor null.
-func (r *reader) value(a *hcl.Attribute) (cty.Value, bool) {
-	v := r.eval(a.Expr, place{})
-	if !v.ok {
+// value evaluates an attribute that may not be secret, nor null. ok is false where it is not there or has a fault.
+func (r *reader) value(a *hcl.Attribute) (v cty.Value, ok bool) {
+	if a == nil {
 		return cty.DynamicVal, false
 	}
-	return r.open(v.Value, a.Expr.Range(), a.Name)
+	found := r.eval(a.Expr, place{})
+	if !found.ok {
+		return cty.DynamicVal, false
+	}
+	return r.open(found.Value, a.Expr.Range(), a.Name)
 }
 
 func (r *reader) wrongType(at hcl.Range, what, want string, v cty.Value) {
@@ -74,9 +78,6 @@ func kind(v cty.Value) string {
 // str reads an attribute that is plain text.
 func (r *reader) str(b *block, name string) (string, bool) {
 	a := b.attrs[name]
-	if a == nil {
-		return "", false
-	}
 	v, ok := r.value(a)
 	if !ok {
 		return "", false
@@ -103,9 +104,6 @@ func (r *reader) noNUL(s string, at hcl.Range, what string) (string, bool) {
 
 func (r *reader) boolean(b *block, name string) bool {
 	a := b.attrs[name]
-	if a == nil {
-		return false
-	}
 	v, ok := r.value(a)
 	if ok && v.Type() != cty.Bool {
 		r.wrongType(a.Expr.Range(), name, "true or false, without quotes", v)
@@ -115,43 +113,43 @@ func (r *reader) boolean(b *block, name string) bool {
 }
 
 // number reads a whole number from low to high; no high limit when high is 0.
-func (r *reader) number(a *hcl.Attribute, low, high int) (int, bool) {
+func (r *reader) number(a *hcl.Attribute, low, high int) int {
 	v, ok := r.value(a)
 	if !ok {
-		return 0, false
+		return 0
 	}
 	at := a.Expr.Range()
 	if v.Type() != cty.Number {
 		r.wrongType(at, a.Name, "a whole number, without quotes", v)
-		return 0, false
+		return 0
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	switch {
 	case high == 0 && (accuracy != big.Exact || n < int64(low) || n > 1<<20):
 		r.addf(at, "", "%s must be a whole number, %d or more", a.Name, low)
-		return 0, false
+		return 0
 	case high != 0 && (accuracy != big.Exact || n < int64(low) || n > int64(high)):
 		r.addf(at, "", "%s must be a whole number from %d to %d", a.Name, low, high)
-		return 0, false
+		return 0
 	}
-	return int(n), true
+	return int(n)
 }
 
 // duration reads a positive time in Go's syntax.
-func (r *reader) duration(a *hcl.Attribute) (time.Duration, bool) {
+func (r *reader) duration(a *hcl.Attribute) time.Duration {
 	v, ok := r.value(a)
 	if !ok {
-		return 0, false
+		return 0
 	}
 	at := a.Expr.Range()
 	if t := v.Type(); t != cty.String && t != cty.Number {
 		r.wrongType(at, a.Name, `a time such as "5m"`, v)
-		return 0, false
+		return 0
 	}
 	text, err := convert.Convert(v, cty.String)
 	if err != nil {
 		r.addf(at, `Write a time such as "5m" or "1m30s".`, "%s is not a time", a.Name)
-		return 0, false
+		return 0
 	}
 	s := strings.TrimSpace(text.AsString())
 	d, err := time.ParseDuration(s)
@@ -163,9 +161,9 @@ func (r *reader) duration(a *hcl.Attribute) (time.Duration, bool) {
 	case d <= 0:
 		r.addf(at, `Write a time such as "5m".`, "%s must be longer than nothing", a.Name)
 	default:
-		return d, true
+		return d
 	}
-	return 0, false
+	return 0
 }
 
 func isNumber(s string) bool {
@@ -212,6 +210,11 @@ func (r *reader) elements(v cty.Value, a *hcl.Attribute, example string) ([]item
 		all = append(all, item{e.WithMarks(marks), at})
 	}
 	return all, true
+}
+
+// globs reads a list of patterns of paths.
+func (r *reader) globs(b *block, name, example string) []string {
+	return r.strs(b, name, example, func(s string, at hcl.Range) (string, bool) { return r.glob(s, at, name) })
 }
 
 // strs reads a list of plain texts. Each that passes ok is in it; ok adds the fault itself.
@@ -311,6 +314,9 @@ func (r *reader) dollars(a *hcl.Attribute) float64 {
 
 // exitCodes reads a list of exit codes that are failures, without doubles.
 func (r *reader) exitCodes(a *hcl.Attribute) []int {
+	if a == nil {
+		return nil
+	}
 	items, ok := r.items(a, "[75]")
 	if ok && len(items) == 0 {
 		r.addf(a.Expr.Range(), "Leave it out if every failure deserves another attempt.", "%s is empty", a.Name)
@@ -345,9 +351,13 @@ func (r *reader) passName(s string, at hcl.Range) (string, bool) {
 	return s, true
 }
 
-// dir cleans a folder, which must be inside the root.
-func (r *reader) dir(s string, at hcl.Range) string {
-	clean := path.Clean(s)
+// dir reads the folder that a task works in, which must be inside the root; without it, the root.
+func (r *reader) dir(b *block) string {
+	s, ok := r.str(b, "dir")
+	if !ok {
+		return "."
+	}
+	at, clean := b.attrs["dir"].Expr.Range(), path.Clean(s)
 	switch {
 	case strings.TrimSpace(s) == "":
 		r.add(at, "dir is empty", `Leave it out, or write "." for the root.`)
