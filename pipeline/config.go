@@ -142,7 +142,7 @@ type Budget struct {
 // A RunHook runs a command after a failure; nothing it does changes the verdict.
 type RunHook struct {
 	Run     Command
-	Timeout time.Duration // 0 means the default of the hooks room
+	Timeout time.Duration // 0 means the default of package hooks
 }
 
 // An Agent may be asked for a fix: exactly one of Command and Model is set.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Reason says why a task was not started.
+// A Reason is why a task was not started.
 type Reason string
 
 const (
@@ -15,7 +15,7 @@ const (
 	Signal     Reason = "signal"     // the walk was cancelled
 )
 
-// An End is how the walk left one task.
+// An End is what became of one task in a walk.
 type End struct {
 	Task      *Task
 	Started   bool
@@ -32,12 +32,12 @@ type Scheduler struct {
 	Skip      func(End)                                // told of each task that is not started, as soon as that is known; may be nil
 }
 
-// Walk runs every task of g after what it depends on. After the first failure nothing new starts and what
-// runs is let finish (drain); with KeepGoing only what waits for the failed task, directly or not, is skipped. Of several
-// failed tasks that one waits for, the first to fail is to blame: the skip is told then. When ctx ends nothing new starts
-// in either case; Do sees the same ctx and ends its task.
-// What is ready starts in the order of g.Tasks(). Skip is called by the goroutine that called Walk; what one failure
-// skips comes in that order too. The Ends are in the order of g.Tasks().
+// Walk runs every task of g after what it depends on. After the first failure nothing new starts, and what runs is
+// allowed to finish; with KeepGoing only what waits for the failed task, directly or not, is skipped. Of several
+// failed tasks that one waits for, the first to fail is BlockedBy; Skip is called at that time. When ctx ends nothing
+// new starts in either case; Do gets the same ctx and must end its task. Ready tasks start in the order of g.Tasks(),
+// and so are the Ends. Skip is called by the goroutine that called Walk, in that order too for what one failure
+// skips.
 func (s Scheduler) Walk(ctx context.Context, g *Graph) []End {
 	w := begin(g)
 	finished := make(chan finish)
@@ -81,7 +81,7 @@ type finish struct {
 	err error
 }
 
-// A walk is where Walk stands. Tasks go by their place in g.Tasks().
+// A walk is the state of Walk. Tasks are identified by their index in g.Tasks().
 type walk struct {
 	ends       []End
 	waits      []int   // how many dependencies have not passed yet
@@ -110,14 +110,14 @@ func begin(g *Graph) *walk {
 	return w
 }
 
-// next takes the task to start now.
+// next removes the task to start now from the ready ones.
 func (w *walk) next() int {
 	i := heap.Pop(&w.ready).(int)
 	w.ends[i].Started = true
 	return i
 }
 
-// release lets go what waited for a task that has passed.
+// release makes what waited only for a task that has passed ready.
 func (w *walk) release(passed int) {
 	for _, i := range w.dependents[passed] {
 		if w.waits[i]--; w.waits[i] == 0 {
@@ -126,8 +126,9 @@ func (w *walk) release(passed int) {
 	}
 }
 
-// fail stops the walk for the first failure. Whatever waits for it, directly or not, is its dependency's victim,
-// the rest is fail-fast's; both are blocked by the same root cause, as nothing starts after it.
+// fail stops the walk after the first failure. Whatever waits for the failed task, directly or not, is skipped
+// because of its dependency, the rest because of fail-fast. Both are blocked by that task, as nothing starts after
+// it.
 func (w *walk) fail(at int, skip func(End)) {
 	below := w.below(at)
 	name := w.ends[at].Task.Name
@@ -139,7 +140,7 @@ func (w *walk) fail(at int, skip func(End)) {
 	})
 }
 
-// leaveOut gives up what waits for a task that failed, and lets the rest go on. None of what waits is ready or running.
+// leaveOut skips what waits for a task that failed. None of it is ready or running.
 func (w *walk) leaveOut(at int, skip func(End)) {
 	name := w.ends[at].Task.Name
 	for _, i := range w.below(at) {
@@ -147,8 +148,8 @@ func (w *walk) leaveOut(at int, skip func(End)) {
 	}
 }
 
-// below lists, ascending, what waits for a task, directly or not. What is given up already is passed over, with all that
-// waits for it: so all the failures of a walk together cost one look at each edge.
+// below lists, ascending, what waits for a task, directly or not, without what is skipped already and all that waits
+// for that: so all the failures of a walk together visit each edge once.
 func (w *walk) below(at int) []int {
 	seen := map[int]bool{at: true}
 	var all []int

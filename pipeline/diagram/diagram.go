@@ -1,6 +1,6 @@
-// Package diagram draws a graph of tasks: as text, JSON, DOT, Mermaid or SVG. It is pure: what is drawn depends on the graph
-// alone, down to the byte. Names come from a file that somebody else may have written, so every format writes them in a way
-// that can neither end its quoting nor move a terminal's cursor.
+// Package diagram draws a graph of tasks: as text, JSON, DOT, Mermaid or SVG. The same graph gives the same bytes. Names come
+// from a file that somebody else may have written, so every format writes them in a way that can neither end its quoting nor
+// move a terminal's cursor.
 package diagram
 
 import (
@@ -10,11 +10,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// Formats are the names that Draw takes.
+// Formats are the names that Draw accepts.
 var Formats = []string{"text", "json", "dot", "mermaid", "svg"}
 
-// Draw gives g in one of Formats. Text is at most width columns wide where the names let it; the other formats have no use
-// for width.
+// Draw returns g in one of Formats. Text is at most width columns wide where the names allow it; the other formats
+// ignore width.
 func Draw(g *pipeline.Graph, format string, width int) ([]byte, error) {
 	nodes := read(g)
 	switch format {
@@ -33,7 +33,7 @@ func Draw(g *pipeline.Graph, format string, width int) ([]byte, error) {
 	return nil, fmt.Errorf("%q is no format of a graph: write %s or %s", format, strings.Join(Formats[:last], ", "), Formats[last])
 }
 
-// A node is a task of the drawing; others go by their place in the list, which is dependencies first.
+// A node is a task of the drawing. Other tasks are named by their index in the list, dependencies first.
 type node struct {
 	name   string
 	about  string

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// dot is the graph for Graphviz. Arrows go the way the work goes: from a task to what waits for it. A node's id is its name,
-// so that other tools can find it.
-// The quoting is that of https://graphviz.org/doc/info/lang.html: within quotes only \" is read by the language; a backslash
-// that is written twice stays two for the id and becomes one where it is drawn, and what is drawn knows the entities of HTML.
+// dot returns the graph for Graphviz. Arrows go from a task to what waits for it. A node's id is its name, so that
+// other tools can find it. The quoting follows https://graphviz.org/doc/info/lang.html: within quotes the language
+// reads only \"; a backslash that is written twice stays two in the id and becomes one where it is drawn, and drawn
+// text may contain entities of HTML.
 func dot(nodes []node) []byte {
 	var b bytes.Buffer
 	b.WriteString("digraph pipeline {\n  rankdir=LR\n  node [shape=box, style=rounded, fontname=\"monospace\"]\n")

@@ -16,7 +16,7 @@ type jsonTask struct {
 	DependsOn   []string `json:"depends_on"`  // of the tasks drawn, in the order of tasks
 }
 
-// asJSON has the names as they are: JSON can hold all of them.
+// asJSON returns the graph with its names unchanged: JSON can contain all of them.
 func asJSON(nodes []node) ([]byte, error) {
 	g := jsonGraph{Tasks: []jsonTask{}}
 	for _, n := range nodes {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// label is a name in which every character can be seen: a control character is ^X, an invisible one <U+XXXX>.
+// label returns a name in which every character is visible: a control character is ^X, an invisible one <U+XXXX>.
 func label(name string) string {
 	if !strings.ContainsFunc(name, acts) && strings.ToValidUTF8(name, "") == name {
 		return name
@@ -27,14 +27,14 @@ func label(name string) string {
 	return b.String()
 }
 
-// acts are the characters that do something to their neighbours or cannot be seen: controls, bidi marks, zero widths, tags,
-// separators of lines, blanks that pass for letters, and what XML cannot hold.
+// acts are the characters that change their neighbours or cannot be seen: controls, bidi marks, zero widths, tags,
+// line separators, blanks that look like letters, and what XML cannot contain.
 func acts(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) ||
 		r == 0x3164 || r == 0xffa0 || r == 0x115f || r == 0x1160 || r == 0xfffe || r == 0xffff
 }
 
-// columns is how many columns of a fixed-width font a label takes: an estimate, as fonts and terminals differ.
+// columns returns how many columns of a fixed-width font a label takes: an estimate, as fonts and terminals differ.
 func columns(label string) int {
 	n := 0
 	for _, r := range label {
@@ -53,7 +53,8 @@ func columns(label string) int {
 	return n
 }
 
-// shorten leaves out the middle of a label that is wider than most columns: the ends tell two instances of a task apart.
+// shorten leaves out the middle of a label that is wider than most columns: its ends distinguish the instances of a
+// task.
 func shorten(label string, most int) string {
 	if columns(label) <= most {
 		return label

@@ -1,4 +1,4 @@
-// A layered layout, first half: which column a task stands in, and in which order a column is read so that few lines cross.
+// A layered layout, first half: the column of each task, and the order in a column that lets few lines cross.
 package diagram
 
 import (
@@ -19,7 +19,7 @@ type box struct {
 
 func (b *box) bend() bool { return b.node < 0 }
 
-// A sheet is the tasks that have to do with each other, directly or not, in columns.
+// A sheet is a group of tasks that depend on each other, directly or not, in columns.
 type sheet struct {
 	boxes   []box
 	columns [][]int  // boxes, from the top down
@@ -28,10 +28,10 @@ type sheet struct {
 	width   float64
 }
 
-// mostBends bounds what long lines cost: beyond it the longest go straight.
+// mostBends limits what long lines cost: beyond it the longest are straight.
 const mostBends = 50_000
 
-// split gives the sheets, in the order of their first tasks, and the tasks that have to do with no other.
+// split returns the sheets, in the order of their first tasks, and the tasks without any edge.
 func split(nodes []node) (sheets [][]int, loose []int) {
 	seen := make([]bool, len(nodes))
 	for i, n := range nodes {
@@ -58,8 +58,8 @@ func split(nodes []node) (sheets [][]int, loose []int) {
 	return sheets, loose
 }
 
-// layer puts tasks into columns: a task stands as far left as what it waits for lets it, so a column is what can start when
-// the columns before it have passed.
+// layer puts tasks into columns: each as far left as what it waits for allows, so a column is what can start when the
+// columns before it have passed.
 func layer(nodes []node, members []int) *sheet {
 	s := &sheet{}
 	at := make(map[int]int, len(members)) // box of a task
@@ -107,7 +107,7 @@ func (s *sheet) link(from, to int) {
 	s.boxes[to].from = append(s.boxes[to].from, from)
 }
 
-// order sorts the columns by the middle of their neighbours, there and back, and keeps the best order it met.
+// order sorts the columns by the middle of their neighbours, forward and back, and keeps the best order.
 func (s *sheet) order() {
 	const sweeps = 12
 	place := make([]int, len(s.boxes)) // in its column
@@ -143,7 +143,7 @@ func (s *sheet) copyColumns() [][]int {
 	return c
 }
 
-// sort orders one column by the mean place of the neighbours on one side; what has none there stays where it is.
+// sort orders one column by the mean place of the neighbours on one side; what has none there stays in its place.
 func (s *sheet) sort(column int, back bool, place []int) {
 	boxes := s.columns[column]
 	mean := make(map[int]float64, len(boxes))

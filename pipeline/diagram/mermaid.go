@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// mermaid is the graph as a Mermaid flowchart. Ids are made, names stand in the labels only: a name such as "end" is a word
-// of the language. Arrows go from a task to what waits for it.
+// mermaid returns the graph as a Mermaid flowchart. Ids are generated and names are only in labels: a name such as
+// "end" is a keyword. Arrows go from a task to what waits for it.
 func mermaid(nodes []node) []byte {
 	var b bytes.Buffer
 	b.WriteString("flowchart LR\n")
@@ -23,8 +23,8 @@ func mermaid(nodes []node) []byte {
 	return b.Bytes()
 }
 
-// entities writes everything but letters, digits and a few harmless signs as #<number>;. Between quotes Mermaid knows no other
-// way to write a quote, and reads Markdown, HTML and \n there.
+// entities writes everything but letters, digits and a few harmless characters as #<number>;. It is the only way to
+// write a quote between quotes, and Mermaid reads Markdown, HTML and \n there.
 func entities(label string) string {
 	var b strings.Builder
 	for _, r := range label {

@@ -1,4 +1,4 @@
-// A layered layout, second half: where the boxes stand, in pixels.
+// A layered layout, second half: the places of the boxes, in pixels.
 package diagram
 
 const (
@@ -10,7 +10,7 @@ const (
 	mostText  = 48   // columns of a name; the whole name is in the tooltip
 )
 
-// place gives every box its coordinates; the sheet's corner is 0, 0.
+// place sets the coordinates of every box; the corner of the sheet is 0, 0.
 func (s *sheet) place(widths []float64) {
 	for _, column := range s.columns { // stacked, for a start
 		y := 0.0
@@ -48,7 +48,7 @@ func (s *sheet) place(widths []float64) {
 	}
 }
 
-// apart is how far the middles of two boxes, one below the other, must be from each other.
+// apart returns the least distance between the middles of two boxes, one below the other.
 func (s *sheet) apart(above, below int) float64 {
 	d := boxGap
 	for _, b := range []int{above, below} {
@@ -59,7 +59,7 @@ func (s *sheet) apart(above, below int) float64 {
 	return d
 }
 
-// between is the room for the lines behind column k: more where they climb far.
+// between returns the width for the lines behind column k: more where they climb far.
 func (s *sheet) between(k int) float64 {
 	climb := 0.0
 	for _, from := range s.columns[k] {
@@ -70,7 +70,7 @@ func (s *sheet) between(k int) float64 {
 	return float64(int(min(lineGap+climb/8, 3*lineGap)))
 }
 
-// A run is boxes of a column that stand as close as they may, and move as one.
+// A run is boxes of a column that touch and move as one.
 type run struct {
 	sum, weight float64 // of where they want to be, less what stands above them in the column
 	boxes       int
@@ -78,9 +78,9 @@ type run struct {
 
 func (r run) at() float64 { return r.sum / r.weight }
 
-// settle moves the boxes of a column to the middle of their neighbours, as near as the boxes above and below let them: the
-// least sum of squares, found by merging runs that would overlap. (float64 keeps each product apart: a fused one would come
-// out differently on another machine.)
+// settle moves the boxes of a column as near to the middle of their neighbours as the boxes above and below allow:
+// the least sum of squares, found by merging runs that would overlap. (float64 keeps each product apart: a fused one
+// would differ on another machine.)
 func (s *sheet) settle(column int, near func(*box) []int) {
 	boxes := s.columns[column]
 	var runs []run

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The colours stand on a white page and on a black one; a viewer that knows the reader's theme gets its own. Where somebody
-// takes the style away, what the elements say themselves is readable still.
+// The colours suit a white page and a black one; a viewer that knows the reader's theme gets its own. Without the style the
+// elements are still readable.
 const style = `<style>
 @media (prefers-color-scheme:dark){
 .lines{stroke:#6b7688}
@@ -33,7 +33,7 @@ const (
 	headSize  = 7.0
 )
 
-// svg is a picture that needs nothing else: no script, no font, no link. Time goes from left to right; every name is text.
+// svg returns a picture without script, font or link. Time goes from left to right; every name is text.
 func svg(nodes []node) []byte {
 	widths := make([]float64, len(nodes))
 	for i, n := range nodes {
@@ -108,7 +108,7 @@ func (s *sheet) draw(b *bytes.Buffer, nodes []node, down float64) {
 	b.WriteString(endGroup)
 }
 
-// line goes from the right side of a box to the left side of another, level at both ends.
+// line draws from the right side of a box to the left side of another, level at both ends.
 func line(b *bytes.Buffer, from, to *box) {
 	x, end := from.x+from.width, to.x
 	if !to.bend() {
@@ -118,7 +118,7 @@ func line(b *bytes.Buffer, from, to *box) {
 	fmt.Fprintf(b, "M%g %gC%g %g %g %g %g %g", x, from.y, middle, from.y, middle, to.y, end, to.y)
 }
 
-// drawLoose writes tasks in rows, and gives the width and height they take.
+// drawLoose writes tasks in rows, and returns the width and height they take.
 func drawLoose(b *bytes.Buffer, nodes []node, widths []float64, loose []int, down, room float64) (float64, float64) {
 	cell := 0.0
 	for _, i := range loose {

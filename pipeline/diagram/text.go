@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// text is a tree: from the tasks that nobody waits for to what each waits for. A task with dependencies of its own is opened
-// once; elsewhere it says "(above)", or "(below)" where it is too deep for the width and opened at the margin later.
+// text returns a tree: from the tasks that nobody waits for to what each waits for. A task with dependencies of its
+// own is expanded once; elsewhere it is marked "(above)", or "(below)" where it is too deep for the width and
+// expanded at the margin later.
 func text(nodes []node, width int) []byte {
 	t := &tree{nodes: nodes, room: max(width, 20), drawn: make([]bool, len(nodes)), put: make([]bool, len(nodes))}
 	head := count(len(nodes)) + ". Each waits for what is indented below it."
@@ -36,7 +37,7 @@ func text(nodes []node, width int) []byte {
 	return t.b.Bytes()
 }
 
-// A tree is where text stands.
+// A tree is the state of text.
 type tree struct {
 	nodes []node
 	room  int
@@ -89,8 +90,8 @@ func (t *tree) below(i int, lead string) {
 	}
 }
 
-// fits says whether what d waits for can be drawn behind lead. At the margin it always can: a name that is wider than the room
-// would be put off for ever.
+// fits reports whether what d waits for can be drawn behind lead. At the margin it always can: a name that is too
+// wide would be postponed for ever.
 func (t *tree) fits(d int, lead string) bool {
 	const branch = 3
 	if columns(lead) <= branch {

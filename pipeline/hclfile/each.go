@@ -24,7 +24,7 @@ type multiple struct {
 	keys    []string            // of the instances, in their order
 	values  []cty.Value         // what root is in each of them, an object
 	names   []string            // the attributes of root
-	broken  bool                // a fault has been told; what comes of it is unknown, and there is one instance to look at
+	broken  bool                // a fault has been reported; the values are unknown, and one instance is read
 	touched uses                // what went into it
 	vars    map[string][]string // variables with text in them that went into each attribute
 

@@ -49,7 +49,7 @@ type local struct {
 	attr    *hcl.Attribute
 	state   int // 0 not begun, 1 in progress, 2 done
 	value   cty.Value
-	ok      bool     // false: a fault has been told, value is unknown
+	ok      bool     // false: a fault has been reported, value is unknown
 	touched uses     // what went into it
 	vars    []string // variables with text in them that went into it
 }
@@ -68,7 +68,7 @@ type place struct {
 // An outcome is the value of an expression. It may be marked, and is unknown where a secret is not set.
 type outcome struct {
 	cty.Value
-	ok bool // false: the fault has been told
+	ok bool // false: the fault has been reported
 }
 
 func newEvaluator(r *report, root string, env func(string) (string, bool)) *evaluator {

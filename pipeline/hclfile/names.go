@@ -15,7 +15,7 @@ import (
 // A naming is what an expression names, also in branches that are not taken.
 type naming struct {
 	names  []hcl.Traversal
-	fine   bool // all of it exists; if not, the faults have been told
+	fine   bool // all of it exists; if not, the faults have been reported
 	varies bool // each or matrix is among it
 }
 

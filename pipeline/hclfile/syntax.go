@@ -155,7 +155,7 @@ func (r *parser) syntax(diags hcl.Diagnostics) bool {
 			summary = fmt.Sprintf("%q is written twice", at.SliceBytes(r.src))
 		}
 		e := r.at(at, summary, r.remedy(d, at))
-		if mask { // which value is whose cannot be told of a file that is not read
+		if mask { // nobody knows which values are secret in a file that is not parsed
 			e.Source = strings.Map(func(c rune) rune {
 				if unicode.IsSpace(c) {
 					return c

@@ -29,7 +29,7 @@ type variables struct {
 // A variable is one variable block and the value it got.
 type variable struct {
 	value   cty.Value
-	ok      bool   // false: the fault has been told, value is unknown
+	ok      bool   // false: the fault has been reported, value is unknown
 	touched uses   // what went into it
 	from    string // where its value comes from, for a person
 }
