@@ -127,7 +127,7 @@ type AgentHook struct {
 	Allow       [][]string // patterns of commands that an agent of our own may run besides the task's own
 	Verify      []string   // names of tasks besides the usual ones
 	PassSecrets bool       // the copy's checks get secret() values
-	CI          bool       // healing in CI mode, when --heal is given too
+	CI          bool       // heal in CI mode, when --heal is given too
 	Fallback    []string   // names of agents that are asked, in order, when one before them fails
 }
 

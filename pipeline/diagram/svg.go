@@ -119,12 +119,12 @@ func line(b *bytes.Buffer, from, to *box) {
 }
 
 // drawLoose writes tasks in rows, and returns the width and height they take.
-func drawLoose(b *bytes.Buffer, nodes []node, widths []float64, loose []int, down, room float64) (float64, float64) {
+func drawLoose(b *bytes.Buffer, nodes []node, widths []float64, loose []int, down, space float64) (float64, float64) {
 	cell := 0.0
 	for _, i := range loose {
 		cell = max(cell, widths[i])
 	}
-	row := min(max(int((room+boxGap)/(cell+boxGap)), 1), len(loose))
+	row := min(max(int((space+boxGap)/(cell+boxGap)), 1), len(loose))
 	b.WriteString(tasksGroup)
 	for k, i := range loose {
 		task(b, nodes[i], margin+float64(k%row)*(cell+boxGap), down+float64(k/row)*(boxHeight+boxGap), cell)

@@ -10,12 +10,12 @@ import (
 // own is expanded once; elsewhere it is marked "(above)", or "(below)" where it is too deep for the width and
 // expanded at the margin later.
 func text(nodes []node, width int) []byte {
-	t := &tree{nodes: nodes, room: max(width, 20), drawn: make([]bool, len(nodes)), put: make([]bool, len(nodes))}
+	t := &tree{nodes: nodes, space: max(width, 20), drawn: make([]bool, len(nodes)), put: make([]bool, len(nodes))}
 	head := count(len(nodes)) + ". Each waits for what is indented below it."
 	if len(nodes) == 0 {
 		head = "no task."
 	}
-	for _, line := range wrap(head, t.room) {
+	for _, line := range wrap(head, t.space) {
 		t.b.WriteString(line + "\n")
 	}
 	var loose []int // tasks that have to do with no other
@@ -40,7 +40,7 @@ func text(nodes []node, width int) []byte {
 // A tree is the state of text.
 type tree struct {
 	nodes []node
-	room  int
+	space  int
 	b     bytes.Buffer
 	drawn []bool // opened: what it waits for has been shown
 	put   []bool // put off to the margin
@@ -98,7 +98,7 @@ func (t *tree) fits(d int, lead string) bool {
 		return true
 	}
 	for _, n := range t.nodes[d].after {
-		if columns(lead)+branch+columns(label(t.nodes[n].name))+len(" (above)") > t.room {
+		if columns(lead)+branch+columns(label(t.nodes[n].name))+len(" (above)") > t.space {
 			return false
 		}
 	}

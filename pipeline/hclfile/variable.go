@@ -39,7 +39,7 @@ type given struct {
 	value cty.Value
 	text  string                       // as it was typed, where it was typed
 	from  string                       // "It comes from --var go."
-	fault func(summary, detail string) // adds a fault where a person has to mend it
+	fault func(summary, detail string) // adds a fault at the place to correct
 }
 
 // variables reads every variable block. It comes before locals, which may name them.
