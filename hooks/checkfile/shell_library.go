@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/late"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
@@ -76,11 +77,11 @@ func (n *finder) sourcedBare(p string) bool {
 }
 
 // stays reports whether Restore leaves a change of a file that the check's commands refer to.
-func (c *Checks) stays(change patch.Change) bool { return c.OnlyBuilds(change) || c.OnlyTried(change) }
+func (c *Checks) stays(change patch.Change) bool { return c.OnlyBuilds(change) || c.OnlyTested(change) }
 
-// OnlyTried reports whether a change of a library of shell functions touches only what is tested, nothing that may
+// OnlyTested reports whether a change of a library of shell functions touches only what is tested, nothing that may
 // decide.
-func (c *Checks) OnlyTried(change patch.Change) bool {
+func (c *Checks) OnlyTested(change patch.Change) bool {
 	b, a := change.Before, change.After
 	if !c.refs.libraries[change.Path] || b == nil || a == nil || b.Mode != a.Mode || b.Mode&fs.ModeType != 0 ||
 		len(b.Data)+len(a.Data) > maxMakefile {
@@ -153,6 +154,9 @@ func (c *Checks) harmless(old, now string) bool {
 	if len(innerFunction().FindAllString(now, -1)) > len(innerFunction().FindAllString(old, -1)) {
 		return false
 	}
+	if strings.Contains(now, "$'") {
+		return false // bash and other shells end this string at different places
+	}
 	count := func(text string) map[string]int {
 		has := map[string]int{}
 		for _, command := range shelltext.Commands(text) {
@@ -161,9 +165,14 @@ func (c *Checks) harmless(old, now string) bool {
 					has[name+"="]++
 				}
 			}
-			if words := shelltext.Unwrap(command.Words); len(words) > 0 &&
-				slices.Contains(deciders[:slices.Index(deciders, "builtin")], words[0]) {
-				has[words[0]]++
+			words := shelltext.Unwrap(command.Words)
+			if len(words) > 0 && words[0] != "[[" { // in sh, || ends what bash reads as a test: its words are commands
+				words = words[:1]
+			}
+			for _, word := range words {
+				if slices.Contains(deciders[:slices.Index(deciders, "builtin")], word) {
+					has[word]++
+				}
 			}
 		}
 		return has

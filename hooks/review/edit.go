@@ -79,7 +79,7 @@ func newEdit(c *checkfile.Checks, change patch.Change) *edit {
 	}
 	e := &edit{path: change.Path, change: change}
 	e.class = c.Class(change.Path)
-	e.stays = e.class == namedFile && c.OnlyTried(change)
+	e.stays = e.class == namedFile && c.OnlyTested(change)
 	e.restored = e.class != none && !e.stays || checkfile.IsManifest(e.path) // the check parts of a manifest are
 	e.opaque = opaque(change.Before) || opaque(change.After)
 	before, after := text(change.Before), text(change.After)

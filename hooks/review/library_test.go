@@ -54,6 +54,8 @@ wide() { slug "$1"; }
 		"an ending on a line":                   {`wide() { slug "$1"; }`, `wide() { slug "$1"; exit; }`, false},
 		"a function in it":                      {"\techo \"$1\" | tr a-z A-Z", "\tsame() { :; }\n\techo X", false},
 		"what the check reads, set in it":       {"\techo \"$1\" | tr a-z A-Z", "\tLIMIT=3", false},
+		"a string that ends elsewhere in sh":    {"\techo \"$1\" | tr a-z A-Z", "\techo $'\\' ; exit 0 ; echo '\\'' X", false},
+		"a test that is none in sh":             {"\techo \"$1\" | tr a-z A-Z", "\t[[ a || exit ]]", false},
 		"a second one of a name":                {"wide()", "upper() { :; }\nwide()", false},
 		"brackets that end it early":            {"\techo \"$1\" | tr A-Z a-z", "\t: || '{'\n }\n trap 'exit 0' 0\n {\n\t: || '}'", false},
 		"brackets that only seem to":            {"\techo \"$1\" | tr A-Z a-z", "\t:\n }\n trap 'exit 0' 0\n {\n\t:", false},
