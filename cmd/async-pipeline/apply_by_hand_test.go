@@ -141,7 +141,7 @@ func (p *byHand) forget(t *testing.T) {
 // given lists the flags that args give, each with its verb.
 func given(t *testing.T, args []string) []string {
 	t.Helper()
-	c, rest, err := process{}.open().command().Find(args)
+	c, rest, err := command(process{}.open()).Find(args)
 	if err != nil || c.ParseFlags(rest) != nil {
 		return nil // a flag that is none
 	}
@@ -164,7 +164,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 			walk(s, append(slices.Clone(path), s.Name()))
 		}
 	}
-	walk(process{}.open().command(), nil)
+	walk(command(process{}.open()), nil)
 
 	at, tier, values := []string{"-C", p.root}, string(sandbox.Best()), filepath.Join(p.home, "apply.hcl")
 	calls := [][]string{

@@ -6,7 +6,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/completion"
 )
 
-func (h *program) completionCommand() *cobra.Command {
+func completionCommand(prog *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print what makes a shell complete verbs, tasks and runs",
@@ -32,7 +32,7 @@ It takes effect in the next shell.`,
 			if err != nil {
 				return err
 			}
-			_, err = h.Out.Write(script)
+			_, err = prog.Out.Write(script)
 			return err
 		},
 	}

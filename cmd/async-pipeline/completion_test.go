@@ -175,7 +175,7 @@ func asked(t *testing.T, dir string, words ...string) {
 // Every verb that takes arguments says what they could be, and every flag whose help counts its values says them.
 func TestOffers(t *testing.T) {
 	t.Parallel()
-	root := process{}.open().command()
+	root := command(process{}.open())
 	known := map[string]bool{}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {

@@ -6,7 +6,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *program) contextCommand() *cobra.Command {
+func contextCommand(prog *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context RUN TASK",
 		Short: "Print the context pack of a failed task",
@@ -18,19 +18,19 @@ agents are given, byte for byte.`,
 		Args:    exactly(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			args = unquoted(args)
-			return h.context(args[0], args[1])
+			return printPack(prog, args[0], args[1])
 		},
 	}
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 
-func (h *program) context(id, task string) error {
-	root, err := h.Root()
+func printPack(prog *program, id, task string) error {
+	root, err := prog.Root()
 	if err != nil {
 		return err
 	}
-	if err := h.settle(root); err != nil {
+	if err := prog.settle(root); err != nil {
 		return err
 	}
 	store := record.At(root)
@@ -38,13 +38,13 @@ func (h *program) context(id, task string) error {
 	if err != nil {
 		return err
 	}
-	pack, err := h.packOf(store, run, task)
+	pack, err := packOf(prog, store, run, task)
 	if err != nil {
 		return err
 	}
 	if n := len(pack); n == 0 || pack[n-1] != '\n' {
 		pack = append(pack, '\n')
 	}
-	h.WriteJSON(pack)
+	prog.WriteJSON(pack)
 	return nil
 }

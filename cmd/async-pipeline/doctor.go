@@ -8,7 +8,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 )
 
-func (h *program) doctorCommand() *cobra.Command {
+func doctorCommand(prog *program) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -24,16 +24,16 @@ Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
   async-pipeline doctor --json`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			found, err := doctor.Examine(&h.Project, version(), h.Messages().Path)
+			found, err := doctor.Examine(&prog.Project, version(), prog.Messages().Path)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				if err := h.PrintJSON(findings(found)); err != nil {
+				if err := prog.PrintJSON(findings(found)); err != nil {
 					return err
 				}
 			} else {
-				h.Results().Doctor(found)
+				prog.Results().Doctor(found)
 			}
 			for _, f := range found {
 				if f.State == view.Trouble {
@@ -44,7 +44,7 @@ Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as a JSON list")
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 

@@ -23,18 +23,18 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
 
-func (h *program) runner(c *pipeline.Config) *task.Runner {
-	return &task.Runner{Config: c, Environ: h.Environ, Redact: h.Secrets}
+func taskRunner(prog *program, c *pipeline.Config) *task.Runner {
+	return &task.Runner{Config: c, Environ: prog.Environ, Redact: prog.Secrets}
 }
 
 // healingScreen is where a healing is shown: screen, or the lines that scroll by above what is drawn in the terminal until end
 // is called.
-func (h *program) healingScreen(screen *view.Screen, drawn bool) (above *view.Screen, live *view.Live, end func()) {
+func healingScreen(prog *program, screen *view.Screen, drawn bool) (above *view.Screen, live *view.Live, end func()) {
 	if !drawn {
 		return screen, nil, func() {}
 	}
 	live = screen.Live(nil, time.Now)
-	t := h.Draw(live)
+	t := prog.Draw(live)
 	above = &view.Screen{}
 	*above = *screen
 	above.W = t
@@ -42,15 +42,15 @@ func (h *program) healingScreen(screen *view.Screen, drawn bool) (above *view.Sc
 }
 
 // engine makes what answers the failures of a run, and shows on screen what it does; with a live view, there what it does now.
-func (h *program) engine(c *pipeline.Config, s *record.Sealed, screen *view.Screen, live *view.Live, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
-	cache, err := cachedir.Dir(h.Env)
+func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view.Screen, live *view.Live, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
+	cache, err := cachedir.Dir(prog.Env)
 	if err != nil {
 		return nil, err
 	}
 	return &hooks.Engine{
-		Config: c, Store: record.At(c.Root), Redact: h.Secrets, Environ: h.Environ, Cache: cache,
-		RunTask: h.runner(c).RunTask,
-		Agents:  h.agents(c),
+		Config: c, Store: record.At(c.Root), Redact: prog.Secrets, Environ: prog.Environ, Cache: cache,
+		RunTask: taskRunner(prog, c).RunTask,
+		Agents:  configuredAgents(prog, c),
 		Tier:    tier, CI: f.ci, Asked: f.asked,
 		Observer: hooks.Observer{
 			Started: func(s hooks.Started) { showHook(screen, live, s) },
@@ -65,7 +65,7 @@ func (h *program) engine(c *pipeline.Config, s *record.Sealed, screen *view.Scre
 				if live != nil {
 					live.HookDone()
 				}
-				h.showOutcome(screen, s.Dir, o)
+				showOutcome(prog, screen, s.Dir, o)
 			},
 		},
 	}, nil
@@ -85,9 +85,9 @@ func showHook(screen *view.Screen, live *view.Live, s hooks.Started) {
 	}
 }
 
-func (h *program) showOutcome(screen *view.Screen, runDir string, o hooks.Outcome) {
+func showOutcome(prog *program, screen *view.Screen, runDir string, o hooks.Outcome) {
 	if o.Fix != nil {
-		screen.Outcome(o.Fix, h.commands(runDir, o.Fix))
+		screen.Outcome(o.Fix, typedCommands(prog, runDir, o.Fix))
 	}
 	if r := o.Run; r != nil {
 		problem, log := r.Error, ""
@@ -102,26 +102,26 @@ func (h *program) showOutcome(screen *view.Screen, runDir string, o hooks.Outcom
 }
 
 // commands returns what a person types about a fix, and what its logs say of tests.
-func (h *program) commands(runDir string, f *fix.Fix) view.Commands {
+func typedCommands(prog *program, runDir string, f *fix.Fix) view.Commands {
 	apply := accepting([]string{"fix", "apply", f.Run, f.Exact()}, f)
 	root := filepath.Dir(filepath.Dir(filepath.Dir(runDir))) // root/.async/runs/id
 	c := view.Commands{
-		Dirty: uncommitted(root, f), Show: h.Typed("fix", "show", f.Run, f.Exact()), Heal: h.Typed("heal", f.Run, f.Task), Dir: runDir,
+		Dirty: uncommitted(root, f), Show: prog.Typed("fix", "show", f.Run, f.Exact()), Heal: prog.Typed("heal", f.Run, f.Task), Dir: runDir,
 	}
 	if len(c.Dirty) > 0 {
 		apply = append(apply, "--allow-dirty")
 	}
-	c.Apply = h.Typed(apply...)
+	c.Apply = prog.Typed(apply...)
 	if c.Failing, c.Tail = failing(runDir, f); len(c.Failing) > 0 {
 		if run, err := findRun(record.At(root), f.Run); err == nil && run.Task(f.Task) != nil && run.Task(f.Task).Log != nil {
 			c.Failed = failingOf(run, run.Task(f.Task), 1).Names
 		}
 	}
 	if f.State == fix.Skipped && f.Fingerprint != nil {
-		alike, _, _ := h.fixes(root).Earlier(*f.Fingerprint) // what cannot be read is not open
+		alike, _, _ := prog.fixes(root).Earlier(*f.Fingerprint) // what cannot be read is not open
 		for _, p := range alike {
 			if p.Disposition == "open" {
-				c.Open = h.Typed("fix", "show", p.Run, p.Exact())
+				c.Open = prog.Typed("fix", "show", p.Run, p.Exact())
 				break
 			}
 		}
@@ -160,7 +160,7 @@ func accepting(args []string, f *fix.Fix) []string {
 }
 
 // agents are the agents of the configuration by name.
-func (h *program) agents(c *pipeline.Config) map[string]agent.Agent {
+func configuredAgents(prog *program, c *pipeline.Config) map[string]agent.Agent {
 	agents := map[string]agent.Agent{}
 	breakers := map[string]*native.Breaker{}
 	for _, a := range c.Agents {
@@ -173,7 +173,7 @@ func (h *program) agents(c *pipeline.Config) map[string]agent.Agent {
 			argv[i] = w.Value
 		}
 		agents[a.Name] = &cli.Command{
-			ID: a.Name, Argv: argv, Look: func(program string) error { return h.FindProgram(c.Root, program) },
+			ID: a.Name, Argv: argv, Look: func(program string) error { return prog.FindProgram(c.Root, program) },
 			Policy: a.Retry,
 		}
 	}
@@ -182,31 +182,31 @@ func (h *program) agents(c *pipeline.Config) map[string]agent.Agent {
 
 // sweep ends what a killed runner left running, stores what its agents had done, removes its copies, and says so. Its own
 // trouble stops nothing.
-func (h *program) sweep(store *record.Store) {
-	if h.Env(hooks.Mark) != "" {
+func sweep(prog *program, store *record.Store) {
+	if prog.Env(hooks.Mark) != "" {
 		return // in a hook: what is alive here belongs to the one that started us
 	}
 	left, err := sandbox.EndOrphansOf(run.OrphansOf(store))
 	if err != nil {
-		h.Messages().Warning("looking for processes of a killed run: " + err.Error())
+		prog.Messages().Warning("looking for processes of a killed run: " + err.Error())
 	}
 	for _, p := range left {
 		whose := "a task"
 		if p.Hook != "" {
 			whose = "the hook " + p.Hook
 		}
-		h.Messages().Note(fmt.Sprintf("ended process %d, which %s of a killed run left", p.PID, whose))
+		prog.Messages().Note(fmt.Sprintf("ended process %d, which %s of a killed run left", p.PID, whose))
 	}
-	h.sayInterrupted(store)
-	cache, err := cachedir.Dir(h.Env)
+	noteInterrupted(prog, store)
+	cache, err := cachedir.Dir(prog.Env)
 	if err != nil {
 		return // said when it is needed
 	}
-	settled, err := leftovers.Settle(context.Background(), store, cache, h.Secrets)
+	settled, err := leftovers.Settle(context.Background(), store, cache, prog.Secrets)
 	for _, s := range settled {
-		h.Messages().Note(s)
+		prog.Messages().Note(s)
 	}
 	if err != nil {
-		h.Messages().Warning("settling what a killed run left: " + err.Error())
+		prog.Messages().Warning("settling what a killed run left: " + err.Error())
 	}
 }

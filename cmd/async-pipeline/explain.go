@@ -18,7 +18,7 @@ type explainCall struct {
 	env, run, json bool
 }
 
-func (h *program) explainCommand() *cobra.Command {
+func explainCommand(prog *program) *cobra.Command {
 	var e explainCall
 	c := &cobra.Command{
 		Use:   "explain [--env] TASK | explain --run [RUN] [TASK]",
@@ -42,24 +42,24 @@ killed is named, and taken where only it has the task.`,
 			case e.run && (e.env || e.json):
 				return exit.Misused("--run cannot be used with --env or --json")
 			case e.run:
-				return h.explainRun(args)
+				return explainRun(prog, args)
 			case len(args) == 0:
 				return exit.Misused("explain needs a task\nwrite async-pipeline explain TASK, or explain --run for the newest run")
 			case len(args) == 2:
-				return exit.Misused("explain takes one task; for a task of a recorded run write\n%s", h.Typed("explain", "--run", args[0], args[1]))
+				return exit.Misused("explain takes one task; for a task of a recorded run write\n%s", prog.Typed("explain", "--run", args[0], args[1]))
 			}
-			return h.explain(e, args[0])
+			return explainConfigured(prog, e, args[0])
 		},
 	}
 	c.Flags().BoolVar(&e.env, "env", false, "show the variables that the task would see, each with its layer")
 	c.Flags().BoolVar(&e.run, "run", false, "tell of a recorded run: [RUN] [TASK], the newest with a verdict by default")
 	c.Flags().BoolVar(&e.json, "json", false, "print the receipt as JSON; with --env the variables")
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 
-func (h *program) explain(e explainCall, name string) error {
-	c, err := h.load()
+func explainConfigured(prog *program, e explainCall, name string) error {
+	c, err := prog.load()
 	if err != nil {
 		return err
 	}
@@ -69,14 +69,14 @@ func (h *program) explain(e explainCall, name string) error {
 	}
 	switch {
 	case e.env:
-		return h.explainEnv(c, t, e.json)
+		return explainEnv(prog, c, t, e.json)
 	case e.json:
 		r := receiptOf()
-		return h.PrintJSON(receipt{Task: t.Name, Cache: r})
+		return prog.PrintJSON(receipt{Task: t.Name, Cache: r})
 	}
 	x := view.Explained{Task: t, Receipt: receiptOf(), Type: []view.Next{
-		{Does: "run it", Type: h.Typed("run", t.Name)},
-		{Does: "what it sees", Type: h.Typed("explain", "--env", t.Name)},
+		{Does: "run it", Type: prog.Typed("run", t.Name)},
+		{Does: "what it sees", Type: prog.Typed("explain", "--env", t.Name)},
 	}}
 	for _, other := range c.Tasks {
 		if slices.Contains(other.DependsOn, t.Name) {
@@ -90,9 +90,9 @@ func (h *program) explain(e explainCall, name string) error {
 	}
 	if run, last := lastTime(record.At(c.Root), t.Name); last != nil {
 		x.Last, x.LastRun, x.LastAt = last, run.ID, run.StartedAt.Time
-		x.Type = append(x.Type, view.Next{Does: "its last log", Type: h.Typed("logs", run.ID, t.Name)})
+		x.Type = append(x.Type, view.Next{Does: "its last log", Type: prog.Typed("logs", run.ID, t.Name)})
 	}
-	h.Results().Explain(x, time.Now())
+	prog.Results().Explain(x, time.Now())
 	return nil
 }
 

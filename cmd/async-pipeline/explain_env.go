@@ -45,8 +45,8 @@ func atStart(c *pipeline.Config, t *pipeline.Task, layers []task.Layer) []task.L
 }
 
 // explainEnv shows what a task would see.
-func (h *program) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) error {
-	layers, err := h.runner(c).Layers(t)
+func explainEnv(prog *program, c *pipeline.Config, t *pipeline.Task, asJSON bool) error {
+	layers, err := taskRunner(prog, c).Layers(t)
 	if err != nil {
 		return exit.Refuse("%v", err)
 	}
@@ -67,7 +67,7 @@ func (h *program) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) 
 		seen[l.Name] = true
 	}
 	if asJSON {
-		return h.PrintJSON(list)
+		return prog.PrintJSON(list)
 	}
 	for _, file := range t.Dotenv {
 		if _, err := os.Stat(filepath.Join(c.Root, filepath.FromSlash(file))); err != nil {
@@ -75,7 +75,7 @@ func (h *program) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) 
 		}
 	}
 	var names []string
-	for _, kv := range h.Environ {
+	for _, kv := range prog.Environ {
 		if name, _, ok := strings.Cut(kv, "="); ok && name != "" {
 			names = append(names, name)
 		}
@@ -92,6 +92,6 @@ func (h *program) explainEnv(c *pipeline.Config, t *pipeline.Task, asJSON bool) 
 			e.Outside = append(e.Outside, n)
 		}
 	}
-	h.Results().Environ(e)
+	prog.Results().Environ(e)
 	return nil
 }

@@ -21,8 +21,8 @@ import (
 )
 
 // explainRun tells of a recorded run: [RUN] [TASK], RUN alone, or TASK alone, which is one of the newest.
-func (h *program) explainRun(args []string) error {
-	store, err := h.records()
+func explainRun(prog *program, args []string) error {
+	store, err := recordStore(prog)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func (h *program) explainRun(args []string) error {
 	}
 	var e record.Entry
 	if id == "" {
-		e, err = h.newest(store, task, func(newer record.Entry) string {
-			return h.Typed(append([]string{"explain", "--run", newer.ID}, args...)...) + " tells of it"
+		e, err = newestRun(prog, store, task, func(newer record.Entry) string {
+			return prog.Typed(append([]string{"explain", "--run", newer.ID}, args...)...) + " tells of it"
 		})
 	} else {
 		e, err = lookRun(store, id)
@@ -48,14 +48,14 @@ func (h *program) explainRun(args []string) error {
 	if err != nil {
 		return err
 	}
-	r := h.runStory(store, e)
+	r := runStory(prog, store, e)
 	if task == "" {
-		h.Results().ExplainRun(r, time.Now())
+		prog.Results().ExplainRun(r, time.Now())
 		return nil
 	}
 	for _, t := range r.Run.Tasks {
 		if t.Name == task {
-			return h.explainTask(store, e, r, t)
+			return explainRecorded(prog, store, e, r, t)
 		}
 	}
 	var names []string
@@ -70,14 +70,14 @@ func (h *program) explainRun(args []string) error {
 }
 
 // runStory gathers what is known of a run, sealed or not.
-func (h *program) runStory(store *record.Store, e record.Entry) view.RunStory {
+func runStory(prog *program, store *record.Store, e record.Entry) view.RunStory {
 	r := view.RunStory{Sealed: e.Sealed != nil, Live: e.Live, Dir: e.Dir, Waited: map[string][]string{}}
 	if e.Sealed != nil {
 		r.Run = e.Sealed.Run
 	} else {
 		story, err := store.Story(e.ID)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // ended before its first line
-			h.Messages().Warning(err.Error())
+			prog.Messages().Warning(err.Error())
 		}
 		r.Run = record.Run{ID: e.ID, Job: story.Job, CI: story.CI, Healing: story.Healing, StartedAt: record.Time{Time: record.Began(e.ID)}}
 		for _, name := range story.Names {
@@ -86,16 +86,16 @@ func (h *program) runStory(store *record.Store, e record.Entry) view.RunStory {
 	}
 	nodes, err := (&record.Sealed{Dir: e.Dir}).Graph()
 	if err != nil && (r.Sealed || !errors.Is(err, fs.ErrNotExist)) { // without a verdict it may have been ended before
-		h.Messages().Warning("what waited for what is not known: " + err.Error())
+		prog.Messages().Warning("what waited for what is not known: " + err.Error())
 	}
 	for _, n := range nodes {
 		r.Waited[n.Name] = n.DependsOn
 	}
 	if r.Sealed {
 		r.Path = criticalPath(&r)
-		r.Hooks = h.hookStories(store, r.Run)
+		r.Hooks = hookStories(prog, store, r.Run)
 		r.Failing = failingIn(e.Sealed)
-		r.Type = h.afterRun(r)
+		r.Type = afterRun(prog, r)
 	}
 	return r
 }
@@ -115,11 +115,11 @@ func criticalPath(r *view.RunStory) []view.Stretch {
 }
 
 // hookStories are what hooks did about the failures of a run, in the order of its tasks.
-func (h *program) hookStories(store *record.Store, run record.Run) []view.HookStory {
-	fixes := h.fixes(store.Root)
+func hookStories(prog *program, store *record.Store, run record.Run) []view.HookStory {
+	fixes := prog.fixes(store.Root)
 	told, err := fixes.HookRuns(run.ID)
 	if err != nil {
-		h.Messages().Warning(err.Error())
+		prog.Messages().Warning(err.Error())
 	}
 	var all []view.HookStory
 	for _, t := range run.Tasks {
@@ -130,7 +130,7 @@ func (h *program) hookStories(store *record.Store, run record.Run) []view.HookSt
 		case err == nil:
 			all = append(all, view.HookStory{Task: t.Name, Fix: p})
 		case !errors.Is(err, fix.ErrNone):
-			h.Messages().Warning(err.Error())
+			prog.Messages().Warning(err.Error())
 		}
 		for i := range told {
 			if told[i].Task == t.Name {
@@ -142,13 +142,13 @@ func (h *program) hookStories(store *record.Store, run record.Run) []view.HookSt
 }
 
 // afterRun is what a person may want to type about a run.
-func (h *program) afterRun(r view.RunStory) []view.Next {
+func afterRun(prog *program, r view.RunStory) []view.Next {
 	var next []view.Next
 	open := map[string]bool{}
 	for _, s := range r.Hooks {
 		if s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
 			open[s.Task] = true
-			next = append(next, view.Next{Does: "look at the fix", Type: h.Typed("fix", "show", r.Run.ID, s.Task)})
+			next = append(next, view.Next{Does: "look at the fix", Type: prog.Typed("fix", "show", r.Run.ID, s.Task)})
 		}
 	}
 	const most = 4 // failures whose commands are told: more is no help
@@ -160,29 +160,29 @@ func (h *program) afterRun(r view.RunStory) []view.Next {
 		if failed++; failed > most {
 			continue
 		}
-		next = append(next, view.Next{Does: "its log", Type: h.Typed("logs", r.Run.ID, t.Name)})
+		next = append(next, view.Next{Does: "its log", Type: prog.Typed("logs", r.Run.ID, t.Name)})
 		if !open[t.Name] {
-			next = append(next, view.Next{Does: "run it again", Type: h.Typed("run", t.Name)})
+			next = append(next, view.Next{Does: "run it again", Type: prog.Typed("run", t.Name)})
 		}
 	}
 	if failed > most {
-		next = append(next, view.Next{Does: fmt.Sprintf("logs of the other %d", failed-most), Type: h.Typed("logs", r.Run.ID)})
+		next = append(next, view.Next{Does: fmt.Sprintf("logs of the other %d", failed-most), Type: prog.Typed("logs", r.Run.ID)})
 	}
 	return next
 }
 
 // explainTask tells of one task; of a failed one also what its context pack holds.
-func (h *program) explainTask(store *record.Store, e record.Entry, r view.RunStory, t record.Task) error {
+func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.RunStory, t record.Task) error {
 	var pack *view.Pack
 	file := ""
 	if e.Sealed != nil && (t.Status == record.Failed || t.Status == record.TimedOut) {
-		text, err := h.packOf(store, e.Sealed, t.Name)
+		text, err := packOf(prog, store, e.Sealed, t.Name)
 		if err != nil {
 			return err
 		}
 		pack = &view.Pack{}
 		if err := json.Unmarshal(text, pack); err != nil {
-			h.Messages().Warning("the context pack of task " + t.Name + " is damaged: " + err.Error())
+			prog.Messages().Warning("the context pack of task " + t.Name + " is damaged: " + err.Error())
 			pack = nil
 		}
 		if at := filepath.Join(e.Dir, "context", filename.Of(t.Name)+".json"); pack != nil {
@@ -194,39 +194,39 @@ func (h *program) explainTask(store *record.Store, e record.Entry, r view.RunSto
 	r.Type = nil
 	for _, s := range r.Hooks {
 		if s.Task == t.Name && s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
-			r.Type = append(r.Type, view.Next{Does: "look at the fix", Type: h.Typed("fix", "show", r.Run.ID, t.Name)})
+			r.Type = append(r.Type, view.Next{Does: "look at the fix", Type: prog.Typed("fix", "show", r.Run.ID, t.Name)})
 		}
 	}
 	if t.Log != nil {
-		r.Type = append(r.Type, view.Next{Does: "its whole log", Type: h.Typed("logs", r.Run.ID, t.Name)})
+		r.Type = append(r.Type, view.Next{Does: "its whole log", Type: prog.Typed("logs", r.Run.ID, t.Name)})
 	}
-	r.Type = append(r.Type, h.oncemore(r, t))
-	h.Results().ExplainTask(r, t, pack, file, time.Now())
+	r.Type = append(r.Type, runAgain(prog, r, t))
+	prog.Results().ExplainTask(r, t, pack, file, time.Now())
 	return nil
 }
 
 // oncemore runs a task again: alone where what it depends on passed, else with that.
-func (h *program) oncemore(r view.RunStory, t record.Task) view.Next {
+func runAgain(prog *program, r view.RunStory, t record.Task) view.Next {
 	if t.Status == record.Skipped {
-		return view.Next{Does: "run it", Type: h.Typed("run", t.Name)}
+		return view.Next{Does: "run it", Type: prog.Typed("run", t.Name)}
 	}
 	for _, before := range r.Run.Tasks {
 		if before.Status != record.Passed && before.Status != record.Cached && slices.Contains(r.Waited[t.Name], before.Name) {
-			return view.Next{Does: "run it again", Type: h.Typed("run", t.Name)}
+			return view.Next{Does: "run it again", Type: prog.Typed("run", t.Name)}
 		}
 	}
-	return view.Next{Does: "run it again", Type: h.Typed("run", "--only", t.Name)}
+	return view.Next{Does: "run it again", Type: prog.Typed("run", "--only", t.Name)}
 }
 
 // packOf is the context pack of a failed task. A stored one needs no PIPELINE.hcl; a broken one costs only what a new pack
 // would have told of the task.
-func (h *program) packOf(store *record.Store, run *record.Sealed, task string) ([]byte, error) {
+func packOf(prog *program, store *record.Store, run *record.Sealed, task string) ([]byte, error) {
 	config := &pipeline.Config{Root: store.Root}
 	if file, err := hclfile.Find(store.Root); err == nil {
-		if c, err := h.read(file); err == nil {
+		if c, err := prog.read(file); err == nil {
 			config = c
 		}
 	}
-	e := &hooks.Engine{Config: config, Store: store, Redact: h.Secrets, Environ: h.Environ}
+	e := &hooks.Engine{Config: config, Store: store, Redact: prog.Secrets, Environ: prog.Environ}
 	return e.Packs().Pack(context.Background(), run, task)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // fixCommand holds what a person does with proposals. None of it needs a PIPELINE.hcl that can be read.
-func (h *program) fixCommand() *cobra.Command {
+func fixCommand(prog *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fix",
 		Short: "Review proposed fixes and apply one",
@@ -30,8 +30,8 @@ names them.`,
   async-pipeline fix apply 20261121T024000Z-7f3a test`,
 	}
 	group(c)
-	c.AddCommand(h.fixListCommand(), h.fixShowCommand(), h.fixDiffCommand(), h.fixApplyCommand(), h.fixRevertCommand(), h.fixRejectCommand())
-	c.AddCommand(h.fixAuditCommand(), h.fixReplayCommand(), h.fixImportCommand())
+	c.AddCommand(fixListCommand(prog), fixShowCommand(prog), fixDiffCommand(prog), fixApplyCommand(prog), fixRevertCommand(prog), fixRejectCommand(prog))
+	c.AddCommand(fixAuditCommand(prog), fixReplayCommand(prog), fixImportCommand(prog))
 	for _, verb := range c.Commands() {
 		run := verb.RunE
 		verb.RunE = func(c *cobra.Command, args []string) error { return wrapped(run(c, args)) }
@@ -51,17 +51,17 @@ func wrapped(err error) error {
 
 // fixStore is the fixes of the root, after settling what an interrupted apply and a killed healing left: work that an agent
 // had done is pointed to, not only called interrupted.
-func (h *program) fixStore() (*fix.Store, error) {
-	root, err := h.Root()
+func fixStore(prog *program) (*fix.Store, error) {
+	root, err := prog.Root()
 	if err != nil {
 		return nil, err
 	}
-	if err := h.settle(root); err != nil {
+	if err := prog.settle(root); err != nil {
 		return nil, err
 	}
-	s := h.fixes(root)
+	s := prog.fixes(root)
 	if killed, _ := s.Abandoned(); len(killed) > 0 {
-		h.sweep(record.At(root))
+		sweep(prog, record.At(root))
 	}
 	return s, nil
 }
@@ -89,11 +89,11 @@ func tasksOf(args []string) []string {
 }
 
 // findFix finds the fix that [RUN] [TASK] name.
-func (h *program) findFix(args []string) (*fix.Store, *fix.Proposal, error) {
+func findFix(prog *program, args []string) (*fix.Store, *fix.Proposal, error) {
 	if err := noneEmpty(args, "it is the newest fix"); err != nil {
 		return nil, nil, err
 	}
-	s, err := h.fixStore()
+	s, err := fixStore(prog)
 	if err != nil {
 		return nil, nil, err
 	}

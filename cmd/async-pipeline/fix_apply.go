@@ -22,7 +22,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *program) fixApplyCommand() *cobra.Command {
+func fixApplyCommand(prog *program) *cobra.Command {
 	var o apply.Options
 	var edit bool
 	c := &cobra.Command{
@@ -45,7 +45,7 @@ Exit code: 0 applied, 1 refused or in conflict, 2 could not be carried out.`,
   async-pipeline fix apply test --hunk sum.go:1 --edit
   async-pipeline fix apply test --3way`,
 		Args: atMost(2),
-		RunE: func(_ *cobra.Command, args []string) error { return h.apply(o, edit, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return applyFix(prog, o, edit, args) },
 	}
 	f := c.Flags()
 	f.BoolVar(&o.DryRun, "dry-run", false, "make all checks and write nothing")
@@ -59,8 +59,8 @@ Exit code: 0 applied, 1 refused or in conflict, 2 could not be carried out.`,
 }
 
 // person is who types this, for the record.
-func (h *program) person() string {
-	if name := h.Env("USER"); name != "" {
+func personName(prog *program) string {
+	if name := prog.Env("USER"); name != "" {
 		return name
 	}
 	uid := strconv.Itoa(os.Getuid())
@@ -72,16 +72,16 @@ func (h *program) person() string {
 
 // onlyPerson refuses what a person decides in every process that a hook or task started: no hook, agent or task does it, not
 // even one that a PIPELINE.hcl tells to, nor one that threw its marks away. what is "applies a fix".
-func (h *program) onlyPerson(what string) error {
+func onlyPerson(prog *program, what string) error {
 	why := ""
 	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
-		if h.Env(mark) != "" {
+		if prog.Env(mark) != "" {
 			why = mark + " is set"
 			break
 		}
 	}
 	if why == "" {
-		root, err := h.Root()
+		root, err := prog.Root()
 		if err != nil {
 			return err
 		}
@@ -110,8 +110,8 @@ func notUnseen(root, what string) error {
 const worksHere = "async-pipeline is at work here, and started it"
 
 // hooked says how it is known that a hook of a run of this root, which dir is in, started this process; else it is empty.
-func (h *program) hooked(dir string) string {
-	if h.Env(hooks.Mark) != "" {
+func startedByHook(prog *program, dir string) string {
+	if prog.Env(hooks.Mark) != "" {
 		return hooks.Mark + " is set"
 	}
 	if file, err := hclfile.Find(dir); err == nil {
@@ -124,40 +124,40 @@ func (h *program) hooked(dir string) string {
 }
 
 // chosenFix is findFix for a verb that a person decides with; o learns who and where they are.
-func (h *program) chosenFix(what string, o *apply.Options, args []string) (*fix.Store, *fix.Proposal, error) {
-	if err := h.onlyPerson(what + " a fix"); err != nil {
+func chosenFix(prog *program, what string, o *apply.Options, args []string) (*fix.Store, *fix.Proposal, error) {
+	if err := onlyPerson(prog, what+" a fix"); err != nil {
 		return nil, nil, err
 	}
-	s, p, err := h.findFix(args)
+	s, p, err := findFix(prog, args)
 	if err != nil {
 		return nil, nil, err
 	}
-	h.knowSecrets()
-	o.By, o.Secrets = h.person(), h.Secrets
-	o.Dir, err = h.Start()
+	knowSecrets(prog)
+	o.By, o.Secrets = personName(prog), prog.Secrets
+	o.Dir, err = prog.Start()
 	return s, p, err
 }
 
 // knowSecrets adds the secrets of PIPELINE.hcl to those that are redacted, as far as it can be read.
-func (h *program) knowSecrets() {
-	file, err := h.File()
+func knowSecrets(prog *program) {
+	file, err := prog.File()
 	if err != nil {
 		return
 	}
-	if c, _ := hclfile.Load(file, hclfile.Options{Env: h.Lookup}); c != nil { // the verb works without it
-		h.Redact(c)
+	if c, _ := hclfile.Load(file, hclfile.Options{Env: prog.Lookup}); c != nil { // the verb works without it
+		prog.Redact(c)
 	}
 }
 
-func (h *program) apply(o apply.Options, edit bool, args []string) error {
-	s, p, err := h.chosenFix("applies", &o, args)
+func applyFix(prog *program, o apply.Options, edit bool, args []string) error {
+	s, p, err := chosenFix(prog, "applies", &o, args)
 	if err != nil {
 		return err
 	}
-	h.Results().Taken(p)
+	prog.Results().Taken(p)
 	e := &editing{}
 	if edit {
-		if e, err = h.edit(s, p, o); err != nil {
+		if e, err = editPatch(prog, s, p, o); err != nil {
 			return refusal(err)
 		}
 		o.Edited = e.patch
@@ -170,16 +170,16 @@ func (h *program) apply(o apply.Options, edit bool, args []string) error {
 	}
 	if errors.Is(err, apply.ErrFlagged) {
 		args := []string{"fix", "apply", p.Run, p.Exact()}
-		return exit.Fail("%v\nto accept all of them:\n%s", err, h.Typed(accepting(append(args, retyped(o, edit)...), &p.Fix)...))
+		return exit.Fail("%v\nto accept all of them:\n%s", err, prog.Typed(accepting(append(args, retyped(o, edit)...), &p.Fix)...))
 	}
-	if err := h.undone(done, err); err != nil {
+	if err := notDone(prog, done, err); err != nil {
 		return err
 	}
 	better := ""
 	if p.Verified != nil {
-		better = h.Typed("fix", "apply", p.Run, *p.Verified)
+		better = prog.Typed("fix", "apply", p.Run, *p.Verified)
 	}
-	h.Results().Applied(p, done, o.DryRun, h.Typed("run", p.Task), better)
+	prog.Results().Applied(p, done, o.DryRun, prog.Typed("run", p.Task), better)
 	return nil
 }
 
@@ -204,9 +204,9 @@ func retyped(o apply.Options, edit bool) []string {
 }
 
 // undone is what there is to say when a fix was not applied, or not reverted; nil when it was.
-func (h *program) undone(done apply.Applied, err error) error {
+func notDone(prog *program, done apply.Applied, err error) error {
 	if c := (*apply.Conflicts)(nil); errors.As(err, &c) {
-		h.Results().Conflicts(c)
+		prog.Results().Conflicts(c)
 	}
 	if err != nil && len(done.Files) > 0 {
 		return exit.Refuse("the files are written: %s; but not the record of it, which the next command completes: %v", strings.Join(done.Files, ", "), err)

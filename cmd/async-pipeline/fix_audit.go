@@ -14,7 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *program) fixAuditCommand() *cobra.Command {
+func fixAuditCommand(prog *program) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "audit [RUN] [TASK]",
@@ -35,17 +35,17 @@ Exit code: 0 all as it was, 1 something is not, 2 could not be carried out.`,
   async-pipeline fix audit 20261121T024000Z-7f3a test
   async-pipeline fix audit --json`,
 		Args: atMost(2),
-		RunE: func(_ *cobra.Command, args []string) error { return h.audit(asJSON, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return auditFixes(prog, asJSON, args) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as a JSON list")
 	return c
 }
 
-func (h *program) audit(asJSON bool, args []string) error {
+func auditFixes(prog *program, asJSON bool, args []string) error {
 	if err := noneEmpty(args, "it looks at every run that failed"); err != nil {
 		return err
 	}
-	store, err := h.records()
+	store, err := recordStore(prog)
 	if err != nil {
 		return err
 	}
@@ -73,11 +73,11 @@ func (h *program) audit(asJSON bool, args []string) error {
 		return exit.Misused("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", task, task)
 	}
 	if asJSON {
-		if err := h.PrintJSON(all); err != nil {
+		if err := prog.PrintJSON(all); err != nil {
 			return err
 		}
 	} else {
-		h.Results().Audit(shown)
+		prog.Results().Audit(shown)
 	}
 	if faults > 0 {
 		return exit.With(exit.Failed)

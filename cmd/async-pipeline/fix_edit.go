@@ -32,8 +32,8 @@ const editHelp = `# Edit the patch, save it and leave the editor: then it is che
 `
 
 // edit opens what o chooses of the patch in the person's editor.
-func (h *program) edit(s *fix.Store, p *fix.Proposal, o apply.Options) (*editing, error) {
-	editor := cmp.Or(h.Env("VISUAL"), h.Env("EDITOR"))
+func editPatch(prog *program, s *fix.Store, p *fix.Proposal, o apply.Options) (*editing, error) {
+	editor := cmp.Or(prog.Env("VISUAL"), prog.Env("EDITOR"))
 	if editor == "" {
 		return nil, exit.Refuse("--edit needs an editor: set VISUAL or EDITOR to its command")
 	}
@@ -52,8 +52,10 @@ func (h *program) edit(s *fix.Store, p *fix.Proposal, o apply.Options) (*editing
 	}
 	// The variable is a command as a shell has it, perhaps with arguments: git takes it so too.
 	argv := []string{"/bin/sh", "-c", editor + ` "$@"`, editor, file}
-	h.Out.Flush()
-	ended := untilEdited(func() error { return sandbox.Foreground(argv, h.Environ, h.Dir, h.Stdin, h.Stdout, h.Stderr) })
+	prog.Out.Flush()
+	ended := untilEdited(func() error {
+		return sandbox.Foreground(argv, prog.Environ, prog.Dir, prog.Stdin, prog.Stdout, prog.Stderr)
+	})
 	edited, err := os.ReadFile(file)
 	empty := len(bytes.TrimSpace(withoutHelp(edited))) == 0
 	switch typed := err == nil && !empty && !bytes.Equal(edited, text); {

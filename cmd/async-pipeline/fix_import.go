@@ -15,7 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *program) fixImportCommand() *cobra.Command {
+func fixImportCommand(prog *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import DIR",
 		Short: "Take in fixes that were proposed elsewhere",
@@ -33,27 +33,27 @@ Exit code: 0 imported or here already, 1 refused, 2 could not be carried out.`,
 		Example: `  async-pipeline fix import artifact/.async
   async-pipeline fix import artifact/.async/runs/20261121T024000Z-7f3a`,
 		Args: exactly(1),
-		RunE: func(_ *cobra.Command, args []string) error { return h.importRuns(args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error { return importRuns(prog, args[0]) },
 	}
 }
 
-func (h *program) importRuns(typed string) error {
+func importRuns(prog *program, typed string) error {
 	if typed == "" {
 		return exit.Refuse("fix import has an empty folder: is a variable not set?")
 	}
-	if err := h.onlyPerson("imports a run"); err != nil {
+	if err := onlyPerson(prog, "imports a run"); err != nil {
 		return err
 	}
-	root, err := h.Root()
+	root, err := prog.Root()
 	if err != nil {
 		return err
 	}
-	if err := h.settle(root); err != nil {
+	if err := prog.settle(root); err != nil {
 		return err
 	}
 	from := typed
 	if !filepath.IsAbs(from) {
-		at, err := h.Start()
+		at, err := prog.Start()
 		if err != nil {
 			return err
 		}
@@ -65,18 +65,18 @@ func (h *program) importRuns(typed string) error {
 	if from, err = filepath.EvalSymlinks(from); err != nil {
 		return err
 	}
-	runs, err := runaudit.Import(context.Background(), record.At(root), from, typed, h.person())
+	runs, err := runaudit.Import(context.Background(), record.At(root), from, typed, personName(prog))
 	var shown []view.Imported
 	for _, r := range runs {
 		i := view.Imported{Run: r.Run, Fixes: r.Fixes, Already: r.Already, Called: r.Called, LeftOut: r.LeftOut}
 		for _, f := range r.Fixes {
 			if f.State == fix.Proposed && i.Show == "" {
-				i.Show = h.Typed("fix", "show", r.Run, f.Name)
+				i.Show = prog.Typed("fix", "show", r.Run, f.Name)
 			}
 		}
 		shown = append(shown, i)
 	}
-	h.Results().Imported(shown)
+	prog.Results().Imported(shown)
 	switch {
 	case errors.Is(err, runaudit.ErrImport):
 		return &exit.Error{Code: exit.Failed, Text: err.Error()}

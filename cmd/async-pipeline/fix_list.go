@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *program) fixListCommand() *cobra.Command {
+func fixListCommand(prog *program) *cobra.Command {
 	var asJSON, recurring bool
 	c := &cobra.Command{
 		Use:   "list",
@@ -31,13 +31,13 @@ without it.`,
   async-pipeline fix list --json`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			s, err := h.fixStore()
+			s, err := fixStore(prog)
 			if err != nil {
 				return err
 			}
 			items, unread := s.List()
 			for _, err := range unread {
-				h.Messages().Warning(err.Error())
+				prog.Messages().Warning(err.Error())
 			}
 			if !asJSON && len(items) == 0 && len(unread) > 0 {
 				return exit.Refuse("nothing that is recorded here can be read; see the warnings above")
@@ -51,12 +51,12 @@ without it.`,
 			}
 			switch {
 			case asJSON:
-				return h.PrintJSON(append([]fix.Item{}, items...))
+				return prog.PrintJSON(append([]fix.Item{}, items...))
 			case len(items) == 0:
-				h.Results().Line("%s", none)
+				prog.Results().Line("%s", none)
 			default:
-				h.Results().Fixes(items, func(i fix.Item) string { return filepath.Join(s.Dir, "runs", i.Run) },
-					func(i fix.Item) string { return h.Typed("fix", "apply", i.Run, *i.Verified) })
+				prog.Results().Fixes(items, func(i fix.Item) string { return filepath.Join(s.Dir, "runs", i.Run) },
+					func(i fix.Item) string { return prog.Typed("fix", "apply", i.Run, *i.Verified) })
 			}
 			return nil
 		},

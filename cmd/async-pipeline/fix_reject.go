@@ -8,7 +8,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
-func (h *program) fixRejectCommand() *cobra.Command {
+func fixRejectCommand(prog *program) *cobra.Command {
 	var o apply.Options
 	var reason string
 	c := &cobra.Command{
@@ -23,7 +23,7 @@ Exit code: 0 rejected, 1 refused, 2 could not be carried out.`,
   async-pipeline fix reject test --reason "the test was right"
   async-pipeline fix reject 20261121T024000Z-7f3a test --dry-run`,
 		Args: atMost(2),
-		RunE: func(_ *cobra.Command, args []string) error { return h.reject(o, reason, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return rejectFix(prog, o, reason, args) },
 	}
 	f := c.Flags()
 	f.StringVar(&reason, "reason", "", "why, in your own `WORDS`; recorded")
@@ -31,15 +31,15 @@ Exit code: 0 rejected, 1 refused, 2 could not be carried out.`,
 	return c
 }
 
-func (h *program) reject(o apply.Options, reason string, args []string) error {
-	s, p, err := h.chosenFix("rejects", &o, args)
+func rejectFix(prog *program, o apply.Options, reason string, args []string) error {
+	s, p, err := chosenFix(prog, "rejects", &o, args)
 	if err != nil {
 		return err
 	}
-	done, err := apply.Tree{Fixes: s}.Reject(context.Background(), p, h.Secrets.String(reason), o)
+	done, err := apply.Tree{Fixes: s}.Reject(context.Background(), p, prog.Secrets.String(reason), o)
 	if err != nil {
 		return refusal(err)
 	}
-	h.Results().Rejected(p, done, o.DryRun)
+	prog.Results().Rejected(p, done, o.DryRun)
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-func (h *program) fixReplayCommand() *cobra.Command {
+func fixReplayCommand(prog *program) *cobra.Command {
 	var f healFlags
 	var asJSON bool
 	c := &cobra.Command{
@@ -44,24 +44,24 @@ longer has the commit, or a content was not kept.`,
   async-pipeline fix replay 20261121T024000Z-7f3a test
   async-pipeline fix replay --json test`,
 		Args: atMost(2),
-		RunE: func(_ *cobra.Command, args []string) error { return h.replay(f, asJSON, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return replayFix(prog, f, asJSON, args) },
 	}
 	c.Flags().StringVar(&f.tier, "sandbox", "", "how the checks are confined: `view|fence|none`\n(default: as they were then, or the strongest that this machine has)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print both verdicts, the checks and the rebuilt patch as JSON")
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 
-func (h *program) replay(f healFlags, asJSON bool, args []string) error {
+func replayFix(prog *program, f healFlags, asJSON bool, args []string) error {
 	tier, err := f.check()
 	if err != nil {
 		return err
 	}
-	c, err := h.load()
+	c, err := prog.load()
 	if err != nil {
 		return err
 	}
-	_, p, err := h.findFix(args)
+	_, p, err := findFix(prog, args)
 	if err != nil {
 		return err
 	}
@@ -70,19 +70,19 @@ func (h *program) replay(f healFlags, asJSON bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	h.sweep(store)
-	stop := h.Listen(func(syscall.Signal) {
-		h.Messages().Notice("the replay is being ended; once more to leave at once")
+	sweep(prog, store)
+	stop := prog.Listen(func(syscall.Signal) {
+		prog.Messages().Notice("the replay is being ended; once more to leave at once")
 	})
 	defer stop.Stop()
-	defer h.JobControl().End()
-	cache, err := cachedir.Dir(h.Env)
+	defer prog.JobControl().End()
+	cache, err := cachedir.Dir(prog.Env)
 	if err != nil {
 		return err
 	}
 	r, err := console.Await(stop, func() (*replay.Result, error) {
 		return replay.Run(stop.Ctx, replay.Request{
-			Config: c, Store: store, Redact: h.Secrets, Environ: h.Environ, Cache: cache, RunTask: h.runner(c).RunTask, Tier: tier,
+			Config: c, Store: store, Redact: prog.Secrets, Environ: prog.Environ, Cache: cache, RunTask: taskRunner(prog, c).RunTask, Tier: tier,
 			Run: run, Fix: p, Rebuild: native.Rebuild,
 		})
 	})
@@ -92,13 +92,13 @@ func (h *program) replay(f healFlags, asJSON bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	r.Notes = append(r.Notes, h.rewritten(c, run, p)...)
+	r.Notes = append(r.Notes, rewritten(prog, c, run, p)...)
 	if asJSON {
-		if err := h.PrintJSON(r); err != nil {
+		if err := prog.PrintJSON(r); err != nil {
 			return err
 		}
 	} else {
-		h.Results().Replayed(view.Replayed{
+		prog.Results().Replayed(view.Replayed{
 			Run: r.Run, Task: p.Called, Same: r.Same, Then: verdictAndReason(r.Then), Now: verdictAndReason(r.Now),
 			Verification: r.Verification, Rebuilt: shownRebuilt(r.Rebuilt), Notes: r.Notes, Output: r.Output,
 		})
@@ -139,7 +139,7 @@ func verdictAndReason(j replay.Judgement) string {
 }
 
 // rewritten names the tasks of a verification that are not written as they were in the run.
-func (h *program) rewritten(c *pipeline.Config, r *record.Sealed, p *fix.Proposal) []string {
+func rewritten(prog *program, c *pipeline.Config, r *record.Sealed, p *fix.Proposal) []string {
 	nodes, err := r.Graph()
 	if err != nil {
 		return []string{"it is not known whether the tasks are written as they were: " + err.Error()}
@@ -150,7 +150,7 @@ func (h *program) rewritten(c *pipeline.Config, r *record.Sealed, p *fix.Proposa
 		if t == nil {
 			continue
 		}
-		if now, err := run.Fingerprint(t, h.Secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
+		if now, err := run.Fingerprint(t, prog.Secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
 			notes = append(notes, fmt.Sprintf("task %q is written differently in PIPELINE.hcl than it was in the run", n.Name))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 )
 
-func (h *program) fixRevertCommand() *cobra.Command {
+func fixRevertCommand(prog *program) *cobra.Command {
 	var o apply.Options
 	c := &cobra.Command{
 		Use:   "revert [RUN] [TASK]",
@@ -25,7 +25,7 @@ carried out.`,
   async-pipeline fix revert 20261121T024000Z-7f3a test --files sum.go
   async-pipeline fix revert test --3way`,
 		Args: atMost(2),
-		RunE: func(_ *cobra.Command, args []string) error { return h.revert(o, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return revertFix(prog, o, args) },
 	}
 	f := c.Flags()
 	f.BoolVar(&o.DryRun, "dry-run", false, "make all checks and write nothing")
@@ -34,15 +34,15 @@ carried out.`,
 	return c
 }
 
-func (h *program) revert(o apply.Options, args []string) error {
-	s, p, err := h.chosenFix("reverts", &o, args)
+func revertFix(prog *program, o apply.Options, args []string) error {
+	s, p, err := chosenFix(prog, "reverts", &o, args)
 	if err != nil {
 		return err
 	}
 	done, err := apply.Tree{Fixes: s}.Revert(context.Background(), p, o)
-	if err := h.undone(done, err); err != nil {
+	if err := notDone(prog, done, err); err != nil {
 		return err
 	}
-	h.Results().Reverted(p, done, o.DryRun, h.Typed("fix", "apply", p.Run, p.Exact()))
+	prog.Results().Reverted(p, done, o.DryRun, prog.Typed("fix", "apply", p.Run, p.Exact()))
 	return nil
 }

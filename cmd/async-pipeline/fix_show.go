@@ -17,7 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *program) fixShowCommand() *cobra.Command {
+func fixShowCommand(prog *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [RUN] [TASK]",
 		Short: "Show a fix: cause, doubts, patch, verification, cost",
@@ -26,29 +26,29 @@ func (h *program) fixShowCommand() *cobra.Command {
   async-pipeline fix show 20261121T024000Z-7f3a test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, p, err := h.findFix(args)
+			s, p, err := findFix(prog, args)
 			if err != nil {
 				return err
 			}
-			switch came, err := h.tree(s.Root).Foreign(context.Background()); {
+			switch came, err := prog.tree(s.Root).Foreign(context.Background()); {
 			case err != nil:
-				h.Messages().Warning("whether these records came with the repository is not known: " + err.Error())
+				prog.Messages().Warning("whether these records came with the repository is not known: " + err.Error())
 			case came:
-				h.Messages().Warning(apply.ErrForeign.Error())
+				prog.Messages().Warning(apply.ErrForeign.Error())
 			}
 			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
 			s.Follow(p, ends)
-			c := h.ready(s, p)
+			c := commandsFor(prog, s, p)
 			c.Imported = p.Imported()
-			h.Results().ShowFix(p, c)
+			prog.Results().ShowFix(p, c)
 			return nil
 		},
 	}
 }
 
 // ready are the commands for a fix, as the tree is now: what is typed is not refused.
-func (h *program) ready(s *fix.Store, p *fix.Proposal) view.Commands {
-	c := h.commands(p.Dir, &p.Fix)
+func commandsFor(prog *program, s *fix.Store, p *fix.Proposal) view.Commands {
+	c := typedCommands(prog, p.Dir, &p.Fix)
 	switch p.Disposition {
 	case "open":
 	case "superseded":
@@ -73,7 +73,7 @@ func (h *program) ready(s *fix.Store, p *fix.Proposal) view.Commands {
 		command = append(command, "--allow-dirty")
 	}
 	if r.Conflict == nil || r.ThreeWay {
-		c.Apply = h.Typed(command...)
+		c.Apply = prog.Typed(command...)
 	}
 	return c
 }

@@ -28,8 +28,8 @@ const stdin = "-"
 // mostFormatted is how much of a file is read, in bytes: one more than a PIPELINE.hcl may have.
 const mostFormatted = 1<<20 + 1
 
-func (h *program) fmtCommand() *cobra.Command {
-	f := &formatting{h: h}
+func fmtCommand(prog *program) *cobra.Command {
+	f := &formatting{prog: prog}
 	c := &cobra.Command{
 		Use:   "fmt [FILE...]",
 		Short: "Put PIPELINE.hcl into canonical form",
@@ -53,7 +53,7 @@ carried out.`,
 
 // A formatting is one call of fmt.
 type formatting struct {
-	h           *program
+	prog        *program
 	check, diff bool
 }
 
@@ -76,7 +76,7 @@ func (s *source) name() string {
 
 func (f *formatting) run(args []string) error {
 	writes := !f.check && !f.diff && !slices.Contains(args, stdin)
-	if writes && f.h.Env(hooks.Mark) != "" {
+	if writes && f.prog.Env(hooks.Mark) != "" {
 		return f.refused(hooks.Mark + " is set")
 	}
 	paths, err := f.paths(args)
@@ -87,7 +87,7 @@ func (f *formatting) run(args []string) error {
 		if !writes {
 			break
 		}
-		if why := f.h.hooked(filepath.Dir(path)); why != "" {
+		if why := startedByHook(f.prog, filepath.Dir(path)); why != "" {
 			return f.refused(why)
 		}
 	}
@@ -107,7 +107,7 @@ func (f *formatting) run(args []string) error {
 		all = append(all, s)
 	}
 	if len(faults) > 0 {
-		f.h.Messages().Diagnostics(faults)
+		f.prog.Messages().Diagnostics(faults)
 		return exit.Refuse("nothing was formatted: correct what is named above")
 	}
 	return f.tell(all)
@@ -120,11 +120,11 @@ func (f *formatting) refused(why string) error {
 // paths are the files named, or the PIPELINE.hcl that every verb finds.
 func (f *formatting) paths(args []string) ([]string, error) {
 	if len(args) == 0 {
-		file, err := f.h.File()
+		file, err := f.prog.File()
 		if err != nil {
 			return nil, err
 		}
-		if err := f.h.settle(filepath.Dir(file)); err != nil {
+		if err := f.prog.settle(filepath.Dir(file)); err != nil {
 			return nil, err
 		}
 		file, err = f.followed(file, filepath.Dir(file))
@@ -136,7 +136,7 @@ func (f *formatting) paths(args []string) ([]string, error) {
 		}
 		return args, nil
 	}
-	dir, err := f.h.Start()
+	dir, err := f.prog.Start()
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (f *formatting) paths(args []string) ([]string, error) {
 		root := filepath.Dir(path)
 		if file, err := hclfile.Find(root); err == nil {
 			root = filepath.Dir(file)
-			if err := f.h.settle(root); err != nil {
+			if err := f.prog.settle(root); err != nil {
 				return nil, err
 			}
 		}
@@ -173,7 +173,7 @@ func (f *formatting) followed(path, root string) (string, error) {
 	if isLink := err == nil && info.Mode()&fs.ModeSymlink != 0; !isLink {
 		return path, nil // read says what is wrong with it
 	}
-	shown := f.h.Messages().Path(path)
+	shown := f.prog.Messages().Path(path)
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", exit.Refuse("%s is a symbolic link to a file that is not there", shown)
@@ -185,7 +185,7 @@ func (f *formatting) followed(path, root string) (string, error) {
 		return "", err
 	}
 	if in, err := filepath.Rel(root, target); err != nil || !filepath.IsLocal(in) {
-		return "", exit.Refuse("%s is a symbolic link that leads out of the project, to %s: name that file to have it formatted", shown, f.h.Messages().Path(target))
+		return "", exit.Refuse("%s is a symbolic link that leads out of the project, to %s: name that file to have it formatted", shown, f.prog.Messages().Path(target))
 	}
 	return target, nil
 }
@@ -193,13 +193,13 @@ func (f *formatting) followed(path, root string) (string, error) {
 // read reads a file. One that fmt could not put back as it was, but for its text, is refused.
 func (f *formatting) read(path string) (*source, error) {
 	if path == stdin {
-		b, err := io.ReadAll(io.LimitReader(f.h.Stdin, mostFormatted))
+		b, err := io.ReadAll(io.LimitReader(f.prog.Stdin, mostFormatted))
 		if err != nil {
 			return nil, exit.Refuse("stdin cannot be read: %v", err)
 		}
 		return &source{path: path, before: b}, nil
 	}
-	shown := f.h.Messages().Path(path)
+	shown := f.prog.Messages().Path(path)
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -229,7 +229,7 @@ func (f *formatting) tell(all []*source) error {
 	for _, s := range all {
 		switch {
 		case s.path == stdin && !f.check && !f.diff:
-			if _, err := f.h.Out.Write(s.after); err != nil {
+			if _, err := f.prog.Out.Write(s.after); err != nil {
 				return err
 			}
 		case !s.changed():
@@ -240,12 +240,12 @@ func (f *formatting) tell(all []*source) error {
 			}
 		case f.check:
 			different++
-			f.h.Results().Line("%s", f.h.Results().Path(s.name()))
+			f.prog.Results().Line("%s", f.prog.Results().Path(s.name()))
 		default:
 			if err := f.write(s); err != nil {
 				return err
 			}
-			f.h.Results().Line("%s", f.h.Results().Path(s.path))
+			f.prog.Results().Line("%s", f.prog.Results().Path(s.path))
 		}
 	}
 	if f.check && different > 0 {
@@ -259,7 +259,7 @@ func (f *formatting) difference(s *source) error {
 	name, mode := s.name(), fs.FileMode(0o644)
 	if s.path != stdin {
 		name, mode = filepath.Base(s.path), s.info.Mode()
-		if dir, err := f.h.Start(); err == nil {
+		if dir, err := f.prog.Start(); err == nil {
 			if rel, err := filepath.Rel(dir, s.path); err == nil && filepath.IsLocal(rel) {
 				name = rel
 			}
@@ -271,17 +271,17 @@ func (f *formatting) difference(s *source) error {
 	if err != nil {
 		return fmt.Errorf("the difference in %s cannot be shown: %w", s.path, err)
 	}
-	if f.h.OnTerminal() {
-		f.h.Results().Diff(diff)
+	if f.prog.OnTerminal() {
+		f.prog.Results().Diff(diff)
 		return nil
 	}
-	_, err = f.h.Out.Write(diff)
+	_, err = f.prog.Out.Write(diff)
 	return err
 }
 
 // write replaces a file at once, or not at all, and keeps its permissions and its owner.
 func (f *formatting) write(s *source) error {
-	shown := f.h.Messages().Path(s.path)
+	shown := f.prog.Messages().Path(s.path)
 	if s.info.Mode().Perm()&0o200 == 0 {
 		return exit.Refuse("%s is write-protected: change its permissions (chmod u+w)", shown)
 	}

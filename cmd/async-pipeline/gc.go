@@ -10,7 +10,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *program) gcCommand() *cobra.Command {
+func gcCommand(prog *program) *cobra.Command {
 	var o gc.Options
 	c := &cobra.Command{
 		Use:   "gc",
@@ -29,25 +29,25 @@ Where neither says how many to keep, no run is removed.`,
 			if c.Flags().Changed("keep") && o.Keep < 1 {
 				return exit.Misused("--keep %d: at least one run is kept", o.Keep)
 			}
-			return h.gc(o)
+			return collectGarbage(prog, o)
 		},
 	}
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be removed, and remove nothing")
 	c.Flags().IntVar(&o.Keep, "keep", 0, "keep the newest `N` runs (default: keep_runs of PIPELINE.hcl, else all)")
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 
-func (h *program) gc(o gc.Options) error {
-	if h.Env(hooks.Mark) != "" {
+func collectGarbage(prog *program, o gc.Options) error {
+	if prog.Env(hooks.Mark) != "" {
 		return exit.Refuse("this process was started by a hook (%s is set): what runs here belongs to who started it", hooks.Mark)
 	}
-	root, err := h.Root()
+	root, err := prog.Root()
 	if err != nil {
 		return err
 	}
 	if !o.DryRun {
-		if err := h.settle(root); err != nil {
+		if err := prog.settle(root); err != nil {
 			return err
 		}
 	}
@@ -56,21 +56,21 @@ func (h *program) gc(o gc.Options) error {
 		return err
 	}
 	if o.Keep == 0 {
-		o.Keep, o.WhyAll = h.keepRuns(root)
+		o.Keep, o.WhyAll = keepRuns(prog, root)
 	}
-	o.Note, o.Shown = h.Messages().Note, h.Messages().Path
-	done, left, err := gc.Collect(&h.Project, store, o)
-	h.Results().Removed(done, left, o.DryRun)
+	o.Note, o.Shown = prog.Messages().Note, prog.Messages().Path
+	done, left, err := gc.Collect(&prog.Project, store, o)
+	prog.Results().Removed(done, left, o.DryRun)
 	return err
 }
 
 // keepRuns returns keep_runs of PIPELINE.hcl, or why it is not known.
-func (h *program) keepRuns(root string) (n int, why string) {
+func keepRuns(prog *program, root string) (n int, why string) {
 	file, err := hclfile.Find(root)
 	if err != nil {
 		return 0, "there is no PIPELINE.hcl that says how many to keep, and no --keep"
 	}
-	c, err := h.read(file)
+	c, err := prog.read(file)
 	switch {
 	case err != nil:
 		return 0, "PIPELINE.hcl has errors (async-pipeline validate shows them), so keep_runs is not known; --keep N says it too"

@@ -22,12 +22,12 @@ type variableFlags struct {
 }
 
 // given repeats the variables. What is sensitive is not said, nor what could not be copied from a screen.
-func (h *program) given(c *pipeline.Config) variableFlags {
+func repeatedVars(prog *program, c *pipeline.Config) variableFlags {
 	var g variableFlags
-	for _, file := range h.VarFiles {
+	for _, file := range prog.VarFiles {
 		g.words = append(g.words, "--var-file", file)
 	}
-	for _, v := range h.Vars {
+	for _, v := range prog.Vars {
 		name, value, _ := strings.Cut(v, "=")
 		why := ""
 		switch {
@@ -58,8 +58,8 @@ func sensitive(c *pipeline.Config, name, value string) bool {
 }
 
 // typed is a command with these variables. What stands for a value is not quoted: it is seen that something is to be put in.
-func (g variableFlags) typed(h *program, args ...string) string {
-	text := h.Typed(args...)
+func (g variableFlags) typed(prog *program, args ...string) string {
+	text := prog.Typed(args...)
 	for i, w := range g.words {
 		if i > 0 && g.words[i-1] == "--var" && strings.HasSuffix(w, "="+hiddenValue) {
 			text = strings.ReplaceAll(text, " "+view.Quote(w), " "+w)

@@ -34,11 +34,11 @@ func TestGiven(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := process{}.open()
-			h.VarFiles, h.Vars = tt.files, tt.vars
-			g := h.given(c)
+			prog := process{}.open()
+			prog.VarFiles, prog.Vars = tt.files, tt.vars
+			g := repeatedVars(prog, c)
 			args := append(append([]string{"run"}, g.words...), "test")
-			if got := g.typed(h, args...); got != tt.want {
+			if got := g.typed(prog, args...); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 			if got := g.note(); got != tt.note {

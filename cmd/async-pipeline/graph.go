@@ -11,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/diagram"
 )
 
-func (h *program) graphCommand() *cobra.Command {
+func graphCommand(prog *program) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "graph [JOB|TASK...]",
@@ -33,34 +33,34 @@ named with what they depend on, else the job "default", else all.
 			if !slices.Contains(diagram.Formats, format) {
 				return exit.Misused("--format must be one of %s, not %q", strings.Join(diagram.Formats, ", "), format)
 			}
-			return h.graph(format, names)
+			return drawGraph(prog, format, names)
 		},
 	}
 	c.Flags().StringVar(&format, "format", diagram.Formats[0], "draw it as `"+strings.Join(diagram.Formats, "|")+"`")
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 
-func (h *program) graph(format string, names []string) error {
-	c, err := h.load()
+func drawGraph(prog *program, format string, names []string) error {
+	c, err := prog.load()
 	if err != nil {
 		return err
 	}
 	g := &pipeline.Graph{}
 	if len(c.Tasks) > 0 || len(names) > 0 {
-		if g, err = h.selectTasks(c, names, false); err != nil {
+		if g, err = selectTasks(prog, c, names, false); err != nil {
 			return err
 		}
 	}
-	columns, _ := h.Size()
+	columns, _ := prog.Size()
 	picture, err := diagram.Draw(g, format, columns)
 	if err != nil {
 		return err
 	}
 	if format == "json" {
-		h.WriteJSON(picture)
+		prog.WriteJSON(picture)
 		return nil
 	}
-	_, err = h.Out.Write(picture)
+	_, err = prog.Out.Write(picture)
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func (h *program) healCommand() *cobra.Command {
+func healCommand(prog *program) *cobra.Command {
 	f := healFlags{asked: true}
 	var how string
 	c := &cobra.Command{
@@ -30,36 +31,36 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
   async-pipeline heal 20261121T024000Z-7f3a test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			f.ci = f.ci || h.ciMode()
+			f.ci = f.ci || prog.ciMode()
 			if how == progressJSON {
 				return exit.Misused("heal has no --progress json; fix list --json prints the fixes")
 			}
-			drawn, err := h.drawn(how, healWays, f.ci)
+			drawn, err := drawsLive(prog, how, healWays, f.ci)
 			if err != nil {
 				return err
 			}
 			if slices.Contains(args, "") {
 				return exit.Misused("an argument is empty: is a variable not set? write RUN, TASK or RUN TASK, or nothing for every failed task of the newest failed run")
 			}
-			return h.heal(f, drawn, unquoted(args))
+			return healRun(prog, f, drawn, unquoted(args))
 		},
 	}
 	f.flags(c)
 	progressFlag(c, &how, healWays)
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 
-func (h *program) heal(f healFlags, drawn bool, args []string) error {
+func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 	tier, err := f.check()
 	if err != nil {
 		return err
 	}
-	c, err := h.load()
+	c, err := prog.load()
 	if err != nil {
 		return err
 	}
-	if h.Env(hooks.Mark) != "" {
+	if prog.Env(hooks.Mark) != "" {
 		return exit.Refuse("this process was started by a hook (%s is set): a hook never heals", hooks.Mark)
 	}
 	store := record.At(c.Root)
@@ -67,19 +68,19 @@ func (h *program) heal(f healFlags, drawn bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	h.sweep(store)
-	stop := h.Listen(h.healingEnds)
+	sweep(prog, store)
+	stop := prog.Listen(func(syscall.Signal) { noteHealingEnds(prog) })
 	defer stop.Stop()
-	defer h.JobControl().End()
-	screen, live, shown := h.healingScreen(h.Results(), drawn)
+	defer prog.JobControl().End()
+	screen, live, shown := healingScreen(prog, prog.Results(), drawn)
 	defer shown()
-	e, err := h.engine(c, run, screen, live, f, tier)
+	e, err := newEngine(prog, c, run, screen, live, f, tier)
 	if err != nil {
 		return err
 	}
-	e.Since = func(task string) string { return h.since(c, run, task) }
-	h.Out.OnFailure(stop.Unread)
-	defer h.Out.OnFailure(nil)
+	e.Since = func(task string) string { return changesSince(prog, c, run, task) }
+	prog.Out.OnFailure(stop.Unread)
+	defer prog.Out.OnFailure(nil)
 
 	outcomes, err := console.Await(stop, func() ([]hooks.Outcome, error) { return e.Heal(stop.Ctx, run, task) })
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 )
 
-func (h *program) helpCommand() *cobra.Command {
+func helpCommand(prog *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB...]",
 		Short: "Show the help of a verb",
@@ -35,15 +35,15 @@ func (h *program) helpCommand() *cobra.Command {
 
 // help is how --help is shown: in our words, within 80 columns or what the terminal has. A word that is no verb is refused
 // as the word alone is: h.noTopic is what is said then.
-func (h *program) help(root *cobra.Command) {
+func setHelp(prog *program, root *cobra.Command) {
 	plain, show := root.UsageTemplate(), root.HelpFunc()
 	root.SetUsageTemplate(usageTemplate(plain, view.Width))
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
-			h.noTopic = unknownVerb(c, words[0])
+			prog.noTopic = unknownVerb(c, words[0])
 			return
 		}
-		if columns := h.Results().Columns; columns > 0 && columns < view.Width {
+		if columns := prog.Results().Columns; columns > 0 && columns < view.Width {
 			root.SetUsageTemplate(usageTemplate(plain, max(columns, 40)))
 			c.Long = rewrapped(c.Long, max(columns, 20))
 			for _, verb := range c.Commands() {

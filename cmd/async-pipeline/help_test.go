@@ -73,7 +73,7 @@ func TestHelpExamples(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(process{}.open().command())
+	walk(command(process{}.open()))
 	for line := range ends {
 		if !typed[line] {
 			t.Errorf("no verb has the example %q: take it out of the table", line)
@@ -111,7 +111,7 @@ func TestExamplesAreOfThisProgram(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(process{}.open().command())
+	walk(command(process{}.open()))
 }
 
 func helpedProject(t *testing.T) *helped {
@@ -188,7 +188,7 @@ func (p *helped) ends(t *testing.T, shell, before, line string, want int) bool {
 func TestHelpGroups(t *testing.T) {
 	t.Parallel()
 	var known []string
-	for _, c := range (process{}).open().command().Commands() {
+	for _, c := range command((process{}).open()).Commands() {
 		known = append(known, c.Name())
 		if c.GroupID == "" {
 			t.Errorf("%s stands in no group of --help: add it to groups", c.Name())

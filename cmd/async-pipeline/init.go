@@ -17,7 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
-func (h *program) initCommand() *cobra.Command {
+func initCommand(prog *program) *cobra.Command {
 	var show bool
 	c := &cobra.Command{
 		Use:   "init",
@@ -34,18 +34,18 @@ Exit code: 0 written or shown, 2 not.`,
   async-pipeline init --print
   async-pipeline -C services/api init`,
 		Args: atMost(0),
-		RunE: func(*cobra.Command, []string) error { return h.init(show) },
+		RunE: func(*cobra.Command, []string) error { return initProject(prog, show) },
 	}
 	c.Flags().BoolVar(&show, "print", false, "show it and write nothing")
 	return c
 }
 
-func (h *program) init(show bool) error {
-	dir, err := h.Start()
+func initProject(prog *program, show bool) error {
+	dir, err := prog.Start()
 	if err != nil {
 		return err
 	}
-	if why := h.hooked(dir); why != "" && !show {
+	if why := startedByHook(prog, dir); why != "" && !show {
 		return exit.Refuse("this process was started by a hook (%s): only a person, or a task, drafts a PIPELINE.hcl", why)
 	}
 	file := filepath.Join(dir, hclfile.Name)
@@ -55,28 +55,28 @@ func (h *program) init(show bool) error {
 			return err
 		}
 	}
-	draft, err := detect.Propose(dir, func(program string) bool { return h.inPath(program, dir) })
+	draft, err := detect.Propose(dir, func(program string) bool { return inPath(prog, program, dir) })
 	if err != nil {
 		return exit.Refuse("%v", err)
 	}
 	if show {
-		if _, err := h.Out.Write(draft.File); err != nil {
+		if _, err := prog.Out.Write(draft.File); err != nil {
 			return err
 		}
 		for _, n := range draft.Notes {
-			h.Messages().Note(n)
+			prog.Messages().Note(n)
 		}
 		return nil
 	}
-	c, err := h.writeDraft(file, draft.File)
+	c, err := writeDraft(prog, file, draft.File)
 	if err != nil {
 		return err
 	}
 	if above != "" {
-		h.Messages().Note(above + " is no longer the pipeline of this folder and those below: the nearest PIPELINE.hcl counts")
+		prog.Messages().Note(above + " is no longer the pipeline of this folder and those below: the nearest PIPELINE.hcl counts")
 	}
-	h.Results().Drafted(view.Drafted{
-		File: file, Found: draft.Found, Notes: draft.Notes, Config: c, Next: h.Typed("run"),
+	prog.Results().Drafted(view.Drafted{
+		File: file, Found: draft.Found, Notes: draft.Notes, Config: c, Next: prog.Typed("run"),
 		HookLine: draft.HookLine, AgentLine: draft.AgentLine,
 	})
 	return nil
@@ -101,7 +101,7 @@ func noneIn(dir string) (above string, err error) {
 
 // writeDraft writes the file whole or not at all, and never over another. It is read once before it gets its name: what
 // init writes passes validate.
-func (h *program) writeDraft(file string, text []byte) (*pipeline.Config, error) {
+func writeDraft(prog *program, file string, text []byte) (*pipeline.Config, error) {
 	draft := filepath.Join(filepath.Dir(file), "."+hclfile.Name+"."+rand.Text())
 	if err := writeNew(draft, text); err != nil {
 		return nil, exit.Refuse("%s cannot be written: %v", file, err)
@@ -143,8 +143,8 @@ func writeNew(file string, text []byte) error {
 }
 
 // inPath says whether a program is in PATH, for a process that is started in dir.
-func (h *program) inPath(program, dir string) bool {
-	for _, folder := range filepath.SplitList(h.Env("PATH")) {
+func inPath(prog *program, program, dir string) bool {
+	for _, folder := range filepath.SplitList(prog.Env("PATH")) {
 		if !filepath.IsAbs(folder) {
 			folder = filepath.Join(dir, folder)
 		}

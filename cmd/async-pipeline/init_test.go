@@ -94,12 +94,12 @@ func TestWriteDraft(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, hclfile.Name)
-	h := process{}.open()
+	prog := process{}.open()
 	for _, tt := range []struct{ name, file, text, want string }{
 		{"a fault of ours", file, "task \"x\" {\n}\n", "no file was written: what was drafted has a fault"},
 		{"no folder", filepath.Join(dir, "gone", hclfile.Name), "", "cannot be written"},
 	} {
-		if _, err := h.writeDraft(tt.file, []byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := writeDraft(prog, tt.file, []byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestWriteDraft(t *testing.T) {
 	}
 	const text = "task \"x\" {\n  run = \"true\"\n}\n"
 	for i, want := range []string{"", "is there already, and is not changed"} {
-		if _, err := h.writeDraft(file, []byte(text)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := writeDraft(prog, file, []byte(text)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}

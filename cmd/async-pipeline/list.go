@@ -7,7 +7,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-func (h *program) listCommand() *cobra.Command {
+func listCommand(prog *program) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
@@ -16,19 +16,19 @@ func (h *program) listCommand() *cobra.Command {
   async-pipeline list --json`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			c, err := h.load()
+			c, err := prog.load()
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return h.PrintJSON(listed(c))
+				return prog.PrintJSON(listed(c))
 			}
-			h.Results().Tasks(c)
+			prog.Results().Tasks(c)
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 

@@ -25,7 +25,7 @@ type logsCall struct {
 	tail   int // lines; below zero: all
 }
 
-func (h *program) logsCommand() *cobra.Command {
+func logsCommand(prog *program) *cobra.Command {
 	l := logsCall{tail: -1}
 	c := &cobra.Command{
 		Use:   "logs [RUN] [TASK]",
@@ -47,7 +47,7 @@ on now, if one does.`,
 			if c.Flags().Changed("tail") && l.tail < 0 {
 				return exit.Misused("--tail %d: write how many lines to begin with", l.tail)
 			}
-			return h.logs(l, unquoted(args))
+			return showLogs(prog, l, unquoted(args))
 		},
 	}
 	c.Flags().BoolVarP(&l.follow, "follow", "f", false, "go on with what is printed until the task has ended")
@@ -55,12 +55,12 @@ on now, if one does.`,
 	return c
 }
 
-func (h *program) logs(l logsCall, args []string) error {
-	store, err := h.records()
+func showLogs(prog *program, l logsCall, args []string) error {
+	store, err := recordStore(prog)
 	if err != nil {
 		return err
 	}
-	e, task, err := h.logOf(store, l, args)
+	e, task, err := logOf(prog, store, l, args)
 	if err != nil {
 		return err
 	}
@@ -68,14 +68,14 @@ func (h *program) logs(l logsCall, args []string) error {
 		if l.follow || l.tail >= 0 {
 			return exit.Misused("--follow and --tail are for the log of one task\nname the task too")
 		}
-		return h.listLogs(store, e)
+		return listLogs(prog, store, e)
 	}
-	return h.printLog(store, e, task, l)
+	return printLog(prog, store, e, task, l)
 }
 
 // logOf reads the arguments: RUN TASK, RUN alone, or TASK alone, which is one of the newest run, or of the one that goes on
 // when it is followed.
-func (h *program) logOf(store *record.Store, l logsCall, args []string) (record.Entry, string, error) {
+func logOf(prog *program, store *record.Store, l logsCall, args []string) (record.Entry, string, error) {
 	if len(args) == 2 {
 		e, err := lookRun(store, args[0])
 		return e, args[1], err
@@ -86,7 +86,7 @@ func (h *program) logOf(store *record.Store, l logsCall, args []string) (record.
 			return e, "", err
 		}
 		if args[0] != "latest" {
-			e, err := h.newestWith(store, l, args[0])
+			e, err := newestWith(prog, store, l, args[0])
 			return e, args[0], err
 		}
 	}
@@ -94,22 +94,22 @@ func (h *program) logOf(store *record.Store, l logsCall, args []string) (record.
 		e, err := lookRun(store, args[0])
 		return e, "", err
 	}
-	e, err := h.newest(store, "", func(newer record.Entry) string { return h.Typed("logs", newer.ID) + " lists its logs" })
+	e, err := newestRun(prog, store, "", func(newer record.Entry) string { return prog.Typed("logs", newer.ID) + " lists its logs" })
 	return e, "", err
 }
 
 // newestWith is the run whose task is meant where only the task is named.
-func (h *program) newestWith(store *record.Store, l logsCall, task string) (record.Entry, error) {
+func newestWith(prog *program, store *record.Store, l logsCall, task string) (record.Entry, error) {
 	if l.follow {
 		if going, goes := store.Going(); goes {
 			return going, nil
 		}
 	}
-	e, err := h.newest(store, task, func(newer record.Entry) string {
+	e, err := newestRun(prog, store, task, func(newer record.Entry) string {
 		if newer.Live {
 			return "--follow shows its log"
 		}
-		return h.Typed("logs", newer.ID, task) + " prints its log"
+		return prog.Typed("logs", newer.ID, task) + " prints its log"
 	})
 	if err == nil && e.Sealed != nil && e.Sealed.Task(task) == nil {
 		return e, noTask(task, e.ID, sealedNames(e.Sealed), "neither a recorded run nor")
@@ -143,7 +143,7 @@ func sealedNames(s *record.Sealed) []string {
 }
 
 // listLogs shows which task printed how much.
-func (h *program) listLogs(store *record.Store, e record.Entry) error {
+func listLogs(prog *program, store *record.Store, e record.Entry) error {
 	var lines []view.LogLine
 	add := func(t record.Task) {
 		line := view.LogLine{Task: t}
@@ -151,7 +151,7 @@ func (h *program) listLogs(store *record.Store, e record.Entry) error {
 		if line.Bytes, err = record.ReadLog(e.Dir, t.Name).Size(); errors.Is(err, fs.ErrNotExist) {
 			line.None = true
 		} else if err != nil {
-			h.Messages().Warning(err.Error())
+			prog.Messages().Warning(err.Error())
 		}
 		lines = append(lines, line)
 	}
@@ -162,13 +162,13 @@ func (h *program) listLogs(store *record.Store, e record.Entry) error {
 	} else {
 		story, err := store.Story(e.ID)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // ended before its first line
-			h.Messages().Warning(err.Error())
+			prog.Messages().Warning(err.Error())
 		}
 		for _, name := range story.Names {
 			add(asTold(story, e, name))
 		}
 	}
-	h.Results().Logs(e.ID, filepath.Join(e.Dir, "logs"), lines)
+	prog.Results().Logs(e.ID, filepath.Join(e.Dir, "logs"), lines)
 	return nil
 }
 
@@ -189,7 +189,7 @@ func asTold(story *record.Story, e record.Entry, name string) record.Task {
 }
 
 // printLog prints a log, and goes on with it while the task runs when that was asked for.
-func (h *program) printLog(store *record.Store, e record.Entry, task string, l logsCall) error {
+func printLog(prog *program, store *record.Store, e record.Entry, task string, l logsCall) error {
 	story := &record.Story{}
 	if e.Sealed == nil {
 		var err error
@@ -209,29 +209,29 @@ func (h *program) printLog(store *record.Store, e record.Entry, task string, l l
 			return err
 		}
 	}
-	out, flush := h.logTo()
+	out, flush := logTo(prog)
 	if err := log.Next(out); err != nil {
 		return err
 	}
 	if l.follow && e.Live {
-		if err := h.followLog(store, &e, story, task, log, out); err != nil {
+		if err := followLog(prog, store, &e, story, task, log, out); err != nil {
 			return err
 		}
 	}
 	if err := flush(); err != nil {
 		return err
 	}
-	h.afterLog(e, story, task, log)
+	afterLog(prog, e, story, task, log)
 	return nil
 }
 
 // logTo is where a log goes: to a terminal harmless, elsewhere as it is.
-func (h *program) logTo() (io.Writer, func() error) {
-	if h.OnTerminal() {
-		text := h.Results().LogText()
+func logTo(prog *program) (io.Writer, func() error) {
+	if prog.OnTerminal() {
+		text := prog.Results().LogText()
 		return text, text.Flush
 	}
-	return h.Out, func() error { return nil }
+	return prog.Out, func() error { return nil }
 }
 
 // logEvery is how often a log that is followed is looked at.
@@ -239,11 +239,11 @@ const logEvery = 100 * time.Millisecond
 
 // followLog goes on with a log until its task or its run has ended, nobody reads any more, or a signal comes. e becomes how
 // the run stands then.
-func (h *program) followLog(store *record.Store, e *record.Entry, story *record.Story, task string, log *record.LogReader, out io.Writer) error {
-	stop := h.Listen(func(syscall.Signal) {})
+func followLog(prog *program, store *record.Store, e *record.Entry, story *record.Story, task string, log *record.LogReader, out io.Writer) error {
+	stop := prog.Listen(func(syscall.Signal) {})
 	defer stop.Stop()
-	h.Out.OnFailure(stop.Unread)
-	defer h.Out.OnFailure(nil)
+	prog.Out.OnFailure(stop.Unread)
+	defer prog.Out.OnFailure(nil)
 	tick := time.NewTicker(logEvery)
 	defer tick.Stop()
 	for {
@@ -258,8 +258,8 @@ func (h *program) followLog(store *record.Store, e *record.Entry, story *record.
 		if err := log.Next(out); err != nil || ended {
 			return err
 		}
-		if h.ReaderGone() { // while nothing is printed no write says so
-			h.Out.Fail(syscall.EPIPE)
+		if prog.ReaderGone() { // while nothing is printed no write says so
+			prog.Out.Fail(syscall.EPIPE)
 		}
 		select {
 		case <-stop.Ctx.Done():
@@ -279,7 +279,7 @@ func (h *program) followLog(store *record.Store, e *record.Entry, story *record.
 }
 
 // afterLog says why there is nothing to read, where there is nothing.
-func (h *program) afterLog(e record.Entry, story *record.Story, task string, log *record.LogReader) {
+func afterLog(prog *program, e record.Entry, story *record.Story, task string, log *record.LogReader) {
 	t := asTold(story, e, task)
 	if e.Sealed != nil {
 		t = *e.Sealed.Task(task)
@@ -288,14 +288,14 @@ func (h *program) afterLog(e record.Entry, story *record.Story, task string, log
 	exists := !errors.Is(err, fs.ErrNotExist)
 	switch {
 	case t.Status == record.Skipped:
-		h.Messages().NotRun(e.ID, t)
+		prog.Messages().NotRun(e.ID, t)
 	case !exists && t.Log != nil:
-		h.Messages().Warning("the log of task " + task + " of run " + e.ID + " is gone: it was removed")
+		prog.Messages().Warning("the log of task " + task + " of run " + e.ID + " is gone: it was removed")
 	case !exists && t.Status == "":
-		h.Messages().Note("task " + task + " of run " + e.ID + " has not started")
+		prog.Messages().Note("task " + task + " of run " + e.ID + " has not started")
 	case !exists:
-		h.Messages().NotRun(e.ID, t)
+		prog.Messages().NotRun(e.ID, t)
 	case e.Sealed == nil && !e.Live:
-		h.Messages().Note("run " + e.ID + " was ended before its verdict: the log may lack its end")
+		prog.Messages().Note("run " + e.ID + " was ended before its verdict: the log may lack its end")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-func (h *program) manCommand() *cobra.Command {
+func manCommand(prog *program) *cobra.Command {
 	dir := ""
 	c := &cobra.Command{
 		Use:   "man [VERB...]",
@@ -26,13 +26,13 @@ that is set, else that of the commit the program was built from.`,
 		RunE: func(c *cobra.Command, verb []string) error {
 			switch {
 			case !c.Flags().Changed("dir"):
-				return h.manPage(c.Root(), verb)
+				return manPage(prog, c.Root(), verb)
 			case len(verb) > 0:
 				return exit.Misused("--dir writes the pages of all verbs: leave %s out", strings.Join(verb, " "))
 			case dir == "":
 				return exit.Misused("--dir has an empty folder: is a variable not set?")
 			}
-			return h.manPages(c.Root(), dir)
+			return manPages(prog, c.Root(), dir)
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "write the pages of all verbs to `DIR`")
@@ -40,7 +40,7 @@ that is set, else that of the commit the program was built from.`,
 }
 
 // manPage prints the page of one verb.
-func (h *program) manPage(root *cobra.Command, verb []string) error {
+func manPage(prog *program, root *cobra.Command, verb []string) error {
 	c, rest, err := root.Find(verb)
 	if err != nil {
 		return err
@@ -48,27 +48,27 @@ func (h *program) manPage(root *cobra.Command, verb []string) error {
 	if len(rest) > 0 {
 		return unknownVerb(c, rest[0])
 	}
-	date, err := man.Date(h.Env("SOURCE_DATE_EPOCH"))
+	date, err := man.Date(prog.Env("SOURCE_DATE_EPOCH"))
 	if err != nil {
 		return err
 	}
-	_, err = h.Out.Write(man.Page(c, versionWord(), date))
+	_, err = prog.Out.Write(man.Page(c, versionWord(), date))
 	return err
 }
 
 // manPages writes all pages to a folder.
-func (h *program) manPages(root *cobra.Command, dir string) error {
-	date, err := man.Date(h.Env("SOURCE_DATE_EPOCH"))
+func manPages(prog *program, root *cobra.Command, dir string) error {
+	date, err := man.Date(prog.Env("SOURCE_DATE_EPOCH"))
 	if err != nil {
 		return err
 	}
-	if dir, err = h.Path(dir); err != nil {
+	if dir, err = prog.Path(dir); err != nil {
 		return err
 	}
 	n, err := man.Write(root, dir, versionWord(), date)
 	if err != nil {
 		return err
 	}
-	h.Results().Line("%s: %s", h.Results().Path(dir), english.Count(n, "manual page"))
+	prog.Results().Line("%s: %s", prog.Results().Path(dir), english.Count(n, "manual page"))
 	return nil
 }

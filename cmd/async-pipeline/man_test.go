@@ -75,7 +75,7 @@ func TestManPages(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(process{}.open().command())
+	walk(command(process{}.open()))
 	if n != len(pages) {
 		t.Errorf("%d pages for %d verbs", len(pages), n)
 	}

@@ -12,7 +12,7 @@ import (
 // newest is the newest run with a verdict or, where that one does not have the task (empty: no task is asked for), a newer one
 // without that has it: a run that goes on or was killed. Where such a run is there and not meant, it is named, with what a person
 // types to see it.
-func (h *program) newest(store *record.Store, task string, typed func(newer record.Entry) string) (record.Entry, error) {
+func newestRun(prog *program, store *record.Store, task string, typed func(newer record.Entry) string) (record.Entry, error) {
 	e, err := lookRun(store, "latest")
 	newer, names, there := unsealedAfter(store, e.ID)
 	switch {
@@ -21,9 +21,9 @@ func (h *program) newest(store *record.Store, task string, typed func(newer reco
 	case err != nil, task != "" && e.Sealed.Task(task) == nil && slices.Contains(names, task):
 		return newer, nil //nolint:nilerr // nothing has a verdict: this is what there is
 	case newer.Live:
-		h.Messages().Note("run " + newer.ID + " goes on; " + typed(newer))
+		prog.Messages().Note("run " + newer.ID + " goes on; " + typed(newer))
 	default:
-		h.Messages().Note("run " + newer.ID + " is newer and was ended before its verdict; " + typed(newer))
+		prog.Messages().Note("run " + newer.ID + " is newer and was ended before its verdict; " + typed(newer))
 	}
 	return e, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // policyCommand holds what can be asked of the policy for the commands of agents.
-func (h *program) policyCommand() *cobra.Command {
+func policyCommand(prog *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "policy",
 		Short: "Say which commands an agent may run",
@@ -26,11 +26,11 @@ its on_fail "agent" lets it; nothing else. The sandbox bounds what it does.`,
 		Example: `  async-pipeline policy check --task test -- go vet ./...`,
 	}
 	group(c)
-	c.AddCommand(h.policyCheckCommand())
+	c.AddCommand(policyCheckCommand(prog))
 	return c
 }
 
-func (h *program) policyCheckCommand() *cobra.Command {
+func policyCheckCommand(prog *program) *cobra.Command {
 	var task string
 	c := &cobra.Command{
 		Use:   "check [--task TASK] -- PROGRAM [ARGUMENT...]",
@@ -50,20 +50,20 @@ it is refused for one of them.`,
 			if len(argv) == 0 {
 				return exit.Refuse("policy check needs a command: write async-pipeline policy check -- PROGRAM ARGUMENT")
 			}
-			return h.policyCheck(task, argv)
+			return checkPolicy(prog, task, argv)
 		},
 	}
 	c.Flags().StringVar(&task, "task", "", "ask for `TASK` only")
-	h.varFlag(c)
+	prog.varFlag(c)
 	c.Flags().SetInterspersed(false) // the flags behind the program are its own
-	if completion.Asked(h.args) {
-		_ = c.RegisterFlagCompletionFunc("task", completion.Task(&h.Project)) // the flag exists, and has none yet
+	if completion.Asked(prog.args) {
+		_ = c.RegisterFlagCompletionFunc("task", completion.Task(&prog.Project)) // the flag exists, and has none yet
 	}
 	return c
 }
 
-func (h *program) policyCheck(name string, argv []string) error {
-	c, err := h.load()
+func checkPolicy(prog *program, name string, argv []string) error {
+	c, err := prog.load()
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (h *program) policyCheck(name string, argv []string) error {
 		}
 		tasks = []*pipeline.Task{t}
 	}
-	h.Messages().Diagnostics(warningsFor(c, tasks, nil))
-	planted := h.planted(c.Root)
+	prog.Messages().Diagnostics(warningsFor(c, tasks, nil))
+	planted := plantedPrograms(prog, c.Root)
 	asked, refused := 0, false
 	for _, t := range tasks {
 		for _, hook := range t.OnFail {
@@ -87,7 +87,7 @@ func (h *program) policyCheck(name string, argv []string) error {
 			p := policy.Policy{Own: t.Run.Words(), Allow: hook.Agent.Allow, Planted: planted}
 			d := p.Decide(argv)
 			refused = refused || !d.Allowed
-			h.decided(c, t, hook.Agent, p, argv, d)
+			showDecision(prog, c, t, hook.Agent, p, argv, d)
 		}
 	}
 	switch {
@@ -102,9 +102,9 @@ func (h *program) policyCheck(name string, argv []string) error {
 }
 
 // decided says what came of it for one task.
-func (h *program) decided(c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, argv []string, d policy.Decision) {
+func showDecision(prog *program, c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, argv []string, d policy.Decision) {
 	who := view.Harmless(t.Name) + " (agent." + hook.Use + ")"
-	out := h.Results()
+	out := prog.Results()
 	if d.Allowed {
 		out.Line("%s: allowed by %s", who, view.Harmless(d.Grant))
 	} else {
@@ -146,7 +146,7 @@ func folded(out *view.Screen, line string) {
 }
 
 // planted says where a program would be found, if that is in the tree: an agent works in a copy that stands there.
-func (h *program) planted(root string) func(name string) string {
+func plantedPrograms(prog *program, root string) func(name string) string {
 	top := root
 	if repo, err := git.Of(context.Background(), root); err == nil {
 		top = repo.Top
@@ -156,7 +156,7 @@ func (h *program) planted(root string) func(name string) string {
 		return err == nil && filepath.IsLocal(rel)
 	}
 	return func(name string) string {
-		at := policy.Lookup(name, root, h.Env("PATH"), func(p string) bool {
+		at := policy.Lookup(name, root, prog.Env("PATH"), func(p string) bool {
 			info, err := os.Stat(p)
 			return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 		})

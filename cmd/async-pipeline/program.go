@@ -54,7 +54,7 @@ func (p process) main() int {
 	defer signal.Stop(pipe)
 
 	g := p.open()
-	err := g.command().Execute()
+	err := command(g).Execute()
 	code := g.code(cmp.Or(err, g.noTopic))
 	g.Out.Flush()
 	switch err := g.Out.Problem(); {

@@ -25,11 +25,11 @@ func TestCIMode(t *testing.T) {
 
 func TestPerson(t *testing.T) {
 	t.Parallel()
-	if got := (process{environ: []string{"USER=me"}}).open().person(); got != "me" {
+	if got := personName((process{environ: []string{"USER=me"}}).open()); got != "me" {
 		t.Errorf("got %q", got)
 	}
 	for _, environ := range [][]string{nil, {"USER="}} {
-		if got := (process{environ: environ}).open().person(); got == "" {
+		if got := personName((process{environ: environ}).open()); got == "" {
 			t.Error("nobody")
 		}
 	}
@@ -71,5 +71,5 @@ func TestHelpFits(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(process{}.open().command())
+	walk(command(process{}.open()))
 }

@@ -45,12 +45,12 @@ func progressFlag(c *cobra.Command, how *string, ways string) {
 
 // drawn says whether it is drawn in the terminal, and refuses a way that is not there; ways are what the verb can besides
 // auto.
-func (h *program) drawn(how, ways string, ci bool) (bool, error) {
+func drawsLive(prog *program, how, ways string, ci bool) (bool, error) {
 	switch how {
 	case progressAuto:
-		return h.CanDraw() && !ci, nil
+		return prog.CanDraw() && !ci, nil
 	case progressLive:
-		if !h.CanDraw() {
+		if !prog.CanDraw() {
 			return false, exit.Misused("--progress live needs a terminal on stdout, and TERM; leave it out or write --progress plain")
 		}
 		return true, nil

@@ -22,41 +22,41 @@ import (
 )
 
 // varFlag adds --var to a verb that reads PIPELINE.hcl.
-func (h *program) varFlag(c *cobra.Command) {
-	c.Flags().StringArrayVar(&h.Vars, "var", nil, "set a variable of PIPELINE.hcl: `NAME=VALUE`; may be repeated")
-	c.Flags().StringArrayVar(&h.VarFiles, "var-file", nil, "set variables from the file `PATH`: NAME = VALUE lines, or a JSON object where it ends in .json; may be repeated")
+func (prog *program) varFlag(c *cobra.Command) {
+	c.Flags().StringArrayVar(&prog.Vars, "var", nil, "set a variable of PIPELINE.hcl: `NAME=VALUE`; may be repeated")
+	c.Flags().StringArrayVar(&prog.VarFiles, "var-file", nil, "set variables from the file `PATH`: NAME = VALUE lines, or a JSON object where it ends in .json; may be repeated")
 }
 
 // load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it returns an error.
-func (h *program) load() (*pipeline.Config, error) {
-	file, err := h.File()
+func (prog *program) load() (*pipeline.Config, error) {
+	file, err := prog.File()
 	if err != nil {
 		return nil, err
 	}
-	if err := h.settle(filepath.Dir(file)); err != nil {
+	if err := prog.settle(filepath.Dir(file)); err != nil {
 		return nil, err
 	}
 	sandbox.Hold(filepath.Dir(file)) // before anything is started
-	c, err := h.read(file)
+	c, err := prog.read(file)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
-		h.Messages().Diagnostics(faults)
-		return nil, exit.Refuse("%s in %s; nothing was run", english.Count(len(faults), "error"), h.Messages().Path(file))
+		prog.Messages().Diagnostics(faults)
+		return nil, exit.Refuse("%s in %s; nothing was run", english.Count(len(faults), "error"), prog.Messages().Path(file))
 	}
 	return c, err
 }
 
 // read reads a PIPELINE.hcl and prints warnings about its secrets.
-func (h *program) read(file string) (*pipeline.Config, error) {
-	c, warnings, err := h.Read(file)
+func (prog *program) read(file string) (*pipeline.Config, error) {
+	c, warnings, err := prog.Read(file)
 	for _, w := range warnings {
-		h.Messages().Warning(w)
+		prog.Messages().Warning(w)
 	}
 	return c, err
 }
 
 // settle completes or undoes an apply that was interrupted.
-func (h *program) settle(root string) error {
-	r, err := h.tree(root).Recover(context.Background())
+func (prog *program) settle(root string) error {
+	r, err := prog.tree(root).Recover(context.Background())
 	if errors.Is(err, syscall.ENOTDIR) {
 		return nil // something else has our name: nobody began to apply there
 	}
@@ -78,16 +78,16 @@ func (h *program) settle(root string) error {
 	if r.Kept != "" {
 		text += "\nwhat they held before the " + r.What + " is in " + r.Kept
 	}
-	h.Messages().Note(text)
+	prog.Messages().Note(text)
 	return nil
 }
 
-func (h *program) fixes(root string) *fix.Store {
+func (prog *program) fixes(root string) *fix.Store {
 	return &fix.Store{Root: root, Dir: filepath.Join(root, ".async")}
 }
 
 // tree is what fixes of a root are applied to.
-func (h *program) tree(root string) apply.Tree { return apply.Tree{Fixes: h.fixes(root)} }
+func (prog *program) tree(root string) apply.Tree { return apply.Tree{Fixes: prog.fixes(root)} }
 
 // findRun finds a recorded run and says what to do where there is none.
 func findRun(s *record.Store, id string) (*record.Sealed, error) {

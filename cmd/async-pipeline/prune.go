@@ -10,15 +10,15 @@ import (
 
 // pruneAfter removes the runs that keep_runs makes too many, after the one of this id was sealed. Its own trouble stops nothing. While
 // another run or a healing is at work it leaves all to the next one.
-func (h *program) pruneAfter(c *pipeline.Config, store *record.Store, sealed string) {
-	if c.KeepRuns < 1 || h.Env(hooks.Mark) != "" || len(store.Held()) > 0 {
+func pruneAfter(prog *program, c *pipeline.Config, store *record.Store, sealed string) {
+	if c.KeepRuns < 1 || prog.Env(hooks.Mark) != "" || len(store.Held()) > 0 {
 		return
 	}
-	p := run.Prune(store, c.KeepRuns, sealed, h.fixes(store.Root).Keeps)
+	p := run.Prune(store, c.KeepRuns, sealed, prog.fixes(store.Root).Keeps)
 	if p.None() {
 		return
 	}
 	if _, err := store.Prune(p.Keeps); err != nil {
-		h.Messages().Warning("removing old runs (keep_runs): " + err.Error())
+		prog.Messages().Warning("removing old runs (keep_runs): " + err.Error())
 	}
 }

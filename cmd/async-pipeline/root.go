@@ -19,7 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-func (h *program) command() *cobra.Command {
+func command(prog *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "async-pipeline",
 		Short: "Run a pipeline; answer a failed task with a proposed fix",
@@ -37,7 +37,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("async-pipeline {{.Version}}\n")
-	root.PersistentFlags().StringVarP(&h.Into, "directory", "C", project.Here, "work in `DIR` instead of the working directory")
+	root.PersistentFlags().StringVarP(&prog.Into, "directory", "C", project.Here, "work in `DIR` instead of the working directory")
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	root.Flags().Bool("version", false, "print the version")
 	group(root)
@@ -45,29 +45,29 @@ is written to your tree unless you type: async-pipeline fix apply`,
 		switch {
 		case len(args) == 0:
 			return nil
-		case h.isTask(args[0]):
-			return exit.Misused("%q is a task, not a verb; to run it:\n%s", args[0], h.Typed(append([]string{"run"}, args...)...))
+		case isTask(prog, args[0]):
+			return exit.Misused("%q is a task, not a verb; to run it:\n%s", args[0], prog.Typed(append([]string{"run"}, args...)...))
 		}
 		return unknownVerb(c, args[0])
 	}
-	root.AddCommand(h.runCommand(), h.healCommand(), h.validateCommand(), h.listCommand(), h.contextCommand(),
-		h.fixCommand(), h.versionCommand(), h.graphCommand(), h.completionCommand(), h.manCommand())
-	root.AddCommand(h.initCommand(), h.fmtCommand(), h.schemaCommand())
-	root.AddCommand(h.explainCommand(), h.runsCommand(), h.logsCommand(), h.statsCommand(), h.doctorCommand(), h.gcCommand(), h.policyCommand())
-	help := h.helpCommand()
+	root.AddCommand(runCommand(prog), healCommand(prog), validateCommand(prog), listCommand(prog), contextCommand(prog),
+		fixCommand(prog), versionCommand(prog), graphCommand(prog), completionCommand(prog), manCommand(prog))
+	root.AddCommand(initCommand(prog), fmtCommand(prog), schemaCommand(prog))
+	root.AddCommand(explainCommand(prog), runsCommand(prog), logsCommand(prog), statsCommand(prog), doctorCommand(prog), gcCommand(prog), policyCommand(prog))
+	help := helpCommand(prog)
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
 	groupVerbs(root)
 	sayDefaultsOnce(root)
 	root.SetFlagErrorFunc(flagError)
-	h.help(root)
+	setHelp(prog, root)
 	// Never nil: cobra would take os.Args instead.
-	root.SetArgs(append([]string{}, h.args...))
-	root.SetIn(h.Stdin)
-	root.SetOut(h.Out)
-	root.SetErr(h.Err)
-	if completion.Asked(h.args) {
-		completion.Register(root, &h.Project)
+	root.SetArgs(append([]string{}, prog.args...))
+	root.SetIn(prog.Stdin)
+	root.SetOut(prog.Out)
+	root.SetErr(prog.Err)
+	if completion.Asked(prog.args) {
+		completion.Register(root, &prog.Project)
 	}
 	return root
 }
@@ -123,12 +123,12 @@ func group(c *cobra.Command) {
 }
 
 // isTask reports whether a word names a task or job of PIPELINE.hcl.
-func (h *program) isTask(word string) bool {
-	file, err := h.File()
+func isTask(prog *program, word string) bool {
+	file, err := prog.File()
 	if err != nil {
 		return false
 	}
-	c, _, err := h.Read(file)
+	c, _, err := prog.Read(file)
 	if err != nil {
 		return false
 	}
@@ -226,14 +226,14 @@ func exactly(n int) cobra.PositionalArgs {
 // usageOf says how a verb is written.
 func usageOf(c *cobra.Command) string { return "write " + strings.TrimSuffix(c.UseLine(), " [flags]") }
 
-func (h *program) versionCommand() *cobra.Command {
+func versionCommand(prog *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: `  async-pipeline version`,
 		Args:    atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			h.Results().Line("async-pipeline %s", version())
+			prog.Results().Line("async-pipeline %s", version())
 			return nil
 		},
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-// A runCall is the flags of one `run`.
-type runCall struct {
+// A runFlags is the flags of one `run`.
+type runFlags struct {
 	heal        healFlags
 	noHeal      bool
 	concurrency int
@@ -64,8 +64,8 @@ func (f *healFlags) check() (sandbox.Tier, error) {
 	return "", exit.Misused("--sandbox must be view, fence or none, not %q", f.tier)
 }
 
-func (h *program) runCommand() *cobra.Command {
-	var r runCall
+func runCommand(prog *program) *cobra.Command {
+	var r runFlags
 	c := &cobra.Command{
 		Use:   "run [JOB|TASK...]",
 		Short: "Run tasks with what they depend on",
@@ -103,12 +103,12 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 				return exit.Misused("--trace has an empty path: is a variable not set?")
 			}
 			r.heal.ciTyped = r.heal.ci
-			r.heal.ci = r.heal.ci || h.ciMode()
-			return h.run(&r, names)
+			r.heal.ci = r.heal.ci || prog.ciMode()
+			return runTasks(prog, &r, names)
 		},
 	}
 	r.heal.flags(c)
-	h.varFlag(c)
+	prog.varFlag(c)
 	f := c.Flags()
 	f.BoolVar(&r.heal.asked, "heal", false, "in CI mode: also heal where the hook has ci = true")
 	f.BoolVar(&r.noHeal, "no-heal", false, "record the verdict and stop: no on_fail hook starts")
@@ -123,7 +123,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 }
 
 // shows settles how the run is shown. asked: --progress was typed.
-func (r *runCall) shows(asked bool) error {
+func (r *runFlags) shows(asked bool) error {
 	switch {
 	case r.json && asked && r.progress != progressJSON:
 		return exit.Misused("--json cannot be used with --progress %s", r.progress)
@@ -139,16 +139,16 @@ func (r *runCall) shows(asked bool) error {
 }
 
 // run selects the tasks, carries them out, and lets the hooks answer a failure.
-func (h *program) run(r *runCall, names []string) error {
+func runTasks(prog *program, r *runFlags, names []string) error {
 	tier, err := r.heal.check()
 	if err != nil {
 		return err
 	}
-	drawn, err := h.drawn(r.progress, runWays, r.heal.ci)
+	drawn, err := drawsLive(prog, r.progress, runWays, r.heal.ci)
 	if err != nil {
 		return err
 	}
-	trace, err := h.traceFile(r.trace)
+	trace, err := traceFile(prog, r.trace)
 	if err != nil {
 		return err
 	}
@@ -156,25 +156,25 @@ func (h *program) run(r *runCall, names []string) error {
 		sandbox.Prepare() // it starts while the file is read, and before a lock is held that a fork would share
 		defer sandbox.Close()
 	}
-	c, err := h.load()
+	c, err := prog.load()
 	if err != nil {
 		return err
 	}
-	g, err := h.selectTasks(c, names, r.only)
+	g, err := selectTasks(prog, c, names, r.only)
 	if err != nil {
 		return err
 	}
-	h.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
+	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
 	if r.dryRun {
-		h.Results().Plan(planned(c, g, names), run.Parallel(c, r.concurrency))
+		prog.Results().Plan(planned(c, g, names), run.Parallel(c, r.concurrency))
 		return nil
 	}
-	screen := h.Results()
+	screen := prog.Results()
 	if r.json {
-		screen = h.Messages()
+		screen = prog.Messages()
 	}
-	p := &performance{
-		h: h, call: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
+	p := &runCall{
+		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
 	}
 	return p.perform()
 }
@@ -200,17 +200,17 @@ func warningsFor(c *pipeline.Config, tasks []*pipeline.Task, names []string) (al
 }
 
 // selectTasks picks the graph and shows what is wrong with the names.
-func (h *program) selectTasks(c *pipeline.Config, names []string, only bool) (*pipeline.Graph, error) {
+func selectTasks(prog *program, c *pipeline.Config, names []string, only bool) (*pipeline.Graph, error) {
 	g, err := pipeline.Select(c, names, only)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
-		h.Messages().Diagnostics(faults)
+		prog.Messages().Diagnostics(faults)
 		return nil, exit.With(exit.Refused)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(g.Tasks()) == 0 {
-		return nil, h.nothing(c, names)
+		return nil, nothingToRun(prog, c, names)
 	}
 	if only {
 		return g, run.CheckOutputs(c, g)
@@ -219,7 +219,7 @@ func (h *program) selectTasks(c *pipeline.Config, names []string, only bool) (*p
 }
 
 // nothing refuses a run without a task: it would pass.
-func (h *program) nothing(c *pipeline.Config, names []string) error {
+func nothingToRun(prog *program, c *pipeline.Config, names []string) error {
 	var empty []string
 	for _, name := range names {
 		what := "task"
@@ -229,7 +229,7 @@ func (h *program) nothing(c *pipeline.Config, names []string) error {
 		empty = append(empty, fmt.Sprintf("%s %q", what, name))
 	}
 	if len(empty) == 0 {
-		return exit.Refuse("%s has no task to run: a run of nothing would pass\nwrite one: task \"test\" { run = [\"./test.sh\"] }", h.Messages().Path(c.File))
+		return exit.Refuse("%s has no task to run: a run of nothing would pass\nwrite one: task \"test\" { run = [\"./test.sh\"] }", prog.Messages().Path(c.File))
 	}
 	return exit.Refuse("nothing to run under %s: a for_each or matrix is empty, and a run of nothing would pass", strings.Join(empty, ", "))
 }

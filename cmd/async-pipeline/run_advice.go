@@ -11,7 +11,7 @@ import (
 
 // next is what a person may want to type about the failed tasks: commands that do the same as this run did, and no more. The note says
 // what is to be put in before one is typed.
-func (p *performance) next(s *record.Sealed, failed []*record.Task) (next []view.Next, note string) {
+func (p *runCall) next(s *record.Sealed, failed []*record.Task) (next []view.Next, note string) {
 	const most = 10 // names on a command line that anybody would type
 	if len(failed) == 0 {
 		return nil, ""
@@ -23,7 +23,7 @@ func (p *performance) next(s *record.Sealed, failed []*record.Task) (next []view
 			healed = append(healed, t.Name)
 		}
 	}
-	vars := p.h.given(p.config)
+	vars := repeatedVars(p.prog, p.config)
 	does := "run it again"
 	if len(names) > 1 {
 		does = "run them again"
@@ -31,10 +31,10 @@ func (p *performance) next(s *record.Sealed, failed []*record.Task) (next []view
 			does, names = "run all again", p.names
 		}
 	}
-	next = []view.Next{{Does: does, Type: vars.typed(p.h, p.again(names, vars, len(failed) > 1)...)}}
+	next = []view.Next{{Does: does, Type: vars.typed(p.prog, p.again(names, vars, len(failed) > 1)...)}}
 	heal := func(does string, task ...string) {
-		args := append([]string{"heal"}, append(p.call.heal.typed(), vars.words...)...)
-		next = append(next, view.Next{Does: does, Type: vars.typed(p.h, append(append(args, s.ID), task...)...)})
+		args := append([]string{"heal"}, append(p.flags.heal.typed(), vars.words...)...)
+		next = append(next, view.Next{Does: does, Type: vars.typed(p.prog, append(append(args, s.ID), task...)...)})
 	}
 	switch {
 	case len(healed) == 1:
@@ -47,31 +47,31 @@ func (p *performance) next(s *record.Sealed, failed []*record.Task) (next []view
 
 // again is a run with the flags of this one that change what is carried out. Whoever typed --no-heal is not to start an agent
 // by typing what he is told.
-func (p *performance) again(names []string, vars variableFlags, several bool) []string {
+func (p *runCall) again(names []string, vars variableFlags, several bool) []string {
 	args := []string{"run"}
 	for _, f := range []struct {
 		typed bool
 		word  string
 	}{
-		{p.call.only, "--only"},
-		{p.call.keepGoing && several, "--keep-going"},
-		{p.call.noHeal, "--no-heal"},
-		{p.call.heal.asked, "--heal"},
+		{p.flags.only, "--only"},
+		{p.flags.keepGoing && several, "--keep-going"},
+		{p.flags.noHeal, "--no-heal"},
+		{p.flags.heal.asked, "--heal"},
 	} {
 		if f.typed {
 			args = append(args, f.word)
 		}
 	}
-	args = append(args, p.call.heal.typed()...)
+	args = append(args, p.flags.heal.typed()...)
 	args = append(args, vars.words...)
 	return append(args, names...)
 }
 
 // heals says whether `heal` would let an agent answer a failure of a task, where this run is.
-func (p *performance) heals(t *record.Task) bool {
+func (p *runCall) heals(t *record.Task) bool {
 	task := p.config.Task(t.Name)
-	if task == nil || p.h.Env(hooks.Mark) != "" {
+	if task == nil || p.prog.Env(hooks.Mark) != "" {
 		return false
 	}
-	return slices.ContainsFunc(task.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil && (!p.call.heal.ci || h.Agent.CI) })
+	return slices.ContainsFunc(task.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil && (!p.flags.heal.ci || h.Agent.CI) })
 }

@@ -8,7 +8,7 @@ import (
 
 // sayInterrupted names the runs since the newest verdict that were ended without one: "the newest run" is none of them. The
 // next verdict makes them old, so each is said once by a verb that runs.
-func (h *program) sayInterrupted(store *record.Store) {
+func noteInterrupted(prog *program, store *record.Store) {
 	ids, err := store.Interrupted()
 	if err != nil || len(ids) == 0 {
 		return // a store that cannot be read is said by what needs it
@@ -19,7 +19,7 @@ func (h *program) sayInterrupted(store *record.Store) {
 	}
 	for _, id := range ids {
 		if record.After(id, newest) {
-			h.Messages().Note("run " + id + " was ended before its verdict; what it recorded is in " + h.Messages().Path(filepath.Join(store.Dir, "runs", id)))
+			prog.Messages().Note("run " + id + " was ended before its verdict; what it recorded is in " + prog.Messages().Path(filepath.Join(store.Dir, "runs", id)))
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 const tailBytes = 32 << 10
 
 // summary shows how the run ended and what to type next.
-func (p *performance) summary(s *record.Sealed) {
+func (p *runCall) summary(s *record.Sealed) {
 	var failed []*record.Task
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.Status == record.Failed || t.Status == record.TimedOut {
@@ -37,7 +37,7 @@ func endOf(t *record.Task) time.Time {
 }
 
 // failure is one of so many that are shown.
-func (p *performance) failure(s *record.Sealed, t *record.Task, of int) view.Failure {
+func (p *runCall) failure(s *record.Sealed, t *record.Task, of int) view.Failure {
 	f := view.Failure{Task: *t, Log: logPath(s, t)}
 	if task := p.config.Task(t.Name); task != nil {
 		f.Command, f.Dir = view.Command(task.Run), task.Dir
@@ -54,7 +54,7 @@ func (p *performance) failure(s *record.Sealed, t *record.Task, of int) view.Fai
 }
 
 // criticalPath is the chain of tasks that the run took as long as, with their times.
-func (p *performance) criticalPath(s *record.Sealed) []view.Stretch {
+func (p *runCall) criticalPath(s *record.Sealed) []view.Stretch {
 	var path []view.Stretch
 	for _, name := range record.CriticalPath(s.Tasks, p.graph.DependsOn) {
 		if t := s.Task(name); t != nil && t.DurationMS != nil {

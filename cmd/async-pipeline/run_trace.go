@@ -27,15 +27,15 @@ const traceTime = 3 * time.Second
 
 // traceFile is the file that --trace names, from where the verb works. It is refused before anything runs when it can be
 // seen by then that it cannot be written, or that something other than a trace would be lost by it.
-func (h *program) traceFile(name string) (string, error) {
+func traceFile(prog *program, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	if h.Env(hooks.Mark) != "" {
+	if prog.Env(hooks.Mark) != "" {
 		return "", exit.Misused("--trace writes a file, and this process was started by a hook (%s is set): leave it out", hooks.Mark)
 	}
 	if !filepath.IsAbs(name) {
-		dir, err := h.Start()
+		dir, err := prog.Start()
 		if err != nil {
 			return "", err
 		}
@@ -99,20 +99,20 @@ func isTrace(name string) bool {
 }
 
 // writeTrace writes the trace of a sealed run. Its trouble is said and changes no verdict.
-func (p *performance) writeTrace(s *record.Sealed) {
+func (p *runCall) writeTrace(s *record.Sealed) {
 	if p.trace == "" {
 		return
 	}
 	b, err := report.Trace(s.Run, p.graph.DependsOn)
 	if err == nil {
-		err = p.putTrace(console.CleanJSON(b, p.h.Secrets))
+		err = p.putTrace(console.CleanJSON(b, p.prog.Secrets))
 	}
 	if err != nil {
-		p.h.Messages().Warning("the trace could not be written: " + err.Error())
+		p.prog.Messages().Warning("the trace could not be written: " + err.Error())
 	}
 }
 
-func (p *performance) putTrace(text []byte) error {
+func (p *runCall) putTrace(text []byte) error {
 	streams, err := traceStreams(p.trace) // a task may have made something of that name
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (p *performance) putTrace(text []byte) error {
 	if !streams {
 		return advice.Writing(renameio.WriteFile(p.trace, text, 0o644), p.trace)
 	}
-	p.h.Out.FlushFor(console.ReaderTime) // it may be the same stream
+	p.prog.Out.FlushFor(console.ReaderTime) // it may be the same stream
 	f, err := os.OpenFile(p.trace, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err

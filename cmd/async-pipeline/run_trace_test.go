@@ -17,8 +17,8 @@ func TestTraceInALockedFolder(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	h := process{dir: dir}.open()
-	if _, err := h.traceFile(filepath.Join(dir, "trace.json")); err == nil || !strings.Contains(err.Error(), "nothing can be written in the folder") {
+	prog := process{dir: dir}.open()
+	if _, err := traceFile(prog, filepath.Join(dir, "trace.json")); err == nil || !strings.Contains(err.Error(), "nothing can be written in the folder") {
 		t.Errorf("%v", err)
 	}
 }

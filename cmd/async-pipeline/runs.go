@@ -14,7 +14,7 @@ import (
 // someRuns is how many runs are shown where nobody says.
 const someRuns = 20
 
-func (h *program) runsCommand() *cobra.Command {
+func runsCommand(prog *program) *cobra.Command {
 	var asJSON bool
 	limit := someRuns
 	c := &cobra.Command{
@@ -30,7 +30,7 @@ verdict (interrupted), and one that goes on (running).`,
 			if limit < 0 {
 				return exit.Misused("--limit %d: write how many runs to show, or 0 for all", limit)
 			}
-			return h.runs(limit, asJSON)
+			return listRuns(prog, limit, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print them as a JSON list: what run.json holds, without the tasks")
@@ -38,8 +38,8 @@ verdict (interrupted), and one that goes on (running).`,
 	return c
 }
 
-func (h *program) runs(limit int, asJSON bool) error {
-	store, err := h.records()
+func listRuns(prog *program, limit int, asJSON bool) error {
+	store, err := recordStore(prog)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (h *program) runs(limit int, asJSON bool) error {
 		e := store.Entry(id)
 		switch {
 		case e.Err != nil:
-			h.Messages().Warning(e.Err.Error())
+			prog.Messages().Warning(e.Err.Error())
 			lines = append(lines, view.RunLine{ID: id, Status: view.Damaged, At: record.Began(id), Took: -1})
 		case e.Sealed != nil:
 			list = append(list, untasked{Run: e.Sealed.Run})
@@ -65,30 +65,30 @@ func (h *program) runs(limit int, asJSON bool) error {
 		default:
 			begun, err := store.Beginning(id)
 			if err != nil {
-				h.Messages().Warning(err.Error())
+				prog.Messages().Warning(err.Error())
 			}
 			list = append(list, unsealedRun(e, begun, store.Root))
 			lines = append(lines, unsealedLine(e, begun, now))
 		}
 	}
 	if asJSON {
-		return h.PrintJSON(list)
+		return prog.PrintJSON(list)
 	}
 	if len(ids) == 0 {
-		h.Results().Line("No run is recorded here yet.")
+		prog.Results().Line("No run is recorded here yet.")
 		return nil
 	}
-	h.Results().Runs(lines, len(ids)-len(shown), now)
+	prog.Results().Runs(lines, len(ids)-len(shown), now)
 	return nil
 }
 
 // records is the store of the root, after settling what an interrupted apply left.
-func (h *program) records() (*record.Store, error) {
-	root, err := h.Root()
+func recordStore(prog *program) (*record.Store, error) {
+	root, err := prog.Root()
 	if err != nil {
 		return nil, err
 	}
-	if err := h.settle(root); err != nil {
+	if err := prog.settle(root); err != nil {
 		return nil, err
 	}
 	return record.At(root), nil

@@ -6,7 +6,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
-func (h *program) schemaCommand() *cobra.Command {
+func schemaCommand(prog *program) *cobra.Command {
 	var markdown bool
 	c := &cobra.Command{
 		Use:   "schema",
@@ -20,10 +20,10 @@ read with, so they are true of this version.`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			if markdown {
-				_, err := h.Out.Write(hclfile.Reference())
+				_, err := prog.Out.Write(hclfile.Reference())
 				return err
 			}
-			return h.PrintJSON(hclfile.Language())
+			return prog.PrintJSON(hclfile.Language())
 		},
 	}
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the reference page instead")

@@ -10,10 +10,10 @@ import (
 )
 
 // since says what changed since a run that is healed later: the task as written, and the commit.
-func (h *program) since(c *pipeline.Config, r *record.Sealed, task string) string {
+func changesSince(prog *program, c *pipeline.Config, r *record.Sealed, task string) string {
 	var changes []string
 	if t := c.Task(task); t != nil {
-		now, err := run.Fingerprint(t, h.Secrets)
+		now, err := run.Fingerprint(t, prog.Secrets)
 		nodes, graph := r.Graph()
 		switch {
 		case err != nil || graph != nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 )
 
-func (h *program) statsCommand() *cobra.Command {
+func statsCommand(prog *program) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "stats",
@@ -19,20 +19,20 @@ not counted (keep_runs). It works without PIPELINE.hcl too.`,
   async-pipeline stats --json`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			store, err := h.records()
+			store, err := recordStore(prog)
 			if err != nil {
 				return err
 			}
 			ends, runs, unread := failedtask.Ends(store)
-			stats, damaged := h.fixes(store.Root).Stats(ends)
+			stats, damaged := prog.fixes(store.Root).Stats(ends)
 			for _, err := range append(unread, damaged...) {
-				h.Messages().Warning(err.Error())
+				prog.Messages().Warning(err.Error())
 			}
 			stats.Runs = runs
 			if asJSON {
-				return h.PrintJSON(stats)
+				return prog.PrintJSON(stats)
 			}
-			h.Results().Stats(stats, h.Typed("fix", "list", "--recurring"))
+			prog.Results().Stats(stats, prog.Typed("fix", "list", "--recurring"))
 			return nil
 		},
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-func (h *program) validateCommand() *cobra.Command {
+func validateCommand(prog *program) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate",
@@ -22,15 +22,15 @@ line and what to write instead. Nothing is run. Exit code: 0 no fault, 2 faults.
 		Example: `  async-pipeline validate
   async-pipeline validate --json`,
 		Args: atMost(0),
-		RunE: func(*cobra.Command, []string) error { return h.validate(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return validateFile(prog, asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the faults as a JSON list")
-	h.varFlag(c)
+	prog.varFlag(c)
 	return c
 }
 
-func (h *program) validate(asJSON bool) error {
-	c, faults, err := h.examine()
+func validateFile(prog *program, asJSON bool) error {
+	c, faults, err := examine(prog)
 	if err != nil && !asJSON {
 		return err
 	}
@@ -40,7 +40,7 @@ func (h *program) validate(asJSON bool) error {
 		} else if err != nil {
 			faults = pipeline.Errors{{Summary: err.Error()}}
 		}
-		if err := h.PrintJSON(diagnostics(faults)); err != nil {
+		if err := prog.PrintJSON(diagnostics(faults)); err != nil {
 			return err
 		}
 		if faults.Serious() > 0 {
@@ -48,31 +48,31 @@ func (h *program) validate(asJSON bool) error {
 		}
 		return nil
 	}
-	h.Messages().Diagnostics(faults)
+	prog.Messages().Diagnostics(faults)
 	if n := faults.Serious(); n > 0 {
-		return exit.Refuse("%s", count(n, "fault")+h.in(faults))
+		return exit.Refuse("%s", count(n, "fault")+inFiles(prog, faults))
 	}
-	h.Results().Line("%s: %s, %s, %s, ok", h.Results().Path(c.File), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"), count(len(c.Agents), "agent"))
+	prog.Results().Line("%s: %s, %s, %s, ok", prog.Results().Path(c.File), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"), count(len(c.Agents), "agent"))
 	return nil
 }
 
 // examine reads the file and gives all its faults, warnings too. The error is for what is not a fault of the file.
-func (h *program) examine() (*pipeline.Config, pipeline.Errors, error) {
-	file, err := h.File()
+func examine(prog *program) (*pipeline.Config, pipeline.Errors, error) {
+	file, err := prog.File()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := h.settle(filepath.Dir(file)); err != nil {
+	if err := prog.settle(filepath.Dir(file)); err != nil {
 		return nil, nil, err
 	}
-	c, err := h.read(file)
+	c, err := prog.read(file)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
 		return nil, faults, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	all := append(append(pipeline.Errors{}, c.Warnings...), h.AgentWarnings(c)...)
+	all := append(append(pipeline.Errors{}, c.Warnings...), prog.AgentWarnings(c)...)
 	names := make([]string, 0, len(c.Tasks))
 	for _, t := range c.Tasks {
 		names = append(names, t.Name)
@@ -88,10 +88,10 @@ func (h *program) examine() (*pipeline.Config, pipeline.Errors, error) {
 }
 
 // in names the files that faults stand in: PIPELINE.hcl, PIPELINE.hcl.json, those of variables.
-func (h *program) in(faults pipeline.Errors) string {
+func inFiles(prog *program, faults pipeline.Errors) string {
 	var files []string
 	for _, f := range faults {
-		if name := h.Messages().Path(f.Pos.File); f.Pos.File != "" && !f.Warning && !slices.Contains(files, name) {
+		if name := prog.Messages().Path(f.Pos.File); f.Pos.File != "" && !f.Warning && !slices.Contains(files, name) {
 			files = append(files, name)
 		}
 	}

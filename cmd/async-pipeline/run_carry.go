@@ -19,10 +19,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-// A performance is one run being carried out.
-type performance struct {
-	h      *program
-	call   *runCall
+// A runCall is one run being carried out.
+type runCall struct {
+	prog   *program
+	flags  *runFlags
 	names  []string // as they were typed
 	tier   sandbox.Tier
 	config *pipeline.Config
@@ -36,24 +36,24 @@ type performance struct {
 	progress progress
 }
 
-func (p *performance) perform() error {
-	h := p.h
+func (p *runCall) perform() error {
+	prog := p.prog
 	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
-	stop := h.Listen(p.interrupted)
+	stop := prog.Listen(p.interrupted)
 	defer stop.Stop()
-	defer h.JobControl().End()
+	defer prog.JobControl().End()
 	sealed, err := p.record(stop)
 	if err != nil {
 		return err
 	}
-	h.recorded = true
+	prog.recorded = true
 	p.writeTrace(sealed)
 	p.summary(sealed)
 	if sealed.Status == record.Failed && sealed.ExitCode == exit.Failed {
 		p.answer(stop, sealed)
 	}
 	if !stop.Now() {
-		h.pruneAfter(p.config, p.store, sealed.ID)
+		pruneAfter(prog, p.config, p.store, sealed.ID)
 	}
 	if sealed.ExitCode == 0 {
 		return nil
@@ -62,17 +62,17 @@ func (p *performance) perform() error {
 }
 
 // record runs the tasks and shows their progress.
-func (p *performance) record(stop *console.Interrupt) (*record.Sealed, error) {
-	h := p.h
+func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
+	prog := p.prog
 	end := func() {}
 	defer func() { end() }()
-	h.Out.OnFailure(stop.Unread)
-	defer h.Out.OnFailure(nil)
+	prog.Out.OnFailure(stop.Unread)
+	defer prog.Out.OnFailure(nil)
 	r := &run.Run{
-		Config: p.config, Graph: p.graph, Store: p.store, Tasks: h.runner(p.config), Parallel: p.call.concurrency, KeepGoing: p.call.keepGoing,
-		Job: p.job, CI: p.call.heal.ci, Healing: h.healing(p.call),
+		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config), Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing,
+		Job: p.job, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
 		Locked: func() {
-			h.sweep(p.store)
+			sweep(prog, p.store)
 			end = p.show()
 		},
 		Observer: run.Observer{
@@ -85,25 +85,25 @@ func (p *performance) record(stop *console.Interrupt) (*record.Sealed, error) {
 		Abandon: stop.Again,
 		Interrupted: func() int {
 			if !p.drawn {
-				h.Out.Flush() // whether anybody reads is part of the verdict
+				prog.Out.Flush() // whether anybody reads is part of the verdict
 			}
-			switch first := stop.Next(h.healingEnds); { // from here on a signal ends the hooks only
+			switch first := stop.Next(func(syscall.Signal) { noteHealingEnds(prog) }); { // from here on a signal ends the hooks only
 			case first != 0:
 				return exit.Signal + int(first)
-			case errors.Is(h.Out.Problem(), syscall.EPIPE):
+			case errors.Is(prog.Out.Problem(), syscall.EPIPE):
 				return exit.Pipe
 			}
 			return 0
 		},
 	}
-	if p.call.json {
-		r.Journal = func(line []byte) { h.JournalLine(line) }
+	if p.flags.json {
+		r.Journal = func(line []byte) { prog.JournalLine(line) }
 	}
 	return r.Do(stop.Ctx)
 }
 
 // show begins to show the progress of the tasks, until end is called.
-func (p *performance) show() (end func()) {
+func (p *runCall) show() (end func()) {
 	var names []string
 	for _, t := range p.graph.Tasks() {
 		names = append(names, t.Name)
@@ -114,51 +114,51 @@ func (p *performance) show() (end func()) {
 	}
 	live := p.screen.Live(names, time.Now)
 	p.progress = live
-	return p.h.Draw(live).Close
+	return p.prog.Draw(live).Close
 }
 
-func (p *performance) interrupted(s syscall.Signal) {
-	if live := p.h.Drawn(); live != nil {
+func (p *runCall) interrupted(s syscall.Signal) {
+	if live := p.prog.Drawn(); live != nil {
 		live.Interrupted()
 	}
-	p.h.Messages().Notice("interrupted (" + s.String() + "): nothing new starts; what runs has 3s to end;\nonce more kills it at once")
+	p.prog.Messages().Notice("interrupted (" + s.String() + "): nothing new starts; what runs has 3s to end;\nonce more kills it at once")
 }
 
 // answer lets the hooks answer a sealed failure. Whatever happens in it, the exit code stays. What ends the healing: a
 // signal, and that nobody reads the output any more, as with heal; both are recorded as cancelled. The context packs are
 // no healing, and are written all the same.
-func (p *performance) answer(stop *console.Interrupt, sealed *record.Sealed) {
-	h := p.h
-	if foreign, err := h.tree(p.store.Root).Foreign(context.Background()); err == nil && foreign {
-		h.Messages().Warning("git tracks files in .async: a fix that is proposed here cannot be applied while it does; git rm -r --cached .async")
+func (p *runCall) answer(stop *console.Interrupt, sealed *record.Sealed) {
+	prog := p.prog
+	if foreign, err := prog.tree(p.store.Root).Foreign(context.Background()); err == nil && foreign {
+		prog.Messages().Warning("git tracks files in .async: a fix that is proposed here cannot be applied while it does; git rm -r --cached .async")
 	}
-	screen, live, drawn := h.healingScreen(p.screen, p.drawn)
+	screen, live, drawn := healingScreen(prog, p.screen, p.drawn)
 	defer drawn()
-	e, err := h.engine(p.config, sealed, screen, live, p.call.heal, p.tier)
+	e, err := newEngine(prog, p.config, sealed, screen, live, p.flags.heal, p.tier)
 	if err != nil {
-		h.Messages().Warning("the failure is not answered: " + err.Error())
+		prog.Messages().Warning("the failure is not answered: " + err.Error())
 		return
 	}
-	h.Out.OnFailure(stop.Unread)
-	defer h.Out.OnFailure(nil)
+	prog.Out.OnFailure(stop.Unread)
+	defer prog.Out.OnFailure(nil)
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
 		if err := e.Packs().WriteAll(context.WithoutCancel(stop.Ctx), sealed); err != nil {
-			h.Messages().Warning(err.Error())
+			prog.Messages().Warning(err.Error())
 		}
-		if p.call.noHeal || !p.hooked(sealed) {
+		if p.flags.noHeal || !p.hooked(sealed) {
 			return
 		}
 		if _, err := e.Answer(stop.Ctx, sealed); err != nil {
-			h.Messages().Warning(err.Error())
+			prog.Messages().Warning(err.Error())
 		}
 	}()
 	stop.Await(answered)
 }
 
 // hooked says whether a failed task has hooks at all.
-func (p *performance) hooked(sealed *record.Sealed) bool {
+func (p *runCall) hooked(sealed *record.Sealed) bool {
 	for _, r := range sealed.Tasks {
 		if t := p.config.Task(r.Name); t != nil && len(t.OnFail) > 0 && (r.Status == record.Failed || r.Status == record.TimedOut) {
 			return true
@@ -168,17 +168,17 @@ func (p *performance) hooked(sealed *record.Sealed) bool {
 }
 
 // healingEnds is said of the first signal while hooks work: it ends the healing, and only that.
-func (h *program) healingEnds(syscall.Signal) {
-	h.Messages().Notice("healing is being ended; once more to leave at once\nwhat the agent changed so far is kept as a rescue patch")
+func noteHealingEnds(prog *program) {
+	prog.Messages().Notice("healing is being ended; once more to leave at once\nwhat the agent changed so far is kept as a rescue patch")
 }
 
 // healing is what run.json says of it.
-func (h *program) healing(c *runCall) record.Healing {
+func healingMode(prog *program, c *runFlags) record.Healing {
 	because := func(mode, reason string) record.Healing { return record.Healing{Mode: mode, Reason: &reason} }
 	switch {
 	case c.noHeal:
 		return because("off", "--no-heal")
-	case h.Env(hooks.Mark) != "":
+	case prog.Env(hooks.Mark) != "":
 		return because("off", "started by a hook ("+hooks.Mark+" is set)")
 	case c.heal.ci && !c.heal.asked:
 		return because("ci", "CI mode without --heal")
