@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
@@ -50,10 +52,8 @@ func TestOlderHealingOfOneRun(t *testing.T) {
 		apply.ErrRefused) || !strings.HasSuffix(err.Error(), "(this fix is open); another fix of this task is: async-pipeline fix revert "+fixtest.RunID+` 'test["linux"]@1'`) {
 		t.Errorf("revert of the newest: %v", err)
 	}
-	older, err := s.Find(fixtest.RunID, task+"@1")
-	fixtest.Check(t, err)
-	_, err = apply.Tree{Fixes: s}.Revert(context.Background(), older, apply.Options{})
-	fixtest.Check(t, err)
+	older := fixtest.Find(t, s, fixtest.RunID, task+"@1")
+	fixtest.OK(t)(apply.Tree{Fixes: s}.Revert(context.Background(), older, apply.Options{}))
 	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), fixtest.One)
 	if p, err := s.Find(fixtest.RunID, task+"@1"); err != nil || p.Disposition != fix.Reverted {
 		t.Errorf("%+v, %v", p, err)
@@ -67,7 +67,7 @@ func TestListReadsEventsOnce(t *testing.T) { //nolint:paralleltest // what it me
 	for i := range fixes {
 		fixtest.Sealed(t, s, fmt.Sprint("t", i), fixtest.One, fixtest.Files{"a.txt": "f:two\n"}, nil)
 	}
-	j, err := fix.OpenJournal(fixtest.RunDir(s, fixtest.RunID), fixtest.VerdictOf(t, s, fixtest.RunID), nil)
+	j, err := fix.OpenJournal(fixtest.Dir(s), fixtest.VerdictOf(t, s, fixtest.RunID), nil)
 	fixtest.Check(t, err)
 	for range 64 {
 		fixtest.Check(t, j.Event("step", map[string]any{"text": strings.Repeat("x", 32<<10)}))
@@ -94,5 +94,107 @@ func TestListReadsEventsOnce(t *testing.T) { //nolint:paralleltest // what it me
 	}
 	if mib := took(func() int { st, _ := s.Stats(nil); return st.Proposals.Total }); mib > 2*fixes {
 		t.Errorf("Stats takes %d MiB", mib)
+	}
+}
+
+// A proposal of a run that was made while the clock was wrong does not hide those that are made later.
+func TestFindLatestAheadOfTheClock(t *testing.T) {
+	t.Parallel()
+	s := fixtest.NewStore(t, fixtest.One)
+	ahead := "20991231T235959Z-ffff"
+	fixtest.SealedIn(t, s, ahead, "test", fixtest.Change(fixtest.One, fixtest.Two), nil)
+	if p, err := s.Find("latest", ""); err != nil || p.Run != ahead {
+		t.Errorf("of one run: %+v, %v", p, err)
+	}
+	fixtest.SealedIn(t, s, fixtest.RunID, "test", fixtest.Change(fixtest.One, fixtest.Two), nil)
+	if p, err := s.Find("latest", "test"); err != nil || p.Run != fixtest.RunID {
+		t.Errorf("latest: %+v, %v", p, err)
+	}
+}
+
+func TestEarlier(t *testing.T) {
+	t.Parallel()
+	before, after := fixtest.Files{"a": "f:1"}, fixtest.Files{"a": "f:2"}
+	s := fixtest.NewStore(t, before)
+	fixtest.Sealed(t, s, "test", before, after, fixtest.Printed("fp:1"))
+	fixtest.SealedIn(t, s, fixtest.LaterRun, "test", fixtest.Change(before, after), fixtest.Printed("fp:1"))
+	rejectedOne := fixtest.SealedIn(t, s, fixtest.LaterRun, "lint", fixtest.Change(before, after),
+		fixtest.Printed("fp:2"))
+	fixtest.Check(t, fix.AddState(rejectedOne.StatePath(), rejectedOne.Digest, fix.StateChange{To: fix.Rejected}))
+	fixtest.SealedIn(t, s, fixtest.LaterRun, "vet", nil, fixtest.Printed("fp:1")) // no proposal
+	alike, opened, errs := s.Earlier("fp:1")
+	if len(errs) > 0 || opened != 2 || len(alike) != 2 || alike[0].Run != fixtest.LaterRun ||
+		alike[1].Run != fixtest.RunID {
+		t.Errorf("%d open, alike %v, %v", opened, alike, errs)
+	}
+	if alike, opened, _ := s.Earlier("fp:2"); opened != 2 || len(alike) != 1 || alike[0].Disposition != fix.Rejected {
+		t.Errorf("%d open, alike %v", opened, alike)
+	}
+	if alike, _, _ := s.Earlier(""); len(alike) > 0 {
+		t.Errorf("alike nothing: %v", alike)
+	}
+}
+
+// A healing that came to nothing after the proposal that counts is told of; an older one, and one that was held back
+// because there is a proposal, is not.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	before, after := fixtest.Files{"a": "f:1"}, fixtest.Files{"a": "f:2"}
+	s := fixtest.NewStore(t, before)
+	fixtest.Sealed(t, s, "test", nil, nil, nil)
+	if p := fixtest.Sealed(t, s, "test", before, after, nil); p.Later != nil {
+		t.Errorf("an older one: %+v", p.Later)
+	}
+	ended := func(state, reason string) func(*draft.Draft, *fix.Fix) {
+		return func(_ *draft.Draft, f *fix.Fix) { f.State, f.Reason = state, &reason }
+	}
+	if p := fixtest.Sealed(t, s, "test", nil, nil, ended(fix.NotReproduced, "passed")); p.State != fix.Proposed ||
+		p.Later == nil ||
+		p.Later.Name != "test@3" || p.Later.State != fix.NotReproduced || *p.Later.Reason != "passed" {
+		t.Errorf("%+v", p.Later)
+	}
+	if p := fixtest.Sealed(t, s, "test", nil, nil, ended(fix.Skipped, "open_proposal: run x")); p.Later.Name != "test@3" {
+		t.Errorf("held back by the proposal: %+v", p.Later)
+	}
+	if p := fixtest.Sealed(t, s, "test", nil, nil, ended(fix.Failed, "idle")); p.Later.Name != "test@5" {
+		t.Errorf("the newest: %+v", p.Later)
+	}
+	if p := fixtest.Sealed(t, s, "test", before, after, nil); p.Later != nil {
+		t.Errorf("a newer proposal: %+v", p.Later)
+	}
+}
+
+func TestResumesAt(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		attempts []fix.Attempt
+		want     time.Time
+	}{
+		"nothing": {nil, time.Time{}},
+		"later": {[]fix.Attempt{{Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
+			Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")}}}, now.Add(time.Hour)},
+		"past": {[]fix.Attempt{{Agent: "a", StartedAt: "2026-03-01T10:00:00.000Z",
+			Decision: &fix.Decision{ResumeAt: new("2026-03-01T11:00:00.000Z")}}}, time.Time{}},
+		"another": {[]fix.Attempt{{Agent: "b", StartedAt: "2026-03-01T11:00:00.000Z",
+			Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")}}}, time.Time{}},
+		"it worked since": {[]fix.Attempt{
+			{Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
+				Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")}},
+			{Agent: "a", StartedAt: "2026-03-01T11:30:00.000Z"},
+		}, time.Time{}},
+		"no time": {[]fix.Attempt{{Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
+			Decision: &fix.Decision{ResumeAt: new("soon")}}}, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := fixtest.Files{"a": "644 1"}
+			s := fixtest.NewStore(t, before)
+			fixtest.Sealed(t, s, "test", before, fixtest.Files{"a": "644 2"},
+				func(_ *draft.Draft, f *fix.Fix) { f.Attempts = c.attempts })
+			if got, _ := s.ResumesAt("a", now); !got.Equal(c.want) {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,8 +67,7 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.One)
 	rescue := func(d *draft.Draft, _ *fix.Fix) {
-		_, err := d.Rescue(1, fixtest.Change(fixtest.One, fixtest.Two))
-		fixtest.Check(t, err)
+		fixtest.OK(t)(d.Rescue(1, fixtest.Change(fixtest.One, fixtest.Two)))
 	}
 	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, fixtest.Change(fixtest.One, fixtest.Two),
 		func(d *draft.Draft, f *fix.Fix) {
@@ -117,20 +117,15 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 func TestInterruptedHealing(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.One)
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID),
-		"te/st", nil)
-	fixtest.Check(t, err)
-	_, err = d.Rescue(1, fixtest.Change(fixtest.One, fixtest.Two))
-	fixtest.Check(t, err)
-	_, err = d.Rescue(10, fixtest.Change(fixtest.One, fixtest.Two))
-	fixtest.Check(t, err)
-	_, err = d.Rescue(2, fixtest.Change(fixtest.One, fixtest.Two))
-	fixtest.Check(t, err)
+	d := fixtest.Begin(t, s, "te/st", nil)
+	fixtest.OK(t)(d.Rescue(1, fixtest.Change(fixtest.One, fixtest.Two)))
+	fixtest.OK(t)(d.Rescue(10, fixtest.Change(fixtest.One, fixtest.Two)))
+	fixtest.OK(t)(d.Rescue(2, fixtest.Change(fixtest.One, fixtest.Two)))
 	if items, errs := s.List(); len(items)+len(errs) != 0 {
 		t.Errorf("a healing at work is listed: %+v %v", items, errs)
 	}
 	fixtest.Check(t, d.Close()) // its runner died
-	for n := 0; n < 100 && recordfile.Locked(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", d.Name, "draft.json")); n++ {
+	for n := 0; n < 100 && recordfile.Locked(filepath.Join(fixtest.Dir(s), "fixes", d.Name, "draft.json")); n++ {
 		time.Sleep(20 * time.Millisecond) // see settled
 	}
 	items, errs := s.List()
@@ -215,7 +210,7 @@ func TestDamagedRecords(t *testing.T) {
 			s := fixtest.NewStore(t, fixtest.One)
 			fixtest.SealedIn(t, s, fixtest.RunID, "good", fixtest.Change(fixtest.One, fixtest.Two), nil)
 			fixtest.SealedIn(t, s, fixtest.RunID, "bad", fixtest.Change(fixtest.One, fixtest.Two), nil)
-			c.damage(t, filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes"))
+			c.damage(t, filepath.Join(fixtest.Dir(s), "fixes"))
 			items, errs := s.List()
 			if len(errs) != 1 || !strings.Contains(errs[0].Error(), c.says) || errors.Is(errs[0], fix.ErrDamaged) == c.newer {
 				t.Errorf("errors: %v", errs)
@@ -244,7 +239,7 @@ func TestDamagedPatch(t *testing.T) {
 			t.Parallel()
 			s := fixtest.NewStore(t, fixtest.One)
 			p := fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Two, nil)
-			damage(t, filepath.Join(fixtest.RunDir(s, fixtest.RunID), p.Patch.Path))
+			damage(t, filepath.Join(fixtest.Dir(s), p.Patch.Path))
 			if _, err := s.Find(fixtest.RunID, "test"); !errors.Is(err, fix.ErrDamaged) ||
 				!strings.Contains(err.Error(), "test.patch") {
 				t.Errorf("Find: %v", err)
@@ -267,11 +262,33 @@ func TestLinkedFoldersAreNoRuns(t *testing.T) {
 		t.Errorf("Find: %v", err)
 	}
 	fixtest.Check(t, os.Remove(filepath.Join(s.Dir, "runs", "20261122T000000Z-link")))
-	fixtest.Check(t, os.Rename(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes"),
-		filepath.Join(s.Dir, "elsewhere")))
-	fixtest.Check(t, os.Symlink(filepath.Join(s.Dir, "elsewhere"),
-		filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes")))
+	fixtest.Check(t, os.Rename(filepath.Join(fixtest.Dir(s), "fixes"), filepath.Join(s.Dir, "elsewhere")))
+	fixtest.Check(t, os.Symlink(filepath.Join(s.Dir, "elsewhere"), filepath.Join(fixtest.Dir(s), "fixes")))
 	if items, errs = s.List(); len(items) != 0 || len(errs) != 1 || !errors.Is(errs[0], fix.ErrDamaged) {
 		t.Errorf("%+v %v", items, errs)
+	}
+}
+
+// From the files: what is applied, passes and comes back.
+func TestListFollows(t *testing.T) {
+	t.Parallel()
+	before, after := fixtest.Files{"a": "f:1"}, fixtest.Files{"a": "f:2"}
+	s := fixtest.NewStore(t, before)
+	p := fixtest.Sealed(t, s, "test", before, after, func(_ *draft.Draft, f *fix.Fix) { f.Fingerprint = new("fp:1") })
+	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{To: fix.Applied}))
+	items, errs := s.List()
+	if len(errs) > 0 || len(items) != 1 || *items[0].Fingerprint != "fp:1" || items[0].PassedIn != nil ||
+		items[0].RecurredIn == nil {
+		t.Fatalf("%+v %v", items, errs)
+	}
+	later := time.Now().Add(time.Hour)
+	fix.Follow(items, []fix.End{{Run: "x", Task: "test", At: later, Passed: true},
+		{Run: "y", Task: "test", At: later, Fingerprint: func() string { return "fp:1" }}})
+	if items[0].PassedIn == nil || *items[0].PassedIn != "x" || !slices.Equal(items[0].RecurredIn, []string{"y"}) {
+		t.Errorf("%+v", items[0])
+	}
+	s.Follow(p, []fix.End{{Run: "x", Task: "test", At: later, Passed: true}})
+	if p.PassedIn == nil || *p.PassedIn != "x" {
+		t.Errorf("%v", p.PassedIn)
 	}
 }

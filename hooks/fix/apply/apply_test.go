@@ -38,7 +38,7 @@ func treeAt(t testing.TB, root string, before fixtest.Files) *testTree {
 	t.Helper()
 	before.Write(t, root)
 	s := treeOf(root)
-	fixtest.Check(t, os.MkdirAll(fixtest.RunDir(s.Store, fixtest.RunID), 0o700))
+	fixtest.Check(t, os.MkdirAll(fixtest.Dir(s.Store), 0o700))
 	return s
 }
 
@@ -52,6 +52,11 @@ func apply(t testing.TB, s *testTree, p *fix.Proposal, o Options) (Applied, erro
 	t.Helper()
 	o.By = "tester"
 	return s.Apply(context.Background(), p, o)
+}
+
+// done returns a function that fails the test for an error.
+func done(t testing.TB) func(Applied, error) Applied {
+	return func(a Applied, err error) Applied { t.Helper(); fixtest.Check(t, err); return a }
 }
 
 // settled checks that nothing of an apply is left lying about.
@@ -94,35 +99,30 @@ func TestApplyEveryKind(t *testing.T) {
 	t.Parallel()
 	s := newTree(t, everyKind)
 	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
-	dry, err := apply(t, s, p, Options{DryRun: true})
-	fixtest.Check(t, err)
+	dry := done(t)(apply(t, s, p, Options{DryRun: true}))
 	fixtest.Same(t, "after a dry run", fixtest.Snapshot(t, s.Root), everyKind.With())
 	if recordfile.Exists(s.dir()) {
 		t.Error("a dry run writes")
 	}
-	got, err := apply(t, s, p, Options{})
-	fixtest.Check(t, err)
+	got := done(t)(apply(t, s, p, Options{}))
 	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
 	if !slices.Equal(got.Files, dry.Files) || len(got.Files) != len(p.Patch.Files) || got.Already ||
 		got.Note != "this fix is unverified" {
 		t.Errorf("%+v, dry %+v", got, dry)
 	}
 	settled(t, s)
-	p, err = s.Find(fixtest.RunID, "test")
-	fixtest.Check(t, err)
+	p = fixtest.Find(t, s.Store, fixtest.RunID, "test")
 	if p.Disposition != fix.Applied {
 		t.Errorf("disposition %q", p.Disposition)
 	}
 
 	t.Run("H16 apply twice", func(t *testing.T) {
-		state, err := os.ReadFile(p.StatePath())
-		fixtest.Check(t, err)
+		state := fixtest.Read(t, p.StatePath())
 		if !strings.Contains(string(state), `"by":"tester","to":"applied","files":["bin","crlf",`) ||
 			!strings.Contains(string(state), `"prev":"`+p.Digest+`"`) {
 			t.Errorf("state: %s", state)
 		}
-		got, err := apply(t, s, p, Options{})
-		fixtest.Check(t, err)
+		got := done(t)(apply(t, s, p, Options{}))
 		if !got.Already {
 			t.Errorf("%+v", got)
 		}
@@ -146,8 +146,7 @@ func TestApplyAsGitDoes(t *testing.T) {
 	t.Parallel()
 	s := newTree(t, everyKind)
 	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
-	_, err := apply(t, s, p, Options{})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{}))
 	other := newTree(t, everyKind)
 	c := exec.CommandContext(t.Context(), "git", "apply", filepath.Join(p.Dir, p.Patch.Path))
 	c.Dir = other.Root
@@ -163,12 +162,11 @@ func TestApplyAlreadyThereByHand(t *testing.T) {
 	s := newTree(t, everyKind)
 	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
 	everyKindAfter.Write(t, s.Root) // somebody ran git apply
-	got, err := apply(t, s, p, Options{})
-	fixtest.Check(t, err)
+	got := done(t)(apply(t, s, p, Options{}))
 	if !got.Already {
 		t.Errorf("%+v", got)
 	}
-	if p, err = s.Find(fixtest.RunID, "test"); err != nil || p.Disposition != fix.Applied {
+	if p, err := s.Find(fixtest.RunID, "test"); err != nil || p.Disposition != fix.Applied {
 		t.Errorf("not recorded: %+v %v", p, err)
 	}
 }
@@ -359,14 +357,12 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 				os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444))
 		}, Options{}, after, "", "this fix is unverified"},
 		"applied and reverted": {nil, func(t *testing.T, s *testTree) {
-			p, err := s.Find(fixtest.RunID, "test")
-			fixtest.Check(t, err)
+			p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
 			fixtest.Decide(t, p, fix.Applied)
 			fixtest.Decide(t, p, fix.Reverted)
 		}, Options{}, after, `"seq":3`, "this fix is unverified"},
 		"applied, then checked out": {nil, func(t *testing.T, s *testTree) {
-			p, err := s.Find(fixtest.RunID, "test")
-			fixtest.Check(t, err)
+			p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
 			fixtest.Decide(t, p, fix.Applied)
 		}, Options{}, after, `"seq":2`, "this fix is unverified"},
 	}
@@ -378,14 +374,12 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 			if c.with != nil {
 				c.with(t, s)
 			}
-			got, err := apply(t, s, p, c.o)
-			fixtest.Check(t, err)
+			got := done(t)(apply(t, s, p, c.o))
 			if got.Already || got.Note != c.note {
 				t.Errorf("%+v", got)
 			}
 			fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), c.want.With())
-			state, err := os.ReadFile(p.StatePath())
-			fixtest.Check(t, err)
+			state := fixtest.Read(t, p.StatePath())
 			if !strings.Contains(string(state), c.accepted) {
 				t.Errorf("state: %s", state)
 			}
@@ -404,8 +398,7 @@ func TestApplyKeepsPermissions(t *testing.T) {
 		fixtest.Check(t, os.Chmod(filepath.Join(s.Root, name), mode))
 	}
 	fixtest.Check(t, os.Link(filepath.Join(s.Root, "hard"), filepath.Join(s.Root, "other")))
-	_, err := apply(t, s, p, Options{})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{}))
 	all, err := os.OpenFile(filepath.Join(s.Root, "all"), os.O_CREATE|os.O_WRONLY, 0o777)
 	fixtest.Check(t, err)
 	info, err := all.Stat()
@@ -435,7 +428,7 @@ func TestApplyInGit(t *testing.T) {
 		before.Write(t, top)
 		commit := commitAll(t, top)
 		s := treeOf(filepath.Join(top, "pkg"))
-		fixtest.Check(t, os.MkdirAll(fixtest.RunDir(s.Store, fixtest.RunID), 0o700))
+		fixtest.Check(t, os.MkdirAll(fixtest.Dir(s.Store), 0o700))
 		return s, top, fixtest.Sealed(t, s.Store, "test", before, after,
 			func(_ *draft.Draft, f *fix.Fix) { f.Base = &fix.Base{Commit: &commit, Sub: new("pkg")} })
 	}
@@ -447,8 +440,7 @@ func TestApplyInGit(t *testing.T) {
 	t.Run("the root in a sub-folder", func(t *testing.T) {
 		t.Parallel()
 		s, top, p := setup(t)
-		_, err := apply(t, s, p, Options{})
-		fixtest.Check(t, err)
+		fixtest.OK(t)(apply(t, s, p, Options{}))
 		fixtest.Same(t, "applied", tree(t, top), after.With())
 		got, err := apply(t, s, p, Options{})
 		if err != nil || !got.Already {
@@ -481,8 +473,7 @@ func TestApplyInGit(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			fixtest.Same(t, "refused", tree(t, top), dirty.With())
-			_, err = apply(t, s, p, Options{AllowDirty: true})
-			fixtest.Check(t, err)
+			fixtest.OK(t)(apply(t, s, p, Options{AllowDirty: true}))
 			fixtest.Same(t, "allowed", tree(t, top), after.With())
 		})
 	}
@@ -501,8 +492,7 @@ func TestApplyInGit(t *testing.T) {
 		t.Parallel()
 		s, top, p := setup(t)
 		fixtest.Put(t, top, "pkg/other.txt", "f:mine\n")
-		_, err := apply(t, s, p, Options{})
-		fixtest.Check(t, err)
+		fixtest.OK(t)(apply(t, s, p, Options{}))
 		want := maps.Clone(after)
 		want["pkg/other.txt"] = "f:mine\n"
 		fixtest.Same(t, "applied", tree(t, top), want.With())
@@ -524,9 +514,8 @@ func TestTwoFixesOnOneFile(t *testing.T) {
 	s := newTree(t, before)
 	first := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"}, nil)
 	second := fixtest.Sealed(t, s.Store, "lint", before, fixtest.Files{"a.txt": "f:1\n2\n3\n4\n5\n6\n7\n8\nNINE\n"}, nil)
-	_, err := apply(t, s, first, Options{})
-	fixtest.Check(t, err)
-	_, err = apply(t, s, second, Options{})
+	fixtest.OK(t)(apply(t, s, first, Options{}))
+	_, err := apply(t, s, second, Options{})
 	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(),
 		"a.txt (changed: the fix for test of run "+fixtest.RunID+" was applied to it); merge it in with --3way, or have a new fix proposed: async-pipeline heal "+fixtest.RunID+" lint") || strings.Contains(err.Error(), "git") {
 		t.Errorf("H14 the second fix of one file: %v", err)

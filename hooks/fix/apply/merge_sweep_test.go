@@ -114,8 +114,7 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 	s := treeAt(t, c.root(t), c.base)
 	defer func() { fixtest.Check(t, os.RemoveAll(s.Root)) }()
 	p := fixtest.Sealed(t, s.Store, "test", c.base, c.after, func(d *draft.Draft, f *fix.Fix) {
-		_, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil)
-		fixtest.Check(t, err)
+		fixtest.OK(t)(d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil))
 		fixtest.Check(t, d.StoreTouched(fixtest.Change(c.base, c.after)))
 		f.Base = nil
 	})
@@ -202,8 +201,7 @@ func (c *mergeCase) second(t testing.TB, m *mirror, s *testTree, p *fix.Proposal
 	t.Helper()
 	c.base.Write(t, s.Root)
 	q := fixtest.Sealed(t, s.Store, "lint", c.base, c.other, func(d *draft.Draft, f *fix.Fix) {
-		_, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil)
-		fixtest.Check(t, err)
+		fixtest.OK(t)(d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil))
 		fixtest.Check(t, d.StoreTouched(fixtest.Change(c.base, c.other)))
 		f.Base = nil
 	})
@@ -376,8 +374,7 @@ func (c *mergeCase) crash(t testing.TB, s *testTree, p *fix.Proposal) string {
 	}
 	r, err := s.Recover(context.Background())
 	fixtest.Check(t, err)
-	p, err = s.Find(fixtest.RunID, "test")
-	fixtest.Check(t, err)
+	p = fixtest.Find(t, s.Store, fixtest.RunID, "test")
 	tree := fixtest.Snapshot(t, s.Root)
 	settled(t, s)
 	done := p.Disposition == fix.Applied

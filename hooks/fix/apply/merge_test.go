@@ -1,12 +1,14 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -61,8 +63,7 @@ func TestMergeConflicts(t *testing.T) {
 		}
 		fixtest.Same(t, "nothing is written", fixtest.Snapshot(t, s.Root), now)
 	}
-	_, err := apply(t, s, p, Options{ThreeWay: true, Files: []string{"fine"}})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{ThreeWay: true, Files: []string{"fine"}}))
 }
 
 // How git merges a path is the repository's to say: all lines of both, not at all, or by a program that is not run.
@@ -86,8 +87,7 @@ func TestMergeAttributes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	got, err := apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{"union"}})
-	fixtest.Check(t, err)
+	got := done(t)(apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{"union"}}))
 	if b, _ := os.ReadFile(filepath.Join(s.Root, "union")); string(b) != "1\n2\n3\nours\ntheirs\n" {
 		t.Errorf("%q", b)
 	}
@@ -113,9 +113,8 @@ func TestWhatAMergeKeeps(t *testing.T) {
 			o.Secrets = &redact.Set{}
 			o.Secrets.Add("TOKEN", "hunter2hunter2")
 		}
-		_, err := apply(t, s, p, o)
-		fixtest.Check(t, err)
-		_, err = revert(t, s, Options{})
+		fixtest.OK(t)(apply(t, s, p, o))
+		_, err := revert(t, s, Options{})
 		if secret {
 			if entries, _ := os.ReadDir(p.Folder("applied")); len(entries) > 0 || !errors.Is(err, ErrConflict) {
 				t.Errorf("a secret is kept: %v %v", entries, err)
@@ -139,4 +138,91 @@ func TestMergeWithoutItsBase(t *testing.T) {
 		!strings.Contains(err.Error(), "what it held is not kept") {
 		t.Errorf("%v", err)
 	}
+}
+
+// A patch that a person edited is applied as it was edited, recorded as that, and can be taken back.
+func TestApplyEdited(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "b": "f:B\n"}
+	s := newTree(t, before)
+	p := based(t, s, "test", before, after)
+	text, err := s.Selected(context.Background(), p, Options{Hunks: []string{"a.txt:2"}})
+	fixtest.Check(t, err)
+	if got := string(text); strings.Contains(got, "five") || !strings.Contains(got, "+last\n") ||
+		strings.Contains(got, "+B") {
+		t.Errorf("%s", got)
+	}
+	o := Options{Hunks: []string{"a.txt:2"},
+		Edited: []byte("# help\n" + strings.Replace(string(text), "+last\n", "+the last\n+of all\n", 1) + "\n\n")}
+	got := done(t)(apply(t, s, p, o))
+	want := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{55: "the last\nof all"}), "b": "f:b\n"}
+	fixtest.Same(t, "edited", fixtest.Snapshot(t, s.Root), want)
+	if !got.Edited || !got.Rest || got.Already {
+		t.Errorf("%+v", got)
+	}
+	state := fixtest.Read(t, p.StatePath())
+	if !strings.Contains(string(state), `"edited":true,"patch_digest":"sha256:`) ||
+		!strings.Contains(string(state), `"files":["a.txt"]`) {
+		t.Errorf("%s", state)
+	}
+	if got, err = apply(t, s, p, o); err != nil || !got.Already {
+		t.Errorf("twice: %+v %v", got, err)
+	}
+	if got, err = apply(t, s, p, Options{Files: []string{"a.txt"}}); err != nil || !got.Already {
+		t.Errorf("what was edited out comes back: %+v %v", got, err)
+	}
+	fixtest.OK(t)(apply(t, s, p, Options{}))
+	fixtest.Disposed(t, s.Store, fix.Applied)
+	fixtest.OK(t)(revert(t, s, Options{}))
+	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), before)
+}
+
+// An edited patch goes into a file that changed since like any other.
+func TestApplyEditedThreeWay(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}
+	s := newTree(t, before)
+	p := based(t, s, "test", before, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})})
+	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{30: "mine"}))
+	edited := []byte(strings.Replace(string(p.Diff), "+five", "+FIVE", 1))
+	if _, err := apply(t, s, p, Options{Edited: edited}); !errors.Is(err, ErrConflict) {
+		t.Errorf("%v", err)
+	}
+	fixtest.OK(t)(apply(t, s, p, Options{Edited: edited, ThreeWay: true}))
+	fixtest.Same(t, "merged", fixtest.Snapshot(t, s.Root),
+		fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "FIVE", 30: "mine"})})
+	fixtest.OK(t)(revert(t, s, Options{}))
+	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root),
+		fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{30: "mine"})})
+}
+
+func TestEditedPatchesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"}), "b": "f:B\n"}
+	s := newTree(t, before)
+	p := based(t, s, "test", before, after)
+	diff := string(p.Diff)
+	for name, c := range map[string]struct{ text, says string }{
+		"another path": {strings.ReplaceAll(diff, "a.txt", "c.txt"),
+			`the edited patch touches "c.txt", which was not chosen; it may touch: a.txt, b`},
+		"out of the tree": {strings.ReplaceAll(diff, "/a.txt", "/../a.txt"), "unsafe path"},
+		"into .git":       {strings.ReplaceAll(diff, "/a.txt", "/.git/config"), "unsafe path"},
+		"a rename":        {strings.Replace(diff, "b/a.txt", "b/c.txt", 1), "renames are not taken"},
+		"not what was found": {strings.Replace(diff, " line 4", " line four", 1),
+			"the text is not the one the patch was made for"},
+		"nothing": {"# nothing\n", "nothing is left"},
+		"no change": {strings.NewReplacer("-line 5\n", " line 5\n", "+five\n", "", "-b\n", " b\n", "+B\n",
+			"").Replace(diff), "nothing is left"},
+		"words":         {"please\n--- fix it\n", "not a well-formed patch"},
+		"a broken line": {strings.Replace(diff, "+five", "five", 1), "not a well-formed patch"},
+	} {
+		_, err := apply(t, s, p, Options{Edited: []byte(c.text)})
+		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		fixtest.Same(t, name, fixtest.Snapshot(t, s.Root), before)
+	}
+	fixtest.Disposed(t, s.Store, fix.Open)
 }

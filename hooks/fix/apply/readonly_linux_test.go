@@ -59,7 +59,7 @@ func applyReadOnly(how string) int {
 		return 3
 	}
 	if how == "begin" {
-		_, err := draft.Begin(fixtest.RunDir(s.Store, fixtest.RunID), fixtest.RunID, p.RunDigest, "test", nil)
+		_, err := draft.Begin(fixtest.Dir(s.Store), fixtest.RunID, p.RunDigest, "test", nil)
 		fmt.Println(err)
 		return 0
 	}

@@ -3,12 +3,13 @@ package apply
 import (
 	"context"
 	"errors"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
 func TestFits(t *testing.T) {
@@ -91,8 +92,7 @@ func TestSupersede(t *testing.T) {
 			t.Errorf("%s of %s is %s, want %s", want.name, want.run, got, want.is)
 		}
 	}
-	old, err := s.Find(fixtest.RunID, "test")
-	fixtest.Check(t, err)
+	old := fixtest.Find(t, s.Store, fixtest.RunID, "test")
 	decisions, err := fix.ReadState(old.StatePath(), old.Digest)
 	fixtest.Check(t, err)
 	if len(decisions) != 1 || decisions[0].By != "" || !strings.Contains(decisions[0].Reason, fixtest.LaterRun) {

@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // A crash is what a killed process looks like from the inside: nothing more happens.
@@ -44,8 +46,7 @@ func die(step string) error { panic(crash{step}) }
 // whole checks that the tree is before or after, entirely, and that the record agrees.
 func whole(t *testing.T, what string, s *testTree, before, after fixtest.Files) (completed bool) {
 	t.Helper()
-	p, err := s.Find(fixtest.RunID, "test")
-	fixtest.Check(t, err)
+	p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
 	completed = p.Disposition == fix.Applied
 	want := before
 	if completed {
@@ -125,12 +126,10 @@ func TestCrashAtEveryStep(t *testing.T) {
 			}
 			s.step = after(m, die)
 			second := crashing(func() {
-				_, err := s.Recover(context.Background())
-				fixtest.Check(t, err)
+				fixtest.OK(t)(s.Recover(context.Background()))
 			})
 			s.step = nil
-			_, err := s.Recover(context.Background())
-			fixtest.Check(t, err)
+			fixtest.OK(t)(s.Recover(context.Background()))
 			ends[whole(t, fmt.Sprintf("crash at %q, then at %q", first, second), s, before, later)]++
 			if second == "" {
 				break
@@ -184,8 +183,7 @@ func TestApplyRecoversFirst(t *testing.T) {
 	t.Parallel()
 	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
 	s, p := crashed(t, fixtest.One, later, "write b.txt")
-	got, err := apply(t, s, p, Options{})
-	fixtest.Check(t, err)
+	got := done(t)(apply(t, s, p, Options{}))
 	if got.Already || !whole(t, "applied", s, fixtest.One, later) {
 		t.Errorf("%+v", got)
 	}
@@ -357,12 +355,12 @@ func TestForeignJournals(t *testing.T) {
 			t.Parallel()
 			later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
 			s, _ := crashed(t, fixtest.One, later, "write b.txt")
-			text, err := os.ReadFile(s.transaction(nil).file())
-			fixtest.Check(t, err)
+			text := fixtest.Read(t, s.transaction(nil).file())
 			if c.change != nil {
 				j := &journal{}
 				fixtest.Check(t, json.Unmarshal(text, j))
 				c.change(j)
+				var err error
 				text, err = recordfile.JSON(j)
 				fixtest.Check(t, err)
 			} else {
@@ -371,7 +369,7 @@ func TestForeignJournals(t *testing.T) {
 			fixtest.Check(t, os.WriteFile(s.transaction(nil).file(), text, 0o600))
 			was := fixtest.Snapshot(t, s.Root)
 			_, looked := s.Unsettled(context.Background())
-			_, err = s.Recover(context.Background())
+			_, err := s.Recover(context.Background())
 			if c.says != "" && (looked == nil || err == nil || looked.Error() != err.Error()) {
 				t.Errorf("Unsettled says %v, Recover %v", looked, err)
 			}
@@ -405,7 +403,7 @@ func TestRecoverOfNothing(t *testing.T) {
 func TestRecoverWithoutItsRun(t *testing.T) {
 	t.Parallel()
 	s, _ := crashed(t, fixtest.One, fixtest.Two, "record")
-	fixtest.Check(t, os.RemoveAll(fixtest.RunDir(s.Store, fixtest.RunID)))
+	fixtest.Check(t, os.RemoveAll(fixtest.Dir(s.Store)))
 	r, err := s.Recover(context.Background())
 	if err != nil || r.To != "completed" {
 		t.Errorf("%+v %v", r, err)
@@ -457,5 +455,56 @@ func TestUnsettledOfOthers(t *testing.T) {
 			t.Errorf("of nothing: %+v, %v", r, err)
 		}
 		fixtest.Check(t, os.WriteFile(none.Dir, nil, 0o600)) // something else has our name
+	}
+}
+
+// A source that an apply or a revert puts in the place of one of this second and its size gets another second;
+// nobody waits for any other.
+func TestApplyInTheSameSecond(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		file, before, after string
+		old                 time.Duration
+		other               bool // another second
+	}{
+		"same size":     {"calc.py", "f:a-b\n", "f:a+b\n", 0, true},
+		"another size":  {"calc.py", "f:a-b\n", "f:a + b\n", 0, false},
+		"no source":     {"calc.txt", "f:a-b\n", "f:a+b\n", 0, false},
+		"an old one":    {"calc.py", "f:a-b\n", "f:a+b\n", time.Hour, false},
+		"only its mode": {"calc.py", "f:a-b\n", "x:a-b\n", 0, false},
+		"a link before": {"calc.py", "l:abcd", "f:a+b\n", 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTree(t, fixtest.Files{tt.file: tt.before, "other.py": "f:1\n"})
+			p := fixtest.Sealed(t, s.Store, "test", fixtest.Files{tt.file: tt.before}, fixtest.Files{tt.file: tt.after}, nil)
+			at := filepath.Join(s.Root, tt.file)
+			second := func() int64 {
+				info, err := os.Lstat(at)
+				fixtest.Check(t, err)
+				return info.ModTime().Unix()
+			}
+			for _, do := range []func() error{
+				func() error { _, err := apply(t, s, p, Options{}); return err },
+				func() error { _, err := revert(t, s, Options{}); return err },
+			} {
+				for time.Now().Nanosecond() > 3e8 { // what follows is done in one second
+					time.Sleep(10 * time.Millisecond)
+				}
+				started := time.Now()
+				if tt.before[0] != 'l' {
+					fixtest.Check(t, os.Chtimes(at, started, started.Add(-tt.old)))
+				}
+				was := second()
+				fixtest.Check(t, do())
+				if is := second(); tt.other && is != was+1 {
+					t.Errorf("of second %d, and before of %d", is, was)
+				}
+				if took := time.Since(started); !tt.other && took > 650*time.Millisecond {
+					t.Errorf("took %s", took)
+				}
+			}
+			settled(t, s)
+		})
 	}
 }

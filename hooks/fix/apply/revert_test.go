@@ -4,22 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 func revert(t testing.TB, s *testTree, o Options) (Applied, error) {
 	t.Helper()
-	p, err := s.Find(fixtest.RunID, "test")
-	fixtest.Check(t, err)
+	p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
 	o.By = "tester"
 	return s.Revert(context.Background(), p, o)
 }
@@ -28,8 +28,7 @@ func revert(t testing.TB, s *testTree, o Options) (Applied, error) {
 func based(t testing.TB, s *testTree, task string, before, after fixtest.Files) *fix.Proposal {
 	t.Helper()
 	return fixtest.Sealed(t, s.Store, task, before, after, func(d *draft.Draft, f *fix.Fix) {
-		_, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil)
-		fixtest.Check(t, err)
+		fixtest.OK(t)(d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil))
 		fixtest.Check(t, d.StoreTouched(fixtest.Change(before, after)))
 	})
 }
@@ -43,14 +42,11 @@ func TestRevertEveryKind(t *testing.T) {
 	if !errors.Is(err, ErrRefused) || err.Error() != "not reverted: it is not applied (this fix is open)" {
 		t.Errorf("before: %v", err)
 	}
-	_, err = apply(t, s, p, Options{})
-	fixtest.Check(t, err)
-	dry, err := revert(t, s, Options{DryRun: true})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{}))
+	dry := done(t)(revert(t, s, Options{DryRun: true}))
 	fixtest.Same(t, "a dry run", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
 	fixtest.Disposed(t, s.Store, fix.Applied)
-	got, err := revert(t, s, Options{})
-	fixtest.Check(t, err)
+	got := done(t)(revert(t, s, Options{}))
 	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), everyKind.With())
 	if got.Already || len(got.Files) != len(p.Patch.Files) || !slices.Equal(got.Files, dry.Files) {
 		t.Errorf("%+v, dry %+v", got, dry)
@@ -61,8 +57,7 @@ func TestRevertEveryKind(t *testing.T) {
 		err.Error() != "not reverted: it is not applied (this fix is reverted)" {
 		t.Errorf("twice: %v", err)
 	}
-	_, err = apply(t, s, p, Options{})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{}))
 	fixtest.Same(t, "applied again", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
 	fixtest.Disposed(t, s.Store, fix.Applied)
 }
@@ -73,8 +68,7 @@ func TestRevertChecks(t *testing.T) {
 		"b.txt": "f:2\n", "c.txt": "f:c\n"}
 	setup := func(t *testing.T) *testTree {
 		s := newTree(t, before)
-		_, err := apply(t, s, based(t, s, "test", before, after), Options{})
-		fixtest.Check(t, err)
+		fixtest.OK(t)(apply(t, s, based(t, s, "test", before, after), Options{}))
 		return s
 	}
 	t.Run("edited since", func(t *testing.T) {
@@ -89,8 +83,7 @@ func TestRevertChecks(t *testing.T) {
 		}
 		fixtest.Same(t, "refused", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:two\nand more\n", "b.txt": "f:2\n",
 			"c.txt": "f:c\n"})
-		_, err := revert(t, s, Options{Files: []string{"b.txt"}})
-		fixtest.Check(t, err)
+		fixtest.OK(t)(revert(t, s, Options{Files: []string{"b.txt"}}))
 		fixtest.Disposed(t, s.Store, fix.Open)
 		if _, err := revert(t, s, Options{Files: []string{"b.txt"}}); !errors.Is(err, ErrRefused) ||
 			!strings.Contains(err.Error(), "not applied to: b.txt") {
@@ -116,8 +109,7 @@ func TestRevertChecks(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		before.Write(t, s.Root)
-		got, err := revert(t, s, Options{})
-		fixtest.Check(t, err)
+		got := done(t)(revert(t, s, Options{}))
 		if !got.Already {
 			t.Errorf("%+v", got)
 		}
@@ -126,8 +118,7 @@ func TestRevertChecks(t *testing.T) {
 	t.Run("damaged", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		p, err := s.Find(fixtest.RunID, "test")
-		fixtest.Check(t, err)
+		p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
 		fixtest.Check(t, os.WriteFile(p.PatchPath(), []byte("x"), 0o600))
 		if _, err := s.Find(fixtest.RunID, "test"); !errors.Is(err, fix.ErrDamaged) {
 			t.Errorf("%v", err)
@@ -157,11 +148,9 @@ func TestRevertLeavesOwnEdits(t *testing.T) {
 	s := newTree(t, lines(nil))
 	p := based(t, s, "test", lines(nil), lines(map[int]string{5: "fix 1", 50: "fix 2"}))
 	lines(map[int]string{20: "mine 1"}).Write(t, s.Root)
-	_, err := apply(t, s, p, Options{Hunks: []string{"1"}, ThreeWay: true})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"1"}, ThreeWay: true}))
 	lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2"}).Write(t, s.Root)
-	_, err = apply(t, s, p, Options{ThreeWay: true})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{ThreeWay: true}))
 	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root),
 		lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2"}))
 	fixtest.Disposed(t, s.Store, fix.Applied)
@@ -169,8 +158,7 @@ func TestRevertLeavesOwnEdits(t *testing.T) {
 		t.Errorf("what was edited between two applies is taken back without --3way: %v", err)
 	}
 	lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2", 40: "mine 3"}).Write(t, s.Root)
-	_, err = revert(t, s, Options{ThreeWay: true})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(revert(t, s, Options{ThreeWay: true}))
 	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root),
 		lines(map[int]string{20: "mine 1", 30: "mine 2", 40: "mine 3"}))
 	fixtest.Disposed(t, s.Store, fix.Reverted)
@@ -185,11 +173,9 @@ func TestRevertAfterASecondApply(t *testing.T) {
 		p := based(t, s, "test", before, after)
 		for _, mine := range []map[int]string{{20: "mine"}, {40: "mine"}} {
 			fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(mine))
-			_, err := apply(t, s, p, Options{ThreeWay: true, Hunks: hunks})
-			fixtest.Check(t, err)
+			fixtest.OK(t)(apply(t, s, p, Options{ThreeWay: true, Hunks: hunks}))
 		}
-		_, err := revert(t, s, Options{})
-		fixtest.Check(t, err)
+		fixtest.OK(t)(revert(t, s, Options{}))
 		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root),
 			fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{40: "mine"})})
 	}
@@ -208,8 +194,7 @@ func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 		ended := false
 		for _, crash := range []bool{false, true} {
 			s := newTree(t, before)
-			_, err := apply(t, s, fixtest.Sealed(t, s.Store, "test", before, later, nil), Options{})
-			fixtest.Check(t, err)
+			fixtest.OK(t)(apply(t, s, fixtest.Sealed(t, s.Store, "test", before, later, nil), Options{}))
 			step := ""
 			s.step = after(n, func(at string) error {
 				step = at
@@ -218,6 +203,7 @@ func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 				}
 				return broken
 			})
+			var err error
 			_ = crashing(func() { _, err = revert(t, s, Options{}) })
 			s.step = nil
 			if step == "" {
@@ -258,8 +244,7 @@ func TestRevertOfWhatIsNotKept(t *testing.T) {
 	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	fixtest.Put(t, s.Root, "a.txt", "f:ONE\n2\n3\n4\n5\n6\n7\n8\n")
-	_, err := apply(t, s, p, Options{ThreeWay: true})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{ThreeWay: true}))
 	fixtest.Check(t, os.RemoveAll(p.Folder("applied")))
 	for _, o := range []Options{{}, {ThreeWay: true}} {
 		if _, err := revert(t, s, o); !errors.Is(err, ErrConflict) {

@@ -3,13 +3,17 @@ package apply
 import (
 	"errors"
 	"fmt"
-	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // A fix is applied when every file of it is; until then it is open, and says which files are in the tree.
@@ -20,8 +24,7 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, nil)
 	stands := func(what, disposition string, in ...string) {
 		t.Helper()
-		p, err := s.Find(fixtest.RunID, "test")
-		fixtest.Check(t, err)
+		p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
 		items, errs := s.List()
 		if len(errs) > 0 || len(items) != 1 || items[0].Disposition != disposition || !slices.Equal(items[0].Applied, in) {
 			t.Errorf("%s: List %+v %v", what, items, errs)
@@ -32,8 +35,7 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	}
 	some := func(already bool, names ...string) {
 		t.Helper()
-		got, err := apply(t, s, p, Options{Files: names})
-		fixtest.Check(t, err)
+		got := done(t)(apply(t, s, p, Options{Files: names}))
 		if got.Already != already {
 			t.Errorf("%q: %+v", names, got)
 		}
@@ -41,8 +43,7 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	stands("at first", fix.Open)
 	some(false, "b.txt")
 	stands("one file", fix.Open, "b.txt")
-	state, err := os.ReadFile(p.StatePath())
-	fixtest.Check(t, err)
+	state := fixtest.Read(t, p.StatePath())
 	some(true, "b.txt")
 	if again, _ := os.ReadFile(p.StatePath()); string(again) != string(state) {
 		t.Errorf("the same file twice is recorded twice: %s", again)
@@ -78,14 +79,12 @@ func TestApplyTwiceOfAnOddName(t *testing.T) {
 	s := newTree(t, fixtest.Files{})
 	p := fixtest.Sealed(t, s.Store, "test", fixtest.Files{}, after, nil)
 	for i, want := range []bool{false, true} {
-		got, err := apply(t, s, p, Options{Files: []string{"inv\xff\xfealid"}})
-		fixtest.Check(t, err)
+		got := done(t)(apply(t, s, p, Options{Files: []string{"inv\xff\xfealid"}}))
 		if got.Already != want {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
-	state, err := os.ReadFile(p.StatePath())
-	fixtest.Check(t, err)
+	state := fixtest.Read(t, p.StatePath())
 	if n := strings.Count(string(state), "\n"); n != 1 {
 		t.Errorf("%d decisions: %s", n, state)
 	}
@@ -144,13 +143,208 @@ func TestApplyInParts(t *testing.T) {
 	after := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
 	s := newTree(t, fixtest.One)
 	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, nil)
-	_, err := apply(t, s, p, Options{Files: []string{"b.txt", "b.txt"}})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply(t, s, p, Options{Files: []string{"b.txt", "b.txt"}}))
 	fixtest.Same(t, "one", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:one\n", "b.txt": "f:b\n"})
-	got, err := apply(t, s, p, Options{})
-	fixtest.Check(t, err)
+	got := done(t)(apply(t, s, p, Options{}))
 	if got.Already || len(got.Files) != 2 {
 		t.Errorf("%+v", got)
 	}
 	fixtest.Same(t, "both", fixtest.Snapshot(t, s.Root), after)
+}
+
+// What was applied and then edited in other places is applied, with and without --3way; where the fix itself was
+// edited or taken out by hand, it is not.
+func TestApplyTwiceWithEditsBetween(t *testing.T) {
+	t.Parallel()
+	lines := func(at map[int]string) string {
+		var b strings.Builder
+		b.WriteString("f:")
+		for i := range 30 {
+			if v, ok := at[i]; ok {
+				b.WriteString(v + "\n")
+			} else {
+				fmt.Fprintf(&b, "line %d\n", i)
+			}
+		}
+		return b.String()
+	}
+	before := fixtest.Files{"a.txt": lines(nil), "b.txt": "f:1\n"}
+	after := fixtest.Files{"a.txt": lines(map[int]string{3: "fixed"}), "b.txt": "f:2\n"}
+	s := newTree(t, before)
+	p := based(t, s, "test", before, after)
+	fixtest.OK(t)(apply(t, s, p, Options{}))
+	state := fixtest.Read(t, p.StatePath())
+
+	edited := lines(map[int]string{3: "fixed", 25: "mine"})
+	fixtest.Put(t, s.Root, "a.txt", edited)
+	for _, o := range []Options{{}, {DryRun: true}, {ThreeWay: true}, {Files: []string{"a.txt"}}} {
+		got, err := apply(t, s, p, o)
+		if err != nil || !got.Already || !slices.Equal(got.Since, []string{"a.txt"}) ||
+			!strings.Contains(string(state), `"at":"`+got.At+`"`) {
+			t.Errorf("%+v: %+v %v", o, got, err)
+		}
+	}
+	fixtest.Same(t, "edited elsewhere", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": edited, "b.txt": "f:2\n"})
+	if again, _ := os.ReadFile(p.StatePath()); string(again) != string(state) {
+		t.Errorf("it is recorded twice: %s", again)
+	}
+	if got, err := apply(t, s, p, Options{Files: []string{"b.txt"}}); err != nil || !got.Already || got.Since != nil ||
+		got.At != "" {
+		t.Errorf("a file that nobody edited: %+v %v", got, err)
+	}
+
+	for what, text := range map[string]string{
+		"the fix edited":                   lines(map[int]string{3: "mine"}),
+		"the fix taken out, edited beside": lines(map[int]string{25: "mine"}),
+	} {
+		fixtest.Put(t, s.Root, "a.txt", text)
+		if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) ||
+			!strings.Contains(err.Error(), "it was applied before; since then: ") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	fixtest.Put(t, s.Root, "a.txt", edited)
+	fixtest.Check(t, os.Remove(filepath.Join(s.Root, "b.txt")))
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) ||
+		!strings.Contains(err.Error(), "b.txt (gone)") || strings.Contains(err.Error(), "a.txt (") {
+		t.Errorf("one of two gone: %v", err)
+	}
+}
+
+// numbered lines, some of them in other words.
+func numberedLines(edits map[int]string) string {
+	var b strings.Builder
+	for i := 1; i <= 60; i++ {
+		line, ok := edits[i]
+		if !ok {
+			line = fmt.Sprint("line ", i)
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// Hunks are applied one by one, each known to be there already, whoever wrote it; the fix is open until all are.
+func TestApplyHunkByHunk(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
+	with := func(a map[int]string, b string) fixtest.Files {
+		return fixtest.Files{"a.txt": "f:" + numberedLines(a), "b": b}
+	}
+	s := newTree(t, before)
+	p := fixtest.Sealed(t, s.Store, "test", before, with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"},
+		"x:B\n"), nil)
+	stands := func(what, disposition string, parts ...fix.Part) {
+		t.Helper()
+		fixtest.Disposed(t, s.Store, disposition)
+		got, err := p.Partly()
+		fixtest.Check(t, err)
+		if len(got) != len(parts) || len(parts) > 0 && !reflect.DeepEqual(got, parts) {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+	got := done(t)(apply(t, s, p, Options{Hunks: []string{"a.txt:2"}}))
+	fixtest.Same(t, "the second", fixtest.Snapshot(t, s.Root), with(map[int]string{30: "thirty\nand"}, "f:b\n"))
+	if want := []fix.Part{{Path: "a.txt", Hunks: []int{2}, Of: 3}}; !reflect.DeepEqual(got.Parts, want) || !got.Rest ||
+		got.Already {
+		t.Errorf("%+v", got)
+	}
+	stands("the second", fix.Open, fix.Part{Path: "a.txt", Hunks: []int{2}, Of: 3})
+	if got, err := apply(t, s, p, Options{Hunks: []string{"a.txt:2"}}); err != nil || !got.Already {
+		t.Errorf("twice: %+v %v", got, err)
+	}
+	fixtest.Put(t, s.Root, "a.txt", with(map[int]string{30: "thirty\nand", 55: "last"}, "")["a.txt"]) // the third, by hand
+	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"a.txt:1"}, Files: []string{"b"}}))
+	fixtest.Same(t, "all", fixtest.Snapshot(t, s.Root), with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"},
+		"x:B\n"))
+	stands("nobody recorded the third", fix.Open, fix.Part{Path: "a.txt", Hunks: []int{1, 2}, Of: 3})
+	if got, err := apply(t, s, p, Options{}); err != nil || !got.Already || got.Rest {
+		t.Errorf("all: %+v %v", got, err)
+	}
+	stands("all", fix.Applied)
+	fixtest.OK(t)(revert(t, s, Options{}))
+	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), before)
+	stands("reverted", fix.Reverted)
+	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"./a.txt:3", "a.txt:1"}, Dir: s.Root}))
+	fixtest.Same(t, "two", fixtest.Snapshot(t, s.Root), with(map[int]string{5: "five", 55: "last"}, "f:b\n"))
+	fixtest.OK(t)(revert(t, s, Options{}))
+	fixtest.Same(t, "two reverted", fixtest.Snapshot(t, s.Root), before)
+	stands("two reverted", fix.Reverted)
+}
+
+// A change of mode goes with the first hunk.
+func TestModeGoesWithTheFirstHunk(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a": "f:" + numberedLines(nil)}
+	s := newTree(t, before)
+	p := fixtest.Sealed(t, s.Store, "test", before,
+		fixtest.Files{"a": "x:" + numberedLines(map[int]string{5: "five", 55: "last"})}, nil)
+	for _, step := range []struct{ hunk, want string }{
+		{"2", "f:" + numberedLines(map[int]string{55: "last"})},
+		{"1", "x:" + numberedLines(map[int]string{5: "five", 55: "last"})},
+	} {
+		fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{step.hunk}}))
+		fixtest.Same(t, "hunk "+step.hunk, fixtest.Snapshot(t, s.Root), fixtest.Files{"a": step.want})
+	}
+	fixtest.Disposed(t, s.Store, fix.Applied)
+}
+
+func TestHunksThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "one:2": "f:1\n", "run": "f:1\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02",
+		"one:2": "f:2\n", "new": "f:n\n", "run": "x:1\n"}
+	s := newTree(t, before)
+	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+	for typed, says := range map[string]string{
+		"1":         `--hunk "1": the patch has several files, say of which: PATH:1; it touches: a.txt, bin, new, one:2, run`,
+		"run:1":     `--hunk "run:1": run has no hunk, only another mode; --files takes it`,
+		"a.txt":     `--hunk "a.txt": want PATH:N, N counted from 1`,
+		"a.txt:":    `--hunk "a.txt:": want PATH:N`,
+		"a.txt:0":   `--hunk "a.txt:0": a.txt has: 1 (@@ -2,7 +2,7 @@), 2 (@@ -52,7 +52,7 @@)`,
+		"a.txt:3":   "a.txt has: 1 (",
+		"b.txt:1":   `"b.txt" is not in the patch; it touches: a.txt`,
+		"bin:2":     "bin has: 1 (binary)",
+		"new:2":     "new has: 1 (added)",
+		"one:2:2":   "one:2 has: 1 (@@ -1 +1 @@)",
+		"a.txt:1,2": "want PATH:N",
+	} {
+		_, err := apply(t, s, p, Options{Hunks: []string{typed}, DryRun: true})
+		if !errors.Is(err, ErrUse) || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", typed, err)
+		}
+	}
+	got := done(t)(apply(t, s, p, Options{Hunks: []string{"bin:1", "one:2:1", "new:1"}}))
+	if len(got.Parts) > 0 || len(got.Files) != 3 {
+		t.Errorf("%+v", got)
+	}
+	want := maps.Clone(after)
+	want["a.txt"], want["run"] = before["a.txt"], before["run"]
+	fixtest.Same(t, "three of one part", fixtest.Snapshot(t, s.Root), want)
+}
+
+// What an apply of a part wrote is no uncommitted edit for the apply of the rest; what somebody added to it is.
+func TestTheRestIsNotDirty(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
+	s := newTree(t, before)
+	commitAll(t, s.Root)
+	p := based(t, s, "test", before, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}),
+		"b": "f:b\n"})
+	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"1"}}))
+	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{5: "five", 30: "mine"}))
+	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, ErrDirty) {
+		t.Errorf("%v", err)
+	}
+	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{5: "five"}))
+	got := done(t)(apply(t, s, p, Options{}))
+	if len(got.Dirty) > 0 {
+		t.Errorf("%+v", got)
+	}
+	if log := gitRun(t, s.Root, "log", "--oneline"); strings.Contains(log, "\n") {
+		t.Errorf("committed: %s", log)
+	}
+	if recordfile.Exists(filepath.Join(s.Root, ".git", "MERGE_HEAD")) {
+		t.Error("git thinks that it merges")
+	}
 }

@@ -102,8 +102,7 @@ func killed(t *testing.T, rounds int, back bool) {
 		s := newTree(t, before)
 		p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
 		if back {
-			_, err := apply(t, s, p, Options{})
-			fixtest.Check(t, err)
+			fixtest.OK(t)(apply(t, s, p, Options{}))
 		}
 		c := exec.CommandContext(t.Context(), self)
 		c.Env = append(os.Environ(), childEnv+"="+s.Root)

@@ -90,8 +90,7 @@ func TestMarkImported(t *testing.T) {
 		t.Fatalf("%+v", r.Faults)
 	}
 	path := filepath.Join(p.Dir, fix.ImportedFile)
-	text, err := os.ReadFile(path)
-	fixtest.Check(t, err)
+	text := fixtest.Read(t, path)
 	for i := range text {
 		flipped := append([]byte{}, text...)
 		flipped[i] ^= 1
@@ -109,8 +108,7 @@ func TestSameRun(t *testing.T) {
 	s := fixtest.NewStore(t, before)
 	p := fixtest.Sealed(t, s, "test", before, fixtest.Files{"a": "f:2\n"}, nil)
 	there := filepath.Join(t.TempDir(), "there")
-	_, err := CopyRun(p.Dir, there)
-	fixtest.Check(t, err)
+	fixtest.OK(t)(CopyRun(p.Dir, there))
 	fixtest.Check(t, MarkImported(p.Dir, "x", ""))
 	same := func(want bool, what string) {
 		t.Helper()
@@ -119,8 +117,7 @@ func TestSameRun(t *testing.T) {
 		}
 	}
 	same(true, "nothing happened since")
-	_, err = apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{}))
 	fixtest.Sealed(t, s, "other", before, fixtest.Files{"a": "f:3\n"}, nil)
 	same(true, "it was applied, and another task was healed")
 	fixtest.Check(t, os.WriteFile(filepath.Join(p.Dir, "fixes", "test.patch"), []byte("x"), 0o600))

@@ -60,8 +60,7 @@ func TestDecisionsLeaveATrace(t *testing.T) {
 		},
 		"last line gone, end made anew": {
 			func(t *testing.T, p *fix.Proposal) {
-				text, err := os.ReadFile(p.StatePath())
-				fixtest.Check(t, err)
+				text := fixtest.Read(t, p.StatePath())
 				first, _, _ := strings.Cut(string(text), "\n")
 				fixtest.Check(t, os.WriteFile(p.StatePath(), []byte(first+"\n"), 0o600))
 				remove(t, p, "test.state.jsonl.end")
@@ -86,8 +85,7 @@ func TestDecisionsLeaveATrace(t *testing.T) {
 			func(t *testing.T, p *fix.Proposal) {
 				remove(t, p, "test.state.jsonl", "test.state.jsonl.end")
 				path := filepath.Join(p.Dir, "fixes", "events.jsonl")
-				text, err := os.ReadFile(path)
-				fixtest.Check(t, err)
+				text := fixtest.Read(t, path)
 				fixtest.Check(t, os.WriteFile(path, []byte(strings.SplitAfter(string(text), "\n")[0]), 0o600))
 			},
 			"events.jsonl: line 2: expected", "fixes/events.jsonl", "1: what stood behind them is gone",
@@ -98,13 +96,12 @@ func TestDecisionsLeaveATrace(t *testing.T) {
 			s := fixtest.NewStore(t, fixtest.One)
 			p := fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Two, nil)
 			fixtest.Decide(t, p, fix.Reverted)
-			_, err := apply.Tree{Fixes: s}.Reject(context.Background(), p, "no", apply.Options{})
-			fixtest.Check(t, err)
+			fixtest.OK(t)(apply.Tree{Fixes: s}.Reject(context.Background(), p, "no", apply.Options{}))
 			if r := audited(t, s, fixtest.RunID); len(r.Faults)+len(r.Notes) > 0 {
 				t.Fatalf("%+v, %+v", r.Faults, r.Notes)
 			}
 			c.with(t, p)
-			_, err = s.Find(fixtest.RunID, "test")
+			_, err := s.Find(fixtest.RunID, "test")
 			if !errors.Is(err, fix.ErrDamaged) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("find: %v", err)
 			}
@@ -164,15 +161,13 @@ func TestDecisionWithoutTrace(t *testing.T) {
 	noted("line 1")
 	fixtest.Disposed(t, s, fix.Superseded)
 	// Half a trace is what a crash leaves too.
-	text, err := os.ReadFile(filepath.Join(p.Dir, "fixes", fix.EventsFile))
-	fixtest.Check(t, err)
+	text := fixtest.Read(t, filepath.Join(p.Dir, "fixes", fix.EventsFile))
 	fixtest.Check(t, os.WriteFile(filepath.Join(p.Dir, "fixes", fix.EventsFile), append(text, `{"seq":4,"at"`...), 0o600))
 	fixtest.Disposed(t, s, fix.Superseded)
 	fixtest.Decide(t, p, fix.Rejected)
 	noted("line 1")
 	fixtest.Disposed(t, s, fix.Rejected)
-	text, err = os.ReadFile(filepath.Join(p.Dir, "fixes", fix.EventsFile))
-	fixtest.Check(t, err)
+	text = fixtest.Read(t, filepath.Join(p.Dir, "fixes", fix.EventsFile))
 	if want := `"type":"decided","task":"test","fix":"test","head":"sha256:`; strings.Count(string(text), want) != 2 ||
 		!strings.Contains(string(text), `"lines":3,"to":"rejected","prev":`) {
 		t.Errorf("%s", text)
@@ -201,8 +196,7 @@ func TestTracesOfAnImport(t *testing.T) {
 	p := fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Two, nil)
 	fixtest.Decide(t, p, fix.Rejected)
 	there := filepath.Join(t.TempDir(), "there")
-	_, err := CopyRun(p.Dir, there)
-	fixtest.Check(t, err)
+	fixtest.OK(t)(CopyRun(p.Dir, there))
 	fixtest.Decide(t, p, fix.Superseded)
 	if same, err := SameRun(there, p.Dir); err != nil || !same {
 		t.Errorf("it goes on: %v, %v", same, err)

@@ -3,14 +3,12 @@ package draft_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
@@ -28,12 +26,8 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			s := fixtest.NewStore(t, fixtest.One)
 			set := &redact.Set{}
 			set.Add("PW", word)
-			d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID),
-				"postgres", set.Bytes)
-			fixtest.Check(t, err)
-			defer func() { fixtest.Check(t, d.Close()) }()
-			_, err = d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil)
-			fixtest.Check(t, err)
+			d := fixtest.Begin(t, s, "postgres", set.Bytes)
+			fixtest.OK(t)(d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil))
 			f := &fix.Fix{
 				Verdict: new("verified"), Note: new("the word is " + word), Flags: []fix.Flag{{ID: "F1", Rule: "check_file",
 					Path: new("a.txt"), Detail: word}},
@@ -56,8 +50,7 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			if len(errs) > 0 || len(items) != 1 || items[0].Task != "postgres" || items[0].Disposition != fix.Open {
 				t.Fatalf("List: %+v, %v", items, errs)
 			}
-			p, err := s.Find(fixtest.RunID, "postgres")
-			fixtest.Check(t, err)
+			p := fixtest.Find(t, s, fixtest.RunID, "postgres")
 			if *p.Verdict != "verified" || p.Flags[0].Rule != "check_file" ||
 				*p.Verification.Proposed[0].Log != "fixes/postgres/a.log" ||
 				*p.Attempts[0].Rescue != "fixes/postgres/attempt-1.patch" {
@@ -74,13 +67,11 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			if !strings.HasPrefix(*p.Verification.Reason, "verified: ") {
 				t.Errorf("reason: %s", *p.Verification.Reason)
 			}
-			events, err := os.ReadFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", "events.jsonl"))
-			fixtest.Check(t, err)
+			events := fixtest.Read(t, filepath.Join(fixtest.Dir(s), "fixes", "events.jsonl"))
 			if !bytes.Contains(events, []byte(`"type":"rescue_saved","task":"postgres","fix":"postgres","path":"fixes/postgres/attempt-1.patch","text":"[redacted]"`)) {
 				t.Errorf("events: %s", events)
 			}
-			transcript, err := os.ReadFile(path(s, d, ".transcript.jsonl"))
-			fixtest.Check(t, err)
+			transcript := fixtest.Read(t, path(s, d, ".transcript.jsonl"))
 			if !bytes.Contains(transcript, []byte(`"type":"text","reason":"[redacted]"`)) {
 				t.Errorf("transcript: %s", transcript)
 			}
@@ -95,9 +86,7 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 func TestSealRefusesWhatNobodyCouldRead(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.One)
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, "sha256:00", "test", nil)
-	fixtest.Check(t, err)
-	defer func() { fixtest.Check(t, d.Close()) }()
+	d := fixtest.Begin(t, s, "test", nil)
 	f := &fix.Fix{}
 	fixtest.Check(t, d.Propose(f, fixtest.Change(fixtest.One, fixtest.Two)))
 	f.Patch.Path = "fixes/other.patch"
@@ -112,10 +101,7 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 	s := fixtest.NewStore(t, nil)
 	set := &redact.Set{}
 	set.Add("TOKEN", "s3cr3t-value")
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "test",
-		set.Bytes)
-	fixtest.Check(t, err)
-	defer func() { fixtest.Check(t, d.Close()) }()
+	d := fixtest.Begin(t, s, "test", set.Bytes)
 	d.Secrets = set
 	before := fixtest.Files{
 		"conf": "f:a\ntoken = s3cr3t-value\nb\n", "only": "f:s3cr3t-value\n", "plain": "f:1\n", "x/s3cr3t-value": "f:old\n", "y": "l:s3cr3t-value",
@@ -140,8 +126,7 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("left out %s, want %s", got, want)
 	}
-	text, err := os.ReadFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), r.Redacted))
-	fixtest.Check(t, err)
+	text := fixtest.Read(t, filepath.Join(fixtest.Dir(s), r.Redacted))
 	if name, ok := set.Find(text); ok {
 		t.Errorf("the redacted patch holds %s:\n%s", name, text)
 	}
@@ -182,16 +167,13 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 func TestSecretInAPathOfTheBase(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.Files{"dir/s3cr3t-value.txt": "f:x\n", "a": "f:a\n"})
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, "sha256:00", "test", nil)
-	fixtest.Check(t, err)
-	defer func() { fixtest.Check(t, d.Close()) }()
+	d := fixtest.Begin(t, s, "test", nil)
 	d.Secrets = &redact.Set{}
 	d.Secrets.Add("TOKEN", "s3cr3t-value")
 	m := fixtest.Manifest(t, s.Root)
 	complete, err := d.StoreBase(m, "", nil, nil)
 	fixtest.Check(t, err)
-	text, err := os.ReadFile(path(s, d, "/base.json"))
-	fixtest.Check(t, err)
+	text := fixtest.Read(t, path(s, d, "/base.json"))
 	if _, found := d.Secrets.Find(text); found || complete || !bytes.Contains(text,
 		[]byte(`"path":"dir/[redacted].txt","why":"secret"`)) {
 		t.Errorf("complete %v: %s", complete, text)
@@ -205,14 +187,12 @@ func TestNobodyIsNull(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.One)
 	p := fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Two, nil)
-	_, err := apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{})
-	fixtest.Check(t, err)
-	text, err := os.ReadFile(p.StatePath())
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{}))
+	text := fixtest.Read(t, p.StatePath())
 	if !bytes.Contains(text, []byte(`"by":null,`)) {
 		t.Errorf("%s", text)
 	}
-	if p, err = s.Find("", ""); err != nil || p.Disposition != fix.Applied {
+	if p, err := s.Find("", ""); err != nil || p.Disposition != fix.Applied {
 		t.Errorf("read back: %+v, %v", p, err)
 	}
 }

@@ -22,7 +22,7 @@ func TestDraftFiles(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.go": "f:one\n", "untracked.txt": "f:mine\n"}
 	s := fixtest.NewStore(t, before)
-	dir := fixtest.RunDir(s, fixtest.RunID)
+	dir := fixtest.Dir(s)
 	d, err := draft.Begin(dir, fixtest.RunID, "sha256:abc", "test",
 		func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter"), []byte("***")) })
 	fixtest.Check(t, err)
@@ -33,8 +33,7 @@ func TestDraftFiles(t *testing.T) {
 	raw, err := d.Raw(1)
 	fixtest.Check(t, err)
 	for _, part := range []string{"{\"a\":\"hun", "ter\"}\n", "tail hunter"} {
-		_, err = raw.Write([]byte(part))
-		fixtest.Check(t, err)
+		fixtest.OK(t)(raw.Write([]byte(part)))
 	}
 	fixtest.Check(t, raw.Close())
 	fixtest.Check(t, raw.Close())
@@ -43,8 +42,7 @@ func TestDraftFiles(t *testing.T) {
 	if rel != "fixes/test/verify%20proposed.log" {
 		t.Errorf("log is %q", rel)
 	}
-	_, err = log.Write([]byte("ok hunter\n"))
-	fixtest.Check(t, err)
+	fixtest.OK(t)(log.Write([]byte("ok hunter\n")))
 	fixtest.Check(t, log.Close())
 
 	complete, err := d.StoreBase(fixtest.Manifest(t, s.Root), "c0ffee", []string{"untracked.txt", "gone"},
@@ -69,8 +67,7 @@ func TestDraftFiles(t *testing.T) {
 	}
 
 	read := func(name string) string {
-		b, err := os.ReadFile(filepath.Join(dir, "fixes", name))
-		fixtest.Check(t, err)
+		b := fixtest.Read(t, filepath.Join(dir, "fixes", name))
 		return string(b)
 	}
 	events := strings.Split(read("events.jsonl"), "\n")
@@ -128,8 +125,7 @@ func TestSecondHealingGetsItsOwnName(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, nil)
 	for i, want := range []string{"test", "test@2", "test@3"} {
-		d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, "sha256:00", "test", nil)
-		fixtest.Check(t, err)
+		d := fixtest.Begin(t, s, "test", nil)
 		if d.Name != want {
 			t.Errorf("healing %d is %q, want %q", i+1, d.Name, want)
 		}
@@ -145,8 +141,7 @@ func TestSecondHealingGetsItsOwnName(t *testing.T) {
 func TestSealRefuses(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, nil)
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, "sha256:00", "test", nil)
-	fixtest.Check(t, err)
+	d := fixtest.Begin(t, s, "test", nil)
 	for name, f := range map[string]*fix.Fix{
 		"unknown state":          {State: "great"},
 		"proposed, no patch":     {State: fix.Proposed},
@@ -198,13 +193,11 @@ func TestSecretsStayOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := fixtest.NewStore(t, nil)
-			d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, "sha256:00", "test", nil)
-			fixtest.Check(t, err)
-			defer func() { fixtest.Check(t, d.Close()) }()
+			d := fixtest.Begin(t, s, "test", nil)
 			d.Secrets = set
 			changes := fixtest.Change(c.before, c.after)
 			f := &fix.Fix{State: fix.Failed}
-			err = d.Propose(f, changes)
+			err := d.Propose(f, changes)
 			if errors.Is(err, draft.ErrSecret) != c.held || (f.Patch == nil) != c.held ||
 				recordfile.Exists(path(s, d, ".patch")) == c.held {
 				t.Errorf("Propose: %v, patch %+v", err, f.Patch)
@@ -215,8 +208,7 @@ func TestSecretsStayOut(t *testing.T) {
 			changes = append(changes, patch.Change{Path: "zz", After: &patch.File{Mode: 0o644, Data: []byte("work\n")}})
 			r, err := d.Rescue(1, changes)
 			fixtest.Check(t, err)
-			b, err := os.ReadFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), r.Path))
-			fixtest.Check(t, err)
+			b := fixtest.Read(t, filepath.Join(fixtest.Dir(s), r.Path))
 			if !bytes.Contains(b, []byte("work")) || bytes.Contains(b, []byte("s3cr3t-value")) {
 				t.Errorf("rescue: %s", b)
 			}
@@ -249,9 +241,7 @@ func TestSecretsStayOut(t *testing.T) {
 func TestRescueOfNothing(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, nil)
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, "sha256:00", "test", nil)
-	fixtest.Check(t, err)
-	defer func() { fixtest.Check(t, d.Close()) }()
+	d := fixtest.Begin(t, s, "test", nil)
 	r, err := d.Rescue(1, nil)
 	if r.Path != "" || r.Redacted != "" || r.Left != nil || err != nil {
 		t.Errorf("G60 no change: %+v %v", r, err)
@@ -272,9 +262,7 @@ func TestRescueOfNothing(t *testing.T) {
 func TestBaseIsBounded(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, nil)
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, "sha256:00", "test", nil)
-	fixtest.Check(t, err)
-	defer func() { fixtest.Check(t, d.Close()) }()
+	d := fixtest.Begin(t, s, "test", nil)
 	big := make([]byte, 64<<20-10)
 	complete, err := d.StoreBase(fixtest.Manifest(t, s.Root), "", []string{"big", "over", "bad", "small"},
 		func(path string) (*patch.File, error) {
@@ -290,8 +278,7 @@ func TestBaseIsBounded(t *testing.T) {
 		})
 	fixtest.Check(t, err)
 	var base fix.BaseFile
-	text, err := os.ReadFile(path(s, d, "/base.json"))
-	fixtest.Check(t, err)
+	text := fixtest.Read(t, path(s, d, "/base.json"))
 	fixtest.Check(t, json.Unmarshal(text, &base))
 	if l := base.LeftOut; complete || len(l) != 2 || l[0].Path != "over" || l[0].Why != "oversize" ||
 		l[1].Why != "unreadable" {
@@ -305,21 +292,16 @@ func TestBaseIsBounded(t *testing.T) {
 func TestBoundedStreams(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, nil)
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, "sha256:00", "test", nil)
-	fixtest.Check(t, err)
-	defer func() { fixtest.Check(t, d.Close()) }()
+	d := fixtest.Begin(t, s, "test", nil)
 	log, rel, err := d.Log("check")
 	fixtest.Check(t, err)
 	line := strings.Repeat("x", 1023) + "\n"
 	for range 5 * 1024 {
-		_, err := log.Write([]byte(line))
-		fixtest.Check(t, err)
+		fixtest.OK(t)(log.Write([]byte(line)))
 	}
-	_, err = log.Write([]byte("the end"))
-	fixtest.Check(t, err)
+	fixtest.OK(t)(log.Write([]byte("the end")))
 	fixtest.Check(t, log.Close())
-	b, err := os.ReadFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), rel))
-	fixtest.Check(t, err)
+	b := fixtest.Read(t, filepath.Join(fixtest.Dir(s), rel))
 	head, _, _ := bytes.Cut(b, []byte("\n"))
 	if want := fmt.Sprintf("[%d bytes left out]", 5*1024*1024+7-1<<20); string(head) != want ||
 		!bytes.HasSuffix(b, []byte("the end")) || len(b) != len(head)+1+1<<20 {
@@ -361,11 +343,8 @@ func TestJournal(t *testing.T) {
 func TestLinkedFoldersOfADraft(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.One)
-	fixtest.MoveAway(t, filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", "test"))
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "test",
-		nil)
-	fixtest.Check(t, err)
-	defer func() { fixtest.Check(t, d.Close()) }()
+	fixtest.MoveAway(t, filepath.Join(fixtest.Dir(s), "fixes", "test"))
+	d := fixtest.Begin(t, s, "test", nil)
 	if d.Name != "test@2" {
 		t.Errorf("the draft is %s", d.Name)
 	}
@@ -383,5 +362,5 @@ func TestLinkedFoldersOfADraft(t *testing.T) {
 
 // path returns one of a draft's files.
 func path(s *fix.Store, d *draft.Draft, suffix string) string {
-	return filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", d.Name+suffix)
+	return filepath.Join(fixtest.Dir(s), "fixes", d.Name+suffix)
 }

@@ -344,3 +344,36 @@ func Printed(print string) func(*draft.Draft, *fix.Fix) {
 }
 
 const LaterRun = "20261122T024000Z-0a0a"
+
+// OK returns a function that fails the test for an error, whatever the call gives besides.
+func OK(t testing.TB) func(_ any, err error) {
+	return func(_ any, err error) { t.Helper(); Check(t, err) }
+}
+
+// Read reads a file.
+func Read(t testing.TB, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	Check(t, err)
+	return b
+}
+
+// Find finds a fix.
+func Find(t testing.TB, s *fix.Store, run, task string) *fix.Proposal {
+	t.Helper()
+	p, err := s.Find(run, task)
+	Check(t, err)
+	return p
+}
+
+// Begin opens a draft for a task of RunID, which is closed with the test at the latest.
+func Begin(t testing.TB, s *fix.Store, task string, clean func([]byte) []byte) *draft.Draft {
+	t.Helper()
+	d, err := draft.Begin(Dir(s), RunID, VerdictOf(t, s, RunID), task, clean)
+	Check(t, err)
+	t.Cleanup(func() { Check(t, d.Close()) })
+	return d
+}
+
+// Dir is the folder of RunID.
+func Dir(s *fix.Store) string { return RunDir(s, RunID) }

@@ -27,8 +27,7 @@ func TestKeeps(t *testing.T) {
 	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "nobody has decided") {
 		t.Errorf("an open proposal: %q", why)
 	}
-	_, err := apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{})
-	fixtest.Check(t, err)
+	fixtest.OK(t)(apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{}))
 	if why := s.Keeps(fixtest.RunID); why != "" {
 		t.Errorf("applied: %s", why)
 	}
@@ -37,9 +36,7 @@ func TestKeeps(t *testing.T) {
 	}
 
 	// A healing that goes on keeps it; so does one that was killed, which is abandoned too.
-	d, err := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID), "lint",
-		nil)
-	fixtest.Check(t, err)
+	d := fixtest.Begin(t, s, "lint", nil)
 	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "has not ended") {
 		t.Errorf("a healing goes on: %q", why)
 	}
@@ -64,13 +61,12 @@ func TestKeeps(t *testing.T) {
 	}
 
 	// What cannot be read is kept.
-	fixtest.Check(t, os.WriteFile(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes", "test.json"), []byte("{"),
-		0o600))
+	fixtest.Check(t, os.WriteFile(filepath.Join(fixtest.Dir(s), "fixes", "test.json"), []byte("{"), 0o600))
 	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "cannot be read") {
 		t.Errorf("damaged: %q", why)
 	}
-	fixtest.Check(t, os.RemoveAll(filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes")))
-	fixtest.Check(t, os.Symlink(t.TempDir(), filepath.Join(fixtest.RunDir(s, fixtest.RunID), "fixes")))
+	fixtest.Check(t, os.RemoveAll(filepath.Join(fixtest.Dir(s), "fixes")))
+	fixtest.Check(t, os.Symlink(t.TempDir(), filepath.Join(fixtest.Dir(s), "fixes")))
 	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "cannot be read") {
 		t.Errorf("a link: %q", why)
 	}
@@ -82,7 +78,7 @@ func TestHookRuns(t *testing.T) {
 	if runs, err := s.HookRuns(fixtest.RunID); len(runs) > 0 || err != nil {
 		t.Errorf("of nothing: %v, %v", runs, err)
 	}
-	j, err := fix.OpenJournal(fixtest.RunDir(s, fixtest.RunID), fixtest.VerdictOf(t, s, fixtest.RunID), nil)
+	j, err := fix.OpenJournal(fixtest.Dir(s), fixtest.VerdictOf(t, s, fixtest.RunID), nil)
 	fixtest.Check(t, err)
 	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{"task": "test", "exit_code": 7, "error": "failed",
 		"duration_ms": 12, "log": "fixes/test.log"}))

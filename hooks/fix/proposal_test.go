@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
@@ -66,10 +65,7 @@ func TestConsistent(t *testing.T) {
 				t.Errorf("consistent: %v", err)
 			}
 			s := fixtest.NewStore(t, fixtest.One)
-			d, begin := draft.Begin(fixtest.RunDir(s, fixtest.RunID), fixtest.RunID, fixtest.VerdictOf(t, s, fixtest.RunID),
-				"test", nil)
-			fixtest.Check(t, begin)
-			defer func() { fixtest.Check(t, d.Close()) }()
+			d := fixtest.Begin(t, s, "test", nil)
 			if sealed := d.Seal(&c.f); (sealed == nil) != (c.says == "") {
 				t.Errorf("Seal: %v", sealed)
 			}
