@@ -1,5 +1,6 @@
-// Scripted-model is a provider without a model: it plays a scenario to whoever asks at its address, in each of the four wire
-// protocols, on this machine only. With it the native agent can be tried without an account and without a network.
+// Scripted-model is a provider without a model: it plays a scenario to whoever asks at its address, in each of the
+// four wire protocols, on this machine only. With it the native agent can be tried without an account and without a
+// network.
 package main
 
 import (

@@ -1,8 +1,8 @@
 package model
 
-// Anthropic's Messages API. Sources: Anthropic's documentation, "Messages" (request), "Streaming messages" (events), "Handling
-// stop reasons", "Prompt caching", "Structured outputs" (output_config.format), "Thinking" (display), "Preserved thinking"
-// (block_binding).
+// Anthropic's Messages API. Sources: Anthropic's documentation, "Messages" (request), "Streaming messages" (events),
+// "Handling stop reasons", "Prompt caching", "Structured outputs" (output_config.format), "Thinking" (display),
+// "Preserved thinking" (block_binding).
 
 import (
 	"encoding/json"
@@ -29,11 +29,12 @@ var anthropicWire = wire{
 	},
 	encode:  anthropicRequest,
 	decoder: func(d *draft) decoder { return &anthropicStream{d: d} },
-	// It reports at once that a message begins, shows what is thought, and sends pings while the model thinks or writes a long argument.
+	// It reports at once that a message begins, shows what is thought, and sends pings while the model thinks or writes
+	// a long argument.
 	limits: Limits{Connect: 30 * time.Second, Think: 2 * time.Minute, Silent: 2 * time.Minute, Word: 5 * time.Minute},
 }
 
-// cached marks the end of a prefix that is worth keeping; a request may have four such marks.
+// cached marks the end of a prefix that is worth caching. A request may have four such marks.
 var cached = object{"type": "ephemeral"}
 
 func anthropicRequest(m *Model, r Request) any {
@@ -85,20 +86,21 @@ func anthropicRequest(m *Model, r Request) any {
 	return q
 }
 
-// thinksByItself says whether a model is of a family that thinks adaptively unless it is told not to: Claude 5 and later.
+// thinksByItself reports whether a model is of a family that thinks adaptively unless it is told not to: Claude 5 and
+// later.
 func thinksByItself(name string) bool {
 	major, _ := claude(name)
 	return major >= 5
 }
 
-// bindsThinking says whether a model takes thinking back only behind what it was thought about: Claude 5.1 and later.
+// bindsThinking reports whether a model accepts its thinking back only after what it was about: Claude 5.1 and later.
 func bindsThinking(name string) bool {
 	major, minor := claude(name)
 	return major > 5 || major == 5 && minor >= 1
 }
 
-// claude reads the version in the name of a model, claude-opus-5-5-20260923; 0 where there is none, also in the older order
-// claude-3-5-haiku.
+// claude returns the version in the name of a model, such as claude-opus-5-5-20260923 or, in the older order,
+// claude-3-5-haiku. It is 0 if there is none.
 func claude(name string) (major, minor int) {
 	words := strings.Split(name, "-")
 	if len(words) < 3 || words[0] != "claude" || words[1] == "" || digit(words[1][0]) {
@@ -117,7 +119,7 @@ func claude(name string) (major, minor int) {
 	return number(2), number(3)
 }
 
-// anthropicContent is a block of a message. A conversation has thousands: a struct is written faster than a map.
+// anthropicContent is a block of a message. A conversation has thousands, and a struct is encoded faster than a map.
 type anthropicContent struct {
 	Type    string          `json:"type"`
 	Text    string          `json:"text,omitempty"`
@@ -130,8 +132,8 @@ type anthropicContent struct {
 	Cache   object          `json:"cache_control,omitempty"`
 }
 
-// anthropicBlocks writes a message. Results come first, thinking never last, and text that is only space is left out: the API
-// refuses the other ways.
+// anthropicBlocks encodes a message. The API wants results first, thinking never last, and no text that is only
+// space.
 func anthropicBlocks(m Message) []any {
 	blocks := []any{}
 	for _, b := range m.Blocks {
@@ -148,7 +150,8 @@ func anthropicBlocks(m Message) []any {
 		case b.Result != nil:
 			continue
 		case b.Call != nil:
-			blocks = append(blocks, &anthropicContent{Type: "tool_use", ID: b.Call.ID, Name: b.Call.Name, Input: b.Call.input()})
+			blocks = append(blocks, &anthropicContent{Type: "tool_use", ID: b.Call.ID, Name: b.Call.Name,
+				Input: b.Call.input()})
 		case raw != nil && b.Text == "":
 			blocks = append(blocks, raw)
 			continue
@@ -191,8 +194,8 @@ type anthropicUsage struct {
 	Output  *tally `json:"output_tokens"`
 }
 
-// anthropicStream is the state of one stream: message_start, blocks one after the other, message_delta, message_stop. Types of
-// events, blocks and deltas that nobody knows are passed over, as the documentation asks.
+// anthropicStream is the state of one stream: message_start, blocks one after the other, message_delta, message_stop.
+// Unknown types of events, blocks and deltas are ignored, as the documentation asks.
 type anthropicStream struct {
 	d      *draft
 	begun  bool
@@ -228,7 +231,8 @@ func (s *anthropicStream) event(_ string, data []byte) error {
 	case e.Type == "content_block_stop" && s.d.stopped() && cutShort(s.d.got.Stop): // of a block that the cut left open
 		return nil
 	case s.begun == (e.Type == "message_start"):
-		return outOfOrder("%s, and message_start came %s", e.Type, map[bool]string{true: "before", false: "not yet"}[s.begun])
+		return outOfOrder("%s, and message_start came %s", e.Type,
+			map[bool]string{true: "before", false: "not yet"}[s.begun])
 	case s.d.stopped() && e.Type != "message_delta" && e.Type != "message_stop":
 		return outOfOrder("%s after the reason why the model stopped", e.Type)
 	}
@@ -299,7 +303,7 @@ func (s *anthropicStream) start(e anthropicEvent) error {
 	return nil
 }
 
-// block is the open block of an event.
+// block returns the open block of an event.
 func (s *anthropicStream) block(e anthropicEvent) (*anthropicBlock, error) {
 	switch {
 	case e.Index == nil:
@@ -339,7 +343,7 @@ func (s *anthropicStream) delta(e anthropicEvent) error {
 	return nil
 }
 
-// anthropicDeltas says in which type of block a delta may stand.
+// anthropicDeltas names the type of block in which each delta may occur.
 var anthropicDeltas = map[string]string{
 	"text_delta": "text", "input_json_delta": "tool_use", "thinking_delta": "thinking", "signature_delta": "thinking",
 }
@@ -406,7 +410,8 @@ func (s *anthropicStream) usage(u *anthropicUsage) {
 		return
 	}
 	for _, c := range []struct{ from, to **tally }{
-		{&u.Input, &s.counts.Input}, {&u.Written, &s.counts.Written}, {&u.Cached, &s.counts.Cached}, {&u.Output, &s.counts.Output},
+		{&u.Input, &s.counts.Input}, {&u.Written, &s.counts.Written}, {&u.Cached, &s.counts.Cached},
+		{&u.Output, &s.counts.Output},
 	} {
 		if *c.from != nil {
 			*c.to = *c.from

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What a turn costs beside the network: the request of a conversation of 500 rounds written, a short answer read. The promise is
-// 5 ms at most.
+// What a turn costs beside the network: the request of a conversation of 500 rounds written, a short answer read. The
+// promise is 5 ms at most.
 func BenchmarkTurn(b *testing.B) {
 	for _, provider := range []string{Anthropic, OpenAI, OpenAIChat, Gemini} {
 		b.Run(provider, func(b *testing.B) {

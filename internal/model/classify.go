@@ -1,6 +1,6 @@
 package model
 
-// What a provider's error is: facts in, a kind out. Structured facts decide before words do.
+// The kind of a provider's error. Structured facts decide before words do.
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ type facts struct {
 	again   *bool         // the provider's own word on a retry (the header x-should-retry)
 }
 
-// error makes the error; err is what lies below.
+// error returns the facts as an error that wraps err.
 func (f facts) error(err error) *Error {
 	kind := f.kind()
 	again := kind.Resend()
@@ -40,13 +40,16 @@ func (f facts) error(err error) *Error {
 	return &Error{Kind: kind, Status: f.status, Message: message, RetryAfter: f.after, Retryable: again, Err: err}
 }
 
-// codeKinds are the words of the providers and of the gateways before them. From Anthropic's "Errors", OpenAI's "Error codes" and
-// the API reference of the Responses error object, Google's "Troubleshooting guide" (google.rpc.Code); the numbers are Z.ai's.
+// codeKinds are the words of the providers and of the gateways before them. From Anthropic's "Errors", OpenAI's
+// "Error codes" and the API reference of the Responses error object, Google's "Troubleshooting guide"
+// (google.rpc.Code); the numbers are Z.ai's.
 var codeKinds = map[string]failure.Kind{
-	"insufficient_quota": failure.QuotaExhausted, "usage_not_included": failure.QuotaExhausted, "quota_exceeded": failure.QuotaExhausted,
+	"insufficient_quota": failure.QuotaExhausted, "usage_not_included": failure.QuotaExhausted,
+	"quota_exceeded":      failure.QuotaExhausted,
 	"usage_limit_reached": failure.QuotaExhausted, "exceeded_current_quota_error": failure.QuotaExhausted,
 
-	"billing_error": failure.Billing, "billing_hard_limit_reached": failure.Billing, "insufficient_balance": failure.Billing, "payment_required": failure.Billing,
+	"billing_error": failure.Billing, "billing_hard_limit_reached": failure.Billing,
+	"insufficient_balance": failure.Billing, "payment_required": failure.Billing,
 	"1113": failure.Billing, "1309": failure.Billing,
 
 	"context_length_exceeded": failure.ContextOverflow, "context_window_exceeded": failure.ContextOverflow,
@@ -54,27 +57,40 @@ var codeKinds = map[string]failure.Kind{
 
 	"request_too_large": failure.RequestTooLarge,
 
-	"authentication_error": failure.AuthInvalid, "invalid_api_key": failure.AuthInvalid, "unauthenticated": failure.AuthInvalid,
-	"permission_error": failure.AuthInvalid, "permission_denied": failure.AuthInvalid, "api_key_invalid": failure.AuthInvalid,
-	"1000": failure.AuthInvalid, "1001": failure.AuthInvalid, "1002": failure.AuthInvalid, "1220": failure.AuthInvalid,
+	"authentication_error": failure.AuthInvalid, "invalid_api_key": failure.AuthInvalid,
+	"unauthenticated":  failure.AuthInvalid,
+	"permission_error": failure.AuthInvalid, "permission_denied": failure.AuthInvalid,
+	"api_key_invalid": failure.AuthInvalid,
+	"1000":            failure.AuthInvalid, "1001": failure.AuthInvalid,
+	"1002": failure.AuthInvalid, "1220": failure.AuthInvalid,
 
-	"not_found_error": failure.ModelNotFound, "model_not_found": failure.ModelNotFound, "not_found": failure.ModelNotFound, "1211": failure.ModelNotFound,
-	"model_not_supported": failure.ModelNotFound, "unknown_model": failure.ModelNotFound, "deploymentnotfound": failure.ModelNotFound,
+	"not_found_error": failure.ModelNotFound, "model_not_found": failure.ModelNotFound,
+	"not_found": failure.ModelNotFound, "1211": failure.ModelNotFound,
+	"model_not_supported": failure.ModelNotFound, "unknown_model": failure.ModelNotFound,
+	"deploymentnotfound": failure.ModelNotFound,
 
-	"rate_limit_error": failure.RateLimited, "rate_limit_exceeded": failure.RateLimited, "rate_limit": failure.RateLimited, "too_many_requests": failure.RateLimited,
+	"rate_limit_error": failure.RateLimited, "rate_limit_exceeded": failure.RateLimited,
+	"rate_limit": failure.RateLimited, "too_many_requests": failure.RateLimited,
 	"throttling": failure.RateLimited, "resource_exhausted": failure.RateLimited, "1302": failure.RateLimited,
 
-	"overloaded_error": failure.ServerOverload, "overloaded": failure.ServerOverload, "server_overloaded": failure.ServerOverload,
-	"server_is_overloaded": failure.ServerOverload, "server_error": failure.ServerOverload, "api_error": failure.ServerOverload,
-	"internal": failure.ServerOverload, "internal_server_error": failure.ServerOverload, "unavailable": failure.ServerOverload,
-	"service_unavailable": failure.ServerOverload, "server_unavailable": failure.ServerOverload, "temporarily_unavailable": failure.ServerOverload,
-	"timeout_error": failure.ServerOverload, "deadline_exceeded": failure.ServerOverload, "insufficient_system_resource": failure.ServerOverload,
-	"1305": failure.ServerOverload,
+	"overloaded_error": failure.ServerOverload, "overloaded": failure.ServerOverload,
+	"server_overloaded":    failure.ServerOverload,
+	"server_is_overloaded": failure.ServerOverload, "server_error": failure.ServerOverload,
+	"api_error": failure.ServerOverload,
+	"internal":  failure.ServerOverload, "internal_server_error": failure.ServerOverload,
+	"unavailable":         failure.ServerOverload,
+	"service_unavailable": failure.ServerOverload, "server_unavailable": failure.ServerOverload,
+	"temporarily_unavailable": failure.ServerOverload,
+	"timeout_error":           failure.ServerOverload, "deadline_exceeded": failure.ServerOverload,
+	"insufficient_system_resource": failure.ServerOverload,
+	"1305":                         failure.ServerOverload,
 
-	"content_filter": failure.ContentPolicy, "content_policy_violation": failure.ContentPolicy, "safety": failure.ContentPolicy, "1301": failure.ContentPolicy,
+	"content_filter": failure.ContentPolicy, "content_policy_violation": failure.ContentPolicy,
+	"safety": failure.ContentPolicy, "1301": failure.ContentPolicy,
 
-	"invalid_request_error": failure.InvalidRequest, "invalid_prompt": failure.InvalidRequest, "invalid_argument": failure.InvalidRequest,
-	"conflict_error": failure.InvalidRequest, "1210": failure.InvalidRequest,
+	"invalid_request_error": failure.InvalidRequest, "invalid_prompt": failure.InvalidRequest,
+	"invalid_argument": failure.InvalidRequest,
+	"conflict_error":   failure.InvalidRequest, "1210": failure.InvalidRequest,
 
 	"tool_use_failed": failure.StreamFailure, // Groq: the model wrote a call that could not be read
 }
@@ -91,33 +107,40 @@ var (
 	}
 	weakBilling = []string{"billing", "credits", "subscription", "your plan"} // at 400, 402, 403 only
 
-	rateWords     = []string{"rate limit", "rate_limit", "too many requests", "rate increased too quickly", "concurrency", "throttl"}
-	overloadWords = []string{"overloaded", "unavailable", "at capacity", "internal server error", "bad gateway", "server error"}
-	policyWords   = []string{"content policy", "content_policy", "content filter", "content_filter", "safety system", "usage policies"}
-	flagWords     = []string{"moderation", "flagged"} // at 403, where they stand for the policy
-	modelWords    = []string{"is not a valid model", "model not found", "no such model", "unknown model", "invalid model"}
-	authWords     = []string{"unauthorized", "invalid api key", "invalid x-api-key", "authentication", "api key not valid"}
+	rateWords = []string{"rate limit", "rate_limit", "too many requests", "rate increased too quickly",
+		"concurrency", "throttl"}
+	overloadWords = []string{"overloaded", "unavailable", "at capacity", "internal server error", "bad gateway",
+		"server error"}
+	policyWords = []string{"content policy", "content_policy", "content filter", "content_filter", "safety system",
+		"usage policies"}
+	flagWords  = []string{"moderation", "flagged"} // at 403, where they stand for the policy
+	modelWords = []string{"is not a valid model", "model not found", "no such model", "unknown model", "invalid model"}
+	authWords  = []string{"unauthorized", "invalid api key", "invalid x-api-key", "authentication",
+		"api key not valid"}
 	overflowWords = []string{
 		"prompt is too long", "prompt too long", "context length", "context_length", "context window", "maximum context",
-		"context limit", "input is too long", "input length and", "input token count", "reduce the length", "exceeds the context",
+		"context limit", "input is too long", "input length and", "input token count", "reduce the length",
+		"exceeds the context",
 	}
-	tokenWords   = []string{"token limit", "too many tokens"} // a full window, unless they speak of the answer
-	outputWords  = []string{"output token", "max_tokens", "max_output_tokens", "max_completion_tokens", "completion token"}
+	tokenWords  = []string{"token limit", "too many tokens"} // a full window, unless they speak of the answer
+	outputWords = []string{"output token", "max_tokens", "max_output_tokens", "max_completion_tokens",
+		"completion token"}
 	timeoutWords = []string{"timeout", "timed out", "deadline exceeded"}
 	networkWords = []string{
-		"stream closed", "stream error", "sse error", "connection closed", "connection reset", "reset by peer", "broken pipe",
+		"stream closed", "stream error", "sse error", "connection closed", "connection reset", "reset by peer",
+		"broken pipe",
 		"connection error", "closed before",
 	}
 )
 
-// kind decides. The order is the rule.
+// kind returns the kind. The order of the questions matters.
 func (f facts) kind() failure.Kind {
 	text := strings.ToLower(f.message)
 	named := f.named()
 	limited := f.status == 429 || slices.Contains(f.codes, "resource_exhausted")
 
-	// That nothing can be paid for is true at any status. Google words a limit of a minute as an exceeded quota: there the
-	// details decide (see details).
+	// That nothing can be paid for is true at any status. Google words a limit of a minute as an exceeded quota: there
+	// the details decide (see details).
 	switch {
 	case slices.Contains(named, failure.Billing) || f.status == 402 || has(text, strongBilling):
 		return failure.Billing
@@ -125,7 +148,8 @@ func (f facts) kind() failure.Kind {
 		return failure.QuotaExhausted
 	case has(text, strongQuota) && !slices.Contains(f.codes, "resource_exhausted"):
 		return failure.QuotaExhausted
-	case (f.status == 400 || f.status == 403) && !limited && has(text, weakBilling) && !slices.Contains(named, failure.AuthInvalid):
+	case (f.status == 400 || f.status == 403) && !limited && has(text, weakBilling) &&
+		!slices.Contains(named, failure.AuthInvalid):
 		return failure.Billing
 	case slices.Contains(named, failure.ContextOverflow):
 		return failure.ContextOverflow
@@ -169,7 +193,7 @@ func (f facts) kind() failure.Kind {
 	return worded(text)
 }
 
-// named are the kinds of the codes, in the order of the codes.
+// named returns the kinds of the codes, in the order of the codes.
 func (f facts) named() []failure.Kind {
 	var kinds []failure.Kind
 	for _, c := range f.codes {
@@ -180,7 +204,7 @@ func (f facts) named() []failure.Kind {
 	return kinds
 }
 
-// worded is the kind of an error of which there are only words, without those that strongBilling and strongQuota know.
+// worded returns the kind of an error that has only words, without those that strongBilling and strongQuota know.
 func worded(text string) failure.Kind {
 	switch {
 	case marker(text, "503") || marker(text, "529") || has(text, overloadWords):
@@ -203,7 +227,7 @@ func worded(text string) failure.Kind {
 	return failure.Unknown
 }
 
-// overflows says whether text speaks of a full window; a limit of the answer's own length is not one.
+// overflows reports whether text says that the window is full. A limit of the answer's own length is not meant.
 func overflows(text string) bool {
 	return has(text, overflowWords) || has(text, tokenWords) && !has(text, outputWords)
 }
@@ -212,7 +236,7 @@ func has(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// marker finds a number that stands alone: the 429 of "429000 input tokens" is none.
+// marker reports whether text holds a number that stands alone: "429000 input tokens" does not hold 429.
 func marker(text, number string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], number)

@@ -15,8 +15,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// P54 B96: a recorded answer, cut behind every byte, cleanly and by a lost connection, ends as an error that may be retried, with
-// what had come and no half call; or, once the model has said why it stopped, as the whole answer.
+// P54 B96: a recorded answer, cut behind every byte, cleanly and by a lost connection, ends as an error that may be
+// retried, with what had come and no half call; or, once the model has said why it stopped, as the whole answer.
 func TestCutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	for provider, stream := range recorded {
@@ -86,7 +86,8 @@ func asJSON(t *testing.T, a Answer) string {
 	return string(b)
 }
 
-// checkPart: every block is the beginning of its place in the whole answer; calls in Blocks are whole, those in Broken are not.
+// checkPart: every block is the beginning of its place in the whole answer; calls in Blocks are whole, those in
+// Broken are not.
 func checkPart(t *testing.T, at string, part, whole Answer) {
 	t.Helper()
 	i := 0
@@ -126,7 +127,8 @@ func kindOf(b Block) string {
 	return "text"
 }
 
-// B96: what the model was cut off from by its limit is broken, also where the half is JSON by accident; the text stays.
+// B96: what the model was cut off from by its limit is broken, also where the half is JSON by accident; the text
+// stays.
 func TestCallCutByMaxTokens(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, provider, stream, args string }{

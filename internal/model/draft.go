@@ -1,6 +1,6 @@
 package model
 
-// The answer while it arrives: its parts in the order in which they began, and what was told of them.
+// The answer while it arrives: its parts in the order in which they began.
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A draft collects an answer. A decoder calls it; everything happens in the goroutine that called Turn.
+// A draft collects an answer. Its decoder calls it, in the goroutine that called Turn.
 type draft struct {
-	heard    func(Event)
+	event    func(Event)
 	provider string
 	used     map[string]bool // the ids of calls in the conversation
 	parts    []*part
@@ -37,11 +37,11 @@ const (
 	callPart
 )
 
-func newDraft(provider string, r Request, heard func(Event)) *draft {
-	if heard == nil {
-		heard = func(Event) {}
+func newDraft(provider string, r Request, event func(Event)) *draft {
+	if event == nil {
+		event = func(Event) {}
 	}
-	d := &draft{heard: heard, provider: provider, used: map[string]bool{}}
+	d := &draft{event: event, provider: provider, used: map[string]bool{}}
 	for _, id := range r.Used {
 		d.used[id] = true
 	}
@@ -74,14 +74,14 @@ func (d *draft) add(p *part, piece string) {
 	if p.kind == thinkingPart {
 		kind = ThinkingDelta
 	}
-	d.heard(Event{Kind: kind, Text: piece})
+	d.event(Event{Kind: kind, Text: piece})
 }
 
-// ownID begins the ids that are made here, for calls to which the provider gives none.
+// ownID begins the IDs that are made here for calls to which the provider gives none.
 const ownID = "own_"
 
-// beginCall opens a call. An id that the conversation holds already would pair it with the wrong result: such a call, like one
-// without an id, gets one of ours.
+// beginCall opens a call. One without an ID gets one of ours, and so does one whose ID is already in the
+// conversation: it would be paired with the wrong result.
 func (d *draft) beginCall(id, name string) *part {
 	if id == "" || d.used[id] {
 		id = ownID + rand.Text()
@@ -90,7 +90,7 @@ func (d *draft) beginCall(id, name string) *part {
 	p := &part{kind: callPart, call: Call{ID: id, Name: name}}
 	d.parts = append(d.parts, p)
 	d.progress()
-	d.heard(Event{Kind: CallBegun, Call: p.call})
+	d.event(Event{Kind: CallBegun, Call: p.call})
 	return p
 }
 
@@ -101,10 +101,11 @@ func (d *draft) args(p *part, piece string) {
 	}
 	p.text.WriteString(piece)
 	d.progress()
-	d.heard(Event{Kind: CallArgs, Text: piece, Call: p.call})
+	d.event(Event{Kind: CallArgs, Text: piece, Call: p.call})
 }
 
-// endCall is told when the provider says that the arguments are complete. If they are no JSON object the call stays broken.
+// endCall ends a call when the provider says that its arguments are complete. If they are not a JSON object, the call
+// stays broken.
 func (d *draft) endCall(p *part) {
 	args, ok := argsObject(p.text.String())
 	if !ok {
@@ -112,10 +113,10 @@ func (d *draft) endCall(p *part) {
 	}
 	p.call.Args, p.whole = args, true
 	d.progress()
-	d.heard(Event{Kind: CallWhole, Call: p.call})
+	d.event(Event{Kind: CallWhole, Call: p.call})
 }
 
-// argsObject is text as one JSON object; nothing at all is the empty one.
+// argsObject returns text as one JSON object. Empty text is the empty object.
 func argsObject(text string) (json.RawMessage, bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -125,17 +126,17 @@ func argsObject(text string) (json.RawMessage, bool) {
 	return b, b[0] == '{' && json.Valid(b)
 }
 
-// cutShort says of a stop that it may come in the middle of anything: a block that is open then was cut, not lost.
+// cutShort reports whether a stop may come in the middle of anything: a block that is open then was cut, not lost.
 func cutShort(s Stop) bool { return s != EndTurn && s != ToolCalls }
 
-// stop records why the model stopped. All content must have come.
+// stop records why the model stopped. All content must have arrived.
 func (d *draft) stop(s Stop, reason string) {
 	d.got.Stop, d.got.Reason = s, reason
 	d.moved = true
-	d.heard(Event{Kind: Stopped, Stop: s})
+	d.event(Event{Kind: Stopped, Stop: s})
 }
 
-// stopped says whether the model has said why it stopped.
+// stopped reports whether the model has said why it stopped.
 func (d *draft) stopped() bool { return d.got.Stop != "" }
 
 func (d *draft) progress() { d.got.Progress, d.moved = true, true }
@@ -151,7 +152,7 @@ func (d *draft) calls() int {
 	return n
 }
 
-// answer is what has come until now.
+// answer returns what has arrived so far.
 func (d *draft) answer() Answer {
 	a := d.got
 	run := a.Stop == "" || a.Stop == ToolCalls
@@ -185,7 +186,8 @@ func (d *draft) answer() Answer {
 	return a
 }
 
-// decode reads the data of one event. What is no JSON, or JSON of another shape, is not the stream that was asked for.
+// decode parses the data of one event. What is not JSON, or JSON of another form, is not the stream that was asked
+// for.
 func decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return malformed("an event of the stream is not the JSON of this protocol (%v): \"%s\"", err, head(data, 120))
@@ -193,7 +195,7 @@ func decode(data []byte, into any) error {
 	return nil
 }
 
-// present says whether a raw field stands in the JSON and is not null.
+// present reports whether a raw field is in the JSON and not null.
 func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
 }
@@ -205,7 +207,7 @@ func head(b []byte, n int) []byte {
 	return b
 }
 
-// sum adds counts; those that were not told count nothing. It is unknown when none was told, or when one is no count.
+// sum adds counts; unknown ones count as nothing. The sum is unknown if all are unknown, or one is not a count.
 func sum(counts ...*tally) *int64 {
 	var total *int64
 	for _, c := range counts {

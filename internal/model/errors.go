@@ -29,28 +29,28 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// newError is an error of a kind whose retry follows from the kind.
+// newError returns an error whose Retryable follows from its kind.
 func newError(kind failure.Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), RetryAfter: none, Retryable: kind.Resend()}
 }
 
-// malformed: what came is not the stream that was asked for. The same would come again.
+// malformed returns the error of a stream that is not the one that was asked for. The same would come again.
 func malformed(format string, args ...any) *Error {
 	return newError(failure.ParseError, format, args...)
 }
 
-// outOfOrder: events are missing, came twice or changed places; another try may be luckier.
+// outOfOrder returns the error of events that are missing, repeated or swapped. Another attempt may succeed.
 func outOfOrder(format string, args ...any) *Error {
 	return newError(failure.StreamFailure, "the events of the stream are out of order: "+format, args...)
 }
 
-// provided is the error that a provider reports in the middle of a stream.
+// provided returns the error that a provider reports in the middle of a stream.
 func provided(body []byte) *Error {
 	f := reported(body)
 	return f.error(nil)
 }
 
-// finish makes the error that is handed out: one line, bounded, without the key.
+// finish returns the error as it leaves the package: one line, bounded, without the key.
 func (m *Model) finish(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -68,7 +68,7 @@ const (
 	maxQuote   = 200 // bytes of a body that is not what was asked for
 )
 
-// scrub takes the key out of text, and any beginning of it that a quotation has cut.
+// scrub removes the key from text, and any beginning of it that a quotation has cut.
 func scrub(text, key string) string {
 	const shortest = 12
 	for n := len(key); n > 0 && (n == len(key) || n >= shortest); n-- {
@@ -77,7 +77,7 @@ func scrub(text, key string) string {
 	return text
 }
 
-// oneLine is text on one line without what a terminal would obey, cut to max bytes.
+// oneLine returns text on one line without what a terminal would interpret, cut to max bytes.
 func oneLine(text string, max int) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
@@ -100,8 +100,8 @@ func oneLine(text string, max int) string {
 	return text[:cut] + dots
 }
 
-// reported reads the facts from the JSON of an error: {"error": {…}} of every provider, in an array with Gemini, or the error's
-// fields at the top, as gateways write them. A body that is something else gives no facts.
+// reported reads the facts from the JSON of an error: {"error": {…}} of every provider, in an array with Gemini, or
+// the error's fields at the top, as gateways write them. A body that is something else gives no facts.
 //
 // What is meant as an error says so by that field; codes at the top may be of anything.
 func reported(body []byte) facts {
@@ -153,7 +153,8 @@ func reported(body []byte) facts {
 	return f
 }
 
-// behind reads what a gateway says of the provider behind it (OpenRouter's metadata): its own words, and that it would not read this.
+// behind reads what a gateway reports of the provider behind it (OpenRouter's metadata): its own words, and that it
+// does not accept the request.
 func (f *facts) behind(more map[string]any) {
 	if raw, ok := more["raw"].(string); ok && raw != "" && !strings.Contains(f.message, raw) {
 		f.message += ": " + raw
@@ -163,7 +164,7 @@ func (f *facts) behind(more map[string]any) {
 	}
 }
 
-// refusal is the error that body is meant as; nil: it is something else.
+// refusal returns the error that body is meant as, nil if it is something else.
 func refusal(body []byte) *Error {
 	f := reported(body)
 	e := f.error(nil)
@@ -173,7 +174,7 @@ func refusal(body []byte) *Error {
 	return e
 }
 
-// number takes a code that is a status of HTTP for one: that is how gateways pass it on inside a stream.
+// number takes a code that is an HTTP status as the status: gateways pass it on in this way inside a stream.
 func (f *facts) number(text string) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 400 && n <= 599 && f.status == 0 {
 		f.status = n

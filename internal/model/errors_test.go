@@ -414,7 +414,8 @@ func TestWrongContentType(t *testing.T) {
 	}
 }
 
-// The key stands in no message, whole or cut, whatever the provider repeats; messages are one line of at most 500 bytes.
+// The key stands in no message, whole or cut, whatever the provider repeats; messages are one line of at most 500
+// bytes.
 func TestMessagesAreClean(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{

@@ -9,8 +9,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// fuzz reads arbitrary bytes as a stream: never a panic, never a call whose arguments are no JSON object, and without an error a
-// call only beside its stop reason.
+// fuzz reads arbitrary bytes as a stream: never a panic, never a call whose arguments are no JSON object, and without
+// an error a call only beside its stop reason.
 func fuzz(f *testing.F, provider string) {
 	f.Add([]byte(recorded[provider]))
 	f.Add([]byte(recorded[provider][:len(recorded[provider])/2]))

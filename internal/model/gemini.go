@@ -1,8 +1,8 @@
 package model
 
-// Google's Gemini API. Sources: Google AI for Developers, "Generating content" (streamGenerateContent, FinishReason, UsageMetadata),
-// "Function calling", "Structured output" (responseJsonSchema), "Thinking", "Thought signatures" (each goes back in the part it came
-// with, parts are not merged across one).
+// Google's Gemini API. Sources: Google AI for Developers, "Generating content" (streamGenerateContent, FinishReason,
+// UsageMetadata), "Function calling", "Structured output" (responseJsonSchema), "Thinking", "Thought signatures"
+// (each goes back in the part it came with, parts are not merged across one).
 
 import (
 	"encoding/json"
@@ -66,7 +66,7 @@ func geminiRequest(m *Model, r Request) any {
 	return q
 }
 
-// geminiContent is a part of a message. There are thousands: a struct is written faster than a map.
+// geminiContent is a part of a message. There are thousands, and a struct is encoded faster than a map.
 type geminiContent struct {
 	Text      *string      `json:"text,omitempty"`
 	Call      *geminiNamed `json:"functionCall,omitempty"`
@@ -81,7 +81,7 @@ type geminiNamed struct {
 	Response map[string]string `json:"response,omitempty"`
 }
 
-// geminiParts writes a message. Thoughts do not go back, their signatures do, in the parts they came with.
+// geminiParts encodes a message. Thoughts do not go back; their signatures do, in the parts they came with.
 func geminiParts(m Message) []geminiContent {
 	var parts []geminiContent
 	for _, b := range m.Blocks {
@@ -93,7 +93,8 @@ func geminiParts(m Message) []geminiContent {
 			if b.Result.Failed {
 				field = "error"
 			}
-			part.Result = &geminiNamed{ID: geminiID(b.Result.ID), Name: b.Result.Name, Response: map[string]string{field: b.Result.Text}}
+			part.Result = &geminiNamed{ID: geminiID(b.Result.ID), Name: b.Result.Name,
+				Response: map[string]string{field: b.Result.Text}}
 		case b.Call != nil:
 			part.Call = &geminiNamed{ID: geminiID(b.Call.ID), Name: b.Call.Name, Args: b.Call.input()}
 		case b.Thinking != "" && raw != nil:
@@ -114,7 +115,8 @@ func geminiParts(m Message) []geminiContent {
 	return parts
 }
 
-// geminiID is the id of a call for the provider: none, if it was made here. Models that give none do not know the field.
+// geminiID returns the ID of a call for the provider: none, if it was made here. Models that give none do not know
+// the field.
 func geminiID(id string) string {
 	if strings.HasPrefix(id, ownID) {
 		return ""
@@ -158,8 +160,8 @@ type geminiPart struct {
 	} `json:"functionCall"`
 }
 
-// geminiStream is the state of one stream: pieces, the last of which has a finishReason, and the end of the body. There is no
-// terminal event after it, so what follows is read to the end.
+// geminiStream is the state of one stream: pieces, the last of which has a finishReason, and the end of the body.
+// There is no terminal event after it, so what follows is read to the end.
 type geminiStream struct {
 	d    *draft
 	open *part // text or thinking that the next part may go on with
@@ -272,9 +274,11 @@ func (s *geminiStream) finish(reason, message string) error {
 }
 
 var geminiStops = map[string]Stop{
-	"STOP": EndTurn, "MAX_TOKENS": MaxTokens, "SAFETY": Refused, "RECITATION": Refused, "LANGUAGE": Refused, "BLOCKLIST": Refused,
+	"STOP": EndTurn, "MAX_TOKENS": MaxTokens, "SAFETY": Refused, "RECITATION": Refused, "LANGUAGE": Refused,
+	"BLOCKLIST":          Refused,
 	"PROHIBITED_CONTENT": Refused, "SPII": Refused,
 }
 
-// geminiSlips are the ends of an answer that could not be read by the provider itself: the next may be better.
-var geminiSlips = map[string]bool{"MALFORMED_FUNCTION_CALL": true, "MALFORMED_RESPONSE": true, "UNEXPECTED_TOOL_CALL": true}
+// geminiSlips are the finish reasons of an answer that the provider itself could not read: the next may be better.
+var geminiSlips = map[string]bool{"MALFORMED_FUNCTION_CALL": true, "MALFORMED_RESPONSE": true,
+	"UNEXPECTED_TOOL_CALL": true}

@@ -1,7 +1,7 @@
 package model
 
-// What a provider can do that means harm, or knows no better: none of it may hang, fill the memory, lead the key away, or get a call
-// to run that was not made.
+// What a provider can do that means harm, or knows no better: none of it may hang, fill the memory, lead the key
+// away, or get a call to run that was not made.
 
 import (
 	"bytes"
@@ -187,7 +187,8 @@ func TestHostileHeads(t *testing.T) {
 	}
 }
 
-// A redirect to a server whose certificate is good leads nowhere either: not one byte is sent there, over HTTP/2 neither.
+// A redirect to a server whose certificate is good leads nowhere either: not one byte is sent there, over HTTP/2
+// neither.
 func TestKeyStaysAtItsHost(t *testing.T) {
 	t.Parallel()
 	thief := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
@@ -269,7 +270,8 @@ func TestManyPieces(t *testing.T) {
 	}
 }
 
-// Counts that are none, indexes with holes and backwards, one id for two calls: no wrong count, no lost call, no id twice.
+// Counts that are none, indexes with holes and backwards, one id for two calls: no wrong count, no lost call, no id
+// twice.
 func TestAbsurdNumbers(t *testing.T) {
 	t.Parallel()
 	for _, count := range []string{"-1", "0.5", `"7"`, "null", "[]"} {

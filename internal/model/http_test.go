@@ -84,7 +84,8 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// The faults that a real network has: a closed port, a name that is not, a certificate that nobody signed, a body cut short.
+// The faults that a real network has: a closed port, a name that is not, a certificate that nobody signed, a body cut
+// short.
 func TestRealFaults(t *testing.T) {
 	t.Parallel()
 	quiet := log.New(io.Discard, "", 0)

@@ -10,8 +10,9 @@ const (
 	defaultTotal = 256 << 20
 )
 
-// slowLimits are for protocols that show nothing while a small machine reads a prompt, or a model reasons. Later a call may come as a
-// whole, once all of it is written: 8 KiB are some 2,400 tokens, and at ten a second they take four minutes.
+// slowLimits are for protocols that show nothing while a small machine reads a prompt, or a model reasons. Later a
+// call may come as a whole, once all of it is written: 8 KiB are some 2,400 tokens, and at ten a second they take
+// four minutes.
 var slowLimits = Limits{Connect: 2 * time.Minute, Think: defaultWord, Silent: 4 * time.Minute, Word: defaultWord}
 
 func (l Limits) orDefault(provider string) Limits {
@@ -34,15 +35,15 @@ func (l Limits) orDefault(provider string) Limits {
 	return l
 }
 
-// Patience is how long a turn of m may go on between two events that it tells: its own limits have ended it then. Who watches it
-// from outside must wait at least so long.
+// Patience returns the longest time between two events of a turn: after that its own limits have ended it. An idle
+// limit outside must not be shorter.
 func (m *Model) Patience() time.Duration {
 	l := m.Limits.orDefault(m.Provider)
 	return l.Connect + l.Word
 }
 
-// left is what the provider may be silent from now on, when it was heard now and there was content, if there was any, since: whether
-// there was, and how long ago.
+// left returns how long the provider may be silent from now on. content reports whether there was content, since how
+// long ago.
 func (l Limits) left(content bool, since time.Duration) time.Duration {
 	most := l.Think
 	if content {

@@ -1,6 +1,7 @@
-// Package model is one turn with a model over HTTP: one conversation type and four wire protocols, each read strictly. A
-// stream that ends without its terminal event is an error, whatever came before; a tool call counts only when the protocol
-// said that it is whole and its arguments are one JSON object. The package decides nothing about retries: it says what happened.
+// Package model sends one request to a model over HTTP and reads its answer. There is one type for conversations and
+// one file for each wire protocol; each is read strictly. A stream that ends without its terminal event is an error,
+// whatever came before. A tool call counts only when the protocol said that it is complete and its arguments are one
+// JSON object. The package retries nothing: it reports what happened.
 package model
 
 import (
@@ -11,22 +12,25 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// A Model is one model behind one protocol. Several goroutines may ask it at once.
+// A Model is one model behind one protocol. Several goroutines may use it at once.
 type Model struct {
 	Provider string // one of Providers
 	Name     string
-	BaseURL  string       // empty: the provider's own; http:// only to a loopback address
-	Key      string       // goes into the provider's header and nowhere else: no error, no event holds it
-	HTTP     *http.Client // nil: one of our own, which knows no proxy. Redirects and cookies are off with any client: the key must not travel
-	Limits   Limits
+	BaseURL  string // empty: the provider's own; http:// only to a loopback address
+	Key      string // goes into the provider's header and nowhere else: no error, no event holds it
+	// HTTP is nil for a client of our own, which uses no proxy. Redirects and cookies are off with any client, because
+	// the key must not go elsewhere.
+	HTTP   *http.Client
+	Limits Limits
 }
 
-// Limits bound one turn; the zero value means the defaults (see limits.go). Content is text, thinking, and any part of a call.
+// Limits bound one turn; a zero field means the protocol's default. Content is text, thinking, and any part of a
+// call.
 type Limits struct {
 	Connect time.Duration // from the call of Turn to the head of the answer; with Anthropic to the first byte of its body
 	Think   time.Duration // without a byte, before the first content: models think in silence
 	Silent  time.Duration // without a byte, later
-	Word    time.Duration // without content, whatever else is sent: a provider may keep alive for ever what is dead behind it
+	Word    time.Duration // without content, whatever else is sent: a gateway may keep a dead stream alive for ever
 	Line    int           // bytes of one line of the stream, and of the data of one event; default 32 MiB
 	Total   int64         // bytes of the whole stream; default 256 MiB
 }
@@ -36,18 +40,21 @@ type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []Tool
-	MaxTokens int             // of the answer; 0: 8192
-	Schema    json.RawMessage // the answer must be one JSON object of this schema; nil: free. Its objects must say additionalProperties: false
-	Used      []string        // IDs of calls that Messages holds no longer: a call of the answer gets another
+	MaxTokens int // of the answer; 0: 8192
+	// Schema is the schema of the one JSON object that the answer must be; nil: the answer is free. Its objects must have
+	// additionalProperties: false.
+	Schema json.RawMessage
+	Used   []string // IDs of calls that Messages holds no longer: a call of the answer gets another
 }
 
-// A Message is what one side said. User messages hold text and results, assistant messages text, thinking and calls.
+// A Message is what one side said. Messages of the user hold text and results, those of the assistant text, thinking
+// and calls.
 type Message struct {
 	Role   Role
 	Blocks []Block
 }
 
-// A Role says who spoke.
+// A Role tells who spoke.
 type Role string
 
 // The roles.
@@ -56,18 +63,19 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Block is one part of a message: at most one of the fields is set, but for Raw and Provider, which stand beside any of
-// them, or alone (thinking that the provider does not show). Blocks of an Answer go back as they are, in their order.
+// A Block is one part of a message: at most one of its fields is set, except that Raw and Provider stand beside any
+// of them, or alone (thinking that the provider does not show). Blocks of an Answer go back unchanged, in their
+// order.
 type Block struct {
 	Text     string
 	Thinking string          // what the model reasoned, where the provider shows it; goes back only with Raw
 	Call     *Call           // of an assistant message
 	Result   *Result         // of a user message
-	Raw      json.RawMessage // what must be given back unchanged beside the block (signatures, encrypted reasoning); its Provider alone reads it
+	Raw      json.RawMessage // goes back unchanged with the block (signatures, encrypted reasoning), to its Provider only
 	Provider string          // whose Raw it is
 }
 
-// A Call asks for a tool. ID is unique in the conversation; where the protocol has none, one is made.
+// A Call asks for a tool. ID is unique in the conversation; if the protocol has none, one is made.
 type Call struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
@@ -89,15 +97,15 @@ type Tool struct {
 	Schema      json.RawMessage
 }
 
-// An Event is told while the answer arrives, in order, from the goroutine that called Turn.
+// An Event is passed on while the answer arrives, in order, from the goroutine that called Turn.
 type Event struct {
 	Kind EventKind
-	Text string // of HeardText and HeardThinking: the new piece; of CallArgs: the new piece of its arguments, not yet JSON
+	Text string // the new piece of text or thinking; of CallArgs: of the arguments, not yet JSON
 	Call Call   // of CallBegun, CallArgs (ID and Name), CallWhole (all of it)
 	Stop Stop   // of Stopped
 }
 
-// An EventKind says what was heard.
+// An EventKind tells what arrived.
 type EventKind string
 
 // The kinds of events.
@@ -106,11 +114,11 @@ const (
 	ThinkingDelta EventKind = "thinking"
 	CallBegun     EventKind = "call_begun" // its name is known
 	CallArgs      EventKind = "call_args"
-	CallWhole     EventKind = "call_whole" // its arguments are one JSON object; it must not run before Stopped says ToolCalls
-	Stopped       EventKind = "stopped"    // the model gave its stop reason; what follows is usage and the end of the stream
+	CallWhole     EventKind = "call_whole" // its arguments are complete; it may run once Stopped has ToolCalls
+	Stopped       EventKind = "stopped"    // the model gave its stop reason; usage and the end of the stream follow
 )
 
-// A Stop says why the model stopped.
+// A Stop tells why the model stopped.
 type Stop string
 
 // The reasons, in our words; Answer.Reason has the provider's.
@@ -123,9 +131,9 @@ const (
 	Other     Stop = "other"
 )
 
-// An Answer is what arrived. Beside an error it holds what was whole before the fault: text as far as it came, whole calls, and
-// Broken, the calls that were begun and not finished. Without an error a call stands in Blocks only when Stop is ToolCalls: what
-// the model stopped in the middle of (MaxTokens), or whose arguments are no JSON object, is Broken.
+// An Answer is what arrived. With an error it holds what was complete before the fault: text as far as it came,
+// complete calls, and Broken, the calls that were begun and not finished. Without an error a call is in Blocks only
+// if Stop is ToolCalls: a call that was cut (MaxTokens), or whose arguments are not a JSON object, is in Broken.
 type Answer struct {
 	Blocks []Block // in the order in which they began
 	Broken []Call  // Args is what had come: not JSON, as a rule
@@ -134,12 +142,12 @@ type Answer struct {
 	Usage  Usage
 	ID     string // of the answer, where there is one
 	Model  string // as the provider names it
-	// Progress says that anything of content was heard: text, thinking, or a part of a call.
+	// Progress reports whether any content arrived: text, thinking, or a part of a call.
 	Progress bool
 }
 
-// Usage are tokens; nil where the provider did not say. Input counts everything sent, Cached is the part of it that was read from
-// a cache, Written the part that was put there.
+// Usage counts tokens; nil if the provider did not say. Input counts everything that was sent; Cached is the part of
+// it that was read from a cache, Written the part that was put there.
 type Usage struct {
 	Input, Output, Cached, Written *int64
 }

@@ -1,8 +1,8 @@
 package model
 
-// OpenAI's Responses API. Sources: OpenAI's API reference, "Responses: create" and "Responses: streaming events"; the guides
-// "Function calling", "Structured outputs", "Reasoning" (items with encrypted_content go back when nothing is stored), "Prompt
-// caching" (prompt_cache_key).
+// OpenAI's Responses API. Sources: OpenAI's API reference, "Responses: create" and "Responses: streaming events"; the
+// guides "Function calling", "Structured outputs", "Reasoning" (items with encrypted_content go back when nothing is
+// stored), "Prompt caching" (prompt_cache_key).
 
 import (
 	"crypto/sha256"
@@ -49,7 +49,8 @@ func openaiRequest(m *Model, r Request) any {
 		tools := make([]object, len(r.Tools))
 		for i, t := range r.Tools {
 			// strict would demand that every property is required.
-			tools[i] = object{"type": "function", "name": t.Name, "description": t.Description, "parameters": t.schema(), "strict": false}
+			tools[i] = object{"type": "function", "name": t.Name, "description": t.Description, "parameters": t.schema(),
+				"strict": false}
 		}
 		q["tools"] = tools
 	}
@@ -64,7 +65,8 @@ func openaiRequest(m *Model, r Request) any {
 	return q
 }
 
-// conversationKey is the same for all turns of a conversation, so that they reach the machine that has its prefix.
+// conversationKey is the same for all turns of a conversation, so that they reach the machine that has its prefix
+// cached.
 func conversationKey(m *Model, r Request) string {
 	h := sha256.New()
 	h.Write([]byte(m.Name + "\x00" + r.System))
@@ -76,13 +78,14 @@ func conversationKey(m *Model, r Request) string {
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// reasons says whether a model is one that reasons. The ones that do not are older than GPT-5, or made for chatting.
+// reasons reports whether a model reasons. Those that do not are older than GPT-5, or made for chatting.
 func reasons(name string) bool {
-	return !strings.HasPrefix(name, "gpt-3") && !strings.HasPrefix(name, "gpt-4") && !strings.HasPrefix(name, "chatgpt-") &&
+	return !strings.HasPrefix(name, "gpt-3") && !strings.HasPrefix(name, "gpt-4") &&
+		!strings.HasPrefix(name, "chatgpt-") &&
 		!strings.HasSuffix(name, "-chat-latest")
 }
 
-// openaiInput is an item of the conversation. There are thousands: a struct is written faster than a map.
+// openaiInput is an item of the conversation. There are thousands, and a struct is encoded faster than a map.
 type openaiInput struct {
 	Type    string  `json:"type"`
 	Role    Role    `json:"role,omitempty"`
@@ -94,7 +97,7 @@ type openaiInput struct {
 	Output  *string `json:"output,omitempty"`
 }
 
-// openaiItems writes a message. Reasoning goes back only before what it led to: alone it is refused.
+// openaiItems encodes a message. Reasoning goes back only before what it led to: alone it is refused.
 func openaiItems(m Message) []any {
 	items := []any{}
 	for _, b := range m.Blocks {
@@ -176,7 +179,7 @@ type openaiOutput struct {
 }
 
 // openaiStream is the state of one stream: response.created, items by output_index with their parts, and one of
-// response.completed, .incomplete, .failed. Other events are passed over.
+// response.completed, .incomplete, .failed. Other events are ignored.
 type openaiStream struct {
 	d        *draft
 	begun    bool
@@ -261,7 +264,7 @@ func openaiError(data []byte) error {
 	return provided(plain)
 }
 
-// item is the open item of an event.
+// item returns the open item of an event.
 func (s *openaiStream) item(e openaiEvent) (*openaiItem, error) {
 	if e.Output == nil {
 		return nil, malformed("%s has no output_index", e.Type)
@@ -304,7 +307,7 @@ func (s *openaiStream) added(e openaiEvent) error {
 	return nil
 }
 
-// openaiTakes says which events of an item's parts are read, and of what type of item they are.
+// openaiTakes names the events of an item's parts that are read, and the type of item to which they belong.
 var openaiTakes = map[string]struct {
 	kind string
 	do   func(*openaiStream, *openaiItem, openaiEvent) error
@@ -386,7 +389,8 @@ func (s *openaiStream) argsDone(item *openaiItem, e openaiEvent) error {
 	return s.call(item, *e.Args, e.Type)
 }
 
-// same compares what came in pieces with the whole that the provider repeats at the end. Without pieces the whole is the text.
+// same compares what came in pieces with the whole that the provider repeats at the end. Without pieces the whole is
+// the text.
 func (s *openaiStream) same(p *part, whole, event string) error {
 	if p.text.Len() == 0 {
 		if p.kind == callPart {
@@ -452,7 +456,7 @@ func (s *openaiStream) itemDone(e openaiEvent) error {
 	return nil
 }
 
-// end reads the terminal event. A whole answer has all its items done; one that was cut short may not.
+// end reads the terminal event. A complete answer has all its items done; one that was cut short may not.
 func (s *openaiStream) end(e openaiEvent) error {
 	r := e.Response
 	if r == nil {
@@ -462,7 +466,8 @@ func (s *openaiStream) end(e openaiEvent) error {
 		s.d.got.ID, s.d.got.Model = r.ID, r.Model
 	}
 	if u := r.Usage; u != nil {
-		s.d.got.Usage = Usage{Input: u.Input.known(), Output: u.Output.known(), Cached: u.Details.Cached.known(), Written: u.Details.Written.known()}
+		s.d.got.Usage = Usage{Input: u.Input.known(), Output: u.Output.known(), Cached: u.Details.Cached.known(),
+			Written: u.Details.Written.known()}
 	}
 	s.d.ended = true
 	reason := ""
@@ -475,7 +480,7 @@ func (s *openaiStream) end(e openaiEvent) error {
 			return newError(failure.Unknown, "the provider says that the answer failed, and not why")
 		}
 		return provided(r.Error)
-	case e.Type == "response.incomplete" || reason != "": // some servers complete what they cut, and say in the details that it was
+	case e.Type == "response.incomplete" || reason != "": // some servers report a cut answer as completed, with details
 		stop := Other
 		switch reason {
 		case "max_output_tokens":

@@ -1,8 +1,8 @@
 package model
 
-// The chat completions protocol, as OpenAI and many gateways and local servers speak it. Sources: OpenAI's API reference, "Chat:
-// create" and "Chat: streaming"; for reasoning_content DeepSeek's "Thinking mode" and Moonshot's "Use thinking models" (it goes back
-// beside calls), for reasoning OpenRouter's "Reasoning tokens".
+// The chat completions protocol, as OpenAI and many gateways and local servers speak it. Sources: OpenAI's API
+// reference, "Chat: create" and "Chat: streaming"; for reasoning_content DeepSeek's "Thinking mode" and Moonshot's
+// "Use thinking models" (it goes back beside calls), for reasoning OpenRouter's "Reasoning tokens".
 
 import (
 	"encoding/json"
@@ -54,7 +54,7 @@ func chatRequest(m *Model, r Request) any {
 	return q
 }
 
-// chatMessage is a message as the protocol has it. There are thousands: a struct is written faster than a map.
+// chatMessage is a message in the protocol's form. There are thousands, and a struct is encoded faster than a map.
 type chatMessage struct {
 	Role      Role           `json:"role"`
 	Of        string         `json:"tool_call_id,omitempty"`
@@ -75,7 +75,7 @@ type chatFunction struct {
 	Args string `json:"arguments"`
 }
 
-// chatMessages writes a message behind those in out: every result is one of its own, what else was said follows.
+// chatMessages appends a message to out: every result is a message of its own, and what else was said follows.
 func chatMessages(out []any, m Message) []any {
 	text := ""
 	said := chatMessage{Role: m.Role, Content: &text}
@@ -86,7 +86,8 @@ func chatMessages(out []any, m Message) []any {
 			out = append(out, chatMessage{Role: "tool", Of: b.Result.ID, Content: &content})
 			continue
 		case b.Call != nil:
-			said.Calls = append(said.Calls, chatToolCall{b.Call.ID, "function", chatFunction{b.Call.Name, string(b.Call.input())}})
+			said.Calls = append(said.Calls, chatToolCall{b.Call.ID, "function",
+				chatFunction{b.Call.Name, string(b.Call.input())}})
 			continue
 		}
 		if raw := b.own(OpenAIChat); raw != nil {
@@ -152,7 +153,7 @@ type chatChoice struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// chatStream is the state of one stream: pieces, finish_reason, usage, [DONE]. A call is whole when the finish says so: the
+// chatStream is the state of one stream: pieces, finish_reason, usage, [DONE]. A call is complete at the finish: the
 // protocol has no end of a call.
 type chatStream struct {
 	d       *draft

@@ -1,11 +1,12 @@
 package model
 
-// What models cost and how much they take, where that is published. A model that is not in the table is unpriced, never free.
+// What models cost and how much they take, where that is published. A model that is not in the table is unpriced,
+// never free.
 //
-// Sources, as of 2026-10-24: for Claude "Pricing" and the model overviews of the Claude Developer Platform; for GPT the model pages
-// of OpenAI's API documentation and "Pricing"; for Gemini "Gemini Developer API pricing", standard tier, text. The figures of the
-// latter two were read in the tables of models.dev and llm-prices, which cite those pages. Introductory prices are left out: their
-// models are unpriced.
+// Sources, as of 2026-10-24: for Claude "Pricing" and the model overviews of the Claude Developer Platform; for GPT
+// the model pages of OpenAI's API documentation and "Pricing"; for Gemini "Gemini Developer API pricing", standard
+// tier, text. The figures of the latter two were read in the tables of models.dev and llm-prices, which cite those
+// pages. Introductory prices are left out: their models are unpriced.
 
 import "strings"
 
@@ -87,8 +88,8 @@ var listings = map[string]listing{
 	"gemini-2.5-flash-lite": {window: geminiIn, price: price{input: .10, cached: .01, output: .40}},
 }
 
-// Cost is what a turn cost in USD; false: the model is not listed, or the provider did not say how many tokens there were. A
-// provider that says nothing of a cache is taken to have used none.
+// Cost returns what a turn cost in USD. It is false if the model is not listed, or the provider did not count the
+// tokens. A provider that reports no cache is assumed to have used none.
 func Cost(model string, u Usage) (float64, bool) {
 	l, ok := list(model)
 	if !ok || u.Input == nil || u.Output == nil {
@@ -106,10 +107,11 @@ func Cost(model string, u Usage) (float64, bool) {
 	if fresh < 0 || cached < 0 || written < 0 || *u.Output < 0 {
 		return 0, false // counts that contradict each other
 	}
-	return (float64(fresh)*p.input + float64(cached)*p.cached + float64(written)*p.written + float64(*u.Output)*p.output) / million, true
+	return (float64(fresh)*p.input + float64(cached)*p.cached + float64(written)*p.written +
+		float64(*u.Output)*p.output) / million, true
 }
 
-// Window is how many tokens a model takes, input and output together; 0: not known.
+// Window returns how many tokens a model takes, input and output together; 0 if unknown.
 func Window(model string) int64 {
 	l, _ := list(model)
 	return l.window
@@ -122,8 +124,8 @@ func count(n *int64) int64 {
 	return *n
 }
 
-// list finds a model by its name, which may end with a date or "latest" or "001". A longer name that ends otherwise is another
-// model, of another price.
+// list finds a model by its name, which may end with a date or "latest" or "001". A longer name with another end is
+// another model, of another price.
 func list(name string) (listing, bool) {
 	name = strings.TrimPrefix(name, "models/")
 	if l, ok := listings[name]; ok {
@@ -140,7 +142,7 @@ func list(name string) (listing, bool) {
 	return listing{}, false
 }
 
-// dated says whether the end of a name is 20250929, 2025-09-29, 001 or latest.
+// dated reports whether the end of a name is 20250929, 2025-09-29, 001 or latest.
 func dated(end string) bool {
 	if end == "latest" || end == "001" {
 		return true

@@ -1,6 +1,6 @@
 package model
 
-// JSON that is right by the letter and that providers refuse all the same, with the whole conversation that holds it.
+// JSON that is valid, and that providers refuse all the same, with the whole conversation that holds it.
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// readable is JSON in whole UTF-8, without halves of surrogate pairs (a model that is cut within an emoji writes them) and without numbers that no
-// float holds: these become texts.
+// readable returns JSON in whole UTF-8, without halves of surrogate pairs (a model that is cut within an emoji writes
+// them) and without numbers that no float holds: these become texts.
 func readable(raw json.RawMessage) json.RawMessage {
 	if !odd(raw) {
 		return raw
@@ -30,7 +30,8 @@ func readable(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(b)
 }
 
-// held is v with numbers that no float holds as texts. Decoding has put U+FFFD in the place of halves already.
+// held returns v with numbers that no float holds as texts. Decoding has replaced halves of surrogate pairs by U+FFFD
+// already.
 func held(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -54,7 +55,7 @@ func tooLarge(number string) bool {
 	return err != nil
 }
 
-// odd says whether JSON is not UTF-8, or holds half a surrogate pair, or a number that no float holds.
+// odd reports whether JSON is not UTF-8, or holds half a surrogate pair, or a number that no float holds.
 func odd(raw []byte) bool {
 	if !utf8.Valid(raw) {
 		return true
@@ -89,7 +90,7 @@ func odd(raw []byte) bool {
 	return false
 }
 
-// escaped is the unit of UTF-16 that b begins with, written as \u and four digits.
+// escaped returns the unit of UTF-16 that b begins with, written as \u and four digits.
 func escaped(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false

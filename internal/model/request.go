@@ -1,6 +1,6 @@
 package model
 
-// What the protocols share when a conversation is written.
+// What the protocols share when they encode a conversation.
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ var (
 	anyObject   = json.RawMessage(`{"type":"object","properties":{}}`)
 )
 
-// schema is the schema of the arguments; a tool without one takes none.
+// schema returns the schema of the arguments. A tool without one takes none.
 func (t Tool) schema() json.RawMessage {
 	if len(t.Schema) == 0 {
 		return anyObject
@@ -22,7 +22,7 @@ func (t Tool) schema() json.RawMessage {
 	return t.Schema
 }
 
-// input is the arguments as the object that every protocol wants, also where those of a broken call are none.
+// input returns the arguments as the object that every protocol requires, also if those of a broken call are not one.
 func (c *Call) input() json.RawMessage {
 	if len(c.Args) > 0 && c.Args[0] == '{' && json.Valid(c.Args) {
 		return readable(c.Args)
@@ -30,8 +30,8 @@ func (c *Call) input() json.RawMessage {
 	return emptyObject
 }
 
-// spoken is what stands for the block as plain text before this provider: its text, or what another provider's model thought. Its
-// own thinking goes back with its Raw or not at all.
+// spoken returns the block as plain text for this provider: its text, or what another provider's model thought. Its
+// own thinking goes back with its Raw, or not at all.
 func (b Block) spoken(provider string) string {
 	if b.Text != "" {
 		return b.Text
@@ -42,7 +42,7 @@ func (b Block) spoken(provider string) string {
 	return ""
 }
 
-// own is the Raw of the block when this provider made it.
+// own returns the Raw of the block if this provider made it.
 func (b Block) own(provider string) json.RawMessage {
 	if b.Provider != provider {
 		return nil
@@ -50,7 +50,7 @@ func (b Block) own(provider string) json.RawMessage {
 	return readable(b.Raw)
 }
 
-// said is the text of a result for a protocol that has no field for failure.
+// said returns the text of a result for a protocol that has no field for failure.
 func (r *Result) said() string {
 	if r.Failed && !strings.HasPrefix(strings.ToLower(r.Text), "error") {
 		return "error: " + r.Text

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// longest is what a wait that no Duration can hold becomes. Whether a wait can be meant is asked by who waits (hooks/agent).
+// longest replaces a wait that no Duration can hold. The caller decides whether it can be meant.
 const longest = time.Duration(math.MaxInt64)
 
-// retryAfter is what the headers of an answer ask for: retry-after-ms (milliseconds, fractions allowed; OpenAI and Azure) before
-// Retry-After as seconds (fractions allowed, rounded up to a millisecond) before Retry-After as a date of HTTP (RFC 9110, 10.2.3).
-// What cannot be read, or lies in the past, asks for nothing: negative.
+// retryAfter returns how long the headers of an answer ask to wait: retry-after-ms (milliseconds, fractions allowed;
+// OpenAI and Azure) before Retry-After as seconds (fractions allowed, rounded up to a millisecond) before Retry-After
+// as a date of HTTP (RFC 9110, 10.2.3). It is negative if there is none, or it cannot be read, or is in the past.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if wait, ok := milliseconds(h.Get("Retry-After-Ms"), 1); ok {
 		return wait
@@ -32,7 +32,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return none
 }
 
-// milliseconds reads a number of units of so many milliseconds.
+// milliseconds parses a number of units of so many milliseconds.
 func milliseconds(text string, unit float64) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
@@ -53,7 +53,8 @@ var tryAgainIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
 })
 
-// waitWords is what the message of a rate limit asks for: inside a stream OpenAI says it in words only ("Please try again in 6.2s").
+// waitWords returns how long the message of a rate limit asks to wait: inside a stream OpenAI tells it in words only
+// ("Please try again in 6.2s").
 func waitWords(message string) time.Duration {
 	if said := tryAgainIn().FindStringSubmatch(message); said != nil {
 		if wait, err := time.ParseDuration(said[1]); err == nil {

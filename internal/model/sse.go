@@ -1,19 +1,20 @@
 package model
 
-// Server-sent events: the parser of a stream, by the rules of the WHATWG HTML standard, section "Interpreting an event stream".
+// Server-sent events: the parser of a stream, by the rules of the WHATWG HTML standard, section "Interpreting an
+// event stream".
 
 import (
 	"bytes"
 	"errors"
 )
 
-// errLine: a line, or the data of one event, is longer than the limit.
+// errLine means that a line, or the data of one event, is longer than the limit.
 var errLine = errors.New("one line of the stream is longer than the limit")
 
 const byteOrderMark = "\xEF\xBB\xBF"
 
-// An sse takes a stream apart. It keeps nothing of an event that was told, and an event whose empty line never comes is never
-// told.
+// An sse parses a stream of events. It keeps nothing of an event that was passed on, and an event without its empty
+// line is never passed on.
 type sse struct {
 	max  int // bytes of a line and of an event's data
 	mark int // how many bytes of a byte order mark at the beginning were seen
@@ -26,11 +27,11 @@ type sse struct {
 	stray []byte // the first lines that are of no field: of a page, or of an error that is no event
 }
 
-// mostStray bounds what is kept of such lines, in bytes.
+// mostStray bounds what is kept of lines that belong to no event, in bytes.
 const mostStray = 64 << 10
 
-// feed takes the next piece of the stream, which may end anywhere, and tells the events that it completes. data is valid until
-// event returns; the first error of event ends everything.
+// feed takes the next piece of the stream, which may end anywhere, and calls event for each event that it completes.
+// data is valid until event returns; the first error of event ends everything.
 func (p *sse) feed(b []byte, event func(name string, data []byte) error) error {
 	for len(b) > 0 && p.mark < len(byteOrderMark) {
 		if b[0] != byteOrderMark[p.mark] {
@@ -76,7 +77,7 @@ func (p *sse) feed(b []byte, event func(name string, data []byte) error) error {
 	return nil
 }
 
-// take reads one line without its end.
+// take handles one line without its end.
 func (p *sse) take(line []byte, event func(string, []byte) error) error {
 	if len(line) == 0 {
 		return p.dispatch(event)
@@ -104,7 +105,7 @@ func (p *sse) take(line []byte, event func(string, []byte) error) error {
 	return nil
 }
 
-// rest is what came and is of no event, when the stream has ended: the last line need not.
+// rest returns, after the end of the stream, what belongs to no event; the last line need not have an end.
 func (p *sse) rest() []byte {
 	if len(p.stray) > 0 || len(p.line) > 0 && bytes.IndexByte([]byte("{[<"), p.line[0]) >= 0 {
 		return bytes.TrimSpace(append(p.stray, head(p.line, mostStray)...))

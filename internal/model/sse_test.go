@@ -62,7 +62,8 @@ func TestSSE(t *testing.T) {
 	}
 }
 
-// A line of 20 MB passes below the limit; one byte above the limit is refused, also where a line or an event never ends.
+// A line of 20 MB passes below the limit; one byte above the limit is refused, also where a line or an event never
+// ends.
 func TestSSELimits(t *testing.T) {
 	t.Parallel()
 	const big = 20 << 20

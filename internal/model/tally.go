@@ -5,11 +5,12 @@ import (
 	"math"
 )
 
-// mostTokens is more than any request can use. A larger count is taken for this: it ends a budget, and must not switch it off.
+// mostTokens is more than any request can use. A larger count is taken as this: it must end a budget, and not switch
+// it off.
 const mostTokens = 1 << 40
 
-// A tally is a count of tokens as a provider writes it. What is no count of anything (negative, a text, a fraction) ends no turn: it is
-// unknown, and whoever holds a budget must not subtract it.
+// A tally is a count of tokens as a provider writes it. What is not a count (negative, a text, a fraction) does not
+// fail a turn: it is unknown, and must not be subtracted from a budget.
 type tally int64
 
 const noTally tally = -1
@@ -23,7 +24,7 @@ func (t *tally) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// known is a tally as a count; nil: it was not told, or is none.
+// known returns a tally as a count; nil if it is missing or not a count.
 func (t *tally) known() *int64 {
 	if t == nil || *t < 0 {
 		return nil

@@ -1,6 +1,6 @@
 package model
 
-// What a fault of the network is. It is asked only where no answer of HTTP has come, or its body broke off.
+// Faults of the network. They are looked at only if no HTTP answer has come, or its body broke off.
 
 import (
 	"compress/flate"
@@ -20,14 +20,16 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
-// dropped are the numbers of errors of a network that may be better next time.
+// dropped are the errors of a network that may be better next time.
 var dropped = []error{
-	syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.EPIPE, syscall.EHOSTUNREACH,
+	syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.EPIPE,
+	syscall.EHOSTUNREACH,
 	syscall.ENETUNREACH, syscall.ENETDOWN, syscall.ENOTCONN, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
 	os.ErrDeadlineExceeded,
 }
 
-// streamError is what a reset of an HTTP/2 stream fills in through errors.As: net/http does so for any struct of these fields.
+// streamError is what errors.As fills with a reset of an HTTP/2 stream: net/http does so for any struct of these
+// fields.
 type streamError struct {
 	StreamID uint32
 	Code     uint32
@@ -42,7 +44,7 @@ const (
 	http11Required     = 0xd
 )
 
-// fault makes the error of a request that got no answer, or of a body that broke off.
+// fault returns the error of a request that got no answer, or of a body that broke off.
 func fault(err error) *Error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -61,7 +63,8 @@ func faultKind(err error) failure.Kind {
 	var corrupt flate.CorruptInputError
 	var internal flate.InternalError
 	switch {
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt), errors.As(err, &internal):
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt), errors.As(err,
+		&internal):
 		return failure.Decompression
 	case isTLS(err):
 		return failure.TLSError
@@ -96,7 +99,7 @@ func faultKind(err error) failure.Kind {
 	return failure.Unknown
 }
 
-// timedOut asks every error of the chain: net.OpError knows of a timeout directly below it only.
+// timedOut checks every error of the chain: net.OpError knows only of a timeout directly below it.
 func timedOut(err error) bool {
 	for err != nil {
 		var network net.Error
@@ -111,14 +114,15 @@ func timedOut(err error) bool {
 	return false
 }
 
-// httpWords are errors of net/http that are strings only: chunks that cannot be read, connections that end.
+// httpWords are errors of net/http that are only strings: chunks that cannot be read, connections that end.
 var httpWords = []string{
-	"http2:", "goaway", "malformed chunked encoding", "invalid byte in chunk length", "chunk length", "server closed idle connection",
+	"http2:", "goaway", "malformed chunked encoding", "invalid byte in chunk length", "chunk length",
+	"server closed idle connection",
 	"transport connection broken", "use of closed network connection", "connection reset by peer", "broken pipe",
 }
 
-// disconnectWord says whether text as a whole is one of two messages that runtimes write for a lost connection. In a longer
-// sentence they may stand for anything.
+// disconnectWord reports whether text as a whole is one of two messages that runtimes write for a lost connection.
+// Inside a longer sentence they may mean anything.
 func disconnectWord(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return text == "socket hang up" || text == "premature close"
@@ -135,5 +139,6 @@ func isTLS(err error) bool {
 		alert     tls.AlertError
 	)
 	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &roots) ||
-		errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
+		errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) ||
+		errors.Is(err, http.ErrSchemeMismatch)
 }

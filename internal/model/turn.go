@@ -1,6 +1,6 @@
 package model
 
-// One turn: send the request, read the stream under two watchdogs, and say how it ended.
+// One turn: send the request, read the stream under two watchdogs, and report how it ended.
 
 import (
 	"bytes"
@@ -28,13 +28,13 @@ const (
 	maxErrorBody = 64 << 10               // bytes of an answer that is an error
 	errorWait    = 5 * time.Second        // for the body of such an answer: its status says enough
 	usageWait    = 10 * time.Second       // for usage and the end, when the model has stopped
-	lingerWait   = 250 * time.Millisecond // for the end of the body after the terminal event, so that the connection can be used again
+	lingerWait   = 250 * time.Millisecond // for the end of the body after the terminal event, to reuse the connection
 	bufferSize   = 16 << 10
 	userAgent    = "async-pipeline"
 	eventStream  = "text/event-stream"
 )
 
-// A wire is one protocol: the request it wants and the reader of its stream.
+// A wire is one protocol: the form of its requests and the reader of its stream.
 type wire struct {
 	name    string
 	base    string // the provider's own
@@ -73,7 +73,7 @@ func Providers() []string {
 	return names
 }
 
-// client is the one that models without their own share, so that connections are used again.
+// client is shared by the models that have none of their own, so that connections are reused.
 var client = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
@@ -88,10 +88,10 @@ var client = sync.OnceValue(func() *http.Client {
 	}}
 })
 
-// Turn asks once. heard may be nil. The error is an *Error, but for a cancelled context: then it is context.Cause(ctx).
-// A cut after Stopped, once everything of content has come, is no error: the usage is what is missing.
-func (m *Model) Turn(ctx context.Context, r Request, heard func(Event)) (Answer, error) {
-	d := newDraft(m.Provider, r, heard)
+// Turn sends one request. event may be nil. The error is an *Error, except after the end of ctx: then it is
+// context.Cause(ctx). A cut after Stopped, once all content has arrived, is no error; then the usage is missing.
+func (m *Model) Turn(ctx context.Context, r Request, event func(Event)) (Answer, error) {
+	d := newDraft(m.Provider, r, event)
 	err := m.turn(ctx, r, d)
 	if ctx.Err() != nil {
 		return d.answer(), context.Cause(ctx)
@@ -102,7 +102,8 @@ func (m *Model) Turn(ctx context.Context, r Request, heard func(Event)) (Answer,
 func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
 	w, ok := wireOf(m.Provider)
 	if !ok {
-		return newError(failure.InvalidRequest, "there is no protocol %q; use one of %s", m.Provider, strings.Join(Providers(), ", "))
+		return newError(failure.InvalidRequest, "there is no protocol %q; use one of %s", m.Provider,
+			strings.Join(Providers(), ", "))
 	}
 	if err := CheckURL(m.BaseURL); err != nil {
 		return newError(failure.InvalidRequest, "%v", err)
@@ -159,13 +160,14 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// send makes the request and waits for the head of the answer.
+// send sends the request and waits for the head of the answer.
 func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response, error) {
 	base := m.BaseURL
 	if base == "" {
 		base = w.base
 	}
-	req, err := http.NewRequestWithContext(turn, http.MethodPost, endpoint(base, w.version, w.always, w.path(m)), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(turn, http.MethodPost, endpoint(base, w.version, w.always, w.path(m)),
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, newError(failure.InvalidRequest, "the request cannot be made: %v", err)
 	}
@@ -175,7 +177,8 @@ func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response,
 	req.Header.Set("User-Agent", userAgent)
 	if m.Key != "" {
 		if strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return nil, newError(failure.AuthInvalid, "the key holds a line break or another character that no header can carry; check how it was stored")
+			return nil, newError(failure.AuthInvalid, "the key holds a line break or another character that no header can "+
+				"carry; check how it was stored")
 		}
 	}
 	w.head(req.Header, m)
@@ -213,7 +216,7 @@ func (m *Model) http() *http.Client {
 	return client()
 }
 
-// turnFault is the error of a turn in which err happened: what ended the turn is the reason for it.
+// turnFault returns the error of a turn in which err happened: the reason is what ended the turn.
 func turnFault(turn context.Context, err error) error {
 	if turn.Err() != nil {
 		return context.Cause(turn)
@@ -225,13 +228,14 @@ func turnFault(turn context.Context, err error) error {
 	return fault(err)
 }
 
-// A piece is what one read of a body brought.
+// A piece is the result of one read of a body.
 type piece struct {
 	data []byte
 	err  error
 }
 
-// pump reads body until it ends or the turn does. A piece is valid until the next one is received: two buffers take turns.
+// pump reads body until it ends or the turn does. A piece is valid until the next one is received: two buffers take
+// turns.
 func pump(turn context.Context, body io.Reader, to chan<- piece) {
 	buffers := [2][]byte{make([]byte, bufferSize), make([]byte, bufferSize)}
 	for i := 0; ; i = 1 - i {
@@ -247,7 +251,7 @@ func pump(turn context.Context, body io.Reader, to chan<- piece) {
 	}
 }
 
-// unpack is the body as the provider meant it. Nothing packed was asked for; gzip is read all the same.
+// unpack returns the body uncompressed. We do not ask for compression, and gzip is read all the same.
 func unpack(resp *http.Response) (io.Reader, error) {
 	switch encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
@@ -259,11 +263,12 @@ func unpack(resp *http.Response) (io.Reader, error) {
 	}
 }
 
-// mostUnpacked bounds what a packed answer may hold, in bytes.
+// mostUnpacked bounds what a compressed answer may hold, in bytes.
 const mostUnpacked = 64 << 20
 
-// A gzipped gives nothing before all of it has come and its checksum holds: a bit that is wrong in the middle unpacks to other words,
-// and a tool would run with them. It reads with the first read, so that a body that hangs is under the watchdogs.
+// A gzipped returns nothing before all of it has arrived and its checksum is right: a wrong bit in the middle unpacks
+// to other words, and a tool would run with them. It starts with the first read, so that a body that hangs is under
+// the watchdogs.
 type gzipped struct {
 	packed io.Reader
 	plain  *bytes.Reader
@@ -295,7 +300,7 @@ type stream struct {
 	pieces chan piece
 }
 
-// read feeds the events to the decoder until the terminal one.
+// read passes the events to the decoder until the terminal one.
 func (s *stream) read(d *draft, dec decoder) error {
 	p := sse{max: s.limits.Line}
 	silence := time.NewTimer(s.limits.Think)
@@ -319,7 +324,8 @@ func (s *stream) read(d *draft, dec decoder) error {
 		case <-s.turn.Done():
 			return d.cut(turnFault(s.turn, nil))
 		case <-silence.C:
-			return d.cut(newError(failure.IdleTimeout, "the model has said nothing for %v", time.Since(word).Round(time.Second)))
+			return d.cut(newError(failure.IdleTimeout, "the model has said nothing for %v",
+				time.Since(word).Round(time.Second)))
 		case c := <-s.pieces:
 			if total += int64(len(c.data)); total > s.limits.Total {
 				return newError(failure.OutputTruncated, "the answer is longer than %d bytes", s.limits.Total)
@@ -353,8 +359,8 @@ func (s *stream) read(d *draft, dec decoder) error {
 	}
 }
 
-// endless is the error of a stream without an end: what rest says, if it says something, and told whether there were events. Gemini,
-// for one, writes an error in the middle of a stream as bare JSON.
+// endless returns the error of a stream without an end: the one in rest, if there is one. told reports whether there
+// were events. Gemini, for one, writes an error in the middle of a stream as bare JSON.
 func endless(rest []byte, told bool) error {
 	if e := refusal(rest); e != nil {
 		return e
@@ -365,7 +371,7 @@ func endless(rest []byte, told bool) error {
 	return newError(failure.StreamFailure, "the stream ended before the answer did")
 }
 
-// linger reads the end of a body of which the terminal event was seen.
+// linger reads the end of a body after the terminal event.
 func (s *stream) linger(err error) {
 	if err != nil {
 		return
@@ -386,7 +392,7 @@ func (s *stream) linger(err error) {
 	}
 }
 
-// cut is what err, which ended the stream, means: nothing, if all of the content has come.
+// cut returns what err, which ended the stream, means: nothing, if all content has arrived.
 func (d *draft) cut(err error) error {
 	if d.stopped() {
 		return d.settle()
@@ -394,7 +400,7 @@ func (d *draft) cut(err error) error {
 	return err
 }
 
-// settle is asked when the answer is complete.
+// settle is called when the answer is complete.
 func (d *draft) settle() error {
 	switch {
 	case !d.stopped():
@@ -405,7 +411,7 @@ func (d *draft) settle() error {
 	return nil
 }
 
-// body reads the beginning of an answer that is no stream.
+// body reads the beginning of an answer that is not a stream.
 func (s *stream) body() []byte {
 	s.cold.Reset(min(errorWait, s.limits.Connect))
 	var all []byte
@@ -423,10 +429,11 @@ func (s *stream) body() []byte {
 	return all[:maxErrorBody]
 }
 
-// refused is the error of an answer whose status is not 200.
+// refused returns the error of an answer whose status is not 200.
 func (s *stream) refused(resp *http.Response, now time.Time) error {
 	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode/100 == 3 {
-		e := newError(failure.InvalidRequest, "the address redirects to %s; the key does not follow: make that the base URL, if it is right", to)
+		e := newError(failure.InvalidRequest, "the address redirects to %s; the key does not follow: make that the base "+
+			"URL, if it is right", to)
 		e.Status = resp.StatusCode
 		return e
 	}
@@ -454,7 +461,7 @@ func (s *stream) refused(resp *http.Response, now time.Time) error {
 	return f.error(nil)
 }
 
-// foreign is the error of an answer that is no stream of events, although its status is 200.
+// foreign returns the error of an answer that is not a stream of events although its status is 200.
 func (s *stream) foreign(resp *http.Response) error {
 	body := s.body()
 	if e := refusal(body); e != nil {
@@ -463,18 +470,21 @@ func (s *stream) foreign(resp *http.Response) error {
 	return s.noStream(resp, body)
 }
 
-// noStream is the error of an answer whose status is a success and that is not the stream that was asked for.
+// noStream returns the error of an answer whose status is a success and that is not the stream that was asked for.
 func (s *stream) noStream(resp *http.Response, body []byte) error {
 	text := bytes.TrimSpace(body)
 	var e *Error
 	switch kind := resp.Header.Get("Content-Type"); {
 	case len(text) == 0:
-		e = malformed("the answer is empty (status %d, content type %q) where a stream was asked for; is the base URL right?", resp.StatusCode, kind)
+		e = malformed("the answer is empty (status %d, content type %q) where a stream was asked for; is the base URL "+
+			"right?", resp.StatusCode, kind)
 	case text[0] == '{' || text[0] == '[':
-		e = malformed("the answer came in one piece (%q) where a stream was asked for; is the base URL right, and does the server stream? It begins \"%s\"",
+		e = malformed("the answer came in one piece (%q) where a stream was asked for; is the base URL right, and does "+
+			"the server stream? It begins \"%s\"",
 			kind, head(text, maxQuote))
 	default:
-		e = malformed("the answer is %q and not %s; is the base URL right? It begins \"%s\"", kind, eventStream, head(text, maxQuote))
+		e = malformed("the answer is %q and not %s; is the base URL right? It begins \"%s\"", kind, eventStream,
+			head(text, maxQuote))
 	}
 	e.Status = resp.StatusCode
 	return e

@@ -1,6 +1,6 @@
 package model
 
-// Where a request goes: the base URL and what it may be.
+// Base URLs, and the addresses of requests.
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// CheckURL says what is wrong with a base URL and, behind "; ", what to write: it must be https://, or http:// to a loopback
-// address, and must hold nothing but host, port and path. The empty one is right: it means the provider's own. It is the only
-// place that knows; whoever reads PIPELINE.hcl is lent it.
+// CheckURL returns what is wrong with a base URL and, after "; ", what to write instead: it must be https://, or
+// http:// to a loopback address, and have nothing but host, port and path. The empty URL is valid: it means the
+// provider's own. PIPELINE.hcl is checked by the same function.
 func CheckURL(base string) error {
 	if base == "" {
 		return nil
@@ -36,7 +36,8 @@ func CheckURL(base string) error {
 	case u.Scheme != "http":
 		return fmt.Errorf("the base URL %q is not https://; write https://host/path", base)
 	case !loopback(u.Hostname()):
-		return fmt.Errorf("the base URL %q would send the key unencrypted; write https://, or http:// to a loopback address such as 127.0.0.1", base)
+		return fmt.Errorf("the base URL %q would send the key unencrypted; write https://, or http:// to a loopback "+
+			"address such as 127.0.0.1", base)
 	}
 	return nil
 }
@@ -51,8 +52,8 @@ func loopback(host string) bool {
 
 var versionSegment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/v\d+(alpha|beta)?\d*$`) })
 
-// endpoint is base with the version of the protocol, where base does not end with one, and the path. The protocols of OpenAI are
-// spoken below many paths (/api/v1, /v1beta/openai): there the version is added to a bare host only.
+// endpoint returns base with the version of the protocol, unless base ends with one, and the path. The protocols of
+// OpenAI are spoken below many paths (/api/v1, /v1beta/openai): there the version is added to a bare host only.
 func endpoint(base, version string, always bool, path string) string {
 	base = strings.TrimRight(base, "/")
 	u, err := url.Parse(base)

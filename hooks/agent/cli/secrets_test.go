@@ -26,8 +26,8 @@ func wrapped(text string, width int) string {
 	return b.String() + text
 }
 
-// However an agent encodes a secret, and however its output is cut into writes and lines of the transcript: no line of it,
-// and no two together, hold it. What the diff is taken from is as it was said.
+// However an agent encodes a secret, and however its output is cut into writes and lines of the transcript: no line
+// of it, and no two together, hold it. What the diff is taken from is as it was said.
 func TestTranscriptHoldsNoEncodedSecret(t *testing.T) {
 	t.Parallel()
 	const secret = "p@ss w0rd/with=odd&signs"

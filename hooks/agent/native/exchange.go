@@ -22,7 +22,7 @@ const (
 )
 
 var (
-	errSilent = errors.New("nothing was heard for the idle limit")
+	errSilent = errors.New("nothing arrived for the idle limit")
 	errEnough = errors.New("the answer is whole")
 	errWrong  = errors.New("a call of the answer cannot be right")
 )
@@ -158,7 +158,7 @@ func soonest(wait time.Duration) string {
 }
 
 // asked calls Ask. A panic while the answer is read ends the answer and not the program.
-func (a *Agent) asked(ctx context.Context, r model.Request, heard func(model.Event)) (answer model.Answer, err error) {
+func (a *Agent) asked(ctx context.Context, r model.Request, event func(model.Event)) (answer model.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			answer, err = model.Answer{}, &model.Error{
@@ -167,7 +167,7 @@ func (a *Agent) asked(ctx context.Context, r model.Request, heard func(model.Eve
 			}
 		}
 	}()
-	return a.Ask(ctx, r, heard)
+	return a.Ask(ctx, r, event)
 }
 
 // A signal is what listen waited for.

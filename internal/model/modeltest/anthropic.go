@@ -16,7 +16,8 @@ func anthropicEvents(t *Turn, n int) []string {
 		data["type"] = name
 		events = append(events, event(name, data))
 	}
-	usage := object{"input_tokens": t.Usage.Input - t.Usage.Cached, "cache_creation_input_tokens": 0, "cache_read_input_tokens": t.Usage.Cached, "output_tokens": 1}
+	usage := object{"input_tokens": t.Usage.Input - t.Usage.Cached, "cache_creation_input_tokens": 0,
+		"cache_read_input_tokens": t.Usage.Cached, "output_tokens": 1}
 	if t.Usage == (Usage{}) {
 		usage = object{}
 	}
@@ -56,7 +57,8 @@ func anthropicEvents(t *Turn, n int) []string {
 		}
 		block(object{"type": "tool_use", "id": "toolu_" + callID(n, i), "name": c.Name, "input": object{}}, deltas...)
 	}
-	stop := map[string]string{"end_turn": "end_turn", "tool_calls": "tool_use", "max_tokens": "max_tokens", "refused": "refusal"}[t.stop()]
+	stop := map[string]string{"end_turn": "end_turn", "tool_calls": "tool_use", "max_tokens": "max_tokens",
+		"refused": "refusal"}[t.stop()]
 	last := object{}
 	if t.Usage != (Usage{}) {
 		last["output_tokens"] = t.Usage.Output
@@ -70,7 +72,7 @@ func anthropicFail(w http.ResponseWriter, status int, kind, message string) {
 	failWith(w, status, object{"type": "error", "error": object{"type": kind, "message": message}, "request_id": "req_1"})
 }
 
-// anthropicLegal holds a request against the rules that the API answers with status 400.
+// anthropicLegal checks a request against the rules that the API enforces with status 400.
 func anthropicLegal(q map[string]any) error {
 	if _, ok := q["max_tokens"].(float64); !ok {
 		return errors.New("max_tokens: Field required")
@@ -123,7 +125,7 @@ func anthropicLegal(q map[string]any) error {
 	return nil
 }
 
-// answered says whether results are just those of the calls.
+// answered reports whether results are exactly those of the calls.
 func answered(calls []string, results map[string]bool) error {
 	for _, id := range calls {
 		if !results[id] {
@@ -136,7 +138,7 @@ func answered(calls []string, results map[string]bool) error {
 	return nil
 }
 
-// list is v as a list of objects; what is none is left out.
+// list returns v as a list of objects, without what is not one.
 func list(v any) []map[string]any {
 	all, _ := v.([]any)
 	var objects []map[string]any

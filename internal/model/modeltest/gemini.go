@@ -1,7 +1,7 @@
 package modeltest
 
-// Gemini's generateContent. Sources: Google, "Generating content" (streamGenerateContent), "Function calling", "Thought signatures",
-// "Troubleshooting" (error codes).
+// Gemini's generateContent. Sources: Google, "Generating content" (streamGenerateContent), "Function calling",
+// "Thought signatures", "Troubleshooting" (error codes).
 
 import (
 	"encoding/json"
@@ -20,8 +20,9 @@ func geminiEvents(t *Turn, n int) []string {
 		chunk := object{"candidates": []any{c}, "modelVersion": "scripted", "responseId": fmt.Sprintf("g_%d", n+1)}
 		if last && t.Usage != (Usage{}) {
 			chunk["usageMetadata"] = object{
-				"promptTokenCount": t.Usage.Input, "cachedContentTokenCount": t.Usage.Cached, "candidatesTokenCount": t.Usage.Output,
-				"totalTokenCount": t.Usage.Input + t.Usage.Output,
+				"promptTokenCount": t.Usage.Input, "cachedContentTokenCount": t.Usage.Cached,
+				"candidatesTokenCount": t.Usage.Output,
+				"totalTokenCount":      t.Usage.Input + t.Usage.Output,
 			}
 		}
 		events = append(events, event("", chunk))
@@ -37,19 +38,22 @@ func geminiEvents(t *Turn, n int) []string {
 		if !json.Valid([]byte(c.args())) {
 			args = object{"broken": c.args()} // the protocol has no half arguments
 		}
-		say([]any{object{"functionCall": object{"id": callID(n, i), "name": c.Name, "args": args}, "thoughtSignature": "c2lnbmVk"}}, "", false)
+		say([]any{object{"functionCall": object{"id": callID(n, i), "name": c.Name, "args": args},
+			"thoughtSignature": "c2lnbmVk"}}, "", false)
 	}
-	finish := map[string]string{"end_turn": "STOP", "tool_calls": "STOP", "max_tokens": "MAX_TOKENS", "refused": "SAFETY"}[t.stop()]
+	finish := map[string]string{"end_turn": "STOP", "tool_calls": "STOP", "max_tokens": "MAX_TOKENS",
+		"refused": "SAFETY"}[t.stop()]
 	say([]any{object{"text": ""}}, finish, true)
 	return events
 }
 
 func geminiFail(w http.ResponseWriter, status int, kind, message string) {
-	word := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}[status]
+	word := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+		429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}[status]
 	failWith(w, status, object{"error": object{"code": status, "message": message, "status": orElse(word, kind)}})
 }
 
-// geminiLegal: the turn after one with calls has as many answers as there were calls.
+// geminiLegal checks that the message after one with calls has as many answers as there were calls.
 func geminiLegal(q map[string]any) error {
 	contents := list(q["contents"])
 	if len(contents) == 0 {
@@ -71,7 +75,8 @@ func geminiLegal(q map[string]any) error {
 			}
 		}
 		if answers != calls {
-			return fmt.Errorf("contents[%d]: the number of function response parts (%d) is not that of the function call parts before (%d)", i, answers, calls)
+			return fmt.Errorf("contents[%d]: the number of function response parts (%d) is not that of the function call "+
+				"parts before (%d)", i, answers, calls)
 		}
 		calls = now
 	}

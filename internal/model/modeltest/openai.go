@@ -1,7 +1,7 @@
 package modeltest
 
-// OpenAI's Responses API and Chat Completions. Sources: OpenAI's API reference, "Responses", "Responses streaming events", "Chat
-// completions", "The chat completion chunk object", and the guide "Error codes".
+// OpenAI's Responses API and Chat Completions. Sources: OpenAI's API reference, "Responses", "Responses streaming
+// events", "Chat completions", "The chat completion chunk object", and the guide "Error codes".
 
 import (
 	"errors"
@@ -21,7 +21,8 @@ func openaiEvents(t *Turn, n int) []string {
 		if status != "in_progress" && t.Usage != (Usage{}) {
 			r["usage"] = object{
 				"input_tokens": t.Usage.Input, "input_tokens_details": object{"cached_tokens": t.Usage.Cached},
-				"output_tokens": t.Usage.Output, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": t.Usage.Input + t.Usage.Output,
+				"output_tokens": t.Usage.Output, "output_tokens_details": object{"reasoning_tokens": 0},
+				"total_tokens": t.Usage.Input + t.Usage.Output,
 			}
 		}
 		return r
@@ -32,14 +33,19 @@ func openaiEvents(t *Turn, n int) []string {
 	if t.Thinking != "" {
 		item := object{"type": "reasoning", "id": fmt.Sprintf("rs_%d", n+1), "summary": []any{}}
 		say("response.output_item.added", object{"output_index": index, "item": item})
-		say("response.reasoning_summary_part.added", object{"output_index": index, "item_id": item["id"], "summary_index": 0, "part": object{"type": "summary_text", "text": ""}})
+		say("response.reasoning_summary_part.added", object{"output_index": index, "item_id": item["id"],
+			"summary_index": 0, "part": object{"type": "summary_text", "text": ""}})
 		for _, p := range pieces(t.Thinking, 9) {
-			say("response.reasoning_summary_text.delta", object{"output_index": index, "item_id": item["id"], "summary_index": 0, "delta": p})
+			say("response.reasoning_summary_text.delta", object{"output_index": index, "item_id": item["id"],
+				"summary_index": 0, "delta": p})
 		}
 		part := object{"type": "summary_text", "text": t.Thinking}
-		say("response.reasoning_summary_text.done", object{"output_index": index, "item_id": item["id"], "summary_index": 0, "text": t.Thinking})
-		say("response.reasoning_summary_part.done", object{"output_index": index, "item_id": item["id"], "summary_index": 0, "part": part})
-		say("response.output_item.done", object{"output_index": index, "item": object{"type": "reasoning", "id": item["id"], "encrypted_content": "Z0FBQUFB", "summary": []any{part}}})
+		say("response.reasoning_summary_text.done", object{"output_index": index, "item_id": item["id"],
+			"summary_index": 0, "text": t.Thinking})
+		say("response.reasoning_summary_part.done", object{"output_index": index, "item_id": item["id"],
+			"summary_index": 0, "part": part})
+		say("response.output_item.done", object{"output_index": index,
+			"item": object{"type": "reasoning", "id": item["id"], "encrypted_content": "Z0FBQUFB", "summary": []any{part}}})
 		index++
 	}
 	if t.Text != "" {
@@ -52,7 +58,8 @@ func openaiEvents(t *Turn, n int) []string {
 			more["output_index"], more["item_id"], more["content_index"] = index, item, 0
 			return more
 		}
-		say("response.output_item.added", object{"output_index": index, "item": object{"type": "message", "id": item, "role": "assistant", "status": "in_progress", "content": []any{}}})
+		say("response.output_item.added", object{"output_index": index,
+			"item": object{"type": "message", "id": item, "role": "assistant", "status": "in_progress", "content": []any{}}})
 		say("response.content_part.added", at(object{"part": object{"type": kind, field: ""}}))
 		for _, p := range pieces(t.Text, 9) {
 			say("response."+kind+".delta", at(object{"delta": p}))
@@ -60,13 +67,15 @@ func openaiEvents(t *Turn, n int) []string {
 		say("response."+kind+".done", at(object{field: t.Text}))
 		say("response.content_part.done", at(object{"part": object{"type": kind, field: t.Text}}))
 		say("response.output_item.done", object{"output_index": index, "item": object{
-			"type": "message", "id": item, "role": "assistant", "status": "completed", "content": []any{object{"type": kind, field: t.Text}},
+			"type": "message", "id": item, "role": "assistant", "status": "completed",
+			"content": []any{object{"type": kind, field: t.Text}},
 		}})
 		index++
 	}
 	cut := t.stop() == "max_tokens"
 	for i, c := range t.Calls {
-		item := object{"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", n+1, i+1), "call_id": callID(n, i), "name": c.Name, "arguments": "", "status": "in_progress"}
+		item := object{"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", n+1, i+1), "call_id": callID(n, i),
+			"name": c.Name, "arguments": "", "status": "in_progress"}
 		say("response.output_item.added", object{"output_index": index, "item": item})
 		for _, p := range pieces(c.args(), 9) {
 			say("response.function_call_arguments.delta", object{"output_index": index, "item_id": item["id"], "delta": p})
@@ -74,9 +83,11 @@ func openaiEvents(t *Turn, n int) []string {
 		if cut && i == len(t.Calls)-1 {
 			break
 		}
-		say("response.function_call_arguments.done", object{"output_index": index, "item_id": item["id"], "arguments": c.args()})
+		say("response.function_call_arguments.done", object{"output_index": index, "item_id": item["id"],
+			"arguments": c.args()})
 		say("response.output_item.done", object{"output_index": index, "item": object{
-			"type": "function_call", "id": item["id"], "call_id": callID(n, i), "name": c.Name, "arguments": c.args(), "status": "completed",
+			"type": "function_call", "id": item["id"], "call_id": callID(n, i), "name": c.Name, "arguments": c.args(),
+			"status": "completed",
 		}})
 		index++
 	}
@@ -110,17 +121,20 @@ func chatEvents(t *Turn, n int) []string {
 		chunk(object{"content": p}, nil)
 	}
 	for i, c := range t.Calls {
-		chunk(object{"tool_calls": []any{object{"index": i, "id": callID(n, i), "type": "function", "function": object{"name": c.Name, "arguments": ""}}}}, nil)
+		chunk(object{"tool_calls": []any{object{"index": i, "id": callID(n, i), "type": "function",
+			"function": object{"name": c.Name, "arguments": ""}}}}, nil)
 		for _, p := range pieces(c.args(), 9) {
 			chunk(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}}, nil)
 		}
 	}
-	chunk(object{}, map[string]string{"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length", "refused": "content_filter"}[t.stop()])
+	chunk(object{}, map[string]string{"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length",
+		"refused": "content_filter"}[t.stop()])
 	if t.Usage != (Usage{}) {
 		events = append(events, event("", object{
 			"id": fmt.Sprintf("chatcmpl-%d", n+1), "object": "chat.completion.chunk", "model": "scripted", "choices": []any{},
 			"usage": object{
-				"prompt_tokens": t.Usage.Input, "completion_tokens": t.Usage.Output, "total_tokens": t.Usage.Input + t.Usage.Output,
+				"prompt_tokens": t.Usage.Input, "completion_tokens": t.Usage.Output, "total_tokens": t.Usage.Input +
+					t.Usage.Output,
 				"prompt_tokens_details": object{"cached_tokens": t.Usage.Cached},
 			},
 		}))
@@ -132,7 +146,7 @@ func openaiFail(w http.ResponseWriter, status int, kind, message string) {
 	failWith(w, status, object{"error": object{"message": message, "type": kind, "param": nil, "code": kind}})
 }
 
-// openaiLegal holds the items of a conversation together: each call has one output, which comes after it.
+// openaiLegal checks that each call has one output, which comes after it.
 func openaiLegal(q map[string]any) error {
 	calls, outputs := map[string]bool{}, map[string]bool{}
 	for i, item := range list(q["input"]) {
@@ -161,7 +175,7 @@ func openaiLegal(q map[string]any) error {
 	return nil
 }
 
-// chatLegal: the messages after one with tool_calls are their results, each once.
+// chatLegal checks that the messages after one with tool_calls are their results, each once.
 func chatLegal(q map[string]any) error {
 	open := map[string]bool{}
 	messages := list(q["messages"])
@@ -178,7 +192,8 @@ func chatLegal(q map[string]any) error {
 			continue
 		}
 		if len(open) > 0 {
-			return fmt.Errorf("messages[%d]: an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'", i)
+			return fmt.Errorf("messages[%d]: an assistant message with 'tool_calls' must be followed by tool messages "+
+				"responding to each 'tool_call_id'", i)
 		}
 		for _, c := range list(m["tool_calls"]) {
 			id, _ := c["id"].(string)

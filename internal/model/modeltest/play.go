@@ -91,7 +91,7 @@ func insert(events []string, at int, e string) []string {
 	return append(append(append([]string(nil), events[:at]...), e), events[at:]...)
 }
 
-// damaged packs text and changes one byte in the middle of it.
+// damaged compresses text and changes one byte in the middle of it.
 func damaged(text string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

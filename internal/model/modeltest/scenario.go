@@ -1,5 +1,6 @@
-// Package modeltest is a provider for tests: it speaks the four wire protocols over real HTTP and plays a scenario, one turn for each
-// request, with the faults that networks and providers have. What it is sent it checks as a provider does.
+// Package modeltest is a provider for tests. It speaks the wire protocols of package model over real HTTP and plays a
+// scenario, one turn for each request, with the faults of networks and providers. It checks requests as a provider
+// does.
 package modeltest
 
 import (
@@ -22,7 +23,7 @@ type Turn struct {
 	Thinking string `json:"thinking"`
 	Text     string `json:"text"`
 	Calls    []Call `json:"calls"`
-	Stop     string `json:"stop"` // end_turn | tool_calls | max_tokens | refused; empty: tool_calls where there are calls, else end_turn
+	Stop     string `json:"stop"` // end_turn, tool_calls, max_tokens, refused; empty: as the calls require
 	Usage    Usage  `json:"usage"`
 
 	// Instead of an answer.
@@ -63,7 +64,7 @@ type Usage struct {
 	Cached int64 `json:"cached"`
 }
 
-// A Fault is what happens to a stream. Bytes or Events say where, counted from its beginning.
+// A Fault is what happens to a stream. Bytes or Events tell where, counted from its beginning.
 type Fault struct {
 	Kind   string `json:"kind"`
 	Bytes  int    `json:"bytes"`
@@ -87,7 +88,7 @@ const (
 
 var faults = []string{"", Cut, End, Stall, HalfOpen, Drip, Garbage, Duplicate, Swap, LongLine, GzipDamage}
 
-// Load reads a scenario from a file of JSON. Unknown fields are refused.
+// Load reads a scenario from a JSON file. Unknown fields are an error.
 func Load(path string) (Scenario, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -113,7 +114,8 @@ func Parse(text []byte) (Scenario, error) {
 	}
 	for i, t := range s.Turns {
 		if !slices.Contains(faults, t.Fault.Kind) {
-			return s, fmt.Errorf("turn %d: there is no fault %q; there are %s", i+1, t.Fault.Kind, strings.Join(faults[1:], ", "))
+			return s, fmt.Errorf("turn %d: there is no fault %q; there are %s", i+1, t.Fault.Kind,
+				strings.Join(faults[1:], ", "))
 		}
 		for _, c := range t.Calls {
 			if c.Name == "" {
@@ -124,7 +126,7 @@ func Parse(text []byte) (Scenario, error) {
 	return s, nil
 }
 
-// turn is the one that the n-th request gets, from 0; nil: the scenario is over.
+// turn returns the turn of the n-th request, from 0; nil after the last one.
 func (s Scenario) turn(n int) *Turn {
 	for i := range s.Turns {
 		t := &s.Turns[i]

@@ -15,11 +15,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// mostRequest bounds what a request may hold, in bytes.
+// mostRequest bounds the size of a request, in bytes.
 const mostRequest = 64 << 20
 
-// A Server plays a Scenario to whoever asks, whichever protocol they speak. It is an http.Handler; use it from httptest or a
-// listener of your own.
+// A Server plays a Scenario to any client, whichever protocol it speaks. It is an http.Handler; use it with httptest
+// or a listener of your own.
 type Server struct {
 	Scenario Scenario
 	Key      string // the key that requests must carry; empty: any, and none
@@ -30,14 +30,14 @@ type Server struct {
 	gone  chan struct{} // closed by Close
 }
 
-// Asked is one request that came.
+// Asked is one request that came in.
 type Asked struct {
 	Provider string
 	Body     []byte
 	At       time.Time
 }
 
-// Close lets go of the clients that a stalled stream holds.
+// Close releases the clients that wait for a stalled stream.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,15 +57,15 @@ func (s *Server) left() chan struct{} {
 	return s.gone
 }
 
-// Asked lists the requests so far.
+// Asked returns the requests so far.
 func (s *Server) Asked() []Asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Asked(nil), s.asked...)
 }
 
-// Wrong lists what was wrong with requests, by the rules of their protocol. Such a request is refused with status 400 and takes
-// no turn.
+// Wrong returns what was wrong with requests by the rules of their protocol. Such a request is refused with status
+// 400 and uses up no turn.
 func (s *Server) Wrong() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t := s.Scenario.turn(n)
 	switch {
 	case t == nil:
-		p.fail(w, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("the scenario has %d turns, and this is request %d", n, n+1))
+		p.fail(w, http.StatusBadRequest, "invalid_request_error",
+			fmt.Sprintf("the scenario has %d turns, and this is request %d", n, n+1))
 		return
 	case t.Expect != "" && !strings.Contains(string(body), t.Expect):
 		s.wrong(fmt.Errorf("request %d does not hold %q", n+1, t.Expect))
@@ -128,7 +129,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A refusal is a request that no provider would take.
+// A refusal is a request that no provider would accept.
 type refusal struct {
 	status int
 	kind   string
@@ -156,7 +157,7 @@ func (s *Server) refuses(p *protocol, r *http.Request, body []byte) *refusal {
 
 var escape = regexp.MustCompile(`(?s)\\(?:u([0-9a-fA-F]{4})|.)`)
 
-// wholeText says whether JSON holds half a surrogate pair, which many servers refuse and encoding/json does not.
+// wholeText returns an error if JSON holds half a surrogate pair: many servers refuse it, and encoding/json does not.
 func wholeText(body []byte) error {
 	high := -1 // where the escape after a first half must begin
 	for _, at := range escape.FindAllSubmatchIndex(body, -1) {
@@ -184,7 +185,7 @@ func (s *Server) wrong(err error) {
 	s.bad = append(s.bad, err)
 }
 
-// A protocol is one way to speak.
+// A protocol is the server's side of one wire protocol.
 type protocol struct {
 	name   string
 	path   string // how the request's path ends
@@ -218,7 +219,7 @@ func bearerKey(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-// errorType is the word that goes with a status.
+// errorType returns the word that goes with a status.
 func errorType(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:
@@ -244,7 +245,7 @@ func orElse(s, other string) string {
 	return other
 }
 
-// fail writes an error as JSON.
+// failWith writes an error as JSON.
 func failWith(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
