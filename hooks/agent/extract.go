@@ -192,7 +192,7 @@ func uniqueKeys(raw []byte) ([]string, error) {
 			l := &levels[n-1]
 			if key, ok := tok.(string); ok && !l.value {
 				if l.keys[key] {
-					return nil, fmt.Errorf("field %q stands twice", key)
+					return nil, fmt.Errorf("field %q appears twice", key)
 				}
 				l.keys[key], l.value = true, true
 				if n == 1 {

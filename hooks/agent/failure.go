@@ -69,7 +69,7 @@ func decodeFailure(raw []byte) (*Failure, error) {
 	}
 	for key := range outer {
 		if key != "error" {
-			return nil, fmt.Errorf(`field %q stands beside "error", which must stand alone`, key)
+			return nil, fmt.Errorf(`field %q is beside "error", which must be alone`, key)
 		}
 	}
 	keys, fields, err := object(value)

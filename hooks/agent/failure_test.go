@@ -29,7 +29,7 @@ func TestParseFailure(t *testing.T) {
 		{name: "an object of something else", text: `{"kind":"billing"}`},
 		{name: "nothing"},
 
-		{name: "a field beside it", text: `{"error":{"kind":"billing"},"code":1}`, fault: `field "code" stands beside "error"`},
+		{name: "a field beside it", text: `{"error":{"kind":"billing"},"code":1}`, fault: `field "code" is beside "error"`},
 		{name: "a text", text: `{"error":"billing"}`, fault: `field "error" holds "billing"; it must be an object with the fields kind, message, retry_after_ms`},
 		{name: "nothing at all", text: `{"error":null}`, fault: `field "error" holds null`},
 		{name: "no kind", text: `{"error":{"message":"x"}}`, fault: `required field "kind" is missing; it was ignored, and how the program ended is what counts; the kinds are agent_budget, `},

@@ -1,7 +1,7 @@
 // Package policy decides which commands our own agent may run: the task's own, and those that a pattern of allow
 // matches.
 //
-// A pattern is about words, and knows nothing of what a program makes of its arguments. A program that is allowed may
+// A pattern is about words, and knows nothing of what a program does with its arguments. A program that is allowed may
 // start others, write files and run code; and the code that it works on is the agent's to change. So allow states
 // what is meant, and makes it possible to read later what was run; the sandbox is the boundary.
 //
@@ -24,7 +24,7 @@ type Policy struct {
 	Own   []string   // the failed task's own command, word for word; nil: it is not known as a list of words
 	Allow [][]string // patterns, see CheckPattern
 	// Planted returns where a program named without a slash would be found if an agent can write there, else an empty
-	// string. nil means that nobody looks.
+	// string. nil means that this is not checked.
 	Planted func(name string) string
 }
 

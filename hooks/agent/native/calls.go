@@ -112,12 +112,12 @@ func (l *loop) together(ctx context.Context, group []*ended, e *listener) bool {
 		return ctx.Err() == nil
 	}
 	var (
-		backs = make(chan back, len(group)) // nobody reads what comes too late
-		ends  = map[*ended]context.CancelFunc{}
-		next  int
-		told  bool // they were cancelled
-		over  = e.over
-		limit <-chan time.Time
+		backs     = make(chan back, len(group)) // nobody reads what comes too late
+		ends      = map[*ended]context.CancelFunc{}
+		next      int
+		cancelled bool // all of them
+		over      = e.over
+		limit     <-chan time.Time
 	)
 	defer func() {
 		for _, end := range ends {
@@ -126,7 +126,7 @@ func (l *loop) together(ctx context.Context, group []*ended, e *listener) bool {
 	}()
 	gone := ctx.Done()
 	for {
-		for ctx.Err() == nil && !told && next < len(group) && len(ends) < sideBySide {
+		for ctx.Err() == nil && !cancelled && next < len(group) && len(ends) < sideBySide {
 			x := group[next]
 			next++
 			running, end := context.WithCancel(ctx)
@@ -135,7 +135,7 @@ func (l *loop) together(ctx context.Context, group []*ended, e *listener) bool {
 			go func() { backs <- back{x, l.do(running, x.call)} }()
 		}
 		if len(ends) == 0 {
-			return ctx.Err() == nil && !told
+			return ctx.Err() == nil && !cancelled
 		}
 		select {
 		case b := <-backs:
@@ -144,20 +144,20 @@ func (l *loop) together(ctx context.Context, group []*ended, e *listener) bool {
 			l.settles(b.x, b.out)
 		case <-over:
 			over = nil
-			if e.failed() && !told {
+			if e.failed() && !cancelled {
 				limit = time.After(l.drain())
 			}
 		case <-gone:
-			if gone = nil; !told {
-				told = true
+			if gone = nil; !cancelled {
+				cancelled = true
 				limit = time.After(l.patience(ends))
 			}
 		case <-limit:
 			for _, end := range ends {
 				end()
 			}
-			if wait := l.patience(ends); !told && wait == killTime {
-				told = true
+			if wait := l.patience(ends); !cancelled && wait == killTime {
+				cancelled = true
 				limit = time.After(wait)
 				continue
 			}

@@ -231,7 +231,7 @@ func (l *loop) watched(ctx context.Context, r loopguard.Round, said string) *end
 	switch {
 	case f.Ends:
 		e := l.finalWords(ctx, f.Says)
-		e.kind, e.evidence = failure.LoopDetected, "it was told, and went on: "+strings.TrimSuffix(f.Says, ".")
+		e.kind, e.evidence = failure.LoopDetected, "it was reminded and went on: "+strings.TrimSuffix(f.Says, ".")
 		if c := ctx.Err(); c != nil {
 			e, _ = l.ended(ctx)
 			e.text = said

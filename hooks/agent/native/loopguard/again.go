@@ -9,7 +9,7 @@ import "fmt"
 const (
 	staleRemind  = 30 // rounds in a row without anything new: longer than any wait that was seen to end well
 	staleEnd     = 35
-	repeatRemind = 3 // equal looks with nothing done between, from which on the result says so
+	repeatRemind = 3 // equal reads with nothing done between; from then on the result says so
 )
 
 // stale is what calls gave the last time, and for how many rounds nothing was new.

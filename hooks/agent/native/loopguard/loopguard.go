@@ -14,7 +14,7 @@ const (
 	loopThreshold = 3
 	weakThreshold = 2 // of small models, which repeat themselves sooner
 	maxReminders  = 3
-	rewriteLimit  = 4 // successful writes of one file without a test, or a look at another file, between them
+	rewriteLimit  = 4 // successful writes of one file with no command, and no read of another file, between them
 )
 
 // A Round is one round of a conversation: its calls with their results, in order, or a text without calls.
@@ -27,7 +27,7 @@ type Round struct {
 type Call struct {
 	Name   string
 	Args   string // canonical JSON
-	Target string // what it was about; empty: nothing that can be told
+	Target string // what it was about; empty: unknown
 	Path   string // the file, from the tool's own account
 	Effect tools.Effect
 	Code   tools.Code
@@ -216,7 +216,7 @@ func (w *Guard) rewrote(r Round) finding {
 			here := w.rewrites[c.Path]
 			clear(w.rewrites)
 			if c.Path != "" && here > 0 {
-				w.rewrites[c.Path] = here // looking at one's own work is no test of it
+				w.rewrites[c.Path] = here // reading one's own work does not test it
 			}
 			continue
 		}

@@ -37,15 +37,15 @@ type early struct {
 func (e *early) refuse(before []model.Call, name, partialArgs string) (Outcome, bool) {
 	return e.w.guardEarly(name, partialArgs, func(at string) bool {
 		for _, c := range before[e.seen:] {
-			e.look(c)
+			e.note(c)
 		}
 		e.seen = len(before)
 		return e.all || e.places[at]
 	})
 }
 
-// look records which files the guard may see differently once c has run.
-func (e *early) look(c model.Call) {
+// note records which files the guard may see differently once c has run.
+func (e *early) note(c model.Call) {
 	switch c.Name {
 	case toolRun.name, toolCheck.name:
 		e.all = true

@@ -14,7 +14,7 @@ var toolFinish = declared{
 	name: Finish, effect: Ends, verb: "finishes",
 	says: "Ends the work. Call it alone, when the check has passed or when nothing more can be done.",
 	fields: []field{
-		{name: "outcome", must: true, says: "fixed: the check should pass now; no_fix: there is nothing to mend; " +
+		{name: "outcome", must: true, says: "fixed: the check should pass now; no_fix: there is nothing to fix; " +
 			"needs_human: a person must decide", choices: []string{agent.Fixed, agent.NoFix, agent.NeedsHuman}},
 		{name: "summary", must: true, says: "what was changed and why, in two sentences"},
 		{name: "root_cause", says: "why the task failed"},
