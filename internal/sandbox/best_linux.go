@@ -58,7 +58,7 @@ func tryTier(t Tier) error {
 	return err
 }
 
-// A probe is what an entrant tries in the box that it has just made around itself.
+// A probe is what an inner process tries in the box that it has just made around itself.
 type probe struct {
 	Outside string // a folder in which no file may be made; empty: /
 	Copy    string // a file that must be seen at the tree's path; empty: none

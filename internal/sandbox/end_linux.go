@@ -16,9 +16,9 @@ const (
 	giveUp   = 5 * time.Second        // after which a process that SIGKILL does not end is reported
 )
 
-// A charge is a command in a supervisor's care, and all that comes from it. Its fields are guarded by the
+// A job is a command in a supervisor's care, and all that comes from it. Its fields are guarded by the
 // supervisor's mu.
-type charge struct {
+type job struct {
 	id     uint32
 	pid    int // of the command, and of its session
 	strays int // children of the supervisor that are its
@@ -43,7 +43,7 @@ type charge struct {
 }
 
 // ends notes how the command itself ended.
-func (s *supervisor) ends(c *charge, ws syscall.WaitStatus) {
+func (s *supervisor) ends(c *job, ws syscall.WaitStatus) {
 	c.ended = time.Now()
 	c.settled = c.ended
 	c.code, c.signal = codeOf(ws)
@@ -52,7 +52,7 @@ func (s *supervisor) ends(c *charge, ws syscall.WaitStatus) {
 
 // settle reports those of ended that have nothing left, and goes on with the others. None says that this supervisor
 // has no child at all.
-func (s *supervisor) settle(ended []*charge, none bool) {
+func (s *supervisor) settle(ended []*job, none bool) {
 	if len(ended) == 0 {
 		return
 	}
@@ -60,12 +60,12 @@ func (s *supervisor) settle(ended []*charge, none bool) {
 	unfit := false
 	for _, c := range ended {
 		switch {
-		case s.charges[c.id] != c: // it is twice among them, and reported
+		case s.jobs[c.id] != c: // it is twice among them, and reported
 		case c.strays > 0:
 			if !c.said {
 				c.said = true
 				// The runner needs it if this supervisor does not come to its report.
-				s.say(say{kind: sayEnded, id: c.id, code: uint32(c.code), signal: c.signal, told: c.told})
+				s.tell(notice{kind: noticeEnded, id: c.id, code: uint32(c.code), signal: c.signal, told: c.told})
 			}
 			s.step(c)
 		case !sure:
@@ -77,16 +77,16 @@ func (s *supervisor) settle(ended []*charge, none bool) {
 	}
 }
 
-func (s *supervisor) report(c *charge, stuck int, unfit bool) {
+func (s *supervisor) report(c *job, stuck int, unfit bool) {
 	if s.blind {
 		c.left = len(c.struck)
 	}
-	s.say(say{
-		kind: sayReport, id: c.id, code: uint32(c.code), signal: c.signal, told: c.told, unfit: unfit,
+	s.tell(notice{
+		kind: noticeReport, id: c.id, code: uint32(c.code), signal: c.signal, told: c.told, unfit: unfit,
 		left: uint32(c.left), stuck: uint32(stuck),
 	})
 	c.due = time.Time{}
-	delete(s.charges, c.id)
+	delete(s.jobs, c.id)
 	if s.byPID[c.pid] == c {
 		delete(s.byPID, c.pid)
 	}
@@ -94,7 +94,7 @@ func (s *supervisor) report(c *charge, stuck int, unfit bool) {
 }
 
 // obey does what the runner orders.
-func (s *supervisor) obey(c *charge, kind byte) {
+func (s *supervisor) obey(c *job, kind byte) {
 	c.told = c.told || c.ended.IsZero()
 	s.close(c)
 	if kind == askTerm {
@@ -106,13 +106,13 @@ func (s *supervisor) obey(c *charge, kind byte) {
 	s.flush()
 }
 
-// due does for each charge what is due. The clock calls it.
+// due does for each job what is due. The clock calls it.
 func (s *supervisor) due() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick = time.Time{}
 	now := time.Now()
-	for _, c := range s.charges {
+	for _, c := range s.jobs {
 		if c.due.IsZero() {
 			continue
 		}
@@ -121,7 +121,7 @@ func (s *supervisor) due() {
 			continue
 		}
 		if !c.ended.IsZero() && c.strays == 0 {
-			s.settle([]*charge{c}, false)
+			s.settle([]*job{c}, false)
 			continue
 		}
 		s.step(c)
@@ -130,7 +130,7 @@ func (s *supervisor) due() {
 }
 
 // wake reports that something is to be done for c after d.
-func (s *supervisor) wake(c *charge, d time.Duration) {
+func (s *supervisor) wake(c *job, d time.Duration) {
 	c.due = time.Now().Add(max(d, time.Microsecond))
 	if s.tick.IsZero() || c.due.Before(s.tick) {
 		s.tick = c.due
@@ -139,7 +139,7 @@ func (s *supervisor) wake(c *charge, d time.Duration) {
 }
 
 // step does what is due for c and says when the next is.
-func (s *supervisor) step(c *charge) {
+func (s *supervisor) step(c *job) {
 	now := time.Now()
 	c.due = time.Time{}
 	if !c.ended.IsZero() && !c.counted && now.Sub(c.settled) >= settle {
@@ -182,7 +182,7 @@ func (s *supervisor) step(c *charge) {
 
 // lasting returns the members of c that live and will not end by themselves: what a command leaves is also the
 // supervisor of a runner that it was.
-func (s *supervisor) lasting(c *charge) []int {
+func (s *supervisor) lasting(c *job) []int {
 	left := living(s.members(c))
 	const few = 16 // of a crowd, each has a name that would have to be read
 	if len(left) > few {
@@ -196,7 +196,7 @@ func (s *supervisor) lasting(c *charge) []int {
 
 // term asks all that were not asked before. It is not repeated while the command lives: what a command starts to clean
 // up must be able to do its work. A stopped process hears it only when it goes on.
-func (s *supervisor) term(c *charge) {
+func (s *supervisor) term(c *job) {
 	if c.termed.IsZero() {
 		c.termed = time.Now()
 	}
@@ -213,7 +213,7 @@ func (s *supervisor) term(c *charge) {
 }
 
 // weigh counts, once, what did not end by itself, while the command lives.
-func (s *supervisor) weigh(c *charge) {
+func (s *supervisor) weigh(c *job) {
 	if !c.weighed {
 		c.weighed = true
 		c.left = max(0, len(living(s.members(c)))-1)
@@ -224,7 +224,7 @@ func (s *supervisor) weigh(c *charge) {
 // is caught by being asked for faster than it moves. Only this process's own children are asked for each time: what
 // a killed process had becomes one of them as it dies. All that descends from the command is walked now and then,
 // for those that cannot be killed and for deep ones.
-func (s *supervisor) kill(c *charge) {
+func (s *supervisor) kill(c *job) {
 	if c.ended.IsZero() && !c.counted {
 		if !c.termed.IsZero() {
 			s.weigh(c)
@@ -234,7 +234,7 @@ func (s *supervisor) kill(c *charge) {
 	if c.struck == nil {
 		c.struck = map[int]bool{}
 		c.rewalk = time.Now().Add(pollTerm) // a crowd is better reaped than walked
-		if len(s.charges) > 1 {
+		if len(s.jobs) > 1 {
 			s.members(c) // to know those again whose parents die
 		}
 	}

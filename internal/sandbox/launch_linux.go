@@ -22,10 +22,10 @@ type tree struct {
 	name    string // the program, as it was given
 	path    string
 	done    chan ending
-	entered <-chan message // what its entrant has to say; nil without one
+	entered <-chan message // what its inner process has to say; nil without one
 	watchdog
 
-	early *say    // how the command itself ended; guarded by link.mu
+	early *notice // how the command itself ended; guarded by link.mu
 	last  *ending // of a supervisor that ends with it; belongs to follow
 }
 
@@ -70,7 +70,7 @@ func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 		if trial {
 			s.Probe = newProbe(b)
 		}
-		r.entrant(b)
+		r.startInside(b)
 	}
 	gate.RLock()
 	defer gate.RUnlock()
@@ -102,7 +102,7 @@ func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
 		return nil, errors.New("supervisor: it takes no more commands")
 	}
 	r.id = t.id
-	if r.how&startEntrant != 0 {
+	if r.how&startInner != 0 {
 		ours, theirs, err := controlPair()
 		if err != nil {
 			l.take(t.id)
@@ -121,10 +121,10 @@ func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
 	return t, nil
 }
 
-// entrant makes r the start of an entrant.
-func (r *request) entrant(b Box) {
-	r.how, r.path, r.dir = startEntrant, helperExe, ""
-	r.argv, r.env = []string{helperName, roleEntrant}, b.marks()
+// startInside makes r the start of an inner process.
+func (r *request) startInside(b Box) {
+	r.how, r.path, r.dir = startInner, helperExe, ""
+	r.argv, r.env = []string{helperName, roleInner}, b.marks()
 	if b.Tier == View {
 		r.how |= startMounts
 		if !mayMount() {
@@ -133,7 +133,7 @@ func (r *request) entrant(b Box) {
 	}
 }
 
-// instruct tells an entrant what to do, and gives a channel with what it has to say: nothing when it became the
+// instruct tells an inner process what to do, and gives a channel with what it has to say: nothing when it became the
 // command.
 func instruct(ours *os.File, s spec) <-chan message {
 	entered := make(chan message, 1)
@@ -172,7 +172,7 @@ func (t *tree) order(o order) {
 }
 
 // ending returns what a report means.
-func (t *tree) ending(m say) ending {
+func (t *tree) ending(m notice) ending {
 	end := ending{code: int(m.code), told: m.told, left: int(m.left)}
 	if m.signal != 0 {
 		end.signal = unix.SignalName(m.signal)
@@ -180,7 +180,7 @@ func (t *tree) ending(m say) ending {
 	if m.stuck > 0 {
 		end.err = stuckError(t.name, int(m.stuck))
 	}
-	if m.kind == sayNever {
+	if m.kind == noticeNever {
 		end = t.never(syscall.Errno(m.code))
 	}
 	if t.entered == nil {
@@ -204,7 +204,7 @@ func (t *tree) never(errno syscall.Errno) ending {
 	switch {
 	case t.how&startMounts != 0:
 		return ending{never: true, err: fmt.Errorf("%w: %s: cannot make a mount namespace: %w", ErrTier, t.tier, errno)}
-	case t.how&startEntrant != 0, errno == syscall.EAGAIN, errno == syscall.ENOMEM, errno == syscall.EMFILE, errno == syscall.ENFILE:
+	case t.how&startInner != 0, errno == syscall.EAGAIN, errno == syscall.ENOMEM, errno == syscall.EMFILE, errno == syscall.ENFILE:
 		return ending{never: true, err: fmt.Errorf("cannot start %s: %w", t.name, errno)}
 	}
 	m := notExecuted(t.path, errno)

@@ -259,13 +259,13 @@ func (l *link) ponged(number uint32) bool { return int32(l.pongs.Load()-number) 
 
 // follow hears what the supervisor says until it is gone.
 func (l *link) follow() {
-	buf, have := make([]byte, 64*sayLen), 0
+	buf, have := make([]byte, 64*noticeLen), 0
 	for {
 		n, err := l.sock.Read(buf[have:])
 		have += n
 		at := 0
-		for ; have-at >= sayLen; at += sayLen {
-			l.heard(parseSay(buf[at:]))
+		for ; have-at >= noticeLen; at += noticeLen {
+			l.received(parseNotice(buf[at:]))
 		}
 		have = copy(buf, buf[at:have])
 		if err != nil {
@@ -275,15 +275,15 @@ func (l *link) follow() {
 	}
 }
 
-func (l *link) heard(m say) {
+func (l *link) received(m notice) {
 	switch m.kind {
-	case sayHello:
+	case noticeHello:
 		l.mu.Lock()
 		l.hello = true
 		l.mu.Unlock()
-	case sayPong:
+	case noticePong:
 		l.pongs.Store(m.id)
-	case sayEnded:
+	case noticeEnded:
 		l.mu.Lock()
 		t := l.trees[m.id]
 		if t != nil {
@@ -293,7 +293,7 @@ func (l *link) heard(m say) {
 		if t != nil {
 			t.within(settle + Grace)
 		}
-	case sayReport, sayNever:
+	case noticeReport, noticeNever:
 		if m.unfit {
 			l.mu.Lock()
 			l.retired = true

@@ -15,7 +15,7 @@ import (
 const (
 	helperName     = "async-pipeline-sandbox"
 	roleSupervisor = "supervisor" // outside of the fence, ends the tree
-	roleEntrant    = "entrant"    // goes into the box and becomes the command
+	roleInner      = "inner"      // goes into the box and becomes the command
 	controlFD      = 3
 	helperExe      = "/proc/self/exe"
 )
@@ -27,7 +27,7 @@ const exitBroken = 125
 // supervisor it does its work and never returns.
 func Main() {
 	role := helperRole()
-	if role != roleSupervisor && role != roleEntrant {
+	if role != roleSupervisor && role != roleInner {
 		return
 	}
 	// Whatever this program inherited by mistake stays out of the box.

@@ -61,7 +61,7 @@ func readTag(pid int) uint64 {
 // that is being started at this moment.
 func (s *supervisor) look() (sure bool) {
 	sure = true
-	for _, p := range s.brood.children() {
+	for _, p := range s.childReader.children() {
 		if c := s.byPID[p]; c != nil && c.ended.IsZero() || s.strays[p] != nil || s.unclear[p] != nil {
 			continue
 		}
@@ -73,11 +73,11 @@ func (s *supervisor) look() (sure bool) {
 			s.strays[p] = of
 			of.strays++
 		} else if !known {
-			for _, c := range s.charges {
+			for _, c := range s.jobs {
 				s.unclear[p] = append(s.unclear[p], c)
 			}
-			if len(s.charges) == 0 {
-				s.unclear[p] = []*charge{} // of a command that was reported with it: it could not be ended
+			if len(s.jobs) == 0 {
+				s.unclear[p] = []*job{} // of a command that was reported with it: it could not be ended
 			}
 		}
 	}
@@ -85,8 +85,8 @@ func (s *supervisor) look() (sure bool) {
 	return sure
 }
 
-// whose says whose a stray is; known without a charge is the command that is being started.
-func (s *supervisor) whose(p int) (of *charge, known bool) {
+// whose says whose a stray is; known without a job is the command that is being started.
+func (s *supervisor) whose(p int) (of *job, known bool) {
 	tag := uint64(0)
 	if s.tags() {
 		tag = readTag(p)
@@ -94,13 +94,13 @@ func (s *supervisor) whose(p int) (of *charge, known bool) {
 	if tag != 0 && tag == s.starting {
 		return nil, true
 	}
-	if len(s.charges) == 1 {
-		for _, c := range s.charges {
+	if len(s.jobs) == 1 {
+		for _, c := range s.jobs {
 			return c, true
 		}
 	}
 	if tag>>32 == uint64(os.Getpid()) {
-		if c := s.charges[uint32(tag)]; c != nil {
+		if c := s.jobs[uint32(tag)]; c != nil {
 			return c, true
 		}
 	}
@@ -109,7 +109,7 @@ func (s *supervisor) whose(p int) (of *charge, known bool) {
 			return c, true
 		}
 	}
-	for _, c := range s.charges {
+	for _, c := range s.jobs {
 		if c.seen[p] {
 			return c, true
 		}
@@ -118,7 +118,7 @@ func (s *supervisor) whose(p int) (of *charge, known bool) {
 }
 
 // close notes that c ends or is told to.
-func (s *supervisor) close(c *charge) {
+func (s *supervisor) close(c *job) {
 	if c.closing == 0 {
 		s.closings++
 		c.closing = s.closings
@@ -133,7 +133,7 @@ func (s *supervisor) clear() {
 			signalAll([]int{p}, unix.SIGKILL)
 			continue
 		}
-		last := &charge{}
+		last := &job{}
 		for _, c := range of {
 			if c.closing == 0 {
 				last = nil
@@ -151,8 +151,8 @@ func (s *supervisor) clear() {
 	}
 }
 
-// forget takes a reported charge from the candidates. What was its was given to it before, or could not be ended.
-func (s *supervisor) forget(c *charge) {
+// forget takes a reported job from the candidates. What was its was given to it before, or could not be ended.
+func (s *supervisor) forget(c *job) {
 	for p, of := range s.unclear {
 		kept := of[:0:0]
 		for _, o := range of {
@@ -165,7 +165,7 @@ func (s *supervisor) forget(c *charge) {
 }
 
 // roots returns the children of this process that are of c: the command, and its strays.
-func (s *supervisor) roots(c *charge) []int {
+func (s *supervisor) roots(c *job) []int {
 	var pids []int
 	if c.ended.IsZero() {
 		pids = append(pids, c.pid)
@@ -179,7 +179,7 @@ func (s *supervisor) roots(c *charge) []int {
 }
 
 // members returns all processes of c that can be seen.
-func (s *supervisor) members(c *charge) []int {
+func (s *supervisor) members(c *job) []int {
 	s.look()
 	all := s.roots(c)
 	if len(all) == 0 {
@@ -281,27 +281,27 @@ func noChildrenFiles() bool {
 	return err != nil
 }
 
-// A brood lists the direct children of this process from a file that stays open: it needs no descriptor of its own,
+// A childReader lists the direct children of this process from a file that stays open: it needs no descriptor of its own,
 // and so works also where somebody lowered this process's limits. The file is that of the main thread, which starts
 // all commands and is given every orphan.
-type brood struct {
+type childReader struct {
 	file int // -1 for a kernel without CONFIG_PROC_CHILDREN
 	buf  []byte
 	pids []int
 }
 
-// openBrood is called on the main thread.
-func openBrood() brood {
+// openChildReader is called on the main thread.
+func openChildReader() childReader {
 	pid := strconv.Itoa(os.Getpid())
 	file, err := unix.Open("/proc/self/task/"+pid+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		file = -1
 	}
-	return brood{file: file, buf: make([]byte, 4096)}
+	return childReader{file: file, buf: make([]byte, 4096)}
 }
 
 // children is valid until the next call.
-func (b *brood) children() []int {
+func (b *childReader) children() []int {
 	if b.file < 0 {
 		return children(os.Getpid())
 	}

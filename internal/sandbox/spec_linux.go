@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A spec is what an entrant is to become. It travels as JSON over its control socket.
+// A spec is what an inner process is to become. It travels as JSON over its control socket.
 type spec struct {
 	Tier   Tier
 	Argv   []string
@@ -27,7 +27,7 @@ type mount struct {
 	Optional bool   // an alias of a place that is shown anyway: a symlink on the way to At is no fault
 }
 
-// A message is what an entrant says when it does not become the command.
+// A message is what an inner process says when it does not become the command.
 type message struct {
 	Refused string // why
 	NoTier  bool   // the machine is at fault and not the box

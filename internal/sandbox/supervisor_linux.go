@@ -33,29 +33,29 @@ const idleProcs = 8
 // A supervisor's fields are guarded by mu, but for those of the main goroutine. No child is reaped while it is
 // held: so a list of the children that is read meanwhile has them all.
 type supervisor struct {
-	in    inbox         // of the main goroutine
-	late  []lateRequest // of the main goroutine
-	own   unix.Rlimit   // of tagResource, as this process was given it
-	first fitness
+	in       inbox             // of the main goroutine
+	deferred []deferredRequest // of the main goroutine
+	own      unix.Rlimit       // of tagResource, as this process was given it
+	first    fitness
 
 	sending sync.Mutex // the last that is taken
 
-	mu       sync.Mutex
-	charges  map[uint32]*charge // not reported yet
-	byPID    map[int]*charge    // the same by the process id of the command
-	strays   map[int]*charge    // children that are no commands, by whose they are
-	unclear  map[int][]*charge  // those that could be of any of these
-	starting uint64             // the tag of the command that is being forked; 0: none
-	early    map[int]syscall.WaitStatus
-	closings int // so many charges have begun to end
-	brood    brood
-	clock    *time.Timer
-	tick     time.Time // when clock goes off; zero: not set
-	born     bool      // there may be children to wait for
-	waiting  *sync.Cond
-	gone     bool // the runner is
-	blind    bool // /proc cannot be walked from here any more: what is left of a command is what was struck
-	out      []byte
+	mu          sync.Mutex
+	jobs        map[uint32]*job // not reported yet
+	byPID       map[int]*job    // the same by the process id of the command
+	strays      map[int]*job    // children that are no commands, by whose they are
+	unclear     map[int][]*job  // those that could be of any of these
+	starting    uint64          // the tag of the command that is being forked; 0: none
+	early       map[int]syscall.WaitStatus
+	closings    int // so many jobs have begun to end
+	childReader childReader
+	clock       *time.Timer
+	tick        time.Time // when clock goes off; zero: not set
+	born        bool      // there may be children to wait for
+	waiting     *sync.Cond
+	gone        bool // the runner is
+	blind       bool // /proc cannot be walked from here any more: what is left of a command is what was struck
+	out         []byte
 }
 
 func supervise() {
@@ -69,9 +69,9 @@ func supervise() {
 		syscall.Exit(exitBroken)
 	}
 	s := &supervisor{
-		in:      inbox{fd: controlFD},
-		charges: map[uint32]*charge{}, byPID: map[int]*charge{}, strays: map[int]*charge{}, unclear: map[int][]*charge{},
-		early: map[int]syscall.WaitStatus{}, brood: openBrood(),
+		in:   inbox{fd: controlFD},
+		jobs: map[uint32]*job{}, byPID: map[int]*job{}, strays: map[int]*job{}, unclear: map[int][]*job{},
+		early: map[int]syscall.WaitStatus{}, childReader: openChildReader(),
 	}
 	s.openTag()
 	s.first = fitnessOf()
@@ -79,7 +79,7 @@ func supervise() {
 	s.clock = time.AfterFunc(time.Hour, s.due)
 	s.clock.Stop()
 	go s.reap()
-	s.say(say{kind: sayHello})
+	s.tell(notice{kind: noticeHello})
 	s.flush()
 	s.serve()
 	s.endAll()
@@ -88,7 +88,7 @@ func supervise() {
 // serve does what the runner asks until there is none.
 func (s *supervisor) serve() {
 	for {
-		f, fds, ok := s.in.next(len(s.late) > 0)
+		f, fds, ok := s.in.next(len(s.deferred) > 0)
 		if !ok {
 			return
 		}
@@ -97,7 +97,7 @@ func (s *supervisor) serve() {
 		case f.kind == askStart:
 			s.receive(f, fds)
 		case f.kind == askPing:
-			s.send(say{kind: sayPong, id: f.id}.append(nil)) // not waiting for a long walk
+			s.send(notice{kind: noticePong, id: f.id}.append(nil)) // not waiting for a long walk
 		default:
 			s.order(f.id, f.kind)
 		}
@@ -105,8 +105,8 @@ func (s *supervisor) serve() {
 	}
 }
 
-// A lateRequest is one whose program somebody holds open for writing at this moment.
-type lateRequest struct {
+// A deferredRequest is one whose program somebody holds open for writing at this moment.
+type deferredRequest struct {
 	request
 	fds   []int
 	order byte // that came meanwhile
@@ -128,19 +128,19 @@ func (s *supervisor) receive(f *inFrame, fds []int) {
 		s.never(r.id, syscall.EMFILE)
 		return
 	}
-	s.start(lateRequest{request: r, fds: fds, until: time.Now().Add(busyFor)})
+	s.start(deferredRequest{request: r, fds: fds, until: time.Now().Add(busyFor)})
 }
 
 // retry starts those again that had to wait.
 func (s *supervisor) retry() {
-	again := s.late
-	s.late = nil
+	again := s.deferred
+	s.deferred = nil
 	for _, r := range again {
 		s.start(r)
 	}
 }
 
-func (s *supervisor) start(r lateRequest) {
+func (s *supervisor) start(r deferredRequest) {
 	tag := tagOf(os.Getpid(), r.id)
 	s.mu.Lock()
 	s.starting = tag
@@ -149,7 +149,7 @@ func (s *supervisor) start(r lateRequest) {
 	pid, err := syscall.ForkExec(r.path, r.argv, r.attr())
 	s.clearTag()
 	if errors.Is(err, syscall.ETXTBSY) && time.Now().Before(r.until) {
-		s.late = append(s.late, r)
+		s.deferred = append(s.deferred, r)
 	} else {
 		closeAll(r.fds) // only the command holds its streams
 	}
@@ -160,16 +160,16 @@ func (s *supervisor) start(r lateRequest) {
 	ws, dead := s.early[pid]
 	clear(s.early)
 	if err != nil {
-		if len(s.late) == 0 || s.late[len(s.late)-1].id != r.id {
+		if len(s.deferred) == 0 || s.deferred[len(s.deferred)-1].id != r.id {
 			var errno syscall.Errno
 			_ = errors.As(err, &errno)
-			s.say(say{kind: sayNever, id: r.id, code: uint32(errno), unfit: fitnessOf() != s.first})
+			s.tell(notice{kind: noticeNever, id: r.id, code: uint32(errno), unfit: fitnessOf() != s.first})
 			s.flush()
 		}
 		return
 	}
-	c := &charge{id: r.id, pid: pid}
-	s.charges[r.id], s.byPID[pid] = c, c
+	c := &job{id: r.id, pid: pid}
+	s.jobs[r.id], s.byPID[pid] = c, c
 	s.born = true
 	s.waiting.Signal()
 	if r.order != 0 {
@@ -177,13 +177,13 @@ func (s *supervisor) start(r lateRequest) {
 	}
 	if dead {
 		s.ends(c, ws)
-		s.settle([]*charge{c}, false)
+		s.settle([]*job{c}, false)
 	}
 	s.flush()
 }
 
 // attr returns how the process is made.
-func (r *lateRequest) attr() *syscall.ProcAttr {
+func (r *deferredRequest) attr() *syscall.ProcAttr {
 	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if r.how&startMounts != 0 {
 		sys.Cloneflags = unix.CLONE_NEWNS
@@ -201,7 +201,7 @@ func (r *lateRequest) attr() *syscall.ProcAttr {
 			files[i] = uintptr(r.fds[n-1])
 		}
 	}
-	if r.how&startEntrant != 0 && len(r.fds) > 0 {
+	if r.how&startInner != 0 && len(r.fds) > 0 {
 		files = append(files, uintptr(r.fds[len(r.fds)-1]))
 	}
 	return &syscall.ProcAttr{Dir: r.dir, Env: r.env, Files: files, Sys: sys}
@@ -209,14 +209,14 @@ func (r *lateRequest) attr() *syscall.ProcAttr {
 
 // order is for a command that runs, or is about to, or was reported already.
 func (s *supervisor) order(id uint32, kind byte) {
-	for i := range s.late {
-		if s.late[i].id == id {
-			s.late[i].order = kind
+	for i := range s.deferred {
+		if s.deferred[i].id == id {
+			s.deferred[i].order = kind
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.charges[id]; c != nil {
+	if c := s.jobs[id]; c != nil {
 		s.obey(c, kind)
 	}
 }
@@ -224,12 +224,12 @@ func (s *supervisor) order(id uint32, kind byte) {
 func (s *supervisor) never(id uint32, errno syscall.Errno) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say(say{kind: sayNever, id: id, code: uint32(errno), unfit: true})
+	s.tell(notice{kind: noticeNever, id: id, code: uint32(errno), unfit: true})
 	s.flush()
 }
 
 // say is sent with the next flush.
-func (s *supervisor) say(m say) { s.out = m.append(s.out) }
+func (s *supervisor) tell(m notice) { s.out = m.append(s.out) }
 
 func (s *supervisor) flush() {
 	s.send(s.out)
@@ -277,7 +277,7 @@ func (s *supervisor) reap() {
 
 // collect reaps all that have ended.
 func (s *supervisor) collect() {
-	var ended []*charge
+	var ended []*job
 	for {
 		var ws syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
@@ -292,7 +292,7 @@ func (s *supervisor) collect() {
 		delete(s.unclear, pid)
 		if of := s.strays[pid]; of != nil {
 			delete(s.strays, pid)
-			if of.strays--; of.strays == 0 && !of.ended.IsZero() && s.charges[of.id] == of {
+			if of.strays--; of.strays == 0 && !of.ended.IsZero() && s.jobs[of.id] == of {
 				ended = append(ended, of)
 			}
 		} else if c := s.byPID[pid]; c != nil && c.ended.IsZero() {
@@ -306,7 +306,7 @@ func (s *supervisor) collect() {
 
 // endAll ends everything: the runner is gone. The reaper exits when nothing is left.
 func (s *supervisor) endAll() {
-	for _, r := range s.late {
+	for _, r := range s.deferred {
 		closeAll(r.fds)
 	}
 	s.mu.Lock()
@@ -320,7 +320,7 @@ func (s *supervisor) endAll() {
 		seen := map[int]bool{}
 		for range 100 {
 			fresh := false
-			for _, p := range s.brood.children() {
+			for _, p := range s.childReader.children() {
 				signalAll([]int{p}, syscall.SIGKILL)
 				fresh = fresh || !seen[p]
 				seen[p] = true

@@ -209,7 +209,7 @@ func (v *view) writable(real string) bool {
 	return false
 }
 
-// The mounts of a view, made by the entrant in its own namespace.
+// The mounts of a view, made by the inner process in its own namespace.
 
 // A clone is a detached mount: taken before anything is hidden, put in its place afterwards.
 type clone struct {

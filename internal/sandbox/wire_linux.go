@@ -23,11 +23,11 @@ const (
 
 // What a supervisor says.
 const (
-	sayHello byte = iota + 1 // it works; said once, before anything is started
-	sayPong
-	sayNever  // the command was not started: code is the errno
-	sayEnded  // the command has ended, and something of it lives: code, signal and told are final
-	sayReport // nothing of it lives, but for stuck
+	noticeHello byte = iota + 1 // it works; said once, before anything is started
+	noticePong
+	noticeNever  // the command was not started: code is the errno
+	noticeEnded  // the command has ended, and something of it lives: code, signal and told are final
+	noticeReport // nothing of it lives, but for stuck
 )
 
 // frameHead is the length of a frame, counted from here, its kind and the command's number.
@@ -38,9 +38,9 @@ const maxFrame = 64 << 20
 
 // How a start is made. Without any, the program is the command itself.
 const (
-	startMounts  byte = 1 << iota // in a mount namespace of its own
-	startUsers                    // and a user namespace, to be allowed to
-	startEntrant                  // an entrant, which is handed one more descriptor, its control socket
+	startMounts byte = 1 << iota // in a mount namespace of its own
+	startUsers                   // and a user namespace, to be allowed to
+	startInner                   // an inner process, which is handed one more descriptor, its control socket
 )
 
 // A request is one process to start.
@@ -112,8 +112,8 @@ func (r *request) parse(b []byte) (fds int, err error) {
 	return fds, nil
 }
 
-// A say is what goes up, in sayLen bytes.
-type say struct {
+// A notice is what goes up, in noticeLen bytes.
+type notice struct {
 	kind   byte
 	signal syscall.Signal
 	told   bool
@@ -124,9 +124,9 @@ type say struct {
 	stuck  uint32
 }
 
-const sayLen = 20
+const noticeLen = 20
 
-func (s say) append(b []byte) []byte {
+func (s notice) append(b []byte) []byte {
 	var flags byte
 	if s.told {
 		flags |= 1
@@ -141,8 +141,8 @@ func (s say) append(b []byte) []byte {
 	return b
 }
 
-func parseSay(b []byte) say {
-	return say{
+func parseNotice(b []byte) notice {
+	return notice{
 		kind: b[0], signal: syscall.Signal(b[1]), told: b[2]&1 != 0, unfit: b[2]&2 != 0,
 		id: binary.LittleEndian.Uint32(b[4:]), code: binary.LittleEndian.Uint32(b[8:]),
 		left: binary.LittleEndian.Uint32(b[12:]), stuck: binary.LittleEndian.Uint32(b[16:]),

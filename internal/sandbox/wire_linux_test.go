@@ -10,7 +10,7 @@ func TestFrames(t *testing.T) {
 	t.Parallel()
 	for _, r := range []request{
 		{id: 1, path: "/bin/true", dir: "/", argv: []string{"true"}, env: []string{"A=1", "B="}},
-		{id: 1<<32 - 1, how: startEntrant | startMounts, std: [3]byte{1, 2, 2}, path: "", dir: "", argv: []string{"", "\xff", ""}, env: []string{}},
+		{id: 1<<32 - 1, how: startInner | startMounts, std: [3]byte{1, 2, 2}, path: "", dir: "", argv: []string{"", "\xff", ""}, env: []string{}},
 		{id: 7, path: "p", dir: "d", argv: []string{}, env: []string{strings.Repeat("x", 1<<20)}},
 	} {
 		b := r.append([]byte("before"), 2)[len("before"):]
@@ -25,14 +25,14 @@ func TestFrames(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range []say{
+	for _, m := range []notice{
 		{},
-		{kind: sayReport, signal: 64, told: true, unfit: true, id: 1<<32 - 1, code: 255, left: 1 << 20, stuck: 3},
-		{kind: sayEnded, told: true},
-		{kind: sayNever, unfit: true, code: 11},
+		{kind: noticeReport, signal: 64, told: true, unfit: true, id: 1<<32 - 1, code: 255, left: 1 << 20, stuck: 3},
+		{kind: noticeEnded, told: true},
+		{kind: noticeNever, unfit: true, code: 11},
 	} {
-		if b := m.append(nil); len(b) != sayLen || parseSay(b) != m {
-			t.Errorf("%+v, want %+v", parseSay(b), m)
+		if b := m.append(nil); len(b) != noticeLen || parseNotice(b) != m {
+			t.Errorf("%+v, want %+v", parseNotice(b), m)
 		}
 	}
 }

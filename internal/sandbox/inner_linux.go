@@ -1,6 +1,6 @@
 package sandbox
 
-// The entrant: it makes the box around itself and becomes the command. It was started in its own mount namespace
+// The inner process makes the box around itself and becomes the command. It was started in its own mount namespace
 // (View) by the supervisor, and what it says before it is the command is a refusal.
 
 import (
