@@ -7,8 +7,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -251,4 +253,24 @@ func allGo(t *testing.T) map[string]bool {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// ARCHITECTURE.md lists the packages of the table, each with its layer.
+func TestArchitecture(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| (\\d) \\| `([^`]+)` \\| .+ \\|$").FindAllStringSubmatch(string(text), -1) {
+		listed[m[2]] = true
+		if e, ok := table[m[2]]; !ok || strconv.Itoa(e.layer) != m[1] {
+			t.Errorf("ARCHITECTURE.md has %s on layer %s, the table %d (there: %t)", m[2], m[1], e.layer, ok)
+		}
+	}
+	for name := range table {
+		if !listed[name] {
+			t.Errorf("ARCHITECTURE.md does not list %s", name)
+		}
+	}
 }

@@ -40,7 +40,7 @@ func text(nodes []node, width int) []byte {
 // A tree is the state of text.
 type tree struct {
 	nodes []node
-	space  int
+	space int
 	b     bytes.Buffer
 	drawn []bool // opened: what it waits for has been shown
 	put   []bool // put off to the margin
