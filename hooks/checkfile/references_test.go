@@ -61,7 +61,7 @@ func TestClassReferences(t *testing.T) {
 		{"bin/app words.txt input.txt", "0 words.txt\n4 input.txt"},
 		{"bin/app > /tmp/x && cmp /tmp/x docs/api.txt", "0 docs/api.txt  # made from the sources"},
 		{"bin/app > /tmp/x && cmp /tmp/x other.txt", "4 other.txt"},
-		{"sh greet_test.sh", "2 greet_test.sh\n4 greet.sh  # named after it: library.go tells its changes apart\n0 hello.sh"},
+		{"sh greet_test.sh", "2 greet_test.sh\n4 greet.sh  # named after it: shell_library.go tells its changes apart\n0 hello.sh"},
 		{"shellcheck check.sh && bash -n greet.sh", "0 check.sh\n0 greet.sh"},
 		{"python main.py", "0 main.py\n0 helper.py"},
 		{"python3.12 -u lint.py src", "4 lint.py"},
@@ -192,12 +192,18 @@ func TestReferencesAreBounded(t *testing.T) {
 		f[fmt.Sprintf("s%d.sh", i)] = fmt.Sprintf(". ./s%d.sh\nsh check%d.sh\n", i+1, i)
 		f[fmt.Sprintf("p%d/package.json", i)] = fmt.Sprintf(`{"name":"p%d","scripts":{"test":"npm test -w p%d -w p%d && $(A0)"}}`, i, i+1, i+2)
 	}
+	bomb := "a0: &a0 [sh late.sh]\n"
+	for i := range 60 {
+		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
+	}
+	f["Taskfile.yml"] = bomb + "tasks:\n  t: {cmds: [*a60, sh y.sh]}\n"
+	f["deep/Taskfile.yml"] = "tasks: " + strings.Repeat("[", 200_000)
 	reads := 0
 	tree := f.tree()
 	inner := tree.Read
 	tree.Read = func(p string) ([]byte, error) { reads++; return inner(p) }
 	began := time.Now()
-	c := NewChecks(tree, Scope{Runs: []Command{{Shell: "make test $(A0); sh s0.sh; npm test -r; sh x.sh; sh big.sh", Dir: "."}}})
+	c := NewChecks(tree, Scope{Runs: []Command{{Shell: "make test $(A0); sh s0.sh; npm test -r; sh x.sh; sh big.sh; task t; task -d deep", Dir: "."}}})
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
