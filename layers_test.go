@@ -82,7 +82,7 @@ var table = map[string]entry{
 	"internal/journal":                 {1, nil},
 	"internal/filename":                {0, nil},
 	"internal/advice":                  {0, nil},
-	"internal/late":                    {0, nil},
+	"internal/lazyregexp":              {0, nil},
 	"internal/english":                 {0, nil},
 	"internal/failure":                 {0, nil},
 	"internal/timestamp":               {0, nil},

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -171,7 +171,7 @@ func differences(old, now []piece) []piece {
 }
 
 // originForm matches what tells where a dependency comes from: a URL or scheme, a key such as path, an owner/name, a path.
-var originForm = late.Regexp(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|` +
+var originForm = lazyregexp.New(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|` +
 	`\b(?:path|git|url|registry|registry-index|index|editable|package|file)"?\s*[=:]\s*"[^"]*"|` +
 	`"[\w.-]+/[\w.-]+(?:#[^"]*)?"|"(?:\.{0,2}|~)/[^"]*"`)
 

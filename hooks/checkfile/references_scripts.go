@@ -4,15 +4,16 @@ package checkfile
 
 import (
 	"encoding/json"
-	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/late"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 const (
@@ -134,9 +135,9 @@ func (n *finder) packageText(p nodePackage, script string, w site) {
 }
 
 var (
-	justHeading = late.Regexp(`^@?([A-Za-z_][\w-]*)(?:[ \t][^:]*)?:(?:[^=]|$)`)
-	justImport  = late.Regexp(`(?m)^import\??[ \t]+['"]([^'"\n]+)['"]`)
-	justModule  = late.Regexp(`(?m)^mod\??[ \t]+(\w+)(?:[ \t]+['"]([^'"\n]+)['"])?`)
+	justHeading = lazyregexp.New(`^@?([A-Za-z_][\w-]*)(?:[ \t][^:]*)?:(?:[^=]|$)`)
+	justImport  = lazyregexp.New(`(?m)^import\??[ \t]+['"]([^'"\n]+)['"]`)
+	justModule  = lazyregexp.New(`(?m)^mod\??[ \t]+(\w+)(?:[ \t]+['"]([^'"\n]+)['"])?`)
 )
 
 // just follows `just [-f file] [recipe…]`: it adds the justfile and what that imports.

@@ -4,16 +4,16 @@ package checkfile
 // which of their changes are the program's.
 
 import (
-	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 // Such a library holds text of the check and the code under test in one file. They are told apart by how the check
@@ -46,7 +46,7 @@ func (n *finder) called(c shelltext.Command) {
 	}
 }
 
-var shellVariable = late.Regexp(`\$\{?[#!]?([A-Za-z_]\w*)`)
+var shellVariable = lazyregexp.New(`\$\{?[#!]?([A-Za-z_]\w*)`)
 
 // mentions notes the variables in a text of the check.
 func (n *finder) mentions(src string) {
@@ -146,7 +146,7 @@ var deciders = []string{
 	"printf", "read", "cd", "true", "false", ":", "break", "continue", "shift", "ulimit", "umask", "pkill", "killall",
 }
 
-var innerFunction = late.Regexp(`[\w.:-]\s*\(\s*\)|\bfunction\s`)
+var innerFunction = lazyregexp.New(`[\w.:-]\s*\(\s*\)|\bfunction\s`)
 
 // harmless reports whether the new text of a function does not end, trap or set more of the shell than the old one.
 // It matters where a check reads output by way of a file: then the function runs in the check's own shell.
@@ -186,7 +186,7 @@ func (c *Checks) harmless(old, now string) bool {
 	return true
 }
 
-var assignment = late.Regexp(`^([A-Za-z_]\w*)=("[^"$\x60\\]*"|'[^']*'|[\w./:@%+,-]*)[ \t]*$`)
+var assignment = lazyregexp.New(`^([A-Za-z_]\w*)=("[^"$\x60\\]*"|'[^']*'|[\w./:@%+,-]*)[ \t]*$`)
 
 // sameAround reports whether the lines around functions differ in nothing but values of variables that the check does
 // not read.
@@ -211,7 +211,7 @@ func steers(name string) bool {
 	return steering().MatchString(name)
 }
 
-var steering = late.Regexp(`PATH|^(?:IFS|ENV|BASH_ENV|GLOBIGNORE|SHELLOPTS|BASHOPTS|PS4|POSIXLY_CORRECT|HOME|TMPDIR|SHELL|PWD|` +
+var steering = lazyregexp.New(`PATH|^(?:IFS|ENV|BASH_ENV|GLOBIGNORE|SHELLOPTS|BASHOPTS|PS4|POSIXLY_CORRECT|HOME|TMPDIR|SHELL|PWD|` +
 	`LANG|LC_.*|LD_.*|DYLD_.*|.*OPTS|.*OPTIONS|.*FLAGS)$`)
 
 // Programs are those that checks start. PATH may find a new executable file of such a name. Names that projects give

@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var (
-	tableRow = late.Regexp(`^\s*(?:\{.*\}|\(.*\)|\[.*\]|pytest\.param\(.*\)|(?:"[^"]*"` +
+	tableRow = lazyregexp.New(`^\s*(?:\{.*\}|\(.*\)|\[.*\]|pytest\.param\(.*\)|(?:"[^"]*"` +
 		`|'[^']*')\s*:\s*[{\[(].*[}\])])\s*,\s*$`)
-	emptyReturn = late.Regexp(`^\s*return\s*;?\s*(?:None)?\s*$`)
+	emptyReturn = lazyregexp.New(`^\s*return\s*;?\s*(?:None)?\s*$`)
 )
 
 // assertions reports tests that are still there and assert less, assertion_removed.

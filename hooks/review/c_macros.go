@@ -7,45 +7,45 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // cSignal begins the handling of a signal that a failed assertion, or a crash, sends.
 const cSignal = `\b(?:signal|sigset|bsd_signal|sysv_signal)\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`
 
 var (
-	cAsserts   = late.Regexp(`^(?:NDEBUG|assert|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR))$`)
-	cUndef     = late.Regexp(`^\s*(?:#|%:|\?\?=)\s*undef\s+(assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+)\s*$`)
-	cDirective = late.Regexp(`^\s*(?:#|%:|\?\?=)`)
-	cDefine    = late.Regexp(`^\s*(?:#|%:|\?\?=)\s*define\s+(\w+)(\([^)]*\))?(.*)$`)
-	cPragma    = late.Regexp(`^\s*(?:#|%:|\?\?=)\s*pragma\s+(?:weak\s+(\w+)\s*=|redefine_extname\s+(\w+)\s)`)
-	cNext      = late.Regexp(`^\s*(?:#|%:|\?\?=)\s*include_next\b`)
-	cName      = late.Regexp(`[A-Za-z_]\w*`)
-	cZero      = late.Regexp(`^[\s(]*0[\s)]*$`)
-	cLabel     = late.Regexp(`\b(?:__)?asm(?:__)?\s*\(\s*"(?:[^"]*\.(?:globl|global|set|weak)\s+)?_?(\w+)\b`)
+	cAsserts   = lazyregexp.New(`^(?:NDEBUG|assert|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR))$`)
+	cUndef     = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*undef\s+(assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+)\s*$`)
+	cDirective = lazyregexp.New(`^\s*(?:#|%:|\?\?=)`)
+	cDefine    = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*define\s+(\w+)(\([^)]*\))?(.*)$`)
+	cPragma    = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*pragma\s+(?:weak\s+(\w+)\s*=|redefine_extname\s+(\w+)\s)`)
+	cNext      = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*include_next\b`)
+	cName      = lazyregexp.New(`[A-Za-z_]\w*`)
+	cZero      = lazyregexp.New(`^[\s(]*0[\s)]*$`)
+	cLabel     = lazyregexp.New(`\b(?:__)?asm(?:__)?\s*\(\s*"(?:[^"]*\.(?:globl|global|set|weak)\s+)?_?(\w+)\b`)
 
 	// cOwn is a definition, up to its brace; an alias has none.
-	cOwn = late.Regexp(`^\s*(?:\[\[[\w:]+\]\]\s*)?(?:[A-Za-z_]\w*(?:\s*\(\([^)]*\)\)+)?[\s*]+)*` +
+	cOwn = lazyregexp.New(`^\s*(?:\[\[[\w:]+\]\]\s*)?(?:[A-Za-z_]\w*(?:\s*\(\([^)]*\)\)+)?[\s*]+)*` +
 		`(\w+)\s*\(([^(){};]*)\)(?:[^;{}=]*\{|[^;{}=]*\balias\b)`)
-	cOneInt = late.Regexp(`^\s*(?:int\b[^,]*|\w+)\s*$`)
-	cVoid   = late.Regexp(`^\s*(?:void)?\s*$`)
-	cSame   = late.Regexp(`^[^{]*\{\s*(?:\(void\)\s*\w+\s*;\s*)*return\s+[-+]?[\d.]+f?\s*;\s*\}`)
-	cWell   = late.Regexp(`\b(?:_?[eE]xit|quick_exit)\s*\(\s*(?:[-+(\s]*0[xX]?0*[uUlL]*|EXIT_SUCCESS|!1)[\s)]*\)` +
+	cOneInt = lazyregexp.New(`^\s*(?:int\b[^,]*|\w+)\s*$`)
+	cVoid   = lazyregexp.New(`^\s*(?:void)?\s*$`)
+	cSame   = lazyregexp.New(`^[^{]*\{\s*(?:\(void\)\s*\w+\s*;\s*)*return\s+[-+]?[\d.]+f?\s*;\s*\}`)
+	cWell   = lazyregexp.New(`\b(?:_?[eE]xit|quick_exit)\s*\(\s*(?:[-+(\s]*0[xX]?0*[uUlL]*|EXIT_SUCCESS|!1)[\s)]*\)` +
 		`|\bsyscall\s*\(\s*(?:SYS|__NR)_exit\w*\s*,\s*0\b`)
 
-	cRegisters = late.Regexp(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit` +
+	cRegisters = lazyregexp.New(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit` +
 		`|set_terminate)\s*\(\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)` +
 		`|` + cSignal + `\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)`)
-	cHandled = late.Regexp(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([A-Za-z_]\w*)\s*\)` +
+	cHandled = lazyregexp.New(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([A-Za-z_]\w*)\s*\)` +
 		`|\b(?:sig)?longjmp\s*\(`)
-	cGiven   = late.Regexp(`\bint\s+([A-Za-z_]\w*)\s*[,)]`)
-	cAction  = late.Regexp(`\bsigaction\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`)
-	cHandler = late.Regexp(`\bsa_(?:handler|sigaction)\s*=\s*&?\s*([A-Za-z_]\w*)`)
-	cArray   = late.Regexp(`\b(?:init|fini)_array\b[^=]*=\s*\{?\s*&?\s*([A-Za-z_]\w*)`)
-	cMarked  = late.Regexp(`__attribute__\s*\(\(\s*_*(?:constructor|destructor)\b|\[\[\s*gnu::(?:constructor` +
+	cGiven   = lazyregexp.New(`\bint\s+([A-Za-z_]\w*)\s*[,)]`)
+	cAction  = lazyregexp.New(`\bsigaction\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`)
+	cHandler = lazyregexp.New(`\bsa_(?:handler|sigaction)\s*=\s*&?\s*([A-Za-z_]\w*)`)
+	cArray   = lazyregexp.New(`\b(?:init|fini)_array\b[^=]*=\s*\{?\s*&?\s*([A-Za-z_]\w*)`)
+	cMarked  = lazyregexp.New(`__attribute__\s*\(\(\s*_*(?:constructor|destructor)\b|\[\[\s*gnu::(?:constructor` +
 		`|destructor)|~\w+\s*\(\s*(?:void)?\s*\)`)
-	cStatic = late.Regexp(`^[\w\s*:<>]+=[^=]`)
-	cCalled = late.Regexp(`\b([A-Za-z_]\w*)\s*\(`)
+	cStatic = lazyregexp.New(`^[\w\s*:<>]+=[^=]`)
+	cCalled = lazyregexp.New(`\b([A-Za-z_]\w*)\s*\(`)
 )
 
 // included are extensions of files that C includes and that are of no language.

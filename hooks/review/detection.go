@@ -2,17 +2,17 @@ package review
 
 import (
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var (
-	callStack = late.Regexp(`\bruntime\.(?:Callers?|CallersFrames|Stack)\(|\bdebug\.Stack\(|\binspect\.(?:stack` +
+	callStack = lazyregexp.New(`\bruntime\.(?:Callers?|CallersFrames|Stack)\(|\bdebug\.Stack\(|\binspect\.(?:stack` +
 		`|currentframe|getouterframes)\b|\btraceback\.(?:extract|format)_stack\b|\bsys\._getframe\b` +
 		`|\.captureStackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)`)
-	testFrame = late.Regexp(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
+	testFrame = lazyregexp.New(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
 		`|unittest|_pytest|nose2?|doctest|jest|vitest|mocha|jasmine|ava|karma)[^"'\x60]*["'\x60/]`)
-	goProgram  = late.Regexp(`\bos\.Args\[0\]|\bos\.Executable\(`)
-	testBinary = late.Regexp(`"[^"]*\.test(?:\.exe)?"`)
+	goProgram  = lazyregexp.New(`\bos\.Args\[0\]|\bos\.Executable\(`)
+	testBinary = lazyregexp.New(`"[^"]*\.test(?:\.exe)?"`)
 )
 
 // detections reports production code that asks in two steps whether it is being tested: it looks for a test among

@@ -6,28 +6,28 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var (
-	goSystemImport = late.Regexp(`(?:^\s*|\bimport\s+)(\w+|\.)\s+"(?:syscall|golang\.org/x/sys/unix)"`)
-	goTrueProgram  = late.Regexp(`\.Exec\(\s*"(?:/usr)?/bin/true"`)
-	goNativeExit   = late.Regexp(`\bC\.(?:_exit|_Exit|exit|quick_exit)\(`)
-	goMain         = late.Regexp(`^func main\(\)`)
-	goPackageMain  = late.Regexp(`(?m)^package main\b`)
+	goSystemImport = lazyregexp.New(`(?:^\s*|\bimport\s+)(\w+|\.)\s+"(?:syscall|golang\.org/x/sys/unix)"`)
+	goTrueProgram  = lazyregexp.New(`\.Exec\(\s*"(?:/usr)?/bin/true"`)
+	goNativeExit   = lazyregexp.New(`\bC\.(?:_exit|_Exit|exit|quick_exit)\(`)
+	goMain         = lazyregexp.New(`^func main\(\)`)
+	goPackageMain  = lazyregexp.New(`(?m)^package main\b`)
 
-	goInit = late.Regexp(`^func init\(\)|^var\b`)
-	goExit = late.Regexp(`\b(?:os|syscall)\.Exit\(\s*0\s*\)`)
-	pyExit = late.Regexp(`\b(?:sys\.exit|os\._exit|exit|quit)\s*\(\s*0?\s*\)` +
+	goInit = lazyregexp.New(`^func init\(\)|^var\b`)
+	goExit = lazyregexp.New(`\b(?:os|syscall)\.Exit\(\s*0\s*\)`)
+	pyExit = lazyregexp.New(`\b(?:sys\.exit|os\._exit|exit|quit)\s*\(\s*0?\s*\)` +
 		`|\braise\s+SystemExit\b(?:\s*\(\s*0?\s*\))?\s*$`)
-	pyAnyExit = late.Regexp(`(?m)^\s*(?:sys\.exit|exit|quit)\s*\(|__main__`)
-	webExit   = late.Regexp(`^process\.(?:exit\s*\(\s*0?\s*\)|exitCode\s*=\s*0)` +
+	pyAnyExit = lazyregexp.New(`(?m)^\s*(?:sys\.exit|exit|quit)\s*\(|__main__`)
+	webExit   = lazyregexp.New(`^process\.(?:exit\s*\(\s*0?\s*\)|exitCode\s*=\s*0)` +
 		`|^setImmediate\(.*process\.exit\(0?\)|^setTimeout\(.*process\.exit\(0?\)`)
-	webHandler = late.Regexp(`\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit|beforeExit)['"]`)
-	webSuccess = late.Regexp(`\bprocess\.exitCode\s*=\s*0|\bprocess\.(?:exit|reallyExit)\s*\(\s*0?\s*\)`)
-	pyGuard    = late.Regexp(`^\s*(?:(?:async\s+)?def|class)\s|__main__`)
-	pyAtExit   = late.Regexp(`\batexit\.register\b`)
-	pyHardExit = late.Regexp(`\bos\._exit\s*\(\s*0\s*\)`)
+	webHandler = lazyregexp.New(`\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit|beforeExit)['"]`)
+	webSuccess = lazyregexp.New(`\bprocess\.exitCode\s*=\s*0|\bprocess\.(?:exit|reallyExit)\s*\(\s*0?\s*\)`)
+	pyGuard    = lazyregexp.New(`^\s*(?:(?:async\s+)?def|class)\s|__main__`)
+	pyAtExit   = lazyregexp.New(`\batexit\.register\b`)
+	pyHardExit = lazyregexp.New(`\bos\._exit\s*\(\s*0\s*\)`)
 )
 
 // exitsOnLoad reports ends with success that come while a module is loaded, or in what runs at every end:

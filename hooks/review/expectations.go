@@ -8,22 +8,22 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var (
-	number   = late.Regexp(`\b(?:0[xXbBoO][\da-fA-F_]+|\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)[a-zA-Z%]*`)
-	constant = late.Regexp(`\b(?:true|false|True|False|None|null|nil|undefined|NaN|Some|Ok|Err)\b`)
-	negation = late.Regexp(`\bnot\b|\.not\b|!(?:[^=]|$)`)
-	compared = late.Regexp(`[=!]==?|[<>]=?|(?:\b|[aA]ssert_?|ASSERT_|EXPECT_|CHECK_|REQUIRE_)(?:Not)?(?:Equals?` +
+	number   = lazyregexp.New(`\b(?:0[xXbBoO][\da-fA-F_]+|\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)[a-zA-Z%]*`)
+	constant = lazyregexp.New(`\b(?:true|false|True|False|None|null|nil|undefined|NaN|Some|Ok|Err)\b`)
+	negation = lazyregexp.New(`\bnot\b|\.not\b|!(?:[^=]|$)`)
+	compared = lazyregexp.New(`[=!]==?|[<>]=?|(?:\b|[aA]ssert_?|ASSERT_|EXPECT_|CHECK_|REQUIRE_)(?:Not)?(?:Equals?` +
 		`|True|False|Is|In|eq|ne|EQ|NE|LT|GT|LE|GE|TRUE|FALSE)\b|time\.(?:Nanosecond|Microsecond|Millisecond` +
 		`|Second|Minute|Hour)\b`)
-	minus = late.Regexp(`[-+]\s*\x00`)
+	minus = lazyregexp.New(`[-+]\s*\x00`)
 	// noExpectation: names, messages and imports, which a test does not compare.
-	noExpectation = late.Regexp(`^\s*(?:import\b|from\b|export\b|package\b|#\s*include|use\b|require|//|#|\*|@)` +
+	noExpectation = lazyregexp.New(`^\s*(?:import\b|from\b|export\b|package\b|#\s*include|use\b|require|//|#|\*|@)` +
 		`|\brequire\(|\b\w+\.(?:Log|Logf|Error|Errorf|Fatal|Fatalf|Skip|Skipf|Run)\(|\b(?:console\.\w+|print` +
 		`|println|printf|fmt\.Print\w*|describe|it|test|context|logger\.\w+|log\.\w+)\s*!?\(|\bname:`)
-	shellCheck    = late.Regexp(`^\s*(?:if\s+)?(?:!\s*)?(?:test|\[\[?|e?grep|diff|cmp|assert\w*)\s`)
+	shellCheck    = lazyregexp.New(`^\s*(?:if\s+)?(?:!\s*)?(?:test|\[\[?|e?grep|diff|cmp|assert\w*)\s`)
 	expectedWords = strings.Fields("expected golden want snapshot snapshots approved verified output outputs")
 )
 

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var (
-	goReplace   = late.Regexp(`(?:^\s*replace\s|=>)\s*.*(?:=>\s*)?(?:\.{0,2}/|[A-Za-z]:)\S*`)
-	localDep    = late.Regexp(`^\s*["'](@?[\w./-]+)["']\s*:\s*["'](?:file:|link:|portal:)`)
-	vendoredMod = late.Regexp(`^# (\S+) v\S+`)
-	cInclude    = late.Regexp(`(?m)^\s*#\s*(?:include|define|pragma|ifn?def)\b`)
+	goReplace   = lazyregexp.New(`(?:^\s*replace\s|=>)\s*.*(?:=>\s*)?(?:\.{0,2}/|[A-Za-z]:)\S*`)
+	localDep    = lazyregexp.New(`^\s*["'](@?[\w./-]+)["']\s*:\s*["'](?:file:|link:|portal:)`)
+	vendoredMod = lazyregexp.New(`^# (\S+) v\S+`)
+	cInclude    = lazyregexp.New(`(?m)^\s*#\s*(?:include|define|pragma|ifn?def)\b`)
 
 	headerFolders = []string{"include", "inc", "src", "lib", "headers"}
 )

@@ -8,12 +8,12 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var (
-	function = late.Regexp(`^\s*(?:function\s+)?([\w.+-]+)\s*\(\s*\)\s*[{(]?`)
-	alias    = late.Regexp(`^\s*alias\s+(?:-\w\s+)?([\w.+-]+)=`)
+	function = lazyregexp.New(`^\s*(?:function\s+)?([\w.+-]+)\s*\(\s*\)\s*[{(]?`)
+	alias    = lazyregexp.New(`^\s*alias\s+(?:-\w\s+)?([\w.+-]+)=`)
 )
 
 // programs reports what is found in place of a program that a check starts: program_shadowed.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 const (
@@ -20,17 +20,17 @@ const (
 )
 
 var (
-	webImport  = late.Regexp(`\bimport\s+([^'"\x60;]*?)\bfrom\s*['"]([^'"]+)['"]`)
-	webRequire = late.Regexp(`(?m)(?:\b(?:const|let|var)\s+|^[ \t]*|[;{(,][ \t]*)([\w$]+` +
+	webImport  = lazyregexp.New(`\bimport\s+([^'"\x60;]*?)\bfrom\s*['"]([^'"]+)['"]`)
+	webRequire = lazyregexp.New(`(?m)(?:\b(?:const|let|var)\s+|^[ \t]*|[;{(,][ \t]*)([\w$]+` +
 		`|\{[^}]*\})\s*=\s*(?:\(?\s*await\s+)?[\w$.]+\s*\(\s*['"\x60]([^'"\x60]+)['"\x60]`)
-	swapImport = late.Regexp(`(?m)^[ \t]*import[ \t]+([\w., \t]+)`)
-	swapFrom   = late.Regexp(`(?m)^[ \t]*from[ \t]+((?:` + pyTools + `)(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)` +
+	swapImport = lazyregexp.New(`(?m)^[ \t]*import[ \t]+([\w., \t]+)`)
+	swapFrom   = lazyregexp.New(`(?m)^[ \t]*from[ \t]+((?:` + pyTools + `)(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)` +
 		`|[^\n;]+)`)
-	pyDynamic = late.Regexp(`\b(\w+)\s*=\s*(?:importlib\.import_module|__import__` +
+	pyDynamic = lazyregexp.New(`\b(\w+)\s*=\s*(?:importlib\.import_module|__import__` +
 		`|sys\.modules\.get)\s*\(\s*['"](` + pyTools + `)`)
-	pyBuiltin = late.Regexp(`\b(?:builtins|__builtins__)(?:\.(?:` + pyJudges + `)` +
+	pyBuiltin = lazyregexp.New(`\b(?:builtins|__builtins__)(?:\.(?:` + pyJudges + `)` +
 		`|\[\s*['"](?:` + pyJudges + `)['"]\s*\])\s*=[^=]|\bpatch\s*\(\s*['"](?:` + pyTools + `)\.`)
-	objectIs = late.Regexp(`\bObject\.is\s*=[^=>]`)
+	objectIs = lazyregexp.New(`\bObject\.is\s*=[^=>]`)
 )
 
 // replacements reports production code that puts something else in the place of what a test library or the
@@ -174,10 +174,10 @@ func pyForms(list []string) []*regexp.Regexp {
 }
 
 var (
-	pyEqual       = late.Regexp(`^\s*(?:async\s+)?def\s+__(eq|ne)__\s*\([^)]*\)[^:]*:(.*)$`)
-	pyAlways      = late.Regexp(`^\s*return\s*\(?\s*(?:True|1|not\s+False)\s*\)?\s*;?\s*$`)
-	pyNever       = late.Regexp(`^\s*return\s*\(?\s*(?:False|0|not\s+True)\s*\)?\s*;?\s*$`)
-	pyEqualLambda = late.Regexp(`\b__eq__['"]?\s*[=:,]\s*lambda\b[^:]*:\s*(?:True|1)\b\s*(?:[,)}\]]|$)`)
+	pyEqual       = lazyregexp.New(`^\s*(?:async\s+)?def\s+__(eq|ne)__\s*\([^)]*\)[^:]*:(.*)$`)
+	pyAlways      = lazyregexp.New(`^\s*return\s*\(?\s*(?:True|1|not\s+False)\s*\)?\s*;?\s*$`)
+	pyNever       = lazyregexp.New(`^\s*return\s*\(?\s*(?:False|0|not\s+True)\s*\)?\s*;?\s*$`)
+	pyEqualLambda = lazyregexp.New(`\b__eq__['"]?\s*[=:,]\s*lambda\b[^:]*:\s*(?:True|1)\b\s*(?:[,)}\]]|$)`)
 )
 
 const equalToAll = "is equal to everything: %s"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // starters are programs that start what files of the tree name, without that anybody asks: folders whose files
@@ -38,7 +38,7 @@ var starters = []struct{ who, folders, names, paths string }{
 }
 
 var (
-	gitDriver = late.Regexp(`(?:^|\s)(filter|diff|merge)=(\S+)`)
+	gitDriver = lazyregexp.New(`(?:^|\s)(filter|diff|merge)=(\S+)`)
 
 	// ownDrivers come with git, for diff= and merge=.
 	ownDrivers = strings.Fields(`

@@ -7,20 +7,20 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
 var (
-	requirements = late.Regexp(`^(?:requirements|constraints).*\.(?:txt|in)$`)
-	requirement  = late.Regexp(`^\s*[A-Za-z][\w.\-\[\], ]*\s*(?:[=<>!~]=?|@|;|$)`)
+	requirements = lazyregexp.New(`^(?:requirements|constraints).*\.(?:txt|in)$`)
+	requirement  = lazyregexp.New(`^\s*[A-Za-z][\w.\-\[\], ]*\s*(?:[=<>!~]=?|@|;|$)`)
 
 	// depends is a line that names a dependency, its version or its place.
-	depends = late.Regexp(`(?i)\b\d+\.\d+|<(?:version|groupId|artifactId|dependency|parent|repository|url)\b` +
+	depends = lazyregexp.New(`(?i)\b\d+\.\d+|<(?:version|groupId|artifactId|dependency|parent|repository|url)\b` +
 		`|<Package(?:Reference|Version)|\b(?:api|implementation|compileOnly|runtimeOnly|annotationProcessor` +
 		`|classpath|test\w*Implementation|testRuntimeOnly)\b\s*[( ]|\bdependency\s*\(|^\s*gem\b|\b(?:url` +
 		`|submodule|git|branch|path|rev|tag)\b\s*[:=]|\bversion\b|"[\w.-]+:[\w.-]+`)
-	host = late.Regexp(`\b(?:https?|git|ssh)(?:\+\w+)?://(?:[^/@\s"']*@)?([\w.-]+)`)
+	host = lazyregexp.New(`\b(?:https?|git|ssh)(?:\+\w+)?://(?:[^/@\s"']*@)?([\w.-]+)`)
 )
 
 // touched reports which files the patch touches, and what they are now: protected_file, check_file, check_config,

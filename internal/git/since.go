@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // ErrGone means that the repository does not have a commit (any more).
@@ -23,7 +23,7 @@ type Difference struct {
 	Change string // added | removed | changed
 }
 
-var commitID = late.Regexp(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var commitID = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // Since lists what differs between a commit and the files as they stand now, whether it was committed since or not,
 // sorted by path. Filters are treated as by Dirty. ErrGone: there is no such commit here.

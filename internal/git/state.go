@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // Head returns the commit and the branch; both empty before the first commit, branch empty when detached.
@@ -193,7 +193,7 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 	return same, nil
 }
 
-var statLine = late.Regexp(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
+var statLine = lazyregexp.New(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
 
 // untouched reports whether size and modification time of a file are those that the index remembers.
 func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {

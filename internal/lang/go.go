@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var golang = Language{
@@ -34,9 +34,9 @@ var assembly = Language{Name: "assembly", Also: []string{".s"},
 	Syntax: Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"`}}
 
 var (
-	goTestLibrary = late.Regexp(`^(?:testing(?:/.*)?|net/http/httptest|github\.com/stretchr/testify.*|` +
+	goTestLibrary = lazyregexp.New(`^(?:testing(?:/.*)?|net/http/httptest|github\.com/stretchr/testify.*|` +
 		`github\.com/onsi/.*|github\.com/google/go-cmp/.*|gotest\.tools/.*)$`)
-	goEmbed = late.Regexp(`(?m)^//go:embed[ \t]+(.+)$`)
+	goEmbed = lazyregexp.New(`(?m)^//go:embed[ \t]+(.+)$`)
 )
 
 // GoPackage returns a path for the Go package in dir, without its tests.

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // javascript is TypeScript too, and the components that hold them.
@@ -19,12 +19,12 @@ var javascript = Language{
 	},
 	TestFolders: []string{"spec", "specs", "e2e", "cypress"},
 	Imports:     javascriptImports,
-	TestLibrary: late.Regexp(
+	TestLibrary: lazyregexp.New(
 		`['"](?:vitest|@jest/globals|chai|sinon|mocha|jest|supertest|` +
 			`@testing-library/[^'"\n]+|@playwright/test|node:test|ava|tap|tape)['"]`),
 }
 
-var javascriptImport = late.Regexp(
+var javascriptImport = lazyregexp.New(
 	`\b(?:from|import|require|requireActual|importActual|mock|resolve)\s*\(?\s*['"]((?:\.|@/|~/)[^'"\n]*)['"]`)
 
 func javascriptImports(l *Language, ix *Index, p string, src []byte) (files []string, testing bool) {

@@ -3,7 +3,7 @@ package lang
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // jvm is Java, Kotlin, Groovy and Scala. Maven and Gradle run no tests from src/main.
@@ -22,10 +22,10 @@ var jvm = Language{
 		}
 		return files, false
 	},
-	TestLibrary: late.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?` +
+	TestLibrary: lazyregexp.New(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?` +
 		`(?:org\.junit|org\.mockito|org\.assertj|org\.testng|io\.kotest|org\.spockframework)\b`),
 }
 
 var (
-	jvmImport = late.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(\w+(?:\.\w+)*(?:\.\*)?)`)
+	jvmImport = lazyregexp.New(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(\w+(?:\.\w+)*(?:\.\*)?)`)
 )

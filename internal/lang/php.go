@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var php = Language{
@@ -28,6 +28,6 @@ var php = Language{
 }
 
 var (
-	phpUse     = late.Regexp(`(?m)^[ \t]*use[ \t]+([\w\\]+)`)
-	phpRequire = late.Regexp(`\b(?:require|include)(?:_once)?\b[^;'"\n]*['"]([^'"\n]+)['"]`)
+	phpUse     = lazyregexp.New(`(?m)^[ \t]*use[ \t]+([\w\\]+)`)
+	phpRequire = lazyregexp.New(`\b(?:require|include)(?:_once)?\b[^;'"\n]*['"]([^'"\n]+)['"]`)
 )

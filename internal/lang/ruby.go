@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var ruby = Language{
@@ -26,7 +26,7 @@ var ruby = Language{
 		}
 		return files, false
 	},
-	TestLibrary: late.Regexp(`(?m)^[ \t]*require[ \t]+['"](?:minitest|rspec|test/unit)`),
+	TestLibrary: lazyregexp.New(`(?m)^[ \t]*require[ \t]+['"](?:minitest|rspec|test/unit)`),
 }
 
-var rubyRequire = late.Regexp(`(?m)^[ \t]*(require_relative|require|load)[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
+var rubyRequire = lazyregexp.New(`(?m)^[ \t]*(require_relative|require|load)[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // parsed is what Apply needs of a file's patch.
@@ -217,7 +217,7 @@ func fileMode(s string) fs.FileMode {
 
 // Reading the header of one file's patch.
 
-var indexLine = late.Regexp(`^([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?$`)
+var indexLine = lazyregexp.New(`^([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?$`)
 
 func (s *scanner) header() (*header, error) {
 	h := &header{}

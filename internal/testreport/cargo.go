@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // cargoRunner gives a test its path in the crate as a name, "tests::adds"; a documentation test is "src/lib.rs -
@@ -15,11 +15,11 @@ type cargoRunner struct {
 }
 
 var (
-	cargoFail   = late.Regexp(`^test (\S.*?)(?: - should panic)? \.\.\. FAILED$`)
-	cargoOutput = late.Regexp(`^---- (\S.*?) stdout ----$`)
-	cargoName   = late.Regexp(`^    (\S+|\S+\.rs - .+)$`)
-	cargoLine   = late.Regexp(` \(line \d+\)$`)
-	nextestFail = late.Regexp(`^ +(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
+	cargoFail   = lazyregexp.New(`^test (\S.*?)(?: - should panic)? \.\.\. FAILED$`)
+	cargoOutput = lazyregexp.New(`^---- (\S.*?) stdout ----$`)
+	cargoName   = lazyregexp.New(`^    (\S+|\S+\.rs - .+)$`)
+	cargoLine   = lazyregexp.New(` \(line \d+\)$`)
+	nextestFail = lazyregexp.New(`^ +(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
 )
 
 func (t *cargoRunner) line(line string) bool {
@@ -55,6 +55,6 @@ func (t *cargoRunner) line(line string) bool {
 
 func (t *cargoRunner) fail(name string) { t.add(cargoLine().ReplaceAllString(name, "")) }
 
-var cargoCount = late.Regexp(`^test result: (?:ok|FAILED)\. (\d+ passed; \d+ failed)`)
+var cargoCount = lazyregexp.New(`^test result: (?:ok|FAILED)\. (\d+ passed; \d+ failed)`)
 
 func countCargo(line string) int { return summed(cargoCount(), line, "passed", "failed") }

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // ctestRunner reads ctest, and GoogleTest inside of it, whose tests are "Suite.Test". The formats: ctest 3.10 to 4.0,
@@ -14,8 +14,8 @@ type ctestRunner struct {
 }
 
 var (
-	ctestFail  = late.Regexp(`^\s+\d+ - (.+?) \((?:Failed|Timeout|Not Run|SEGFAULT|ILLEGAL|NUMERICAL|INTERRUPT|BAD_COMMAND|Subprocess \w+|OTHER_FAULT|Child \w+|Exit code [^)]*|Disabled)\)(?:\s.*)?$`)
-	googleFail = late.Regexp(`^\[  FAILED  \] (\S+\.\S+?)(?:, where .*)?(?: \(\d+ ms\))?$`)
+	ctestFail  = lazyregexp.New(`^\s+\d+ - (.+?) \((?:Failed|Timeout|Not Run|SEGFAULT|ILLEGAL|NUMERICAL|INTERRUPT|BAD_COMMAND|Subprocess \w+|OTHER_FAULT|Child \w+|Exit code [^)]*|Disabled)\)(?:\s.*)?$`)
+	googleFail = lazyregexp.New(`^\[  FAILED  \] (\S+\.\S+?)(?:, where .*)?(?: \(\d+ ms\))?$`)
 )
 
 func (t *ctestRunner) line(line string) bool {
@@ -40,8 +40,8 @@ func (t *ctestRunner) line(line string) bool {
 }
 
 var (
-	ctestCount  = late.Regexp(`^\d+% tests passed, \d+ tests? failed out of (\d+)$`)
-	googleCount = late.Regexp(`^\[==========\] (\d+) tests? from \d+ test (?:suites?|cases?) ran\.`)
+	ctestCount  = lazyregexp.New(`^\d+% tests passed, \d+ tests? failed out of (\d+)$`)
+	googleCount = lazyregexp.New(`^\[==========\] (\d+) tests? from \d+ test (?:suites?|cases?) ran\.`)
 )
 
 func countCtest(line string) int { return found(ctestCount(), line) }

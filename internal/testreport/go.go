@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // goRunner gives a test the name "pkg.TestX/sub", or "TestX/sub" where its package is unknown; a package whose tests
@@ -27,11 +27,11 @@ func newGoRunner(f *failing) *goRunner { return &goRunner{failing: f, packages: 
 type pkg struct{ test, failed, running bool }
 
 var (
-	failLine    = late.Regexp(`^\s*--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
-	failInside  = late.Regexp(`--- FAIL: ((?:Test|Fuzz|Example|Benchmark)\S*) \(\d+\.\d\ds\)$`) // after output without a line end
-	failPackage = late.Regexp(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
-	passPackage = late.Regexp(`^(?:ok  |\?   )\t\S+`)
-	runningTest = late.Regexp(`^\t\t(\S+) \(.*\)$`)
+	failLine    = lazyregexp.New(`^\s*--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
+	failInside  = lazyregexp.New(`--- FAIL: ((?:Test|Fuzz|Example|Benchmark)\S*) \(\d+\.\d\ds\)$`) // after output without a line end
+	failPackage = lazyregexp.New(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
+	passPackage = lazyregexp.New(`^(?:ok  |\?   )\t\S+`)
+	runningTest = lazyregexp.New(`^\t\t(\S+) \(.*\)$`)
 )
 
 // json reads a line that is an event, and reports whether it is one.
@@ -151,8 +151,8 @@ func (p *goRunner) end() {
 }
 
 var (
-	goCase       = late.Regexp(`^ *--- (?:PASS|FAIL): \S+ \(\d`)
-	goPackageRan = late.Regexp(`^(?:ok  |FAIL)\t\S+\t(?:\d+\.\d+s|\(cached\))(.*)$`)
+	goCase       = lazyregexp.New(`^ *--- (?:PASS|FAIL): \S+ \(\d`)
+	goPackageRan = lazyregexp.New(`^(?:ok  |FAIL)\t\S+\t(?:\d+\.\d+s|\(cached\))(.*)$`)
 )
 
 // Beginnings of the line of a test that ended.

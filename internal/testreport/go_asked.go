@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var (
-	goFailedName = late.Regexp(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)(?:/.*)?$`)
-	plainShell   = late.Regexp(`^[\w./:@%+=, -]+$`)
+	goFailedName = lazyregexp.New(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)(?:/.*)?$`)
+	plainShell   = lazyregexp.New(`^[\w./:@%+=, -]+$`)
 )
 
 // maxAsked is how many tests are asked for by name: a command line is limited.

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // jestRunner reads jest and vitest. A test is "file > outer > inner", a file that failed outside of any test "file
@@ -15,9 +15,9 @@ type jestRunner struct {
 }
 
 var (
-	jestFile   = late.Regexp(`^\s*FAIL +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \([\d.]+ m?s\))?$`)
-	jestFail   = late.Regexp(`^\s{2,4}● (\S.*)$`)
-	vitestFail = late.Regexp(`^\s*FAIL +(?:\|[^|]+\| +)?(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?:( > .+)| \[ .+ \])$`)
+	jestFile   = lazyregexp.New(`^\s*FAIL +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \([\d.]+ m?s\))?$`)
+	jestFail   = lazyregexp.New(`^\s{2,4}● (\S.*)$`)
+	vitestFail = lazyregexp.New(`^\s*FAIL +(?:\|[^|]+\| +)?(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?:( > .+)| \[ .+ \])$`)
 )
 
 func (t *jestRunner) line(line string) bool {
@@ -82,8 +82,8 @@ func (t *jestRunner) end() {
 }
 
 var (
-	jestCount   = late.Regexp(`^Tests: +(.*\btotal)$`)
-	vitestCount = late.Regexp(`^ *Tests {2,}(.*) \(\d+\)$`)
+	jestCount   = lazyregexp.New(`^Tests: +(.*\btotal)$`)
+	vitestCount = lazyregexp.New(`^ *Tests {2,}(.*) \(\d+\)$`)
 )
 
 func countJest(line string) int { return summed(jestCount(), line, "passed", "failed") }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // junitRunner names a testcase with a failure or an error "classname.name". Broken XML is read as far as it goes. The
@@ -63,9 +63,9 @@ func (r Reports) Unproven(passed Reports) string {
 }
 
 var (
-	junitToken = late.Regexp(`<!\[CDATA\[|\]\]>|<(?:testcase|failure|error|skipped)(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>|</testcase>`)
-	junitName  = late.Regexp(`\sname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	junitClass = late.Regexp(`\sclassname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	junitToken = lazyregexp.New(`<!\[CDATA\[|\]\]>|<(?:testcase|failure|error|skipped)(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>|</testcase>`)
+	junitName  = lazyregexp.New(`\sname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	junitClass = lazyregexp.New(`\sclassname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 )
 
 func (t *junitRunner) line(line string) bool {

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // mochaRunner reads the list of failures at the end of mocha's reporters spec, dot, min and list: "outer > inner".
@@ -15,8 +15,8 @@ type mochaRunner struct {
 }
 
 var (
-	mochaFailing = late.Regexp(`^\s*\d+ failing$`)
-	mochaNumber  = late.Regexp(`^ {1,6}\d+\) (.+)$`)
+	mochaFailing = lazyregexp.New(`^\s*\d+ failing$`)
+	mochaNumber  = lazyregexp.New(`^ {1,6}\d+\) (.+)$`)
 )
 
 func (t *mochaRunner) line(line string) bool {
@@ -39,6 +39,6 @@ func (t *mochaRunner) line(line string) bool {
 	return true
 }
 
-var mochaCount = late.Regexp(`^ +(\d+) (?:passing|failing)\b`)
+var mochaCount = lazyregexp.New(`^ +(\d+) (?:passing|failing)\b`)
 
 func countMocha(line string) int { return found(mochaCount(), line) }

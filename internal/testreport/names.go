@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 const (
@@ -100,7 +100,7 @@ func tell(all []reader, text string) (known bool) {
 
 // runnerPrefix matches what programs that run several others write before each of their lines: pnpm "packages/a test:
 // ", turbo "a:test: ", concurrently "[0] ", foreman and docker compose "a  | ", ctest -V "1: ".
-var runnerPrefix = late.Regexp(`^(?:[\w@./-]+ [A-Za-z][\w:.-]*:|[\w@./-]+:[A-Za-z][\w.-]*:|\[[\w@./:-]{1,60}\]|[\w.-]+ +\||\d+:)(?: |$)`)
+var runnerPrefix = lazyregexp.New(`^(?:[\w@./-]+ [A-Za-z][\w:.-]*:|[\w@./-]+:[A-Za-z][\w.-]*:|\[[\w@./:-]{1,60}\]|[\w.-]+ +\||\d+:)(?: |$)`)
 
 // failing collects the names of failing tests.
 type failing struct{ names map[string]bool }
@@ -112,8 +112,8 @@ func (f *failing) end() {}
 func (f *failing) sorted() []string { return slices.Sorted(maps.Keys(f.names)) }
 
 var (
-	objectAddress = late.Regexp(`\b0x[0-9a-fA-F]{4,}\b`) // of an object that became part of a name
-	fromTop       = late.Regexp(`^(?:file://)?/(?:[^/\s]+/)+([^/\s]+/[^/\s]+)`)
+	objectAddress = lazyregexp.New(`\b0x[0-9a-fA-F]{4,}\b`) // of an object that became part of a name
+	fromTop       = lazyregexp.New(`^(?:file://)?/(?:[^/\s]+/)+([^/\s]+/[^/\s]+)`)
 )
 
 func (f *failing) add(name string) {

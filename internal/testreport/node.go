@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // nodeRunner reads the reporter "spec" of node --test. It gives a test its name after those of its suites: "outer >
@@ -15,8 +15,8 @@ type nodeRunner struct {
 }
 
 var (
-	nodeFail  = late.Regexp(`^✖ (.+) \(\d+(?:\.\d+)?ms\)$`)
-	nodeSuite = late.Regexp(`^▶ (.+?)( \(\d+(?:\.\d+)?ms\))?$`)
+	nodeFail  = lazyregexp.New(`^✖ (.+) \(\d+(?:\.\d+)?ms\)$`)
+	nodeSuite = lazyregexp.New(`^▶ (.+?)( \(\d+(?:\.\d+)?ms\))?$`)
 )
 
 func (t *nodeRunner) line(line string) bool {
@@ -41,7 +41,7 @@ func (t *nodeRunner) line(line string) bool {
 	return false
 }
 
-var nodeCount = late.Regexp(`^(?:#|ℹ) (tests|skipped|todo) (\d+)$`)
+var nodeCount = lazyregexp.New(`^(?:#|ℹ) (tests|skipped|todo) (\d+)$`)
 
 // countNode counts what node --test reports at its end, in the reporters spec and tap.
 func countNode(line string) int {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // Unproven returns why a check that passed does not prove a fix, "" where it does: its output names a test that
@@ -83,7 +83,7 @@ func found(form *regexp.Regexp, line string) int {
 	return 0
 }
 
-var counted = late.Regexp(`(\d+) ([a-z]+)`)
+var counted = lazyregexp.New(`(\d+) ([a-z]+)`)
 
 // summed adds up the numbers of some kinds in what the first group of form matches: "3 passed, 1 failed".
 func summed(form *regexp.Regexp, line string, kinds ...string) (n int) {

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // pytestRunner gives a test its node id as a name, "test_a.py::TestC::test_y[1]", and a file that could not be
@@ -12,8 +12,8 @@ import (
 type pytestRunner struct{ *failing }
 
 var (
-	pytestVerbose = late.Regexp(`^(\S+\.\w+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`)
-	pytestWorker  = late.Regexp(`^\[gw\d+\](?: \[ *\d+%\])? (?:FAILED|ERROR) (\S+\.\w+::.+)$`)
+	pytestVerbose = lazyregexp.New(`^(\S+\.\w+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`)
+	pytestWorker  = lazyregexp.New(`^\[gw\d+\](?: \[ *\d+%\])? (?:FAILED|ERROR) (\S+\.\w+::.+)$`)
 )
 
 func (t *pytestRunner) line(line string) bool {
@@ -64,7 +64,7 @@ func nodeID(text string) string {
 	return file + "::" + test
 }
 
-var pytestEnd = late.Regexp(`^(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d+\.\d+s`)
+var pytestEnd = lazyregexp.New(`^(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d+\.\d+s`)
 
 func countPytest(line string) int {
 	return summed(pytestEnd(), line, "passed", "failed", "xfailed", "xpassed")

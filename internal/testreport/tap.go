@@ -5,7 +5,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // tapRunner gives a test its description as a name, after those of the subtests around it: "outer > inner". Without a
@@ -23,9 +23,9 @@ type outer struct {
 }
 
 var (
-	tapFail    = late.Regexp(`^not ok(?: (\d+))?(?: -(?: |$)| |$)(.*)$`)
-	tapTook    = late.Regexp(` (?:# )?in \d+(?:\.\d+)? ?m?s(?:ec)?$`)
-	perlFailed = late.Regexp(`^# +Failed test (?:\(|')(.+)(?:\)|')$`) // prove says only this where it is not verbose
+	tapFail    = lazyregexp.New(`^not ok(?: (\d+))?(?: -(?: |$)| |$)(.*)$`)
+	tapTook    = lazyregexp.New(` (?:# )?in \d+(?:\.\d+)? ?m?s(?:ec)?$`)
+	perlFailed = lazyregexp.New(`^# +Failed test (?:\(|')(.+)(?:\)|')$`) // prove says only this where it is not verbose
 )
 
 func (t *tapRunner) line(line string) bool {

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // unitRunner names a test "module.Class.test", with the parameters of a subTest in brackets. The format: unittest's
@@ -13,7 +13,7 @@ type unitRunner struct {
 	ruled bool // the line before is the double line above a failure
 }
 
-var unitFail = late.Regexp(`^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\)(.*)$`)
+var unitFail = lazyregexp.New(`^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\)(.*)$`)
 
 func (t *unitRunner) line(line string) bool {
 	ruled := t.ruled
@@ -34,8 +34,8 @@ func (t *unitRunner) line(line string) bool {
 }
 
 var (
-	unittestRan = late.Regexp(`^Ran (\d+) tests? in \d`)
-	unittestEnd = late.Regexp(`^(?:OK|FAILED) \((?:.*, )?skipped=(\d+)(?:,.*)?\)$`)
+	unittestRan = lazyregexp.New(`^Ran (\d+) tests? in \d`)
+	unittestEnd = lazyregexp.New(`^(?:OK|FAILED) \((?:.*, )?skipped=(\d+)(?:,.*)?\)$`)
 )
 
 // countUnittest leaves out what was skipped, and files that could not be loaded, which unittest counts as tests.

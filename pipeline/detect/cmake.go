@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var cmakeEnv = []string{"CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_PREFIX_PATH", "CMAKE_BUILD_PARALLEL_LEVEL"}
 
 var (
-	cmakeName  = late.Regexp(`(?im)^\s*project\s*\(\s*"?([\w.+-]+)`)
-	cmakeTests = late.Regexp(`(?im)^\s*(enable_testing\s*\(|include\s*\(\s*CTest\b|add_test\s*\()`)
+	cmakeName  = lazyregexp.New(`(?im)^\s*project\s*\(\s*"?([\w.+-]+)`)
+	cmakeTests = lazyregexp.New(`(?im)^\s*(enable_testing\s*\(|include\s*\(\s*CTest\b|add_test\s*\()`)
 )
 
 func (d *detector) cmake(f *folder) *project {

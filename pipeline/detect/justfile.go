@@ -5,11 +5,11 @@ import (
 
 	yamllib "go.yaml.in/yaml/v4"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // justRecipe is the head of a recipe: a name, parameters, a colon that is not :=, what it waits for.
-var justRecipe = late.Regexp(`^@?([A-Za-z][A-Za-z0-9_-]*)((?:\s+[^:\s]+)*)\s*:(?:([^=].*)|$)`)
+var justRecipe = lazyregexp.New(`^@?([A-Za-z][A-Za-z0-9_-]*)((?:\s+[^:\s]+)*)\s*:(?:([^=].*)|$)`)
 
 // readJustfile lists the recipes that can be called without an argument, without private ones and those of modules.
 func readJustfile(text string) []target {
@@ -53,7 +53,7 @@ func readJustfile(text string) []target {
 }
 
 // taskName is the name of a task, without colons.
-var taskName = late.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var taskName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // readTaskfile lists the tasks of a Taskfile.yml; internal ones and patterns are left out.
 func (d *detector) readTaskfile(f *folder, name string) []target {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // scriptSorts are the names of scripts that check, test or build, in the order of the tasks. A name with a part
@@ -31,11 +31,11 @@ var elsewhere = []string{
 }
 
 var (
-	endless = late.Regexp(`(^|\s)--?(watch(All)?|fix|write|serve)(\s|=true|$)|\b(nodemon|tsc-watch|webpack-dev-server)\b`)
-	nothing = late.Regexp(`no test specified`)
+	endless = lazyregexp.New(`(^|\s)--?(watch(All)?|fix|write|serve)(\s|=true|$)|\b(nodemon|tsc-watch|webpack-dev-server)\b`)
+	nothing = lazyregexp.New(`no test specified`)
 	// runners that wait for changes where they find no CI.
-	waits = late.Regexp(`\b(vitest|react-scripts test)\b`)
-	calls = late.Regexp(`\b(npm|pnpm|yarn|bun)\s+(run\s+|-s\s+)?([\w:.-]+)`)
+	waits = lazyregexp.New(`\b(vitest|react-scripts test)\b`)
+	calls = lazyregexp.New(`\b(npm|pnpm|yarn|bun)\s+(run\s+|-s\s+)?([\w:.-]+)`)
 )
 
 // maxParts is how many parts of a script (test:a, test:b …) become tasks.

@@ -7,7 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // builtins are commands that are not programs, or that every system has.
@@ -17,8 +17,8 @@ var builtins = []string{
 }
 
 var (
-	plainProgram = late.Regexp(`^[a-z][a-z0-9_.-]*$`)
-	makeVariable = late.Regexp(`\$[({][A-Za-z_][\w.]*[)}]`)
+	plainProgram = lazyregexp.New(`^[a-z][a-z0-9_.-]*$`)
+	makeVariable = lazyregexp.New(`\$[({][A-Za-z_][\w.]*[)}]`)
 )
 
 // maxRecipe is the longest line that is parsed, in bytes: the parser recurses for every bracket, and an overflow of the stack

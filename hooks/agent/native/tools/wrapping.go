@@ -7,13 +7,13 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/late"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // thinkingTags matches whole names: <analysisResult> may be an element of the file.
-var thinkingTags = late.Regexp(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?>`)
+var thinkingTags = lazyregexp.New(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?>`)
 
-var fenceLine = late.Regexp("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
+var fenceLine = lazyregexp.New("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
 
 // markdown and markup are the ends of names of files in which a fence, or an element of any name, is content.
 var (

@@ -1,11 +1,11 @@
-package late
+package lazyregexp
 
 import "testing"
 
-func TestRegexp(t *testing.T) {
+func TestNew(t *testing.T) {
 	t.Parallel()
-	broken := Regexp("(")
-	re := Regexp("^a+$")
+	broken := New("(")
+	re := New("^a+$")
 	if first := re(); first != re() || !first.MatchString("aa") || first.MatchString("b") {
 		t.Error("the pattern is not what was written")
 	}
