@@ -22,68 +22,58 @@ func (s *Store) Abandoned() ([]Abandoned, []error) {
 	runs, errs := s.Runs()
 	var all []Abandoned
 	for _, run := range runs {
-		drafts, faults := s.drafts(run)
-		errs = append(errs, faults...)
-		for _, p := range drafts {
-			all = append(all, Abandoned{run, p.Task})
+		dir := filepath.Join(s.Dir, "runs", run)
+		names, err := Unsealed(dir)
+		for _, name := range names {
+			p, fault := ReadDraft(dir, run, name)
+			if p != nil {
+				all = append(all, Abandoned{run, p.Task})
+			}
+			err = errors.Join(err, fault)
 		}
-	}
-	return all, errs
-}
-
-// drafts returns the abandoned fixes of one run.
-func (s *Store) drafts(run string) ([]*Proposal, []error) {
-	dir := filepath.Join(s.Dir, "runs", run)
-	entries, err := s.entries(dir)
-	if err != nil {
-		return nil, []error{err}
-	}
-	var all []*Proposal
-	var errs []error
-	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") ||
-			recordfile.Exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
-			continue
-		}
-		p, err := ReadDraft(dir, run, e.Name())
 		if err != nil {
 			errs = append(errs, err)
 		}
-		if p != nil {
-			all = append(all, p)
-		}
 	}
 	return all, errs
 }
 
-// entries lists the fixes folder of a run; none if there is no such folder.
-func (s *Store) entries(runDir string) ([]os.DirEntry, error) {
+// Unsealed returns the names of folders of fixes, in a run's folder, that have no record beside them. A link is an
+// error.
+func Unsealed(runDir string) (names []string, err error) {
 	if err := CheckRunFolders(runDir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	entries, err := os.ReadDir(filepath.Join(runDir, "fixes"))
+	folder := filepath.Join(runDir, "fixes")
+	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return entries, err
+	for _, e := range entries {
+		name := e.Name()
+		switch path := filepath.Join(folder, name); {
+		case strings.HasPrefix(name, "."), recordfile.Exists(path + ".json"):
+		case e.IsDir():
+			names = append(names, name)
+		case !strings.Contains(name, "."):
+			err = errors.Join(err, recordfile.NoLinks(path))
+		}
+	}
+	return names, err
 }
 
 // Keeps returns why a run must not be removed: a proposal of it is open, a fix is being made or was not settled, or
 // its fixes cannot be read. "": it may be.
 func (s *Store) Keeps(run string) string {
 	dir := filepath.Join(s.Dir, "runs", run)
-	entries, err := s.entries(dir)
+	names, err := Unsealed(dir)
 	if err != nil {
 		return "its fixes cannot be read: " + err.Error()
 	}
-	if len(entries) == 0 {
-		return ""
-	}
-	for _, e := range entries {
-		if e.IsDir() && recordfile.Exists(filepath.Join(dir, "fixes", e.Name(), "draft.json")) &&
-			!recordfile.Exists(filepath.Join(dir, "fixes", e.Name()+".json")) {
-			return "a healing of it has not ended"
-		}
+	if slices.ContainsFunc(names, func(name string) bool {
+		return recordfile.Exists(filepath.Join(dir, "fixes", name, "draft.json"))
+	}) {
+		return "a fix of it is not finished"
 	}
 	fixes, _, faults := s.InRun(run)
 	if len(faults) > 0 {

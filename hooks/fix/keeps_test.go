@@ -37,14 +37,14 @@ func TestKeeps(t *testing.T) {
 
 	// A healing that goes on keeps it; so does one that was killed, which is abandoned too.
 	d := fixtest.Begin(t, s, "lint", nil)
-	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "has not ended") {
+	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "is not finished") {
 		t.Errorf("a healing goes on: %q", why)
 	}
 	if drafts, errs := s.Abandoned(); len(drafts)+len(errs) > 0 {
 		t.Errorf("a healing goes on, and is taken for abandoned: %v, %v", drafts, errs)
 	}
 	fixtest.Check(t, d.Close())
-	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "has not ended") {
+	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "is not finished") {
 		t.Errorf("a healing was killed: %q", why)
 	}
 	if drafts, errs := s.Abandoned(); len(errs) > 0 || fmt.Sprint(drafts) != "[{"+fixtest.RunID+" lint}]" {

@@ -168,26 +168,13 @@ func copyIn(src *os.Root, rel, to string, most int64) (int64, error) {
 
 // Unsealed returns the files of fixes in a run's folder that were begun and never sealed, relative to it: no record
 // tells what they were.
-func Unsealed(runDir string) ([]string, error) {
-	folder := filepath.Join(runDir, "fixes")
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+func Unsealed(runDir string) (files []string, err error) {
+	names, err := fix.Unsealed(runDir)
+	for _, name := range names {
+		of, fault := filesOf(runDir, name)
+		files, err = append(files, of...), errors.Join(err, fault)
 	}
-	if err != nil {
-		return nil, err
-	}
-	var files []string
-	for _, e := range entries {
-		if e.IsDir() && !recordfile.Exists(filepath.Join(folder, e.Name()+".json")) {
-			of, err := filesOf(runDir, e.Name())
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, of...)
-		}
-	}
-	return files, nil
+	return files, err
 }
 
 // filesOf returns the files of a fix, <name>.* and <name>/…, relative to the run's folder.

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -46,18 +45,23 @@ type Draft struct {
 // Begin opens a draft below runDir/fixes. A second fix of the same task gets the suffix @2, @3 …. clean removes
 // secrets and may be nil. The caller closes the draft, also after Seal.
 func Begin(runDir, runID, runDigest, task string, clean func([]byte) []byte) (*Draft, error) {
-	if clean == nil {
-		clean = func(b []byte) []byte { return b }
-	}
 	j, err := fix.OpenJournal(runDir, runDigest, clean)
 	if err != nil {
 		return nil, err
 	}
-	d := &Draft{Run: runID, Task: task, runDir: runDir, runDigest: runDigest, clean: clean, journal: j}
+	d := &Draft{Run: runID, Task: task, runDir: runDir, runDigest: runDigest, clean: orNothing(clean), journal: j}
 	if err := d.claim(); err != nil {
 		return nil, errors.Join(fmt.Errorf("fix of task %q: %w", task, err), d.Close())
 	}
 	return d, nil
+}
+
+// orNothing returns clean, or a function that cleans nothing.
+func orNothing(clean func([]byte) []byte) func([]byte) []byte {
+	if clean == nil {
+		return func(b []byte) []byte { return b }
+	}
+	return clean
 }
 
 // claim takes the first free name: only one process can make its folder.
@@ -206,31 +210,15 @@ func Resume(s *fix.Store, clean func([]byte) []byte) ([]*Draft, error) {
 	runs, errs := s.Runs()
 	for _, run := range runs {
 		dir := filepath.Join(s.Dir, "runs", run)
-		if err := fix.CheckRunFolders(dir); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "fixes", "*", "draft.json"))
-		if err != nil {
-			errs = append(errs, err)
-		}
-		for _, path := range found {
-			name := filepath.Base(filepath.Dir(path))
-			if err := recordfile.NoLinks(filepath.Dir(path)); err != nil { // Glob goes through links
-				errs = append(errs, err)
-				continue
-			}
-			if recordfile.Exists(filepath.Join(dir, "fixes", name+".json")) {
-				continue // its maker was killed after it was sealed
-			}
-			d, err := resume(dir, run, name, clean)
-			if err != nil {
-				errs = append(errs, err)
-			}
+		names, err := fix.Unsealed(dir)
+		for _, name := range names {
+			d, fault := resume(dir, run, name, clean)
 			if d != nil {
 				drafts = append(drafts, d)
 			}
+			err = errors.Join(err, fault)
 		}
+		errs = append(errs, err)
 	}
 	return drafts, errors.Join(errs...)
 }
@@ -240,9 +228,6 @@ func resume(dir, run, name string, clean func([]byte) []byte) (*Draft, error) {
 	p, err := fix.ReadDraft(dir, run, name)
 	if p == nil || err != nil {
 		return nil, err
-	}
-	if clean == nil {
-		clean = func(b []byte) []byte { return b }
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "fixes", name, "draft.json"), os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -256,11 +241,6 @@ func resume(dir, run, name string, clean func([]byte) []byte) (*Draft, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &Draft{
-		Run: run, Task: p.Task, runDir: dir, runDigest: p.RunDigest, Name: name, clean: clean, journal: j, alive: f,
+		Run: run, Task: p.Task, runDir: dir, runDigest: p.RunDigest, Name: name, clean: orNothing(clean), journal: j, alive: f,
 	}, nil
-}
-
-// escapeGlob escapes what Glob takes for a pattern.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -42,9 +42,6 @@ func (d *Draft) Log(name string) (w io.WriteCloser, rel string, err error) {
 // HookLog opens the log of the n-th on_fail "run" of a task, which has no draft: fixes/<task>.hook-<n>.log, bounded
 // as that of Log.
 func HookLog(runDir, task string, n int, clean func([]byte) []byte) (w io.WriteCloser, rel string, err error) {
-	if clean == nil {
-		clean = func(b []byte) []byte { return b }
-	}
 	rel = fmt.Sprintf("fixes/%s.hook-%d.log", filename.Of(task), n)
 	path := filepath.Join(runDir, filepath.FromSlash(rel))
 	if err := fix.CheckRunFolders(runDir); err != nil {
@@ -57,7 +54,7 @@ func HookLog(runDir, task string, n int, clean func([]byte) []byte) (w io.WriteC
 	if err != nil {
 		return nil, "", err
 	}
-	return newStream(&tailWriter{f: f}, nil, clean), rel, nil
+	return newStream(&tailWriter{f: f}, nil, orNothing(clean)), rel, nil
 }
 
 func (d *Draft) stream(to io.WriteCloser) io.WriteCloser { return newStream(to, d.Secrets, d.clean) }
