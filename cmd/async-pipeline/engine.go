@@ -1,4 +1,4 @@
-// The two wings as the hall wires them: the runner, and the engine that borrows its RunTask.
+// How runs and fixes are connected: the engine of the hooks borrows RunTask from the task runner.
 package main
 
 import (
@@ -27,8 +27,8 @@ func taskRunner(prog *program, c *pipeline.Config) *task.Runner {
 	return &task.Runner{Config: c, Environ: prog.Environ, Redact: prog.Secrets}
 }
 
-// healingScreen is where a healing is shown: screen, or the lines that scroll by above what is drawn in the terminal until end
-// is called.
+// healingScreen returns the screen on which fixes in progress are shown: screen itself or, where drawn, lines that
+// scroll by above a live view until end is called.
 func healingScreen(prog *program, screen *view.Screen, drawn bool) (above *view.Screen, live *view.Live, end func()) {
 	if !drawn {
 		return screen, nil, func() {}
@@ -41,7 +41,8 @@ func healingScreen(prog *program, screen *view.Screen, drawn bool) (above *view.
 	return above, live, t.Close
 }
 
-// engine makes what answers the failures of a run, and shows on screen what it does; with a live view, there what it does now.
+// newEngine returns the engine that answers the failures of a run. It shows what it does on screen and, if there is
+// one, in the live view.
 func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view.Screen, live *view.Live, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
 	cache, err := cachedir.Dir(prog.Env)
 	if err != nil {
@@ -71,7 +72,7 @@ func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view
 	}, nil
 }
 
-// showHook says that a hook begins.
+// showHook shows that a hook begins.
 func showHook(screen *view.Screen, live *view.Live, s hooks.Started) {
 	what := s.Agent + " works on " + s.Task
 	if s.Kind == "run" {
@@ -129,7 +130,7 @@ func typedCommands(prog *program, runDir string, f *fix.Fix) view.Commands {
 	return c
 }
 
-// uncommitted are the files of a proposal that have changes which are not committed; none where git cannot say.
+// uncommitted returns the files of a proposal that have uncommitted changes; none where git cannot tell.
 func uncommitted(root string, f *fix.Fix) []string {
 	if f.Patch == nil {
 		return nil
@@ -151,7 +152,7 @@ func uncommitted(root string, f *fix.Fix) []string {
 	return dirty
 }
 
-// accepting adds what fix apply asks for: each flagged item named.
+// accepting appends the --accept flags that fix apply needs, one for each flagged item.
 func accepting(args []string, f *fix.Fix) []string {
 	for _, g := range f.Flags {
 		args = append(args, "--accept", g.ID)
@@ -159,7 +160,7 @@ func accepting(args []string, f *fix.Fix) []string {
 	return args
 }
 
-// agents are the agents of the configuration by name.
+// configuredAgents returns the agents of the configuration by name.
 func configuredAgents(prog *program, c *pipeline.Config) map[string]agent.Agent {
 	agents := map[string]agent.Agent{}
 	breakers := map[string]*native.Breaker{}
@@ -180,8 +181,8 @@ func configuredAgents(prog *program, c *pipeline.Config) map[string]agent.Agent 
 	return agents
 }
 
-// sweep ends what a killed runner left running, stores what its agents had done, removes its copies, and says so. Its own
-// trouble stops nothing.
+// sweep ends the processes that killed runs left, stores what their agents had changed, removes their copies, and
+// prints what it did. Its errors are warnings.
 func sweep(prog *program, store *record.Store) {
 	if prog.Env(hooks.Mark) != "" {
 		return // in a hook: what is alive here belongs to the one that started us

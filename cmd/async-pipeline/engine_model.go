@@ -10,11 +10,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// answerMost is how long an answer of a model may be on the wire, in bytes: the longest is a few, and a turn has many.
+// answerMost limits the bytes that a model may send during one turn; answers are a few MB at most.
 const answerMost = 32 << 20
 
-// modelAgent is an agent of our own: the loop, and the model that it asks. breakers has one breaker for each provider, model and key:
-// limits are a key's, and one model may be down while another is up.
+// modelAgent returns our own agent for a configured model. Agents with the same provider, model and key share a
+// circuit breaker, because limits belong to a key, and one model may be down while another is up.
 func modelAgent(a *pipeline.Agent, breakers map[string]*native.Breaker) agent.Agent {
 	m := &model.Model{
 		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,

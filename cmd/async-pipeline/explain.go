@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// An explainCall is the flags of one `explain`.
+// explainCall has the flags of one `explain`.
 type explainCall struct {
 	env, run, json bool
 }
@@ -96,7 +96,7 @@ func explainConfigured(prog *program, e explainCall, name string) error {
 	return nil
 }
 
-// oneTask finds a task by its name, and says which was probably meant.
+// oneTask finds a task by name. Its error names the task that was probably meant.
 func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	if t := c.Task(name); t != nil {
 		return t, nil
@@ -129,16 +129,17 @@ type receipt struct {
 	record.Cache
 }
 
-// receiptOf is every task's: this version keeps no results.
+// receiptOf returns the receipt of any task: this version keeps no results.
 func receiptOf() record.Cache {
 	reason := "this version keeps no results, so the task runs every time"
 	return record.Cache{Result: "off", Reason: &reason}
 }
 
-// lookedAt is how many runs, the newest first, are looked through for a task.
+// lookedAt is how many runs, newest first, are searched for a task.
 const lookedAt = 100
 
-// lastTime is how a task ended in the newest run in which it was started, else in the newest that has it at all.
+// lastTime returns the newest run in which a task was started, else the newest that has it, and how the task ended
+// there.
 func lastTime(store *record.Store, task string) (*record.Sealed, *record.Task) {
 	ids, err := store.IDs()
 	if err != nil {

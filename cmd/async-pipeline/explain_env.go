@@ -22,13 +22,13 @@ type shownVariable struct {
 	Secret bool     `json:"secret"`
 }
 
-// shellsOwn are the names that every shell sets for itself: no task misses them.
+// shellsOwn are the names that every shell sets for itself. No task misses them.
 var shellsOwn = []string{"_", "OLDPWD", "PWD", "SHLVL"}
 
-// runnerMark tells of any process which runner started it; it is another in each run.
+// runnerMark identifies the runner that started a process; its value differs in each run.
 const runnerMark = "ASYNC_PIPELINE_RUNNER"
 
-// atStart adds to the layers of a task what it is given when it is started, over all layers, and sorts them by name.
+// atStart adds the variables that a task gets when it is started, which win over all layers, and sorts them by name.
 func atStart(c *pipeline.Config, t *pipeline.Task, layers []task.Layer) []task.Layer {
 	for _, l := range []task.Layer{
 		{Name: "PWD", Value: filepath.Join(c.Root, filepath.FromSlash(t.Dir)), From: "async-pipeline"},
@@ -44,7 +44,7 @@ func atStart(c *pipeline.Config, t *pipeline.Task, layers []task.Layer) []task.L
 	return layers
 }
 
-// explainEnv shows what a task would see.
+// explainEnv prints the variables that a task would see.
 func explainEnv(prog *program, c *pipeline.Config, t *pipeline.Task, asJSON bool) error {
 	layers, err := taskRunner(prog, c).Layers(t)
 	if err != nil {

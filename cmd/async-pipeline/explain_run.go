@@ -20,7 +20,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// explainRun tells of a recorded run: [RUN] [TASK], RUN alone, or TASK alone, which is one of the newest.
+// explainRun prints what is known of a recorded run. The arguments are [RUN] [TASK]: RUN alone, or TASK alone for the
+// newest run.
 func explainRun(prog *program, args []string) error {
 	store, err := recordStore(prog)
 	if err != nil {
@@ -69,7 +70,7 @@ func explainRun(prog *program, args []string) error {
 	return noTask(task, e.ID, names, neither)
 }
 
-// runStory gathers what is known of a run, sealed or not.
+// runStory collects what is known of a run, sealed or not.
 func runStory(prog *program, store *record.Store, e record.Entry) view.RunStory {
 	r := view.RunStory{Sealed: e.Sealed != nil, Live: e.Live, Dir: e.Dir, Waited: map[string][]string{}}
 	if e.Sealed != nil {
@@ -114,7 +115,7 @@ func criticalPath(r *view.RunStory) []view.Stretch {
 	return path
 }
 
-// hookStories are what hooks did about the failures of a run, in the order of its tasks.
+// hookStories returns what hooks did about the failures of a run, in the order of its tasks.
 func hookStories(prog *program, store *record.Store, run record.Run) []view.HookStory {
 	fixes := prog.fixes(store.Root)
 	told, err := fixes.HookRuns(run.ID)
@@ -141,7 +142,7 @@ func hookStories(prog *program, store *record.Store, run record.Run) []view.Hook
 	return all
 }
 
-// afterRun is what a person may want to type about a run.
+// afterRun returns the commands that a person may want next.
 func afterRun(prog *program, r view.RunStory) []view.Next {
 	var next []view.Next
 	open := map[string]bool{}
@@ -171,7 +172,7 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 	return next
 }
 
-// explainTask tells of one task; of a failed one also what its context pack holds.
+// explainRecorded prints what is known of one task of a run and, for a failed one, of its context pack.
 func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.RunStory, t record.Task) error {
 	var pack *view.Pack
 	file := ""
@@ -205,7 +206,7 @@ func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.
 	return nil
 }
 
-// oncemore runs a task again: alone where what it depends on passed, else with that.
+// runAgain returns the command that runs a task again: alone where its dependencies passed.
 func runAgain(prog *program, r view.RunStory, t record.Task) view.Next {
 	if t.Status == record.Skipped {
 		return view.Next{Does: "run it", Type: prog.Typed("run", t.Name)}
@@ -218,8 +219,8 @@ func runAgain(prog *program, r view.RunStory, t record.Task) view.Next {
 	return view.Next{Does: "run it again", Type: prog.Typed("run", "--only", t.Name)}
 }
 
-// packOf is the context pack of a failed task. A stored one needs no PIPELINE.hcl; a broken one costs only what a new pack
-// would have told of the task.
+// packOf returns the context pack of a failed task. A stored one needs no PIPELINE.hcl; a broken PIPELINE.hcl only
+// costs what a new pack would have told of the task.
 func packOf(prog *program, store *record.Store, run *record.Sealed, task string) ([]byte, error) {
 	config := &pipeline.Config{Root: store.Root}
 	if file, err := hclfile.Find(store.Root); err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// fixCommand holds what a person does with proposals. None of it needs a PIPELINE.hcl that can be read.
+// fixCommand has the verbs for proposals. None of them needs a valid PIPELINE.hcl.
 func fixCommand(prog *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fix",
@@ -39,7 +39,7 @@ names them.`,
 	return c
 }
 
-// wrapped has what an error says wrapped: a person decides by it what to do with a fix.
+// wrapped makes the text of an error wrap at the width of the screen, because a person decides by it.
 func wrapped(err error) error {
 	if m := (*exit.Misuse)(nil); err == nil || errors.As(err, &m) {
 		return err
@@ -49,8 +49,7 @@ func wrapped(err error) error {
 	return &exit.Error{Code: f.Code, Text: f.Text, Wrap: true, Err: err}
 }
 
-// fixStore is the fixes of the root, after settling what an interrupted apply and a killed healing left: work that an agent
-// had done is pointed to, not only called interrupted.
+// fixStore returns the fixes of the root, after settling an interrupted apply and what killed runs left.
 func fixStore(prog *program) (*fix.Store, error) {
 	root, err := prog.Root()
 	if err != nil {
@@ -66,8 +65,8 @@ func fixStore(prog *program) (*fix.Store, error) {
 	return s, nil
 }
 
-// noneEmpty refuses an empty argument of [RUN] [TASK]: a variable that is not set would mean another fix. without says what it
-// is without arguments.
+// noneEmpty refuses an empty argument: a variable that is not set would select another fix. without is what the verb
+// does without arguments.
 func noneEmpty(args []string, without string) error {
 	if slices.Contains(args, "") {
 		return exit.Refuse("an argument is empty: is a variable not set? Without arguments %s; with them, TASK or RUN TASK", without)
@@ -75,7 +74,7 @@ func noneEmpty(args []string, without string) error {
 	return nil
 }
 
-// tasksOf is unquoted for arguments that may say TASK@N.
+// tasksOf is unquoted for arguments that may be TASK@N.
 func tasksOf(args []string) []string {
 	all := make([]string, len(args))
 	for i, arg := range args {
@@ -88,7 +87,7 @@ func tasksOf(args []string) []string {
 	return all
 }
 
-// findFix finds the fix that [RUN] [TASK] name.
+// findFix returns the fix that [RUN] [TASK] select.
 func findFix(prog *program, args []string) (*fix.Store, *fix.Proposal, error) {
 	if err := noneEmpty(args, "it is the newest fix"); err != nil {
 		return nil, nil, err

@@ -58,7 +58,7 @@ Exit code: 0 applied, 1 refused or in conflict, 2 could not be carried out.`,
 	return c
 }
 
-// person is who types this, for the record.
+// personName returns who types this, for the record.
 func personName(prog *program) string {
 	if name := prog.Env("USER"); name != "" {
 		return name
@@ -70,8 +70,8 @@ func personName(prog *program) string {
 	return uid
 }
 
-// onlyPerson refuses what a person decides in every process that a hook or task started: no hook, agent or task does it, not
-// even one that a PIPELINE.hcl tells to, nor one that threw its marks away. what is "applies a fix".
+// onlyPerson returns an error in every process that a hook or task started, also in one that removed its marks: what
+// is decided here ("applies a fix") is for a person alone.
 func onlyPerson(prog *program, what string) error {
 	why := ""
 	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
@@ -93,8 +93,8 @@ func onlyPerson(prog *program, what string) error {
 	return exit.Refuse("this process was started by a hook or a task (%s): only a person %s", why, what)
 }
 
-// notUnseen refuses while somebody runs or heals here whom this process cannot see: it may be in a PID namespace that his task
-// or agent made.
+// notUnseen returns an error while a lock is held by a process that cannot be seen from here: this process may be in
+// a PID namespace that its task or agent made.
 func notUnseen(root, what string) error {
 	for range 3 { // who takes a lock, or gives it up, has no name in it for some microseconds
 		held := record.At(root).Held()
@@ -106,10 +106,10 @@ func notUnseen(root, what string) error {
 	return exit.Refuse("async-pipeline is at work in %s, and from here it cannot be seen whether it started this process (another container?): only a person %s; wait until that has ended", root, what)
 }
 
-// worksHere is how a process is known that does not carry the marks any more.
+// worksHere is the reason for a process whose marks were removed.
 const worksHere = "async-pipeline is at work here, and started it"
 
-// hooked says how it is known that a hook of a run of this root, which dir is in, started this process; else it is empty.
+// startedByHook returns how it is known that a hook of the root around dir started this process, or "".
 func startedByHook(prog *program, dir string) string {
 	if prog.Env(hooks.Mark) != "" {
 		return hooks.Mark + " is set"
@@ -123,7 +123,7 @@ func startedByHook(prog *program, dir string) string {
 	return ""
 }
 
-// chosenFix is findFix for a verb that a person decides with; o learns who and where they are.
+// chosenFix is findFix for a verb that only a person may use. It fills in who and where they are.
 func chosenFix(prog *program, what string, o *apply.Options, args []string) (*fix.Store, *fix.Proposal, error) {
 	if err := onlyPerson(prog, what+" a fix"); err != nil {
 		return nil, nil, err
@@ -203,7 +203,7 @@ func retyped(o apply.Options, edit bool) []string {
 	return words
 }
 
-// undone is what there is to say when a fix was not applied, or not reverted; nil when it was.
+// notDone prints conflicts and returns the error of an apply or revert that failed, or nil.
 func notDone(prog *program, done apply.Applied, err error) error {
 	if c := (*apply.Conflicts)(nil); errors.As(err, &c) {
 		prog.Results().Conflicts(c)

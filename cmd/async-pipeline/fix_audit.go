@@ -85,7 +85,7 @@ func auditFixes(prog *program, asJSON bool, args []string) error {
 	return nil
 }
 
-// audited are the runs that [RUN] [TASK] name, oldest first.
+// audited returns the runs that [RUN] [TASK] select, oldest first, and the task.
 func audited(store *record.Store, args []string) (runs []string, task string, err error) {
 	if len(args) > 0 {
 		e, err := store.Look(args[0])

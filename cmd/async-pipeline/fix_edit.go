@@ -23,7 +23,7 @@ type editing struct {
 	dir   string // holds it; empty: there is none
 }
 
-// editHelp stands above a patch that is edited.
+// editHelp is written above a patch that is edited.
 const editHelp = `# Edit the patch, save it and leave the editor: then it is checked and applied.
 # To leave a + line out, delete it; to leave a - line out, write a space for the -.
 # How many lines a hunk has is counted anew. It applies to the files as the fix
@@ -31,7 +31,7 @@ const editHelp = `# Edit the patch, save it and leave the editor: then it is che
 #
 `
 
-// edit opens what o chooses of the patch in the person's editor.
+// editPatch opens the selected part of a patch in the person's editor.
 func editPatch(prog *program, s *fix.Store, p *fix.Proposal, o apply.Options) (*editing, error) {
 	editor := cmp.Or(prog.Env("VISUAL"), prog.Env("EDITOR"))
 	if editor == "" {
@@ -73,8 +73,8 @@ func editPatch(prog *program, s *fix.Store, p *fix.Proposal, o apply.Options) (*
 	return e, nil
 }
 
-// untilEdited waits for the editor; who is told to end meanwhile waits for it too, and then applies nothing: what was typed is not
-// lost, and no folder is forgotten.
+// untilEdited waits for the editor. After SIGTERM or SIGHUP it still waits and then returns an error, so that nothing
+// is applied, no text is lost and no folder is left.
 func untilEdited(edit func() error) error {
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
@@ -88,7 +88,7 @@ func untilEdited(edit func() error) error {
 	}
 }
 
-// withoutHelp is a patch without the lines above it that begin with #.
+// withoutHelp removes the lines at the top that begin with #.
 func withoutHelp(b []byte) []byte {
 	for bytes.HasPrefix(b, []byte("#")) {
 		_, b, _ = bytes.Cut(b, []byte("\n"))
@@ -96,7 +96,7 @@ func withoutHelp(b []byte) []byte {
 	return b
 }
 
-// keep says where an edited patch is that was not applied.
+// keep adds to an error where the edited patch is.
 func (e *editing) keep(err error) error {
 	if e.patch == nil {
 		return errors.Join(err, e.discard())

@@ -138,7 +138,7 @@ func verdictAndReason(j replay.Judgement) string {
 	return j.Verdict + " (" + *j.Reason + ")"
 }
 
-// rewritten names the tasks of a verification that are not written as they were in the run.
+// rewritten returns a note for each task of a verification that is written differently than in the run.
 func rewritten(prog *program, c *pipeline.Config, r *record.Sealed, p *fix.Proposal) []string {
 	nodes, err := r.Graph()
 	if err != nil {
@@ -157,7 +157,7 @@ func rewritten(prog *program, c *pipeline.Config, r *record.Sealed, p *fix.Propo
 	return notes
 }
 
-// checks says whether a task is one of those that verified a fix.
+// checks reports whether a task is one of those that verified a fix.
 func checks(p *fix.Proposal, task string) bool {
 	if p.Task == task || p.Verification == nil {
 		return p.Task == task

@@ -46,7 +46,7 @@ func fixShowCommand(prog *program) *cobra.Command {
 	}
 }
 
-// ready are the commands for a fix, as the tree is now: what is typed is not refused.
+// commandsFor returns the commands for a fix that would not be refused with the tree as it is now.
 func commandsFor(prog *program, s *fix.Store, p *fix.Proposal) view.Commands {
 	c := typedCommands(prog, p.Dir, &p.Fix)
 	switch p.Disposition {

@@ -66,7 +66,7 @@ type source struct {
 
 func (s *source) changed() bool { return !bytes.Equal(s.before, s.after) }
 
-// name is what it is called in messages and diffs.
+// name returns what a source is called in messages and diffs.
 func (s *source) name() string {
 	if s.path == stdin {
 		return "stdin"
@@ -117,7 +117,7 @@ func (f *formatting) refused(why string) error {
 	return exit.Refuse("this process was started by a hook (%s): only a person has files formatted; --check and --diff write nothing", why)
 }
 
-// paths are the files named, or the PIPELINE.hcl that every verb finds.
+// paths returns the named files, or PIPELINE.hcl where none is named.
 func (f *formatting) paths(args []string) ([]string, error) {
 	if len(args) == 0 {
 		file, err := f.prog.File()
@@ -166,8 +166,8 @@ func (f *formatting) paths(args []string) ([]string, error) {
 	return all, nil
 }
 
-// followed is the file that a link leads to, or path itself where it is none. What lies outside of the project is somebody
-// else's: it is not written through a link of ours.
+// followed returns the target of a link, or path itself. A link out of the project is refused: it is not ours to
+// write.
 func (f *formatting) followed(path, root string) (string, error) {
 	info, err := os.Lstat(path)
 	if isLink := err == nil && info.Mode()&fs.ModeSymlink != 0; !isLink {
@@ -190,7 +190,7 @@ func (f *formatting) followed(path, root string) (string, error) {
 	return target, nil
 }
 
-// read reads a file. One that fmt could not put back as it was, but for its text, is refused.
+// read reads a file. It refuses what could not be replaced by a regular file.
 func (f *formatting) read(path string) (*source, error) {
 	if path == stdin {
 		b, err := io.ReadAll(io.LimitReader(f.prog.Stdin, mostFormatted))
@@ -223,7 +223,7 @@ func (f *formatting) read(path string) (*source, error) {
 	return &source{path: path, info: info, before: b}, err
 }
 
-// tell says, or does, what was asked for.
+// tell prints, compares or writes, as the flags ask.
 func (f *formatting) tell(all []*source) error {
 	different := 0
 	for _, s := range all {
@@ -254,7 +254,7 @@ func (f *formatting) tell(all []*source) error {
 	return nil
 }
 
-// difference prints a diff that git apply takes, or, where a person reads, one in which nothing can move the cursor.
+// difference prints a diff that git apply takes; on a terminal one without control characters.
 func (f *formatting) difference(s *source) error {
 	name, mode := s.name(), fs.FileMode(0o644)
 	if s.path != stdin {
@@ -279,7 +279,7 @@ func (f *formatting) difference(s *source) error {
 	return err
 }
 
-// write replaces a file at once, or not at all, and keeps its permissions and its owner.
+// write replaces a file atomically and keeps its permissions and owner.
 func (f *formatting) write(s *source) error {
 	shown := f.prog.Messages().Path(s.path)
 	if s.info.Mode().Perm()&0o200 == 0 {

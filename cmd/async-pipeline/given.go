@@ -9,10 +9,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// hiddenValue stands for a value that is not shown.
+// hiddenValue replaces a value that is not shown.
 const hiddenValue = "…"
 
-// longValue is how long a value may be, in bytes, that is repeated in a command.
+// longValue is the longest value, in bytes, that is repeated in a command.
 const longValue = 1000
 
 // variableFlags are the flags --var and --var-file of this call as they are typed again.
@@ -21,7 +21,8 @@ type variableFlags struct {
 	hidden []string // which values are not among them, and why
 }
 
-// given repeats the variables. What is sensitive is not said, nor what could not be copied from a screen.
+// repeatedVars returns the variables of this call for another command. Sensitive values, and those that could not be
+// copied from a screen, are replaced.
 func repeatedVars(prog *program, c *pipeline.Config) variableFlags {
 	var g variableFlags
 	for _, file := range prog.VarFiles {
@@ -47,7 +48,7 @@ func repeatedVars(prog *program, c *pipeline.Config) variableFlags {
 	return g
 }
 
-// sensitive says whether the value of a variable may not be said: it was declared so, or holds what is a secret.
+// sensitive reports whether a value is declared sensitive or contains a secret.
 func sensitive(c *pipeline.Config, name, value string) bool {
 	for _, s := range c.Secrets {
 		if s.Name == "var."+name || s.Value != "" && strings.Contains(value, s.Value) {
@@ -57,7 +58,8 @@ func sensitive(c *pipeline.Config, name, value string) bool {
 	return false
 }
 
-// typed is a command with these variables. What stands for a value is not quoted: it is seen that something is to be put in.
+// typed returns a command with these variables. A replaced value is not quoted, so that a person sees that something
+// is to be filled in.
 func (g variableFlags) typed(prog *program, args ...string) string {
 	text := prog.Typed(args...)
 	for i, w := range g.words {
@@ -68,7 +70,7 @@ func (g variableFlags) typed(prog *program, args ...string) string {
 	return text
 }
 
-// note says what is not among the words; empty: nothing is missing.
+// note returns a sentence on the replaced values, or "".
 func (g variableFlags) note() string {
 	if len(g.hidden) == 0 {
 		return ""

@@ -94,8 +94,8 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 	return exit.With(exit.Failed)
 }
 
-// healed reads the arguments: RUN TASK, RUN alone, or TASK alone. Without RUN it is the newest failed run, and with TASK the newest
-// in which that task failed.
+// healed reads the arguments: RUN TASK, RUN alone, or TASK alone. Without RUN it is the newest failed run, or the
+// newest in which TASK failed.
 func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sealed, string, error) {
 	id, task := "", ""
 	switch len(args) {

@@ -33,8 +33,8 @@ func helpCommand(prog *program) *cobra.Command {
 	}
 }
 
-// help is how --help is shown: in our words, within 80 columns or what the terminal has. A word that is no verb is refused
-// as the word alone is: h.noTopic is what is said then.
+// setHelp makes --help use our words and at most 80 columns. A word that is not a verb is an error (noTopic), as it
+// is without --help.
 func setHelp(prog *program, root *cobra.Command) {
 	plain, show := root.UsageTemplate(), root.HelpFunc()
 	root.SetUsageTemplate(usageTemplate(plain, view.Width))
@@ -55,7 +55,7 @@ func setHelp(prog *program, root *cobra.Command) {
 	})
 }
 
-// rewrapped is text with its paragraphs wrapped anew; lines that are indented stay as they are.
+// rewrapped wraps the paragraphs of a text anew; indented lines stay as they are.
 func rewrapped(text string, columns int) string {
 	var lines, words []string
 	for line := range strings.SplitSeq(text+"\n", "\n") {
@@ -72,7 +72,7 @@ func rewrapped(text string, columns int) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// usageTemplate is cobra's template for what stands below a verb's text.
+// usageTemplate adapts cobra's template for the part below the text of a verb.
 func usageTemplate(template string, columns int) string {
 	return strings.NewReplacer(
 		".LocalFlags.FlagUsages", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d", columns),

@@ -82,7 +82,7 @@ func initProject(prog *program, show bool) error {
 	return nil
 }
 
-// noneIn refuses a folder that has a PIPELINE.hcl, of whatever kind, and names the one of a folder above, if there is one.
+// noneIn refuses a folder that has a PIPELINE.hcl of any kind, and returns the one of a folder above, or "".
 func noneIn(dir string) (above string, err error) {
 	for _, name := range []string{hclfile.Name, hclfile.Name + ".json"} {
 		file := filepath.Join(dir, name)
@@ -99,8 +99,8 @@ func noneIn(dir string) (above string, err error) {
 	return above, nil
 }
 
-// writeDraft writes the file whole or not at all, and never over another. It is read once before it gets its name: what
-// init writes passes validate.
+// writeDraft writes the file completely or not at all, and never over another. It is read once before it gets its
+// name, so what init writes passes validate.
 func writeDraft(prog *program, file string, text []byte) (*pipeline.Config, error) {
 	draft := filepath.Join(filepath.Dir(file), "."+hclfile.Name+"."+rand.Text())
 	if err := writeNew(draft, text); err != nil {
@@ -126,7 +126,7 @@ func writeDraft(prog *program, file string, text []byte) (*pipeline.Config, erro
 	return c, nil
 }
 
-// writeNew writes a file that must not be there yet.
+// writeNew writes a file that must not exist.
 func writeNew(file string, text []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -142,7 +142,7 @@ func writeNew(file string, text []byte) error {
 	return nil
 }
 
-// inPath says whether a program is in PATH, for a process that is started in dir.
+// inPath reports whether a program is in PATH, for a process that is started in dir.
 func inPath(prog *program, program, dir string) bool {
 	for _, folder := range filepath.SplitList(prog.Env("PATH")) {
 		if !filepath.IsAbs(folder) {

@@ -19,7 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A logsCall is the flags of one `logs`.
+// logsCall has the flags of one `logs`.
 type logsCall struct {
 	follow bool
 	tail   int // lines; below zero: all
@@ -73,8 +73,8 @@ func showLogs(prog *program, l logsCall, args []string) error {
 	return printLog(prog, store, e, task, l)
 }
 
-// logOf reads the arguments: RUN TASK, RUN alone, or TASK alone, which is one of the newest run, or of the one that goes on
-// when it is followed.
+// logOf reads the arguments: RUN TASK, RUN alone, or TASK alone for the newest run; with --follow, for the one in
+// progress.
 func logOf(prog *program, store *record.Store, l logsCall, args []string) (record.Entry, string, error) {
 	if len(args) == 2 {
 		e, err := lookRun(store, args[0])
@@ -98,7 +98,7 @@ func logOf(prog *program, store *record.Store, l logsCall, args []string) (recor
 	return e, "", err
 }
 
-// newestWith is the run whose task is meant where only the task is named.
+// newestWith returns the run that is meant where only the task is named.
 func newestWith(prog *program, store *record.Store, l logsCall, task string) (record.Entry, error) {
 	if l.follow {
 		if going, goes := store.Going(); goes {
@@ -117,7 +117,7 @@ func newestWith(prog *program, store *record.Store, l logsCall, task string) (re
 	return e, err
 }
 
-// noTask is the fault of a name that is no task of a run.
+// noTask returns the error for a name that is not a task of a run.
 func noTask(task, run string, names []string, neither string) error {
 	remedy := "async-pipeline logs " + run + " lists them"
 	var instances []string
@@ -142,7 +142,7 @@ func sealedNames(s *record.Sealed) []string {
 	return names
 }
 
-// listLogs shows which task printed how much.
+// listLogs prints how much each task of a run printed.
 func listLogs(prog *program, store *record.Store, e record.Entry) error {
 	var lines []view.LogLine
 	add := func(t record.Task) {
@@ -172,7 +172,8 @@ func listLogs(prog *program, store *record.Store, e record.Entry) error {
 	return nil
 }
 
-// asTold is how a task of a run without verdict stands: ended, running, lost with its run, or (status empty) not started.
+// asTold returns a task of a run without a verdict: ended, running, lost with its run, or, with an empty status, not
+// started.
 func asTold(story *record.Story, e record.Entry, name string) record.Task {
 	if t, ok := story.Ended[name]; ok {
 		return t
@@ -188,7 +189,7 @@ func asTold(story *record.Story, e record.Entry, name string) record.Task {
 	return t
 }
 
-// printLog prints a log, and goes on with it while the task runs when that was asked for.
+// printLog prints a log and, with --follow, goes on while the task runs.
 func printLog(prog *program, store *record.Store, e record.Entry, task string, l logsCall) error {
 	story := &record.Story{}
 	if e.Sealed == nil {
@@ -225,7 +226,7 @@ func printLog(prog *program, store *record.Store, e record.Entry, task string, l
 	return nil
 }
 
-// logTo is where a log goes: to a terminal harmless, elsewhere as it is.
+// logTo returns where a log is printed: on a terminal control characters are shown by name.
 func logTo(prog *program) (io.Writer, func() error) {
 	if prog.OnTerminal() {
 		text := prog.Results().LogText()
@@ -234,11 +235,10 @@ func logTo(prog *program) (io.Writer, func() error) {
 	return prog.Out, func() error { return nil }
 }
 
-// logEvery is how often a log that is followed is looked at.
+// logEvery is how often a followed log is read.
 const logEvery = 100 * time.Millisecond
 
-// followLog goes on with a log until its task or its run has ended, nobody reads any more, or a signal comes. e becomes how
-// the run stands then.
+// followLog prints a log until its task or run has ended, nobody reads any more, or a signal arrives. It updates e.
 func followLog(prog *program, store *record.Store, e *record.Entry, story *record.Story, task string, log *record.LogReader, out io.Writer) error {
 	stop := prog.Listen(func(syscall.Signal) {})
 	defer stop.Stop()
@@ -278,7 +278,7 @@ func followLog(prog *program, store *record.Store, e *record.Entry, story *recor
 	}
 }
 
-// afterLog says why there is nothing to read, where there is nothing.
+// afterLog prints why there is nothing to read, where there is nothing.
 func afterLog(prog *program, e record.Entry, story *record.Story, task string, log *record.LogReader) {
 	t := asTold(story, e, task)
 	if e.Sealed != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// newest is the newest run with a verdict or, where that one does not have the task (empty: no task is asked for), a newer one
-// without that has it: a run that goes on or was killed. Where such a run is there and not meant, it is named, with what a person
-// types to see it.
+// newestRun returns the newest run with a verdict or, where that does not have the task, a newer one without a
+// verdict that has it. An empty task is any. A newer run that is not meant is named in a note, with the command from
+// typed.
 func newestRun(prog *program, store *record.Store, task string, typed func(newer record.Entry) string) (record.Entry, error) {
 	e, err := lookRun(store, "latest")
 	newer, names, there := unsealedAfter(store, e.ID)
@@ -28,7 +28,7 @@ func newestRun(prog *program, store *record.Store, task string, typed func(newer
 	return e, nil
 }
 
-// unsealedAfter is the newest run without a verdict that was made after another one ("": of all), and its tasks.
+// unsealedAfter returns the newest run without a verdict that began after another one ("": of all), and its tasks.
 func unsealedAfter(store *record.Store, id string) (newer record.Entry, tasks []string, there bool) {
 	ids, err := store.IDs()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// policyCommand holds what can be asked of the policy for the commands of agents.
+// policyCommand has the verbs for questions about the policy for commands of agents.
 func policyCommand(prog *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "policy",
@@ -101,7 +101,7 @@ func checkPolicy(prog *program, name string, argv []string) error {
 	return nil
 }
 
-// decided says what came of it for one task.
+// showDecision prints the decision for one task.
 func showDecision(prog *program, c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, argv []string, d policy.Decision) {
 	who := view.Harmless(t.Name) + " (agent." + hook.Use + ")"
 	out := prog.Results()
@@ -130,7 +130,7 @@ func showDecision(prog *program, c *pipeline.Config, t *pipeline.Task, hook *pip
 	}
 }
 
-// folded is a line that goes on below, further in, where it is too long.
+// folded prints a line, broken and indented where it is too long.
 func folded(out *view.Screen, line string) {
 	if len(line) <= view.Width {
 		out.Line("%s", line)
@@ -145,7 +145,8 @@ func folded(out *view.Screen, line string) {
 	}
 }
 
-// planted says where a program would be found, if that is in the tree: an agent works in a copy that stands there.
+// plantedPrograms returns a function that returns the path of a program that PATH finds inside the tree, where an
+// agent could have put it, or "".
 func plantedPrograms(prog *program, root string) func(name string) string {
 	top := root
 	if repo, err := git.Of(context.Background(), root); err == nil {

@@ -37,6 +37,7 @@ type program struct {
 	recorded bool  // a verdict is sealed, and the exit code is its own
 }
 
+// open returns the program for a process.
 func (p process) open() *program {
 	if dir, err := filepath.EvalSymlinks(p.dir); err == nil {
 		p.dir = dir

@@ -1,4 +1,4 @@
-// How a run or a healing is shown while it goes: --progress.
+// How a run or a fix in progress is shown: --progress.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A progress is told how a run goes, one thing at a time.
+// progress is told how a run goes, one call at a time.
 type progress interface {
 	Started(t *pipeline.Task)
 	Output(task string, chunk []byte)
@@ -38,13 +38,12 @@ const (
 	healWays = "live or plain"
 )
 
-// progressFlag gives a verb the flag; ways are what it can besides auto.
+// progressFlag adds --progress to a verb; ways are its values besides auto.
 func progressFlag(c *cobra.Command, how *string, ways string) {
 	c.Flags().StringVar(how, "progress", progressAuto, "`HOW` to show it: auto, "+ways+"; auto is live in a terminal, and plain elsewhere and in CI mode")
 }
 
-// drawn says whether it is drawn in the terminal, and refuses a way that is not there; ways are what the verb can besides
-// auto.
+// drawsLive reports whether progress is drawn in the terminal, and refuses values that are not in ways.
 func drawsLive(prog *program, how, ways string, ci bool) (bool, error) {
 	switch how {
 	case progressAuto:

@@ -86,10 +86,10 @@ func (prog *program) fixes(root string) *fix.Store {
 	return &fix.Store{Root: root, Dir: filepath.Join(root, ".async")}
 }
 
-// tree is what fixes of a root are applied to.
+// tree returns the tree that fixes of a root are applied to.
 func (prog *program) tree(root string) apply.Tree { return apply.Tree{Fixes: prog.fixes(root)} }
 
-// findRun finds a recorded run and says what to do where there is none.
+// findRun finds a recorded run. Its error says what to type.
 func findRun(s *record.Store, id string) (*record.Sealed, error) {
 	r, err := s.Find(id)
 	switch {

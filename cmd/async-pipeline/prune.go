@@ -8,8 +8,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-// pruneAfter removes the runs that keep_runs makes too many, after the one of this id was sealed. Its own trouble stops nothing. While
-// another run or a healing is at work it leaves all to the next one.
+// pruneAfter removes the runs beyond keep_runs after a run was sealed. Its errors are warnings. While another run or
+// hooks are at work it leaves all to the next run.
 func pruneAfter(prog *program, c *pipeline.Config, store *record.Store, sealed string) {
 	if c.KeepRuns < 1 || prog.Env(hooks.Mark) != "" || len(store.Held()) > 0 {
 		return

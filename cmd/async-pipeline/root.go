@@ -72,7 +72,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	return root
 }
 
-// groups are the verbs as --help shows them.
+// groups are the verbs as --help lists them.
 var groups = []struct {
 	title string
 	verbs []string
@@ -94,13 +94,13 @@ func groupVerbs(root *cobra.Command) {
 	}
 }
 
-// sayDefaultsOnce keeps what a flag's help tells of its default from being told again.
+// sayDefaultsOnce hides the default of a flag whose help has it already.
 func sayDefaultsOnce(c *cobra.Command) {
 	once := func(f *pflag.Flag) {
 		if strings.Contains(f.Usage, "default") || f.DefValue == project.Here {
 			f.DefValue = ""
 			if f.Value.Type() == "int" {
-				f.DefValue = "0" // what pflag takes for nothing to tell
+				f.DefValue = "0" // pflag shows no such default
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func sayDefaultsOnce(c *cobra.Command) {
 	}
 }
 
-// group makes a command that only holds others: alone it shows its help, with an unknown word it is refused.
+// group makes a command a container of others: alone it prints its help; an unknown word is an error.
 func group(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -154,7 +154,7 @@ func unknownVerb(c *cobra.Command, word string) error {
 	return exit.Misused("%s has no verb %q%s", verb.Name(c), word, remedy)
 }
 
-// flagError says what is wrong with a flag, in our words, with the flag that was probably meant.
+// flagError returns an error for a wrong flag, in our words, with the flag that was probably meant.
 func flagError(c *cobra.Command, err error) error {
 	help := "\n" + c.CommandPath() + " --help shows the flags"
 	unknown := (*pflag.NotExistError)(nil)
@@ -180,7 +180,7 @@ func flagError(c *cobra.Command, err error) error {
 	return exit.Misused("%s no flag --%s%s", has, name, help)
 }
 
-// flagValue says what is wrong with the value of a flag, in our words as far as we know them.
+// flagValue returns what is wrong with the value of a flag, in our words where we know the error.
 func flagValue(err error) string {
 	if none := (*pflag.ValueRequiredError)(nil); errors.As(err, &none) {
 		if short := none.GetSpecifiedShortnames(); short != "" {
@@ -223,7 +223,7 @@ func exactly(n int) cobra.PositionalArgs {
 	}
 }
 
-// usageOf says how a verb is written.
+// usageOf returns how a verb is written.
 func usageOf(c *cobra.Command) string { return "write " + strings.TrimSuffix(c.UseLine(), " [flags]") }
 
 func versionCommand(prog *program) *cobra.Command {
@@ -239,7 +239,7 @@ func versionCommand(prog *program) *cobra.Command {
 	}
 }
 
-// version is what the Go toolchain wrote into the program.
+// version returns what the Go toolchain recorded in the program.
 func version() string {
 	v, commit, dirty := "devel", "", ""
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-// A runFlags is the flags of one `run`.
+// runFlags has the flags of one `run`.
 type runFlags struct {
 	heal        healFlags
 	noHeal      bool
@@ -30,7 +30,7 @@ type runFlags struct {
 	only        bool
 }
 
-// healFlags are what run and heal have in common.
+// healFlags are the flags that run and heal share.
 type healFlags struct {
 	asked   bool   // --heal, or the verb
 	ci      bool   // --ci, or the environment says so
@@ -43,7 +43,7 @@ func (f *healFlags) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.tier, "sandbox", "", "how agents and checks in copies are confined: `view|fence|none`\n(default: the strongest of these that this machine has)")
 }
 
-// typed repeats the flags that were typed.
+// typed returns the flags that were typed.
 func (f *healFlags) typed() []string {
 	var words []string
 	if f.ciTyped {
@@ -55,7 +55,7 @@ func (f *healFlags) typed() []string {
 	return words
 }
 
-// check refuses a tier that does not exist.
+// check refuses an unknown tier.
 func (f *healFlags) check() (sandbox.Tier, error) {
 	switch t := sandbox.Tier(f.tier); t {
 	case "", sandbox.View, sandbox.Fence, sandbox.None:
@@ -122,7 +122,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	return c
 }
 
-// shows settles how the run is shown. asked: --progress was typed.
+// shows resolves --json and --progress. asked: --progress was typed.
 func (r *runFlags) shows(asked bool) error {
 	switch {
 	case r.json && asked && r.progress != progressJSON:
@@ -138,7 +138,7 @@ func (r *runFlags) shows(asked bool) error {
 	return nil
 }
 
-// run selects the tasks, carries them out, and lets the hooks answer a failure.
+// runTasks selects the tasks, carries them out, and lets the hooks answer a failure.
 func runTasks(prog *program, r *runFlags, names []string) error {
 	tier, err := r.heal.check()
 	if err != nil {
@@ -199,7 +199,7 @@ func warningsFor(c *pipeline.Config, tasks []*pipeline.Task, names []string) (al
 	return all
 }
 
-// selectTasks picks the graph and shows what is wrong with the names.
+// selectTasks selects the graph and prints what is wrong with the names.
 func selectTasks(prog *program, c *pipeline.Config, names []string, only bool) (*pipeline.Graph, error) {
 	g, err := pipeline.Select(c, names, only)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
@@ -218,7 +218,7 @@ func selectTasks(prog *program, c *pipeline.Config, names []string, only bool) (
 	return g, nil
 }
 
-// nothing refuses a run without a task: it would pass.
+// nothingToRun returns the error for a run without a task, which would pass.
 func nothingToRun(prog *program, c *pipeline.Config, names []string) error {
 	var empty []string
 	for _, name := range names {
@@ -234,7 +234,7 @@ func nothingToRun(prog *program, c *pipeline.Config, names []string) error {
 	return exit.Refuse("nothing to run under %s: a for_each or matrix is empty, and a run of nothing would pass", strings.Join(empty, ", "))
 }
 
-// jobOf is the one job that was asked for, or nil.
+// jobOf returns the one job that was asked for, or nil.
 func jobOf(c *pipeline.Config, names []string) *string {
 	name := "default"
 	if len(names) == 1 {
@@ -246,7 +246,7 @@ func jobOf(c *pipeline.Config, names []string) *string {
 	return &name
 }
 
-// planned says why each task of the graph is in it.
+// planned returns why each task of the graph is in it.
 func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Planned {
 	why := map[string]string{}
 	if len(names) == 0 {
@@ -285,7 +285,7 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Plann
 	return plan
 }
 
-// called are the tasks that a name stands for: one, or all instances of one.
+// called returns the tasks that a name means: one, or all instances of one.
 func called(c *pipeline.Config, name string) []*pipeline.Task {
 	if t := c.Task(name); t != nil {
 		return []*pipeline.Task{t}
@@ -293,7 +293,7 @@ func called(c *pipeline.Config, name string) []*pipeline.Task {
 	return c.Named(name)
 }
 
-// neededBy is the first selected task that waits for name.
+// neededBy returns the first selected task that depends on name.
 func neededBy(g *pipeline.Graph, name string) string {
 	for _, t := range g.Tasks() {
 		for _, d := range g.DependsOn(t.Name) {

@@ -9,8 +9,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// next is what a person may want to type about the failed tasks: commands that do the same as this run did, and no more. The note says
-// what is to be put in before one is typed.
+// next returns the commands about the failed tasks that a person may want: they do the same as this run did, and no
+// more. The note says what to fill in first.
 func (p *runCall) next(s *record.Sealed, failed []*record.Task) (next []view.Next, note string) {
 	const most = 10 // names on a command line that anybody would type
 	if len(failed) == 0 {
@@ -45,8 +45,8 @@ func (p *runCall) next(s *record.Sealed, failed []*record.Task) (next []view.Nex
 	return next, vars.note()
 }
 
-// again is a run with the flags of this one that change what is carried out. Whoever typed --no-heal is not to start an agent
-// by typing what he is told.
+// again returns a run with the flags of this one that change what is carried out. It keeps --no-heal, so that the
+// command starts no agent that this run did not.
 func (p *runCall) again(names []string, vars variableFlags, several bool) []string {
 	args := []string{"run"}
 	for _, f := range []struct {
@@ -67,7 +67,7 @@ func (p *runCall) again(names []string, vars variableFlags, several bool) []stri
 	return append(args, names...)
 }
 
-// heals says whether `heal` would let an agent answer a failure of a task, where this run is.
+// heals reports whether `heal` would let an agent answer a failure of a task here.
 func (p *runCall) heals(t *record.Task) bool {
 	task := p.config.Task(t.Name)
 	if task == nil || p.prog.Env(hooks.Mark) != "" {

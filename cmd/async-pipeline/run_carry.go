@@ -1,5 +1,5 @@
-// One run from the lock to the sealed verdict, and then the hooks. The order of what stands here is the promise
-// "judge first, repair after".
+// One run, and then its hooks. The order in perform is the promise "judge first, repair after": the verdict is sealed before the first
+// hook starts.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-// A runCall is one run being carried out.
+// runCall is one run that is carried out and shown.
 type runCall struct {
 	prog   *program
 	flags  *runFlags
@@ -124,9 +124,8 @@ func (p *runCall) interrupted(s syscall.Signal) {
 	p.prog.Messages().Notice("interrupted (" + s.String() + "): nothing new starts; what runs has 3s to end;\nonce more kills it at once")
 }
 
-// answer lets the hooks answer a sealed failure. Whatever happens in it, the exit code stays. What ends the healing: a
-// signal, and that nobody reads the output any more, as with heal; both are recorded as cancelled. The context packs are
-// no healing, and are written all the same.
+// answer runs the hooks of a sealed failure; the exit code stays. A signal, or that nobody reads the output any more,
+// cancels the hooks, which is recorded. Context packs are written in any case.
 func (p *runCall) answer(stop *console.Interrupt, sealed *record.Sealed) {
 	prog := p.prog
 	if foreign, err := prog.tree(p.store.Root).Foreign(context.Background()); err == nil && foreign {
@@ -157,7 +156,7 @@ func (p *runCall) answer(stop *console.Interrupt, sealed *record.Sealed) {
 	stop.Await(answered)
 }
 
-// hooked says whether a failed task has hooks at all.
+// hooked reports whether a failed task has hooks.
 func (p *runCall) hooked(sealed *record.Sealed) bool {
 	for _, r := range sealed.Tasks {
 		if t := p.config.Task(r.Name); t != nil && len(t.OnFail) > 0 && (r.Status == record.Failed || r.Status == record.TimedOut) {
@@ -167,12 +166,12 @@ func (p *runCall) hooked(sealed *record.Sealed) bool {
 	return false
 }
 
-// healingEnds is said of the first signal while hooks work: it ends the healing, and only that.
+// noteHealingEnds is told the first signal while hooks work: it ends the hooks only.
 func noteHealingEnds(prog *program) {
 	prog.Messages().Notice("healing is being ended; once more to leave at once\nwhat the agent changed so far is kept as a rescue patch")
 }
 
-// healing is what run.json says of it.
+// healingMode returns what run.json says about fixes.
 func healingMode(prog *program, c *runFlags) record.Healing {
 	because := func(mode, reason string) record.Healing { return record.Healing{Mode: mode, Reason: &reason} }
 	switch {
@@ -188,7 +187,7 @@ func healingMode(prog *program, c *runFlags) record.Healing {
 	return record.Healing{Mode: "on"}
 }
 
-// logPath is where a task's log stands.
+// logPath returns the path of a task's log.
 func logPath(s *record.Sealed, t *record.Task) string {
 	if t.Log == nil {
 		return ""

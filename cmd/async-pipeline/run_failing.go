@@ -8,11 +8,12 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// namesBytes is how much of the ends of logs, in bytes, is read for the names of failing tests, of all failed tasks together:
+// namesBytes is how much of the ends of logs, in bytes, is searched for failing tests, of all failed tasks together:
 // reading takes some tenths of a second.
 const namesBytes = 1 << 20
 
-// failingOf are the tests that the end of a failed task's log names. of is how many failed tasks are asked about.
+// failingOf returns the tests that the end of a failed task's log names. of is how many failed tasks share the
+// budget.
 func failingOf(s *record.Sealed, t *record.Task, of int) view.Failing {
 	limit := max(namesBytes/of, tailBytes)
 	log, err := s.Tail(t.Name, limit)
@@ -26,7 +27,7 @@ func failingOf(s *record.Sealed, t *record.Task, of int) view.Failing {
 	return view.Failing{Names: testreport.Tests(log), MayBeMore: cut || t.Log.LeftOutBytes > 0}
 }
 
-// failingIn are the failing tests of the failed tasks of a run, as many of them as its summary shows.
+// failingIn returns the failing tests of as many failed tasks as a summary shows.
 func failingIn(s *record.Sealed) map[string]view.Failing {
 	var failed []*record.Task
 	for i := range s.Tasks {

@@ -6,8 +6,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// sayInterrupted names the runs since the newest verdict that were ended without one: "the newest run" is none of them. The
-// next verdict makes them old, so each is said once by a verb that runs.
+// noteInterrupted names the runs since the newest verdict that were ended without one. After the next verdict they
+// are old, so each is named once.
 func noteInterrupted(prog *program, store *record.Store) {
 	ids, err := store.Interrupted()
 	if err != nil || len(ids) == 0 {

@@ -11,7 +11,7 @@ import (
 // tailBytes is how much of a log's end is read for the summary.
 const tailBytes = 32 << 10
 
-// summary shows how the run ended and what to type next.
+// summary prints how the run ended and what to type next.
 func (p *runCall) summary(s *record.Sealed) {
 	var failed []*record.Task
 	for i := range s.Tasks {
@@ -28,7 +28,7 @@ func (p *runCall) summary(s *record.Sealed) {
 	p.screen.Summary(s.Run, failures, p.criticalPath(s), next, note)
 }
 
-// endOf is when a task ended; a task that was not started has no time, and comes first.
+// endOf returns when a task ended; zero for a task that was not started.
 func endOf(t *record.Task) time.Time {
 	if t.StartedAt == nil || t.DurationMS == nil {
 		return time.Time{}
@@ -36,7 +36,7 @@ func endOf(t *record.Task) time.Time {
 	return t.StartedAt.Add(time.Duration(*t.DurationMS) * time.Millisecond)
 }
 
-// failure is one of so many that are shown.
+// failure returns one of several failures that are shown.
 func (p *runCall) failure(s *record.Sealed, t *record.Task, of int) view.Failure {
 	f := view.Failure{Task: *t, Log: logPath(s, t)}
 	if task := p.config.Task(t.Name); task != nil {
@@ -53,7 +53,7 @@ func (p *runCall) failure(s *record.Sealed, t *record.Task, of int) view.Failure
 	return f
 }
 
-// criticalPath is the chain of tasks that the run took as long as, with their times.
+// criticalPath returns the chain of tasks that took as long as the run, with their times.
 func (p *runCall) criticalPath(s *record.Sealed) []view.Stretch {
 	var path []view.Stretch
 	for _, name := range record.CriticalPath(s.Tasks, p.graph.DependsOn) {

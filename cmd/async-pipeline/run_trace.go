@@ -22,11 +22,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/report"
 )
 
-// traceTime is how long whoever reads a pipe that the trace is written to may take.
+// traceTime is how long the reader of a pipe may take for the trace.
 const traceTime = 3 * time.Second
 
-// traceFile is the file that --trace names, from where the verb works. It is refused before anything runs when it can be
-// seen by then that it cannot be written, or that something other than a trace would be lost by it.
+// traceFile returns the absolute path of --trace. Before anything runs it refuses a path that cannot be written, or
+// where something other than a trace would be lost.
 func traceFile(prog *program, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -57,8 +57,8 @@ func traceFile(prog *program, name string) (string, error) {
 	return name, nil
 }
 
-// traceStreams says whether name is written as it is, as /dev/stdout or /dev/fd/3, instead of being replaced. An error: a
-// trace would take the place of something that is no file.
+// traceStreams reports whether name is written in place, as /dev/stdout or /dev/fd/3, instead of being replaced. An
+// error means that a trace would replace something that is not a trace.
 func traceStreams(name string) (bool, error) {
 	here, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func traceStreams(name string) (bool, error) {
 	return false, exit.Refuse("--trace %s is no regular file, and the trace would replace it: name a file", name)
 }
 
-// isTrace says whether a file begins as a trace does, or is empty.
+// isTrace reports whether a file is empty or begins as a trace does.
 func isTrace(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
@@ -98,7 +98,7 @@ func isTrace(name string) bool {
 	return n == 0 && errors.Is(err, io.EOF) || bytes.Contains(head[:n], []byte(`"traceEvents"`)) || bytes.Contains(head[:n], []byte(`"displayTimeUnit"`))
 }
 
-// writeTrace writes the trace of a sealed run. Its trouble is said and changes no verdict.
+// writeTrace writes the trace of a sealed run. Its errors are warnings.
 func (p *runCall) writeTrace(s *record.Sealed) {
 	if p.trace == "" {
 		return
@@ -125,7 +125,7 @@ func (p *runCall) putTrace(text []byte) error {
 	if err != nil {
 		return err
 	}
-	_ = f.SetWriteDeadline(time.Now().Add(traceTime)) // what knows no deadline does not stand still
+	_ = f.SetWriteDeadline(time.Now().Add(traceTime)) // files without deadlines do not block
 	_, err = f.Write(text)
 	return errors.Join(err, f.Close())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// someRuns is how many runs are shown where nobody says.
+// someRuns is how many runs are listed by default.
 const someRuns = 20
 
 func runsCommand(prog *program) *cobra.Command {
@@ -82,7 +82,7 @@ func listRuns(prog *program, limit int, asJSON bool) error {
 	return nil
 }
 
-// records is the store of the root, after settling what an interrupted apply left.
+// recordStore returns the records of the root, after settling an interrupted apply.
 func recordStore(prog *program) (*record.Store, error) {
 	root, err := prog.Root()
 	if err != nil {
@@ -94,7 +94,7 @@ func recordStore(prog *program) (*record.Store, error) {
 	return record.At(root), nil
 }
 
-// lookRun finds a run with or without a verdict, and says what to do where there is none.
+// lookRun finds a run with or without a verdict. Its error says what to type.
 func lookRun(s *record.Store, id string) (record.Entry, error) {
 	if id == "latest" {
 		sealed, err := findRun(s, id)
@@ -119,7 +119,7 @@ func lookRun(s *record.Store, id string) (record.Entry, error) {
 // An untasked is run.json without its tasks.
 type untasked struct {
 	record.Run
-	Tasks *struct{} `json:"tasks,omitempty"` // takes the place of Run's
+	Tasks *struct{} `json:"tasks,omitempty"` // hides Run's
 }
 
 // An unsealed is a run without a verdict, in the fields of run.json as far as they are known.

@@ -9,7 +9,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
-// since says what changed since a run that is healed later: the task as written, and the commit.
+// changesSince returns what changed since a run that is healed later: the task as written, and the commit.
 func changesSince(prog *program, c *pipeline.Config, r *record.Sealed, task string) string {
 	var changes []string
 	if t := c.Task(task); t != nil {

@@ -29,6 +29,7 @@ line and what to write instead. Nothing is run. Exit code: 0 no fault, 2 faults.
 	return c
 }
 
+// validateFile prints all errors and warnings.
 func validateFile(prog *program, asJSON bool) error {
 	c, faults, err := examine(prog)
 	if err != nil && !asJSON {
@@ -56,7 +57,7 @@ func validateFile(prog *program, asJSON bool) error {
 	return nil
 }
 
-// examine reads the file and gives all its faults, warnings too. The error is for what is not a fault of the file.
+// examine reads the file and returns all its errors and warnings. The error is for anything else.
 func examine(prog *program) (*pipeline.Config, pipeline.Errors, error) {
 	file, err := prog.File()
 	if err != nil {
@@ -87,7 +88,7 @@ func examine(prog *program) (*pipeline.Config, pipeline.Errors, error) {
 	return c, all, nil
 }
 
-// in names the files that faults stand in: PIPELINE.hcl, PIPELINE.hcl.json, those of variables.
+// inFiles names the files that the errors are in, as the end of a clause.
 func inFiles(prog *program, faults pipeline.Errors) string {
 	var files []string
 	for _, f := range faults {
@@ -127,7 +128,7 @@ func diagnostics(faults pipeline.Errors) []diagnostic {
 	return list
 }
 
-// orNull is nil for the zero value: not known.
+// orNull returns nil for the zero value, which means not known.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// A cleaner takes secret values out of what is written. Only strings are cleaned, never the JSON around them: a secret
-// that happens to be a number or a field's name must not make a record that nobody can read.
+// cleaner redacts secret values from what is written. Only strings are redacted, never the JSON around them: a secret
+// that is a number or a field's name must not break the record.
 type cleaner func([]byte) []byte
 
 // words of the format stay what they are, even if a secret is spelled so.

@@ -14,8 +14,8 @@
 //	    imported.json            only of a run that was made elsewhere: when it was taken in, and from where
 //	  runs/.gone-<run-id>/       a run that is being removed
 //
-// Folders have mode 0700 and files 0600. Other rooms keep more in .async and in a run's folder (apply, cache, fixes, hooks.json, and importing-* while an import is at work);
-// what this room does not know it leaves alone.
+// Folders have mode 0700 and files 0600. Other packages keep more in .async and in a run's folder (apply, cache, fixes,
+// hooks.json, and importing-* during an import); this package leaves alone what it does not know.
 //
 // # Commit point
 //

@@ -78,7 +78,7 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 	return d, nil
 }
 
-// open makes what stands in the run's folder from the beginning.
+// open makes the files and folders that a run has from the beginning.
 func (d *Draft) open(follow func(line []byte)) error {
 	b, err := json.Marshal(process.Self())
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *Draft) open(follow func(line []byte)) error {
 	return writing(err, d.events())
 }
 
-// ErrStopped is what an event of a task gets after Stop.
+// ErrStopped is the error of an event of a task after Stop.
 var ErrStopped = errors.New("no task of this run is recorded any more")
 
 // Event appends a line that carries the hash of the line before.
@@ -112,8 +112,8 @@ func (d *Draft) Event(e Event) error {
 	return nil
 }
 
-// Stop refuses every event of a task from now on, and gives the tasks that have ended, by name, as the journal has them: a
-// verdict that is made of these while tasks still run says what the journal says.
+// Stop refuses every further event of a task, and returns the tasks that have ended, by name, as the journal has
+// them: a verdict made of these while tasks still run agrees with the journal.
 func (d *Draft) Stop() (map[string]Task, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
-// WriteFile writes data to a temporary name beside path and renames it (mode 0600); sync adds fsync of the file and of
-// its folder. The folder must exist. A link in the place of path is replaced, never followed.
+// WriteFile writes data to a temporary name beside path and renames it (mode 0600). With sync it also syncs the file
+// and its folder, which must exist. A link in the place of path is replaced, never followed.
 func WriteFile(path string, data []byte, sync bool) error {
 	var err error
 	if sync {
@@ -38,7 +38,7 @@ func writing(err error, path string) error {
 	return advice.Writing(err, path)
 }
 
-// A goneError is a file that cannot be written as its folder was taken away.
+// A goneError is a file that cannot be written because its folder was removed.
 type goneError struct {
 	path string
 	err  error
@@ -79,7 +79,7 @@ func writeRenamed(path string, data []byte) error {
 	return err
 }
 
-// syncDir makes the names in a folder last through a crash of the machine.
+// syncDir makes the names in a folder survive a crash of the machine.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -93,8 +93,8 @@ func syncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// readFile reads a regular file of at most limit bytes below a folder; links that lead out of the folder are not
-// followed, and a pipe is not waited for.
+// readFile reads a regular file of at most limit bytes below a folder. It follows no link out of the folder and does
+// not block on a pipe.
 func readFile(dir, name string, limit int64) ([]byte, error) {
 	f, size, err := openFile(dir, name)
 	if err != nil {

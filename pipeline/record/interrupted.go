@@ -1,6 +1,6 @@
 package record
 
-// Interrupted lists the ids of runs without run.json whose maker is no longer alive, oldest first.
+// Interrupted returns the ids of runs without run.json whose maker is no longer alive, oldest first.
 func (s *Store) Interrupted() ([]string, error) {
 	ids, err := s.ids()
 	if err != nil {

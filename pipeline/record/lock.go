@@ -19,7 +19,8 @@ import (
 // A Lock is held by this process until Unlock or its end. The file stays.
 type Lock struct{ held *flock.Flock }
 
-// holder is what a lock file holds while the lock is held: for the message, and to know a holder from one who only looks.
+// holder is the content of a lock file while the lock is held. It is for messages, and tells a holder from a process
+// that only checks.
 type holder struct {
 	process.Stamp
 	Since Time `json:"started_at"`
@@ -33,12 +34,12 @@ const (
 	lockEvery    = 500 * time.Microsecond
 )
 
-// RunLock takes run.lock without waiting for another run; ErrLocked says who holds it and since when.
+// RunLock takes run.lock without waiting for another run. ErrLocked names who holds it, and since when.
 func (s *Store) RunLock() (*Lock, error) {
 	return s.lock("run.lock", "another run is at work here")
 }
 
-// HealLock takes heal.lock without waiting for other hooks; ErrLocked says who holds it and since when.
+// HealLock takes heal.lock without waiting for other hooks. ErrLocked names who holds it, and since when.
 func (s *Store) HealLock() (*Lock, error) {
 	return s.lock("heal.lock", "hooks of a run are at work here")
 }
@@ -74,7 +75,7 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 	return &Lock{l}, nil
 }
 
-// say writes what a lock file holds; never through a link that was put in its place.
+// say writes the content of a lock file, never through a link in its place.
 func say(path string, text []byte) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -84,16 +85,16 @@ func say(path string, text []byte) {
 	_ = f.Close()
 }
 
-// read gives what a lock file says of its holder; false where it names none, or one that is no longer alive.
+// read reads who holds a lock; false where the file names nobody, or a process that is no longer alive.
 func (h *holder) read(dir, name string) bool {
 	b, err := readFile(dir, name, 4096)
 	return err == nil && json.Unmarshal(b, h) == nil && h.Alive()
 }
 
-// named says whether a lock file names a holder that is alive.
+// named reports whether a lock file names a holder that is alive.
 func named(dir, name string) bool { return new(holder).read(dir, name) }
 
-// who says in words who holds a lock and what to do.
+// who returns who holds a lock and what to do, in words.
 func who(dir, name string) string {
 	var h holder
 	if !h.read(dir, name) {
@@ -103,7 +104,7 @@ func who(dir, name string) string {
 		h.PID, h.Since.Local().Format("2006-01-02 15:04:05"), h.PID)
 }
 
-// Unlock gives the lock up. A second Unlock does nothing.
+// Unlock releases the lock. A second Unlock does nothing.
 func (l *Lock) Unlock() error {
 	if l.held.Locked() {
 		say(l.held.Path(), nil) // who is no longer named is no longer believed to hold it

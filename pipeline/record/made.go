@@ -8,8 +8,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
-// Made says whether a process, alive or not, is known here: it recorded one of the runs, or was the last that held a lock and did
-// not give it up.
+// Made reports whether a process, alive or not, is known here: it recorded one of the runs, or was the last to hold a
+// lock and did not release it.
 func (s *Store) Made(by process.Stamp) bool {
 	ids, err := s.ids()
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// gone begins the name of a run that is being removed: no name of a run, so a crash in the middle leaves nothing that is
-// read as one.
+// gone is the prefix of the name of a run that is being removed. It is not the name of a run, so what a crash leaves
+// is not read as one.
 const gone = ".gone-"
 
-// Prune removes runs, oldest first, for which keep says no: sealed ones, and interrupted ones whose maker is gone. A run that
-// goes on is never removed, nor a sealed one while hooks work here (heal.lock): it may be the one they work for. It gives the
-// ids removed. A run that cannot be removed whole is named in the error; the others are removed all the same. What an earlier
-// Prune was killed over is removed too.
+// Prune removes, oldest first, runs for which keep returns false: sealed ones, and interrupted ones whose maker is
+// gone; never a run in progress, nor a sealed one while hooks work here (heal.lock), as they may work for it. It
+// returns the ids removed. A run that cannot be removed completely is named in the error; the others are removed all
+// the same. It also removes what an earlier Prune left when it was killed.
 func (s *Store) Prune(keep func(id string) bool) ([]string, error) {
 	ids, err := s.ids()
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Store) Prune(keep func(id string) bool) ([]string, error) {
 	return removed, errors.Join(errs...)
 }
 
-// remove takes a run out of the store at once, and then its files away.
+// remove takes a run out of the store by a rename, and then removes its files.
 func remove(runs *os.Root, id string) error {
 	if err := runs.Rename(id, gone+id); err != nil {
 		return err
@@ -69,7 +69,7 @@ func remove(runs *os.Root, id string) error {
 	return runs.RemoveAll(gone + id)
 }
 
-// sweep removes what is left of runs that were being removed.
+// sweep removes what is left of runs whose removal was interrupted.
 func sweep(runs *os.Root) error {
 	dir, err := runs.Open(".")
 	if err != nil {

@@ -34,13 +34,13 @@ type Git struct {
 	Dirty  *bool   `json:"dirty"`
 }
 
-// A Healing says whether failures of the run are answered with proposals.
+// A Healing is whether failures of the run are answered with proposals.
 type Healing struct {
 	Mode   string  `json:"mode"` // on | off | ci
 	Reason *string `json:"reason"`
 }
 
-// An Anchor ties a journal to what holds the anchor: no line can be changed or left out any more.
+// An Anchor ties a journal to what contains the anchor: no line can be changed or removed without notice.
 type Anchor struct {
 	Lines int64   `json:"lines"`
 	Head  *string `json:"head"` // sha256:<hex> of the last line; nil for no line

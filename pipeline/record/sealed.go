@@ -90,7 +90,7 @@ func (s *Store) ids() ([]string, error) {
 	return ids, nil
 }
 
-// hasVerdict says whether a run's folder holds a run.json, whatever is in it. It looks at names only.
+// hasVerdict reports whether a run's folder has a run.json, without reading it.
 func (s *Store) hasVerdict(id string) bool {
 	dir := filepath.Join(s.runs(), id)
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
@@ -200,7 +200,7 @@ func (s *Sealed) Graph() ([]Node, error) {
 	return g.Tasks, nil
 }
 
-// packFile is where the context pack of a task stands in the run's folder.
+// packFile returns the path of a task's context pack in the run's folder.
 func packFile(task string) string { return "context/" + filename.Of(task) + ".json" }
 
 // WriteContext stores the context pack of a failed task. Through a link in the place of one of our folders nothing is

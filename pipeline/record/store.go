@@ -73,7 +73,7 @@ func hasLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// isOurs says whether there is a store to read. False without an error means that nothing was recorded yet.
+// isOurs reports whether there is a store to read. False without an error means that nothing was recorded yet.
 func (s *Store) isOurs() (bool, error) {
 	for _, path := range []string{s.Dir, s.runs()} {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

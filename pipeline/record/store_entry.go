@@ -15,7 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
-// An Entry is one folder of runs/ as it stands: with a verdict, without one, or damaged.
+// An Entry is one folder of runs/: with a verdict, without one, or damaged.
 type Entry struct {
 	ID     string
 	Dir    string  // .async/runs/<id>
@@ -24,8 +24,8 @@ type Entry struct {
 	Err    error   // why the verdict cannot be read
 }
 
-// IDs lists the folders of runs, newest first, sealed or not. Those that are ahead of the clock (Ahead) stand last: nobody knows
-// when they were made, and they must not hide newer ones. What is not named like a run is not ours.
+// IDs returns the folders of runs, newest first, sealed or not. Those ahead of the clock (Ahead) are last, because
+// nobody knows when they were made, and they must not hide newer ones. Other names are left out.
 func (s *Store) IDs() ([]string, error) {
 	ids, err := s.ids()
 	slices.Reverse(ids)
@@ -50,12 +50,12 @@ func (s *Store) Entry(id string) Entry {
 	return e
 }
 
-// startTime is how long a maker may take from the folder of its run to its stamp, on a machine that has no time for it; as a rule it
-// takes microseconds.
+// startTime is how long a maker may take from making the folder of its run to its stamp, on a busy machine; normally
+// microseconds.
 const startTime = 10 * time.Second
 
-// maker says of a run without verdict whether there is its folder, and whether its maker is alive. A folder without a stamp has
-// one only while it is new and somebody holds run.lock, as who begins a run does.
+// maker reports whether a run without a verdict has its folder, and whether its maker is alive. A folder without a
+// stamp has a maker only while it is new and somebody holds run.lock.
 func (s *Store) maker(id string) (there, live bool) {
 	dir := filepath.Join(s.runs(), id)
 	info, err := os.Lstat(dir)
@@ -71,8 +71,8 @@ func (s *Store) maker(id string) (there, live bool) {
 	return true, err == nil && json.Unmarshal(b, &stamp) == nil && stamp.Alive()
 }
 
-// Look finds a run by id or unique prefix, also one without verdict; "latest" is the newest that has one. ErrNoRun and
-// ErrAmbiguous may be tested for.
+// Look finds a run by id or unique prefix, also one without a verdict; "latest" is the newest with one. Errors to
+// test for: ErrNoRun, ErrAmbiguous.
 func (s *Store) Look(id string) (Entry, error) {
 	if id == "latest" {
 		sealed, err := s.Find(id)
@@ -102,7 +102,7 @@ func (s *Store) Look(id string) (Entry, error) {
 	return Entry{}, fmt.Errorf("%w: %q may be %s; write more of it", ErrAmbiguous, id, strings.Join(few, ", "))
 }
 
-// Going is the newest run that still goes on; false where there is none.
+// Going returns the newest run in progress, if any.
 func (s *Store) Going() (Entry, bool) {
 	ids, err := s.IDs()
 	if err != nil {
@@ -119,18 +119,18 @@ func (s *Store) Going() (Entry, bool) {
 	return Entry{}, false
 }
 
-// Ahead says whether a run began in the future, as its id says: the clock was wrong then, or is now. It counts as older than
-// all runs that are not.
+// Ahead reports whether a run began in the future, by its id: the clock was wrong then, or is now. It counts as older
+// than all runs that are not ahead.
 func Ahead(id string) bool { return journal.Ahead(id, time.Now()) }
 
-// After says whether run a was made after run b, in the order of IDs. Every run is after none ("").
+// After reports whether run a was made after run b, in the order of IDs. Every run is after "".
 func After(a, b string) bool {
 	both := []string{a, b}
 	journal.InOrder(both, time.Now())
 	return a != b && (b == "" || both[1] == a)
 }
 
-// Began is when a run began, as its id says: to the second.
+// Began returns when a run began, by its id, to the second.
 func Began(id string) time.Time {
 	stamp, _, _ := strings.Cut(id, "-")
 	at, err := time.Parse("20060102T150405Z", stamp)
@@ -140,8 +140,8 @@ func Began(id string) time.Time {
 	return at
 }
 
-// HasVerdict says whether a run's folder holds a run.json, whatever is in it.
+// HasVerdict reports whether a run's folder has a run.json, whatever is in it.
 func (s *Store) HasVerdict(id string) bool { return s.hasVerdict(id) }
 
-// Newer says that an error of this room is about a record of a newer version, which is not damaged.
+// Newer reports whether an error of this package is about a record of a newer version, which is not damaged.
 func Newer(err error) bool { return errors.Is(err, errNewer) }

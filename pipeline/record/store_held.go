@@ -30,8 +30,8 @@ func (h Holder) Sentence() string {
 	return text
 }
 
-// Held says which locks are held, and by whom. It waits for nothing and writes nothing. A lock that is free is ours for the
-// moment of the question; who takes it then asks again (lockPatience).
+// Held returns the locks that are held, and by whom. It does not wait and writes nothing. It takes a free lock for a
+// moment; who wants that lock meanwhile asks again (lockPatience).
 func (s *Store) Held() []Holder {
 	var held []Holder
 	if ours, err := s.isOurs(); !ours && err != nil {

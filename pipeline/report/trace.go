@@ -57,7 +57,7 @@ type taskArgs struct {
 	BlockedBy *string `json:"blocked_by"`
 }
 
-// A span is when a task ran, in microseconds from the beginning of the trace, and the row it stands in.
+// A span is when a task ran, in microseconds from the beginning of the trace, and its row.
 type span struct {
 	task       *record.Task
 	start, end int64

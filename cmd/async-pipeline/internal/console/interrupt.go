@@ -122,7 +122,7 @@ func (i *Interrupt) Stop() {
 const unreadEvery = time.Second
 
 // Await waits for over or for the second signal. An agent may print nothing for long, so no write shows that nobody reads any more:
-// Await polls for that, so that no agent goes on, and is paid for, in vain.
+// Await polls for that, so that no agent works, and is paid for, for nobody.
 func (i *Interrupt) Await(over <-chan struct{}) {
 	tick := time.NewTicker(unreadEvery)
 	defer tick.Stop()
