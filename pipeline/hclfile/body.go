@@ -3,6 +3,7 @@ package hclfile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,16 +32,12 @@ func (r *matcher) block(body hcl.Body, w *word) *block {
 	if !ok {
 		return b
 	}
-	attrs := make([]*hclsyntax.Attribute, 0, len(native.Attributes))
 	for _, a := range native.Attributes {
-		attrs = append(attrs, a)
+		b.attrs[a.Name] = a.AsHCLAttribute()
 	}
-	slices.SortFunc(attrs, func(a, b *hclsyntax.Attribute) int {
-		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
-	})
-	for _, a := range attrs {
-		if w.free || r.known(b, a.Name, a.NameRange, false) != nil {
-			b.attrs[a.Name] = a.AsHCLAttribute()
+	for _, a := range byPlace(b.attrs) {
+		if !w.free && r.known(b, a.Name, a.NameRange, false) == nil {
+			delete(b.attrs, a.Name)
 		}
 	}
 	first := make(map[string]hcl.Range)
@@ -158,4 +155,11 @@ func (b *block) of(name string) []*block {
 		}
 	}
 	return some
+}
+
+// byPlace returns attributes in the order of the file.
+func byPlace(attrs map[string]*hcl.Attribute) []*hcl.Attribute {
+	return slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
+		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
+	})
 }

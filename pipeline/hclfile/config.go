@@ -3,7 +3,6 @@ package hclfile
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -83,15 +82,8 @@ func (r *decoder) file(top *block) {
 func (r *decoder) declareLocals(blocks []*block) {
 	var order []string
 	for _, b := range blocks {
-		var names []string
-		for name := range b.attrs {
-			names = append(names, name)
-		}
-		slices.SortFunc(names, func(x, y string) int {
-			return b.attrs[x].NameRange.Start.Byte - b.attrs[y].NameRange.Start.Byte
-		})
-		for _, name := range names {
-			a := b.attrs[name]
+		for _, a := range byPlace(b.attrs) {
+			name := a.Name
 			if l, ok := r.locals[name]; ok {
 				r.addf(a.NameRange, fmt.Sprintf("The first is on line %d; give one of them another name.", l.attr.NameRange.Start.Line),
 					"local %q is declared a second time", name)

@@ -246,19 +246,14 @@ func (f *files) behind(name string) string {
 
 // match finds the files that match a pattern, sorted.
 func (f *files) match(pattern string) ([]string, error) {
-	for strings.HasPrefix(pattern, "./") {
-		pattern = strings.TrimLeft(strings.TrimPrefix(pattern, "."), "/")
+	clean, wrong, do := cleanGlob(pattern)
+	if wrong != "" {
+		if strings.TrimSpace(pattern) == "" {
+			pattern = "it"
+		}
+		return nil, fmt.Errorf("%s %s: %s", pattern, wrong, strings.ToLower(do[:1])+strings.TrimSuffix(do[1:], "."))
 	}
-	switch {
-	case strings.TrimSpace(pattern) == "":
-		return nil, errors.New(`it is empty: write a pattern such as "src/**"`)
-	case strings.HasPrefix(pattern, "/"):
-		return nil, fmt.Errorf("%s is an absolute path: write it relative to the folder of PIPELINE.hcl", pattern)
-	case upwards.MatchString(pattern):
-		return nil, fmt.Errorf("%s leaves the folder of PIPELINE.hcl: only files inside it can be found", pattern)
-	case !doublestar.ValidatePattern(pattern):
-		return nil, fmt.Errorf(`%s cannot be read: brackets and braces must be closed; write \[ for a bracket in a name`, pattern)
-	}
+	pattern = clean
 	root, err := os.OpenRoot(f.root)
 	if err != nil {
 		return nil, err

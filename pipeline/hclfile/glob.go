@@ -13,29 +13,40 @@ var upwards = regexp.MustCompile(`(^|[/{,])\.\.($|[/},])`)
 
 // glob checks that a pattern can match only inside the root. Only inputs may begin with "!".
 func (r *reader) glob(s string, at hcl.Range, what string) (string, bool) {
-	negated := strings.HasPrefix(s, "!")
-	pattern := strings.TrimPrefix(s, "!")
+	pattern, negated := strings.CutPrefix(s, "!")
+	if negated && what != "inputs" {
+		r.addf(at, `Only inputs can leave files out with "!".`, "%s cannot be negated", what)
+		return "", false
+	}
+	pattern, wrong, do := cleanGlob(pattern)
+	switch {
+	case wrong == "" && strings.HasSuffix(pattern, "/"):
+		r.addf(at, "Write "+strings.TrimRight(pattern, "/")+"/** for everything in the folder.", "%s names a folder", what)
+	case wrong != "":
+		r.addf(at, do, "a pattern in %s %s", what, wrong)
+	case negated:
+		return "!" + pattern, true
+	default:
+		return pattern, true
+	}
+	return "", false
+}
+
+// cleanGlob cleans a pattern. It returns what is wrong with one that cannot be read or could match outside of the root, and
+// what to do.
+func cleanGlob(pattern string) (clean, wrong, do string) {
 	for strings.HasPrefix(pattern, "./") {
 		pattern = strings.TrimLeft(strings.TrimPrefix(pattern, "."), "/")
 	}
 	switch {
-	case negated && what != "inputs":
-		r.addf(at, `Only inputs can leave files out with "!".`, "%s cannot be negated", what)
 	case strings.TrimSpace(pattern) == "":
-		r.addf(at, `Write a pattern such as "src/**".`, "%s contains an empty pattern", what)
+		return "", "is empty", `Write a pattern such as "src/**".`
 	case strings.HasPrefix(pattern, "/"):
-		r.addf(at, "A pattern is relative to the folder of PIPELINE.hcl.", "%s contains an absolute path", what)
+		return "", "is an absolute path", "Write it relative to the folder of PIPELINE.hcl."
 	case upwards.MatchString(pattern):
-		r.addf(at, "A pattern is relative to the folder of PIPELINE.hcl, and inside it.", "%s leaves the root", what)
-	case strings.HasSuffix(pattern, "/"):
-		r.addf(at, "Write "+strings.TrimRight(pattern, "/")+"/** for everything in the folder.", "%s names a folder", what)
+		return "", "leaves the root", "Write it relative to the folder of PIPELINE.hcl, and inside it."
 	case !doublestar.ValidatePattern(pattern):
-		r.addf(at, `Brackets and braces must be closed; write \[ for a bracket in a name.`, "%s contains a pattern that cannot be read", what)
-	default:
-		if negated {
-			return "!" + pattern, true
-		}
-		return pattern, true
+		return "", "cannot be read", `Brackets and braces must be closed; write \[ for a bracket in a name.`
 	}
-	return "", false
+	return pattern, "", ""
 }

@@ -2,7 +2,6 @@ package hclfile
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -86,21 +85,17 @@ func (r *tasks) retry(b *block) pipeline.Retry {
 	return t
 }
 
-// dotenv reads the names of a task's files of variables. What is in them is read when the task is about to run.
+// dotenv reads the names of a task's files of variables. The files are read when the task is about to run.
 func (r *tasks) dotenv(b *block) []string {
 	return r.strs(b, "dotenv", `[".env"]`, func(s string, at hcl.Range) (string, bool) {
-		clean := path.Clean(s)
+		const file = `Write the name of a file, such as ".env".`
+		clean, ok := r.inRoot(s, at, "a path in dotenv", file)
 		switch {
-		case strings.TrimSpace(s) == "":
-			r.add(at, "dotenv contains an empty name", `Write the name of a file, such as ".env".`)
-		case path.IsAbs(s):
-			r.add(at, "dotenv contains an absolute path", "It is relative to the folder of PIPELINE.hcl, and inside it.")
-		case clean == ".." || strings.HasPrefix(clean, "../"):
-			r.add(at, "dotenv leaves the root", "It is relative to the folder of PIPELINE.hcl, and inside it.")
+		case !ok:
 		case strings.ContainsAny(s, "*?[]{}"):
 			r.add(at, "dotenv contains a pattern", "Name each file: which one wins depends on their order.")
 		case clean == "." || strings.HasSuffix(s, "/"):
-			r.add(at, "dotenv names a folder", `Write the name of a file, such as ".env".`)
+			r.add(at, "dotenv names a folder", file)
 		default:
 			return clean, true
 		}

@@ -1,7 +1,9 @@
 package hclfile
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/big"
 	"path"
 	"slices"
@@ -112,27 +114,39 @@ func (r *reader) boolean(b *block, name string) bool {
 	return ok && v.True()
 }
 
-// number reads a whole number from low to high; no high limit when high is 0.
-func (r *reader) number(a *hcl.Attribute, low, high int) int {
-	v, ok := r.value(a)
+// number reads a whole number from low to high; there is no high limit when high is 0.
+func (r *reader) number(a *hcl.Attribute, low, high int64) int {
+	n, ok := r.whole(a, low, cmp.Or(high, 1<<20), high == 0, "")
 	if !ok {
 		return 0
 	}
-	at := a.Expr.Range()
+	return int(n)
+}
+
+// whole reads a whole number. open leaves the high limit out of the message, which ends with detail.
+func (r *reader) whole(a *hcl.Attribute, low, high int64, open bool, detail string) (int64, bool) {
+	v, ok := r.value(a)
+	if !ok {
+		return 0, false
+	}
+	return r.wholeOf(v, a.Expr.Range(), a.Name, low, high, open, detail)
+}
+
+func (r *reader) wholeOf(v cty.Value, at hcl.Range, what string, low, high int64, open bool, detail string) (int64, bool) {
 	if v.Type() != cty.Number {
-		r.wrongType(at, a.Name, "a whole number, without quotes", v)
-		return 0
+		r.wrongType(at, what, "a whole number, without quotes", v)
+		return 0, false
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	switch {
-	case high == 0 && (accuracy != big.Exact || n < int64(low) || n > 1<<20):
-		r.addf(at, "", "%s must be a whole number, %d or more", a.Name, low)
-		return 0
-	case high != 0 && (accuracy != big.Exact || n < int64(low) || n > int64(high)):
-		r.addf(at, "", "%s must be a whole number from %d to %d", a.Name, low, high)
-		return 0
+	case accuracy == big.Exact && n >= low && n <= high:
+		return n, true
+	case open:
+		r.addf(at, detail, "%s must be a whole number, %d or more", what, low)
+	default:
+		r.addf(at, detail, "%s must be a whole number from %d to %d", what, low, high)
 	}
-	return int(n)
+	return 0, false
 }
 
 // duration reads a positive time in Go's syntax.
@@ -276,21 +290,9 @@ func (r *reader) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, bo
 	return t, ok
 }
 
-// tokens reads a cap of the budget.
+// tokens reads a limit of the budget.
 func (r *reader) tokens(a *hcl.Attribute) int64 {
-	v, ok := r.value(a)
-	if !ok {
-		return 0
-	}
-	if v.Type() != cty.Number {
-		r.wrongType(a.Expr.Range(), a.Name, "a whole number, without quotes", v)
-		return 0
-	}
-	n, accuracy := v.AsBigFloat().Int64()
-	if accuracy != big.Exact || n < 1 {
-		r.addf(a.Expr.Range(), "Leave it out for no cap.", "%s must be a whole number, 1 or more", a.Name)
-		return 0
-	}
+	n, _ := r.whole(a, 1, math.MaxInt64, true, "Leave it out for no cap.")
 	return n
 }
 
@@ -327,16 +329,8 @@ func (r *reader) exitCodes(a *hcl.Attribute) []int {
 		if !fine {
 			continue
 		}
-		if v.Type() != cty.Number {
-			r.wrongType(i.at, "a code in "+a.Name, "a whole number, without quotes", v)
-			continue
-		}
-		n, accuracy := v.AsBigFloat().Int64()
-		if accuracy != big.Exact || n < 1 || n > 255 {
-			r.addf(i.at, "0 is a task that passed, and no program can exit with more than 255.", "a code in %s must be a whole number from 1 to 255", a.Name)
-			continue
-		}
-		if !slices.Contains(all, int(n)) {
+		n, fine := r.wholeOf(v, i.at, "a code in "+a.Name, 1, 255, false, "0 is a task that passed, and no program can exit with more than 255.")
+		if fine && !slices.Contains(all, int(n)) {
 			all = append(all, int(n))
 		}
 	}
@@ -351,22 +345,32 @@ func (r *reader) passName(s string, at hcl.Range) (string, bool) {
 	return s, true
 }
 
-// dir reads the folder that a task works in, which must be inside the root; without it, the root.
+// dir reads the folder that a task works in; without it, the root.
 func (r *reader) dir(b *block) string {
 	s, ok := r.str(b, "dir")
 	if !ok {
 		return "."
 	}
-	at, clean := b.attrs["dir"].Expr.Range(), path.Clean(s)
+	if clean, ok := r.inRoot(s, b.attrs["dir"].Expr.Range(), "dir", `Leave it out, or write "." for the root.`); ok {
+		return clean
+	}
+	return "."
+}
+
+// inRoot cleans a path, which must be inside the root. empty is what to do where there is none.
+func (r *reader) inRoot(s string, at hcl.Range, what, empty string) (string, bool) {
+	clean := path.Clean(s)
 	switch {
 	case strings.TrimSpace(s) == "":
-		r.add(at, "dir is empty", `Leave it out, or write "." for the root.`)
+		r.addf(at, empty, "%s is empty", what)
 	case path.IsAbs(s):
-		r.add(at, "dir is an absolute path", "It is relative to the folder of PIPELINE.hcl, and inside it.")
+		r.addf(at, "It is relative to the folder of PIPELINE.hcl, and inside it.", "%s is an absolute path", what)
 	case clean == ".." || strings.HasPrefix(clean, "../"):
-		r.add(at, "dir leaves the root", "It is relative to the folder of PIPELINE.hcl, and inside it.")
+		r.addf(at, "It is relative to the folder of PIPELINE.hcl, and inside it.", "%s leaves the root", what)
+	default:
+		return clean, true
 	}
-	return clean
+	return "", false
 }
 
 // key makes the key of an instance, or a part of one: numbers, true and false become text.
@@ -426,10 +430,6 @@ func (r *reader) sensitive(b *block) bool {
 		r.add(a.Expr.Range(), "sensitive cannot name other values", "Write true or false.")
 		return true
 	}
-	v, ok := r.value(a)
-	if ok && v.Type() != cty.Bool {
-		r.wrongType(a.Expr.Range(), a.Name, "true or false, without quotes", v)
-		ok = false
-	}
-	return !ok || v.True()
+	wrong := r.wrong
+	return r.boolean(b, a.Name) || r.wrong > wrong
 }

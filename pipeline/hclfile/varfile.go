@@ -2,13 +2,11 @@ package hclfile
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -116,16 +114,11 @@ func (f *varFile) native(src []byte) ([]*hcl.Attribute, bool) {
 	for _, b := range body.Blocks {
 		f.add(b.TypeRange, "a file of variables contains no blocks", "Write NAME = VALUE. A variable is declared in PIPELINE.hcl.")
 	}
-	return inOrder(body.Attributes), true
-}
-
-func inOrder(attrs hclsyntax.Attributes) []*hcl.Attribute {
-	all := make([]*hcl.Attribute, 0, len(attrs))
-	for _, a := range attrs {
-		all = append(all, a.AsHCLAttribute())
+	attrs := make(map[string]*hcl.Attribute)
+	for name, a := range body.Attributes {
+		attrs[name] = a.AsHCLAttribute()
 	}
-	slices.SortFunc(all, func(a, b *hcl.Attribute) int { return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte) })
-	return all
+	return byPlace(attrs), true
 }
 
 // json parses a JSON object. Text in it is taken literally.
@@ -140,12 +133,7 @@ func (f *varFile) json(src []byte) ([]*hcl.Attribute, bool) {
 	}
 	attrs, diags := file.Body.JustAttributes()
 	f.syntax(diags)
-	all := make([]*hcl.Attribute, 0, len(attrs))
-	for _, a := range attrs {
-		all = append(all, a)
-	}
-	slices.SortFunc(all, func(a, b *hcl.Attribute) int { return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte) })
-	return all, true
+	return byPlace(attrs), true
 }
 
 // written returns the value of an expression that names nothing and calls nothing, or what is wrong with it.

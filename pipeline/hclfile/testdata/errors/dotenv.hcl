@@ -1,8 +1,8 @@
 task "a" {
   run = ["true"]
   dotenv = [
-    "",               # ERROR: dotenv contains an empty name
-    "/etc/env",       # ERROR: dotenv contains an absolute path
+    "",               # ERROR: a path in dotenv is empty
+    "/etc/env",       # ERROR: a path in dotenv is an absolute path
     "a/../../.env",   # ERROR: dotenv leaves the root
     "*.env",          # ERROR: dotenv contains a pattern
     "env/",           # ERROR: dotenv names a folder

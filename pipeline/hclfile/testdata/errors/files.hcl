@@ -8,7 +8,7 @@ locals {
   named    = file(secret("TOKEN"))         # ERROR: The reason is not shown
   sum      = filesha256("../x")            # ERROR: ../x leaves the folder of PIPELINE.hcl
   set      = fileset("/x/*")               # ERROR: /x/* is an absolute path
-  up       = fileset("a/{b,..}/*")         # ERROR: leaves the folder of PIPELINE.hcl
+  up       = fileset("a/{b,..}/*")         # ERROR: leaves the root
   open     = fileset("[a")                 # ERROR: [a cannot be read: brackets and braces must be closed
   two      = fileset(".", "*.hcl")         # ERROR: Too many function arguments
   nothing  = fileset("")                   # ERROR: it is empty: write a pattern

@@ -1,7 +1,7 @@
 task "a" {
   run     = ["true"]
-  inputs  = ["src/**", "a[", ""] # ERROR: a pattern that cannot be read # ERROR: inputs contains an empty pattern
-  outputs = ["/tmp/x"]           # ERROR: outputs contains an absolute path
+  inputs  = ["src/**", "a[", ""] # ERROR: a pattern in inputs cannot be read # ERROR: a pattern in inputs is empty
+  outputs = ["/tmp/x"]           # ERROR: a pattern in outputs is an absolute path
 }
 task "b" {
   run     = ["true"]
