@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -61,8 +61,9 @@ func readTree(ctx context.Context, root string, known *treeState) (*treeState, e
 	for _, e := range s.files.Entries {
 		fmt.Fprintf(sum, "%q %o %s\n", e.Path, e.Mode, e.Digest)
 	}
-	for _, part := range append([]string{s.git}, flat(s.gitCfg)...) {
-		fmt.Fprintf(sum, "%q\n", part)
+	fmt.Fprintf(sum, "%q\n", s.git)
+	for _, path := range slices.Sorted(maps.Keys(s.gitCfg)) {
+		fmt.Fprintf(sum, "%q\n", path+"="+s.gitCfg[path])
 	}
 	s.digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	return s, nil
@@ -137,13 +138,4 @@ func gitFolder(repo *git.Repo) (map[string]string, error) {
 		}
 	}
 	return digests, nil
-}
-
-func flat(m map[string]string) []string {
-	var parts []string
-	for k, v := range m {
-		parts = append(parts, k+"="+v)
-	}
-	sort.Strings(parts)
-	return parts
 }

@@ -25,12 +25,7 @@ type Places struct {
 // Find picks the folders below cache or, where the tree holds that (a home folder under git), below the system's
 // folder for temporary files. It makes none of them.
 func Find(ctx context.Context, store *record.Store, cache string) (Places, error) {
-	top := store.Root
-	if repo, err := git.Of(ctx, top); err == nil {
-		top = repo.Top
-	} else if real, err := filepath.EvalSymlinks(top); err == nil {
-		top = real
-	}
+	top := topOf(ctx, store.Root)
 	if real, err := filepath.EvalSymlinks(cache); err == nil { // git's top is named without links
 		cache = real
 	}
@@ -49,6 +44,17 @@ func Find(ctx context.Context, store *record.Store, cache string) (Places, error
 		Store: store.Dir, Work: filepath.Join(cache, "scratch", name), Kept: filepath.Join(cache, "kept", name),
 		Rescued: filepath.Join(cache, "rescued"),
 	}, nil
+}
+
+// topOf returns the top of the tree that root is in, without links.
+func topOf(ctx context.Context, root string) string {
+	if repo, err := git.Of(ctx, root); err == nil {
+		return repo.Top
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		return real
+	}
+	return root
 }
 
 // privateTemp returns a folder in the system's temporary one. Others can guess its name, so it must belong to this
@@ -73,14 +79,8 @@ func privateTemp() (string, error) {
 func Look(ctx context.Context, store *record.Store, cache string) (at Places, ok bool, err error) {
 	// Find makes a folder in the system's temporary one where the cache lies in the tree.
 	if temp := filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid())); !exists(temp) {
-		top := store.Root
-		if repo, err := git.Of(ctx, top); err == nil {
-			top = repo.Top
-		} else if real, err := filepath.EvalSymlinks(top); err == nil {
-			top = real
-		}
 		real, err := filepath.EvalSymlinks(cache)
-		if err != nil || Inside(real, top) {
+		if err != nil || Inside(real, topOf(ctx, store.Root)) {
 			return Places{}, false, nil //nolint:nilerr // a folder that is not there holds nothing
 		}
 	}
