@@ -83,7 +83,8 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	r.used.CostUSD, r.used.CostAtLeast = b.Cost()
 	ranOut := r.kind == failure.WallTimeout || r.best != nil && r.best.NoTime()
 	if enough := budget.Enough(b.Limit, need); enough > 0 && ranOut {
-		j.log.Note(fmt.Sprintf("wall_clock %s leaves too little time for verification; %s would have been enough", b.Limit.WallClock, enough))
+		j.log.Note(fmt.Sprintf("wall_clock %s leaves too little time for verification; %s would have been enough",
+			b.Limit.WallClock, enough))
 	}
 }
 
@@ -124,7 +125,8 @@ func (a *attempts) one(wall context.Context, last told) (next told, more bool) {
 		a.budget.Try()
 		t, err := a.try(wall, of, last)
 		if err != nil {
-			a.ending.fail(failure.WallTimeout, "the wall clock of "+a.budget.Limit.WallClock.String()+" ended before the agent could start")
+			a.ending.fail(failure.WallTimeout,
+				"the wall clock of "+a.budget.Limit.WallClock.String()+" ended before the agent could start")
 			return told{}, false
 		}
 		if !t.failed || wall.Err() != nil {

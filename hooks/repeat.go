@@ -35,11 +35,13 @@ func (j *job) repeated(ctx context.Context) string {
 			return "open_proposal: run " + p.Run + " has a proposal for this failure, which is still open"
 		case p.Disposition != "rejected":
 		case newer == nil:
-			return "rejected_proposal: the proposal of run " + p.Run + " for this failure was rejected, and its files have not changed since"
+			return "rejected_proposal: the proposal of run " + p.Run +
+				" for this failure was rejected, and its files have not changed since"
 		default:
 			// The decision that was made last counts.
 			if back := j.putBack(ctx, fixes, newer); back != "" {
-				return "applied_proposal: the fix of run " + newer.Run + " for this failure was applied, and is no longer in the tree; apply it again with: " + back
+				return "applied_proposal: the fix of run " + newer.Run +
+					" for this failure was applied, and is no longer in the tree; apply it again with: " + back
 			}
 		}
 	}
@@ -53,7 +55,8 @@ func (j *job) repeated(ctx context.Context) string {
 		}
 	}
 	if opened >= MostOpen && !j.typed {
-		return fmt.Sprintf("open_limit: %d proposals are open: apply or reject some of them (async-pipeline fix list)", opened)
+		return fmt.Sprintf("open_limit: %d proposals are open: apply or reject some of them (async-pipeline fix list)",
+			opened)
 	}
 	return ""
 }

@@ -88,13 +88,15 @@ type left struct {
 // Run lets the agent work once. The only error is ErrNotStarted: all others are in the result.
 func Run(wall context.Context, q Request) (Result, error) {
 	r := Result{Row: fix.Attempt{
-		Number: q.Number, Agent: q.Agent.Name(), RetryOf: q.RetryOf, StartedAt: timestamp.Now(), Sandbox: string(q.Homes.Box.Tier),
+		Number: q.Number, Agent: q.Agent.Name(), RetryOf: q.RetryOf, StartedAt: timestamp.Now(),
+		Sandbox: string(q.Homes.Box.Tier),
 	}}
 	started := time.Now()
 	l, err := q.turn(wall, &r)
 	r.Took = time.Since(started)
 	r.Row.DurationMS = r.Took.Milliseconds()
-	if errors.Is(err, context.Canceled) || errors.Is(err, budget.ErrWallClock) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, budget.ErrWallClock) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return Result{}, ErrNotStarted
 	}
 	if err != nil {
@@ -280,7 +282,8 @@ func (q *Request) said(turn agent.Turn, asked *fix.Finalizer) (control string, s
 	}
 	clean := q.Redact.String
 	return control, &fix.Said{
-		Outcome: turn.Control.Outcome, Summary: clean(turn.Control.Summary), RootCause: orNull(clean(turn.Control.RootCause)),
+		Outcome: turn.Control.Outcome, Summary: clean(turn.Control.Summary),
+		RootCause: orNull(clean(turn.Control.RootCause)),
 	}
 }
 

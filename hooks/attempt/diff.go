@@ -98,11 +98,13 @@ func readAnswer(turn agent.Turn, base *scratch.Base) ([]patch.Change, error) {
 	case !found && strings.TrimSpace(turn.Text) == "":
 		return nil, &noDiff{failure.NoOutput, "the agent said nothing"}
 	case !found:
-		return nil, &noDiff{failure.VerdictAmbiguous, "the answer has neither a unified diff nor a report (" + turn.Problem + ")"}
+		return nil, &noDiff{failure.VerdictAmbiguous,
+			"the answer has neither a unified diff nor a report (" + turn.Problem + ")"}
 	case d.Problem != "":
 		return nil, &noDiff{failure.OutputInvalid, "the diff of the answer cannot be read: " + d.Problem}
 	case isCut(turn.Text, d):
-		return nil, &noDiff{failure.OutputTruncated, fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10)}
+		return nil, &noDiff{failure.OutputTruncated,
+			fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10)}
 	}
 	changes, err := applied(d.Text, base)
 	if d.CRLF != "" && errors.Is(err, patch.ErrConflict) {
@@ -111,7 +113,8 @@ func readAnswer(turn agent.Turn, base *scratch.Base) ([]patch.Change, error) {
 		}
 	}
 	if err != nil {
-		return nil, &noDiff{failure.OutputInvalid, fmt.Sprintf("the diff in line %d of the answer cannot be applied: %v", d.Line, err)}
+		return nil, &noDiff{failure.OutputInvalid,
+			fmt.Sprintf("the diff in line %d of the answer cannot be applied: %v", d.Line, err)}
 	}
 	return changes, nil
 }
@@ -145,7 +148,8 @@ func (q *Request) keepOwn(own, proposed []patch.Change) error {
 	if err != nil {
 		return err
 	}
-	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer is used; kept as %s", english.Count(len(own), "file"), rel)
+	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer is used; kept as %s",
+		english.Count(len(own), "file"), rel)
 	q.tell(said)
 	return nil
 }

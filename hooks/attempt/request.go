@@ -25,8 +25,8 @@ func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw 
 	// A command may hold a secret: checks may be given it, an agent never is.
 	r.Prompt = q.Redact.String(agent.Prompt(agent.PromptParts{
 		Person: q.Hook.Prompt, Task: f.Task.Name, Command: failedtask.CommandLine(f.Task), Dir: r.Dir,
-		Attempt: now.Number, Attempts: now.Of, Left: q.Budget.LeftForAgent(), Protect: q.Hook.Protect, Tail: q.Told.Tail, Again: q.Told.Again,
-		Diff: q.Hook.Output == "diff", Sub: q.Base.Sub,
+		Attempt: now.Number, Attempts: now.Of, Left: q.Budget.LeftForAgent(), Protect: q.Hook.Protect, Tail: q.Told.Tail,
+		Again: q.Told.Again, Diff: q.Hook.Output == "diff", Sub: q.Base.Sub,
 	}))
 	r.Pack = pack
 	r.Check = func(ctx context.Context, out io.Writer) (bool, error) {
@@ -67,8 +67,8 @@ func exec(ctx context.Context, box sandbox.Box, c agent.Command) (agent.Exit, er
 	})
 	wall := errors.Is(context.Cause(ctx), budget.ErrWallClock)
 	return agent.Exit{
-		Code: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut || wall && (r.Cancelled || err != nil), IdledOut: r.IdledOut,
-		Cancelled: r.Cancelled && !wall, ProcessesLeft: r.ProcessesLeft, Duration: r.Duration,
+		Code: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut || wall && (r.Cancelled || err != nil),
+		IdledOut: r.IdledOut, Cancelled: r.Cancelled && !wall, ProcessesLeft: r.ProcessesLeft, Duration: r.Duration,
 	}, err
 }
 

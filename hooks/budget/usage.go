@@ -118,11 +118,13 @@ func (b *Budget) Unenforced(agent string, t agent.Turn) (told []string) {
 	switch {
 	case b.Limit.CostUSD == 0 || t.CostUSD != nil:
 	case t.CostAtLeast != nil:
-		tell("cost_usd", "agent %s did not report its whole cost: the budget counts the $%.4f it reported", agent, *t.CostAtLeast)
+		tell("cost_usd", "agent %s did not report its whole cost: the budget counts the $%.4f it reported", agent,
+			*t.CostAtLeast)
 	case metered || least != nil:
 		tell("cost_usd", "the price of agent %s's model is not known: the budget's cost_usd is not enforced, its wall_clock is", agent)
 	default:
-		tell("cost_usd", "agent %s does not report its cost: the budget's cost_usd is not enforced, its wall_clock is", agent)
+		tell("cost_usd", "agent %s does not report its cost: the budget's cost_usd is not enforced, its wall_clock is",
+			agent)
 	}
 	return told
 }

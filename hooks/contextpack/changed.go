@@ -155,7 +155,8 @@ func lastPasses(store *record.Store, id string, tasks []string) (passed map[stri
 		bare := run.Run
 		bare.Tasks = nil
 		for _, name := range tasks {
-			if t := run.Task(name); t != nil && passed[name] == nil && (t.Status == record.Passed || t.Status == record.Cached) {
+			if t := run.Task(name); t != nil && passed[name] == nil &&
+				(t.Status == record.Passed || t.Status == record.Cached) {
 				passed[name] = &bare
 			}
 		}

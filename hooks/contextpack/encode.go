@@ -51,7 +51,8 @@ func asciiControl(v any) ([]byte, error) {
 
 // unseen reports whether a character must be escaped. The line ends of the JSON text itself are kept.
 func unseen(r rune) bool {
-	return r != '\n' && (unicode.Is(unicode.C, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
+	return r != '\n' && (unicode.Is(unicode.C, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' ||
+		r == '\u2029')
 }
 
 // shellWord quotes s as one word for a shell, where it must be.

@@ -102,7 +102,8 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 		return nil, fmt.Errorf("run %s has no task %q", run.ID, task)
 	}
 	if !failedtask.Failed(ended) {
-		return nil, fmt.Errorf("task %q of run %s is %s: a context pack is made of a failed task", task, run.ID, ended.Status)
+		return nil, fmt.Errorf("task %q of run %s is %s: a context pack is made of a failed task", task, run.ID,
+			ended.Status)
 	}
 	p := pack{
 		SchemaVersion: 1, Run: run.ID, Task: task, Dir: ".", Status: ended.Status, ExitCode: ended.ExitCode,

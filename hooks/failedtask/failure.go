@@ -20,7 +20,9 @@ const LogLimit = 4 << 20
 const leastPatience = 2 * time.Minute
 
 // RunTask runs one task with its working directory below dir. It is the same function that ran the task in the tree.
-type RunTask func(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error)
+type RunTask func(
+	ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer,
+) (record.Task, error)
 
 // A Failure is a failed task of a sealed run, with how it failed. Nothing changes it once Read returned it.
 type Failure struct {
@@ -81,7 +83,9 @@ func (f *Failure) Fingerprint() string {
 }
 
 // Check runs a task in a copy. most limits a task without a timeout; 0 means no limit.
-func (f *Failure) Check(ctx context.Context, t *pipeline.Task, box sandbox.Box, out io.Writer, most time.Duration) (record.Task, error) {
+func (f *Failure) Check(
+	ctx context.Context, t *pipeline.Task, box sandbox.Box, out io.Writer, most time.Duration,
+) (record.Task, error) {
 	bounded := *t
 	bounded.Timeout = f.Limit(t, most)
 	return f.RunTask(ctx, box.At(f.Config.Root), &bounded, box, out)

@@ -77,7 +77,8 @@ func readReports(root string, outputs []string, from, to time.Time) [][]byte {
 		if err != nil {
 			return err
 		}
-		if !info.Mode().IsRegular() || info.ModTime().Before(from.Add(-reportSlack)) || info.ModTime().After(to.Add(reportSlack)) {
+		if !info.Mode().IsRegular() || info.ModTime().Before(from.Add(-reportSlack)) ||
+			info.ModTime().After(to.Add(reportSlack)) {
 			return nil
 		}
 		if info.Size() > maxReport || total+int(info.Size()) > maxReportBytes || len(texts) >= maxReports {
@@ -87,7 +88,8 @@ func readReports(root string, outputs []string, from, to time.Time) [][]byte {
 		if err != nil {
 			return err
 		}
-		if head := string(text[:min(len(text), 4096)]); strings.Contains(head, "<testsuite") || strings.Contains(head, "<testcase") {
+		if head := string(text[:min(len(text), 4096)]); strings.Contains(head, "<testsuite") ||
+			strings.Contains(head, "<testcase") {
 			total += len(text)
 			texts = append(texts, text)
 		}

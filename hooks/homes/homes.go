@@ -83,7 +83,8 @@ func (h *Homes) CheckCaches(ctx context.Context) (dir, note string, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil || size > seedLimit:
-		note = fmt.Sprintf("the build cache of checks starts cold (yours is over %d GiB): the first check takes longer", seedLimit>>30)
+		note = fmt.Sprintf("the build cache of checks starts cold (yours is over %d GiB): the first check takes longer",
+			seedLimit>>30)
 	default:
 		build := filepath.Join(dir, "go-build")
 		if err := copyFolder(ctx, from, build, time.Time{}); err != nil {

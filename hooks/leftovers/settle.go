@@ -98,7 +98,8 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 			}
 			f.Attempts = append(f.Attempts, fix.Attempt{
 				Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: path,
-				Kind: new(string(failure.LifecycleClose)), Class: new(string(failure.LifecycleClose.Class())), Evidence: new("the runner was ended"),
+				Kind: new(string(failure.LifecycleClose)), Class: new(string(failure.LifecycleClose.Class())),
+				Evidence: new("the runner was ended"),
 			})
 		}
 		if err := d.Rested(attempt); err != nil {

@@ -53,7 +53,9 @@ const (
 
 // rebuild makes the calls of the proposed attempt again, and compares what they leave with the changes of the patch.
 // It returns nil where the patch is not of an agent of our own.
-func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, changes []patch.Change) (_ *Rebuilt, err error) {
+func (v *replay) rebuild(
+	ctx context.Context, base *scratch.Base, work string, changes []patch.Change,
+) (_ *Rebuilt, err error) {
 	p := v.Fix
 	a := proposing(p.Attempts)
 	if v.Rebuild == nil || a == nil {
@@ -75,7 +77,8 @@ func (v *replay) rebuild(ctx context.Context, base *scratch.Base, work string, c
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	calls, err := v.calls(ctx, rel, agent.Request{
-		Attempt: a.Number, Copy: filepath.Join(c.Dir, filepath.FromSlash(base.Sub)), Top: c.Dir, Dir: v.Config.Root, Secrets: v.Redact,
+		Attempt: a.Number, Copy: filepath.Join(c.Dir, filepath.FromSlash(base.Sub)), Top: c.Dir, Dir: v.Config.Root,
+		Secrets: v.Redact,
 	})
 	if err != nil || calls == nil {
 		return nil, err

@@ -107,7 +107,8 @@ func Run(ctx context.Context, q Request) (_ *Result, err error) {
 		return nil, err
 	}
 	r.Now, r.Verification, r.Output = Judgement{now.Verdict, now.Checks.Reason}, &now.Checks, now.Feedback
-	r.Same = r.Then.Verdict == r.Now.Verdict && (r.Now.Verdict == verify.Verified || known(r.Then.Reason) == known(r.Now.Reason))
+	r.Same = r.Then.Verdict == r.Now.Verdict && (r.Now.Verdict == verify.Verified ||
+		known(r.Then.Reason) == known(r.Now.Reason))
 	return r, q.tell(r)
 }
 
@@ -141,7 +142,8 @@ type replay struct {
 func (q Request) prepare() (*replay, error) {
 	p := q.Fix
 	if p.State != fix.Proposed || p.Patch == nil || p.Verdict == nil {
-		return nil, fmt.Errorf("the fix of task %q in run %s ended as %s: there is no patch to verify", p.Task, q.Run.ID, p.State)
+		return nil, fmt.Errorf("the fix of task %q in run %s ended as %s: there is no patch to verify", p.Task, q.Run.ID,
+			p.State)
 	}
 	t, ended := q.Config.Task(p.Task), q.Run.Task(p.Task)
 	if t == nil || ended == nil {
@@ -184,7 +186,8 @@ func (q Request) asThen(t *pipeline.Task) (*pipeline.AgentHook, error) {
 func (q Request) stillThere(names []string) error {
 	for _, name := range names {
 		if q.Config.Task(name) == nil {
-			return fmt.Errorf("task %q, which verify named, is not in %s any more: put it back to verify the fix", name, q.Config.File)
+			return fmt.Errorf("task %q, which verify named, is not in %s any more: put it back to verify the fix", name,
+				q.Config.File)
 		}
 	}
 	return nil
@@ -249,8 +252,8 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 	}
 	var log progress.Log
 	now := verify.Run(ctx, verify.Request{
-		Failure: v.failure, Homes: h, Base: base, Protect: v.hook.Protect, Also: v.hook.Verify, Since: time.Now(), Progress: &log,
-		Number: 1, Changes: changes,
+		Failure: v.failure, Homes: h, Base: base, Protect: v.hook.Protect, Also: v.hook.Verify, Since: time.Now(),
+		Progress: &log, Number: 1, Changes: changes,
 	})
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, ctx.Err()
@@ -272,7 +275,8 @@ func (q Request) tell(r *Result) error {
 		return err
 	}
 	ended := map[string]any{
-		"task": r.Task, "fix": q.Fix.Name, "verdict": r.Now.Verdict, "reason": r.Now.Reason, "same": r.Same, "sandbox": r.Sandbox,
+		"task": r.Task, "fix": q.Fix.Name, "verdict": r.Now.Verdict, "reason": r.Now.Reason, "same": r.Same,
+		"sandbox": r.Sandbox,
 	}
 	if r.Rebuilt != nil {
 		ended["rebuilt"] = r.Rebuilt.Result

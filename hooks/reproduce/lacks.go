@@ -31,10 +31,12 @@ func (q *Request) lacks(output []byte, base *scratch.Base) string {
 		}
 	}
 	if few := named(text, ignored, base.Sub); len(few) > 0 {
-		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which git ignores: " + include(few, base.Sub))
+		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which git ignores: " +
+			include(few, base.Sub))
 	}
 	if few := named(text, kept, base.Sub); len(few) > 0 {
-		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which may hold secrets: " + include(few, base.Sub) + " gives it to the copy, dotenv its variables to the task")
+		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which may hold secrets: " +
+			include(few, base.Sub) + " gives it to the copy, dotenv its variables to the task")
 	}
 	all.WriteString(q.withheld(text))
 	if few := q.unpassed(text); len(few) > 0 {
@@ -42,7 +44,8 @@ func (q *Request) lacks(output []byte, base *scratch.Base) string {
 		if len(few) > 1 {
 			are = "are"
 		}
-		all.WriteString("; " + english.List(few, mostLacks) + " " + are + " set in your shell but not passed: pass_env = [" + strings.Join(english.Quoted(few[:min(len(few), mostLacks)]), ", ") + "]")
+		all.WriteString("; " + english.List(few, mostLacks) + " " + are + " set in your shell but not passed: pass_env = [" +
+			strings.Join(english.Quoted(few[:min(len(few), mostLacks)]), ", ") + "]")
 	}
 	return all.String()
 }
@@ -76,10 +79,12 @@ func named(text string, paths []string, sub string) []string {
 		base := path.Base(p)
 		stem := strings.TrimSuffix(base, path.Ext(base))
 		called := func(name string) bool {
-			return name == base || name == stem || strings.HasPrefix(name, base+"/") || stem != "" && strings.HasPrefix(name, stem+".")
+			return name == base || name == stem || strings.HasPrefix(name, base+"/") ||
+				stem != "" && strings.HasPrefix(name, stem+".")
 		}
 		below := strings.TrimPrefix(p, sub+"/")
-		if len(p) > 2 && speaksOf(text, p) || len(below) > 2 && speaksOf(text, below) || slices.ContainsFunc(missing, called) {
+		if len(p) > 2 && speaksOf(text, p) || len(below) > 2 && speaksOf(text, below) ||
+			slices.ContainsFunc(missing, called) {
 			found = append(found, p)
 		}
 	}
@@ -95,7 +100,8 @@ func speaksOf(text, p string) bool {
 		}
 		begin, end := from+i, from+i+len(p)
 		before := begin == 0 || !inName(text[begin-1]) && text[begin-1] != '-'
-		after := end == len(text) || !inName(text[end]) && text[end] != '-' || text[end] == '.' && (end+1 == len(text) || !inName(text[end+1]))
+		after := end == len(text) || !inName(text[end]) && text[end] != '-' ||
+			text[end] == '.' && (end+1 == len(text) || !inName(text[end+1]))
 		if before && after {
 			return true
 		}
@@ -115,7 +121,8 @@ func missingNames(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		for _, said := range []string{"annot find module ", "o module named ", "annot find package ", "annot resolve ", "exec: ", "Can't resolve "} {
+		for _, said := range []string{"annot find module ", "o module named ", "annot find package ", "annot resolve ",
+			"exec: ", "Can't resolve "} {
 			if _, rest, ok := strings.Cut(line, said); ok {
 				names = append(names, firstName(rest))
 			}
@@ -175,10 +182,12 @@ func (q *Request) unpassed(text string) []string {
 	var names []string
 	for _, kv := range q.Homes.Environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if len(name) < 4 || !strings.Contains(name, "_") || strings.ToUpper(name) != name || value == "" || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "ASYNC_PIPELINE_") {
+		if len(name) < 4 || !strings.Contains(name, "_") || strings.ToUpper(name) != name || value == "" ||
+			strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "ASYNC_PIPELINE_") {
 			continue // short names and single words stand in output for other reasons
 		}
-		if slices.ContainsFunc(q.Failure.Task.Env, func(v pipeline.EnvVar) bool { return v.Name == name }) || letsThrough(q.Failure.Task.PassEnv, name) || letsThrough(q.Failure.Config.PassEnv, name) {
+		if slices.ContainsFunc(q.Failure.Task.Env, func(v pipeline.EnvVar) bool { return v.Name == name }) ||
+			letsThrough(q.Failure.Task.PassEnv, name) || letsThrough(q.Failure.Config.PassEnv, name) {
 			continue
 		}
 		if speaksOf(text, name) {

@@ -130,7 +130,8 @@ func PointsBack(f *failedtask.Failure, base *scratch.Base, tier sandbox.Tier) st
 		return "points_back: the task's command names the tree by its absolute path, and in sandbox " + string(tier) +
 			" it would run the tree's own code; write the path relative to the root"
 	case len(base.PointsBack) > 0:
-		return "points_back: " + english.List(base.PointsBack, 3) + " name the tree by its absolute path, and in sandbox " + string(tier) +
+		return "points_back: " + english.List(base.PointsBack, 3) + " name the tree by its absolute path, and in sandbox " +
+			string(tier) +
 			" a check in the copy would run the tree's own code"
 	}
 	return ""
@@ -193,7 +194,8 @@ runs:
 		r.Reason = "not_run: " + last.err
 	case passes > 0:
 		repro.Result = "passed"
-		r.Reason = "passed: the task passes in a copy of the tree; it may depend on something outside the tree" + historyMissing(r.Base)
+		r.Reason = "passed: the task passes in a copy of the tree; it may depend on something outside the tree" +
+			historyMissing(r.Base)
 	default:
 		r.Reason = "different: " + want.Difference(last.signature) + lastLine(last.output, r.Base.Top) +
 			q.lacks(last.output, r.Base) + historyMissing(r.Base)

@@ -62,7 +62,8 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 		unclaimed, err = unknown(r, root)
 	}
 	slices.SortStableFunc(r.Faults, func(a, b journal.Fault) int { return strings.Compare(a.File, b.File) })
-	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes, unclaimed: unclaimed}, err
+	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes,
+		unclaimed: unclaimed}, err
 }
 
 // makerFile names the process that records a run. Once there is a verdict nobody reads it, so no record has its
@@ -88,7 +89,8 @@ func unknown(r *journal.Report, root *os.Root) (unclaimed []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir(), r.Files[file], file == makerFile && plainMaker(root, e), strings.HasSuffix(file, journal.EndSuffix) && r.Files[strings.TrimSuffix(file, journal.EndSuffix)]:
+		case e.IsDir(), r.Files[file], file == makerFile && plainMaker(root, e),
+			strings.HasSuffix(file, journal.EndSuffix) && r.Files[strings.TrimSuffix(file, journal.EndSuffix)]:
 		default:
 			r.Note(file, "no record says anything about it")
 			unclaimed = append(unclaimed, file)

@@ -150,7 +150,8 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 		if n := len(audited.Faults) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more)", n)
 		}
-		return nil, notImported("%s is damaged: %s: %s: expected %s, found %s%s", dir, f.File, f.Where, f.Expected, f.Found, more)
+		return nil, notImported("%s is damaged: %s: %s: expected %s, found %s%s", dir, f.File, f.Where, f.Expected, f.Found,
+			more)
 	}
 	left, err := claimed(copied, audited.unclaimed)
 	if err != nil {

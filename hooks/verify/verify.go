@@ -133,7 +133,9 @@ func Run(ctx context.Context, q Request) Result {
 }
 
 // proof looks for the tests that had failed among those that passed: a check may pass because it no longer runs them.
-func (q *Request) proof(ctx context.Context, r *Result, original outcome, back []patch.Change) (verdict, reason string) {
+func (q *Request) proof(
+	ctx context.Context, r *Result, original outcome, back []patch.Change,
+) (verdict, reason string) {
 	f := q.Failure
 	why := testreport.Unproven(f.Signature, f.Log, original.printed)
 	if why == "" && f.Reports != nil {
@@ -196,7 +198,9 @@ type outcome struct {
 
 // copy runs tasks in order in one fresh copy of base and changes, until one does not pass. name is part of the names
 // of their logs; what tells a person which part of the verification this is.
-func (q *Request) copy(ctx context.Context, name, what string, changes []patch.Change, tasks []*pipeline.Task) (o outcome) {
+func (q *Request) copy(
+	ctx context.Context, name, what string, changes []patch.Change, tasks []*pipeline.Task,
+) (o outcome) {
 	err := q.run(ctx, fmt.Sprintf("verify-%d-%s-", q.Number, name), what, changes, tasks, &o)
 	switch {
 	case ctx.Err() != nil && (err != nil || o.failed != nil):
@@ -209,7 +213,9 @@ func (q *Request) copy(ctx context.Context, name, what string, changes []patch.C
 	return o
 }
 
-func (q *Request) run(ctx context.Context, prefix, what string, changes []patch.Change, tasks []*pipeline.Task, o *outcome) error {
+func (q *Request) run(
+	ctx context.Context, prefix, what string, changes []patch.Change, tasks []*pipeline.Task, o *outcome,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -261,7 +267,9 @@ func (q *Request) run(ctx context.Context, prefix, what string, changes []patch.
 }
 
 // check runs one task, within the wall clock, and returns the path of its log; nil: none is kept.
-func (q *Request) check(ctx context.Context, name string, t *pipeline.Task, box sandbox.Box, tail io.Writer) (got record.Task, rel *string, err error) {
+func (q *Request) check(
+	ctx context.Context, name string, t *pipeline.Task, box sandbox.Box, tail io.Writer,
+) (got record.Task, rel *string, err error) {
 	if q.Log == nil {
 		got, err = q.Failure.Check(ctx, t, box, tail, 0)
 		return got, nil, err
