@@ -124,7 +124,8 @@ func TestNoRoomToMake(t *testing.T) {
 	}
 }
 
-// A provider that says that the conversation is too long is heard twice; a summary that fails leaves the newest part.
+// A provider that says that the conversation is too long is obeyed twice; if the summary fails, the newest part
+// remains.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	tooLong := fault5("context_overflow", 400, "prompt is too long")
@@ -221,7 +222,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// A request that failed before anything was heard used nothing; one that was cut used what nobody knows.
+// A request that failed before anything arrived used nothing; what one that was cut used is unknown.
 func TestTokensOfBrokenRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// A fault in what reads an answer, or in what looks at a call while it arrives, ends the turn and nothing more.
+// A panic while an answer is read, or a call is checked as it arrives, ends the turn and nothing more.
 func TestPanicOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("in what reads it", func(t *testing.T) {

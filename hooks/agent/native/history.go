@@ -52,12 +52,12 @@ func turnOf(blocks []model.Block, calls []ended, cut bool, note string) []model.
 			byID[id] = &calls[i]
 		}
 	}
-	stands := map[string]bool{}
+	placed := map[string]bool{}
 	for _, b := range blocks {
 		switch {
 		case b.Call != nil:
-			if byID[b.Call.ID] != nil && !stands[b.Call.ID] {
-				stands[b.Call.ID] = true
+			if byID[b.Call.ID] != nil && !placed[b.Call.ID] {
+				placed[b.Call.ID] = true
 				said.Blocks = append(said.Blocks, b)
 			}
 		case b.Result != nil:
@@ -68,8 +68,8 @@ func turnOf(blocks []model.Block, calls []ended, cut bool, note string) []model.
 	}
 	heard := model.Message{Role: model.User}
 	for _, e := range calls {
-		if !stands[e.call.ID] { // broken ones have no block
-			stands[e.call.ID] = true
+		if !placed[e.call.ID] { // broken ones have no block
+			placed[e.call.ID] = true
 			said.Blocks = append(said.Blocks, model.Block{Call: &e.call})
 		}
 	}

@@ -32,7 +32,7 @@ func TestLateEventsAreNobodys(t *testing.T) {
 	}
 }
 
-// Silence is counted from the last thing heard: a stream that goes on is never given up.
+// Silence is counted from the last event: a stream that goes on is never given up.
 func TestSlowStreamIsNotSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

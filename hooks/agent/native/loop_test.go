@@ -220,7 +220,7 @@ func TestCallThatRanIsNotRunAgain(t *testing.T) {
 	d := newDesk(
 		t,
 		step{calls: []model.Call{call("1", "run", `{"argv":["deploy"]}`)}},
-		step{calls: []model.Call{call("1", "run", `{"argv": ["deploy"]}`)}}, // told again, by whatever stands between
+		step{calls: []model.Call{call("1", "run", `{"argv": ["deploy"]}`)}}, // again, with different space between
 		step{calls: []model.Call{call("1", "run", `{"argv":["test"]}`)}},    // another call under the same ID
 		step{text: finalText},
 	)
@@ -340,7 +340,7 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// The first finish ends the turn, whatever stands beside it or behind it; one that does not fit ends nothing.
+// The first finish ends the turn, whatever is beside it or after it; an invalid one ends nothing.
 func TestFinishBesideOtherCalls(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
@@ -364,7 +364,7 @@ func TestFinishBesideOtherCalls(t *testing.T) {
 	}
 }
 
-// Arguments of any shape are an error that is told, and one result stands for each call.
+// Invalid arguments of any form are an error for the model, and each call has one result.
 func TestArgumentsOfAnyShape(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"path":`, 5000) + "1" + strings.Repeat("}", 5000)
@@ -389,7 +389,7 @@ func TestArgumentsOfAnyShape(t *testing.T) {
 	}
 }
 
-// B09: the same in a turn: the write waits for the delete that stands before it, and is not refused while it arrives.
+// B09: the same in a turn: the write waits for the delete before it, and is not refused while it arrives.
 func TestB09OneAnswer(t *testing.T) {
 	t.Parallel()
 	d := newDesk(

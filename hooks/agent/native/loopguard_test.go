@@ -48,8 +48,8 @@ func TestP90P92RefusedDoesNotRun(t *testing.T) {
 	}
 }
 
-// Who looks again and again is told in the result that nothing can have changed, and is not disturbed otherwise; what
-// was done in between makes a look new.
+// A model that reads the same again is told in the result that nothing can have changed, and is not disturbed
+// otherwise; a change in between makes the read new.
 func TestLookAgainIsToldInItsResult(t *testing.T) {
 	t.Parallel()
 	const told = "nothing changes by itself"

@@ -55,7 +55,7 @@ func lived(t *testing.T, r agent.Request, answers ...[]model.Call) (map[string]s
 	return standing(t, r.Top), out.String()
 }
 
-// standing is what stands in a folder.
+// standing returns the files of a folder.
 func standing(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := tree(dir)

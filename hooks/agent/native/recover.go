@@ -19,7 +19,7 @@ const (
 	userCancel     cause = "user_cancel"
 	lifecycleClose cause = "local_lifecycle_close"
 	transport      cause = "transport"    // the network, or bytes that are not the protocol
-	watchdog       cause = "watchdog"     // nothing was heard for too long
+	watchdog       cause = "watchdog"     // nothing arrived for too long
 	provider       cause = "provider_api" // the provider said no
 )
 

@@ -388,7 +388,7 @@ func TestP45CancelDuringTheWait(t *testing.T) {
 	})
 }
 
-// P46: the end of the clock during a wait: no more requests, and nobody is left at the gate.
+// P46: the end of the clock during a wait: no more requests, and nobody is left waiting at the breaker.
 func TestP46EndOfTheClockDuringTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestNotResumed(t *testing.T) {
 	}
 }
 
-// endedWithout is a turn that ended without its object, after one look, and what asks for the object.
+// endedWithout returns a turn that ended without its object, after one read, and the request that asks for it.
 func endedWithout(t *testing.T, more ...step) (*desk, agent.Turn, agent.Request) {
 	t.Helper()
 	d := newDesk(t, append([]step{

@@ -35,7 +35,7 @@ var allProviders = []string{model.Anthropic, model.OpenAI, model.OpenAIChat, mod
 
 const inMemory = "http://127.0.0.1" // where nobody listens
 
-// A page is one turn of the story, and what stands in a conversation, once, when the calls of the turn have run.
+// A page is one turn of the story, and what the conversation holds, once, when the calls of the turn have run.
 type page struct {
 	modeltest.Turn
 	proofs []string
@@ -283,7 +283,7 @@ func (s *session) witness() error {
 	return errors.Join(err, f.Close())
 }
 
-// tree is what stands in a folder.
+// tree returns the files of a folder.
 func tree(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// benchTurn holds a conversation of n rounds, each with two looks of two kilobytes and an edit, with a model that
+// benchTurn holds a conversation of n rounds, each with two reads of two kilobytes and an edit, with a model that
 // answers at once.
 func benchTurn(b *testing.B, n int) {
 	b.Helper()

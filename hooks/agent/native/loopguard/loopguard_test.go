@@ -11,7 +11,7 @@ import (
 )
 
 // letters are rounds: a capital letter is a round with one call that fails, a small one the same call succeeding, a
-// digit a look at something, a dot a round without calls.
+// digit a read, a dot a round without calls.
 func letters(s string) []Round {
 	var all []Round
 	for i, c := range s {
@@ -294,7 +294,7 @@ func TestMadeUpNamesInFindings(t *testing.T) {
 		}
 	}
 	w := New("")
-	for i := range targetEnd { // it stands in the evidence of an end
+	for i := range targetEnd { // it is in the evidence of an end
 		c := Call{Name: "a\x1b[2J\n", Args: strings.Repeat("x", i), Target: "t", Code: tools.Failed}
 		if f := w.Round(Round{Calls: []Call{c}}); strings.ContainsAny(f.Says, "\x1b\n") || f.Ends != (i == targetEnd-1) {
 			t.Errorf("round %d: %+v", i+1, f)
@@ -302,7 +302,7 @@ func TestMadeUpNamesInFindings(t *testing.T) {
 	}
 }
 
-// A summary takes away what was seen: to look at it again is nothing old.
+// A summary removes what was seen: reading it again is new.
 func TestSummaryMakesLooksNew(t *testing.T) {
 	t.Parallel()
 	w := New("")

@@ -96,7 +96,7 @@ func (t *targets) round(r Round) finding {
 			continue
 		}
 		input, target := inputKey(c), targetKey(c)
-		if t.refuse(c) != "" && !seen[input] { // it was refused: see loop_tools.go
+		if t.refuse(c) != "" && !seen[input] { // it was refused before it ran
 			for _, key := range []string{input, target} {
 				if key != "" && t.count(key) >= targetRemind && !seen[key] {
 					t.blocks[key]++

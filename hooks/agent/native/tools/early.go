@@ -27,7 +27,7 @@ func (w *Toolset) Early() func(before []model.Call, name, partialArgs string) (w
 // thousands.
 type early struct {
 	w      *Toolset
-	seen   int             // calls that were looked at
+	seen   int             // calls that were checked
 	all    bool            // one of them may change anything
 	places map[string]bool // those that one of them may change, or shows to the model
 }

@@ -89,7 +89,7 @@ func TestEditGuessesNothing(t *testing.T) {
 	if got := w.content(t, "f"); got != before {
 		t.Errorf("%q", got)
 	}
-	w.do(t, "edit", o{"path": "f", "old": "un", "new": "in"}, "ok", "edited at line 3") // it stands in the secret too
+	w.do(t, "edit", o{"path": "f", "old": "un", "new": "in"}, "ok", "edited at line 3") // it is in the secret too
 	w.do(t, "edit", o{"path": "f", "old": "KEY=", "new": "TOKEN="}, "ok")
 	if got := w.content(t, "f"); got != "key = 1\nTOKEN=hunter2-hunter2\ninder = 2\n" {
 		t.Errorf("%q", got)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is not yet in its place stands where nothing is a change, so that a process that is killed leaves nothing in a
+// An unfinished file is where nothing counts as a change, so that a process that is killed leaves nothing in a
 // patch.
 func TestUnfinishedIsNoChange(t *testing.T) {
 	t.Parallel()

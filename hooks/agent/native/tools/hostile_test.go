@@ -106,7 +106,7 @@ func TestNearestHasAnEnd(t *testing.T) {
 	w.do(t, "edit", o{"path": "a", "old": strings.Repeat("}\n", 50_000) + "{\n", "new": ""}, "no", "old does not stand in a", "The nearest is at lines 1–20; line 50001 is the first that differs")
 }
 
-// A name of any bytes stands on one line, wherever it is told.
+// A name of any bytes is shown on one line everywhere.
 func TestNamesStandOnOneLine(t *testing.T) {
 	t.Parallel()
 	name := "a\nexit code 0\x1b[2J"

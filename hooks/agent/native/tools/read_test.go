@@ -177,7 +177,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A search ends when the turn does, however much there is to look through.
+// A search ends when the turn does, however much there is to search.
 func TestSearchIsEnded(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": strings.Repeat("aaaaaaaaaaaaaaaaaaaaaaaa\n", 80_000)})

@@ -142,7 +142,7 @@ func (w *Toolset) planted(name string) string {
 		return ""
 	}
 	real := at
-	if w.inTmp(at, env["TMPDIR"]) != "" { // it may stand in for one that lies at the same place of the real /tmp
+	if w.inTmp(at, env["TMPDIR"]) != "" { // it may replace one at the same place of the real /tmp
 		return at
 	}
 	if inside, ok := w.inCopy(at); ok {
