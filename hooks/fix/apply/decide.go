@@ -41,8 +41,7 @@ func reject(p *fix.Proposal, reason string, o Options) (Rejected, error) {
 	r := Rejected{Applied: in}
 	switch is {
 	case fix.None:
-		return r, refused("the healing of task %s in run %s ended as %s; there is no proposal to reject", p.Task, p.Run,
-			p.State)
+		return r, refused("no fix is proposed for task %s of run %s (%s); there is nothing to reject", p.Task, p.Run, p.State)
 	case fix.Applied:
 		return r, refused("it is applied; take it back first: %s", command("revert", p.Run, p.Called))
 	case fix.Superseded:
@@ -83,7 +82,7 @@ func brief(reason string) string {
 const supersedeWait = 10 * time.Second
 
 // Supersede marks the open fixes that a newer one takes the place of: those of the same failure, in any run, and
-// those of an earlier healing of the same task in the same run. newer is sealed and proposed. What cannot be read is
+// those of an earlier fix of the same task in the same run. newer is sealed and proposed. What cannot be read is
 // left alone.
 func (t Tree) Supersede(ctx context.Context, newer *fix.Fix) (err error) {
 	if newer.State != fix.Proposed {

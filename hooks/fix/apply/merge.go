@@ -31,7 +31,7 @@ func (c *Conflicts) Error() string { return c.err.Error() }
 func (c *Conflicts) Unwrap() error { return c.err }
 
 // notKept tells why a content that a merge needs is not there.
-const notKept = "what it held is not kept (over 64 MiB in all, or it holds a secret)"
+const notKept = "its old content is not kept (over 64 MiB in all, or it has a secret)"
 
 // An edited is what an edited patch makes of a base; a nil file is a path that is not there.
 type edited struct{ file *patch.File }

@@ -135,7 +135,7 @@ func TestMergeWithoutItsBase(t *testing.T) {
 		fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}, nil)
 	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{30: "mine"}))
 	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, ErrConflict) ||
-		!strings.Contains(err.Error(), "what it held is not kept") {
+		!strings.Contains(err.Error(), "its old content is not kept") {
 		t.Errorf("%v", err)
 	}
 }

@@ -32,7 +32,7 @@ func (t Tree) record(ctx context.Context, p *fix.Proposal, kind string) (*record
 		history: historyOf(&p.Fix, changes)}
 	r.disposition, _ = fix.DispositionOf(&p.Fix, changes)
 	if p.State != fix.Proposed || p.Patch == nil {
-		return nil, refused("the healing of task %s in run %s ended as %s; there is no patch", p.Task, p.Run, p.State)
+		return nil, refused("no fix is proposed for task %s of run %s (%s); there is no patch", p.Task, p.Run, p.State)
 	}
 	if recordfile.Digest(p.Diff) != p.Patch.Digest {
 		return nil, refused("%w: the patch is not the one that was proposed; heal again", fix.ErrDamaged)

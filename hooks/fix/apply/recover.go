@@ -330,7 +330,7 @@ func (tx *transaction) stored(n int) (*patch.File, error) {
 	}
 	f := e.Before.File(b)
 	if !(node{file: f}).is(e.Before) {
-		return nil, fmt.Errorf("%s does not hold what %s held", tx.original(n), e.name())
+		return nil, fmt.Errorf("%s is not what %s contained", tx.original(n), e.name())
 	}
 	return f, nil
 }

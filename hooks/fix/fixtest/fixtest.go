@@ -41,7 +41,7 @@ func (f Files) File(name string) *patch.File {
 	return &patch.File{Mode: 0o644, Data: data}
 }
 
-// change gives what changes between two trees, sorted.
+// Change returns what changes between two trees, sorted.
 func Change(before, after Files) []patch.Change {
 	all := maps.Clone(before)
 	maps.Copy(all, after)
@@ -54,7 +54,7 @@ func Change(before, after Files) []patch.Change {
 	return changes
 }
 
-// write makes root hold exactly f besides .git and .async.
+// Write makes root hold exactly f besides .git and .async.
 func (f Files) Write(t testing.TB, root string) {
 	t.Helper()
 	entries, err := os.ReadDir(root)
@@ -84,7 +84,7 @@ func Put(t testing.TB, root, name, v string) {
 	}
 }
 
-// snapshot reads a tree, folders as "d".
+// Snapshot reads a tree, folders as "d".
 func Snapshot(t testing.TB, root string) Files {
 	t.Helper()
 	f := Files{}
@@ -119,7 +119,7 @@ func Snapshot(t testing.TB, root string) Files {
 	return f
 }
 
-// with adds the folders that the files need.
+// With adds the folders that the files need.
 func (f Files) With() Files {
 	all := maps.Clone(f)
 	for name := range f {
@@ -157,7 +157,7 @@ func Check(t testing.TB, err error) {
 	}
 }
 
-// newStore is a root with the files of before, without git.
+// NewStore is a root with the files of before, without git.
 func NewStore(t testing.TB, before Files) *fix.Store {
 	t.Helper()
 	root := TempDir(t)
@@ -167,7 +167,7 @@ func NewStore(t testing.TB, before Files) *fix.Store {
 	return s
 }
 
-// tempDir is a new folder, in memory where that can be had: an apply waits for the disk at every step.
+// TempDir is a new folder, in memory where that can be had: an apply waits for the disk at every step.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "fix-test-*")
@@ -182,7 +182,7 @@ func TempDir(t testing.TB) string {
 
 func RunDir(s *fix.Store, run string) string { return filepath.Join(s.Dir, "runs", run) }
 
-// sealed makes a sealed proposal from before to after and finds it. more may change draft and fix before they are sealed.
+// Sealed makes a sealed proposal from before to after and finds it. more may change draft and fix before they are sealed.
 func Sealed(t testing.TB, s *fix.Store, task string, before, after Files, more func(*draft.Draft, *fix.Fix)) *fix.Proposal {
 	t.Helper()
 	return SealedIn(t, s, RunID, task, Change(before, after), more)
@@ -207,7 +207,7 @@ func SealedIn(t testing.TB, s *fix.Store, run, task string, changes []patch.Chan
 	return p
 }
 
-// verdict is the digest of a run's run.json, which is made where there is none.
+// VerdictOf is the digest of a run's run.json, which is made where there is none.
 func VerdictOf(t testing.TB, s *fix.Store, run string) string {
 	t.Helper()
 	path := filepath.Join(RunDir(s, run), "run.json")
@@ -220,7 +220,7 @@ func VerdictOf(t testing.TB, s *fix.Store, run string) string {
 	return sum
 }
 
-// believable gives a proposal the verdict and the checks that it has to have, where it has none.
+// believable adds the verdict and the checks that a proposal must have.
 func believable(f *fix.Fix) {
 	if f.State != fix.Proposed {
 		return
@@ -277,7 +277,7 @@ func ReplaceIn(t *testing.T, path, old, with string) {
 	Check(t, os.WriteFile(path, []byte(strings.Replace(string(b), old, with, 1)), 0o600))
 }
 
-// moveAway puts a link in the place of a folder, which stands elsewhere from then on.
+// MoveAway moves a folder elsewhere and puts a link in its place.
 func MoveAway(t *testing.T, path string) (elsewhere string) {
 	t.Helper()
 	elsewhere = filepath.Join(TempDir(t), "elsewhere")
@@ -292,7 +292,7 @@ func MoveAway(t *testing.T, path string) (elsewhere string) {
 	return elsewhere
 }
 
-// listing is every path below a folder with its size.
+// Listing is every path below a folder with its size.
 func Listing(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -305,7 +305,7 @@ func Listing(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// all is every file below a folder with what it holds.
+// All is every file below a folder with what it holds.
 func All(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -326,7 +326,7 @@ func Relink(t *testing.T, path string) {
 	Check(t, os.Symlink(path+".elsewhere", path))
 }
 
-// readChain reads a journal that must be whole.
+// ReadChain reads a journal that must be whole.
 func ReadChain(t *testing.T, path string, prev *string) [][]byte {
 	t.Helper()
 	f, err := os.Open(path)
