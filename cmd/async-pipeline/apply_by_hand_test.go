@@ -416,12 +416,13 @@ func eachSource(t *testing.T, do func(name string, file *ast.File)) {
 
 // applyNames is where the source may say Apply outside of hooks/fix and internal/patch, and what it means there.
 var applyNames = map[string]string{
-	"cmd/async-pipeline/fix_apply.go":              "apply.Tree.Apply: the one writer",
-	"cmd/async-pipeline/internal/view/healing.go":  "a text: the command to type",
-	"cmd/async-pipeline/internal/view/fix_show.go": "a text: the command to type",
-	"cmd/async-pipeline/fix_show.go":               "a text: the command to type",
-	"pipeline/hclfile/variable.go":                 "cty",
-	"pipeline/hclfile/secret.go":                   "cty",
+	"cmd/async-pipeline/fix_apply.go":                 "apply.Tree.Apply: the one writer",
+	"cmd/async-pipeline/internal/view/fix_outcome.go": "a text: the command to type",
+	"cmd/async-pipeline/engine.go":                    "a text: the command to type",
+	"cmd/async-pipeline/internal/view/fix_show.go":    "a text: the command to type",
+	"cmd/async-pipeline/fix_show.go":                  "a text: the command to type",
+	"pipeline/hclfile/variable.go":                    "cty",
+	"pipeline/hclfile/secret.go":                      "cty",
 }
 
 // apply.Tree.Apply has one caller, and that has one way to it: the verb.
