@@ -34,14 +34,9 @@ func fewerAssertions(e *edit, re *regexp.Regexp) (found findings) {
 	if !e.exists() || e.isNew() {
 		return nil
 	}
-	count := func(s *side, from, to int) (n int) {
-		for i := from; i < to; i++ {
-			n += len(re.FindAllStringIndex(s.code(i), -1))
-		}
-		return n
-	}
+	before, after := counts(re, e.before), counts(re, e.after)
 	if len(e.cases(0)) == 0 {
-		was, is := count(e.before, 0, len(e.before.lines)), count(e.after, 0, len(e.after.lines))
+		was, is := before[len(e.before.lines)], after[len(e.after.lines)]
 		for _, i := range e.removed {
 			if is < was && re.MatchString(e.before.code(i)) {
 				found.add(e, rules.AssertionRemoved, e.at(i), false, "the file has %d conditions, %d before", is, was)
@@ -61,11 +56,20 @@ func fewerAssertions(e *edit, re *regexp.Regexp) (found findings) {
 		}
 		now := list[0]
 		left[c.name] = list[1:]
-		if was, is := count(e.before, c.from, c.to), count(e.after, now.from, now.to); is < was {
+		if was, is := before[c.to]-before[c.from], after[now.to]-after[now.from]; is < was {
 			found.add(e, rules.AssertionRemoved, now.from, false, "%s has %d assertions, %d before", c.name, is, was)
 		}
 	}
 	return found
+}
+
+// counts returns, at i, how many matches there are before line i.
+func counts(re *regexp.Regexp, s *side) []int {
+	sums := make([]int, len(s.lines)+1)
+	for i := range s.lines {
+		sums[i+1] = sums[i] + len(re.FindAllStringIndex(s.code(i), -1))
+	}
+	return sums
 }
 
 // weakerAssertions reports weak assertions that took the place of strong ones.

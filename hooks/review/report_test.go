@@ -330,6 +330,10 @@ func TestReportIsQuick(t *testing.T) {
 		}
 		return b.String()
 	}
+	nested := strings.Repeat("func TestA(t *testing.T) {\n", 3000) // every body goes on for long
+	if began := time.Now(); len(reportOf(change("a_test.go", nested+"x", nested))) == 0 || time.Since(began) > time.Minute {
+		t.Errorf("tests within tests took %s", time.Since(began))
+	}
 	for _, p := range []string{"a_test.go", "a.test.js", "test_a.py", "src/lib.rs", "Makefile", "a.py", "a.txt"} {
 		began := time.Now()
 		found := reportOf(change(p, text(), text()), change("other/"+p, absent, strings.Repeat("x", 1<<17)))

@@ -12,7 +12,9 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, language := range append(rules.Languages(), &rules.Language{Name: "go", Rules: rules.General()}) {
-		for _, pattern := range []string{language.Test, language.NotTest, language.Assert, language.Strong, language.Weak, language.Lists, language.Shadow, language.Quiet} {
+		for _, pattern := range []string{
+			language.Test, language.NotTest, language.Assert, language.Strong, language.Weak, language.Lists, language.Shadow, language.Quiet,
+		} {
 			compile(pattern)
 		}
 		for _, m := range matchersOf(language.Rules) {
@@ -32,7 +34,8 @@ func TestRules(t *testing.T) {
 				finds := func(src string) bool {
 					s := newSide(language.Name, src)
 					m.prepare()
-					return (m.given == nil || m.given.MatchString(src)) && slices.ContainsFunc(s.all(), func(i int) bool { return len(m.find(s, i)) > 0 })
+					in := m.given == nil || m.given.MatchString(src)
+					return in && slices.ContainsFunc(s.all(), func(i int) bool { return len(m.find(s, i)) > 0 })
 				}
 				for _, src := range m.Match {
 					if !finds(src) {
