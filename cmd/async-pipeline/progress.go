@@ -16,6 +16,7 @@ type progress interface {
 	Output(task string, chunk []byte)
 	Retried(t *pipeline.Task, attempt int, before record.Task)
 	Finished(t record.Task)
+	Shown(task string) bool // the end of its output was just shown
 	End(tasks []record.Task)
 }
 

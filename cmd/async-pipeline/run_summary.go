@@ -43,11 +43,13 @@ func (p *runCall) failure(s *record.Sealed, t *record.Task, of int) view.Failure
 		f.Command, f.Dir = view.Command(task.Run), task.Dir
 	}
 	if t.Log != nil {
-		tail, err := s.Tail(t.Name, tailBytes)
-		if err != nil {
-			tail = []byte("(the log cannot be read: " + err.Error() + ")")
+		if !p.progress.Shown(t.Name) {
+			tail, err := s.Tail(t.Name, tailBytes)
+			if err != nil {
+				tail = []byte("(the log cannot be read: " + err.Error() + ")")
+			}
+			f.Tail = tail
 		}
-		f.Tail = tail
 		f.Failing = failingOf(s, t, of)
 	}
 	return f

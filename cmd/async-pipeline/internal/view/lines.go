@@ -23,12 +23,22 @@ type Lines struct {
 	shown  map[string]bool   // tasks whose end was told
 	left   leftOut           // of them, what was skipped: shown at the end
 	buf    []byte            // scratch
+	lines  int               // written so far
+	last   map[string]int    // by task: lines when it last printed
+}
+
+// nearby is how many lines a person is taken to see at once.
+const nearby = 40
+
+// Shown reports whether the output of a task still stands among the last lines.
+func (l *Lines) Shown(task string) bool {
+	last, ok := l.last[task]
+	return ok && l.lines-last < nearby
 }
 
 // Lines prepares to show a run of these tasks.
 func (s *Screen) Lines(names []string) *Lines {
-	l := &Lines{screen: s, held: map[string][]byte{}, shown: make(map[string]bool, len(names)), width: nameColumns(names, 20)}
-	return l
+	return &Lines{screen: s, held: map[string][]byte{}, shown: make(map[string]bool, len(names)), last: map[string]int{}, width: nameColumns(names, 20)}
 }
 
 // nameColumns is the width that names are padded to: of the widest, and most at most.
@@ -79,6 +89,7 @@ func (l *Lines) Output(name string, chunk []byte) {
 		l.held[name] = append(held[:0], chunk...)
 	}
 	l.write(out)
+	l.last[name] = l.lines
 }
 
 // appendPlain adds the whole lines that text begins with to out, each after prefix, as long as they are nothing but printable
@@ -105,6 +116,7 @@ func appendPlain(out []byte, prefix string, text []byte) (more, rest []byte) {
 func (l *Lines) write(out []byte) {
 	if len(out) > 0 {
 		_, _ = l.screen.W.Write(out) // a screen that cannot be written to is its owner's concern
+		l.lines += bytes.Count(out, []byte("\n"))
 	}
 	if l.buf = out; cap(out) > 1<<20 {
 		l.buf = nil
@@ -172,6 +184,7 @@ func (l *Lines) flush(name string) {
 	delete(l.held, name)
 	if len(rest) > 0 || l.open == name {
 		l.write(l.piece(l.buf[:0], name, l.prefix(name), rest, true))
+		l.last[name] = l.lines
 	}
 }
 
@@ -182,6 +195,7 @@ func (l *Lines) line(text string) {
 		l.open = ""
 	}
 	l.screen.put(text + "\n")
+	l.lines++
 }
 
 // Retried shows that a task is tried once more, and why.

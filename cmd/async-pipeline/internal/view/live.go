@@ -2,6 +2,7 @@
 package view
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
@@ -54,8 +55,8 @@ type hookRow struct {
 	since      time.Time     // for so long
 }
 
-// tailBytes is how much of a task's output is kept to find its last line in.
-const tailBytes = 1 << 10
+// tailBytes is how much of the end of a task's output is kept: for its last line, and for its last lines where it fails.
+const tailBytes = 4 << 10
 
 // Live prepares to show a run of these tasks, or a healing where there are none. now is the clock.
 func (s *Screen) Live(names []string, now func() time.Time) *Live {
@@ -138,7 +139,14 @@ func (r *row) print(chunk []byte) {
 	r.tail = append(r.tail, chunk...)
 }
 
-// Finished lets a task's end scroll by, once. What was skipped is only counted until End.
+// Shown reports whether the end of a task's output was shown, which happens when the task fails.
+func (l *Live) Shown(task string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shown[task]
+}
+
+// Finished lets a task's end scroll by, once, with the end of its output where it failed. Skipped tasks are only counted until End.
 func (l *Live) Finished(t record.Task) {
 	l.change(func() { l.finished(t) })
 }
@@ -148,17 +156,21 @@ func (l *Live) finished(t record.Task) {
 		return
 	}
 	l.shown[t.Name] = true
-	l.rows = slices.DeleteFunc(l.rows, func(r *row) bool { return r.name == t.Name })
+	tail := ""
+	defer func() { l.rows = slices.DeleteFunc(l.rows, func(r *row) bool { return r.name == t.Name }) }()
 	l.done++
 	switch t.Status {
 	case record.Failed, record.TimedOut:
 		l.failed++
+		if i := slices.IndexFunc(l.rows, func(r *row) bool { return r.name == t.Name }); i >= 0 {
+			tail = l.screen.tail(l.rows[i].lines(), tailOf(l.failed))
+		}
 	case record.Skipped:
 		l.skipped++
 		l.left.add(t)
 		return
 	}
-	l.scroll = append(append(l.scroll, l.screen.end(t)...), '\n')
+	l.scroll = append(append(append(l.scroll, l.screen.end(t)...), '\n'), tail...)
 }
 
 // Interrupted says that a signal came: nothing new starts.
@@ -253,4 +265,12 @@ func (r *row) last() string {
 	}
 	text = text[:wholeEscapes([]byte(text))]
 	return strings.TrimSpace(untab(taskText(text, false)))
+}
+
+// lines returns the whole lines of what is kept, and the one that has no end yet.
+func (r *row) lines() []byte {
+	if i := bytes.IndexByte(r.tail, '\n'); len(r.tail) == tailBytes && i >= 0 {
+		return r.tail[i+1:] // the first line is cut
+	}
+	return r.tail
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -133,5 +134,34 @@ func TestPrintable(t *testing.T) {
 			}
 			text[at] = '~'
 		}
+	}
+}
+
+// The end of a failed task's output is shown once: where the task fails, or in the summary where that is too far above.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	failed := record.Task{Name: "test", Status: record.Failed, ExitCode: ptr(1)}
+	var b strings.Builder
+	lines := (&Screen{W: &b}).Lines([]string{"test", "other"})
+	if lines.Shown("test") {
+		t.Error("shown before it printed")
+	}
+	lines.Output("test", []byte("got 1\nwant 2"))
+	lines.Finished(failed)
+	if !lines.Shown("test") || !strings.Contains(b.String(), "want 2\n") {
+		t.Errorf("not shown:\n%s", b.String())
+	}
+	lines.Output("other", []byte(strings.Repeat("x\n", nearby)))
+	if lines.Shown("test") {
+		t.Error("shown far below")
+	}
+
+	live := (&Screen{}).Live([]string{"test"}, time.Now)
+	live.Started(&pipeline.Task{Name: "test"})
+	live.Output("test", []byte(strings.Repeat("x\n", tailBytes)+"got 1\nwant 2"))
+	live.Finished(failed)
+	frame := string(live.Frame(80, 24, false))
+	if !live.Shown("test") || !strings.Contains(frame, "✗ test failed: exit 1\r\n  │ x\r\n") || !strings.Contains(frame, "  │ got 1\r\n  │ want 2\r\n") {
+		t.Errorf("%q", frame)
 	}
 }
