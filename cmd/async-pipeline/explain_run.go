@@ -149,7 +149,7 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 	for _, s := range r.Hooks {
 		if s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
 			open[s.Task] = true
-			next = append(next, view.Next{Does: "look at the fix", Type: prog.Typed("fix", "show", r.Run.ID, s.Task)})
+			next = append(next, view.Next{Does: "review the fix", Type: prog.Typed("fix", "show", r.Run.ID, s.Task)})
 		}
 	}
 	const most = 4 // failures whose commands are told: more is no help
@@ -195,7 +195,7 @@ func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.
 	r.Type = nil
 	for _, s := range r.Hooks {
 		if s.Task == t.Name && s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
-			r.Type = append(r.Type, view.Next{Does: "look at the fix", Type: prog.Typed("fix", "show", r.Run.ID, t.Name)})
+			r.Type = append(r.Type, view.Next{Does: "review the fix", Type: prog.Typed("fix", "show", r.Run.ID, t.Name)})
 		}
 	}
 	if t.Log != nil {

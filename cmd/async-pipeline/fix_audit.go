@@ -59,7 +59,7 @@ func auditFixes(prog *program, asJSON bool, args []string) error {
 	for _, id := range runs {
 		a, err := runaudit.Audit(store, id, task)
 		if err != nil {
-			return exit.Refuse("run %s could not be looked at: %v", id, err)
+			return exit.Refuse("run %s cannot be read: %v", id, err)
 		}
 		if task != "" && len(a.Fixes) == 0 && len(a.Faults) == 0 && len(runs) > 1 {
 			continue

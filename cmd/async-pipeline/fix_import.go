@@ -81,7 +81,7 @@ func importRuns(prog *program, typed string) error {
 	case errors.Is(err, runaudit.ErrImport):
 		return &exit.Error{Code: exit.Failed, Text: err.Error()}
 	case errors.Is(err, record.ErrLocked):
-		return exit.Refuse("somebody heals here right now: import when that has ended")
+		return exit.Refuse("a fix is being made here: import when that has ended")
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (f *formatting) run(args []string) error {
 	}
 	if len(faults) > 0 {
 		f.prog.Messages().Diagnostics(faults)
-		return exit.Refuse("nothing was formatted: correct what is named above")
+		return exit.Refuse("nothing was formatted")
 	}
 	return f.tell(all)
 }

@@ -61,7 +61,7 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 		return err
 	}
 	if prog.Env(hooks.Mark) != "" {
-		return exit.Refuse("this process was started by a hook (%s is set): a hook never heals", hooks.Mark)
+		return exit.Refuse("this process was started by a hook (%s is set): a hook starts no agent", hooks.Mark)
 	}
 	store := record.At(c.Root)
 	run, task, err := healed(store, c, args)

@@ -89,7 +89,7 @@ func noneIn(dir string) (above string, err error) {
 		if _, err := os.Lstat(file); err == nil {
 			return "", exit.Refuse("%s is there already, and is not changed: edit it, or see what would be written with init --print", file)
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", exit.Refuse("%s cannot be looked at: %v", file, err)
+			return "", exit.Refuse("%s cannot be read: %v", file, err)
 		}
 	}
 	above, err = hclfile.Find(filepath.Dir(dir))

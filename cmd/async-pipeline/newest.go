@@ -21,7 +21,7 @@ func newestRun(prog *program, store *record.Store, task string, typed func(newer
 	case err != nil, task != "" && e.Sealed.Task(task) == nil && slices.Contains(names, task):
 		return newer, nil //nolint:nilerr // nothing has a verdict: this is what there is
 	case newer.Live:
-		prog.Messages().Note("run " + newer.ID + " goes on; " + typed(newer))
+		prog.Messages().Note("run " + newer.ID + " is still running; " + typed(newer))
 	default:
 		prog.Messages().Note("run " + newer.ID + " is newer and was ended before its verdict; " + typed(newer))
 	}

@@ -116,7 +116,7 @@ func showDecision(prog *program, c *pipeline.Config, t *pipeline.Task, hook *pip
 		case t.Run.Shell.Value != "":
 			folded(out, "  the task's own command is text for the shell: only check runs it")
 		case p.Own == nil:
-			folded(out, "  the task's own command holds a secret: only check runs it")
+			folded(out, "  the task's own command contains a secret: only check runs it")
 		}
 		for i, allowed := range p.Allowed() {
 			if i == 0 {

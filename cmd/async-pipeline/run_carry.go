@@ -168,7 +168,7 @@ func (p *runCall) hooked(sealed *record.Sealed) bool {
 
 // noteHealingEnds is told the first signal while hooks work: it ends the hooks only.
 func noteHealingEnds(prog *program) {
-	prog.Messages().Notice("healing is being ended; once more to leave at once\nwhat the agent changed so far is kept as a rescue patch")
+	prog.Messages().Notice("stopping the fix; once more to leave at once\nthe agent's changes so far are kept as a rescue patch")
 }
 
 // healingMode returns what run.json says about fixes.

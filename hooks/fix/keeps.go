@@ -73,14 +73,14 @@ func (s *Store) Keeps(run string) string {
 	if slices.ContainsFunc(names, func(name string) bool {
 		return recordfile.Exists(filepath.Join(dir, "fixes", name, "draft.json"))
 	}) {
-		return "a fix of it is not finished"
+		return "a fix of it is being made"
 	}
 	fixes, _, faults := s.InRun(run)
 	if len(faults) > 0 {
 		return "its fixes cannot be read: " + faults[0].Error()
 	}
 	if slices.ContainsFunc(fixes, func(p *Proposal) bool { return p.Disposition == Open }) {
-		return "it has a proposal that nobody has decided on"
+		return "it has an open proposal"
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func (p *Proposal) ReadPatch() ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if got := recordfile.Digest(b); got != p.Patch.Digest {
-		return nil, fmt.Errorf("%w: %s has digest %s, the record says %s: it was changed after it was proposed; heal again",
+		return nil, fmt.Errorf("%w: %s has digest %s, the record says %s: it was changed after it was proposed; run heal again",
 			ErrDamaged, p.PatchPath(), got, p.Patch.Digest)
 	}
 	return b, nil

@@ -134,7 +134,7 @@ func (j *runJournal) of(name string) ([]Trace, error) {
 		}
 		text, err := recordfile.Read(filepath.Join(j.dir, name+".json"), recordfile.MaxJSON)
 		if err == nil && json.Unmarshal(text, &f) == nil && f.Provenance != nil {
-			return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be compared with it; restore it, or heal again",
+			return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be compared with it; restore it, or run heal again",
 				ErrDamaged, j.path())
 		}
 	}
@@ -178,14 +178,14 @@ func compare(state string, traces []Trace, heads []string) error {
 	}
 	for i := range traces {
 		if t := traces[len(traces)-1-i]; t.Lines > int64(len(heads)) {
-			return fmt.Errorf("%w: %s: %s, and it has only %d: what was decided was removed; restore it, or heal again",
+			return fmt.Errorf("%w: %s: %s, and it has only %d: what was decided was removed; restore it, or run heal again",
 				ErrDamaged, state, says(t), len(heads))
 		}
 	}
 	for _, t := range traces {
 		if heads[t.Lines-1] != t.Head {
 			return fmt.Errorf("%w: %s: %s, and its line %d is another one: "+
-				"what was decided was changed; restore it, or heal again", ErrDamaged, state, says(t), t.Lines)
+				"what was decided was changed; restore it, or run heal again", ErrDamaged, state, says(t), t.Lines)
 		}
 	}
 	return nil

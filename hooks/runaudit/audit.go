@@ -46,7 +46,7 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	case e.Sealed != nil:
 		e.Sealed.Audit(r)
 	case e.Live:
-		r.Note("run.json", "the run still goes on: nothing is sealed")
+		r.Note("run.json", "the run is still running: nothing is sealed")
 	default:
 		r.Note("run.json", "there is none: the run was interrupted, and nothing says what its files were")
 	}

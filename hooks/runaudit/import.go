@@ -50,7 +50,7 @@ func Import(ctx context.Context, store *record.Store, from, typed, by string) (a
 		return nil, err
 	}
 	if !slices.ContainsFunc(dirs, func(dir string) bool { return exists(filepath.Join(dir, "fixes")) }) {
-		return nil, notImported("%s has no fixes/ folder: nothing was healed there, or not all of the run was kept", dirs[0])
+		return nil, notImported("%s has no fixes/ folder: no fix was made there, or not all of the run was kept", dirs[0])
 	}
 	lock, err := store.HealLock() // nobody prunes or settles meanwhile
 	if err != nil {
@@ -96,7 +96,7 @@ func runsIn(from string) ([]string, error) {
 			return found, nil
 		}
 	}
-	return nil, notImported("%s holds no run.json, and no runs: name the folder of a run, or an .async folder", from)
+	return nil, notImported("%s has no run.json, and no runs: name the folder of a run, or an .async folder", from)
 }
 
 // sweepStaging removes what a killed import left.

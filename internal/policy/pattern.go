@@ -36,7 +36,7 @@ func CheckPattern(pattern []string) (at int, err error) {
 		case w == "" && i == 0:
 			return i, errors.New("its first word is empty: it must name a program")
 		case strings.ContainsRune(w, 0):
-			return i, errors.New("it holds a NUL byte: no program can be given one")
+			return i, errors.New("it contains a NUL byte, which no program can be given")
 		case i == 0 && strings.Contains(w, "*") && !strings.Contains(w, "/"):
 			return i, errors.New("its first word must name a program: a * there would allow any")
 		case i == 0 && strings.Contains(w, rest):

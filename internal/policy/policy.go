@@ -41,7 +41,7 @@ func (p Policy) Decide(argv []string) Decision {
 	case len(argv) == 0 || argv[0] == "":
 		return Decision{Reason: "the command is empty: its first word must name a program"}
 	case slices.ContainsFunc(argv, func(s string) bool { return strings.ContainsRune(s, 0) }):
-		return Decision{Reason: "the command holds a NUL byte: no program can be given one"}
+		return Decision{Reason: "the command contains a NUL byte, which no program can be given"}
 	case len(p.Own) > 0 && slices.Equal(p.Own, argv):
 		return Decision{Allowed: true, Grant: OwnCommand}
 	}

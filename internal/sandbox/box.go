@@ -46,7 +46,7 @@ func (b Box) check(c Command) error {
 	}
 	for _, s := range slices.Concat(c.Argv, c.Env, []string{c.Dir}) {
 		if strings.ContainsRune(s, 0) {
-			return fmt.Errorf("the command holds a NUL byte in %q: no program can be given one", s)
+			return fmt.Errorf("the command contains a NUL byte in %q: no program can be given one", s)
 		}
 	}
 	if !filepath.IsAbs(c.Dir) {

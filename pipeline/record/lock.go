@@ -98,7 +98,7 @@ func named(dir, name string) bool { return new(holder).read(dir, name) }
 func who(dir, name string) string {
 	var h holder
 	if !h.read(dir, name) {
-		return fmt.Sprintf("wait until it has ended, then try again (it holds %s)", filepath.Join(dir, name))
+		return fmt.Sprintf("wait until it has ended, then try again (its lock is %s)", filepath.Join(dir, name))
 	}
 	return fmt.Sprintf("pid %d, since %s; wait until it has ended, or end it with: kill %d",
 		h.PID, h.Since.Local().Format("2006-01-02 15:04:05"), h.PID)

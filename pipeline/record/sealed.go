@@ -147,7 +147,7 @@ func (s *Store) noRun(id string, ids []string) error {
 		case len(sealed) < 3 && s.hasVerdict(have):
 			sealed = append(sealed, have)
 		case id != "" && have == id:
-			return fmt.Errorf("%w: %s has no verdict: it was interrupted, or still goes on", ErrNoRun, id)
+			return fmt.Errorf("%w: %s has no verdict: it was interrupted, or is still running", ErrNoRun, id)
 		}
 	}
 	if len(sealed) == 0 {

@@ -140,7 +140,7 @@ func (s *Sealed) Check() error {
 	case errors.Is(err, fs.ErrNotExist) && s.Journal == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is gone: somebody removed it", path)
+		return fmt.Errorf("%s is gone: it was removed", path)
 	case err != nil:
 		return err
 	}

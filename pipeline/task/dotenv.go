@@ -90,7 +90,7 @@ func parseDotenv(file string, text []byte) (map[string]string, error) {
 	}
 	for name, value := range s.set {
 		if strings.ContainsRune(value, 0) {
-			return nil, fmt.Errorf("%s: the value of %s holds a NUL byte: no program can be given one", file, name)
+			return nil, fmt.Errorf("%s: the value of %s contains a NUL byte, which no program can be given", file, name)
 		}
 	}
 	return s.set, nil

@@ -147,7 +147,7 @@ func (b *builder) env(v pipeline.EnvVar) error {
 	case !pipeline.IsEnvName(v.Name):
 		return fmt.Errorf("task %q sets %q in env, which no variable can be called: %s", b.t.Name, v.Name, pipeline.EnvNameRule)
 	case strings.ContainsRune(v.Value, 0):
-		return fmt.Errorf("the value of %s in env of task %q holds a NUL byte: no program can be given one", v.Name, b.t.Name)
+		return fmt.Errorf("the value of %s in env of task %q contains a NUL byte, which no program can be given", v.Name, b.t.Name)
 	case !b.box.Secrets && (len(v.Secrets) > 0 || b.r.holds(v.Value)):
 		b.hold(v.Name)
 		return nil

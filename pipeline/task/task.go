@@ -152,7 +152,7 @@ func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox
 			return sandbox.Command{}, missing(t, name)
 		}
 		if strings.ContainsRune(w.Value, 0) {
-			return sandbox.Command{}, fmt.Errorf("the command line of task %q holds a NUL byte: no program can be given one", t.Name)
+			return sandbox.Command{}, fmt.Errorf("the command line of task %q contains a NUL byte, which no program can be given", t.Name)
 		}
 		argv = append(argv, w.Value)
 	}

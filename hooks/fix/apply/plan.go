@@ -157,12 +157,12 @@ func (p *plan) compare(ctx context.Context, fixes *fix.Store) error {
 			if other, err := p.staysBelow(m.path); err != nil {
 				return refused("%w", err)
 			} else if other != "" {
-				c = append(c, Conflict{Path: m.path, Why: "a folder that holds " + other})
+				c = append(c, Conflict{Path: m.path, Why: "a folder that contains " + other})
 			}
 		}
 	}
 	if len(blocked) > 0 {
-		return refused("a link or file is on the way to: %s; move it away, or heal again", english.List(blocked, 10))
+		return refused("a link or file is on the way to: %s; move it away, or run heal again", english.List(blocked, 10))
 	}
 	if len(c) == 0 {
 		return nil

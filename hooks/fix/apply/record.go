@@ -35,7 +35,7 @@ func (t Tree) record(ctx context.Context, p *fix.Proposal, kind string) (*record
 		return nil, refused("no fix is proposed for task %s of run %s (%s); there is no patch", p.Task, p.Run, p.State)
 	}
 	if recordfile.Digest(p.Diff) != p.Patch.Digest {
-		return nil, refused("%w: the patch is not the one that was proposed; heal again", fix.ErrDamaged)
+		return nil, refused("%w: the patch is not the one that was proposed; run heal again", fix.ErrDamaged)
 	}
 	if kind == toApply {
 		if err := t.barred(r); err != nil {
@@ -43,7 +43,7 @@ func (t Tree) record(ctx context.Context, p *fix.Proposal, kind string) (*record
 		}
 	}
 	if err := fix.Consistent(&p.Fix); err != nil {
-		return nil, refused("%w: %w; heal again", fix.ErrDamaged, err)
+		return nil, refused("%w: %w; run heal again", fix.ErrDamaged, err)
 	}
 	if err := p.CheckRun(); err != nil {
 		return nil, refused("%w", err)
@@ -60,7 +60,7 @@ func (t Tree) record(ctx context.Context, p *fix.Proposal, kind string) (*record
 		return nil, refused("%w", ErrForeign)
 	}
 	if p.Base != nil && p.Base.Sub != nil && *p.Base.Sub != r.sub {
-		return nil, refused("the fix was made with the pipeline's folder at %q of its work tree, now it is at %q; heal again",
+		return nil, refused("the fix was made with the pipeline's folder at %q of its work tree, now it is at %q; run heal again",
 			*p.Base.Sub, r.sub)
 	}
 	return r, nil
@@ -96,9 +96,9 @@ func (t Tree) barred(r *record) error {
 		if r.Verified != nil {
 			other = "; " + *r.Verified + " is verified: " + command("apply", r.Run, *r.Verified)
 		}
-		return refused("this fix was rejected at %s; heal again, or apply %s with git apply%s", at, r.PatchPath(), other)
+		return refused("this fix was rejected at %s; run heal again, or apply %s with git apply%s", at, r.PatchPath(), other)
 	case r.disposition == fix.Superseded && !r.ByNumber:
-		return refused("this fix was superseded at %s; heal again, or name it by its number to apply it all the same: %s",
+		return refused("this fix was superseded at %s; run heal again, or name it by its number to apply it all the same: %s",
 			at, command("apply", r.Run, fix.CalledBy(r.Task, r.Name)))
 	case r.disposition == fix.Superseded:
 		if o := t.inItsPlace(r.Proposal); o != nil {

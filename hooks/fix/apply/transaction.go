@@ -372,7 +372,7 @@ func (tx *transaction) rollback(cause error) error {
 			cause), err)
 	}
 	if len(left) > 0 {
-		cause = fmt.Errorf("%w; everything was taken back but %s, which somebody edited meanwhile (what it held is in %s)",
+		cause = fmt.Errorf("%w; everything was undone but %s, which was edited meanwhile (its earlier content is in %s)",
 			cause, english.List(left, 10), kept)
 	} else {
 		cause = fmt.Errorf("%w; everything was taken back", cause)

@@ -130,12 +130,12 @@ func CopyRun(from, to string) (hidden []string, err error) {
 			return fmt.Errorf("%q is a link or something else that is no plain file", rel)
 		}
 		if files++; files > mostImportedFiles {
-			return fmt.Errorf("it holds more than %d files", mostImportedFiles)
+			return fmt.Errorf("it has more than %d files", mostImportedFiles)
 		}
 		n, err := copyIn(src, rel, filepath.Join(to, filepath.FromSlash(rel)), left)
 		left -= n
 		if left < 0 {
-			return fmt.Errorf("it holds more than %d GiB", mostImported>>30)
+			return fmt.Errorf("it has more than %d GiB", mostImported>>30)
 		}
 		return err
 	})

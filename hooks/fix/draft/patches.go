@@ -13,7 +13,7 @@ import (
 )
 
 // ErrSecret means that a patch would hold a secret.
-var ErrSecret = errors.New("a patch may not hold a secret")
+var ErrSecret = errors.New("a patch may not contain a secret")
 
 // A Rescued is what Rescue stored of one attempt. Paths of patches are relative to the run's folder.
 type Rescued struct {
@@ -95,7 +95,7 @@ func (d *Draft) Propose(f *fix.Fix, changes []patch.Change) error {
 			return fmt.Errorf("%s: %w", c.Path, err)
 		}
 		if name, secret := d.secretIn(c, text); secret {
-			return fmt.Errorf("%w: %s holds the value of %s", ErrSecret, c.Path, name)
+			return fmt.Errorf("%w: %s contains the value of %s", ErrSecret, c.Path, name)
 		}
 		file := fix.PatchFile{Path: c.Path, PathBytes: fix.RawPath(c.Path), Change: "modified",
 			Before: fix.ContentOf(c.Before), After: fix.ContentOf(c.After)}

@@ -62,7 +62,7 @@ func (a *auditing) run(id string) {
 		}
 		more := ""
 		if strings.HasPrefix(f.File, "fixes/") {
-			more = "; do not apply it, heal the failure again"
+			more = "; do not apply it, run heal again"
 		}
 		a.d.trouble("audit", remedy+more, "%s is not as it was written",
 			a.d.path(filepath.Join(a.d.store.Dir, "runs", id, filepath.FromSlash(f.File))))

@@ -182,7 +182,7 @@ func (d *checkup) kept() {
 	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s", english.Count(n, "root"), english.Size(bases), english.Size(caches))
 	switch {
 	case forgotten > 0:
-		d.noted("caches", d.Typed("gc")+" removes those", "%s; nobody needs those of %s any more", text, english.Count(forgotten, "root"))
+		d.noted("caches", d.Typed("gc")+" removes those", "%s; those of %s are no longer used", text, english.Count(forgotten, "root"))
 	case n > 0:
 		d.fine("caches", "%s", text)
 	}

@@ -26,9 +26,9 @@ func (d *checkup) git() {
 	case err == nil:
 		d.fine("git", "git is there, and %s is a work tree", d.path(repo.Top))
 	case errors.Is(err, git.ErrNone) && strings.Contains(err.Error(), "not installed"):
-		d.noted("git", "install git 2.32 or newer", "git is not installed: runs record no commit, and nobody can tell what is not committed")
+		d.noted("git", "install git 2.32 or newer", "git is not installed: runs record no commit, and what is not committed is unknown")
 	case errors.Is(err, git.ErrNone):
-		d.noted("git", "", "not in a git work tree: runs record no commit, and nobody can tell what is not committed")
+		d.noted("git", "", "not in a git work tree: runs record no commit, and what is not committed is unknown")
 	default:
 		d.trouble("git", "", "%v", err)
 	}
@@ -49,7 +49,7 @@ func (d *checkup) sandbox() {
 		d.noted("sandbox", "", "sandbox fence is there, view is not%s", why)
 		return
 	}
-	d.noted("sandbox", "give agents only what may be lost, or heal on a machine that has fence or view", "no sandbox: nothing holds an agent back from writing outside of its copy; view is not there%s", why)
+	d.noted("sandbox", "use agents only where nothing can be lost, or a machine with sandbox fence or view", "no sandbox: an agent can write outside its copy; view is not available%s", why)
 }
 
 // A disk is low when it has less than lowBytes free, or less than one part in lowShare.
@@ -86,7 +86,7 @@ func (d *checkup) disk() {
 		block := uint64(fs.Bsize) //nolint:unconvert // another type elsewhere
 		if free := fs.Bavail * block; free < lowBytes || free < fs.Blocks*block/lowShare {
 			low = true
-			d.trouble("disk", "free some; "+d.Typed("gc")+" removes what nobody needs", "only %s are free where %s is: runs may end with a full disk", english.Size(int64(free)), d.path(dir))
+			d.trouble("disk", "free some; "+d.Typed("gc")+" removes what is no longer used", "only %s are free where %s is: runs may end with a full disk", english.Size(int64(free)), d.path(dir))
 		}
 	}
 	if !low {

@@ -124,7 +124,7 @@ func (d *checkup) runs() {
 		case e.Err != nil:
 			damaged = append(damaged, e.Err)
 		case e.Sealed == nil && e.Live:
-			d.noted("runs", d.Typed("logs", e.ID)+" lists what it printed so far", "run %s goes on", e.ID)
+			d.noted("runs", d.Typed("logs", e.ID)+" lists its output so far", "run %s is still running", e.ID)
 		case e.Sealed == nil:
 			interrupted = append(interrupted, e.ID)
 		}
@@ -179,7 +179,7 @@ func (d *checkup) fixes() {
 		if i == most {
 			break
 		}
-		remedy := "do not apply it; heal the failure again"
+		remedy := "do not apply it; run heal again"
 		if errors.Is(err, fs.ErrPermission) {
 			remedy = "make it readable for you"
 		}

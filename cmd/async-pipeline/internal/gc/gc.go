@@ -1,4 +1,4 @@
-// Package gc removes what nobody needs any more: old runs, unused copies and caches, and what killed runs left.
+// Package gc removes what is no longer used any more: old runs, unused copies and caches, and what killed runs left.
 package gc
 
 import (
@@ -117,7 +117,7 @@ func (g *collection) leftovers() error {
 		g.removed(english.Count(n, "scratch folder"), "killed runs left them", bytes)
 	}
 	if n < len(before.Copies) && unseen == nil {
-		g.left = append(g.left, english.Count(len(before.Copies)-n, "scratch folder")+" stay while somebody heals here.")
+		g.left = append(g.left, english.Count(len(before.Copies)-n, "scratch folder")+" kept: a fix is being made here.")
 	}
 	if len(before.Rescued) > 0 {
 		g.left = append(g.left, "Not touched: "+english.Count(len(before.Rescued), "copy")+" in "+filepath.Dir(before.Rescued[0])+" whose changes could not be stored as a patch; remove them when you have what you need.")
@@ -179,7 +179,7 @@ func (g *collection) kept() error {
 					continue
 				}
 			}
-			what, why := kinds(k)+" kept in "+k.Dir, "nobody used them since "+k.Used.Local().Format("2006-01-02")
+			what, why := kinds(k)+" kept in "+k.Dir, "not used since "+k.Used.Local().Format("2006-01-02")
 			if k.Root != "" {
 				what = kinds(k) + " kept for " + k.Root
 			}

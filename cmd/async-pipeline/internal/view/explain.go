@@ -218,7 +218,7 @@ func (s *Screen) Environ(e Environment) {
 	for _, l := range e.Lines {
 		value := Harmless(l.Value)
 		if l.Secret {
-			value = s.paint(yellow, "(hidden: it holds a secret)")
+			value = s.paint(yellow, "(hidden: contains a secret)")
 		}
 		line := "  " + pad(Harmless(l.Name), wide) + "  " + s.paint(dim, pad(Harmless(l.From), from)) + "  " + value
 		if len(l.Over) > 0 {

@@ -151,7 +151,7 @@ func screens(t *testing.T, evil string) map[string]func(*Screen) {
 		},
 		"gc": func(s *Screen) {
 			s.Removed([]Removal{{"12 runs", "older than the newest 50", 34 << 20}, {"process 12", "a killed run left it, in the hook of x" + evil, -1}, {"the build caches kept for /home/me/shop" + evil, "that folder is gone", 1 << 30}},
-				[]string{"Run 20261121T024000Z-7f3a is kept: it has a proposal that nobody has decided on." + evil}, false)
+				[]string{"Run 20261121T024000Z-7f3a is kept: it has an open proposal." + evil}, false)
 		},
 	}
 }
