@@ -73,7 +73,7 @@ func (s *Store) Keeps(run string) string {
 	if slices.ContainsFunc(names, func(name string) bool {
 		return recordfile.Exists(filepath.Join(dir, "fixes", name, "draft.json"))
 	}) {
-		return "a fix of it is being made"
+		return "a fix of it is not finished"
 	}
 	fixes, _, faults := s.InRun(run)
 	if len(faults) > 0 {

@@ -24,7 +24,7 @@ func TestKeeps(t *testing.T) {
 		t.Errorf("no fix: %s", why)
 	}
 	p := fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Files{"a.txt": "f:two\n"}, nil)
-	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "nobody has decided") {
+	if why := s.Keeps(fixtest.RunID); !strings.Contains(why, "open proposal") {
 		t.Errorf("an open proposal: %q", why)
 	}
 	fixtest.OK(t)(apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{}))

@@ -245,10 +245,10 @@ func TestApplyChecks(t *testing.T) {
 			_ *fix.Proposal) {
 			fixtest.Put(t, s.Root, "dir/new.txt/x",
 				"f:x")
-		}}, ErrConflict, "a folder that holds dir/new.txt/x"},
+		}}, ErrConflict, "a folder that contains dir/new.txt/x"},
 		"nested empty folders": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt/x"), 0o755))
-		}}, ErrConflict, "a folder that holds dir/new.txt/x/"},
+		}}, ErrConflict, "a folder that contains dir/new.txt/x/"},
 		"a link on the way": {setup{with: func(t *testing.T, s *testTree,
 			_ *fix.Proposal) {
 			fixtest.Put(t, s.Root, "dir",
