@@ -37,12 +37,12 @@ func TestWhyItCouldNotBeCarriedOut(t *testing.T) {
 	t.Parallel()
 	why := `task "a": the program no-such-program was not found in PATH: install it, or correct run or PATH`
 	for columns, want := range map[int]string{
-		0: "✗ a failed: the program no-such-program was not found in PATH: install it, or m…\n" +
+		0: "✗ a failed: the program no-such-program was not found in PATH: install it, or c…\n" +
 			"\n✗ a failed\n  the program no-such-program was not found in PATH: install it, or correct run or PATH\n",
-		80: "✗ a failed: the program no-such-program was not found in PATH: install it, or m…\n" +
-			"\n✗ a failed\n  the program no-such-program was not found in PATH: install it, or mend run or\n  PATH\n",
+		80: "✗ a failed: the program no-such-program was not found in PATH: install it, or c…\n" +
+			"\n✗ a failed\n  the program no-such-program was not found in PATH: install it, or correct run\n  or PATH\n",
 		32: "✗ a\n  failed: the program no-such-p…\n" +
-			"\n✗ a failed\n  the program no-such-program\n  was not found in PATH: install\n  it, or mend run or PATH\n",
+			"\n✗ a failed\n  the program no-such-program\n  was not found in PATH: install\n  it, or correct run or PATH\n",
 		50: "✗ a failed: the program no-such-program was not f…\n" +
 			"\n✗ a failed\n  the program no-such-program was not found in\n  PATH: install it, or correct run or PATH\n",
 	} {
