@@ -99,7 +99,7 @@ func (r *Result) Fingerprint() string {
 	return testreport.Fingerprint(r.failed.Name, s, []byte(r.Feedback))
 }
 
-// Run verifies a patch: (a) as proposed; (b) with every check file put back to what it was, where (a) passes.
+// Run verifies a patch: (a) as proposed; (b) if (a) passes, with every check file restored.
 func Run(ctx context.Context, q Request) Result {
 	checks := q.checkFiles()
 	r := Result{

@@ -1,4 +1,4 @@
-// A run or a healing in a terminal: what has ended scrolls by, what is at work stands below it and is drawn over.
+// a run or a fix in a terminal: what has ended scrolls by, what is at work stands below it and is drawn over.
 package view
 
 import (
@@ -23,7 +23,7 @@ type Live struct {
 	mu      sync.Mutex
 	started time.Time
 	names   int // columns of the tasks' names
-	tasks   int // of the run; 0 in a healing
+	tasks   int // of the run; 0 while a fix is made
 	done    int // ended, whatever came of it
 	failed  int
 	skipped int
@@ -58,7 +58,7 @@ type hookRow struct {
 // tailBytes is how much of the end of a task's output is kept: for its last line, and for its last lines where it fails.
 const tailBytes = 4 << 10
 
-// Live prepares to show a run of these tasks, or a healing where there are none. now is the clock.
+// Live prepares to show a run of these tasks, or a fix where there are none. now is the clock.
 func (s *Screen) Live(names []string, now func() time.Time) *Live {
 	place := make(map[string]int, len(names))
 	for i, name := range names {
