@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -16,6 +18,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -209,5 +212,25 @@ func sweep(prog *program, store *record.Store) {
 	}
 	if err != nil {
 		prog.Messages().Warning("settling what a killed run left: " + err.Error())
+	}
+}
+
+// answerMost limits the bytes that a model may send during one turn; answers are a few MB at most.
+const answerMost = 32 << 20
+
+// modelAgent returns our own agent for a configured model. Agents with the same provider, model and key share a
+// circuit breaker, because limits belong to a key, and one model may be down while another is up.
+func modelAgent(a *pipeline.Agent, breakers map[string]*native.Breaker) agent.Agent {
+	m := &model.Model{
+		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,
+	}
+	m.Limits.Total = answerMost
+	at := strings.Join([]string{m.Provider, m.BaseURL, m.Name, m.Key}, "\n")
+	if breakers[at] == nil {
+		breakers[at] = &native.Breaker{}
+	}
+	return &native.Agent{
+		ID: a.Name, Ask: m.Turn, Model: m.Name, Provider: m.Provider, MaxTurns: a.Model.MaxTurns, Cost: model.Cost,
+		Lacks: project.MissingKey(a), Breaker: breakers[at], Patience: m.Patience(),
 	}
 }

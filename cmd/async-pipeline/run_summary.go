@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -64,4 +69,123 @@ func (p *runCall) criticalPath(s *record.Sealed) []view.Stretch {
 		}
 	}
 	return path
+}
+
+// namesBytes is how much of the ends of logs, in bytes, is searched for failing tests, of all failed tasks together:
+// reading takes some tenths of a second.
+const namesBytes = 1 << 20
+
+// failingOf returns the tests that the end of a failed task's log names. of is how many failed tasks share the
+// budget.
+func failingOf(s *record.Sealed, t *record.Task, of int) view.Failing {
+	limit := max(namesBytes/of, tailBytes)
+	log, err := s.Tail(t.Name, limit)
+	if err != nil {
+		return view.Failing{} // said where the end of the log is shown
+	}
+	cut := len(log) == limit
+	if cut {
+		log = log[bytes.IndexByte(log, '\n')+1:] // the first line is torn
+	}
+	return view.Failing{Names: testreport.Tests(log), MayBeMore: cut || t.Log.LeftOutBytes > 0}
+}
+
+// failingIn returns the failing tests of as many failed tasks as a summary shows.
+func failingIn(s *record.Sealed) map[string]view.Failing {
+	var failed []*record.Task
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.Log != nil && (t.Status == record.Failed || t.Status == record.TimedOut) && len(failed) < view.MostFailures {
+			failed = append(failed, t)
+		}
+	}
+	all := map[string]view.Failing{}
+	for _, t := range failed {
+		all[t.Name] = failingOf(s, t, len(failed))
+	}
+	return all
+}
+
+// noteInterrupted names the runs since the newest verdict that were ended without one. After the next verdict they
+// are old, so each is named once.
+func noteInterrupted(prog *program, store *record.Store) {
+	ids, err := store.Interrupted()
+	if err != nil || len(ids) == 0 {
+		return // a store that cannot be read is said by what needs it
+	}
+	newest := ""
+	if run, err := store.Find("latest"); err == nil {
+		newest = run.ID
+	}
+	for _, id := range ids {
+		if record.After(id, newest) {
+			prog.Messages().Note("run " + id + " was ended before its verdict; what it recorded is in " + prog.Messages().Path(filepath.Join(store.Dir, "runs", id)))
+		}
+	}
+}
+
+// next returns the commands about the failed tasks that a person may want: they do the same as this run did, and no
+// more. The note says what to fill in first.
+func (p *runCall) next(s *record.Sealed, failed []*record.Task) (next []view.Next, note string) {
+	const most = 10 // names on a command line that anybody would type
+	if len(failed) == 0 {
+		return nil, ""
+	}
+	var names, healed []string
+	for _, t := range failed {
+		names = append(names, t.Name)
+		if s.Healing.Mode != "on" && p.heals(t) {
+			healed = append(healed, t.Name)
+		}
+	}
+	vars := repeatedVars(p.prog, p.config)
+	does := "run it again"
+	if len(names) > 1 {
+		does = "run them again"
+		if len(names) > most {
+			does, names = "run all again", p.names
+		}
+	}
+	next = []view.Next{{Does: does, Type: vars.typed(p.prog, p.again(names, vars, len(failed) > 1)...)}}
+	heal := func(does string, task ...string) {
+		args := append([]string{"heal"}, append(p.flags.heal.typed(), vars.words...)...)
+		next = append(next, view.Next{Does: does, Type: vars.typed(p.prog, append(append(args, s.ID), task...)...)})
+	}
+	switch {
+	case len(healed) == 1:
+		heal("have a fix proposed", healed[0])
+	case len(healed) > 1:
+		heal("have fixes proposed")
+	}
+	return next, vars.note()
+}
+
+// again returns a run with the flags of this one that change what is carried out. It keeps --no-heal, so that the
+// command starts no agent that this run did not.
+func (p *runCall) again(names []string, vars variableFlags, several bool) []string {
+	args := []string{"run"}
+	for _, f := range []struct {
+		typed bool
+		word  string
+	}{
+		{p.flags.only, "--only"},
+		{p.flags.keepGoing && several, "--keep-going"},
+		{p.flags.noHeal, "--no-heal"},
+		{p.flags.heal.asked, "--heal"},
+	} {
+		if f.typed {
+			args = append(args, f.word)
+		}
+	}
+	args = append(args, p.flags.heal.typed()...)
+	args = append(args, vars.words...)
+	return append(args, names...)
+}
+
+// heals reports whether `heal` would let an agent answer a failure of a task here.
+func (p *runCall) heals(t *record.Task) bool {
+	task := p.config.Task(t.Name)
+	if task == nil || p.prog.Env(hooks.Mark) != "" {
+		return false
+	}
+	return slices.ContainsFunc(task.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil && (!p.flags.heal.ci || h.Agent.CI) })
 }

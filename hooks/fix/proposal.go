@@ -1,14 +1,18 @@
 package fix
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
@@ -317,4 +321,75 @@ func address(typed string) (task string, n int) {
 // Means reports whether a person who types a task, or TASK@N, means the fix with this name.
 func Means(typed, task, name string) bool {
 	return typed == task || typed == CalledBy(task, name)
+}
+
+// quotaRuns is how many of the newest runs ResumesAt reads.
+const quotaRuns = 20
+
+// ResumesAt returns when an agent that ran into a limit can go on, as its newest recorded attempt said, and the
+// error kind of that attempt. The zero time: it can now, as far as is known.
+func (s *Store) ResumesAt(agent string, now time.Time) (at time.Time, kind string) {
+	runs, _ := s.Runs() // what cannot be read is no reason to wait
+	if len(runs) > quotaRuns {
+		runs = runs[len(runs)-quotaRuns:]
+	}
+	var newest *Attempt
+	for _, run := range runs {
+		all, _, _ := s.ended(run)
+		for _, p := range all {
+			for i := range p.Attempts {
+				if a := &p.Attempts[i]; a.Agent == agent && (newest == nil || a.StartedAt >= newest.StartedAt) {
+					newest = a
+				}
+			}
+		}
+	}
+	if newest == nil || newest.Decision == nil || newest.Decision.ResumeAt == nil {
+		return time.Time{}, ""
+	}
+	at, err := time.Parse(time.RFC3339, *newest.Decision.ResumeAt)
+	if err != nil || !at.After(now) {
+		return time.Time{}, ""
+	}
+	return at, kindOf(newest)
+}
+
+// An Imported is imported.json of a run: its records were made elsewhere, and nothing in them was seen to happen
+// here.
+type Imported struct {
+	SchemaVersion int     `json:"schema_version"`
+	At            string  `json:"at"`
+	By            *string `json:"by"`
+	From          string  `json:"from"` // the folder it was taken from, as it was typed
+	RunDigest     string  `json:"run_digest"`
+	// How far fixes/events.jsonl went when it came: what it tells of decisions up to there stayed where they were
+	// made.
+	Journal *journal.End `json:"journal,omitempty"`
+	Digest  string       `json:"digest"` // of the other fields as one line of JSON, in this order
+}
+
+// ImportedFile is the mark of an imported run, in its folder.
+const ImportedFile = "imported.json"
+
+// Sum returns what Digest should be.
+func (i Imported) Sum() string {
+	i.Digest = ""
+	text, err := recordfile.JSON(i)
+	if err != nil {
+		return ""
+	}
+	return recordfile.Digest(text)
+}
+
+// Imported returns where the records of a fix came from; nil: they were made here.
+func (p *Proposal) Imported() *Imported {
+	text, err := recordfile.Read(filepath.Join(p.Dir, ImportedFile), 1<<16)
+	if errors.Is(err, fs.ErrNotExist) || p.Dir == "" {
+		return nil
+	}
+	var i Imported
+	if err != nil || json.Unmarshal(text, &i) != nil { // that it was imported is known all the same
+		return &Imported{}
+	}
+	return &i
 }

@@ -1,14 +1,17 @@
 package record
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // A Store is the .async folder of one root.
@@ -84,4 +87,46 @@ func (s *Store) isOurs() (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// Interrupted returns the ids of runs without run.json whose maker is no longer alive, oldest first.
+func (s *Store) Interrupted() ([]string, error) {
+	ids, err := s.ids()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, id := range ids {
+		if s.hasVerdict(id) {
+			continue
+		}
+		if there, live := s.maker(id); !there || live {
+			continue
+		}
+		// The maker may have sealed the run and ended while we looked.
+		if !s.hasVerdict(id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// Made reports whether a process, alive or not, is known here: it recorded one of the runs, or was the last to hold a
+// lock and did not release it.
+func (s *Store) Made(by process.Stamp) bool {
+	ids, err := s.ids()
+	if err != nil {
+		return false // nobody is known in what cannot be read
+	}
+	at := func(dir, name string) bool {
+		var stamp process.Stamp
+		b, err := readFile(dir, name, 4096)
+		return err == nil && json.Unmarshal(b, &stamp) == nil && stamp == by
+	}
+	for _, id := range slices.Backward(ids) {
+		if at(filepath.Join(s.runs(), id), "maker.json") {
+			return true
+		}
+	}
+	return len(ids) > 0 && (at(s.Dir, "run.lock") || at(s.Dir, "heal.lock"))
 }

@@ -101,3 +101,8 @@ func hunkLines(header string) (before, after int) {
 	}
 	return n(fields[1]), n(fields[2])
 }
+
+// A difference that is no proposal: what fmt would change.
+
+// Diff shows a patch in git's format.
+func (s *Screen) Diff(patch []byte) { s.put(s.diff(patch)) }

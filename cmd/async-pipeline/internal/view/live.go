@@ -1,4 +1,4 @@
-// a run or a fix in a terminal: what has ended scrolls by, what is at work stands below it and is drawn over.
+// A run or a fix in a terminal: what has ended scrolls by, what is at work stands below it and is drawn over.
 package view
 
 import (

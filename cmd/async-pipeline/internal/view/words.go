@@ -2,10 +2,13 @@
 package view
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -134,4 +137,88 @@ func Quote(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(Harmless(word), "'", `'\''`) + "'"
+}
+
+// Sizes and moments as they are shown: 1.2 MiB, 3 min ago.
+
+// moment is a time for a person who reads it at now: of this year without the year.
+func moment(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	switch {
+	case at.IsZero():
+		return "?"
+	case at.Year() == now.Year():
+		return at.Format("Jan _2 15:04")
+	}
+	return at.Format("2006-01-02")
+}
+
+// ago is how long ago a time was, roughly.
+func ago(at, now time.Time) string {
+	d := now.Sub(at)
+	switch {
+	case at.IsZero():
+		return "at an unknown time"
+	case d < -time.Minute:
+		return "in the future: " + at.Local().Format("2006-01-02 15:04:05")
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	}
+	return english.Count(int(d/(24*time.Hour)), "day") + " ago"
+}
+
+// A log on a terminal: whole lines, made harmless.
+
+// A LogText writes what a task printed to a screen, harmless, line by line. It belongs to one goroutine; Flush shows the
+// rest of a line that has no end.
+type LogText struct {
+	s    *Screen
+	held []byte
+	open bool // a part of a long line stands on the screen without its end
+}
+
+// LogText is for a screen on a terminal; elsewhere a log is written as it is.
+func (s *Screen) LogText() *LogText { return &LogText{s: s} }
+
+func (l *LogText) Write(p []byte) (int, error) {
+	l.held = append(l.held, p...)
+	var b bytes.Buffer
+	rest := l.held
+	for {
+		end, skip := lineEnd(rest)
+		if end < 0 {
+			break
+		}
+		b.WriteString(taskText(string(rest[:end]), l.s.Colour) + "\n")
+		l.open = false
+		rest = rest[end+skip:]
+	}
+	if len(rest) > longLine {
+		n := wholePart(rest)
+		b.WriteString(taskText(string(rest[:n]), l.s.Colour))
+		l.open = true
+		rest = rest[n:]
+	}
+	l.held = append(l.held[:0], rest...)
+	if b.Len() > 0 {
+		if _, err := l.s.W.Write(b.Bytes()); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// Flush shows what is held back, and ends its line.
+func (l *LogText) Flush() error {
+	if len(l.held) == 0 && !l.open {
+		return nil
+	}
+	text := taskText(string(bytes.TrimRight(l.held, "\r")), l.s.Colour) + "\n"
+	l.held, l.open = l.held[:0], false
+	_, err := io.WriteString(l.s.W, text)
+	return err
 }
