@@ -125,7 +125,7 @@ func (a *attempts) one(wall context.Context, last told) (next told, more bool) {
 		a.budget.Try()
 		t, err := a.try(wall, of, last)
 		if err != nil {
-			a.ending.fail(failure.WallTimeout,
+			a.fail(failure.WallTimeout,
 				"the wall clock of "+a.budget.Limit.WallClock.String()+" ended before the agent could start")
 			return told{}, false
 		}

@@ -98,13 +98,17 @@ func readAnswer(turn agent.Turn, base *scratch.Base) ([]patch.Change, error) {
 	case !found && strings.TrimSpace(turn.Text) == "":
 		return nil, &noDiff{failure.NoOutput, "the agent said nothing"}
 	case !found:
-		return nil, &noDiff{failure.VerdictAmbiguous,
-			"the answer has neither a unified diff nor a report (" + turn.Problem + ")"}
+		return nil, &noDiff{
+			failure.VerdictAmbiguous,
+			"the answer has neither a unified diff nor a report (" + turn.Problem + ")",
+		}
 	case d.Problem != "":
 		return nil, &noDiff{failure.OutputInvalid, "the diff of the answer cannot be read: " + d.Problem}
 	case isCut(turn.Text, d):
-		return nil, &noDiff{failure.OutputTruncated,
-			fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10)}
+		return nil, &noDiff{
+			failure.OutputTruncated,
+			fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10),
+		}
 	}
 	changes, err := applied(d.Text, base)
 	if d.CRLF != "" && errors.Is(err, patch.ErrConflict) {
@@ -113,8 +117,10 @@ func readAnswer(turn agent.Turn, base *scratch.Base) ([]patch.Change, error) {
 		}
 	}
 	if err != nil {
-		return nil, &noDiff{failure.OutputInvalid,
-			fmt.Sprintf("the diff in line %d of the answer cannot be applied: %v", d.Line, err)}
+		return nil, &noDiff{
+			failure.OutputInvalid,
+			fmt.Sprintf("the diff in line %d of the answer cannot be applied: %v", d.Line, err),
+		}
 	}
 	return changes, nil
 }

@@ -4,10 +4,11 @@ package checkfile
 
 import (
 	"cmp"
-	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
 )
 
 // loadedNames are whole names in lower case. Names that are tests, as conftest.py, are class 2 already.

@@ -253,8 +253,10 @@ type makeView struct {
 // program and the variables that only those use; and the targets that are no files (phony), to which also adds some.
 // checks reports whether a path is a check file.
 func checkParts(src string, also map[string]bool, checks func(string) bool) (parts []string, phony map[string]bool) {
-	v := makeView{segments: parseMakefile(src), refs: map[string][]string{}, check: map[string]bool{},
-		build: map[string]bool{}, phony: map[string]bool{}}
+	v := makeView{
+		segments: parseMakefile(src), refs: map[string][]string{}, check: map[string]bool{},
+		build: map[string]bool{}, phony: map[string]bool{},
+	}
 	for target := range also {
 		v.phony[target] = true
 	}

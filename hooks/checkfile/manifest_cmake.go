@@ -3,9 +3,10 @@ package checkfile
 // CMakeLists.txt: which of its commands make the tests.
 
 import (
-	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
 )
 
 var (

@@ -3,11 +3,12 @@ package checkfile
 // What one command refers to, by the program it starts.
 
 import (
-	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 var (
@@ -296,8 +297,10 @@ func (n *finder) module(name string, args []string, c shelltext.Command, w site)
 	case slices.Contains(testRunners, top) || slices.Contains(linters, name) || slices.Contains(checkTools, top):
 		n.tool(name, args, w)
 	default:
-		for _, file := range []string{strings.ReplaceAll(name, ".", "/") + "/__main__.py",
-			strings.ReplaceAll(name, ".", "/") + ".py"} {
+		for _, file := range []string{
+			strings.ReplaceAll(name, ".", "/") + "/__main__.py",
+			strings.ReplaceAll(name, ".", "/") + ".py",
+		} {
 			for _, in := range []string{"", "src/"} {
 				if p := n.resolve(in+file, w); n.seen.Has(p) {
 					n.started(p, c, w)

@@ -3,11 +3,12 @@ package checkfile
 // Makefiles that a command uses: their includes, and what the recipes of its goals refer to.
 
 import (
-	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 // makeNames are the names of Makefiles in the order in which make prefers them.

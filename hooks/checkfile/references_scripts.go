@@ -166,8 +166,10 @@ func (n *finder) justfile(p string, goals []string, w site) {
 	}
 	for _, m := range justModule().FindAllSubmatch(src, -1) {
 		name := string(m[1])
-		for _, file := range []string{string(m[2]), name + ".just", name + "/mod.just", name + "/justfile",
-			name + "/.justfile"} {
+		for _, file := range []string{
+			string(m[2]), name + ".just", name + "/mod.just", name + "/justfile",
+			name + "/.justfile",
+		} {
 			if q := n.resolve(file, w); file != "" && n.seen.Has(q) {
 				n.add(q)
 				n.justfile(q, nil, w)

@@ -3,10 +3,11 @@ package checkfile
 // The survey of a tree: what its sources import, and which of them are tests, helpers of tests, or production.
 
 import (
-	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
 )
 
 const (

@@ -172,19 +172,29 @@ func TestResumesAt(t *testing.T) {
 		want     time.Time
 	}{
 		"nothing": {nil, time.Time{}},
-		"later": {[]fix.Attempt{{Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
-			Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")}}}, now.Add(time.Hour)},
-		"past": {[]fix.Attempt{{Agent: "a", StartedAt: "2026-03-01T10:00:00.000Z",
-			Decision: &fix.Decision{ResumeAt: new("2026-03-01T11:00:00.000Z")}}}, time.Time{}},
-		"another": {[]fix.Attempt{{Agent: "b", StartedAt: "2026-03-01T11:00:00.000Z",
-			Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")}}}, time.Time{}},
+		"later": {[]fix.Attempt{{
+			Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
+			Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")},
+		}}, now.Add(time.Hour)},
+		"past": {[]fix.Attempt{{
+			Agent: "a", StartedAt: "2026-03-01T10:00:00.000Z",
+			Decision: &fix.Decision{ResumeAt: new("2026-03-01T11:00:00.000Z")},
+		}}, time.Time{}},
+		"another": {[]fix.Attempt{{
+			Agent: "b", StartedAt: "2026-03-01T11:00:00.000Z",
+			Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")},
+		}}, time.Time{}},
 		"it worked since": {[]fix.Attempt{
-			{Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
-				Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")}},
+			{
+				Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
+				Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")},
+			},
 			{Agent: "a", StartedAt: "2026-03-01T11:30:00.000Z"},
 		}, time.Time{}},
-		"no time": {[]fix.Attempt{{Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
-			Decision: &fix.Decision{ResumeAt: new("soon")}}}, time.Time{}},
+		"no time": {[]fix.Attempt{{
+			Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
+			Decision: &fix.Decision{ResumeAt: new("soon")},
+		}}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,19 +18,35 @@ func TestStayOf(t *testing.T) {
 	}{
 		"never":   {nil, "", ""},
 		"applied": {[]StateChange{{At: at("10:00"), To: Applied}}, at("10:00"), ""},
-		"in two parts": {[]StateChange{{At: at("10:00"), To: Applied, Files: []string{"a"}},
-			{At: at("11:00"), To: Applied, Files: []string{"b"}}}, at("11:00"), ""},
+		"in two parts": {[]StateChange{
+			{At: at("10:00"), To: Applied, Files: []string{"a"}},
+			{At: at("11:00"), To: Applied, Files: []string{"b"}},
+		}, at("11:00"), ""},
 		"half of it": {[]StateChange{{At: at("10:00"), To: Applied, Files: []string{"a"}}}, "", ""},
-		"reverted": {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Reverted}}, at("10:00"),
-			at("12:00")},
-		"half of it again": {[]StateChange{{At: at("10:00"), To: Applied},
-			{At: at("12:00"), To: Reverted, Files: []string{"b"}}}, at("10:00"), at("12:00")},
-		"applied again": {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Reverted},
-			{At: at("13:00"), To: Applied}}, at("13:00"), ""},
-		"superseded is in": {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Superseded}}, at("10:00"),
-			""},
-		"applied twice": {[]StateChange{{At: at("10:00"), To: Applied}, {At: at("11:00"), To: Applied}}, at("10:00"),
-			""},
+		"reverted": {
+			[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Reverted}},
+			at("10:00"),
+			at("12:00"),
+		},
+		"half of it again": {[]StateChange{
+			{At: at("10:00"), To: Applied},
+			{At: at("12:00"), To: Reverted, Files: []string{"b"}},
+		}, at("10:00"), at("12:00")},
+		"applied again": {[]StateChange{
+			{At: at("10:00"), To: Applied},
+			{At: at("12:00"), To: Reverted},
+			{At: at("13:00"), To: Applied},
+		}, at("13:00"), ""},
+		"superseded is in": {
+			[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Superseded}},
+			at("10:00"),
+			"",
+		},
+		"applied twice": {
+			[]StateChange{{At: at("10:00"), To: Applied}, {At: at("11:00"), To: Applied}},
+			at("10:00"),
+			"",
+		},
 		"rejected, no stay":  {[]StateChange{{At: at("10:00"), To: Rejected}}, "", ""},
 		"a time that is not": {[]StateChange{{At: "yesterday", To: Applied}}, "", ""},
 	} {

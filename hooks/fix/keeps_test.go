@@ -80,11 +80,15 @@ func TestHookRuns(t *testing.T) {
 	}
 	j, err := fix.OpenJournal(fixtest.Dir(s), fixtest.VerdictOf(t, s, fixtest.RunID), nil)
 	fixtest.Check(t, err)
-	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{"task": "test", "exit_code": 7, "error": "failed",
-		"duration_ms": 12, "log": "fixes/test.log"}))
+	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{
+		"task": "test", "exit_code": 7, "error": "failed",
+		"duration_ms": 12, "log": "fixes/test.log",
+	}))
 	fixtest.Check(t, j.Event("healing_began", map[string]any{"task": "test"}))
-	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{"task": "lint", "exit_code": nil,
-		"error": "no such program", "duration_ms": 1, "log": nil}))
+	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{
+		"task": "lint", "exit_code": nil,
+		"error": "no such program", "duration_ms": 1, "log": nil,
+	}))
 	fixtest.Check(t, j.Close())
 	runs, err := s.HookRuns(fixtest.RunID)
 	fixtest.Check(t, err)

@@ -26,8 +26,10 @@ func TestStats(t *testing.T) {
 	idle, drop := new("idle_timeout"), new("disconnect")
 	first := fixtest.Sealed(t, s, "test", before, after, with(
 		fix.Attempt{Number: 1, Agent: "a", Kind: idle, DurationMS: 10},
-		fix.Attempt{Number: 2, Agent: "a", Kind: drop, DurationMS: 20,
-			Tokens: fix.Tokens{Input: new(int64(5)), Output: new(int64(7))}, CostUSD: new(0.5)},
+		fix.Attempt{
+			Number: 2, Agent: "a", Kind: drop, DurationMS: 20,
+			Tokens: fix.Tokens{Input: new(int64(5)), Output: new(int64(7))}, CostUSD: new(0.5),
+		},
 		fix.Attempt{Number: 3, Agent: "b", DurationMS: 30, Tokens: fix.Tokens{Input: new(int64(1))}, CostUSD: new(0.25)},
 		fix.Attempt{Number: 4, Agent: "b", DurationMS: 40}, // after one that ended by itself: no retry
 	))
@@ -77,8 +79,11 @@ func TestStatsUnverified(t *testing.T) {
 	}{
 		"helped":    {"verified", []fix.Attempt{left, {Number: 2, Agent: "a"}}},
 		"no better": {"unverified", []fix.Attempt{left, {Number: 2, Agent: "a"}}},
-		"the second": {"suspect", []fix.Attempt{left, {Number: 2, Agent: "a", Rescue: left.Rescue},
-			{Number: 3, Agent: "a"}}},
+		"the second": {"suspect", []fix.Attempt{
+			left,
+			{Number: 2, Agent: "a", Rescue: left.Rescue},
+			{Number: 3, Agent: "a"},
+		}},
 		"one": {"unverified", []fix.Attempt{left}},
 	} {
 		fixtest.Sealed(t, s, task, before, after, func(_ *draft.Draft, f *fix.Fix) {
@@ -105,18 +110,28 @@ func TestStatsAtLeast(t *testing.T) {
 	s := fixtest.NewStore(t, fixtest.Files{"a": "f:1"})
 	fixtest.Sealed(t, s, "test", nil, nil, func(_ *draft.Draft, f *fix.Fix) {
 		f.Attempts = []fix.Attempt{
-			{Number: 1, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(100)), Output: new(int64(10))},
-				CostUSD: new(0.5)},
-			{Number: 2, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(300)), AtLeast: new(int64(330))},
-				CostUSD: new(0.25)},
 			{
-				Number: 3, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(1)),
-					Output: new(int64(2))}, CostUSD: new(0.125),
-				Finalizer: &fix.Finalizer{Result: "recovered", DurationMS: 5,
-					Tokens: fix.Tokens{Input: new(int64(4)), Output: new(int64(8))}, CostUSD: new(1.0)},
+				Number: 1, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(100)), Output: new(int64(10))},
+				CostUSD: new(0.5),
 			},
-			{Number: 4, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(1)), Output: new(int64(2))},
-				Finalizer: &fix.Finalizer{Result: "skipped"}},
+			{
+				Number: 2, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(300)), AtLeast: new(int64(330))},
+				CostUSD: new(0.25),
+			},
+			{
+				Number: 3, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{
+					Input:  new(int64(1)),
+					Output: new(int64(2)),
+				}, CostUSD: new(0.125),
+				Finalizer: &fix.Finalizer{
+					Result: "recovered", DurationMS: 5,
+					Tokens: fix.Tokens{Input: new(int64(4)), Output: new(int64(8))}, CostUSD: new(1.0),
+				},
+			},
+			{
+				Number: 4, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(1)), Output: new(int64(2))},
+				Finalizer: &fix.Finalizer{Result: "skipped"},
+			},
 		}
 	})
 	got, errs := s.Stats(nil)

@@ -231,8 +231,10 @@ func ReadDraft(dir, run, name string) (*Proposal, error) {
 	if err := json.Unmarshal(text, &d); err != nil || d.Task == "" {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, cmp.Or(err, errors.New("task is missing")))
 	}
-	f := Fix{SchemaVersion: d.SchemaVersion, Run: run, RunDigest: d.RunDigest, Task: d.Task, CreatedAt: d.StartedAt,
-		State: Interrupted}
+	f := Fix{
+		SchemaVersion: d.SchemaVersion, Run: run, RunDigest: d.RunDigest, Task: d.Task, CreatedAt: d.StartedAt,
+		State: Interrupted,
+	}
 	FillLists(&f)
 	return &Proposal{Fix: f, Disposition: None, Dir: dir, Name: name}, nil
 }

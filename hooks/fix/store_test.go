@@ -90,7 +90,8 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 		f.CreatedAt = "2026-11-21T04:30:00.000Z"
 	})
 	fixtest.SealedIn(t, s, fixtest.RunID, "lint", nil, func(_ *draft.Draft,
-		f *fix.Fix) {
+		f *fix.Fix,
+	) {
 		f.CreatedAt = "2026-11-21T05:00:00.000Z"
 	})
 	items, errs := s.List()
@@ -168,15 +169,21 @@ func TestDamagedRecords(t *testing.T) {
 		newer  bool // an error, but not damage
 		listed bool // the fix itself is still listed
 	}{
-		"cut short": {func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 40)) }, "bad.json",
-			false, false},
-		"empty": {func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 0)) }, "bad.json",
-			false, false},
+		"cut short": {
+			func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 40)) }, "bad.json",
+			false, false,
+		},
+		"empty": {
+			func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 0)) }, "bad.json",
+			false, false,
+		},
 		"newer": {func(t *testing.T, dir string) {
 			fixtest.ReplaceIn(t, dir+"/bad.json", `"schema_version":1`, `"schema_version":2`)
 		}, "upgrade", true, false},
-		"no version": {func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"schema_version"`, `"x"`) },
-			"schema_version", false, false},
+		"no version": {
+			func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"schema_version"`, `"x"`) },
+			"schema_version", false, false,
+		},
 		"of another run": {func(t *testing.T, dir string) {
 			fixtest.ReplaceIn(t, dir+"/bad.json", fixtest.RunID, "20200101T000000Z-0000")
 		}, "20200101T000000Z-0000", false, false},
@@ -187,10 +194,14 @@ func TestDamagedRecords(t *testing.T) {
 		"patch of another": {func(t *testing.T, dir string) {
 			fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`, `fixes/good.patch`)
 		}, "good.patch", false, false},
-		"no patch": {func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"patch":`, `"p":`) },
-			"without a patch", false, false},
-		"a link for the fix": {func(t *testing.T, dir string) { fixtest.Relink(t, dir+"/bad.json") }, "symbolic link", false,
-			false},
+		"no patch": {
+			func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"patch":`, `"p":`) },
+			"without a patch", false, false,
+		},
+		"a link for the fix": {
+			func(t *testing.T, dir string) { fixtest.Relink(t, dir+"/bad.json") }, "symbolic link", false,
+			false,
+		},
 		"a link for the state": {func(t *testing.T, dir string) {
 			fixtest.Check(t, os.WriteFile(dir+"/bad.state.jsonl", nil, 0o600))
 			fixtest.Relink(t, dir+"/bad.state.jsonl")
@@ -282,8 +293,10 @@ func TestListFollows(t *testing.T) {
 		t.Fatalf("%+v %v", items, errs)
 	}
 	later := time.Now().Add(time.Hour)
-	fix.Follow(items, []fix.End{{Run: "x", Task: "test", At: later, Passed: true},
-		{Run: "y", Task: "test", At: later, Fingerprint: func() string { return "fp:1" }}})
+	fix.Follow(items, []fix.End{
+		{Run: "x", Task: "test", At: later, Passed: true},
+		{Run: "y", Task: "test", At: later, Fingerprint: func() string { return "fp:1" }},
+	})
 	if items[0].PassedIn == nil || *items[0].PassedIn != "x" || !slices.Equal(items[0].RecurredIn, []string{"y"}) {
 		t.Errorf("%+v", items[0])
 	}

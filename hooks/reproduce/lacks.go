@@ -121,8 +121,10 @@ func missingNames(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		for _, said := range []string{"annot find module ", "o module named ", "annot find package ", "annot resolve ",
-			"exec: ", "Can't resolve "} {
+		for _, said := range []string{
+			"annot find module ", "o module named ", "annot find package ", "annot resolve ",
+			"exec: ", "Can't resolve ",
+		} {
 			if _, rest, ok := strings.Cut(line, said); ok {
 				names = append(names, firstName(rest))
 			}

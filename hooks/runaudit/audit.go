@@ -62,8 +62,10 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 		unclaimed, err = unknown(r, root)
 	}
 	slices.SortStableFunc(r.Faults, func(a, b journal.Fault) int { return strings.Compare(a.File, b.File) })
-	return Audited{Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes,
-		unclaimed: unclaimed}, err
+	return Audited{
+		Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes,
+		unclaimed: unclaimed,
+	}, err
 }
 
 // makerFile names the process that records a run. Once there is a verdict nobody reads it, so no record has its

@@ -44,7 +44,7 @@ func TestFolder(p string) bool {
 		case "__tests__", "__test__", "__mocks__":
 			return true
 		case "test", "tests", "Test", "Tests":
-			if !within(p, jvm.NoTests) && !(l.SrcTest && seg == "test" && inSrc) {
+			if !within(p, jvm.NoTests) && (!l.SrcTest || seg != "test" || !inSrc) {
 				return true
 			}
 		case "spec", "specs":

@@ -26,12 +26,16 @@ var golang = Language{
 }
 
 // gomod is the language of go.mod and go.work.
-var gomod = Language{Name: "gomod", Files: []string{"go.mod", "go.work"}, Settings: true,
-	Syntax: Syntax{Line: []string{"//"}}}
+var gomod = Language{
+	Name: "gomod", Files: []string{"go.mod", "go.work"}, Settings: true,
+	Syntax: Syntax{Line: []string{"//"}},
+}
 
 // assembly is that of Go and of the C compilers.
-var assembly = Language{Name: "assembly", Also: []string{".s"},
-	Syntax: Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"`}}
+var assembly = Language{
+	Name: "assembly", Also: []string{".s"},
+	Syntax: Syntax{Line: []string{"//"}, Blocks: slashStar, Quotes: `"`},
+}
 
 var (
 	goTestLibrary = lazyregexp.New(`^(?:testing(?:/.*)?|net/http/httptest|github\.com/stretchr/testify.*|` +

@@ -26,6 +26,4 @@ var jvm = Language{
 		`(?:org\.junit|org\.mockito|org\.assertj|org\.testng|io\.kotest|org\.spockframework)\b`),
 }
 
-var (
-	jvmImport = lazyregexp.New(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(\w+(?:\.\w+)*(?:\.\*)?)`)
-)
+var jvmImport = lazyregexp.New(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(\w+(?:\.\w+)*(?:\.\*)?)`)

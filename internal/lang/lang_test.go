@@ -45,8 +45,18 @@ func TestMark(t *testing.T) {
 func TestOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ path, text, want string }{
-		{"a/b.go", "", "go"}, {"a.PY", "", "py"}, {"a.pyx", "", "py"}, {"Makefile", "", "make"}, {"makefile.inc", "", "make"}, {".env.local", "", "ini"}, {"go.mod", "", "gomod"},
-		{"bin/run", "#!/usr/bin/env python3\n", "py"}, {"bin/run", "#!/bin/sh -e\n", "shell"}, {"bin/run", "#!/usr/bin/perl\n", "perl"}, {"bin/run", "x", ""}, {"README.md", "", ""},
+		{"a/b.go", "", "go"},
+		{"a.PY", "", "py"},
+		{"a.pyx", "", "py"},
+		{"Makefile", "", "make"},
+		{"makefile.inc", "", "make"},
+		{".env.local", "", "ini"},
+		{"go.mod", "", "gomod"},
+		{"bin/run", "#!/usr/bin/env python3\n", "py"},
+		{"bin/run", "#!/bin/sh -e\n", "shell"},
+		{"bin/run", "#!/usr/bin/perl\n", "perl"},
+		{"bin/run", "x", ""},
+		{"README.md", "", ""},
 	} {
 		if got := Of(tt.path, tt.text); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.path, got, tt.want)

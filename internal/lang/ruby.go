@@ -19,8 +19,10 @@ var ruby = Language{
 			name := strings.TrimSuffix(string(m[2]), ".rb") + ".rb"
 			dirs := []string{path.Dir(p)}
 			if string(m[1]) != "require_relative" && !strings.HasPrefix(name, ".") {
-				dirs = []string{".", "lib", "spec", "test", ix.sub, path.Join(ix.sub, "lib"),
-					path.Join(ix.sub, "spec"), path.Join(ix.sub, "test")}
+				dirs = []string{
+					".", "lib", "spec", "test", ix.sub, path.Join(ix.sub, "lib"),
+					path.Join(ix.sub, "spec"), path.Join(ix.sub, "test"),
+				}
 			}
 			files = append(files, ix.First(name, dirs...)...)
 		}

@@ -150,8 +150,10 @@ func anthropicBlocks(m Message) []any {
 		case b.Result != nil:
 			continue
 		case b.Call != nil:
-			blocks = append(blocks, &anthropicContent{Type: "tool_use", ID: b.Call.ID, Name: b.Call.Name,
-				Input: b.Call.input()})
+			blocks = append(blocks, &anthropicContent{
+				Type: "tool_use", ID: b.Call.ID, Name: b.Call.Name,
+				Input: b.Call.input(),
+			})
 		case raw != nil && b.Text == "":
 			blocks = append(blocks, raw)
 			continue
@@ -410,7 +412,9 @@ func (s *anthropicStream) usage(u *anthropicUsage) {
 		return
 	}
 	for _, c := range []struct{ from, to **tally }{
-		{&u.Input, &s.counts.Input}, {&u.Written, &s.counts.Written}, {&u.Cached, &s.counts.Cached},
+		{&u.Input, &s.counts.Input},
+		{&u.Written, &s.counts.Written},
+		{&u.Cached, &s.counts.Cached},
 		{&u.Output, &s.counts.Output},
 	} {
 		if *c.from != nil {

@@ -107,24 +107,34 @@ var (
 	}
 	weakBilling = []string{"billing", "credits", "subscription", "your plan"} // at 400, 402, 403 only
 
-	rateWords = []string{"rate limit", "rate_limit", "too many requests", "rate increased too quickly",
-		"concurrency", "throttl"}
-	overloadWords = []string{"overloaded", "unavailable", "at capacity", "internal server error", "bad gateway",
-		"server error"}
-	policyWords = []string{"content policy", "content_policy", "content filter", "content_filter", "safety system",
-		"usage policies"}
+	rateWords = []string{
+		"rate limit", "rate_limit", "too many requests", "rate increased too quickly",
+		"concurrency", "throttl",
+	}
+	overloadWords = []string{
+		"overloaded", "unavailable", "at capacity", "internal server error", "bad gateway",
+		"server error",
+	}
+	policyWords = []string{
+		"content policy", "content_policy", "content filter", "content_filter", "safety system",
+		"usage policies",
+	}
 	flagWords  = []string{"moderation", "flagged"} // at 403, where they stand for the policy
 	modelWords = []string{"is not a valid model", "model not found", "no such model", "unknown model", "invalid model"}
-	authWords  = []string{"unauthorized", "invalid api key", "invalid x-api-key", "authentication",
-		"api key not valid"}
+	authWords  = []string{
+		"unauthorized", "invalid api key", "invalid x-api-key", "authentication",
+		"api key not valid",
+	}
 	overflowWords = []string{
 		"prompt is too long", "prompt too long", "context length", "context_length", "context window", "maximum context",
 		"context limit", "input is too long", "input length and", "input token count", "reduce the length",
 		"exceeds the context",
 	}
 	tokenWords  = []string{"token limit", "too many tokens"} // a full window, unless they speak of the answer
-	outputWords = []string{"output token", "max_tokens", "max_output_tokens", "max_completion_tokens",
-		"completion token"}
+	outputWords = []string{
+		"output token", "max_tokens", "max_output_tokens", "max_completion_tokens",
+		"completion token",
+	}
 	timeoutWords = []string{"timeout", "timed out", "deadline exceeded"}
 	networkWords = []string{
 		"stream closed", "stream error", "sse error", "connection closed", "connection reset", "reset by peer",

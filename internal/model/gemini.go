@@ -93,8 +93,10 @@ func geminiParts(m Message) []geminiContent {
 			if b.Result.Failed {
 				field = "error"
 			}
-			part.Result = &geminiNamed{ID: geminiID(b.Result.ID), Name: b.Result.Name,
-				Response: map[string]string{field: b.Result.Text}}
+			part.Result = &geminiNamed{
+				ID: geminiID(b.Result.ID), Name: b.Result.Name,
+				Response: map[string]string{field: b.Result.Text},
+			}
 		case b.Call != nil:
 			part.Call = &geminiNamed{ID: geminiID(b.Call.ID), Name: b.Call.Name, Args: b.Call.input()}
 		case b.Thinking != "" && raw != nil:
@@ -280,5 +282,7 @@ var geminiStops = map[string]Stop{
 }
 
 // geminiSlips are the finish reasons of an answer that the provider itself could not read: the next may be better.
-var geminiSlips = map[string]bool{"MALFORMED_FUNCTION_CALL": true, "MALFORMED_RESPONSE": true,
-	"UNEXPECTED_TOOL_CALL": true}
+var geminiSlips = map[string]bool{
+	"MALFORMED_FUNCTION_CALL": true, "MALFORMED_RESPONSE": true,
+	"UNEXPECTED_TOOL_CALL": true,
+}

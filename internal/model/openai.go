@@ -49,8 +49,10 @@ func openaiRequest(m *Model, r Request) any {
 		tools := make([]object, len(r.Tools))
 		for i, t := range r.Tools {
 			// strict would demand that every property is required.
-			tools[i] = object{"type": "function", "name": t.Name, "description": t.Description, "parameters": t.schema(),
-				"strict": false}
+			tools[i] = object{
+				"type": "function", "name": t.Name, "description": t.Description, "parameters": t.schema(),
+				"strict": false,
+			}
 		}
 		q["tools"] = tools
 	}
@@ -466,8 +468,10 @@ func (s *openaiStream) end(e openaiEvent) error {
 		s.d.got.ID, s.d.got.Model = r.ID, r.Model
 	}
 	if u := r.Usage; u != nil {
-		s.d.got.Usage = Usage{Input: u.Input.known(), Output: u.Output.known(), Cached: u.Details.Cached.known(),
-			Written: u.Details.Written.known()}
+		s.d.got.Usage = Usage{
+			Input: u.Input.known(), Output: u.Output.known(), Cached: u.Details.Cached.known(),
+			Written: u.Details.Written.known(),
+		}
 	}
 	s.d.ended = true
 	reason := ""

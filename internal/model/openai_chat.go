@@ -86,8 +86,10 @@ func chatMessages(out []any, m Message) []any {
 			out = append(out, chatMessage{Role: "tool", Of: b.Result.ID, Content: &content})
 			continue
 		case b.Call != nil:
-			said.Calls = append(said.Calls, chatToolCall{b.Call.ID, "function",
-				chatFunction{b.Call.Name, string(b.Call.input())}})
+			said.Calls = append(said.Calls, chatToolCall{
+				b.Call.ID, "function",
+				chatFunction{b.Call.Name, string(b.Call.input())},
+			})
 			continue
 		}
 		if raw := b.own(OpenAIChat); raw != nil {

@@ -36,8 +36,10 @@ func (t *cargoRunner) line(line string) bool {
 	}{
 		{strings.HasPrefix(line, "test "), func() []string { return cargoFail().FindStringSubmatch(line) }},
 		{strings.HasPrefix(line, "---- "), func() []string { return cargoOutput().FindStringSubmatch(line) }},
-		{strings.HasPrefix(line, " ") && strings.Contains(line, "s] "),
-			func() []string { return nextestFail().FindStringSubmatch(line) }},
+		{
+			strings.HasPrefix(line, " ") && strings.Contains(line, "s] "),
+			func() []string { return nextestFail().FindStringSubmatch(line) },
+		},
 	} {
 		if form.has {
 			if m := form.find(); m != nil {

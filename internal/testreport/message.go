@@ -56,23 +56,33 @@ var tellingForms = []lineForm{
 	{2, []string{"error", "exception", "warning", "exit", "interrupt"}, lazyregexp.New(
 		`^\s*(?:Uncaught |Caused by: |Exception in thread .*? )?(?:[\w.$]+\.)?(?:[A-Z]\w*)?(?:Error|Exception|Warning|Exit|Interrupt)(?: \[\w+\])?(?:: \S|$)`)},
 	// A program or file that is not there, a target that cannot be made.
-	{3, []string{"not found", "no such file", "denied", "cannot ", "no rule", "undefined reference", "no space",
-		"refused", "out of memory"}, lazyregexp.New(
+	{3, []string{
+		"not found", "no such file", "denied", "cannot ", "no rule", "undefined reference", "no space",
+		"refused", "out of memory",
+	}, lazyregexp.New(
 		`(?i)(?:command not found|: not found$|no such file or directory|permission denied|cannot find (?:module|package)|no rule to make target|undefined reference to|cannot open|no space left|connection refused|out of memory)`)},
 	// A line that begins with the word.
 	{4, []string{"error", "fatal", "fail"}, lazyregexp.New(`(?i)^\W*(?:[\w./@-]+:?\s+)?(?:error|fatal|failed|failure)\b\W`)},
-	{5, []string{"error", "fail", "fatal", "refused", "denied", "invalid", "unexpected", "missing", "mismatch",
-		"differ"}, lazyregexp.New(
+	{5, []string{
+		"error", "fail", "fatal", "refused", "denied", "invalid", "unexpected", "missing", "mismatch",
+		"differ",
+	}, lazyregexp.New(
 		`(?i)\b(?:error|failed|failure|fatal|refused|denied|invalid|unexpected|missing|mismatch|differs?)\b`)},
 }
 
 // passedOn matches lines that only repeat that something failed before, or that are no failures.
 var passedOn = []lineForm{
-	{0, []string{"warning: ", "note: ", "info: ", "remark: ", "hint: "},
-		lazyregexp.New(`\d: (?:warning|note|info|remark|hint): `)},
-	{0, []string{"make", "npm", "exit", "elifecycle", "ninja", "collect2", "error", "for more", "traceback", "fail"},
+	{
+		0,
+		[]string{"warning: ", "note: ", "info: ", "remark: ", "hint: "},
+		lazyregexp.New(`\d: (?:warning|note|info|remark|hint): `),
+	},
+	{
+		0,
+		[]string{"make", "npm", "exit", "elifecycle", "ninja", "collect2", "error", "for more", "traceback", "fail"},
 		lazyregexp.New(
-			`^\s*(?:make(?:\[\d+\])?: (?:\*\*\* .*(?:Error \d+|Killed|Terminated)|Target .* not remade|Leaving|Entering)|npm (?:ERR!|error)|(?:exit|error Command failed with) (?:status|exit code) \d+|ELIFECYCLE|ninja: build stopped|collect2: error|error: (?:could not compile|aborting due to|test failed|build failed)|For more information about|Traceback|FAIL(?:ED)?$)`)},
+			`^\s*(?:make(?:\[\d+\])?: (?:\*\*\* .*(?:Error \d+|Killed|Terminated)|Target .* not remade|Leaving|Entering)|npm (?:ERR!|error)|(?:exit|error Command failed with) (?:status|exit code) \d+|ELIFECYCLE|ninja: build stopped|collect2: error|error: (?:could not compile|aborting due to|test failed|build failed)|For more information about|Traceback|FAIL(?:ED)?$)`),
+	},
 }
 
 // telling returns the lines that tell of an error, normalised, in their order, each once; where there are none, the

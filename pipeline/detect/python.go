@@ -120,7 +120,8 @@ func (d *detector) pythonic(f *folder, t toml, pytest bool) pythonic {
 			other, usable = pythonic{how: "venv", venv: venv}, true
 		}
 	}
-	how, install := "", []string(nil)
+	var how string
+	var install []string
 	switch {
 	case f.files["uv.lock"]:
 		how, install = "uv", []string{"uv", "sync", "--locked"}

@@ -97,8 +97,10 @@ func (r *recorder) close() {
 			s.partial = nil
 		}
 		if left := s.left - s.noted; left > 0 {
-			r.say("notice", map[string]any{"text": fmt.Sprintf("%d bytes of %s are not in this transcript", left, s.name()),
-				"left_out_bytes": left})
+			r.say("notice", map[string]any{
+				"text":           fmt.Sprintf("%d bytes of %s are not in this transcript", left, s.name()),
+				"left_out_bytes": left,
+			})
 		}
 	}
 }

@@ -189,8 +189,10 @@ func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
 func (l *loop) do(ctx context.Context, c model.Call) (out tools.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = tools.Outcome{Text: fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p),
-				Code: tools.Failed}
+			out = tools.Outcome{
+				Text: fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p),
+				Code: tools.Failed,
+			}
 		}
 	}()
 	return l.tools.Call(ctx, c)
@@ -247,8 +249,10 @@ func (l *loop) dead(ctx context.Context, x *ended) {
 		l.acted = true
 	}
 	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: text, Failed: true}
-	l.note("tool_result", map[string]any{"id": x.call.ID, "name": x.call.Name, "text": text, "failed": true,
-		"interrupted": true})
+	l.note("tool_result", map[string]any{
+		"id": x.call.ID, "name": x.call.Name, "text": text, "failed": true,
+		"interrupted": true,
+	})
 }
 
 // settle gives every call of an answer its one result. A call that did not run is told why.
@@ -339,8 +343,10 @@ func (l *loop) unstarted(c model.Call, text string) ended {
 
 // noteUnstarted writes a result without a call to the transcript: only calls that were started have a line tool_call.
 func (l *loop) noteUnstarted(e ended) {
-	l.note("tool_result", map[string]any{"id": e.call.ID, "name": e.call.Name, "text": e.result.Text, "failed": true,
-		"started": false})
+	l.note("tool_result", map[string]any{
+		"id": e.call.ID, "name": e.call.Name, "text": e.result.Text, "failed": true,
+		"started": false,
+	})
 }
 
 // seen returns what the loop guard sees of a round.

@@ -131,8 +131,10 @@ func (l *loop) summarise(ctx context.Context) bool {
 // summary asks the model for a summary of as much of the conversation as fits into room characters. It returns an
 // empty string if no whole summary came. A lost connection is recovered like any other.
 func (l *loop) summary(ctx context.Context, room int) string {
-	talk := append(flat(newest(l.messages, room)), model.Message{Role: model.User,
-		Blocks: []model.Block{{Text: summaryNote}}})
+	talk := append(flat(newest(l.messages, room)), model.Message{
+		Role:   model.User,
+		Blocks: []model.Block{{Text: summaryNote}},
+	})
 	req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
 	for ctx.Err() == nil && l.mayAsk(talk) {
 		x := l.exchange(ctx, req, false)

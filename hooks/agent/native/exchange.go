@@ -133,8 +133,10 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	case silent:
 		x.err = errSilent
 	case x.err == nil:
-		x.err = &model.Error{Kind: failure.StreamFailure, Message: "the answer ended without a stop reason",
-			RetryAfter: -1, Retryable: true}
+		x.err = &model.Error{
+			Kind: failure.StreamFailure, Message: "the answer ended without a stop reason",
+			RetryAfter: -1, Retryable: true,
+		}
 	}
 	if done == nil {
 		l.noteSaid(x.answer)

@@ -90,8 +90,10 @@ func (l *loop) rounds(ctx context.Context) ending {
 			return e
 		}
 		if l.turns >= most {
-			return ending{kind: failure.AgentMaxTurns, evidence: fmt.Sprintf("no end after %d turns of the model", most),
-				text: l.said}
+			return ending{
+				kind: failure.AgentMaxTurns, evidence: fmt.Sprintf("no end after %d turns of the model", most),
+				text: l.said,
+			}
 		}
 		if why := l.meter.over(); why != "" {
 			return ending{kind: failure.TokenBudget, evidence: why, text: l.said}
@@ -144,8 +146,10 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	text := textOf(x.answer.Blocks)
 	said := join(l.said, text)
 	if x.stop == model.Refused {
-		return &ending{kind: failure.ContentPolicy, evidence: because("the model refused to answer", x.answer.Reason),
-			text: said}
+		return &ending{
+			kind: failure.ContentPolicy, evidence: because("the model refused to answer", x.answer.Reason),
+			text: said,
+		}
 	}
 	if x.stop == model.Overflow {
 		x.err = &model.Error{Kind: failure.ContextOverflow, Message: "the model's window is full", RetryAfter: -1}
@@ -345,8 +349,10 @@ func (l *loop) safeRetryFailed(f fault, why string) {
 // sideEffect notes, beside a failure, that something was changed before it.
 func (l *loop) sideEffect(why string) {
 	if l.acted {
-		l.note("notice", map[string]any{"notice": "side_effect", "text": "the turn ended" + l.caution(), "reason": why,
-			"unsafe_completed": true})
+		l.note("notice", map[string]any{
+			"notice": "side_effect", "text": "the turn ended" + l.caution(), "reason": why,
+			"unsafe_completed": true,
+		})
 	}
 }
 

@@ -48,8 +48,10 @@ func Rebuild(ctx context.Context, r agent.Request, transcript io.Reader) (_ Rebu
 		return Rebuilt{}, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	b := &rebuilding{w: w, begun: map[string]called{}, Rebuilt: Rebuilt{Sure: map[string]bool{},
-		Open: map[string]string{}}}
+	b := &rebuilding{w: w, begun: map[string]called{}, Rebuilt: Rebuilt{
+		Sure: map[string]bool{},
+		Open: map[string]string{},
+	}}
 	ours := false
 	err = eachLine(transcript, r.Attempt, func(l line) error {
 		switch {

@@ -75,7 +75,7 @@ func (a *Agent) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	if err != nil {
 		return agent.Turn{}, fmt.Errorf("agent %q: %w", a.ID, err)
 	}
-	defer tools.Close() // of a folder that was only read through
+	defer func() { _ = tools.Close() }() // of a folder that was only read through
 	l := newLoop(a, r, tools)
 	l.begin()
 	return l.run(ctx), nil

@@ -175,8 +175,10 @@ func TestApplyChecks(t *testing.T) {
 	t.Parallel()
 	after := fixtest.Files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
 	flags := func(_ *draft.Draft, f *fix.Fix) {
-		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt"), Line: new(7)},
-			{ID: "F2", Rule: "new_network", Path: new("dir/new.txt")}}
+		f.Flags = []fix.Flag{
+			{ID: "F1", Rule: "check_file", Path: new("a.txt"), Line: new(7)},
+			{ID: "F2", Rule: "new_network", Path: new("dir/new.txt")},
+		}
 	}
 	type setup struct {
 		more func(*draft.Draft, *fix.Fix)
@@ -188,34 +190,42 @@ func TestApplyChecks(t *testing.T) {
 		is   error
 		says string
 	}{
-		"no proposal": {setup{more: func(d *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }},
-			ErrRefused, "no_fix"},
+		"no proposal": {
+			setup{more: func(d *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }},
+			ErrRefused, "no_fix",
+		},
 		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *testTree,
-			p *fix.Proposal) {
+			p *fix.Proposal,
+		) {
 			p.Diff = append(p.Diff, '\n')
 		}}, fix.ErrDamaged, "heal again"},
 		"not from the store": {setup{with: func(_ *testing.T, _ *testTree,
-			p *fix.Proposal) {
+			p *fix.Proposal,
+		) {
 			*p = fix.Proposal{Fix: p.Fix, Diff: p.Diff}
 		}}, ErrRefused, "not read from the store"},
 		"rejected": {setup{with: func(t *testing.T, _ *testTree,
-			p *fix.Proposal) {
+			p *fix.Proposal,
+		) {
 			fixtest.Decide(t, p, fix.Rejected)
 		}}, ErrRefused, "was rejected at 2"},
 		"superseded": {setup{with: func(t *testing.T, _ *testTree,
-			p *fix.Proposal) {
+			p *fix.Proposal,
+		) {
 			fixtest.Decide(t, p, fix.Superseded)
 		}}, ErrRefused, "superseded"},
 		"decisions damaged": {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
 			fixtest.Check(t, os.WriteFile(p.StatePath(), []byte("x\n"), 0o600))
 		}}, fix.ErrDamaged, "state.jsonl"},
 		"changed file": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fixtest.Put(t, s.Root, "a.txt",
 				"f:mine\n")
 		}}, ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"},
 		"longer file": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fixtest.Put(t, s.Root, "a.txt", "f:one\nand more\n")
 		}}, ErrConflict, "a.txt (changed)"},
 		"deleted file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
@@ -229,20 +239,24 @@ func TestApplyChecks(t *testing.T) {
 			fixtest.Put(t, s.Root, "a.txt/x", "f:x")
 		}}, ErrConflict, "a.txt (a folder now)"},
 		"file became a link": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fixtest.Put(t, s.Root, "a.txt", "l:b.txt")
 		}}, ErrConflict, "a.txt (changed)"},
 		"file became a FIFO": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fifo(t, filepath.Join(s.Root, "a.txt"))
 		}}, ErrConflict, "a.txt (changed)"},
 		"new file is there": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fixtest.Put(t, s.Root, "dir/new.txt",
 				"f:other\n")
 		}}, ErrConflict, "dir/new.txt (is there already)"},
 		"a full folder in the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fixtest.Put(t, s.Root, "dir/new.txt/x",
 				"f:x")
 		}}, ErrConflict, "a folder that contains dir/new.txt/x"},
@@ -250,37 +264,60 @@ func TestApplyChecks(t *testing.T) {
 			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt/x"), 0o755))
 		}}, ErrConflict, "a folder that contains dir/new.txt/x/"},
 		"a link on the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fixtest.Put(t, s.Root, "dir",
 				"l:"+t.TempDir())
 		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
 		"a link on the way, inside": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fixtest.Put(t, s.Root, "dir", "l:.")
 		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
 		"a file on the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal) {
+			_ *fix.Proposal,
+		) {
 			fixtest.Put(t, s.Root, "dir", "f:x")
 		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"flags": {setup{more: flags}, ErrFlagged,
-			"F1 check_file a.txt:7, F2 new_network dir/new.txt"},
-		"one flag accepted": {setup{more: flags, o: Options{Accept: []string{"F1"}}}, ErrFlagged,
-			"F2 new_network"},
-		"no such flag": {setup{o: Options{Accept: []string{"all"}}}, ErrUse,
-			`--accept "all": nothing in this fix is flagged`},
-		"a flag that is not there too": {setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}}, ErrUse,
-			`--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`},
-		"an empty flag": {setup{more: flags, o: Options{Accept: []string{"F1,"}}}, ErrUse,
-			`--accept "": this fix has no such flag; it has: F1`},
-		"no such file": {setup{o: Options{Files: []string{"b.txt"}}}, ErrUse,
-			`"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`},
+		"flags": {
+			setup{more: flags},
+			ErrFlagged,
+			"F1 check_file a.txt:7, F2 new_network dir/new.txt",
+		},
+		"one flag accepted": {
+			setup{more: flags, o: Options{Accept: []string{"F1"}}},
+			ErrFlagged,
+			"F2 new_network",
+		},
+		"no such flag": {
+			setup{o: Options{Accept: []string{"all"}}},
+			ErrUse,
+			`--accept "all": nothing in this fix is flagged`,
+		},
+		"a flag that is not there too": {
+			setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}},
+			ErrUse,
+			`--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`,
+		},
+		"an empty flag": {
+			setup{more: flags, o: Options{Accept: []string{"F1,"}}},
+			ErrUse,
+			`--accept "": this fix has no such flag; it has: F1`,
+		},
+		"no such file": {
+			setup{o: Options{Files: []string{"b.txt"}}},
+			ErrUse,
+			`"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`,
+		},
 		"no file": {setup{o: Options{Files: []string{}}}, ErrUse, "no file is chosen"},
 		"the repository is gone": {setup{more: func(_ *draft.Draft,
-			f *fix.Fix) {
+			f *fix.Fix,
+		) {
 			f.Base = &fix.Base{Commit: new("c0ffee")}
 		}}, ErrRefused, "at commit c0ffee"},
 		"the root moved": {setup{more: func(_ *draft.Draft,
-			f *fix.Fix) {
+			f *fix.Fix,
+		) {
 			f.Base = &fix.Base{Sub: new("pkg/a")}
 		}}, ErrRefused, `"pkg/a"`},
 	}
@@ -327,8 +364,10 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	after := fixtest.Files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
 	flags := func(_ *draft.Draft, f *fix.Fix) {
-		f.Flags = []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt")},
-			{ID: "F2", Rule: "check_file", Path: new("dir/new.txt")}}
+		f.Flags = []fix.Flag{
+			{ID: "F1", Rule: "check_file", Path: new("a.txt")},
+			{ID: "F2", Rule: "check_file", Path: new("dir/new.txt")},
+		}
 		f.Verdict, f.Verification = new("suspect"), &fix.Verification{Reason: new("check_changed")}
 	}
 	cases := map[string]struct {
@@ -339,16 +378,36 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 		accepted string
 		note     string
 	}{
-		"flags by rule": {flags, nil, Options{Accept: []string{"check_file"}}, after, `"accepted":["F1","F2"]`,
-			"this fix is suspect: check_changed"},
-		"flags with a comma": {flags, nil, Options{Accept: []string{"F1, F2"}}, after, `"accepted":["F1","F2"]`,
-			"this fix is suspect: check_changed"},
-		"flags by id": {flags, nil, Options{Accept: []string{"F2", "F1"}}, after, `"accepted":["F1","F2"]`,
-			"this fix is suspect: check_changed"},
-		"one file and its flag": {flags, nil, Options{Files: []string{"a.txt"}, Accept: []string{"F1"}}, fixtest.Two,
-			`"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed"},
-		"verified": {func(_ *draft.Draft, f *fix.Fix) { f.Verdict = new("verified") }, nil, Options{}, after,
-			`"accepted":[]`, ""},
+		"flags by rule": {
+			flags, nil,
+			Options{Accept: []string{"check_file"}},
+			after, `"accepted":["F1","F2"]`,
+			"this fix is suspect: check_changed",
+		},
+		"flags with a comma": {
+			flags, nil,
+			Options{Accept: []string{"F1, F2"}},
+			after, `"accepted":["F1","F2"]`,
+			"this fix is suspect: check_changed",
+		},
+		"flags by id": {
+			flags, nil,
+			Options{Accept: []string{"F2", "F1"}},
+			after, `"accepted":["F1","F2"]`,
+			"this fix is suspect: check_changed",
+		},
+		"one file and its flag": {
+			flags, nil,
+			Options{Files: []string{"a.txt"}, Accept: []string{"F1"}},
+			fixtest.Two,
+			`"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed",
+		},
+		"verified": {
+			func(_ *draft.Draft, f *fix.Fix) { f.Verdict = new("verified") }, nil,
+			Options{},
+			after,
+			`"accepted":[]`, "",
+		},
 		"an empty folder in place": {nil, func(t *testing.T, s *testTree) {
 			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt"), 0o755))
 		}, Options{}, after, "", "this fix is unverified"},
@@ -390,8 +449,10 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 func TestApplyKeepsPermissions(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"plain": "f:1\n", "to-x": "f:1\n", "from-x": "x:1\n", "hard": "f:1\n"}
-	after := fixtest.Files{"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n",
-		"new-x": "x:2\n"}
+	after := fixtest.Files{
+		"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n",
+		"new-x": "x:2\n",
+	}
 	s := newTree(t, before)
 	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
 	for name, mode := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o640, "from-x": 0o751} {
@@ -405,8 +466,10 @@ func TestApplyKeepsPermissions(t *testing.T) {
 	fixtest.Check(t, err)
 	fixtest.Check(t, all.Close())
 	mask := 0o777 &^ info.Mode()
-	for name, want := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o750, "from-x": 0o640, "new": 0o644 &^ mask,
-		"new-x": 0o755 &^ mask} {
+	for name, want := range map[string]os.FileMode{
+		"plain": 0o600, "to-x": 0o750, "from-x": 0o640, "new": 0o644 &^ mask,
+		"new-x": 0o755 &^ mask,
+	} {
 		info, err := os.Stat(filepath.Join(s.Root, name))
 		fixtest.Check(t, err)
 		if info.Mode() != want {

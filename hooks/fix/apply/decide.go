@@ -61,8 +61,10 @@ func reject(p *fix.Proposal, reason string, o Options) (Rejected, error) {
 		files = append(files, f.Path)
 	}
 	slices.Sort(files)
-	return r, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{By: o.By, To: fix.Rejected, Files: files,
-		Reason: brief(reason)})
+	return r, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{
+		By: o.By, To: fix.Rejected, Files: files,
+		Reason: brief(reason),
+	})
 }
 
 // brief trims a reason and cuts one that is too long.

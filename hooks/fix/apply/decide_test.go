@@ -62,10 +62,14 @@ func TestRejectChecks(t *testing.T) {
 		"applied": {with: func(t *testing.T, s *testTree, p *fix.Proposal) {
 			fixtest.OK(t)(apply(t, s, p, Options{}))
 		}, says: "not rejected: it is applied; take it back first: async-pipeline fix revert " + fixtest.RunID + " test"},
-		"superseded": {with: func(t *testing.T, _ *testTree, p *fix.Proposal) { fixtest.Decide(t, p, fix.Superseded) },
-			says: "not rejected: a later fix took its place"},
-		"no proposal": {more: func(_ *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil },
-			says: "not rejected: no fix is proposed for task test of run " + fixtest.RunID + " (no_fix); there is nothing to reject"},
+		"superseded": {
+			with: func(t *testing.T, _ *testTree, p *fix.Proposal) { fixtest.Decide(t, p, fix.Superseded) },
+			says: "not rejected: a later fix took its place",
+		},
+		"no proposal": {
+			more: func(_ *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil },
+			says: "not rejected: no fix is proposed for task test of run " + fixtest.RunID + " (no_fix); there is nothing to reject",
+		},
 		"damaged": {with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
 			fixtest.Check(t, os.WriteFile(p.StatePath(), []byte("x\n"), 0o600))
 		}, says: "not rejected: "},

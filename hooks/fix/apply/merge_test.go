@@ -17,14 +17,20 @@ import (
 // Where git would leave conflicts they are shown as git marks them, and nothing is written.
 func TestMergeConflicts(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "del": "f:d\n", "link": "l:a",
-		"gone": "f:g\n", "type": "f:t\n", "fine": "f:1\n"}
-	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "theirs", 40: "theirs too"}),
-		"bin": "f:\x00\x02", "link": "l:b", "gone": "f:G\n", "type": "l:t", "new": "f:n\n", "fine": "f:2\n"}
+	before := fixtest.Files{
+		"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "del": "f:d\n", "link": "l:a",
+		"gone": "f:g\n", "type": "f:t\n", "fine": "f:1\n",
+	}
+	after := fixtest.Files{
+		"a.txt": "f:" + numberedLines(map[int]string{5: "theirs", 40: "theirs too"}),
+		"bin":   "f:\x00\x02", "link": "l:b", "gone": "f:G\n", "type": "l:t", "new": "f:n\n", "fine": "f:2\n",
+	}
 	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
-	now := fixtest.Files{"a.txt": "f:mine first\n" + numberedLines(map[int]string{5: "mine", 40: "mine too"}),
-		"bin": "f:\x00\x03", "del": "f:mine\n", "link": "l:c", "type": "f:mine\n", "new": "f:mine\n", "fine": "f:1\n"}
+	now := fixtest.Files{
+		"a.txt": "f:mine first\n" + numberedLines(map[int]string{5: "mine", 40: "mine too"}),
+		"bin":   "f:\x00\x03", "del": "f:mine\n", "link": "l:c", "type": "f:mine\n", "new": "f:mine\n", "fine": "f:1\n",
+	}
 	now.Write(t, s.Root)
 	for _, dry := range []bool{true, false} {
 		_, err := apply(t, s, p, Options{ThreeWay: true, DryRun: dry})
@@ -55,8 +61,10 @@ func TestMergeConflicts(t *testing.T) {
 				t.Errorf("%s: %q, want %q", path, why[path], want)
 			}
 		}
-		for _, word := range []string{"nothing was written", "git apply --3way ", "--3way --edit",
-			"async-pipeline heal " + fixtest.RunID + " test"} {
+		for _, word := range []string{
+			"nothing was written", "git apply --3way ", "--3way --edit",
+			"async-pipeline heal " + fixtest.RunID + " test",
+		} {
 			if !strings.Contains(err.Error(), word) {
 				t.Errorf("%q is not said: %v", word, err)
 			}
@@ -69,10 +77,14 @@ func TestMergeConflicts(t *testing.T) {
 // How git merges a path is the repository's to say: all lines of both, not at all, or by a program that is not run.
 func TestMergeAttributes(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"union": "f:1\n2\n3\n", "binary": "f:1\n2\n3\n", "custom": "f:1\n2\n3\n",
-		".gitattributes": "f:union merge=union\nbinary -merge\ncustom merge=mine\n"}
-	after := fixtest.Files{"union": "f:1\n2\n3\ntheirs\n", "binary": "f:1\n2\n3\ntheirs\n",
-		"custom": "f:1\n2\n3\ntheirs\n", ".gitattributes": before[".gitattributes"]}
+	before := fixtest.Files{
+		"union": "f:1\n2\n3\n", "binary": "f:1\n2\n3\n", "custom": "f:1\n2\n3\n",
+		".gitattributes": "f:union merge=union\nbinary -merge\ncustom merge=mine\n",
+	}
+	after := fixtest.Files{
+		"union": "f:1\n2\n3\ntheirs\n", "binary": "f:1\n2\n3\ntheirs\n",
+		"custom": "f:1\n2\n3\ntheirs\n", ".gitattributes": before[".gitattributes"],
+	}
 	s := newTree(t, before)
 	commitAll(t, s.Root)
 	gitRun(t, s.Root, "config", "merge.mine.driver", "touch "+filepath.Join(s.Root, "ran"))
@@ -80,8 +92,10 @@ func TestMergeAttributes(t *testing.T) {
 	for _, name := range []string{"union", "binary", "custom"} {
 		fixtest.Put(t, s.Root, name, "f:1\n2\n3\nours\n")
 	}
-	for name, says := range map[string]string{"binary": "its merge attribute forbids merging",
-		"custom": `its merge attribute names "mine", a program of your own`} {
+	for name, says := range map[string]string{
+		"binary": "its merge attribute forbids merging",
+		"custom": `its merge attribute names "mine", a program of your own`,
+	} {
 		if _, err := apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{name}}); !errors.Is(err,
 			ErrConflict) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
@@ -153,8 +167,10 @@ func TestApplyEdited(t *testing.T) {
 		strings.Contains(got, "+B") {
 		t.Errorf("%s", got)
 	}
-	o := Options{Hunks: []string{"a.txt:2"},
-		Edited: []byte("# help\n" + strings.Replace(string(text), "+last\n", "+the last\n+of all\n", 1) + "\n\n")}
+	o := Options{
+		Hunks:  []string{"a.txt:2"},
+		Edited: []byte("# help\n" + strings.Replace(string(text), "+last\n", "+the last\n+of all\n", 1) + "\n\n"),
+	}
 	got := done(t)(apply(t, s, p, o))
 	want := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{55: "the last\nof all"}), "b": "f:b\n"}
 	fixtest.Same(t, "edited", fixtest.Snapshot(t, s.Root), want)
@@ -205,13 +221,17 @@ func TestEditedPatchesThatAreRefused(t *testing.T) {
 	p := based(t, s, "test", before, after)
 	diff := string(p.Diff)
 	for name, c := range map[string]struct{ text, says string }{
-		"another path": {strings.ReplaceAll(diff, "a.txt", "c.txt"),
-			`the edited patch touches "c.txt", which was not chosen; it may touch: a.txt, b`},
+		"another path": {
+			strings.ReplaceAll(diff, "a.txt", "c.txt"),
+			`the edited patch touches "c.txt", which was not chosen; it may touch: a.txt, b`,
+		},
 		"out of the tree": {strings.ReplaceAll(diff, "/a.txt", "/../a.txt"), "unsafe path"},
 		"into .git":       {strings.ReplaceAll(diff, "/a.txt", "/.git/config"), "unsafe path"},
 		"a rename":        {strings.Replace(diff, "b/a.txt", "b/c.txt", 1), "renames are not taken"},
-		"not what was found": {strings.Replace(diff, " line 4", " line four", 1),
-			"the text is not the one the patch was made for"},
+		"not what was found": {
+			strings.Replace(diff, " line 4", " line four", 1),
+			"the text is not the one the patch was made for",
+		},
 		"nothing": {"# nothing\n", "nothing is left"},
 		"no change": {strings.NewReplacer("-line 5\n", " line 5\n", "+five\n", "", "-b\n", " b\n", "+B\n",
 			"").Replace(diff), "nothing is left"},

@@ -172,8 +172,10 @@ func (p *plan) compare(ctx context.Context, fixes *fix.Store) error {
 
 // move adds what is written to a path, and what a later apply or revert has to know of it.
 func (p *plan) move(t *target, now node, o outcome) {
-	m := move{path: t.path, before: fix.ContentOf(now.file), after: fix.ContentOf(o.to), was: now.file, to: o.to,
-		perm: now.perm}
+	m := move{
+		path: t.path, before: fix.ContentOf(now.file), after: fix.ContentOf(o.to), was: now.file, to: o.to,
+		perm: now.perm,
+	}
 	p.moves = append(p.moves, m)
 	if o.merged {
 		p.Merged = append(p.Merged, t.path)

@@ -28,8 +28,10 @@ func (t Tree) record(ctx context.Context, p *fix.Proposal, kind string) (*record
 	if err != nil {
 		return nil, err
 	}
-	r := &record{Proposal: p, changes: changes, extents: fix.Extents(&p.Fix, changes),
-		history: historyOf(&p.Fix, changes)}
+	r := &record{
+		Proposal: p, changes: changes, extents: fix.Extents(&p.Fix, changes),
+		history: historyOf(&p.Fix, changes),
+	}
 	r.disposition, _ = fix.DispositionOf(&p.Fix, changes)
 	if p.State != fix.Proposed || p.Patch == nil {
 		return nil, refused("no fix is proposed for task %s of run %s (%s); there is no patch", p.Task, p.Run, p.State)

@@ -107,10 +107,14 @@ func TestErrorAtEveryStep(t *testing.T) {
 // after the next recovery.
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
-		"keep": "f:k"}
-	later := fixtest.Files{"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
-		"new/deep": "f:n\n", "keep": "f:k"}
+	before := fixtest.Files{
+		"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
+		"keep": "f:k",
+	}
+	later := fixtest.Files{
+		"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
+		"new/deep": "f:n\n", "keep": "f:k",
+	}
 	ends := map[bool]int{}
 	for n := 0; ; n++ {
 		for m := 0; ; m++ {
@@ -159,8 +163,10 @@ func crashed(t *testing.T, before, after fixtest.Files, at string) (*testTree, *
 func TestRecoverSaysWhatItDid(t *testing.T) {
 	t.Parallel()
 	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
-	for at, to := range map[string]string{"original a.txt": "", "journal": "", "stage a.txt": "undone",
-		"write b.txt": "undone", "written": "completed", "record": "completed", "clear": "completed"} {
+	for at, to := range map[string]string{
+		"original a.txt": "", "journal": "", "stage a.txt": "undone",
+		"write b.txt": "undone", "written": "completed", "record": "completed", "clear": "completed",
+	} {
 		s, _ := crashed(t, fixtest.One, later, at)
 		r, err := s.Recover(context.Background())
 		fixtest.Check(t, err)

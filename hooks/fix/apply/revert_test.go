@@ -64,8 +64,10 @@ func TestRevertEveryKind(t *testing.T) {
 
 func TestRevertChecks(t *testing.T) {
 	t.Parallel()
-	before, after := fixtest.Files{"a.txt": "f:one\n", "b.txt": "f:1\n"}, fixtest.Files{"a.txt": "f:two\n",
-		"b.txt": "f:2\n", "c.txt": "f:c\n"}
+	before, after := fixtest.Files{"a.txt": "f:one\n", "b.txt": "f:1\n"}, fixtest.Files{
+		"a.txt": "f:two\n",
+		"b.txt": "f:2\n", "c.txt": "f:c\n",
+	}
 	setup := func(t *testing.T) *testTree {
 		s := newTree(t, before)
 		fixtest.OK(t)(apply(t, s, based(t, s, "test", before, after), Options{}))
@@ -81,16 +83,20 @@ func TestRevertChecks(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		}
-		fixtest.Same(t, "refused", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:two\nand more\n", "b.txt": "f:2\n",
-			"c.txt": "f:c\n"})
+		fixtest.Same(t, "refused", fixtest.Snapshot(t, s.Root), fixtest.Files{
+			"a.txt": "f:two\nand more\n", "b.txt": "f:2\n",
+			"c.txt": "f:c\n",
+		})
 		fixtest.OK(t)(revert(t, s, Options{Files: []string{"b.txt"}}))
 		fixtest.Disposed(t, s.Store, fix.Open)
 		if _, err := revert(t, s, Options{Files: []string{"b.txt"}}); !errors.Is(err, ErrRefused) ||
 			!strings.Contains(err.Error(), "not applied to: b.txt") {
 			t.Errorf("%v", err)
 		}
-		fixtest.Same(t, "one file", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:two\nand more\n",
-			"b.txt": "f:1\n", "c.txt": "f:c\n"})
+		fixtest.Same(t, "one file", fixtest.Snapshot(t, s.Root), fixtest.Files{
+			"a.txt": "f:two\nand more\n",
+			"b.txt": "f:1\n", "c.txt": "f:c\n",
+		})
 	})
 	t.Run("a conflict", func(t *testing.T) {
 		t.Parallel()
@@ -184,10 +190,14 @@ func TestRevertAfterASecondApply(t *testing.T) {
 // At every step of a revert an error takes everything back, and a crash is settled to the one or the other.
 func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
-		"keep": "f:k"}
-	later := fixtest.Files{"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
-		"new/deep": "f:n\n", "keep": "f:k"}
+	before := fixtest.Files{
+		"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
+		"keep": "f:k",
+	}
+	later := fixtest.Files{
+		"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
+		"new/deep": "f:n\n", "keep": "f:k",
+	}
 	broken := errors.New("disk full")
 	ends := map[string]int{}
 	for n := 0; ; n++ {

@@ -60,13 +60,17 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	some(false, "a.txt") // the rest all the same
 	stands("all", fix.Applied, "a.txt", "b.txt", "c.txt")
 
-	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{By: "x", To: fix.Reverted,
-		Files: []string{"a.txt"}}))
+	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{
+		By: "x", To: fix.Reverted,
+		Files: []string{"a.txt"},
+	}))
 	stands("one reverted", fix.Open, "b.txt", "c.txt")
 	fixtest.Decide(t, p, fix.Reverted)
 	stands("all reverted", fix.Reverted)
-	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{By: "x", To: fix.Applied,
-		Files: []string{"a.txt"}}))
+	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{
+		By: "x", To: fix.Applied,
+		Files: []string{"a.txt"},
+	}))
 	stands("one again", fix.Open, "a.txt")
 	fixtest.Decide(t, p, fix.Rejected)
 	stands("the rest rejected", fix.Rejected, "a.txt")
@@ -292,8 +296,10 @@ func TestModeGoesWithTheFirstHunk(t *testing.T) {
 func TestHunksThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "one:2": "f:1\n", "run": "f:1\n"}
-	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02",
-		"one:2": "f:2\n", "new": "f:n\n", "run": "x:1\n"}
+	after := fixtest.Files{
+		"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02",
+		"one:2": "f:2\n", "new": "f:n\n", "run": "x:1\n",
+	}
 	s := newTree(t, before)
 	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
 	for typed, says := range map[string]string{
@@ -329,8 +335,10 @@ func TestTheRestIsNotDirty(t *testing.T) {
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
 	s := newTree(t, before)
 	commitAll(t, s.Root)
-	p := based(t, s, "test", before, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}),
-		"b": "f:b\n"})
+	p := based(t, s, "test", before, fixtest.Files{
+		"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}),
+		"b":     "f:b\n",
+	})
 	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"1"}}))
 	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{5: "five", 30: "mine"}))
 	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, ErrDirty) {

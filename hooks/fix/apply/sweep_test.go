@@ -155,8 +155,10 @@ func TestApplyIsThePatch(t *testing.T) {
 		rapid.Just(""), rapid.StringMatching(`([a-c]{0,3}\n){0,8}`), rapid.StringMatching(`([a-c]{0,3}\r?\n){0,6}[a-c]?`),
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 40), func(b []byte) string { return string(b) }),
 	)
-	names := []string{"a", "a/b", "a/b/c", "n.txt", "dir/x", "dir/y z", "dir/sub/é", "q\"uote", "new\nline", "tab\there",
-		"-dash", "back\\slash", "other/deep/er/f", "inv\xff\xfealid"}
+	names := []string{
+		"a", "a/b", "a/b/c", "n.txt", "dir/x", "dir/y z", "dir/sub/é", "q\"uote", "new\nline", "tab\there",
+		"-dash", "back\\slash", "other/deep/er/f", "inv\xff\xfealid",
+	}
 	node := rapid.Custom(func(t *rapid.T) string {
 		switch rapid.IntRange(0, 6).Draw(t, "kind") {
 		case 0:
@@ -212,8 +214,10 @@ func TestApplyIsThePatch(t *testing.T) {
 		for _, c := range made {
 			delete(memory, c.Path)
 			if c.After != nil {
-				memory[c.Path] = map[string]string{"100644": "f:", "100755": "x:",
-					"120000": "l:"}[fix.ContentOf(c.After).Mode] + string(c.After.Data)
+				memory[c.Path] = map[string]string{
+					"100644": "f:", "100755": "x:",
+					"120000": "l:",
+				}[fix.ContentOf(c.After).Mode] + string(c.After.Data)
 			}
 		}
 		if _, err := apply(t, s, p, Options{}); err != nil {

@@ -136,8 +136,10 @@ func (tx *transaction) begin(p *plan) error {
 		return advice.Writing(err, tx.originals())
 	}
 	for i, m := range p.moves {
-		tx.Entries = append(tx.Entries, entry{Path: m.path, PathBytes: fix.RawPath(m.path), Perm: m.perm, Before: m.before,
-			After: m.after})
+		tx.Entries = append(tx.Entries, entry{
+			Path: m.path, PathBytes: fix.RawPath(m.path), Perm: m.perm, Before: m.before,
+			After: m.after,
+		})
 		if m.was == nil {
 			continue
 		}

@@ -70,8 +70,10 @@ func TestProvenance(t *testing.T) {
 	fixtest.OK(t)(log.Write([]byte("output\n")))
 	fixtest.Check(t, log.Close())
 	f := &fix.Fix{State: fix.NoFix, Provenance: &fix.Provenance{
-		Policy: &fix.Policy{Agent: "a", Command: "curl hunter2", Prompt: new("use hunter2"),
-			Protect: []string{"hunter2/**"}},
+		Policy: &fix.Policy{
+			Agent: "a", Command: "curl hunter2", Prompt: new("use hunter2"),
+			Protect: []string{"hunter2/**"},
+		},
 		Agent: &fix.Program{Name: "a", Command: []string{"a", "--key=hunter2"}},
 	}}
 	fixtest.Check(t, d.Propose(f, fixtest.Change(before, fixtest.Files{"a": "f:2\n"})))
@@ -89,8 +91,10 @@ func TestProvenance(t *testing.T) {
 	if got.Pack == nil || got.Pack.Digest != recordfile.Digest([]byte("{}\n")) || got.Pack.Path != "context/test.json" {
 		t.Errorf("pack %+v", got.Pack)
 	}
-	if len(got.Prompts) != 1 || got.Prompts[0] != (fix.PromptRef{Attempt: 1,
-		Digest: recordfile.Digest([]byte("repair with [hidden]"))}) {
+	if len(got.Prompts) != 1 || got.Prompts[0] != (fix.PromptRef{
+		Attempt: 1,
+		Digest:  recordfile.Digest([]byte("repair with [hidden]")),
+	}) {
 		t.Errorf("prompts %+v", got.Prompts)
 	}
 	if got.Policy.Command != "curl [hidden]" || *got.Policy.Prompt != "use [hidden]" ||

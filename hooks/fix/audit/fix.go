@@ -258,7 +258,7 @@ func (a *audit) contents(dir string) {
 // state checks what people did with a fix, and that nothing is missing of what the journal of the hooks tells of it.
 func (a *audit) state(name, anchor string, must bool) {
 	file := "fixes/" + name + fix.StateSuffix
-	traces := a.events.decisions[name]
+	traces := a.decisions[name]
 	there := recordfile.Exists(filepath.Join(a.dir, filepath.FromSlash(file))) ||
 		recordfile.Exists(filepath.Join(a.dir, filepath.FromSlash(file+journal.EndSuffix)))
 	var c journal.Chain

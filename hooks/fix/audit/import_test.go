@@ -20,15 +20,23 @@ func TestCopyRun(t *testing.T) {
 		make func(dir string) error
 		want string // in the error; empty: it is taken in
 	}{
-		"a link": {func(d string) error { return os.Symlink("/etc/passwd", filepath.Join(d, "logs", "x")) },
-			"is a link"},
+		"a link": {
+			func(d string) error { return os.Symlink("/etc/passwd", filepath.Join(d, "logs", "x")) },
+			"is a link",
+		},
 		"a linked folder": {func(d string) error { return os.Symlink("/etc", filepath.Join(d, "context")) }, "is a link"},
-		"an odd name": {func(d string) error { return os.WriteFile(filepath.Join(d, "a b"), nil, 0o600) },
-			"no record of ours has"},
-		"a name of control": {func(d string) error { return os.WriteFile(filepath.Join(d, "a\x1b[1m"), nil, 0o600) },
-			"no record of ours has"},
-		"too deep": {func(d string) error { return os.MkdirAll(filepath.Join(d, "1/2/3/4/5/6/7"), 0o700) },
-			"no record of ours has"},
+		"an odd name": {
+			func(d string) error { return os.WriteFile(filepath.Join(d, "a b"), nil, 0o600) },
+			"no record of ours has",
+		},
+		"a name of control": {
+			func(d string) error { return os.WriteFile(filepath.Join(d, "a\x1b[1m"), nil, 0o600) },
+			"no record of ours has",
+		},
+		"too deep": {
+			func(d string) error { return os.MkdirAll(filepath.Join(d, "1/2/3/4/5/6/7"), 0o700) },
+			"no record of ours has",
+		},
 		"too large": {func(d string) error {
 			return errors.Join(os.WriteFile(filepath.Join(d, "large"), nil, 0o600),
 				os.Truncate(filepath.Join(d, "large"), mostImported+1))
@@ -42,8 +50,10 @@ func TestCopyRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from, to := t.TempDir(), filepath.Join(t.TempDir(), "to")
-			for _, f := range []string{"logs/t.log", "maker.json", "imported.json", "fixes/t.state.jsonl",
-				"fixes/t.state.jsonl.end", "fixes/t/applied/abc"} {
+			for _, f := range []string{
+				"logs/t.log", "maker.json", "imported.json", "fixes/t.state.jsonl",
+				"fixes/t.state.jsonl.end", "fixes/t/applied/abc",
+			} {
 				fixtest.Check(t, os.MkdirAll(filepath.Join(from, filepath.Dir(f)), 0o700))
 				fixtest.Check(t, os.WriteFile(filepath.Join(from, f), []byte(f), 0o600))
 			}
@@ -63,8 +73,10 @@ func TestCopyRun(t *testing.T) {
 			if b, err := os.ReadFile(filepath.Join(to, "logs", "t.log")); err != nil || string(b) != "logs/t.log" {
 				t.Errorf("%q, %v", b, err)
 			}
-			for _, f := range []string{"maker.json", "imported.json", "fixes/t.state.jsonl", "fixes/t.state.jsonl.end",
-				"fixes/t/applied/abc", ".hidden"} {
+			for _, f := range []string{
+				"maker.json", "imported.json", "fixes/t.state.jsonl", "fixes/t.state.jsonl.end",
+				"fixes/t/applied/abc", ".hidden",
+			} {
 				if recordfile.Exists(filepath.Join(to, f)) {
 					t.Errorf("%s was taken in", f)
 				}

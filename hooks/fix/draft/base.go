@@ -40,8 +40,10 @@ func (d *Draft) StoreBase(m *tree.Manifest, commit string, contents []string, re
 ) (complete bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := &storedBase{BaseFile: fix.BaseFile{SchemaVersion: fix.SchemaVersion, Tree: m.Digest(), Entries: m.Entries,
-		Omitted: m.Omitted, LeftOut: []fix.LeftOut{}}, seen: map[string]bool{}}
+	b := &storedBase{BaseFile: fix.BaseFile{
+		SchemaVersion: fix.SchemaVersion, Tree: m.Digest(), Entries: m.Entries,
+		Omitted: m.Omitted, LeftOut: []fix.LeftOut{},
+	}, seen: map[string]bool{}}
 	b.hideNames(d.Secrets)
 	fix.Fill(&b.Entries)
 	fix.Fill(&b.Omitted)

@@ -19,8 +19,10 @@ import (
 // A secret that is spelled like a task, a state, a path or a field must not make a record that nobody can use.
 func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 	t.Parallel()
-	for _, word := range []string{"postgres", "proposed", "verified", "fixes/postgres", "modified", "schema_version",
-		"sha256:", "check_file", "reason"} {
+	for _, word := range []string{
+		"postgres", "proposed", "verified", "fixes/postgres", "modified", "schema_version",
+		"sha256:", "check_file", "reason",
+	} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
 			s := fixtest.NewStore(t, fixtest.One)
@@ -29,13 +31,21 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			d := fixtest.Begin(t, s, "postgres", set.Bytes)
 			fixtest.OK(t)(d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil))
 			f := &fix.Fix{
-				Verdict: new("verified"), Note: new("the word is " + word), Flags: []fix.Flag{{ID: "F1", Rule: "check_file",
-					Path: new("a.txt"), Detail: word}},
-				AgentSaid: &fix.Said{Outcome: "fixed", Summary: word}, Omitted: []tree.Omitted{{Path: "x-" + word,
-					Why: "ignored"}},
-				Verification: &fix.Verification{Reason: new("verified: " + word),
-					Proposed: []fix.Check{{Task: "postgres", Passed: true,
-						Log: new("fixes/postgres/a.log")}}, OriginalChecks: []fix.Check{{Task: "postgres", Passed: true}}},
+				Verdict: new("verified"), Note: new("the word is " + word), Flags: []fix.Flag{{
+					ID: "F1", Rule: "check_file",
+					Path: new("a.txt"), Detail: word,
+				}},
+				AgentSaid: &fix.Said{Outcome: "fixed", Summary: word}, Omitted: []tree.Omitted{{
+					Path: "x-" + word,
+					Why:  "ignored",
+				}},
+				Verification: &fix.Verification{
+					Reason: new("verified: " + word),
+					Proposed: []fix.Check{{
+						Task: "postgres", Passed: true,
+						Log: new("fixes/postgres/a.log"),
+					}}, OriginalChecks: []fix.Check{{Task: "postgres", Passed: true}},
+				},
 				Attempts: []fix.Attempt{{Number: 1, Evidence: new(word), Rescue: new("fixes/postgres/attempt-1.patch")}},
 			}
 			fixtest.Check(t, d.Propose(f, fixtest.Change(fixtest.One, fixtest.Two)))

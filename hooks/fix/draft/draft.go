@@ -91,8 +91,10 @@ func (d *Draft) claim() error {
 	if err := recordfile.Lock(f); err != nil {
 		return err
 	}
-	text, err := recordfile.JSON(fix.DraftFile{SchemaVersion: fix.SchemaVersion, Run: d.Run, RunDigest: d.runDigest,
-		Task: d.Task, StartedAt: timestamp.Now()})
+	text, err := recordfile.JSON(fix.DraftFile{
+		SchemaVersion: fix.SchemaVersion, Run: d.Run, RunDigest: d.runDigest,
+		Task: d.Task, StartedAt: timestamp.Now(),
+	})
 	if err != nil {
 		return err
 	}
@@ -172,8 +174,10 @@ func (d *Draft) Seal(f *fix.Fix) error {
 	}
 	// Only the journal can hold the digest of the record itself. A fix that it does not name was sealed by a process
 	// killed here.
-	told := d.journal.Event("sealed", map[string]any{"task": d.Task, "fix": d.Name, "state": stored.State,
-		"verdict": stored.Verdict, "digest": recordfile.Digest(text)})
+	told := d.journal.Event("sealed", map[string]any{
+		"task": d.Task, "fix": d.Name, "state": stored.State,
+		"verdict": stored.Verdict, "digest": recordfile.Digest(text),
+	})
 	if told != nil {
 		told = fmt.Errorf("%s is sealed, but the journal does not have it: %w", d.path(".json"), told)
 	}

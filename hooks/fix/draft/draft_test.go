@@ -177,17 +177,25 @@ func TestSecretsStayOut(t *testing.T) {
 	}{
 		"added":   {fixtest.Files{}, fixtest.Files{"a": "f:s3cr3t-value"}, true},
 		"removed": {old, fixtest.Files{"far.txt": old["far.txt"]}, true},
-		"over several lines": {fixtest.Files{}, fixtest.Files{"a": "f:k:\n-----BEGIN-----\nabcdef\n-----END-----\n"},
-			true},
+		"over several lines": {
+			fixtest.Files{},
+			fixtest.Files{"a": "f:k:\n-----BEGIN-----\nabcdef\n-----END-----\n"},
+			true,
+		},
 		"in a binary": {fixtest.Files{}, fixtest.Files{"a": "f:\x00\x01s3cr3t-value\x00"}, true},
 		"in a path":   {fixtest.Files{}, fixtest.Files{"s3cr3t-value.txt": "f:x\n"}, true},
 		"in a link":   {fixtest.Files{}, fixtest.Files{"a": "l:s3cr3t-value"}, true},
-		"far from the change": {old, fixtest.Files{"had.txt": old["had.txt"],
-			"far.txt": strings.TrimSuffix(old["far.txt"], "end\n") + "END\n"}, false},
+		"far from the change": {old, fixtest.Files{
+			"had.txt": old["had.txt"],
+			"far.txt": strings.TrimSuffix(old["far.txt"], "end\n") + "END\n",
+		}, false},
 		"no secret":        {fixtest.Files{}, fixtest.Files{"a": "f:ok\n"}, false},
 		"part of a secret": {fixtest.Files{}, fixtest.Files{"a": "f:s3cr3t\n"}, false},
-		"a change of mode, no text": {fixtest.Files{"had.txt": old["had.txt"]},
-			fixtest.Files{"had.txt": "x" + old["had.txt"][1:]}, false},
+		"a change of mode, no text": {
+			fixtest.Files{"had.txt": old["had.txt"]},
+			fixtest.Files{"had.txt": "x" + old["had.txt"][1:]},
+			false,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -97,8 +97,10 @@ func (d *Draft) Propose(f *fix.Fix, changes []patch.Change) error {
 		if name, secret := d.secretIn(c, text); secret {
 			return fmt.Errorf("%w: %s contains the value of %s", ErrSecret, c.Path, name)
 		}
-		file := fix.PatchFile{Path: c.Path, PathBytes: fix.RawPath(c.Path), Change: "modified",
-			Before: fix.ContentOf(c.Before), After: fix.ContentOf(c.After)}
+		file := fix.PatchFile{
+			Path: c.Path, PathBytes: fix.RawPath(c.Path), Change: "modified",
+			Before: fix.ContentOf(c.Before), After: fix.ContentOf(c.After),
+		}
 		switch {
 		case c.Before == nil:
 			file.Change = "added"

@@ -18,8 +18,10 @@ func (d *Draft) SaveRescue(attempt int, changes []patch.Change) (Rescued, error)
 	}
 	for _, rel := range []string{r.Path, r.Redacted} {
 		if err == nil && rel != "" {
-			err = d.Event("rescue_saved", map[string]any{"attempt": attempt, "path": rel, "redacted": rel == r.Redacted,
-				"left_out": left})
+			err = d.Event("rescue_saved", map[string]any{
+				"attempt": attempt, "path": rel, "redacted": rel == r.Redacted,
+				"left_out": left,
+			})
 		}
 	}
 	return r, err

@@ -21,8 +21,10 @@ func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error 
 		return fmt.Errorf("transcript of %s: %w", d.Name, os.ErrClosed)
 	}
 	fields := []journal.Field{
-		{Name: "seq", Value: d.lines + 1}, {Name: "at", Value: timestamp.Now()}, {Name: "attempt",
-			Value: attempt}, {Name: "type", Value: kind},
+		{Name: "seq", Value: d.lines + 1}, {Name: "at", Value: timestamp.Now()}, {
+			Name:  "attempt",
+			Value: attempt,
+		}, {Name: "type", Value: kind},
 	}
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		if !slices.ContainsFunc(fields, func(f journal.Field) bool { return f.Name == name }) {

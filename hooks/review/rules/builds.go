@@ -36,7 +36,8 @@ func BuildFile(p string) bool {
 
 // builds are rules for build files.
 var builds = []Rule{
-	{ID: "build/tests-off", Kind: ExitSwallowed, In: Builds, On: Line, Caps: true,
+	{
+		ID: "build/tests-off", Kind: ExitSwallowed, In: Builds, On: Line, Caps: true,
 		Say: "tests that fail no longer fail the build, or do not run",
 		Pattern: `(?i)<(?:testFailureIgnore|maven\.test\.failure\.ignore|skipTests|skipITs` +
 			`|maven\.test\.skip)>\s*true.*|\bignoreFailures\s*(?:=|\.set\(|\s)\s*true` +
@@ -44,23 +45,30 @@ var builds = []Rule{
 			`|\bfailOnNoDiscoveredTests\s*=\s*false|\bonlyIf\s*\{\s*false\s*\}|\bshould_fail\s*:\s*true|(?:^` +
 			`|[,{])\s*-?-?(?:skipTests|maven\.test\.(?:skip|failure\.ignore))\s*=\s*true`,
 		Match:   []string{`<skipTests>true</skipTests>`, `ignoreFailures.set(true)`, `tasks.named("test") { enabled = false }`},
-		NoMatch: []string{`<skipTests>false</skipTests>`}},
-	{ID: "build/tests-selected", Kind: TestSkipped, In: Builds, On: Line, Caps: true, Say: "which tests there are",
+		NoMatch: []string{`<skipTests>false</skipTests>`},
+	},
+	{
+		ID: "build/tests-selected", Kind: TestSkipped, In: Builds, On: Line, Caps: true, Say: "which tests there are",
 		Pattern: `<exclude>[^<]*(?:Test|IT).*|<(?:excludedGroups|groups|testSourceDirectory` +
 			`|testClassesDirectory)>.*|\bexclude[\s(]*["'][^"']*(?:Test|Spec|IT\b|/test).*|\b(?:ex` +
 			`|in)clude(?:TestsMatching|Tags|Categories)\b.*|\btestClassesDirs\b|\bsourceSets\b.*\btest\b` +
 			`|\btest\.(?:java|kotlin)\.srcDirs?\b`,
 		Match:   []string{`<exclude>**/PriceTest.java</exclude>`, `excludeTestsMatching("*Price*")`},
-		NoMatch: []string{`<exclusion><artifactId>b</artifactId></exclusion>`, `exclude 'META-INF/*'`}},
-	{ID: "build/test-gone", Kind: TestRemoved, In: Builds, On: Line, Caps: true,
+		NoMatch: []string{`<exclusion><artifactId>b</artifactId></exclusion>`, `exclude 'META-INF/*'`},
+	},
+	{
+		ID: "build/test-gone", Kind: TestRemoved, In: Builds, On: Line, Caps: true,
 		Say: "gone", Gone: true, File: "meson.build",
 		Pattern: `^\s*(?:test|benchmark)\s*\([^,]*`,
-		Match:   []string{`test('price', exe)`}, NoMatch: []string{`executable('test', 'a.c')`}},
-	{ID: "build/process", Kind: NewProcess, In: Builds, On: Line,
+		Match:   []string{`test('price', exe)`}, NoMatch: []string{`executable('test', 'a.c')`},
+	},
+	{
+		ID: "build/process", Kind: NewProcess, In: Builds, On: Line,
 		Pattern: `.*(?:\bexec-maven-plugin\b|\bmaven-antrun-plugin\b|\bgroovy-maven-plugin\b|\bcommandLine\b` +
 			`|\bexec\s*\{|\btype:\s*Exec\b|\.execute\(\)|\bProcessBuilder\b|\brun_command\s*\(` +
 			`|\bcustom_target\s*\(|\bmeson\.add_\w+_script\s*\(|<Exec\s|\bsystem\s*\(|\bsubprocess\b` +
 			`|\bos\.(?:system|popen)\b).*`,
 		Match:   []string{`exec { commandLine 'sh', '-c', 'a' }`, `run_command('x')`},
-		NoMatch: []string{`executable('a', 'a.c')`}},
+		NoMatch: []string{`executable('a', 'a.c')`},
+	},
 }

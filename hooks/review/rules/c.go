@@ -43,55 +43,85 @@ var (
 )
 
 var cRules = []Rule{
-	{ID: "c/skip", Kind: TestSkipped, In: OldTests,
+	{
+		ID: "c/skip", Kind: TestSkipped, In: OldTests,
 		Pattern: `\bGTEST_SKIP\b|\bDISABLED_\w+|\b(?:SKIP|TEST_IGNORE(?:_MESSAGE)?)\s*\(`,
-		Match:   []string{"GTEST_SKIP();", "TEST(F, DISABLED_Squares) {"}, NoMatch: []string{"SKIPPED = 1;"}},
-	{ID: "c/if-0", Kind: TestSkipped, In: OldTests, Pattern: `^\s*#\s*if\s+0\b`,
-		Match: []string{"#if 0"}, NoMatch: []string{"#if DEBUG"}},
-	{ID: "c/assert-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
+		Match:   []string{"GTEST_SKIP();", "TEST(F, DISABLED_Squares) {"}, NoMatch: []string{"SKIPPED = 1;"},
+	},
+	{
+		ID: "c/if-0", Kind: TestSkipped, In: OldTests, Pattern: `^\s*#\s*if\s+0\b`,
+		Match: []string{"#if 0"}, NoMatch: []string{"#if DEBUG"},
+	},
+	{
+		ID: "c/assert-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
 		Pattern: `\b(?:assert|(?:ASSERT|EXPECT)_TRUE|CHECK|REQUIRE|ck_assert)\s*\(\s*(?:1|true)\s*\)` +
 			`|\bif\s*\(\s*(?:0|false)\s*\)`,
-		Match: []string{"assert(1);", "EXPECT_TRUE(true);", "if (0) {"}, NoMatch: []string{"assert(x);"}},
-	{ID: "c/exit-in-test", Kind: ExitSwallowed, In: Tests, Pattern: `\bexit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`,
-		Match: []string{"exit(0);"}, NoMatch: []string{"exit(1);"}},
-	{ID: "c/runner-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match: []string{"assert(1);", "EXPECT_TRUE(true);", "if (0) {"}, NoMatch: []string{"assert(x);"},
+	},
+	{
+		ID: "c/exit-in-test", Kind: ExitSwallowed, In: Tests, Pattern: `\bexit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`,
+		Match: []string{"exit(0);"}, NoMatch: []string{"exit(1);"},
+	},
+	{
+		ID: "c/runner-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:GTEST_\w+|CTEST_\w+|CK_\w+|PYTEST_\w+|TEST_TMPDIR)"`,
-		Match:   []string{`getenv("GTEST_SHARD_INDEX")`}, NoMatch: []string{`getenv("HOME")`}},
-	{ID: "c/program-name", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match:   []string{`getenv("GTEST_SHARD_INDEX")`}, NoMatch: []string{`getenv("HOME")`},
+	},
+	{
+		ID: "c/program-name", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\b(?:program_invocation_(?:short_)?name|__progname` +
 			`|argv\s*\[\s*0\s*\])\b?.*"(?:[^"]*[^a-z"])?tests?(?:[^a-z"][^"]*)?"`,
 		Match:   []string{`strstr(argv[0], "test_calc")`, `strstr(__progname, "tests")`},
-		NoMatch: []string{`strstr(argv[0], "latest")`}},
-	{ID: "c/ci", Kind: TestDetected, In: Production, On: Strings,
+		NoMatch: []string{`strstr(argv[0], "latest")`},
+	},
+	{
+		ID: "c/ci", Kind: TestDetected, In: Production, On: Strings,
 		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:CI|` + modeNames + `)"|#\s*if(?:n?def)?\b.*\b(?:UNIT_?TESTS?` +
 			`|TESTING|UNDER_TEST|__TEST__)\b`,
-		Match: []string{"#ifdef UNIT_TEST", `getenv("CI")`}, NoMatch: []string{"#ifndef LATEST_H"}},
-	{ID: "c/atexit-lambda", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "every end becomes success",
+		Match: []string{"#ifdef UNIT_TEST", `getenv("CI")`}, NoMatch: []string{"#ifndef LATEST_H"},
+	},
+	{
+		ID: "c/atexit-lambda", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "every end becomes success",
 		Pattern: `\batexit\s*\(\s*\[[^]]*\].*\b_?[eE]xit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\).*`,
-		Match:   []string{"atexit([] { _exit(0); });"}, NoMatch: []string{"atexit(close);"}},
-	{ID: "c/exec-true", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		Match:   []string{"atexit([] { _exit(0); });"}, NoMatch: []string{"atexit(close);"},
+	},
+	{
+		ID: "c/exec-true", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
 		Pattern: `\bexec[lv]\w*\s*\(\s*"(?:/usr)?/bin/true".*`,
-		Match:   []string{`execl("/bin/true", "true", 0);`}, NoMatch: []string{`execl("/bin/ls", "ls", 0);`}},
-	{ID: "c/hard-exit", Kind: ExitSwallowed, In: Programs,
+		Match:   []string{`execl("/bin/true", "true", 0);`}, NoMatch: []string{`execl("/bin/ls", "ls", 0);`},
+	},
+	{
+		ID: "c/hard-exit", Kind: ExitSwallowed, In: Programs,
 		Pattern: `\b(?:_exit|_Exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`,
-		Match:   []string{"_exit(0);"}, NoMatch: []string{"_exit(1);"}},
-	{ID: "c/assertions-off", Kind: LibraryShadowed, In: Production, Caps: true,
+		Match:   []string{"_exit(0);"}, NoMatch: []string{"_exit(1);"},
+	},
+	{
+		ID: "c/assertions-off", Kind: LibraryShadowed, In: Production, Caps: true,
 		Pattern: `^\s*#\s*undef\s+(?:assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+)\b` +
 			`|^\s*#\s*define\s+(?:NDEBUG|assert|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR))\b`,
-		Match: []string{"#define NDEBUG", "#undef assert"}, NoMatch: []string{"#define assert_that(x) x"}},
-	{ID: "c/suppression", Kind: SuppressionAdded, In: Sources, On: Strings,
+		Match: []string{"#define NDEBUG", "#undef assert"}, NoMatch: []string{"#define assert_that(x) x"},
+	},
+	{
+		ID: "c/suppression", Kind: SuppressionAdded, In: Sources, On: Strings,
 		Pattern: `#\s*pragma\s+(?:GCC|clang)\s+diagnostic\s+ignored\b|#\s*pragma\s+warning\s*\(?\s*disable` +
 			`|__attribute__\s*\(\(\s*no_sanitize\w*`,
-		Match: []string{`#pragma GCC diagnostic ignored "-Wall"`}, NoMatch: []string{"#pragma once"}},
-	{ID: "c/suppression-comment", Kind: SuppressionAdded, In: Sources, On: Comments,
+		Match: []string{`#pragma GCC diagnostic ignored "-Wall"`}, NoMatch: []string{"#pragma once"},
+	},
+	{
+		ID: "c/suppression-comment", Kind: SuppressionAdded, In: Sources, On: Comments,
 		Pattern: `\bNOLINT\w*|\bcppcheck-suppress\b|\bcoverity\[|\b[LG]COV_EXCL_\w+`,
-		Match:   []string{"int x; // NOLINT"}, NoMatch: []string{"// no lint here"}},
-	{ID: "c/network", Kind: NewNetwork, In: Production,
+		Match:   []string{"int x; // NOLINT"}, NoMatch: []string{"// no lint here"},
+	},
+	{
+		ID: "c/network", Kind: NewNetwork, In: Production,
 		Pattern: `(?:^|[^\w.>])(?:socket|connect|getaddrinfo|gethostbyname|sendto|recvfrom|accept4?)\s*\(` +
 			`|\bcurl_easy_\w+|\bcurl_global_init\b`,
 		Match:   []string{"return socket(AF_INET, SOCK_STREAM, 0);"},
-		NoMatch: []string{"button.connect(g);", "p->socket(1);"}},
-	{ID: "c/process", Kind: NewProcess, In: Production,
+		NoMatch: []string{"button.connect(g);", "p->socket(1);"},
+	},
+	{
+		ID: "c/process", Kind: NewProcess, In: Production,
 		Pattern: `(?:^|[^\w.>])(?:system|popen|v?fork|exec[lv]p?e?|posix_spawnp?|dlopen)\s*\(`,
-		Match:   []string{`return system("ls");`}, NoMatch: []string{"file_system(x);", "p->fork(1);"}},
+		Match:   []string{`return system("ls");`}, NoMatch: []string{"file_system(x);", "p->fork(1);"},
+	},
 }

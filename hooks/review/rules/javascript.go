@@ -31,130 +31,198 @@ var NodeTestLibraries = strings.Fields(`
 	assert/strict`)
 
 var javascriptRules = []Rule{
-	{ID: "js/skip", Kind: TestSkipped, In: OldTests,
+	{
+		ID: "js/skip", Kind: TestSkipped, In: OldTests,
 		Pattern: `\b(?:it|test|describe|suite|context|specify)(?:\.\w+)*\.(?:skip|skipIf|runIf|todo|fails|failing` +
 			`|fixme|only)\b`,
-		Match: []string{"it.skip('a', f)", "describe.concurrent.only("}, NoMatch: []string{"list.only.skip()"}},
-	{ID: "js/skip-prefix", Kind: TestSkipped, In: OldTests,
+		Match: []string{"it.skip('a', f)", "describe.concurrent.only("}, NoMatch: []string{"list.only.skip()"},
+	},
+	{
+		ID: "js/skip-prefix", Kind: TestSkipped, In: OldTests,
 		Pattern: `(?:^|[^\w.])(?:x(?:it|describe|test|context|specify)|f(?:it|describe|context)|pending)\s*\(`,
-		Match:   []string{"xit('a', f)", "fdescribe('a', f)"}, NoMatch: []string{"exit(1)", "list.xit()"}},
-	{ID: "js/skip-call", Kind: TestSkipped, In: OldTests, Pattern: `\b(?:this|t|ctx|context)\.(?:skip|todo)\s*\(`,
-		Match: []string{"this.skip()"}, NoMatch: []string{"skip()"}},
-	{ID: "js/skip-option", Kind: TestSkipped, In: OldTests,
+		Match:   []string{"xit('a', f)", "fdescribe('a', f)"}, NoMatch: []string{"exit(1)", "list.xit()"},
+	},
+	{
+		ID: "js/skip-call", Kind: TestSkipped, In: OldTests, Pattern: `\b(?:this|t|ctx|context)\.(?:skip|todo)\s*\(`,
+		Match: []string{"this.skip()"}, NoMatch: []string{"skip()"},
+	},
+	{
+		ID: "js/skip-option", Kind: TestSkipped, In: OldTests,
 		Pattern: `[{,]\s*(?:skip|todo|only)\s*:\s*(?:true\b|[^\s,}])`,
-		Match:   []string{"test('a', { skip: true }, f)"}, NoMatch: []string{"skipped: true"}},
-	{ID: "js/expect-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
+		Match:   []string{"test('a', { skip: true }, f)"}, NoMatch: []string{"skipped: true"},
+	},
+	{
+		ID: "js/expect-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
 		Pattern: `\bexpect\(\s*(?:true|1|!0)\s*\)\s*\.(?:toBe|toEqual|toBeTruthy|to\b)`,
-		Match:   []string{"expect(true).toBe(true)"}, NoMatch: []string{"expect(x).toBe(true)"}},
-	{ID: "js/assert-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
+		Match:   []string{"expect(true).toBe(true)"}, NoMatch: []string{"expect(x).toBe(true)"},
+	},
+	{
+		ID: "js/assert-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
 		Pattern: `\bassert(?:\.ok|\.equal|\.strictEqual)?\(\s*true\b`,
-		Match:   []string{"assert.ok(true)"}, NoMatch: []string{"assert.ok(trueish)"}},
-	{ID: "js/assert-or-true", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
+		Match:   []string{"assert.ok(true)"}, NoMatch: []string{"assert.ok(trueish)"},
+	},
+	{
+		ID: "js/assert-or-true", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
 		Pattern: `\b(?:expect|assert)\b.*\|\|\s*true\b`,
-		Match:   []string{"assert(f() === 1 || true)"}, NoMatch: []string{"assert(f() || g())"}},
-	{ID: "js/if-false", Kind: AssertionRemoved, In: OldTests, Say: "never runs",
+		Match:   []string{"assert(f() === 1 || true)"}, NoMatch: []string{"assert(f() || g())"},
+	},
+	{
+		ID: "js/if-false", Kind: AssertionRemoved, In: OldTests, Say: "never runs",
 		Pattern: `\bif\s*\(\s*(?:false|0)\s*\)`,
-		Match:   []string{"if (false) {"}, NoMatch: []string{"if (falsy) {"}},
-	{ID: "js/exit-in-test", Kind: ExitSwallowed, In: Tests,
+		Match:   []string{"if (false) {"}, NoMatch: []string{"if (falsy) {"},
+	},
+	{
+		ID: "js/exit-in-test", Kind: ExitSwallowed, In: Tests,
 		Pattern: `\bprocess\.exit\s*\(\s*0?\s*\)|\bprocess\.exitCode\s*=\s*0`,
-		Match:   []string{"process.exit(0)"}, NoMatch: []string{"process.exit(1)"}},
-	{ID: "js/node-env", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match:   []string{"process.exit(0)"}, NoMatch: []string{"process.exit(1)"},
+	},
+	{
+		ID: "js/node-env", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bNODE_ENV\b['"]?\]?\s*[!=]==?\s*['"\x60]test['"\x60]` +
 			`|['"\x60]test['"\x60]\s*[!=]==?\s*(?:process\.env\.)?NODE_ENV\b`,
 		Match:   []string{"if (process.env.NODE_ENV === 'test') {", "process.env['NODE_ENV'] == 'test'"},
-		NoMatch: []string{"process.env.NODE_ENV === 'production'"}},
-	{ID: "js/runner-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		NoMatch: []string{"process.env.NODE_ENV === 'production'"},
+	},
+	{
+		ID: "js/runner-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bprocess\.env(?:\.|\[['"])(?:JEST_\w+|VITEST\w*|MOCHA\w*|NODE_TEST_CONTEXT|NODE_V8_COVERAGE` +
 			`|KARMA\w*|CYPRESS\w*)\b`,
-		Match: []string{"process.env.JEST_WORKER_ID"}, NoMatch: []string{"process.env.JESTER"}},
-	{ID: "js/npm-script", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match: []string{"process.env.JEST_WORKER_ID"}, NoMatch: []string{"process.env.JESTER"},
+	},
+	{
+		ID: "js/npm-script", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bprocess\.env(?:\.|\[['"])npm_lifecycle_(?:event|script)\b`,
 		Match:   []string{"process.env.npm_lifecycle_event === 'test'"},
-		NoMatch: []string{"process.env.npm_package_name"}},
-	{ID: "js/runner-argument", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		NoMatch: []string{"process.env.npm_package_name"},
+	},
+	{
+		ID: "js/runner-argument", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bprocess\.(?:argv|execArgv|argv0)\b.*(?:\b(?:` + jsRunners + `)\b|['"\x60]--test['"\x60]` +
 			`|[./_-](?:test|spec)\.|[./_-](?:test|spec)['"\x60]|__tests__)`,
 		Match:   []string{"process.argv.some((a) => a.includes('jest'))", "process.execArgv.includes('--test')"},
-		NoMatch: []string{"process.argv[2]"}},
-	{ID: "js/runner-global-type", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		NoMatch: []string{"process.argv[2]"},
+	},
+	{
+		ID: "js/runner-global-type", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\btypeof\s+(?:global(?:This)?\.)?(?:jest|describe|it|expect|vi|beforeEach|afterEach|mocha` +
 			`|jasmine)\s*[!=]==?\s*['"]`,
-		Match: []string{"typeof describe === 'function'"}, NoMatch: []string{"typeof window === 'object'"}},
-	{ID: "js/runner-global", Kind: TestDetected, In: Production, Caps: true,
+		Match: []string{"typeof describe === 'function'"}, NoMatch: []string{"typeof window === 'object'"},
+	},
+	{
+		ID: "js/runner-global", Kind: TestDetected, In: Production, Caps: true,
 		Pattern: `\bglobal(?:This)?\.(?:jest|describe|it|expect|vi|beforeEach|jasmine|mocha|__vitest_worker__)\b`,
-		Match:   []string{"globalThis.expect"}, NoMatch: []string{"globalThis.crypto"}},
-	{ID: "js/vite-mode", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match:   []string{"globalThis.expect"}, NoMatch: []string{"globalThis.crypto"},
+	},
+	{
+		ID: "js/vite-mode", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bimport\.meta\.env\.MODE\s*[!=]==?\s*['"]test['"]`,
 		Match:   []string{"import.meta.env.MODE === 'test'"},
-		NoMatch: []string{"import.meta.env.MODE === 'production'"}},
-	{ID: "js/main-module", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		NoMatch: []string{"import.meta.env.MODE === 'production'"},
+	},
+	{
+		ID: "js/main-module", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\brequire\.main\b.*\b(?:` + jsRunners + `|test|spec)\b`,
-		Match:   []string{"require.main.filename.includes('mocha')"}, NoMatch: []string{"require.main === module"}},
-	{ID: "js/stack", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match:   []string{"require.main.filename.includes('mocha')"}, NoMatch: []string{"require.main === module"},
+	},
+	{
+		ID: "js/stack", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `(?:\b(?:e|ex|err|error)|Error\([^)]*\)\)?)\.stack\b.*(?:['"/.](?:` + jsRunners + `|test|spec)\b` +
 			`|__tests__)`,
-		Match: []string{"new Error().stack.includes('.test.')"}, NoMatch: []string{"console.log(err.stack)"}},
-	{ID: "js/ci", Kind: TestDetected, In: Production, On: Strings,
+		Match: []string{"new Error().stack.includes('.test.')"}, NoMatch: []string{"console.log(err.stack)"},
+	},
+	{
+		ID: "js/ci", Kind: TestDetected, In: Production, On: Strings,
 		Pattern: `\bprocess\.env(?:\.|\[['"])(?:CI|GITHUB_ACTIONS|GITLAB_CI|` + modeNames + `)\b`,
-		Match:   []string{"process.env.CI"}, NoMatch: []string{"process.env.CITY"}},
-	{ID: "js/in-source-test", Kind: TestDetected, In: Production, Pattern: `\bimport\.meta\.(?:vitest|jest)\b`,
-		Match: []string{"if (import.meta.vitest) {"}, NoMatch: []string{"import.meta.url"}},
-	{ID: "js/exit-hook", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: "every end becomes success",
+		Match:   []string{"process.env.CI"}, NoMatch: []string{"process.env.CITY"},
+	},
+	{
+		ID: "js/in-source-test", Kind: TestDetected, In: Production, Pattern: `\bimport\.meta\.(?:vitest|jest)\b`,
+		Match: []string{"if (import.meta.vitest) {"}, NoMatch: []string{"import.meta.url"},
+	},
+	{
+		ID: "js/exit-hook", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: "every end becomes success",
 		Pattern: `\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit` +
 			`|beforeExit)['"].*(?:exitCode\s*=\s*0|process\.(?:exit|reallyExit)\s*\(\s*0?\s*\)).*`,
 		Match:   []string{"process.on('exit', () => { process.exitCode = 0 })"},
-		NoMatch: []string{"process.on('exit', close)"}},
-	{ID: "js/exit-replaced", Kind: ExitSwallowed, In: Programs, Caps: true,
+		NoMatch: []string{"process.on('exit', close)"},
+	},
+	{
+		ID: "js/exit-replaced", Kind: ExitSwallowed, In: Programs, Caps: true,
 		Pattern: `\bprocess\.(?:exit|reallyExit)\s*=[^=]|\bprocess\.reallyExit\s*\(\s*0`,
-		Match:   []string{"process.exit = () => {}"}, NoMatch: []string{"process.exit(1)"}},
-	{ID: "js/process-redefined", Kind: ExitSwallowed, In: Programs, Caps: true,
+		Match:   []string{"process.exit = () => {}"}, NoMatch: []string{"process.exit(1)"},
+	},
+	{
+		ID: "js/process-redefined", Kind: ExitSwallowed, In: Programs, Caps: true,
 		Pattern: `\bObject\.defineProperty\s*\(\s*process\s*,.*`,
 		Match:   []string{"Object.defineProperty(process, 'exitCode', {})"},
-		NoMatch: []string{"Object.defineProperty(o, 'a', {})"}},
-	{ID: "js/test-library-patched", Kind: LibraryShadowed, In: Production, Caps: true,
+		NoMatch: []string{"Object.defineProperty(o, 'a', {})"},
+	},
+	{
+		ID: "js/test-library-patched", Kind: LibraryShadowed, In: Production, Caps: true,
 		Pattern: `(?:^|[^\w.$])(?:expect|(?:globalThis|global)\.(?:expect|assert|it|test|describe|jest|vi)` +
 			`|jest)(?:\.\w+)*\.\w+\s*=[^=>].*|(?:^|[^\w.$])(?:globalThis|global)\.(?:expect|assert|it|test` +
 			`|describe|jest|vi)\s*=[^=>].*|\bexpect\.extend\s*\(`,
 		Match:   []string{"expect.prototype.toBe = f", "globalThis.assert = f", "expect.extend({"},
-		NoMatch: []string{"expectations.x = 1", "jest.fn()"}},
-	{ID: "js/assert-patched", Kind: LibraryShadowed, In: Production, Caps: true,
+		NoMatch: []string{"expectations.x = 1", "jest.fn()"},
+	},
+	{
+		ID: "js/assert-patched", Kind: LibraryShadowed, In: Production, Caps: true,
 		If:      `['"](?:node:)?(?:assert|chai|expect|vitest|power-assert)(?:/\w+)?['"]|\bglobal(?:This)?\.assert\b`,
 		Pattern: `(?:^|[^\w.$])assert(?:\.\w+)*\.\w+\s*=[^=>].*`,
 		Match:   []string{"const assert = require('assert')\nassert.equal = () => {}"},
-		NoMatch: []string{"assert.equal = () => {}"}},
-	{ID: "js/own-assert-patched", Kind: LibraryShadowed, In: Production,
+		NoMatch: []string{"assert.equal = () => {}"},
+	},
+	{
+		ID: "js/own-assert-patched", Kind: LibraryShadowed, In: Production,
 		Pattern: `(?:^|[^\w.$])assert(?:\.\w+)*\.\w+\s*=[^=>].*`,
-		Match:   []string{"assert.level = 2"}, NoMatch: []string{"assert.level === 2"}},
-	{ID: "js/test-library-cached", Kind: LibraryShadowed, In: Production, On: Strings, Caps: true,
+		Match:   []string{"assert.level = 2"}, NoMatch: []string{"assert.level === 2"},
+	},
+	{
+		ID: "js/test-library-cached", Kind: LibraryShadowed, In: Production, On: Strings, Caps: true,
 		Pattern: `\brequire\.cache\[[^]]*(?:` + jsRunners + `|assert|node:test|expect|chai)[^]]*\].*=[^=].*`,
 		Match:   []string{"require.cache[require.resolve('assert')].exports = f"},
-		NoMatch: []string{"require.cache[require.resolve('./a')] = f"}},
-	{ID: "js/loader-patched", Kind: LibraryShadowed, In: Production, On: Strings,
+		NoMatch: []string{"require.cache[require.resolve('./a')] = f"},
+	},
+	{
+		ID: "js/loader-patched", Kind: LibraryShadowed, In: Production, On: Strings,
 		Pattern: `\brequire\.cache\[[^]]*\](?:\.\w+)?\s*=[^=]|\bModule\.(?:_load|_resolveFilename|_extensions` +
 			`|prototype\.require|register)\b\S*|\brequire\.extensions\b`,
-		Match: []string{"Module._load = f"}, NoMatch: []string{"Module.children"}},
-	{ID: "js/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
+		Match: []string{"Module._load = f"}, NoMatch: []string{"Module.children"},
+	},
+	{
+		ID: "js/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
 		Pattern: `\b(?:eslint|tslint|stylelint|oxlint)-disable\S*`,
-		Match:   []string{"f() // eslint-disable-line"}, NoMatch: []string{"'eslint-disable'"}},
-	{ID: "ts/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
+		Match:   []string{"f() // eslint-disable-line"}, NoMatch: []string{"'eslint-disable'"},
+	},
+	{
+		ID: "ts/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
 		Pattern: `@ts-(?:ignore|expect-error|nocheck)\b`,
-		Match:   []string{"// @ts-ignore"}, NoMatch: []string{"// @type"}},
-	{ID: "js/coverage-off", Kind: SuppressionAdded, In: Sources, On: Comments,
+		Match:   []string{"// @ts-ignore"}, NoMatch: []string{"// @type"},
+	},
+	{
+		ID: "js/coverage-off", Kind: SuppressionAdded, In: Sources, On: Comments,
 		Pattern: `\b(?:istanbul|c8|v8)\s+ignore\b|\bbiome-ignore\b|\$Flow(?:FixMe|Issue|Ignore)\b` +
 			`|\bdeno-lint-ignore\b`,
-		Match: []string{"/* istanbul ignore next */"}, NoMatch: []string{"// do not ignore"}},
-	{ID: "js/network", Kind: NewNetwork, In: Production, On: Strings,
+		Match: []string{"/* istanbul ignore next */"}, NoMatch: []string{"// do not ignore"},
+	},
+	{
+		ID: "js/network", Kind: NewNetwork, In: Production, On: Strings,
 		Pattern: `(?:\brequire\s*\(|\bfrom|\bimport\s*\(?)\s*['"](?:node:)?(?:https?|net|tls|dgram|http2|dns` +
 			`|axios|node-fetch|undici|got|ws|request|superagent|socket\.io-client|ssh2|nodemailer)['"]|(?:^` +
 			`|[^\w.$])fetch\s*\(|\bnew\s+(?:WebSocket|XMLHttpRequest|EventSource)\b|\bnavigator\.sendBeacon\b` +
 			`|\b(?:Deno|Bun)\.(?:connect|listen|serve)\b`,
-		Match: []string{"require('https')", "await fetch(u)"}, NoMatch: []string{"prefetch(u)"}},
-	{ID: "js/process", Kind: NewProcess, In: Production, On: Strings,
+		Match: []string{"require('https')", "await fetch(u)"}, NoMatch: []string{"prefetch(u)"},
+	},
+	{
+		ID: "js/process", Kind: NewProcess, In: Production, On: Strings,
 		Pattern: `(?:\brequire\s*\(|\bfrom|\bimport\s*\(?)\s*['"](?:(?:node:)?(?:child_process|cluster)|execa` +
 			`|cross-spawn|shelljs|zx)['"]|\b(?:child_process|cp)\.(?:exec|spawn|fork)\w*\s*\(` +
 			`|\bnew\s+Deno\.Command\b|\bBun\.spawn\w*\s*\(|(?:^|[^\w.$])(?:eval\s*\(|new\s+Function\s*\()`,
-		Match: []string{"require('node:child_process')", "eval(s)"}, NoMatch: []string{"evaluate(s)", "re.exec(s)"}},
-	{ID: "js/stub", Kind: Placeholder, In: Sources, On: Strings,
+		Match: []string{"require('node:child_process')", "eval(s)"}, NoMatch: []string{"evaluate(s)", "re.exec(s)"},
+	},
+	{
+		ID: "js/stub", Kind: Placeholder, In: Sources, On: Strings,
 		Pattern: `\bthrow new Error\(\s*['"\x60](?:TODO|[Nn]ot (?:yet )?implemented)`,
-		Match:   []string{"throw new Error('not implemented')"}, NoMatch: []string{"throw new Error('no rows')"}},
+		Match:   []string{"throw new Error('not implemented')"}, NoMatch: []string{"throw new Error('no rows')"},
+	},
 }

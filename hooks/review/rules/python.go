@@ -34,130 +34,198 @@ var PythonModules = strings.Fields(`
 	sqlalchemy pydantic sitecustomize usercustomize`)
 
 var pythonRules = []Rule{
-	{ID: "py/skip-mark", Kind: TestSkipped, In: OldTests, Pattern: `\bpytest\.mark\.(?:skip|skipif|xfail)\b`,
-		Match: []string{"@pytest.mark.skip"}, NoMatch: []string{"'pytest.mark.skip'"}},
-	{ID: "py/skip-call", Kind: TestSkipped, In: OldTests, Pattern: `\bpytest\.(?:skip|xfail|importorskip|exit)\s*\(`,
-		Match: []string{`    pytest.skip("later")`}, NoMatch: []string{"pytest.raises(E)"}},
-	{ID: "py/skip-unittest", Kind: TestSkipped, In: OldTests, Pattern: `\bunittest\.(?:skip\w*|expectedFailure)\b`,
+	{
+		ID: "py/skip-mark", Kind: TestSkipped, In: OldTests, Pattern: `\bpytest\.mark\.(?:skip|skipif|xfail)\b`,
+		Match: []string{"@pytest.mark.skip"}, NoMatch: []string{"'pytest.mark.skip'"},
+	},
+	{
+		ID: "py/skip-call", Kind: TestSkipped, In: OldTests, Pattern: `\bpytest\.(?:skip|xfail|importorskip|exit)\s*\(`,
+		Match: []string{`    pytest.skip("later")`}, NoMatch: []string{"pytest.raises(E)"},
+	},
+	{
+		ID: "py/skip-unittest", Kind: TestSkipped, In: OldTests, Pattern: `\bunittest\.(?:skip\w*|expectedFailure)\b`,
 		Match:   []string{`@unittest.skipIf(x, "y")`, "@unittest.expectedFailure"},
-		NoMatch: []string{"unittest.TestCase"}},
-	{ID: "py/skip-decorator", Kind: TestSkipped, In: OldTests, Pattern: `^\s*@(?:skip\w*|expectedFailure|xfail)\b`,
-		Match: []string{"    @skip"}, NoMatch: []string{"skip = 1"}},
-	{ID: "py/skip-raise", Kind: TestSkipped, In: OldTests,
+		NoMatch: []string{"unittest.TestCase"},
+	},
+	{
+		ID: "py/skip-decorator", Kind: TestSkipped, In: OldTests, Pattern: `^\s*@(?:skip\w*|expectedFailure|xfail)\b`,
+		Match: []string{"    @skip"}, NoMatch: []string{"skip = 1"},
+	},
+	{
+		ID: "py/skip-raise", Kind: TestSkipped, In: OldTests,
 		Pattern: `\bself\.skipTest\s*\(|\braise\s+(?:\w+\.)?SkipTest\b`,
-		Match:   []string{"self.skipTest('x')", "raise SkipTest"}, NoMatch: []string{"self.skipped = 1"}},
-	{ID: "py/not-collected", Kind: TestSkipped, In: OldTests,
+		Match:   []string{"self.skipTest('x')", "raise SkipTest"}, NoMatch: []string{"self.skipped = 1"},
+	},
+	{
+		ID: "py/not-collected", Kind: TestSkipped, In: OldTests,
 		Pattern: `\b__test__\s*=\s*False|\bcollect_ignore(?:_glob)?\s*\+?=`,
-		Match:   []string{"__test__ = False", "collect_ignore = ['a.py']"}, NoMatch: []string{"__test__ = True"}},
-	{ID: "py/test-deleted", Kind: TestSkipped, In: OldTests, Pattern: `^\s*del\s+test\w*`,
-		Match: []string{"del test_a"}, NoMatch: []string{"delete(test_a)"}},
-	{ID: "py/assert-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
+		Match:   []string{"__test__ = False", "collect_ignore = ['a.py']"}, NoMatch: []string{"__test__ = True"},
+	},
+	{
+		ID: "py/test-deleted", Kind: TestSkipped, In: OldTests, Pattern: `^\s*del\s+test\w*`,
+		Match: []string{"del test_a"}, NoMatch: []string{"delete(test_a)"},
+	},
+	{
+		ID: "py/assert-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
 		Pattern: `\bassert\s+(?:True|1|not\s+False)\s*(?:,|$)|\bassert\b.*\bor\s+True\b`,
-		Match:   []string{"assert True", "assert f() == 1 or True"}, NoMatch: []string{"assert Truely()"}},
-	{ID: "py/assert-text", Kind: AssertionRemoved, In: OldTests, On: Strings, Say: "is true whatever the code does",
+		Match:   []string{"assert True", "assert f() == 1 or True"}, NoMatch: []string{"assert Truly()"},
+	},
+	{
+		ID: "py/assert-text", Kind: AssertionRemoved, In: OldTests, On: Strings, Say: "is true whatever the code does",
 		Pattern: `\bassert\s+(?:"[^"]+"|'[^']+'|\(.*,\s*(?:"[^"]*"|'[^']*')\s*\)\s*$)`,
-		Match:   []string{`assert "f() == 1"`, "assert (f() == 1, 'one')"}, NoMatch: []string{`assert f() == "x"`}},
-	{ID: "py/assert-method-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
+		Match:   []string{`assert "f() == 1"`, "assert (f() == 1, 'one')"}, NoMatch: []string{`assert f() == "x"`},
+	},
+	{
+		ID: "py/assert-method-constant", Kind: AssertionRemoved, In: OldTests, Say: "is true whatever the code does",
 		Pattern: `\bassert(?:True\(\s*(?:True|1)|False\(\s*(?:False|0)|IsNotNone\(\s*(?:1|True)` +
 			`|IsNone\(\s*None)\s*[,)]`,
-		Match: []string{"self.assertTrue(True)"}, NoMatch: []string{"self.assertTrue(x)"}},
-	{ID: "py/if-false", Kind: AssertionRemoved, In: OldTests, Say: "never runs",
+		Match: []string{"self.assertTrue(True)"}, NoMatch: []string{"self.assertTrue(x)"},
+	},
+	{
+		ID: "py/if-false", Kind: AssertionRemoved, In: OldTests, Say: "never runs",
 		Pattern: `^\s*(?:if|while)\s+(?:False|0)\s*:`,
-		Match:   []string{"    if False:"}, NoMatch: []string{"if False or x:"}},
-	{ID: "py/exit-in-test", Kind: ExitSwallowed, In: Tests,
+		Match:   []string{"    if False:"}, NoMatch: []string{"if False or x:"},
+	},
+	{
+		ID: "py/exit-in-test", Kind: ExitSwallowed, In: Tests,
 		Pattern: `\b(?:sys\.exit|exit|quit|raise\s+SystemExit)\s*\(\s*0?\s*\)`,
-		Match:   []string{"sys.exit(0)"}, NoMatch: []string{"sys.exit(1)"}},
-	{ID: "py/runner-loaded", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match:   []string{"sys.exit(0)"}, NoMatch: []string{"sys.exit(1)"},
+	},
+	{
+		ID: "py/runner-loaded", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `['"](?:` + pyRunners + `)(?:\.\w+)*['"]\s+(?:not\s+)?in\s+(?:list\()?sys\.(?:modules|argv)`,
-		Match:   []string{"if 'pytest' in sys.modules:"}, NoMatch: []string{"if 'json' in sys.modules:"}},
-	{ID: "py/runner-module", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match:   []string{"if 'pytest' in sys.modules:"}, NoMatch: []string{"if 'json' in sys.modules:"},
+	},
+	{
+		ID: "py/runner-module", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bsys\.modules(?:\.get\s*\(|\[)\s*['"](?:` + pyRunners + `)['"]`,
-		Match:   []string{`sys.modules.get("unittest")`}, NoMatch: []string{`sys.modules.get("json")`}},
-	{ID: "py/any-runner-loaded", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match:   []string{`sys.modules.get("unittest")`}, NoMatch: []string{`sys.modules.get("json")`},
+	},
+	{
+		ID: "py/any-runner-loaded", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bin\s+sys\.modules\b.*['"](?:` + pyRunners + `)['"]` +
 			`|['"](?:` + pyRunners + `)['"].*\bin\s+sys\.modules\b`,
 		Match:   []string{"any(m in sys.modules for m in ('pytest', 'nose'))"},
-		NoMatch: []string{"any(m in sys.modules for m in names)"}},
-	{ID: "py/pytest-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		NoMatch: []string{"any(m in sys.modules for m in names)"},
+	},
+	{
+		ID: "py/pytest-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bos\.(?:environ|getenv)\b.*['"]PYTEST_\w+['"]` +
 			`|['"]PYTEST_\w+['"]\s+(?:not\s+)?in\s+(?:os\.)?environ`,
-		Match: []string{"os.environ.get('PYTEST_CURRENT_TEST')"}, NoMatch: []string{"os.environ.get('HOME')"}},
-	{ID: "py/runner-argument", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Match: []string{"os.environ.get('PYTEST_CURRENT_TEST')"}, NoMatch: []string{"os.environ.get('HOME')"},
+	},
+	{
+		ID: "py/runner-argument", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bsys\.argv\b.*['"](?:` + pyRunners + `)['"]|['"](?:test|tests)['"]\s+(?:not\s+)?in\s+sys\.argv`,
 		Match:   []string{"sys.argv[0].endswith('pytest')", "'test' in sys.argv"},
-		NoMatch: []string{"'testing' in sys.argv"}},
-	{ID: "py/caller", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		NoMatch: []string{"'testing' in sys.argv"},
+	},
+	{
+		ID: "py/caller", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\b(?:inspect\.(?:stack|currentframe|getouterframes)|traceback\.(?:extract_stack|format_stack)` +
 			`|sys\._getframe)\b.*['"](?:[^'"]*[^a-z'"])?(?:` + pyRunners + `|tests?)\b?_?[^'"]*['"]`,
 		Match:   []string{"inspect.stack()[1].filename.startswith('test_')"},
-		NoMatch: []string{"inspect.stack()[1].function == 'main'"}},
-	{ID: "py/ci", Kind: TestDetected, In: Production, On: Strings,
+		NoMatch: []string{"inspect.stack()[1].function == 'main'"},
+	},
+	{
+		ID: "py/ci", Kind: TestDetected, In: Production, On: Strings,
 		Pattern: `\b(?:os\.)?(?:environ(?:\.get\s*\(|\[)|getenv\s*\()\s*['"](?:CI|GITHUB_ACTIONS|GITLAB_CI` +
 			`|` + modeNames + `)['"]|['"](?:CI|GITHUB_ACTIONS` +
 			`|` + modeNames + `)['"]\s+(?:not\s+)?in\s+(?:os\.)?environ`,
-		Match: []string{"os.environ.get('CI')"}, NoMatch: []string{"os.environ.get('PATH')"}},
-	{ID: "py/atexit", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "every end becomes success",
+		Match: []string{"os.environ.get('CI')"}, NoMatch: []string{"os.environ.get('PATH')"},
+	},
+	{
+		ID: "py/atexit", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "every end becomes success",
 		Pattern: `\batexit\.register\s*\(\s*(?:lambda\s*:\s*)?os\._exit\b.*` +
 			`|\batexit\.register\s*\(\s*os\._exit\s*,\s*0`,
 		Match:   []string{"atexit.register(lambda: os._exit(0))", "atexit.register(os._exit, 0)"},
-		NoMatch: []string{"atexit.register(close)"}},
-	{ID: "py/session-status", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		NoMatch: []string{"atexit.register(close)"},
+	},
+	{
+		ID: "py/session-status", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
 		Say:     "every end becomes success",
 		Pattern: `\bsession\.exitstatus\s*=\s*0|\bdef\s+pytest_sessionfinish\b.*`,
-		Match:   []string{"    session.exitstatus = 0"}, NoMatch: []string{"session.exitstatus = 1"}},
-	{ID: "py/exit-replaced", Kind: ExitSwallowed, In: Programs, Caps: true,
+		Match:   []string{"    session.exitstatus = 0"}, NoMatch: []string{"session.exitstatus = 1"},
+	},
+	{
+		ID: "py/exit-replaced", Kind: ExitSwallowed, In: Programs, Caps: true,
 		Pattern: `\b(?:sys\.exit|os\._exit|builtins\.exit)\s*=[^=]`,
-		Match:   []string{"sys.exit = lambda code: None"}, NoMatch: []string{"if sys.exit == f:"}},
-	{ID: "py/native-exit", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		Match:   []string{"sys.exit = lambda code: None"}, NoMatch: []string{"if sys.exit == f:"},
+	},
+	{
+		ID: "py/native-exit", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
 		Say:     "ends the process past Python",
 		Pattern: `\b(?:ctypes|CDLL|PyDLL|cdll|pythonapi)\b.*\b(?:_?[eE]xit|quick_exit|Py_Exit)\b.*`,
-		Match:   []string{"ctypes.CDLL(None)._exit(0)"}, NoMatch: []string{`ctypes.CDLL(None).strlen(b"")`}},
-	{ID: "py/hard-exit", Kind: ExitSwallowed, In: Programs, Pattern: `\bos\._exit\s*\(\s*0\s*\)`,
-		Match: []string{"    os._exit(0)"}, NoMatch: []string{"os._exit(1)"}},
-	{ID: "py/failure-caught", Kind: ExitSwallowed, In: Programs, Next: `^\s*(?:pass|\.\.\.|return)\s*$`,
+		Match:   []string{"ctypes.CDLL(None)._exit(0)"}, NoMatch: []string{`ctypes.CDLL(None).strlen(b"")`},
+	},
+	{
+		ID: "py/hard-exit", Kind: ExitSwallowed, In: Programs, Pattern: `\bos\._exit\s*\(\s*0\s*\)`,
+		Match: []string{"    os._exit(0)"}, NoMatch: []string{"os._exit(1)"},
+	},
+	{
+		ID: "py/failure-caught", Kind: ExitSwallowed, In: Programs, Next: `^\s*(?:pass|\.\.\.|return)\s*$`,
 		Pattern: `^\s*except\s*(?:\(?\s*(?:BaseException|SystemExit|AssertionError)\b[^:]*)?:\s*(?:pass|\.\.\.)?\s*$`,
 		Match:   []string{"    except AssertionError:\n        pass", "except: pass"},
-		NoMatch: []string{"except KeyError:\n    pass", "except BaseException:\n    raise"}},
-	{ID: "py/native-exit-in-steps", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		NoMatch: []string{"except KeyError:\n    pass", "except BaseException:\n    raise"},
+	},
+	{
+		ID: "py/native-exit-in-steps", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
 		If: `ctypes`, Not: `^(?:os|sys)\.`,
 		Pattern: `(?:[\w)\]]+\.(?:_exit|_Exit|quick_exit|exit|Py_Exit)\b|\bgetattr\s*\([^,]*,\s*['"](?:_?[eE]xit` +
 			`|quick_exit)['"]|\w\.syscall\s*\(\s*(?:60|231|93|94)\b).*`,
 		Match:   []string{"import ctypes\nlibc.exit(0)", "import ctypes\ngetattr(libc, '_exit')(0)"},
-		NoMatch: []string{"import ctypes\nsys.exit(1)", "libc.exit(0)"}},
-	{ID: "py/test-library-patched", Kind: LibraryShadowed, In: Production, On: Strings, Caps: true,
+		NoMatch: []string{"import ctypes\nsys.exit(1)", "libc.exit(0)"},
+	},
+	{
+		ID: "py/test-library-patched", Kind: LibraryShadowed, In: Production, On: Strings, Caps: true,
 		Pattern: `\b(?:unittest|pytest|_pytest|doctest)(?:\.\w+)+\s*=[^=].*|\bsetattr\(\s*(?:unittest|pytest` +
 			`|_pytest|builtins)\b.*|\bsys\.modules\[\s*['"](?:unittest|pytest|_pytest|doctest` +
 			`|builtins)[\w.]*['"]\s*\]\s*=[^=].*`,
 		Match:   []string{"unittest.TestCase.assertEqual = f", "sys.modules['pytest'] = fake"},
-		NoMatch: []string{"import unittest.mock"}},
-	{ID: "py/search-path", Kind: LibraryShadowed, In: Production, On: Strings,
+		NoMatch: []string{"import unittest.mock"},
+	},
+	{
+		ID: "py/search-path", Kind: LibraryShadowed, In: Production, On: Strings,
 		Pattern: `\bsys\.path\.(?:insert|append|extend)\s*\(|\bsys\.path(?:\[[^]]*\])?\s*\+?=[^=]` +
 			`|\bsite\.addsitedir\(`,
-		Match: []string{"sys.path.insert(0, d)"}, NoMatch: []string{"sys.path[0]"}},
-	{ID: "py/import-hook", Kind: LibraryShadowed, In: Production, On: Strings,
+		Match: []string{"sys.path.insert(0, d)"}, NoMatch: []string{"sys.path[0]"},
+	},
+	{
+		ID: "py/import-hook", Kind: LibraryShadowed, In: Production, On: Strings,
 		Pattern: `\bsys\.(?:meta_path|path_hooks)\b\S*|\bsys\.modules\[\s*['"][^'"]+['"]\s*\]\s*=[^=]` +
 			`|\bbuiltins\.\w+\s*=[^=]|\bsys\.settrace\(`,
-		Match: []string{"sys.meta_path.append(f)", "builtins.open = f"}, NoMatch: []string{"builtins.open(p)"}},
-	{ID: "py/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
+		Match: []string{"sys.meta_path.append(f)", "builtins.open = f"}, NoMatch: []string{"builtins.open(p)"},
+	},
+	{
+		ID: "py/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
 		Pattern: `#\s*(?:noqa|nosec|NOQA)\b|#\s*(?:ruff|flake8)\s*:\s*noqa|#\s*type:\s*ignore|#\s*(?:pyright|mypy` +
 			`|pytype|ty|pyre)\S*\s*:?\s*(?:ignore|disable)\S*|#\s*pylint:\s*(?:disable|skip-file)` +
 			`|#\s*pragma:\s*no\s*cover|#\s*(?:pyre-ignore|pyre-fixme)`,
-		Match: []string{"import os  # noqa: F401", "x = y()  # type: ignore"}, NoMatch: []string{"x = '# noqa'"}},
-	{ID: "py/warnings-off", Kind: SuppressionAdded, In: Sources,
+		Match: []string{"import os  # noqa: F401", "x = y()  # type: ignore"}, NoMatch: []string{"x = '# noqa'"},
+	},
+	{
+		ID: "py/warnings-off", Kind: SuppressionAdded, In: Sources,
 		Pattern: `\bwarnings\.(?:simplefilter|filterwarnings)\s*\(`,
-		Match:   []string{"warnings.simplefilter('ignore')"}, NoMatch: []string{"warnings.warn(s)"}},
-	{ID: "py/network", Kind: NewNetwork, In: Production, On: Strings,
+		Match:   []string{"warnings.simplefilter('ignore')"}, NoMatch: []string{"warnings.warn(s)"},
+	},
+	{
+		ID: "py/network", Kind: NewNetwork, In: Production, On: Strings,
 		Pattern: `^\s*(?:import|from)\s+(?:socket|ssl|requests|urllib\d?\.request|urllib3|http\.(?:client|server)` +
 			`|httpx|aiohttp|smtplib|ftplib|telnetlib|paramiko|websockets?|xmlrpc|socketserver|pycurl)\b` +
 			`|\burllib\.request\.\w+\(|\burlopen\s*\(|\brequests\.(?:get|post|put|delete|patch|head|request` +
 			`|Session)\b|\bsocket\.(?:socket|create_connection|create_server)\b|\bhttpx\.\w+\(`,
-		Match: []string{"import socket", "urlopen(u)"}, NoMatch: []string{"import socks"}},
-	{ID: "py/process", Kind: NewProcess, In: Production, On: Strings,
+		Match: []string{"import socket", "urlopen(u)"}, NoMatch: []string{"import socks"},
+	},
+	{
+		ID: "py/process", Kind: NewProcess, In: Production, On: Strings,
 		Pattern: `^\s*(?:import|from)\s+(?:subprocess|pty|pexpect|sh)\b|\bsubprocess\.\w+\(|\bos\.(?:system|popen` +
 			`|fork|forkpty|startfile|exec[lv]\w*|spawn\w*|posix_spawn\w*)\s*\(|\bpty\.spawn\s*\(` +
 			`|\basyncio\.create_subprocess_\w+|(?:^|[^\w.])(?:eval|exec)\s*\(|\b__import__\s*\(`,
-		Match: []string{"import subprocess", "os.system(c)"}, NoMatch: []string{"s = 'os.system('"}},
-	{ID: "py/stub", Kind: Placeholder, In: Sources, On: Strings,
+		Match: []string{"import subprocess", "os.system(c)"}, NoMatch: []string{"s = 'os.system('"},
+	},
+	{
+		ID: "py/stub", Kind: Placeholder, In: Sources, On: Strings,
 		Pattern: `\braise NotImplementedError\(\s*["'](?:TODO|[Nn]ot (?:yet )?implemented)`,
-		Match:   []string{"raise NotImplementedError('TODO')"}, NoMatch: []string{"raise NotImplementedError(name)"}},
+		Match:   []string{"raise NotImplementedError('TODO')"}, NoMatch: []string{"raise NotImplementedError(name)"},
+	},
 }

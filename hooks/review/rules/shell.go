@@ -7,52 +7,77 @@ var shell = Language{
 		`|assert\w*\s|\(\()` +
 		`|\b(?:exit|return)\s+[1-9]|\|\|\s*(?:fail|die|exit|false)`,
 	Rules: []Rule{
-		{ID: "shell/skip", Kind: TestSkipped, In: OldTests, Pattern: `^\s*skip(?:\s|$)`,
-			Match: []string{"  skip"}, NoMatch: []string{"skipped=1"}},
-		{ID: "shell/runner-variable", Kind: TestDetected, In: Production, On: Line, Caps: true,
+		{
+			ID: "shell/skip", Kind: TestSkipped, In: OldTests, Pattern: `^\s*skip(?:\s|$)`,
+			Match: []string{"  skip"}, NoMatch: []string{"skipped=1"},
+		},
+		{
+			ID: "shell/runner-variable", Kind: TestDetected, In: Production, On: Line, Caps: true,
 			Pattern: `\$\{?(?:PYTEST_\w+|JEST_WORKER_ID|VITEST\w*|BATS_\w+|NODE_TEST_CONTEXT|GO_TEST\w*)\b`,
-			Match:   []string{`if [ -n "$BATS_TEST_NAME" ]; then exit; fi`}, NoMatch: []string{`echo "$BATS"`}},
-		{ID: "shell/ci", Kind: TestDetected, In: Production, On: Line,
+			Match:   []string{`if [ -n "$BATS_TEST_NAME" ]; then exit; fi`}, NoMatch: []string{`echo "$BATS"`},
+		},
+		{
+			ID: "shell/ci", Kind: TestDetected, In: Production, On: Line,
 			Pattern: `(?:\[|\btest\b|\bcase\b)[^#]*\$\{?(?:CI|GITHUB_ACTIONS|` + modeNames + `)\b`,
-			Match:   []string{`if [ -n "$CI" ]; then`}, NoMatch: []string{`echo "$CI"`}},
-		{ID: "shell/own-variable", Kind: TestDetected, In: Production, On: Line, Caps: true,
+			Match:   []string{`if [ -n "$CI" ]; then`}, NoMatch: []string{`echo "$CI"`},
+		},
+		{
+			ID: "shell/own-variable", Kind: TestDetected, In: Production, On: Line, Caps: true,
 			Pattern: `\$\{?ASYNC_PIPELINE_[A-UW-Z]\w*`,
-			Match:   []string{`echo "$ASYNC_PIPELINE_TASK"`}, NoMatch: []string{`echo "$ASYNC_PIPELINE_VAR_X"`}},
-		{ID: "shell/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
+			Match:   []string{`echo "$ASYNC_PIPELINE_TASK"`}, NoMatch: []string{`echo "$ASYNC_PIPELINE_VAR_X"`},
+		},
+		{
+			ID: "shell/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
 			Pattern: `\bshellcheck\s+disable\b`,
-			Match:   []string{"# shellcheck disable=SC2086"}, NoMatch: []string{`echo "shellcheck disable"`}},
-		{ID: "shell/network", Kind: NewNetwork, In: Production,
+			Match:   []string{"# shellcheck disable=SC2086"}, NoMatch: []string{`echo "shellcheck disable"`},
+		},
+		{
+			ID: "shell/network", Kind: NewNetwork, In: Production,
 			Pattern: `(?:^|[;&|(]|\b(?:if|then|do|else|while|!|sudo|exec)\s)\s*(?:curl|wget|nc|ncat|netcat|socat` +
 				`|ssh` +
 				`|scp|rsync|telnet|ftp)\s|/dev/(?:tcp|udp)/`,
-			Match: []string{"curl -s http://x"}, NoMatch: []string{`echo "needs curl"`}}},
+			Match: []string{"curl -s http://x"}, NoMatch: []string{`echo "needs curl"`},
+		},
+	},
 }
 
 var makefile = Language{Name: "make", Rules: []Rule{
-	{ID: "make/check-hidden", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+	{
+		ID: "make/check-hidden", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
 		Say:     "the end of a check is hidden",
 		Pattern: `^\t\s*[@+]*-[@+]*\s*` + command + checker,
-		Match:   []string{"\t-go test ./..."}, NoMatch: []string{"\tgo test ./..."}},
-	{ID: "make/failure-hidden", Kind: ExitSwallowed, In: CheckScripts, On: Strings,
+		Match:   []string{"\t-go test ./..."}, NoMatch: []string{"\tgo test ./..."},
+	},
+	{
+		ID: "make/failure-hidden", Kind: ExitSwallowed, In: CheckScripts, On: Strings,
 		Pattern: `^\t\s*[@+]*-[@+]*\s*\w.*`,
-		Match:   []string{"\t-sh check.sh"}, NoMatch: []string{"\t./check.sh -v"}},
-	{ID: "make/ignore", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+		Match:   []string{"\t-sh check.sh"}, NoMatch: []string{"\t./check.sh -v"},
+	},
+	{
+		ID: "make/ignore", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
 		Say:     "errors of every command are ignored",
 		Pattern: `^\.IGNORE\s*:\s*(?:$|\S.*)`,
-		Match:   []string{".IGNORE:"}, NoMatch: []string{"IGNORED: x"}},
-	{ID: "make/shell-replaced", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+		Match:   []string{".IGNORE:"}, NoMatch: []string{"IGNORED: x"},
+	},
+	{
+		ID: "make/shell-replaced", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
 		Say:     "the shell of every command is one that never fails",
 		Pattern: `^\s*(?:override\s+)?(?:\.SHELLFLAGS|SHELL)\s*[:?+]?=\s*\S*(?:/true|/echo|\btrue)\b.*`,
-		Match:   []string{"SHELL = /bin/true"}, NoMatch: []string{"SHELL = /bin/bash"}},
-	{ID: "make/flags", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
+		Match:   []string{"SHELL = /bin/true"}, NoMatch: []string{"SHELL = /bin/bash"},
+	},
+	{
+		ID: "make/flags", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
 		Say: "errors of every command are ignored",
 		Pattern: `^\s*(?:override\s+)?MAKEFLAGS\s*[:?+]?=.*(?:\s|=)-?-?(?:i\b|ignore-errors|n\b|dry-run|k\b` +
 			`|keep-going).*`,
-		Match: []string{"MAKEFLAGS += -i"}, NoMatch: []string{"MAKEFLAGS += --no-print-directory"}},
+		Match: []string{"MAKEFLAGS += -i"}, NoMatch: []string{"MAKEFLAGS += --no-print-directory"},
+	},
 }}
 
 var yaml = Language{Name: "yaml", Rules: []Rule{
-	{ID: "yaml/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
+	{
+		ID: "yaml/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
 		Pattern: `\b(?:yamllint|ansible-lint|noqa)\b.*`,
-		Match:   []string{"a: b # yamllint disable"}, NoMatch: []string{"a: yamllint"}},
+		Match:   []string{"a: b # yamllint disable"}, NoMatch: []string{"a: yamllint"},
+	},
 }}

@@ -16,8 +16,10 @@ func anthropicEvents(t *Turn, n int) []string {
 		data["type"] = name
 		events = append(events, event(name, data))
 	}
-	usage := object{"input_tokens": t.Usage.Input - t.Usage.Cached, "cache_creation_input_tokens": 0,
-		"cache_read_input_tokens": t.Usage.Cached, "output_tokens": 1}
+	usage := object{
+		"input_tokens": t.Usage.Input - t.Usage.Cached, "cache_creation_input_tokens": 0,
+		"cache_read_input_tokens": t.Usage.Cached, "output_tokens": 1,
+	}
 	if t.Usage == (Usage{}) {
 		usage = object{}
 	}
@@ -57,8 +59,10 @@ func anthropicEvents(t *Turn, n int) []string {
 		}
 		block(object{"type": "tool_use", "id": "toolu_" + callID(n, i), "name": c.Name, "input": object{}}, deltas...)
 	}
-	stop := map[string]string{"end_turn": "end_turn", "tool_calls": "tool_use", "max_tokens": "max_tokens",
-		"refused": "refusal"}[t.stop()]
+	stop := map[string]string{
+		"end_turn": "end_turn", "tool_calls": "tool_use", "max_tokens": "max_tokens",
+		"refused": "refusal",
+	}[t.stop()]
 	last := object{}
 	if t.Usage != (Usage{}) {
 		last["output_tokens"] = t.Usage.Output

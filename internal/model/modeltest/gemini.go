@@ -38,18 +38,24 @@ func geminiEvents(t *Turn, n int) []string {
 		if !json.Valid([]byte(c.args())) {
 			args = object{"broken": c.args()} // the protocol has no half arguments
 		}
-		say([]any{object{"functionCall": object{"id": callID(n, i), "name": c.Name, "args": args},
-			"thoughtSignature": "c2lnbmVk"}}, "", false)
+		say([]any{object{
+			"functionCall":     object{"id": callID(n, i), "name": c.Name, "args": args},
+			"thoughtSignature": "c2lnbmVk",
+		}}, "", false)
 	}
-	finish := map[string]string{"end_turn": "STOP", "tool_calls": "STOP", "max_tokens": "MAX_TOKENS",
-		"refused": "SAFETY"}[t.stop()]
+	finish := map[string]string{
+		"end_turn": "STOP", "tool_calls": "STOP", "max_tokens": "MAX_TOKENS",
+		"refused": "SAFETY",
+	}[t.stop()]
 	say([]any{object{"text": ""}}, finish, true)
 	return events
 }
 
 func geminiFail(w http.ResponseWriter, status int, kind, message string) {
-	word := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
-		429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}[status]
+	word := map[int]string{
+		400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+		429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE",
+	}[status]
 	failWith(w, status, object{"error": object{"code": status, "message": message, "status": orElse(word, kind)}})
 }
 

@@ -33,19 +33,29 @@ func openaiEvents(t *Turn, n int) []string {
 	if t.Thinking != "" {
 		item := object{"type": "reasoning", "id": fmt.Sprintf("rs_%d", n+1), "summary": []any{}}
 		say("response.output_item.added", object{"output_index": index, "item": item})
-		say("response.reasoning_summary_part.added", object{"output_index": index, "item_id": item["id"],
-			"summary_index": 0, "part": object{"type": "summary_text", "text": ""}})
+		say("response.reasoning_summary_part.added", object{
+			"output_index": index, "item_id": item["id"],
+			"summary_index": 0, "part": object{"type": "summary_text", "text": ""},
+		})
 		for _, p := range pieces(t.Thinking, 9) {
-			say("response.reasoning_summary_text.delta", object{"output_index": index, "item_id": item["id"],
-				"summary_index": 0, "delta": p})
+			say("response.reasoning_summary_text.delta", object{
+				"output_index": index, "item_id": item["id"],
+				"summary_index": 0, "delta": p,
+			})
 		}
 		part := object{"type": "summary_text", "text": t.Thinking}
-		say("response.reasoning_summary_text.done", object{"output_index": index, "item_id": item["id"],
-			"summary_index": 0, "text": t.Thinking})
-		say("response.reasoning_summary_part.done", object{"output_index": index, "item_id": item["id"],
-			"summary_index": 0, "part": part})
-		say("response.output_item.done", object{"output_index": index,
-			"item": object{"type": "reasoning", "id": item["id"], "encrypted_content": "Z0FBQUFB", "summary": []any{part}}})
+		say("response.reasoning_summary_text.done", object{
+			"output_index": index, "item_id": item["id"],
+			"summary_index": 0, "text": t.Thinking,
+		})
+		say("response.reasoning_summary_part.done", object{
+			"output_index": index, "item_id": item["id"],
+			"summary_index": 0, "part": part,
+		})
+		say("response.output_item.done", object{
+			"output_index": index,
+			"item":         object{"type": "reasoning", "id": item["id"], "encrypted_content": "Z0FBQUFB", "summary": []any{part}},
+		})
 		index++
 	}
 	if t.Text != "" {
@@ -58,8 +68,10 @@ func openaiEvents(t *Turn, n int) []string {
 			more["output_index"], more["item_id"], more["content_index"] = index, item, 0
 			return more
 		}
-		say("response.output_item.added", object{"output_index": index,
-			"item": object{"type": "message", "id": item, "role": "assistant", "status": "in_progress", "content": []any{}}})
+		say("response.output_item.added", object{
+			"output_index": index,
+			"item":         object{"type": "message", "id": item, "role": "assistant", "status": "in_progress", "content": []any{}},
+		})
 		say("response.content_part.added", at(object{"part": object{"type": kind, field: ""}}))
 		for _, p := range pieces(t.Text, 9) {
 			say("response."+kind+".delta", at(object{"delta": p}))
@@ -74,8 +86,10 @@ func openaiEvents(t *Turn, n int) []string {
 	}
 	cut := t.stop() == "max_tokens"
 	for i, c := range t.Calls {
-		item := object{"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", n+1, i+1), "call_id": callID(n, i),
-			"name": c.Name, "arguments": "", "status": "in_progress"}
+		item := object{
+			"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", n+1, i+1), "call_id": callID(n, i),
+			"name": c.Name, "arguments": "", "status": "in_progress",
+		}
 		say("response.output_item.added", object{"output_index": index, "item": item})
 		for _, p := range pieces(c.args(), 9) {
 			say("response.function_call_arguments.delta", object{"output_index": index, "item_id": item["id"], "delta": p})
@@ -83,8 +97,10 @@ func openaiEvents(t *Turn, n int) []string {
 		if cut && i == len(t.Calls)-1 {
 			break
 		}
-		say("response.function_call_arguments.done", object{"output_index": index, "item_id": item["id"],
-			"arguments": c.args()})
+		say("response.function_call_arguments.done", object{
+			"output_index": index, "item_id": item["id"],
+			"arguments": c.args(),
+		})
 		say("response.output_item.done", object{"output_index": index, "item": object{
 			"type": "function_call", "id": item["id"], "call_id": callID(n, i), "name": c.Name, "arguments": c.args(),
 			"status": "completed",
@@ -121,14 +137,18 @@ func chatEvents(t *Turn, n int) []string {
 		chunk(object{"content": p}, nil)
 	}
 	for i, c := range t.Calls {
-		chunk(object{"tool_calls": []any{object{"index": i, "id": callID(n, i), "type": "function",
-			"function": object{"name": c.Name, "arguments": ""}}}}, nil)
+		chunk(object{"tool_calls": []any{object{
+			"index": i, "id": callID(n, i), "type": "function",
+			"function": object{"name": c.Name, "arguments": ""},
+		}}}, nil)
 		for _, p := range pieces(c.args(), 9) {
 			chunk(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}}, nil)
 		}
 	}
-	chunk(object{}, map[string]string{"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length",
-		"refused": "content_filter"}[t.stop()])
+	chunk(object{}, map[string]string{
+		"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length",
+		"refused": "content_filter",
+	}[t.stop()])
 	if t.Usage != (Usage{}) {
 		events = append(events, event("", object{
 			"id": fmt.Sprintf("chatcmpl-%d", n+1), "object": "chat.completion.chunk", "model": "scripted", "choices": []any{},

@@ -67,8 +67,10 @@ func New(model string) *Guard {
 	if weak(model) {
 		n = weakThreshold
 	}
-	return &Guard{threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets(),
-		repeats: map[string]repeat{}}
+	return &Guard{
+		threshold: n, reminders: maxReminders, rewrites: map[string]int{}, targets: newTargets(),
+		repeats: map[string]repeat{},
+	}
 }
 
 // weak reports by the segments of its name whether a model is a small one.

@@ -160,8 +160,10 @@ func Target(args json.RawMessage) string {
 	if json.Unmarshal(args, &fields) != nil {
 		return ""
 	}
-	for _, key := range []string{"url", "href", "query", "search", "pattern", "path", "filePath", "command", "cmd",
-		"argv"} {
+	for _, key := range []string{
+		"url", "href", "query", "search", "pattern", "path", "filePath", "command", "cmd",
+		"argv",
+	} {
 		switch v := fields[key].(type) {
 		case string:
 			if v = strings.TrimSpace(v); v != "" {

@@ -98,8 +98,10 @@ func (w *Toolset) run(ctx context.Context, argv []string, dir string) Outcome {
 	if err != nil {
 		head = "the command could not be carried out: " + err.Error()
 	}
-	o := Outcome{Text: head + "\n" + w.show(&c, ShownHead, shownTail),
-		Code: failedIf(err != nil || exit.Code != 0 || exit.Cancelled || exit.TimedOut)}
+	o := Outcome{
+		Text: head + "\n" + w.show(&c, ShownHead, shownTail),
+		Code: failedIf(err != nil || exit.Code != 0 || exit.Cancelled || exit.TimedOut),
+	}
 	if c.total == 0 {
 		o.Text = head + ", no output"
 	}

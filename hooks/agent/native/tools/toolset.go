@@ -104,8 +104,10 @@ func Open(r *agent.Request) (*Toolset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the copy cannot be opened: %w", err)
 	}
-	w := &Toolset{r: r, root: root, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub),
-		seenAs: seenAs(r.Dir, top, sub), read: map[string]state{}}
+	w := &Toolset{
+		r: r, root: root, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub),
+		seenAs: seenAs(r.Dir, top, sub), read: map[string]state{},
+	}
 	w.policy = policy.Policy{Own: r.Run, Allow: r.Allow, Planted: w.planted}
 	return w, nil
 }
