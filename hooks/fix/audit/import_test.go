@@ -40,7 +40,7 @@ func TestCopyRun(t *testing.T) {
 		"too large": {func(d string) error {
 			return errors.Join(os.WriteFile(filepath.Join(d, "large"), nil, 0o600),
 				os.Truncate(filepath.Join(d, "large"), mostImported+1))
-		}, "holds more than 2 GiB"},
+		}, "has more than 2 GiB"},
 		"what stays": {func(d string) error {
 			return errors.Join(os.WriteFile(filepath.Join(d, ".hidden"), nil, 0o600),
 				os.Mkdir(filepath.Join(d, ".folder"), 0o700))
