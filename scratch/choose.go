@@ -4,17 +4,14 @@ package scratch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -334,42 +331,4 @@ func (c *chooser) fits(p string) bool {
 	}
 	c.bytes, c.count = bytes, count
 	return true
-}
-
-// list reads a folder without leaving root, sorted by name.
-func list(root *os.Root, dir string) ([]fs.DirEntry, error) {
-	f, err := openPlain(root, dir)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := f.ReadDir(-1)
-	err = errors.Join(err, f.Close())
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
-}
-
-// InUse reports whether somebody who is alive works below parent: a folder there has the stamp of a living process,
-// or is too young to have one.
-func InUse(parent string) (bool, error) {
-	entries, err := os.ReadDir(parent)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil { // removed meanwhile
-			continue
-		}
-		made := info.ModTime()
-		if known, live := readStamp(filepath.Join(parent, e.Name()), &made); live || !known && time.Since(made) < unstamped {
-			return true, nil
-		}
-	}
-	return false, nil
 }

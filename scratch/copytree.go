@@ -287,23 +287,60 @@ func planAll(root *os.Root, skip func(p string, d fs.DirEntry) bool) (*plan, err
 	return p, walk(".")
 }
 
-// outside refuses a place inside the tree, whose watchers and checks would see the project twice.
-func outside(top, at string) error {
-	place := at
-	for {
-		r, err := filepath.EvalSymlinks(place)
-		if err == nil {
-			place = filepath.Join(r, strings.TrimPrefix(at, place))
-			break
-		}
-		if up := filepath.Dir(place); up != place {
-			place = up
+// list reads a folder without leaving root, sorted by name.
+func list(root *os.Root, dir string) ([]fs.DirEntry, error) {
+	f, err := openPlain(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	err = errors.Join(err, f.Close())
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// manifest returns what the base holds, made of what was copied: nothing is read again.
+func (c *copying) manifest() *tree.Manifest {
+	count := len(c.folders)
+	below := map[string][]folder{}
+	for _, f := range c.folders {
+		below[path.Dir(f.dir)] = append(below[path.Dir(f.dir)], f)
+	}
+	for _, files := range c.got {
+		count += len(files)
+	}
+	m := &tree.Manifest{Entries: make([]tree.Entry, 0, count)}
+	c.list(m, ".", below)
+	return m
+}
+
+// list adds what is in dir, in the order of paths: "a", "a-b", "a/c". Files stand by name already, so that only the
+// folders are sorted.
+func (c *copying) list(m *tree.Manifest, dir string, below map[string][]folder) {
+	type step struct {
+		key string // of a folder: its name for itself, with a slash for what is in it
+		folder
+	}
+	var steps []step
+	for _, f := range below[dir] {
+		name := path.Base(f.dir)
+		steps = append(steps, step{name, f}, step{name + "/", f})
+	}
+	slices.SortFunc(steps, func(a, b step) int { return strings.Compare(a.key, b.key) })
+	files := c.got[dir]
+	for len(files) > 0 || len(steps) > 0 {
+		if len(steps) == 0 || len(files) > 0 && files[0].Name < steps[0].key {
+			f := files[0]
+			files = files[1:]
+			m.Entries = append(m.Entries, tree.Entry{Path: path.Join(dir, f.Name), Mode: f.Mode, Size: f.To.Size, Digest: f.Digest, Link: f.Link})
 			continue
 		}
-		return err
+		s := steps[0]
+		steps = steps[1:]
+		if strings.HasSuffix(s.key, "/") {
+			c.list(m, s.dir, below)
+		} else {
+			m.Entries = append(m.Entries, tree.Entry{Path: s.dir, Mode: fs.ModeDir | fs.FileMode(s.was.Mode&0o777)})
+		}
 	}
-	if place == top || strings.HasPrefix(place, strings.TrimSuffix(top, "/")+"/") {
-		return fmt.Errorf("a scratch copy must stand outside the tree %s, not at %s: choose another folder", top, at)
-	}
-	return nil
 }

@@ -3,7 +3,9 @@
 package scratch
 
 import (
+	"bufio"
 	"context"
+	"encoding/gob"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -185,48 +188,88 @@ func agrees(base, walked *tree.Manifest) bool {
 	return true
 }
 
-// manifest returns what the base holds, made of what was copied: nothing is read again.
-func (c *copying) manifest() *tree.Manifest {
-	count := len(c.folders)
-	below := map[string][]folder{}
-	for _, f := range c.folders {
-		below[path.Dir(f.dir)] = append(below[path.Dir(f.dir)], f)
-	}
-	for _, files := range c.got {
-		count += len(files)
-	}
-	m := &tree.Manifest{Entries: make([]tree.Entry, 0, count)}
-	c.list(m, ".", below)
-	return m
-}
+// Keeping a base between healings: it is taken over and put back by one rename each, so it has one owner at a time,
+// and whoever is killed while he owns it leaves it where leftovers are swept.
 
-// list adds what is in dir, in the order of paths: "a", "a-b", "a/c". Files stand by name already, so that only the
-// folders are sorted.
-func (c *copying) list(m *tree.Manifest, dir string, below map[string][]folder) {
-	type step struct {
-		key string // of a folder: its name for itself, with a slash for what is in it
-		folder
-	}
-	var steps []step
-	for _, f := range below[dir] {
-		name := path.Base(f.dir)
-		steps = append(steps, step{name, f}, step{name + "/", f})
-	}
-	slices.SortFunc(steps, func(a, b step) int { return strings.Compare(a.key, b.key) })
-	files := c.got[dir]
-	for len(files) > 0 || len(steps) > 0 {
-		if len(steps) == 0 || len(files) > 0 && files[0].Name < steps[0].key {
-			f := files[0]
-			files = files[1:]
-			m.Entries = append(m.Entries, tree.Entry{Path: path.Join(dir, f.Name), Mode: f.Mode, Size: f.To.Size, Digest: f.Digest, Link: f.Link})
+// knownFile stands in a base that is kept, and only there: it is written last and removed first.
+const knownFile = "known"
+
+// newFolder makes a folder below parent, its stamp first: the kept base where there is one and nobody else took it,
+// else a new one, empty.
+func newFolder(parent, kept string) (string, error) {
+	for {
+		dir := filepath.Join(parent, "base-"+randomName())
+		if _, err := os.Lstat(dir); err == nil {
 			continue
 		}
-		s := steps[0]
-		steps = steps[1:]
-		if strings.HasSuffix(s.key, "/") {
-			c.list(m, s.dir, below)
-		} else {
-			m.Entries = append(m.Entries, tree.Entry{Path: s.dir, Mode: fs.ModeDir | fs.FileMode(s.was.Mode&0o777)})
+		if err := putStamp(dir); err != nil {
+			return "", err
 		}
+		if kept != "" && os.Rename(kept, dir) == nil {
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+				return dir, nil
+			}
+			if err := os.Remove(dir); err != nil { // no folder of ours
+				return "", err
+			}
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return "", errors.Join(err, os.Remove(dir+stampSuffix))
+		}
+		return dir, nil
 	}
 }
+
+// recall returns what is known of the base in holder, of the tree top. nil: nothing that can be trusted, and the
+// folder is emptied.
+func recall(holder, top string) (*known, error) {
+	k := &known{}
+	if readKnown(holder, k) != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
+		k = nil
+	}
+	// From here on the base is no longer one that could be kept, until it is whole again.
+	entries, err := os.ReadDir(holder)
+	if err != nil {
+		return nil, err
+	}
+	if err := removeTree(filepath.Join(holder, knownFile)); err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if k != nil && e.Name() == "tree" && e.IsDir() {
+			continue
+		}
+		if err := removeTree(filepath.Join(holder, e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+func readKnown(holder string, k *known) error {
+	f, err := os.Open(filepath.Join(holder, knownFile))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	return gob.NewDecoder(bufio.NewReader(f)).Decode(k)
+}
+
+// newKnown begins what is known of a base of top.
+func newKnown(top string, start int64) *known {
+	return &known{Version: knownVersion, Top: top, Boot: process.Self().Boot, Start: start, Files: map[string][]copied{}}
+}
+
+// RemoveBase removes a base that was kept at dir, unless somebody takes it over first.
+func RemoveBase(dir string) error {
+	gone := dir + ".gone-" + randomName() // nobody takes it over half removed
+	if err := os.Rename(dir, gone); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return removeTree(gone)
+}
+
+// What a base holds, for those who judge it and store it.

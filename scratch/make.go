@@ -7,17 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/async-pipeline/async-pipeline/internal/git"
-	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -180,211 +178,105 @@ func (m *maker) fill(ctx context.Context) error {
 	return done.finish()
 }
 
-// keepRules copies the .gitignore files that hold for new paths, those of taken folders too: a virtual environment
-// ignores itself by one.
-func (b *Base) keepRules() error {
-	if err := os.Mkdir(b.rules, 0o700); err != nil || b.counted == nil {
-		return err
-	}
-	for _, e := range b.Manifest.Entries {
-		if path.Base(e.Path) != ".gitignore" || !e.Mode.IsRegular() {
+// outside refuses a place inside the tree, whose watchers and checks would see the project twice.
+func outside(top, at string) error {
+	place := at
+	for {
+		r, err := filepath.EvalSymlinks(place)
+		if err == nil {
+			place = filepath.Join(r, strings.TrimPrefix(at, place))
+			break
+		}
+		if up := filepath.Dir(place); up != place {
+			place = up
 			continue
 		}
-		to := filepath.Join(b.rules, e.Path)
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return err
-		}
-		if err := keep(filepath.Join(b.Dir, e.Path), to); err != nil {
-			return err
-		}
+		return err
+	}
+	if place == top || strings.HasPrefix(place, strings.TrimSuffix(top, "/")+"/") {
+		return fmt.Errorf("a scratch copy must stand outside the tree %s, not at %s: choose another folder", top, at)
 	}
 	return nil
 }
 
-// isTaken reports whether p came along only because an ignored folder did.
-func (b *Base) isTaken(p string) bool { return b.takenFolder(p) != "" && !b.counted[p] }
-
-// takenFolder returns the ignored folder that came along and holds p; empty when none does.
-func (b *Base) takenFolder(p string) string {
-	for ; p != "."; p = path.Dir(p) {
-		if _, ok := slices.BinarySearch(b.Taken, p); ok {
-			return p
-		}
-	}
-	return ""
-}
-
-// Copy makes a fresh copy at the folder at, which must not exist. Copies of one purpose should use one path, one
-// after another: build caches keyed by path stay warm.
-func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
-	if at, err = filepath.Abs(at); err != nil {
-		return nil, err
-	}
-	if err := outside(b.Top, at); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-		return nil, fmt.Errorf("scratch copy: %w", err)
-	}
-	up, err := filepath.EvalSymlinks(filepath.Dir(at))
-	if err != nil {
-		return nil, fmt.Errorf("scratch copy: %w", err)
-	}
-	at = filepath.Join(up, filepath.Base(at))
-	if _, err := os.Lstat(at); err == nil {
-		return nil, fmt.Errorf("scratch copy %s: %w: remove what an earlier run left there", at, fs.ErrExist)
-	}
-	if err := putStamp(at); err != nil {
-		return nil, err
-	}
-	c := &Copy{Dir: at, base: b}
-	b.mu.Lock()
-	b.copies[c] = true
-	b.mu.Unlock()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.Close())
-		}
-	}()
-	if err := os.Mkdir(at, 0o700); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(b.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	p, err := planAll(root, nil)
-	if err != nil {
-		return nil, err
-	}
-	done, err := copyTree(ctx, b.Dir, at, p)
-	if err != nil {
-		return nil, err
-	}
-	if lost := len(done.vanished) + len(done.omitted); lost > 0 {
-		return nil, fmt.Errorf("scratch copy %s: %d files of the base %s could not be copied: was it touched?", at, lost, b.Dir)
-	}
-	if err := done.finish(); err != nil {
-		return nil, err
-	}
-	if b.counted != nil {
-		fresh, err := restatAll(at, done.got, b.links)
-		if err == nil && !fresh {
-			err = refresh(ctx, at)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	c.facts = make(map[string][]stood, len(done.got))
-	for dir, files := range done.got {
-		if !hiddenPath(dir) {
-			c.facts[dir] = stoodOf(files)
-		}
-	}
-	return c, outlast(at, c.facts)
-}
-
-// outlast waits until the clock of the file system in which dir stands is past every change of these files: what an
-// agent writes in the same tick would look untouched. Where Python's bytecode stands it is past the seconds of the
-// sources too: what an agent writes of them in the same second would not be run (patch.Stamp). It asks that clock
-// by giving dir the mode it has.
-func outlast(dir string, files map[string][]stood) error {
-	var newest int64
-	seconds := compiled(files)
-	for _, list := range files {
-		for _, f := range list {
-			newest = max(newest, f.Ctime)
-		}
-	}
-	for end := time.Now().Add(longestTick); ; time.Sleep(time.Millisecond) {
-		var now unix.Stat_t
-		if err := unix.Stat(dir, &now); err != nil {
-			return fmt.Errorf("scratch copy %s: %w", dir, err)
-		}
-		at := now.Ctim.Nano()
-		if at > newest && !seconds[at/int64(time.Second)] || time.Now().After(end) {
-			return nil
-		}
-		// Mode is uint16 elsewhere; where it cannot be had, the wait is the longest
-		_ = unix.Chmod(dir, uint32(now.Mode)&0o7777) //nolint:unconvert
-	}
-}
-
-// compiled returns the whole seconds in which Python's sources were written; none without bytecode that may be theirs.
-func compiled(files map[string][]stood) map[int64]bool {
-	seconds, found := map[int64]bool{}, false
-	for _, list := range files {
-		for _, f := range list {
-			switch {
-			case patch.IsSource(f.name):
-				seconds[f.Mtime/int64(time.Second)] = true
-			case path.Ext(f.name) == ".pyc":
-				found = true
-			}
-		}
-	}
-	if !found {
-		return nil
-	}
-	return seconds
-}
-
-// stoodOf returns how the files of one folder stood after they were copied.
-func stoodOf(files []copied) []stood {
-	list := make([]stood, 0, len(files))
-	for _, f := range files {
-		if !hidden(f.Name) {
-			list = append(list, stood{f.Name, f.To})
-		}
-	}
-	return list
-}
-
-// longestTick is the coarsest step of a file's times, and a little more: some file systems know only even seconds.
-const longestTick = 2100 * time.Millisecond
-
-// hiddenPath reports whether a name on the way is git's or ours.
-func hiddenPath(p string) bool { return slices.ContainsFunc(strings.Split(p, "/"), hidden) }
-
-// Close removes the copy.
-func (c *Copy) Close() error {
-	c.base.mu.Lock()
-	delete(c.base.copies, c)
-	c.base.mu.Unlock()
-	return remove(c.Dir)
-}
-
-// Close removes every copy made of the base, the base unless it is kept (Source.Kept), and the stamp.
-func (b *Base) Close() error {
-	b.mu.Lock()
-	var copies []*Copy
-	for c := range b.copies {
-		copies = append(copies, c)
-	}
-	b.mu.Unlock()
-	var errs []error
-	for _, c := range copies {
-		errs = append(errs, c.Close())
-	}
-	if b.putBack() {
-		return errors.Join(append(errs, os.Remove(b.holder+stampSuffix))...)
-	}
-	return errors.Join(append(errs, remove(b.holder))...)
-}
-
-// Folder makes an empty folder at dir, with a stamp beside it, for what stands by a copy and is thrown away with it
-// (a home, a TMPDIR, caches). When its maker is killed, Leftovers finds it.
-func Folder(dir string) error {
-	if err := remove(dir); err != nil {
+// ask fills in what git knows.
+func (m *maker) ask(ctx context.Context, c *chooser) error {
+	b := m.base
+	var errs [4]error
+	var others sync.WaitGroup
+	others.Go(func() {
+		b.Commit, _, errs[0] = m.repo.Head(ctx)
+		b.excludes, errs[1] = m.repo.ExcludesFile(ctx)
+		b.veiled, errs[2] = veiled(filepath.Join(m.repo.Dir, "index"))
+	})
+	m.names, errs[3] = m.repo.Census(ctx)
+	others.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	if err := putStamp(dir); err != nil {
-		return err
+	others.Go(func() { b.tracked = set(m.names.Tracked) })
+	b.counted, c.ignored = set(m.names.Files), make(map[string]bool, len(m.names.Ignored))
+	for _, f := range m.names.Ignored {
+		c.ignored[strings.TrimSuffix(f, "/")] = true
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return errors.Join(err, os.Remove(dir+stampSuffix))
-	}
+	others.Wait()
+	c.files = b.counted
 	return nil
+}
+
+// beginGit begins to copy the repository, beside those who copy the files. Who calls it calls end.
+func (m *maker) beginGit(ctx context.Context) (*history, error) {
+	b := m.base
+	if err := trimGit(filepath.Join(b.Dir, ".git")); err != nil {
+		return nil, err
+	}
+	files := make(chan struct{})
+	h := &history{
+		private: privateGit{top: b.Dir, known: m.known, now: newKnown(b.Top, m.now.Start), files: files},
+		files:   sync.OnceFunc(func() { close(files) }),
+	}
+	ctx, h.cancel = context.WithCancel(ctx)
+	h.work.Go(func() { h.whole, h.err = h.private.make(ctx, m.repo) })
+	return h, nil
+}
+
+// endGit returns the base its .git: the tree's own, or a fresh one. The files of the base stand; got is how they
+// were copied.
+func (m *maker) endGit(ctx context.Context, h *history, got map[string][]copied) error {
+	b := m.base
+	h.files()
+	h.work.Wait()
+	if h.err != nil {
+		return h.err
+	}
+	maps.Copy(m.now.Files, h.private.now.Files)
+	b.HistoryMissing = !h.whole
+	if h.whole {
+		b.links = h.private.links
+		fresh, err := restatAll(b.Dir, got, b.links)
+		if fresh || err != nil {
+			return err
+		}
+		return refresh(ctx, b.Dir)
+	}
+	config, err := m.repo.Config(ctx, "")
+	if err != nil {
+		return err
+	}
+	files := slices.DeleteFunc(slices.Clone(m.names.Files), func(f string) bool {
+		e, stands := b.Manifest.Find(f)
+		return !stands || e.Mode.IsDir()
+	})
+	if err := git.Begin(ctx, b.Dir, files, config); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(b.Dir, ".git", "info"), 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{"info/exclude", "info/attributes"} {
+		if err := keep(filepath.Join(m.repo.Common, name), filepath.Join(b.Dir, ".git", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return refresh(ctx, b.Dir)
 }

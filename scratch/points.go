@@ -5,8 +5,6 @@ package scratch
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"io/fs"
 	"os"
 	"path"
@@ -115,10 +113,4 @@ func namesAny(text []byte, paths []string) bool {
 // longer reports whether c makes a longer name of the last name of a path.
 func longer(c byte) bool {
 	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
-}
-
-func randomName() string {
-	b := make([]byte, 6)
-	_, _ = rand.Read(b) // never fails
-	return hex.EncodeToString(b)
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
@@ -414,4 +415,21 @@ func refresh(ctx context.Context, top string) error {
 		}
 	}
 	return nil
+}
+
+// A history is the private .git of a base on its way. What it found is for those who have waited for work.
+type history struct {
+	private privateGit
+	whole   bool // false: the repository cannot come along
+	err     error
+
+	work   sync.WaitGroup
+	cancel context.CancelFunc
+	files  func() // says that the files of the base stand
+}
+
+// end returns up what has not ended.
+func (h *history) end() {
+	h.cancel()
+	h.work.Wait()
 }

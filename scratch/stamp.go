@@ -3,6 +3,8 @@
 package scratch
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -203,4 +205,51 @@ func openAll(dir string) {
 			openAll(p)
 		}
 	}
+}
+
+// Folder makes an empty folder at dir, with a stamp beside it, for what stands by a copy and is thrown away with it
+// (a home, a TMPDIR, caches). When its maker is killed, Leftovers finds it.
+func Folder(dir string) error {
+	if err := remove(dir); err != nil {
+		return err
+	}
+	if err := putStamp(dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return errors.Join(err, os.Remove(dir+stampSuffix))
+	}
+	return nil
+}
+
+// InUse reports whether somebody who is alive works below parent: a folder there has the stamp of a living process,
+// or is too young to have one.
+func InUse(parent string) (bool, error) {
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil { // removed meanwhile
+			continue
+		}
+		made := info.ModTime()
+		if known, live := readStamp(filepath.Join(parent, e.Name()), &made); live || !known && time.Since(made) < unstamped {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func randomName() string {
+	b := make([]byte, 6)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
 }

@@ -90,3 +90,70 @@ func TestStampFirst(t *testing.T) {
 	must(t, m.fill(context.Background()))
 	must(t, m.base.Close())
 }
+
+func TestInUse(t *testing.T) {
+	t.Parallel()
+	parent := temp(t)
+	use := func(want bool, what string) {
+		t.Helper()
+		if got, err := InUse(parent); got != want || err != nil {
+			t.Errorf("%s: %v, %v", what, got, err)
+		}
+	}
+	use(false, "nothing")
+	dead, err := json.Marshal(stamp{1, process.Stamp{PID: 1 << 30, Start: 1, Boot: process.Self().Boot}})
+	must(t, err)
+	write(t, parent, map[string]string{"killed/x": "1", "killed.stamp": string(dead), "a file": ""})
+	use(false, "what a killed runner left")
+	write(t, parent, map[string]string{"young/x": "1"})
+	use(true, "a folder that is too young to have a stamp")
+	old := time.Now().Add(-2 * time.Hour)
+	must(t, os.Chtimes(filepath.Join(parent, "young"), old, old))
+	use(false, "an old one without a stamp")
+	must(t, Folder(filepath.Join(parent, "mine")))
+	use(true, "a folder of ours")
+	must(t, remove(filepath.Join(parent, "mine")))
+	use(false, "removed")
+	if got, err := InUse(filepath.Join(parent, "none")); got || err != nil {
+		t.Error(got, err)
+	}
+}
+
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "home-1")
+	for range 2 { // a second time it is empty again
+		if err := Folder(dir); err != nil {
+			t.Fatal(err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			t.Fatalf("%v %v", entries, err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, "read-only", "below"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(dir, "read-only"), 0o500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := Sweep(parent); err != nil || len(left) > 0 {
+		t.Errorf("swept while its maker lives: %v %v", left, err)
+	}
+	// The stamp of a process that is no more: pid 1 of another boot.
+	if err := os.WriteFile(dir+stampSuffix, []byte(`{"schema_version":1,"pid":1,"start":1,"boot":"another"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := Sweep(parent); err != nil || len(left) != 1 {
+		t.Errorf("swept %v %v", left, err)
+	}
+	if err := Folder(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
+		t.Errorf("left: %v %v", entries, err)
+	}
+}

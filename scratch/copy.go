@@ -9,6 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -160,20 +163,72 @@ func lstat(root *os.Root, p string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// Read returns one file of the base, nil where it is absent. patch.ErrUnsafePath: a path that leaves the base, or
-// has .git or .async on it.
-func (b *Base) Read(p string) (*patch.File, error) {
-	if err := safe(p); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(b.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("base of the scratch copies: %w", err)
-	}
-	defer func() { _ = root.Close() }()
-	f, err := readFile(root, p, 0)
-	if err != nil {
-		return nil, fmt.Errorf("base of the scratch copies: %w", err)
-	}
-	return f, nil
+// Close removes the copy.
+func (c *Copy) Close() error {
+	c.base.mu.Lock()
+	delete(c.base.copies, c)
+	c.base.mu.Unlock()
+	return remove(c.Dir)
 }
+
+// outlast waits until the clock of the file system in which dir stands is past every change of these files: what an
+// agent writes in the same tick would look untouched. Where Python's bytecode stands it is past the seconds of the
+// sources too: what an agent writes of them in the same second would not be run (patch.Stamp). It asks that clock
+// by giving dir the mode it has.
+func outlast(dir string, files map[string][]stood) error {
+	var newest int64
+	seconds := compiled(files)
+	for _, list := range files {
+		for _, f := range list {
+			newest = max(newest, f.Ctime)
+		}
+	}
+	for end := time.Now().Add(longestTick); ; time.Sleep(time.Millisecond) {
+		var now unix.Stat_t
+		if err := unix.Stat(dir, &now); err != nil {
+			return fmt.Errorf("scratch copy %s: %w", dir, err)
+		}
+		at := now.Ctim.Nano()
+		if at > newest && !seconds[at/int64(time.Second)] || time.Now().After(end) {
+			return nil
+		}
+		// Mode is uint16 elsewhere; where it cannot be had, the wait is the longest
+		_ = unix.Chmod(dir, uint32(now.Mode)&0o7777) //nolint:unconvert
+	}
+}
+
+// compiled returns the whole seconds in which Python's sources were written; none without bytecode that may be theirs.
+func compiled(files map[string][]stood) map[int64]bool {
+	seconds, found := map[int64]bool{}, false
+	for _, list := range files {
+		for _, f := range list {
+			switch {
+			case patch.IsSource(f.name):
+				seconds[f.Mtime/int64(time.Second)] = true
+			case path.Ext(f.name) == ".pyc":
+				found = true
+			}
+		}
+	}
+	if !found {
+		return nil
+	}
+	return seconds
+}
+
+// stoodOf returns how the files of one folder stood after they were copied.
+func stoodOf(files []copied) []stood {
+	list := make([]stood, 0, len(files))
+	for _, f := range files {
+		if !hidden(f.Name) {
+			list = append(list, stood{f.Name, f.To})
+		}
+	}
+	return list
+}
+
+// longestTick is the coarsest step of a file's times, and a little more: some file systems know only even seconds.
+const longestTick = 2100 * time.Millisecond
+
+// hiddenPath reports whether a name on the way is git's or ours.
+func hiddenPath(p string) bool { return slices.ContainsFunc(strings.Split(p, "/"), hidden) }

@@ -1,0 +1,329 @@
+// What a base does: it is copied, read, kept for the next fix, and removed.
+
+package scratch
+
+import (
+	"bufio"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// keepRules copies the .gitignore files that hold for new paths, those of taken folders too: a virtual environment
+// ignores itself by one.
+func (b *Base) keepRules() error {
+	if err := os.Mkdir(b.rules, 0o700); err != nil || b.counted == nil {
+		return err
+	}
+	for _, e := range b.Manifest.Entries {
+		if path.Base(e.Path) != ".gitignore" || !e.Mode.IsRegular() {
+			continue
+		}
+		to := filepath.Join(b.rules, e.Path)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		if err := keep(filepath.Join(b.Dir, e.Path), to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isTaken reports whether p came along only because an ignored folder did.
+func (b *Base) isTaken(p string) bool { return b.takenFolder(p) != "" && !b.counted[p] }
+
+// takenFolder returns the ignored folder that came along and holds p; empty when none does.
+func (b *Base) takenFolder(p string) string {
+	for ; p != "."; p = path.Dir(p) {
+		if _, ok := slices.BinarySearch(b.Taken, p); ok {
+			return p
+		}
+	}
+	return ""
+}
+
+// Close removes every copy made of the base, the base unless it is kept (Source.Kept), and the stamp.
+func (b *Base) Close() error {
+	b.mu.Lock()
+	var copies []*Copy
+	for c := range b.copies {
+		copies = append(copies, c)
+	}
+	b.mu.Unlock()
+	var errs []error
+	for _, c := range copies {
+		errs = append(errs, c.Close())
+	}
+	if b.putBack() {
+		return errors.Join(append(errs, os.Remove(b.holder+stampSuffix))...)
+	}
+	return errors.Join(append(errs, remove(b.holder))...)
+}
+
+// Copy makes a fresh copy at the folder at, which must not exist. Copies of one purpose should use one path, one
+// after another: build caches keyed by path stay warm.
+func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
+	if at, err = filepath.Abs(at); err != nil {
+		return nil, err
+	}
+	if err := outside(b.Top, at); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		return nil, fmt.Errorf("scratch copy: %w", err)
+	}
+	up, err := filepath.EvalSymlinks(filepath.Dir(at))
+	if err != nil {
+		return nil, fmt.Errorf("scratch copy: %w", err)
+	}
+	at = filepath.Join(up, filepath.Base(at))
+	if _, err := os.Lstat(at); err == nil {
+		return nil, fmt.Errorf("scratch copy %s: %w: remove what an earlier run left there", at, fs.ErrExist)
+	}
+	if err := putStamp(at); err != nil {
+		return nil, err
+	}
+	c := &Copy{Dir: at, base: b}
+	b.mu.Lock()
+	b.copies[c] = true
+	b.mu.Unlock()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	if err := os.Mkdir(at, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(b.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	p, err := planAll(root, nil)
+	if err != nil {
+		return nil, err
+	}
+	done, err := copyTree(ctx, b.Dir, at, p)
+	if err != nil {
+		return nil, err
+	}
+	if lost := len(done.vanished) + len(done.omitted); lost > 0 {
+		return nil, fmt.Errorf("scratch copy %s: %d files of the base %s could not be copied: was it touched?", at, lost, b.Dir)
+	}
+	if err := done.finish(); err != nil {
+		return nil, err
+	}
+	if b.counted != nil {
+		fresh, err := restatAll(at, done.got, b.links)
+		if err == nil && !fresh {
+			err = refresh(ctx, at)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	c.facts = make(map[string][]stood, len(done.got))
+	for dir, files := range done.got {
+		if !hiddenPath(dir) {
+			c.facts[dir] = stoodOf(files)
+		}
+	}
+	return c, outlast(at, c.facts)
+}
+
+// Paths lists the files and symlinks that the base holds, sorted; ignored folders that came along are left out.
+func (b *Base) Paths() []string {
+	var paths []string
+	for _, e := range b.Manifest.Entries {
+		if !e.Mode.IsDir() && !b.isTaken(e.Path) {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
+}
+
+// Loose lists the files whose content git cannot give back later: changed since the commit, or not tracked. Without
+// git these are all. Ignored files are not among them.
+func (b *Base) Loose(ctx context.Context) ([]string, error) {
+	if b.counted == nil {
+		return b.Paths(), nil
+	}
+	at := b.Dir
+	if b.HistoryMissing { // the private .git does not know what was committed
+		at = b.Top
+	}
+	repo, err := git.Find(ctx, at)
+	if errors.Is(err, git.ErrNone) {
+		return b.Paths(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	dirty, err := repo.Dirty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dirty = append(dirty, b.veiled...)
+	for _, p := range b.Paths() {
+		if !b.tracked[p] { // of a nested repository, or a submodule: the outer commit does not hold it
+			dirty = append(dirty, p)
+		}
+	}
+	slices.Sort(dirty)
+	return slices.DeleteFunc(slices.Compact(dirty), func(p string) bool {
+		e, ok := b.Manifest.Find(p)
+		return !ok || e.Mode.IsDir() || !b.counted[p]
+	}), nil
+}
+
+// Keep moves a copy that holds work which could not be stored to the folder to, which must not exist and which nobody
+// sweeps. The copy is no longer the base's.
+func (b *Base) Keep(c *Copy, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(c.Dir, to); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	delete(b.copies, c)
+	b.mu.Unlock()
+	return os.Remove(c.Dir + stampSuffix)
+}
+
+// Read returns one file of the base, nil where it is absent. patch.ErrUnsafePath: a path that leaves the base, or
+// has .git or .async on it.
+func (b *Base) Read(p string) (*patch.File, error) {
+	if err := safe(p); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(b.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("base of the scratch copies: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	f, err := readFile(root, p, 0)
+	if err != nil {
+		return nil, fmt.Errorf("base of the scratch copies: %w", err)
+	}
+	return f, nil
+}
+
+// remember stores what Reopen needs beside the tree; names are what git said, nil without git.
+func (b *Base) remember(names *git.Census, left []string) error {
+	if names == nil {
+		names = &git.Census{}
+	}
+	f, err := os.OpenFile(filepath.Join(b.holder, memoryFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(gob.NewEncoder(f).Encode(memory{
+		Top: b.Top, Sub: b.Sub, Commit: b.Commit, Excludes: b.excludes, HistoryMissing: b.HistoryMissing, Git: b.counted != nil,
+		Counted: names.Files, Tracked: names.Tracked, Taken: b.Taken, Left: left,
+	}), f.Close())
+}
+
+// Holder returns the folder that Reopen takes.
+func (b *Base) Holder() string { return b.holder }
+
+// Adopt takes over a copy whose maker is gone. How its files stood when it was made is not known, so Changes reads
+// them all.
+func (b *Base) Adopt(dir string) (*Copy, error) {
+	if info, err := os.Lstat(dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("scratch copy %s: %w", dir, fs.ErrInvalid)
+	}
+	c := &Copy{Dir: dir, base: b, facts: map[string][]stood{}}
+	for _, e := range b.Manifest.Entries {
+		if !e.Mode.IsDir() {
+			in := path.Dir(e.Path)
+			c.facts[in] = append(c.facts[in], stood{name: path.Base(e.Path)})
+		}
+	}
+	b.copies[c] = true
+	return c, nil
+}
+
+func (b *Base) writeKnown() error {
+	f, err := os.OpenFile(filepath.Join(b.holder, knownFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	return errors.Join(gob.NewEncoder(w).Encode(b.now), w.Flush(), f.Close())
+}
+
+// putBack keeps the base for the next healing; false: it is not kept.
+func (b *Base) putBack() bool {
+	if b.kept == "" || b.now == nil || b.now.size() > mostKept {
+		return false
+	}
+	if b.writeKnown() != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {
+		return false
+	}
+	return unix.Rename(b.holder, b.kept) == nil // not over another's: that is no empty folder
+}
+
+// A memory is what a base knows besides its files. gob and not JSON: names are bytes.
+type memory struct {
+	Top, Sub, Commit, Excludes string
+	HistoryMissing, Git        bool
+	Counted, Tracked, Taken    []string
+	Left                       []string
+}
+
+const memoryFile = "memory"
+
+// Reopen takes over a base whose maker is gone.
+func Reopen(ctx context.Context, holder string) (*Base, error) {
+	f, err := os.Open(filepath.Join(holder, memoryFile))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var m memory
+	if err := gob.NewDecoder(f).Decode(&m); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	b := &Base{
+		Top: m.Top, Sub: m.Sub, Commit: m.Commit, excludes: m.Excludes, HistoryMissing: m.HistoryMissing, Taken: m.Taken,
+		Dir: filepath.Join(holder, "tree"), holder: holder, rules: filepath.Join(holder, "rules"), copies: map[*Copy]bool{},
+	}
+	if m.Git {
+		b.counted, b.tracked = set(m.Counted), set(m.Tracked)
+	}
+	if b.left, err = newGlobs("scratch exclude", b.Sub, m.Left); err != nil {
+		return nil, err
+	}
+	if b.Manifest, err = tree.Walk(ctx, b.Dir, tree.Options{}); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func set(list []string) map[string]bool {
+	s := make(map[string]bool, len(list))
+	for _, p := range list {
+		s[p] = true
+	}
+	return s
+}
+
+// mostKept is the largest base, in bytes, that is kept.
+const mostKept = 4 << 30
