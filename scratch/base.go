@@ -1,4 +1,4 @@
-// What a base does: it is copied, read, kept for the next fix, and removed.
+// The methods of a base: it is copied, read, kept for the next fix, and removed.
 
 package scratch
 
@@ -21,9 +21,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// keepRules copies the .gitignore files that hold for new paths, those of taken folders too: a virtual environment
-// ignores itself by one.
-func (b *Base) keepRules() error {
+// keepRules copies the .gitignore files that decide about new paths. Those of taken folders count too: a virtual
+// environment has one to ignore itself.
+func (b *Base) copyRules() error {
 	if err := os.Mkdir(b.rules, 0o700); err != nil || b.counted == nil {
 		return err
 	}
@@ -35,17 +35,17 @@ func (b *Base) keepRules() error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return err
 		}
-		if err := keep(filepath.Join(b.Dir, e.Path), to); err != nil {
+		if err := copyWithTimes(filepath.Join(b.Dir, e.Path), to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isTaken reports whether p came along only because an ignored folder did.
+// isTaken reports whether p was copied only because it is in an ignored folder that was.
 func (b *Base) isTaken(p string) bool { return b.takenFolder(p) != "" && !b.counted[p] }
 
-// takenFolder returns the ignored folder that came along and holds p; empty when none does.
+// takenFolder returns the ignored folder above p that was copied; empty when there is none.
 func (b *Base) takenFolder(p string) string {
 	for ; p != "."; p = path.Dir(p) {
 		if _, ok := slices.BinarySearch(b.Taken, p); ok {
@@ -55,7 +55,7 @@ func (b *Base) takenFolder(p string) string {
 	return ""
 }
 
-// Close removes every copy made of the base, the base unless it is kept (Source.Kept), and the stamp.
+// Close removes every copy made of the base, its stamp, and the base itself unless it is kept (Source.Kept).
 func (b *Base) Close() error {
 	b.mu.Lock()
 	var copies []*Copy
@@ -67,14 +67,14 @@ func (b *Base) Close() error {
 	for _, c := range copies {
 		errs = append(errs, c.Close())
 	}
-	if b.putBack() {
+	if b.store() {
 		return errors.Join(append(errs, os.Remove(b.holder+stampSuffix))...)
 	}
 	return errors.Join(append(errs, remove(b.holder))...)
 }
 
-// Copy makes a fresh copy at the folder at, which must not exist. Copies of one purpose should use one path, one
-// after another: build caches keyed by path stay warm.
+// Copy makes a new copy in the folder at, which must not exist. Copies for the same purpose should use the same path,
+// one after the other, because build caches are keyed by path.
 func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 	if at, err = filepath.Abs(at); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 	if _, err := os.Lstat(at); err == nil {
 		return nil, fmt.Errorf("scratch copy %s: %w: remove what an earlier run left there", at, fs.ErrExist)
 	}
-	if err := putStamp(at); err != nil {
+	if err := writeStamp(at); err != nil {
 		return nil, err
 	}
 	c := &Copy{Dir: at, base: b}
@@ -136,16 +136,16 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 			return nil, err
 		}
 	}
-	c.facts = make(map[string][]stood, len(done.got))
+	c.facts = make(map[string][]fileState, len(done.got))
 	for dir, files := range done.got {
 		if !hiddenPath(dir) {
-			c.facts[dir] = stoodOf(files)
+			c.facts[dir] = fileStates(files)
 		}
 	}
-	return c, outlast(at, c.facts)
+	return c, waitForTick(at, c.facts)
 }
 
-// Paths lists the files and symlinks that the base holds, sorted; ignored folders that came along are left out.
+// Paths returns the files and symlinks of the base, sorted, without those of ignored folders.
 func (b *Base) Paths() []string {
 	var paths []string
 	for _, e := range b.Manifest.Entries {
@@ -156,14 +156,14 @@ func (b *Base) Paths() []string {
 	return paths
 }
 
-// Loose lists the files whose content git cannot give back later: changed since the commit, or not tracked. Without
-// git these are all. Ignored files are not among them.
+// Loose returns the files whose content cannot be read from git later: those changed since the commit, and untracked
+// ones. Without git these are all files. Ignored files are never included.
 func (b *Base) Loose(ctx context.Context) ([]string, error) {
 	if b.counted == nil {
 		return b.Paths(), nil
 	}
 	at := b.Dir
-	if b.HistoryMissing { // the private .git does not know what was committed
+	if b.HistoryMissing { // the private .git does not have the commit
 		at = b.Top
 	}
 	repo, err := git.Find(ctx, at)
@@ -179,7 +179,7 @@ func (b *Base) Loose(ctx context.Context) ([]string, error) {
 	}
 	dirty = append(dirty, b.veiled...)
 	for _, p := range b.Paths() {
-		if !b.tracked[p] { // of a nested repository, or a submodule: the outer commit does not hold it
+		if !b.tracked[p] { // in a nested repository or a submodule, so not in the outer commit
 			dirty = append(dirty, p)
 		}
 	}
@@ -190,8 +190,8 @@ func (b *Base) Loose(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
-// Keep moves a copy that holds work which could not be stored to the folder to, which must not exist and which nobody
-// sweeps. The copy is no longer the base's.
+// Keep moves a copy, whose work could not be stored, to the folder to. That folder must not exist, and must be in a place
+// that is never swept. The copy no longer belongs to the base.
 func (b *Base) Keep(c *Copy, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (b *Base) Keep(c *Copy, to string) error {
 // Read returns one file of the base, nil where it is absent. patch.ErrUnsafePath: a path that leaves the base, or
 // has .git or .async on it.
 func (b *Base) Read(p string) (*patch.File, error) {
-	if err := safe(p); err != nil {
+	if err := checkPath(p); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(b.Dir)
@@ -223,8 +223,8 @@ func (b *Base) Read(p string) (*patch.File, error) {
 	return f, nil
 }
 
-// remember stores what Reopen needs beside the tree; names are what git said, nil without git.
-func (b *Base) remember(names *git.Census, left []string) error {
+// remember stores what Reopen needs besides the tree. names is nil without git.
+func (b *Base) writeMemory(names *git.Census, left []string) error {
 	if names == nil {
 		names = &git.Census{}
 	}
@@ -238,22 +238,21 @@ func (b *Base) remember(names *git.Census, left []string) error {
 	}), f.Close())
 }
 
-// Holder returns the folder that Reopen takes.
+// Holder returns the folder to pass to Reopen.
 func (b *Base) Holder() string { return b.holder }
 
-// Adopt takes over a copy whose maker is gone. How its files stood when it was made is not known, so Changes reads
-// them all.
+// Adopt takes over a copy of a killed runner. The stat data of its files is not known, so Changes reads them all.
 func (b *Base) Adopt(dir string) (*Copy, error) {
 	if info, err := os.Lstat(dir); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("scratch copy %s: %w", dir, fs.ErrInvalid)
 	}
-	c := &Copy{Dir: dir, base: b, facts: map[string][]stood{}}
+	c := &Copy{Dir: dir, base: b, facts: map[string][]fileState{}}
 	for _, e := range b.Manifest.Entries {
 		if !e.Mode.IsDir() {
 			in := path.Dir(e.Path)
-			c.facts[in] = append(c.facts[in], stood{name: path.Base(e.Path)})
+			c.facts[in] = append(c.facts[in], fileState{name: path.Base(e.Path)})
 		}
 	}
 	b.copies[c] = true
@@ -269,18 +268,18 @@ func (b *Base) writeKnown() error {
 	return errors.Join(gob.NewEncoder(w).Encode(b.now), w.Flush(), f.Close())
 }
 
-// putBack keeps the base for the next healing; false: it is not kept.
-func (b *Base) putBack() bool {
+// store moves the base to where the next Make finds it, and reports whether it did.
+func (b *Base) store() bool {
 	if b.kept == "" || b.now == nil || b.now.size() > mostKept {
 		return false
 	}
 	if b.writeKnown() != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {
 		return false
 	}
-	return unix.Rename(b.holder, b.kept) == nil // not over another's: that is no empty folder
+	return unix.Rename(b.holder, b.kept) == nil // fails if another base was stored there meanwhile: that folder is not empty
 }
 
-// A memory is what a base knows besides its files. gob and not JSON: names are bytes.
+// A memory is what Reopen needs besides the files. It is stored as gob, because names are bytes.
 type memory struct {
 	Top, Sub, Commit, Excludes string
 	HistoryMissing, Git        bool
@@ -290,7 +289,7 @@ type memory struct {
 
 const memoryFile = "memory"
 
-// Reopen takes over a base whose maker is gone.
+// Reopen takes over the base of a killed runner.
 func Reopen(ctx context.Context, holder string) (*Base, error) {
 	f, err := os.Open(filepath.Join(holder, memoryFile))
 	if err != nil {
@@ -325,5 +324,5 @@ func set(list []string) map[string]bool {
 	return s
 }
 
-// mostKept is the largest base, in bytes, that is kept.
+// mostKept is the size limit of a base that is kept, in bytes.
 const mostKept = 4 << 30

@@ -143,7 +143,7 @@ func benchScratch(b *testing.B, files int) {
 		var d *difference
 		took("compare", func() (err error) { d, err = c.compare(ctx, root); return err })
 		took("patch", func() error {
-			counted, _, err := base.sort(ctx, d)
+			counted, _, err := base.classify(ctx, d)
 			var changes []patch.Change
 			for _, p := range counted {
 				change, _, rerr := c.read(root, p)

@@ -1,5 +1,5 @@
-// What changed in a copy, by a stat walk: an unchanged file is never read again, and git is never asked in the
-// copy, whose .git an agent may have changed, poisoned or removed.
+// What changed in a copy, found by a walk that compares stat data. An unchanged file is not read again. git never runs
+// in the copy, because an agent may have changed its .git.
 
 package scratch
 
@@ -22,28 +22,26 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// manyInOne is how many changes in one ignored folder are named one by one; beyond, the folder is.
+// manyInOne is the limit of changes in one ignored folder that are listed one by one. Beyond it only the folder is.
 const manyInOne = 20
 
-// A difference is a copy's files against the base, before any is read.
+// A difference is what a walk of a copy found to differ from the base, before any file is read.
 type difference struct {
-	changed []string // stands in both, with other facts
+	changed []string // present in both, with other stat data
 	added   []string
 	gone    []string
 	special []string // neither file, folder nor symlink
-	private []string // every .git but the top's own, however it is written; folders with a slash
-	closed  []string // folders that cannot be read, whatever we try
+	private []string // every .git but the one at the top, in upper or lower case; folders end in a slash
+	closed  []string // folders that cannot be read
 }
 
-// Changes returns the difference between the base and the copy as it is now, in files that count for a patch (not
-// ignored ones, not taken folders, no .git, no .async). Paths are relative to Base.Top. Ignored files that changed,
-// special files (a .git that the copy did not have is one), secrets (.env*, key files) and files over MaxFile are
-// in Omitted by name.
+// Changes returns the difference between the base and the copy as it is now, in files that belong in a patch. These are
+// not ignored, not in taken folders, and not in .git or .async. Paths are relative to Base.Top. Ignored files that
+// changed, special files (a new .git is one), secrets (.env*, key files) and files over MaxFile are listed in Omitted.
 //
-// What is ignored is decided by the rules as they were in the base. Files of submodules and nested repositories are
-// ordinary paths. A secret that git tracks is an ordinary file: it is no secret any more. Of an ignored folder with
-// many changes only the folder is named, with a slash at its end. The processes that worked in the copy must have
-// ended.
+// The ignore rules are those of the base. Files of submodules and nested repositories are ordinary paths, and so is a
+// secret that git tracks. If many files of an ignored folder changed, only the folder is listed, with a slash at its
+// end. The processes that worked in the copy must have ended.
 func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, error) {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
@@ -62,11 +60,11 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 		omitted[p] = whyUnreadable
 	}
 	for _, p := range d.private {
-		if _, err := os.Lstat(c.base.Dir + "/" + p); errors.Is(err, fs.ErrNotExist) { // else it is ours
+		if _, err := os.Lstat(c.base.Dir + "/" + p); errors.Is(err, fs.ErrNotExist) { // else it was copied from the base
 			omitted[p] = whySpecial
 		}
 	}
-	counted, ignored, err := c.base.sort(ctx, d)
+	counted, ignored, err := c.base.classify(ctx, d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +76,7 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 		if _, out := omitted[p]; out {
 			continue
 		}
-		if patch.CheckPath(p) != nil { // a name that some git would take for .git: nothing may carry it into a tree
+		if patch.CheckPath(p) != nil { // a name that some file system takes for .git: it must never reach a tree
 			omitted[p] = whySpecial
 			continue
 		}
@@ -131,9 +129,9 @@ func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) 
 	return d, nil
 }
 
-// compareFolder compares the files of one open folder with what was written there, sorted by name, and names the
-// folders in it.
-func compareFolder(dir string, fd int, entries []fs.DirEntry, was []stood) (d difference, below []string) {
+// compareFolder compares the files of one open folder with the stat data of the copy when it was made, which is sorted by
+// name. below are the folders in it.
+func compareFolder(dir string, fd int, entries []fs.DirEntry, was []fileState) (d difference, below []string) {
 	seen, left := make([]bool, len(was)), len(was)
 	for _, e := range entries {
 		name := e.Name()
@@ -150,7 +148,7 @@ func compareFolder(dir string, fd int, entries []fs.DirEntry, was []stood) (d di
 			d.special = append(d.special, path.Join(dir, name))
 		case unix.Fstatat(fd, name, &now, unix.AT_SYMLINK_NOFOLLOW) != nil:
 		default:
-			i, known := slices.BinarySearchFunc(was, name, func(s stood, name string) int { return strings.Compare(s.name, name) })
+			i, known := slices.BinarySearchFunc(was, name, func(s fileState, name string) int { return strings.Compare(s.name, name) })
 			if !known {
 				d.added = append(d.added, path.Join(dir, name))
 				continue
@@ -175,8 +173,8 @@ func under(p string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") })
 }
 
-// sort tells what counts for a patch, sorted, from what is ignored.
-func (b *Base) sort(ctx context.Context, d *difference) (counted, ignored []string, err error) {
+// classify splits the paths of d into those that belong in a patch, sorted, and ignored ones.
+func (b *Base) classify(ctx context.Context, d *difference) (counted, ignored []string, err error) {
 	var fresh, freshIgnored, oldIgnored []string
 	for _, p := range slices.Concat(d.changed, d.gone) {
 		if b.counted == nil || b.counted[p] {
@@ -209,12 +207,12 @@ func (b *Base) sort(ctx context.Context, d *difference) (counted, ignored []stri
 		}
 	}
 	slices.Sort(counted)
-	return counted, b.gather(oldIgnored, freshIgnored, counted), nil
+	return counted, b.fold(oldIgnored, freshIgnored, counted), nil
 }
 
-// gather names folders instead of many files: a folder that is new and all ignored, a taken folder with many changes.
-func (b *Base) gather(old, fresh, counted []string) []string {
-	live := map[string]bool{} // folders that hold something that counts
+// fold replaces many files by their folder: a new folder with only ignored files, a taken folder with many changes.
+func (b *Base) fold(old, fresh, counted []string) []string {
+	live := map[string]bool{} // folders with a file that belongs in a patch
 	for _, p := range counted {
 		for dir := path.Dir(p); dir != "." && !live[dir]; dir = path.Dir(dir) {
 			live[dir] = true
@@ -258,7 +256,7 @@ func (b *Base) gather(old, fresh, counted []string) []string {
 	return list
 }
 
-// read returns the change of p, nil when it is none after all, or why it is left out.
+// read returns the change of p, or why it is left out. The change is nil if the content is the same.
 func (c *Copy) read(root *os.Root, p string) (*patch.Change, string, error) {
 	if secret(p) && !c.base.tracked[p] {
 		return nil, whySecret, nil
@@ -271,14 +269,14 @@ func (c *Copy) read(root *os.Root, p string) (*patch.Change, string, error) {
 		return nil, "", err
 	}
 	after, err := readFile(root, p, MaxFile)
-	if why := whyNot(err); why != "" || same(before, after) {
+	if why := omitReason(err); why != "" || same(before, after) {
 		return nil, why, nil
 	}
 	return &patch.Change{Path: p, Before: before, After: after}, "", nil
 }
 
-// whyNot puts a fault of readFile into the word of Omitted; empty for none.
-func whyNot(err error) string {
+// omitReason returns the reason in Omitted for an error of readFile; empty for nil.
+func omitReason(err error) string {
 	switch {
 	case err == nil:
 		return ""
@@ -290,7 +288,7 @@ func whyNot(err error) string {
 	return whyUnreadable
 }
 
-// same reports whether a patch would have nothing to say.
+// same reports whether two files are equal for a patch.
 func same(a, b *patch.File) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -301,8 +299,8 @@ func same(a, b *patch.File) bool {
 
 var errOversize = errors.New("larger than a patch takes")
 
-// readFile reads a file or symlink without following any link; nil where there is none. most is in bytes, 0 for no
-// limit.
+// readFile reads a file or symlink without following any link. It returns nil where there is none. most is a limit in
+// bytes, 0 for none.
 func readFile(root *os.Root, p string, most int64) (*patch.File, error) {
 	info, err := lstat(root, p)
 	if err != nil || info == nil {

@@ -1,4 +1,4 @@
-// Which paths of the tree come along.
+// Decides which paths of the tree are copied.
 
 package scratch
 
@@ -18,7 +18,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// What Source.Everything takes at most.
+// Limits of Source.Everything.
 const (
 	mostBytes = 1 << 30
 	mostFiles = 100_000
@@ -27,7 +27,7 @@ const (
 // dependencies are folders that a check needs and git usually ignores.
 var dependencies = map[string]bool{"node_modules": true, ".venv": true, "venv": true, "vendor": true}
 
-// secret reports whether a file is kept out of patches, and out of what Everything takes, by its name.
+// secret reports whether a file, by its name, may hold a secret. Such a file is left out of patches and by Everything.
 func secret(p string) bool {
 	name := strings.ToLower(path.Base(p))
 	switch path.Ext(name) {
@@ -41,10 +41,10 @@ func secret(p string) bool {
 	return strings.HasPrefix(name, ".env")
 }
 
-// hidden names are never looked at: git's and our own.
+// hidden reports whether name is .git or .async: neither is ever copied as a file.
 func hidden(name string) bool { return strings.EqualFold(name, ".git") || name == ".async" }
 
-// globs are patterns relative to sub, a folder of the tree. A pattern that names a folder takes all below.
+// globs are patterns relative to sub, a folder of the tree. A pattern that matches a folder covers all below it.
 type globs struct {
 	sub      string
 	patterns []string
@@ -113,7 +113,7 @@ func (g globs) reaches(dir string) bool {
 	})
 }
 
-// A plan is what to copy: folders, parents first, and the files and symlinks of each.
+// A plan is what to copy: folders, parents first, and their files and symlinks.
 type plan struct {
 	dirs    []string // "." is not in it
 	files   map[string][]leaf
@@ -124,16 +124,15 @@ type plan struct {
 type leaf struct {
 	name  string
 	link  bool
-	known *copied // of a base that was kept: nothing touched the file of the tree since; nil: nobody knows
-	kept  bool    // nor that of the base: nothing is to be done
+	known *copied // the file in the kept base, if the file of the tree is unchanged since; else nil
+	kept  bool    // the file in the kept base is unchanged too: nothing to copy
 }
 
 func (p *plan) add(dir string, f leaf) { p.files[dir] = append(p.files[dir], f) }
 
 func (p *plan) omit(at, why string) { p.omitted = append(p.omitted, tree.Omitted{Path: at, Why: why}) }
 
-// A chooser walks the tree and fills a plan. What its workers share stands under mu; plan is whole when choose is
-// done.
+// A chooser walks the tree and fills a plan. mu guards what its workers share. The plan is complete when choose returns.
 type chooser struct {
 	root       *os.Root
 	files      map[string]bool // nil without git: all
@@ -146,38 +145,38 @@ type chooser struct {
 
 	mu    sync.Mutex
 	plan  plan
-	wants map[string]want // folders that were named and not yet walked
-	dirs  map[string]bool // those of the plan
-	bytes int64           // what everything has taken
+	wants map[string]want // folders still to be walked
+	dirs  map[string]bool // folders of the plan
+	bytes int64           // what Source.Everything has added so far
 	count int
 }
 
-// How a folder is walked.
-type how int
+// A walkMode decides what is copied from a folder.
+type walkMode int
 
 const (
-	normal how = iota
-	whole      // all below comes along
-	picked     // all below comes along but secrets: what everything takes
-	probed     // ignored: only what a pattern names
+	normal walkMode = iota
+	whole           // all below is copied
+	picked          // all below is copied except secrets (Source.Everything)
+	probed          // ignored: only what a pattern matches is copied
 )
 
-// A want says how a folder is walked.
+// A want is the decision about a folder that is still to be walked.
 type want struct {
-	how   how
-	taken *taking // of the folder, or one above it, that comes along whole; else nil
+	how   walkMode
+	taken *wholeFolder // this folder, or the one above it, that is copied whole; else nil
 }
 
-// A taking is a folder that comes along whole; it counts as taken when something in it is ignored.
-type taking struct {
+// A wholeFolder is a folder that is copied whole. It is listed in Base.Taken if something in it is ignored.
+type wholeFolder struct {
 	dir string
 	any bool
 }
 
 func (c *chooser) choose(ctx context.Context) (*plan, error) {
 	c.plan.files, c.dirs, c.wants = map[string][]leaf{}, map[string]bool{".": true}, map[string]want{".": {}}
-	// What everything takes, up to its limits, depends on what was taken before.
-	s := &sweep{ctx: ctx, root: c.root, each: c.folder, theirs: true, orderly: c.everything}
+	// What Everything adds depends on what it added before, until its limits are reached.
+	s := &folderWalk{ctx: ctx, root: c.root, each: c.folder, theirs: true, orderly: c.everything}
 	closed, err := s.run()
 	if err != nil {
 		return nil, err
@@ -190,27 +189,27 @@ func (c *chooser) choose(ctx context.Context) (*plan, error) {
 	return &c.plan, nil
 }
 
-// A found is what a chooser decides about one folder.
-type found struct {
+// A decision is what a chooser found out about one folder.
+type decision struct {
 	want
 	dir    string
 	files  []leaf
 	below  []string
 	wants  []want // of below
 	left   []tree.Omitted
-	ignore bool // something came along that git ignores
+	ignore bool // something that git ignores is copied
 }
 
-func (f *found) omit(at, why string) { f.left = append(f.left, tree.Omitted{Path: at, Why: why}) }
+func (f *decision) omit(at, why string) { f.left = append(f.left, tree.Omitted{Path: at, Why: why}) }
 
-func (f *found) enter(name string, as how, taken *taking) {
+func (f *decision) enter(name string, as walkMode, taken *wholeFolder) {
 	f.below, f.wants = append(f.below, name), append(f.wants, want{as, taken})
 }
 
 // folder decides about everything in one folder.
 func (c *chooser) folder(dir string, fd int, entries []fs.DirEntry) ([]string, error) {
 	c.mu.Lock()
-	f := found{want: c.wants[dir], dir: dir}
+	f := decision{want: c.wants[dir], dir: dir}
 	delete(c.wants, dir)
 	c.mu.Unlock()
 	was := c.known.folder(dir)
@@ -253,13 +252,13 @@ func (c *chooser) folder(dir string, fd int, entries []fs.DirEntry) ([]string, e
 }
 
 // enter decides about the folder p.
-func (c *chooser) enter(f *found, name, p string) {
+func (c *chooser) enter(f *decision, name, p string) {
 	git := c.files != nil
 	switch {
 	case f.how == whole || f.how == picked:
 		f.enter(name, f.how, f.taken)
 	case git && (dependencies[name] || c.include.match(p) || c.outputs.match(p)):
-		f.enter(name, whole, &taking{dir: p})
+		f.enter(name, whole, &wholeFolder{dir: p})
 	case f.how == normal && !c.ignored[p]:
 		f.enter(name, normal, nil)
 	case c.everything:
@@ -277,7 +276,7 @@ func (c *chooser) enter(f *found, name, p string) {
 }
 
 // takes decides about anything that is no folder.
-func (c *chooser) takes(f *found, e fs.DirEntry, p string) bool {
+func (c *chooser) takes(f *decision, e fs.DirEntry, p string) bool {
 	counts := c.files == nil || c.files[p]
 	takes := counts || f.how == whole || f.how == picked || c.include.match(p) || c.outputs.match(p)
 	kind := e.Type()
@@ -306,7 +305,7 @@ func (c *chooser) takes(f *found, e fs.DirEntry, p string) bool {
 	return true
 }
 
-// fits reports whether the ignored path p goes into what is left of the limits, and takes it from them.
+// fits reports whether the ignored path p is within what is left of the limits, and subtracts it from them.
 func (c *chooser) fits(p string) bool {
 	bytes, count := c.bytes, c.count
 	var measure func(p string) bool

@@ -1,4 +1,4 @@
-// Writes changes into a copy and reads files of the base. Nothing is followed out of either.
+// Writes changes into a copy. No symlink is followed out of it.
 
 package scratch
 
@@ -18,13 +18,12 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// Put writes changes into the copy (nothing is followed out of it). Of each change only Path and After are read;
-// what stands at the path is replaced, a folder only when it holds nothing. Deletions come first, and take folders
-// they empty along, as git apply does. patch.ErrUnsafePath: a path that leaves the copy, or has .git or .async on
-// it.
+// Put writes changes into the copy. Only Path and After of a change are used. What is at the path is replaced, a folder
+// only if it is empty. Deletions come first and remove the folders that they empty, as git apply does. The error is
+// patch.ErrUnsafePath for a path that leaves the copy, or has .git or .async in it.
 func (c *Copy) Put(changes []patch.Change) error {
 	for _, ch := range changes {
-		if err := safe(ch.Path); err != nil {
+		if err := checkPath(ch.Path); err != nil {
 			return err
 		}
 	}
@@ -35,14 +34,14 @@ func (c *Copy) Put(changes []patch.Change) error {
 	defer func() { _ = root.Close() }()
 	for _, ch := range changes {
 		if ch.After == nil {
-			if err := takeAway(root, ch.Path); err != nil {
+			if err := deleteFile(root, ch.Path); err != nil {
 				return err
 			}
 		}
 	}
 	for _, ch := range changes {
 		if ch.After != nil {
-			if err := putFile(root, ch.Path, ch.After); err != nil {
+			if err := writeFile(root, ch.Path, ch.After); err != nil {
 				return fmt.Errorf("scratch copy: %s: %w", ch.Path, err)
 			}
 		}
@@ -50,16 +49,16 @@ func (c *Copy) Put(changes []patch.Change) error {
 	return nil
 }
 
-func safe(p string) error {
+func checkPath(p string) error {
 	if !filepath.IsLocal(p) || p != path.Clean(p) || p == "." || hiddenPath(p) {
 		return fmt.Errorf("%q: %w", p, patch.ErrUnsafePath)
 	}
 	return nil
 }
 
-func takeAway(root *os.Root, p string) error {
+func deleteFile(root *os.Root, p string) error {
 	info, err := lstat(root, p)
-	if err != nil || info == nil || info.IsDir() { // not there, or already a folder of something else
+	if err != nil || info == nil || info.IsDir() { // absent, or a folder now
 		return err
 	}
 	if err := unlock(root, path.Dir(p), func() error { return root.Remove(p) }); err != nil {
@@ -72,8 +71,8 @@ func takeAway(root *os.Root, p string) error {
 	return nil
 }
 
-func putFile(root *os.Root, p string, f *patch.File) error {
-	if err := folders(root, path.Dir(p)); err != nil {
+func writeFile(root *os.Root, p string, f *patch.File) error {
+	if err := makeFolders(root, path.Dir(p)); err != nil {
 		return err
 	}
 	perm := fs.FileMode(0o644)
@@ -109,7 +108,7 @@ func putFile(root *os.Root, p string, f *patch.File) error {
 	})
 }
 
-// unlock does something in a folder, which is made writable for it where it is not.
+// unlock calls do, which changes a folder. If the folder is not writable, it is made so meanwhile.
 func unlock(root *os.Root, dir string, do func() error) error {
 	err := do()
 	if !errors.Is(err, fs.ErrPermission) {
@@ -122,12 +121,12 @@ func unlock(root *os.Root, dir string, do func() error) error {
 	return errors.Join(do(), root.Chmod(dir, info.Mode().Perm()))
 }
 
-// folders makes dir and those above it; a symlink on the way is an error.
-func folders(root *os.Root, dir string) error {
+// folders makes dir and the folders above it. A symlink among them is an error.
+func makeFolders(root *os.Root, dir string) error {
 	if dir == "." {
 		return nil
 	}
-	if err := folders(root, path.Dir(dir)); err != nil {
+	if err := makeFolders(root, path.Dir(dir)); err != nil {
 		return err
 	}
 	info, err := root.Lstat(dir)
@@ -142,7 +141,7 @@ func folders(root *os.Root, dir string) error {
 	return nil
 }
 
-// lstat looks at p; nil where nothing is there, or something on the way is no folder (a symlink neither).
+// lstat returns the info of p. It is nil if p does not exist, or something above p is a symlink or no folder.
 func lstat(root *os.Root, p string) (fs.FileInfo, error) {
 	for i, r := range p {
 		if r != '/' {
@@ -171,13 +170,13 @@ func (c *Copy) Close() error {
 	return remove(c.Dir)
 }
 
-// outlast waits until the clock of the file system in which dir stands is past every change of these files: what an
-// agent writes in the same tick would look untouched. Where Python's bytecode stands it is past the seconds of the
-// sources too: what an agent writes of them in the same second would not be run (patch.Stamp). It asks that clock
-// by giving dir the mode it has.
-func outlast(dir string, files map[string][]stood) error {
+// waitForTick waits until the file system's clock has passed the last change of these files, because what an agent
+// writes in the same tick would look unchanged. With Python bytecode among them it also waits for the next second:
+// Python would not see a source that was written in the same second (patch.Stamp). It reads the clock by a chmod of dir
+// to the mode it has.
+func waitForTick(dir string, files map[string][]fileState) error {
 	var newest int64
-	seconds := compiled(files)
+	seconds := sourceSeconds(files)
 	for _, list := range files {
 		for _, f := range list {
 			newest = max(newest, f.Ctime)
@@ -197,8 +196,8 @@ func outlast(dir string, files map[string][]stood) error {
 	}
 }
 
-// compiled returns the whole seconds in which Python's sources were written; none without bytecode that may be theirs.
-func compiled(files map[string][]stood) map[int64]bool {
+// compiled returns the seconds in which Python sources were written. It returns nil if there is no bytecode.
+func sourceSeconds(files map[string][]fileState) map[int64]bool {
 	seconds, found := map[int64]bool{}, false
 	for _, list := range files {
 		for _, f := range list {
@@ -216,19 +215,19 @@ func compiled(files map[string][]stood) map[int64]bool {
 	return seconds
 }
 
-// stoodOf returns how the files of one folder stood after they were copied.
-func stoodOf(files []copied) []stood {
-	list := make([]stood, 0, len(files))
+// stoodOf returns the stat data of the files of one folder after they were copied.
+func fileStates(files []copied) []fileState {
+	list := make([]fileState, 0, len(files))
 	for _, f := range files {
 		if !hidden(f.Name) {
-			list = append(list, stood{f.Name, f.To})
+			list = append(list, fileState{f.Name, f.To})
 		}
 	}
 	return list
 }
 
-// longestTick is the coarsest step of a file's times, and a little more: some file systems know only even seconds.
+// longestTick is a little more than the coarsest resolution of file times: 2 seconds on some file systems.
 const longestTick = 2100 * time.Millisecond
 
-// hiddenPath reports whether a name on the way is git's or ours.
+// hiddenPath reports whether a component of p is .git or .async.
 func hiddenPath(p string) bool { return slices.ContainsFunc(strings.Split(p, "/"), hidden) }

@@ -1,5 +1,5 @@
-// Copies one file or symlink: content, holes, permission bits, times. Never a hard link: who writes through one
-// writes the original.
+// Copies one file or symlink: content, holes, permission bits, times. Hard links are never made: writing to one
+// would write to the original.
 
 package scratch
 
@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bufferSize is what one read takes, in bytes; larger files are left to the kernel.
+// bufferSize is the size of one read, in bytes. Larger files are copied by the kernel where it can.
 const bufferSize = 256 << 10
 
-// rereads is how often a file that changes while it is copied is copied again. What the last time gave is kept: a log
-// that is written all the time has no better state.
+// rereads is how often a file that changes while it is copied is copied again. The last result is used: for a log that
+// is written all the time there is no better one.
 const rereads = 5
 
-// Facts tell a file from a later state of it without reading it. The zero facts are those of no file. (Exported
-// fields: they are stored as gob.)
+// facts are the stat data that show, without reading a file, that it has changed. The zero facts match no file. The
+// fields are exported because they are stored as gob.
 type facts struct {
 	Dev, Ino           uint64
 	Size, Mtime, Ctime int64 // bytes, ns, ns
@@ -34,31 +34,31 @@ func factsOf(s *unix.Stat_t) facts {
 	return facts{uint64(s.Dev), s.Ino, s.Size, s.Mtim.Nano(), s.Ctim.Nano(), s.Uid, s.Gid} //nolint:unconvert
 }
 
-// A Copied is one file or symlink that was copied.
+// A copied is one file or symlink that was copied.
 type copied struct {
 	Name     string
-	From, To facts // how the two stood; From is zero when the file changed all the time
+	From, To facts // stat data of source and copy; From is zero if the file kept changing
 	Mode     fs.FileMode
-	Digest   string // as in tree.Entry; only from hands that sum
+	Digest   string // as in tree.Entry; empty if no digests are wanted
 	Link     string // text of a symlink
 }
 
-// A hand is what one worker holds.
-type hand struct {
+// A fileCopier copies one file at a time for one worker.
+type fileCopier struct {
 	buf []byte
 	sum hash.Hash // nil: no digests are wanted
 }
 
-func newHand(sums bool) *hand {
-	h := &hand{buf: make([]byte, bufferSize)}
+func newFileCopier(sums bool) *fileCopier {
+	h := &fileCopier{buf: make([]byte, bufferSize)}
 	if sums {
 		h.sum = sha256.New()
 	}
 	return h
 }
 
-// digest returns what the hand has summed up.
-func (h *hand) digest() string {
+// digest returns the digest of the file that was copied last.
+func (h *fileCopier) digest() string {
 	if h.sum == nil {
 		return ""
 	}
@@ -67,17 +67,17 @@ func (h *hand) digest() string {
 
 var errSpecial = errors.New("not a file, folder or symlink")
 
-// A writeError is a fault of the copy's side: a full disk, not a file that cannot be read.
+// A writeError is an error of writing the copy, such as a full disk, and not of reading the source.
 type writeError struct{ err error }
 
 func (e *writeError) Error() string { return e.err.Error() }
 func (e *writeError) Unwrap() error { return e.err }
 
 // leaf copies f from one open folder to another.
-func (h *hand) leaf(from, to int, f leaf) (copied, error) {
+func (h *fileCopier) leaf(from, to int, f leaf) (copied, error) {
 	if f.link {
 		got, err := h.link(from, to, f.name)
-		if !errors.Is(err, unix.EINVAL) { // else it has become a file
+		if !errors.Is(err, unix.EINVAL) { // EINVAL: it is a file now
 			return got, err
 		}
 	}
@@ -103,7 +103,7 @@ func (h *hand) leaf(from, to int, f leaf) (copied, error) {
 	}
 }
 
-func (h *hand) link(from, to int, name string) (copied, error) {
+func (h *fileCopier) link(from, to int, name string) (copied, error) {
 	n, err := unix.Readlinkat(from, name, h.buf[:unix.PathMax])
 	if err != nil {
 		return copied{}, err
@@ -129,9 +129,9 @@ func (h *hand) link(from, to int, name string) (copied, error) {
 	return copied{Name: name, From: factsOf(&was), To: factsOf(&now), Mode: fs.ModeSymlink | 0o777, Digest: h.digest(), Link: text}, nil
 }
 
-// file says also whether the file changed while it was copied.
-func (h *hand) file(from, to int, name string) (got copied, changed bool, err error) {
-	// O_NONBLOCK: a FIFO that took the file's place must not hold us.
+// file copies a regular file, and reports whether it changed meanwhile.
+func (h *fileCopier) file(from, to int, name string) (got copied, changed bool, err error) {
+	// O_NONBLOCK: a FIFO in place of the file must not block.
 	in, err := unix.Openat(from, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENXIO) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) {
 		err = errSpecial
@@ -147,7 +147,7 @@ func (h *hand) file(from, to int, name string) (got copied, changed bool, err er
 	if was.Mode&unix.S_IFMT != unix.S_IFREG {
 		return copied{}, false, errSpecial
 	}
-	// With its own bits where the umask lets them pass, else settle gives them.
+	// With its own permission bits; setModeAndTimes adds those that the umask removed.
 	// the mode is narrower on darwin
 	out, err := unix.Openat(to, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(was.Mode&0o777)) //nolint:unconvert
 	if err != nil {
@@ -155,7 +155,7 @@ func (h *hand) file(from, to int, name string) (got copied, changed bool, err er
 	}
 	err = h.fill(in, out, &was)
 	if err == nil {
-		err = settle(out, to, name, &was, &now)
+		err = setModeAndTimes(out, to, name, &was, &now)
 	}
 	if cerr := unix.Close(out); err == nil && cerr != nil {
 		err = &writeError{cerr}
@@ -170,8 +170,8 @@ func (h *hand) file(from, to int, name string) (got copied, changed bool, err er
 	return got, factsOf(&after) != factsOf(&was), nil
 }
 
-// settle returns the copy its permission bits (no setuid, setgid or sticky bit) and times.
-func settle(out, to int, name string, was, now *unix.Stat_t) error {
+// settle gives the copy the permission bits of the source (no setuid, setgid or sticky bit) and its times.
+func setModeAndTimes(out, to int, name string, was, now *unix.Stat_t) error {
 	if err := unix.UtimesNanoAt(to, name, []unix.Timespec{was.Atim, was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return &writeError{err}
 	}
@@ -191,8 +191,8 @@ func settle(out, to int, name string, was, now *unix.Stat_t) error {
 	return nil
 }
 
-// fill copies the content, and sums it up where that is wanted.
-func (h *hand) fill(in, out int, was *unix.Stat_t) error {
+// fill copies the content, and hashes it if a digest is wanted.
+func (h *fileCopier) fill(in, out int, was *unix.Stat_t) error {
 	if h.sum != nil {
 		h.sum.Reset()
 	}
@@ -216,12 +216,12 @@ func (h *hand) fill(in, out int, was *unix.Stat_t) error {
 			return err
 		}
 	}
-	// Not up to an end that is read: a file that has grown has other facts by then, and is copied again.
+	// Only up to the size at the start: a file that has grown is copied again, because its facts differ.
 	return pump(in, out, was.Size, h.buf, h.sum)
 }
 
-// reread sums up a file that was copied without passing through this process.
-func (h *hand) reread(out int) error {
+// reread hashes a file that the kernel copied.
+func (h *fileCopier) reread(out int) error {
 	if h.sum == nil {
 		return nil
 	}
@@ -240,8 +240,8 @@ func (h *hand) reread(out int) error {
 	}
 }
 
-// pump copies n bytes from where both files stand, to the end when n is negative; sum, where it is not nil, gets
-// them too.
+// pump copies n bytes from the current offsets, or to the end if n is negative. They are also written to sum if it is
+// not nil.
 func pump(in, out int, n int64, buf []byte, sum hash.Hash) error {
 	for n != 0 {
 		part := buf
@@ -275,7 +275,7 @@ func pump(in, out int, n int64, buf []byte, sum hash.Hash) error {
 	return nil
 }
 
-// fillSparse copies data and leaves holes out. false: the file system cannot tell them.
+// fillSparse copies data and leaves holes out. It returns false if the file system cannot report holes.
 func fillSparse(in, out int, size int64, buf []byte) (bool, error) {
 	for at := int64(0); at < size; {
 		data, err := unix.Seek(in, at, unix.SEEK_DATA)

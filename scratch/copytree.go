@@ -1,4 +1,4 @@
-// Copies what a plan names, several workers at once, never leaving the tree and never following a symlink.
+// Copies the files of a plan with several workers. It never leaves the tree and never follows a symlink.
 
 package scratch
 
@@ -20,27 +20,27 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// chunk is how many files of one folder a worker takes at once.
+// chunk is the number of files in a batch.
 const chunk = 128
 
-// A portion is some files of one folder.
-type portion struct {
+// A batch is some files of one folder.
+type batch struct {
 	dir   string
 	files []leaf
 }
 
-// A copying is one run of the workers. What they find is collected under mu.
-type copying struct {
+// A treeCopier copies a plan. mu guards what its workers collect.
+type treeCopier struct {
 	src, dst string
 	root     *os.Root // of src
 	sums     bool     // digests are wanted
-	known    *known   // how files of dst stood after an earlier copying; nil: dst is new
-	prefix   string   // where dst stands in what known speaks of
+	known    *known   // stat data of dst from an earlier copy; nil if dst is new
+	prefix   string   // path of dst within known
 
 	mu       sync.Mutex
 	got      map[string][]copied // by folder; sorted by name at the end
 	omitted  []tree.Omitted
-	vanished []portion // one file each
+	vanished []batch // one file each
 	err      error
 	folders  []folder // parents first, for finish
 }
@@ -50,39 +50,39 @@ type folder struct {
 	was unix.Stat_t
 }
 
-// copyTree copies what p names from src to dst, an existing folder. Modes and times of folders come with finish.
-func copyTree(ctx context.Context, src, dst string, p *plan) (*copying, error) {
-	c := &copying{src: src, dst: dst}
+// copyTree copies what p names from src to dst, an existing folder. finish sets modes and times of the folders.
+func copyTree(ctx context.Context, src, dst string, p *plan) (*treeCopier, error) {
+	c := &treeCopier{src: src, dst: dst}
 	return c, c.run(ctx, p)
 }
 
-// run copies what p names.
-func (c *copying) run(ctx context.Context, p *plan) (err error) {
+// run copies the files of p.
+func (c *treeCopier) run(ctx context.Context, p *plan) (err error) {
 	if c.root, err = os.OpenRoot(c.src); err != nil {
 		return err
 	}
 	defer func() { _ = c.root.Close() }()
 	c.got = make(map[string][]copied, len(p.files))
-	var work []portion
+	var work []batch
 	for _, dir := range append([]string{"."}, p.dirs...) {
 		ok, err := c.makeFolder(dir)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			if c.known != nil && dir != "." { // what an earlier copying made of it goes too
+			if c.known != nil && dir != "." { // remove what an earlier copy left
 				if err := removeTree(filepath.Join(c.dst, dir)); err != nil {
 					return err
 				}
 			}
 			continue
 		}
-		for part := range slices.Chunk(c.settled(dir, p.files[dir]), chunk) {
-			work = append(work, portion{dir, part})
+		for part := range slices.Chunk(c.skipUnchanged(dir, p.files[dir]), chunk) {
+			work = append(work, batch{dir, part})
 		}
 	}
 	c.all(ctx, work)
-	// A file that an editor replaced may have been away for a moment: look once more.
+	// A file that an editor replaced may have been absent for a moment: try once more.
 	again := c.vanished
 	c.vanished = nil
 	c.all(ctx, again)
@@ -99,8 +99,8 @@ func (c *copying) run(ctx context.Context, p *plan) (err error) {
 
 func byName(a, b copied) int { return strings.Compare(a.Name, b.Name) }
 
-// settled takes the files of a folder that need not be copied, and gives the others.
-func (c *copying) settled(dir string, files []leaf) (rest []leaf) {
+// settled records the files of a folder that need not be copied, and returns the others.
+func (c *treeCopier) skipUnchanged(dir string, files []leaf) (rest []leaf) {
 	for i, f := range files {
 		if f.kept {
 			if c.got[dir] == nil {
@@ -114,8 +114,8 @@ func (c *copying) settled(dir string, files []leaf) (rest []leaf) {
 	return rest
 }
 
-// makeFolder makes dir in dst, writable for now. false: the tree no longer has it, or holds something else there.
-func (c *copying) makeFolder(dir string) (bool, error) {
+// makeFolder makes dir in dst, writable for now. It returns false if dir is no longer a folder of the tree.
+func (c *treeCopier) makeFolder(dir string) (bool, error) {
 	var was unix.Stat_t
 	if err := unix.Lstat(filepath.Join(c.src, dir), &was); err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -141,16 +141,16 @@ func (c *copying) makeFolder(dir string) (bool, error) {
 	return true, nil
 }
 
-// all copies the portions with as many workers as pay off, two at least.
-func (c *copying) all(ctx context.Context, work []portion) {
+// all copies the batches with 2 to 8 workers.
+func (c *treeCopier) all(ctx context.Context, work []batch) {
 	if len(work) == 0 {
 		return
 	}
-	queue := make(chan portion)
+	queue := make(chan batch)
 	var workers sync.WaitGroup
 	for range min(max(2, runtime.NumCPU()), 8, len(work)) {
 		workers.Go(func() {
-			h := newHand(c.sums)
+			h := newFileCopier(c.sums)
 			for part := range queue {
 				c.portion(part, h)
 			}
@@ -166,7 +166,7 @@ func (c *copying) all(ctx context.Context, work []portion) {
 	workers.Wait()
 }
 
-func (c *copying) portion(part portion, h *hand) {
+func (c *treeCopier) portion(part batch, h *fileCopier) {
 	c.mu.Lock()
 	failed := c.err != nil
 	c.mu.Unlock()
@@ -193,7 +193,7 @@ func (c *copying) portion(part portion, h *hand) {
 	missed := map[leaf]error{}
 	was := c.known.folder(path.Join(c.prefix, part.dir))
 	for _, f := range part.files {
-		one, known := c.known.still(int(from.Fd()), int(to.Fd()), was, f)
+		one, known := c.known.upToDate(int(from.Fd()), int(to.Fd()), was, f)
 		if !known {
 			one, err = c.leaf(h, int(from.Fd()), int(to.Fd()), f)
 		}
@@ -211,8 +211,8 @@ func (c *copying) portion(part portion, h *hand) {
 	})
 }
 
-// leaf copies one file, over what an earlier copying left there.
-func (c *copying) leaf(h *hand, from, to int, f leaf) (copied, error) {
+// leaf copies one file, and replaces what an earlier copy left.
+func (c *treeCopier) leaf(h *fileCopier, from, to int, f leaf) (copied, error) {
 	if c.known != nil {
 		if err := unix.Unlinkat(to, f.name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return copied{}, &writeError{err}
@@ -221,14 +221,14 @@ func (c *copying) leaf(h *hand, from, to int, f leaf) (copied, error) {
 	return h.leaf(from, to, f)
 }
 
-func (c *copying) note(f func()) {
+func (c *treeCopier) note(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f()
 }
 
-// missed sorts out why a file was not copied. c.mu is held.
-func (c *copying) missed(dir string, f leaf, err error) {
+// missed records why a file was not copied. The caller must hold c.mu.
+func (c *treeCopier) missed(dir string, f leaf, err error) {
 	p := path.Join(dir, f.name)
 	var why *writeError
 	switch {
@@ -237,7 +237,7 @@ func (c *copying) missed(dir string, f leaf, err error) {
 			c.err = fmt.Errorf("copying %s to %s: %w", filepath.Join(c.src, p), c.dst, why.err)
 		}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
-		c.vanished = append(c.vanished, portion{dir, []leaf{f}})
+		c.vanished = append(c.vanished, batch{dir, []leaf{f}})
 	case errors.Is(err, errSpecial):
 		c.omitted = append(c.omitted, tree.Omitted{Path: p, Why: whySpecial})
 	default:
@@ -245,8 +245,8 @@ func (c *copying) missed(dir string, f leaf, err error) {
 	}
 }
 
-// finish returns the folders their modes and times, the deepest first.
-func (c *copying) finish() error {
+// finish sets modes and times of the folders, the deepest first.
+func (c *treeCopier) finish() error {
 	for _, f := range slices.Backward(c.folders) {
 		at := filepath.Join(c.dst, f.dir)
 		if err := os.Chmod(at, fs.FileMode(f.was.Mode&0o777)); err != nil {
@@ -259,7 +259,7 @@ func (c *copying) finish() error {
 	return nil
 }
 
-// planAll names everything below root but what skip says.
+// planAll plans to copy everything below root except paths for which skip returns true.
 func planAll(root *os.Root, skip func(p string, d fs.DirEntry) bool) (*plan, error) {
 	p := &plan{files: map[string][]leaf{}}
 	var walk func(dir string) error
@@ -299,8 +299,8 @@ func list(root *os.Root, dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// manifest returns what the base holds, made of what was copied: nothing is read again.
-func (c *copying) manifest() *tree.Manifest {
+// manifest returns the manifest of what was copied, without reading anything again.
+func (c *treeCopier) manifest() *tree.Manifest {
 	count := len(c.folders)
 	below := map[string][]folder{}
 	for _, f := range c.folders {
@@ -314,11 +314,11 @@ func (c *copying) manifest() *tree.Manifest {
 	return m
 }
 
-// list adds what is in dir, in the order of paths: "a", "a-b", "a/c". Files stand by name already, so that only the
+// list adds what is in dir, in the order of paths: "a", "a-b", "a/c". Files are sorted by name already, so only the
 // folders are sorted.
-func (c *copying) list(m *tree.Manifest, dir string, below map[string][]folder) {
+func (c *treeCopier) list(m *tree.Manifest, dir string, below map[string][]folder) {
 	type step struct {
-		key string // of a folder: its name for itself, with a slash for what is in it
+		key string // name of a folder; with a slash, the position of what is in it
 		folder
 	}
 	var steps []step

@@ -213,7 +213,7 @@ func TestPrivateGitMoves(t *testing.T) {
 			run(t, top, "gc", "-q")
 			write(t, top, map[string]string{"a": "2"})
 			run(t, top, "commit", "-q", "-a", "-m", "two")
-			m, err := look(ctx, Source{Root: top})
+			m, err := newMaker(ctx, Source{Root: top})
 			must(t, err)
 			dst := temp(t)
 			calls := 0
@@ -236,7 +236,7 @@ func TestPrivateGitMoves(t *testing.T) {
 	}
 	t.Run("too large", func(t *testing.T) {
 		top := newRepo(t, map[string]string{"a": "1"})
-		m, err := look(ctx, Source{Root: top})
+		m, err := newMaker(ctx, Source{Root: top})
 		must(t, err)
 		g := privateGit{top: temp(t), most: 10}
 		if whole, err := g.make(ctx, m.repo); err != nil || whole {

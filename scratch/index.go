@@ -1,7 +1,7 @@
-// The stat data in a copy's git index. git tells an unchanged file by its inode and times, which no copy can keep.
-// Where the index says that a file of the source was unchanged, the same is written of its copy: so git need not
-// read every file again, and files that came through a filter, which we do not run, look as clean as they were. The
-// format: gitformat-index(5), versions 2 to 4.
+// The stat data in the git index of a copy. git recognizes an unchanged file by inode and times, which differ in a copy.
+// Where the index has the stat data of the source, they are replaced by those of the copy. So git need not read every
+// file again, and files that came through a filter, which is never run here, look as clean as in the tree. The format:
+// gitformat-index(5), versions 2 to 4.
 
 package scratch
 
@@ -29,12 +29,11 @@ const (
 	flagSkip     = 0x4000 // of the second flags: skip-worktree
 )
 
-// mostStale is how many files git may have to read anew whenever somebody asks it; with more of them it is asked
-// once, by us.
+// mostStale is how many files git may have to read each time it runs. With more of them the index is refreshed once.
 const mostStale = 100
 
-// restat rewrites the index at file, a copy; got gives what was copied to a path of its work tree. false: it is
-// written in a way we do not know, or knew too little itself, and git should read the files once.
+// restat rewrites the index at file, a copy; got returns the file that was copied to a path of its work tree. restat
+// returns false if the format is unknown or too many files are stale: then git should read the files once.
 func restat(file string, got func(p string) *copied) (bool, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,10 +64,10 @@ func restat(file string, got func(p string) *copied) (bool, error) {
 	if err := replace(file, text); err != nil {
 		return false, err
 	}
-	return whole, os.Chtimes(file, info.ModTime(), info.ModTime()) // by it git tells what may be racy
+	return whole, os.Chtimes(file, info.ModTime(), info.ModTime()) // git compares file times with it
 }
 
-// newSum returns the hash that an index ends in: that of object ids. nil: it has another end.
+// newSum returns the hash function of the checksum at the end of an index, or nil if none matches.
 func newSum(text []byte) hash.Hash {
 	for _, h := range []hash.Hash{sha1.New(), sha256.New()} { //nolint:gosec // the checksum of git's index
 		if end := len(text) - h.Size(); end > 12 {
@@ -94,7 +93,7 @@ func patchIndex(text []byte, idSize int, written time.Time, got func(p string) *
 		}
 		c := got(name)
 		switch {
-		case c != nil && putStat(stat, c, written):
+		case c != nil && updateStat(stat, c, written):
 			changed = true
 		case c != nil:
 			stale++
@@ -103,8 +102,8 @@ func patchIndex(text []byte, idSize int, written time.Time, got func(p string) *
 	return changed, stale, whole
 }
 
-// eachEntry returns the entries of an index; more are the flags of version 3. false: not all of them, or some are
-// in another file.
+// eachEntry calls each for the entries of an index; more are the flags of version 3. It returns false if some could not be
+// read or are in another file.
 func eachEntry(text []byte, idSize int, each func(name string, flags, more uint16, stat []byte)) bool {
 	be := binary.BigEndian
 	if string(text[:4]) != "DIRC" {
@@ -144,8 +143,8 @@ func eachEntry(text []byte, idSize int, each func(name string, flags, more uint1
 	return true
 }
 
-// veiled lists the paths that git was told not to look at: the index says nothing of what they hold.
-func veiled(file string) ([]string, error) {
+// unwatched returns the paths that git was told not to check: the index tells nothing about their content.
+func unwatched(file string) ([]string, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -164,7 +163,7 @@ func veiled(file string) ([]string, error) {
 	return list, nil
 }
 
-// entryName returns the path of an entry and how many bytes the entry takes; 0: it is broken.
+// entryName returns the path of an entry and the size of the entry in bytes; 0 if it is broken.
 func entryName(entry []byte, head int, version uint32, last []byte) (name []byte, size int) {
 	if len(entry) <= head {
 		return nil, 0
@@ -202,9 +201,8 @@ func entryName(entry []byte, head int, version uint32, last []byte) (name []byte
 	return name, (at + end + 8) / 8 * 8 // at least one NUL, and the next entry at a multiple of eight
 }
 
-// putStat writes how the copy stands, if the entry says how the source stood, and was written when that could no
-// longer change unseen.
-func putStat(entry []byte, c *copied, written time.Time) bool {
+// updateStat writes the stat data of the copy, if the entry has those of the source and was written later than the source.
+func updateStat(entry []byte, c *copied, written time.Time) bool {
 	if c.From == (facts{}) || c.From.Mtime >= written.UnixNano() || !bytes.Equal(entry, statOf(entry, c.From)) {
 		return false
 	}
@@ -230,8 +228,8 @@ func statOf(entry []byte, f facts) []byte {
 	return be.AppendUint32(b, uint32(f.Size)) //nolint:gosec // git cuts it off too
 }
 
-// restatAll does it for the index of the repository at top, and those of its submodules; links are their paths.
-// false: git has to read files of some.
+// restatAll calls restat for the index of the repository at top and those of its submodules at links. It returns false if
+// one of them did.
 func restatAll(top string, got map[string][]copied, links []string) (bool, error) {
 	all := true
 	for _, link := range append([]string{""}, links...) {
@@ -256,7 +254,7 @@ func restatAll(top string, got map[string][]copied, links []string) (bool, error
 	return all, nil
 }
 
-// findCopied returns the file of that name, nil where there is none. files are sorted by name.
+// findCopied returns the file of that name, or nil. files are sorted by name.
 func findCopied(files []copied, name string) *copied {
 	i, ok := slices.BinarySearchFunc(files, name, func(c copied, name string) int { return strings.Compare(c.Name, name) })
 	if !ok {

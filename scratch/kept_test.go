@@ -261,7 +261,7 @@ func TestKeptRacy(t *testing.T) {
 	written := done.got["."][0].From.Ctime
 	for after, want := range map[time.Duration]bool{-time.Second: false, 0: false, 4 * time.Millisecond: false, 3 * time.Second: true} {
 		k := &known{Start: written + int64(after)}
-		if _, ok := k.still(int(a.Fd()), int(b.Fd()), done.got["."], leaf{name: "f"}); ok != want {
+		if _, ok := k.upToDate(int(a.Fd()), int(b.Fd()), done.got["."], leaf{name: "f"}); ok != want {
 			t.Errorf("read %v after it was written: trusted %v", after, ok)
 		}
 	}
@@ -407,13 +407,13 @@ func TestFolderGoesWhileKeptIsBroughtUpToDate(t *testing.T) {
 	kept := filepath.Join(parent, "kept", "base")
 	first, err := Make(ctx, parent, Source{Root: top, Kept: kept})
 	must(t, err, first.Close())
-	m, err := look(ctx, Source{Root: top})
+	m, err := newMaker(ctx, Source{Root: top})
 	must(t, err)
 	m.base.holder, err = newFolder(parent, kept)
 	must(t, err)
 	defer func() { must(t, m.base.Close()) }()
 	m.base.Dir = filepath.Join(m.base.holder, "tree")
-	m.known, err = recall(m.base.holder, m.base.Top)
+	m.known, err = takeKnown(m.base.holder, m.base.Top)
 	must(t, err)
 	if m.known == nil {
 		t.Fatal("the base was not kept")

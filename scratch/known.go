@@ -1,4 +1,5 @@
-// What is known of a base that was kept: how every file stood, so that only what changed since is copied again.
+// A base that is kept for the next fix, and the stat data of its files: only what changed since is copied again. A base
+// is taken and stored by a rename, so it has one owner at a time. If the owner is killed, Sweep removes it.
 
 package scratch
 
@@ -20,20 +21,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// A known is how the files of a base stood when it was last brought up to date. nil knows nothing.
+// A known has the stat data of the files of a base when it was last updated. nil is valid and has none.
 type known struct {
 	Version int
 	Top     string
-	Boot    string // which start of the machine: what a power cut left of a base is not trusted
-	// ns since 1970: when that began; a file of the tree touched since may have changed unseen
+	Boot    string // boot of the machine; a base from before a reboot is not trusted, since a power cut may have damaged it
+	// when the update began, in ns since 1970; a file of the tree that was written later may have changed unnoticed
 	Start int64
 	Files map[string][]copied // by folder, sorted by name; folders of .git/objects too
 }
 
-// knownVersion changes when a base of an earlier version cannot be brought up to date.
+// knownVersion is increased when a base of an earlier version cannot be updated.
 const knownVersion = 1
 
-// folder returns what is known of one folder, by name.
+// folder returns the files of one folder, sorted by name.
 func (k *known) folder(dir string) []copied {
 	if k == nil {
 		return nil
@@ -41,39 +42,39 @@ func (k *known) folder(dir string) []copied {
 	return k.Files[dir]
 }
 
-// untouched returns what is known of f, in the folder of the tree that is open as from, when nothing touched it
-// there since.
+// untouched returns the entry of f if the file has not changed in the tree, whose folder is open as from. Otherwise it
+// returns nil.
 func (k *known) untouched(from int, was []copied, f leaf) *copied {
 	if k == nil || f.link {
 		return nil
 	}
 	c := findCopied(was, f.name)
-	if c == nil || c.From == (facts{}) || !tree.Settled(c.From.Mtime, c.From.Ctime, k.Start) || !stands(from, f.name, c.From) {
+	if c == nil || c.From == (facts{}) || !tree.Settled(c.From.Mtime, c.From.Ctime, k.Start) || !unchanged(from, f.name, c.From) {
 		return nil
 	}
 	return c
 }
 
-// stands reports whether a regular file stands as it did.
-func stands(dir int, name string, was facts) bool {
+// unchanged reports whether name is a regular file with the given stat data.
+func unchanged(dir int, name string, was facts) bool {
 	var now unix.Stat_t
 	return unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW) == nil && now.Mode&unix.S_IFMT == unix.S_IFREG && factsOf(&now) == was
 }
 
-// still returns what is known of f when nothing touched it since, neither in the tree (from) nor in the base (to).
-func (k *known) still(from, to int, was []copied, f leaf) (copied, bool) {
+// upToDate returns the entry of f if the file has changed neither in the tree (from) nor in the base (to).
+func (k *known) upToDate(from, to int, was []copied, f leaf) (copied, bool) {
 	c := k.untouched(from, was, f)
-	if c == nil || !stands(to, f.name, c.To) {
+	if c == nil || !unchanged(to, f.name, c.To) {
 		return copied{}, false
 	}
 	return *c, true
 }
 
-// learn adds what a copying found; prefix is where its folders stand in the base.
-func (k *known) learn(prefix string, got map[string][]copied) {
+// add adds the result of a treeCopier. prefix is the path of its folders in the base.
+func (k *known) add(prefix string, got map[string][]copied) {
 	for dir, files := range got {
 		at := path.Join(prefix, dir)
-		files = append(files, k.Files[at]...) // what was found first stands behind
+		files = append(files, k.Files[at]...) // a new entry comes before the old one of the same name
 		slices.SortStableFunc(files, func(a, b copied) int { return strings.Compare(a.Name, b.Name) })
 		k.Files[at] = slices.CompactFunc(files, func(a, b copied) bool { return a.Name == b.Name })
 	}
@@ -90,9 +91,9 @@ func (k *known) size() int64 {
 	return sum
 }
 
-// trim removes from the folder at dir what is neither in p nor a name that keep tells, and opens folders that are
-// closed: a base that is brought up to date holds nothing that the tree no longer has. In p it notes the files that
-// need not be copied, since nothing touched them here either.
+// trim removes from dir everything that is neither in p nor a path for which keep returns true, so that an updated base
+// has nothing that the tree no longer has. It makes folders accessible. In p it marks the files that need not be copied
+// because they have not changed in dir either.
 func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -134,7 +135,7 @@ func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) e
 					continue
 				}
 				f := &want[i]
-				f.kept = f.known != nil && stands(fd, f.name, f.known.To)
+				f.kept = f.known != nil && unchanged(fd, f.name, f.known.To)
 			}
 		}
 		return below, nil
@@ -145,7 +146,7 @@ func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) e
 	return err
 }
 
-// trimGit leaves of a base's .git only the main store of objects: the rest is small and made anew.
+// trimGit removes everything from a base's .git except the main object store. The rest is small and is made again.
 func trimGit(at string) error {
 	for _, dir := range []string{at, filepath.Join(at, "objects")} {
 		entries, err := os.ReadDir(dir)
@@ -167,7 +168,7 @@ func trimGit(at string) error {
 	return nil
 }
 
-// agrees reports whether the files of a base are those of the tree as somebody walked it.
+// agrees reports whether the files of a base are equal to those of an earlier walk of the tree.
 func agrees(base, walked *tree.Manifest) bool {
 	rest := walked.Entries
 	for _, e := range base.Entries {
@@ -188,28 +189,25 @@ func agrees(base, walked *tree.Manifest) bool {
 	return true
 }
 
-// Keeping a base between healings: it is taken over and put back by one rename each, so it has one owner at a time,
-// and whoever is killed while he owns it leaves it where leftovers are swept.
-
-// knownFile stands in a base that is kept, and only there: it is written last and removed first.
+// knownFile is only in a base that is kept. It is written last and removed first.
 const knownFile = "known"
 
-// newFolder makes a folder below parent, its stamp first: the kept base where there is one and nobody else took it,
-// else a new one, empty.
+// newFolder makes a folder below parent, after its stamp. It is the kept base if there is one and nobody else took it, else
+// it is empty.
 func newFolder(parent, kept string) (string, error) {
 	for {
 		dir := filepath.Join(parent, "base-"+randomName())
 		if _, err := os.Lstat(dir); err == nil {
 			continue
 		}
-		if err := putStamp(dir); err != nil {
+		if err := writeStamp(dir); err != nil {
 			return "", err
 		}
 		if kept != "" && os.Rename(kept, dir) == nil {
 			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 				return dir, nil
 			}
-			if err := os.Remove(dir); err != nil { // no folder of ours
+			if err := os.Remove(dir); err != nil { // not a base
 				return "", err
 			}
 		}
@@ -220,14 +218,14 @@ func newFolder(parent, kept string) (string, error) {
 	}
 }
 
-// recall returns what is known of the base in holder, of the tree top. nil: nothing that can be trusted, and the
-// folder is emptied.
-func recall(holder, top string) (*known, error) {
+// takeKnown returns the stat data of the base in holder, a copy of the tree at top. If there are none that can be trusted,
+// it returns nil and empties the folder.
+func takeKnown(holder, top string) (*known, error) {
 	k := &known{}
 	if readKnown(holder, k) != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
 		k = nil
 	}
-	// From here on the base is no longer one that could be kept, until it is whole again.
+	// From here until it is complete again, the base cannot be kept.
 	entries, err := os.ReadDir(holder)
 	if err != nil {
 		return nil, err
@@ -251,18 +249,18 @@ func readKnown(holder string, k *known) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // read only
 	return gob.NewDecoder(bufio.NewReader(f)).Decode(k)
 }
 
-// newKnown begins what is known of a base of top.
+// newKnown returns a known of a base of top without files.
 func newKnown(top string, start int64) *known {
 	return &known{Version: knownVersion, Top: top, Boot: process.Self().Boot, Start: start, Files: map[string][]copied{}}
 }
 
-// RemoveBase removes a base that was kept at dir, unless somebody takes it over first.
+// RemoveBase removes the base that was kept at dir, unless somebody else takes it first.
 func RemoveBase(dir string) error {
-	gone := dir + ".gone-" + randomName() // nobody takes it over half removed
+	gone := dir + ".gone-" + randomName() // so that nobody takes it while it is removed
 	if err := os.Rename(dir, gone); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

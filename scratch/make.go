@@ -1,4 +1,4 @@
-// Makes a base from the tree, and copies from the base.
+// Makes a base from the tree.
 
 package scratch
 
@@ -19,10 +19,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// Make copies the tree into dir, a new folder below parent, and writes a stamp beside it so that the copy of a
-// killed runner can be found. parent must lie outside the tree.
+// Make copies the tree into a new folder below parent, which must be outside the tree. It writes a stamp beside the folder,
+// so that Sweep finds it if this process is killed.
 func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
-	m, err := look(ctx, s)
+	m, err := newMaker(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	b := m.base
-	if s.Everything { // a second try, rarely made: it must not push out what every first one can use
+	if s.Everything { // rarely used: it must not replace the base that others can use
 		s.Kept = ""
 	}
 	if b.holder, err = newFolder(parent, s.Kept); err != nil {
@@ -51,7 +51,7 @@ func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	if m.known, err = recall(b.holder, b.Top); err != nil {
+	if m.known, err = takeKnown(b.holder, b.Top); err != nil {
 		return nil, err
 	}
 	again := m.known != nil
@@ -64,31 +64,31 @@ func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 			return nil, err
 		}
 	}
-	if err := b.keepRules(); err != nil {
+	if err := b.copyRules(); err != nil {
 		return nil, err
 	}
 	b.PointsBack = pointsBack(b, s.Root)
-	if err := b.remember(m.names, s.Exclude); err != nil {
+	if err := b.writeMemory(m.names, s.Exclude); err != nil {
 		return nil, err
 	}
 	b.kept, b.now = s.Kept, m.now
 	return b, nil
 }
 
-// A maker is a base on its way.
+// A maker makes a base.
 type maker struct {
 	base  *Base
 	repo  *git.Repo   // nil without git
 	names *git.Census // nil without git
 	globs struct{ outputs, include globs }
 	all   bool
-	known *known // of a base that was kept; nil: the base is new
-	now   *known // of this one
-	dirty func() // tests: called after the plan is made, before anything is copied
+	known *known // of the kept base; nil if the base is new
+	now   *known // of the base being made
+	dirty func() // for tests: called between planning and copying
 }
 
-// look asks what there is, and writes nothing.
-func look(ctx context.Context, s Source) (*maker, error) {
+// newMaker finds the tree and its repository, and writes nothing.
+func newMaker(ctx context.Context, s Source) (*maker, error) {
 	root, err := filepath.EvalSymlinks(s.Root)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func look(ctx context.Context, s Source) (*maker, error) {
 	return m, nil
 }
 
-// fill copies the files, or brings them up to date, and makes the private .git.
+// fill copies or updates the files, and makes the private .git.
 func (m *maker) fill(ctx context.Context) error {
 	b := m.base
 	m.now = newKnown(b.Top, time.Now().UnixNano())
@@ -145,7 +145,7 @@ func (m *maker) fill(ctx context.Context) error {
 			return err
 		}
 		defer h.end()
-		if err := m.ask(ctx, c); err != nil {
+		if err := m.askGit(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -161,12 +161,12 @@ func (m *maker) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	done := &copying{src: b.Top, dst: b.Dir, sums: true, known: m.known}
+	done := &treeCopier{src: b.Top, dst: b.Dir, sums: true, known: m.known}
 	if err := done.run(ctx, p); err != nil {
 		return err
 	}
 	b.Manifest = done.manifest()
-	m.now.learn(".", done.got)
+	m.now.add(".", done.got)
 	b.Taken = slices.Sorted(slices.Values(p.taken))
 	b.Omitted = slices.Concat(p.omitted, done.omitted)
 	slices.SortFunc(b.Omitted, func(x, y tree.Omitted) int { return strings.Compare(x.Path, y.Path) })
@@ -178,7 +178,7 @@ func (m *maker) fill(ctx context.Context) error {
 	return done.finish()
 }
 
-// outside refuses a place inside the tree, whose watchers and checks would see the project twice.
+// outside returns an error for a folder inside the tree, because watchers and checks there would see the project twice.
 func outside(top, at string) error {
 	place := at
 	for {
@@ -199,15 +199,15 @@ func outside(top, at string) error {
 	return nil
 }
 
-// ask fills in what git knows.
-func (m *maker) ask(ctx context.Context, c *chooser) error {
+// askGit asks git about the tree, and tells the chooser.
+func (m *maker) askGit(ctx context.Context, c *chooser) error {
 	b := m.base
 	var errs [4]error
 	var others sync.WaitGroup
 	others.Go(func() {
 		b.Commit, _, errs[0] = m.repo.Head(ctx)
 		b.excludes, errs[1] = m.repo.ExcludesFile(ctx)
-		b.veiled, errs[2] = veiled(filepath.Join(m.repo.Dir, "index"))
+		b.veiled, errs[2] = unwatched(filepath.Join(m.repo.Dir, "index"))
 	})
 	m.names, errs[3] = m.repo.Census(ctx)
 	others.Wait()
@@ -224,7 +224,7 @@ func (m *maker) ask(ctx context.Context, c *chooser) error {
 	return nil
 }
 
-// beginGit begins to copy the repository, beside those who copy the files. Who calls it calls end.
+// beginGit starts to copy the repository while the files are copied. The caller must call end.
 func (m *maker) beginGit(ctx context.Context) (*history, error) {
 	b := m.base
 	if err := trimGit(filepath.Join(b.Dir, ".git")); err != nil {
@@ -240,8 +240,7 @@ func (m *maker) beginGit(ctx context.Context) (*history, error) {
 	return h, nil
 }
 
-// endGit returns the base its .git: the tree's own, or a fresh one. The files of the base stand; got is how they
-// were copied.
+// endGit completes the .git of the base: a copy of the tree's, or a new one. The files of the base, got, are complete.
 func (m *maker) endGit(ctx context.Context, h *history, got map[string][]copied) error {
 	b := m.base
 	h.files()
@@ -267,14 +266,14 @@ func (m *maker) endGit(ctx context.Context, h *history, got map[string][]copied)
 		e, stands := b.Manifest.Find(f)
 		return !stands || e.Mode.IsDir()
 	})
-	if err := git.Begin(ctx, b.Dir, files, config); err != nil {
+	if err := git.Init(ctx, b.Dir, files, config); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(b.Dir, ".git", "info"), 0o700); err != nil {
 		return err
 	}
 	for _, name := range []string{"info/exclude", "info/attributes"} {
-		if err := keep(filepath.Join(m.repo.Common, name), filepath.Join(b.Dir, ".git", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := copyWithTimes(filepath.Join(m.repo.Common, name), filepath.Join(b.Dir, ".git", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -275,7 +275,7 @@ func TestCopyAgain(t *testing.T) {
 		name := filepath.Join(src, "f")
 		must(t, os.WriteFile(name, []byte(strings.Repeat("a", 8<<20)), 0o644))
 		var first unix.Stat_t
-		must(t, unix.Stat(name, &first), outlast(src, map[string][]stood{".": {{name: "f", facts: factsOf(&first)}}}))
+		must(t, unix.Stat(name, &first), waitForTick(src, map[string][]fileState{".": {{name: "f", facts: factsOf(&first)}}}))
 		ended := make(chan error)
 		go func() {
 			time.Sleep(time.Duration(i*100) * time.Microsecond)
@@ -301,7 +301,7 @@ func TestOutlast(t *testing.T) {
 			dir := temp(t)
 			must(t, os.Chmod(dir, 0o710))
 			last := time.Now().Add(ahead).UnixNano()
-			must(t, outlast(dir, map[string][]stood{"a": {{name: "f", facts: facts{Ctime: last}}, {name: "g"}}, "b": nil}))
+			must(t, waitForTick(dir, map[string][]fileState{"a": {{name: "f", facts: facts{Ctime: last}}, {name: "g"}}, "b": nil}))
 			var now unix.Stat_t
 			must(t, unix.Stat(dir, &now))
 			if (now.Ctim.Nano() > last) != (ahead < longestTick) || now.Mode&0o777 != 0o710 {

@@ -87,12 +87,12 @@ func TestCopyIsPastTheSecondOfSources(t *testing.T) {
 			t.Parallel()
 			dir := temp(t)
 			early(t)
-			files, now := map[string][]stood{}, time.Now()
+			files, now := map[string][]fileState{}, time.Now()
 			for _, p := range tt.files {
 				in := filepath.Dir(p)
-				files[in] = append(files[in], stood{name: filepath.Base(p), facts: facts{Mtime: now.UnixNano(), Ctime: now.UnixNano()}})
+				files[in] = append(files[in], fileState{name: filepath.Base(p), facts: facts{Mtime: now.UnixNano(), Ctime: now.UnixNano()}})
 			}
-			must(t, outlast(dir, files))
+			must(t, waitForTick(dir, files))
 			var at unix.Stat_t
 			must(t, unix.Stat(dir, &at))
 			if at.Ctim.Sec > now.Unix() != tt.past && (tt.past || time.Since(now) < 500*time.Millisecond) {

@@ -1,5 +1,5 @@
-// What in a copy still names the tree by its absolute path. Where the copy cannot be shown at that path, such a
-// copy would run the tree's own code.
+// Finds files of a copy that name the tree by its absolute path. They would run the code of the tree, unless the sandbox
+// shows the copy at that path.
 
 package scratch
 
@@ -15,11 +15,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// mostScript is the largest file, in bytes, that is searched for the tree's path.
+// mostScript is the size limit of a file that is searched for the path of the tree, in bytes.
 const mostScript = 1 << 20
 
-// pointsBack lists symlinks whose text, and well-known small files whose content, names Top or the spelling of it
-// that the person uses.
+// pointsBack lists symlinks whose text, and well-known small files whose content, names Top, or Top as
+// spelled, which may contain symlinks.
 func pointsBack(b *Base, spelled string) []string {
 	names := []string{b.Top}
 	if abs, err := filepath.Abs(spelled); err == nil {
@@ -50,8 +50,8 @@ func pointsBack(b *Base, spelled string) []string {
 	return found
 }
 
-// withoutRemarks leaves out lines that name the tree and lead nowhere: how a virtual environment was made, and
-// where pnpm's shims look after they have looked beside themselves.
+// withoutRemarks removes lines that name the tree without effect: the command that made a virtual environment, and the
+// fallback search path of the shims of pnpm.
 func withoutRemarks(p string, text []byte) []byte {
 	remark := ""
 	switch {
@@ -71,7 +71,7 @@ func withoutRemarks(p string, text []byte) []byte {
 	return rest
 }
 
-// wellKnown files of virtual environments, of npm and of CMake carry absolute paths.
+// wellKnown reports whether p is a file of a virtual environment, npm or CMake that usually has absolute paths in it.
 func wellKnown(m *tree.Manifest, p string) bool {
 	name, dir := path.Base(p), path.Dir(p)
 	switch path.Ext(name) {
@@ -94,7 +94,7 @@ func wellKnown(m *tree.Manifest, p string) bool {
 	return false
 }
 
-// namesAny reports whether text names one of the paths, not merely a longer one that begins alike.
+// namesAny reports whether text contains one of the paths, and not only a longer path that begins with it.
 func namesAny(text []byte, paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool {
 		for rest := text; ; {
@@ -103,14 +103,14 @@ func namesAny(text []byte, paths []string) bool {
 				return false
 			}
 			rest = rest[i+len(p):]
-			if len(rest) == 0 || !longer(rest[0]) {
+			if len(rest) == 0 || !extendsName(rest[0]) {
 				return true
 			}
 		}
 	})
 }
 
-// longer reports whether c makes a longer name of the last name of a path.
-func longer(c byte) bool {
+// extendsName reports whether c after a path makes its last name longer.
+func extendsName(c byte) bool {
 	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }

@@ -1,5 +1,5 @@
-// The private .git of a copy: objects, refs, index and a few harmless settings of the tree's, nothing that runs or
-// points back.
+// The private .git of a base: objects, refs, index and a few harmless settings of the tree's. It has nothing that runs
+// a program or names the tree.
 
 package scratch
 
@@ -22,33 +22,32 @@ import (
 
 // Limits of a private .git.
 const (
-	mostObjects = 2 << 30          // bytes; beyond, the copy gets a fresh repository
-	gitTries    = 3                // a git gc meanwhile moves objects from under us
+	mostObjects = 2 << 30          // bytes; a larger history is not copied, and the base gets a new repository
+	gitTries    = 3                // git gc may move objects while they are copied
 	checkLimit  = 20 * time.Second // for the walk over all objects; the set of packs has been compared already
 )
 
 // errMoved means that objects were packed, or packs replaced, while they were copied.
 var errMoved = errors.New("objects moved while they were copied")
 
-// errLarge means that a history is too large, or not whole here.
+// errLarge means that a history is too large or incomplete.
 var errLarge = errors.New("history stays behind")
 
-// A privateGit makes the .git of the base at top. between is called between loose objects and packs; only tests set
-// it.
+// A privateGit makes the .git of the base at top.
 type privateGit struct {
 	top     string
-	between func()
+	between func() // for tests: called between loose objects and packs
 	most    int64  // bytes of objects; 0 is mostObjects
 	size    int64  // bytes of objects so far, submodules' too
-	known   *known // of a base that was kept: its main store of objects is brought up to date
-	now     *known // what is learned of it; nil: nobody asks
+	known   *known // of the kept base, whose main object store is updated
+	now     *known // stat data of the objects; nil if nobody needs them
 
-	// files is closed when the files of the base stand: those who look for submodules wait for it. nil: they do.
+	// files is closed when the files of the base are complete, which submodules need. nil: they are complete.
 	files chan struct{}
-	links []string // submodules that came along, relative to top
+	links []string // submodules that were copied, relative to top
 }
 
-// make copies the repository; false: it cannot come along, or never was whole.
+// make copies the repository. It returns false if that is too large or incomplete.
 func (g *privateGit) make(ctx context.Context, repo *git.Repo) (bool, error) {
 	if g.most == 0 {
 		g.most = mostObjects
@@ -77,7 +76,7 @@ func (g *privateGit) make(ctx context.Context, repo *git.Repo) (bool, error) {
 	return false, nil
 }
 
-// copy makes the git folder at of the work tree sub, a folder of top, from repo; submodules are treated alike.
+// copy makes the git folder at of the work tree sub, a folder of top, from repo; it does the same for submodules.
 func (g *privateGit) copy(ctx context.Context, repo *git.Repo, sub, at string) error {
 	partial, err := repo.Partial(ctx)
 	if err != nil {
@@ -92,11 +91,11 @@ func (g *privateGit) copy(ctx context.Context, repo *git.Repo, sub, at string) e
 			return err
 		}
 	}
-	// What names objects comes before the objects: whatever it names is then still there.
-	if err := g.names(ctx, repo, at, worktree); err != nil {
+	// Refs are copied before the objects, so that every object they name is copied.
+	if err := g.copyRefs(ctx, repo, at, worktree); err != nil {
 		return err
 	}
-	if err := g.objects(ctx, filepath.Join(repo.Common, "objects"), filepath.Join(at, "objects")); err != nil {
+	if err := g.copyObjects(ctx, filepath.Join(repo.Common, "objects"), filepath.Join(at, "objects")); err != nil {
 		return err
 	}
 	here := filepath.Join(g.top, sub)
@@ -135,7 +134,7 @@ func (g *privateGit) submodules(ctx context.Context, repo *git.Repo, sub, at str
 		}
 		module, err := git.Find(ctx, filepath.Join(repo.Top, link))
 		if err != nil || module.Top != filepath.Join(repo.Top, link) {
-			continue // its .git is broken: its files came along as files
+			continue // its .git is broken: its files were copied as ordinary files
 		}
 		name, ok := strings.CutPrefix(module.Dir, filepath.Join(repo.Common, "modules")+"/")
 		if !ok {
@@ -149,8 +148,8 @@ func (g *privateGit) submodules(ctx context.Context, repo *git.Repo, sub, at str
 	return nil
 }
 
-// names copies HEAD, refs, index, shallow, info, and writes the configuration.
-func (g *privateGit) names(ctx context.Context, repo *git.Repo, at, worktree string) error {
+// copyRefs copies HEAD, refs, index, shallow and info, and writes the configuration.
+func (g *privateGit) copyRefs(ctx context.Context, repo *git.Repo, at, worktree string) error {
 	for _, dir := range []string{"", "objects/pack", "objects/info", "refs/heads", "info"} {
 		if err := os.MkdirAll(filepath.Join(at, dir), 0o700); err != nil {
 			return &writeError{err}
@@ -186,7 +185,7 @@ func (g *privateGit) names(ctx context.Context, repo *git.Repo, at, worktree str
 		from[filepath.Base(s)] = repo.Dir
 	}
 	for name, dir := range from {
-		if err := keep(filepath.Join(dir, name), filepath.Join(at, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := copyWithTimes(filepath.Join(dir, name), filepath.Join(at, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -197,7 +196,7 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
-// replace writes a file of ours, whatever was at its place.
+// replace writes a file and replaces what was there.
 func replace(at string, text []byte) error {
 	if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &writeError{err}
@@ -208,8 +207,8 @@ func replace(at string, text []byte) error {
 	return nil
 }
 
-// keep copies one file with its times.
-func keep(src, dst string) error {
+// copyWithTimes copies one file with its times.
+func copyWithTimes(src, dst string) error {
 	from, err := os.Open(filepath.Dir(src))
 	if err != nil {
 		return err
@@ -220,14 +219,14 @@ func keep(src, dst string) error {
 		return err
 	}
 	defer func() { _ = to.Close() }()
-	_, err = newHand(false).leaf(int(from.Fd()), int(to.Fd()), leaf{name: filepath.Base(src)})
+	_, err = newFileCopier(false).leaf(int(from.Fd()), int(to.Fd()), leaf{name: filepath.Base(src)})
 	return err
 }
 
 // objects copies the objects of a store and of its alternates into one: loose ones first, packs last. A gc first
 // writes the new pack and then removes the loose objects and old packs, so what is not found loose is found packed,
-// if the packs are still the same ones afterwards.
-func (g *privateGit) objects(ctx context.Context, store, to string) error {
+// provided that the packs are the same afterwards.
+func (g *privateGit) copyObjects(ctx context.Context, store, to string) error {
 	stores, err := withAlternates(store)
 	if err != nil {
 		return err
@@ -239,7 +238,7 @@ func (g *privateGit) objects(ctx context.Context, store, to string) error {
 	seen := map[string]bool{}
 	for _, packed := range []bool{false, true} {
 		for _, from := range stores {
-			if err := g.part(ctx, from, to, packed, seen); err != nil {
+			if err := g.copyStore(ctx, from, to, packed, seen); err != nil {
 				return err
 			}
 		}
@@ -254,11 +253,11 @@ func (g *privateGit) objects(ctx context.Context, store, to string) error {
 	if !slices.Equal(before, after) {
 		return errMoved
 	}
-	return g.settle(to, seen)
+	return g.removeStale(to, seen)
 }
 
 // part copies the loose objects, or the packs, of one store.
-func (g *privateGit) part(ctx context.Context, from, to string, packed bool, seen map[string]bool) error {
+func (g *privateGit) copyStore(ctx context.Context, from, to string, packed bool, seen map[string]bool) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
 		return err
@@ -289,8 +288,8 @@ func (g *privateGit) part(ctx context.Context, from, to string, packed bool, see
 	case tooLarge || promised:
 		return errLarge
 	}
-	done := &copying{src: from, dst: to}
-	if g.main(to) {
+	done := &treeCopier{src: from, dst: to}
+	if g.isMain(to) {
 		done.known, done.prefix = g.known, mainObjects
 	}
 	if err := done.run(ctx, p); err != nil {
@@ -299,20 +298,20 @@ func (g *privateGit) part(ctx context.Context, from, to string, packed bool, see
 	if len(done.vanished) > 0 || len(done.omitted) > 0 {
 		return errMoved
 	}
-	if g.main(to) && g.now != nil {
-		g.now.learn(mainObjects, done.got)
+	if g.isMain(to) && g.now != nil {
+		g.now.add(mainObjects, done.got)
 	}
 	return nil
 }
 
-// mainObjects is the store of objects, below top, that is brought up to date; those of submodules are made anew.
+// mainObjects is the path below top of the object store that is updated. Those of submodules are made again.
 const mainObjects = ".git/objects"
 
-func (g *privateGit) main(to string) bool { return to == filepath.Join(g.top, mainObjects) }
+func (g *privateGit) isMain(to string) bool { return to == filepath.Join(g.top, mainObjects) }
 
-// settle removes objects of a kept store that the tree's no longer has.
-func (g *privateGit) settle(to string, seen map[string]bool) error {
-	if g.known == nil || !g.main(to) {
+// settle removes objects from a kept store that are no longer in the tree's.
+func (g *privateGit) removeStale(to string, seen map[string]bool) error {
+	if g.known == nil || !g.isMain(to) {
 		return nil
 	}
 	dirs, err := os.ReadDir(to)
@@ -335,7 +334,7 @@ func (g *privateGit) settle(to string, seen map[string]bool) error {
 	return nil
 }
 
-// packFile leaves out what only makes git faster and may not fit what came along (multi-pack-index, bitmaps).
+// packFile reports whether a pack file is needed. Others only make git faster and may not match what was copied (multi-pack-index, bitmaps).
 func packFile(name string) bool {
 	return strings.HasSuffix(name, ".pack") || strings.HasSuffix(name, ".idx") || strings.HasSuffix(name, ".rev")
 }
@@ -357,7 +356,7 @@ func packs(stores []string) ([]string, error) {
 	return found, nil
 }
 
-// withAlternates returns a store and those it borrows from, at most five deep as git has it.
+// withAlternates returns a store and its alternates, at most five levels deep like git.
 func withAlternates(store string) ([]string, error) {
 	stores := []string{store}
 	var follow func(from string, depth int) error
@@ -393,7 +392,7 @@ func withAlternates(store string) ([]string, error) {
 	return stores, follow(store, 5)
 }
 
-// refresh brings the index of the copy at top, and those of its submodules, up to date with the copy's files.
+// refresh updates the index of the copy at top, and those of its submodules, to match the files.
 func refresh(ctx context.Context, top string) error {
 	repo, err := git.Find(ctx, top)
 	if err != nil {
@@ -417,18 +416,18 @@ func refresh(ctx context.Context, top string) error {
 	return nil
 }
 
-// A history is the private .git of a base on its way. What it found is for those who have waited for work.
+// A history copies a repository in another goroutine. Wait for work before reading the results.
 type history struct {
 	private privateGit
-	whole   bool // false: the repository cannot come along
+	whole   bool // false: the repository could not be copied
 	err     error
 
 	work   sync.WaitGroup
 	cancel context.CancelFunc
-	files  func() // says that the files of the base stand
+	files  func() // to be called when the files of the base are complete
 }
 
-// end returns up what has not ended.
+// end stops the copy if it is still running, and waits.
 func (h *history) end() {
 	h.cancel()
 	h.work.Wait()

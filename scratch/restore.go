@@ -1,4 +1,4 @@
-// Makes a base once more from what was stored of it: for those who verify a fix again.
+// Makes a base from a stored manifest, to verify a fix again.
 
 package scratch
 
@@ -21,24 +21,24 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// ErrGone means that a base cannot be made again: nobody has the commit or a content any more. The message names them.
+// ErrGone means that a base cannot be made again, because the commit or a content is gone. The message names them.
 var ErrGone = errors.New("base_gone")
 
-// A Saved is what was stored of a base.
+// A Saved is what a record stores of a base.
 type Saved struct {
 	Root     string // absolute: the folder of PIPELINE.hcl, as it is now
-	Sub      string // where it stood in the tree then (Base.Sub); empty: not known
+	Sub      string // its path in the tree at that time (Base.Sub); empty if unknown
 	Commit   string // HEAD then, or empty
 	Manifest *tree.Manifest
-	Content  func(digest string) ([]byte, bool) // a content that was stored
+	Content  func(digest string) ([]byte, bool) // returns a content from the record
 }
 
-// Restore makes a base that holds what the manifest says. Contents come from what was stored, from git's commit,
-// and, where both have none (ignored folders), from the tree as it is now: each only where its digest is the one
-// that is wanted. The private .git stands at the commit, with its index; what was staged then is not known. Times
-// of files are all the same. ErrGone: something is no longer to be had.
+// Restore makes a base with the files of the manifest. Contents come from the record, from the commit, and, for ignored
+// folders, from the tree as it is now; each is used only if its digest matches. HEAD and index of the private .git are
+// those of the commit, because what was staged is not recorded. All files have the same time. The error is ErrGone if
+// something cannot be found any more.
 func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
-	m, err := look(ctx, Source{Root: s.Root})
+	m, err := newMaker(ctx, Source{Root: s.Root})
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +98,14 @@ func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
 			return nil, err
 		}
 	}
-	if err := b.keepRules(); err != nil {
+	if err := b.copyRules(); err != nil {
 		return nil, err
 	}
 	b.PointsBack = pointsBack(b, s.Root)
 	return b, nil
 }
 
-// A restorer is a base on its way.
+// A restorer makes a base from a Saved.
 type restorer struct {
 	base  *Base
 	repo  *git.Repo
@@ -113,20 +113,20 @@ type restorer struct {
 	root  *os.Root // the base
 }
 
-// files writes what the manifest names.
+// files writes the files of the manifest.
 func (r *restorer) files(ctx context.Context) (err error) {
 	if r.root, err = os.OpenRoot(r.base.Dir); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.root.Close()) }()
-	wanted := map[string]tree.Entry{} // by path: files whose content is still to be found
+	wanted := map[string]tree.Entry{} // files whose content is still to be found, by path
 	for _, e := range r.saved.Manifest.Entries {
-		if err := safe(e.Path); err != nil {
+		if err := checkPath(e.Path); err != nil {
 			return err
 		}
 		switch {
 		case e.Mode.IsDir():
-			err = folders(r.root, e.Path)
+			err = makeFolders(r.root, e.Path)
 		case e.Mode&fs.ModeSymlink != 0:
 			err = r.put(e, []byte(e.Link))
 		default:
@@ -168,13 +168,13 @@ func sumOf(data []byte) string {
 }
 
 func (r *restorer) put(e tree.Entry, data []byte) error {
-	if err := putFile(r.root, e.Path, &patch.File{Mode: e.Mode, Data: data}); err != nil {
+	if err := writeFile(r.root, e.Path, &patch.File{Mode: e.Mode, Data: data}); err != nil {
 		return fmt.Errorf("scratch copy: %s: %w", e.Path, err)
 	}
 	return nil
 }
 
-// fromCommit takes what git has at the same path.
+// fromCommit writes the files that the commit has at the same path.
 func (r *restorer) fromCommit(ctx context.Context, wanted map[string]tree.Entry) error {
 	if r.base.Commit == "" || len(wanted) == 0 {
 		return nil
@@ -197,20 +197,20 @@ func (r *restorer) fromCommit(ctx context.Context, wanted map[string]tree.Entry)
 	})
 }
 
-// fromTree takes what stands in the tree as it was.
+// fromTree writes the files that are unchanged in the tree.
 func (r *restorer) fromTree(ctx context.Context, wanted map[string]tree.Entry) error {
 	top, err := os.OpenRoot(r.base.Top)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = top.Close() }() // it was only read
+	defer func() { _ = top.Close() }() // read only
 	for p, e := range wanted {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		info, err := lstat(top, p)
 		if err != nil || info == nil || !info.Mode().IsRegular() || info.Size() != e.Size {
-			continue //nolint:nilerr // it is not to be had there
+			continue //nolint:nilerr // not found there
 		}
 		data, err := top.ReadFile(p)
 		if err != nil || sumOf(data) != e.Digest {
@@ -224,9 +224,8 @@ func (r *restorer) fromTree(ctx context.Context, wanted map[string]tree.Entry) e
 	return nil
 }
 
-// modes returns every file and folder its permissions, folders last and from below, and every file one time: what
-// is no older than anything else is up to date for make. It is past, so that what is put in the place of a file is
-// of another second at once.
+// modes sets the permissions of files, then of folders from the deepest up. It gives all files the same time, so that make
+// finds them up to date. The time is in the past, so that a file that is replaced at once gets another second.
 func (r *restorer) modes() error {
 	past := time.Now().Add(-longestTick)
 	for _, e := range slices.Backward(r.saved.Manifest.Entries) {
@@ -245,7 +244,7 @@ func (r *restorer) modes() error {
 	return nil
 }
 
-// git returns the base its .git, standing at the commit, and learns from it which files count.
+// git makes the .git of the base, with HEAD at the commit, and asks it which files belong in a patch.
 func (r *restorer) git(ctx context.Context) error {
 	b := r.base
 	private := privateGit{top: b.Dir}
@@ -262,13 +261,13 @@ func (r *restorer) git(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := git.Begin(ctx, b.Dir, r.paths(), config); err != nil {
+		if err := git.Init(ctx, b.Dir, r.paths(), config); err != nil {
 			return err
 		}
 	}
 	own := &git.Repo{Top: b.Dir, Dir: filepath.Join(b.Dir, ".git"), Common: filepath.Join(b.Dir, ".git")}
 	if whole && b.Commit != "" {
-		if err := own.StandAt(ctx, b.Commit); err != nil {
+		if err := own.SetHead(ctx, b.Commit); err != nil {
 			return err
 		}
 	}
@@ -302,7 +301,7 @@ func (r *restorer) paths() []string {
 	return paths
 }
 
-// taken returns the topmost folders in which nothing counts: they came along though git ignores them.
+// taken returns the topmost folders with ignored files only.
 func (r *restorer) taken() []string {
 	counts := map[string]bool{}
 	for p := range r.base.counted {

@@ -1,4 +1,4 @@
-// Who made a folder, and is that process still alive.
+// Stamps: which process made a folder, and whether it is still alive.
 
 package scratch
 
@@ -18,20 +18,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
-// stampSuffix is what the name of a stamp adds to that of its folder.
+// stampSuffix is appended to the name of a folder to name its stamp.
 const stampSuffix = ".stamp"
 
 // unstamped is how old a folder without a stamp must be before it counts as left behind.
 const unstamped = time.Hour
 
-// A stamp says who made a folder.
+// A stamp identifies the process that made a folder.
 type stamp struct {
 	SchemaVersion int `json:"schema_version"`
 	process.Stamp
 }
 
-// putStamp writes the stamp of dir, whole or not at all, before dir is there. One that a dead runner left is replaced.
-func putStamp(dir string) error {
+// putStamp writes the stamp of dir atomically, before dir is made. It replaces that of a dead runner.
+func writeStamp(dir string) error {
 	b, err := json.Marshal(stamp{1, process.Self()})
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func putStamp(dir string) error {
 	return nil
 }
 
-// A Leftover is what a killed runner left.
+// A Leftover is a folder that a killed runner left.
 type Leftover struct {
 	Dir  string
 	Made time.Time
@@ -86,8 +86,8 @@ func Leftovers(parent string) ([]Leftover, error) {
 	return left, nil
 }
 
-// readStamp reports whether dir has a whole stamp, and whether it names a living process; made becomes the stamp's
-// time.
+// readStamp reports whether dir has a complete stamp, and whether that names a living process. It sets made to the time of
+// the stamp.
 func readStamp(dir string, made *time.Time) (known, live bool) {
 	b, err := os.ReadFile(dir + stampSuffix)
 	if err != nil {
@@ -103,7 +103,7 @@ func readStamp(dir string, made *time.Time) (known, live bool) {
 	return true, s.Alive()
 }
 
-// Sweep removes what Leftovers lists and gives it.
+// Sweep removes the folders that Leftovers lists, and returns them.
 func Sweep(parent string) ([]Leftover, error) {
 	left, err := Leftovers(parent)
 	if err != nil {
@@ -147,10 +147,10 @@ func sweepStamps(parent string) error {
 	return errors.Join(errs...)
 }
 
-// draftStamp begins the name of a stamp on its way, before its maker's own stamp.
+// draftStamp begins the name of a stamp that is being written. The process that writes it follows.
 const draftStamp = ".stamp-"
 
-// abandoned reports whether a stamp was on its way when its maker ended.
+// abandoned reports whether a file is a stamp whose maker ended while writing it.
 func abandoned(name string, made time.Time) bool {
 	rest, draft := strings.CutPrefix(name, draftStamp)
 	if !draft {
@@ -164,7 +164,7 @@ func abandoned(name string, made time.Time) bool {
 	return time.Since(made) > unstamped
 }
 
-// remove removes a folder of ours and then its stamp: killed in between, the next sweep still finds it.
+// remove removes a folder and then its stamp, in this order: if we are killed in between, the next Sweep finds both.
 func remove(dir string) error {
 	if err := removeTree(dir); err != nil {
 		return err
@@ -175,14 +175,14 @@ func remove(dir string) error {
 	return nil
 }
 
-// removeTree removes a file or folder of ours, whatever its modes are.
+// removeTree removes a file or folder, whatever its modes are.
 func removeTree(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
-		// A folder that may not be written keeps what it holds: open all folders and try again.
+		// Entries of a read-only folder cannot be removed: make all folders writable and try again.
 		_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 			if d != nil && d.IsDir() {
 				_ = os.Chmod(p, 0o700)
-				if err != nil { // could not be read before: it can now
+				if err != nil { // it could not be read before the chmod
 					openAll(p)
 				}
 			}
@@ -195,7 +195,7 @@ func removeTree(dir string) error {
 	return nil
 }
 
-// openAll opens the folders below one that WalkDir could not read.
+// openAll makes the folders below dir writable, which WalkDir could not read.
 func openAll(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -207,13 +207,13 @@ func openAll(dir string) {
 	}
 }
 
-// Folder makes an empty folder at dir, with a stamp beside it, for what stands by a copy and is thrown away with it
-// (a home, a TMPDIR, caches). When its maker is killed, Leftovers finds it.
+// Folder makes an empty folder at dir with a stamp beside it, for temporary things that belong to a copy: a home, a TMPDIR,
+// caches. If this process is killed, Leftovers finds it.
 func Folder(dir string) error {
 	if err := remove(dir); err != nil {
 		return err
 	}
-	if err := putStamp(dir); err != nil {
+	if err := writeStamp(dir); err != nil {
 		return err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -222,8 +222,8 @@ func Folder(dir string) error {
 	return nil
 }
 
-// InUse reports whether somebody who is alive works below parent: a folder there has the stamp of a living process,
-// or is too young to have one.
+// InUse reports whether a living process uses a folder below parent: one with its stamp, or one that is too new to have a
+// stamp.
 func InUse(parent string) (bool, error) {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -74,7 +74,7 @@ func TestSweep(t *testing.T) {
 func TestStampFirst(t *testing.T) {
 	t.Parallel()
 	top := newRepo(t, map[string]string{"a": "1"})
-	m, err := look(context.Background(), Source{Root: top})
+	m, err := newMaker(context.Background(), Source{Root: top})
 	must(t, err)
 	parent := temp(t)
 	m.base.holder, err = newFolder(parent, "")

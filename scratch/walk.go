@@ -1,5 +1,4 @@
-// A walk over the folders of a copy: several workers, each folder reached through the open one above it, no symlink
-// followed.
+// A walk over folders with several workers. Each folder is opened through its open parent, so no symlink is followed.
 
 package scratch
 
@@ -19,49 +18,50 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A place is a folder that waits to be opened, or is open while folders in it wait.
-type place struct {
-	up   *place
+// A pendingFolder waits to be opened, or is kept open while folders in it wait.
+type pendingFolder struct {
+	up   *pendingFolder
 	name string // in up
 	path string // "." for the top
 	file *os.File
 	refs atomic.Int32
 }
 
-func (p *place) release() {
+func (p *pendingFolder) release() {
 	if p != nil && p.refs.Add(-1) == 0 {
-		_ = p.file.Close() // it was only read
+		_ = p.file.Close() // read only
 	}
 }
 
-// A sweep is one walk. What its workers share stands under mu.
-type sweep struct {
+// A folderWalk is one walk. mu guards what its workers share.
+type folderWalk struct {
 	ctx  context.Context
 	root *os.Root
-	// each is given every folder, open, and says which of its folders are entered. Several goroutines call it at once.
+	// each is called for every open folder and returns which of its folders to enter. Several goroutines call it.
 	each func(dir string, fd int, entries []fs.DirEntry) (below []string, err error)
-	// theirs: the folders are not ours. No mode is changed, and one that cannot be listed is closed too.
+	// theirs: the folders belong to the tree. No mode is changed, and one that cannot be listed counts as closed.
 	theirs bool
-	// orderly: one worker, folders and what is in them by name.
+	// orderly: one worker, and everything in the order of names.
 	orderly bool
 
 	mu     sync.Mutex
 	ready  sync.Cond
-	stack  []*place // last in, first out: few folders are open at a time
-	open   int      // folders on the stack or in hand
-	closed []string // folders that cannot be read, whatever we try
+	stack  []*pendingFolder // last in, first out: few folders are open at a time
+	open   int              // folders on the stack or being walked
+	closed []string         // folders that cannot be read
 	err    error
 }
 
-// walkFolders returns each every folder below root, a folder of ours, and lists, sorted, those that could not be read.
+// walkFolders calls each for every folder below root, and returns those that could not be read, sorted. It changes their modes
+// where that helps.
 func walkFolders(ctx context.Context, root *os.Root, each func(dir string, fd int, entries []fs.DirEntry) ([]string, error)) ([]string, error) {
-	s := &sweep{ctx: ctx, root: root, each: each}
+	s := &folderWalk{ctx: ctx, root: root, each: each}
 	return s.run()
 }
 
-func (s *sweep) run() ([]string, error) {
+func (s *folderWalk) run() ([]string, error) {
 	s.ready.L = &s.mu
-	s.push(&place{path: "."})
+	s.push(&pendingFolder{path: "."})
 	count := min(max(2, runtime.GOMAXPROCS(0)), 8)
 	if s.orderly {
 		count = 1
@@ -75,7 +75,7 @@ func (s *sweep) run() ([]string, error) {
 	return s.closed, s.err
 }
 
-func (s *sweep) push(places ...*place) {
+func (s *folderWalk) push(places ...*pendingFolder) {
 	s.mu.Lock()
 	s.stack = append(s.stack, places...)
 	s.open += len(places)
@@ -83,7 +83,7 @@ func (s *sweep) push(places ...*place) {
 	s.ready.Broadcast()
 }
 
-func (s *sweep) work() {
+func (s *folderWalk) work() {
 	for {
 		s.mu.Lock()
 		for len(s.stack) == 0 && s.open > 0 {
@@ -118,7 +118,7 @@ func (s *sweep) work() {
 }
 
 // enter lists one folder and pushes those in it.
-func (s *sweep) enter(p *place) error {
+func (s *folderWalk) enter(p *pendingFolder) error {
 	f, err := s.openFolder(p)
 	switch {
 	case err == nil:
@@ -151,26 +151,26 @@ func (s *sweep) enter(p *place) error {
 	if len(below) == 0 {
 		return nil
 	}
-	slices.Reverse(below) // the last is taken first
-	places := make([]*place, len(below))
+	slices.Reverse(below) // the last one is walked first
+	places := make([]*pendingFolder, len(below))
 	for i, name := range below {
-		places[i] = &place{up: p, name: name, path: path.Join(p.path, name)}
+		places[i] = &pendingFolder{up: p, name: name, path: path.Join(p.path, name)}
 	}
 	p.refs.Add(int32(len(places))) //nolint:gosec // no folder holds so many
 	s.push(places...)
 	return nil
 }
 
-// shut notes a folder that cannot be read.
-func (s *sweep) shut(p *place) {
+// shut records a folder that cannot be read.
+func (s *folderWalk) shut(p *pendingFolder) {
 	s.mu.Lock()
 	s.closed = append(s.closed, p.path)
 	s.mu.Unlock()
 }
 
-// openFolder opens a folder; an agent may have closed one of the copy. No file is of an os.Root: listing one looks
-// at every name in it.
-func (s *sweep) openFolder(p *place) (*os.File, error) {
+// openFolder opens a folder. An agent may have removed its permissions. The file does not belong to an os.Root, because
+// listing such a file calls lstat for every name in it.
+func (s *folderWalk) openFolder(p *pendingFolder) (*os.File, error) {
 	open := func() (*os.File, error) {
 		const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 		if p.up == nil {
@@ -189,7 +189,7 @@ func (s *sweep) openFolder(p *place) (*os.File, error) {
 	return f, err
 }
 
-// openPlain opens a folder below root as a file that is of no os.Root.
+// openPlain opens a folder below root as a file that does not belong to an os.Root.
 func openPlain(root *os.Root, dir string) (*os.File, error) {
 	f, err := root.Open(dir)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestContentsOfACommit(t *testing.T) {
 		t.Errorf("%q, %v", paths, err)
 	}
 
-	if err := repo.StandAt(ctx, commit); err != nil {
+	if err := repo.SetHead(ctx, commit); err != nil {
 		t.Fatal(err)
 	}
 	if head := strings.TrimSpace(run(t, top, "rev-parse", "HEAD")); head != commit {

@@ -37,7 +37,7 @@ type call struct {
 type setting struct{ key, value string }
 
 // quiet switches off everything in anybody's configuration that would run a program.
-var quiet = []setting{
+var safeConfig = []setting{
 	{"core.fsmonitor", "false"},
 	{"core.hooksPath", "/dev/null"},
 	{"core.pager", "cat"},
@@ -88,10 +88,10 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.with(ctx, program)
+	return c.runProgram(ctx, program)
 }
 
-func (c call) with(ctx context.Context, program string) ([]byte, error) {
+func (c call) runProgram(ctx context.Context, program string) ([]byte, error) {
 	limit := c.timeout
 	if limit == 0 {
 		limit = short
@@ -99,7 +99,7 @@ func (c call) with(ctx context.Context, program string) ([]byte, error) {
 	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	argv := []string{"--no-pager"}
-	for _, s := range quiet {
+	for _, s := range safeConfig {
 		argv = append(argv, "-c", s.key+"="+s.value)
 	}
 	argv = append(argv, c.args...)
@@ -176,7 +176,7 @@ func find(ctx context.Context) (string, error) {
 		err, _ := known.(error)
 		return program, err
 	}
-	out, err := call{dir: filepath.Dir(program), args: []string{"version"}, timeout: 10 * time.Second}.with(ctx, program)
+	out, err := call{dir: filepath.Dir(program), args: []string{"version"}, timeout: 10 * time.Second}.runProgram(ctx, program)
 	if err != nil {
 		return "", err
 	}

@@ -24,9 +24,9 @@ func (r *Repo) Files(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	stands := standing{top: r.Top, real: map[string]bool{".": true}}
+	stands := pathCache{top: r.Top, real: map[string]bool{".": true}}
 	return slices.DeleteFunc(c.Files, func(name string) bool {
-		info, ok := stands.look(name)
+		info, ok := stands.lstat(name)
 		return !ok || info.IsDir() // a folder in the place of a tracked file: what it holds is listed by itself
 	}), nil
 }
@@ -65,13 +65,13 @@ func (r *Repo) Tracked(ctx context.Context) (map[string]string, error) {
 
 // Tracks reports whether the index holds path, relative to Top, or anything below it.
 func (r *Repo) Tracks(ctx context.Context, path string) (bool, error) {
-	tracked, err := r.list(ctx, "--", path)
+	tracked, err := r.lsFiles(ctx, "--", path)
 	return len(tracked) > 0, err
 }
 
 // Submodules lists the paths of the index that are repositories of their own and stand there with a .git.
 func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
-	listed, err := r.list(ctx, "-s")
+	listed, err := r.lsFiles(ctx, "-s")
 	if err != nil {
 		return nil, err
 	}
@@ -100,33 +100,33 @@ func (r *Repo) ignoresFolder(ctx context.Context, dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	tracked, err := r.list(ctx, "--", rel)
+	tracked, err := r.lsFiles(ctx, "--", rel)
 	return len(tracked) == 0, err
 }
 
-func (r *Repo) list(ctx context.Context, what ...string) ([]string, error) {
+func (r *Repo) lsFiles(ctx context.Context, what ...string) ([]string, error) {
 	out, err := call{dir: r.Top, args: append([]string{"ls-files", "-z"}, what...)}.run(ctx)
 	return split(out), err
 }
 
 // standing answers whether a path stands below top without a symlink on the way, and remembers folders.
-type standing struct {
+type pathCache struct {
 	top  string
 	real map[string]bool
 }
 
-func (s *standing) look(name string) (fs.FileInfo, bool) {
-	if !s.folder(path.Dir(name)) {
+func (s *pathCache) lstat(name string) (fs.FileInfo, bool) {
+	if !s.isFolder(path.Dir(name)) {
 		return nil, false
 	}
 	info, err := os.Lstat(filepath.Join(s.top, name))
 	return info, err == nil
 }
 
-func (s *standing) folder(dir string) bool {
+func (s *pathCache) isFolder(dir string) bool {
 	known, ok := s.real[dir]
 	if !ok {
-		info, stands := s.look(dir)
+		info, stands := s.lstat(dir)
 		known = stands && info.IsDir()
 		s.real[dir] = known
 	}
@@ -150,8 +150,8 @@ func (r *Repo) Census(ctx context.Context) (*Census, error) {
 	c := &Census{}
 	var errs [2]error
 	var both sync.WaitGroup
-	both.Go(func() { c.Ignored, errs[1] = r.list(ctx, "-o", "-i", "--exclude-standard", "--directory") })
-	listed, err := r.list(ctx, "-t", "-s", "-o", "--exclude-standard")
+	both.Go(func() { c.Ignored, errs[1] = r.lsFiles(ctx, "-o", "-i", "--exclude-standard", "--directory") })
+	listed, err := r.lsFiles(ctx, "-t", "-s", "-o", "--exclude-standard")
 	both.Wait()
 	if err := errors.Join(err, errs[1]); err != nil {
 		return nil, err
@@ -175,15 +175,15 @@ func (r *Repo) Census(ctx context.Context) (*Census, error) {
 	c.Tracked = slices.Compact(c.Tracked) // of an unmerged path it has several
 	slices.Sort(nested)
 	nested = slices.Compact(nested)
-	stands := standing{top: r.Top, real: map[string]bool{".": true}}
+	stands := pathCache{top: r.Top, real: map[string]bool{".": true}}
 	for _, name := range nested {
-		info, ok := stands.look(name)
+		info, ok := stands.lstat(name)
 		switch {
 		case !ok:
 		case !info.IsDir():
 			c.Files = append(c.Files, name)
 		default:
-			if err := c.inside(ctx, r, name); err != nil {
+			if err := c.addNested(ctx, r, name); err != nil {
 				return nil, err
 			}
 		}
@@ -208,7 +208,7 @@ func onlyTopmost(ignored []string) []string {
 }
 
 // inside adds what the repository at name says; what git cannot read as one is walked as a folder.
-func (c *Census) inside(ctx context.Context, r *Repo, name string) error {
+func (c *Census) addNested(ctx context.Context, r *Repo, name string) error {
 	top := filepath.Join(r.Top, name)
 	if r.nested(name) {
 		sub, err := Find(ctx, top)
@@ -250,8 +250,8 @@ func (c *Census) inside(ctx context.Context, r *Repo, name string) error {
 
 // nested reports whether a repository of its own stands at name.
 func (r *Repo) nested(name string) bool {
-	stands := standing{top: r.Top, real: map[string]bool{".": true}}
-	info, ok := stands.look(name)
+	stands := pathCache{top: r.Top, real: map[string]bool{".": true}}
+	info, ok := stands.lstat(name)
 	if !ok || !info.IsDir() {
 		return false
 	}

@@ -18,7 +18,7 @@ import (
 // kept are the keys that a private .git may carry: how files are read and written, and who commits. Nothing that
 // runs a program or names a place. Of extensions only what says how objects are named: the others describe a
 // storage that the copy does not have.
-var kept = []string{
+var keptKeys = []string{
 	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode",
 	"user.name", "user.email", "extensions.objectformat",
 }
@@ -48,7 +48,7 @@ func (r *Repo) Config(ctx context.Context, worktree string) ([]byte, error) {
 	if worktree != "" {
 		fmt.Fprintf(&b, "\tworktree = %s\n", quote(worktree))
 	}
-	for _, key := range kept {
+	for _, key := range keptKeys {
 		if value, ok := values[key]; ok {
 			section, name, _ := strings.Cut(key, ".")
 			fmt.Fprintf(&b, "[%s]\n\t%s = %s\n", section, name, quote(value))
@@ -134,7 +134,7 @@ func (r *Repo) Refresh(ctx context.Context) error {
 }
 
 // Begin makes a fresh repository in our copy at top with one commit that holds files.
-func Begin(ctx context.Context, top string, files []string, config []byte) error {
+func Init(ctx context.Context, top string, files []string, config []byte) error {
 	sha := "sha1"
 	if strings.Contains(string(config), `objectformat = "sha256"`) {
 		sha = "sha256"
@@ -190,4 +190,20 @@ func Ignores(ctx context.Context, gitDir, rules, excludes string, paths []string
 		}
 	}
 	return ignored, nil
+}
+
+// StandAt makes HEAD of our copy name a commit and the index hold it, whatever they were. The files are not touched.
+func (r *Repo) SetHead(ctx context.Context, commit string) error {
+	if !commitID().MatchString(commit) {
+		return fmt.Errorf("%q is not the full id of a commit", commit)
+	}
+	off, err := unfiltered(ctx, r.Top)
+	if err != nil {
+		return err
+	}
+	if _, err := (call{dir: r.Top, args: []string{"update-ref", "--no-deref", "HEAD", commit}}).run(ctx); err != nil {
+		return err
+	}
+	_, err = call{dir: r.Top, config: off, timeout: long, args: []string{"read-tree", "--reset", commit}}.run(ctx)
+	return err
 }

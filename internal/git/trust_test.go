@@ -204,7 +204,7 @@ func TestNothingRuns(t *testing.T) {
 			}
 			fresh := t.TempDir()
 			write(t, fresh, map[string]string{".gitattributes": attributes, "a.x": "1"})
-			if err := Begin(context.Background(), fresh, []string{".gitattributes", "a.x"}, []byte("[core]\n\tbare = false\n")); err != nil {
+			if err := Init(context.Background(), fresh, []string{".gitattributes", "a.x"}, []byte("[core]\n\tbare = false\n")); err != nil {
 				t.Error(err)
 			}
 			if ran, err := os.ReadFile(mark); err == nil {

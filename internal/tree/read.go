@@ -42,7 +42,7 @@ func Settled(mtime, ctime, start int64) bool {
 func (f fact) settled(start int64) bool { return Settled(f.mtime, f.ctime, start) }
 
 // knows returns the entry of a file that an earlier walk read and nothing touched since.
-func (m *Manifest) knows(path string, now fact) (Entry, bool) {
+func (m *Manifest) cached(path string, now fact) (Entry, bool) {
 	if m == nil || len(m.facts) != len(m.Entries) {
 		return Entry{}, false
 	}
@@ -54,11 +54,11 @@ func (m *Manifest) knows(path string, now fact) (Entry, bool) {
 }
 
 // tries is how often a file that changes while it is read is read.
-const tries = 3
+const maxReads = 3
 
 // takeFile reads a file that st says is regular; errReplaced when it is not.
-func (h *hand) takeFile(f *folder, name, path string, st *unix.Stat_t) error {
-	if e, ok := h.o.Known.knows(path, factOf(st)); ok {
+func (h *worker) addFile(f *folder, name, path string, st *unix.Stat_t) error {
+	if e, ok := h.o.Known.cached(path, factOf(st)); ok {
 		e.Mode = modeOf(st)
 		h.found = append(h.found, &item{e, factOf(st)})
 		return nil
@@ -71,8 +71,8 @@ func (h *hand) takeFile(f *folder, name, path string, st *unix.Stat_t) error {
 		case h.ctx.Err() != nil:
 			return h.ctx.Err()
 		case err != nil:
-			return h.unopened(path, err)
-		case !steady && try < tries:
+			return h.openFailed(path, err)
+		case !steady && try < maxReads:
 			continue
 		case !steady:
 			it.fact = fact{} // what was read is nobody's content; a later walk reads it again
@@ -86,7 +86,7 @@ var errReplaced = errors.New("not what it was a moment ago")
 
 // readFile opens and hashes one file; steady says that it did not change meanwhile. Not more is read than the size
 // says, so a file that grows for ever is read in bounded time.
-func (h *hand) readFile(dir int, name, path string) (_ *item, steady bool, err error) {
+func (h *worker) readFile(dir int, name, path string) (_ *item, steady bool, err error) {
 	fd, err := openat(dir, name, unix.O_NONBLOCK|unix.O_NOCTTY)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
 		return nil, false, errReplaced // a symlink, a socket or a FIFO stands there now
@@ -131,13 +131,13 @@ func (h *hand) readFile(dir int, name, path string) (_ *item, steady bool, err e
 }
 
 // takeLink reads the text of a symlink.
-func (h *hand) takeLink(f *folder, name, path string) error {
+func (h *worker) addLink(f *folder, name, path string) error {
 	text, err := readlinkat(f.fd, name)
 	switch {
 	case errors.Is(err, unix.EINVAL):
 		return errReplaced
 	case err != nil:
-		return h.unopened(path, err)
+		return h.openFailed(path, err)
 	}
 	sum := sha256.Sum256([]byte(text))
 	e := Entry{Path: path, Mode: fs.ModeSymlink | 0o777, Size: int64(len(text)), Digest: digest(sum[:]), Link: text}
@@ -146,9 +146,9 @@ func (h *hand) takeLink(f *folder, name, path string) error {
 }
 
 // gone reports that a path is not there any more; ours, that the fault is not the file's but this process's.
-func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
+func vanished(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
 
-func ours(err error) bool {
+func isResourceLimit(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
 }
 

@@ -59,22 +59,22 @@ func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
 	m := &Manifest{start: time.Now().UnixNano()}
 	w.push(&folder{file: dir, fd: int(dir.Fd()), all: w.only == nil})
 
-	hands := make([]*hand, min(max(2, runtime.GOMAXPROCS(0)), 8))
+	hands := make([]*worker, min(max(2, runtime.GOMAXPROCS(0)), 8))
 	var wg sync.WaitGroup
 	for i := range hands {
-		hands[i] = &hand{walk: w}
+		hands[i] = &worker{walk: w}
 		wg.Go(hands[i].work)
 	}
 	wg.Wait()
 	if w.err != nil {
 		return nil, fmt.Errorf("walk %s: %w", root, w.err)
 	}
-	m.gather(hands)
+	m.merge(hands)
 	return m, nil
 }
 
 // gather merges what the hands found, each already sorted.
-func (m *Manifest) gather(hands []*hand) {
+func (m *Manifest) merge(hands []*worker) {
 	n := 0
 	for _, h := range hands {
 		n += len(h.found)
@@ -82,7 +82,7 @@ func (m *Manifest) gather(hands []*hand) {
 	}
 	m.Entries, m.facts = make([]Entry, 0, n), make([]fact, 0, n)
 	for range n {
-		var least *hand
+		var least *worker
 		for _, h := range hands {
 			if len(h.found) > 0 && (least == nil || h.found[0].Path < least.found[0].Path) {
 				least = h
@@ -193,14 +193,14 @@ type item struct {
 }
 
 // A hand is one worker and what it found.
-type hand struct {
+type worker struct {
 	*walk
 	found   []*item
 	omitted []Omitted
 	buf     []byte
 }
 
-func (h *hand) work() {
+func (h *worker) work() {
 	for {
 		j, ok := h.next()
 		if !ok {
@@ -216,7 +216,7 @@ func (h *hand) work() {
 		case j.names == nil:
 			err = h.list(j.in)
 		default:
-			err = h.look(j.in, j.names)
+			err = h.addNames(j.in, j.names)
 			j.in.release()
 		}
 		h.done(err)
@@ -225,7 +225,7 @@ func (h *hand) work() {
 }
 
 // drop returns back what a job holds without doing it.
-func (h *hand) drop(j job) {
+func (h *worker) drop(j job) {
 	switch {
 	case j.names != nil:
 		j.in.release()
@@ -240,7 +240,7 @@ func (h *hand) drop(j job) {
 const chunk = 64
 
 // list opens a folder and pushes its names.
-func (h *hand) list(f *folder) error {
+func (h *worker) list(f *folder) error {
 	if f.up != nil {
 		err := h.openFolder(f)
 		f.up.release()
@@ -261,7 +261,7 @@ func (h *hand) list(f *folder) error {
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist):
 			return nil
-		case ours(err):
+		case isResourceLimit(err):
 			return err
 		case err != nil:
 			h.omit(f.path, "unreadable")
@@ -270,7 +270,7 @@ func (h *hand) list(f *folder) error {
 	}
 }
 
-func (h *hand) pushChunks(f *folder, names []string) {
+func (h *worker) pushChunks(f *folder, names []string) {
 	for part := range slices.Chunk(names, chunk) {
 		f.refs.Add(1)
 		h.pushNames(f, part)
@@ -278,10 +278,10 @@ func (h *hand) pushChunks(f *folder, names []string) {
 }
 
 // openFolder opens f below its parent; f.file stays nil when it vanished or cannot be read.
-func (h *hand) openFolder(f *folder) error {
+func (h *worker) openFolder(f *folder) error {
 	fd, err := openat(f.up.fd, f.name, unix.O_DIRECTORY)
 	if err != nil {
-		return h.unopened(f.path, err)
+		return h.openFailed(f.path, err)
 	}
 	var st unix.Stat_t
 	err = unix.Fstat(fd, &st)
@@ -295,21 +295,21 @@ func (h *hand) openFolder(f *folder) error {
 }
 
 // unopened records why a path could not be opened.
-func (h *hand) unopened(path string, err error) error {
+func (h *worker) openFailed(path string, err error) error {
 	switch {
-	case gone(err):
+	case vanished(err):
 		return nil
-	case ours(err):
+	case isResourceLimit(err):
 		return &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	h.omit(path, "unreadable")
 	return nil
 }
 
-func (h *hand) omit(path, why string) { h.omitted = append(h.omitted, Omitted{path, why}) }
+func (h *worker) omit(path, why string) { h.omitted = append(h.omitted, Omitted{path, why}) }
 
 // look takes the names of one open folder.
-func (h *hand) look(f *folder, names []string) error {
+func (h *worker) addNames(f *folder, names []string) error {
 	for _, name := range names {
 		if err := h.ctx.Err(); err != nil {
 			return err
@@ -317,14 +317,14 @@ func (h *hand) look(f *folder, names []string) error {
 		if name == ".git" || name == ".async" && f.path == "" {
 			continue
 		}
-		err := h.take(f, name)
+		err := h.add(f, name)
 		for try := 1; errors.Is(err, errReplaced); try++ {
-			if try == tries {
+			if try == maxReads {
 				h.omit(f.join(name), "unreadable")
 				err = nil
 				break
 			}
-			err = h.take(f, name)
+			err = h.add(f, name)
 		}
 		if err != nil {
 			return err
@@ -333,14 +333,14 @@ func (h *hand) look(f *folder, names []string) error {
 	return nil
 }
 
-func (h *hand) take(f *folder, name string) error {
+func (h *worker) add(f *folder, name string) error {
 	path := f.join(name)
 	var st unix.Stat_t
 	if err := fstatat(f.fd, name, &st); err != nil {
-		return h.unopened(path, err)
+		return h.openFailed(path, err)
 	}
 	d := &dirEntry{name: name, stat: st}
-	if f.all && h.skips(path, d) {
+	if f.all && h.isSkipped(path, d) {
 		return nil
 	}
 	wanted := f.all || h.only.exact[path]
@@ -351,16 +351,16 @@ func (h *hand) take(f *folder, name string) error {
 		h.push(&folder{up: f, name: name, path: path, id: factOf(&st), perm: d.mode().Perm(), all: all})
 	case !wanted: // a folder above a wanted path is no folder any more
 	case d.Type() == fs.ModeSymlink:
-		return h.takeLink(f, name, path)
+		return h.addLink(f, name, path)
 	case d.Type() == 0:
-		return h.takeFile(f, name, path, &st)
+		return h.addFile(f, name, path, &st)
 	default:
 		h.omit(path, "special")
 	}
 	return nil
 }
 
-func (h *hand) skips(path string, d fs.DirEntry) bool {
+func (h *worker) isSkipped(path string, d fs.DirEntry) bool {
 	if h.o.Skip == nil {
 		return false
 	}

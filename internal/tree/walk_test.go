@@ -151,7 +151,7 @@ func TestReadRefusesWhatWasReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = d.Close() }()
-	h := &hand{walk: &walk{ctx: context.Background()}}
+	h := &worker{walk: &walk{ctx: context.Background()}}
 	for _, name := range []string{"link", "fifo", "dir"} {
 		if _, _, err := h.readFile(int(d.Fd()), name, name); !errors.Is(err, errReplaced) {
 			t.Errorf("%s: %v", name, err)
