@@ -273,6 +273,9 @@ func (p *docPage) console(body string) string {
 			}
 			want = strings.TrimRight(out, "\n")
 		}
+		if *update {
+			want = withRunsOf(want, out)
+		}
 		now = append(now, strings.TrimSuffix("$ "+command+"\n"+want, "\n"))
 	}
 	return strings.Join(now, "\n")
@@ -344,6 +347,23 @@ func alike(page, out string) bool {
 		}
 	}
 	return strings.TrimSpace(out) == ""
+}
+
+var runID = regexp.MustCompile(`\d{8}T\d{6}Z-[0-9a-f]{4}`)
+
+// withRunsOf returns page with the run ids that out has, in their order, so that one story speaks of the same runs throughout.
+func withRunsOf(page, out string) string {
+	ids := slices.Compact(runID.FindAllString(out, -1))
+	i, last := -1, ""
+	return runID.ReplaceAllStringFunc(page, func(id string) string {
+		if id != last {
+			i, last = i+1, id
+		}
+		if i < len(ids) {
+			return ids[i]
+		}
+		return id
+	})
 }
 
 var unsteady = regexp.MustCompile(`\(cached\)|\b[0-9]+(?:\.[0-9]+)?m?s\b|commit [0-9a-f]{40}|\b[A-Z][a-z]{2} [ 0-9]?[0-9] [0-9]{2}:[0-9]{2}|127\.0\.0\.1:[0-9]+`)

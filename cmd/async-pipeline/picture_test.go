@@ -41,6 +41,8 @@ func TestPicture(t *testing.T) {
 			}
 		}
 	}
+	p.git("add", "-A")
+	p.git("-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-qm", "A greeting")
 	s := sit(t, 80, 60, p.dir, "async-pipeline", "run").look()
 	s.ends(1)
 
