@@ -21,6 +21,27 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
+// makeFolder makes the folder of the base below parent, which must be outside the tree. See newFolder for kept.
+func (b *Base) makeFolder(parent, kept string) (err error) {
+	if parent, err = filepath.Abs(parent); err != nil {
+		return err
+	}
+	if err := outside(b.Top, parent); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return fmt.Errorf("scratch folder: %w", err)
+	}
+	if parent, err = filepath.EvalSymlinks(parent); err != nil { // as git prints paths
+		return fmt.Errorf("scratch folder: %w", err)
+	}
+	if b.holder, err = newFolder(parent, kept); err != nil {
+		return err
+	}
+	b.Dir, b.rules = filepath.Join(b.holder, "tree"), filepath.Join(b.holder, "rules")
+	return nil
+}
+
 // keepRules copies the .gitignore files that decide about new paths. Those of taken folders count too: a virtual
 // environment has one to ignore itself.
 func (b *Base) copyRules() error {
@@ -122,7 +143,8 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 		return nil, err
 	}
 	if lost := len(done.vanished) + len(done.omitted); lost > 0 {
-		return nil, fmt.Errorf("scratch copy %s: %d files of the base %s could not be copied: was it touched?", at, lost, b.Dir)
+		return nil, fmt.Errorf("scratch copy %s: %d files of the base %s could not be copied: was it touched?",
+			at, lost, b.Dir)
 	}
 	if err := done.finish(); err != nil {
 		return nil, err
@@ -190,8 +212,8 @@ func (b *Base) Loose(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
-// Keep moves a copy, whose work could not be stored, to the folder to. That folder must not exist, and must be in a place
-// that is never swept. The copy no longer belongs to the base.
+// Keep moves a copy, whose work could not be stored, to the folder to. That folder must not exist, and must be in a
+// place that is never swept. The copy no longer belongs to the base.
 func (b *Base) Keep(c *Copy, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
@@ -233,7 +255,8 @@ func (b *Base) writeMemory(names *git.Census, left []string) error {
 		return err
 	}
 	return errors.Join(gob.NewEncoder(f).Encode(memory{
-		Top: b.Top, Sub: b.Sub, Commit: b.Commit, Excludes: b.excludes, HistoryMissing: b.HistoryMissing, Git: b.counted != nil,
+		Top: b.Top, Sub: b.Sub, Commit: b.Commit, Excludes: b.excludes,
+		HistoryMissing: b.HistoryMissing, Git: b.counted != nil,
 		Counted: names.Files, Tracked: names.Tracked, Taken: b.Taken, Left: left,
 	}), f.Close())
 }
@@ -276,7 +299,8 @@ func (b *Base) store() bool {
 	if b.writeKnown() != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {
 		return false
 	}
-	return unix.Rename(b.holder, b.kept) == nil // fails if another base was stored there meanwhile: that folder is not empty
+	// Rename fails if another base was stored there meanwhile: that folder is not empty.
+	return unix.Rename(b.holder, b.kept) == nil
 }
 
 // A memory is what Reopen needs besides the files. It is stored as gob, because names are bytes.
@@ -301,8 +325,10 @@ func Reopen(ctx context.Context, holder string) (*Base, error) {
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	b := &Base{
-		Top: m.Top, Sub: m.Sub, Commit: m.Commit, excludes: m.Excludes, HistoryMissing: m.HistoryMissing, Taken: m.Taken,
-		Dir: filepath.Join(holder, "tree"), holder: holder, rules: filepath.Join(holder, "rules"), copies: map[*Copy]bool{},
+		Top: m.Top, Sub: m.Sub, Commit: m.Commit, excludes: m.Excludes,
+		HistoryMissing: m.HistoryMissing, Taken: m.Taken,
+		Dir: filepath.Join(holder, "tree"), holder: holder, rules: filepath.Join(holder, "rules"),
+		copies: map[*Copy]bool{},
 	}
 	if m.Git {
 		b.counted, b.tracked = set(m.Counted), set(m.Tracked)

@@ -35,8 +35,8 @@ type difference struct {
 	closed  []string // folders that cannot be read
 }
 
-// Changes returns the difference between the base and the copy as it is now, in files that belong in a patch. These are
-// not ignored, not in taken folders, and not in .git or .async. Paths are relative to Base.Top. Ignored files that
+// Changes returns the difference between the base and the copy as it is now, in files that belong in a patch. These
+// are not ignored, not in taken folders, and not in .git or .async. Paths are relative to Base.Top. Ignored files that
 // changed, special files (a new .git is one), secrets (.env*, key files) and files over MaxFile are listed in Omitted.
 //
 // The ignore rules are those of the base. Files of submodules and nested repositories are ordinary paths, and so is a
@@ -129,8 +129,8 @@ func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) 
 	return d, nil
 }
 
-// compareFolder compares the files of one open folder with the stat data of the copy when it was made, which is sorted by
-// name. below are the folders in it.
+// compareFolder compares the files of one open folder with the stat data of the copy when it was made, which is sorted
+// by name. below are the folders in it.
 func compareFolder(dir string, fd int, entries []fs.DirEntry, was []fileState) (d difference, below []string) {
 	seen, left := make([]bool, len(was)), len(was)
 	for _, e := range entries {
@@ -148,7 +148,9 @@ func compareFolder(dir string, fd int, entries []fs.DirEntry, was []fileState) (
 			d.special = append(d.special, path.Join(dir, name))
 		case unix.Fstatat(fd, name, &now, unix.AT_SYMLINK_NOFOLLOW) != nil:
 		default:
-			i, known := slices.BinarySearchFunc(was, name, func(s fileState, name string) int { return strings.Compare(s.name, name) })
+			i, known := slices.BinarySearchFunc(was, name, func(s fileState, name string) int {
+				return strings.Compare(s.name, name)
+			})
 			if !known {
 				d.added = append(d.added, path.Join(dir, name))
 				continue

@@ -132,7 +132,8 @@ func (p *plan) add(dir string, f leaf) { p.files[dir] = append(p.files[dir], f) 
 
 func (p *plan) omit(at, why string) { p.omitted = append(p.omitted, tree.Omitted{Path: at, Why: why}) }
 
-// A chooser walks the tree and fills a plan. mu guards what its workers share. The plan is complete when choose returns.
+// A chooser walks the tree and fills a plan. mu guards what its workers share. The plan is complete when choose
+// returns.
 type chooser struct {
 	root       *os.Root
 	files      map[string]bool // nil without git: all

@@ -18,9 +18,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
-// Put writes changes into the copy. Only Path and After of a change are used. What is at the path is replaced, a folder
-// only if it is empty. Deletions come first and remove the folders that they empty, as git apply does. The error is
-// patch.ErrUnsafePath for a path that leaves the copy, or has .git or .async in it.
+// Put writes changes into the copy. Only Path and After of a change are used. What is at the path is replaced, a
+// folder only if it is empty. Deletions come first and remove the folders that they empty, as git apply does. The
+// error is patch.ErrUnsafePath for a path that leaves the copy, or has .git or .async in it.
 func (c *Copy) Put(changes []patch.Change) error {
 	for _, ch := range changes {
 		if err := checkPath(ch.Path); err != nil {
@@ -172,8 +172,8 @@ func (c *Copy) Close() error {
 
 // waitForTick waits until the file system's clock has passed the last change of these files, because what an agent
 // writes in the same tick would look unchanged. With Python bytecode among them it also waits for the next second:
-// Python would not see a source that was written in the same second (patch.Stamp). It reads the clock by a chmod of dir
-// to the mode it has.
+// Python would not see a source that was written in the same second (patch.Stamp). It reads the clock by a chmod of
+// dir to the mode it has.
 func waitForTick(dir string, files map[string][]fileState) error {
 	var newest int64
 	seconds := sourceSeconds(files)

@@ -126,7 +126,9 @@ func (h *fileCopier) link(from, to int, name string) (copied, error) {
 		h.sum.Reset()
 		_, _ = h.sum.Write([]byte(text)) // a hash never fails
 	}
-	return copied{Name: name, From: factsOf(&was), To: factsOf(&now), Mode: fs.ModeSymlink | 0o777, Digest: h.digest(), Link: text}, nil
+	return copied{
+		Name: name, From: factsOf(&was), To: factsOf(&now), Mode: fs.ModeSymlink | 0o777, Digest: h.digest(), Link: text,
+	}, nil
 }
 
 // file copies a regular file, and reports whether it changed meanwhile.

@@ -332,7 +332,9 @@ func (c *treeCopier) list(m *tree.Manifest, dir string, below map[string][]folde
 		if len(steps) == 0 || len(files) > 0 && files[0].Name < steps[0].key {
 			f := files[0]
 			files = files[1:]
-			m.Entries = append(m.Entries, tree.Entry{Path: path.Join(dir, f.Name), Mode: f.Mode, Size: f.To.Size, Digest: f.Digest, Link: f.Link})
+			m.Entries = append(m.Entries, tree.Entry{
+				Path: path.Join(dir, f.Name), Mode: f.Mode, Size: f.To.Size, Digest: f.Digest, Link: f.Link,
+			})
 			continue
 		}
 		s := steps[0]

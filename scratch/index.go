@@ -1,7 +1,7 @@
-// The stat data in the git index of a copy. git recognizes an unchanged file by inode and times, which differ in a copy.
-// Where the index has the stat data of the source, they are replaced by those of the copy. So git need not read every
-// file again, and files that came through a filter, which is never run here, look as clean as in the tree. The format:
-// gitformat-index(5), versions 2 to 4.
+// The stat data in the git index of a copy. git recognizes an unchanged file by inode and times, which differ in a
+// copy. Where the index has the stat data of the source, they are replaced by those of the copy. So git need not read
+// every file again, and files that came through a filter, which is never run here, look as clean as in the tree. The
+// format: gitformat-index(5), versions 2 to 4.
 
 package scratch
 
@@ -102,8 +102,8 @@ func patchIndex(text []byte, idSize int, written time.Time, got func(p string) *
 	return changed, stale, whole
 }
 
-// eachEntry calls each for the entries of an index; more are the flags of version 3. It returns false if some could not be
-// read or are in another file.
+// eachEntry calls each for the entries of an index; more are the flags of version 3. It returns false if some could
+// not be read or are in another file.
 func eachEntry(text []byte, idSize int, each func(name string, flags, more uint16, stat []byte)) bool {
 	be := binary.BigEndian
 	if string(text[:4]) != "DIRC" {
@@ -201,7 +201,8 @@ func entryName(entry []byte, head int, version uint32, last []byte) (name []byte
 	return name, (at + end + 8) / 8 * 8 // at least one NUL, and the next entry at a multiple of eight
 }
 
-// updateStat writes the stat data of the copy, if the entry has those of the source and was written later than the source.
+// updateStat writes the stat data of the copy, if the entry has those of the source and was written later than the
+// source.
 func updateStat(entry []byte, c *copied, written time.Time) bool {
 	if c.From == (facts{}) || c.From.Mtime >= written.UnixNano() || !bytes.Equal(entry, statOf(entry, c.From)) {
 		return false
@@ -228,8 +229,8 @@ func statOf(entry []byte, f facts) []byte {
 	return be.AppendUint32(b, uint32(f.Size)) //nolint:gosec // git cuts it off too
 }
 
-// restatAll calls restat for the index of the repository at top and those of its submodules at links. It returns false if
-// one of them did.
+// restatAll calls restat for the index of the repository at top and those of its submodules at links. It returns false
+// if one of them did.
 func restatAll(top string, got map[string][]copied, links []string) (bool, error) {
 	all := true
 	for _, link := range append([]string{""}, links...) {

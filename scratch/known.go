@@ -1,5 +1,5 @@
-// A base that is kept for the next fix, and the stat data of its files: only what changed since is copied again. A base
-// is taken and stored by a rename, so it has one owner at a time. If the owner is killed, Sweep removes it.
+// A base that is kept for the next fix, and the stat data of its files: only what changed since is copied again. A
+// base is taken and stored by a rename, so it has one owner at a time. If the owner is killed, Sweep removes it.
 
 package scratch
 
@@ -25,7 +25,8 @@ import (
 type known struct {
 	Version int
 	Top     string
-	Boot    string // boot of the machine; a base from before a reboot is not trusted, since a power cut may have damaged it
+	// boot of the machine; a base from before a reboot is not trusted, since a power cut may have damaged it
+	Boot string
 	// when the update began, in ns since 1970; a file of the tree that was written later may have changed unnoticed
 	Start int64
 	Files map[string][]copied // by folder, sorted by name; folders of .git/objects too
@@ -49,7 +50,8 @@ func (k *known) untouched(from int, was []copied, f leaf) *copied {
 		return nil
 	}
 	c := findCopied(was, f.name)
-	if c == nil || c.From == (facts{}) || !tree.Settled(c.From.Mtime, c.From.Ctime, k.Start) || !unchanged(from, f.name, c.From) {
+	if c == nil || c.From == (facts{}) || !tree.Settled(c.From.Mtime, c.From.Ctime, k.Start) ||
+		!unchanged(from, f.name, c.From) {
 		return nil
 	}
 	return c
@@ -58,7 +60,8 @@ func (k *known) untouched(from int, was []copied, f leaf) *copied {
 // unchanged reports whether name is a regular file with the given stat data.
 func unchanged(dir int, name string, was facts) bool {
 	var now unix.Stat_t
-	return unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW) == nil && now.Mode&unix.S_IFMT == unix.S_IFREG && factsOf(&now) == was
+	return unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		now.Mode&unix.S_IFMT == unix.S_IFREG && factsOf(&now) == was
 }
 
 // upToDate returns the entry of f if the file has changed neither in the tree (from) nor in the base (to).
@@ -91,9 +94,9 @@ func (k *known) size() int64 {
 	return sum
 }
 
-// trim removes from dir everything that is neither in p nor a path for which keep returns true, so that an updated base
-// has nothing that the tree no longer has. It makes folders accessible. In p it marks the files that need not be copied
-// because they have not changed in dir either.
+// trim removes from dir everything that is neither in p nor a path for which keep returns true, so that an updated
+// base has nothing that the tree no longer has. It makes folders accessible. In p it marks the files that need not be
+// copied because they have not changed in dir either.
 func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -192,8 +195,8 @@ func agrees(base, walked *tree.Manifest) bool {
 // knownFile is only in a base that is kept. It is written last and removed first.
 const knownFile = "known"
 
-// newFolder makes a folder below parent, after its stamp. It is the kept base if there is one and nobody else took it, else
-// it is empty.
+// newFolder makes a folder below parent, after its stamp. It is the kept base if there is one and nobody else took it,
+// else it is empty.
 func newFolder(parent, kept string) (string, error) {
 	for {
 		dir := filepath.Join(parent, "base-"+randomName())
@@ -218,8 +221,8 @@ func newFolder(parent, kept string) (string, error) {
 	}
 }
 
-// takeKnown returns the stat data of the base in holder, a copy of the tree at top. If there are none that can be trusted,
-// it returns nil and empties the folder.
+// takeKnown returns the stat data of the base in holder, a copy of the tree at top. If there are none that can be
+// trusted, it returns nil and empties the folder.
 func takeKnown(holder, top string) (*known, error) {
 	k := &known{}
 	if readKnown(holder, k) != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
@@ -255,7 +258,8 @@ func readKnown(holder string, k *known) error {
 
 // newKnown returns a known of a base of top without files.
 func newKnown(top string, start int64) *known {
-	return &known{Version: knownVersion, Top: top, Boot: process.Self().Boot, Start: start, Files: map[string][]copied{}}
+	return &known{Version: knownVersion, Top: top, Boot: process.Self().Boot, Start: start,
+		Files: map[string][]copied{}}
 }
 
 // RemoveBase removes the base that was kept at dir, unless somebody else takes it first.

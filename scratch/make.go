@@ -19,33 +19,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// Make copies the tree into a new folder below parent, which must be outside the tree. It writes a stamp beside the folder,
-// so that Sweep finds it if this process is killed.
+// Make copies the tree into a new folder below parent, which must be outside the tree. It writes a stamp beside the
+// folder, so that Sweep finds it if this process is killed.
 func Make(ctx context.Context, parent string, s Source) (_ *Base, err error) {
 	m, err := newMaker(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if parent, err = filepath.Abs(parent); err != nil {
-		return nil, err
-	}
-	if err := outside(m.base.Top, parent); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return nil, fmt.Errorf("scratch folder: %w", err)
-	}
-	if parent, err = filepath.EvalSymlinks(parent); err != nil { // git names its folders so
-		return nil, fmt.Errorf("scratch folder: %w", err)
-	}
 	b := m.base
 	if s.Everything { // rarely used: it must not replace the base that others can use
 		s.Kept = ""
 	}
-	if b.holder, err = newFolder(parent, s.Kept); err != nil {
+	if err := b.makeFolder(parent, s.Kept); err != nil {
 		return nil, err
 	}
-	b.Dir, b.rules = filepath.Join(b.holder, "tree"), filepath.Join(b.holder, "rules")
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -113,7 +100,11 @@ func newMaker(ctx context.Context, s Source) (*maker, error) {
 		attr string
 		to   *globs
 		from []string
-	}{{"outputs", &m.globs.outputs, s.Outputs}, {"scratch include", &m.globs.include, s.Include}, {"scratch exclude", &b.left, s.Exclude}} {
+	}{
+		{"outputs", &m.globs.outputs, s.Outputs},
+		{"scratch include", &m.globs.include, s.Include},
+		{"scratch exclude", &b.left, s.Exclude},
+	} {
 		if *g.to, err = newGlobs(g.attr, b.Sub, g.from); err != nil {
 			return nil, err
 		}
@@ -138,7 +129,9 @@ func (m *maker) fill(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	c := &chooser{root: root, outputs: m.globs.outputs, include: m.globs.include, exclude: b.left, everything: m.all, known: m.known}
+	c := &chooser{
+		root: root, outputs: m.globs.outputs, include: m.globs.include, exclude: b.left, everything: m.all, known: m.known,
+	}
 	var h *history
 	if m.repo != nil {
 		if h, err = m.beginGit(ctx); err != nil {
@@ -178,7 +171,8 @@ func (m *maker) fill(ctx context.Context) error {
 	return done.finish()
 }
 
-// outside returns an error for a folder inside the tree, because watchers and checks there would see the project twice.
+// outside returns an error for a folder inside the tree, because watchers and checks there would see the project
+// twice.
 func outside(top, at string) error {
 	place := at
 	for {
@@ -273,7 +267,8 @@ func (m *maker) endGit(ctx context.Context, h *history, got map[string][]copied)
 		return err
 	}
 	for _, name := range []string{"info/exclude", "info/attributes"} {
-		if err := copyWithTimes(filepath.Join(m.repo.Common, name), filepath.Join(b.Dir, ".git", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := copyWithTimes(filepath.Join(m.repo.Common, name), filepath.Join(b.Dir, ".git", name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

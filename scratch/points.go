@@ -1,5 +1,5 @@
-// Finds files of a copy that name the tree by its absolute path. They would run the code of the tree, unless the sandbox
-// shows the copy at that path.
+// Finds files of a copy that name the tree by its absolute path. They would run the code of the tree, unless the
+// sandbox shows the copy at that path.
 
 package scratch
 
@@ -85,7 +85,8 @@ func wellKnown(m *tree.Manifest, p string) bool {
 		return true
 	case path.Base(dir) == ".bin":
 		return path.Base(path.Dir(dir)) == "node_modules"
-	case path.Base(dir) == "bin" && (strings.HasPrefix(name, "activate") || strings.HasPrefix(name, "Activate") || strings.HasPrefix(name, "pip")):
+	case path.Base(dir) == "bin" && (strings.HasPrefix(name, "activate") || strings.HasPrefix(name, "Activate") ||
+		strings.HasPrefix(name, "pip")):
 		return false // every venv has them, and no check runs them
 	case path.Base(dir) == "bin":
 		_, venv := m.Find(path.Join(path.Dir(dir), "pyvenv.cfg"))

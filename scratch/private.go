@@ -180,12 +180,15 @@ func (g *privateGit) copyRefs(ctx context.Context, repo *git.Repo, at, worktree 
 	if err != nil {
 		return err
 	}
-	from := map[string]string{"index": repo.Dir, "shallow": repo.Common, "info/exclude": repo.Common, "info/attributes": repo.Common}
+	from := map[string]string{
+		"index": repo.Dir, "shallow": repo.Common, "info/exclude": repo.Common, "info/attributes": repo.Common,
+	}
 	for _, s := range shared {
 		from[filepath.Base(s)] = repo.Dir
 	}
 	for name, dir := range from {
-		if err := copyWithTimes(filepath.Join(dir, name), filepath.Join(at, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := copyWithTimes(filepath.Join(dir, name), filepath.Join(at, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -334,7 +337,8 @@ func (g *privateGit) removeStale(to string, seen map[string]bool) error {
 	return nil
 }
 
-// packFile reports whether a pack file is needed. Others only make git faster and may not match what was copied (multi-pack-index, bitmaps).
+// packFile reports whether a pack file is needed. Others only make git faster and may not match what was copied
+// (multi-pack-index, bitmaps).
 func packFile(name string) bool {
 	return strings.HasSuffix(name, ".pack") || strings.HasSuffix(name, ".idx") || strings.HasSuffix(name, ".rev")
 }

@@ -33,10 +33,10 @@ type Saved struct {
 	Content  func(digest string) ([]byte, bool) // returns a content from the record
 }
 
-// Restore makes a base with the files of the manifest. Contents come from the record, from the commit, and, for ignored
-// folders, from the tree as it is now; each is used only if its digest matches. HEAD and index of the private .git are
-// those of the commit, because what was staged is not recorded. All files have the same time. The error is ErrGone if
-// something cannot be found any more.
+// Restore makes a base with the files of the manifest. Contents come from the record, from the commit, and, for
+// ignored folders, from the tree as it is now; each is used only if its digest matches. HEAD and index of the private
+// .git are those of the commit, because what was staged is not recorded. All files have the same time. The error is
+// ErrGone if something cannot be found any more.
 func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
 	m, err := newMaker(ctx, Source{Root: s.Root})
 	if err != nil {
@@ -59,22 +59,9 @@ func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
 		}
 		b.Commit = s.Commit
 	}
-	if parent, err = filepath.Abs(parent); err != nil {
+	if err := b.makeFolder(parent, ""); err != nil {
 		return nil, err
 	}
-	if err := outside(b.Top, parent); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return nil, fmt.Errorf("scratch folder: %w", err)
-	}
-	if parent, err = filepath.EvalSymlinks(parent); err != nil { // git names its folders so
-		return nil, fmt.Errorf("scratch folder: %w", err)
-	}
-	if b.holder, err = newFolder(parent, ""); err != nil {
-		return nil, err
-	}
-	b.Dir, b.rules = filepath.Join(b.holder, "tree"), filepath.Join(b.holder, "rules")
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -224,8 +211,8 @@ func (r *restorer) fromTree(ctx context.Context, wanted map[string]tree.Entry) e
 	return nil
 }
 
-// modes sets the permissions of files, then of folders from the deepest up. It gives all files the same time, so that make
-// finds them up to date. The time is in the past, so that a file that is replaced at once gets another second.
+// modes sets the permissions of files, then of folders from the deepest up. It gives all files the same time, so that
+// make finds them up to date. The time is in the past, so that a file that is replaced at once gets another second.
 func (r *restorer) modes() error {
 	past := time.Now().Add(-longestTick)
 	for _, e := range slices.Backward(r.saved.Manifest.Entries) {

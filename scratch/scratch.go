@@ -2,7 +2,8 @@
 //
 // Make copies the tree once into a base. Base.Copy makes a copy of the base for each attempt and each verification.
 // Copy.Changes returns what somebody changed in a copy. Base and copies have a private .git each, which shares nothing
-// with that of the tree. Restore makes a base from a stored manifest instead, Reopen takes over that of a killed runner.
+// with that of the tree. Restore makes a base from a stored manifest instead, Reopen takes over that of a killed
+// runner.
 //
 // A base is one folder, mode 0700, below the folder that the caller of Make names:
 //
@@ -15,8 +16,8 @@
 //	                       and removes this file first
 //	<copy>.stamp, <copy>   the same for each copy, at the path that was given to Base.Copy
 //
-// A folder whose stamp names no living process was left by a killed runner, and so was a folder without a stamp that is
-// older than an hour. Sweep removes both.
+// A folder whose stamp names no living process was left by a killed runner, and so was a folder without a stamp that
+// is older than an hour. Sweep removes both.
 package scratch
 
 import (

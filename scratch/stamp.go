@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,14 +57,19 @@ type Leftover struct {
 
 // Leftovers lists folders below parent whose maker is no longer alive; Sweep removes them.
 func Leftovers(parent string) ([]Leftover, error) {
-	entries, err := os.ReadDir(parent)
+	left, _, err := scan(parent)
+	return left, err
+}
+
+// scan returns the leftovers below parent, sorted, and whether a folder there is in use.
+func scan(parent string) (left []Leftover, used bool, err error) {
+	entries, err := os.ReadDir(parent) // sorted
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("scratch folder: %w", err)
+		return nil, false, fmt.Errorf("scratch folder: %w", err)
 	}
-	var left []Leftover
 	for _, e := range entries {
 		if !e.IsDir() {
 			continue
@@ -76,18 +80,17 @@ func Leftovers(parent string) ([]Leftover, error) {
 			continue
 		}
 		made := info.ModTime()
-		known, live := readStamp(dir, &made)
-		if live || !known && time.Since(made) < unstamped {
-			continue
+		if known, live := readStamp(dir, &made); live || !known && time.Since(made) < unstamped {
+			used = true
+		} else {
+			left = append(left, Leftover{dir, made})
 		}
-		left = append(left, Leftover{dir, made})
 	}
-	slices.SortFunc(left, func(a, b Leftover) int { return strings.Compare(a.Dir, b.Dir) })
-	return left, nil
+	return left, used, nil
 }
 
-// readStamp reports whether dir has a complete stamp, and whether that names a living process. It sets made to the time of
-// the stamp.
+// readStamp reports whether dir has a complete stamp, and whether that names a living process. It sets made to the
+// time of the stamp.
 func readStamp(dir string, made *time.Time) (known, live bool) {
 	b, err := os.ReadFile(dir + stampSuffix)
 	if err != nil {
@@ -207,8 +210,8 @@ func openAll(dir string) {
 	}
 }
 
-// Folder makes an empty folder at dir with a stamp beside it, for temporary things that belong to a copy: a home, a TMPDIR,
-// caches. If this process is killed, Leftovers finds it.
+// Folder makes an empty folder at dir with a stamp beside it, for temporary things that belong to a copy: a home, a
+// TMPDIR, caches. If this process is killed, Leftovers finds it.
 func Folder(dir string) error {
 	if err := remove(dir); err != nil {
 		return err
@@ -222,30 +225,11 @@ func Folder(dir string) error {
 	return nil
 }
 
-// InUse reports whether a living process uses a folder below parent: one with its stamp, or one that is too new to have a
-// stamp.
+// InUse reports whether a living process uses a folder below parent: one with its stamp, or one that is too new to
+// have a stamp.
 func InUse(parent string) (bool, error) {
-	entries, err := os.ReadDir(parent)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil { // removed meanwhile
-			continue
-		}
-		made := info.ModTime()
-		if known, live := readStamp(filepath.Join(parent, e.Name()), &made); live || !known && time.Since(made) < unstamped {
-			return true, nil
-		}
-	}
-	return false, nil
+	_, used, err := scan(parent)
+	return used, err
 }
 
 func randomName() string {

@@ -52,8 +52,8 @@ type folderWalk struct {
 	err    error
 }
 
-// walkFolders calls each for every folder below root, and returns those that could not be read, sorted. It changes their modes
-// where that helps.
+// walkFolders calls each for every folder below root, and returns those that could not be read, sorted. It changes
+// their modes where that helps.
 func walkFolders(ctx context.Context, root *os.Root, each func(dir string, fd int, entries []fs.DirEntry) ([]string, error)) ([]string, error) {
 	s := &folderWalk{ctx: ctx, root: root, each: each}
 	return s.run()
@@ -168,8 +168,8 @@ func (s *folderWalk) shut(p *pendingFolder) {
 	s.mu.Unlock()
 }
 
-// openFolder opens a folder. An agent may have removed its permissions. The file does not belong to an os.Root, because
-// listing such a file calls lstat for every name in it.
+// openFolder opens a folder. An agent may have removed its permissions. The file does not belong to an os.Root,
+// because listing such a file calls lstat for every name in it.
 func (s *folderWalk) openFolder(p *pendingFolder) (*os.File, error) {
 	open := func() (*os.File, error) {
 		const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC

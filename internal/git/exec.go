@@ -111,7 +111,8 @@ func (c call) runProgram(ctx context.Context, program string) ([]byte, error) {
 	}
 	cmd.Env = append(cmd.Env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(c.config)))
 	for i, s := range c.config {
-		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
+		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key),
+			fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
 	}
 	if c.stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.stdin)
@@ -182,7 +183,8 @@ func find(ctx context.Context) (string, error) {
 	}
 	var old error
 	var major, minor int
-	if n, _ := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor); n != 2 || major < 2 || major == 2 && minor < 32 {
+	n, _ := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor)
+	if n != 2 || major < 2 || major == 2 && minor < 32 {
 		old = fmt.Errorf("%s is %s: git 2.32 or newer is needed", program, strings.TrimSpace(string(out)))
 	}
 	versions.Store(program, old)
@@ -205,12 +207,22 @@ func unfiltered(ctx context.Context, dir string, env ...string) ([]setting, erro
 		}
 		driver := key[:end]
 		seen[driver] = true
-		off = append(off, setting{driver + ".clean", ""}, setting{driver + ".smudge", ""}, setting{driver + ".process", ""}, setting{driver + ".required", "false"})
+		off = append(off, setting{driver + ".clean", ""}, setting{driver + ".smudge", ""},
+			setting{driver + ".process", ""}, setting{driver + ".required", "false"})
 	}
 	return off, nil
 }
 
-// split cuts what -z printed.
+// getConfig runs git config, which runs no program. It returns nothing if nothing is set.
+func getConfig(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	out, err := call{dir: dir, args: append([]string{"config", "--null"}, args...)}.run(ctx)
+	if exitCode(err) == 1 {
+		return nil, nil
+	}
+	return out, err
+}
+
+// split returns the fields of output that was made with -z.
 func split(out []byte) []string {
 	if len(out) == 0 {
 		return nil
@@ -218,9 +230,8 @@ func split(out []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// What git needs to be told inside a box, where it runs with somebody else's home.
-
-// ConfigEnv is configuration (key and value) as environment variables, which git puts above every file.
+// ConfigEnv returns configuration (keys and values) as environment variables, which override every file. It is for git
+// in a sandbox, where it runs with another home.
 func ConfigEnv(entries [][2]string) []string {
 	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(entries))}
 	for i, e := range entries {
@@ -229,14 +240,11 @@ func ConfigEnv(entries [][2]string) []string {
 	return env
 }
 
-// Filters returns the clean and smudge filters of the person's configuration (key and value): for those who run git
-// with another home and should not see every filtered file as changed. Asking runs none of them.
+// Filters returns the filters of the user's configuration (keys and values), and runs none of them. With them, git
+// with another home does not take every filtered file for changed.
 func (r *Repo) Filters(ctx context.Context) ([][2]string, error) {
-	out, err := call{dir: r.Top, args: []string{"config", "--null", "--get-regexp", `^filter\.`}}.run(ctx)
+	out, err := getConfig(ctx, r.Top, "--get-regexp", `^filter\.`)
 	if err != nil {
-		if exitCode(err) == 1 { // none
-			return nil, nil
-		}
 		return nil, err
 	}
 	var filters [][2]string

@@ -17,8 +17,8 @@ import (
 // gitlink begins what Tracked says of a submodule.
 const gitlink = "160000 "
 
-// Files lists what git tracks and still stands there, plus what it does not ignore, relative to Top, sorted. Nested
-// repositories are walked like folders.
+// Files lists the tracked files that exist and the untracked ones that are not ignored, relative to Top, sorted.
+// Nested repositories are walked like folders.
 func (r *Repo) Files(ctx context.Context) ([]string, error) {
 	c, err := r.Census(ctx)
 	if err != nil {
@@ -27,11 +27,11 @@ func (r *Repo) Files(ctx context.Context) ([]string, error) {
 	stands := pathCache{top: r.Top, real: map[string]bool{".": true}}
 	return slices.DeleteFunc(c.Files, func(name string) bool {
 		info, ok := stands.lstat(name)
-		return !ok || info.IsDir() // a folder in the place of a tracked file: what it holds is listed by itself
+		return !ok || info.IsDir() // a folder in place of a tracked file: its files are listed themselves
 	}), nil
 }
 
-// Ignored lists paths that git ignores and that stand there, folders as one path ending in a slash (ls-files -oi
+// Ignored lists paths that git ignores, folders as one path ending in a slash (ls-files -oi
 // --exclude-standard --directory).
 func (r *Repo) Ignored(ctx context.Context) ([]string, error) {
 	c, err := r.Census(ctx)
@@ -41,7 +41,7 @@ func (r *Repo) Ignored(ctx context.Context) ([]string, error) {
 	return c.Ignored, nil
 }
 
-// Tracked lists what the index holds with a digest (mode and object id) a path.
+// Tracked returns the paths of the index with mode and object id.
 func (r *Repo) Tracked(ctx context.Context) (map[string]string, error) {
 	out, err := call{dir: r.Top, args: []string{"ls-files", "-s", "-z"}}.run(ctx)
 	if err != nil {
@@ -63,13 +63,13 @@ func (r *Repo) Tracked(ctx context.Context) (map[string]string, error) {
 	return tracked, nil
 }
 
-// Tracks reports whether the index holds path, relative to Top, or anything below it.
+// Tracks reports whether the index has path, relative to Top, or anything below it.
 func (r *Repo) Tracks(ctx context.Context, path string) (bool, error) {
 	tracked, err := r.lsFiles(ctx, "--", path)
 	return len(tracked) > 0, err
 }
 
-// Submodules lists the paths of the index that are repositories of their own and stand there with a .git.
+// Submodules lists the paths of the index that are repositories of their own and are checked out with a .git.
 func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	listed, err := r.lsFiles(ctx, "-s")
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *Repo) lsFiles(ctx context.Context, what ...string) ([]string, error) {
 	return split(out), err
 }
 
-// standing answers whether a path stands below top without a symlink on the way, and remembers folders.
+// standing finds files below top without following symlinks, and remembers folders.
 type pathCache struct {
 	top  string
 	real map[string]bool
@@ -133,19 +133,16 @@ func (s *pathCache) isFolder(dir string) bool {
 	return known
 }
 
-// What git says of all names in a work tree at once: two questions, asked at one time, for those who look at the
-// files themselves.
-
-// A Census is what git says of the names in a work tree and in the repositories nested in it. Paths are relative to
-// Top, lists sorted.
+// A Census lists the files of a work tree and of the repositories nested in it, as git knows them. Paths are relative
+// to Top, lists are sorted.
 type Census struct {
-	// tracked, or not ignored; a name that is tracked need not stand there, or a folder took its place
+	// tracked, or not ignored; a tracked file may be absent, or a folder now
 	Files   []string
-	Tracked []string // what the index of the work tree itself holds
-	Ignored []string // as Ignored says it
+	Tracked []string // paths in the index of the work tree itself
+	Ignored []string // as Ignored returns them
 }
 
-// Census takes one. No file that git names is looked at, only the places of nested repositories are.
+// Census takes a census with two concurrent calls of git. It calls lstat only for nested repositories.
 func (r *Repo) Census(ctx context.Context) (*Census, error) {
 	c := &Census{}
 	var errs [2]error
@@ -195,7 +192,7 @@ func (r *Repo) Census(ctx context.Context) (*Census, error) {
 	return c, nil
 }
 
-// onlyTopmost drops a folder that is listed together with what it holds: it is not ignored itself, all it holds is.
+// onlyTopmost removes a folder that is listed together with its contents: they are ignored, not the folder itself.
 func onlyTopmost(ignored []string) []string {
 	kept := ignored[:0]
 	for i, p := range ignored {
@@ -248,7 +245,7 @@ func (c *Census) addNested(ctx context.Context, r *Repo, name string) error {
 	return err
 }
 
-// nested reports whether a repository of its own stands at name.
+// nested reports whether name is a repository of its own.
 func (r *Repo) nested(name string) bool {
 	stands := pathCache{top: r.Top, real: map[string]bool{".": true}}
 	info, ok := stands.lstat(name)

@@ -1,5 +1,5 @@
-// Package git is the only room that asks git a question. It never changes anything in a repository that is not our
-// own copy, and runs no configuration, hook, filter, fsmonitor, external diff, pager or alias of anybody.
+// Package git runs git, and is the only package that does. It changes nothing except in scratch copies, and runs no
+// hook, filter, fsmonitor, external diff, pager or alias that is configured.
 package git
 
 import (
@@ -57,9 +57,8 @@ func Find(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
-// Of returns the work tree that counts for the root of a pipeline: the one that holds it, or ErrNone. A root that
-// an outer repository ignores as a whole (below a home folder under git) is in none, as far as anybody can tell
-// there.
+// Of returns the work tree of the root of a pipeline, or ErrNone. A root that the repository around it ignores, such
+// as a folder in a home directory under git, is in no work tree.
 func Of(ctx context.Context, root string) (*Repo, error) {
 	r, err := Find(ctx, root)
 	if err != nil {
@@ -81,7 +80,7 @@ func Of(ctx context.Context, root string) (*Repo, error) {
 	return r, nil
 }
 
-// noRepo tells "there is none" from "git refuses to look".
+// noRepo returns ErrNone if there is no repository, and advice if git refuses to use it.
 func noRepo(dir string, err error) error {
 	if errors.Is(err, ErrNone) {
 		return err

@@ -1,4 +1,4 @@
-// Merging three texts, by git's own hand.
+// Merges three texts by git merge-file.
 
 package git
 
@@ -19,7 +19,7 @@ const (
 )
 
 // MergeAs returns how git would merge a path, relative to Top: one of the words above, or the name of a driver of the
-// person's own, which is a program that is not run here.
+// user's own, which is a program that is not run here.
 func (r *Repo) MergeAs(ctx context.Context, path string) (string, error) {
 	out, err := call{dir: r.Top, args: []string{"check-attr", "-z", "--stdin", "merge"}, stdin: []byte(path + "\x00")}.run(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func (r *Repo) MergeAs(ctx context.Context, path string) (string, error) {
 		value = facts[2]
 	}
 	if value == "unspecified" {
-		out, err := call{dir: r.Top, args: []string{"config", "--null", "--get", "merge.default"}}.run(ctx)
-		if err != nil && exitCode(err) != 1 { // 1: not set
+		out, err := getConfig(ctx, r.Top, "--get", "merge.default")
+		if err != nil {
 			return "", err
 		}
 		value = strings.TrimSuffix(string(out), "\x00")
@@ -45,7 +45,7 @@ func (r *Repo) MergeAs(ctx context.Context, path string) (string, error) {
 	return value, nil
 }
 
-// Merge merges three texts as `git apply --3way` does, with its labels and the person's merge.conflictStyle, which
+// Merge merges three texts as `git apply --3way` does, with its labels and the user's merge.conflictStyle, which
 // is looked up from dir. The number of conflicts, 0 when there is none, is exact up to 127; then merged holds git's
 // markers. With union the lines of both sides are taken and there is no conflict. Nothing is written but a folder
 // of ours outside the tree, which goes.

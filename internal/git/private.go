@@ -1,4 +1,4 @@
-// What scratch needs for the private .git of a copy. Everything here that writes takes a folder that is our own copy.
+// The private .git of a scratch copy. Functions here that write must only be called for such a copy.
 
 package git
 
@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// kept are the keys that a private .git may carry: how files are read and written, and who commits. Nothing that
-// runs a program or names a place. Of extensions only what says how objects are named: the others describe a
-// storage that the copy does not have.
+// kept are the keys that are copied to a private .git: how files are read and written, and who commits. None runs a
+// program or names a path. Of the extensions only the object format is kept, because the others describe a storage
+// that the copy does not have.
 var keptKeys = []string{
 	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode",
 	"user.name", "user.email", "extensions.objectformat",
@@ -27,8 +27,8 @@ var keptKeys = []string{
 // the work tree when it is given, and which submodules were initialised (not where they came from), so that git
 // submodule says the same.
 func (r *Repo) Config(ctx context.Context, worktree string) ([]byte, error) {
-	out, err := call{dir: r.Top, args: []string{"config", "--null", "--get-regexp", `^(core|user|extensions|submodule)\.`}}.run(ctx)
-	if err != nil && exitCode(err) != 1 {
+	out, err := getConfig(ctx, r.Top, "--get-regexp", `^(core|user|extensions|submodule)\.`)
+	if err != nil {
 		return nil, err
 	}
 	values := map[string]string{}
@@ -83,17 +83,14 @@ func (r *Repo) HeadFile(ctx context.Context) ([]byte, error) {
 
 // Partial reports whether git may have to fetch objects that are not here.
 func (r *Repo) Partial(ctx context.Context) (bool, error) {
-	out, err := call{dir: r.Top, args: []string{"config", "--null", "--name-only", "--get-regexp", `^(remote\..*\.promisor|extensions\.partialclone)$`}}.run(ctx)
-	if err != nil && exitCode(err) != 1 {
-		return false, err
-	}
-	return len(out) > 0, nil
+	out, err := getConfig(ctx, r.Top, "--get-regexp", `^(remote\..*\.promisor|extensions\.partialclone)$`)
+	return len(out) > 0, err
 }
 
 // ExcludesFile returns the person's file of ignore rules, empty where none is set: git's default place then holds.
 func (r *Repo) ExcludesFile(ctx context.Context) (string, error) {
-	out, err := call{dir: r.Top, args: []string{"config", "--null", "--type=path", "--get", "core.excludesFile"}}.run(ctx)
-	if err != nil && exitCode(err) != 1 {
+	out, err := getConfig(ctx, r.Top, "--type=path", "--get", "core.excludesFile")
+	if err != nil {
 		return "", err
 	}
 	name := strings.TrimSuffix(string(out), "\x00")
@@ -103,8 +100,8 @@ func (r *Repo) ExcludesFile(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// Connected asks whether every object that a ref, HEAD or the index of our copy needs is there. It is bounded: a
-// walk that takes longer than limit is given up, with an error that is context.DeadlineExceeded.
+// Connected returns an error if an object that a ref, HEAD or the index of the copy needs is missing. A walk that
+// takes longer than limit ends with context.DeadlineExceeded.
 func (r *Repo) Connected(ctx context.Context, limit time.Duration) error {
 	args := []string{"rev-list", "--objects", "--quiet", "--all", "--indexed-objects"}
 	if commit, _, err := r.head(ctx); err != nil {
@@ -133,13 +130,14 @@ func (r *Repo) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Begin makes a fresh repository in our copy at top with one commit that holds files.
+// Begin makes a new repository in the copy at top with one commit that holds files.
 func Init(ctx context.Context, top string, files []string, config []byte) error {
 	sha := "sha1"
 	if strings.Contains(string(config), `objectformat = "sha256"`) {
 		sha = "sha256"
 	}
-	if _, err := (call{dir: top, args: []string{"init", "-q", "--template=", "--initial-branch=main", "--object-format=" + sha}}).run(ctx); err != nil {
+	begin := []string{"init", "-q", "--template=", "--initial-branch=main", "--object-format=" + sha}
+	if _, err := (call{dir: top, args: begin}).run(ctx); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(top, ".git", "config"), config, 0o600); err != nil {
@@ -151,7 +149,8 @@ func Init(ctx context.Context, top string, files []string, config []byte) error 
 	}
 	if len(files) > 0 {
 		names := []byte(strings.Join(files, "\x00") + "\x00")
-		if _, err := (call{dir: top, config: off, timeout: long, stdin: names, args: []string{"update-index", "--add", "-z", "--stdin"}}).run(ctx); err != nil {
+		add := []string{"update-index", "--add", "-z", "--stdin"}
+		if _, err := (call{dir: top, config: off, timeout: long, stdin: names, args: add}).run(ctx); err != nil {
 			return err
 		}
 	}
@@ -159,8 +158,13 @@ func Init(ctx context.Context, top string, files []string, config []byte) error 
 	if err != nil {
 		return err
 	}
-	who := []string{"GIT_AUTHOR_NAME=async-pipeline", "GIT_AUTHOR_EMAIL=async-pipeline@localhost", "GIT_COMMITTER_NAME=async-pipeline", "GIT_COMMITTER_EMAIL=async-pipeline@localhost"}
-	commit, err := call{dir: top, config: off, env: who, args: []string{"commit-tree", "--no-gpg-sign", "-m", "The tree as it was; its history stayed behind", strings.TrimSpace(string(tree))}}.run(ctx)
+	who := []string{
+		"GIT_AUTHOR_NAME=async-pipeline", "GIT_AUTHOR_EMAIL=async-pipeline@localhost",
+		"GIT_COMMITTER_NAME=async-pipeline", "GIT_COMMITTER_EMAIL=async-pipeline@localhost",
+	}
+	commit, err := call{dir: top, config: off, env: who, args: []string{
+		"commit-tree", "--no-gpg-sign", "-m", "The tree as it was; its history stayed behind", strings.TrimSpace(string(tree)),
+	}}.run(ctx)
 	if err != nil {
 		return err
 	}
@@ -181,7 +185,8 @@ func Ignores(ctx context.Context, gitDir, rules, excludes string, paths []string
 	where := []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + rules}
 	for part := range slices.Chunk(paths, 20_000) {
 		names := []byte("./" + strings.Join(part, "\x00./") + "\x00") // a leading colon would be read as magic
-		out, err := call{dir: rules, env: where, config: config, stdin: names, args: []string{"check-ignore", "--no-index", "-z", "--stdin"}}.run(ctx)
+		check := []string{"check-ignore", "--no-index", "-z", "--stdin"}
+		out, err := call{dir: rules, env: where, config: config, stdin: names, args: check}.run(ctx)
 		if err != nil && exitCode(err) != 1 { // 1: none of them
 			return nil, err
 		}

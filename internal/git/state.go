@@ -1,4 +1,4 @@
-// Where a repository stands: HEAD, refs, index, and what differs from HEAD.
+// The state of a repository: HEAD, refs, index, and what differs from HEAD.
 
 package git
 

@@ -69,7 +69,7 @@ func restore(text string, exact []byte) string {
 }
 
 type storedEntry struct {
-	Path    string `json:"path"`               // for the eye where path_b64 stands: invalid bytes are U+FFFD
+	Path    string `json:"path"`               // only for display if path_b64 is present: invalid bytes are U+FFFD
 	PathB64 []byte `json:"path_b64,omitempty"` // the exact bytes, only where they are not valid UTF-8
 	Mode    string `json:"mode"`
 	Size    int64  `json:"size_bytes"`
@@ -124,7 +124,7 @@ type storedManifest struct {
 	Omitted []Omitted `json:"omitted"`
 }
 
-// MarshalJSON writes {entries,omitted}. The stat facts are not stored: they hold for this machine and moment only.
+// MarshalJSON writes {entries,omitted}. The stat facts are not stored: they are valid on this machine only.
 func (m Manifest) MarshalJSON() ([]byte, error) {
 	s := storedManifest{m.Entries, m.Omitted}
 	if s.Entries == nil {
@@ -136,7 +136,7 @@ func (m Manifest) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; a path that stands there twice is an error.
+// UnmarshalJSON reads what MarshalJSON writes; a path that is listed twice is an error.
 func (m *Manifest) UnmarshalJSON(b []byte) error {
 	var s storedManifest
 	if err := json.Unmarshal(b, &s); err != nil {

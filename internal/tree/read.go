@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A fact is what tells an unchanged file from a changed one. The zero fact trusts nothing.
+// A fact has the stat data that tell an unchanged file from a changed one. The zero fact matches no file.
 type fact struct {
 	dev, ino           uint64
 	size, mtime, ctime int64 // bytes, ns, ns
@@ -29,9 +29,8 @@ const (
 	coarse = int64(2 * time.Second)
 )
 
-// Settled reports that nothing touched a file with these times (ns since 1970) since shortly before start: what was
-// read of it after start is what it still holds as long as its times stay the same (git's rule for racily clean
-// files).
+// Settled reports whether a file with these times (ns since 1970) was last changed well before start. Then a content
+// that was read after start is valid as long as the times stay the same (git's rule for racily clean files).
 func Settled(mtime, ctime, start int64) bool {
 	if mtime%int64(time.Second) == 0 && ctime%int64(time.Second) == 0 {
 		start -= coarse
@@ -41,7 +40,7 @@ func Settled(mtime, ctime, start int64) bool {
 
 func (f fact) settled(start int64) bool { return Settled(f.mtime, f.ctime, start) }
 
-// knows returns the entry of a file that an earlier walk read and nothing touched since.
+// knows returns the entry of a file that an earlier walk read, if the file has not changed since.
 func (m *Manifest) cached(path string, now fact) (Entry, bool) {
 	if m == nil || len(m.facts) != len(m.Entries) {
 		return Entry{}, false
@@ -75,7 +74,7 @@ func (h *worker) addFile(f *folder, name, path string, st *unix.Stat_t) error {
 		case !steady && try < maxReads:
 			continue
 		case !steady:
-			it.fact = fact{} // what was read is nobody's content; a later walk reads it again
+			it.fact = fact{} // a mix of contents; a later walk reads the file again
 		}
 		h.found = append(h.found, it)
 		return nil
@@ -84,12 +83,12 @@ func (h *worker) addFile(f *folder, name, path string, st *unix.Stat_t) error {
 
 var errReplaced = errors.New("not what it was a moment ago")
 
-// readFile opens and hashes one file; steady says that it did not change meanwhile. Not more is read than the size
-// says, so a file that grows for ever is read in bounded time.
+// readFile opens and hashes one file; steady reports whether it did not change meanwhile. No more than the size at
+// the start is read, so a file that keeps growing is read in bounded time.
 func (h *worker) readFile(dir int, name, path string) (_ *item, steady bool, err error) {
 	fd, err := openat(dir, name, unix.O_NONBLOCK|unix.O_NOCTTY)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
-		return nil, false, errReplaced // a symlink, a socket or a FIFO stands there now
+		return nil, false, errReplaced // it is a symlink, a socket or a FIFO now
 	}
 	if err != nil {
 		return nil, false, err
@@ -145,14 +144,15 @@ func (h *worker) addLink(f *folder, name, path string) error {
 	return nil
 }
 
-// gone reports that a path is not there any more; ours, that the fault is not the file's but this process's.
+// vanished reports whether an error means that a path no longer exists.
 func vanished(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
 
+// isResourceLimit reports whether an error is due to a limit of this process, not to the file.
 func isResourceLimit(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
 }
 
-// The calls below never follow a symlink in the last place and go on after a signal.
+// The calls below do not follow a symlink as the last component, and are repeated after a signal.
 
 func openat(dir int, name string, flags int) (int, error) {
 	for {

@@ -1,5 +1,5 @@
-// Package tree is the manifest of a tree: our own walk, no hidden git repository. Nothing is executed, no symlink is
-// followed, names are bytes (any but / and NUL).
+// Package tree makes, stores and compares manifests of a tree. It walks the tree itself and does not need git. Nothing
+// is executed and no symlink is followed. Names are bytes, any but / and NUL.
 package tree
 
 import (
@@ -27,7 +27,7 @@ type Omitted struct {
 	Why  string // ignored | special | secret | oversize | unreadable
 }
 
-// A Manifest is what a tree holds, sorted by path, bytewise. The root itself is not in it.
+// A Manifest lists what is in a tree, sorted by path, bytewise. The root itself is not in it.
 type Manifest struct {
 	Entries []Entry
 	Omitted []Omitted // sorted by path
@@ -54,7 +54,7 @@ func (m *Manifest) Digest() string {
 	return digest(h.Sum(nil))
 }
 
-// kind returns the type of an entry as far as it counts.
+// kind returns the type of an entry, as Digest and Compare use it.
 func kind(e *Entry) rune {
 	switch {
 	case e.Mode.IsDir():

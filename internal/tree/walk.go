@@ -1,5 +1,5 @@
-// The walk: several workers, one stack of work, every file reached through the open folder above it, so that no
-// symlink that is put in place meanwhile can lead out of the tree.
+// The walk: several workers share one stack of jobs. Every file is opened through its open folder, so that a symlink
+// that appears meanwhile cannot lead out of the tree.
 
 package tree
 
@@ -25,8 +25,8 @@ import (
 // Options of a walk. The zero value takes everything but .git (a folder or a file, at any depth) and .async (at the
 // root).
 type Options struct {
-	// Skip says true to leave path, and all below a folder, out; such paths are not in Omitted. It is never called
-	// by two goroutines at once, and never for .git and the root's .async, which are always left out.
+	// Skip returns true to leave out path, and all below it if it is a folder. Such paths are not in Omitted. Calls
+	// never overlap. It is not called for .git and the .async of the root, which are always left out.
 	Skip func(path string, d fs.DirEntry) bool
 
 	// Paths, when not nil, are the only paths taken (and the folders above them), whatever Skip says; absent ones
@@ -73,7 +73,7 @@ func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
 	return m, nil
 }
 
-// gather merges what the hands found, each already sorted.
+// gather merges the results of the workers, each already sorted.
 func (m *Manifest) merge(hands []*worker) {
 	n := 0
 	for _, h := range hands {
@@ -94,12 +94,12 @@ func (m *Manifest) merge(hands []*worker) {
 	slices.SortFunc(m.Omitted, func(a, b Omitted) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// A folder waits to be listed, or is open while work in it is left.
+// A folder waits to be listed, or is open while jobs in it are left.
 type folder struct {
 	up   *folder // open until this one is
 	name string  // in up
 	path string  // "" for the root
-	id   fact    // what the folder must still be when it is opened
+	id   fact    // device and inode that the folder must still have when it is opened
 	perm fs.FileMode
 	all  bool // everything below is taken, not only Options.Paths
 	file *os.File
@@ -180,7 +180,7 @@ func (w *walk) done(err error) {
 	}
 }
 
-// failed reports whether the rest of the jobs is only to be put away.
+// failed reports whether the remaining jobs must be dropped.
 func (w *walk) failed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,7 +192,7 @@ type item struct {
 	fact fact
 }
 
-// A hand is one worker and what it found.
+// A worker does jobs and collects what it found.
 type worker struct {
 	*walk
 	found   []*item
@@ -209,7 +209,7 @@ func (h *worker) work() {
 		err := h.ctx.Err()
 		switch {
 		case h.failed():
-			err = nil // said already
+			err = nil // reported already
 			h.drop(j)
 		case err != nil:
 			h.drop(j)
@@ -224,7 +224,7 @@ func (h *worker) work() {
 	slices.SortFunc(h.found, func(a, b *item) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// drop returns back what a job holds without doing it.
+// drop releases the folder of a job without doing it.
 func (h *worker) drop(j job) {
 	switch {
 	case j.names != nil:
@@ -236,7 +236,7 @@ func (h *worker) drop(j job) {
 	}
 }
 
-// chunk is how many names one job looks at: small enough that two workers share a flat folder.
+// chunk is the number of names in a job: small enough that two workers share a flat folder.
 const chunk = 64
 
 // list opens a folder and pushes its names.
@@ -286,7 +286,7 @@ func (h *worker) openFolder(f *folder) error {
 	var st unix.Stat_t
 	err = unix.Fstat(fd, &st)
 	if now := factOf(&st); err != nil || now.dev != f.id.dev || now.ino != f.id.ino {
-		// Another folder stands there now. What the caller decided by the first one does not hold for it.
+		// It is another folder now, for which the caller's decision does not count.
 		h.omit(f.path, "unreadable")
 		return unix.Close(fd)
 	}
@@ -369,8 +369,6 @@ func (h *worker) isSkipped(path string, d fs.DirEntry) bool {
 	return h.o.Skip(path, d)
 }
 
-// What Skip sees of a path, made of the one question the walk asks the kernel anyway.
-
 func modeOf(st *unix.Stat_t) fs.FileMode {
 	m := fs.FileMode(st.Mode) & fs.ModePerm
 	switch st.Mode & unix.S_IFMT {
@@ -389,7 +387,7 @@ func modeOf(st *unix.Stat_t) fs.FileMode {
 	return m
 }
 
-// A dirEntry is what Skip sees; it costs no further question to the kernel.
+// A dirEntry is passed to Skip. It needs no other system call than the fstatat of the walk.
 type dirEntry struct {
 	name string
 	stat unix.Stat_t
@@ -408,11 +406,9 @@ func (i info) Mode() fs.FileMode  { return i.mode() }
 func (i info) ModTime() time.Time { return time.Unix(0, i.stat.Mtim.Nano()) }
 func (i info) Sys() any           { return &i.stat }
 
-// Options.Paths as a tree of names.
-
-// A selection is what Options.Paths names.
+// A selection is Options.Paths as a tree of names.
 type selection struct {
-	below map[string][]string // folder → names to look at in it
+	below map[string][]string // folder → names to take in it
 	exact map[string]bool     // named themselves, not only folders above
 	all   map[string]bool     // named with a / at the end
 }
