@@ -42,7 +42,7 @@ func (b *Base) makeFolder(parent, kept string) (err error) {
 	return nil
 }
 
-// keepRules copies the .gitignore files that decide about new paths. Those of taken folders count too: a virtual
+// copyRules copies the .gitignore files that decide about new paths. Those of taken folders count too: a virtual
 // environment has one to ignore itself.
 func (b *Base) copyRules() error {
 	if err := os.Mkdir(b.rules, 0o700); err != nil || b.counted == nil {
@@ -245,7 +245,7 @@ func (b *Base) Read(p string) (*patch.File, error) {
 	return f, nil
 }
 
-// remember stores what Reopen needs besides the tree. names is nil without git.
+// writeMemory stores what Reopen needs besides the tree. names is nil without git.
 func (b *Base) writeMemory(names *git.Census, left []string) error {
 	if names == nil {
 		names = &git.Census{}

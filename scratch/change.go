@@ -236,7 +236,7 @@ func (b *Base) fold(old, fresh, counted []string) []string {
 		}
 		show := p
 		for dir := path.Dir(p); dir != "." && !live[dir]; dir = path.Dir(dir) {
-			if _, stood := b.Manifest.Find(dir); stood {
+			if _, ok := b.Manifest.Find(dir); ok {
 				break
 			}
 			show = dir + "/"

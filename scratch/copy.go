@@ -121,7 +121,7 @@ func unlock(root *os.Root, dir string, do func() error) error {
 	return errors.Join(do(), root.Chmod(dir, info.Mode().Perm()))
 }
 
-// folders makes dir and the folders above it. A symlink among them is an error.
+// makeFolders makes dir and the folders above it. A symlink among them is an error.
 func makeFolders(root *os.Root, dir string) error {
 	if dir == "." {
 		return nil
@@ -196,7 +196,7 @@ func waitForTick(dir string, files map[string][]fileState) error {
 	}
 }
 
-// compiled returns the seconds in which Python sources were written. It returns nil if there is no bytecode.
+// sourceSeconds returns the seconds in which Python sources were written. It returns nil if there is no bytecode.
 func sourceSeconds(files map[string][]fileState) map[int64]bool {
 	seconds, found := map[int64]bool{}, false
 	for _, list := range files {
@@ -215,7 +215,7 @@ func sourceSeconds(files map[string][]fileState) map[int64]bool {
 	return seconds
 }
 
-// stoodOf returns the stat data of the files of one folder after they were copied.
+// fileStates returns the stat data of the files of one folder after they were copied.
 func fileStates(files []copied) []fileState {
 	list := make([]fileState, 0, len(files))
 	for _, f := range files {

@@ -172,7 +172,7 @@ func (h *fileCopier) file(from, to int, name string) (got copied, changed bool, 
 	return got, factsOf(&after) != factsOf(&was), nil
 }
 
-// settle gives the copy the permission bits of the source (no setuid, setgid or sticky bit) and its times.
+// setModeAndTimes gives the copy the permission bits of the source (no setuid, setgid or sticky bit) and its times.
 func setModeAndTimes(out, to int, name string, was, now *unix.Stat_t) error {
 	if err := unix.UtimesNanoAt(to, name, []unix.Timespec{was.Atim, was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return &writeError{err}

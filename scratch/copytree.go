@@ -99,7 +99,7 @@ func (c *treeCopier) run(ctx context.Context, p *plan) (err error) {
 
 func byName(a, b copied) int { return strings.Compare(a.Name, b.Name) }
 
-// settled records the files of a folder that need not be copied, and returns the others.
+// skipUnchanged records the files of a folder that need not be copied, and returns the others.
 func (c *treeCopier) skipUnchanged(dir string, files []leaf) (rest []leaf) {
 	for i, f := range files {
 		if f.kept {

@@ -257,8 +257,8 @@ func (m *maker) endGit(ctx context.Context, h *history, got map[string][]copied)
 		return err
 	}
 	files := slices.DeleteFunc(slices.Clone(m.names.Files), func(f string) bool {
-		e, stands := b.Manifest.Find(f)
-		return !stands || e.Mode.IsDir()
+		e, ok := b.Manifest.Find(f)
+		return !ok || e.Mode.IsDir()
 	})
 	if err := git.Init(ctx, b.Dir, files, config); err != nil {
 		return err

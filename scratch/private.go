@@ -226,7 +226,7 @@ func copyWithTimes(src, dst string) error {
 	return err
 }
 
-// objects copies the objects of a store and of its alternates into one: loose ones first, packs last. A gc first
+// copyObjects copies the objects of a store and of its alternates into one: loose ones first, packs last. A gc first
 // writes the new pack and then removes the loose objects and old packs, so what is not found loose is found packed,
 // provided that the packs are the same afterwards.
 func (g *privateGit) copyObjects(ctx context.Context, store, to string) error {
@@ -259,7 +259,7 @@ func (g *privateGit) copyObjects(ctx context.Context, store, to string) error {
 	return g.removeStale(to, seen)
 }
 
-// part copies the loose objects, or the packs, of one store.
+// copyStore copies the loose objects, or the packs, of one store.
 func (g *privateGit) copyStore(ctx context.Context, from, to string, packed bool, seen map[string]bool) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
@@ -312,7 +312,7 @@ const mainObjects = ".git/objects"
 
 func (g *privateGit) isMain(to string) bool { return to == filepath.Join(g.top, mainObjects) }
 
-// settle removes objects from a kept store that are no longer in the tree's.
+// removeStale removes objects from a kept store that are no longer in the tree's.
 func (g *privateGit) removeStale(to string, seen map[string]bool) error {
 	if g.known == nil || !g.isMain(to) {
 		return nil

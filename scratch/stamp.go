@@ -29,7 +29,7 @@ type stamp struct {
 	process.Stamp
 }
 
-// putStamp writes the stamp of dir atomically, before dir is made. It replaces that of a dead runner.
+// writeStamp writes the stamp of dir atomically, before dir is made. It replaces that of a dead runner.
 func writeStamp(dir string) error {
 	b, err := json.Marshal(stamp{1, process.Self()})
 	if err != nil {

@@ -36,7 +36,7 @@ type call struct {
 // A setting is one key of a configuration and its value.
 type setting struct{ key, value string }
 
-// quiet switches off everything in anybody's configuration that would run a program.
+// safeConfig switches off everything in anybody's configuration that would run a program.
 var safeConfig = []setting{
 	{"core.fsmonitor", "false"},
 	{"core.hooksPath", "/dev/null"},

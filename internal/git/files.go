@@ -24,9 +24,9 @@ func (r *Repo) Files(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	stands := pathCache{top: r.Top, real: map[string]bool{".": true}}
+	files := pathCache{top: r.Top, real: map[string]bool{".": true}}
 	return slices.DeleteFunc(c.Files, func(name string) bool {
-		info, ok := stands.lstat(name)
+		info, ok := files.lstat(name)
 		return !ok || info.IsDir() // a folder in place of a tracked file: its files are listed themselves
 	}), nil
 }
@@ -109,7 +109,7 @@ func (r *Repo) lsFiles(ctx context.Context, what ...string) ([]string, error) {
 	return split(out), err
 }
 
-// standing finds files below top without following symlinks, and remembers folders.
+// pathCache finds files below top without following symlinks, and remembers folders.
 type pathCache struct {
 	top  string
 	real map[string]bool
@@ -126,8 +126,8 @@ func (s *pathCache) lstat(name string) (fs.FileInfo, bool) {
 func (s *pathCache) isFolder(dir string) bool {
 	known, ok := s.real[dir]
 	if !ok {
-		info, stands := s.lstat(dir)
-		known = stands && info.IsDir()
+		info, ok := s.lstat(dir)
+		known = ok && info.IsDir()
 		s.real[dir] = known
 	}
 	return known
@@ -172,9 +172,9 @@ func (r *Repo) Census(ctx context.Context) (*Census, error) {
 	c.Tracked = slices.Compact(c.Tracked) // of an unmerged path it has several
 	slices.Sort(nested)
 	nested = slices.Compact(nested)
-	stands := pathCache{top: r.Top, real: map[string]bool{".": true}}
+	files := pathCache{top: r.Top, real: map[string]bool{".": true}}
 	for _, name := range nested {
-		info, ok := stands.lstat(name)
+		info, ok := files.lstat(name)
 		switch {
 		case !ok:
 		case !info.IsDir():
@@ -204,7 +204,7 @@ func onlyTopmost(ignored []string) []string {
 	return kept
 }
 
-// inside adds what the repository at name says; what git cannot read as one is walked as a folder.
+// addNested adds what the repository at name says; what git cannot read as one is walked as a folder.
 func (c *Census) addNested(ctx context.Context, r *Repo, name string) error {
 	top := filepath.Join(r.Top, name)
 	if r.nested(name) {
@@ -247,8 +247,8 @@ func (c *Census) addNested(ctx context.Context, r *Repo, name string) error {
 
 // nested reports whether name is a repository of its own.
 func (r *Repo) nested(name string) bool {
-	stands := pathCache{top: r.Top, real: map[string]bool{".": true}}
-	info, ok := stands.lstat(name)
+	files := pathCache{top: r.Top, real: map[string]bool{".": true}}
+	info, ok := files.lstat(name)
 	if !ok || !info.IsDir() {
 		return false
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// kept are the keys that are copied to a private .git: how files are read and written, and who commits. None runs a
-// program or names a path. Of the extensions only the object format is kept, because the others describe a storage
+// keptKeys are the keys that are copied to a private .git: how files are read and written, and who commits. None runs
+// a program or names a path. Of the extensions only the object format is kept, because the others describe a storage
 // that the copy does not have.
 var keptKeys = []string{
 	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode",
@@ -67,7 +67,7 @@ func quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
 }
 
-// HeadFile returns the text of a HEAD file that says where r stands.
+// HeadFile returns the text of a HEAD file that names the commit or branch of r.
 func (r *Repo) HeadFile(ctx context.Context) ([]byte, error) {
 	commit, ref, err := r.head(ctx)
 	switch {
@@ -130,7 +130,7 @@ func (r *Repo) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Begin makes a new repository in the copy at top with one commit that holds files.
+// Init makes a new repository in the copy at top with one commit that holds files.
 func Init(ctx context.Context, top string, files []string, config []byte) error {
 	sha := "sha1"
 	if strings.Contains(string(config), `objectformat = "sha256"`) {
@@ -197,7 +197,7 @@ func Ignores(ctx context.Context, gitDir, rules, excludes string, paths []string
 	return ignored, nil
 }
 
-// StandAt makes HEAD of our copy name a commit and the index hold it, whatever they were. The files are not touched.
+// SetHead sets HEAD and index of the copy to a commit. The files are not changed.
 func (r *Repo) SetHead(ctx context.Context, commit string) error {
 	if !commitID().MatchString(commit) {
 		return fmt.Errorf("%q is not the full id of a commit", commit)

@@ -19,7 +19,7 @@ import (
 // ErrGone means that the repository does not have a commit (any more).
 var ErrGone = errors.New("git does not have the commit")
 
-// A Difference is a path in which a commit and the files as they stand do not agree.
+// A Difference is a path that differs between a commit and the work tree.
 type Difference struct {
 	Path   string // relative to Top
 	Change string // added | removed | changed
@@ -27,7 +27,7 @@ type Difference struct {
 
 var commitID = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// Since lists what differs between a commit and the files as they stand now, whether it was committed since or not,
+// Since lists what differs between a commit and the work tree as it is now, whether it was committed since or not,
 // sorted by path. Filters are treated as by Dirty. ErrGone: there is no such commit here.
 func (r *Repo) Since(ctx context.Context, commit string) ([]Difference, error) {
 	if !commitID().MatchString(commit) {
@@ -84,7 +84,7 @@ func (r *Repo) Since(ctx context.Context, commit string) ([]Difference, error) {
 	return all, nil
 }
 
-// unknown stands for an object id that nobody asked for.
+// unknown replaces an object id that was not asked for.
 const unknown = "?"
 
 // committed notes what two commits do not agree in; an empty head has no files.
@@ -117,7 +117,7 @@ func (r *Repo) committed(ctx context.Context, commit, head string, was map[strin
 	return nil
 }
 
-// isStill reports whether a file has the content of an object: changed, and changed back.
+// hasContent reports whether a file has the content of an object: changed, and changed back.
 func (r *Repo) hasContent(path, id string) bool {
 	if id == unknown {
 		return false

@@ -1,9 +1,11 @@
 package git
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,5 +54,61 @@ func TestSince(t *testing.T) {
 		if _, err := r.Since(t.Context(), commit); !errors.Is(err, ErrGone) {
 			t.Errorf("%q: %v", commit, err)
 		}
+	}
+}
+
+func TestContentsOfACommit(t *testing.T) {
+	t.Parallel()
+	top, repo := newRepo(t, map[string]string{"a": "one\n", "d/empty": "", "d/b\n c": "two"})
+	ctx := context.Background()
+	commit, _, err := repo.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, top, map[string]string{"a": "later\n"})
+	run(t, top, "add", "-A")
+	run(t, top, "commit", "-q", "-m", "two")
+
+	for id, want := range map[string]bool{commit: true, strings.Repeat("1", 40): false} {
+		if here, err := repo.HasCommit(ctx, id); err != nil || here != want {
+			t.Errorf("%s: %v, %v", id, here, err)
+		}
+	}
+	for _, id := range []string{"", "HEAD", commit[:12], "--all", commit + " "} {
+		if _, err := repo.HasCommit(ctx, id); err == nil {
+			t.Errorf("%q passes for the id of a commit", id)
+		}
+	}
+	blobs, err := repo.Blobs(ctx, commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	if err := repo.Contents(ctx, blobs, func(b Blob, data []byte) error {
+		got[b.Path] = string(data)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || got["a"] != "one\n" || got["d/b\n c"] != "two" || got["d/empty"] != "" {
+		t.Errorf("%q", got)
+	}
+	blobs = append([]Blob{{Path: "lost", ID: strings.Repeat("2", 40), Size: 4}}, blobs...)
+	var paths []string
+	if err := repo.Contents(ctx, blobs, func(b Blob, _ []byte) error { paths = append(paths, b.Path); return nil }); err != nil || slices.Contains(paths, "lost") || len(paths) != 3 {
+		t.Errorf("%q, %v", paths, err)
+	}
+
+	if err := repo.SetHead(ctx, commit); err != nil {
+		t.Fatal(err)
+	}
+	if head := strings.TrimSpace(run(t, top, "rev-parse", "HEAD")); head != commit {
+		t.Errorf("HEAD is %s", head)
+	}
+	if s := run(t, top, "status", "--porcelain"); strings.TrimSpace(s) != "M a" {
+		t.Errorf("status %q", s)
+	}
+	if b, err := os.ReadFile(filepath.Join(top, "a")); err != nil || string(b) != "later\n" {
+		t.Errorf("a file was touched: %q, %v", b, err)
 	}
 }

@@ -214,7 +214,7 @@ func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
 		string(m[3]) == strconv.FormatInt(info.Size(), 10), nil
 }
 
-// blob returns git's object id of a file as it stands (of a symlink, of its text); digits says which hash.
+// blob returns git's object id of a file as it is (of a symlink, of its text); digits says which hash.
 func blob(file string, digits int) (string, error) {
 	info, err := os.Lstat(file)
 	if err != nil {

@@ -40,7 +40,7 @@ func Settled(mtime, ctime, start int64) bool {
 
 func (f fact) settled(start int64) bool { return Settled(f.mtime, f.ctime, start) }
 
-// knows returns the entry of a file that an earlier walk read, if the file has not changed since.
+// cached returns the entry of a file that an earlier walk read, if the file has not changed since.
 func (m *Manifest) cached(path string, now fact) (Entry, bool) {
 	if m == nil || len(m.facts) != len(m.Entries) {
 		return Entry{}, false
@@ -52,10 +52,10 @@ func (m *Manifest) cached(path string, now fact) (Entry, bool) {
 	return m.Entries[i], true
 }
 
-// tries is how often a file that changes while it is read is read.
+// maxReads is how often a file that changes while it is read is read.
 const maxReads = 3
 
-// takeFile reads a file that st says is regular; errReplaced when it is not.
+// addFile reads a file that st says is regular; errReplaced when it is not.
 func (h *worker) addFile(f *folder, name, path string, st *unix.Stat_t) error {
 	if e, ok := h.o.Known.cached(path, factOf(st)); ok {
 		e.Mode = modeOf(st)
@@ -129,7 +129,7 @@ func (h *worker) readFile(dir int, name, path string) (_ *item, steady bool, err
 	return &item{e, factOf(&after)}, factOf(&before) == factOf(&after) && size == after.Size, nil
 }
 
-// takeLink reads the text of a symlink.
+// addLink reads the text of a symlink.
 func (h *worker) addLink(f *folder, name, path string) error {
 	text, err := readlinkat(f.fd, name)
 	switch {

@@ -59,31 +59,31 @@ func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
 	m := &Manifest{start: time.Now().UnixNano()}
 	w.push(&folder{file: dir, fd: int(dir.Fd()), all: w.only == nil})
 
-	hands := make([]*worker, min(max(2, runtime.GOMAXPROCS(0)), 8))
+	workers := make([]*worker, min(max(2, runtime.GOMAXPROCS(0)), 8))
 	var wg sync.WaitGroup
-	for i := range hands {
-		hands[i] = &worker{walk: w}
-		wg.Go(hands[i].work)
+	for i := range workers {
+		workers[i] = &worker{walk: w}
+		wg.Go(workers[i].work)
 	}
 	wg.Wait()
 	if w.err != nil {
 		return nil, fmt.Errorf("walk %s: %w", root, w.err)
 	}
-	m.merge(hands)
+	m.merge(workers)
 	return m, nil
 }
 
-// gather merges the results of the workers, each already sorted.
-func (m *Manifest) merge(hands []*worker) {
+// merge merges the results of the workers, each already sorted.
+func (m *Manifest) merge(workers []*worker) {
 	n := 0
-	for _, h := range hands {
+	for _, h := range workers {
 		n += len(h.found)
 		m.Omitted = append(m.Omitted, h.omitted...)
 	}
 	m.Entries, m.facts = make([]Entry, 0, n), make([]fact, 0, n)
 	for range n {
 		var least *worker
-		for _, h := range hands {
+		for _, h := range workers {
 			if len(h.found) > 0 && (least == nil || h.found[0].Path < least.found[0].Path) {
 				least = h
 			}
@@ -294,7 +294,7 @@ func (h *worker) openFolder(f *folder) error {
 	return nil
 }
 
-// unopened records why a path could not be opened.
+// openFailed records why a path could not be opened.
 func (h *worker) openFailed(path string, err error) error {
 	switch {
 	case vanished(err):
@@ -308,7 +308,7 @@ func (h *worker) openFailed(path string, err error) error {
 
 func (h *worker) omit(path, why string) { h.omitted = append(h.omitted, Omitted{path, why}) }
 
-// look takes the names of one open folder.
+// addNames takes the names of one open folder.
 func (h *worker) addNames(f *folder, names []string) error {
 	for _, name := range names {
 		if err := h.ctx.Err(); err != nil {
