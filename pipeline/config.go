@@ -177,6 +177,18 @@ func (c *Config) Task(name string) *Task {
 			return t
 		}
 	}
+	base, key, ok := splitInstance(name)
+	if !ok {
+		return nil
+	}
+	var keys []string
+	for _, t := range c.Named(base) {
+		_, k, _ := splitInstance(t.Name)
+		keys = append(keys, k)
+	}
+	if k := KeyInAnyOrder(key, keys); k != "" {
+		return c.Task(InstanceName(base, k))
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -56,6 +57,23 @@ func splitInstance(name string) (base, key string, ok bool) {
 		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key[1 : n-1])
 	}
 	return base, key, true
+}
+
+// KeyInAnyOrder returns the one of keys that has the parts of key in another order, or "" where none or several have. The key of a
+// matrix is its elements in the order of its axes; version 1 wrote them in the order of the axes' names, and records, scripts and files
+// may still do so.
+func KeyInAnyOrder(key string, keys []string) string {
+	parts := func(key string) []string { return slices.Sorted(strings.SplitSeq(key, ",")) }
+	found, want := "", parts(key)
+	for _, k := range keys {
+		if len(k) == len(key) && slices.Equal(parts(k), want) {
+			if found != "" {
+				return ""
+			}
+			found = k
+		}
+	}
+	return found
 }
 
 // Named lists the tasks that were declared under one name, in file order: the task itself, or all its instances.
@@ -117,17 +135,26 @@ func (r *roster) find(c *Config, name string) ([]int, bool) {
 		if i, ok := r.at[InstanceName(base, key)]; ok && c.Tasks[i].base() == base {
 			return []int{i}, true
 		}
+		if k := KeyInAnyOrder(key, r.keys(c, base)); k != "" {
+			return []int{r.at[InstanceName(base, k)]}, true
+		}
 	}
 	return nil, false
 }
 
-// nearest returns the instance that was probably meant by a key, if any, and what to tell the person.
-func (r *roster) nearest(c *Config, base, key string) (suggestion, detail string) {
+// keys returns the keys of the instances of a name.
+func (r *roster) keys(c *Config, base string) []string {
 	keys := make([]string, 0, len(r.bases[base]))
 	for _, i := range r.bases[base] {
 		_, k, _ := splitInstance(c.Tasks[i].Name)
 		keys = append(keys, k)
 	}
+	return keys
+}
+
+// nearest returns the instance that was probably meant by a key, if any, and what to tell the person.
+func (r *roster) nearest(c *Config, base, key string) (suggestion, detail string) {
+	keys := r.keys(c, base)
 	if k := Nearest(key, keys); k != "" {
 		return base + ":" + k, fmt.Sprintf("did you mean %s:%s?", base, k)
 	}

@@ -142,3 +142,25 @@ func TestSelectManyInstances(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 }
+
+// A key of a matrix is found in any order of its parts, unless that could mean two instances.
+func TestKeyInAnyOrder(t *testing.T) {
+	t.Parallel()
+	keys := []string{"linux,amd64", "linux,arm64", "a,b", "b,a"}
+	for key, want := range map[string]string{"amd64,linux": "linux,amd64", "amd64,darwin": "", "b,a,c": "", "a,b": "", "linux": ""} {
+		if got := pipeline.KeyInAnyOrder(key, keys); got != want {
+			t.Errorf("%q: %q, want %q", key, got, want)
+		}
+	}
+	c := &pipeline.Config{}
+	for _, key := range keys[:2] {
+		c.Tasks = append(c.Tasks, &pipeline.Task{Name: pipeline.InstanceName("build", key), Base: "build"})
+	}
+	if got := c.Task(`build["amd64,linux"]`); got != c.Tasks[0] {
+		t.Errorf("found %+v", got)
+	}
+	g, err := pipeline.Select(c, []string{"build:arm64,linux"}, false)
+	if err != nil || len(g.Tasks()) != 1 || g.Tasks()[0] != c.Tasks[1] {
+		t.Errorf("selected %v: %v", g, err)
+	}
+}

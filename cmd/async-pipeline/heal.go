@@ -23,7 +23,8 @@ func healCommand(prog *program) *cobra.Command {
 		Short: "Have a fix proposed for a recorded failure",
 		Long: `Carries out the on_fail "agent" of a failed task of a recorded run, now, from
 the tree and PIPELINE.hcl as they are now. Without RUN it is the newest failed
-run, without TASK every failed task. In CI mode the hook needs ci = true.
+run whose tasks have not passed since, without TASK every failed task. In CI
+mode the hook needs ci = true.
 
 Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 		Example: `  async-pipeline heal

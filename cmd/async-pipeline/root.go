@@ -46,7 +46,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 		case len(args) == 0:
 			return nil
 		case isTask(prog, args[0]):
-			return exit.Misused("%q is a task, not a verb; to run it:\n%s", args[0], prog.Typed(append([]string{"run"}, args...)...))
+			return exit.Misused("%q is a task or job, not a verb; to run it:\n%s", args[0], prog.Typed(append([]string{"run"}, args...)...))
 		}
 		return unknownVerb(c, args[0])
 	}

@@ -203,6 +203,9 @@ func (r *references) refKey(key hcl.Expression, d *declared) (int, bool) {
 	if i, ok := d.keys[text]; ok {
 		return i, true
 	}
+	if i, ok := d.keys[pipeline.KeyInAnyOrder(text, d.of.keys)]; ok {
+		return i, true
+	}
 	otherwise := "It has none at all."
 	if len(d.of.keys) > 0 {
 		otherwise = "It has " + english.List(d.of.keys, 8) + "."

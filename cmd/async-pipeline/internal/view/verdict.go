@@ -248,7 +248,7 @@ func sentence(text string) string {
 	if word, _, _ := strings.Cut(text, " "); !strings.ContainsAny(word, "_/.:") {
 		text = string(unicode.ToUpper(first)) + text[n:]
 	}
-	if !strings.HasSuffix(text, ".") && !strings.Contains(text, "async-pipeline ") {
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") && !strings.Contains(text, "async-pipeline ") {
 		text += "."
 	}
 	return text
