@@ -258,8 +258,10 @@ func readKnown(holder string, k *known) error {
 
 // newKnown returns a known of a base of top without files.
 func newKnown(top string, start int64) *known {
-	return &known{Version: knownVersion, Top: top, Boot: process.Self().Boot, Start: start,
-		Files: map[string][]copied{}}
+	return &known{
+		Version: knownVersion, Top: top, Boot: process.Self().Boot, Start: start,
+		Files: map[string][]copied{},
+	}
 }
 
 // RemoveBase removes the base that was kept at dir, unless somebody else takes it first.
