@@ -160,18 +160,18 @@ func TestAllowed(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	t.Parallel()
-	have := words("/usr/bin/go /work/bin/go /work/tool")
+	have := words("/usr/bin/go /opt/bin/go /opt/tool")
 	runnable := func(p string) bool { return slices.Contains(have, p) }
 	for _, c := range []struct{ name, path, want string }{
-		{"go", "/usr/bin:/work/bin", "/usr/bin/go"},
-		{"go", "bin:/usr/bin", "/work/bin/go"},
-		{"go", "/nowhere:../work/bin", "/work/bin/go"},
-		{"tool", "/usr/bin:", "/work/tool"},
+		{"go", "/usr/bin:/opt/bin", "/usr/bin/go"},
+		{"go", "bin:/usr/bin", "/opt/bin/go"},
+		{"go", "/nowhere:../opt/bin", "/opt/bin/go"},
+		{"tool", "/usr/bin:", "/opt/tool"},
 		{"tool", "/usr/bin", ""},
-		{"./tool", "/work", ""},
-		{"", "/work", ""},
+		{"./tool", "/opt", ""},
+		{"", "/opt", ""},
 	} {
-		if got := Lookup(c.name, "/work", c.path, runnable); got != c.want {
+		if got := Lookup(c.name, "/opt", c.path, runnable); got != c.want {
 			t.Errorf("%s in %s: got %q, want %q", c.name, c.path, got, c.want)
 		}
 	}
