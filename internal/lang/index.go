@@ -61,7 +61,7 @@ func (ix *Index) HasDirNamed(base string) bool { return ix.named[base] != nil }
 // In returns the files of a folder, without those of its folders.
 func (ix *Index) In(dir string) []string { return ix.inDir[dir] }
 
-// Rel returns p as the project sees it: a project that itself lies in a folder called tests has production code in it.
+// Rel returns p as the project sees it: a project inside a folder called tests has production code.
 func (ix *Index) Rel(p string) string { return Rel(ix.sub, p) }
 
 // Rel returns p relative to sub where it lies below sub, else p.

@@ -63,7 +63,7 @@ func (o *output) copy() {
 	}
 }
 
-// rest passes on what lies in the pipe without waiting for more. What a dead tree left is at most one full pipe; a
+// rest passes on what is in the pipe, without waiting for more. What a dead tree left is at most one full pipe; a
 // living stranger that holds the other end could write for ever.
 func (o *output) rest(buf []byte, pass func([]byte)) {
 	_ = o.pipe.SetReadDeadline(time.Time{})

@@ -36,7 +36,7 @@ func goOnAll() {
 	})
 }
 
-// signalBelow signals what was not seen before, and says whether that was nothing and all of them stand still.
+// signalBelow signals processes not seen before. It reports whether there were none and all are stopped.
 func (l *link) signalBelow(sig syscall.Signal, seen map[int]bool) (still bool) {
 	l.life.RLock()
 	defer l.life.RUnlock()

@@ -23,7 +23,7 @@ type view struct {
 	mounts  []mount
 }
 
-// A cover is a folder of the machine that something private stands at, and so hides what lies in it.
+// A cover is a folder of the machine that something private is mounted over, which hides its contents.
 type cover struct {
 	given string
 	at    string // without symlinks
@@ -103,7 +103,7 @@ func (v *view) open() {
 	}
 }
 
-// keep shows a path that /tmp would hide. What lies in the tree is shown as the copy has it.
+// keep shows a path that /tmp would hide. Paths inside the tree are shown as the copy has them.
 func (v *view) keep(path string) {
 	if path == "" || !filepath.IsAbs(path) || v.inTree(path) {
 		return
@@ -196,7 +196,7 @@ func (v *view) inTree(path string) bool {
 	return asGiven || asIs
 }
 
-// writable reports whether a real path lies in what the box may write.
+// writable reports whether a real path is inside a folder that the box may write.
 func (v *view) writable(real string) bool {
 	for _, w := range slices.Concat([]string{v.Copy, v.Tmp}, v.Write) {
 		if w == "" {
