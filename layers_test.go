@@ -39,6 +39,8 @@ var table = map[string]entry{
 	"hooks/verify":                     {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/agent", "hooks/checkfile", "hooks/review", "hooks/fix", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},
 	"hooks/leftovers":                  {4, []string{"pipeline/record", "scratch", "hooks/fix/...", "hooks/homes", "internal/..."}},
 	"hooks/runaudit":                   {4, []string{"pipeline/record", "hooks/fix/...", "internal/..."}},
+	"hooks/agent/configured":           {5, []string{"pipeline", "hooks/agent/...", "internal/model"}},
+	"hooks/person":                     {3, []string{"pipeline/record", "internal/sandbox"}},
 	"hooks/budget":                     {3, []string{"pipeline", "hooks/agent", "internal/..."}},
 	"hooks/progress":                   {2, nil},
 	"hooks/replay":                     {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/...", "internal/..."}},
@@ -89,7 +91,7 @@ var table = map[string]entry{
 
 	// packages of the command
 	"cmd/async-pipeline/internal/console":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline/record", "internal/sandbox"}},
-	"cmd/async-pipeline/internal/project":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline", "pipeline/hclfile", "internal/policy", "internal/model"}},
+	"cmd/async-pipeline/internal/project":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline", "pipeline/hclfile", "hooks/agent/configured", "internal/policy", "internal/model"}},
 	"cmd/async-pipeline/internal/exit":       {0, nil},
 	"cmd/async-pipeline/internal/verb":       {0, nil},
 	"cmd/async-pipeline/internal/man":        {6, []string{"cmd/async-pipeline/internal/verb"}},

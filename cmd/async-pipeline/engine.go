@@ -5,20 +5,15 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
-	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
-	"github.com/async-pipeline/async-pipeline/hooks/agent/cli"
-	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/configured"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/git"
-	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -54,7 +49,7 @@ func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view
 	return &hooks.Engine{
 		Config: c, Store: record.At(c.Root), Redact: prog.Secrets, Environ: prog.Environ, Cache: cache,
 		RunTask: taskRunner(prog, c).RunTask,
-		Agents:  configuredAgents(prog, c),
+		Agents:  configured.Agents(c, func(program string) error { return prog.FindProgram(c.Root, program) }),
 		Tier:    tier, CI: f.ci, Asked: f.asked,
 		Observer: hooks.Observer{
 			Started: func(s hooks.Started) { showHook(screen, live, s) },
@@ -163,27 +158,6 @@ func accepting(args []string, f *fix.Fix) []string {
 	return args
 }
 
-// configuredAgents returns the agents of the configuration by name.
-func configuredAgents(prog *program, c *pipeline.Config) map[string]agent.Agent {
-	agents := map[string]agent.Agent{}
-	breakers := map[string]*native.Breaker{}
-	for _, a := range c.Agents {
-		if a.Model != nil {
-			agents[a.Name] = modelAgent(a, breakers)
-			continue
-		}
-		argv := make([]string, len(a.Command))
-		for i, w := range a.Command {
-			argv[i] = w.Value
-		}
-		agents[a.Name] = &cli.Command{
-			ID: a.Name, Argv: argv, Look: func(program string) error { return prog.FindProgram(c.Root, program) },
-			Policy: a.Retry,
-		}
-	}
-	return agents
-}
-
 // sweep ends the processes that killed runs left, stores what their agents had changed, removes their copies, and
 // prints what it did. Its errors are warnings.
 func sweep(prog *program, store *record.Store) {
@@ -212,25 +186,5 @@ func sweep(prog *program, store *record.Store) {
 	}
 	if err != nil {
 		prog.Messages().Warning("settling what a killed run left: " + err.Error())
-	}
-}
-
-// answerMost limits the bytes that a model may send during one turn; answers are a few MB at most.
-const answerMost = 32 << 20
-
-// modelAgent returns our own agent for a configured model. Agents with the same provider, model and key share a
-// circuit breaker, because limits belong to a key, and one model may be down while another is up.
-func modelAgent(a *pipeline.Agent, breakers map[string]*native.Breaker) agent.Agent {
-	m := &model.Model{
-		Provider: a.Model.Provider, Name: a.Model.Model, BaseURL: a.Model.BaseURL, Key: a.Model.Key.Value,
-	}
-	m.Limits.Total = answerMost
-	at := strings.Join([]string{m.Provider, m.BaseURL, m.Name, m.Key}, "\n")
-	if breakers[at] == nil {
-		breakers[at] = &native.Breaker{}
-	}
-	return &native.Agent{
-		ID: a.Name, Ask: m.Turn, Model: m.Name, Provider: m.Provider, MaxTurns: a.Model.MaxTurns, Cost: model.Cost,
-		Lacks: project.MissingKey(a), Breaker: breakers[at], Patience: m.Patience(),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
@@ -25,14 +26,11 @@ type shownVariable struct {
 // shellsOwn are the names that every shell sets for itself. No task misses them.
 var shellsOwn = []string{"_", "OLDPWD", "PWD", "SHLVL"}
 
-// runnerMark identifies the runner that started a process; its value differs in each run.
-const runnerMark = "ASYNC_PIPELINE_RUNNER"
-
 // atStart adds the variables that a task gets when it is started, which win over all layers, and sorts them by name.
 func atStart(c *pipeline.Config, t *pipeline.Task, layers []task.Layer) []task.Layer {
 	for _, l := range []task.Layer{
 		{Name: "PWD", Value: filepath.Join(c.Root, filepath.FromSlash(t.Dir)), From: "async-pipeline"},
-		{Name: runnerMark, From: "async-pipeline"},
+		{Name: sandbox.RunnerMark, From: "async-pipeline"},
 	} {
 		if i := slices.IndexFunc(layers, func(under task.Layer) bool { return under.Name == l.Name }); i >= 0 {
 			l.Over = slices.Concat([]string{layers[i].From}, layers[i].Over)
@@ -57,7 +55,7 @@ func explainEnv(prog *program, c *pipeline.Config, t *pipeline.Task, asJSON bool
 	for _, l := range layers {
 		v := shownVariable{Name: l.Name, Value: &l.Value, From: l.From, Over: append([]string{}, l.Over...), Secret: l.Secret}
 		line := view.EnvLine{Name: l.Name, Value: l.Value, From: l.From, Over: l.Over, Secret: l.Secret}
-		if l.Name == runnerMark {
+		if l.Name == sandbox.RunnerMark {
 			v.Value, line.Value = nil, "(process, start and boot of the run)"
 		}
 		if l.Secret {

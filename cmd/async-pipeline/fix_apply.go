@@ -3,23 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"os/user"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
-	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 func fixApplyCommand(prog *program) *cobra.Command {
@@ -58,69 +51,21 @@ Exit code: 0 applied, 1 refused or in conflict, 2 could not be carried out.`,
 	return c
 }
 
-// personName returns who types this, for the record.
-func personName(prog *program) string {
-	if name := prog.Env("USER"); name != "" {
-		return name
+// onlyPerson returns an error unless a person started this process. action is as in person.Only.
+func onlyPerson(prog *program, action string) error {
+	root, err := prog.Root()
+	if err != nil {
+		return err
 	}
-	uid := strconv.Itoa(os.Getuid())
-	if u, err := user.LookupId(uid); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return uid
+	return person.Only(root, action, prog.Env)
 }
 
-// onlyPerson returns an error in every process that a hook or task started, also in one that removed its marks: what
-// is decided here ("applies a fix") is for a person alone.
-func onlyPerson(prog *program, what string) error {
-	why := ""
-	for _, mark := range []string{hooks.Mark, "ASYNC_PIPELINE_RUNNER"} {
-		if prog.Env(mark) != "" {
-			why = mark + " is set"
-			break
-		}
-	}
-	if why == "" {
-		root, err := prog.Root()
-		if err != nil {
-			return err
-		}
-		if sandbox.Inside(root) == sandbox.Neither {
-			return notUnseen(root, what)
-		}
-		why = worksHere
-	}
-	return exit.Refuse("this process was started by a hook or a task (%s): only a person %s", why, what)
-}
-
-// notUnseen returns an error while a lock is held by a process that cannot be seen from here: this process may be in
-// a PID namespace that its task or agent made.
-func notUnseen(root, what string) error {
-	for range 3 { // who takes a lock, or gives it up, has no name in it for some microseconds
-		held := record.At(root).Held()
-		if !slices.ContainsFunc(held, func(l record.Holder) bool { return l.PID == 0 }) {
-			return nil
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return exit.Refuse("async-pipeline is at work in %s, and from here it cannot be seen whether it started this process (another container?): only a person %s; wait until that has ended", root, what)
-}
-
-// worksHere is the reason for a process whose marks were removed.
-const worksHere = "async-pipeline is at work here, and started it"
-
-// startedByHook returns how it is known that a hook of the root around dir started this process, or "".
+// startedByHook returns how it is known that a hook of the project around dir started this process, or "".
 func startedByHook(prog *program, dir string) string {
-	if prog.Env(hooks.Mark) != "" {
-		return hooks.Mark + " is set"
-	}
 	if file, err := hclfile.Find(dir); err == nil {
 		dir = filepath.Dir(file)
 	}
-	if sandbox.Inside(dir) == sandbox.AHook {
-		return worksHere
-	}
-	return ""
+	return person.Hook(dir, prog.Env)
 }
 
 // chosenFix is findFix for a verb that only a person may use. It fills in who and where they are.
@@ -133,7 +78,7 @@ func chosenFix(prog *program, what string, o *apply.Options, args []string) (*fi
 		return nil, nil, err
 	}
 	knowSecrets(prog)
-	o.By, o.Secrets = personName(prog), prog.Secrets
+	o.By, o.Secrets = person.Name(prog.Env), prog.Secrets
 	o.Dir, err = prog.Start()
 	return s, p, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/hooks/runaudit"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -65,7 +66,7 @@ func importRuns(prog *program, typed string) error {
 	if from, err = filepath.EvalSymlinks(from); err != nil {
 		return err
 	}
-	runs, err := runaudit.Import(context.Background(), record.At(root), from, typed, personName(prog))
+	runs, err := runaudit.Import(context.Background(), record.At(root), from, typed, person.Name(prog.Env))
 	var shown []view.Imported
 	for _, r := range runs {
 		i := view.Imported{Run: r.Run, Fixes: r.Fixes, Already: r.Already, Called: r.Called, LeftOut: r.LeftOut}

@@ -23,18 +23,6 @@ func TestCIMode(t *testing.T) {
 	}
 }
 
-func TestPerson(t *testing.T) {
-	t.Parallel()
-	if got := personName((process{environ: []string{"USER=me"}}).open()); got != "me" {
-		t.Errorf("got %q", got)
-	}
-	for _, environ := range [][]string{nil, {"USER="}} {
-		if got := personName((process{environ: environ}).open()); got == "" {
-			t.Error("nobody")
-		}
-	}
-}
-
 func TestDiagnosticsJSON(t *testing.T) {
 	t.Parallel()
 	got := diagnostics(pipeline.Errors{

@@ -15,7 +15,7 @@ import (
 // The two marks that everything started by a runner carries in its environment.
 const (
 	HookMark   = "ASYNC_PIPELINE_HOOK"   // RUN/TASK of the hook; a process that carries it starts no hook
-	runnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see process.Stamp
+	RunnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see process.Stamp
 )
 
 // At returns where path, a path of the tree, stands for a command in the box. Other paths stand where they are.
@@ -111,7 +111,7 @@ func (b Box) environ(c Command) []string {
 
 // marks tell, of any process on this machine, which runner and which hook started it.
 func (b Box) marks() []string {
-	m := []string{runnerMark + "=" + process.Self().String()}
+	m := []string{RunnerMark + "=" + process.Self().String()}
 	if b.Hook != "" {
 		m = append(m, HookMark+"="+b.Hook)
 	}

@@ -95,7 +95,7 @@ func statOf(name string) (stat, bool) {
 func startedFor(pid int, root string, want fs.FileInfo) Starter {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	vars := strings.Split(string(env), "\x00")
-	runner, ok := process.Parse(lookupEnv(vars, runnerMark))
+	runner, ok := process.Parse(lookupEnv(vars, RunnerMark))
 	by := ATask
 	if err != nil || lookupEnv(vars, HookMark) != "" {
 		by = AHook

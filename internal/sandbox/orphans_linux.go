@@ -52,12 +52,12 @@ func readMarks(pid int) (p Process, ok bool) {
 		return p, false
 	}
 	env, err := os.ReadFile(dir + "/environ")
-	if err != nil || !bytes.Contains(env, []byte(runnerMark+"=")) {
+	if err != nil || !bytes.Contains(env, []byte(RunnerMark+"=")) {
 		return p, false
 	}
 	vars := strings.Split(string(env), "\x00")
 	p = Process{PID: pid, Hook: lookupEnv(vars, HookMark), Dir: lookupEnv(vars, "PWD")}
-	p.Runner, ok = process.Parse(lookupEnv(vars, runnerMark))
+	p.Runner, ok = process.Parse(lookupEnv(vars, RunnerMark))
 	return p, ok
 }
 

@@ -124,7 +124,7 @@ func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
 			b := Box{Tier: tier, Home: home, Tmp: tmp, Hook: "r1/build"}
 			out, _ := outputOf(t, b, Command{
 				Argv: []string{"/usr/bin/env"}, Dir: "/usr",
-				Env: []string{"A=1", "HOME=/nowhere", "TMPDIR=/nowhere", "A=2", "PWD=/x", HookMark + "=other", runnerMark + "=other"},
+				Env: []string{"A=1", "HOME=/nowhere", "TMPDIR=/nowhere", "A=2", "PWD=/x", HookMark + "=other", RunnerMark + "=other"},
 			})
 			want := "A=2\nHOME=" + home + "\nTMPDIR=" + tmp + "\nPWD=/usr\n" +
 				"ASYNC_PIPELINE_HOOK=r1/build\nASYNC_PIPELINE_RUNNER=" + process.Self().String() + "\n"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent/configured"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -40,17 +41,6 @@ func executable(path string) error {
 	return nil
 }
 
-// MissingKey returns the names of the secrets that an agent's key needs and that are not set, or are empty.
-func MissingKey(a *pipeline.Agent) []string {
-	if a.Model == nil {
-		return nil
-	}
-	if key := a.Model.Key; len(key.Missing) == 0 && key.Value == "" {
-		return key.Secrets
-	}
-	return a.Model.Key.Missing
-}
-
 // AgentWarnings returns a warning, at its place in the file, for each agent of a task that lacks its program or its key here.
 func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
 	used := map[string]bool{}
@@ -66,7 +56,7 @@ func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
 		if !used[a.Name] {
 			continue
 		}
-		if keys := MissingKey(a); len(keys) > 0 {
+		if keys := configured.MissingKey(a); len(keys) > 0 {
 			w.Summary = fmt.Sprintf("agent %q needs %s, which is not set", a.Name, strings.Join(keys, ", "))
 			w.Detail = "Until it is set, a failure that this agent should answer gets no fix."
 			all = append(all, w)

@@ -1,4 +1,4 @@
-package main
+package configured
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 )
 
 // Agents share a breaker only where one limit holds for both: another key, model or address has its own.
-func TestGateOfModels(t *testing.T) {
+func TestBreakers(t *testing.T) {
 	t.Parallel()
 	breakers := map[string]*native.Breaker{}
 	breaker := func(provider, url, name, key string) *native.Breaker {
