@@ -313,7 +313,7 @@ func (l *loop) again(ctx context.Context, f fault, why string, p *permit) bool {
 	l.recoveries = n
 	l.note("recovery", map[string]any{
 		"n": n, "of": maxRecoveries, "delay_ms": d.Milliseconds(), "reason": why, "kind": string(f.kind),
-		"evidence": null(f.says()),
+		"evidence": agent.Null(f.says()),
 	})
 	seconds := max(1, int((d+time.Second-1)/time.Second))
 	l.tell(fmt.Sprintf("%s, retry %d/%d in %d s", trouble(f), n, maxRecoveries, seconds))

@@ -144,7 +144,7 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 		turn.Resume = func(ctx context.Context, r agent.Request) (agent.Turn, error) { return l.resume(ctx, r, e.text), nil }
 	}
 	data := map[string]any{
-		"kind": null(string(turn.Kind)), "evidence": null(turn.Evidence), "problem": null(turn.Problem),
+		"kind": agent.Null(string(turn.Kind)), "evidence": agent.Null(turn.Evidence), "problem": agent.Null(turn.Problem),
 		"control": turn.Control,
 		"turns":   l.turns, "requests": l.meter.requests, "recoveries": l.recoveries, "tokens": turn.Tokens,
 		"cost_usd":    turn.CostUSD,
@@ -155,12 +155,4 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 	}
 	l.note("end", data)
 	return turn
-}
-
-// null returns nil for an empty string: a record has null for what is unknown.
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
