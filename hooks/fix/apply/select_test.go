@@ -276,6 +276,29 @@ func TestApplyHunkByHunk(t *testing.T) {
 	stands("two reverted", fix.Reverted)
 }
 
+// What was applied and thrown away by hand is applied again, hunk by hunk or as a whole, whatever the record tells.
+func TestApplyAgainAfterACheckout(t *testing.T) {
+	t.Parallel()
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"})}
+	for _, thrown := range []Options{{}, {Hunks: []string{"1"}}, {Hunks: []string{"2"}}} {
+		for _, rest := range []Options{{}, {Files: []string{"a.txt"}}, {Hunks: []string{"1"}}, {ThreeWay: true}} {
+			s := newTree(t, before)
+			p := based(t, s, "test", before, after)
+			fixtest.OK(t)(apply(t, s, p, thrown))
+			before.Write(t, s.Root) // git checkout
+			fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"2"}}))
+			if got, err := apply(t, s, p, rest); err != nil || got.Already {
+				t.Errorf("%+v thrown away, then %+v: %+v %v", thrown, rest, got, err)
+			}
+			fixtest.Same(t, "applied again", fixtest.Snapshot(t, s.Root), after)
+			if got, err := apply(t, s, p, rest); err != nil || !got.Already {
+				t.Errorf("%+v thrown away, %+v twice: %+v %v", thrown, rest, got, err)
+			}
+		}
+	}
+}
+
 // A change of mode goes with the first hunk.
 func TestModeGoesWithTheFirstHunk(t *testing.T) {
 	t.Parallel()
