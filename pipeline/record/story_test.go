@@ -25,9 +25,7 @@ func tell(t *testing.T, s *Store, at time.Time) *Draft {
 		{Type: "task_skipped", Task: "c", Data: map[string]any{"reason": "dependency", "blocked_by": "b"}},
 		{Type: "task_started", Task: "d"},
 	} {
-		if err := d.Event(e); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Event(e))
 	}
 	return d
 }
@@ -42,13 +40,9 @@ func TestEntries(t *testing.T) {
 	live := tell(t, s, noon.Add(time.Minute))
 	dead := tell(t, s, noon.Add(2*time.Minute))
 	stamp := `{"pid": 2147483646, "start": 1, "boot": "another"}`
-	if err := os.WriteFile(filepath.Join(dead.Dir, "maker.json"), []byte(stamp), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dead.Dir, "maker.json"), []byte(stamp), 0o600))
 	damaged := seal(t, s, noon.Add(3*time.Minute))
-	if err := os.WriteFile(filepath.Join(damaged.Dir, "run.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(damaged.Dir, "run.json"), []byte("{"), 0o600))
 	ids := must[[]string](t)(s.IDs())
 	if want := []string{damaged.ID, dead.ID, live.ID, sealed.ID}; !slices.Equal(ids, want) {
 		t.Fatalf("ids %v, want %v", ids, want)
@@ -105,9 +99,7 @@ func TestStory(t *testing.T) {
 	if _, running := story.Started["d"]; !running {
 		t.Error("d runs, and is not told of")
 	}
-	if err := d.Event(Event{Type: "task_finished", Task: "d", Data: map[string]any{"status": Passed}}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Event(Event{Type: "task_finished", Task: "d", Data: map[string]any{"status": Passed}}))
 	if err := story.More(); err != nil || story.Ended["d"].Status != Passed {
 		t.Errorf("what came later: %+v, %v", story.Ended["d"], err)
 	}
@@ -119,9 +111,7 @@ func TestStory(t *testing.T) {
 	path := filepath.Join(d.Dir, "events.jsonl")
 	text := must[[]byte](t)(os.ReadFile(path))
 	for _, more := range []string{`{"seq":`, "garbage\n"} {
-		if err := os.WriteFile(path, append(bytes.Clone(text), more...), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, append(bytes.Clone(text), more...), 0o600))
 		story, err := s.Story(d.ID)
 		if damaged := strings.HasSuffix(more, "\n"); (err != nil) != damaged || len(story.Ended) != 4 {
 			t.Errorf("%q: %d ended, %v", more, len(story.Ended), err)
@@ -134,23 +124,17 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := At(t.TempDir())
 	d := tell(t, s, noon)
-	if err := d.Event(Event{Type: "run_finished", Data: map[string]any{"status": Failed, "exit_code": 1}}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Event(Event{Type: "run_finished", Data: map[string]any{"status": Failed, "exit_code": 1}}))
 	one, three := 1, 3
 	sealed := must[*Sealed](t)(d.Seal(Run{Status: Failed, ExitCode: one, Tasks: []Task{
 		{Name: "a", Status: Passed}, {Name: "b", Status: Failed, ExitCode: &three}, {Name: "c", Status: Skipped}, {Name: "d", Status: Cancelled},
 	}}))
-	if err := sealed.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, sealed.Check())
 	path := filepath.Join(d.Dir, "events.jsonl")
 	text := must[[]byte](t)(os.ReadFile(path))
 	put := func(b []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, b, 0o600))
 	}
 	for i := range text {
 		changed := bytes.Clone(text)
@@ -183,9 +167,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s changed, and nobody says so", name)
 		}
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(path))
 	if err := sealed.Check(); err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("without a journal: %v", err)
 	}
@@ -204,9 +186,7 @@ func TestCheckVersion1(t *testing.T) {
 func TestHeldRefusesNobody(t *testing.T) {
 	t.Parallel()
 	s := At(t.TempDir())
-	if err := must[*Lock](t)(s.RunLock()).Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, must[*Lock](t)(s.RunLock()).Unlock())
 	stop := make(chan struct{})
 	var looking sync.WaitGroup
 	defer looking.Wait()
@@ -223,15 +203,11 @@ func TestHeldRefusesNobody(t *testing.T) {
 	})
 	for range 400 {
 		lock, err := s.RunLock()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if held := s.Held(); len(held) != 1 || held[0].PID != os.Getpid() {
 			t.Fatalf("held: %+v", held)
 		}
-		if err := lock.Unlock(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, lock.Unlock())
 	}
 }
 
@@ -253,16 +229,12 @@ func TestLockPatience(t *testing.T) {
 		t.Errorf("a holder that is alive was waited for: %v", quickest)
 	}
 	path := filepath.Join(s.Dir, "run.lock")
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Truncate(path, 0))
 	start := time.Now()
 	if _, err := s.RunLock(); !errors.Is(err, ErrLocked) || time.Since(start) < lockPatience {
 		t.Errorf("held by nobody we know: %v after %v", err, time.Since(start))
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, lock.Unlock())
 	next := must[*Lock](t)(s.RunLock())
 	if err := lock.Unlock(); err != nil { // once more: the name in the file is another's now
 		t.Fatal(err)
@@ -270,9 +242,7 @@ func TestLockPatience(t *testing.T) {
 	if b, err := os.ReadFile(path); err != nil || len(b) == 0 {
 		t.Errorf("the lock file of who holds it: %q, %v", b, err)
 	}
-	if err := next.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, next.Unlock())
 	if b, err := os.ReadFile(path); err != nil || len(b) != 0 {
 		t.Errorf("the lock file of nobody: %q, %v", b, err)
 	}
@@ -289,14 +259,10 @@ func TestHeld(t *testing.T) {
 	if len(held) != 1 || held[0].Lock != "run.lock" || held[0].PID != os.Getpid() || time.Since(held[0].Since) > time.Minute {
 		t.Errorf("held: %+v", held)
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, lock.Unlock())
 	if held := s.Held(); len(held) != 0 {
 		t.Errorf("given up: %+v", held)
 	}
 	again := must[*Lock](t)(s.RunLock()) // looking has not kept it
-	if err := again.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, again.Unlock())
 }
