@@ -10,12 +10,10 @@ import (
 )
 
 var (
-	cmakeDecides = []string{
-		"add_test", "enable_testing", "set_tests_properties", "gtest_discover_tests", "gtest_add_tests",
-		"catch_discover_tests", "doctest_discover_tests", "cmake_language", "return", "macro", "function",
-		"ctest_test",
-		"create_test_sourcelist", "catch_add_tests", "unity_add_test", "cmocka_add_test",
-	}
+	cmakeDecides = strings.Fields(`
+		add_test enable_testing set_tests_properties gtest_discover_tests gtest_add_tests catch_discover_tests
+		doctest_discover_tests cmake_language return macro function ctest_test create_test_sourcelist
+		catch_add_tests unity_add_test cmocka_add_test`)
 	cmakeArguments = []string{
 		"include", "set", "option", "set_property", "add_subdirectory", "unset", "cmake_dependent_option",
 		"add_compile_definitions", "set_target_properties", "add_custom_target",

@@ -221,7 +221,7 @@ func (n *finder) taskfile(p string, goals []string, w site) {
 		included := file.Includes[name]
 		for _, word := range scalars(&included) {
 			p := n.resolve(word, w)
-			if n.isFolder(p) {
+			if n.seen.IsDir(p) {
 				p = path.Join(p, "Taskfile.yml")
 			}
 			if n.seen.Has(p) {
@@ -290,7 +290,7 @@ func (n *finder) given(args, flags []string, w *site) (file string, operands []s
 				value = args[i]
 			}
 			p := n.resolve(value, *w)
-			if n.isFolder(p) {
+			if n.seen.IsDir(p) {
 				w.dir = p
 				continue
 			}
