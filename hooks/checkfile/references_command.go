@@ -134,6 +134,27 @@ func (n *finder) operands(args []string, w site, do func(word string, w site)) {
 	}
 }
 
+// parseFlags calls set with each flag of args and returns the other words. The value of a flag in valued is joined to
+// it by "=", or is the next word; without a value it is left out.
+func parseFlags(args, valued []string, set func(flag, value string)) (operands []string) {
+	for i := 0; i < len(args); i++ {
+		flag, value, joined := strings.Cut(args[i], "=")
+		takes := slices.Contains(valued, flag)
+		if takes && !joined && i+1 < len(args) {
+			i++
+			value = args[i]
+		}
+		switch {
+		case takes && value == "":
+		case strings.HasPrefix(flag, "-"):
+			set(flag, value)
+		default:
+			operands = append(operands, args[i])
+		}
+	}
+	return operands
+}
+
 // source adds what a script reads as its own text. bats leaves the end of a name away.
 func (n *finder) source(word string, w site) {
 	p := n.resolve(word, w)
