@@ -2,6 +2,7 @@ package review
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
@@ -11,9 +12,8 @@ import (
 // it with success: exit_swallowed. They, and what they call, may be in another file of the patch.
 func cExitHandlers(p *proposal) (found findings) {
 	type place struct {
-		e   *edit
-		s   *side
-		new map[int]bool
+		e *edit
+		s *side
 	}
 	type entry struct {
 		name    string
@@ -27,15 +27,8 @@ func cExitHandlers(p *proposal) (found findings) {
 		if s == nil {
 			continue
 		}
-		at := place{e, s, map[int]bool{}}
-		for _, j := range e.added {
-			at.new[j] = !e.moved[j]
-		}
-		places = append(places, at)
-		action := false
-		for i := range s.lines {
-			action = action || cAction().MatchString(s.code(i))
-		}
+		places = append(places, place{e, s})
+		action := slices.ContainsFunc(s.all(), func(i int) bool { return cAction().MatchString(s.code(i)) })
 		for i := range s.lines {
 			code := s.code(i)
 			call := code
@@ -43,21 +36,21 @@ func cExitHandlers(p *proposal) (found findings) {
 				call = s.heading(i, ";{")
 			}
 			for _, m := range cRegisters().FindAllStringSubmatch(call, -1) {
-				todo = append(todo, entry{m[1] + m[2], at.new[i], m[2] != ""})
+				todo = append(todo, entry{m[1] + m[2], e.isFresh(i), m[2] != ""})
 			}
 			if m := cHandler().FindStringSubmatch(code); m != nil && action {
-				todo = append(todo, entry{m[1], at.new[i], true})
+				todo = append(todo, entry{m[1], e.isFresh(i), true})
 			}
 			if m := cArray().FindStringSubmatch(s.plain(i)); m != nil {
-				todo = append(todo, entry{m[1], at.new[i], false})
+				todo = append(todo, entry{m[1], e.isFresh(i), false})
 			}
 			if cMarked().MatchString(code) {
 				if body, end := s.function(i); body != "" {
-					found = append(found, endsWell(e, s, i, end, at.new, at.new[i])...)
+					found = append(found, endsWell(e, s, i, end, e.isFresh(i))...)
 				}
 			}
-			if cWell().MatchString(code) && at.new[i] && cStatic().MatchString(code) && s.global(i) {
-				found = append(found, endsWell(e, s, i, i+1, at.new, false)...)
+			if cWell().MatchString(code) && e.isFresh(i) && cStatic().MatchString(code) && s.global(i) {
+				found = append(found, endsWell(e, s, i, i+1, false)...)
 			}
 		}
 	}
@@ -78,12 +71,12 @@ func cExitHandlers(p *proposal) (found findings) {
 				if body == "" {
 					continue
 				}
-				found = append(found, endsWell(p.e, p.s, i, end, p.new, at.new)...)
+				found = append(found, endsWell(p.e, p.s, i, end, at.new)...)
 				if at.handles {
-					found = append(found, survives(p.e, p.s, i, end, p.new, at.new)...)
+					found = append(found, survives(p.e, p.s, i, end, at.new)...)
 				}
 				for _, m := range cCalled().FindAllStringSubmatch(body, -1) {
-					todo = append(todo, entry{m[1], at.new || p.new[i], at.handles})
+					todo = append(todo, entry{m[1], at.new || p.e.isFresh(i), at.handles})
 				}
 			}
 		}
@@ -99,9 +92,9 @@ func defines(s *side, i int, name string) bool {
 
 // endsWell reports the new lines from i to end that end the process with success; all of them where what calls
 // them is new.
-func endsWell(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (found findings) {
+func endsWell(e *edit, s *side, i, end int, called bool) (found findings) {
 	for k := i; k < end; k++ {
-		if cWell().MatchString(s.code(k)) && (isNew[k] || called) {
+		if cWell().MatchString(s.code(k)) && (called || e.isFresh(k)) {
 			found.add(e, rules.ExitSwallowed, k, true, endsOnLoad, s.trimmed(k))
 		}
 	}
@@ -110,7 +103,7 @@ func endsWell(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (fo
 
 // survives reports the new lines of a handler that end the process with a number that only running it tells, or
 // that continue after what failed. The signal's own number is honest, while nothing changes it.
-func survives(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (found findings) {
+func survives(e *edit, s *side, i, end int, called bool) (found findings) {
 	var body strings.Builder
 	for k := i; k < end; k++ {
 		body.WriteString(s.code(k) + "\n")
@@ -118,7 +111,7 @@ func survives(e *edit, s *side, i, end int, isNew map[int]bool, called bool) (fo
 	given := cGiven().FindStringSubmatch(body.String())
 	for k := i; k < end; k++ {
 		m := cHandled().FindStringSubmatch(s.code(k))
-		if m == nil || !isNew[k] && !called || m[1] == "EXIT_FAILURE" {
+		if m == nil || !called && !e.isFresh(k) || m[1] == "EXIT_FAILURE" {
 			continue
 		}
 		if given != nil && m[1] == given[1] && len(regexp.MustCompile(`\b`+given[1]+`\s*(?:[-+*/%&|^]|<<`+

@@ -75,8 +75,8 @@ func cReplacements(e *edit) (found findings) {
 	for _, i := range e.removed {
 		had[strings.Join(strings.Fields(e.before.lines[i]), " ")] = true
 	}
-	for _, j := range e.added {
-		if e.moved[j] || had[strings.Join(strings.Fields(s.lines[j]), " ")] {
+	for _, j := range e.fresh {
+		if had[strings.Join(strings.Fields(s.lines[j]), " ")] {
 			continue
 		}
 		from := j
