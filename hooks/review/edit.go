@@ -39,11 +39,11 @@ type edit struct {
 	opaque        bool   // a symbolic link or binary: there is no text
 	change        patch.Change
 	before, after *side
-	added         []int        // lines of after, from 0
-	removed       []int        // lines of before, from 0
-	blocks        []block      // stretches of both
-	fresh         []int        // added lines that were not removed elsewhere: what is left out only moved
-	paired        *[]pair      // see pairs
+	added         []int   // lines of after, from 0
+	removed       []int   // lines of before, from 0
+	blocks        []block // stretches of both
+	fresh         []int   // added lines that were not removed elsewhere: what is left out only moved
+	paired        *[]pair // see pairs
 	listed        [2]*[]testCase
 }
 
