@@ -32,9 +32,7 @@ func TestClassReferences(t *testing.T) {
 			4 check_env.sh    # sourced, and new
 			4 scripts/common.sh  # production sources it too: a library of both
 			0 scripts/deploy.sh  # started by the check: what is checked
-			0 bin/greet.sh
-			0 out.txt
-			0 other.txt
+			0 bin/greet.sh out.txt other.txt
 		`},
 		{"[sh check.sh", "4 check.sh\n4 lib/assert.sh\n0 bin/greet.sh"},
 		{"bash -euo pipefail check.sh arg", "4 check.sh\n4 lib/assert.sh"},
