@@ -194,38 +194,25 @@ func TestApplyChecks(t *testing.T) {
 			setup{more: func(d *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }},
 			ErrRefused, "no_fix",
 		},
-		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *testTree,
-			p *fix.Proposal,
-		) {
+		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *testTree, p *fix.Proposal) {
 			p.Diff = append(p.Diff, '\n')
 		}}, fix.ErrDamaged, "heal again"},
-		"not from the store": {setup{with: func(_ *testing.T, _ *testTree,
-			p *fix.Proposal,
-		) {
+		"not from the store": {setup{with: func(_ *testing.T, _ *testTree, p *fix.Proposal) {
 			*p = fix.Proposal{Fix: p.Fix, Diff: p.Diff}
 		}}, ErrRefused, "not read from the store"},
-		"rejected": {setup{with: func(t *testing.T, _ *testTree,
-			p *fix.Proposal,
-		) {
+		"rejected": {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
 			fixtest.Decide(t, p, fix.Rejected)
 		}}, ErrRefused, "was rejected at 2"},
-		"superseded": {setup{with: func(t *testing.T, _ *testTree,
-			p *fix.Proposal,
-		) {
+		"superseded": {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
 			fixtest.Decide(t, p, fix.Superseded)
 		}}, ErrRefused, "superseded"},
 		"decisions damaged": {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
 			fixtest.Check(t, os.WriteFile(p.StatePath(), []byte("x\n"), 0o600))
 		}}, fix.ErrDamaged, "state.jsonl"},
-		"changed file": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "a.txt",
-				"f:mine\n")
+		"changed file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "a.txt", "f:mine\n")
 		}}, ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"},
-		"longer file": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
+		"longer file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Put(t, s.Root, "a.txt", "f:one\nand more\n")
 		}}, ErrConflict, "a.txt (changed)"},
 		"deleted file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
@@ -238,57 +225,32 @@ func TestApplyChecks(t *testing.T) {
 			fixtest.Check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
 			fixtest.Put(t, s.Root, "a.txt/x", "f:x")
 		}}, ErrConflict, "a.txt (a folder now)"},
-		"file became a link": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
+		"file became a link": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Put(t, s.Root, "a.txt", "l:b.txt")
 		}}, ErrConflict, "a.txt (changed)"},
-		"file became a FIFO": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
+		"file became a FIFO": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fifo(t, filepath.Join(s.Root, "a.txt"))
 		}}, ErrConflict, "a.txt (changed)"},
-		"new file is there": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "dir/new.txt",
-				"f:other\n")
+		"new file is there": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "dir/new.txt", "f:other\n")
 		}}, ErrConflict, "dir/new.txt (is there already)"},
-		"a full folder in the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "dir/new.txt/x",
-				"f:x")
+		"a full folder in the way": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "dir/new.txt/x", "f:x")
 		}}, ErrConflict, "a folder that contains dir/new.txt/x"},
 		"nested empty folders": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt/x"), 0o755))
 		}}, ErrConflict, "a folder that contains dir/new.txt/x/"},
-		"a link on the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "dir",
-				"l:"+t.TempDir())
+		"a link on the way": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
+			fixtest.Put(t, s.Root, "dir", "l:"+t.TempDir())
 		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"a link on the way, inside": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
+		"a link on the way, inside": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Put(t, s.Root, "dir", "l:.")
 		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"a file on the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
+		"a file on the way": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
 			fixtest.Put(t, s.Root, "dir", "f:x")
 		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"flags": {
-			setup{more: flags},
-			ErrFlagged,
-			"F1 check_file a.txt:7, F2 new_network dir/new.txt",
-		},
-		"one flag accepted": {
-			setup{more: flags, o: Options{Accept: []string{"F1"}}},
-			ErrFlagged,
-			"F2 new_network",
-		},
+		"flags":             {setup{more: flags}, ErrFlagged, "F1 check_file a.txt:7, F2 new_network dir/new.txt"},
+		"one flag accepted": {setup{more: flags, o: Options{Accept: []string{"F1"}}}, ErrFlagged, "F2 new_network"},
 		"no such flag": {
 			setup{o: Options{Accept: []string{"all"}}},
 			ErrUse,
@@ -310,14 +272,10 @@ func TestApplyChecks(t *testing.T) {
 			`"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`,
 		},
 		"no file": {setup{o: Options{Files: []string{}}}, ErrUse, "no file is chosen"},
-		"the repository is gone": {setup{more: func(_ *draft.Draft,
-			f *fix.Fix,
-		) {
+		"the repository is gone": {setup{more: func(_ *draft.Draft, f *fix.Fix) {
 			f.Base = &fix.Base{Commit: new("c0ffee")}
 		}}, ErrRefused, "at commit c0ffee"},
-		"the root moved": {setup{more: func(_ *draft.Draft,
-			f *fix.Fix,
-		) {
+		"the root moved": {setup{more: func(_ *draft.Draft, f *fix.Fix) {
 			f.Base = &fix.Base{Sub: new("pkg/a")}
 		}}, ErrRefused, `"pkg/a"`},
 	}
@@ -412,8 +370,7 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt"), 0o755))
 		}, Options{}, after, "", "this fix is unverified"},
 		"a read-only file": {nil, func(t *testing.T, s *testTree) {
-			fixtest.Check(t,
-				os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444))
+			fixtest.Check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444))
 		}, Options{}, after, "", "this fix is unverified"},
 		"applied and reverted": {nil, func(t *testing.T, s *testTree) {
 			p := fixtest.Find(t, s.Store, fixtest.RunID, "test")

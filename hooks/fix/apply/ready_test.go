@@ -27,8 +27,7 @@ func TestFits(t *testing.T) {
 		"edited":                  {func(t *testing.T, root string) { fixtest.Put(t, root, "a", "f:3") }, false},
 		"its mode":                {func(t *testing.T, root string) { fixtest.Put(t, root, "a", "x:1") }, false},
 		"gone": {func(t *testing.T, root string) {
-			fixtest.Check(t,
-				os.Remove(filepath.Join(root, "a")))
+			fixtest.Check(t, os.Remove(filepath.Join(root, "a")))
 		}, false},
 		"another in its place": {func(t *testing.T, root string) { fixtest.Put(t, root, "dir/new", "f:else") }, false},
 		"a folder in its place": {func(t *testing.T, root string) {

@@ -52,9 +52,8 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	some(true, "c.txt")
 	stands("one more by hand", fix.Open, "b.txt", "c.txt")
 	fixtest.Put(t, s.Root, "b.txt", "f:mine\n")
-	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) ||
-		!strings.Contains(err.Error(),
-			"it was applied before; since then: the files are no longer as the fix found them: b.txt") {
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(),
+		"it was applied before; since then: the files are no longer as the fix found them: b.txt") {
 		t.Errorf("%v", err)
 	}
 	some(false, "a.txt") // the rest all the same
