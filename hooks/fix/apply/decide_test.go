@@ -92,7 +92,7 @@ func TestRejectChecks(t *testing.T) {
 		})
 	}
 	s := newTree(t, fixtest.One)
-	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}, nil)
+	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, twoAndB, nil)
 	fixtest.OK(t)(apply(t, s, p, Options{Files: []string{"b.txt"}}))
 	r, err := s.Reject(context.Background(), p, strings.Repeat("é", MaxReason), Options{})
 	fixtest.Check(t, err)

@@ -221,7 +221,7 @@ func TestLinkedFolders(t *testing.T) {
 func TestRecoverThroughLinks(t *testing.T) {
 	t.Parallel()
 	for at, folder := range map[string]string{"record": "runs/" + fixtest.RunID, "write b.txt": "kept"} {
-		s, _ := crashed(t, fixtest.One, fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}, at)
+		s, _ := crashed(t, fixtest.One, twoAndB, at)
 		link := filepath.Join(s.Dir, filepath.FromSlash(folder))
 		elsewhere := fixtest.MoveAway(t, link)
 		was := fixtest.Listing(t, elsewhere)

@@ -190,14 +190,7 @@ func TestRevertAfterASecondApply(t *testing.T) {
 // At every step of a revert an error takes everything back, and a crash is settled to the one or the other.
 func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{
-		"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
-		"keep": "f:k",
-	}
-	later := fixtest.Files{
-		"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
-		"new/deep": "f:n\n", "keep": "f:k",
-	}
+	before, later := someKinds, someKindsAfter
 	broken := errors.New("disk full")
 	ends := map[string]int{}
 	for n := 0; ; n++ {

@@ -143,16 +143,15 @@ func TestApplyNamesFiles(t *testing.T) {
 
 func TestApplyInParts(t *testing.T) {
 	t.Parallel()
-	after := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
 	s := newTree(t, fixtest.One)
-	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, nil)
+	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, twoAndB, nil)
 	fixtest.OK(t)(apply(t, s, p, Options{Files: []string{"b.txt", "b.txt"}}))
-	fixtest.Same(t, "one", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:one\n", "b.txt": "f:b\n"})
+	fixtest.Same(t, "one", fixtest.Snapshot(t, s.Root), one("b.txt", "f:b\n"))
 	got := done(t)(apply(t, s, p, Options{}))
 	if got.Already || len(got.Files) != 2 {
 		t.Errorf("%+v", got)
 	}
-	fixtest.Same(t, "both", fixtest.Snapshot(t, s.Root), after)
+	fixtest.Same(t, "both", fixtest.Snapshot(t, s.Root), twoAndB)
 }
 
 // What was applied and then edited in other places is applied, with and without --3way; where the fix itself was
