@@ -32,6 +32,19 @@ func newTree(t testing.TB, before fixtest.Files) *testTree {
 	return treeAt(t, fixtest.TempDir(t), before)
 }
 
+// proposed is a tree with a fix for the task "test" that nobody decided on.
+func proposed(t testing.TB, before, after fixtest.Files) (*testTree, *fix.Proposal) {
+	t.Helper()
+	s := newTree(t, before)
+	return s, fixtest.Sealed(t, s.Store, "test", before, after, nil)
+}
+
+// holds checks what is in the tree.
+func (s *testTree) holds(t testing.TB, what string, want fixtest.Files) {
+	t.Helper()
+	fixtest.Same(t, what, fixtest.Snapshot(t, s.Root), want.With())
+}
+
 func treeAt(t testing.TB, root string, before fixtest.Files) *testTree {
 	t.Helper()
 	before.Write(t, root)
@@ -95,15 +108,14 @@ var (
 
 func TestApplyEveryKind(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, everyKind)
-	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	s, p := proposed(t, everyKind, everyKindAfter)
 	dry := done(t)(apply(t, s, p, Options{DryRun: true}))
-	fixtest.Same(t, "after a dry run", fixtest.Snapshot(t, s.Root), everyKind.With())
+	s.holds(t, "after a dry run", everyKind)
 	if recordfile.Exists(s.dir()) {
 		t.Error("a dry run writes")
 	}
 	got := done(t)(apply(t, s, p, Options{}))
-	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+	s.holds(t, "applied", everyKindAfter)
 	if !slices.Equal(got.Files, dry.Files) || len(got.Files) != len(p.Patch.Files) || got.Already ||
 		got.Note != "this fix is unverified" {
 		t.Errorf("%+v, dry %+v", got, dry)
@@ -124,7 +136,7 @@ func TestApplyEveryKind(t *testing.T) {
 		if !got.Already {
 			t.Errorf("%+v", got)
 		}
-		fixtest.Same(t, "applied twice", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+		s.holds(t, "applied twice", everyKindAfter)
 		if again, _ := os.ReadFile(p.StatePath()); string(again) != string(state) {
 			t.Errorf("state: %s", again)
 		}
@@ -142,8 +154,7 @@ func TestApplyEveryKind(t *testing.T) {
 // What plain `git apply` makes of the same patch is what we make of it.
 func TestApplyAsGitDoes(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, everyKind)
-	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	s, p := proposed(t, everyKind, everyKindAfter)
 	fixtest.OK(t)(apply(t, s, p, Options{}))
 	other := newTree(t, everyKind)
 	c := exec.CommandContext(t.Context(), "git", "apply", filepath.Join(p.Dir, p.Patch.Path))
@@ -152,13 +163,12 @@ func TestApplyAsGitDoes(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	fixtest.Same(t, "git and we", fixtest.Snapshot(t, s.Root), fixtest.Snapshot(t, other.Root))
+	s.holds(t, "git and we", fixtest.Snapshot(t, other.Root))
 }
 
 func TestApplyAlreadyThereByHand(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, everyKind)
-	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	s, p := proposed(t, everyKind, everyKindAfter)
 	everyKindAfter.Write(t, s.Root) // somebody ran git apply
 	got := done(t)(apply(t, s, p, Options{}))
 	if !got.Already {
@@ -289,7 +299,7 @@ func TestApplyChecks(t *testing.T) {
 					t.Errorf("dry %v: %v", dry, err)
 				}
 			}
-			fixtest.Same(t, "refused", fixtest.Snapshot(t, s.Root), before)
+			s.holds(t, "refused", before)
 			settled(t, s)
 		})
 	}
@@ -353,7 +363,7 @@ func TestApplyWhatIsAllowed(t *testing.T) {
 			if got.Already || got.Note != c.note {
 				t.Errorf("%+v", got)
 			}
-			fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), c.want.With())
+			s.holds(t, "applied", c.want)
 			if state := fixtest.Read(t, p.StatePath()); !strings.Contains(string(state), c.state) {
 				t.Errorf("state: %s", state)
 			}
@@ -368,8 +378,7 @@ func TestApplyKeepsPermissions(t *testing.T) {
 		"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n",
 		"new-x": "x:2\n",
 	}
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+	s, p := proposed(t, before, after)
 	for name, mode := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o640, "from-x": 0o751} {
 		fixtest.Check(t, os.Chmod(filepath.Join(s.Root, name), mode))
 	}
@@ -498,14 +507,13 @@ func TestTwoFixesOnOneFile(t *testing.T) {
 		"a.txt (changed: the fix for test of run "+fixtest.RunID+" was applied to it); merge it in with --3way, or have a new fix proposed: async-pipeline heal "+fixtest.RunID+" lint") || strings.Contains(err.Error(), "git") {
 		t.Errorf("H14 the second fix of one file: %v", err)
 	}
-	fixtest.Same(t, "H14", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"})
+	s.holds(t, "H14", fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"})
 }
 
 func TestTwoAppliesAtOnce(t *testing.T) {
 	t.Parallel()
 	for round := range 10 {
-		s := newTree(t, everyKind)
-		p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+		s, p := proposed(t, everyKind, everyKindAfter)
 		q := fixtest.Sealed(t, s.Store, "lint", everyKind, fixtest.Files{}, nil)
 		var wg sync.WaitGroup
 		results := make([]string, 3)
@@ -527,9 +535,9 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 		slices.Sort(results[:2])
 		switch got := strings.Join(results, " "); got {
 		case "false true conflict":
-			fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+			s.holds(t, "applied", everyKindAfter)
 		case "conflict conflict false":
-			fixtest.Same(t, "the other", fixtest.Snapshot(t, s.Root), fixtest.Files{})
+			s.holds(t, "the other", fixtest.Files{})
 		default:
 			t.Errorf("round %d: %s", round, got)
 		}
@@ -539,8 +547,7 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 
 func TestApplyWaitsNoLongerThanItsContext(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, fixtest.One)
-	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Two, nil)
+	s, p := proposed(t, fixtest.One, fixtest.Two)
 	lock, err := s.lock(t.Context())
 	fixtest.Check(t, err)
 	defer func() { fixtest.Check(t, lock.Close()) }()

@@ -68,7 +68,7 @@ func whole(t *testing.T, what string, s *testTree, before, after fixtest.Files) 
 	if completed {
 		want = after
 	}
-	fixtest.Same(t, what, fixtest.Snapshot(t, s.Root), want.With())
+	s.holds(t, what, want)
 	settled(t, s)
 	if got, err := s.Recover(context.Background()); got != nil || err != nil {
 		t.Errorf("%s: a second Recover: %+v %v", what, got, err)
@@ -81,8 +81,7 @@ func TestErrorAtEveryStep(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk full")
 	for n := 0; ; n++ {
-		s := newTree(t, everyKind)
-		p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+		s, p := proposed(t, everyKind, everyKindAfter)
 		step := ""
 		s.step = after(n, func(at string) error { step = at; return broken })
 		got, err := apply(t, s, p, Options{})
@@ -126,8 +125,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 	ends := map[bool]int{}
 	for n := 0; ; n++ {
 		for m := 0; ; m++ {
-			s := newTree(t, someKinds)
-			p := fixtest.Sealed(t, s.Store, "test", someKinds, someKindsAfter, nil)
+			s, p := proposed(t, someKinds, someKindsAfter)
 			s.step = after(n, die)
 			first := crashing(func() { _, _ = apply(t, s, p, Options{}) })
 			if first == "" {
@@ -161,8 +159,7 @@ func at(step string, do func()) func(string) error {
 // crashed is a store whose apply of after died at a step.
 func crashed(t *testing.T, before, after fixtest.Files, step string) (*testTree, *fix.Proposal) {
 	t.Helper()
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+	s, p := proposed(t, before, after)
 	s.step = at(step, func() { panic(crash{step}) })
 	if got := crashing(func() { _, _ = apply(t, s, p, Options{}) }); got != step {
 		t.Fatalf("crashed at %q", got)
@@ -250,7 +247,7 @@ func TestEditsAfterACrashAreKept(t *testing.T) {
 			if r.To != "undone" || !slices.Equal(r.Left, []string{c.left}) {
 				t.Errorf("%+v", r)
 			}
-			fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), want.With())
+			s.holds(t, "tree", want)
 			if (r.Kept != "") != (len(kept) > 0) {
 				t.Errorf("kept in %q", r.Kept)
 			} else if len(kept) > 0 {
@@ -273,7 +270,7 @@ func TestEditsAfterACrashAreKept(t *testing.T) {
 		}
 		want := maps.Clone(later)
 		want["a"] = "f:mine\n"
-		fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), want.With())
+		s.holds(t, "tree", want)
 		settled(t, s)
 	})
 }
@@ -282,23 +279,21 @@ func TestEditsAfterACrashAreKept(t *testing.T) {
 func TestEditDuringApply(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:1\n", "b": "f:1\n"}
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a": "f:2\n", "b": "f:2\n"}, nil)
+	s, p := proposed(t, before, fixtest.Files{"a": "f:2\n", "b": "f:2\n"})
 	s.step = at("write b", func() { fixtest.Put(t, s.Root, "b", "f:mine\n") })
 	_, err := apply(t, s, p, Options{})
 	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "b (changed this moment)") ||
 		!strings.Contains(err.Error(), filepath.Join(s.Dir, "kept")) {
 		t.Errorf("%v", err)
 	}
-	fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), fixtest.Files{"a": "f:1\n", "b": "f:mine\n"})
+	s.holds(t, "tree", fixtest.Files{"a": "f:1\n", "b": "f:mine\n"})
 	settled(t, s)
 }
 
 func TestFolderMovedDuringApply(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:1\n", "b/in": "f:1\n"}
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a": "f:2\n", "b/in": "f:2\n"}, nil)
+	s, p := proposed(t, before, fixtest.Files{"a": "f:2\n", "b/in": "f:2\n"})
 	s.step = at("write b/in", func() { // its staged content goes away with the folder
 		fixtest.Check(t, os.Rename(filepath.Join(s.Root, "b"), filepath.Join(s.Root, "moved")))
 	})
@@ -360,7 +355,7 @@ func TestForeignJournals(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if c.says != "" {
-				fixtest.Same(t, "untouched", fixtest.Snapshot(t, s.Root), was)
+				s.holds(t, "untouched", was)
 			}
 		})
 	}
