@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -51,7 +50,7 @@ func ParseControl(text string) (*Control, error) {
 	}
 	near := find(text, meant)
 	if near == nil {
-		near = find(text, nil)
+		near = outermost(text)
 	}
 	if near == nil {
 		return nil, ErrNoObject
@@ -69,6 +68,17 @@ func meant(raw []byte) bool {
 	_, outcome := fields["outcome"]
 	_, summary := fields["summary"]
 	return outcome || summary
+}
+
+func outermost(text string) []byte {
+	whole := []byte(stripFence(strings.TrimPrefix(text, bom)))
+	if json.Valid(whole) {
+		if whole[0] == '{' {
+			return whole
+		}
+		return nil
+	}
+	return lastObject([]byte(Tail(string(whole), TailLimit)), nil)
 }
 
 var (
@@ -95,9 +105,11 @@ func decodeControl(raw []byte) (*Control, error) {
 			return nil, fmt.Errorf("control object: required field %q is missing", key)
 		}
 	}
-	maps.DeleteFunc(fields, func(key string, value json.RawMessage) bool {
-		return string(value) == "null" && !slices.Contains(controlRequired, key)
-	})
+	for key, value := range fields {
+		if string(value) == "null" && !slices.Contains(controlRequired, key) {
+			delete(fields, key)
+		}
+	}
 	c := &Control{VerifiedCommands: []string{}, Touched: []string{}}
 	for _, list := range []struct {
 		name string

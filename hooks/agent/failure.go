@@ -43,10 +43,10 @@ func ParseFailure(text string) (*Failure, error) {
 		}
 		return got != nil || fault != nil
 	})
-	switch _, ofKind := errors.AsType[*badKind](fault); {
-	case ofKind:
+	if kind := (*badKind)(nil); errors.As(fault, &kind) {
 		return nil, fmt.Errorf("error object: %w; %s; %s", fault, ignored, KnownKinds())
-	case fault != nil:
+	}
+	if fault != nil {
 		return nil, fmt.Errorf("error object: %w; %s", fault, ignored)
 	}
 	return got, nil

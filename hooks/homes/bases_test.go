@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
@@ -51,7 +50,7 @@ func TestBoundBases(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, stays := range want {
-		if recordfile.Exists(dir) != stays {
+		if exists(dir) != stays {
 			t.Errorf("%s is there: %v", dir, !stays)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -155,7 +154,7 @@ func (k *Kept) measure(in *os.Root) error {
 // check takes longer, no more.
 func RemoveKept(k Kept) (bool, error) {
 	if k.Root != "" && !k.Gone() {
-		if store := record.At(k.Root); recordfile.Exists(store.Dir) {
+		if store := record.At(k.Root); exists(store.Dir) {
 			lock, err := store.HealLock()
 			if errors.Is(err, record.ErrLocked) {
 				return false, nil
@@ -185,4 +184,18 @@ func RemoveKept(k Kept) (bool, error) {
 		gone = name
 	}
 	return true, removeIn(in, gone)
+}
+
+// removeIn is Remove for a folder of root.
+func removeIn(root *os.Root, name string) error {
+	if err := root.RemoveAll(name); err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = root.Chmod(path, 0o700) // what cannot be changed is named by the RemoveAll below
+		}
+		return err
+	})
+	return root.RemoveAll(name)
 }

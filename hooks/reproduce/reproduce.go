@@ -54,7 +54,7 @@ type Result struct {
 func Run(ctx context.Context, q Request) Result {
 	r := run(ctx, q)
 	if !r.Since.IsZero() && (r.State == fix.NotReproduced || r.State == fix.Flaky) {
-		q.Progress.Step("reproduction took %s", english.Duration(time.Since(r.Since)))
+		q.Progress.Step("reproduction took %s", inWords(time.Since(r.Since)))
 	}
 	return r
 }
@@ -79,7 +79,7 @@ func run(ctx context.Context, q Request) Result {
 	}
 	most := ""
 	if limit := f.Limit(f.Task, f.Patience(f.Task)); limit > 0 {
-		most = "at most " + english.Duration(limit) + " a run; "
+		most = "at most " + inWords(limit) + " a run; "
 	}
 	q.Progress.Step("reproducing in a copy (%snot charged to the budget)", most)
 	r.Since = time.Now()
@@ -140,7 +140,7 @@ func PointsBack(f *failedtask.Failure, base *scratch.Base, tier sandbox.Tier) st
 // series runs the check until the failure is the same, or until it is clear that it is not. A check that passes is
 // run again, and so is one in which other tests fail: either may be chance. Only a first run that is the same counts
 // as reproduced; what differs from run to run is flaky.
-func (q *Request) series(ctx context.Context, name, caches string, r Result) Result {
+func (q *Request) series(ctx context.Context, name string, caches homes.Caches, r Result) Result {
 	want := q.Failure.Signature
 	repro := *r.Reproduction
 	r.Reproduction = &repro
@@ -171,7 +171,7 @@ runs:
 		case same && n == 1:
 			repro.Result = "same"
 			r.State, r.Reason, r.Took = "", "", time.Since(started)
-			q.Progress.Step("reproduced in %s: %s", english.Duration(time.Since(r.Since)), want)
+			q.Progress.Step("reproduced in %s: %s", inWords(time.Since(r.Since)), want)
 			if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
 				q.Progress.Note("perhaps not the code: " + *hint)
 			}
@@ -223,7 +223,7 @@ type one struct {
 }
 
 // once runs the check in a fresh copy.
-func (q *Request) once(ctx context.Context, name string, base *scratch.Base, caches string) one {
+func (q *Request) once(ctx context.Context, name string, base *scratch.Base, caches homes.Caches) one {
 	f := q.Failure
 	c, err := base.Copy(ctx, filepath.Join(q.Homes.Work, "check"))
 	if err != nil {
@@ -277,4 +277,17 @@ func lastLine(output []byte, top string) string {
 		return ""
 	}
 	return fmt.Sprintf("; last line in the copy: %q", strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+}
+
+// inWords returns a time for a person to read, with tenths of a second only where it is short.
+func inWords(d time.Duration) string {
+	switch {
+	case d < time.Minute-50*time.Millisecond:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 }

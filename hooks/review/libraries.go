@@ -35,7 +35,10 @@ func libraries(p *proposal) (found findings) {
 
 // replaced reports dependencies that a manifest takes from the tree.
 func replaced(e *edit) (found findings) {
-	for _, j := range e.fresh {
+	for _, j := range e.added {
+		if e.moved[j] {
+			continue
+		}
 		switch line := e.after.plain(j); path.Base(e.path) {
 		case "go.mod", "go.work":
 			if strings.Contains(line, "=>") && goReplace().MatchString(line) {
@@ -222,10 +225,10 @@ func programs(e *edit) (found findings) {
 	if e.opaque || e.class == testData || e.language != "shell" {
 		return found
 	}
-	for _, j := range e.fresh {
+	for _, j := range e.added {
 		for _, re := range []func() *regexp.Regexp{function, alias} {
 			m := re().FindStringSubmatch(e.after.code(j))
-			if m != nil && slices.Contains(checkfile.Programs, m[1]) {
+			if m != nil && !e.moved[j] && slices.Contains(checkfile.Programs, m[1]) {
 				found.add(e, rules.ProgramShadowed, j, false, "%s is a function or an alias from here on", m[1])
 			}
 		}

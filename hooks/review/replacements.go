@@ -50,7 +50,10 @@ func replacements(e *edit) (found findings) {
 	} else {
 		forms = append(pyForms(pyNames(plain.String())), pyBuiltin())
 	}
-	for _, j := range e.fresh {
+	for _, j := range e.added {
+		if e.moved[j] {
+			continue
+		}
 		line, first := e.after.plain(j), len(e.after.plain(j))
 		for k := j + 1; k < min(len(e.after.lines), j+3) && strings.HasSuffix(strings.TrimSpace(line), "("); k++ {
 			line += e.after.plain(k)
@@ -185,8 +188,9 @@ func pyEquals(e *edit) (found findings) {
 	if e.language != "py" || !e.production() || !e.exists() {
 		return nil
 	}
-	for _, j := range e.fresh {
-		if pyEqualLambda().MatchString(e.after.plain(j)) {
+	isNew := map[int]bool{}
+	for _, j := range e.added {
+		if isNew[j] = !e.moved[j]; isNew[j] && pyEqualLambda().MatchString(e.after.plain(j)) {
 			found.add(e, rules.AssertionRemoved, j, true, equalToAll, strings.TrimSpace(e.after.plain(j)))
 		}
 	}
@@ -195,10 +199,10 @@ func pyEquals(e *edit) (found findings) {
 		if m == nil {
 			continue
 		}
-		line, body, touched := i, m[2], e.isFresh(i)
+		line, body, touched := i, m[2], isNew[i]
 		if strings.TrimSpace(body) == "" {
 			line, body = e.firstLine(i)
-			touched = touched || e.isFresh(line)
+			touched = touched || isNew[line]
 		}
 		literal := pyAlways()
 		if m[1] == "ne" {

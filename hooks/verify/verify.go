@@ -227,7 +227,7 @@ func (q *Request) run(
 	if err != nil {
 		return err
 	}
-	defer q.Progress.Tidy(func() error { return homes.Remove(caches) })
+	defer q.Progress.Tidy(caches.Remove)
 	c, err := q.Base.Copy(ctx, filepath.Join(q.Homes.Work, "check"))
 	if err != nil {
 		return err

@@ -52,7 +52,17 @@ func (b Box) check(c Command) error {
 	if !filepath.IsAbs(c.Dir) {
 		return fmt.Errorf("directory %q of the command is not an absolute path", c.Dir)
 	}
-	for _, p := range slices.Concat([]string{b.Tree, b.Copy, b.Home, b.Tmp}, b.Write, b.Read) {
+	if len(b.Layers) > 0 && b.Tier != View {
+		return fmt.Errorf("the box has overlays, which tier %s does not: ask for tier %s", b.Tier, View)
+	}
+	writes := slices.Concat([]string{b.Copy, b.Tmp}, b.Write)
+	for _, o := range b.Layers {
+		if len(o.Lower) == 0 || slices.Contains(append(o.Lower, o.Upper, o.Work, o.At), "") {
+			return fmt.Errorf("the overlay at %q needs At, Upper, Work and at least one Lower", o.At)
+		}
+		writes = append(writes, o.Upper, o.Work)
+	}
+	for _, p := range slices.Concat([]string{b.Tree, b.Home}, writes, b.Read) {
 		if p != "" && !filepath.IsAbs(p) {
 			return fmt.Errorf("path %q of the box is not absolute", p)
 		}
@@ -60,7 +70,7 @@ func (b Box) check(c Command) error {
 	if b.Tree != "" && b.Copy == "" {
 		return fmt.Errorf("the box names the tree %s but no copy of it", b.Tree)
 	}
-	for _, p := range slices.Concat([]string{b.Copy, b.Tmp}, b.Write) {
+	for _, p := range writes {
 		if p == "" {
 			continue
 		}
@@ -71,7 +81,7 @@ func (b Box) check(c Command) error {
 	if b.Tier == None || b.Tree == "" || resolved(b.Tree) == resolved(b.Copy) {
 		return nil
 	}
-	for _, p := range slices.Concat([]string{b.Copy, b.Tmp}, b.Write) {
+	for _, p := range writes {
 		if p == "" {
 			continue
 		}

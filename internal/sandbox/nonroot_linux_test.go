@@ -115,6 +115,22 @@ for which, who in (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP,
 			}
 		})
 	}
+	t.Run("overlay", func(t *testing.T) {
+		if best != View {
+			t.Skip("nobody gets no view here")
+		}
+		o := Overlay{At: own("upper"), Lower: []string{own("copy")}, Upper: own("upper"), Work: own("work")}
+		cmd, out := startRunner(t, exe, sys, runnerJob{
+			Box: Box{Tier: View, Tmp: tmp, Layers: []Overlay{o}, Write: []string{o.At}}, Dir: o.At, Env: testEnv,
+			Argv: []string{"sh", "-c", "cat file && rm file && echo new > made && mkdir file && ls -d file made"},
+		})
+		if a := answer(t, cmd, out); a.Err != "" || a.Out != "the copy's\nfile\nmade\n" {
+			t.Errorf("%+v", a)
+		}
+		if got := read(t, filepath.Join(copied, "file")) + read(t, filepath.Join(o.Upper, "made")); got != "the copy's\nnew\n" {
+			t.Errorf("the copy's file and what was made: %q", got)
+		}
+	})
 	t.Run("runner killed", func(t *testing.T) {
 		tok := token()
 		cmd, _ := startRunner(t, exe, sys, runnerJob{

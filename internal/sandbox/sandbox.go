@@ -35,11 +35,21 @@ type Box struct {
 	Write []string // absolute paths, existing, that may be written besides Copy and Tmp
 	// absolute paths under /tmp, /dev/shm or Tree that must stay visible in View (read-only unless in Write)
 	Read    []string
-	Home    string   // HOME; empty keeps the caller's
-	Tmp     string   // TMPDIR, an existing private folder; in View it stands at /tmp too. Empty keeps the caller's
-	Env     []string // KEY=VALUE for caches and git; a variable that the task sets itself wins
-	Hook    string   // "<run>/<task>": carried as ASYNC_PIPELINE_HOOK by everything inside; empty outside of hooks
-	Secrets bool     // secret() values are given to what runs here; false withholds them
+	Layers  []Overlay // in View only
+	Home    string    // HOME; empty keeps the caller's
+	Tmp     string    // TMPDIR, an existing private folder; in View it stands at /tmp too. Empty keeps the caller's
+	Env     []string  // KEY=VALUE for caches and git; a variable that the task sets itself wins
+	Hook    string    // "<run>/<task>": carried as ASYNC_PIPELINE_HOOK by everything inside; empty outside of hooks
+	Secrets bool      // secret() values are given to what runs here; false withholds them
+}
+
+// An Overlay shows the files of several folders as one, and keeps what is changed of them in another folder. It exists only inside
+// the box, so nothing of it is left when the runner is killed.
+type Overlay struct {
+	At    string   // an existing folder, which the box may write; it can be Upper itself
+	Lower []string // absolute paths of folders that are only read; the files of an earlier one hide those of a later one
+	Upper string   // an existing folder: gets what is made or changed, and marks of what is removed (character devices 0, 0)
+	Work  string   // an existing, empty folder on the file system of Upper, for the kernel
 }
 
 // A Command is one process to run. Env is the whole environment: nothing is inherited.

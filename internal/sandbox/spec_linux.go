@@ -20,7 +20,10 @@ type spec struct {
 
 // A mount shows a folder or file of the machine at its own or another place inside.
 type mount struct {
-	From     string // without symlinks; empty: a new file system in memory
+	From     string   // without symlinks; empty: a new file system in memory, or an overlay
+	Lower    []string // of an overlay, as Upper and Work: see Overlay; without symlinks
+	Upper    string
+	Work     string
 	At       string
 	ReadOnly bool
 	Within   string // At may be made (an empty folder or file) when it is below this
@@ -81,6 +84,7 @@ func (s spec) each(f func(string) string) spec {
 	for i := range s.Mounts {
 		m := &s.Mounts[i]
 		m.From, m.At, m.Within = f(m.From), f(m.At), f(m.Within)
+		m.Lower, m.Upper, m.Work = all(m.Lower), f(m.Upper), f(m.Work)
 	}
 	if s.Probe != nil {
 		s.Probe = &probe{Outside: f(s.Probe.Outside), Copy: f(s.Probe.Copy)}

@@ -192,8 +192,9 @@ func (r *deferredRequest) attr() *syscall.ProcAttr {
 		sys.Cloneflags |= unix.CLONE_NEWUSER
 		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
-		// Only these survive the execution of a program by somebody who is not root.
-		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+		// Only these survive the execution of a program by somebody who is not root. Overlays need CAP_DAC_OVERRIDE: the kernel gives
+		// the folder that it makes in Overlay.Work the mode 0.
+		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 	}
 	files := make([]uintptr, 3, 4) // 0 to 2 of this process are /dev/null
 	for i, n := range r.std {

@@ -63,6 +63,14 @@ func (v *view) fill() error {
 		}
 	}
 	v.open()
+	for _, o := range v.Layers {
+		m := mount{At: v.underCover(resolved(o.At)), Upper: resolved(o.Upper), Work: resolved(o.Work)}
+		m.Within = v.hider(m.At)
+		for _, l := range o.Lower {
+			m.Lower = append(m.Lower, resolved(l))
+		}
+		v.mounts = append(v.mounts, m)
+	}
 	for _, p := range v.Write {
 		v.show(p, false)
 	}
@@ -256,6 +264,13 @@ func mountView(s spec) error {
 }
 
 func (m mount) clone() (clone, error) {
+	if m.Upper != "" {
+		fd, err := m.overlay()
+		if err != nil {
+			return clone{}, fmt.Errorf("cannot make the overlay at %s: %w", m.At, err)
+		}
+		return clone{m, fd, true}, nil
+	}
 	if m.From == "" {
 		fd, err := memory()
 		if err != nil {

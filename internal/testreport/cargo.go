@@ -30,22 +30,29 @@ func (t *cargoRunner) line(line string) bool {
 			return true
 		}
 	}
-	var m []string
-	switch {
-	case line == "failures:":
+	for _, form := range []struct {
+		has  bool
+		find func() []string
+	}{
+		{strings.HasPrefix(line, "test "), func() []string { return cargoFail().FindStringSubmatch(line) }},
+		{strings.HasPrefix(line, "---- "), func() []string { return cargoOutput().FindStringSubmatch(line) }},
+		{
+			strings.HasPrefix(line, " ") && strings.Contains(line, "s] "),
+			func() []string { return nextestFail().FindStringSubmatch(line) },
+		},
+	} {
+		if form.has {
+			if m := form.find(); m != nil {
+				t.fail(m[1])
+				return true
+			}
+		}
+	}
+	if line == "failures:" {
 		t.listed = true
 		return true
-	case strings.HasPrefix(line, "test "):
-		m = cargoFail().FindStringSubmatch(line)
-	case strings.HasPrefix(line, "---- "):
-		m = cargoOutput().FindStringSubmatch(line)
-	case strings.HasPrefix(line, " ") && strings.Contains(line, "s] "):
-		m = nextestFail().FindStringSubmatch(line)
 	}
-	if m != nil {
-		t.fail(m[1])
-	}
-	return m != nil
+	return false
 }
 
 func (t *cargoRunner) fail(name string) { t.add(cargoLine().ReplaceAllString(name, "")) }

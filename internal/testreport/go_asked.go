@@ -6,6 +6,7 @@ package testreport
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -63,9 +64,12 @@ func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 func UnprovenGo(tests []string, output []byte) string {
 	passed, ended := map[string]bool{}, map[string]bool{}
 	for line := range splitAt(output, '\n') {
-		e, ok := goEventOf(line)
+		var e struct{ Action, Package, Test, Output string }
+		if open := bytes.TrimLeft(line, " \t"); len(open) == 0 || open[0] != '{' || len(open) > maxJSONLine ||
+			json.Unmarshal(open, &e) != nil || e.Test == "" {
+			continue
+		}
 		switch {
-		case !ok || e.Test == "":
 		case e.Action == "output" && strings.HasPrefix(e.Output, goPassed+": "+e.Test+" ("):
 			ended[e.Package+"."+e.Test] = true
 		case e.Action == "pass" && ended[e.Package+"."+e.Test]:
@@ -74,8 +78,8 @@ func UnprovenGo(tests []string, output []byte) string {
 	}
 	for _, test := range tests {
 		if !passed[test] {
-			name := strings.TrimPrefix(test, ".")
-			return "tests_not_run: asked for by name, go test does not say that " + name + " passed"
+			return "tests_not_run: asked for by name, go test does not say that " + strings.TrimPrefix(test,
+				".") + " passed"
 		}
 	}
 	return ""

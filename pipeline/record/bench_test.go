@@ -13,11 +13,15 @@ func plainly(b *testing.B, tasks int) time.Duration {
 	dir := b.TempDir()
 	line := make([]byte, 300)
 	journal, err := os.Create(filepath.Join(dir, "journal"))
-	check(b, err)
+	if err != nil {
+		b.Fatal(err)
+	}
 	defer func() { _ = journal.Close() }()
 	start := time.Now()
 	for i := range tasks {
-		check(b, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte("hello\n"), 0o600))
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte("hello\n"), 0o600); err != nil {
+			b.Fatal(err)
+		}
 		for range 2 {
 			if _, err := journal.Write(line); err != nil {
 				b.Fatal(err)

@@ -3,8 +3,6 @@ package record
 import (
 	"bytes"
 	"encoding/json"
-
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // cleaner redacts secret values from what is written. Only strings are redacted, never the JSON around them: a secret
@@ -32,7 +30,7 @@ func (c cleaner) optional(s *string) *string {
 	return &clean
 }
 
-// values returns a function that cleans every string of a JSON text, for the values of a journal.
+// values is what a journal cleans its values with: each is one JSON text, of which every string is cleaned.
 func (c cleaner) values() func(value []byte) []byte {
 	if c == nil {
 		return nil
@@ -49,7 +47,7 @@ func (c cleaner) values() func(value []byte) []byte {
 	}
 }
 
-// json returns a JSON text with every string cleaned.
+// json is one JSON text with every string cleaned.
 func (c cleaner) json(b []byte) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -57,7 +55,7 @@ func (c cleaner) json(b []byte) ([]byte, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
 	}
-	return recordfile.JSON(c.walk(v))
+	return encode(c.walk(v))
 }
 
 func (c cleaner) walk(v any) any {
@@ -84,7 +82,8 @@ func (c cleaner) run(r *Run) {
 		r.Git = &git
 	}
 	r.Healing.Reason = c.optional(r.Healing.Reason)
-	tasks := append([]Task{}, r.Tasks...) // never null, and never the caller's
+	tasks := make([]Task, len(r.Tasks)) // never null, and never the caller's
+	copy(tasks, r.Tasks)
 	for i := range tasks {
 		tasks[i].Error = c.optional(tasks[i].Error)
 		tasks[i].Hint = c.optional(tasks[i].Hint)
@@ -95,4 +94,15 @@ func (c cleaner) run(r *Run) {
 		}
 	}
 	r.Tasks = tasks
+}
+
+// encode is v as JSON on one line, without the escapes that only web pages need.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

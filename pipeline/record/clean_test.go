@@ -26,7 +26,9 @@ func TestClean(t *testing.T) {
 	err := d.Event(Event{Type: "task_finished", Data: map[string]any{
 		"status": "failed", "duration_ms": 123456, "deep": map[string]any{"list": []string{"is hunter22", `x","at":"y`}},
 	}})
-	check(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var got map[string]any
 	if err := json.Unmarshal(line, &got); err != nil {
 		t.Fatalf("%v in %s", err, line)

@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,7 +31,9 @@ func interrupted(t testing.TB, s *Store, at time.Time) *Draft {
 	d := must[*Draft](t)(s.Begin(at, nil, nil))
 	maker := process.Self()
 	maker.Boot = "another boot"
-	check(t, WriteFile(filepath.Join(d.Dir, "maker.json"), must[[]byte](t)(json.Marshal(maker)), false))
+	if err := WriteFile(filepath.Join(d.Dir, "maker.json"), must[[]byte](t)(json.Marshal(maker)), false); err != nil {
+		t.Fatal(err)
+	}
 	return d
 }
 
@@ -53,7 +56,7 @@ func TestPrune(t *testing.T) {
 	outside := t.TempDir()
 	precious := filepath.Join(outside, "precious")
 	linked := "20200101T000000Z-0000"
-	check(t,
+	err := errors.Join(
 		os.WriteFile(precious, nil, 0o600),
 		os.WriteFile(filepath.Join(outside, "run.json"), []byte("{}"), 0o600),
 		os.Symlink(outside, filepath.Join(s.runs(), linked)),
@@ -62,6 +65,9 @@ func TestPrune(t *testing.T) {
 		os.MkdirAll(filepath.Join(s.runs(), ".gone-20200101T000000Z-0001", "logs"), 0o700), // a Prune was killed here
 		os.Mkdir(filepath.Join(s.runs(), ".gone-mine"), 0o700),
 	)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var asked []string
 	ids, err := s.Prune(func(id string) bool { asked = append(asked, id); return id == kept.ID })
 	if want := strings.Join([]string{first.ID, dead.ID, last.ID}, " "); err != nil || strings.Join(ids, " ") != want {
@@ -90,7 +96,9 @@ func TestPruneLeavesWhatIsHealed(t *testing.T) {
 	if ids, err := s.Prune(none); err != nil || strings.Join(ids, " ") != dead.ID {
 		t.Errorf("while hooks work: %v, %v", ids, err)
 	}
-	check(t, lock.Unlock())
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
 	if ids, err := s.Prune(none); err != nil || strings.Join(ids, " ") != healed.ID {
 		t.Errorf("afterwards: %v, %v", ids, err)
 	}
@@ -123,7 +131,9 @@ func TestPruneThatWasKilled(t *testing.T) {
 	t.Parallel()
 	s := At(t.TempDir())
 	run := seal(t, s, noon)
-	check(t, os.Rename(run.Dir, filepath.Join(s.runs(), gone+run.ID)))
+	if err := os.Rename(run.Dir, filepath.Join(s.runs(), gone+run.ID)); err != nil {
+		t.Fatal(err)
+	}
 	if runs, errs := s.List(); len(runs) != 0 || len(errs) != 0 {
 		t.Errorf("runs %v, %v", runs, errs)
 	}
@@ -139,7 +149,9 @@ func TestPruneRefusesALink(t *testing.T) {
 	t.Parallel()
 	s, other := At(t.TempDir()), At(t.TempDir())
 	theirs := seal(t, other, noon)
-	check(t, os.Mkdir(s.Dir, 0o700), os.Symlink(other.runs(), s.runs()))
+	if err := errors.Join(os.Mkdir(s.Dir, 0o700), os.Symlink(other.runs(), s.runs())); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := s.Prune(none); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("error %v", err)
 	}

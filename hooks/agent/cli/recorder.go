@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -64,11 +63,16 @@ type cleaned struct{ *stream }
 
 func (c cleaned) Write(p []byte) (int, error) {
 	c.left += int64(len(p))
-	for piece := range slices.Chunk(p, maxPiece) {
-		c.split(piece)
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), maxPiece)
+		c.split(rest[:n])
+		rest = rest[n:]
 	}
 	return len(p), nil
 }
+
+func (r *recorder) stdout() io.Writer { return &r.out }
+func (r *recorder) stderr() io.Writer { return &r.err }
 
 func (r *recorder) note(kind string, data map[string]any) {
 	r.mu.Lock()
@@ -176,12 +180,12 @@ func (s *stream) split(p []byte) {
 		return
 	}
 	first := bytes.IndexByte(p, '\n')
-	if long := len(s.partial)+first > maxLine; long || len(s.partial) > 0 {
-		if long {
-			s.tooLong()
-		} else {
-			s.flush(append(s.partial, p[:first+1]...))
-		}
+	if len(s.partial)+first > maxLine {
+		s.tooLong()
+		s.partial = nil
+		p, end = p[first+1:], end-first-1
+	} else if len(s.partial) > 0 {
+		s.flush(append(s.partial, p[:first+1]...))
 		s.partial = nil
 		p, end = p[first+1:], end-first-1
 	}
@@ -232,8 +236,9 @@ func (s *stream) remember(text []byte) {
 	if len(text) > 8<<10 {
 		text = text[len(text)-8<<10:]
 	}
-	for _, line := range slices.Backward(strings.Split(agent.Clean(string(text)), "\n")) {
-		if line = strings.TrimSpace(line); line != "" {
+	lines := strings.Split(agent.Clean(string(text)), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if line := strings.TrimSpace(lines[i]); line != "" {
 			s.last = agent.Tail(line, lastChars)
 			return
 		}

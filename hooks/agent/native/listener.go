@@ -3,7 +3,6 @@ package native
 // What arrives of one answer, kept so that it is there if the stream fails.
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -95,7 +94,10 @@ func (e *listener) take(ev model.Event) {
 		}
 	case model.Stopped:
 		if e.stop == "" {
-			e.stop = cmp.Or(ev.Stop, model.Other)
+			e.stop = ev.Stop
+			if e.stop == "" {
+				e.stop = model.Other
+			}
 			close(e.stopped)
 		}
 	}
@@ -190,5 +192,13 @@ func (e *listener) peek() (a model.Answer, stop model.Stop, err error) {
 	if len(a.Blocks) == 0 && len(a.Broken) == 0 {
 		a.Blocks, a.Broken = e.blocks()
 	}
-	return a, cmp.Or(a.Stop, e.stop), err
+	if stop = a.Stop; stop == "" {
+		stop = e.stop
+	}
+	return a, stop, err
+}
+
+func (e *listener) why() model.Stop {
+	_, stop, _ := e.peek()
+	return stop
 }

@@ -106,7 +106,7 @@ func TestApplyReadOnly(t *testing.T) {
 				strings.Contains(text, "RECOVER") {
 				t.Errorf("%v: %s", err, text)
 			}
-			s.holds(t, "tree", before)
+			fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), before.With())
 			settled(t, s)
 		})
 	}

@@ -4,7 +4,6 @@ package tools
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"maps"
 	"path/filepath"
@@ -19,7 +18,7 @@ import (
 func (w *Toolset) Again(ctx context.Context, c model.Call, at string) Outcome {
 	if c.Name == toolWrite.name {
 		if old, info, err := w.existing(at); err == nil && info != nil {
-			w.know(at, sha256.Sum256(old))
+			w.know(at, old)
 		}
 	}
 	c.Args = w.moved(c.Args, at)

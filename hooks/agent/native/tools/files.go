@@ -3,9 +3,9 @@ package tools
 // Files of the copy. Opening one never blocks, and a file is written whole or not at all.
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -99,7 +99,7 @@ func (w *Toolset) save(at string, content []byte, old fs.FileInfo) (err error) {
 	if err != nil {
 		return err
 	}
-	w.know(at, sha256.Sum256(content))
+	w.know(at, content)
 	w.changed(at)
 	return nil
 }
@@ -116,7 +116,9 @@ func (w *Toolset) apart(at string, content []byte, old fs.FileInfo) (string, err
 	if err := w.root.Mkdir(ourFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	apart := path.Join(ourFolder, "unfinished-"+rand.Text())
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
+	apart := path.Join(ourFolder, "unfinished-"+hex.EncodeToString(random[:]))
 	f, err := w.root.OpenFile(apart, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return "", err
@@ -142,7 +144,9 @@ func (w *Toolset) tidy(apart string) {
 }
 
 // know records what the model knows of a file from now on.
-func (w *Toolset) know(at string, s state) {
+func (w *Toolset) know(at string, content []byte) { w.knowSum(at, sha256.Sum256(content)) }
+
+func (w *Toolset) knowSum(at string, s state) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.read[at] = s
@@ -173,5 +177,10 @@ func lineCount(s string) int {
 
 // binary reports whether content is not text: it has a NUL byte near its beginning, which is git's rule.
 func binary(content []byte) bool {
-	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
+	for _, b := range content[:min(len(content), 8000)] {
+		if b == 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -5,7 +5,6 @@ package tools
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
@@ -24,7 +23,13 @@ var (
 )
 
 func endsIn(name string, ends []string) bool {
-	return slices.Contains(ends, strings.ToLower(path.Ext(name)))
+	ext := strings.ToLower(path.Ext(name))
+	for _, e := range ends {
+		if ext == e {
+			return true
+		}
+	}
+	return false
 }
 
 // stripWrapping removes one thinking block from the very start of content, and a fence that is its first and last

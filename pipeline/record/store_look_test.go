@@ -25,7 +25,9 @@ func tell(t *testing.T, s *Store, at time.Time) *Draft {
 		{Type: "task_skipped", Task: "c", Data: map[string]any{"reason": "dependency", "blocked_by": "b"}},
 		{Type: "task_started", Task: "d"},
 	} {
-		check(t, d.Event(e))
+		if err := d.Event(e); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return d
 }
@@ -40,9 +42,13 @@ func TestEntries(t *testing.T) {
 	live := tell(t, s, noon.Add(time.Minute))
 	dead := tell(t, s, noon.Add(2*time.Minute))
 	stamp := `{"pid": 2147483646, "start": 1, "boot": "another"}`
-	check(t, os.WriteFile(filepath.Join(dead.Dir, "maker.json"), []byte(stamp), 0o600))
+	if err := os.WriteFile(filepath.Join(dead.Dir, "maker.json"), []byte(stamp), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	damaged := seal(t, s, noon.Add(3*time.Minute))
-	check(t, os.WriteFile(filepath.Join(damaged.Dir, "run.json"), []byte("{"), 0o600))
+	if err := os.WriteFile(filepath.Join(damaged.Dir, "run.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ids := must[[]string](t)(s.IDs())
 	if want := []string{damaged.ID, dead.ID, live.ID, sealed.ID}; !slices.Equal(ids, want) {
 		t.Fatalf("ids %v, want %v", ids, want)
@@ -99,7 +105,9 @@ func TestStory(t *testing.T) {
 	if _, running := story.Started["d"]; !running {
 		t.Error("d runs, and is not told of")
 	}
-	check(t, d.Event(Event{Type: "task_finished", Task: "d", Data: map[string]any{"status": Passed}}))
+	if err := d.Event(Event{Type: "task_finished", Task: "d", Data: map[string]any{"status": Passed}}); err != nil {
+		t.Fatal(err)
+	}
 	if err := story.More(); err != nil || story.Ended["d"].Status != Passed {
 		t.Errorf("what came later: %+v, %v", story.Ended["d"], err)
 	}
@@ -111,7 +119,9 @@ func TestStory(t *testing.T) {
 	path := filepath.Join(d.Dir, "events.jsonl")
 	text := must[[]byte](t)(os.ReadFile(path))
 	for _, more := range []string{`{"seq":`, "garbage\n"} {
-		check(t, os.WriteFile(path, append(bytes.Clone(text), more...), 0o600))
+		if err := os.WriteFile(path, append(bytes.Clone(text), more...), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		story, err := s.Story(d.ID)
 		if damaged := strings.HasSuffix(more, "\n"); (err != nil) != damaged || len(story.Ended) != 4 {
 			t.Errorf("%q: %d ended, %v", more, len(story.Ended), err)
@@ -124,17 +134,23 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := At(t.TempDir())
 	d := tell(t, s, noon)
-	check(t, d.Event(Event{Type: "run_finished", Data: map[string]any{"status": Failed, "exit_code": 1}}))
+	if err := d.Event(Event{Type: "run_finished", Data: map[string]any{"status": Failed, "exit_code": 1}}); err != nil {
+		t.Fatal(err)
+	}
 	one, three := 1, 3
 	sealed := must[*Sealed](t)(d.Seal(Run{Status: Failed, ExitCode: one, Tasks: []Task{
 		{Name: "a", Status: Passed}, {Name: "b", Status: Failed, ExitCode: &three}, {Name: "c", Status: Skipped}, {Name: "d", Status: Cancelled},
 	}}))
-	check(t, sealed.Check())
+	if err := sealed.Check(); err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(d.Dir, "events.jsonl")
 	text := must[[]byte](t)(os.ReadFile(path))
 	put := func(b []byte) {
 		t.Helper()
-		check(t, os.WriteFile(path, b, 0o600))
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i := range text {
 		changed := bytes.Clone(text)
@@ -167,7 +183,9 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s changed, and nobody says so", name)
 		}
 	}
-	check(t, os.Remove(path))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
 	if err := sealed.Check(); err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("without a journal: %v", err)
 	}
@@ -186,7 +204,9 @@ func TestCheckVersion1(t *testing.T) {
 func TestHeldRefusesNobody(t *testing.T) {
 	t.Parallel()
 	s := At(t.TempDir())
-	check(t, must[*Lock](t)(s.RunLock()).Unlock())
+	if err := must[*Lock](t)(s.RunLock()).Unlock(); err != nil {
+		t.Fatal(err)
+	}
 	stop := make(chan struct{})
 	var looking sync.WaitGroup
 	defer looking.Wait()
@@ -203,11 +223,15 @@ func TestHeldRefusesNobody(t *testing.T) {
 	})
 	for range 400 {
 		lock, err := s.RunLock()
-		check(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if held := s.Held(); len(held) != 1 || held[0].PID != os.Getpid() {
 			t.Fatalf("held: %+v", held)
 		}
-		check(t, lock.Unlock())
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -229,12 +253,16 @@ func TestLockPatience(t *testing.T) {
 		t.Errorf("a holder that is alive was waited for: %v", quickest)
 	}
 	path := filepath.Join(s.Dir, "run.lock")
-	check(t, os.Truncate(path, 0))
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
 	start := time.Now()
 	if _, err := s.RunLock(); !errors.Is(err, ErrLocked) || time.Since(start) < lockPatience {
 		t.Errorf("held by nobody we know: %v after %v", err, time.Since(start))
 	}
-	check(t, lock.Unlock())
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
 	next := must[*Lock](t)(s.RunLock())
 	if err := lock.Unlock(); err != nil { // once more: the name in the file is another's now
 		t.Fatal(err)
@@ -242,7 +270,9 @@ func TestLockPatience(t *testing.T) {
 	if b, err := os.ReadFile(path); err != nil || len(b) == 0 {
 		t.Errorf("the lock file of who holds it: %q, %v", b, err)
 	}
-	check(t, next.Unlock())
+	if err := next.Unlock(); err != nil {
+		t.Fatal(err)
+	}
 	if b, err := os.ReadFile(path); err != nil || len(b) != 0 {
 		t.Errorf("the lock file of nobody: %q, %v", b, err)
 	}
@@ -259,10 +289,14 @@ func TestHeld(t *testing.T) {
 	if len(held) != 1 || held[0].Lock != "run.lock" || held[0].PID != os.Getpid() || time.Since(held[0].Since) > time.Minute {
 		t.Errorf("held: %+v", held)
 	}
-	check(t, lock.Unlock())
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
 	if held := s.Held(); len(held) != 0 {
 		t.Errorf("given up: %+v", held)
 	}
 	again := must[*Lock](t)(s.RunLock()) // looking has not kept it
-	check(t, again.Unlock())
+	if err := again.Unlock(); err != nil {
+		t.Fatal(err)
+	}
 }

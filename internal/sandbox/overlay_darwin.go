@@ -1,0 +1,4 @@
+package sandbox
+
+// TryOverlay returns why an overlay cannot be had: it needs Linux.
+func TryOverlay(string, ...string) error { return Why(View) }
