@@ -116,7 +116,8 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 		}
 		t := e.Config.Task(r.Name)
 		if t == nil {
-			return fmt.Errorf("task %q of run %s is no longer in %s: put it back, or run again", r.Name, run.ID, e.Config.File)
+			return fmt.Errorf("task %q of run %s is no longer in %s: put it back, or run again", pipeline.ShownName(r.Name), run.ID,
+				e.Config.File)
 		}
 		for _, h := range t.OnFail {
 			if h.Agent != nil {
@@ -124,17 +125,18 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 			}
 		}
 	}
+	shown := pipeline.ShownName(task)
 	switch {
 	case hooked > 0:
 		return nil
 	case task == "":
 		return fmt.Errorf("no failed task of run %s has an on_fail \"agent\": add one in %s", run.ID, e.Config.File)
 	case run.Task(task) == nil:
-		return fmt.Errorf("run %s has no task %q", run.ID, task)
+		return fmt.Errorf("run %s has no task %q", run.ID, shown)
 	case !failedtask.Failed(run.Task(task)):
-		return fmt.Errorf("task %q of run %s is %s: only a failed task can be fixed", task, run.ID, run.Task(task).Status)
+		return fmt.Errorf("task %q of run %s is %s: only a failed task can be fixed", shown, run.ID, run.Task(task).Status)
 	}
-	return fmt.Errorf("task %q has no on_fail \"agent\": add one in %s", task, e.Config.File)
+	return fmt.Errorf("task %q has no on_fail \"agent\": add one in %s", shown, e.Config.File)
 }
 
 // answer runs those hooks of the failed tasks that want reports true for.

@@ -72,9 +72,9 @@ func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view
 
 // showHook shows that a hook begins.
 func showHook(screen *view.Screen, live *view.Live, s hooks.Started) {
-	what := s.Agent + " works on " + s.Task
+	what := s.Agent + " works on " + view.TaskName(s.Task)
 	if s.Kind == "run" {
-		what = `on_fail "run" of ` + s.Task
+		what = `on_fail "run" of ` + view.TaskName(s.Task)
 		screen.RunHookStarted(s.Task)
 	} else {
 		screen.HookStarted(s.Task, s.Agent, string(s.Tier), s.Attempts, s.WallClock)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -110,17 +111,17 @@ func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	}
 	remedy := "async-pipeline list shows them"
 	if near := pipeline.Nearest(name, names); near != "" {
-		remedy = "did you mean " + near + "?"
+		remedy = "did you mean " + view.TaskName(near) + "?"
 	}
 	switch {
 	case slices.Contains(c.Empty, name):
 		remedy = "its for_each or matrix is empty, so it has no instances"
 	case len(instances) > 0:
-		remedy = "it is " + count(len(instances), "task") + ", name one: " + strings.Join(instances[:min(len(instances), 8)], ", ")
+		remedy = "it is " + count(len(instances), "task") + ", name one: " + english.List(view.TaskNames(instances), 8)
 	case c.Job(name) != nil:
-		remedy = "it is a job, of " + strings.Join(c.Job(name).Tasks, ", ")
+		remedy = "it is a job, of " + strings.Join(view.TaskNames(c.Job(name).Tasks), ", ")
 	}
-	return nil, exit.Refuse("there is no task %q: %s", name, remedy)
+	return nil, exit.Refuse("there is no task %q: %s", view.TaskName(name), remedy)
 }
 
 // A receipt is explain --json: what the cache says of a task, in the fields of cache/<task>.json.

@@ -183,7 +183,7 @@ func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.
 		}
 		pack = &view.Pack{}
 		if err := json.Unmarshal(text, pack); err != nil {
-			prog.Messages().Warning("the context pack of task " + t.Name + " is damaged: " + err.Error())
+			prog.Messages().Warning("the context pack of task " + view.TaskName(t.Name) + " is damaged: " + err.Error())
 			pack = nil
 		}
 		if at := filepath.Join(e.Dir, "context", filename.Of(t.Name)+".json"); pack != nil {

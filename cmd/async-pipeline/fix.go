@@ -29,7 +29,7 @@ names them.`,
   async-pipeline fix diff 20261121T024000Z-7f3a test
   async-pipeline fix apply 20261121T024000Z-7f3a test`,
 	}
-	group(c)
+	group(prog, c)
 	c.AddCommand(fixListCommand(prog), fixShowCommand(prog), fixDiffCommand(prog), fixApplyCommand(prog), fixRevertCommand(prog), fixRejectCommand(prog))
 	c.AddCommand(fixAuditCommand(prog), fixReplayCommand(prog), fixImportCommand(prog))
 	for _, verb := range c.Commands() {
@@ -41,12 +41,12 @@ names them.`,
 
 // wrapped makes the text of an error wrap at the width of the screen, because a person decides by it.
 func wrapped(err error) error {
-	if m := (*exit.Misuse)(nil); err == nil || errors.As(err, &m) {
-		return err
+	if err == nil {
+		return nil
 	}
 	f := &exit.Error{Code: exit.Refused, Text: err.Error()}
 	errors.As(err, &f)
-	return &exit.Error{Code: f.Code, Text: f.Text, Wrap: true, Err: err}
+	return &exit.Error{Code: f.Code, Text: f.Text, Wrap: true}
 }
 
 // fixStore returns the fixes of the root, after settling an interrupted apply and what killed runs left.

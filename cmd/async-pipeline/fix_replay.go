@@ -151,7 +151,7 @@ func rewritten(prog *program, c *pipeline.Config, r *record.Sealed, p *fix.Propo
 			continue
 		}
 		if now, err := run.Fingerprint(t, prog.Secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
-			notes = append(notes, fmt.Sprintf("task %q is written differently in PIPELINE.hcl than it was in the run", n.Name))
+			notes = append(notes, fmt.Sprintf("task %q is written differently in PIPELINE.hcl than it was in the run", view.TaskName(n.Name)))
 		}
 	}
 	return notes

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
@@ -79,7 +80,7 @@ func fixDiffCommand(prog *program) *cobra.Command {
 				return err
 			}
 			if p.Diff == nil {
-				return &exit.Error{Code: exit.Failed, Text: "the fix for " + p.Task + " of run " + p.Run + " has no patch (" + p.State + ")"}
+				return &exit.Error{Code: exit.Failed, Text: "the fix for " + view.TaskName(p.Task) + " of run " + p.Run + " has no patch (" + p.State + ")"}
 			}
 			_, err = prog.Out.Write(p.Diff)
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -122,9 +123,9 @@ func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sea
 	}
 	if task != "" && run.Task(task) == nil {
 		if len(args) == 1 && c.Task(task) == nil {
-			return nil, "", exit.Refuse("%q is neither a recorded run nor a task of the newest run %s", task, run.ID)
+			return nil, "", exit.Refuse("%q is neither a recorded run nor a task of the newest run %s", view.TaskName(task), run.ID)
 		}
-		return nil, "", exit.Refuse("run %s has no task %q", run.ID, task)
+		return nil, "", exit.Refuse("run %s has no task %q", run.ID, view.TaskName(task))
 	}
 	return run, task, nil
 }

@@ -21,10 +21,10 @@ func helpCommand(prog *program) *cobra.Command {
 		RunE: func(c *cobra.Command, words []string) error {
 			about, rest, err := c.Root().Find(words)
 			switch {
-			case about == nil || err != nil:
-				return exit.Misused("there is no verb %q\nasync-pipeline --help shows them all", strings.Join(words, " "))
+			case err != nil:
+				return prog.unknownVerb(c.Root(), words...)
 			case len(rest) > 0 && about.HasSubCommands():
-				return unknownVerb(about, rest[0])
+				return prog.unknownVerb(about, rest...)
 			case len(rest) > 0:
 				return exit.Misused("%s has no verb %q\nwrite async-pipeline help %s", verb.Name(about), rest[0], verb.Name(about))
 			}
@@ -40,7 +40,7 @@ func setHelp(prog *program, root *cobra.Command) {
 	root.SetUsageTemplate(usageTemplate(plain, view.Width))
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
-			prog.noTopic = unknownVerb(c, words[0])
+			prog.noTopic = prog.unknownVerb(c, words...)
 			return
 		}
 		if columns := prog.Results().Columns; columns > 0 && columns < view.Width {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -127,11 +128,11 @@ func noTask(task, run string, names []string, neither string) error {
 		}
 	}
 	if len(instances) > 0 {
-		remedy = "it has " + strings.Join(instances[:min(len(instances), 8)], ", ")
+		remedy = "it has " + english.List(view.TaskNames(instances), 8)
 	} else if near := pipeline.Nearest(task, names); near != "" {
-		remedy = "did you mean " + near + "?"
+		remedy = "did you mean " + view.TaskName(near) + "?"
 	}
-	return exit.Refuse("%q is %s a task of run %s: %s", task, cmp.Or(neither, "not"), run, remedy)
+	return exit.Refuse("%q is %s a task of run %s: %s", view.TaskName(task), cmp.Or(neither, "not"), run, remedy)
 }
 
 func sealedNames(s *record.Sealed) []string {
@@ -290,9 +291,9 @@ func afterLog(prog *program, e record.Entry, story *record.Story, task string, l
 	case t.Status == record.Skipped:
 		prog.Messages().NotRun(e.ID, t)
 	case !exists && t.Log != nil:
-		prog.Messages().Warning("the log of task " + task + " of run " + e.ID + " is gone: it was removed")
+		prog.Messages().Warning("the log of task " + view.TaskName(task) + " of run " + e.ID + " is gone: it was removed")
 	case !exists && t.Status == "":
-		prog.Messages().Note("task " + task + " of run " + e.ID + " has not started")
+		prog.Messages().Note("task " + view.TaskName(task) + " of run " + e.ID + " has not started")
 	case !exists:
 		prog.Messages().NotRun(e.ID, t)
 	case e.Sealed == nil && !e.Live:

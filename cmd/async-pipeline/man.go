@@ -46,7 +46,7 @@ func manPage(prog *program, root *cobra.Command, verb []string) error {
 		return err
 	}
 	if len(rest) > 0 {
-		return unknownVerb(c, rest[0])
+		return prog.unknownVerb(c, rest...)
 	}
 	date, err := man.Date(prog.Env("SOURCE_DATE_EPOCH"))
 	if err != nil {

@@ -25,7 +25,7 @@ func policyCommand(prog *program) *cobra.Command {
 its on_fail "agent" lets it; nothing else. The sandbox bounds what it does.`,
 		Example: `  async-pipeline policy check --task test -- go vet ./...`,
 	}
-	group(c)
+	group(prog, c)
 	c.AddCommand(policyCheckCommand(prog))
 	return c
 }
@@ -92,7 +92,7 @@ func checkPolicy(prog *program, name string, argv []string) error {
 	}
 	switch {
 	case asked == 0 && name != "":
-		return exit.Refuse("task %q has no on_fail %q: no agent works on it", name, "agent")
+		return exit.Refuse("task %q has no on_fail %q: no agent works on it", view.TaskName(name), "agent")
 	case asked == 0:
 		return exit.Refuse("no task has an on_fail %q: there is no agent to ask for", "agent")
 	case refused:
@@ -103,7 +103,7 @@ func checkPolicy(prog *program, name string, argv []string) error {
 
 // showDecision prints the decision for one task.
 func showDecision(prog *program, c *pipeline.Config, t *pipeline.Task, hook *pipeline.AgentHook, p policy.Policy, argv []string, d policy.Decision) {
-	who := view.Harmless(t.Name) + " (agent." + hook.Use + ")"
+	who := view.Harmless(view.TaskName(t.Name)) + " (agent." + hook.Use + ")"
 	out := prog.Results()
 	if d.Allowed {
 		out.Line("%s: allowed by %s", who, view.Harmless(d.Grant))

@@ -79,10 +79,6 @@ func (g *program) code(err error) int {
 	if err == nil {
 		return 0
 	}
-	if m := (*exit.Misuse)(nil); errors.As(err, &m) {
-		g.Messages().Misused(m.Text)
-		return exit.Refused
-	}
 	e := &exit.Error{Code: exit.Refused, Text: err.Error()}
 	errors.As(err, &e)
 	switch {

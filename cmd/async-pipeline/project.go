@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -71,7 +72,7 @@ func (prog *program) settle(root string) error {
 		what = "was completed"
 	}
 	settled := slices.DeleteFunc(slices.Clone(r.Files), func(p string) bool { return slices.Contains(r.Left, p) })
-	text := "an interrupted " + r.What + " of the fix for " + r.Task + " of run " + r.Run + " " + what + ": " + strings.Join(settled, ", ")
+	text := "an interrupted " + r.What + " of the fix for " + view.TaskName(r.Task) + " of run " + r.Run + " " + what + ": " + strings.Join(settled, ", ")
 	if len(r.Left) > 0 {
 		text += "\nnot touched, because somebody edited them since: " + strings.Join(r.Left, ", ")
 	}

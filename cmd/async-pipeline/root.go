@@ -40,16 +40,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	root.PersistentFlags().StringVarP(&prog.Into, "directory", "C", project.Here, "work in `DIR` instead of the working directory")
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	root.Flags().Bool("version", false, "print the version")
-	group(root)
-	root.Args = func(c *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
-			return nil
-		case isTask(prog, args[0]):
-			return exit.Misused("%q is a task or job, not a verb; to run it:\n%s", args[0], prog.Typed(append([]string{"run"}, args...)...))
-		}
-		return unknownVerb(c, args[0])
-	}
+	group(prog, root)
 	root.AddCommand(runCommand(prog), healCommand(prog), validateCommand(prog), listCommand(prog), contextCommand(prog),
 		fixCommand(prog), versionCommand(prog), graphCommand(prog), completionCommand(prog), manCommand(prog))
 	root.AddCommand(initCommand(prog), fmtCommand(prog), schemaCommand(prog))
@@ -59,7 +50,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	root.AddCommand(help)
 	groupVerbs(root)
 	sayDefaultsOnce(root)
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(prog.flagError)
 	setHelp(prog, root)
 	// Never nil: cobra would take os.Args instead.
 	root.SetArgs(append([]string{}, prog.args...))
@@ -112,10 +103,10 @@ func sayDefaultsOnce(c *cobra.Command) {
 }
 
 // group makes a command a container of others: alone it prints its help; an unknown word is an error.
-func group(c *cobra.Command) {
+func group(prog *program, c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return unknownVerb(c, args[0])
+			return prog.unknownVerb(c, args...)
 		}
 		return nil
 	}
@@ -123,7 +114,7 @@ func group(c *cobra.Command) {
 }
 
 // isTask reports whether a word names a task or job of PIPELINE.hcl.
-func isTask(prog *program, word string) bool {
+func (prog *program) isTask(word string) bool {
 	file, err := prog.File()
 	if err != nil {
 		return false
@@ -136,8 +127,12 @@ func isTask(prog *program, word string) bool {
 	return c.Task(word) != nil || c.Job(word) != nil || len(c.Named(word)) > 0
 }
 
-// unknownVerb returns the error for a word that is not a verb of c, with the verb that was probably meant.
-func unknownVerb(c *cobra.Command, word string) error {
+// unknownVerb returns the error for words of which the first is not a verb of c, with what was probably meant.
+func (prog *program) unknownVerb(c *cobra.Command, words ...string) error {
+	word := words[0]
+	if !c.HasParent() && prog.isTask(word) {
+		return exit.Misused("%q is a task or job, not a verb; to run it:\n%s", word, prog.Typed(append([]string{"run"}, words...)...))
+	}
 	var known []string
 	for _, s := range c.Commands() {
 		if verb.Listed(s) {
@@ -155,14 +150,14 @@ func unknownVerb(c *cobra.Command, word string) error {
 }
 
 // flagError returns an error for a wrong flag, in our words, with the flag that was probably meant.
-func flagError(c *cobra.Command, err error) error {
+func (prog *program) flagError(c *cobra.Command, err error) error {
 	help := "\n" + c.CommandPath() + " --help shows the flags"
 	unknown := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &unknown) {
 		return exit.Misused("%s%s", flagValue(err), help)
 	}
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
-		return unknownVerb(c, args[0])
+		return prog.unknownVerb(c, args...)
 	}
 	name := unknown.GetSpecifiedName()
 	has := "there is"

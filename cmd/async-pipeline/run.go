@@ -279,7 +279,7 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Plann
 	var plan []view.Planned
 	for _, t := range g.Tasks() {
 		if why[t.Name] == "" {
-			why[t.Name] = "needed by " + neededBy(g, t.Name)
+			why[t.Name] = "needed by " + view.TaskName(neededBy(g, t.Name))
 		}
 		plan = append(plan, view.Planned{Task: t, After: g.DependsOn(t.Name), Why: why[t.Name]})
 	}

@@ -99,11 +99,11 @@ func (b *Builder) WriteAll(ctx context.Context, run *record.Sealed) error {
 func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, place *place) ([]byte, error) {
 	ended := run.Task(task)
 	if ended == nil {
-		return nil, fmt.Errorf("run %s has no task %q", run.ID, task)
+		return nil, fmt.Errorf("run %s has no task %q", run.ID, pipeline.ShownName(task))
 	}
 	if !failedtask.Failed(ended) {
-		return nil, fmt.Errorf("task %q of run %s is %s: a context pack is made of a failed task", task, run.ID,
-			ended.Status)
+		return nil, fmt.Errorf("task %q of run %s is %s: a context pack is made of a failed task", pipeline.ShownName(task),
+			run.ID, ended.Status)
 	}
 	p := pack{
 		SchemaVersion: 1, Run: run.ID, Task: task, Dir: ".", Status: ended.Status, ExitCode: ended.ExitCode,

@@ -117,7 +117,7 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run", ErrNone, run,
 			run)
 	case task != "":
-		return nil, fmt.Errorf("%w: run %s has none for task %q; it has: %s", ErrNone, run, task, strings.Join(tasks, ", "))
+		return nil, fmt.Errorf("%w: run %s has none for task %s; it has: %s", ErrNone, run, task, strings.Join(tasks, ", "))
 	case len(fixes) == 1:
 		return fixes[0], nil
 	case len(proposed) == 1:

@@ -149,7 +149,7 @@ func (d *checkup) copies() {
 			break
 		}
 		d.trouble("copies", d.Typed("gc")+" stores what its agent had changed as a rescue patch, the next run does too",
-			"the fix for %s of run %s was interrupted", a.Task, a.Run)
+			"the fix for %s of run %s was interrupted", view.TaskName(a.Task), a.Run)
 	}
 	d.andMore("copies", view.Trouble, len(left.Fixes), "interrupted fixes")
 	if n := len(left.Copies); n > 0 {

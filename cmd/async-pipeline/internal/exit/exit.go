@@ -15,15 +15,11 @@ const (
 type Error struct {
 	Code int
 	Text string
-	Wrap bool  // break lines at the width of the screen
-	Err  error // what it was made of, or nil
+	Wrap bool // break lines at the width of the screen; a command to type has a line of its own
 }
 
 // Error returns Text.
 func (e *Error) Error() string { return e.Text }
-
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
 
 // With returns an error that ends the verb with a code and prints nothing.
 func With(code int) error { return &Error{Code: code} }
@@ -38,12 +34,7 @@ func Fail(format string, args ...any) error {
 	return &Error{Code: Failed, Text: fmt.Sprintf(format, args...)}
 }
 
-// A Misuse is an error in what was typed. It ends the verb with Refused. Its lines are wrapped, so a command to type has a line
-// of its own.
-type Misuse struct{ Text string }
-
-// Error returns Text.
-func (m *Misuse) Error() string { return m.Text }
-
-// Misused returns a Misuse.
-func Misused(format string, args ...any) error { return &Misuse{fmt.Sprintf(format, args...)} }
+// Misused returns an error in what was typed. It ends the verb with Refused, and is wrapped.
+func Misused(format string, args ...any) error {
+	return &Error{Code: Refused, Text: fmt.Sprintf(format, args...), Wrap: true}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
@@ -47,7 +48,11 @@ func (p *Project) Lookup(name string) (string, bool) {
 	return "", false
 }
 
-// Typed returns a call of this program as the person would type it from where they are.
+// literal are flags whose values are no names of tasks, however they are written.
+var literal = []string{"--var", "--var-file", "--files", "--hunk"}
+
+// Typed returns a call of this program as the person would type it from where they are. Names of tasks are
+// written as they are shown.
 func (p *Project) Typed(args ...string) string {
 	words := []string{"async-pipeline"}
 	if strings.Contains(p.Program, "/") { // it was not found in PATH
@@ -56,7 +61,10 @@ func (p *Project) Typed(args ...string) string {
 	if p.Into != "" && p.Into != Here {
 		words = append(words, "-C", view.Quote(p.Into))
 	}
-	for _, a := range args {
+	for i, a := range args {
+		if i == 0 || !slices.Contains(literal, args[i-1]) {
+			a = view.TaskName(a)
+		}
 		words = append(words, view.Quote(a))
 	}
 	return strings.Join(words, " ")
@@ -190,7 +198,7 @@ func namedAfter(c *pipeline.Config, s pipeline.Secret) string {
 	}
 	for _, t := range c.Tasks {
 		if strings.Contains(t.Name, s.Value) {
-			return fmt.Sprintf("task %q", t.Name)
+			return fmt.Sprintf("task %q", view.TaskName(t.Name))
 		}
 	}
 	for _, j := range c.Jobs {

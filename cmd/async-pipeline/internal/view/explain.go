@@ -28,11 +28,11 @@ type Explained struct {
 func (s *Screen) Explain(e Explained, now time.Time) {
 	t := e.Task
 	var b strings.Builder
-	head := s.paint(bold, Harmless(t.Name))
+	head := s.paint(bold, taskName(t.Name))
 	switch about := Harmless(t.Description); {
 	case about == "":
 		b.WriteString(head + "\n")
-	case columns(Harmless(t.Name))+2+columns(about) <= s.wide():
+	case columns(taskName(t.Name))+2+columns(about) <= s.wide():
 		b.WriteString(head + "  " + about + "\n")
 	default:
 		b.WriteString(head + "\n" + strings.Join(s.hung(about, 2), "\n") + "\n")
@@ -41,8 +41,8 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	f.command(t.Run)
 	f.add("in", unless(t.Dir, "."))
 	f.add("declared", s.place(t.Pos))
-	f.add("waits for", strings.Join(t.DependsOn, ", "))
-	f.add("before", strings.Join(e.Before, ", "))
+	f.add("waits for", strings.Join(TaskNames(t.DependsOn), ", "))
+	f.add("before", strings.Join(TaskNames(e.Before), ", "))
 	f.add("jobs", strings.Join(e.Jobs, ", "))
 	f.add("inputs", strings.Join(t.Inputs, ", "))
 	f.add("reads", strings.Join(t.Reads, ", "))
@@ -209,7 +209,7 @@ type Environment struct {
 // Environ shows it.
 func (s *Screen) Environ(e Environment) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The environment of %s: %s\n", s.paint(bold, Harmless(e.Task)), english.Count(len(e.Lines), "variable"))
+	fmt.Fprintf(&b, "The environment of %s: %s\n", s.paint(bold, taskName(e.Task)), english.Count(len(e.Lines), "variable"))
 	var names, froms []string
 	for _, l := range e.Lines {
 		names, froms = append(names, l.Name), append(froms, l.From)

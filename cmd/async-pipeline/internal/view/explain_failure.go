@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -46,12 +45,10 @@ func (s *Screen) ExplainTask(r RunStory, t record.Task, pack *Pack, file string,
 	b.WriteString(s.runHead(r, now) + "\n")
 	switch t.Status {
 	case record.Skipped:
-		b.WriteString(s.paint(yellow, "–") + " " + s.paint(bold, Harmless(t.Name)) + " was not started: " + skipReason(t) + "\n")
+		b.WriteString(s.paint(yellow, "–") + " " + s.paint(bold, taskName(t.Name)) + " was not started: " + skipReason(t) + "\n")
 	case record.Passed, record.Cached:
-		b.WriteString(s.paint(green, "✓") + " " + s.paint(bold, Harmless(t.Name)) + " " + ended(t) + " after " + ms(t.DurationMS) + "\n")
-		if w := r.Waited[t.Name]; len(w) > 0 {
-			b.WriteString(s.words("It waited for "+english.List(w, mostNames)+".", "  "))
-		}
+		b.WriteString(s.paint(green, "✓") + " " + s.paint(bold, taskName(t.Name)) + " " + ended(t) + " after " + ms(t.DurationMS) + "\n")
+		b.WriteString(s.waited(r, t))
 		b.WriteString(s.logOf(r.Dir, t))
 	default:
 		b.WriteString(s.whyEnded(t, r))

@@ -144,7 +144,7 @@ func (s *Screen) whyEnded(t record.Task, r RunStory) string {
 	if t.DurationMS != nil {
 		standing = endedAfter(t)
 	}
-	name := Harmless(t.Name)
+	name := taskName(t.Name)
 	lines := Wrap(name+" "+standing, s.wide()-2)
 	if rest, ok := strings.CutPrefix(lines[0], name); ok {
 		lines[0] = s.paint(bold, name) + rest
@@ -153,12 +153,18 @@ func (s *Screen) whyEnded(t record.Task, r RunStory) string {
 	for _, why := range whyWords(t) {
 		b.WriteString(s.words(why, "  "))
 	}
-	if w := r.Waited[t.Name]; len(w) > 0 {
-		b.WriteString(s.words("It waited for "+english.List(w, mostNames)+".", "  "))
-	}
+	b.WriteString(s.waited(r, t))
 	b.WriteString(s.logOf(r.Dir, t))
 	b.WriteString(s.failingTests(r.Failing[t.Name]))
 	return b.String()
+}
+
+// waited shows what a task waited for.
+func (s *Screen) waited(r RunStory, t record.Task) string {
+	if len(r.Waited[t.Name]) == 0 {
+		return ""
+	}
+	return s.words("It waited for "+english.List(TaskNames(r.Waited[t.Name]), mostNames)+".", "  ")
 }
 
 // logOf shows where the log of a task is. A path that leads out of the folder of the run is ignored.
@@ -235,7 +241,7 @@ func (s *Screen) skipped(tasks []record.Task) string {
 			at[reason] = &group{reason: reason}
 			groups = append(groups, at[reason])
 		}
-		at[reason].names = append(at[reason].names, t.Name)
+		at[reason].names = append(at[reason].names, TaskName(t.Name))
 	}
 	var b strings.Builder
 	for _, g := range groups {
@@ -249,7 +255,7 @@ func (s *Screen) skipped(tasks []record.Task) string {
 func skipReason(t record.Task) string {
 	by := "another task"
 	if t.BlockedBy != nil {
-		by = Harmless(*t.BlockedBy)
+		by = taskName(*t.BlockedBy)
 	}
 	reason := ""
 	if t.Reason != nil {
@@ -272,7 +278,7 @@ func (s *Screen) passed(tasks []record.Task) string {
 	left := 0
 	for _, t := range tasks {
 		if t.Status == record.Passed || t.Status == record.Cached {
-			names = append(names, t.Name)
+			names = append(names, TaskName(t.Name))
 			if t.ProcessesLeft != nil {
 				left += *t.ProcessesLeft
 			}
@@ -294,7 +300,7 @@ func (s *Screen) wherePath(r RunStory) string {
 	words := make([]string, len(r.Path))
 	for i, p := range r.Path {
 		sum += p.Took
-		words[i] = p.Task + " " + Duration(p.Took)
+		words[i] = TaskName(p.Task) + " " + Duration(p.Took)
 	}
 	if len(words) > 12 {
 		words = append(append(words[:6:6], "…"), words[len(words)-5:]...)
@@ -310,15 +316,15 @@ func (s *Screen) hookStory(h HookStory) string {
 		end := s.paint(green, "done")
 		switch {
 		case r.Error != "" && (r.ExitCode == nil || r.Error != record.Failed):
-			return s.words("on_fail \"run\" of "+h.Task+": failed"+took+": "+r.Error, "")
+			return s.words("on_fail \"run\" of "+TaskName(h.Task)+": failed"+took+": "+r.Error, "")
 		case r.ExitCode != nil && *r.ExitCode != 0:
 			end = s.paint(yellow, fmt.Sprintf("failed: exit %d", *r.ExitCode))
 		}
-		return "on_fail \"run\" of " + Harmless(h.Task) + ": " + end + took + "\n"
+		return "on_fail \"run\" of " + taskName(h.Task) + ": " + end + took + "\n"
 	}
 	f := h.Fix
 	var b strings.Builder
-	head := "on_fail \"agent\" of " + Harmless(h.Task) + ":"
+	head := "on_fail \"agent\" of " + taskName(h.Task) + ":"
 	between := func(text string) string {
 		if s.Columns > 0 && columns(head)+1+columns(text) > s.wide() {
 			return "\n  "

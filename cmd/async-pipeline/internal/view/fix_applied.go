@@ -23,7 +23,7 @@ func (s *Screen) Taken(p *fix.Proposal) {
 	if at, err := time.Parse(time.RFC3339, of); err == nil {
 		of = at.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	s.put(s.paragraph(fmt.Sprintf("There are %d proposals; this is %s, of %s.", n, Harmless(p.Exact()), Harmless(of)), ""))
+	s.put(s.paragraph(fmt.Sprintf("There are %d proposals; this is %s, of %s.", n, taskName(p.Exact()), Harmless(of)), ""))
 }
 
 // Applied shows what fix apply wrote, or would write. better is the command that applies an older proposal that is verified;
@@ -165,7 +165,7 @@ func theFix(p *fix.Proposal) string {
 }
 
 // called returns the task of a fix, with its number where the task has a newer one.
-func called(p *fix.Proposal) string { return Harmless(cmp.Or(p.Called, p.Task)) }
+func called(p *fix.Proposal) string { return taskName(cmp.Or(p.Called, p.Task)) }
 
 // worked lists the files, with remarks on each.
 func (s *Screen) worked(b *strings.Builder, a apply.Applied) {

@@ -20,7 +20,7 @@ func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 	run, task, state := len("RUN"), len("TASK"), len("STATE")
 	for _, it := range items {
 		run = max(run, min(columns(Harmless(it.Run)), 24))
-		task = max(task, min(columns(Harmless(cmp.Or(it.Name, it.Task))), 20))
+		task = max(task, min(columns(taskName(cmp.Or(it.Name, it.Task))), 20))
 		if !partly(it.Applied, it.Files) && len(it.Partly) == 0 {
 			state = max(state, columns(Harmless(standing(it))))
 		}
@@ -34,7 +34,7 @@ func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 		if partly(it.Applied, it.Files) || len(it.Partly) > 0 || it.State != fix.Proposed {
 			files = "" // the state has the number
 		}
-		lead := pad(Harmless(it.Run), run) + "  " + pad(Harmless(cmp.Or(it.Name, it.Task)), task)
+		lead := pad(Harmless(it.Run), run) + "  " + pad(taskName(cmp.Or(it.Name, it.Task)), task)
 		fits := func(word string) bool { return columns(lead)+2+columns(word+files) <= s.wide() }
 		switch {
 		case fits(pad(word, state)) && files != "":
@@ -138,7 +138,7 @@ func (s *Screen) later(l *fix.Later, indent string) string {
 	if l == nil {
 		return ""
 	}
-	text := "Later: " + l.Name + " " + l.State
+	text := "Later: " + TaskName(l.Name) + " " + l.State
 	if why := because(l.Reason, l.Kind); why != "" {
 		text += ": " + why
 	}
@@ -147,9 +147,9 @@ func (s *Screen) later(l *fix.Later, indent string) string {
 
 // better shows that an older proposal is verified, and the command that applies it.
 func (s *Screen) better(name, command string) string {
-	line := "  " + Harmless(name) + " is verified:"
+	line := "  " + taskName(name) + " is verified:"
 	if columns(line)+1+columns(command) > s.wide() {
-		return s.paragraph(name+" is verified:", "  ") + "  " + command + "\n"
+		return s.paragraph(TaskName(name)+" is verified:", "  ") + "  " + command + "\n"
 	}
 	return line + " " + command + "\n"
 }

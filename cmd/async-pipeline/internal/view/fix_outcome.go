@@ -14,26 +14,26 @@ import (
 
 // HookStarted shows which agent starts, its sandbox and its budget.
 func (s *Screen) HookStarted(task, agent, tier string, attempts int, wallClock time.Duration) {
-	s.put("\n" + s.heading(fmt.Sprintf("%s works on %s", Harmless(agent), Harmless(task)), "in a copy of the tree") +
+	s.put("\n" + s.heading(fmt.Sprintf("%s works on %s", Harmless(agent), taskName(task)), "in a copy of the tree") +
 		s.aside(fmt.Sprintf("sandbox %s; budget: %s, %s", Harmless(tier), english.Count(attempts, "attempt"), Duration(wallClock))) +
 		s.aside("The run is already recorded as failed; Ctrl-C stops only the fix."))
 }
 
 // RunHookStarted shows that an on_fail "run" starts.
 func (s *Screen) RunHookStarted(task string) {
-	s.put("\n" + s.paint(bold, `on_fail "run" of `+Harmless(task)) + "\n")
+	s.put("\n" + s.paint(bold, `on_fail "run" of `+taskName(task)) + "\n")
 }
 
 // HookStep shows one step of a hook. left is the rest of the wall clock; 0: it has not started.
 func (s *Screen) HookStep(task, text string, left time.Duration) { s.put(s.step(task, text, left)) }
 
 func (s *Screen) step(task, text string, left time.Duration) string {
-	lead := s.paint(dim, Harmless(task)+" ·") + " "
+	lead := s.paint(dim, taskName(task)+" ·") + " "
 	tail := ""
 	if left > 0 {
 		tail = "(" + Duration(left) + " left)"
 	}
-	indent := columns(Harmless(task)) + 3
+	indent := columns(taskName(task)) + 3
 	var b strings.Builder
 	words := Harmless(text)
 	parts := Wrap(words, max(s.wide()-indent, 30))
@@ -56,13 +56,13 @@ func (s *Screen) step(task, text string, left time.Duration) string {
 // RunHookDone shows how an on_fail "run" ended.
 func (s *Screen) RunHookDone(task string, exit int, problem string, took time.Duration, log string) {
 	if problem == "" && exit == 0 {
-		s.Line("%s on_fail \"run\" of %s done %s", s.paint(green, "✓"), Harmless(task), Duration(took))
+		s.Line("%s on_fail \"run\" of %s done %s", s.paint(green, "✓"), taskName(task), Duration(took))
 		return
 	}
 	if problem == "" {
 		problem = fmt.Sprintf("exit %d", exit)
 	}
-	s.Line("%s on_fail \"run\" of %s failed: %s %s", s.paint(yellow, "!"), Harmless(task), Harmless(problem), Duration(took))
+	s.Line("%s on_fail \"run\" of %s failed: %s %s", s.paint(yellow, "!"), taskName(task), Harmless(problem), Duration(took))
 	s.Line("  The verdict of the run does not change.")
 	if log != "" {
 		s.Line("  log      %s", s.Path(log))
@@ -96,7 +96,7 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	var b strings.Builder
 	b.WriteByte('\n')
 	if f.State != fix.Proposed {
-		b.WriteString(s.worded(yellow, "No fix is proposed for "+Harmless(f.Task), "", stateWord(f)))
+		b.WriteString(s.worded(yellow, "No fix is proposed for "+taskName(f.Task), "", stateWord(f)))
 		b.WriteString(s.paragraphIf(stateText(f)) + s.said(f))
 		b.WriteString(s.rescues(f, c.Dir))
 		b.WriteString(s.next(append(instead(f, c), Next{"details", c.Show})))
@@ -104,7 +104,7 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 		return
 	}
 	verdict, colour := verdictOf(f)
-	b.WriteString(s.worded(bold, "Proposed fix for "+Harmless(f.Task), colour, verdict))
+	b.WriteString(s.worded(bold, "Proposed fix for "+taskName(f.Task), colour, verdict))
 	b.WriteString(s.paragraph(verdictText(f), "  "))
 	b.WriteString(s.withPatch(f, c))
 	b.WriteString(s.said(f))

@@ -91,7 +91,7 @@ func (s *Screen) Imported(runs []Imported) {
 			b.WriteString(s.aside("Left out: " + english.Count(n, "file") + " that no record of the run names: " + english.List(r.LeftOut, mostNames)))
 		}
 		for _, f := range r.Fixes {
-			b.WriteString("  " + pad(Harmless(cmp.Or(f.Name, f.Task)), 20) + "  " + s.paint(standingColour(f), Harmless(standing(f))) + "\n")
+			b.WriteString("  " + pad(taskName(cmp.Or(f.Name, f.Task)), 20) + "  " + s.paint(standingColour(f), Harmless(standing(f))) + "\n")
 		}
 		if r.Show != "" && !r.Already {
 			b.WriteString(s.aside("It was verified elsewhere. Review it, and verify it here:"))
@@ -138,7 +138,7 @@ func (s *Screen) Replayed(r Replayed) {
 	if !r.Same {
 		word = s.paint(red, "different verdict")
 	}
-	b.WriteString(word + " for " + Harmless(r.Task) + " of run " + Harmless(r.Run) + "\n")
+	b.WriteString(word + " for " + taskName(r.Task) + " of run " + Harmless(r.Run) + "\n")
 	b.WriteString("  recorded  " + Harmless(r.Then) + "\n  now       " + Harmless(r.Now) + "\n")
 	if r.Rebuilt != nil {
 		b.WriteString(s.rebuilt(r.Rebuilt))

@@ -146,7 +146,7 @@ func (s *Screen) verification(f *fix.Fix) string {
 	var b strings.Builder
 	wide := 0
 	for _, c := range slices.Concat(f.Verification.Proposed, f.Verification.OriginalChecks) {
-		wide = max(wide, min(columns(Harmless(c.Task)), 40, s.wide()-26))
+		wide = max(wide, min(columns(taskName(c.Task)), 40, s.wide()-26))
 	}
 	rows := func(title string, checks []fix.Check) {
 		b.WriteString("  " + title + "\n")
@@ -161,7 +161,7 @@ func (s *Screen) verification(f *fix.Fix) string {
 			case !c.Passed:
 				result, colour = "failed", red
 			}
-			name := "    " + pad(Harmless(c.Task), wide)
+			name := "    " + pad(taskName(c.Task), wide)
 			if columns(name)+22 > s.wide() && columns(name) > 4+wide {
 				name += "\n" + strings.Repeat(" ", 4+wide)
 			}
@@ -201,7 +201,7 @@ func (s *Screen) originalLogs(f *fix.Fix, c Commands) string {
 	var b strings.Builder
 	for _, bad := range f.Verification.OriginalChecks {
 		if !bad.Passed && bad.Log != nil {
-			b.WriteString(s.named("  ", "log of "+Harmless(bad.Task)+" with the original tests", joined(c.Dir, *bad.Log)))
+			b.WriteString(s.named("  ", "log of "+taskName(bad.Task)+" with the original tests", joined(c.Dir, *bad.Log)))
 		}
 	}
 	return b.String()

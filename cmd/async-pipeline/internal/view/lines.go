@@ -45,7 +45,7 @@ func (s *Screen) Lines(names []string) *Lines {
 func nameColumns(names []string, most int) int {
 	wide := 0
 	for _, n := range names {
-		if wide = max(wide, min(columns(Harmless(n)), most)); wide == most {
+		if wide = max(wide, min(columns(taskName(n)), most)); wide == most {
 			break
 		}
 	}
@@ -53,7 +53,7 @@ func nameColumns(names []string, most int) int {
 }
 
 func (l *Lines) prefix(name string) string {
-	return l.screen.paint(dim, pad(Harmless(name), l.width)+" │") + " "
+	return l.screen.paint(dim, pad(taskName(name), l.width)+" │") + " "
 }
 
 // Started shows the command.
@@ -211,7 +211,7 @@ func (s *Screen) again(t *pipeline.Task, attempt int, before record.Task) string
 		in = " in " + Duration(t.Retry.Delay)
 	}
 	after := strings.TrimPrefix(endedAtLast(before), "failed: ")
-	return s.told(s.paint(yellow, "–"), Harmless(t.Name), fmt.Sprintf("attempt %d of %d%s, after %s", attempt, t.Retry.Attempts, in, after))
+	return s.told(s.paint(yellow, "–"), taskName(t.Name), fmt.Sprintf("attempt %d of %d%s, after %s", attempt, t.Retry.Attempts, in, after))
 }
 
 // Finished shows how a task ended, once. What was skipped is shown by End.
@@ -241,7 +241,7 @@ func (s *Screen) end(t record.Task) string {
 	case record.Skipped, record.Cancelled:
 		mark, colour = "–", yellow
 	}
-	name, text := Harmless(t.Name), ended(t)+took
+	name, text := taskName(t.Name), ended(t)+took
 	if t.Error != nil {
 		room := s.wide() - 2 - columns(name) - 1
 		if room < 30 {

@@ -200,7 +200,7 @@ func (l *Live) HookStarted(task, what string, attempts int, budget time.Duration
 func (l *Live) HookStep(task, text string, left time.Duration) {
 	l.change(func() {
 		if l.hook == nil || l.hook.task != task {
-			l.hook = &hookRow{task: task, what: "a hook works on " + task}
+			l.hook = &hookRow{task: task, what: "a hook works on " + TaskName(task)}
 		}
 		l.pass()
 		l.hook.step, l.hook.since = text, l.now()

@@ -22,9 +22,9 @@ func (s *Screen) Plan(plan []Planned, parallel int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d at a time; nothing was run:\n", english.Count(len(plan), "task"), parallel)
 	for i, p := range plan {
-		name, why := Harmless(p.Task.Name), p.Why
+		name, why := taskName(p.Task.Name), p.Why
 		if len(p.After) > 0 {
-			why += ", after " + Harmless(strings.Join(p.After, ", "))
+			why += ", after " + Harmless(strings.Join(TaskNames(p.After), ", "))
 		}
 		fmt.Fprintf(&b, "%3d. %s", i+1, s.paint(bold, name))
 		if 5+columns(name)+2+columns(why) <= s.wide() {
@@ -49,7 +49,7 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 	}
 	wide := 0
 	for _, t := range c.Tasks {
-		wide = max(wide, min(columns(Harmless(t.Name)), 24))
+		wide = max(wide, min(columns(taskName(t.Name)), 24))
 	}
 	for _, j := range c.Jobs {
 		wide = max(wide, min(columns(Harmless(j.Name)), 24))
@@ -59,10 +59,10 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 		if about == "" {
 			about = "$ " + Command(t.Run)
 		}
-		b.WriteString(s.entry(Harmless(t.Name), cut(about, max(s.wide()-wide-4, 20)), wide))
+		b.WriteString(s.entry(taskName(t.Name), cut(about, max(s.wide()-wide-4, 20)), wide))
 		var more []string
 		if len(t.DependsOn) > 0 {
-			more = append(more, "after "+Harmless(strings.Join(t.DependsOn, ", ")))
+			more = append(more, "after "+Harmless(strings.Join(TaskNames(t.DependsOn), ", ")))
 		}
 		for _, h := range OnFail(t) {
 			more = append(more, "on_fail: "+h)
@@ -76,7 +76,7 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 	if len(c.Jobs) > 0 {
 		b.WriteString("\n" + s.paint(bold, "Jobs") + "\n")
 		for _, j := range c.Jobs {
-			tasks := cmp.Or(strings.Join(j.Tasks, ", "), "none")
+			tasks := cmp.Or(strings.Join(TaskNames(j.Tasks), ", "), "none")
 			b.WriteString(s.entry(Harmless(j.Name), cut(Harmless(tasks), max(s.wide()-wide-4, 20)), wide))
 		}
 	}

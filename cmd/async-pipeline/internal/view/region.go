@@ -70,7 +70,7 @@ const attemptLine = "[async-pipeline: attempt "
 // taskLine is a name, how long it runs, and its last line where there is room for one.
 func (l *Live) taskLine(r *row, names, width int) string {
 	const least = 8 // columns of a last line that says anything
-	name := pad(cut(Harmless(r.name), names), names)
+	name := pad(cut(taskName(r.name), names), names)
 	took := fmt.Sprintf("%6s", clock(l.now().Sub(r.since)))
 	if 2+names+len(took) > width {
 		return cut("  "+strings.TrimRight(name, " "), width)

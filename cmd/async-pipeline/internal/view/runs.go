@@ -68,13 +68,13 @@ func runTasks(r RunLine) string {
 		return Harmless(r.Job)
 	case len(r.Failed) > 0:
 		// Which failed stands first: it is what a narrow terminal has room for.
-		what = fmt.Sprintf("%s (%d of %d)", Harmless(strings.Join(upTo(r.Failed, 8), ", ")), len(r.Failed), len(r.Tasks))
+		what = fmt.Sprintf("%s (%d of %d)", Harmless(strings.Join(TaskNames(upTo(r.Failed, 8)), ", ")), len(r.Failed), len(r.Tasks))
 		if r.Job != "" {
 			what += ", " + Harmless(r.Job)
 		}
 		return what
 	case r.Job == "" && len(r.Tasks) <= 3:
-		what = Harmless(strings.Join(r.Tasks, ", "))
+		what = Harmless(strings.Join(TaskNames(r.Tasks), ", "))
 	}
 	if r.Job != "" {
 		return Harmless(r.Job) + ", " + what
@@ -111,12 +111,12 @@ func (s *Screen) Logs(id, dir string, lines []LogLine) {
 		if l.Task.Log != nil && l.Task.Log.LeftOutBytes > 0 {
 			end += ", " + english.Size(l.Task.Log.LeftOutBytes) + " more left out"
 		}
-		b.WriteString("  " + pad(Harmless(l.Task.Name), wide) + "  " + pad(size, 10) + "  " + cut(end, max(s.wide()-wide-16, 20)) + "\n")
+		b.WriteString("  " + pad(taskName(l.Task.Name), wide) + "  " + pad(size, 10) + "  " + cut(end, max(s.wide()-wide-16, 20)) + "\n")
 	}
 	s.put(b.String())
 }
 
 // NotRun says why a task has no log: it was not started.
 func (s *Screen) NotRun(id string, t record.Task) {
-	s.Note(fmt.Sprintf("task %s of run %s has no log: %s", t.Name, id, standingOf(t)))
+	s.Note(fmt.Sprintf("task %s of run %s has no log: %s", TaskName(t.Name), id, standingOf(t)))
 }

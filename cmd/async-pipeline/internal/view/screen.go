@@ -118,24 +118,33 @@ func (s *Screen) coloured(sgr, text, indent string) string {
 // Line writes one line.
 func (s *Screen) Line(format string, args ...any) { s.put(fmt.Sprintf(format, args...) + "\n") }
 
-// Problem says what went wrong: the first line after "async-pipeline: ", the others indented. Messages are not wrapped,
-// so that they can be searched for and copied.
+// Problem shows what went wrong: the first line after "async-pipeline: ", the others indented. It is not wrapped, so that it can be
+// searched for and copied.
 func (s *Screen) Problem(text string) { s.labelled(s.paint(red, "async-pipeline:"), text) }
 
-// Misused is a Problem with the words that were typed. Nobody has to search for it, so every line of it is wrapped.
-func (s *Screen) Misused(text string) {
-	const label = "async-pipeline:"
-	var lines []string
-	for line := range strings.SplitSeq(label+" "+strings.TrimSpace(text), "\n") {
-		lines = append(lines, Wrap(Harmless(line), s.wide()-2)...)
+// Refused is a Problem that a person reads and decides by: it is wrapped.
+func (s *Screen) Refused(text string) { s.wrapped(red, "async-pipeline:", text) }
+
+// Warning shows what a person should know although it stops nothing.
+func (s *Screen) Warning(text string) { s.wrapped(yellow, "warning:", text) }
+
+// Notice is a Note that is read while work goes on: it is wrapped.
+func (s *Screen) Notice(text string) { s.wrapped(dim, "note:", text) }
+
+// Note shows what was done besides what was asked for.
+func (s *Screen) Note(text string) { s.labelled(s.paint(dim, "note:"), text) }
+
+func (s *Screen) labelled(label, text string) {
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		b.WriteString(label + " " + Harmless(line) + "\n")
+		label = " "
 	}
-	s.put(s.paint(red, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
+	s.put(b.String())
 }
 
-// Refused is a Problem that a person reads and decides by: every line of it is wrapped, and a command that ends a line stands
-// whole on one of its own.
-func (s *Screen) Refused(text string) {
-	const label = "async-pipeline:"
+// wrapped writes text behind a label, every line of it wrapped. A command that ends a line has a line of its own, whole.
+func (s *Screen) wrapped(sgr, label, text string) {
 	var lines []string
 	for line := range strings.SplitSeq(label+" "+strings.TrimSpace(text), "\n") {
 		line = Harmless(line)
@@ -148,32 +157,7 @@ func (s *Screen) Refused(text string) {
 		at = strings.IndexByte(line[at:], ' ') + at
 		lines = append(append(lines, Wrap(line[:at], room)...), line[at+1:])
 	}
-	s.put(s.paint(red, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
-}
-
-// Warning says what a person should know although it stops nothing.
-func (s *Screen) Warning(text string) { s.labelled(s.paint(yellow, "warning:"), text) }
-
-// Note says what was done besides what was asked for.
-func (s *Screen) Note(text string) { s.labelled(s.paint(dim, "note:"), text) }
-
-// Notice is a Note that is read while work goes on: every line of it is wrapped.
-func (s *Screen) Notice(text string) {
-	const label = "note:"
-	var lines []string
-	for line := range strings.SplitSeq(label+" "+text, "\n") {
-		lines = append(lines, Wrap(Harmless(line), s.wide()-2)...)
-	}
-	s.put(s.paint(dim, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
-}
-
-func (s *Screen) labelled(label, text string) {
-	var b strings.Builder
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		b.WriteString(label + " " + Harmless(line) + "\n")
-		label = " "
-	}
-	s.put(b.String())
+	s.put(s.paint(sgr, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
 }
 
 // Path is path as it is shown: relative to Base where it lies below.

@@ -95,7 +95,7 @@ func (s *Screen) critical(r record.Run, path []Stretch) string {
 		switch {
 		case path[i].Took >= least && shown < most:
 			shown++
-			words = append(words, Harmless(path[i].Task)+" "+Duration(path[i].Took))
+			words = append(words, taskName(path[i].Task)+" "+Duration(path[i].Took))
 		case len(words) == 0 || words[len(words)-1] != "…":
 			words = append(words, "…")
 		}
@@ -113,7 +113,7 @@ func (s *Screen) failure(f Failure, tail int) string {
 	if f.Task.DurationMS != nil && f.Task.Error == nil {
 		took = " after " + ms(f.Task.DurationMS)
 	}
-	name, how, between := "✗ "+Harmless(f.Task.Name), s.howFailed(f.Task)+took, " "
+	name, how, between := "✗ "+taskName(f.Task.Name), s.howFailed(f.Task)+took, " "
 	if s.Columns > 0 && f.Task.Error == nil && columns(name)+1+columns(how) > s.wide() {
 		between = "\n  "
 	}

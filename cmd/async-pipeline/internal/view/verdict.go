@@ -110,7 +110,7 @@ func verdictText(f *fix.Fix) string {
 	case word == unverified:
 		text = "Not shown to pass with this patch."
 		if bad := failedCheck(f); bad != nil {
-			text = "With this patch, " + Harmless(bad.Task) + " fails in a clean copy"
+			text = "With this patch, " + taskName(bad.Task) + " fails in a clean copy"
 			if bad.ExitCode != nil {
 				text += fmt.Sprintf(" (exit %d)", *bad.ExitCode)
 			}
@@ -241,11 +241,14 @@ func omitted(f *fix.Fix) []string {
 	return items
 }
 
+// noWord matches text that begins with a name or with an error of Go's network, and not with an English word.
+var noWord = regexp.MustCompile(`^(\S*[_/.:-]|(dial|read|write) (tcp|udp|unix))`)
+
 // sentence returns text as a sentence: with a capital letter where it begins with a word, and a full stop where it does not
 // end in a command.
 func sentence(text string) string {
-	first, n := utf8.DecodeRuneInString(text)
-	if word, _, _ := strings.Cut(text, " "); !strings.ContainsAny(word, "_/.:") {
+	if !noWord.MatchString(text) {
+		first, n := utf8.DecodeRuneInString(text)
 		text = string(unicode.ToUpper(first)) + text[n:]
 	}
 	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") && !strings.Contains(text, "async-pipeline ") {

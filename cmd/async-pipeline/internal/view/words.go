@@ -92,7 +92,7 @@ func endedAtLast(t record.Task) string {
 func why(t record.Task) string {
 	reason, by := "not started", ""
 	if t.BlockedBy != nil {
-		by = Harmless(*t.BlockedBy)
+		by = taskName(*t.BlockedBy)
 	}
 	if t.Reason != nil {
 		reason = *t.Reason
@@ -112,6 +112,31 @@ func why(t record.Task) string {
 		return "the run was interrupted"
 	}
 	return Harmless(reason)
+}
+
+// TaskName returns the name of a task as a person sees and types it: test:linux for test["linux"], and test:linux@2 for its second
+// proposal. A key with an @ keeps its quotes, because test:node@20 would be the twentieth proposal for test:node.
+func TaskName(name string) string {
+	at := strings.IndexByte(name, '@')
+	switch {
+	case at < 0:
+		return pipeline.ShownName(name)
+	case strings.HasSuffix(name[:at], `"]`):
+		return pipeline.ShownName(name[:at]) + name[at:]
+	}
+	return name
+}
+
+// taskName is TaskName, harmless.
+func taskName(name string) string { return Harmless(TaskName(name)) }
+
+// TaskNames is TaskName for each of names.
+func TaskNames(names []string) []string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = TaskName(name)
+	}
+	return shown
 }
 
 // Command is a command as a person would type it, on one line.
