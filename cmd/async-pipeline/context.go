@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
+
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 func contextCommand(prog *program) *cobra.Command {
@@ -17,34 +19,22 @@ agents are given, byte for byte.`,
 		Example: `  async-pipeline context latest test`,
 		Args:    exactly(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			args = unquoted(args)
-			return printPack(prog, args[0], args[1])
+			store, err := recordStore(prog)
+			if err != nil {
+				return err
+			}
+			run, err := findRun(store, args[0])
+			if err != nil {
+				return err
+			}
+			pack, err := packOf(prog, store, run, pipeline.RecordedName(args[1]))
+			if err != nil {
+				return err
+			}
+			prog.WriteJSON(append(bytes.TrimSuffix(pack, []byte("\n")), '\n'))
+			return nil
 		},
 	}
 	prog.varFlag(c)
 	return c
-}
-
-func printPack(prog *program, id, task string) error {
-	root, err := prog.Root()
-	if err != nil {
-		return err
-	}
-	if err := prog.settle(root); err != nil {
-		return err
-	}
-	store := record.At(root)
-	run, err := findRun(store, id)
-	if err != nil {
-		return err
-	}
-	pack, err := packOf(prog, store, run, task)
-	if err != nil {
-		return err
-	}
-	if n := len(pack); n == 0 || pack[n-1] != '\n' {
-		pack = append(pack, '\n')
-	}
-	prog.WriteJSON(pack)
-	return nil
 }

@@ -93,26 +93,12 @@ func runStory(prog *program, store *record.Store, e record.Entry) view.RunStory 
 		r.Waited[n.Name] = n.DependsOn
 	}
 	if r.Sealed {
-		r.Path = criticalPath(&r)
+		r.Path = criticalPath(r.Run.Tasks, func(task string) []string { return r.Waited[task] })
 		r.Hooks = hookStories(prog, store, r.Run)
 		r.Failing = failingIn(e.Sealed)
 		r.Type = afterRun(prog, r)
 	}
 	return r
-}
-
-func criticalPath(r *view.RunStory) []view.Stretch {
-	took := map[string]time.Duration{}
-	for _, t := range r.Run.Tasks {
-		if t.DurationMS != nil {
-			took[t.Name] = time.Duration(*t.DurationMS) * time.Millisecond
-		}
-	}
-	var path []view.Stretch
-	for _, name := range record.CriticalPath(r.Run.Tasks, func(n string) []string { return r.Waited[n] }) {
-		path = append(path, view.Stretch{Task: name, Took: took[name]})
-	}
-	return path
 }
 
 // hookStories returns what hooks did about the failures of a run, in the order of its tasks.
@@ -124,7 +110,7 @@ func hookStories(prog *program, store *record.Store, run record.Run) []view.Hook
 	}
 	var all []view.HookStory
 	for _, t := range run.Tasks {
-		if t.Status != record.Failed && t.Status != record.TimedOut {
+		if !failed(t) {
 			continue
 		}
 		switch p, err := fixes.Find(run.ID, t.Name); {
@@ -153,12 +139,12 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 		}
 	}
 	const most = 4 // failures whose commands are told: more is no help
-	failed := 0
+	n := 0
 	for _, t := range r.Run.Tasks {
-		if t.Status != record.Failed && t.Status != record.TimedOut {
+		if !failed(t) {
 			continue
 		}
-		if failed++; failed > most {
+		if n++; n > most {
 			continue
 		}
 		next = append(next, view.Next{Does: "its log", Type: prog.Typed("logs", r.Run.ID, t.Name)})
@@ -166,8 +152,8 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 			next = append(next, view.Next{Does: "run it again", Type: prog.Typed("run", t.Name)})
 		}
 	}
-	if failed > most {
-		next = append(next, view.Next{Does: fmt.Sprintf("logs of the other %d", failed-most), Type: prog.Typed("logs", r.Run.ID)})
+	if n > most {
+		next = append(next, view.Next{Does: fmt.Sprintf("logs of the other %d", n-most), Type: prog.Typed("logs", r.Run.ID)})
 	}
 	return next
 }
@@ -176,7 +162,7 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.RunStory, t record.Task) error {
 	var pack *view.Pack
 	file := ""
-	if e.Sealed != nil && (t.Status == record.Failed || t.Status == record.TimedOut) {
+	if e.Sealed != nil && failed(t) {
 		text, err := packOf(prog, store, e.Sealed, t.Name)
 		if err != nil {
 			return err

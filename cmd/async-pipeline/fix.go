@@ -9,7 +9,6 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // fixCommand has the verbs for proposals. None of them needs a valid PIPELINE.hcl.
@@ -51,16 +50,13 @@ func wrapped(err error) error {
 
 // fixStore returns the fixes of the root, after settling an interrupted apply and what killed runs left.
 func fixStore(prog *program) (*fix.Store, error) {
-	root, err := prog.Root()
+	store, err := recordStore(prog)
 	if err != nil {
 		return nil, err
 	}
-	if err := prog.settle(root); err != nil {
-		return nil, err
-	}
-	s := prog.fixes(root)
+	s := prog.fixes(store.Root)
 	if killed, _ := s.Abandoned(); len(killed) > 0 {
-		sweep(prog, record.At(root))
+		sweep(prog, store)
 	}
 	return s, nil
 }

@@ -120,11 +120,8 @@ func (f *formatting) refused(why string) error {
 // paths returns the named files, or PIPELINE.hcl where none is named.
 func (f *formatting) paths(args []string) ([]string, error) {
 	if len(args) == 0 {
-		file, err := f.prog.File()
+		file, err := f.prog.settledFile()
 		if err != nil {
-			return nil, err
-		}
-		if err := f.prog.settle(filepath.Dir(file)); err != nil {
 			return nil, err
 		}
 		file, err = f.followed(file, filepath.Dir(file))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/policy"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/detect"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
@@ -55,7 +56,12 @@ func initProject(prog *program, show bool) error {
 			return err
 		}
 	}
-	draft, err := detect.Propose(dir, func(program string) bool { return inPath(prog, program, dir) })
+	draft, err := detect.Propose(dir, func(name string) bool {
+		return policy.Lookup(name, dir, prog.Env("PATH"), func(path string) bool {
+			info, err := os.Stat(path)
+			return err == nil && info.Mode().IsRegular() && unix.Access(path, unix.X_OK) == nil
+		}) != ""
+	})
 	if err != nil {
 		return exit.Refuse("%v", err)
 	}
@@ -140,18 +146,4 @@ func writeNew(file string, text []byte) error {
 		return errors.Join(err, os.Remove(file))
 	}
 	return nil
-}
-
-// inPath reports whether a program is in PATH, for a process that is started in dir.
-func inPath(prog *program, program, dir string) bool {
-	for _, folder := range filepath.SplitList(prog.Env("PATH")) {
-		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(dir, folder)
-		}
-		info, err := os.Stat(filepath.Join(folder, program))
-		if err == nil && info.Mode().IsRegular() && unix.Access(filepath.Join(folder, program), unix.X_OK) == nil {
-			return true
-		}
-	}
-	return false
 }

@@ -77,23 +77,20 @@ func showLogs(prog *program, l logsCall, args []string) error {
 // logOf reads the arguments: RUN TASK, RUN alone, or TASK alone for the newest run; with --follow, for the one in
 // progress.
 func logOf(prog *program, store *record.Store, l logsCall, args []string) (record.Entry, string, error) {
-	if len(args) == 2 {
+	switch {
+	case len(args) == 2:
 		e, err := lookRun(store, args[0])
 		return e, args[1], err
-	}
-	if len(args) == 1 {
+	case len(args) == 1 && args[0] == "latest":
+		e, err := lookRun(store, "latest")
+		return e, "", err
+	case len(args) == 1:
 		e, err := store.Look(args[0])
-		if err == nil || !errors.Is(err, record.ErrNoRun) {
+		if !errors.Is(err, record.ErrNoRun) {
 			return e, "", err
 		}
-		if args[0] != "latest" {
-			e, err := newestWith(prog, store, l, args[0])
-			return e, args[0], err
-		}
-	}
-	if len(args) == 1 { // latest
-		e, err := lookRun(store, args[0])
-		return e, "", err
+		e, err = newestWith(prog, store, l, args[0])
+		return e, args[0], err
 	}
 	e, err := newestRun(prog, store, "", func(newer record.Entry) string { return prog.Typed("logs", newer.ID) + " lists its logs" })
 	return e, "", err

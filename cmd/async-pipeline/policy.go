@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/completion"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/internal/git"
@@ -56,9 +56,6 @@ it is refused for one of them.`,
 	c.Flags().StringVar(&task, "task", "", "ask for `TASK` only")
 	prog.varFlag(c)
 	c.Flags().SetInterspersed(false) // the flags behind the program are its own
-	if completion.Asked(prog.args) {
-		_ = c.RegisterFlagCompletionFunc("task", completion.Task(&prog.Project)) // the flag exists, and has none yet
-	}
 	return c
 }
 
@@ -137,12 +134,7 @@ func folded(out *view.Screen, line string) {
 		return
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	for _, part := range view.Wrap(line, view.Width-len("  ")-len(indent)) {
-		out.Line("%s%s", indent, part)
-		if len(indent) == 0 {
-			indent = "  "
-		}
-	}
+	out.Line("%s%s", indent, strings.Join(view.Wrap(line, view.Width-len("  ")-len(indent)), "\n"+cmp.Or(indent, "  ")))
 }
 
 // plantedPrograms returns a function that returns the path of a program that PATH finds inside the tree, where an

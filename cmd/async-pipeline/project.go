@@ -28,13 +28,19 @@ func (prog *program) varFlag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&prog.VarFiles, "var-file", nil, "set variables from the file `PATH`: NAME = VALUE lines, or a JSON object where it ends in .json; may be repeated")
 }
 
-// load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it returns an error.
-func (prog *program) load() (*pipeline.Config, error) {
+// settledFile finds PIPELINE.hcl and settles an interrupted apply.
+func (prog *program) settledFile() (string, error) {
 	file, err := prog.File()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if err := prog.settle(filepath.Dir(file)); err != nil {
+	return file, prog.settle(filepath.Dir(file))
+}
+
+// load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it returns an error.
+func (prog *program) load() (*pipeline.Config, error) {
+	file, err := prog.settledFile()
+	if err != nil {
 		return nil, err
 	}
 	sandbox.Hold(filepath.Dir(file)) // before anything is started
@@ -58,14 +64,11 @@ func (prog *program) read(file string) (*pipeline.Config, error) {
 // settle completes or undoes an apply that was interrupted.
 func (prog *program) settle(root string) error {
 	r, err := prog.tree(root).Recover(context.Background())
-	if errors.Is(err, syscall.ENOTDIR) {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
 		return nil // something else has our name: nobody began to apply there
-	}
-	if err != nil {
+	case err != nil || r == nil:
 		return err
-	}
-	if r == nil {
-		return nil
 	}
 	what := "was undone; these files are as they were before it"
 	if r.To == "completed" {

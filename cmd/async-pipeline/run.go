@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -249,39 +250,31 @@ func jobOf(c *pipeline.Config, names []string) *string {
 
 // planned returns why each task of the graph is in it.
 func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Planned {
-	why := map[string]string{}
-	if len(names) == 0 {
-		if c.Job("default") != nil {
-			names = []string{"default"}
-		} else {
-			for _, t := range g.Tasks() {
-				why[t.Name] = "every task"
-			}
-		}
+	if len(names) == 0 && c.Job("default") != nil {
+		names = []string{"default"}
 	}
+	why := map[string]string{}
 	for _, n := range unquoted(names) {
-		if asked := called(c, n); len(asked) > 0 {
-			for _, t := range asked {
-				why[t.Name] = "asked for"
-			}
+		asked, j := called(c, n), c.Job(n)
+		for _, t := range asked {
+			why[t.Name] = "asked for"
+		}
+		if len(asked) > 0 || j == nil {
 			continue
 		}
-		if j := c.Job(n); j != nil {
-			for _, name := range j.Tasks {
-				for _, t := range called(c, name) {
-					if why[t.Name] == "" {
-						why[t.Name] = "job " + n
-					}
-				}
+		for _, name := range j.Tasks {
+			for _, t := range called(c, name) {
+				why[t.Name] = cmp.Or(why[t.Name], "job "+n)
 			}
 		}
 	}
 	var plan []view.Planned
 	for _, t := range g.Tasks() {
-		if why[t.Name] == "" {
-			why[t.Name] = "needed by " + view.TaskName(neededBy(g, t.Name))
+		reason := cmp.Or(why[t.Name], "needed by "+view.TaskName(neededBy(g, t.Name)))
+		if len(names) == 0 {
+			reason = "every task"
 		}
-		plan = append(plan, view.Planned{Task: t, After: g.DependsOn(t.Name), Why: why[t.Name]})
+		plan = append(plan, view.Planned{Task: t, After: g.DependsOn(t.Name), Why: reason})
 	}
 	return plan
 }
@@ -297,20 +290,11 @@ func called(c *pipeline.Config, name string) []*pipeline.Task {
 // neededBy returns the first selected task that depends on name.
 func neededBy(g *pipeline.Graph, name string) string {
 	for _, t := range g.Tasks() {
-		for _, d := range g.DependsOn(t.Name) {
-			if d == name {
-				return t.Name
-			}
+		if slices.Contains(g.DependsOn(t.Name), name) {
+			return t.Name
 		}
 	}
 	return "another task"
-}
-
-func count(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // How a run or a fix in progress is shown: --progress.

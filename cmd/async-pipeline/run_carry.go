@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -158,12 +158,10 @@ func (p *runCall) answer(stop *console.Interrupt, sealed *record.Sealed) {
 
 // hooked reports whether a failed task has hooks.
 func (p *runCall) hooked(sealed *record.Sealed) bool {
-	for _, r := range sealed.Tasks {
-		if t := p.config.Task(r.Name); t != nil && len(t.OnFail) > 0 && (r.Status == record.Failed || r.Status == record.TimedOut) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(failedTasks(sealed), func(r *record.Task) bool {
+		t := p.config.Task(r.Name)
+		return t != nil && len(t.OnFail) > 0
+	})
 }
 
 // noteHealingEnds is told the first signal while hooks work: it ends the hooks only.
@@ -185,12 +183,4 @@ func healingMode(prog *program, c *runFlags) record.Healing {
 		return because("on", "--heal")
 	}
 	return record.Healing{Mode: "on"}
-}
-
-// logPath returns the path of a task's log.
-func logPath(s *record.Sealed, t *record.Task) string {
-	if t.Log == nil {
-		return ""
-	}
-	return filepath.Join(s.Dir, filepath.FromSlash(t.Log.Path))
 }

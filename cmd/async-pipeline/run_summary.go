@@ -18,19 +18,24 @@ const tailBytes = 32 << 10
 
 // summary prints how the run ended and what to type next.
 func (p *runCall) summary(s *record.Sealed) {
-	var failed []*record.Task
-	for i := range s.Tasks {
-		if t := &s.Tasks[i]; t.Status == record.Failed || t.Status == record.TimedOut {
-			failed = append(failed, t)
-		}
-	}
+	failed := failedTasks(s)
 	slices.SortStableFunc(failed, func(a, b *record.Task) int { return endOf(a).Compare(endOf(b)) }) // the first cause first
 	var failures []view.Failure
 	for _, t := range failed[:min(len(failed), view.MostFailures)] {
 		failures = append(failures, p.failure(s, t, min(len(failed), view.MostFailures)))
 	}
 	next, note := p.next(s, failed)
-	p.screen.Summary(s.Run, failures, p.criticalPath(s), next, note)
+	p.screen.Summary(s.Run, failures, criticalPath(s.Tasks, p.graph.DependsOn), next, note)
+}
+
+// failedTasks returns the tasks of a run that failed, in its order.
+func failedTasks(s *record.Sealed) (all []*record.Task) {
+	for i := range s.Tasks {
+		if failed(s.Tasks[i]) {
+			all = append(all, &s.Tasks[i])
+		}
+	}
+	return all
 }
 
 // endOf returns when a task ended; zero for a task that was not started.
@@ -43,11 +48,12 @@ func endOf(t *record.Task) time.Time {
 
 // failure returns one of several failures that are shown.
 func (p *runCall) failure(s *record.Sealed, t *record.Task, of int) view.Failure {
-	f := view.Failure{Task: *t, Log: logPath(s, t)}
+	f := view.Failure{Task: *t}
 	if task := p.config.Task(t.Name); task != nil {
 		f.Command, f.Dir = view.Command(task.Run), task.Dir
 	}
 	if t.Log != nil {
+		f.Log = filepath.Join(s.Dir, filepath.FromSlash(t.Log.Path))
 		if !p.progress.Shown(t.Name) {
 			tail, err := s.Tail(t.Name, tailBytes)
 			if err != nil {
@@ -61,12 +67,16 @@ func (p *runCall) failure(s *record.Sealed, t *record.Task, of int) view.Failure
 }
 
 // criticalPath returns the chain of tasks that took as long as the run, with their times.
-func (p *runCall) criticalPath(s *record.Sealed) []view.Stretch {
-	var path []view.Stretch
-	for _, name := range record.CriticalPath(s.Tasks, p.graph.DependsOn) {
-		if t := s.Task(name); t != nil && t.DurationMS != nil {
-			path = append(path, view.Stretch{Task: name, Took: time.Duration(*t.DurationMS) * time.Millisecond})
+func criticalPath(tasks []record.Task, after func(task string) []string) []view.Stretch {
+	took := map[string]time.Duration{}
+	for _, t := range tasks {
+		if t.DurationMS != nil {
+			took[t.Name] = time.Duration(*t.DurationMS) * time.Millisecond
 		}
+	}
+	var path []view.Stretch
+	for _, name := range record.CriticalPath(tasks, after) {
+		path = append(path, view.Stretch{Task: name, Took: took[name]})
 	}
 	return path
 }
@@ -92,12 +102,8 @@ func failingOf(s *record.Sealed, t *record.Task, of int) view.Failing {
 
 // failingIn returns the failing tests of as many failed tasks as a summary shows.
 func failingIn(s *record.Sealed) map[string]view.Failing {
-	var failed []*record.Task
-	for i := range s.Tasks {
-		if t := &s.Tasks[i]; t.Log != nil && (t.Status == record.Failed || t.Status == record.TimedOut) && len(failed) < view.MostFailures {
-			failed = append(failed, t)
-		}
-	}
+	failed := slices.DeleteFunc(failedTasks(s), func(t *record.Task) bool { return t.Log == nil })
+	failed = failed[:min(len(failed), view.MostFailures)]
 	all := map[string]view.Failing{}
 	for _, t := range failed {
 		all[t.Name] = failingOf(s, t, len(failed))

@@ -160,7 +160,7 @@ func sealedLine(r *record.Run) view.RunLine {
 	}
 	for _, t := range r.Tasks {
 		l.Tasks = append(l.Tasks, t.Name)
-		if t.Status == record.Failed || t.Status == record.TimedOut {
+		if failed(t) {
 			l.Failed = append(l.Failed, t.Name)
 		}
 	}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -36,9 +36,7 @@ func validateFile(prog *program, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		if f := (*exit.Error)(nil); err != nil && errors.As(err, &f) {
-			faults = pipeline.Errors{{Summary: f.Text}}
-		} else if err != nil {
+		if err != nil {
 			faults = pipeline.Errors{{Summary: err.Error()}}
 		}
 		if err := prog.PrintJSON(diagnostics(faults)); err != nil {
@@ -51,19 +49,17 @@ func validateFile(prog *program, asJSON bool) error {
 	}
 	prog.Messages().Diagnostics(faults)
 	if n := faults.Serious(); n > 0 {
-		return exit.Refuse("%s", count(n, "fault")+inFiles(prog, faults))
+		return exit.Refuse("%s", english.Count(n, "fault")+inFiles(prog, faults))
 	}
-	prog.Results().Line("%s: %s, %s, %s, ok", prog.Results().Path(c.File), count(len(c.Tasks), "task"), count(len(c.Jobs), "job"), count(len(c.Agents), "agent"))
+	prog.Results().Line("%s: %s, %s, %s, ok", prog.Results().Path(c.File), english.Count(len(c.Tasks), "task"),
+		english.Count(len(c.Jobs), "job"), english.Count(len(c.Agents), "agent"))
 	return nil
 }
 
 // examine reads the file and returns all its errors and warnings. The error is for anything else.
 func examine(prog *program) (*pipeline.Config, pipeline.Errors, error) {
-	file, err := prog.File()
+	file, err := prog.settledFile()
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := prog.settle(filepath.Dir(file)); err != nil {
 		return nil, nil, err
 	}
 	c, err := prog.read(file)
@@ -74,18 +70,15 @@ func examine(prog *program) (*pipeline.Config, pipeline.Errors, error) {
 		return nil, nil, err
 	}
 	all := append(append(pipeline.Errors{}, c.Warnings...), prog.AgentWarnings(c)...)
-	names := make([]string, 0, len(c.Tasks))
-	for _, t := range c.Tasks {
-		names = append(names, t.Name)
+	names := make([]string, len(c.Tasks))
+	for i, t := range c.Tasks {
+		names[i] = t.Name
 	}
-	if _, err := pipeline.Select(c, names, false); err != nil {
-		if faults := pipeline.Errors(nil); errors.As(err, &faults) {
-			all = append(all, faults...)
-		} else {
-			return nil, nil, err
-		}
+	_, err = pipeline.Select(c, names, false)
+	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
+		return c, append(all, faults...), nil
 	}
-	return c, all, nil
+	return c, all, err
 }
 
 // inFiles names the files that the errors are in, as the end of a clause.

@@ -74,16 +74,12 @@ func Register(root *cobra.Command, p *project.Project) {
 	var tie func(c *cobra.Command)
 	tie = func(c *cobra.Command) {
 		name := verb.Name(c)
-		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			words := offers[name]
-			switch {
-			case slices.Contains(takeFiles, name):
-				return nil, cobra.ShellCompDirectiveDefault
-			case words == nil:
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			found := inTime(func() []cobra.Completion { return words(&lookup{p: p, command: c}, args) })
-			return begunWith(found, begun), cobra.ShellCompDirectiveNoFileComp
+		c.ValidArgsFunction = lookedUp(p, offers[name])
+		if slices.Contains(takeFiles, name) {
+			c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+		}
+		if name == "policy check" {
+			_ = c.RegisterFlagCompletionFunc("task", lookedUp(p, (*lookup).explained)) // the flag exists and has none yet
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if known := Values[name+" --"+f.Name]; known != nil {
@@ -96,6 +92,17 @@ func Register(root *cobra.Command, p *project.Project) {
 		}
 	}
 	tie(root)
+}
+
+// lookedUp returns a completion with the words of an offer; a nil offer has none.
+func lookedUp(p *project.Project, words offer) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if words == nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		found := inTime(func() []cobra.Completion { return words(&lookup{p: p, command: c}, args) })
+		return begunWith(found, begun), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // begunWith returns the words that begin with what is typed. Where the shell has removed the quotes from the name of an instance, as
@@ -137,11 +144,7 @@ type lookup struct {
 
 // config reads PIPELINE.hcl, or returns nil. Its secrets are redacted from what is printed.
 func (l *lookup) config() *pipeline.Config {
-	dir, err := l.p.Start()
-	if err != nil {
-		return nil
-	}
-	file, err := hclfile.Find(dir)
+	file, err := l.p.File()
 	if err != nil {
 		return nil
 	}
@@ -187,11 +190,10 @@ func (l *lookup) names(args []string) []cobra.Completion {
 			words = add(words, args, t.Base, "every "+t.Base+"[…]")
 		}
 	}
-	return append(words, l.tasks(c, args)...)
+	return l.tasks(words, c, args)
 }
 
-func (l *lookup) tasks(c *pipeline.Config, args []string) []cobra.Completion {
-	var words []cobra.Completion
+func (l *lookup) tasks(words []cobra.Completion, c *pipeline.Config, args []string) []cobra.Completion {
 	for _, t := range c.Tasks {
 		words = add(words, args, t.Name, t.Description)
 	}
@@ -207,7 +209,7 @@ func (l *lookup) explained(args []string) []cobra.Completion {
 	if c == nil || len(args) > 0 {
 		return nil
 	}
-	return l.tasks(c, nil)
+	return l.tasks(nil, c, nil)
 }
 
 // runThenTask returns runs, then tasks of the run; also tasks of the newest run where RUN may be left out. heal and context take
@@ -345,18 +347,4 @@ func add(words []cobra.Completion, typed []string, word, what string) []cobra.Co
 		return words
 	}
 	return append(words, cobra.CompletionWithDesc(word, view.Harmless(strings.Join(strings.Fields(what), " "))))
-}
-
-// Task completes a flag that takes a task.
-func Task(p *project.Project) func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return inTime(func() []cobra.Completion {
-			l := &lookup{p: p, command: c}
-			config := l.config()
-			if config == nil {
-				return nil
-			}
-			return l.tasks(config, nil)
-		}), cobra.ShellCompDirectiveNoFileComp
-	}
 }

@@ -56,10 +56,7 @@ func (a *auditing) run(id string) {
 	}
 	a.bad = append(a.bad, id)
 	remedy := a.d.Typed("fix", "audit", id) + " tells what was expected"
-	for i, f := range found.Faults {
-		if i == most {
-			break
-		}
+	for _, f := range first(found.Faults) {
 		more := ""
 		if strings.HasPrefix(f.File, "fixes/") {
 			more = "; do not apply it, run heal again"

@@ -86,6 +86,9 @@ func (d *checkup) trouble(check, remedy, format string, args ...any) {
 // most is how many findings of a kind are listed.
 const most = 10
 
+// first returns those of a list that are listed.
+func first[T any](list []T) []T { return list[:min(len(list), most)] }
+
 // andMore adds how many findings of a kind are not listed.
 func (d *checkup) andMore(check, state string, n int, what string) {
 	if n > most {
@@ -115,10 +118,7 @@ func (d *checkup) processes() {
 	case len(left) == 0:
 		d.fine("processes", "no process of a killed run is left")
 	}
-	for i, p := range left {
-		if i == most {
-			break
-		}
+	for _, p := range first(left) {
 		of := ""
 		if p.Hook != "" {
 			of = ", of the hook of " + p.Hook
@@ -144,10 +144,7 @@ func (d *checkup) copies() {
 	if err != nil && !errors.Is(err, fix.ErrDamaged) {
 		d.trouble("copies", "", "what killed runs left cannot be seen: %v", err)
 	}
-	for i, a := range left.Fixes {
-		if i == most {
-			break
-		}
+	for _, a := range first(left.Fixes) {
 		d.trouble("copies", d.Typed("gc")+" stores what its agent had changed as a rescue patch, the next run does too",
 			"the fix for %s of run %s was interrupted", view.TaskName(a.Task), a.Run)
 	}

@@ -129,10 +129,7 @@ func (d *checkup) runs() {
 			interrupted = append(interrupted, e.ID)
 		}
 	}
-	for i, err := range damaged {
-		if i == most {
-			break
-		}
+	for _, err := range first(damaged) {
 		remedy := "do not trust it; remove the folder of that run if you do not need what is left in it"
 		switch {
 		case record.Newer(err):
@@ -143,10 +140,7 @@ func (d *checkup) runs() {
 		d.trouble("runs", remedy, "%v", err)
 	}
 	d.andMore("runs", view.Trouble, len(damaged), "damaged records")
-	for i, id := range interrupted {
-		if i == most {
-			break
-		}
+	for _, id := range first(interrupted) {
 		d.noted("runs", d.Typed("explain", "--run", id)+" tells what is known of it", "run %s was ended before its verdict; what it recorded is in %s", id, d.path(filepath.Join(d.store.Dir, "runs", id)))
 	}
 	d.andMore("runs", view.Noted, len(interrupted), "runs that were ended before their verdict")
@@ -159,10 +153,7 @@ func (d *checkup) runs() {
 // clock lists the runs that begin in the future: this clock is behind, or another was ahead.
 func (d *checkup) clock(ids []string) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return time.Until(record.Began(id)) <= ahead })
-	for i, id := range ids {
-		if i == most {
-			break
-		}
+	for _, id := range first(ids) {
 		d.trouble("clock", "if the clock is wrong, set it right; if it is right, remove what you do not need: rm -r "+view.Quote(d.path(filepath.Join(d.store.Dir, "runs", id))),
 			"run %s is ahead of the clock (%s): it counts as the oldest, and neither keep_runs nor gc removes it", id, time.Now().UTC().Format("2006-01-02 15:04 UTC"))
 	}
@@ -175,10 +166,7 @@ func (d *checkup) fixes() {
 	if d.audit != nil {
 		unread = slices.DeleteFunc(unread, d.audit.reported)
 	}
-	for i, err := range unread {
-		if i == most {
-			break
-		}
+	for _, err := range first(unread) {
 		remedy := "do not apply it; run heal again"
 		if errors.Is(err, fs.ErrPermission) {
 			remedy = "make it readable for you"

@@ -25,31 +25,16 @@ func roff(line string) string {
 	return escaped(line)
 }
 
+var escapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, `"`, `\(dq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+
 // escaped returns text within a line. Characters that man would replace by typographic ones stay as they are.
 func escaped(text string) string {
 	var b strings.Builder
-	for _, r := range text {
-		switch r {
-		case '\\':
-			b.WriteString(`\e`)
-		case '-':
-			b.WriteString(`\-`)
-		case '\'':
-			b.WriteString(`\(aq`)
-		case '"':
-			b.WriteString(`\(dq`)
-		case '`':
-			b.WriteString(`\(ga`)
-		case '^':
-			b.WriteString(`\(ha`)
-		case '~':
-			b.WriteString(`\(ti`)
-		default:
-			if r >= utf8.RuneSelf {
-				fmt.Fprintf(&b, `\[u%04X]`, r)
-			} else {
-				b.WriteRune(r)
-			}
+	for _, r := range escapes.Replace(text) {
+		if r >= utf8.RuneSelf {
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		} else {
+			b.WriteRune(r)
 		}
 	}
 	return b.String()

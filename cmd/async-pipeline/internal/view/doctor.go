@@ -35,20 +35,9 @@ func (s *Screen) Doctor(findings []Finding) {
 			mark = s.paint(red, "✗")
 			problems++
 		}
-		for i, line := range Wrap(Harmless(f.What), s.wide()-2) {
-			if i > 0 {
-				mark = " "
-			}
-			b.WriteString(mark + " " + line + "\n")
-		}
+		b.WriteString(s.hanging(mark+" ", f.What))
 		if f.Remedy != "" {
-			for i, line := range Wrap(Harmless(f.Remedy), s.wide()-6) {
-				lead := "      "
-				if i == 0 {
-					lead = "    " + s.paint(cyan, "→") + " "
-				}
-				b.WriteString(lead + line + "\n")
-			}
+			b.WriteString(s.hanging("    "+s.paint(cyan, "→")+" ", f.Remedy))
 		}
 	}
 	b.WriteByte('\n')
@@ -84,13 +73,7 @@ func (s *Screen) Removed(done []Removal, left []string, dry bool) {
 			line += " (" + english.Size(r.Bytes) + ")"
 			sum += r.Bytes
 		}
-		for i, part := range Wrap(Harmless(line), s.wide()-2) {
-			mark := s.paint(green, "✓")
-			if i > 0 {
-				mark = " "
-			}
-			b.WriteString(mark + " " + part + "\n")
-		}
+		b.WriteString(s.hanging(s.paint(green, "✓")+" ", line))
 	}
 	for _, l := range left {
 		b.WriteString(s.words(l, "  "))

@@ -226,28 +226,22 @@ func whyWords(t record.Task) []string {
 
 // skipped names the tasks that were not started, by reason.
 func (s *Screen) skipped(tasks []record.Task) string {
-	type group struct {
-		reason string
-		names  []string
-	}
-	var groups []*group
-	at := map[string]*group{}
+	var reasons []string
+	names := map[string][]string{}
 	for _, t := range tasks {
 		if t.Status != record.Skipped {
 			continue
 		}
 		reason := skipReason(t)
-		if at[reason] == nil {
-			at[reason] = &group{reason: reason}
-			groups = append(groups, at[reason])
+		if names[reason] == nil {
+			reasons = append(reasons, reason)
 		}
-		at[reason].names = append(at[reason].names, TaskName(t.Name))
+		names[reason] = append(names[reason], TaskName(t.Name))
 	}
 	var b strings.Builder
-	for _, g := range groups {
-		head := Wrap(english.Count(len(g.names), "task")+" not started: "+g.reason, s.wide()-2)
-		b.WriteString("\n" + s.paint(yellow, "–") + " " + strings.Join(head, "\n  ") + "\n")
-		b.WriteString(s.words(english.List(g.names, mostNames), "  "))
+	for _, reason := range reasons {
+		b.WriteString("\n" + s.hanging(s.paint(yellow, "–")+" ", english.Count(len(names[reason]), "task")+" not started: "+reason))
+		b.WriteString(s.words(english.List(names[reason], mostNames), "  "))
 	}
 	return b.String()
 }

@@ -152,12 +152,7 @@ func (s *Screen) head(b *strings.Builder, text string) {
 		b.WriteString(text + "\n")
 		return
 	}
-	for i, line := range Wrap(text, s.wide()-4) {
-		if i > 0 {
-			line = "    " + line
-		}
-		b.WriteString(line + "\n")
-	}
+	b.WriteString(strings.Join(Wrap(text, s.wide()-4), "\n    ") + "\n")
 }
 
 func theFix(p *fix.Proposal) string {

@@ -43,13 +43,7 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 	case a.Turns != nil:
 		parts = append(parts, english.Count(*a.Turns, "turn"))
 	}
-	lead := fmt.Sprintf("  %d. ", a.Number)
-	for j, line := range Wrap(Harmless(strings.Join(parts, ", ")), s.wide()-len(lead)) {
-		if j > 0 {
-			lead = strings.Repeat(" ", len(lead))
-		}
-		b.WriteString(lead + line + "\n")
-	}
+	b.WriteString(s.hanging(fmt.Sprintf("  %d. ", a.Number), strings.Join(parts, ", ")))
 	say := func(text string) { b.WriteString(s.paragraph(strings.Join(strings.Fields(text), " "), attemptIndent)) }
 	path := func(text, path string) { b.WriteString(s.named(attemptIndent, text, joined(dir, path))) }
 

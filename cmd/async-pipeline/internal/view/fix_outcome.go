@@ -28,29 +28,18 @@ func (s *Screen) RunHookStarted(task string) {
 func (s *Screen) HookStep(task, text string, left time.Duration) { s.put(s.step(task, text, left)) }
 
 func (s *Screen) step(task, text string, left time.Duration) string {
-	lead := s.paint(dim, taskName(task)+" ·") + " "
-	tail := ""
-	if left > 0 {
-		tail = "(" + Duration(left) + " left)"
-	}
 	indent := columns(taskName(task)) + 3
-	var b strings.Builder
-	words := Harmless(text)
-	parts := Wrap(words, max(s.wide()-indent, 30))
-	for i, part := range parts {
-		if i == 0 {
-			b.WriteString(lead + part)
-		} else {
-			b.WriteString("\n" + strings.Repeat(" ", indent) + part)
-		}
-	}
-	if tail != "" {
+	below := "\n" + strings.Repeat(" ", indent)
+	parts := Wrap(Harmless(text), max(s.wide()-indent, 30))
+	line := s.paint(dim, taskName(task)+" ·") + " " + strings.Join(parts, below)
+	if left > 0 {
+		tail, between := "("+Duration(left)+" left)", " "
 		if indent+columns(parts[len(parts)-1])+1+len(tail) > s.wide() {
-			b.WriteString("\n" + strings.Repeat(" ", indent-1))
+			between = below
 		}
-		b.WriteString(" " + s.paint(dim, tail))
+		line += between + s.paint(dim, tail)
 	}
-	return b.String() + "\n"
+	return line + "\n"
 }
 
 // RunHookDone shows how an on_fail "run" ended.
@@ -180,17 +169,10 @@ func (s *Screen) worded(sgr, subject, colour, word string) string {
 	if columns(subject)+2+columns(word) <= s.wide() {
 		return s.paint(sgr, subject) + ": " + said + "\n"
 	}
-	var b strings.Builder
-	for i, line := range Wrap(subject+":", s.wide()-2) {
-		if i > 0 {
-			line = "  " + line
-		}
-		b.WriteString(s.paint(sgr, line) + "\n")
-	}
 	if colour == "" {
-		return b.String() + s.paragraph(word, "  ")
+		return s.headed(sgr, subject+":") + s.paragraph(word, "  ")
 	}
-	return b.String() + "  " + said + "\n"
+	return s.headed(sgr, subject+":") + "  " + said + "\n"
 }
 
 // mostFiles is how many files of a patch are listed.

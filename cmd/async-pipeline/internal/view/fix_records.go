@@ -43,13 +43,7 @@ func (s *Screen) Audit(runs []Audited) {
 			b.WriteString(s.paragraph("found    "+Harmless(f.Found), "    "))
 		}
 		for _, n := range r.Notes {
-			for i, line := range Wrap(Harmless(n.File+": "+n.Text), s.wide()-4) {
-				lead := "    "
-				if i == 0 {
-					lead = "  - "
-				}
-				b.WriteString(s.paint(dim, lead+line) + "\n")
-			}
+			b.WriteString(s.painted(dim, s.hanging("  - ", n.File+": "+n.Text)))
 		}
 	}
 	switch {

@@ -87,13 +87,7 @@ func (s *Screen) rootCause(f *fix.Fix) string {
 func (s *Screen) doubtLines(f *fix.Fix) string {
 	var b strings.Builder
 	for _, d := range doubts(f) {
-		for i, line := range Wrap(Harmless(d), s.wide()-4) {
-			lead := "    "
-			if i == 0 {
-				lead = "  - "
-			}
-			b.WriteString(lead + line + "\n")
-		}
+		b.WriteString(s.hanging("  - ", d))
 	}
 	return b.String()
 }

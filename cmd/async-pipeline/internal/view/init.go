@@ -41,9 +41,7 @@ func (s *Screen) Drafted(d Drafted) {
 		b.WriteString("\nFixes are off\n")
 		text := fmt.Sprintf("To get a proposed fix when a test fails, take the # away from on_fail (line %d) and agent (line %d) of %s, "+
 			"and put your agent's program into command.", d.HookLine, d.AgentLine, s.Path(d.File))
-		for _, line := range Wrap(text, s.wide()-2) {
-			b.WriteString("  " + line + "\n")
-		}
+		b.WriteString(s.hanging("  ", text))
 	}
 	s.put(b.String())
 }
@@ -53,11 +51,7 @@ func (s *Screen) items(heading string, items []string) string {
 	var b strings.Builder
 	b.WriteString(s.paint(bold, heading) + "\n")
 	for _, item := range items {
-		lead := "  - "
-		for _, line := range Wrap(Harmless(item), s.wide()-len(lead)) {
-			b.WriteString(lead + line + "\n")
-			lead = "    "
-		}
+		b.WriteString(s.hanging("  - ", item))
 	}
 	return b.String() + "\n"
 }

@@ -66,14 +66,16 @@ func (s *Screen) heading(text, more string) string {
 
 // title is a heading that may need more than one line.
 func (s *Screen) title(text string) string {
-	var b strings.Builder
-	for i, line := range Wrap(text, s.wide()-2) {
-		if i > 0 {
-			b.WriteString("  ")
-		}
-		b.WriteString(s.paint(bold, line) + "\n")
+	return s.headed(bold, text)
+}
+
+// headed is a heading in a colour, in as many lines as it needs.
+func (s *Screen) headed(sgr, text string) string {
+	lines := Wrap(text, s.wide()-2)
+	for i, line := range lines {
+		lines[i] = s.paint(sgr, line)
 	}
-	return b.String()
+	return strings.Join(lines, "\n  ") + "\n"
 }
 
 // named is text and a path, which goes below where there is no room beside it: a path is never torn apart.
@@ -99,9 +101,14 @@ func (s *Screen) about(path, more string) string {
 
 // aside is text that is not what a person came for.
 func (s *Screen) aside(text string) string {
+	return s.painted(dim, s.paragraph(text, "  "))
+}
+
+// painted is each of some lines in a colour.
+func (s *Screen) painted(sgr, lines string) string {
 	var b strings.Builder
-	for line := range strings.Lines(s.paragraph(text, "  ")) {
-		b.WriteString(s.paint(dim, strings.TrimSuffix(line, "\n")) + "\n")
+	for line := range strings.Lines(lines) {
+		b.WriteString(s.paint(sgr, strings.TrimSuffix(line, "\n")) + "\n")
 	}
 	return b.String()
 }

@@ -21,23 +21,24 @@ func Wrap(text string, width int) []string { return wrapWords(strings.Fields(tex
 
 // wrapWords breaks between words; what is one word is not torn apart.
 func wrapWords(words []string, width int) []string {
-	var lines []string
-	line := ""
+	lines := []string{""}
 	for _, word := range words {
-		switch {
-		case line == "":
-			line = word
-		case columns(line)+1+columns(word) > width:
-			lines = append(lines, line)
-			line = word
+		switch line := &lines[len(lines)-1]; {
+		case *line == "":
+			*line = word
+		case columns(*line)+1+columns(word) > width:
+			lines = append(lines, word)
 		default:
-			line += " " + word
+			*line += " " + word
 		}
 	}
-	if line != "" || len(lines) == 0 {
-		lines = append(lines, line)
-	}
 	return lines
+}
+
+// hanging returns text in lines behind a lead; the lines below the first begin where its text does.
+func (s *Screen) hanging(lead, text string) string {
+	n := columns(bare(lead))
+	return lead + strings.Join(Wrap(Harmless(text), s.wide()-n), "\n"+strings.Repeat(" ", n)) + "\n"
 }
 
 // hung is harmless text in lines after an indent. A word that has no room there, like the long name of a task, stands further left,
@@ -68,10 +69,7 @@ func (s *Screen) paragraph(text, indent string) string {
 			b.WriteString(strings.TrimRight(indent+line, " ") + "\n") // as it was written: code keeps its columns
 			continue
 		}
-		lead := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		if len(lead) > 8 {
-			lead = lead[:8]
-		}
+		lead := line[:min(len(line)-len(strings.TrimLeft(line, " ")), 8)]
 		for _, part := range Wrap(line, room-len(lead)) {
 			b.WriteString(strings.TrimRight(indent+lead+part, " ") + "\n")
 		}
