@@ -44,7 +44,7 @@ func readTree(ctx context.Context, root string, known *treeState) (*treeState, e
 		}
 	}
 	// Our own records may lie in a sub-folder of the tree.
-	o := tree.Options{Skip: func(_ string, d fs.DirEntry) bool { return d.IsDir() && d.Name() == ".async" }}
+	o := tree.Options{Skip: func(path string, isDir bool) bool { return isDir && filepath.Base(path) == ".async" }}
 	if known != nil {
 		o.Known = known.files
 	}

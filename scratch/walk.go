@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
 // A pendingFolder waits to be opened, or is kept open while folders in it wait.
@@ -33,8 +35,9 @@ func (p *pendingFolder) release() {
 	}
 }
 
-// A folderWalk is one walk. mu guards what its workers share.
+// A folderWalk is one walk.
 type folderWalk struct {
+	tree.Stack[*pendingFolder]
 	ctx  context.Context
 	root *os.Root
 	// each is called for every open folder and returns which of its folders to enter. Several goroutines call it.
@@ -45,11 +48,7 @@ type folderWalk struct {
 	orderly bool
 
 	mu     sync.Mutex
-	ready  sync.Cond
-	stack  []*pendingFolder // last in, first out: few folders are open at a time
-	open   int              // folders on the stack or being walked
-	closed []string         // folders that cannot be read
-	err    error
+	closed []string // folders that cannot be read; guarded by mu
 }
 
 // walkFolders calls each for every folder below root, and returns those that could not be read, sorted. It changes
@@ -60,61 +59,26 @@ func walkFolders(ctx context.Context, root *os.Root, each func(dir string, fd in
 }
 
 func (s *folderWalk) run() ([]string, error) {
-	s.ready.L = &s.mu
-	s.push(&pendingFolder{path: "."})
+	s.Push(&pendingFolder{path: "."})
 	count := min(max(2, runtime.GOMAXPROCS(0)), 8)
 	if s.orderly {
 		count = 1
 	}
 	var workers sync.WaitGroup
 	for range count {
-		workers.Go(s.work)
+		workers.Go(func() { s.Work(s.do) })
 	}
 	workers.Wait()
 	slices.Sort(s.closed)
-	return s.closed, s.err
+	return s.closed, s.Err()
 }
 
-func (s *folderWalk) push(places ...*pendingFolder) {
-	s.mu.Lock()
-	s.stack = append(s.stack, places...)
-	s.open += len(places)
-	s.mu.Unlock()
-	s.ready.Broadcast()
-}
-
-func (s *folderWalk) work() {
-	for {
-		s.mu.Lock()
-		for len(s.stack) == 0 && s.open > 0 {
-			s.ready.Wait()
-		}
-		if len(s.stack) == 0 {
-			s.mu.Unlock()
-			return
-		}
-		p := s.stack[len(s.stack)-1]
-		s.stack = s.stack[:len(s.stack)-1]
-		failed := s.err != nil
-		s.mu.Unlock()
-
-		err := s.ctx.Err()
-		if err == nil && !failed {
-			err = s.enter(p)
-		}
-		p.up.release()
-
-		s.mu.Lock()
-		if err != nil && s.err == nil {
-			s.err = err
-		}
-		s.open--
-		last := s.open == 0
-		s.mu.Unlock()
-		if last {
-			s.ready.Broadcast()
-		}
+func (s *folderWalk) do(p *pendingFolder, stopped bool) error {
+	defer p.up.release()
+	if err := s.ctx.Err(); stopped || err != nil {
+		return err
 	}
+	return s.enter(p)
 }
 
 // enter lists one folder and pushes those in it.
@@ -157,7 +121,7 @@ func (s *folderWalk) enter(p *pendingFolder) error {
 		places[i] = &pendingFolder{up: p, name: name, path: path.Join(p.path, name)}
 	}
 	p.refs.Add(int32(len(places))) //nolint:gosec // no folder holds so many
-	s.push(places...)
+	s.Push(places...)
 	return nil
 }
 

@@ -1,5 +1,5 @@
-// The walk: several workers share one stack of jobs. Every file is opened through its open folder, so that a symlink
-// that appears meanwhile cannot lead out of the tree.
+// The walk. Every file is opened through its open folder, so that a symlink that appears meanwhile cannot lead out of
+// the tree.
 
 package tree
 
@@ -10,8 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,12 +25,7 @@ import (
 type Options struct {
 	// Skip returns true to leave out path, and all below it if it is a folder. Such paths are not in Omitted. Calls
 	// never overlap. It is not called for .git and the .async of the root, which are always left out.
-	Skip func(path string, d fs.DirEntry) bool
-
-	// Paths, when not nil, are the only paths taken (and the folders above them), whatever Skip says; absent ones
-	// are left out silently. Of a path that ends in / (as git lists an untracked nested repository) all below is
-	// taken, as far as Skip lets it.
-	Paths []string
+	Skip func(path string, isDir bool) bool
 
 	// Known is an earlier walk of the same place: a file is not read again when device, inode, size, mtime and
 	// ctime (ns) are the same and it was not touched since that walk began (git's rule for racily clean files).
@@ -43,22 +36,16 @@ type Options struct {
 // unreadable files and folders are in Omitted. A file that changes while it is read is read again, three times in
 // all; what vanishes meanwhile is left out.
 func Walk(ctx context.Context, root string, o Options) (*Manifest, error) {
-	only, err := selectPaths(o.Paths)
-	if err != nil {
-		return nil, err
-	}
 	dir, err := os.OpenFile(root, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("walk: %w", err)
 	}
-	return (&walk{ctx: ctx, o: o, only: only}).run(root, dir)
+	return (&walk{ctx: ctx, o: o}).run(root, dir)
 }
 
 func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
-	w.ready.L = &w.mu
 	m := &Manifest{start: time.Now().UnixNano()}
-	w.push(&folder{file: dir, fd: int(dir.Fd()), all: w.only == nil})
-
+	w.Push(job{in: &folder{file: dir, fd: int(dir.Fd())}})
 	workers := make([]*worker, min(max(2, runtime.GOMAXPROCS(0)), 8))
 	var wg sync.WaitGroup
 	for i := range workers {
@@ -66,8 +53,8 @@ func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
 		wg.Go(workers[i].work)
 	}
 	wg.Wait()
-	if w.err != nil {
-		return nil, fmt.Errorf("walk %s: %w", root, w.err)
+	if err := w.Err(); err != nil {
+		return nil, fmt.Errorf("walk %s: %w", root, err)
 	}
 	m.merge(workers)
 	return m, nil
@@ -101,7 +88,6 @@ type folder struct {
 	path string  // "" for the root
 	id   fact    // device and inode that the folder must still have when it is opened
 	perm fs.FileMode
-	all  bool // everything below is taken, not only Options.Paths
 	file *os.File
 	fd   int
 	refs atomic.Int32 // work that needs file open
@@ -127,64 +113,13 @@ type job struct {
 	names []string
 }
 
-// A walk is the stack of jobs. Last in, first out: few folders are open at a time.
+// A walk is what the workers share.
 type walk struct {
+	Stack[job]
 	ctx  context.Context
 	o    Options
-	only *selection
 	skip sync.Mutex // held while Skip is called
-	seen func()     // for tests: called when a file has been read, before it is looked at again
-
-	mu    sync.Mutex // guards what follows
-	ready sync.Cond
-	jobs  []job
-	open  int // jobs pushed and not done
-	err   error
-}
-
-func (w *walk) push(f *folder)                      { w.pushJobs([]job{{in: f}}) }
-func (w *walk) pushNames(f *folder, names []string) { w.pushJobs([]job{{f, names}}) }
-
-func (w *walk) pushJobs(jobs []job) {
-	w.mu.Lock()
-	w.jobs = append(w.jobs, jobs...)
-	w.open += len(jobs)
-	w.mu.Unlock()
-	w.ready.Broadcast()
-}
-
-func (w *walk) next() (job, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for len(w.jobs) == 0 && w.open > 0 {
-		w.ready.Wait()
-	}
-	if len(w.jobs) == 0 {
-		return job{}, false
-	}
-	j := w.jobs[len(w.jobs)-1]
-	w.jobs = w.jobs[:len(w.jobs)-1]
-	return j, true
-}
-
-func (w *walk) done(err error) {
-	w.mu.Lock()
-	w.open--
-	if err != nil && w.err == nil {
-		w.err = err
-	}
-	last := w.open == 0
-	w.mu.Unlock()
-	if last {
-		w.ready.Broadcast()
-	}
-}
-
-// failed reports whether the remaining jobs must be dropped.
-func (w *walk) failed() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err != nil
+	seen func()     // for tests: called when a file has been read, before its stat data are compared
 }
 
 type item struct {
@@ -201,27 +136,20 @@ type worker struct {
 }
 
 func (h *worker) work() {
-	for {
-		j, ok := h.next()
-		if !ok {
-			break
-		}
-		err := h.ctx.Err()
-		switch {
-		case h.failed():
-			err = nil // reported already
-			h.drop(j)
-		case err != nil:
-			h.drop(j)
-		case j.names == nil:
-			err = h.list(j.in)
-		default:
-			err = h.addNames(j.in, j.names)
-			j.in.release()
-		}
-		h.done(err)
-	}
+	h.Work(h.do)
 	slices.SortFunc(h.found, func(a, b *item) int { return strings.Compare(a.Path, b.Path) })
+}
+
+func (h *worker) do(j job, stopped bool) error {
+	if err := h.ctx.Err(); stopped || err != nil {
+		h.drop(j)
+		return err
+	}
+	if j.names == nil {
+		return h.list(j.in)
+	}
+	defer j.in.release()
+	return h.addNames(j.in, j.names)
 }
 
 // drop releases the folder of a job without doing it.
@@ -251,13 +179,12 @@ func (h *worker) list(f *folder) error {
 	}
 	f.refs.Store(1)
 	defer f.release()
-	if !f.all {
-		h.pushChunks(f, h.only.below[f.path])
-		return nil
-	}
 	for {
 		names, err := f.file.Readdirnames(1024)
-		h.pushChunks(f, names)
+		for part := range slices.Chunk(names, chunk) {
+			f.refs.Add(1)
+			h.Push(job{f, part})
+		}
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -267,13 +194,6 @@ func (h *worker) list(f *folder) error {
 			h.omit(f.path, "unreadable")
 			return nil
 		}
-	}
-}
-
-func (h *worker) pushChunks(f *folder, names []string) {
-	for part := range slices.Chunk(names, chunk) {
-		f.refs.Add(1)
-		h.pushNames(f, part)
 	}
 }
 
@@ -339,20 +259,15 @@ func (h *worker) add(f *folder, name string) error {
 	if err := fstatat(f.fd, name, &st); err != nil {
 		return h.openFailed(path, err)
 	}
-	d := &dirEntry{name: name, stat: st}
-	if f.all && h.isSkipped(path, d) {
-		return nil
-	}
-	wanted := f.all || h.only.exact[path]
+	mode := modeOf(&st)
 	switch {
-	case d.IsDir():
-		all := f.all || h.only.all[path]
+	case h.isSkipped(path, mode.IsDir()):
+	case mode.IsDir():
 		f.refs.Add(1)
-		h.push(&folder{up: f, name: name, path: path, id: factOf(&st), perm: d.mode().Perm(), all: all})
-	case !wanted: // a folder above a wanted path is no folder any more
-	case d.Type() == fs.ModeSymlink:
+		h.Push(job{in: &folder{up: f, name: name, path: path, id: factOf(&st), perm: mode.Perm()}})
+	case mode.Type() == fs.ModeSymlink:
 		return h.addLink(f, name, path)
-	case d.Type() == 0:
+	case mode.IsRegular():
 		return h.addFile(f, name, path, &st)
 	default:
 		h.omit(path, "special")
@@ -360,13 +275,13 @@ func (h *worker) add(f *folder, name string) error {
 	return nil
 }
 
-func (h *worker) isSkipped(path string, d fs.DirEntry) bool {
+func (h *worker) isSkipped(path string, isDir bool) bool {
 	if h.o.Skip == nil {
 		return false
 	}
 	h.skip.Lock()
 	defer h.skip.Unlock()
-	return h.o.Skip(path, d)
+	return h.o.Skip(path, isDir)
 }
 
 func modeOf(st *unix.Stat_t) fs.FileMode {
@@ -377,68 +292,8 @@ func modeOf(st *unix.Stat_t) fs.FileMode {
 		m |= fs.ModeDir
 	case unix.S_IFLNK:
 		m |= fs.ModeSymlink
-	case unix.S_IFIFO:
-		m |= fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		m |= fs.ModeSocket
 	default:
-		m |= fs.ModeDevice
+		m |= fs.ModeIrregular
 	}
 	return m
-}
-
-// A dirEntry is passed to Skip. It needs no other system call than the fstatat of the walk.
-type dirEntry struct {
-	name string
-	stat unix.Stat_t
-}
-
-func (d *dirEntry) mode() fs.FileMode          { return modeOf(&d.stat) }
-func (d *dirEntry) Name() string               { return d.name }
-func (d *dirEntry) IsDir() bool                { return d.mode().IsDir() }
-func (d *dirEntry) Type() fs.FileMode          { return d.mode().Type() }
-func (d *dirEntry) Info() (fs.FileInfo, error) { return info{d}, nil }
-
-type info struct{ *dirEntry }
-
-func (i info) Size() int64        { return i.stat.Size }
-func (i info) Mode() fs.FileMode  { return i.mode() }
-func (i info) ModTime() time.Time { return time.Unix(0, i.stat.Mtim.Nano()) }
-func (i info) Sys() any           { return &i.stat }
-
-// A selection is Options.Paths as a tree of names.
-type selection struct {
-	below map[string][]string // folder → names to take in it
-	exact map[string]bool     // named themselves, not only folders above
-	all   map[string]bool     // named with a / at the end
-}
-
-// selectPaths returns nil when everything is wanted.
-func selectPaths(paths []string) (*selection, error) {
-	if paths == nil {
-		return nil, nil
-	}
-	s := &selection{map[string][]string{}, map[string]bool{}, map[string]bool{}}
-	known := map[string]bool{}
-	for _, given := range paths {
-		p := strings.TrimSuffix(given, "/")
-		if !filepath.IsLocal(p) || path.Clean(p) != p || p == "." {
-			return nil, fmt.Errorf("walk: path %q: want a path inside the tree", given)
-		}
-		s.exact[p] = true
-		if p != given {
-			s.all[p] = true
-		}
-		for !known[p] {
-			known[p] = true
-			dir, name := path.Split(p)
-			dir = strings.TrimSuffix(dir, "/")
-			s.below[dir] = append(s.below[dir], name)
-			if dir == "" {
-				break
-			}
-			p = dir
-		}
-	}
-	return s, nil
 }
