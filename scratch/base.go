@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -79,10 +80,7 @@ func (b *Base) takenFolder(p string) string {
 // Close removes every copy made of the base, its stamp, and the base itself unless it is kept (Source.Kept).
 func (b *Base) Close() error {
 	b.mu.Lock()
-	var copies []*Copy
-	for c := range b.copies {
-		copies = append(copies, c)
-	}
+	copies := slices.Collect(maps.Keys(b.copies))
 	b.mu.Unlock()
 	var errs []error
 	for _, c := range copies {

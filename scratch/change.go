@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -92,10 +93,9 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 		}
 	}
 	var left []tree.Omitted
-	for p, why := range omitted {
-		left = append(left, tree.Omitted{Path: p, Why: why})
+	for _, p := range slices.Sorted(maps.Keys(omitted)) {
+		left = append(left, tree.Omitted{Path: p, Why: omitted[p]})
 	}
-	slices.SortFunc(left, func(a, b tree.Omitted) int { return strings.Compare(a.Path, b.Path) })
 	return changes, left, nil
 }
 
@@ -251,11 +251,7 @@ func (b *Base) fold(old, fresh, counted []string) []string {
 			named[p] = true
 		}
 	}
-	var list []string
-	for p := range named {
-		list = append(list, p)
-	}
-	return list
+	return slices.Collect(maps.Keys(named))
 }
 
 // read returns the change of p, or why it is left out. The change is nil if the content is the same.
@@ -271,7 +267,7 @@ func (c *Copy) read(root *os.Root, p string) (*patch.Change, string, error) {
 		return nil, "", err
 	}
 	after, err := readFile(root, p, MaxFile)
-	if why := omitReason(err); why != "" || same(before, after) {
+	if why := omitReason(err); why != "" || patch.Equal(before, after) {
 		return nil, why, nil
 	}
 	return &patch.Change{Path: p, Before: before, After: after}, "", nil
@@ -288,15 +284,6 @@ func omitReason(err error) string {
 		return whySpecial
 	}
 	return whyUnreadable
-}
-
-// same reports whether two files are equal for a patch.
-func same(a, b *patch.File) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Mode.Type() == b.Mode.Type() && string(a.Data) == string(b.Data) &&
-		(a.Mode.Type() == fs.ModeSymlink || a.Mode&0o100 == b.Mode&0o100)
 }
 
 var errOversize = errors.New("larger than a patch takes")

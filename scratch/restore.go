@@ -9,13 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -135,16 +136,8 @@ func (r *restorer) files(ctx context.Context) (err error) {
 		return err
 	}
 	if len(wanted) > 0 {
-		var names []string
-		for p := range wanted {
-			names = append(names, p)
-		}
-		slices.Sort(names)
-		more := ""
-		if n := len(names) - 5; n > 0 {
-			names, more = names[:5], fmt.Sprintf(" and %d more", n)
-		}
-		return fmt.Errorf("%w: nobody has the contents any more of %s%s", ErrGone, strings.Join(names, ", "), more)
+		names := english.List(slices.Sorted(maps.Keys(wanted)), 5)
+		return fmt.Errorf("%w: nobody has the contents any more of %s", ErrGone, names)
 	}
 	return r.modes()
 }
@@ -261,18 +254,11 @@ func (r *restorer) git(ctx context.Context) error {
 	if err := refresh(ctx, b.Dir); err != nil {
 		return err
 	}
-	files, err := own.Files(ctx)
+	names, err := own.Census(ctx)
 	if err != nil {
 		return err
 	}
-	tracked, err := own.Tracked(ctx)
-	if err != nil {
-		return err
-	}
-	b.counted, b.tracked = set(files), map[string]bool{}
-	for p := range tracked {
-		b.tracked[p] = true
-	}
+	b.counted, b.tracked = set(names.Files), set(names.Tracked)
 	b.Taken = r.taken()
 	return nil
 }
@@ -291,9 +277,9 @@ func (r *restorer) paths() []string {
 // taken returns the topmost folders with ignored files only.
 func (r *restorer) taken() []string {
 	counts := map[string]bool{}
-	for p := range r.base.counted {
-		for p = path.Dir(p); p != "." && !counts[p]; p = path.Dir(p) {
-			counts[p] = true
+	for _, p := range r.paths() {
+		for dir := path.Dir(p); r.base.counted[p] && dir != "." && !counts[dir]; dir = path.Dir(dir) {
+			counts[dir] = true
 		}
 	}
 	found := map[string]bool{}
@@ -307,10 +293,5 @@ func (r *restorer) taken() []string {
 			}
 		}
 	}
-	var all []string
-	for dir := range found {
-		all = append(all, dir)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Keys(found))
 }

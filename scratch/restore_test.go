@@ -22,16 +22,12 @@ func TestRestore(t *testing.T) {
 			put := func(name, text string) {
 				t.Helper()
 				path := filepath.Join(top, name)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 			}
 			put(".gitignore", "deps\n")
 			put("app/main.go", "package main\n")
 			put("app/changed", "as committed\n")
-			if err := errors.Join(os.Chmod(filepath.Join(top, "app/main.go"), 0o755), os.Symlink("main.go", filepath.Join(top, "app/link"))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Chmod(filepath.Join(top, "app/main.go"), 0o755), os.Symlink("main.go", filepath.Join(top, "app/link"))))
 			run(t, top, "init", "-q")
 			run(t, top, "add", "-A")
 			run(t, top, "commit", "-q", "-m", "x")
@@ -44,20 +40,14 @@ func TestRestore(t *testing.T) {
 				include = "app/deps"
 			}
 			base, err := Make(t.Context(), temp(t), Source{Root: root, Include: []string{include}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer func() { _ = base.Close() }()
 			stored := map[string]string{}
 			loose, err := base.Loose(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, p := range loose {
 				f, err := base.Read(p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				stored[sumOf(f.Data)] = string(f.Data)
 			}
 			saved := Saved{
@@ -71,9 +61,7 @@ func TestRestore(t *testing.T) {
 			run(t, top, "add", "-A")
 			run(t, top, "commit", "-q", "-m", "y")
 			again, err := Restore(t.Context(), temp(t), saved)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if now := time.Now().Unix(); second(t, filepath.Join(again.Dir, "app/main.go")) > now-2 {
 				t.Error("what is put in the place of a file may be of the same second")
 			}
@@ -88,9 +76,7 @@ func TestRestore(t *testing.T) {
 				t.Errorf("taken %s, want %s", got, want)
 			}
 			c, err := again.Copy(t.Context(), filepath.Join(temp(t), "copy"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := run(t, c.Dir, "rev-parse", "HEAD"); strings.TrimSpace(got) != base.Commit {
 				t.Errorf("HEAD is %s, want %s", got, base.Commit)
 			}

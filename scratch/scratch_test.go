@@ -3,6 +3,7 @@ package scratch
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -73,12 +74,11 @@ func aged(t testing.TB, top string, paths ...string) {
 	}
 }
 
+// must ends the test at an error.
 func must(t testing.TB, errs ...error) {
 	t.Helper()
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -34,7 +34,7 @@ type call struct {
 }
 
 // A setting is one key of a configuration and its value.
-type setting struct{ key, value string }
+type setting = [2]string
 
 // safeConfig switches off everything in anybody's configuration that would run a program.
 var safeConfig = []setting{
@@ -75,8 +75,7 @@ func (f *failure) Error() string {
 
 // exitCode of a failed call; -1 when it is no exit code.
 func exitCode(err error) int {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f.code
 	}
 	return -1
@@ -91,6 +90,11 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	return c.runProgram(ctx, program)
 }
 
+// run returns what git prints in the work tree.
+func (r *Repo) run(ctx context.Context, args ...string) ([]byte, error) {
+	return call{dir: r.Top, args: args}.run(ctx)
+}
+
 func (c call) runProgram(ctx context.Context, program string) ([]byte, error) {
 	limit := c.timeout
 	if limit == 0 {
@@ -100,7 +104,7 @@ func (c call) runProgram(ctx context.Context, program string) ([]byte, error) {
 	defer cancel()
 	argv := []string{"--no-pager"}
 	for _, s := range safeConfig {
-		argv = append(argv, "-c", s.key+"="+s.value)
+		argv = append(argv, "-c", s[0]+"="+s[1])
 	}
 	argv = append(argv, c.args...)
 	cmd := exec.CommandContext(inner, program, argv...)
@@ -109,11 +113,7 @@ func (c call) runProgram(ctx context.Context, program string) ([]byte, error) {
 	if c.args[0] != "check-ignore" { // which refuses it
 		cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=1")
 	}
-	cmd.Env = append(cmd.Env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(c.config)))
-	for i, s := range c.config {
-		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key),
-			fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
-	}
+	cmd.Env = append(cmd.Env, ConfigEnv(c.config)...)
 	if c.stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
@@ -131,8 +131,7 @@ func (c call) runProgram(ctx context.Context, program string) ([]byte, error) {
 	case inner.Err() != nil:
 		return nil, fmt.Errorf("git %s in %s: no answer in %v: %w", c.args[0], c.dir, limit, inner.Err())
 	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return out.Bytes(), &failure{c.args, c.dir, exit.ExitCode(), errs.String()}
 	}
 	return nil, fmt.Errorf("git %s in %s: %w", c.args[0], c.dir, err)

@@ -14,54 +14,8 @@ import (
 	"sync"
 )
 
-// gitlink begins what Tracked says of a submodule.
+// gitlink begins the line of a submodule in ls-files -s.
 const gitlink = "160000 "
-
-// Files lists the tracked files that exist and the untracked ones that are not ignored, relative to Top, sorted.
-// Nested repositories are walked like folders.
-func (r *Repo) Files(ctx context.Context) ([]string, error) {
-	c, err := r.Census(ctx)
-	if err != nil {
-		return nil, err
-	}
-	files := pathCache{top: r.Top, real: map[string]bool{".": true}}
-	return slices.DeleteFunc(c.Files, func(name string) bool {
-		info, ok := files.lstat(name)
-		return !ok || info.IsDir() // a folder in place of a tracked file: its files are listed themselves
-	}), nil
-}
-
-// Ignored lists paths that git ignores, folders as one path ending in a slash (ls-files -oi
-// --exclude-standard --directory).
-func (r *Repo) Ignored(ctx context.Context) ([]string, error) {
-	c, err := r.Census(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.Ignored, nil
-}
-
-// Tracked returns the paths of the index with mode and object id.
-func (r *Repo) Tracked(ctx context.Context) (map[string]string, error) {
-	out, err := call{dir: r.Top, args: []string{"ls-files", "-s", "-z"}}.run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tracked := map[string]string{}
-	for _, line := range split(out) {
-		facts, name, ok := strings.Cut(line, "\t")
-		if !ok {
-			continue
-		}
-		if old := tracked[name]; old != "" { // unmerged: one line a stage
-			facts = old + "\n" + facts
-		} else if mode, rest, _ := strings.Cut(facts, " "); strings.HasSuffix(rest, " 0") {
-			facts = mode + " " + strings.TrimSuffix(rest, " 0")
-		}
-		tracked[name] = facts
-	}
-	return tracked, nil
-}
 
 // Tracks reports whether the index has path, relative to Top, or anything below it.
 func (r *Repo) Tracks(ctx context.Context, path string) (bool, error) {
@@ -93,19 +47,19 @@ func (r *Repo) ignoresFolder(ctx context.Context, dir string) (bool, error) {
 	if err != nil || rel == "." {
 		return false, err
 	}
-	_, err = call{dir: r.Top, args: []string{"check-ignore", "-q", "--", "./" + rel}}.run(ctx)
+	_, err = r.run(ctx, "check-ignore", "-q", "--", "./"+rel)
 	if exitCode(err) == 1 {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	tracked, err := r.lsFiles(ctx, "--", rel)
-	return len(tracked) == 0, err
+	tracks, err := r.Tracks(ctx, rel)
+	return !tracks, err
 }
 
 func (r *Repo) lsFiles(ctx context.Context, what ...string) ([]string, error) {
-	out, err := call{dir: r.Top, args: append([]string{"ls-files", "-z"}, what...)}.run(ctx)
+	out, err := r.run(ctx, append([]string{"ls-files", "-z"}, what...)...)
 	return split(out), err
 }
 
@@ -133,13 +87,13 @@ func (s *pathCache) isFolder(dir string) bool {
 	return known
 }
 
-// A Census lists the files of a work tree and of the repositories nested in it, as git knows them. Paths are relative
-// to Top, lists are sorted.
+// A Census lists the files of a work tree and of the repositories nested in it, as git knows them. A nested repository
+// is walked like a folder. Paths are relative to Top, lists are sorted.
 type Census struct {
 	// tracked, or not ignored; a tracked file may be absent, or a folder now
 	Files   []string
 	Tracked []string // paths in the index of the work tree itself
-	Ignored []string // as Ignored returns them
+	Ignored []string // as ls-files -oi --exclude-standard --directory: a folder is one path that ends in a slash
 }
 
 // Census takes a census with two concurrent calls of git. It calls lstat only for nested repositories.

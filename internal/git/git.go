@@ -85,8 +85,8 @@ func noRepo(dir string, err error) error {
 	if errors.Is(err, ErrNone) {
 		return err
 	}
-	var f *failure
-	if !errors.As(err, &f) {
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
 		return err
 	}
 	switch {

@@ -17,7 +17,10 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	for k, v := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "GIT_DIR": "/nonexistent", "GIT_INDEX_FILE": "/nonexistent"} {
+	for k, v := range map[string]string{
+		"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"),
+		"GIT_DIR": "/nonexistent", "GIT_INDEX_FILE": "/nonexistent",
+	} {
 		if err := os.Setenv(k, v); err != nil { // the GIT_ variables must not reach our calls
 			panic(err)
 		}
@@ -27,10 +30,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // run asks the person's git, with the configuration of HOME.
 func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), "git", args...)
+	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
@@ -47,11 +58,17 @@ func write(t *testing.T, top string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		at := filepath.Join(top, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+		must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		must(t, os.WriteFile(at, []byte(text), 0o644))
+	}
+}
+
+// wantPaths returns a function that compares a list of paths.
+func wantPaths(t *testing.T, want ...string) func(got []string, err error) {
+	return func(got []string, err error) {
+		t.Helper()
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %q, %v\nwant %q", got, err, want)
 		}
 	}
 }
@@ -59,53 +76,45 @@ func write(t *testing.T, top string, files map[string]string) {
 func newRepo(t *testing.T, files map[string]string, args ...string) (string, *Repo) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run(t, top, append([]string{"init", "-q", "-b", "main"}, args...)...)
 	if files != nil {
 		write(t, top, files)
 		run(t, top, "add", "-A")
 		run(t, top, "commit", "-q", "-m", "one")
 	}
-	r, err := Find(context.Background(), top)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, err := Find(t.Context(), top)
+	must(t, err)
 	return top, r
 }
 
 // A root that an outer repository ignores as a whole is in no repository; one of which it tracks a file is.
 func TestOf(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top, _ := newRepo(t, map[string]string{".gitignore": "*\n!.gitignore\n!kept/\n!kept/**\n", "kept/a": "1"})
 	write(t, top, map[string]string{"proj/a": "1", "deep/in/a": "1", "forced/a": "1", "forced/b": "1"})
 	run(t, top, "add", "-f", "forced/a")
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(top+"/proj", link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(top+"/proj", link))
 	for dir, counts := range map[string]bool{top: true, top + "/kept": true, top + "/forced": true, top + "/proj": false, top + "/deep/in": false, link: false} {
-		r, err := Of(ctx, dir)
+		r, err := Of(t.Context(), dir)
 		if counts && (err != nil || r.Top != top) || !counts && !errors.Is(err, ErrNone) {
 			t.Errorf("%s: %+v, %v", dir, r, err)
 		}
 	}
-	if _, err := Of(ctx, t.TempDir()); !errors.Is(err, ErrNone) {
+	if _, err := Of(t.Context(), t.TempDir()); !errors.Is(err, ErrNone) {
 		t.Error(err)
 	}
 }
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top, r := newRepo(t, map[string]string{"sub/a": "1"})
 	if r.Top != top || r.Dir != top+"/.git" || r.Common != r.Dir {
 		t.Fatalf("%+v", r)
 	}
 	t.Run("sub-folder", func(t *testing.T) {
-		got, err := Find(ctx, top+"/sub")
+		got, err := Find(t.Context(), top+"/sub")
 		if err != nil || got.Top != top {
 			t.Fatal(got, err)
 		}
@@ -113,25 +122,23 @@ func TestFind(t *testing.T) {
 	t.Run("linked work tree", func(t *testing.T) {
 		linked := filepath.Join(t.TempDir(), "l")
 		run(t, top, "worktree", "add", "-q", linked)
-		got, err := Find(ctx, linked)
+		got, err := Find(t.Context(), linked)
 		if err != nil || got.Common != r.Dir || got.Dir != r.Dir+"/worktrees/l" {
 			t.Fatal(got, err)
 		}
 	})
 	t.Run("line end in the path", func(t *testing.T) {
 		odd := filepath.Join(t.TempDir(), "a\nb")
-		if err := os.Mkdir(odd, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(odd, 0o755))
 		run(t, odd, "init", "-q")
-		got, err := Find(ctx, odd)
+		got, err := Find(t.Context(), odd)
 		if err != nil || got.Top != odd || got.Dir != odd+"/.git" {
 			t.Fatal(got, err)
 		}
 	})
 	for name, dir := range map[string]string{"G77 no repository": t.TempDir(), "git's own folder": top + "/.git"} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Find(ctx, dir); !errors.Is(err, ErrNone) {
+			if _, err := Find(t.Context(), dir); !errors.Is(err, ErrNone) {
 				t.Fatal(err)
 			}
 		})
@@ -139,7 +146,7 @@ func TestFind(t *testing.T) {
 	t.Run("bare", func(t *testing.T) {
 		bare := t.TempDir()
 		run(t, bare, "init", "-q", "--bare")
-		if _, err := Find(ctx, bare); !errors.Is(err, ErrNone) {
+		if _, err := Find(t.Context(), bare); !errors.Is(err, ErrNone) {
 			t.Fatal(err)
 		}
 	})
@@ -150,20 +157,17 @@ func TestFind(t *testing.T) {
 		other := t.TempDir()
 		run(t, other, "init", "-q")
 		for _, p := range []string{other, other + "/.git"} {
-			if err := os.Chown(p, 12345, 12345); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chown(p, 12345, 12345))
 		}
-		if _, err := Find(ctx, other); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "safe.directory") {
+		if _, err := Find(t.Context(), other); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "safe.directory") {
 			t.Fatal(err)
 		}
 	})
 	t.Run("damaged index", func(t *testing.T) {
 		bad, r := newRepo(t, map[string]string{"a": "1"})
-		if err := os.WriteFile(bad+"/.git/index", []byte("garbage, garbage, garbage, garbage"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Files(ctx); err == nil || !strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), bad) {
+		must(t, os.WriteFile(bad+"/.git/index", []byte("garbage, garbage, garbage, garbage"), 0o644))
+		_, err := r.Census(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), bad) {
 			t.Fatal(err)
 		}
 	})
@@ -171,29 +175,27 @@ func TestFind(t *testing.T) {
 
 func TestNoGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Find(context.Background(), t.TempDir()); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "not installed") {
+	if _, err := Find(t.Context(), t.TempDir()); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "not installed") {
 		t.Fatal(err)
 	}
 }
 
 func TestOldGit(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/git", []byte("#!/bin/sh\necho git version 2.31.9\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(dir+"/git", []byte("#!/bin/sh\necho git version 2.31.9\n"), 0o755))
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	if _, err := Find(context.Background(), dir); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "2.32") {
+	if _, err := Find(t.Context(), dir); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "2.32") {
 		t.Fatal(err)
 	}
 }
 
 func TestCancel(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/git", []byte("#!/bin/sh\n[ \"$1\" = version ] || case \"$*\" in *version) echo git version 2.39.5; exit;; esac\nsleep 600 & wait\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	script := "#!/bin/sh\n[ \"$1\" = version ] || case \"$*\" in *version) echo git version 2.39.5; exit;; esac\n" +
+		"sleep 600 & wait\n"
+	must(t, os.WriteFile(dir+"/git", []byte(script), 0o755))
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	start := time.Now()
 	if _, err := Find(ctx, dir); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 3*time.Minute {
@@ -203,49 +205,38 @@ func TestCancel(t *testing.T) {
 
 func TestHead(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	t.Run("before the first commit", func(t *testing.T) {
 		top, r := newRepo(t, nil)
-		commit, branch, err := r.Head(ctx)
+		commit, branch, err := r.Head(t.Context())
 		if commit != "" || branch != "" || err != nil {
 			t.Fatal(commit, branch, err)
 		}
 		write(t, top, map[string]string{"a": "1"})
-		if got, err := r.Files(ctx); err != nil || !slices.Equal(got, []string{"a"}) {
-			t.Fatal(got, err)
-		}
-		if got, err := r.Dirty(ctx); err != nil || !slices.Equal(got, []string{"a"}) {
-			t.Fatal(got, err)
-		}
+		c, err := r.Census(t.Context())
+		wantPaths(t, "a")(c.Files, err)
+		wantPaths(t, "a")(r.Dirty(t.Context()))
 		run(t, top, "add", "a")
-		if got, err := r.Dirty(ctx); err != nil || !slices.Equal(got, []string{"a"}) {
-			t.Fatal(got, err)
-		}
+		wantPaths(t, "a")(r.Dirty(t.Context()))
 	})
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {
 			top, r := newRepo(t, map[string]string{"a": "1"}, "--object-format="+format)
 			want := run(t, top, "rev-parse", "HEAD")
-			if commit, branch, err := r.Head(ctx); commit != want || branch != "main" || err != nil {
+			if commit, branch, err := r.Head(t.Context()); commit != want || branch != "main" || err != nil {
 				t.Fatal(commit, branch, err)
 			}
 			run(t, top, "checkout", "-q", "--detach")
-			if commit, branch, err := r.Head(ctx); commit != want || branch != "" || err != nil {
+			if commit, branch, err := r.Head(t.Context()); commit != want || branch != "" || err != nil {
 				t.Fatal(commit, branch, err)
 			}
-			if err := os.Chtimes(top+"/a", time.Now(), time.Now().Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
-			if got, err := r.Dirty(ctx); err != nil || len(got) != 0 {
-				t.Fatal(got, err)
-			}
+			must(t, os.Chtimes(top+"/a", time.Now(), time.Now().Add(time.Hour)))
+			wantPaths(t)(r.Dirty(t.Context()))
 		})
 	}
 }
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top, r := newRepo(t, map[string]string{
 		".gitignore": "build/\n*.o\nbin/*\n", "gone": "", "dir/a": "", "was-file": "", "was-dir/x": "", "sp ace\"q\nl": "", "forced.txt": "",
 	})
@@ -253,71 +244,48 @@ func TestFiles(t *testing.T) {
 	write(t, top, map[string]string{"late.o": ""})
 	run(t, top, "add", "-f", "late.o")
 	for _, p := range []string{"gone", "was-file", "was-dir/x", "was-dir"} {
-		if err := os.Remove(filepath.Join(top, p)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(top, p)))
 	}
-	if err := os.Symlink("dir", top+"/was-dir"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("dir", top+"/was-dir"))
 	write(t, top, map[string]string{
 		"was-file/in": "", "was-file/skip.o": "", "dir/x": "", "dir/b.o": "", "build/out": "", "bin/tool": "", ":(magic)": "", "*": "",
 		"nested/n1": "", "nested/.gitignore": "*.tmp\n", "nested/y.tmp": "", "nested/sub/deep": "",
 	})
 	run(t, top+"/nested", "init", "-q")
-	files, err := r.Files(ctx)
-	want := []string{
-		"*", ".gitignore", ":(magic)", "dir/a", "dir/x", "forced.txt", "late.o", "nested/.gitignore", "nested/n1", "nested/sub/deep",
-		"sp ace\"q\nl", "was-dir", "was-file/in",
-	}
-	if err != nil || !slices.Equal(files, want) {
-		t.Errorf("files %q %v", files, err)
-	}
-	ignored, err := r.Ignored(ctx)
-	if want := []string{"bin/tool", "build/", "dir/b.o", "nested/y.tmp", "was-file/skip.o"}; err != nil || !slices.Equal(ignored, want) {
-		t.Errorf("ignored %q %v", ignored, err)
-	}
-	tracked, err := r.Tracked(ctx)
-	if err != nil || tracked["late.o"] != "100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" || tracked["forced.txt"] != "" {
-		t.Errorf("tracked %q %v", tracked, err)
-	}
+	c, err := r.Census(t.Context())
+	wantPaths(t, "*", ".gitignore", ":(magic)", "dir/a", "dir/x", "forced.txt", "gone", "late.o", "nested/.gitignore",
+		"nested/n1", "nested/sub/deep", "sp ace\"q\nl", "was-dir", "was-dir/x", "was-file", "was-file/in")(c.Files, err)
+	wantPaths(t, "bin/tool", "build/", "dir/b.o", "nested/y.tmp", "was-file/skip.o")(c.Ignored, nil)
+	wantPaths(t, ".gitignore", "dir/a", "gone", "late.o", "sp ace\"q\nl", "was-dir/x", "was-file")(c.Tracked, nil)
 }
 
 func TestSubmodule(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	lib, _ := newRepo(t, map[string]string{"lib.c": "1", ".gitignore": "*.o\n"})
 	top, r := newRepo(t, map[string]string{"a": "1"})
 	run(t, top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "deps/lib")
 	run(t, top, "commit", "-q", "-m", "sub")
 	write(t, top, map[string]string{"deps/lib/new": "", "deps/lib/x.o": ""})
-	files, err := r.Files(ctx)
-	if want := []string{".gitmodules", "a", "deps/lib/.gitignore", "deps/lib/lib.c", "deps/lib/new"}; err != nil || !slices.Equal(files, want) {
-		t.Errorf("files %q %v", files, err)
-	}
-	if ignored, err := r.Ignored(ctx); err != nil || !slices.Equal(ignored, []string{"deps/lib/x.o"}) {
-		t.Errorf("ignored %q %v", ignored, err)
-	}
-	if subs, err := r.Submodules(ctx); err != nil || !slices.Equal(subs, []string{"deps/lib"}) {
-		t.Errorf("submodules %q %v", subs, err)
-	}
+	c, err := r.Census(t.Context())
+	wantPaths(t, ".gitmodules", "a", "deps/lib/.gitignore", "deps/lib/lib.c", "deps/lib/new")(c.Files, err)
+	wantPaths(t, "deps/lib/x.o")(c.Ignored, nil)
+	wantPaths(t, "deps/lib")(r.Submodules(t.Context()))
 }
 
 func TestState(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top, r := newRepo(t, map[string]string{"a": "1"})
 	seen := map[string]string{}
 	state := func(step string) {
 		t.Helper()
-		got, err := r.State(ctx)
+		got, err := r.State(t.Context())
 		if err != nil || !strings.HasPrefix(got, "sha256:") {
 			t.Fatal(got, err)
 		}
 		if old := seen[got]; old != "" {
 			t.Errorf("%s: same state as %s", step, old)
 		}
-		if again, _ := r.State(ctx); again != got {
+		if again, _ := r.State(t.Context()); again != got {
 			t.Errorf("%s: two digests of one state", step)
 		}
 		seen[got] = step
@@ -338,7 +306,6 @@ func TestState(t *testing.T) {
 
 func TestDirty(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top, r := newRepo(t, map[string]string{
 		"same": "1", "touched": "1", "changed": "1", "staged": "1", "removed": "1", "exec": "1", "crlf": "1\n2\n", "two\nlines": "1",
 		".gitattributes": "crlf text eol=crlf\n", "x": "1",
@@ -347,22 +314,10 @@ func TestDirty(t *testing.T) {
 	run(t, top, "add", "staged")
 	write(t, top, map[string]string{"staged": "1"}) // as in HEAD again, the index differs
 	later := time.Now().Add(3 * time.Second)
-	for _, err := range []error{
-		os.Chtimes(top+"/touched", later, later), os.Chtimes(top+"/two\nlines", later, later), os.Remove(top + "/removed"), os.Chmod(top+"/exec", 0o755),
-		os.Remove(top + "/x"), os.Symlink("same", top+"/x"),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := r.Dirty(ctx)
-	if want := []string{"changed", "dir/new", "exec", "new", "removed", "staged", "x"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("all: %q %v", got, err)
-	}
-	got, err = r.Dirty(ctx, "same", "changed", "new", "*")
-	if want := []string{"changed", "new"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("some: %q %v", got, err)
-	}
+	must(t, os.Chtimes(top+"/touched", later, later), os.Chtimes(top+"/two\nlines", later, later),
+		os.Remove(top+"/removed"), os.Chmod(top+"/exec", 0o755), os.Remove(top+"/x"), os.Symlink("same", top+"/x"))
+	wantPaths(t, "changed", "dir/new", "exec", "new", "removed", "staged", "x")(r.Dirty(t.Context()))
+	wantPaths(t, "changed", "new")(r.Dirty(t.Context(), "same", "changed", "new", "*"))
 }
 
 func TestTracks(t *testing.T) {
@@ -370,14 +325,13 @@ func TestTracks(t *testing.T) {
 	top, r := newRepo(t, map[string]string{"dir/in/file": "1", "file": "1", "star": "1"})
 	write(t, top, map[string]string{"new/file": "1"})
 	for path, want := range map[string]bool{"dir": true, "dir/in": true, "file": true, "dir/in/file": true, "new": false, "none": false, "di": false, "s*": false} {
-		if got, err := r.Tracks(context.Background(), path); err != nil || got != want {
+		if got, err := r.Tracks(t.Context(), path); err != nil || got != want {
 			t.Errorf("%s: %v %v", path, got, err)
 		}
 	}
 }
 
-// One census says what three questions say: also of repositories in folders that nobody tracks, and of paths with
-// several stages.
+// A census includes repositories in folders that nobody tracks, and lists a path with several stages once.
 func TestCensus(t *testing.T) {
 	t.Parallel()
 	top, r := newRepo(t, map[string]string{".gitignore": "*.o\nbuild/\n", "both": "1", "gone": "1", "dir/a b": "1"})
@@ -388,25 +342,15 @@ func TestCensus(t *testing.T) {
 	write(t, top, map[string]string{"both": "3"})
 	run(t, top, "commit", "-q", "-a", "-m", "three")
 	run(t, top, "read-tree", "-m", "main~1", "main", "other") // a conflict: three stages of one path
-	if err := os.Remove(filepath.Join(top, "gone")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(top, "gone")))
 	write(t, top, map[string]string{
 		"new": "", "x.o": "", "build/y": "", "100644 0 0\ttab": "",
 		"far/away/repo/.gitignore": "*.tmp\nout/\n", "far/away/repo/n": "", "far/away/repo/t.tmp": "", "far/away/repo/out/z": "",
 	})
 	run(t, top+"/far/away/repo", "init", "-q")
-	c, err := r.Census(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for what, lists := range map[string][2][]string{
-		"files":   {c.Files, {".gitignore", "100644 0 0\ttab", "both", "dir/a b", "far/away/repo/.gitignore", "far/away/repo/n", "gone", "new"}},
-		"tracked": {c.Tracked, {".gitignore", "both", "dir/a b", "gone"}},
-		"ignored": {c.Ignored, {"build/", "far/away/repo/out/", "far/away/repo/t.tmp", "x.o"}},
-	} {
-		if !slices.Equal(lists[0], lists[1]) {
-			t.Errorf("%s %q, want %q", what, lists[0], lists[1])
-		}
-	}
+	c, err := r.Census(t.Context())
+	wantPaths(t, ".gitignore", "100644 0 0\ttab", "both", "dir/a b", "far/away/repo/.gitignore", "far/away/repo/n", "gone",
+		"new")(c.Files, err)
+	wantPaths(t, ".gitignore", "both", "dir/a b", "gone")(c.Tracked, nil)
+	wantPaths(t, "build/", "far/away/repo/out/", "far/away/repo/t.tmp", "x.o")(c.Ignored, nil)
 }

@@ -21,12 +21,12 @@ const (
 // MergeAs returns how git would merge a path, relative to Top: one of the words above, or the name of a driver of the
 // user's own, which is a program that is not run here.
 func (r *Repo) MergeAs(ctx context.Context, path string) (string, error) {
-	out, err := call{dir: r.Top, args: []string{"check-attr", "-z", "--stdin", "merge"}, stdin: []byte(path + "\x00")}.run(ctx)
+	facts, err := r.attribute(ctx, "merge", path)
 	if err != nil {
 		return "", err
 	}
 	value := "unspecified"
-	if facts := split(out); len(facts) == 3 {
+	if len(facts) == 3 {
 		value = facts[2]
 	}
 	if value == "unspecified" {

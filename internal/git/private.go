@@ -206,7 +206,7 @@ func (r *Repo) SetHead(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := (call{dir: r.Top, args: []string{"update-ref", "--no-deref", "HEAD", commit}}).run(ctx); err != nil {
+	if _, err := r.run(ctx, "update-ref", "--no-deref", "HEAD", commit); err != nil {
 		return err
 	}
 	_, err = call{dir: r.Top, config: off, timeout: long, args: []string{"read-tree", "--reset", commit}}.run(ctx)

@@ -33,7 +33,7 @@ func (r *Repo) Since(ctx context.Context, commit string) ([]Difference, error) {
 	if !commitID().MatchString(commit) {
 		return nil, fmt.Errorf("%w %.60q", ErrGone, commit)
 	}
-	if _, err := (call{dir: r.Top, args: []string{"cat-file", "-e", commit + "^{commit}"}}).run(ctx); err != nil {
+	if _, err := r.run(ctx, "cat-file", "-e", commit+"^{commit}"); err != nil {
 		if exitCode(err) > 0 {
 			return nil, fmt.Errorf("%w %s", ErrGone, commit)
 		}
@@ -96,7 +96,9 @@ func (r *Repo) committed(ctx context.Context, commit, head string, was map[strin
 		}
 		return err
 	}
-	out, err := call{dir: r.Top, timeout: long, args: []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", commit, head}}.run(ctx)
+	out, err := call{dir: r.Top, timeout: long, args: []string{
+		"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", commit, head,
+	}}.run(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func (r *Repo) HasCommit(ctx context.Context, id string) (bool, error) {
 	if !commitID().MatchString(id) {
 		return false, fmt.Errorf("%q is not the full id of a commit", id)
 	}
-	_, err := call{dir: r.Top, args: []string{"cat-file", "-e", id + "^{tree}"}}.run(ctx)
+	_, err := r.run(ctx, "cat-file", "-e", id+"^{tree}")
 	if exitCode(err) > 0 { // it is not here, or no commit
 		return false, nil
 	}

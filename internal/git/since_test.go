@@ -1,7 +1,6 @@
 package git
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,9 +15,7 @@ func TestSince(t *testing.T) {
 	since := func(commit string) string {
 		t.Helper()
 		all, err := r.Since(t.Context(), commit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var words []string
 		for _, d := range all {
 			words = append(words, d.Change+" "+d.Path)
@@ -34,18 +31,12 @@ func TestSince(t *testing.T) {
 		t.Errorf("not committed: %s", got)
 	}
 	write(t, top, map[string]string{"later": "2", "back": "2", "brief": "1"})
-	for _, err := range []error{os.Remove(filepath.Join(top, "gone")), os.Chmod(filepath.Join(top, "mode"), 0o755)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must(t, os.Remove(filepath.Join(top, "gone")), os.Chmod(filepath.Join(top, "mode"), 0o755))
 	run(t, top, "add", "-A")
 	run(t, top, "commit", "-q", "-m", "two")
 	write(t, top, map[string]string{"back": "1"})
 	for _, name := range []string{"removed", "brief"} {
-		if err := os.Remove(filepath.Join(top, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(top, name)))
 	}
 	if got := since(first); got != "added .gitignore, changed dirty, removed gone, changed later, changed mode, added new, removed removed" {
 		t.Errorf("committed in between: %s", got)
@@ -60,31 +51,26 @@ func TestSince(t *testing.T) {
 func TestContentsOfACommit(t *testing.T) {
 	t.Parallel()
 	top, repo := newRepo(t, map[string]string{"a": "one\n", "d/empty": "", "d/b\n c": "two"})
-	ctx := context.Background()
-	commit, _, err := repo.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	commit, _, err := repo.Head(t.Context())
+	must(t, err)
 	write(t, top, map[string]string{"a": "later\n"})
 	run(t, top, "add", "-A")
 	run(t, top, "commit", "-q", "-m", "two")
 
 	for id, want := range map[string]bool{commit: true, strings.Repeat("1", 40): false} {
-		if here, err := repo.HasCommit(ctx, id); err != nil || here != want {
+		if here, err := repo.HasCommit(t.Context(), id); err != nil || here != want {
 			t.Errorf("%s: %v, %v", id, here, err)
 		}
 	}
 	for _, id := range []string{"", "HEAD", commit[:12], "--all", commit + " "} {
-		if _, err := repo.HasCommit(ctx, id); err == nil {
+		if _, err := repo.HasCommit(t.Context(), id); err == nil {
 			t.Errorf("%q passes for the id of a commit", id)
 		}
 	}
-	blobs, err := repo.Blobs(ctx, commit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blobs, err := repo.Blobs(t.Context(), commit)
+	must(t, err)
 	got := map[string]string{}
-	if err := repo.Contents(ctx, blobs, func(b Blob, data []byte) error {
+	if err := repo.Contents(t.Context(), blobs, func(b Blob, data []byte) error {
 		got[b.Path] = string(data)
 		return nil
 	}); err != nil {
@@ -95,13 +81,11 @@ func TestContentsOfACommit(t *testing.T) {
 	}
 	blobs = append([]Blob{{Path: "lost", ID: strings.Repeat("2", 40), Size: 4}}, blobs...)
 	var paths []string
-	if err := repo.Contents(ctx, blobs, func(b Blob, _ []byte) error { paths = append(paths, b.Path); return nil }); err != nil || slices.Contains(paths, "lost") || len(paths) != 3 {
+	if err := repo.Contents(t.Context(), blobs, func(b Blob, _ []byte) error { paths = append(paths, b.Path); return nil }); err != nil || slices.Contains(paths, "lost") || len(paths) != 3 {
 		t.Errorf("%q, %v", paths, err)
 	}
 
-	if err := repo.SetHead(ctx, commit); err != nil {
-		t.Fatal(err)
-	}
+	must(t, repo.SetHead(t.Context(), commit))
 	if head := strings.TrimSpace(run(t, top, "rev-parse", "HEAD")); head != commit {
 		t.Errorf("HEAD is %s", head)
 	}

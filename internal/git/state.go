@@ -29,12 +29,12 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 
 // head returns the commit, empty before the first, and the ref that HEAD names, empty when detached.
 func (r *Repo) head(ctx context.Context) (commit, ref string, err error) {
-	out, err := call{dir: r.Top, args: []string{"symbolic-ref", "-q", "HEAD"}}.run(ctx)
+	out, err := r.run(ctx, "symbolic-ref", "-q", "HEAD")
 	if err != nil && exitCode(err) != 1 {
 		return "", "", err
 	}
 	ref = strings.TrimSuffix(string(out), "\n")
-	out, err = call{dir: r.Top, args: []string{"rev-parse", "-q", "--verify", "HEAD^{commit}"}}.run(ctx)
+	out, err = r.run(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}")
 	if err != nil && exitCode(err) != 1 {
 		return "", "", err
 	}
@@ -46,7 +46,7 @@ type Ref struct{ Name, ID string }
 
 // Refs lists all refs of the work tree, sorted by name, symbolic ones resolved.
 func (r *Repo) Refs(ctx context.Context) ([]Ref, error) {
-	out, err := call{dir: r.Top, args: []string{"for-each-ref", "--format=%(objectname) %(refname)"}}.run(ctx)
+	out, err := r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (r *Repo) Refs(ctx context.Context) ([]Ref, error) {
 
 // State returns one digest over ls-files -s, HEAD and all refs.
 func (r *Repo) State(ctx context.Context) (string, error) {
-	index, err := call{dir: r.Top, args: []string{"ls-files", "-s", "-z"}}.run(ctx)
+	index, err := r.run(ctx, "ls-files", "-s", "-z")
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +96,7 @@ func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
 	}
 	var dirty []string
 	for _, args := range [][]string{staged, {"ls-files", "-z", "-o", "--exclude-standard"}} {
-		out, err := call{dir: r.Top, args: append(args, only...)}.run(ctx)
+		out, err := r.run(ctx, append(args, only...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +118,10 @@ func (r *Repo) changed(ctx context.Context, only []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := call{dir: r.Top, config: off, timeout: long, args: append([]string{"diff-files", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-abbrev", "--ignore-submodules=dirty"}, only...)}.run(ctx)
+	differ := []string{
+		"diff-files", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-abbrev", "--ignore-submodules=dirty",
+	}
+	out, err := call{dir: r.Top, config: off, timeout: long, args: append(differ, only...)}.run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -163,15 +166,14 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 	}
 	slices.Sort(rest)
 	for part := range slices.Chunk(rest, 100) {
-		out, err := call{dir: r.Top, args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: []byte(strings.Join(part, "\x00") + "\x00")}.run(ctx)
+		facts, err := r.attribute(ctx, "filter", part...)
 		if err != nil {
 			return nil, err
 		}
 		filtered := map[string]bool{}
-		facts := split(out)
 		for i := 0; i+2 < len(facts); i += 3 {
 			driver := "filter." + facts[i+2]
-			filtered[facts[i]] = slices.ContainsFunc(off, func(s setting) bool { return strings.HasPrefix(s.key, driver+".") })
+			filtered[facts[i]] = slices.ContainsFunc(off, func(s setting) bool { return strings.HasPrefix(s[0], driver+".") })
 		}
 		for _, name := range part {
 			if filtered[name] {
@@ -193,11 +195,18 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 	return same, nil
 }
 
+// attribute returns path, name and value of an attribute for each path, one after the other.
+func (r *Repo) attribute(ctx context.Context, name string, paths ...string) ([]string, error) {
+	stdin := []byte(strings.Join(paths, "\x00") + "\x00")
+	out, err := call{dir: r.Top, args: []string{"check-attr", "-z", "--stdin", name}, stdin: stdin}.run(ctx)
+	return split(out), err
+}
+
 var statLine = lazyregexp.New(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
 
 // untouched reports whether size and modification time of a file are those that the index remembers.
 func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
-	out, err := call{dir: r.Top, args: []string{"ls-files", "-z", "--debug", "--", name}}.run(ctx)
+	out, err := r.run(ctx, "ls-files", "-z", "--debug", "--", name)
 	if err != nil {
 		return false, err
 	}

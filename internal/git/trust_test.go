@@ -1,7 +1,6 @@
 package git
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +10,9 @@ import (
 	"time"
 )
 
-// answers asks everything the room can be asked of a tree, and gives it as one text.
+// answers asks everything that can be asked about a tree, and returns it as one text.
 func answers(t *testing.T, r *Repo) string {
 	t.Helper()
-	ctx := context.Background()
 	var b strings.Builder
 	say := func(name string, v any, err error) {
 		t.Helper()
@@ -23,29 +21,25 @@ func answers(t *testing.T, r *Repo) string {
 		}
 		fmt.Fprintf(&b, "%s: %q\n", name, v)
 	}
-	found, err := Find(ctx, r.Top)
+	found, err := Find(t.Context(), r.Top)
 	say("find", fmt.Sprint(*found), err)
-	commit, branch, err := r.Head(ctx)
+	commit, branch, err := r.Head(t.Context())
 	say("head", commit+" "+branch, err)
-	files, err := r.Files(ctx)
-	say("files", files, err)
-	tracked, err := r.Tracked(ctx)
-	say("tracked", tracked, err)
-	ignored, err := r.Ignored(ctx)
-	say("ignored", ignored, err)
-	state, err := r.State(ctx)
+	census, err := r.Census(t.Context())
+	say("census", fmt.Sprint(*census), err)
+	state, err := r.State(t.Context())
 	say("state", state, err)
-	dirty, err := r.Dirty(ctx)
+	dirty, err := r.Dirty(t.Context())
 	say("dirty", dirty, err)
-	partial, err := r.Partial(ctx)
+	partial, err := r.Partial(t.Context())
 	say("partial", partial, err)
-	config, err := r.Config(ctx, "")
+	config, err := r.Config(t.Context(), "")
 	say("config", config, err)
-	head, err := r.HeadFile(ctx)
+	head, err := r.HeadFile(t.Context())
 	say("head file", head, err)
-	hit, err := Ignores(ctx, r.Dir, t.TempDir(), "", []string{"a", "x.o", ":x"})
+	hit, err := Ignores(t.Context(), r.Dir, t.TempDir(), "", []string{"a", "x.o", ":x"})
 	say("ignores", hit, err)
-	say("connected", nil, r.Connected(ctx, time.Minute))
+	say("connected", nil, r.Connected(t.Context(), time.Minute))
 	return b.String()
 }
 
@@ -88,10 +82,10 @@ func TestUserConfig(t *testing.T) {
 	})
 	t.Run("core.excludesFile holds", func(t *testing.T) {
 		write(t, home, map[string]string{".gitconfig": "[core]\n\texcludesFile = ~/ignore\n", "ignore": "new\n"})
-		if got, err := r.Files(context.Background()); err != nil || slices.Contains(got, "new") {
-			t.Error(got, err)
+		if c, err := r.Census(t.Context()); err != nil || slices.Contains(c.Files, "new") {
+			t.Error(c, err)
 		}
-		if got, err := r.ExcludesFile(context.Background()); err != nil || got != home+"/ignore" {
+		if got, err := r.ExcludesFile(t.Context()); err != nil || got != home+"/ignore" {
 			t.Error(got, err)
 		}
 	})
@@ -107,11 +101,7 @@ func TestNothingRuns(t *testing.T) {
 	for _, hook := range []string{"post-index-change", "pre-commit", "post-checkout", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc"} {
 		write(t, bin, map[string]string{"hooks/" + hook: "#!/bin/sh\necho hook " + hook + " >>" + mark + "\n"})
 	}
-	for _, err := range []error{os.Chmod(script, 0o755), os.Chmod(bin+"/hooks/post-index-change", 0o755), os.Chmod(bin+"/hooks/reference-transaction", 0o755), os.Chmod(bin+"/hooks/pre-commit", 0o755)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must(t, os.Chmod(script, 0o755), os.Chmod(bin+"/hooks/post-index-change", 0o755), os.Chmod(bin+"/hooks/reference-transaction", 0o755), os.Chmod(bin+"/hooks/pre-commit", 0o755))
 	config := strings.ReplaceAll(`[core]
 	fsmonitor = EVIL
 	hooksPath = BIN/hooks
@@ -177,15 +167,11 @@ func TestNothingRuns(t *testing.T) {
 			run(t, top, "-c", "filter.p.process=", "commit", "-q", "-m", "attributes")
 			if where == "repository" {
 				old, err := os.ReadFile(top + "/.git/config")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				write(t, top, map[string]string{".git/config": string(old) + config})
 				for _, hook := range []string{"post-index-change", "reference-transaction"} {
 					write(t, top, map[string]string{".git/hooks/" + hook: "#!/bin/sh\necho hook >>" + mark + "\n"})
-					if err := os.Chmod(top+"/.git/hooks/"+hook, 0o755); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.Chmod(top+"/.git/hooks/"+hook, 0o755))
 				}
 			} else {
 				home := t.TempDir()
@@ -195,16 +181,14 @@ func TestNothingRuns(t *testing.T) {
 			}
 			write(t, top, map[string]string{"a.x": "2", "b.p": "2", "c.i": "2", "new.x": "2"})
 			later := time.Now().Add(3 * time.Second)
-			if err := os.Chtimes(top+"/dir/e.x", later, later); err != nil { // same content, other stat data
-				t.Fatal(err)
-			}
+			must(t, os.Chtimes(top+"/dir/e.x", later, later))
 			answers(t, r)
-			if err := r.Refresh(context.Background()); err != nil { // in a copy; here for the hooks and filters
+			if err := r.Refresh(t.Context()); err != nil { // in a copy; here for the hooks and filters
 				t.Error(err)
 			}
 			fresh := t.TempDir()
 			write(t, fresh, map[string]string{".gitattributes": attributes, "a.x": "1"})
-			if err := Init(context.Background(), fresh, []string{".gitattributes", "a.x"}, []byte("[core]\n\tbare = false\n")); err != nil {
+			if err := Init(t.Context(), fresh, []string{".gitattributes", "a.x"}, []byte("[core]\n\tbare = false\n")); err != nil {
 				t.Error(err)
 			}
 			if ran, err := os.ReadFile(mark); err == nil {
@@ -230,68 +214,48 @@ func TestDirtyFiltered(t *testing.T) {
 	write(t, top, map[string]string{"a.up": "text", "b.up": "text"})
 	past := time.Now().Add(-time.Hour)
 	for _, f := range []string{"a.up", "b.up"} {
-		if err := os.Chtimes(filepath.Join(top, f), past, past); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(filepath.Join(top, f), past, past))
 	}
 	run(t, top, "add", "-A")
 	run(t, top, "commit", "-q", "-m", "two")
-	if got, err := r.Dirty(context.Background()); err != nil || len(got) != 0 {
-		t.Fatal(got, err)
-	}
-	if err := os.WriteFile(top+"/b.up", []byte("more text"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := r.Dirty(context.Background()); err != nil || !slices.Equal(got, []string{"b.up"}) {
-		t.Fatal(got, err)
-	}
+	wantPaths(t)(r.Dirty(t.Context()))
+	must(t, os.WriteFile(top+"/b.up", []byte("more text"), 0o644))
+	wantPaths(t, "b.up")(r.Dirty(t.Context()))
 	// Racily clean: the index is as old as the file, so git would have to ask the filter.
 	index := past
-	if err := os.Chtimes(top+"/.git/index", index, index); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := r.Dirty(context.Background()); err != nil || !slices.Equal(got, []string{"b.up"}) {
-		t.Fatal("racy:", got, err)
-	}
+	must(t, os.Chtimes(top+"/.git/index", index, index))
+	wantPaths(t, "b.up")(r.Dirty(t.Context()))
 }
 
 // A partial clone fetches nothing, whatever is missing.
 func TestPartialClone(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	from, _ := newRepo(t, map[string]string{"a": "1", "b": "22"})
 	run(t, from, "config", "uploadpack.allowFilter", "true")
 	run(t, from, "config", "uploadpack.allowAnySHA1InWant", "true")
 	top := filepath.Join(t.TempDir(), "clone")
 	run(t, from, "-c", "protocol.file.allow=always", "clone", "-q", "--no-checkout", "--filter=blob:none", "file://"+from, top)
-	r, err := Find(ctx, top)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if partial, err := r.Partial(ctx); !partial || err != nil {
+	r, err := Find(t.Context(), top)
+	must(t, err)
+	if partial, err := r.Partial(t.Context()); !partial || err != nil {
 		t.Fatal(partial, err)
 	}
-	out, err := call{dir: r.Top, args: []string{"cat-file", "-p", "HEAD:a"}}.run(ctx)
+	out, err := call{dir: r.Top, args: []string{"cat-file", "-p", "HEAD:a"}}.run(t.Context())
 	if err == nil {
 		t.Errorf("an object was fetched: %q", out)
 	}
-	if err := r.Connected(ctx, time.Minute); err != nil && !strings.Contains(err.Error(), "could not fetch") && !strings.Contains(err.Error(), "missing") {
+	if err := r.Connected(t.Context(), time.Minute); err != nil && !strings.Contains(err.Error(), "could not fetch") && !strings.Contains(err.Error(), "missing") {
 		t.Error(err)
 	}
 }
 
 func TestConnected(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top, r := newRepo(t, map[string]string{"a": "some text"})
-	if err := r.Connected(ctx, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Connected(t.Context(), time.Minute))
 	id := run(t, top, "rev-parse", "HEAD:a")
-	if err := os.Remove(filepath.Join(r.Common, "objects", id[:2], id[2:])); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Connected(ctx, time.Minute); err == nil {
+	must(t, os.Remove(filepath.Join(r.Common, "objects", id[:2], id[2:])))
+	if err := r.Connected(t.Context(), time.Minute); err == nil {
 		t.Error("a missing blob was not noticed")
 	}
 }
@@ -305,17 +269,15 @@ func TestIgnores(t *testing.T) {
 	excludes := filepath.Join(t.TempDir(), "ex")
 	write(t, filepath.Dir(excludes), map[string]string{"ex": "*.swp\n"})
 	ask := []string{"a.o", "keep.o", "build/x", "build", "sub/only", "only", "private", "x.swp", ":a.o", "-x", "li\nne.o", " sp.o", "dir/deep/b.o", "*"}
-	got, err := Ignores(context.Background(), r.Dir, rules, excludes, ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, err := Ignores(t.Context(), r.Dir, rules, excludes, ask)
+	must(t, err)
 	for _, p := range ask {
 		want := slices.Contains([]string{"a.o", "build/x", "sub/only", "private", "x.swp", ":a.o", "li\nne.o", " sp.o", "dir/deep/b.o"}, p)
 		if got[p] != want {
 			t.Errorf("%q: %v", p, got[p])
 		}
 	}
-	if none, err := Ignores(context.Background(), r.Dir, rules, "", nil); err != nil || len(none) != 0 {
+	if none, err := Ignores(t.Context(), r.Dir, rules, "", nil); err != nil || len(none) != 0 {
 		t.Error(none, err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
@@ -55,10 +55,9 @@ func (p *Patch) Apply(read func(path string) (*File, error)) ([]Change, error) {
 		return nil, err
 	}
 	changes := make([]Change, 0, len(made))
-	for _, c := range made {
-		changes = append(changes, *c)
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		changes = append(changes, *made[name])
 	}
-	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return changes, nil
 }
 
@@ -161,9 +160,8 @@ func (f *FilePatch) content(base []byte) ([]byte, error) {
 	}
 	var after bytes.Buffer
 	if err := gitdiff.Apply(&after, bytes.NewReader(base), f.parsed.file); err != nil {
-		var at *gitdiff.ApplyError
 		line := int64(0)
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[*gitdiff.ApplyError](err); ok {
 			line = at.Line
 		}
 		return nil, conflict(f.Path, line, "the text is not the one the patch was made for ("+err.Error()+")")

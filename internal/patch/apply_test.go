@@ -12,9 +12,7 @@ func TestApplyConflicts(t *testing.T) {
 	ten := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
 	diffOf := func(before, after treeModel) string {
 		diff, err := Encode(before.changes(after))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(diff)
 	}
 	edit := diffOf(treeModel{"a": regular(ten)}, treeModel{"a": regular(strings.Replace(ten, "5", "five", 1))})
@@ -58,9 +56,7 @@ func TestApplyConflicts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p, err := Parse([]byte(tt.diff))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			changes, err := p.Apply(tt.base.read)
 			if !errors.Is(err, ErrConflict) || changes != nil {
 				t.Fatalf("got %v, %v", changes, err)
@@ -77,9 +73,7 @@ func TestApplyBinaryIsChecked(t *testing.T) {
 	t.Parallel()
 	before, after := treeModel{"a": regular("\x00before")}, treeModel{"a": regular("\x00after")}
 	good, err := Encode(before.changes(after))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now, wrong := after["a"], regular("\x00other")
 	for name, diff := range map[string]string{
 		"other name": strings.Replace(string(good), blobOf(&now), blobOf(&wrong), 1),
@@ -116,13 +110,9 @@ func TestApplyKeepsOtherBits(t *testing.T) {
 		{0o600, 0o644, 0o600}, {0o640, 0o755, 0o750}, {0o600, 0o755, 0o700}, {0o711, 0o644, 0o600}, {0o755, 0o755, 0o755},
 	} {
 		diff, err := Encode([]Change{{"a", &File{tt.base, []byte("x\n")}, &File{tt.after, []byte("y\n")}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p, err := Parse(diff)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		changes, err := p.Apply(treeModel{"a": {tt.base, []byte("x\n")}}.read)
 		if err != nil || changes[0].After.Mode != tt.want {
 			t.Errorf("%v → %v: %+v %v", tt.base, tt.after, changes, err)
@@ -139,13 +129,9 @@ func TestApplyMergesTypeChange(t *testing.T) {
 	t.Parallel()
 	before, after := treeModel{"a": regular("x"), "b/c": regular("y")}, treeModel{"a": symlink("y"), "b": symlink("z")}
 	diff, err := Encode(before.changes(after))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := Parse(diff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changes, err := p.Apply(before.read)
 	if err != nil || len(changes) != 3 {
 		t.Fatalf("%v %v", changes, err)

@@ -239,14 +239,13 @@ type cut struct{ i, j int }
 
 // anchors returns the longest run of common unique lines that is in order on both sides.
 func anchors(a, b []token) []cut {
-	type seen struct{ inA, inB, i, j int }
+	type seen struct{ inA, inB, j int }
 	at := make(map[int32]*seen, len(a))
-	for i, t := range a {
-		if u := at[t.text]; u != nil {
-			u.inA++
-			continue
+	for _, t := range a {
+		if at[t.text] == nil {
+			at[t.text] = &seen{}
 		}
-		at[t.text] = &seen{inA: 1, i: i}
+		at[t.text].inA++
 	}
 	for j, t := range b {
 		if u := at[t.text]; u != nil {

@@ -4,6 +4,7 @@ package patch
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"crypto/sha1" //nolint:gosec // git's object names are SHA-1; nothing is protected by it
 	"encoding/hex"
@@ -39,6 +40,14 @@ type entry struct {
 	before, after *File
 }
 
+// order puts deletions before what needs their place.
+func (e entry) order() int {
+	if e.after == nil {
+		return 0
+	}
+	return 1
+}
+
 func entries(changes []Change) ([]entry, error) {
 	var list []entry
 	added, seen := map[string]bool{}, map[string]bool{}
@@ -51,7 +60,7 @@ func entries(changes []Change) ([]entry, error) {
 		}
 		seen[c.Path] = true
 		switch {
-		case same(c.Before, c.After):
+		case Equal(c.Before, c.After):
 		case c.Before != nil && c.After != nil && isLink(c.Before) != isLink(c.After):
 			list = append(list, entry{c.Path, c.Path, c.Before, nil}, entry{c.Path, c.Path, nil, c.After})
 			added[c.Path] = true
@@ -72,15 +81,7 @@ func entries(changes []Change) ([]entry, error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b entry) int {
-		if n := strings.Compare(a.place, b.place); n != 0 {
-			return n
-		}
-		if d := (a.after == nil) != (b.after == nil); d && a.after == nil {
-			return -1
-		} else if d {
-			return 1
-		}
-		return strings.Compare(a.path, b.path)
+		return cmp.Or(strings.Compare(a.place, b.place), a.order()-b.order(), strings.Compare(a.path, b.path))
 	})
 	return list, nil
 }
@@ -106,7 +107,8 @@ func checkChange(c Change) error {
 	return nil
 }
 
-func same(a, b *File) bool {
+// Equal reports whether two files are the same to git: type, executable bit and content. nil equals only nil.
+func Equal(a, b *File) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -132,7 +134,7 @@ func looksBinary(f *File) bool {
 	if f == nil || isLink(f) {
 		return false
 	}
-	return bytes.IndexByte(f.Data[:min(len(f.Data), 8000)], 0) >= 0 || bytes.Count(f.Data, []byte("\n")) > maxLines/4
+	return hasNUL(f.Data) || bytes.Count(f.Data, []byte("\n")) > maxLines/4
 }
 
 type writer struct{ bytes.Buffer }
@@ -182,21 +184,18 @@ func (w *writer) entry(e entry) error {
 	if len(before) == 0 && len(after) == 0 {
 		return nil // a new or deleted empty file has no hunks
 	}
-	tab := ""
-	if strings.Contains(e.path, " ") {
-		tab = "\t" // else some readers take the rest for a time
-	}
-	w.line("--- ", old, tabUnlessNull(old, tab))
-	w.line("+++ ", now, tabUnlessNull(now, tab))
+	w.line("--- ", ended(old))
+	w.line("+++ ", ended(now))
 	w.hunks(diffLines(string(before), string(after)))
 	return nil
 }
 
-func tabUnlessNull(name, tab string) string {
-	if name == "/dev/null" {
-		return ""
+// ended returns a name with a tab behind it if it contains a space: some readers take the rest for a time.
+func ended(name string) string {
+	if strings.Contains(name, " ") {
+		return name + "\t"
 	}
-	return tab
+	return name
 }
 
 // Writing the hunks of a unified diff.

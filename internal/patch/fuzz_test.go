@@ -68,7 +68,7 @@ func FuzzParse(f *testing.F) {
 				final[c.Path] = c.After
 			}
 			for _, c := range changes {
-				if after, ok := final[c.Path]; ok && !same(after, c.After) || !ok && !same(c.Before, c.After) {
+				if after, ok := final[c.Path]; ok && !Equal(after, c.After) || !ok && !Equal(c.Before, c.After) {
 					t.Errorf("%q: another result the second time", c.Path)
 				}
 			}

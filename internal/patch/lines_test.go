@@ -210,9 +210,7 @@ func BenchmarkDiff100k(b *testing.B) {
 	top := b.TempDir()
 	gitDir(b, top)
 	for name, l := range map[string][]string{"before": lines, "after": edited} {
-		if err := os.WriteFile(top+"/"+name, []byte(strings.Join(l, "")), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		must(b, os.WriteFile(top+"/"+name, []byte(strings.Join(l, "")), 0o600))
 	}
 	changes := treeModel{"f": regular(strings.Join(lines, ""))}.changes(treeModel{"f": regular(strings.Join(edited, ""))})
 	ours, limit := time.Hour, time.Hour

@@ -22,7 +22,7 @@ type Merge struct {
 // there. What both did alike is there already, and the result is ours.
 func Three(base, ours, theirs *File) Merge {
 	switch {
-	case same(ours, theirs):
+	case Equal(ours, theirs):
 		return Merge{Result: ours}
 	case theirs == nil:
 		if base != nil && isLink(ours) == isLink(base) && bytes.Equal(ours.Data, base.Data) {

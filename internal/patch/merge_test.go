@@ -48,7 +48,7 @@ func TestThree(t *testing.T) {
 		"ours is binary":          {base: a, ours: nb, theirs: b, refused: "binary, and changed on both sides"},
 	} {
 		m := Three(x.base, x.ours, x.theirs)
-		if m.Texts != x.texts || m.Refused != x.refused || !same(m.Result, x.result) {
+		if m.Texts != x.texts || m.Refused != x.refused || !Equal(m.Result, x.result) {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}

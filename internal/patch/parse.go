@@ -5,6 +5,7 @@
 package patch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -171,11 +172,11 @@ func (s *scanner) filePatch(h *header) (*FilePatch, error) {
 	case h.namesSeen && (h.oldNull != isNew || h.newNull != isGone):
 		return nil, s.bad("%s: /dev/null stands where a new or deleted file is not said, or the other way round", quote(h.path))
 	case isNew:
-		f.Change, f.NewMode = "added", fileMode(first(h.added, h.mode, "100644"))
+		f.Change, f.NewMode = "added", fileMode(cmp.Or(h.added, h.mode, "100644"))
 	case isGone:
-		f.Change, f.OldMode = "deleted", fileMode(first(h.deleted, h.mode))
+		f.Change, f.OldMode = "deleted", fileMode(cmp.Or(h.deleted, h.mode))
 	default:
-		f.OldMode, f.NewMode = fileMode(first(h.oldMode, h.mode)), fileMode(first(h.newMode, h.mode))
+		f.OldMode, f.NewMode = fileMode(cmp.Or(h.oldMode, h.mode)), fileMode(cmp.Or(h.newMode, h.mode))
 	}
 	if f.Change == "modified" && f.OldMode.Type() != f.NewMode.Type() {
 		return nil, s.bad("%s: a change of type must be a deletion and an addition", quote(h.path))
@@ -191,15 +192,6 @@ func (s *scanner) filePatch(h *header) (*FilePatch, error) {
 		}
 	}
 	return f, nil
-}
-
-func first(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // fileMode returns gitMode's inverse; 0 for "".
@@ -294,7 +286,7 @@ func (s *scanner) names(h *header) error {
 	}
 	h.oldNull, h.newNull = oldNull, newNull
 	if h.plain {
-		h.path = first(now, old)
+		h.path = cmp.Or(now, old)
 	}
 	if oldNull && newNull || !oldNull && old != h.path || !newNull && now != h.path {
 		return s.bad("the names of the file do not agree; renames are not taken")

@@ -17,13 +17,9 @@ func TestParseFields(t *testing.T) {
 	before := treeModel{"a b": regular("1\n2\n3\n4\n5\r\n"), "bin": regular("\x00"), "gone": executable("x"), "mode": regular("m\n"), "type": regular("t\n")}
 	after := treeModel{"a b": regular("1\n2\n3\n4\n6\n"), "bin": executable("\x00\x01"), "mode": executable("m\n"), "new": regular("n\n"), "type": symlink("to")}
 	diff, err := Encode(before.changes(after))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := Parse(diff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const file, exec, link = fs.FileMode(0o644), fs.FileMode(0o755), fs.ModeSymlink | 0o777
 	want := []FilePatch{
 		{Path: "a b", Change: "modified", Added: 1, Removed: 1, OldMode: file, NewMode: file, Hunks: []Hunk{{"@@ -2,4 +2,4 @@", 2, 2, []Line{
@@ -68,13 +64,9 @@ func TestParseForeign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, err := Parse([]byte(tt.diff))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			changes, err := p.Apply(base.read)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, want := base.with(changes), merge(base, tt.after)
 			if tt.after["gone"].Mode == 0 && tt.after["gone"].Data == nil && len(tt.after) == 1 && strings.Contains(name, "deleted") {
 				delete(want, "gone")
@@ -291,13 +283,9 @@ func TestBase85(t *testing.T) {
 		}
 		data = append(data, 0)
 		diff, err := Encode([]Change{{"f", nil, &File{0o644, data}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p, err := Parse(diff)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		changes, err := p.Apply(treeModel{}.read)
 		if err != nil || !bytes.Equal(changes[0].After.Data, data) {
 			t.Fatalf("%d bytes: %v", n, err)

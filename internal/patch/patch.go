@@ -4,7 +4,6 @@
 package patch
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"slices"
@@ -77,9 +76,6 @@ type Line struct {
 // Same reports whether two lists of changes lead to the same files, in the same order.
 func Same(a, b []Change) bool {
 	return slices.EqualFunc(a, b, func(x, y Change) bool {
-		if x.Path != y.Path || (x.After == nil) != (y.After == nil) {
-			return false
-		}
-		return x.After == nil || x.After.Mode.Type() == y.After.Mode.Type() && x.After.Mode&0o100 == y.After.Mode&0o100 && bytes.Equal(x.After.Data, y.After.Data)
+		return x.Path == y.Path && Equal(x.After, y.After)
 	})
 }

@@ -278,9 +278,7 @@ func TestPatchRows(t *testing.T) {
 				t.Fatalf("%v\n%s", err, diff)
 			}
 			if r.name != "G60 no change" {
-				if err := farTrip(t, []pair{{r.before, r.after}}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, farTrip(t, []pair{{r.before, r.after}}))
 			}
 			for _, want := range r.want {
 				if !bytes.Contains(diff, []byte(want)) {
@@ -331,9 +329,7 @@ func TestHeadersAsGitWritesThem(t *testing.T) {
 		t.Fatal(err, want)
 	}
 	got, err := Encode(before.changes(after))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	headers := func(s string) []string {
 		var list []string
 		for _, l := range strings.Split(s, "\n") {

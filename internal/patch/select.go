@@ -167,7 +167,7 @@ func (f *FilePatch) undo(after *File) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !same(made, after) {
+		if !Equal(made, after) {
 			return nil, conflict(f.Path, 0, "the content is not the one the patch makes")
 		}
 		return nil, nil

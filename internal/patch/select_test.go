@@ -24,13 +24,9 @@ func textOf(edits map[int]string) *File {
 func encoded(t *testing.T, changes ...Change) (*Patch, []byte) {
 	t.Helper()
 	b, err := Encode(changes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p, b
 }
 
@@ -65,11 +61,11 @@ func TestSplice(t *testing.T) {
 	for from := range 16 {
 		for to := range 16 {
 			got, err := g.Splice(state(from), set(from), set(to))
-			if err != nil || !same(got, state(to)) {
+			if err != nil || !Equal(got, state(to)) {
 				t.Errorf("from %04b to %04b: %v %v", from, to, got, err)
 			}
 		}
-		if has, ok := g.Holds(state(from), func(f *File) bool { return same(f, base) }); !ok || !slices.Equal(has, set(from)) {
+		if has, ok := g.Holds(state(from), func(f *File) bool { return Equal(f, base) }); !ok || !slices.Equal(has, set(from)) {
 			t.Errorf("%04b holds %v %v", from, has, ok)
 		}
 		wrong := state(from)
@@ -77,7 +73,7 @@ func TestSplice(t *testing.T) {
 		if _, err := g.Splice(wrong, set(from), set(15-from)); !errors.Is(err, ErrConflict) {
 			t.Errorf("%04b of another text: %v", from, err)
 		}
-		if has, ok := g.Holds(wrong, func(f *File) bool { return same(f, base) }); ok {
+		if has, ok := g.Holds(wrong, func(f *File) bool { return Equal(f, base) }); ok {
 			t.Errorf("another text holds %v", has)
 		}
 	}
@@ -107,14 +103,14 @@ func TestSpliceOfTheWhole(t *testing.T) {
 			t.Errorf("%s: %q", name, parts)
 		}
 		no, yes := []bool{false}, []bool{true}
-		if got, err := g.Splice(c.before, no, yes); err != nil || !same(got, c.after) {
+		if got, err := g.Splice(c.before, no, yes); err != nil || !Equal(got, c.after) {
 			t.Errorf("%s: %v %v", name, got, err)
 		}
-		if got, err := g.Splice(c.after, yes, no); err != nil || !same(got, c.before) {
+		if got, err := g.Splice(c.after, yes, no); err != nil || !Equal(got, c.before) {
 			t.Errorf("%s, back: %v %v", name, got, err)
 		}
 		for _, wrong := range []*File{other, nil} {
-			if !same(wrong, c.after) {
+			if !Equal(wrong, c.after) {
 				if got, err := g.Splice(wrong, yes, no); err == nil && c.part != "mode" {
 					t.Errorf("%s, back from %v: %v", name, wrong, got)
 				}
@@ -159,9 +155,7 @@ func TestSelect(t *testing.T) {
 			chosen[g.Path] = parts
 		}
 		some, err := Select(text, func(path string, n int) bool { return chosen[path][n] })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if again, err := Recount(some); err != nil || string(again) != string(some) {
 			t.Fatalf("counted again: %v\n%s\nwas\n%s", err, again, some)
 		}
@@ -179,14 +173,12 @@ func TestSelect(t *testing.T) {
 		}
 		for _, g := range p.Paths() {
 			want, err := g.Splice(before[g.Path], make([]bool, len(chosen[g.Path])), chosen[g.Path])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			have, ok := got[g.Path]
 			if !ok {
 				have = before[g.Path]
 			}
-			if !same(have, want) {
+			if !Equal(have, want) {
 				t.Fatalf("%s %v: %v, want %v\n%s", g.Path, chosen[g.Path], have, want, some)
 			}
 		}

@@ -55,7 +55,7 @@ func (t treeModel) below(folder string) treeModel {
 }
 
 func (t treeModel) equal(other treeModel) bool {
-	return maps.EqualFunc(t, other, func(a, b File) bool { return same(&a, &b) })
+	return maps.EqualFunc(t, other, func(a, b File) bool { return Equal(&a, &b) })
 }
 
 func (t treeModel) String() string {
@@ -66,23 +66,27 @@ func (t treeModel) String() string {
 	return b.String()
 }
 
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // write makes the tree on disk.
 func (t treeModel) write(tb testing.TB, dir string) {
 	tb.Helper()
 	for p, f := range t {
 		full := dir + "/" + p
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, os.MkdirAll(filepath.Dir(full), 0o755))
 		var err error
 		if isLink(&f) {
 			err = os.Symlink(string(f.Data), full)
 		} else {
 			err = os.WriteFile(full, f.Data, f.Mode)
 		}
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, err)
 	}
 }
 
@@ -114,9 +118,7 @@ func readTree(tb testing.TB, dir string) treeModel {
 		t[strings.TrimPrefix(full, dir+"/")] = f
 		return err
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return t
 }
 
@@ -124,13 +126,9 @@ func readTree(tb testing.TB, dir string) treeModel {
 func gitDir(tb testing.TB, top string) {
 	tb.Helper()
 	for _, d := range []string{"objects", "refs"} {
-		if err := os.MkdirAll(top+"/.git/"+d, 0o755); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, os.MkdirAll(top+"/.git/"+d, 0o755))
 	}
-	if err := os.WriteFile(top+"/.git/HEAD", []byte("ref: refs/heads/main\n"), 0o644); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, os.WriteFile(top+"/.git/HEAD", []byte("ref: refs/heads/main\n"), 0o644))
 }
 
 // git runs git in top, which must hold a .git, without anybody's configuration.
@@ -151,9 +149,7 @@ func repoDir(tb testing.TB) string {
 	if err != nil {
 		top, err = os.MkdirTemp(tb.TempDir(), "repo")
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return top
 }
 
@@ -207,7 +203,7 @@ func roundTrip(tb testing.TB, before, after treeModel) (diff []byte, err error) 
 		return diff, fmt.Errorf("applied in memory:\n%v", got)
 	}
 	for _, c := range changes {
-		if same(c.Before, c.After) {
+		if Equal(c.Before, c.After) {
 			return diff, fmt.Errorf("%q is in the patch and does not change", c.Path)
 		}
 	}

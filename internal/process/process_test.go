@@ -3,6 +3,7 @@ package process
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,14 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestAlive(t *testing.T) {
@@ -50,26 +59,16 @@ func TestAlive(t *testing.T) {
 func TestAliveOfAnother(t *testing.T) {
 	t.Parallel()
 	me, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program := filepath.Join(t.TempDir(), "a) Z 1 2")
-	if err := os.Symlink(me, program); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(me, program))
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(os.Environ(), asked+"=1")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	defer func() { _ = cmd.Wait() }()
 	defer func() { _ = in.Close() }()
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
@@ -80,9 +79,7 @@ func TestAliveOfAnother(t *testing.T) {
 	if !known || start < Self().Start || !s.Alive() {
 		t.Errorf("%+v of a living process", s)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
 	// It is a zombie now: nobody has waited for it.
 	for end := time.Now().Add(2 * time.Minute); s.Alive(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

@@ -124,13 +124,9 @@ func TestManifestJSON(t *testing.T) {
 		Omitted: []Omitted{{"p\xc3", "special"}, {"q", "unreadable"}},
 	}
 	b, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got Manifest
-	if err := json.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(b, &got))
 	if diff := cmp.Diff(m, got, cmpopts.IgnoreUnexported(Manifest{})); diff != "" {
 		t.Error(diff)
 	}

@@ -19,6 +19,14 @@ import (
 	"time"
 )
 
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // put makes files: "path=content", "path/" for a folder, "path->text" for a symlink, "path*=content" for an
 // executable.
 func put(t testing.TB, root string, files ...string) {
@@ -34,9 +42,7 @@ func put(t testing.TB, root string, files ...string) {
 			}
 		}
 		full := root + "/" + path
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(full), 0o755))
 		switch {
 		case link:
 			err = os.Symlink(text, full)
@@ -45,18 +51,14 @@ func put(t testing.TB, root string, files ...string) {
 		default:
 			err = errors.Join(os.WriteFile(full, []byte(text), mode), os.Chmod(full, mode)) // whatever the umask is
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
 func mustWalk(t testing.TB, root string, o Options) *Manifest {
 	t.Helper()
 	m, err := Walk(context.Background(), root, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
@@ -123,9 +125,7 @@ func TestWalkSpecialFiles(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	put(t, root, "f=1")
-	if err := syscall.Mkfifo(root+"/fifo", 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(root+"/fifo", 0o644))
 	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", root+"/sock")
 	if err != nil {
 		t.Skip(err) // the temporary folder's name is too long for a socket
@@ -143,13 +143,9 @@ func TestReadRefusesWhatWasReplaced(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	put(t, root, "link->f", "f=1", "dir/")
-	if err := syscall.Mkfifo(root+"/fifo", 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(root+"/fifo", 0o644))
 	d, err := os.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = d.Close() }()
 	h := &worker{walk: &walk{ctx: context.Background()}}
 	for _, name := range []string{"link", "fifo", "dir"} {
@@ -212,22 +208,16 @@ func TestWalkKnown(t *testing.T) {
 		known.Entries[i].Digest = "planted"
 	}
 	info, err := os.Stat(root + "/same-size")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	put(t, root, "same-size=2", "new=1", "tmp=2")
 	later := time.Now().Add(time.Hour)
-	for _, err := range []error{
+	must(t,
 		os.Chtimes(root+"/same-size", info.ModTime(), info.ModTime()), // mtime put back: ctime tells
 		os.Chtimes(root+"/touched", later, later),
 		os.Chmod(root+"/chmod", 0o755),
 		os.Rename(root+"/tmp", root+"/replaced"),
-		os.Remove(root + "/gone"),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+		os.Remove(root+"/gone"),
+	)
 	m := mustWalk(t, root, Options{Known: known})
 	wantLines(t, m, "x chmod", "l link -> old", "f new", "f old", "f replaced", "f same-size", "f touched")
 	for i := range m.Entries {
@@ -341,9 +331,7 @@ func TestReadSeesChange(t *testing.T) {
 			root := t.TempDir()
 			put(t, root, "f=0")
 			dir, err := os.Open(root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			reads := 0
 			w := &walk{ctx: context.Background(), seen: func() {
 				if reads++; reads > tt.writes {
@@ -386,14 +374,10 @@ func TestWalkUnreadable(t *testing.T) {
 	root := base + "/tree"
 	put(t, root, "a=1", "secret=1", "closed/f=1", "listed/f=1")
 	for _, dir := range []string{filepath.Dir(base), base, root} {
-		if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // nobody must get in
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(dir, 0o755))
 	}
 	for path, mode := range map[string]fs.FileMode{"secret": 0, "closed": 0, "listed": 0o444} {
-		if err := os.Chmod(root+"/"+path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(root+"/"+path, mode))
 		defer func() { _ = os.Chmod(root+"/"+path, 0o755) }() //nolint:gosec // so that it can be removed
 	}
 	if os.Geteuid() != 0 {
@@ -401,17 +385,11 @@ func TestWalkUnreadable(t *testing.T) {
 		return
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// it is run
-	if err := errors.Join(os.WriteFile(base+"/again", program, 0o700), os.Chmod(base+"/again", 0o755)); err != nil { //nolint:gosec
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(base+"/again", program, 0o700), os.Chmod(base+"/again", 0o755)))
 	cmd := exec.CommandContext(t.Context(), base+"/again", "-test.run=^TestWalkUnreadable$", "-test.count=1")
 	cmd.Dir, cmd.Env = "/", []string{as + "=" + root, "TMPDIR=/tmp"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
