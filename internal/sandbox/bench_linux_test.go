@@ -15,16 +15,12 @@ import (
 // spawnPlain is the least that a command with its output read costs: a pipe, a process, a wait.
 func spawnPlain(tb testing.TB, argv []string, env []string, out io.Writer) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{
 		Dir: "/", Env: env, Files: []*os.File{nil, w, w}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	_ = w.Close()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	buf := make([]byte, pipeBuffer)
 	for {
 		n, err := r.Read(buf)

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// Best returns the strongest tier that this machine gives, tried once and remembered.
+// Best returns the strongest tier that works on this machine. It is tried once.
 func Best() Tier { return best() }
 
 var best = sync.OnceValue(func() Tier {
@@ -22,19 +23,13 @@ var best = sync.OnceValue(func() Tier {
 	return None
 })
 
-// Tiers returns those that this machine gives, the strongest first.
+// Tiers returns the tiers that work on this machine, the strongest first.
 func Tiers() []Tier {
-	switch Best() {
-	case View:
-		return []Tier{View, Fence, None}
-	case Fence:
-		return []Tier{Fence, None}
-	default:
-		return []Tier{None}
-	}
+	all := []Tier{View, Fence, None}
+	return all[slices.Index(all, Best()):]
 }
 
-// tryTier makes a small box of the tier and looks from inside whether it holds.
+// tryTier runs a probe in a small box of the tier.
 func tryTier(t Tier) error {
 	b := Box{Tier: t}
 	dir, err := os.MkdirTemp("", "async-pipeline-probe-")
@@ -58,7 +53,7 @@ func tryTier(t Tier) error {
 	return err
 }
 
-// A probe is what an inner process tries in the box that it has just made around itself.
+// A probe is what an inner process tries in its box, to find out whether the box confines it.
 type probe struct {
 	Outside string // a folder in which no file may be made; empty: /
 	Copy    string // a file that must be seen at the tree's path; empty: none
@@ -106,7 +101,7 @@ func (p *probe) try() error {
 	return nil
 }
 
-// Why returns why this machine does not give a tier; nil when it does. It tries anew.
+// Why returns the reason why a tier does not work on this machine; nil when it does. It tries again.
 func Why(t Tier) error {
 	if t == None {
 		return nil

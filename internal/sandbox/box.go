@@ -18,16 +18,15 @@ const (
 	RunnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see process.Stamp
 )
 
-// At returns where path, a path of the tree, stands for a command in the box. Other paths stand where they are.
+// At returns the path at which a command in the box sees path, a path of the tree. Other paths are returned as they are.
 func (b Box) At(path string) string {
 	if b.Tier == View || b.Copy == "" || b.Tree == "" {
 		return path
 	}
-	if rel, ok := below(b.Tree, path); ok {
-		return filepath.Join(b.Copy, rel)
-	}
-	if rel, ok := below(resolved(b.Tree), path); ok {
-		return filepath.Join(b.Copy, rel)
+	for _, tree := range []string{b.Tree, resolved(b.Tree)} {
+		if rel, ok := below(tree, path); ok {
+			return filepath.Join(b.Copy, rel)
+		}
 	}
 	return path
 }
@@ -55,7 +54,7 @@ func (b Box) check(c Command) error {
 	if len(b.Layers) > 0 && b.Tier != View {
 		return fmt.Errorf("the box has overlays, which tier %s does not: ask for tier %s", b.Tier, View)
 	}
-	writes := slices.Concat([]string{b.Copy, b.Tmp}, b.Write)
+	writes := b.writable()
 	for _, o := range b.Layers {
 		if len(o.Lower) == 0 || slices.Contains(append(o.Lower, o.Upper, o.Work, o.At), "") {
 			return fmt.Errorf("the overlay at %q needs At, Upper, Work and at least one Lower", o.At)
@@ -71,9 +70,6 @@ func (b Box) check(c Command) error {
 		return fmt.Errorf("the box names the tree %s but no copy of it", b.Tree)
 	}
 	for _, p := range writes {
-		if p == "" {
-			continue
-		}
 		if _, err := os.Stat(p); err != nil {
 			return fmt.Errorf("path of the box that may be written: %w", err)
 		}
@@ -82,14 +78,16 @@ func (b Box) check(c Command) error {
 		return nil
 	}
 	for _, p := range writes {
-		if p == "" {
-			continue
-		}
 		if _, ok := below(resolved(p), resolved(b.Tree)); ok {
 			return fmt.Errorf("the box may write %s, which holds the tree %s that must stay as it is", p, b.Tree)
 		}
 	}
 	return nil
+}
+
+// writable returns the paths that the command may write.
+func (b Box) writable() []string {
+	return slices.DeleteFunc(slices.Concat([]string{b.Copy, b.Tmp}, b.Write), func(p string) bool { return p == "" })
 }
 
 // environ returns the command's environment with what the box decides: HOME, TMPDIR, PWD and the marks.
@@ -119,7 +117,7 @@ func (b Box) environ(c Command) []string {
 	return env
 }
 
-// marks tell, of any process on this machine, which runner and which hook started it.
+// marks returns the variables that identify the runner and the hook of a process.
 func (b Box) marks() []string {
 	m := []string{RunnerMark + "=" + process.Self().String()}
 	if b.Hook != "" {
@@ -128,7 +126,7 @@ func (b Box) marks() []string {
 	return m
 }
 
-// below returns path relative to root when it is root or lies under it. Both are taken as written.
+// below returns path relative to root, if it is root or a path below it. Neither is resolved.
 func below(root, path string) (rel string, ok bool) {
 	rel, err := filepath.Rel(root, path)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -137,7 +135,7 @@ func below(root, path string) (rel string, ok bool) {
 	return rel, true
 }
 
-// resolved is path without symlinks as far as it exists.
+// resolved returns path without symlinks, as far as it exists.
 func resolved(path string) string {
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p

@@ -200,9 +200,6 @@ func (s *supervisor) term(c *job) {
 	if c.termed.IsZero() {
 		c.termed = time.Now()
 	}
-	if c.asked == nil {
-		c.asked = map[int]bool{}
-	}
 	for _, p := range s.members(c) {
 		if !c.asked[p] {
 			c.asked[p] = true
@@ -238,24 +235,29 @@ func (s *supervisor) kill(c *job) {
 			s.members(c) // to know those again whose parents die
 		}
 	}
-	seen := map[int]bool{}
-	for range 100 {
-		fresh := false
-		s.look()
-		for _, p := range s.roots(c) {
-			signalAll([]int{p}, syscall.SIGKILL)
-			fresh = fresh || !seen[p]
-			seen[p] = true
-			if p != c.pid {
-				c.struck[p] = true
-			}
-		}
-		if !fresh {
-			break
+	for p := range killAll(func() []int { s.look(); return s.roots(c) }) {
+		if p != c.pid {
+			c.struck[p] = true
 		}
 	}
 	if start := time.Now(); !start.Before(c.rewalk) {
 		signalAll(s.members(c), syscall.SIGKILL)
 		c.rewalk = time.Now().Add(max(pollTerm, 4*time.Since(start)))
 	}
+}
+
+// killAll kills the processes that list returns, again and again until it returns no new one, and returns them all.
+func killAll(list func() []int) map[int]bool {
+	seen := map[int]bool{}
+	for range 100 {
+		known := len(seen)
+		for _, p := range list() {
+			signalAll([]int{p}, syscall.SIGKILL)
+			seen[p] = true
+		}
+		if len(seen) == known {
+			break
+		}
+	}
+	return seen
 }

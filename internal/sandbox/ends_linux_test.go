@@ -296,7 +296,7 @@ func leaveAndEnd(t *testing.T, hook string) bool {
 	if ended, err := EndOrphansOf(func(Process) bool { return false }); err != nil || len(ended) != 0 || len(ours(t, pids)) != len(found) {
 		t.Errorf("of nobody it ended %v, %v", ended, err)
 	}
-	if _, err := EndOrphans(); err != nil {
+	if _, err := EndOrphansOf(func(Process) bool { return true }); err != nil {
 		t.Error(err)
 	}
 	gone(t, tok, 0)
@@ -310,9 +310,7 @@ func leaveAndEnd(t *testing.T, hook string) bool {
 func ours(t *testing.T, pids []int) []Process {
 	t.Helper()
 	all, err := Orphans()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var found []Process
 	for _, p := range all {
 		for _, q := range pids {

@@ -119,9 +119,7 @@ func TestRootLosesItsPower(t *testing.T) {
 	}
 	foreign := filepath.Join(t.TempDir(), "foreign")
 	write(t, foreign, "")
-	if err := os.Chown(foreign, 12345, 12345); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(foreign, 12345, 12345))
 	if out, res := outputOf(t, Box{Tier: Fence, Copy: t.TempDir()}, sh(`chmod 777 "$1"`, foreign)); res.ExitCode == 0 {
 		t.Errorf("changed the mode of another user's file: %s", out)
 	}

@@ -4,6 +4,7 @@ package sandbox
 // (View) by the supervisor, and what it says before it is the command is a refusal.
 
 import (
+	"encoding/gob"
 	"errors"
 	"os"
 	"runtime"
@@ -16,9 +17,9 @@ import (
 func enter(control *os.File, s spec) {
 	runtime.LockOSThread() // the fence and the dropped capabilities are this thread's, and it is the one that executes
 	refuse := func(err error) {
-		r := &refusal{text: err.Error()}
+		r := &refusal{Text: err.Error()}
 		_ = errors.As(err, &r)
-		_, _ = control.Write(encode(r.message()))
+		_ = gob.NewEncoder(control).Encode(r)
 		syscall.Exit(exitBroken)
 	}
 	if err := confine(s); err != nil {
@@ -31,10 +32,8 @@ func enter(control *os.File, s spec) {
 		syscall.Exit(0)
 	}
 	path, err := locate(s.Argv[0], s.Dir, s.Env)
-	var m *missing
-	if errors.As(err, &m) {
+	if m, ok := errors.AsType[*missing](err); ok {
 		m.complain()
-		syscall.Exit(m.code)
 	}
 	if err == nil {
 		err = os.Chdir(s.Dir)
@@ -52,13 +51,14 @@ func enter(control *os.File, s spec) {
 			break
 		}
 	}
-	m = notExecuted(path, err)
-	m.complain()
-	syscall.Exit(m.code)
+	notExecuted(path, err).complain()
 }
 
-// complain writes to the command's own stderr, as a shell would.
-func (m *missing) complain() { _, _ = syscall.Write(2, []byte(m.text+"\n")) }
+// complain writes to the command's own stderr, as a shell would, and exits.
+func (m *missing) complain() {
+	_, _ = syscall.Write(2, []byte(m.text+"\n"))
+	syscall.Exit(m.code)
+}
 
 // confine makes the box. The order is: what needs capabilities first, the fence last.
 func confine(s spec) error {

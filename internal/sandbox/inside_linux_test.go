@@ -16,9 +16,7 @@ func TestInside(t *testing.T) {
 	held, other := t.TempDir(), t.TempDir()
 	Hold(held)
 	alias := filepath.Join(other, "alias")
-	if err := os.Symlink(held, alias); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(held, alias))
 	if got := Inside(other); got != Neither {
 		t.Errorf("no runner of %s started this test: %q", other, got)
 	}
@@ -73,8 +71,6 @@ func TestInside(t *testing.T) {
 func mkdir(t *testing.T, in string) string {
 	t.Helper()
 	dir := filepath.Join(in, "sub")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
 	return dir
 }

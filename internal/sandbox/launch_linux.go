@@ -3,7 +3,7 @@ package sandbox
 // One command as the runner's side of its supervisor sees it: how it is asked for, and what its ending means.
 
 import (
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -22,7 +22,7 @@ type tree struct {
 	name    string // the program, as it was given
 	path    string
 	done    chan ending
-	entered <-chan message // what its inner process has to say; nil without one
+	entered <-chan refusal // of its inner process, zero when that became the command; nil without one
 	watchdog
 
 	early *notice // how the command itself ended; guarded by link.mu
@@ -53,8 +53,7 @@ func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 		r.env = b.environ(c)
 		var err error
 		r.path, err = locate(c.Argv[0], c.Dir, r.env)
-		var m *missing
-		if errors.As(err, &m) {
+		if m, ok := errors.AsType[*missing](err); ok {
 			t := &tree{done: make(chan ending, 1)}
 			t.done <- ending{code: m.code, says: m.text}
 			return t, nil
@@ -89,6 +88,7 @@ func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 // one for this command alone. What a model chose has no task's supervisor to harm.
 func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
 	t = &tree{how: r.how, tier: b.Tier, name: c.Argv[0], path: r.path, done: make(chan ending, 1)}
+	t.struck = map[int]bool{}
 	var l *link
 	if b.Tier == None && b.Hook == "" {
 		l, err = sharedLink()
@@ -133,16 +133,16 @@ func (r *request) startInside(b Box) {
 	}
 }
 
-// instruct tells an inner process what to do, and gives a channel with what it has to say: nothing when it became the
-// command.
-func instruct(ours *os.File, s spec) <-chan message {
-	entered := make(chan message, 1)
+// instruct sends an inner process its spec. The channel it returns gets the refusal of that process, or a zero one when
+// it became the command.
+func instruct(ours *os.File, s spec) <-chan refusal {
+	entered := make(chan refusal, 1)
 	go func() {
-		var m message
-		_, _ = ours.Write(encode(s.wire()))
-		_ = json.NewDecoder(ours).Decode(&m) // EOF: it is the command now
+		var r refusal
+		_ = gob.NewEncoder(ours).Encode(s)
+		_ = gob.NewDecoder(ours).Decode(&r) // EOF: it is the command now
 		_ = ours.Close()
-		entered <- m
+		entered <- r
 	}()
 	return entered
 }
@@ -157,13 +157,13 @@ func mayMount() bool {
 	return data[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
 }
 
-// order passes one on. A supervisor that a tree of its care stopped is woken.
-func (t *tree) order(o order) {
+// stop asks the supervisor to end the tree. A supervisor that was stopped by the tree is continued.
+func (t *tree) stop(now bool) {
 	if t.link == nil {
 		return
 	}
 	kind, wait := askTerm, Grace
-	if o == orderKill {
+	if now {
 		kind, wait = askKill, 0
 	}
 	t.within(wait)
@@ -188,11 +188,11 @@ func (t *tree) ending(m notice) ending {
 	}
 	select {
 	case e := <-t.entered:
-		if e.Refused != "" && e.NoTier {
-			return ending{never: true, err: fmt.Errorf("%w: %s: %s", ErrTier, t.tier, e.Refused)}
+		if e.NoTier {
+			return ending{never: true, err: fmt.Errorf("%w: %s: %s", ErrTier, t.tier, e.Text)}
 		}
-		if e.Refused != "" {
-			return ending{never: true, err: fmt.Errorf("cannot start %s: %s", t.name, e.Refused)}
+		if e.Text != "" {
+			return ending{never: true, err: fmt.Errorf("cannot start %s: %s", t.name, e.Text)}
 		}
 	case <-time.After(patience): // something that could not be ended holds its socket
 	}

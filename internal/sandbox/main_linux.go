@@ -4,7 +4,7 @@ package sandbox
 
 import (
 	"bytes"
-	"encoding/json"
+	"encoding/gob"
 	"os"
 	"syscall"
 
@@ -39,10 +39,10 @@ func Main() {
 	}
 	control := os.NewFile(controlFD, "control")
 	var s spec
-	if err := json.NewDecoder(control).Decode(&s); err != nil {
+	if err := gob.NewDecoder(control).Decode(&s); err != nil {
 		syscall.Exit(exitBroken)
 	}
-	enter(control, s.unwire())
+	enter(control, s)
 	syscall.Exit(0)
 }
 

@@ -64,13 +64,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // startRunner starts another runner; the test ends it.
 func startRunner(t *testing.T, exe string, sys *syscall.SysProcAttr, job runnerJob, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	in, err := json.Marshal(job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out bytes.Buffer
 	for end := time.Now().Add(soon); ; time.Sleep(time.Millisecond) {
 		cmd := exec.CommandContext(context.Background(), exe)
@@ -86,9 +92,7 @@ func startRunner(t *testing.T, exe string, sys *syscall.SysProcAttr, job runnerJ
 		if errors.Is(err, syscall.ETXTBSY) && time.Now().Before(end) {
 			continue // a process that is just being forked holds the program that was written
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
 		return cmd, &out
 	}
@@ -214,19 +218,13 @@ func python(t *testing.T) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }

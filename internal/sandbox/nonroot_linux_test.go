@@ -20,30 +20,20 @@ func nobodyCan(t *testing.T) (exe string, sys *syscall.SysProcAttr, home string)
 	}
 	// t.TempDir would hide it behind its own folders' modes
 	home, err := os.MkdirTemp("/tmp", "async-pipeline-nobody-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	exe = filepath.Join(home, "runner")
 	src, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = src.Close() }()
 	dst, err := os.OpenFile(exe, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := io.Copy(dst, src); err != nil {
 		t.Fatal(err)
 	}
-	if err := dst.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, dst.Close())
 	for _, p := range []string{home, exe} {
-		if err := os.Chmod(p, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(p, 0o755))
 	}
 	return exe, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, home
 }
@@ -56,17 +46,13 @@ func TestAsNobody(t *testing.T) {
 		if err := os.Mkdir(p, 0o755); err != nil && !os.IsExist(err) {
 			t.Fatal(err)
 		}
-		if err := os.Chown(p, nobody, nobody); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chown(p, nobody, nobody))
 		return p
 	}
 	tree, copied, tmp := own("tree"), own("copy"), own("tmp")
 	write(t, filepath.Join(tree, "file"), "the person's\n")
 	write(t, filepath.Join(copied, "file"), "the copy's\n")
-	if err := os.Chown(filepath.Join(tree, "file"), nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(filepath.Join(tree, "file"), nobody, nobody))
 	py := python(t)
 	// With the value that they have, so that nothing happens where it works. Root without capabilities may not anyway.
 	const reniceMany = `
@@ -77,9 +63,7 @@ for which, who in (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP,
     sys.exit(1)`
 	outside := filepath.Join(elsewhere(t), "outside")
 	write(t, outside, "")
-	if err := errors.Join(os.Chown(outside, nobody, nobody), os.Chmod(filepath.Dir(outside), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Chown(outside, nobody, nobody), os.Chmod(filepath.Dir(outside), 0o755)))
 	cmd, out := startRunner(t, exe, sys, runnerJob{})
 	best := answer(t, cmd, out).Best
 	if best == None {
@@ -151,12 +135,8 @@ func TestErrTier(t *testing.T) {
 	exe, sys, top := nobodyCan(t)
 	// Behind a fence no mount can be made, so a runner inside of one has no view but can still make fences.
 	work := filepath.Join(top, "work")
-	if err := os.Mkdir(work, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(work, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(work, 0o777))
+	must(t, os.Chown(work, nobody, nobody))
 	in := filepath.Join(work, "job")
 	for _, tt := range []struct {
 		job, want string

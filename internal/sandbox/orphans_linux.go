@@ -1,6 +1,6 @@
 package sandbox
 
-// What killed runners left behind, found by the marks in /proc/<pid>/environ.
+// Processes of killed runners, found by the marks in /proc/<pid>/environ.
 
 import (
 	"bytes"
@@ -61,25 +61,20 @@ func readMarks(pid int) (p Process, ok bool) {
 	return p, ok
 }
 
-// EndOrphans ends them, by id, and gives those that were found.
-func EndOrphans() ([]Process, error) {
-	return EndOrphansOf(func(Process) bool { return true })
-}
-
-// EndOrphansOf is EndOrphans of those for which whose says yes.
-func EndOrphansOf(whose func(Process) bool) ([]Process, error) {
-	found, err := orphansOf(whose)
+// EndOrphansOf kills the orphans for which match returns true, and returns those that it found.
+func EndOrphansOf(match func(Process) bool) ([]Process, error) {
+	found, err := orphansOf(match)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	// Their supervisors come first: they know also those that threw their marks away.
+	// Supervisors first: they also kill processes that removed their marks.
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(pollKill) {
 		if !slices.ContainsFunc(found, wakeSupervisor) {
 			break
 		}
 	}
 	for end := time.Now().Add(giveUp); ; time.Sleep(pollKill) {
-		left, err := orphansOf(whose)
+		left, err := orphansOf(match)
 		if err != nil {
 			return found, err
 		}
@@ -95,9 +90,9 @@ func EndOrphansOf(whose func(Process) bool) ([]Process, error) {
 	}
 }
 
-func orphansOf(whose func(Process) bool) ([]Process, error) {
+func orphansOf(match func(Process) bool) ([]Process, error) {
 	all, err := Orphans()
-	return slices.DeleteFunc(all, func(p Process) bool { return !whose(p) }), err
+	return slices.DeleteFunc(all, func(p Process) bool { return !match(p) }), err
 }
 
 // wakeSupervisor reports whether p is a living supervisor. Its tree may have stopped it.
@@ -114,8 +109,8 @@ func isSupervisor(pid int) bool {
 	return err == nil && bytes.HasPrefix(args, []byte(helperName+"\x00"+roleSupervisor+"\x00"))
 }
 
-// endsByItself reports whether a process is a supervisor with nothing in its care. When its runner is gone, as
-// happens when a run simply ends, it has some milliseconds to live: nobody left it behind.
+// endsByItself reports whether a process is a supervisor without children. It exits some milliseconds after its
+// runner, so it is no orphan.
 func endsByItself(pid int, st stat) bool {
 	return st.state != 'T' && st.state != 't' && isSupervisor(pid) && len(children(pid)) == 0
 }

@@ -43,9 +43,7 @@ sys.exit(0 if ctypes.CDLL(None).syscall(number, int(sys.argv[1]), 4, (ctypes.c_u
 				t.Parallel()
 				needTier(t, tier)
 				var before, after unix.Rlimit
-				if err := unix.Getrlimit(unix.RLIMIT_CORE, &before); err != nil {
-					t.Fatal(err)
-				}
+				must(t, unix.Getrlimit(unix.RLIMIT_CORE, &before))
 				out, _ := outputOf(t, Box{Tier: tier}, Command{
 					Argv: []string{"sh", "-c", fmt.Sprintf("for P in %d $PPID; do export P; (%s) && echo done; done", os.Getpid(), script)},
 					Dir:  "/", Env: append([]string{"PY=" + py, "NARROW=" + narrow, "WIDE=" + wide}, testEnv...),

@@ -133,34 +133,20 @@ func (s *supervisor) clear() {
 			signalAll([]int{p}, unix.SIGKILL)
 			continue
 		}
-		last := &job{}
-		for _, c := range of {
-			if c.closing == 0 {
-				last = nil
-				break
-			}
-			if c.closing > last.closing {
-				last = c
-			}
+		if slices.ContainsFunc(of, func(c *job) bool { return c.closing == 0 }) {
+			continue
 		}
-		if last != nil && last.closing > 0 {
-			delete(s.unclear, p)
-			s.strays[p] = last
-			last.strays++
-		}
+		last := slices.MaxFunc(of, func(a, b *job) int { return a.closing - b.closing })
+		delete(s.unclear, p)
+		s.strays[p] = last
+		last.strays++
 	}
 }
 
 // forget takes a reported job from the candidates. What was its was given to it before, or could not be ended.
 func (s *supervisor) forget(c *job) {
 	for p, of := range s.unclear {
-		kept := of[:0:0]
-		for _, o := range of {
-			if o != c {
-				kept = append(kept, o)
-			}
-		}
-		s.unclear[p] = kept
+		s.unclear[p] = slices.DeleteFunc(of, func(o *job) bool { return o == c })
 	}
 }
 
@@ -188,9 +174,6 @@ func (s *supervisor) members(c *job) []int {
 	if _, ok := readStat(os.Getpid()); !ok {
 		s.blind = true
 		return all
-	}
-	if c.seen == nil {
-		c.seen = map[int]bool{}
 	}
 	all = append(all, descendants(all...)...)
 	for _, p := range all {
@@ -338,13 +321,10 @@ func numbers(list []byte) []int {
 }
 
 func childrenByParent(pid int) []int {
-	var pids []int
-	for _, p := range allProcesses() {
-		if st, ok := readStat(p); ok && st.parent == pid {
-			pids = append(pids, p)
-		}
-	}
-	return pids
+	return slices.DeleteFunc(allProcesses(), func(p int) bool {
+		st, ok := readStat(p)
+		return !ok || st.parent != pid
+	})
 }
 
 // descendants returns the children of roots, their children and so on. While processes fork and end the list can
@@ -371,13 +351,10 @@ func descendants(roots ...int) []int {
 
 // living returns those of pids that are not zombies.
 func living(pids []int) []int {
-	var live []int
-	for _, p := range pids {
-		if st, ok := readStat(p); ok && st.alive() {
-			live = append(live, p)
-		}
-	}
-	return live
+	return slices.DeleteFunc(slices.Clone(pids), func(p int) bool {
+		st, ok := readStat(p)
+		return !ok || !st.alive()
+	})
 }
 
 func signalAll(pids []int, sig syscall.Signal) {

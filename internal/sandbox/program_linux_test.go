@@ -17,13 +17,9 @@ func TestProgramBeingWritten(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "script")
 	write(t, script, "#!/bin/sh\necho ran\n")
 	f, err := os.OpenFile(script, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = f.Close() }()
-	if err := os.Chmod(script, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(script, 0o755))
 	c := Command{Argv: []string{script}, Dir: "/", Env: testEnv}
 	if out, res := outputOf(t, Box{Tier: None}, c); res.ExitCode != 126 || !strings.Contains(out, "text file busy") {
 		t.Errorf("%q %+v", out, res)

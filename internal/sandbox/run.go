@@ -18,21 +18,13 @@ import (
 // codeTimeout is the exit code of a command that ran out of time, as timeout(1) has it.
 const codeTimeout = 124
 
-// An order is what the runner can ask of a running tree of processes.
-type order string
-
-const (
-	orderTerm order = "term" // SIGTERM, and SIGKILL after Grace
-	orderKill order = "kill" // SIGKILL
-)
-
 // An ending is how the tree ended.
 type ending struct {
 	never  bool // the command was not started; err says why
 	code   int
 	signal string
 	says   string // a line for the command's Stderr: why its program could not be run
-	told   bool   // an order came before the command had ended
+	told   bool   // stop was called before the command had ended
 	left   int
 	err    error // could not be started, could not be ended, or ended in a way that a person must know
 }
@@ -97,7 +89,7 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 // pauseCheck is how often a clock that has run out looks whether it stands still.
 const pauseCheck = 5 * time.Millisecond
 
-// watch returns the orders and returns when the tree has ended.
+// watch stops the tree when a clock runs out or ctx ends, and returns when the tree has ended.
 func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) ending {
 	done := ctx.Done()
 	var timeout, idle <-chan time.Time
@@ -117,11 +109,7 @@ func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) e
 		case <-done:
 			done = nil
 			res.Cancelled = !res.TimedOut && !res.IdledOut
-			if errors.Is(context.Cause(ctx), ErrNow) {
-				t.order(orderKill)
-			} else {
-				t.order(orderTerm)
-			}
+			t.stop(errors.Is(context.Cause(ctx), ErrNow))
 		case <-timeout:
 			if left := c.Timeout - (Awake() - std.start); left > 0 { // the person had stopped us
 				timer.Reset(max(left, pauseCheck))
@@ -129,7 +117,7 @@ func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) e
 			}
 			timeout = nil
 			res.TimedOut = !res.Cancelled && !res.IdledOut
-			t.order(orderTerm)
+			t.stop(false)
 		case <-idle:
 			if quiet := std.quiet(); quiet < c.Idle {
 				idler.Reset(max(c.Idle-quiet, pauseCheck))
@@ -137,7 +125,7 @@ func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) e
 			}
 			idle = nil
 			res.IdledOut = !res.Cancelled && !res.TimedOut
-			t.order(orderTerm)
+			t.stop(false)
 		case end := <-t.done:
 			return end
 		}
@@ -155,32 +143,28 @@ type streams struct {
 	last  atomic.Int64  // when something was read last, by Awake; kept where Idle is asked for
 }
 
-func openStreams(c Command) (*streams, error) {
-	s := &streams{start: Awake()}
+func openStreams(c Command) (s *streams, err error) {
+	s = &streams{start: Awake(), src: c.Stdin}
 	s.touch()
-	if err := s.openAll(c); err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *streams) openAll(c Command) (err error) {
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
 	if c.Stdin != nil {
 		if s.in, s.child[0], err = pipe(true); err != nil {
-			return err
+			return nil, err
 		}
-		s.src = c.Stdin
 	}
 	if s.child[1], err = s.open(c.Stdout, c.Idle > 0); err != nil {
-		return err
+		return nil, err
 	}
 	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
 		s.child[2] = s.child[1] // one pipe, so that the order of what is written survives
-		return nil
+		return s, nil
 	}
 	s.child[2], err = s.open(c.Stderr, c.Idle > 0)
-	return err
+	return s, err
 }
 
 func (s *streams) open(w io.Writer, timed bool) (*os.File, error) {

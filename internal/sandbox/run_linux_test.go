@@ -23,9 +23,7 @@ func TestExitCodes(t *testing.T) {
 	write(t, filepath.Join(dir, "noshebang"), "\x01\x02\x03 not a program\n")
 	write(t, filepath.Join(dir, "badinterp"), "#!/does/not/exist\n")
 	for _, f := range []string{"tool", "noshebang", "badinterp"} {
-		if err := os.Chmod(filepath.Join(dir, f), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(filepath.Join(dir, f), 0o755))
 	}
 	tests := []struct {
 		name   string
@@ -143,9 +141,7 @@ func TestAnyBytes(t *testing.T) {
 			t.Parallel()
 			top := t.TempDir()
 			dir := filepath.Join(top, odd)
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(dir, 0o755))
 			c := Command{Argv: []string{"sh", "-c", `printf %s "$1$V"; pwd; echo x > "$PWD/f"`, "sh", odd}, Dir: dir, Env: append([]string{"V=" + odd}, testEnv...)}
 			out, res := outputOf(t, Box{Tier: tier, Copy: dir, Tmp: t.TempDir()}, c)
 			if want := odd + odd + dir + "\n"; out != want || res.ExitCode != 0 {
@@ -370,9 +366,7 @@ func TestG90(t *testing.T) {
 		t.Parallel()
 		// This test keeps the write end open itself, as a process outside of the tree would.
 		s, err := openStreams(Command{Stdout: &bytes.Buffer{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		stranger := s.child[1]
 		s.child[1], _ = os.Open(os.DevNull)
 		defer func() { _ = stranger.Close(); s.close() }()

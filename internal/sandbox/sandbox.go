@@ -94,3 +94,12 @@ type Process struct {
 	Runner process.Stamp // the runner whose mark it carries
 	Dir    string        // the folder it was started in, as its PWD says; empty: not known
 }
+
+// A Starter is what started a process: a task or a hook of a runner, or neither. See Inside.
+type Starter string
+
+const (
+	Neither Starter = ""
+	ATask   Starter = "task"
+	AHook   Starter = "hook" // an agent, a notification, a verification
+)

@@ -157,9 +157,7 @@ func TestLeftoversOfTwo(t *testing.T) {
 // limit to it.
 func TestLeftoversWithoutTags(t *testing.T) {
 	var limit unix.Rlimit
-	if err := unix.Getrlimit(tagResource, &limit); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Getrlimit(tagResource, &limit))
 	if limit.Max == unix.RLIM_INFINITY {
 		cmd := exec.CommandContext(t.Context(), "prlimit", "--locks=100000:100000", os.Args[0], "-test.run=^"+t.Name()+"$")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -324,9 +322,7 @@ func TestThousands(t *testing.T) {
 	}
 	many(t, n, 64, spawnBoxed)
 	l, err := sharedLink()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	state := func() string {
 		mine, _ := os.ReadDir("/proc/self/fd")
 		its, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", l.pid))
@@ -367,14 +363,10 @@ func resident(t *testing.T, pid int) (bytes int) {
 // TestRunnerInARunner is a task that is a runner itself.
 func TestRunnerInARunner(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	inner := func(tok, script string) Command {
 		job, err := json.Marshal(runnerJob{Box: Box{Tier: None}, Argv: []string{"sh", "-c", script, "sh", tok}, Dir: "/", Env: testEnv})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return Command{Argv: []string{exe}, Dir: "/", Env: append([]string{roleEnv + "=1"}, testEnv...), Stdin: bytes.NewReader(job)}
 	}
 	other := start(t, neighbour)

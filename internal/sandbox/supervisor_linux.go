@@ -168,7 +168,7 @@ func (s *supervisor) start(r deferredRequest) {
 		}
 		return
 	}
-	c := &job{id: r.id, pid: pid}
+	c := &job{id: r.id, pid: pid, asked: map[int]bool{}, seen: map[int]bool{}}
 	s.jobs[r.id], s.byPID[pid] = c, c
 	s.born = true
 	s.waiting.Signal()
@@ -318,18 +318,7 @@ func (s *supervisor) endAll() {
 	for end := time.Now().Add(giveUp); time.Now().Before(end); {
 		start := time.Now()
 		s.mu.Lock()
-		seen := map[int]bool{}
-		for range 100 {
-			fresh := false
-			for _, p := range s.childReader.children() {
-				signalAll([]int{p}, syscall.SIGKILL)
-				fresh = fresh || !seen[p]
-				seen[p] = true
-			}
-			if !fresh {
-				break
-			}
-		}
+		killAll(s.childReader.children)
 		if !start.Before(rewalk) {
 			signalAll(descendants(os.Getpid()), syscall.SIGKILL)
 			rewalk = time.Now().Add(max(pollTerm, 4*time.Since(start)))

@@ -31,18 +31,30 @@ func Tiers() []Tier { return []Tier{None} }
 // Orphans finds none: the environment of other processes cannot be read here.
 func Orphans() ([]Process, error) { return nil, nil }
 
-// EndOrphans has nothing to end.
-func EndOrphans() ([]Process, error) { return nil, nil }
-
 // EndOrphansOf has nothing to end.
 func EndOrphansOf(func(Process) bool) ([]Process, error) { return nil, nil }
+
+// Why returns the reason why a tier does not work on this machine; nil when it does.
+func Why(t Tier) error {
+	if t == None {
+		return nil
+	}
+	return fmt.Errorf("%w: %s needs Linux", ErrTier, t)
+}
+
+// Inside cannot tell here: an orphan of a task is a child of launchd, and nothing identifies its task. Only the marks
+// in the environment do.
+func Inside(string) Starter { return Neither }
+
+// Hold does nothing here; see Inside.
+func Hold(string) {}
 
 // A tree is a running command and its process group.
 type tree struct {
 	proc *os.Process
 	done chan ending
 
-	mu    sync.Mutex // guards the two below: orders come from the runner, the end from follow
+	mu    sync.Mutex // guards the two below: stop is called by the runner, the end comes from follow
 	told  bool
 	ended bool
 	timer *time.Timer
@@ -78,8 +90,7 @@ func launch(b Box, c Command, std [3]*os.File, _ bool) (*tree, error) {
 			err = notExecuted(path, errors.Unwrap(err))
 		}
 	}
-	var m *missing
-	if errors.As(err, &m) {
+	if m, ok := errors.AsType[*missing](err); ok {
 		t.done <- ending{code: m.code, says: m.text}
 		return t, nil
 	}
@@ -120,14 +131,14 @@ func (o *output) widen() {}
 
 func (t *tree) signal(sig syscall.Signal) { _ = syscall.Kill(-t.proc.Pid, sig) }
 
-func (t *tree) order(o order) {
+func (t *tree) stop(now bool) {
 	if t.proc == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.told = t.told || !t.ended
-	if o == orderKill {
+	if now {
 		t.signal(syscall.SIGKILL)
 		t.timer.Reset(0)
 		return

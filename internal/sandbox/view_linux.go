@@ -99,10 +99,8 @@ func (v *view) fill() error {
 // open keeps what may be written so, at its own path, while everything else becomes read-only.
 func (v *view) open() {
 	var paths []string
-	for _, p := range slices.Concat([]string{v.Copy, v.Tmp}, v.Write) {
-		if p != "" {
-			paths = append(paths, resolved(p))
-		}
+	for _, p := range v.writable() {
+		paths = append(paths, resolved(p))
 	}
 	for _, p := range outermost(paths) {
 		if p != "/" && p != v.tree && v.hider(p) == "" && !v.covered(p) {
@@ -149,7 +147,7 @@ func (v *view) place(from, at string, readOnly, alias bool) {
 	if _, holds := below(from, v.tree); holds && v.tree != "" && at != from {
 		return // the tree would be seen under another name
 	}
-	v.add(mount{From: from, At: at, ReadOnly: readOnly && !v.writable(from), Optional: alias})
+	v.add(mount{From: from, At: at, ReadOnly: readOnly && !v.mayWrite(from), Optional: alias})
 }
 
 // underCover is path where /tmp itself is a symlink.
@@ -204,17 +202,12 @@ func (v *view) inTree(path string) bool {
 	return asGiven || asIs
 }
 
-// writable reports whether a real path is inside a folder that the box may write.
-func (v *view) writable(real string) bool {
-	for _, w := range slices.Concat([]string{v.Copy, v.Tmp}, v.Write) {
-		if w == "" {
-			continue
-		}
-		if _, ok := below(resolved(w), real); ok {
-			return true
-		}
-	}
-	return false
+// mayWrite reports whether a real path is inside a folder that the box may write.
+func (v *view) mayWrite(real string) bool {
+	return slices.ContainsFunc(v.writable(), func(p string) bool {
+		_, ok := below(resolved(p), real)
+		return ok
+	})
 }
 
 // The mounts of a view, made by the inner process in its own namespace.

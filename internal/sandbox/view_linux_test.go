@@ -70,31 +70,21 @@ func TestViewShowsTheCopyAtTheTree(t *testing.T) {
 		},
 		"tree through a symlink": func(t *testing.T) place {
 			dir := t.TempDir()
-			if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(filepath.Join(dir, "real"), 0o755))
+			must(t, os.Symlink("real", filepath.Join(dir, "link")))
 			return newPlace(t, filepath.Join(dir, "link"), t.TempDir())
 		},
 		"tree through a symlink elsewhere": func(t *testing.T) place {
 			dir := elsewhere(t)
-			if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(filepath.Join(dir, "real"), filepath.Join(dir, "link")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(filepath.Join(dir, "real"), 0o755))
+			must(t, os.Symlink(filepath.Join(dir, "real"), filepath.Join(dir, "link")))
 			return newPlace(t, filepath.Join(dir, "link"), elsewhere(t))
 		},
 	} {
 		t.Run("H04 "+name, func(t *testing.T) {
 			t.Parallel()
 			p := where(t)
-			if err := os.MkdirAll(p.tmp, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(p.tmp, 0o755))
 			real := resolved(p.tree)
 			script := `set -e
 cat "$1/file" "$2/file" ../file deep
@@ -168,9 +158,7 @@ func TestViewKeepsWhatIsNeeded(t *testing.T) {
 	top := t.TempDir()
 	dir := func(names ...string) string {
 		d := filepath.Join(append([]string{top}, names...)...)
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(d, 0o755))
 		return d
 	}
 	p := newPlace(t, dir("projects"), dir("copies"))
@@ -188,12 +176,8 @@ func TestViewKeepsWhatIsNeeded(t *testing.T) {
 	out := filepath.Join(p.tree, "out")
 	write(t, filepath.Join(out, "o"), "output\n")
 	link := filepath.Join(dir("links"), "proj")
-	if err := os.Symlink(p.tree, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(tools, "tool"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(p.tree, link))
+	must(t, os.Chmod(filepath.Join(tools, "tool"), 0o755))
 	b := p.box()
 	b.Home, b.Write, b.Read = home, []string{cache, out}, []string{data, modules, filepath.Join(top, "not-there"), link}
 	env := []string{"PATH=/usr/bin:/bin:" + tools}
@@ -247,9 +231,7 @@ func TestViewFollowsNoPlantedSymlink(t *testing.T) {
 	p := newPlace(t, t.TempDir(), t.TempDir())
 	victim := elsewhere(t)
 	top := strings.Split(strings.TrimPrefix(p.tree, "/tmp/"), "/")[0]
-	if err := os.Symlink(victim, filepath.Join(p.tmp, top)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(victim, filepath.Join(p.tmp, top)))
 	_, err := p.box().Run(t.Context(), Command{Argv: []string{"true"}, Dir: p.tree, Env: testEnv})
 	if err == nil || !strings.Contains(err.Error(), "a symlink stands in the way") {
 		t.Errorf("error %v", err)
@@ -287,12 +269,8 @@ func TestViewOverOtherMounts(t *testing.T) {
 func TestAt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "real"), 0o755))
+	must(t, os.Symlink("real", filepath.Join(dir, "link")))
 	link, real := filepath.Join(dir, "link"), filepath.Join(dir, "real")
 	for _, tt := range []struct {
 		name       string

@@ -52,9 +52,6 @@ func (t *tree) calm() (due bool, struck map[int]bool) {
 	if t.late != nil {
 		t.late.Stop()
 	}
-	if t.struck == nil {
-		t.struck = map[int]bool{}
-	}
 	return !t.due.IsZero(), t.struck
 }
 
@@ -93,9 +90,6 @@ func (t *tree) strike() (left, alive int, gone bool) {
 	defer t.mu.Unlock()
 	if t.calmed || t.link.waited {
 		return 0, 0, true
-	}
-	if t.struck == nil {
-		t.struck = map[int]bool{}
 	}
 	pids := t.link.below(t)
 	for _, p := range living(pids) {
