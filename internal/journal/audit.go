@@ -5,12 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 )
 
-// A Fault is one place where a record is not what it, or another record, says that it is.
+// A Fault is one place where a record differs from what it, or another record, says.
 type Fault struct {
 	File     string `json:"file"`     // relative to the run's folder, slash-separated
 	Where    string `json:"where"`    // the line, the field, or who says what is expected
@@ -25,27 +24,23 @@ type Chain struct {
 	Fault *Fault   // File is empty; nil: all of it is true
 }
 
-// Audit reads a journal and says which line is not as it was written. prev is what the first line must carry as
-// prev, nil for null. end is where the journal ends, or ended once (later lines may follow); nil: nobody knows, and
-// then neither a change of the last line nor its absence can be seen.
+// Audit reads a journal and finds the first line that is not as it was written. prev is the expected prev of the first
+// line, nil for null. end is where the journal ends, or ended once (later lines may follow). It is nil if that is not
+// known; then neither a change of the last line nor its absence is noticed.
 func Audit(r io.Reader, prev *string, end *End) (Chain, error) {
 	var c Chain
 	var links []link
-	in := bufio.NewReaderSize(r, 64<<10)
-	for {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			if len(line) > 0 {
-				links = append(links, link{torn: true})
-			}
-			break
-		}
-		if err != nil {
-			return c, err
-		}
-		l := link{line: line[:len(line)-1]}
-		l.faulty = json.Unmarshal(l.line, &l) != nil
+	torn, err := eachLine(r, func(line []byte) error {
+		l := link{line: line}
+		l.faulty = json.Unmarshal(line, &l) != nil
 		links = append(links, l)
+		return nil
+	})
+	if err != nil {
+		return c, err
+	}
+	if torn {
+		links = append(links, link{torn: true})
 	}
 	c.follow(links, prev, end)
 	if c.Fault == nil && end != nil && int64(len(c.Lines)) < end.Lines {
@@ -63,7 +58,7 @@ type link struct {
 	torn, faulty bool
 }
 
-// follow goes from line to line up to the first that is not as it was written.
+// follow checks line after line, up to the first that is not as it was written.
 func (c *Chain) follow(links []link, prev *string, end *End) {
 	var at chain
 	if prev != nil {
@@ -127,8 +122,8 @@ func value(s *string) string {
 	return *s
 }
 
-// Read returns the complete lines of a journal, without their ends, and checks them. prev is what the first line
-// must carry as prev. torn says that an incomplete last line was left out. A line that does not follow from the one
+// Read returns the complete lines of a journal, without their ends, and checks them. prev is the expected prev of the
+// first line. torn reports whether an incomplete last line was left out. A line that does not follow from the one
 // before is an error that names it.
 func Read(r io.Reader, prev *string) (lines [][]byte, torn bool, err error) {
 	var c chain
@@ -142,22 +137,41 @@ func Read(r io.Reader, prev *string) (lines [][]byte, torn bool, err error) {
 	return lines, torn, nil
 }
 
-// A chain is how far a journal was read.
+// A chain is the state after some lines of a journal.
 type chain struct {
 	seq  int64  // of the last line
 	head string // what the next line carries as prev; empty for null
 	size int64  // bytes of the complete lines, with their ends
 }
 
-// add goes one line on.
+// add adds a line.
 func (c *chain) add(line []byte) {
 	sum := sha256.Sum256(line)
 	c.seq, c.head, c.size = c.seq+1, "sha256:"+hex.EncodeToString(sum[:]), c.size+int64(len(line))+1
 }
 
-// read goes on with r, which begins where the chain ends, and gives each (may be nil) every line. torn says that r
-// ends within a line.
+// read continues the chain with r. It calls each, which may be nil, for every line, and reports whether r ends within
+// a line.
 func (c *chain) read(r io.Reader, each func(line []byte)) (torn bool, err error) {
+	return eachLine(r, func(line []byte) error {
+		var l link
+		if err := json.Unmarshal(line, &l); err != nil {
+			return fmt.Errorf("line %d is damaged: %w", c.seq+1, err)
+		}
+		if l.Seq != c.seq+1 || c.head != "" && (l.Prev == nil || *l.Prev != c.head) || c.head == "" && l.Prev != nil {
+			return fmt.Errorf("line %d does not follow from what stands before it: it was changed, or something before it was",
+				c.seq+1)
+		}
+		c.add(line)
+		if each != nil {
+			each(line)
+		}
+		return nil
+	})
+}
+
+// eachLine calls each for every line of r, without its end, and reports whether r ends within a line.
+func eachLine(r io.Reader, each func(line []byte) error) (torn bool, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -167,25 +181,13 @@ func (c *chain) read(r io.Reader, each func(line []byte)) (torn bool, err error)
 		if err != nil {
 			return false, err
 		}
-		line = line[:len(line)-1]
-		var l struct {
-			Seq  int64   `json:"seq"`
-			Prev *string `json:"prev"`
-		}
-		if err := json.Unmarshal(line, &l); err != nil {
-			return false, fmt.Errorf("line %d is damaged: %w", c.seq+1, err)
-		}
-		if l.Seq != c.seq+1 || c.head != "" && (l.Prev == nil || *l.Prev != c.head) || c.head == "" && l.Prev != nil {
-			return false, fmt.Errorf("line %d does not follow from what stands before it: it was changed, or something before it was", c.seq+1)
-		}
-		c.add(line)
-		if each != nil {
-			each(line)
+		if err := each(line[:len(line)-1]); err != nil {
+			return false, err
 		}
 	}
 }
 
-// known is s, or nil for the empty string.
+// known returns a pointer to s, or nil for the empty string.
 func known(s string) *string {
 	if s == "" {
 		return nil

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,12 +15,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-func check(t testing.TB, errs ...error) {
+func check(t rapid.TB, errs ...error) {
 	t.Helper()
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -241,20 +240,14 @@ func TestValuesAreAsTheEncoderHasThem(t *testing.T) {
 			var want bytes.Buffer
 			enc := json.NewEncoder(&want)
 			enc.SetEscapeHTML(false)
-			check2(t, enc.Encode(v))
-			got, err := encode(v)
-			check2(t, err)
+			check(t, enc.Encode(v))
+			got, err := new(lineWriter).value(nil, v)
+			check(t, err)
 			if string(got)+"\n" != want.String() {
 				t.Fatalf("%#v became %s, want %s", v, got, want.String())
 			}
 		}
 	})
-}
-
-func check2(t *rapid.T, err error) {
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestFieldsKeepTheirOrder(t *testing.T) {

@@ -18,36 +18,28 @@ type Field struct {
 
 // Object returns one JSON object with the fields in the order given, on one line without its end.
 func Object(fields []Field) ([]byte, error) {
-	var b bytes.Buffer
+	var w lineWriter
+	b := []byte("{")
 	for i, f := range fields {
-		name, err := encode(f.Name)
-		if err != nil {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = w.member(b, f.Name, f.Value, nil); err != nil {
 			return nil, err
 		}
-		value, err := encode(f.Value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		b.WriteByte("{,"[min(i, 1)])
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
 	}
-	if len(fields) == 0 {
-		b.WriteByte('{')
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(b, '}'), nil
 }
 
 // A lineWriter makes lines in one buffer that it keeps.
 type lineWriter struct {
 	buf  bytes.Buffer // of the encoder
 	out  []byte
-	from time.Time // when the journal was opened: its lines go by this clock
+	from time.Time // when the journal was opened; see Steady
 }
 
-// line returns the next line of a journal with its end; it is good until the next call. clean may be nil.
+// line returns the next line of a journal with its end. It is valid until the next call. clean may be nil.
 func (w *lineWriter) line(after *chain, clean func([]byte) []byte, e *Event, fields []Field) ([]byte, error) {
 	b := append(w.out[:0], `{"seq":`...)
 	b = strconv.AppendInt(b, after.seq+1, 10)
@@ -61,7 +53,7 @@ func (w *lineWriter) line(after *chain, clean func([]byte) []byte, e *Event, fie
 		}
 	}
 	for i := 0; i < len(fields) && err == nil; i++ {
-		b, err = w.member(b, fields[i].Name, fields[i].Value, clean)
+		b, err = w.member(append(b, ','), fields[i].Name, fields[i].Value, clean)
 	}
 	if err != nil {
 		return nil, err
@@ -80,9 +72,9 @@ func (w *lineWriter) line(after *chain, clean func([]byte) []byte, e *Event, fie
 	return b, nil
 }
 
-// member adds ,"name":value.
+// member adds "name":value.
 func (w *lineWriter) member(b []byte, name string, value any, clean func([]byte) []byte) ([]byte, error) {
-	b, err := w.text(append(b, ','), name)
+	b, err := w.text(b, name)
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +89,10 @@ func (w *lineWriter) member(b []byte, name string, value any, clean func([]byte)
 	return b, nil
 }
 
-// value adds v as JSON: what lines are mostly made of without the encoder, and byte for byte as the encoder has it.
+// value adds v as JSON, byte for byte as the encoder writes it, but without the encoder for the usual types.
 func (w *lineWriter) value(b []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
-		return append(b, "null"...), nil
 	case bool:
 		return strconv.AppendBool(b, v), nil
 	case int:
@@ -111,22 +102,21 @@ func (w *lineWriter) value(b []byte, v any) ([]byte, error) {
 	case string:
 		return w.text(b, v)
 	case *string:
-		if v == nil {
-			return append(b, "null"...), nil
+		if v != nil {
+			return w.text(b, *v)
 		}
-		return w.text(b, *v)
 	case *int:
-		if v == nil {
-			return append(b, "null"...), nil
+		if v != nil {
+			return strconv.AppendInt(b, int64(*v), 10), nil
 		}
-		return strconv.AppendInt(b, int64(*v), 10), nil
 	case *int64:
-		if v == nil {
-			return append(b, "null"...), nil
+		if v != nil {
+			return strconv.AppendInt(b, *v, 10), nil
 		}
-		return strconv.AppendInt(b, *v, 10), nil
+	default:
+		return w.encoded(b, v)
 	}
-	return w.encoded(b, v)
+	return append(b, "null"...), nil
 }
 
 // text adds s as a JSON string.
@@ -137,7 +127,7 @@ func (w *lineWriter) text(b []byte, s string) ([]byte, error) {
 	return w.encoded(b, s)
 }
 
-// encoded adds v as the encoder has it, without the escapes that only web pages need.
+// encoded adds v as the encoder writes it, without the escapes that only web pages need.
 func (w *lineWriter) encoded(b []byte, v any) ([]byte, error) {
 	w.buf.Reset()
 	enc := json.NewEncoder(&w.buf)
@@ -148,7 +138,7 @@ func (w *lineWriter) encoded(b []byte, v any) ([]byte, error) {
 	return append(b, bytes.TrimSuffix(w.buf.Bytes(), []byte("\n"))...), nil
 }
 
-// plain reports whether s stands in JSON as it is.
+// plain reports whether s is the same in JSON, without an escape.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
@@ -157,6 +147,3 @@ func plain(s string) bool {
 	}
 	return true
 }
-
-// encode is v as JSON on one line.
-func encode(v any) ([]byte, error) { return new(lineWriter).value(nil, v) }

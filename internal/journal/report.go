@@ -13,8 +13,7 @@ import (
 	"syscall"
 )
 
-// A Note is what an audit could not check, and why: nobody claims anything about it, or it was left out when it was
-// recorded.
+// A Note is what an audit could not check, and why: no record mentions it, or it was left out of the record.
 type Note struct {
 	File string `json:"file"`
 	Text string `json:"text"`
@@ -24,53 +23,52 @@ type Note struct {
 type Report struct {
 	Faults []Fault
 	Notes  []Note
-	Files  map[string]bool // that some record says something about, and that were looked at
+	Files  map[string]bool // files that a record mentions and that were checked
 
 	root *os.Root
 }
 
-// NewReport returns an empty one for what stands in root. Nothing is followed out of it.
+// NewReport returns an empty report on the folder root. No link is followed out of it.
 func NewReport(root *os.Root) *Report {
 	return &Report{Faults: []Fault{}, Notes: []Note{}, Files: map[string]bool{}, root: root}
 }
 
-// Fault adds one.
+// Fault adds a fault.
 func (r *Report) Fault(file, where, expected, found string) {
 	r.Files[file] = true
 	r.Faults = append(r.Faults, Fault{file, where, expected, found})
 }
 
-// Note adds one.
+// Note adds a note.
 func (r *Report) Note(file, format string, args ...any) {
 	r.Notes = append(r.Notes, Note{file, fmt.Sprintf(format, args...)})
 }
 
-// Open opens a file of the record to be read. That it is gone, or that something else has its name, is a fault that
-// says who speaks of it, and gives nil.
+// Open opens a file of the record for reading. who is the record that mentions it. A file that is absent, or no
+// regular file, is a fault, and the result is nil.
 func (r *Report) Open(file, who string) *os.File {
 	r.Files[file] = true
+	fault := func(expected, found string) *os.File {
+		r.Fault(file, who, expected, found)
+		return nil
+	}
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 		if info, err := r.root.Lstat(dir); err == nil && !info.IsDir() {
-			r.Fault(file, who, "a file in a folder of ours", dir+" is not a folder")
-			return nil
+			return fault("a file in a folder of ours", dir+" is not a folder")
 		}
 	}
 	info, err := r.root.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		r.Fault(file, who, "a file", "none: it is gone")
-		return nil
+		return fault("a file", "none: it is gone")
 	case err != nil:
-		r.Fault(file, who, "a file that can be read", err.Error())
-		return nil
+		return fault("a file that can be read", err.Error())
 	case !info.Mode().IsRegular():
-		r.Fault(file, who, "a regular file", info.Mode().Type().String())
-		return nil
+		return fault("a regular file", info.Mode().Type().String())
 	}
 	f, err := r.root.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		r.Fault(file, who, "a file that can be read", err.Error())
-		return nil
+		return fault("a file that can be read", err.Error())
 	}
 	return f
 }
@@ -117,8 +115,8 @@ func (r *Report) Digest(file, who string, size int64, digest string) bool {
 	return false
 }
 
-// Chain checks a journal and gives what is true of it. anchor as prev of Audit. With an end of its own (end) it is
-// checked against that, else against the end file beside it; must says that there has to be one.
+// Chain checks a journal and returns its valid lines. anchor is prev of Audit. end is where the journal must end; if it
+// is nil, the end file beside the journal counts. Without an end file, must makes that a fault.
 func (r *Report) Chain(file, who string, anchor *string, end *End, must bool) (Chain, bool) {
 	var c Chain
 	if end == nil {

@@ -42,8 +42,8 @@ const (
 )
 
 // forms lists how value may stand in text: as it is, and each of its lines when there are several (a key that is
-// printed with an indent or line by line); all of these as programs quote them (quoted.go) and as they encode them
-// (rare.go too). Lines shorter than MinLen are left out, and so are their forms. There are no doubles.
+// printed with an indent or line by line); all of these as programs quote them and as they encode them (rare.go too).
+// Lines shorter than MinLen are left out, and so are their forms. There are no doubles.
 func forms(value string) []form {
 	var out []form
 	at := map[string]int{}
@@ -105,20 +105,24 @@ func forms(value string) []form {
 func base64Forms(p string) []string {
 	var all []string
 	for shift := range 3 {
-		raw := make([]byte, shift+len(p))
-		copy(raw[shift:], p)
 		for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-			text := alphabet.EncodeToString(raw)
-			first := []int{0, 2, 3}[shift] // the first character that is p's alone
-			sure := text[first : len(raw)*8/6]
-			bare := strings.TrimRight(text[first:], "=")
-			all = append(all, sure, bare, text[first:])
+			sure, last := within64(p, shift, alphabet)
+			all = append(all, sure, strings.TrimRight(last, "="), last)
 			if rest := sure[early-1:]; len(rest) >= minRest {
 				all = append(all, rest)
 			}
 		}
 	}
 	return all
+}
+
+// within64 encodes p behind shift other bytes, and returns the characters that depend on p alone: sure if more bytes
+// follow, last if p is the end of the text.
+func within64(p string, shift int, alphabet *base64.Encoding) (sure, last string) {
+	raw := make([]byte, shift+len(p))
+	copy(raw[shift:], p)
+	text, first := alphabet.EncodeToString(raw), []int{0, 2, 3}[shift]
+	return text[first : len(raw)*8/6], text[first:]
 }
 
 // How programs write a value between quotes: JSON, Go, C, Python, shells, XML and HTML, URLs.
@@ -142,12 +146,17 @@ func quoted(s string) []string {
 		backslashed(s),
 		octal(s),
 		html.EscapeString(s),
-		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s),
-		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace(s),
-		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;").Replace(s),
-		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace(s),                                              // PHP, lodash, Ruby
-		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;", "`", "&#x60;", "=", "&#x3D;").Replace(s),               // Handlebars
-		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "`", "&#x60;", "=", "&#x3D;").Replace(s), // Mustache
+	}
+	for _, more := range [][]string{
+		nil,
+		{`"`, "&quot;", "'", "&apos;"},
+		{`"`, "&quot;", "'", "&#x27;"},
+		{`"`, "&quot;", "'", "&#39;"}, // PHP, lodash, Ruby
+		{`"`, "&quot;", "'", "&#x27;", "`", "&#x60;", "=", "&#x3D;"},               // Handlebars
+		{`"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "`", "&#x60;", "=", "&#x3D;"}, // Mustache
+	} {
+		markup := append([]string{"&", "&amp;", "<", "&lt;", ">", "&gt;"}, more...)
+		all = append(all, strings.NewReplacer(markup...).Replace(s))
 	}
 	for _, plain := range urlPlain {
 		for _, digits := range []string{"0123456789ABCDEF", "0123456789abcdef"} {
@@ -158,7 +167,7 @@ func quoted(s string) []string {
 	return all
 }
 
-// asJSON is s as it stands between the quotes of a JSON string.
+// asJSON returns s as it is between the quotes of a JSON string.
 func asJSON(s string, html bool) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -169,10 +178,10 @@ func asJSON(s string, html bool) string {
 	return within(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// within takes the quotes off.
+// within removes the quotes.
 func within(s string) string { return strings.TrimSuffix(strings.TrimPrefix(s, `"`), `"`) }
 
-// asciiJSON is JSON as Python and others write it: what is not ASCII as \u and four digits.
+// asciiJSON returns JSON as Python and others write it: what is not ASCII as \u and four digits.
 func asciiJSON(s string) string {
 	var b strings.Builder
 	for _, r := range asJSON(s, false) {
@@ -189,7 +198,7 @@ func asciiJSON(s string) string {
 	return b.String()
 }
 
-// backslashed is s as printf %q of a shell writes it.
+// backslashed returns s as printf %q of a shell writes it.
 func backslashed(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -201,7 +210,7 @@ func backslashed(s string) string {
 	return b.String()
 }
 
-// octal is s as C, git and protobuf write it: what is no printable ASCII as a backslash and three digits.
+// octal returns s as C, git and protobuf write it: what is no printable ASCII as a backslash and three digits.
 func octal(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -1,12 +1,10 @@
 package redact
 
-import (
-	"slices"
-)
+import "slices"
 
 // A matcher finds patterns in a stream of bytes: an Aho-Corasick automaton, and in front of it a table that jumps over
 // text in which no pattern can begin (the shifts of Wu and Manber over pairs of bytes). It never changes. Line ends
-// within a pattern that wraps are followed beside the automaton, see wrapped.go.
+// within a pattern that wraps are followed beside the automaton: see thread.
 type matcher struct {
 	nodes []node
 	names []string

@@ -67,7 +67,7 @@ func spelled(p string) []string {
 	return all
 }
 
-// wide is p in UTF-16, in both orders of its bytes; nothing where p is no text.
+// wide returns p in UTF-16, in both orders of its bytes; nothing if p is no text.
 func wide(p string) []string {
 	if !utf8.ValidString(p) {
 		return nil
@@ -87,24 +87,19 @@ func twice(p string) []string {
 	var all []string
 	if w := wide(p); w != nil {
 		for shift := range 3 {
-			all = append(all, sure(w[0], shift, base64.StdEncoding))
+			sure, _ := within64(w[0], shift, base64.StdEncoding)
+			all = append(all, sure)
 		}
 	}
 	for shift := range 3 {
 		for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-			once := sure(p, shift, alphabet)
+			once, _ := within64(p, shift, alphabet)
 			for again := range 3 {
-				// What is encoded is letters, of which both alphabets make the same.
-				all = append(all, sure(once, again, base64.StdEncoding))
+				// The text is letters, which both alphabets encode alike.
+				sure, _ := within64(once, again, base64.StdEncoding)
+				all = append(all, sure)
 			}
 		}
 	}
 	return all
-}
-
-// sure returns the characters of the base64 text of p, behind shift other bytes, that are p's alone.
-func sure(p string, shift int, alphabet *base64.Encoding) string {
-	raw := make([]byte, shift+len(p))
-	copy(raw[shift:], p)
-	return alphabet.EncodeToString(raw)[[]int{0, 2, 3}[shift] : len(raw)*8/6]
 }

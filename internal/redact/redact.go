@@ -29,7 +29,7 @@ import (
 	"sync/atomic"
 )
 
-// Mark stands where a value stood.
+// Mark replaces a value.
 const Mark = "[redacted]"
 
 // MinLen is the shortest value, in bytes, that is removed: a shorter one would eat ordinary text.
@@ -42,8 +42,8 @@ type Set struct {
 	compiled atomic.Pointer[matcher]
 }
 
-// Add makes value secret from now on; writers made before see it from their next Write on.
-// It says false for a value shorter than MinLen, which cannot be kept out.
+// Add makes value secret from now on, also for the next Write of writers made before. It reports false for a value
+// shorter than MinLen, which cannot be removed.
 func (s *Set) Add(name, value string) bool {
 	if s == nil || len(value) < MinLen {
 		return false
@@ -89,17 +89,13 @@ func (s *Set) matcher() *matcher {
 
 // String returns text without the values.
 func (s *Set) String(text string) string {
-	m := s.matcher()
-	if m == nil {
+	if s.matcher() == nil {
 		return text
 	}
-	if spans := m.all([]byte(text)); len(spans) > 0 {
-		return string(without([]byte(text), spans))
-	}
-	return text
+	return string(s.Bytes([]byte(text)))
 }
 
-// Bytes is b without the values; b itself is not changed, and is what comes back when it holds none.
+// Bytes returns b without the values, or b itself if there are none in it. b is not changed.
 func (s *Set) Bytes(b []byte) []byte {
 	m := s.matcher()
 	if m == nil {
@@ -120,12 +116,12 @@ func (s *Set) Find(b []byte) (name string, ok bool) {
 	return m.find(b)
 }
 
-// Writer returns w without the values. It holds back only what can still become a value: a prompt appears at once.
-// Close writes what was held back (never more than the longest form of a value less one byte, and the line ends in
-// it); it does not close w. A Write that fails fails for good.
+// Writer returns a writer that passes everything but the values on to w. It keeps back only what can still become a
+// value, so a prompt appears at once. Close writes the rest (never more than the longest form of a value less one byte,
+// and the line ends in it); it does not close w. After an error every Write fails.
 func (s *Set) Writer(w io.Writer) io.WriteCloser { return &writer{set: s, to: w} }
 
-// without is b with Mark in the place of each span.
+// without returns b with Mark in the place of each span.
 func without(b []byte, spans []span) []byte {
 	out := make([]byte, 0, len(b))
 	pos := int64(0)
