@@ -12,6 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
@@ -124,36 +125,18 @@ const Packed = "packed"
 // PackPath returns the file of a task's context pack, relative to the run's folder.
 func PackPath(task string) string { return "context/" + filename.Of(task) + ".json" }
 
+// jsonString matches the strings of a JSON text.
+var jsonString = lazyregexp.New(`(?s)"(?:[^"\\]|\\.)*"`)
+
 // CleanJSON cleans the strings of a JSON text one by one, decoded: a secret with a quote in it would not be found in
 // its encoded form. Then it cleans the text as a whole, unless that would break it (a secret of digits inside a
 // number).
 func CleanJSON(text []byte, clean func([]byte) []byte) []byte {
-	var out bytes.Buffer
-	for len(text) > 0 {
-		if text[0] != '"' {
-			n := bytes.IndexByte(text, '"')
-			if n < 0 {
-				n = len(text)
-			}
-			out.Write(text[:n])
-			text = text[n:]
-			continue
-		}
-		n := 1
-		for n < len(text) && text[n] != '"' {
-			if text[n] == '\\' {
-				n++
-			}
-			n++
-		}
-		n = min(n+1, len(text))
-		out.Write(cleanString(text[:n], clean))
-		text = text[n:]
-	}
-	if whole := clean(bytes.Clone(out.Bytes())); json.Valid(whole) {
+	text = jsonString().ReplaceAllFunc(text, func(quoted []byte) []byte { return cleanString(quoted, clean) })
+	if whole := clean(bytes.Clone(text)); json.Valid(whole) {
 		return whole
 	}
-	return out.Bytes()
+	return text
 }
 
 func cleanString(quoted []byte, clean func([]byte) []byte) []byte {

@@ -149,6 +149,15 @@ func JSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// WriteJSON writes v as one line, as Write does.
+func WriteJSON(path string, v any, sync bool) error {
+	text, err := JSON(v)
+	if err != nil {
+		return err
+	}
+	return Write(path, append(text, '\n'), sync)
+}
+
 // NoLinks returns an error if one of paths is a link: a repository can bring one along, and through it we would read
 // and write what somebody else chose. What is not there is no error.
 func NoLinks(paths ...string) error {

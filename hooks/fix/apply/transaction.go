@@ -196,13 +196,7 @@ func (tx *transaction) noteFolders(moves []move) error {
 }
 
 // save writes the journal.
-func (tx *transaction) save() error {
-	text, err := recordfile.JSON(&tx.journal)
-	if err != nil {
-		return err
-	}
-	return recordfile.Write(tx.file(), append(text, '\n'), true)
-}
+func (tx *transaction) save() error { return recordfile.WriteJSON(tx.file(), &tx.journal, true) }
 
 // write puts every new content beside its path, then moves each into place, deletions first. Most of what can fail
 // for want of space or permission fails before the first file changes.

@@ -42,11 +42,7 @@ func MarkImported(runDir, from, by string) error {
 		i.Journal = &journal.End{Lines: int64(n), Head: &c.Ends[n-1]}
 	}
 	i.Digest = i.Sum()
-	text, err := recordfile.JSON(i)
-	if err != nil {
-		return err
-	}
-	return recordfile.Write(filepath.Join(runDir, fix.ImportedFile), append(text, '\n'), true)
+	return recordfile.WriteJSON(filepath.Join(runDir, fix.ImportedFile), i, true)
 }
 
 // Import adds to a report what is wrong with the mark of an imported run, and notes that the run was imported.

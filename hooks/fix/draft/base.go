@@ -145,9 +145,5 @@ func (b *storedBase) leave(path, why string, size *int64) {
 
 func (d *Draft) writeBase() error {
 	d.base.Complete = len(d.base.LeftOut) == 0
-	text, err := recordfile.JSON(d.base)
-	if err != nil {
-		return err
-	}
-	return recordfile.Write(d.path("/base.json"), append(text, '\n'), true)
+	return recordfile.WriteJSON(d.path("/base.json"), d.base, true)
 }

@@ -12,7 +12,8 @@ import (
 
 // cleaned returns a copy of f without secrets in its free text. Names, states, digests, and the paths by which a fix
 // is found and applied stay what they are, even if a secret is spelled so: Propose refuses a patch whose paths hold
-// one. Other paths (left out of the patch, changed in the tree) may be an agent's, and are free text.
+// one. Other paths (left out of the patch, changed in the tree) may be an agent's, and are free text. The digest of
+// the policy is of what is left of it.
 func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 	text, err := recordfile.JSON(f)
 	if err != nil {
@@ -22,9 +23,11 @@ func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, err
 	}
-	words := func(s *string) {
-		if s != nil {
-			*s = string(clean([]byte(*s)))
+	words := func(texts ...*string) {
+		for _, s := range texts {
+			if s != nil {
+				*s = string(clean([]byte(*s)))
+			}
 		}
 	}
 	reason := func(s *string) { // a code, and perhaps free text after ": "
@@ -43,13 +46,10 @@ func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 	reason(c.Reason)
 	words(c.Note)
 	if c.AgentSaid != nil {
-		words(&c.AgentSaid.Summary)
-		words(c.AgentSaid.RootCause)
+		words(&c.AgentSaid.Summary, c.AgentSaid.RootCause)
 	}
 	if c.Tree != nil {
-		for i := range c.Tree.Changed {
-			words(&c.Tree.Changed[i])
-		}
+		words(each(c.Tree.Changed)...)
 	}
 	for i := range c.Omitted {
 		words(&c.Omitted[i].Path)
@@ -58,25 +58,41 @@ func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 		words(&c.Flags[i].Detail)
 	}
 	if r := c.Reproduction; r != nil {
-		words(&r.Signature.Run)
-		words(r.Signature.Copy)
+		words(&r.Signature.Run, r.Signature.Copy)
 	}
 	if c.Verification != nil {
 		reason(c.Verification.Reason)
 	}
 	for i := range c.Attempts {
 		a := &c.Attempts[i]
-		words(a.Evidence)
+		words(a.Evidence, a.CLIVersion, a.Model)
 		if a.Decision != nil {
 			words(&a.Decision.Why)
 		}
 		if a.Finalizer != nil {
 			words(a.Finalizer.Reason)
 		}
-		words(a.CLIVersion)
-		words(a.Model)
 	}
-	return c, nil
+	if c.Provenance == nil {
+		return c, nil
+	}
+	if a := c.Provenance.Agent; a != nil {
+		words(append(each(a.Command), a.Path)...)
+	}
+	if p := c.Provenance.Policy; p != nil {
+		words(append(each(p.Protect), &p.Command, p.Prompt)...)
+		p.Digest, err = p.Sum()
+	}
+	return c, err
+}
+
+// each returns pointers to the elements of a list.
+func each(texts []string) []*string {
+	var all []*string
+	for i := range texts {
+		all = append(all, &texts[i])
+	}
+	return all
 }
 
 // longLine is where a line without an end is cut, in bytes.

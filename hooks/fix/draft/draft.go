@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -120,9 +121,7 @@ func (d *Draft) rel(suffix string) string { return "fixes/" + d.Name + suffix }
 // Event appends a line about this fix to the journal of the hooks.
 func (d *Draft) Event(kind string, data map[string]any) error {
 	with := map[string]any{"task": d.Task, "fix": d.Name}
-	for k, v := range data {
-		with[k] = v
-	}
+	maps.Copy(with, data)
 	return d.journal.Event(kind, with)
 }
 
@@ -156,9 +155,6 @@ func (d *Draft) Seal(f *fix.Fix) error {
 	}
 	stored, err := cleaned(f, d.clean)
 	if err != nil {
-		return fmt.Errorf("fix %s: %w", d.Name, err)
-	}
-	if err := hide(stored.Provenance, d.clean); err != nil {
 		return fmt.Errorf("fix %s: %w", d.Name, err)
 	}
 	if err := stored.WellFormed(d.Run, d.Name); err != nil { // nobody could read it again

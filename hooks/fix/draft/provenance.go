@@ -11,35 +11,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
-// hide removes secrets from the free text of a provenance, then sets the digest of the policy.
-func hide(p *fix.Provenance, clean func([]byte) []byte) error {
-	if p == nil {
-		return nil
-	}
-	words := func(s *string) {
-		if s != nil {
-			*s = string(clean([]byte(*s)))
-		}
-	}
-	if a := p.Agent; a != nil {
-		for i := range a.Command {
-			words(&a.Command[i])
-		}
-		words(a.Path)
-	}
-	if p.Policy == nil {
-		return nil
-	}
-	words(&p.Policy.Command)
-	words(p.Policy.Prompt)
-	for i := range p.Policy.Protect {
-		words(&p.Policy.Protect[i])
-	}
-	var err error
-	p.Policy.Digest, err = p.Policy.Sum()
-	return err
-}
-
 // provenance adds to a fix what the draft knows. It is called when nothing but <name>.json is still to be written.
 func (d *Draft) provenance(f *fix.Fix) error {
 	if f.Provenance == nil {

@@ -26,11 +26,7 @@ type Workplace struct {
 // Works notes where an attempt works, before its agent starts. Rested removes the note when the rescue patch is
 // stored.
 func (d *Draft) Works(attempt int, w Workplace) error {
-	text, err := recordfile.JSON(w)
-	if err != nil {
-		return err
-	}
-	return recordfile.Write(d.path(workplace(attempt)), append(text, '\n'), false)
+	return recordfile.WriteJSON(d.path(workplace(attempt)), w, false)
 }
 
 // Rested removes what Works noted.
