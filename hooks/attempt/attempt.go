@@ -245,7 +245,7 @@ func (q *Request) rescue(changes []patch.Change, r *Result) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	saved, err := q.Draft.SaveRescue(q.Number, changes)
+	saved, err := q.Draft.Rescue(q.Number, changes)
 	if err != nil {
 		return err
 	}

@@ -132,6 +132,6 @@ func rescueFrom(ctx context.Context, d *draft.Draft, attempt int, w draft.Workpl
 	if len(changes) == 0 {
 		return "", nil
 	}
-	r, err := d.SaveRescue(attempt, changes)
+	r, err := d.Rescue(attempt, changes)
 	return cmp.Or(r.Path, r.Redacted), err
 }

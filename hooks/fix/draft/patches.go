@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
@@ -24,7 +26,7 @@ type Rescued struct {
 
 // Rescue writes what an attempt changed. No work is lost and no secret is written: files whose change holds one get
 // a patch of their own, with a mark for each value, before and after the change alike, which can only be applied by
-// hand. What no patch can hold is named in Left.
+// hand. What no patch can hold is named in Left. The journal of the hooks gets an event for each patch.
 func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
 	var r Rescued
 	var kept, hidden []patch.Change
@@ -52,26 +54,34 @@ func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
 			hidden = append(hidden, h)
 		}
 	}
+	left := []string{}
+	for _, o := range r.Left {
+		left = append(left, o.Path)
+	}
 	var err error
-	if r.Path, err = d.rescue(fmt.Sprintf("/attempt-%d.patch", attempt), kept); err != nil {
+	if r.Path, err = d.rescue(attempt, ".patch", kept); err == nil {
+		r.Redacted, err = d.rescue(attempt, ".redacted.patch", hidden)
+	}
+	if err != nil {
 		return r, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
 	}
-	if r.Redacted, err = d.rescue(fmt.Sprintf("/attempt-%d.redacted.patch", attempt), hidden); err != nil {
-		return r, fmt.Errorf("rescue of attempt %d: %w", attempt, err)
+	for _, rel := range []string{r.Path, r.Redacted} {
+		if err == nil && rel != "" {
+			data := map[string]any{"attempt": attempt, "path": rel, "redacted": rel == r.Redacted, "left_out": left}
+			err = d.Event("rescue_saved", data)
+		}
 	}
-	return r, nil
+	return r, err
 }
 
 // rescue writes one patch and returns its path, or "" when there is nothing to write.
-func (d *Draft) rescue(suffix string, changes []patch.Change) (string, error) {
+func (d *Draft) rescue(attempt int, suffix string, changes []patch.Change) (string, error) {
 	text, err := patch.Encode(changes)
 	if err != nil || len(text) == 0 {
 		return "", err
 	}
-	if err := recordfile.Write(d.path(suffix), text, true); err != nil {
-		return "", err
-	}
-	return d.rel(suffix), nil
+	suffix = fmt.Sprintf("/attempt-%d%s", attempt, suffix)
+	return d.rel(suffix), recordfile.Write(d.path(suffix), text, true)
 }
 
 // hide returns a change without secrets in its path and its contents.
@@ -174,4 +184,53 @@ func sides(text []byte) (before, after []byte, binary bool) {
 		}
 	}
 	return before, after, binary
+}
+
+// keepLimit is the largest file, in bytes, that is kept beside a rescue patch.
+const keepLimit = 1 << 30
+
+// KeepLarge keeps the files of a copy that are only too large for a patch, and journals what the patch leaves out.
+// It returns the names of these, for a person, each with why.
+func (d *Draft) KeepLarge(attempt int, copyDir string, omitted []tree.Omitted) (named []string, err error) {
+	root, err := os.OpenRoot(copyDir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for _, o := range omitted {
+		if o.Why == "ignored" {
+			continue
+		}
+		where := o.Path + " (" + o.Why + ")"
+		if o.Why == "oversize" {
+			rel, err := d.keepLarge(attempt, root, o.Path)
+			if err != nil {
+				return named, err
+			}
+			if rel != "" {
+				where = o.Path + " (oversize, kept as " + rel + ")"
+			}
+		}
+		named = append(named, where)
+	}
+	if len(named) > 0 {
+		err = d.Event("left_out", map[string]any{"attempt": attempt, "paths": named})
+	}
+	return named, err
+}
+
+// keepLarge keeps one file. It returns "" where the file is gone or larger than keepLimit.
+func (d *Draft) keepLarge(attempt int, root *os.Root, path string) (string, error) {
+	f, err := root.Open(path)
+	if errors.Is(err, os.ErrNotExist) { // an agent deleted a large file
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > keepLimit {
+		return "", err
+	}
+	return d.KeepFile(attempt, path, io.LimitReader(f, keepLimit))
 }
