@@ -58,7 +58,7 @@ var table = map[string]entry{
 	"hooks/fix/fixtest":                {4, []string{"hooks/fix", "hooks/fix/draft", "internal/..."}},
 	"pipeline/hclfile":                 {3, []string{"pipeline", "pipeline/hclfile/guard", "internal/model"}},
 	"pipeline/hclfile/guard":           {2, nil},
-	"pipeline/record":                  {2, []string{"internal/journal"}},
+	"pipeline/record":                  {2, []string{"internal/journal", "internal/recordfile"}},
 	"pipeline/report":                  {4, []string{"pipeline/record"}},
 	"pipeline/detect":                  {3, nil},
 	"pipeline/diagram":                 {2, []string{"pipeline"}},

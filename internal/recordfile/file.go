@@ -81,7 +81,10 @@ func SyncDir(dir string) error {
 		return err
 	}
 	defer func() { _ = d.Close() }() // opened for reading
-	return d.Sync()
+	if err = d.Sync(); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+		return nil // some network and FUSE file systems cannot sync a folder; the file itself is synced
+	}
+	return err
 }
 
 // Read reads a regular file of at most limit bytes. A link in its place is an error.

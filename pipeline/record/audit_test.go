@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 func auditOf(t *testing.T, s *Sealed) *journal.Report {
@@ -57,9 +58,7 @@ func TestAudit(t *testing.T) {
 			t.Errorf("%s: %+v", c.file, r.Faults)
 		}
 		_ = os.Remove(path)
-		if err := os.WriteFile(path, before, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, before, 0o600))
 	}
 	other := *sealed
 	other.Tasks = slices.Clone(sealed.Tasks)
@@ -82,9 +81,7 @@ func TestLogDigest(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 70_000, logLimit, logLimit + 1, 3 * logLimit} {
 		dir := t.TempDir()
-		if err := os.Mkdir(filepath.Join(dir, "logs"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(filepath.Join(dir, "logs"), 0o700))
 		l := must[*LogWriter](t)(openLog(dir, "t"))
 		line := []byte(strings.Repeat("0123456789abcde\n", 100))
 		for n := 0; n < size; n += len(line) {
@@ -92,8 +89,8 @@ func TestLogDigest(t *testing.T) {
 		}
 		log := must[Log](t)(l.Finish())
 		b := must[[]byte](t)(os.ReadFile(filepath.Join(dir, "logs", "t.log")))
-		if log.Digest == nil || *log.Digest != digest(b) {
-			t.Errorf("%d bytes: digest %v of %d bytes, the file has %s", size, log.Digest, len(b), digest(b))
+		if log.Digest == nil || *log.Digest != recordfile.Digest(b) {
+			t.Errorf("%d bytes: digest %v of %d bytes, the file has %s", size, log.Digest, len(b), recordfile.Digest(b))
 		}
 	}
 }
@@ -101,20 +98,15 @@ func TestLogDigest(t *testing.T) {
 // The graph is anchored too.
 func TestGraphDigest(t *testing.T) {
 	t.Parallel()
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
-	if err := d.Graph([]Node{{Name: "a", Fingerprint: "sha256:x"}}); err != nil {
-		t.Fatal(err)
-	}
+	_, d := begin(t)
+	check(t, d.Graph([]Node{{Name: "a", Fingerprint: "sha256:x"}}))
 	sealed := must[*Sealed](t)(d.Seal(Run{Status: Passed}))
 	if r := auditOf(t, sealed); len(r.Faults)+len(r.Notes) > 0 {
 		t.Fatalf("%+v, %+v", r.Faults, r.Notes)
 	}
 	path := filepath.Join(sealed.Dir, "graph.json")
 	b := must[[]byte](t)(os.ReadFile(path))
-	if err := os.WriteFile(path, bytes.Replace(b, []byte("sha256:x"), []byte("sha256:y"), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, bytes.Replace(b, []byte("sha256:x"), []byte("sha256:y"), 1), 0o600))
 	if r := auditOf(t, sealed); len(r.Faults) != 1 || r.Faults[0].File != "graph.json" {
 		t.Errorf("%+v", r.Faults)
 	}

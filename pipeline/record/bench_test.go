@@ -13,15 +13,11 @@ func plainly(b *testing.B, tasks int) time.Duration {
 	dir := b.TempDir()
 	line := make([]byte, 300)
 	journal, err := os.Create(filepath.Join(dir, "journal"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, err)
 	defer func() { _ = journal.Close() }()
 	start := time.Now()
 	for i := range tasks {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte("hello\n"), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		check(b, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte("hello\n"), 0o600))
 		for range 2 {
 			if _, err := journal.Write(line); err != nil {
 				b.Fatal(err)

@@ -3,6 +3,8 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // cleaner redacts secret values from what is written. Only strings are redacted, never the JSON around them: a secret
@@ -30,7 +32,7 @@ func (c cleaner) optional(s *string) *string {
 	return &clean
 }
 
-// values is what a journal cleans its values with: each is one JSON text, of which every string is cleaned.
+// values returns a function that cleans every string of a JSON text, for the values of a journal.
 func (c cleaner) values() func(value []byte) []byte {
 	if c == nil {
 		return nil
@@ -47,7 +49,7 @@ func (c cleaner) values() func(value []byte) []byte {
 	}
 }
 
-// json is one JSON text with every string cleaned.
+// json returns a JSON text with every string cleaned.
 func (c cleaner) json(b []byte) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -55,7 +57,7 @@ func (c cleaner) json(b []byte) ([]byte, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
 	}
-	return encode(c.walk(v))
+	return recordfile.JSON(c.walk(v))
 }
 
 func (c cleaner) walk(v any) any {
@@ -82,8 +84,7 @@ func (c cleaner) run(r *Run) {
 		r.Git = &git
 	}
 	r.Healing.Reason = c.optional(r.Healing.Reason)
-	tasks := make([]Task, len(r.Tasks)) // never null, and never the caller's
-	copy(tasks, r.Tasks)
+	tasks := append([]Task{}, r.Tasks...) // never null, and never the caller's
 	for i := range tasks {
 		tasks[i].Error = c.optional(tasks[i].Error)
 		tasks[i].Hint = c.optional(tasks[i].Hint)
@@ -94,15 +95,4 @@ func (c cleaner) run(r *Run) {
 		}
 	}
 	r.Tasks = tasks
-}
-
-// encode is v as JSON on one line, without the escapes that only web pages need.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

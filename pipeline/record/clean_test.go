@@ -26,9 +26,7 @@ func TestClean(t *testing.T) {
 	err := d.Event(Event{Type: "task_finished", Data: map[string]any{
 		"status": "failed", "duration_ms": 123456, "deep": map[string]any{"list": []string{"is hunter22", `x","at":"y`}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var got map[string]any
 	if err := json.Unmarshal(line, &got); err != nil {
 		t.Fatalf("%v in %s", err, line)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // An Event is one line of a run's journal, a Field one member of it.
@@ -158,7 +159,7 @@ func (d *Draft) Graph(nodes []Node) error {
 	if err := WriteFile(filepath.Join(d.Dir, "graph.json"), b, false); err != nil {
 		return err
 	}
-	sum := digest(b)
+	sum := recordfile.Digest(b)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.graph = &sum
@@ -216,8 +217,8 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 		return nil, err
 	}
 	d.sealed = true
-	if err := syncDir(d.store.runs()); err != nil {
+	if err := recordfile.SyncDir(d.store.runs()); err != nil {
 		return nil, writing(err, d.store.runs())
 	}
-	return &Sealed{Run: r, Dir: d.Dir, Digest: digest(b)}, nil
+	return &Sealed{Run: r, Dir: d.Dir, Digest: recordfile.Digest(b)}, nil
 }

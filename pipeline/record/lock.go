@@ -14,6 +14,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // A Lock is held by this process until Unlock or its end. The file stays.
@@ -26,20 +27,19 @@ type holder struct {
 	Since Time `json:"started_at"`
 }
 
-// A lock that is held by nobody we can name is asked for again during lockPatience: whoever only looks whether it is held
-// (Held) has it for some microseconds, on a busy machine until it is given time again, and who takes it or gives it up has no name
-// in it for as long.
+// A lock whose file names no living holder is retried during lockPatience. Held takes it for some microseconds,
+// longer on a busy machine, and a process that takes or releases it is not named in the file for as long.
 const (
 	lockPatience = time.Second
 	lockEvery    = 500 * time.Microsecond
 )
 
-// RunLock takes run.lock without waiting for another run. ErrLocked names who holds it, and since when.
+// RunLock takes run.lock without waiting for another run. The text of ErrLocked names the holder, and since when.
 func (s *Store) RunLock() (*Lock, error) {
 	return s.lock("run.lock", "another run is at work here")
 }
 
-// HealLock takes heal.lock without waiting for other hooks. ErrLocked names who holds it, and since when.
+// HealLock is RunLock for heal.lock, which hooks take.
 func (s *Store) HealLock() (*Lock, error) {
 	return s.lock("heal.lock", "hooks of a run are at work here")
 }
@@ -107,7 +107,7 @@ func who(dir, name string) string {
 // Unlock releases the lock. A second Unlock does nothing.
 func (l *Lock) Unlock() error {
 	if l.held.Locked() {
-		say(l.held.Path(), nil) // who is no longer named is no longer believed to hold it
+		say(l.held.Path(), nil) // an empty file names no holder
 	}
 	if err := l.held.Unlock(); err != nil {
 		return fmt.Errorf("unlocking %s: %w", l.held.Path(), err)
@@ -120,3 +120,44 @@ type lockedError struct{ text string }
 
 func (e *lockedError) Error() string        { return e.text }
 func (e *lockedError) Is(target error) bool { return target == ErrLocked }
+
+// A Holder is who holds a lock of the store.
+type Holder struct {
+	Lock  string    // "run.lock" | "heal.lock"
+	PID   int       // 0: not known
+	Since time.Time // zero: not known
+}
+
+// Sentence returns what the lock means and who holds it, without a capital or a full stop.
+func (h Holder) Sentence() string {
+	text := "a run is at work here"
+	if h.Lock == "heal.lock" {
+		text = "hooks of a run are at work here"
+	}
+	if h.PID > 0 {
+		since := h.Since.Local().Format("2006-01-02 15:04:05")
+		text += fmt.Sprintf(" (%s is held by process %d since %s)", h.Lock, h.PID, since)
+	}
+	return text
+}
+
+// Held returns the locks that are held, and by whom. It does not wait and writes nothing. It takes a free lock for a
+// moment; a process that wants that lock meanwhile retries (lockPatience).
+func (s *Store) Held() []Holder {
+	var held []Holder
+	if ours, err := s.isOurs(); !ours && err != nil {
+		return nil
+	}
+	for _, name := range []string{"run.lock", "heal.lock"} {
+		if !recordfile.Locked(filepath.Join(s.Dir, name)) {
+			continue
+		}
+		h := Holder{Lock: name}
+		var who holder
+		if who.read(s.Dir, name) {
+			h.PID, h.Since = who.PID, who.Since.Time
+		}
+		held = append(held, h)
+	}
+	return held
+}

@@ -16,8 +16,7 @@ import (
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	_, d := begin(t)
 	var lines bytes.Buffer
 	for i := 0; lines.Len() < 9<<20; i++ {
 		fmt.Fprintf(&lines, "line %d %s\n", i, strings.Repeat("x", i%90))
@@ -84,8 +83,7 @@ func TestLog(t *testing.T) {
 // The end of what was printed can be had while the task runs, from a ring too.
 func TestLogTail(t *testing.T) {
 	t.Parallel()
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	_, d := begin(t)
 	var all bytes.Buffer
 	for i := 0; all.Len() < 2*logLimit+1000; i++ {
 		fmt.Fprintf(&all, "line %d\n", i)
@@ -109,15 +107,10 @@ func TestLogTail(t *testing.T) {
 // A second log of a task begins anew, and so does one in whose place somebody has put something: a link is not followed.
 func TestLogBeginsAnew(t *testing.T) {
 	t.Parallel()
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	_, d := begin(t)
 	path, outside := filepath.Join(d.Dir, "logs", "t.log"), filepath.Join(t.TempDir(), "outside")
-	if err := os.WriteFile(outside, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(outside, []byte("mine"), 0o600))
+	check(t, os.Symlink(outside, path))
 	for _, text := range []string{"first, and long\n", "second\n"} {
 		l := must[*LogWriter](t)(d.Log("t"))
 		_, _ = l.Write([]byte(text))
@@ -134,8 +127,7 @@ func TestLogBeginsAnew(t *testing.T) {
 // A task that has printed much and goes on: the log follows it within a second or so, also when it is then silent.
 func TestLogFollows(t *testing.T) {
 	t.Parallel()
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	_, d := begin(t)
 	l := must[*LogWriter](t)(d.Log("t"))
 	path := filepath.Join(d.Dir, "logs", "t.log")
 	_, _ = l.Write(bytes.Repeat([]byte("much\n"), 1<<20))
@@ -162,12 +154,9 @@ func TestLogFollows(t *testing.T) {
 
 func TestLogSurvives(t *testing.T) {
 	t.Parallel()
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	_, d := begin(t)
 	l := must[*LogWriter](t)(d.Log("t"))
-	if err := os.RemoveAll(filepath.Join(d.Dir, "logs")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.RemoveAll(filepath.Join(d.Dir, "logs")))
 	chunk := make([]byte, 1<<20)
 	for range 9 { // the task goes on
 		if n, err := l.Write(chunk); n != len(chunk) || err != nil {
@@ -182,8 +171,7 @@ func TestLogSurvives(t *testing.T) {
 
 // Whatever a task prints, the log takes no memory that grows with it.
 func TestLogMemory(t *testing.T) {
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	_, d := begin(t)
 	l := must[*LogWriter](t)(d.Log("t"))
 	chunk := bytes.Repeat([]byte("a line of output\n"), 4000)
 	var before, after runtime.MemStats
@@ -203,8 +191,7 @@ func TestLogMemory(t *testing.T) {
 }
 
 func BenchmarkLog(b *testing.B) {
-	s := At(b.TempDir())
-	d := must[*Draft](b)(s.Begin(noon, nil, nil))
+	_, d := begin(b)
 	l := must[*LogWriter](b)(d.Log("t"))
 	chunk := bytes.Repeat([]byte("a line of output\n"), 4000)
 	b.SetBytes(int64(len(chunk)))

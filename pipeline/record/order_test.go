@@ -51,9 +51,7 @@ func TestEmptyRunFolder(t *testing.T) {
 	_ = seal(t, s, noon)
 	id := "20261121T020000Z-0000"
 	dir := filepath.Join(s.runs(), id)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(dir, 0o700))
 	if e := s.Entry(id); e.Live || e.Sealed != nil || e.Err != nil {
 		t.Errorf("with run.lock free: %+v", e)
 	}
@@ -68,9 +66,7 @@ func TestEmptyRunFolder(t *testing.T) {
 		t.Error("with run.lock held it may be about to begin")
 	}
 	for _, at := range []time.Time{time.Now().Add(-time.Hour), time.Now().Add(time.Hour)} {
-		if err := os.Chtimes(dir, at, at); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chtimes(dir, at, at))
 		if e := s.Entry(id); e.Live {
 			t.Errorf("a folder of %v is about to begin", at)
 		}

@@ -47,7 +47,7 @@ func (s *Store) Prune(keep func(id string) bool) ([]string, error) {
 	errs := []error{sweep(runs)}
 	var removed []string
 	for _, id := range ids {
-		if sealed := s.hasVerdict(id); sealed && heal == nil || !sealed && !slices.Contains(dead, id) || keep(id) {
+		if sealed := s.HasVerdict(id); sealed && heal == nil || !sealed && !slices.Contains(dead, id) || keep(id) {
 			continue
 		}
 		switch err := remove(runs, id); {

@@ -2,7 +2,6 @@ package record
 
 import (
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,9 +30,7 @@ func interrupted(t testing.TB, s *Store, at time.Time) *Draft {
 	d := must[*Draft](t)(s.Begin(at, nil, nil))
 	maker := process.Self()
 	maker.Boot = "another boot"
-	if err := WriteFile(filepath.Join(d.Dir, "maker.json"), must[[]byte](t)(json.Marshal(maker)), false); err != nil {
-		t.Fatal(err)
-	}
+	check(t, WriteFile(filepath.Join(d.Dir, "maker.json"), must[[]byte](t)(json.Marshal(maker)), false))
 	return d
 }
 
@@ -56,7 +53,7 @@ func TestPrune(t *testing.T) {
 	outside := t.TempDir()
 	precious := filepath.Join(outside, "precious")
 	linked := "20200101T000000Z-0000"
-	err := errors.Join(
+	check(t,
 		os.WriteFile(precious, nil, 0o600),
 		os.WriteFile(filepath.Join(outside, "run.json"), []byte("{}"), 0o600),
 		os.Symlink(outside, filepath.Join(s.runs(), linked)),
@@ -65,9 +62,6 @@ func TestPrune(t *testing.T) {
 		os.MkdirAll(filepath.Join(s.runs(), ".gone-20200101T000000Z-0001", "logs"), 0o700), // a Prune was killed here
 		os.Mkdir(filepath.Join(s.runs(), ".gone-mine"), 0o700),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var asked []string
 	ids, err := s.Prune(func(id string) bool { asked = append(asked, id); return id == kept.ID })
 	if want := strings.Join([]string{first.ID, dead.ID, last.ID}, " "); err != nil || strings.Join(ids, " ") != want {
@@ -96,9 +90,7 @@ func TestPruneLeavesWhatIsHealed(t *testing.T) {
 	if ids, err := s.Prune(none); err != nil || strings.Join(ids, " ") != dead.ID {
 		t.Errorf("while hooks work: %v, %v", ids, err)
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, lock.Unlock())
 	if ids, err := s.Prune(none); err != nil || strings.Join(ids, " ") != healed.ID {
 		t.Errorf("afterwards: %v, %v", ids, err)
 	}
@@ -131,9 +123,7 @@ func TestPruneThatWasKilled(t *testing.T) {
 	t.Parallel()
 	s := At(t.TempDir())
 	run := seal(t, s, noon)
-	if err := os.Rename(run.Dir, filepath.Join(s.runs(), gone+run.ID)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Rename(run.Dir, filepath.Join(s.runs(), gone+run.ID)))
 	if runs, errs := s.List(); len(runs) != 0 || len(errs) != 0 {
 		t.Errorf("runs %v, %v", runs, errs)
 	}
@@ -149,9 +139,7 @@ func TestPruneRefusesALink(t *testing.T) {
 	t.Parallel()
 	s, other := At(t.TempDir()), At(t.TempDir())
 	theirs := seal(t, other, noon)
-	if err := errors.Join(os.Mkdir(s.Dir, 0o700), os.Symlink(other.runs(), s.runs())); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(s.Dir, 0o700), os.Symlink(other.runs(), s.runs()))
 	if _, err := s.Prune(none); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("error %v", err)
 	}

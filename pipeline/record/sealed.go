@@ -9,16 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
-	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
-
-// maxRun is the largest run.json, in bytes, that is read: some 100,000 tasks.
-const maxRun = 64 << 20
 
 // A Sealed is a run that can be read. A folder without run.json is none.
 type Sealed struct {
@@ -40,12 +35,12 @@ func (s *Store) open(id string) (*Sealed, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder: it is no run of ours, remove it", dir)
 	}
-	b, err := readFile(dir, "run.json", maxRun)
+	b, err := readFile(dir, "run.json", recordfile.MaxJSON)
 	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, "run.json")
-	sealed := &Sealed{Dir: dir, Digest: digest(b)}
+	sealed := &Sealed{Dir: dir, Digest: recordfile.Digest(b)}
 	damaged := json.Unmarshal(b, &sealed.Run)
 	version := sealed.SchemaVersion
 	if damaged != nil { // a newer version may have given a field another form
@@ -69,127 +64,20 @@ func (s *Store) open(id string) (*Sealed, error) {
 	return sealed, nil
 }
 
-// ids lists the folders of runs, oldest first, sealed or not; those that are ahead of the clock stand before all others. What is
-// not named like a run is not ours.
-func (s *Store) ids() ([]string, error) {
-	ours, err := s.isOurs()
-	if !ours || err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(s.runs())
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, e := range entries {
-		if idPattern.MatchString(e.Name()) {
-			ids = append(ids, e.Name())
-		}
-	}
-	journal.InOrder(ids, time.Now())
-	return ids, nil
-}
-
-// hasVerdict reports whether a run's folder has a run.json, without reading it.
-func (s *Store) hasVerdict(id string) bool {
-	dir := filepath.Join(s.runs(), id)
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return false
-	}
-	_, err := os.Lstat(filepath.Join(dir, "run.json"))
-	return err == nil
-}
-
-// Find gives a run by id, unique prefix, or "latest" (the newest sealed one in the order of IDs; a damaged one is passed over, one of a newer
-// version is an error). ErrNoRun and ErrAmbiguous may be tested for.
-func (s *Store) Find(id string) (*Sealed, error) {
-	ids, err := s.ids()
-	if err != nil {
-		return nil, err
-	}
-	if id == "latest" {
-		return s.latest(ids)
-	}
-	var match []string
-	for _, have := range ids {
-		if id != "" && strings.HasPrefix(have, id) && s.hasVerdict(have) {
-			match = append(match, have)
-		}
-	}
-	switch len(match) {
-	case 1:
-		return s.open(match[0])
-	case 0:
-		return nil, s.noRun(id, ids)
-	}
-	few := match[max(0, len(match)-5):]
-	return nil, fmt.Errorf("%w: %q may be %s; write more of it", ErrAmbiguous, id, strings.Join(few, ", "))
-}
-
-func (s *Store) latest(ids []string) (*Sealed, error) {
-	for _, id := range slices.Backward(ids) {
-		if !s.hasVerdict(id) {
-			continue
-		}
-		sealed, err := s.open(id)
-		if err == nil || errors.Is(err, errNewer) {
-			return sealed, err
-		}
-	}
-	return nil, s.noRun("latest", ids)
-}
-
-// noRun says why there is no such run, and which there are.
-func (s *Store) noRun(id string, ids []string) error {
-	var sealed []string
-	for _, have := range slices.Backward(ids) {
-		switch {
-		case len(sealed) < 3 && s.hasVerdict(have):
-			sealed = append(sealed, have)
-		case id != "" && have == id:
-			return fmt.Errorf("%w: %s has no verdict: it was interrupted, or is still running", ErrNoRun, id)
-		}
-	}
-	if len(sealed) == 0 {
-		return fmt.Errorf("%w: %q: no run is recorded in %s yet; `async-pipeline run` makes one", ErrNoRun, id, s.Dir)
-	}
-	return fmt.Errorf("%w: %q; the newest are %s", ErrNoRun, id, strings.Join(sealed, ", "))
-}
-
-// List gives the sealed runs, oldest first; a folder that cannot be read is in the error list and does not hide the others.
-func (s *Store) List() ([]*Sealed, []error) {
-	ids, err := s.ids()
-	if err != nil {
-		return nil, []error{err}
-	}
-	var runs []*Sealed
-	var errs []error
-	for _, id := range ids {
-		sealed, err := s.open(id)
-		switch {
-		case err == nil:
-			runs = append(runs, sealed)
-		case errors.Is(err, fs.ErrNotExist): // not sealed: see Interrupted
-		default:
-			errs = append(errs, err)
-		}
-	}
-	return runs, errs
-}
+// Newer reports whether an error of this package is about a record of a newer version, which is not damaged.
+func Newer(err error) bool { return errors.Is(err, errNewer) }
 
 // Task finds a task of the run, or nil.
 func (s *Sealed) Task(name string) *Task {
-	for i := range s.Tasks {
-		if s.Tasks[i].Name == name {
-			return &s.Tasks[i]
-		}
+	if i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Name == name }); i >= 0 {
+		return &s.Tasks[i]
 	}
 	return nil
 }
 
-// Graph gives the graph that the run was asked to carry out.
+// Graph returns the graph of the run.
 func (s *Sealed) Graph() ([]Node, error) {
-	b, err := readFile(s.Dir, "graph.json", maxRun)
+	b, err := readFile(s.Dir, "graph.json", recordfile.MaxJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -203,14 +91,11 @@ func (s *Sealed) Graph() ([]Node, error) {
 // packFile returns the path of a task's context pack in the run's folder.
 func packFile(task string) string { return "context/" + filename.Of(task) + ".json" }
 
-// WriteContext stores the context pack of a failed task. Through a link in the place of one of our folders nothing is
-// written.
+// WriteContext stores the context pack of a failed task. A link in the place of one of our folders is an error.
 func (s *Sealed) WriteContext(task string, pack []byte) error {
 	runs := filepath.Dir(s.Dir)
-	for _, dir := range []string{filepath.Dir(runs), runs, s.Dir} {
-		if err := isFolder(dir); err != nil {
-			return err
-		}
+	if err := recordfile.NoLinks(filepath.Dir(runs), runs, s.Dir); err != nil {
+		return err
 	}
 	path := filepath.Join(s.Dir, packFile(task))
 	if err := folder(filepath.Dir(path)); err != nil {
@@ -219,16 +104,16 @@ func (s *Sealed) WriteContext(task string, pack []byte) error {
 	return WriteFile(path, pack, false)
 }
 
-// Context gives the context pack that WriteContext stored; fs.ErrNotExist where there is none.
+// Context returns the context pack that WriteContext stored; fs.ErrNotExist where there is none.
 func (s *Sealed) Context(task string) ([]byte, error) {
-	if dir := filepath.Join(s.Dir, "context"); hasLink(dir) {
-		return nil, isFolder(dir)
+	if err := recordfile.NoLinks(filepath.Join(s.Dir, "context")); err != nil {
+		return nil, err
 	}
-	return readFile(s.Dir, packFile(task), maxRun)
+	return readFile(s.Dir, packFile(task), recordfile.MaxJSON)
 }
 
-// Tail gives the last max bytes of a task's log, less when it has less; nothing when the task has no log. A log that is
-// a link out of the run's folder is not read.
+// Tail returns the last max bytes of a task's log, less when it has less; nothing when the task has no log. A log
+// that is a link out of the run's folder is not read.
 func (s *Sealed) Tail(task string, max int) ([]byte, error) {
 	f, size, err := openFile(s.Dir, "logs/"+filename.Of(task)+".log")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -11,18 +11,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 func TestSeal(t *testing.T) {
 	t.Parallel()
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	s, d := begin(t)
 	if _, err := s.Find(d.ID); !errors.Is(err, ErrNoRun) {
 		t.Errorf("a draft is found: %v", err)
 	}
-	if err := d.Event(Event{Type: "run_started"}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Event(Event{Type: "run_started"}))
 	if _, err := d.Seal(Run{Status: "fine"}); err == nil {
 		t.Error("an unknown status was sealed")
 	}
@@ -40,7 +39,7 @@ func TestSeal(t *testing.T) {
 		t.Errorf("sealed %s\nread   %s", a, b)
 	}
 	file := must[[]byte](t)(os.ReadFile(filepath.Join(d.Dir, "run.json")))
-	if sealed.Digest != digest(file) {
+	if sealed.Digest != recordfile.Digest(file) {
 		t.Error("the digest is not that of the file")
 	}
 	for _, want := range []string{
@@ -97,13 +96,9 @@ func TestListToleratesWhatOthersLeft(t *testing.T) {
 	good := seal(t, s, noon)
 	plant := func(name, verdict string) string {
 		dir := filepath.Join(s.runs(), name)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(dir, 0o700))
 		if verdict != "" {
-			if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte(verdict), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(filepath.Join(dir, "run.json"), []byte(verdict), 0o600))
 		}
 		return dir
 	}
@@ -114,20 +109,15 @@ func TestListToleratesWhatOthersLeft(t *testing.T) {
 	plant(id(2), `{"schema_version":1,"id":"other"}`)
 	plant(id(3), `{"schema_version":1,"id":"`+id(3)+`","tasks":"text"}`)
 	plant(id(4), `{}`)
-	if err := os.WriteFile(filepath.Join(s.runs(), id(5)), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(s.runs(), id(5)), nil, 0o600))
 	// Links to a real run and to a real verdict elsewhere, and a pipe that nobody writes to.
 	elsewhere := filepath.Join(t.TempDir(), "run.json")
-	err := errors.Join(
+	check(t,
 		os.Symlink(good.Dir, filepath.Join(s.runs(), id(6))),
 		os.WriteFile(elsewhere, []byte(`{"schema_version":1,"id":"`+id(7)+`"}`), 0o600),
 		os.Symlink(elsewhere, filepath.Join(plant(id(7), ""), "run.json")),
 		syscall.Mkfifo(filepath.Join(plant(id(8), ""), "run.json"), 0o600),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
 	runs, errs := s.List()
 	if len(runs) != 1 || runs[0].ID != good.ID {
 		t.Errorf("runs %v", runs)
@@ -154,19 +144,15 @@ func TestListToleratesWhatOthersLeft(t *testing.T) {
 
 func TestTail(t *testing.T) {
 	t.Parallel()
-	s := At(t.TempDir())
-	d := must[*Draft](t)(s.Begin(noon, nil, nil))
+	_, d := begin(t)
 	l := must[*LogWriter](t)(d.Log("a"))
 	_, _ = l.Write([]byte("0123456789"))
 	_ = must[Log](t)(l.Finish())
 	secret := filepath.Join(t.TempDir(), "secret")
-	err := errors.Join(
+	check(t,
 		os.WriteFile(secret, []byte("private"), 0o600),
 		os.Symlink(secret, filepath.Join(d.Dir, "logs", "evil.log")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
 	run := must[*Sealed](t)(d.Seal(Run{Status: Passed}))
 	for max, want := range map[int]string{4: "6789", 10: "0123456789", 99: "0123456789", 0: ""} {
 		if got := string(must[[]byte](t)(run.Tail("a", max))); got != want {
@@ -184,9 +170,7 @@ func TestTail(t *testing.T) {
 func TestTime(t *testing.T) {
 	t.Parallel()
 	var got struct{ A, B, C Time }
-	if err := json.Unmarshal([]byte(`{"A":"2026-11-21T03:40:00.1234+01:00","B":null,"C":"2026-11-21T02:40:00Z"}`), &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(`{"A":"2026-11-21T03:40:00.1234+01:00","B":null,"C":"2026-11-21T02:40:00Z"}`), &got))
 	b := must[[]byte](t)(json.Marshal(got))
 	if want := `{"A":"2026-11-21T02:40:00.123Z","B":null,"C":"2026-11-21T02:40:00.000Z"}`; string(b) != want {
 		t.Errorf("got %s, want %s", b, want)
@@ -200,8 +184,7 @@ func TestTime(t *testing.T) {
 func TestContext(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T) (*Store, *Sealed) {
-		s := At(t.TempDir())
-		d := must[*Draft](t)(s.Begin(noon, nil, nil))
+		s, d := begin(t)
 		return s, must[*Sealed](t)(d.Seal(Run{Status: Failed}))
 	}
 	_, run := setup(t)
@@ -209,24 +192,17 @@ func TestContext(t *testing.T) {
 		t.Errorf("before it is written: %v", err)
 	}
 	for _, text := range []string{"one", "two"} {
-		if err := run.WriteContext("a b", []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, run.WriteContext("a b", []byte(text)))
 		if got := string(must[[]byte](t)(run.Context("a b"))); got != text {
 			t.Errorf("%q", got)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(run.Dir, "context")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.RemoveAll(filepath.Join(run.Dir, "context")))
 	if err := run.WriteContext("a", nil); err != nil {
 		t.Errorf("the folder is gone: %v", err)
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
-	err := errors.Join(os.WriteFile(secret, []byte("private"), 0o600), os.Symlink(secret, filepath.Join(run.Dir, "context", "evil.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(secret, []byte("private"), 0o600), os.Symlink(secret, filepath.Join(run.Dir, "context", "evil.json")))
 	if got, err := run.Context("evil"); err == nil {
 		t.Errorf("a link was read: %q", got)
 	}
@@ -240,9 +216,7 @@ func TestContext(t *testing.T) {
 			t.Parallel()
 			s, run := setup(t)
 			link, elsewhere := folder(s, run), filepath.Join(t.TempDir(), "elsewhere")
-			if err := errors.Join(os.Rename(link, elsewhere), os.Symlink(elsewhere, link)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Rename(link, elsewhere), os.Symlink(elsewhere, link))
 			if err := run.WriteContext("a", []byte("x")); err == nil || !strings.Contains(err.Error(), link+" is a link") {
 				t.Errorf("written through it: %v", err)
 			}

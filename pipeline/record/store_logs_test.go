@@ -16,17 +16,13 @@ import (
 func TestReadLogWhileItGrows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(filepath.Join(dir, "logs"), 0o700))
 	w := must[*LogWriter](t)(openLog(dir, "t"))
 	r := ReadLog(dir, "t")
 	var got, all bytes.Buffer
 	next := func() {
 		t.Helper()
-		if err := r.Next(&got); err != nil {
-			t.Fatal(err)
-		}
+		check(t, r.Next(&got))
 	}
 	line := func(i int) []byte { return fmt.Appendf(nil, "line %07d %s\n", i, strings.Repeat("x", 84)) }
 	for i := range 80_000 { // some 8 MB
@@ -57,9 +53,7 @@ func TestReadLogWhileItGrows(t *testing.T) {
 
 	// Who comes late is told how much is missing, and gets the rest.
 	var late bytes.Buffer
-	if err := ReadLog(dir, "t").Next(&late); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ReadLog(dir, "t").Next(&late))
 	var missing int
 	first, rest, _ := bytes.Cut(late.Bytes(), []byte("\n"))
 	if _, err := fmt.Sscanf(string(first)+"\n", cutMark, &missing); err != nil || !bytes.Equal(rest, all.Bytes()[missing:]) {
@@ -68,9 +62,7 @@ func TestReadLogWhileItGrows(t *testing.T) {
 
 	// The last lines of it are those of the whole.
 	tail := ReadLog(dir, "t")
-	if err := tail.Skip(3); err != nil {
-		t.Fatal(err)
-	}
+	check(t, tail.Skip(3))
 	var last bytes.Buffer
 	if err := tail.Next(&last); err != nil || last.String() != string(line(79_997))+string(line(79_998))+string(line(79_999)) {
 		t.Errorf("the last three lines: %q, %v", last.String(), err)
@@ -89,9 +81,7 @@ func differ(a, b []byte) int {
 func TestReadLogSkip(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(filepath.Join(dir, "logs"), 0o700))
 	long := strings.Repeat("y", 200_000)
 	for _, tt := range []struct {
 		text string
@@ -108,9 +98,7 @@ func TestReadLogSkip(t *testing.T) {
 		{"a\n" + long + "\nb\n", 2, long + "\nb\n"},
 		{"[async-pipeline: 7 bytes left out here]\nsays the task\n", 2, "[async-pipeline: 7 bytes left out here]\nsays the task\n"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "logs", "t.log"), []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(dir, "logs", "t.log"), []byte(tt.text), 0o600))
 		r := ReadLog(dir, "t")
 		var got bytes.Buffer
 		if err := errors.Join(r.Skip(tt.n), r.Next(&got)); err != nil || got.String() != tt.want {
@@ -123,29 +111,19 @@ func TestReadLogSkip(t *testing.T) {
 func TestReadLogLinks(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "t.log"), []byte("outside"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(outside, "t.log"), []byte("outside"), 0o600))
 	dir := t.TempDir()
 	if _, err := ReadLog(dir, "t").Size(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of nothing: %v", err)
 	}
-	if err := os.Symlink(outside, filepath.Join(dir, "logs")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(outside, filepath.Join(dir, "logs")))
 	var got bytes.Buffer
 	if err := ReadLog(dir, "t").Next(&got); err == nil || got.Len() > 0 || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("a linked folder: %q, %v", got.String(), err)
 	}
-	if err := os.Remove(filepath.Join(dir, "logs")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(outside, "t.log"), filepath.Join(dir, "logs", "t.log")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(filepath.Join(dir, "logs")))
+	check(t, os.Mkdir(filepath.Join(dir, "logs"), 0o700))
+	check(t, os.Symlink(filepath.Join(outside, "t.log"), filepath.Join(dir, "logs", "t.log")))
 	if err := ReadLog(dir, "t").Next(&got); err == nil || got.Len() > 0 {
 		t.Errorf("a linked log: %q, %v", got.String(), err)
 	}

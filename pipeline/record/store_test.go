@@ -37,15 +37,28 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// must is v, or the end of the test.
+// check ends the test where there is an error.
+func check(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns v, or ends the test.
 func must[T any](t testing.TB) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return v
 	}
+}
+
+// begin begins a run at noon in a store of its own.
+func begin(t testing.TB) (*Store, *Draft) {
+	t.Helper()
+	s := At(t.TempDir())
+	return s, must[*Draft](t)(s.Begin(noon, nil, nil))
 }
 
 // seal records a run that passed and has no tasks.
@@ -73,11 +86,9 @@ func TestBeginMakesTheFolder(t *testing.T) {
 	if _, err := d.Log("a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Graph([]Node{{Name: "a"}}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Graph([]Node{{Name: "a"}}))
 	_ = must[*Sealed](t)(d.Seal(Run{Status: Passed}))
-	err := filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {
+	check(t, filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -92,10 +103,7 @@ func TestBeginMakesTheFolder(t *testing.T) {
 			t.Errorf("%s was left behind", path)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // A clock that is set back while a run goes on: nothing ends before it began.
@@ -184,13 +192,9 @@ func TestHostileFolders(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			elsewhere := t.TempDir()
-			if err := os.WriteFile(filepath.Join(elsewhere, "file"), []byte("mine"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(filepath.Join(elsewhere, "file"), []byte("mine"), 0o600))
 			s := At(filepath.Join(t.TempDir(), "root"))
-			if err := errors.Join(os.Mkdir(s.Root, 0o700), tt.set(t, s, elsewhere)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Mkdir(s.Root, 0o700), tt.set(t, s, elsewhere))
 			err := tt.do(s)
 			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), s.Root) {
 				t.Errorf("error %v, want one with %q and the path", err, tt.says)
@@ -220,9 +224,7 @@ func TestAdvice(t *testing.T) {
 		t.Error("advice without an error")
 	}
 	s := At(t.TempDir())
-	if err := os.Chmod(s.Root, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Chmod(s.Root, 0o500))
 	if os.Getuid() != 0 { // root may write anywhere
 		if _, err := s.Begin(noon, nil, nil); err == nil || !strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("a root that is read-only: %v", err)
@@ -242,16 +244,12 @@ func TestLocks(t *testing.T) {
 	if _, err := s.HealLock(); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "hooks") {
 		t.Errorf("a second heal lock: %v", err)
 	}
-	if err := errors.Join(lock.Unlock(), lock.Unlock(), heal.Unlock()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, lock.Unlock(), lock.Unlock(), heal.Unlock())
 	if _, err := os.Lstat(filepath.Join(s.Dir, "run.lock")); err != nil {
 		t.Error("the lock file was removed")
 	}
 	lock = must[*Lock](t)(s.RunLock())
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, lock.Unlock())
 }
 
 // A process that is killed leaves no lock, and its run is interrupted; while it lives the run is not.
@@ -263,9 +261,7 @@ func TestKilledHolder(t *testing.T) {
 	in := must[interface{ Close() error }](t)(cmd.StdinPipe())
 	defer func() { _ = in.Close() }()
 	out := bufio.NewReader(must[interface{ Read([]byte) (int, error) }](t)(cmd.StdoutPipe()))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	if line, err := out.ReadString('\n'); line != "held\n" {
 		t.Fatal(line, err)
 	}
@@ -296,9 +292,7 @@ func TestInterrupted(t *testing.T) {
 	stamped := func(st process.Stamp) string {
 		d := must[*Draft](t)(s.Begin(noon, nil, nil))
 		b := must[[]byte](t)(json.Marshal(st))
-		if err := WriteFile(filepath.Join(d.Dir, "maker.json"), b, false); err != nil {
-			t.Fatal(err)
-		}
+		check(t, WriteFile(filepath.Join(d.Dir, "maker.json"), b, false))
 		return d.ID
 	}
 	me := process.Self()
@@ -308,9 +302,7 @@ func TestInterrupted(t *testing.T) {
 	want := []string{stamped(reused), stamped(rebooted)}
 	bare := must[*Draft](t)(s.Begin(noon, nil, nil)) // no stamp, long ago
 	want = append(want, bare.ID)
-	if err := errors.Join(os.Remove(filepath.Join(bare.Dir, "maker.json")), os.Chtimes(bare.Dir, noon, noon.Add(-time.Hour*9999))); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(filepath.Join(bare.Dir, "maker.json")), os.Chtimes(bare.Dir, noon, noon.Add(-time.Hour*9999)))
 	got := must[[]string](t)(s.Interrupted())
 	if strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("interrupted %v, want %v", got, want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // What is in testdata/v1 was written once and is never made again: today's code must read it for ever.
@@ -60,9 +61,7 @@ func TestReadsVersion1(t *testing.T) {
 	}
 	// Its journal ends in half a line: a copy of it can be gone on with.
 	half := filepath.Join(t.TempDir(), "events.jsonl")
-	if err := os.WriteFile(half, must[[]byte](t)(os.ReadFile("testdata/v1/async/runs/20261121T034000Z-8000/events.jsonl")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(half, must[[]byte](t)(os.ReadFile("testdata/v1/async/runs/20261121T034000Z-8000/events.jsonl")), 0o600))
 	j := must[*journal.Journal](t)(journal.Open(half, nil, nil, nil))
 	defer func() { _ = j.Close() }()
 	if err := j.Event(Event{Type: "more"}); err != nil {
@@ -82,5 +81,5 @@ func journalEnd(t *testing.T, dir string) (int64, string) {
 	if err != nil || torn || len(lines) == 0 {
 		t.Fatalf("%d lines, torn %v, %v", len(lines), torn, err)
 	}
-	return int64(len(lines)), digest(lines[len(lines)-1])
+	return int64(len(lines)), recordfile.Digest(lines[len(lines)-1])
 }
