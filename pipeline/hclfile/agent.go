@@ -20,10 +20,7 @@ const (
 )
 
 // agents reads agent blocks.
-type agents struct {
-	*commands
-	o Options
-}
+type agents struct{ *commands }
 
 // agent reads an agent: a program, or a model of a provider.
 func (r *agents) agent(b *block) *pipeline.Agent {
@@ -54,28 +51,15 @@ func (r *agents) agent(b *block) *pipeline.Agent {
 }
 
 // agentCommand reads the program of an agent.
-func (r *agents) agentCommand(a *hcl.Attribute) (argv []pipeline.Text) {
+func (r *agents) agentCommand(a *hcl.Attribute) []pipeline.Text {
 	const example = `["./agent.sh"]`
 	items, ok := r.items(a, example)
-	for i, part := range items {
-		v, fine := r.open(part.Value, part.at, a.Name)
-		if !fine {
-			ok = false
-			continue
+	for _, part := range items {
+		if _, fine := r.open(part.Value, part.at, a.Name); !fine {
+			return nil
 		}
-		t, fine := r.text(v, part.at, a.Name)
-		if fine && i == 0 && strings.TrimSpace(t.Value) == "" {
-			r.add(part.at, "command begins with an empty word", "Its first word is the program.")
-		}
-		if fine && len(items) == 1 {
-			r.oneWord(a, t, part.at)
-		}
-		argv = append(argv, t)
 	}
-	if ok && len(items) == 0 {
-		r.add(a.Expr.Range(), "command is empty", "Write command = "+example+".")
-	}
-	return argv
+	return r.argv(a, items, ok, "Write command = "+example+".").Argv
 }
 
 // agentRetry returns which failures of a program deserve another attempt.
@@ -110,10 +94,14 @@ func (r *agents) modelAgent(b *block) *pipeline.ModelAgent {
 		}
 	}
 	if s, ok := r.str(b, "base_url"); ok {
-		if why, do := r.wrongURL(s); why != "" {
-			r.add(b.attrs["base_url"].Expr.Range(), why, do)
-		}
 		m.BaseURL = s
+		at := b.attrs["base_url"].Expr.Range()
+		if s == "" { // model.CheckURL takes it for the provider's own address; a person who wrote it did not mean that
+			r.add(at, "base_url is empty", "Leave it out for the provider's own address.")
+		} else if err := model.CheckURL(s); err != nil {
+			why, do, _ := strings.Cut(err.Error(), "; ")
+			r.add(at, "base_url cannot be used: "+why, sentence(do))
+		}
 	}
 	if a := b.attrs["api_key"]; a != nil {
 		m.Key = r.apiKey(a)
@@ -133,22 +121,6 @@ func (r *agents) apiKey(a *hcl.Attribute) pipeline.Text {
 		r.add(a.Expr.Range(), "api_key is written in the file", `Keep it in the environment: api_key = secret("NAME").`)
 	}
 	return t
-}
-
-// wrongURL returns what is wrong with the address of a provider, and what to do, or "".
-func (r *agents) wrongURL(s string) (why, do string) {
-	if s == "" { // it would be the provider's own, which nobody meant who wrote an address
-		return "base_url is empty", "Leave it out for the provider's own address."
-	}
-	if r.o.BaseURL == nil {
-		return "", ""
-	}
-	err := r.o.BaseURL(s)
-	if err == nil {
-		return "", ""
-	}
-	why, do, _ = strings.Cut(err.Error(), "; ")
-	return "base_url cannot be used: " + why, sentence(do)
 }
 
 // sentence makes a sentence of the end of an error message.

@@ -57,9 +57,7 @@ func BenchmarkLoad(b *testing.B) {
 		b.Run(fmt.Sprint(n, "-tasks"), func(b *testing.B) {
 			src := []byte(plainTasks(n))
 			path := filepath.Join(b.TempDir(), hclfile.Name)
-			if err := os.WriteFile(path, src, 0o600); err != nil {
-				b.Fatal(err)
-			}
+			check(b, os.WriteFile(path, src, 0o600))
 			var ours, theirs time.Duration
 			var live uint64
 			b.ReportAllocs()

@@ -21,11 +21,14 @@ func (r *commands) command(a *hcl.Attribute) pipeline.Command {
 	if a == nil {
 		return pipeline.Command{}
 	}
-	const example = `["program", "argument"]`
+	const (
+		example = `["program", "argument"]`
+		do      = "Write run = " + example + ` or run = "shell text".`
+	)
 	at := a.Expr.Range()
 	if _, diags := hcl.ExprList(a.Expr); !diags.HasErrors() {
 		items, ok := r.items(a, example)
-		return r.argv(a, items, ok)
+		return r.argv(a, items, ok, do)
 	}
 	v := r.eval(a.Expr, place{shell: true})
 	if !v.ok {
@@ -41,7 +44,7 @@ func (r *commands) command(a *hcl.Attribute) pipeline.Command {
 			r.keepWithoutReturns()
 		}
 		if ok && len(text.Missing) == 0 && strings.TrimSpace(text.Value) == "" {
-			r.addf(at, "Write run = "+example+` or run = "shell text".`, "%s is empty", a.Name)
+			r.addf(at, do, "%s is empty", a.Name)
 		}
 		return pipeline.Command{Shell: text}
 	case plain.IsNull():
@@ -49,16 +52,18 @@ func (r *commands) command(a *hcl.Attribute) pipeline.Command {
 		return pipeline.Command{}
 	case t.IsTupleType(), t.IsListType():
 		items, ok := r.elements(v.Value, a, example)
-		return r.argv(a, items, ok)
+		return r.argv(a, items, ok, do)
 	}
-	r.addf(at, fmt.Sprintf("It is %s. Write run = %s or run = \"shell text\".", kind(plain), example), "%s must be a list or text", a.Name)
+	r.addf(at, fmt.Sprintf("It is %s. %s", kind(plain), do), "%s must be a list or text", a.Name)
 	return pipeline.Command{}
 }
 
-func (r *commands) argv(a *hcl.Attribute, items []item, ok bool) pipeline.Command {
+// argv reads the words of a command. ok is false where the fault of a word has been reported; do is what to write
+// in place of an empty list.
+func (r *commands) argv(a *hcl.Attribute, items []item, ok bool, do string) pipeline.Command {
 	if len(items) == 0 {
 		if ok {
-			r.addf(a.Expr.Range(), `Write run = ["program", "argument"] or run = "shell text".`, "%s is empty", a.Name)
+			r.addf(a.Expr.Range(), do, "%s is empty", a.Name)
 		}
 		return pipeline.Command{}
 	}
@@ -76,7 +81,8 @@ func (r *commands) argv(a *hcl.Attribute, items []item, ok bool) pipeline.Comman
 	return c
 }
 
-// oneWord refuses a whole command line that is written as one word of an argv: ["go test ./..."]. A path may contain spaces.
+// oneWord refuses a whole command line that is written as one word of an argv: ["go test ./..."]. A path may
+// contain spaces.
 func (r *commands) oneWord(a *hcl.Attribute, t pipeline.Text, at hcl.Range) {
 	words := strings.Fields(t.Value)
 	if len(words) < 2 || len(t.Secrets) > 0 || strings.Contains(words[0], "/") {
@@ -120,12 +126,7 @@ func (r *commands) env(a *hcl.Attribute) []pipeline.EnvVar {
 			if !key.ok {
 				continue
 			}
-			k, ok := r.open(key.Value, p.Key.Range(), "a name in env")
-			if !ok {
-				continue
-			}
-			name, ok := r.plain(k, p.Key.Range(), "a name in env")
-			if ok && value.ok {
+			if name, ok := r.openText(key.Value, p.Key.Range(), "a name in env"); ok && value.ok {
 				add(name, p.Key.Range(), value.Value, p.Value.Range())
 			}
 		}

@@ -30,10 +30,11 @@ func newDecoder(r *report, abs string, o Options) *decoder {
 	values := &reader{newEvaluator(r, c.Root, o.Env)}
 	refs := &references{reader: values, tasks: make(map[string]*declared), agents: make(map[string]*declared)}
 	run := &commands{refs}
-	d := &decoder{references: refs, c: c, variables: &variables{values, o}, multiplier: &multiplier{reader: values}}
-	d.hooks = &hooks{run, o.Pattern}
-	d.tasks, d.agents = &tasks{run, d.hooks}, &agents{run, o}
-	return d
+	hooks := &hooks{run}
+	return &decoder{
+		references: refs, c: c, variables: &variables{values, o}, multiplier: &multiplier{reader: values},
+		hooks: hooks, tasks: &tasks{run, hooks}, agents: &agents{run},
+	}
 }
 
 // file reads the blocks of the file. Names are declared before anything refers to them.
@@ -121,13 +122,8 @@ func (r *decoder) job(b *block) *pipeline.Job {
 	}
 	all := r.refs(a)
 	j.Tasks = all.names
-	if len(all.refs) == 0 && all.fine && empty(a.Expr) {
+	if parts, _ := hcl.ExprList(a.Expr); len(parts) == 0 && all.fine {
 		r.add(a.Expr.Range(), "tasks is empty", "Name at least one task: tasks = [task.NAME].")
 	}
 	return j
-}
-
-func empty(list hcl.Expression) bool {
-	parts, diags := hcl.ExprList(list)
-	return !diags.HasErrors() && len(parts) == 0
 }

@@ -19,9 +19,7 @@ func TestUsesOfInstances(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{"a.txt": "A", "b.txt": "B", "list": "a,b", "key": "a"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
 	}
 	path := filepath.Join(root, hclfile.Name)
 	src := `
@@ -39,13 +37,9 @@ task "plain" {
   run = ["x"]
 }
 `
-	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(src), 0o600))
 	c, err := hclfile.Load(path, hclfile.Options{Env: func(name string) (string, bool) { return "value of " + name, name == "A_TOKEN" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, want := range map[string]string{
 		`each["a"]`: "a.txt list", `each["b"]`: "b.txt list", `after["a"]`: "key", `after["b"]`: "key", "plain": "",
 	} {
@@ -195,10 +189,7 @@ func TestManyTasks(t *testing.T) {
 // A reading of instances is not a reading of the file once for each of them.
 func TestInstancesAreTheirOwn(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, "task \"a\" {\n  for_each = [\"x\", \"y\"]\n  run = [\"x\"]\n  env = { K = each.key }\n  inputs = [each.key]\n}\n", hclfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := good(t, "task \"a\" {\n  for_each = [\"x\", \"y\"]\n  run = [\"x\"]\n  env = { K = each.key }\n  inputs = [each.key]\n}\n", hclfile.Options{})
 	c.Tasks[0].Inputs[0], c.Tasks[0].Env[0].Value, c.Tasks[0].Run.Argv[0].Value = "z", "z", "z"
 	if y := c.Tasks[1]; y.Inputs[0] != "y" || y.Env[0].Value != "y" || y.Run.Argv[0].Value != "x" || y.Pos != c.Tasks[0].Pos || y.Base != "a" {
 		t.Errorf("%+v", y)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/async-pipeline/async-pipeline/internal/model"
-	"github.com/async-pipeline/async-pipeline/internal/policy"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
@@ -71,10 +69,7 @@ func TestErrorFiles(t *testing.T) {
 	files, _ := filepath.Glob("testdata/errors/*.hcl")
 	distinct := make(map[string]bool)
 	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		src := read(t, file)
 		want := expected(string(src), "# ERROR:")
 		for _, some := range want {
 			for _, w := range some {
@@ -83,7 +78,7 @@ func TestErrorFiles(t *testing.T) {
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".hcl"), func(t *testing.T) {
 			t.Parallel()
-			c, err := hclfile.Load(file, hclfile.Options{Env: environ, Pattern: policy.CheckPattern, BaseURL: model.CheckURL})
+			c, err := hclfile.Load(file, hclfile.Options{Env: environ})
 			var got pipeline.Errors
 			if !errors.As(err, &got) || c != nil {
 				t.Fatalf("want faults, got %v and %v", c, err)
@@ -156,8 +151,142 @@ func TestBudgetPlace(t *testing.T) {
 func load(t testing.TB, src string, o hclfile.Options) (*pipeline.Config, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), hclfile.Name)
-	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
+	check(t, os.WriteFile(path, []byte(src), 0o600))
+	return hclfile.Load(path, o)
+}
+
+// loadJSON reads a text as PIPELINE.hcl.json.
+func loadJSON(t testing.TB, src string, o hclfile.Options) (*pipeline.Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), hclfile.NameJSON)
+	check(t, os.WriteFile(path, []byte(src), 0o600))
+	return hclfile.Load(path, o)
+}
+
+// good returns what a text without faults is read as.
+func good(t testing.TB, src string, o hclfile.Options) *pipeline.Config {
+	t.Helper()
+	c, err := load(t, src, o)
+	check(t, err)
+	return c
+}
+
+// read returns the content of a file.
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	check(t, err)
+	return b
+}
+
+// check ends the test where there is an error.
+func check(t interface {
+	Helper()
+	Fatal(args ...any)
+}, errs ...error,
+) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	return hclfile.Load(path, o)
+}
+
+// withoutPlaces removes the places of blocks from a Config.
+func withoutPlaces(c *pipeline.Config) {
+	for _, task := range c.Tasks {
+		task.Pos = pipeline.Pos{}
+		for i := range task.OnFail {
+			task.OnFail[i].Pos = pipeline.Pos{}
+		}
+	}
+	for _, a := range c.Agents {
+		a.Pos = pipeline.Pos{}
+	}
+	for _, j := range c.Jobs {
+		j.Pos = pipeline.Pos{}
+	}
+}
+
+// One quote that is missing is one fault, in its line, wherever it is missed.
+func TestMissingQuote(t *testing.T) {
+	t.Parallel()
+	src := read(t, "../../examples/go-service/PIPELINE.hcl")
+	line, quotes, removed := 1, 0, 0
+	for i, c := range src {
+		switch c {
+		case '\n':
+			line++
+		case '"':
+			if quotes++; quotes%3 != 0 { // some that begin a text, some that end one
+				continue
+			}
+			without := string(src[:i]) + string(src[i+1:])
+			_, err := load(t, without, hclfile.Options{})
+			var got pipeline.Errors
+			if err == nil || strings.Contains(err.Error(), "go-service") { // in a comment, or in a text for the shell
+				continue
+			}
+			if !errors.As(err, &got) {
+				t.Fatal(err)
+			}
+			quoted := 0
+			for _, e := range got {
+				if e.Summary == "a quote is missing in this line" {
+					quoted++
+				}
+			}
+			removed++
+			if quoted > 1 || len(got) > 1 || got[0].Pos.Line != line {
+				t.Errorf("without the quote in line %d:\n%v", line, got)
+			}
+		}
+	}
+	if removed < 50 {
+		t.Errorf("only %d quotes were taken out", removed)
+	}
+}
+
+// What is meant for the shell hides nothing that stands above or below it.
+func TestShellTextFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, run, want string }{
+		{"length", `"echo ${#arr}"`, "7:15: a comment begins in this text|write $${#arr}."},
+		{"length of an array", `"echo ${#arr[@]} x"`, "7:15: a comment begins in this text|write $${#arr[@]}."},
+		{"in a heredoc", "<<EOT\necho ${#arr} ${#two}\nEOT", "8:6: a comment begins in this text|write $${#arr}.|8:14: a comment|write $${#two}."},
+		{"two of them", `"echo ${#a} ${b:-c}"`, "7:15: a comment|write $${#a}.|7:24: Extra characters|write $${b:-c}."},
+		{"inside another", `"echo ${a:-${b}}"`, "7:20: Invalid character|write $${a:-${b}}.|7:22: b is not a pipeline value|write $b, or $${b}"},
+		{"with quotes", `"echo ${a:-\"b\"}"`, "7:21: a quote is missing|write $${…}."},
+		{"a directive", `"curl -w %{http_code}"`, "7:20: Invalid template control keyword|write %%{http_code}."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			src := "task \"above\" {\n  run = \"cd ${PWD}\"\n}\n# ${#comment}\ntask \"x\" {\n  # ${#comment}\n  run = " + c.run + "\n}\ntask \"below\" {\n  run = \"cd ${PWD}\"\n}\n"
+			_, err := load(t, src, hclfile.Options{})
+			var got pipeline.Errors
+			if !errors.As(err, &got) {
+				t.Fatal(err)
+			}
+			var all []string
+			for _, e := range got {
+				all = append(all, fmt.Sprintf("%d:%d: %s %s", e.Pos.Line, e.Pos.Column, e.Summary, e.Detail))
+			}
+			text := strings.Join(all, "\n")
+			rest := text
+			want := append([]string{"2:15: PWD is not a pipeline value"}, strings.Split(c.want, "|")...)
+			below := fmt.Sprintf("%d:15: PWD is not", 10+strings.Count(c.run, "\n"))
+			if c.name == "with quotes" {
+				want, below = want[1:], ""
+			}
+			for _, w := range append(want, below) {
+				_, after, ok := strings.Cut(rest, w)
+				if !ok {
+					t.Errorf("%q is missing, or out of its place, in:\n%s", w, text)
+				}
+				rest = after
+			}
+			if n := strings.Count(c.want, ": ") + 2; c.name != "with quotes" && len(got) != n {
+				t.Errorf("%d faults, want %d:\n%s", len(got), n, text)
+			}
+		})
+	}
 }

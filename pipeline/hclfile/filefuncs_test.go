@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
@@ -22,9 +21,7 @@ func project(t *testing.T, src string, files map[string]string) string {
 	files[hclfile.Name] = src
 	for name, text := range files {
 		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
 	}
 	return filepath.Join(root, hclfile.Name)
 }
@@ -106,25 +103,13 @@ func TestFileFunctionFaults(t *testing.T) {
 			}
 			path := project(t, "task \"a\" {\n  run = [\"x\", "+c.expr+"]\n}\n", files)
 			at := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
-			if err := errors.Join(
+			check(t,
 				syscall.Mkfifo(at("fifo"), 0o600), os.Symlink("../secret", at("out")), os.Symlink(at("here"), at("absolute")),
 				os.Symlink("..", at("outdir")), os.Symlink("nowhere", at("broken")),
-			); err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error, 1)
-			go func() {
-				_, err := hclfile.Load(path, hclfile.Options{})
-				ended <- err
-			}()
-			select {
-			case err := <-ended:
-				var faults pipeline.Errors
-				if !errors.As(err, &faults) || faults[0].Pos.Line != 2 || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("got %v, want %s", err, c.want)
-				}
-			case <-time.After(2 * time.Minute):
-				t.Error("Load waits")
+			)
+			var faults pipeline.Errors
+			if err := loadInTime(t, path); !errors.As(err, &faults) || faults[0].Pos.Line != 2 || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
 	}
@@ -167,13 +152,9 @@ task "in_a_hook" {
   }
 }
 `, map[string]string{"VERSION": "1", "unread": "", "first": "1", "second": "2", "direct": "d", "sub/sum": "s"})
-	if err := os.Symlink("sub/sum", filepath.Join(filepath.Dir(path), "link")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink("sub/sum", filepath.Join(filepath.Dir(path), "link")))
 	c, err := hclfile.Load(path, hclfile.Options{Vars: map[string]string{"given": "g"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, want := range map[string][]string{
 		"none": nil, "direct": {"direct", "sub/sum"}, "through_locals": {"first", "second"}, "through_a_variable": {"VERSION"},
 		"linked": {"link", "sub/sum"}, "in_a_hook": {"direct"},
@@ -189,16 +170,12 @@ func TestFileSetAndLinks(t *testing.T) {
 	t.Parallel()
 	path := project(t, "task \"a\" {\n  run = tolist(fileset(\"**\"))\n}\n", map[string]string{"a/x": "x", "../secret": "outside"})
 	at := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
-	if err := errors.Join(
+	check(t,
 		os.Symlink("a/x", at("inside")), os.Symlink("../secret", at("outside")), os.Symlink("a", at("folder")), os.Symlink("..", at("up")),
 		os.Symlink(".", at("a/loop")), syscall.Mkfifo(at("fifo"), 0o600),
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	c, err := hclfile.Load(path, hclfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if want := []string{"PIPELINE.hcl", "a/x", "inside"}; !slices.Equal(c.Tasks[0].Reads, want) {
 		t.Errorf("found %q, want %q", c.Tasks[0].Reads, want)
 	}
@@ -209,9 +186,7 @@ func TestFileSetTooMany(t *testing.T) {
 	t.Parallel()
 	path := project(t, "task \"a\" {\n  run = tolist(fileset(\"many/*\"))\n}\n", map[string]string{"many/0": ""})
 	for i := range 10_001 {
-		if err := os.Link(filepath.Join(filepath.Dir(path), "many/0"), filepath.Join(filepath.Dir(path), "many", fmt.Sprintf("f%d", i))); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Link(filepath.Join(filepath.Dir(path), "many/0"), filepath.Join(filepath.Dir(path), "many", fmt.Sprintf("f%d", i))))
 	}
 	if _, err := hclfile.Load(path, hclfile.Options{}); err == nil || !strings.Contains(err.Error(), "many/* finds more than 10000 files: write a narrower pattern") {
 		t.Errorf("got %v", err)

@@ -67,50 +67,30 @@ func TestFormatWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Every file of the tests, with its spaces changed at random, says the same after formatting, and is formatted once and for all.
+// Every file of the tests, with its spaces changed at random, says the same after formatting, and is formatted once
+// and for all.
 func TestFormatKeepsWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob("testdata/good/*.hcl")
 	sources := make(map[string][]byte)
 	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sources[file] = src
+		sources[file] = read(t, file)
 	}
 	dir := t.TempDir()
 	said := func(t *rapid.T, src []byte, from string) string {
 		path := filepath.Join(dir, hclfile.Name)
-		if err := os.WriteFile(path, src, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, src, 0o600))
 		c, err := hclfile.Load(path, hclfile.Options{Env: environ})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", from, err, src)
 		}
-		for _, task := range c.Tasks {
-			task.Pos = pipeline.Pos{}
-			for i := range task.OnFail {
-				task.OnFail[i].Pos = pipeline.Pos{}
-			}
-		}
-		for _, a := range c.Agents {
-			a.Pos = pipeline.Pos{}
-		}
-		for _, j := range c.Jobs {
-			j.Pos = pipeline.Pos{}
-		}
+		withoutPlaces(c)
 		c.Warnings = nil
 		text, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return string(text)
 	}
-	if err := os.CopyFS(dir, os.DirFS("testdata/good")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(dir, os.DirFS("testdata/good")))
 	rapid.Check(t, func(t *rapid.T) {
 		file := rapid.SampledFrom(files).Draw(t, "file")
 		src := spaced(t, sources[file])
@@ -159,10 +139,7 @@ func spaced(t *rapid.T, src []byte) []byte {
 func FuzzFormat(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*/*.hcl")
 	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		src := read(f, file)
 		f.Add(src)
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {

@@ -3,6 +3,7 @@ package hclfile
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -49,9 +50,7 @@ func (r *evaluator) functions(root string) map[string]function.Function {
 		"env": r.envFunc(), "secret": r.secretFunc(),
 		"file": r.fileFunc(f), "fileset": r.fileSetFunc(f), "filesha256": r.fileSHA256Func(f),
 	}
-	for name, f := range library {
-		all[name] = f
-	}
+	maps.Copy(all, library)
 	return all
 }
 

@@ -1,11 +1,11 @@
-// Package hclfile turns PIPELINE.hcl into a pipeline.Config. With its guard it is the only package that knows HCL and cty.
-// Reading a file runs nothing: no process, no network, no model.
+// Package hclfile turns PIPELINE.hcl into a pipeline.Config. With its guard it is the only package that knows HCL
+// and cty. Reading a file runs nothing: no process, no network, no model.
 //
-// The steps: read the bytes (hclfile.go) → refuse what would hurt the parser (package guard) → parser (syntax.go), which turns
-// JSON into native syntax (json.go) → matcher, which compares blocks with the table of words (language.go, body.go) → decoder
-// (config.go), with one decoder for each type of block: variables, tasks, hooks, agents. They share a reader of attributes
-// (values.go), which has an evaluator (eval.go, names.go), which has the report of faults (faults.go) and the secrets. At the
-// end the references between tasks are checked (refs.go, order.go).
+// The steps: read the bytes (hclfile.go) → refuse what would hurt the parser (package guard) → parser (syntax.go),
+// which turns JSON into native syntax (json.go) → matcher, which compares blocks with the table of words
+// (language.go, body.go) → decoder (config.go), with one decoder for each type of block: variables, tasks, hooks,
+// agents. They share a reader of attributes (values.go), which has an evaluator (eval.go, names.go), which has the
+// report of faults (faults.go) and the secrets. At the end the references between tasks are checked (refs.go).
 package hclfile
 
 import (
@@ -18,7 +18,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
@@ -33,19 +33,15 @@ const NameJSON = Name + ".json"
 // ErrNotFound means that neither dir nor a folder above has a PIPELINE.hcl.
 var ErrNotFound = errors.New("no PIPELINE.hcl here or in a folder above")
 
-// Options are what a caller passes to Load. A nil function is not called.
+// Options are what a caller passes to Load.
 type Options struct {
 	// Vars are the values of --var NAME=VALUE.
 	Vars map[string]string
-	// VarFiles are the paths of --var-file: NAME = VALUE lines in HCL, or a JSON object where the path ends in .json. A later
-	// file replaces values of those before it.
+	// VarFiles are the paths of --var-file: NAME = VALUE lines in HCL, or a JSON object where the path ends in
+	// .json. A later file replaces values of those before it.
 	VarFiles []string
-	// Env is the environment, for env(), secret() and ASYNC_PIPELINE_VAR_NAME.
+	// Env is the environment, for env(), secret() and ASYNC_PIPELINE_VAR_NAME; nil is an empty one.
 	Env func(string) (string, bool)
-	// Pattern returns what is wrong with a pattern of allow, and at which of its words; -1 is the whole pattern.
-	Pattern func(pattern []string) (word int, err error)
-	// BaseURL returns what is wrong with the address of a provider; what follows "; " is what to write instead.
-	BaseURL func(url string) error
 }
 
 // Find returns the absolute path of the nearest PIPELINE.hcl or PIPELINE.hcl.json, from dir upwards, or ErrNotFound.
@@ -103,8 +99,8 @@ func Load(path string, o Options) (*pipeline.Config, error) {
 	return parse(path, abs, src, o)
 }
 
-// readFile reads at most one byte more than a file may have, which is enough for the guard to refuse it. pipes allows a pipe,
-// such as <(command) of a shell.
+// readFile reads at most one byte more than a file may have, which is enough for the guard to refuse it. pipes
+// allows a pipe, such as <(command) of a shell.
 func readFile(path string, pipes bool) ([]byte, error) {
 	// O_NONBLOCK: opening a FIFO must not wait for somebody to write to it. It means nothing to a regular file.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -151,14 +147,12 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 }
 
 // parse reads the syntax, of which there are two.
-func (r *parser) parse(src []byte) (hcl.Body, bool) {
+func (r *parser) parse(src []byte) (*hclsyntax.Body, bool) {
 	if strings.HasSuffix(r.path, ".json") {
-		body, ok := r.json(src)
-		return body, ok
+		return r.json(src)
 	}
 	if !r.passes(guard.HCL(r.path, src)) {
 		return nil, false
 	}
-	body, ok := r.native(src)
-	return body, ok
+	return r.native(src)
 }

@@ -6,14 +6,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/async-pipeline/async-pipeline/internal/policy"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 // hooks reads on_fail blocks.
-type hooks struct {
-	*commands
-	check func(pattern []string) (word int, err error) // Options.Pattern
-}
+type hooks struct{ *commands }
 
 // agentHook reads on_fail "agent" of a task.
 func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
@@ -99,4 +97,77 @@ func (r *hooks) fallback(a *hcl.Attribute, use string) (names []string) {
 		}
 	}
 	return names
+}
+
+// An allowing is a hook that has allow, and the agents that it asks.
+type allowing struct {
+	at     hcl.Range
+	agents []string
+}
+
+// allow reads the patterns of commands that an agent may run.
+func (r *hooks) allow(b *block) [][]string {
+	const example = `[["go", "test", "**"]]`
+	a := b.attrs["allow"]
+	if a == nil {
+		return nil
+	}
+	var all [][]string
+	add := func(words []item, at hcl.Range) {
+		if p, ok := r.pattern(words, at); ok {
+			all = append(all, p)
+		}
+	}
+	if parts, diags := hcl.ExprList(a.Expr); !diags.HasErrors() {
+		for _, p := range parts {
+			one := &hcl.Attribute{Name: a.Name, Expr: p, NameRange: a.NameRange, Range: p.Range()}
+			if words, ok := r.items(one, example); ok {
+				add(words, p.Range())
+			}
+		}
+		return all
+	}
+	items, _ := r.items(a, example)
+	for _, i := range items {
+		if words, ok := r.elements(i.Value, a, example); ok {
+			add(words, i.at)
+		}
+	}
+	return all
+}
+
+// pattern reads one of them.
+func (r *hooks) pattern(words []item, at hcl.Range) ([]string, bool) {
+	p := make([]string, 0, len(words))
+	for _, w := range words {
+		s, ok := r.openText(w.Value, w.at, "a word of allow")
+		if !ok {
+			return nil, false
+		}
+		p = append(p, s)
+	}
+	const do = `Write a program and its arguments: ["go", "test", "**"].`
+	if len(p) == 0 {
+		r.addf(at, do, "allow contains an empty pattern")
+		return nil, false
+	}
+	word, err := policy.CheckPattern(p)
+	if err != nil {
+		r.addf(words[word].at, do, "a pattern of allow cannot be used: %v", err)
+	}
+	return p, err == nil
+}
+
+// binds warns of an allow that restricts no agent of its hook: a program of its own runs what it likes.
+func (r *hooks) binds(c *pipeline.Config) {
+	for _, h := range r.allows {
+		programs := !slices.ContainsFunc(h.agents, func(name string) bool {
+			a := c.Agent(name)
+			return a == nil || a.Command == nil // with a provider, or faulty
+		})
+		if programs {
+			r.warn(h.at, "allow binds no agent of this hook", "It is for agents with a provider. "+
+				"A command runs what it likes in its copy: leave allow out, or use an agent with a provider.")
+		}
+	}
 }

@@ -48,8 +48,8 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return []byte("{" + b.String() + "}"), nil
 }
 
-// asJSON writes a native file as JSON, as a person would: lists and maps that are written out as such, texts as texts, and
-// what is left as "${…}".
+// asJSON writes a native file as JSON, as a person would: lists and maps that are written out as such, texts as
+// texts, and what is left as "${…}".
 func asJSON(t *testing.T, src []byte) []byte {
 	t.Helper()
 	file, diags := hclsyntax.ParseConfig(src, "", hcl.InitialPos)
@@ -123,9 +123,7 @@ func asJSON(t *testing.T, src []byte) []byte {
 		return all
 	}
 	text, err := json.MarshalIndent(body(file.Body.(*hclsyntax.Body)), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return text
 }
 
@@ -139,24 +137,15 @@ func TestGoodFilesAsJSON(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".hcl"), func(t *testing.T) {
 			t.Parallel()
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := read(t, file)
 			// Beside the files that it may name.
 			root := t.TempDir()
-			if err := os.CopyFS(root, os.DirFS("testdata/good")); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.CopyFS(root, os.DirFS("testdata/good")))
 			native, path := filepath.Join(root, hclfile.Name), filepath.Join(root, hclfile.NameJSON)
 			text := asJSON(t, src)
-			if err := errors.Join(os.WriteFile(native, src, 0o600), os.WriteFile(path, text, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(native, src, 0o600), os.WriteFile(path, text, 0o600))
 			want, err := hclfile.Load(native, hclfile.Options{Env: environ})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			got, err := hclfile.Load(path, hclfile.Options{Env: environ})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
@@ -192,10 +181,7 @@ func TestErrorFilesInJSON(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			t.Parallel()
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := read(t, file)
 			want := expected(string(src), "# ERROR:")
 			for line, all := range want {
 				for i := range all {
@@ -231,11 +217,7 @@ func TestPlacesInJSONTexts(t *testing.T) {
 		`\u0041 ${nope}`, `${\"\\n\"}${nope}`, `%{ if true }x%{ endif }\n${nope}`,
 	} {
 		src := "{\n  \"task\": {\"a\": {\n    \"run\": \"" + text + " x\"\n  }}\n}\n"
-		path := filepath.Join(t.TempDir(), hclfile.NameJSON)
-		if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := hclfile.Load(path, hclfile.Options{})
+		_, err := loadJSON(t, src, hclfile.Options{})
 		var faults pipeline.Errors
 		if !errors.As(err, &faults) || len(faults) != 1 {
 			t.Errorf("%s: got %v", text, err)
@@ -273,12 +255,8 @@ func TestHostileJSON(t *testing.T) {
 		{"native", "task \"a\" {\n}\n", "1:1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), hclfile.NameJSON)
-			if err := os.WriteFile(path, []byte(c.src), 0o600); err != nil {
-				t.Fatal(err)
-			}
 			start := time.Now()
-			_, err := hclfile.Load(path, hclfile.Options{})
+			_, err := loadJSON(t, c.src, hclfile.Options{})
 			var faults pipeline.Errors
 			if !errors.As(err, &faults) || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %.300v, want %q", err, c.want)
@@ -294,19 +272,11 @@ func TestHostileJSON(t *testing.T) {
 func FuzzLoadJSON(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*/*.json")
 	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(src))
+		f.Add(string(read(f, file)))
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		path := filepath.Join(t.TempDir(), hclfile.NameJSON)
-		if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
-			t.Fatal(err)
-		}
 		start := time.Now()
-		c, err := hclfile.Load(path, hclfile.Options{Env: environ})
+		c, err := loadJSON(t, src, hclfile.Options{Env: environ})
 		if took := time.Since(start); took > 3*time.Minute {
 			t.Errorf("took %v", took)
 		}

@@ -30,31 +30,19 @@ func TestGoodFiles(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".hcl"), func(t *testing.T) {
 			t.Parallel()
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := read(t, file)
 			c, err := hclfile.Load(file, hclfile.Options{Env: environ})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			compare(t, expected(string(src), "# WARN:"), c.Warnings)
 			c.Warnings = nil
 			text, err := json.MarshalIndent(c, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			got := strings.ReplaceAll(string(text), c.Root, "/root") + "\n"
 			golden := strings.TrimSuffix(file, ".hcl") + ".golden"
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.WriteFile(golden, []byte(got), 0o600))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := read(t, golden)
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Error(diff)
 			}
@@ -64,10 +52,7 @@ func TestGoodFiles(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, "task \"a\" {\n  run = [\"x\"]\n}\n", hclfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := good(t, "task \"a\" {\n  run = [\"x\"]\n}\n", hclfile.Options{})
 	if c.Name != filepath.Base(c.Root) || c.File != filepath.Join(c.Root, hclfile.Name) || c.Concurrency != 0 || c.Tasks[0].Dir != "." {
 		t.Errorf("%+v", c)
 	}
@@ -75,17 +60,14 @@ func TestDefaults(t *testing.T) {
 
 func TestFilesWithCarriageReturns(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, "task \"a\" {\r\n  run = <<EOT\r\necho a\r\necho b\\\r\nEOT\r\n  env = { A = \"x\\r\" }\r\n}\r\n", hclfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := good(t, "task \"a\" {\r\n  run = <<EOT\r\necho a\r\necho b\\\r\nEOT\r\n  env = { A = \"x\\r\" }\r\n}\r\n", hclfile.Options{})
 	if got := c.Tasks[0].Run.Shell.Value; got != "echo a\necho b\\\n" {
 		t.Errorf("got %q", got)
 	}
 	if got := c.Tasks[0].Env[0].Value; got != "x\r" {
 		t.Errorf("only shell text loses it, got %q", got)
 	}
-	_, err = load(t, "nope = 1\r\n", hclfile.Options{})
+	_, err := load(t, "nope = 1\r\n", hclfile.Options{})
 	var faults pipeline.Errors
 	if !errors.As(err, &faults) || faults[0].Source != "nope = 1" || faults[0].Width != 4 {
 		t.Errorf("got %+v", err)
@@ -154,9 +136,7 @@ func TestUnknownVar(t *testing.T) {
 func TestSecretValues(t *testing.T) {
 	t.Parallel()
 	c, err := hclfile.Load("testdata/good/secrets.hcl", hclfile.Options{Env: environ})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	has := func(value string) bool {
 		return slices.ContainsFunc(c.Secrets, func(s pipeline.Secret) bool { return s.Value == value && s.Name != "" })
 	}
@@ -185,16 +165,12 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	deep := filepath.Join(root, "a", "b")
-	if err := os.MkdirAll(deep, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(deep, 0o700))
 	if _, err := hclfile.Find(deep); !errors.Is(err, hclfile.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	write := func(path string) {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, nil, 0o600))
 	}
 	want := filepath.Join(root, hclfile.Name)
 	write(want)
@@ -222,9 +198,7 @@ func TestLoadWhatIsNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	folder, fifo, link := filepath.Join(dir, "folder"), filepath.Join(dir, "fifo"), filepath.Join(dir, "link")
-	if err := errors.Join(os.Mkdir(folder, 0o700), syscall.Mkfifo(fifo, 0o600), os.Symlink("nowhere", link)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(folder, 0o700), syscall.Mkfifo(fifo, 0o600), os.Symlink("nowhere", link))
 	for path, want := range map[string]string{
 		folder:                    "is a folder",
 		fifo:                      "is not a regular file",
@@ -232,19 +206,27 @@ func TestLoadWhatIsNoFile(t *testing.T) {
 		filepath.Join(dir, "not"): "no such file",
 		"/dev/null":               "is not a regular file",
 	} {
-		ended := make(chan error, 1)
-		go func() {
-			_, err := hclfile.Load(path, hclfile.Options{})
-			ended <- err
-		}()
-		select {
-		case err := <-ended:
-			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("%s: got %v, want %q", path, err, want)
-			}
-		case <-time.After(2 * time.Minute):
-			t.Errorf("%s: Load waits", path)
+		err := loadInTime(t, path)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v, want %q", path, err, want)
 		}
+	}
+}
+
+// loadInTime returns the error of reading a file, and ends the test where that waits for something.
+func loadInTime(t *testing.T, path string) error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := hclfile.Load(path, hclfile.Options{})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("%s: Load waits", path)
+		return nil
 	}
 }
 
@@ -262,10 +244,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	// Every word that is accepted is written in the good file, and reaches the Config.
-	src, err := os.ReadFile("testdata/good/language.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := read(t, "testdata/good/language.hcl")
 	for _, w := range words {
 		name := w[strings.LastIndex(w, ".")+1:]
 		if !strings.Contains(string(src), name) {
@@ -273,9 +252,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	c, err := hclfile.Load("testdata/good/language.hcl", hclfile.Options{Env: environ})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	task := reflect.ValueOf(*c.Task("test"))
 	for i := range task.NumField() {
 		if task.Field(i).IsZero() {
@@ -289,39 +266,59 @@ func TestAllow(t *testing.T) {
 	t.Parallel()
 	native := "agent \"m\" {\n  command = [\"x\"]\n}\ntask \"a\" {\n  run = [\"x\"]\n  on_fail \"agent\" {\n    use = agent.m\n    budget {\n      attempts = 1\n      wall_clock = \"1m\"\n    }\n    allow = %s\n  }\n}\n"
 	want := [][]string{{"go", "test", "**"}, {"make"}}
-	asked := 0
-	o := hclfile.Options{Pattern: func(p []string) (int, error) {
-		asked++
-		return 0, nil
-	}}
 	for _, allow := range []string{`[["go", "test", "**"], ["make"]]`, `concat([["go", "test", "**"]], [tolist(["make"])])`, `[for p in ["go test **", "make"]: split(" ", p)]`} {
-		c, err := load(t, strings.Replace(native, "%s", allow, 1), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := good(t, strings.Replace(native, "%s", allow, 1), hclfile.Options{})
 		if diff := cmp.Diff(want, c.Tasks[0].OnFail[0].Agent.Allow); diff != "" {
 			t.Errorf("%s: %s", allow, diff)
 		}
 	}
-	if asked != 6 {
-		t.Errorf("asked for %d patterns", asked)
-	}
-	path := filepath.Join(t.TempDir(), hclfile.NameJSON)
 	src := `{"agent":{"m":{"command":["x"]}},"task":{"a":{"run":["x"],"on_fail":{"agent":{"use":"agent.m","budget":{"attempts":1,"wall_clock":"1m"},"allow":[["go","test","**"],["make"]]}}}}}`
-	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := hclfile.Load(path, hclfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, err := loadJSON(t, src, hclfile.Options{})
+	check(t, err)
 	if diff := cmp.Diff(want, c.Tasks[0].OnFail[0].Agent.Allow); diff != "" {
 		t.Error(diff)
 	}
-	o.Pattern = func([]string) (int, error) { return 1, errors.New("not like this") }
-	_, err = load(t, strings.Replace(native, "%s", `[["go", "test"]]`, 1), o)
+	_, err = load(t, strings.Replace(native, "%s", `[["go", "**", "test"]]`, 1), hclfile.Options{})
 	var faults pipeline.Errors
-	if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(err.Error(), "not like this") || faults[0].Pos.Line != 12 || faults[0].Pos.Column != 21 {
+	if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Pos.Line != 12 || faults[0].Pos.Column != 21 {
 		t.Errorf("got %+v", err)
 	}
+}
+
+// FuzzLoad looks for a panic, for an error that is no fault of the file, and for a secret that is told.
+func FuzzLoad(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*/*.hcl")
+	for _, file := range files {
+		f.Add(string(read(f, file)))
+	}
+	const value = "qzxj-9173-qzxj"
+	o := hclfile.Options{Env: func(name string) (string, bool) { return value, name != "NOT_SET" }}
+	f.Fuzz(func(t *testing.T, src string) {
+		if strings.Contains(src, "qzxj") || strings.Contains(src, "env(") {
+			t.Skip()
+		}
+		start := time.Now()
+		c, err := load(t, src, o)
+		if took := time.Since(start); took > 3*time.Minute {
+			t.Errorf("took %v", took)
+		}
+		if err == nil {
+			if _, err := pipeline.Select(c, nil, false); err != nil && c.Job("default") == nil {
+				t.Errorf("a file without faults cannot be selected: %v", err)
+			}
+			return
+		}
+		var faults pipeline.Errors
+		if !errors.As(err, &faults) || c != nil || len(faults) == 0 {
+			t.Fatalf("got %v and %v", c, err)
+		}
+		for _, e := range faults {
+			if strings.Contains(e.Error()+e.Source, value) {
+				t.Errorf("a secret is told: %v", e)
+			}
+			if e.Summary == "" || e.Pos.File == "" || e.Pos.Line > 0 && e.Width < 1 {
+				t.Errorf("incomplete: %+v", e)
+			}
+		}
+	})
 }

@@ -2,8 +2,6 @@ package hclfile_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,12 +36,8 @@ func TestWhatReadingCosts(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "PIPELINE.hcl")
 			src := "locals {\n  a = " + tt.text + "\n}\ntask \"t\" {\n  run = [\"true\"]\n  description = jsonencode(local.a)\n}\n"
-			if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			_, err := hclfile.Load(path, hclfile.Options{Env: environ})
+			_, err := load(t, src, hclfile.Options{Env: environ})
 			if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %.300v, want %q", err, tt.says)
 			}
@@ -56,15 +50,8 @@ func TestWhatAVariableCosts(t *testing.T) {
 	t.Parallel()
 	list := "[" + strings.Repeat("1,", 700) + "1]"
 	loops := "[for x in " + list + ": [for y in " + list + ": y]]"
-	dir := t.TempDir()
-	path, vars := filepath.Join(dir, "PIPELINE.hcl"), filepath.Join(dir, "vars.hcl")
 	src := "variable \"v\" {\n  type = any\n}\ntask \"t\" {\n  run = [\"true\"]\n}\n"
-	for file, text := range map[string]string{path: src, vars: "v = " + loops + "\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := hclfile.Load(path, hclfile.Options{VarFiles: []string{vars}}); err == nil {
+	if _, err := load(t, src, varFile(t, "vars.hcl", "v = "+loops+"\n")); err == nil {
 		t.Error("a file of variables may go round for ever")
 	}
 }
@@ -73,19 +60,15 @@ func TestWhatAVariableCosts(t *testing.T) {
 func TestDivision(t *testing.T) {
 	t.Parallel()
 	for text, fine := range map[string]bool{"1 / 0": false, "5 % 0": false, "6 / (2 - 2)": false, "[for x in [1, 0]: 1 / x]": false, "6 / 4": true, "[for x in [1, 2]: 7 % x]": true} {
-		path := filepath.Join(t.TempDir(), "PIPELINE.hcl")
-		if err := os.WriteFile(path, []byte("task \"t\" {\n  run = [\"echo\", jsonencode("+text+")]\n}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := hclfile.Load(path, hclfile.Options{Env: environ})
+		_, err := load(t, "task \"t\" {\n  run = [\"echo\", jsonencode("+text+")]\n}\n", hclfile.Options{Env: environ})
 		if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "ivision by zero") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
 
-// What a text of secrets may be shown as holds none of them, however it is quoted, cut or changed afterwards; and what is
-// made of a secret is kept from every place that can still see only the text.
+// What a text of secrets may be shown as holds none of them, however it is quoted, cut or changed afterwards; and
+// what is made of a secret is kept from every place that can still see only the text.
 func TestHiddenTexts(t *testing.T) {
 	t.Parallel()
 	src := `variable "pin" {
@@ -106,14 +89,7 @@ task "sh" {
 `
 	odd := "it's\ta\rsecret\x1b[31m\u202evalue"
 	env := func(name string) (string, bool) { return odd, name == "ODD" }
-	path := filepath.Join(t.TempDir(), "PIPELINE.hcl")
-	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := hclfile.Load(path, hclfile.Options{Env: env})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := good(t, src, hclfile.Options{Env: env})
 	var shown []string
 	for _, w := range c.Task("t").Run.Argv {
 		shown = append(shown, w.Show())
@@ -138,12 +114,8 @@ task "sh" {
 // A file that cannot be read may hold a sensitive value anywhere: its lines are not quoted.
 func TestSyntaxFaultsHideLines(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "PIPELINE.hcl")
 	src := "variable \"a\" {\n  sensitive = true\n  default = \"hunter2hunter2\" oops\n}\n"
-	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := hclfile.Load(path, hclfile.Options{Env: environ})
+	_, err := load(t, src, hclfile.Options{Env: environ})
 	var faults pipeline.Errors
 	if !errors.As(err, &faults) {
 		t.Fatal(err)

@@ -190,10 +190,8 @@ func (r *evaluator) rootName(t hcl.Traversal, at hcl.Range, root string) bool {
 	case in.broken && len(in.names) == 0:
 		return true
 	default:
-		for _, name := range in.names {
-			if name == second {
-				return true
-			}
+		if slices.Contains(in.names, second) {
+			return true
 		}
 		r.wrongWord(at, fmt.Sprintf("there is no %s.%s", root, second), second, in.names,
 			fmt.Sprintf("There are %s.%s.", root, strings.Join(in.names, ", "+root+".")))

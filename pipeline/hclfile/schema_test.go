@@ -26,10 +26,7 @@ func TestReference(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := read(t, page)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("docs/language.md is not up to date: go generate ./pipeline/hclfile\n%s", diff)
 	}
@@ -103,8 +100,8 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// Every example can be read and has every attribute of its block. Without one that is required it cannot be read, without any
-// other it can; and a default that is written says the same as one that is left out.
+// Every example can be read and has every attribute of its block. Without one that is required it cannot be read,
+// without any other it can; and a default that is written says the same as one that is left out.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	read := func(t *testing.T, src string) (*pipeline.Config, error) {
@@ -116,18 +113,7 @@ func TestExamples(t *testing.T) {
 		c, err := load(t, src, o)
 		if c != nil {
 			c.File, c.Root, c.Name = "", "", ""
-			for _, task := range c.Tasks {
-				task.Pos = pipeline.Pos{}
-				for i := range task.OnFail {
-					task.OnFail[i].Pos = pipeline.Pos{}
-				}
-			}
-			for _, a := range c.Agents {
-				a.Pos = pipeline.Pos{}
-			}
-			for _, j := range c.Jobs {
-				j.Pos = pipeline.Pos{}
-			}
+			withoutPlaces(c)
 		}
 		return c, err
 	}
@@ -135,9 +121,7 @@ func TestExamples(t *testing.T) {
 		t.Run(x.Block, func(t *testing.T) {
 			t.Parallel()
 			c, err := read(t, x.File)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if len(c.Warnings) > 0 {
 				t.Errorf("a warning: %v", c.Warnings)
 			}
@@ -187,8 +171,6 @@ func TestExamples(t *testing.T) {
 func text(t *testing.T, c *pipeline.Config) string {
 	t.Helper()
 	b, err := json.MarshalIndent(c, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return strings.ReplaceAll(string(b), "[]", "null")
 }

@@ -47,13 +47,19 @@ func (r *secrets) keepLeaves(v cty.Value, name string) {
 	if v == cty.NilVal {
 		return
 	}
+	leaves(v, func(text string) {
+		r.keep(text, name)
+		r.raw[name] = append(r.raw[name], text)
+	})
+}
+
+// leaves calls keep with every text and number in a value.
+func leaves(v cty.Value, keep func(text string)) {
 	_ = cty.Walk(v, func(_ cty.Path, leaf cty.Value) (bool, error) { // the walker gives no error
-		if t := leaf.Type(); !leaf.IsKnown() || leaf.IsNull() || t != cty.String && t != cty.Number {
-			return true, nil
-		}
-		if text, err := convert.Convert(leaf, cty.String); err == nil {
-			r.keep(text.AsString(), name)
-			r.raw[name] = append(r.raw[name], text.AsString())
+		if t := leaf.Type(); leaf.IsKnown() && !leaf.IsNull() && (t == cty.String || t == cty.Number) {
+			if text, err := convert.Convert(leaf, cty.String); err == nil {
+				keep(text.AsString())
+			}
 		}
 		return true, nil
 	})
@@ -83,14 +89,7 @@ func (r *secrets) keepTexts(v cty.Value) {
 		if err != nil || len(names) == 0 {
 			continue
 		}
-		_ = cty.Walk(part, func(_ cty.Path, leaf cty.Value) (bool, error) { // the walker gives no error
-			if leaf.IsKnown() && !leaf.IsNull() && (leaf.Type() == cty.String || leaf.Type() == cty.Number) {
-				if text, err := convert.Convert(leaf, cty.String); err == nil {
-					r.keepDerived(text.AsString(), names)
-				}
-			}
-			return true, nil
-		})
+		leaves(part, func(text string) { r.keepDerived(text, names) })
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// A reader evaluates attributes and converts their values. A value that cannot be used adds a fault and is the zero value, as
-// is that of an attribute that is not there (nil).
+// A reader evaluates attributes and converts their values. A value that cannot be used adds a fault and is the zero
+// value, as is that of an attribute that is not there (nil).
 type reader struct{ *evaluator }
 
 // An item is one element of a list, and its place.
@@ -85,6 +85,15 @@ func (r *reader) str(b *block, name string) (string, bool) {
 		return "", false
 	}
 	return r.plain(v, a.Expr.Range(), name)
+}
+
+// openText reads a value that is plain text and may not be secret.
+func (r *reader) openText(v cty.Value, at hcl.Range, what string) (string, bool) {
+	v, ok := r.open(v, at, what)
+	if !ok {
+		return "", false
+	}
+	return r.plain(v, at, what)
 }
 
 func (r *reader) plain(v cty.Value, at hcl.Range, what string) (string, bool) {
@@ -240,15 +249,11 @@ func (r *reader) strs(b *block, name, example string, ok func(s string, at hcl.R
 	items, _ := r.items(a, example)
 	var all []string
 	for _, i := range items {
-		v, fine := r.open(i.Value, i.at, name)
-		if !fine {
-			continue
+		s, fine := r.openText(i.Value, i.at, name)
+		if fine {
+			s, fine = ok(s, i.at)
 		}
-		s, fine := r.plain(v, i.at, name)
-		if !fine {
-			continue
-		}
-		if s, fine = ok(s, i.at); fine {
+		if fine {
 			all = append(all, s)
 		}
 	}
@@ -347,12 +352,9 @@ func (r *reader) passName(s string, at hcl.Range) (string, bool) {
 
 // dir reads the folder that a task works in; without it, the root.
 func (r *reader) dir(b *block) string {
-	s, ok := r.str(b, "dir")
-	if !ok {
-		return "."
-	}
-	if clean, ok := r.inRoot(s, b.attrs["dir"].Expr.Range(), "dir", `Leave it out, or write "." for the root.`); ok {
-		return clean
+	if s, ok := r.str(b, "dir"); ok {
+		clean, _ := r.inRoot(s, b.attrs["dir"].Expr.Range(), "dir", `Leave it out, or write "." for the root.`)
+		return cmp.Or(clean, ".")
 	}
 	return "."
 }

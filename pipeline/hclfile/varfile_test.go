@@ -14,17 +14,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
+// varFile returns options with a file of variables.
+func varFile(t *testing.T, name, text string) hclfile.Options {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	check(t, os.WriteFile(path, []byte(text), 0o600))
+	return hclfile.Options{VarFiles: []string{path}}
+}
+
 // The value of v in JSON, where each of the ways gives one or does not.
 func TestVariableOrder(t *testing.T) {
 	t.Parallel()
-	file := func(t *testing.T, name, text string) string {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	env := func(name string) (string, bool) { return "environment", name == hclfile.VarPrefix+"v" }
 	none := func(string) (string, bool) { return "", false }
 	for _, c := range []struct {
@@ -50,9 +50,9 @@ func TestVariableOrder(t *testing.T) {
 			t.Parallel()
 			o := hclfile.Options{Vars: c.vars, Env: c.env}
 			for i := 0; i < len(c.files); i += 2 {
-				o.VarFiles = append(o.VarFiles, file(t, c.files[i], c.files[i+1]))
+				o.VarFiles = append(o.VarFiles, varFile(t, c.files[i], c.files[i+1]).VarFiles...)
 			}
-			got, err := load(t, `
+			got := good(t, `
 variable "v" {
   type    = string
   default = "default"
@@ -65,9 +65,6 @@ task "a" {
   run = ["x", var.v]
 }
 `, o)
-			if err != nil {
-				t.Fatal(err)
-			}
 			if v := got.Tasks[0].Run.Argv[1].Value; v != c.want {
 				t.Errorf("got %q, want %q", v, c.want)
 			}
@@ -81,11 +78,7 @@ func TestVariableFileTypes(t *testing.T) {
 		"vars.hcl":  "tags = [\"a\", \"b\"]\nopts = {\n  n = 2\n}\n# comment\nany = { x = [1, true, \"t\"] }\n",
 		"vars.json": `{"tags": ["a", "b"], "opts": {"n": 2}, "any": {"x": [1, true, "t"]}, "//": "comment"}`,
 	} {
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, err := load(t, `
+		c := good(t, `
 variable "tags" {
   type = list(string)
 }
@@ -96,10 +89,7 @@ variable "any" {}
 task "a" {
   run = ["x", jsonencode([var.tags, var.opts, var.any])]
 }
-`, hclfile.Options{VarFiles: []string{path}})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+`, varFile(t, name, text))
 		if got, want := c.Tasks[0].Run.Argv[1].Value, `[["a","b"],{"n":2,"race":true},{"x":[1,true,"t"]}]`; got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
@@ -136,14 +126,10 @@ func TestVariableFileFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), c.file)
-			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			_, err := load(t, "variable \"n\" {\n  type    = number\n  default = 1\n}\nvariable \"flavour\" {\n  default = \"\"\n}\n",
-				hclfile.Options{VarFiles: []string{path}})
+			o := varFile(t, c.file, c.text)
+			_, err := load(t, "variable \"n\" {\n  type    = number\n  default = 1\n}\nvariable \"flavour\" {\n  default = \"\"\n}\n", o)
 			var faults pipeline.Errors
-			if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Pos.File != path || !strings.Contains(err.Error(), c.want) {
+			if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Pos.File != o.VarFiles[0] || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want %s", err, c.want)
 			}
 			if c.source != "" && (faults[0].Source != c.source || faults[0].Width < 1) {
@@ -156,11 +142,9 @@ func TestVariableFileFaults(t *testing.T) {
 // A value that another wins over must be right all the same.
 func TestVariableFileIsCheckedThoughNotUsed(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "v.hcl")
-	if err := os.WriteFile(path, []byte("n = \"x\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := load(t, "variable \"n\" {\n  type = number\n}\n", hclfile.Options{VarFiles: []string{path}, Vars: map[string]string{"n": "1"}})
+	o := varFile(t, "v.hcl", "n = \"x\"\n")
+	o.Vars = map[string]string{"n": "1"}
+	_, err := load(t, "variable \"n\" {\n  type = number\n}\n", o)
 	if err == nil || !strings.Contains(err.Error(), "v.hcl:1:5") {
 		t.Errorf("got %v", err)
 	}
@@ -170,9 +154,7 @@ func TestVariableFileThatIsNone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	folder, fifo, link := filepath.Join(dir, "folder"), filepath.Join(dir, "fifo"), filepath.Join(dir, "link")
-	if err := errors.Join(os.Mkdir(folder, 0o700), syscall.Mkfifo(fifo, 0o600), os.Symlink("nowhere", link)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(folder, 0o700), syscall.Mkfifo(fifo, 0o600), os.Symlink("nowhere", link))
 	for path, want := range map[string]string{
 		folder:                    "cannot be read: It is a folder, not a file.",
 		fifo:                      "It is a pipe that nothing came through.",
@@ -199,9 +181,7 @@ func TestVariableFileThatIsAPipe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, in, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			path := fmt.Sprintf("/dev/fd/%d", out.Fd())
 			ended := make(chan struct{})
 			go func() {
@@ -252,25 +232,18 @@ task "b" {
   run = var.list
 }
 `
-	file := filepath.Join(t.TempDir(), "v.json")
-	if err := os.WriteFile(file, []byte(`{"token": "from-a-file"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		o    hclfile.Options
 		want string
 	}{
 		"default":     {hclfile.Options{}, "in-the-file"},
 		"environment": {hclfile.Options{Env: func(n string) (string, bool) { return "from-outside", n == hclfile.VarPrefix+"token" }}, "from-outside"},
-		"file":        {hclfile.Options{VarFiles: []string{file}}, "from-a-file"},
+		"file":        {varFile(t, "v.json", `{"token": "from-a-file"}`), "from-a-file"},
 		"flag":        {hclfile.Options{Vars: map[string]string{"token": "from-a-flag"}}, "from-a-flag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := load(t, src, c.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := good(t, src, c.o)
 			for _, want := range []pipeline.Secret{
 				{Name: "var.token", Value: c.want},
 				{Name: "var.token", Value: "in-the-file"},
@@ -335,11 +308,7 @@ func TestSensitiveVariableIsNotTold(t *testing.T) {
 			t.Parallel()
 			o := hclfile.Options{Vars: map[string]string{"token": value}}
 			if c.file != "" {
-				path := filepath.Join(t.TempDir(), c.file)
-				if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				o = hclfile.Options{VarFiles: []string{path}}
+				o = varFile(t, c.file, c.text)
 			}
 			_, err := load(t, block(c.typ), o)
 			var faults pipeline.Errors

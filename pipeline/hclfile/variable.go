@@ -1,9 +1,11 @@
 package hclfile
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -110,7 +112,8 @@ func (r *variables) variable(b *block, secret bool, files []*varFile) *variable 
 	if !ok {
 		return bad
 	}
-	// Each of the values must be right, also one that another wins over: else the fault comes on the day the other is gone.
+	// Each of the values must be right, also one that another wins over: else the fault comes on the day the other
+	// is gone.
 	var value cty.Value
 	var from string
 	for _, g := range r.givens(b, typ, files) {
@@ -324,4 +327,104 @@ func stranger(v cty.Value, typ cty.Type) (name string, known []string) {
 		}
 	}
 	return "", nil
+}
+
+// validations checks the value of a variable against every validation block. It runs after all variables have values,
+// so that a condition can compare them.
+func (r *variables) validations(b *block) {
+	for _, c := range b.of("validation") {
+		condition := r.need(c, "condition", fmt.Sprintf("Write condition = length(var.%s) > 0.", b.name), "a validation of variable %q has no condition", b.name)
+		message := r.need(c, "error_message", fmt.Sprintf(`Write error_message = "%s must …".`, b.name), "a validation of variable %q has no error_message", b.name)
+		if condition == nil || message == nil || !r.onlyVars(message) || !r.onlyVars(condition) {
+			continue
+		}
+		text, ok := r.str(c, "error_message")
+		if ok && strings.TrimSpace(text) == "" {
+			r.addf(message.Expr.Range(), fmt.Sprintf(`Write error_message = "%s must …".`, b.name), "error_message is empty")
+			ok = false
+		}
+		if holds, known := r.holds(condition); ok && known && !holds {
+			r.addf(condition.Expr.Range(), r.vars[b.name].from, "var.%s is refused: %s", b.name, strings.Join(strings.Fields(text), " "))
+		}
+	}
+}
+
+// onlyVars adds a fault where an attribute names anything but variables: nothing else is known at this time.
+func (r *variables) onlyVars(a *hcl.Attribute) bool {
+	fine := true
+	for _, t := range a.Expr.Variables() {
+		if slices.Contains([]string{"local", "path", "each", "matrix", "run"}, t.RootName()) {
+			r.addf(t.SourceRange(), "Write the value itself, or make it a variable.", "%s can name variables only", a.Name)
+			fine = false
+		}
+	}
+	return fine
+}
+
+// holds evaluates a condition. known is false where a fault has been reported.
+func (r *variables) holds(a *hcl.Attribute) (holds, known bool) {
+	v := r.eval(a.Expr, place{})
+	if !v.ok {
+		return false, false
+	}
+	at := a.Expr.Range()
+	plain, marks := v.Unmark()
+	for _, name := range markNames(marks) {
+		if !strings.HasPrefix(name, "var.") {
+			r.add(at, "a condition may not ask for secret()", "It is checked while the file is read, when a secret need not be set. Make it a sensitive variable.")
+			return false, false
+		}
+	}
+	if plain.Type() != cty.Bool || plain.IsNull() || !plain.IsKnown() {
+		r.wrongType(at, a.Name, "true or false", plain)
+		return false, false
+	}
+	return plain.True(), true
+}
+
+// typeNames are the words of which the type of a variable is made, and typeForms how they are written.
+var typeNames = []string{"string", "number", "bool", "any", "list", "set", "map", "object", "tuple"}
+
+const typeForms = "Write string, number, bool, any, list(TYPE), set(TYPE), map(TYPE), object({ NAME = TYPE }) or tuple([TYPE]), without quotes. " +
+	"In an object a TYPE may be optional(TYPE) or optional(TYPE, DEFAULT)."
+
+// unknownType matches the library's message for an unknown type.
+var unknownType = regexp.MustCompile(`^(?:The k|K)eyword "(.*)" is not a valid type`)
+
+// wrongTypeName adds a fault for what the library says of a type.
+func (r *variables) wrongTypeName(at hcl.Range, d *hcl.Diagnostic) {
+	if m := unknownType.FindStringSubmatch(d.Detail); m != nil {
+		r.wrongWord(at, fmt.Sprintf("there is no type %q", m[1]), m[1], typeNames, typeForms)
+		return
+	}
+	if _, why, ok := strings.Cut(d.Detail, "type constraint: "); ok {
+		r.add(at, "the default of an optional attribute does not have its type", fmt.Sprintf("In it: %s", why))
+		return
+	}
+	r.add(at, "this is no type", typeForms)
+}
+
+// placeIn names the element or attribute of a value that an error is about, where only the error's path does.
+func placeIn(err error) string {
+	var e cty.PathError
+	if !errors.As(err, &e) {
+		return ""
+	}
+	var b strings.Builder
+	for _, s := range e.Path {
+		switch s := s.(type) {
+		case cty.GetAttrStep:
+			fmt.Fprintf(&b, "attribute %q: ", s.Name)
+		case cty.IndexStep:
+			switch k := s.Key; {
+			case !k.IsKnown() || k.IsNull(): // an element of a set has no name
+			case k.Type() == cty.String:
+				fmt.Fprintf(&b, "element %q: ", k.AsString())
+			case k.Type() == cty.Number:
+				n, _ := k.AsBigFloat().Int64()
+				fmt.Fprintf(&b, "element %d (counted from 0): ", n)
+			}
+		}
+	}
+	return b.String()
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
@@ -253,5 +256,117 @@ func TestSealOfManyTasks(t *testing.T) {
 	}
 	if got := must[*Sealed](t)(s.Find("latest")); len(got.Tasks) != len(tasks) || got.Tasks[9_999].Log.Path != "logs/task-9999.log" {
 		t.Errorf("%d tasks are read", len(got.Tasks))
+	}
+}
+
+// What is in testdata/v1 was written once and is never made again: today's code must read it for ever.
+func TestReadsVersion1(t *testing.T) {
+	t.Parallel()
+	s := &Store{Root: "testdata/v1", Dir: "testdata/v1/async"}
+	runs, errs := s.List()
+	if len(runs) != 1 || len(errs) != 0 {
+		t.Fatalf("runs %v, errors %v", runs, errs)
+	}
+	r := must[*Sealed](t)(s.Find("20261121T024000Z-8000"))
+	if r.Digest != "sha256:4d010fd0aa80092fc2dbd7dfaf6a1763def698bd5fc69e064d87a757b0f81531" {
+		t.Errorf("digest %s", r.Digest)
+	}
+	if r.SchemaVersion != 1 || r.Root != "/home/me/shop" || *r.Job != "verify" || r.Status != Failed || r.ExitCode != 1 || !r.CI ||
+		!r.StartedAt.Equal(time.Date(2026, 11, 21, 2, 40, 0, 500e6, time.UTC)) || r.FinishedAt.Sub(r.StartedAt.Time) != 3250*time.Millisecond || r.DurationMS != 3250 {
+		t.Errorf("run %+v", r.Run)
+	}
+	if *r.Git.Commit != "4b825dc642cb6eb9a060e54bf8d69288fbee4904" || *r.Git.Branch != "main" || !*r.Git.Dirty || r.Healing.Mode != "ci" || *r.Healing.Reason == "" {
+		t.Errorf("git %+v, healing %+v", r.Git, r.Healing)
+	}
+	build, test, deploy := r.Task("build"), r.Task(`test["linux"]`), r.Task("deploy")
+	if build.Status != Passed || *build.ExitCode != 0 || build.Attempts != 1 || *build.DurationMS != 900 || build.Log.Bytes != 20 || build.Cache.Result != "miss" || *build.Sandbox != "none" {
+		t.Errorf("build %+v", build)
+	}
+	if test.Status != TimedOut || *test.ExitCode != 124 || *test.Signal != "SIGTERM" || test.Log.LeftOutBytes != 9000000 || test.Cache != nil || *test.ProcessesLeft != 2 {
+		t.Errorf("test %+v", test)
+	}
+	if deploy.Status != Skipped || *deploy.Reason != "dependency" || *deploy.BlockedBy != test.Name || deploy.ExitCode != nil || deploy.StartedAt != nil || deploy.Log != nil {
+		t.Errorf("deploy %+v", deploy)
+	}
+	if got := string(must[[]byte](t)(r.Tail(test.Name, 5))); got != "FAIL\n" {
+		t.Errorf("tail %q", got)
+	}
+	if lines, head := journalEnd(t, r.Dir); lines != r.Journal.Lines || head != *r.Journal.Head {
+		t.Errorf("journal ends at %d, %s, sealed %+v", lines, head, r.Journal)
+	}
+	var g graph
+	if err := json.Unmarshal(must[[]byte](t)(os.ReadFile(filepath.Join(r.Dir, "graph.json"))), &g); err != nil || len(g.Tasks) != 3 || g.Tasks[2].DependsOn[0] != test.Name {
+		t.Errorf("graph %+v, %v", g, err)
+	}
+	if _, err := os.Stat(filepath.Join(r.Dir, "context", filename.Of(test.Name)+".json")); err != nil {
+		t.Error(err)
+	}
+
+	if got := must[[]string](t)(s.Interrupted()); strings.Join(got, " ") != "20261121T034000Z-8000" {
+		t.Errorf("interrupted %v", got)
+	}
+	// Its journal ends in half a line: a copy of it can be gone on with.
+	half := filepath.Join(t.TempDir(), "events.jsonl")
+	check(t, os.WriteFile(half, must[[]byte](t)(os.ReadFile("testdata/v1/async/runs/20261121T034000Z-8000/events.jsonl")), 0o600))
+	j := must[*journal.Journal](t)(journal.Open(half, nil, nil, nil))
+	defer func() { _ = j.Close() }()
+	if err := j.Event(Event{Type: "more"}); err != nil {
+		t.Error(err)
+	}
+	if lines, _ := j.End(); lines != 2 {
+		t.Errorf("%d lines", lines)
+	}
+}
+
+// journalEnd reads the journal of a run and gives what its Anchor holds.
+func journalEnd(t *testing.T, dir string) (int64, string) {
+	t.Helper()
+	f := must[*os.File](t)(os.Open(filepath.Join(dir, "events.jsonl")))
+	defer func() { _ = f.Close() }()
+	lines, torn, err := journal.Read(f, nil)
+	if err != nil || torn || len(lines) == 0 {
+		t.Fatalf("%d lines, torn %v, %v", len(lines), torn, err)
+	}
+	return int64(len(lines)), recordfile.Digest(lines[len(lines)-1])
+}
+
+// Secrets are taken out of strings, and never make a record unreadable.
+func TestClean(t *testing.T) {
+	t.Parallel()
+	secrets := []string{`","at":"`, "123456", "failed", "duration_ms", "hunter22"}
+	clean := func(b []byte) []byte {
+		s := string(b)
+		for _, v := range secrets {
+			s = strings.ReplaceAll(s, v, "[redacted]")
+		}
+		return []byte(s)
+	}
+	s := At(t.TempDir())
+	var line []byte
+	d := must[*Draft](t)(s.Begin(noon, clean, func(l []byte) { line = bytes.Clone(l) }))
+	err := d.Event(Event{Type: "task_finished", Data: map[string]any{
+		"status": "failed", "duration_ms": 123456, "deep": map[string]any{"list": []string{"is hunter22", `x","at":"y`}},
+	}})
+	check(t, err)
+	var got map[string]any
+	if err := json.Unmarshal(line, &got); err != nil {
+		t.Fatalf("%v in %s", err, line)
+	}
+	deep := got["deep"].(map[string]any)["list"].([]any)
+	if got["status"] != "failed" || got["duration_ms"] != 123456.0 || deep[0] != "is [redacted]" || deep[1] != "x[redacted]y" {
+		t.Errorf("line %s", line)
+	}
+	text := "no hunter22 here"
+	given := Run{
+		Status: Failed, DurationMS: 123456, Git: &Git{Branch: &text}, Healing: Healing{Mode: "on", Reason: &text},
+		Tasks: []Task{{Name: "t", Status: Failed, Error: &text, Hint: &text, Cache: &Cache{Result: "miss", Reason: &text}}},
+	}
+	sealed := must[*Sealed](t)(d.Seal(given))
+	b := must[[]byte](t)(os.ReadFile(filepath.Join(d.Dir, "run.json")))
+	if bytes.Contains(b, []byte("hunter22")) || bytes.Count(b, []byte("no [redacted] here")) != 5 {
+		t.Errorf("run.json: %s", b)
+	}
+	if sealed.Status != Failed || sealed.DurationMS != 123456 || *given.Tasks[0].Error != text || *given.Git.Branch != text {
+		t.Error("more was cleaned than should be")
 	}
 }

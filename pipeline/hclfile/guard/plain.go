@@ -1,11 +1,14 @@
 package guard
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
-// plain reports whether a file is so simple that it cannot hurt the parser. It saves the exact count of tooMuch, whose lexer
-// takes half as long as the parser. plain understands line comments, quoted texts with ${…} in them, and heredocs without;
-// for anything else, and for anything near a limit, it returns false. Where plain returns true tooMuch does not refuse the
-// file: a test checks that.
+// plain reports whether a file is so simple that it cannot hurt the parser. It saves the exact count of tooMuch,
+// whose lexer takes half as long as the parser. plain understands line comments, quoted texts with ${…} in them,
+// and heredocs without; for anything else, and for anything near a limit, it returns false. Where plain returns
+// true tooMuch does not refuse the file: a test checks that.
 func plain(src []byte) bool {
 	c := scan{src: src}
 	return c.file()
@@ -22,8 +25,8 @@ type scan struct {
 	newline bool // there is one between last and this one
 }
 
-// A mark is one open level: its opening byte ($ for a template in a text, 0 for the file), its operators, and the pieces of
-// a text.
+// A mark is one open level: its opening byte ($ for a template in a text, 0 for the file), its operators, and the
+// pieces of a text.
 type mark struct {
 	opener byte
 	ops    int
@@ -235,13 +238,7 @@ func (c *scan) heredoc() bool {
 }
 
 // sign reports whether a byte may be an operator, or part of one.
-func sign(b byte) bool {
-	switch b {
-	case '!', '-', '+', '*', '/', '%', '&', '|', '=', '<', '>', '?', ':':
-		return true
-	}
-	return false
-}
+func sign(b byte) bool { return strings.IndexByte("!-+*/%&|=<>?:", b) >= 0 }
 
 func letter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_' }
 

@@ -11,8 +11,6 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/internal/model"
-	"github.com/async-pipeline/async-pipeline/internal/policy"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
@@ -149,9 +147,7 @@ func (p *Project) Read(file string) (c *pipeline.Config, warnings []string, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err = hclfile.Load(file, hclfile.Options{
-		Vars: values, VarFiles: files, Env: p.Lookup, Pattern: policy.CheckPattern, BaseURL: model.CheckURL,
-	})
+	c, err = hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: p.Lookup})
 	if c == nil {
 		return nil, nil, err
 	}
