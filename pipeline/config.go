@@ -54,9 +54,6 @@ type Command struct {
 	Shell Text
 }
 
-// IsZero reports whether there is no command.
-func (c Command) IsZero() bool { return c.Argv == nil && c.Shell.Value == "" }
-
 // Words returns the words of an argv, or nil where one of them is secret or missing, or where the command is shell
 // text.
 func (c Command) Words() []string {

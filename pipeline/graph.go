@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"container/heap"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +33,7 @@ func Select(c *Config, names []string, only bool) (*Graph, error) {
 		if !picked[i] {
 			continue
 		}
+		g.tasks = append(g.tasks, t)
 		var deps []int
 		for _, d := range t.DependsOn {
 			if j, ok := at[d]; ok && picked[j] {
@@ -45,7 +45,7 @@ func Select(c *Config, names []string, only bool) (*Graph, error) {
 			g.deps[t.Name] = append(g.deps[t.Name], c.Tasks[j].Name)
 		}
 	}
-	if err := g.order(c, at, picked); err != nil {
+	if err := g.order(); err != nil {
 		return nil, Errors{*err}
 	}
 	return g, nil
@@ -148,70 +148,46 @@ func addDependencies(c *Config, at map[string]int, picked []bool) Errors {
 	return faults
 }
 
-// order fills g.tasks. Of the tasks whose dependencies are already in, it takes the one that is first in the file; a
-// Scheduler with Parallel 1 starts them in this order.
-func (g *Graph) order(c *Config, at map[string]int, picked []bool) *Error {
-	waits := make([]int, len(c.Tasks))
-	dependents := make(map[string][]int)
-	ready := &places{}
-	left := 0
-	for i, t := range c.Tasks {
-		if !picked[i] {
-			continue
-		}
-		left++
-		waits[i] = len(g.deps[t.Name])
-		for _, d := range g.deps[t.Name] {
-			dependents[d] = append(dependents[d], i)
-		}
-		if waits[i] == 0 {
-			*ready = append(*ready, i) // ascending, so a heap already
-		}
+// order sorts g.tasks, which are in file order: of the tasks whose dependencies are already in, it takes the first
+// one. A Scheduler with Parallel 1 starts them in this order.
+func (g *Graph) order() *Error {
+	w := begin(g)
+	var sorted []*Task
+	for w.ready.Len() > 0 {
+		i := w.next()
+		sorted = append(sorted, g.tasks[i])
+		w.release(i)
 	}
-	for ready.Len() > 0 {
-		t := c.Tasks[heap.Pop(ready).(int)]
-		left--
-		g.tasks = append(g.tasks, t)
-		for _, i := range dependents[t.Name] {
-			if waits[i]--; waits[i] == 0 {
-				heap.Push(ready, i)
-			}
-		}
+	if len(sorted) < len(g.tasks) {
+		return g.cycle(w.waits)
 	}
-	if left == 0 {
-		return nil
-	}
-	return g.cycle(c, at, picked, waits)
+	g.tasks = sorted
+	return nil
 }
 
 // cycle returns a cycle among the tasks that still wait. Each of them waits for another of them, so following the
 // first such edge from anywhere must come back.
-func (g *Graph) cycle(c *Config, at map[string]int, picked []bool, waits []int) *Error {
-	stuck := func(i int) bool { return picked[i] && waits[i] > 0 }
-	i := 0
-	for !stuck(i) {
-		i++
+func (g *Graph) cycle(waits []int) *Error {
+	at := make(map[string]int)
+	for i, t := range g.tasks {
+		at[t.Name] = i
 	}
 	var way []string
 	seen := make(map[string]int)
-	for {
-		name := c.Tasks[i].Name
+	for i := slices.IndexFunc(waits, func(n int) bool { return n > 0 }); ; {
+		name := g.tasks[i].Name
 		if from, ok := seen[name]; ok {
 			way = append(way[from:], name)
 			return &Error{
-				Pos:     c.Tasks[i].Pos,
+				Pos:     g.tasks[i].Pos,
 				Summary: "tasks wait for each other: " + strings.Join(way, " → "),
 				Detail:  "take one of them out of a depends_on",
 			}
 		}
 		seen[name] = len(way)
 		way = append(way, name)
-		for _, d := range g.deps[name] {
-			if stuck(at[d]) {
-				i = at[d]
-				break
-			}
-		}
+		stuck := slices.IndexFunc(g.deps[name], func(d string) bool { return waits[at[d]] > 0 })
+		i = at[g.deps[name][stuck]]
 	}
 }
 

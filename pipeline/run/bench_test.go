@@ -32,9 +32,7 @@ func BenchmarkOutput(b *testing.B) {
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		check(b, err)
 		buf := make([]byte, 64<<10)
 		for err == nil {
 			_, err = out.Read(buf)
@@ -93,9 +91,7 @@ func BenchmarkTasks(b *testing.B) {
 func spawn(b *testing.B, n, parallel int) time.Duration {
 	b.Helper()
 	program, err := exec.LookPath("true")
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, err)
 	dir := b.TempDir()
 	places := make(chan int)
 	var workers sync.WaitGroup

@@ -67,9 +67,7 @@ func TestFingerprintTellsChanges(t *testing.T) {
 		task := base()
 		change(task)
 		print, err := Fingerprint(task, &redact.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return print
 	}
 	was := digest(func(*pipeline.Task) {})
@@ -102,9 +100,7 @@ func TestFingerprint(t *testing.T) {
 		}
 		change(x)
 		print, err := Fingerprint(x, set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return print
 	}
 	base := task(func(*pipeline.Task) {})

@@ -40,9 +40,7 @@ func TestRunLosesItsRecord(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			program, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			root := t.TempDir()
 			t.Cleanup(func() { // so that it can be removed
 				logs, _ := filepath.Glob(filepath.Join(root, ".async", "runs", "*", "logs"))
@@ -109,9 +107,7 @@ func TestLosing(t *testing.T) {
 		{Name: "c", DependsOn: []string{"b"}, Run: shell("touch c-ran")},
 	}}
 	g, err := pipeline.Select(c, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := &Run{
 		Config: c, Graph: g, Store: record.At(root), Parallel: 1,
 		Tasks: &task.Runner{Config: c, Environ: os.Environ(), Redact: new(redact.Set)},
@@ -152,9 +148,7 @@ func TestLosing(t *testing.T) {
 		if runs, errs := record.At(root).List(); len(runs) != 0 || len(errs) != 0 {
 			t.Errorf("half a verdict is read: %v, %v", runs, errs)
 		}
-		if err := os.Remove(filepath.Join(root, "fill")); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Remove(filepath.Join(root, "fill")))
 	}
 	if _, err := d.Seal(verdict); err != nil { // the second try of a full disk, after some was freed
 		t.Error(err)
@@ -168,13 +162,9 @@ func TestLosing(t *testing.T) {
 func fullBefore(t *testing.T, root string) {
 	s := record.At(root)
 	d, err := s.Begin(time.Now(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	f, err := os.Create(filepath.Join(root, "fill"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for err == nil {
 		_, err = f.Write(make([]byte, 4096))
 	}

@@ -17,21 +17,15 @@ func TestOrphansOf(t *testing.T) {
 	top := t.TempDir()
 	here, inner, elsewhere := filepath.Join(top, "here"), filepath.Join(top, "here", "inner"), filepath.Join(top, "elsewhere")
 	for _, dir := range []string{filepath.Join(here, ".async"), filepath.Join(inner, ".async"), filepath.Join(here, "sub"), filepath.Join(elsewhere, ".async")} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(dir, 0o700))
 	}
-	if err := os.Symlink(here, filepath.Join(top, "link")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(here, filepath.Join(top, "link")))
 	store := record.At(here)
 	if _, err := store.Begin(time.Now(), nil, nil); err != nil { // by this process
 		t.Fatal(err)
 	}
 	heals := process.Stamp{PID: 1, Start: 2, Boot: "3"}
-	if err := os.WriteFile(filepath.Join(here, ".async", "heal.lock"), []byte(`{"pid": 1, "start": 2, "boot": "3"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(here, ".async", "heal.lock"), []byte(`{"pid": 1, "start": 2, "boot": "3"}`), 0o600))
 	other := process.Stamp{PID: 4, Start: 5, Boot: "6"}
 	for _, tt := range []struct {
 		runner process.Stamp

@@ -20,9 +20,7 @@ func TestPrune(t *testing.T) {
 	names := map[string]string{} // the name of a run in the cases, by its id
 	begin := func(name string, at time.Duration) *record.Draft {
 		d, err := store.Begin(now.Add(at), nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		names[d.ID] = name
 		return d
 	}
@@ -37,16 +35,12 @@ func TestPrune(t *testing.T) {
 	}
 	killed := func(name string, at time.Duration) {
 		d := begin(name, at)
-		if err := os.WriteFile(filepath.Join(d.Dir, "maker.json"), []byte(`{"pid": 2147483646, "start": 1, "boot": "another"}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(d.Dir, "maker.json"), []byte(`{"pid": 2147483646, "start": 1, "boot": "another"}`), 0o600))
 	}
 	killed("dead old", -10*time.Hour)
 	seal("oldest", -9*time.Hour)
 	for name, verdict := range map[string]string{"damaged": "{", "of a newer version": `{"schema_version": 99}`} {
-		if err := os.WriteFile(seal(name, -8*time.Hour), []byte(verdict), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(seal(name, -8*time.Hour), []byte(verdict), 0o600))
 	}
 	seal("older", -7*time.Hour)
 	seal("old", -6*time.Hour)
@@ -54,9 +48,7 @@ func TestPrune(t *testing.T) {
 	seal("last", -4*time.Hour)
 	seal("ahead", 4*time.Hour)
 	killed("dead ahead", 5*time.Hour)
-	if err := os.WriteFile(seal("damaged last", -3*time.Hour), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(seal("damaged last", -3*time.Hour), []byte("{"), 0o600))
 	for _, tt := range []struct {
 		keep   int
 		sealed string
@@ -73,9 +65,7 @@ func TestPrune(t *testing.T) {
 	} {
 		p := Prune(store, tt.keep, ids[tt.sealed], func(string) string { return "" })
 		all, err := store.IDs()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var gone []string
 		for _, id := range slices.Backward(all) {
 			if !p.Keeps(id) {

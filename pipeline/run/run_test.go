@@ -39,14 +39,20 @@ func shell(text string) pipeline.Command {
 	return pipeline.Command{Shell: pipeline.Text{Value: text}}
 }
 
+// check ends the test where there is an error.
+func check(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // runOf is a Run of these tasks in a new folder.
 func runOf(t testing.TB, tasks ...*pipeline.Task) *Run {
 	t.Helper()
 	c := &pipeline.Config{Root: t.TempDir(), Tasks: tasks}
 	g, err := pipeline.Select(c, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return &Run{
 		Config: c, Graph: g, Store: record.At(c.Root),
 		Tasks: &task.Runner{
@@ -61,9 +67,7 @@ func runOf(t testing.TB, tasks ...*pipeline.Task) *Run {
 func begin(t testing.TB, r *Run) *record.Draft {
 	t.Helper()
 	d, err := r.Store.Begin(time.Now(), r.Tasks.Redact.Bytes, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return d
 }
 
@@ -71,9 +75,7 @@ func begin(t testing.TB, r *Run) *record.Draft {
 func carry(t testing.TB, ctx context.Context, r *Run) ([]record.Task, *record.Sealed) {
 	t.Helper()
 	sealed, err := r.Do(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return sealed.Tasks, sealed
 }
 
@@ -141,18 +143,14 @@ func TestRunRecordsEveryTask(t *testing.T) {
 		t.Errorf("build %+v", build)
 	}
 	events, err := os.ReadFile(filepath.Join(sealed.Dir, "events.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var types []string
 	for line := range bytes.Lines(events) {
 		var e struct {
 			Type, Task, Status string
 			ExitCode           *int `json:"exit_code"`
 		}
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(line, &e))
 		types = append(types, e.Type)
 		if e.Type == "task_finished" && e.Task == "test" && (e.Status != "failed" || *e.ExitCode != 3) {
 			t.Errorf("event %s", line)
@@ -355,9 +353,7 @@ func TestStopWhileTasksEnd(t *testing.T) {
 	if err != nil || len(ended) < 10 || len(ended) == len(all) {
 		t.Errorf("%d tasks had ended, %v", len(ended), err)
 	}
-	if err := os.WriteFile(filepath.Join(r.Config.Root, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(r.Config.Root, "go"), nil, 0o600))
 	if err := <-ends; !errors.Is(err, record.ErrStopped) {
 		t.Errorf("the runner: %v", err)
 	}
@@ -372,9 +368,7 @@ func TestStopWhileTasksEnd(t *testing.T) {
 		tasks = append(tasks, got)
 	}
 	sealed, err := d.Seal(record.Run{Status: record.Interrupted, ExitCode: 130, Tasks: tasks})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if err := sealed.Check(); err != nil {
 		t.Error(err)
 	}
@@ -504,5 +498,97 @@ func TestStatus(t *testing.T) {
 				t.Errorf("got %s %d, want %s %d", s, c, tt.status, tt.code)
 			}
 		})
+	}
+}
+
+// nth is a shell text that counts its attempts in n and then does what body says of it.
+func nth(body string) pipeline.Command {
+	return shell("n=$(cat count 2>/dev/null || echo 0); n=$((n+1)); echo $n >count\n" + body)
+}
+
+// A retry is in the record, in the journal, in one log, and told to the observer; the times are those of all attempts.
+func TestRetryIsRecorded(t *testing.T) {
+	t.Parallel()
+	const delay = 150 * time.Millisecond
+	r := runOf(t, &pipeline.Task{
+		Name: "x", Run: nth("echo try $n; sleep 60 & exit 75"), Retry: pipeline.Retry{Attempts: 2, Delay: delay},
+	})
+	var told []string
+	var ended time.Time // the first attempt
+	r.Observer.Retried = func(t *pipeline.Task, attempt int, before record.Task) {
+		ended = time.Now()
+		told = append(told, fmt.Sprint(t.Name, attempt, *before.ExitCode, before.Attempts, before.Status))
+	}
+	start := time.Now()
+	tasks, sealed := carry(t, t.Context(), r)
+	got := tasks[0]
+	if strings.Join(told, " ") != "x2 75 1failed" {
+		t.Errorf("told %q", told)
+	}
+	if got.Attempts != 2 || *got.ExitCode != 75 || *got.DurationMS < delay.Milliseconds() || got.StartedAt.Before(start) || got.StartedAt.After(ended) || *got.ProcessesLeft != 2 {
+		t.Errorf("%+v took %d ms from %v, %d processes left", got, *got.DurationMS, got.StartedAt, *got.ProcessesLeft)
+	}
+	log, err := sealed.Tail("x", 1000)
+	if err != nil || string(log) != "try 1\n[async-pipeline: attempt 2 of 2, after exit code 75]\ntry 2\n" {
+		t.Errorf("log %q, %v", log, err)
+	}
+	events, err := os.ReadFile(filepath.Join(sealed.Dir, "events.jsonl"))
+	if err != nil || !strings.Contains(string(events), `"type":"task_retried","task":"x","attempt":2,"exit_code":75,"delay_ms":150,`) || !strings.Contains(string(events), `"attempts":2,`) {
+		t.Errorf("events %s, %v", events, err)
+	}
+}
+
+// A signal ends the waiting, and the task is cancelled.
+func TestRetryIsCancelled(t *testing.T) {
+	t.Parallel()
+	task := &pipeline.Task{Name: "x", Run: nth("exit 75"), Retry: pipeline.Retry{Attempts: 5, Delay: time.Hour}}
+	r := runOf(t, task)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.Observer.Retried = func(*pipeline.Task, int, record.Task) { time.AfterFunc(50*time.Millisecond, cancel) }
+	start := time.Now()
+	tasks, _ := carry(t, ctx, r)
+	if got := tasks[0]; got.Status != record.Cancelled || str(got.Reason) != "signal" || got.Attempts != 1 || *got.ExitCode != 75 || time.Since(start) > 3*time.Minute {
+		t.Errorf("%+v after %v", got, time.Since(start))
+	}
+}
+
+// A hint is in the record and in the journal, for a task that failed, and looks at the end of a long output.
+func TestHintIsRecorded(t *testing.T) {
+	t.Parallel()
+	text := "echo need GOPRIVATE; yes | head -c 200000; echo need NPM_CONFIG_X"
+	r := runOf(t,
+		&pipeline.Task{Name: "fails", Run: shell("n=NPM_CONFIG; g=GOPRIV; echo need ${g}ATE; yes | head -c 200000; echo need ${n}_X; exit 1")},
+		&pipeline.Task{Name: "passes", Run: shell(text)},
+	)
+	r.Parallel, r.KeepGoing = 1, true
+	r.Tasks.Environ = append(r.Tasks.Environ, "NPM_CONFIG_X=sesame-sesame", "GOPRIVATE=corp")
+	tasks, sealed := carry(t, t.Context(), r)
+	if want := `NPM_CONFIG_X is set in your shell but not passed: pass_env = ["NPM_CONFIG_X"]`; str(tasks[0].Hint) != want || str(sealed.Task("fails").Hint) != want || tasks[1].Hint != nil {
+		t.Errorf("hints %s, %s", str(tasks[0].Hint), str(tasks[1].Hint))
+	}
+	events, err := os.ReadFile(filepath.Join(sealed.Dir, "events.jsonl"))
+	if err != nil || !strings.Contains(string(events), `"hint":"NPM_CONFIG_X is set`) || strings.Contains(string(events), "sesame") {
+		t.Errorf("events %s, %v", events, err)
+	}
+}
+
+// Output of 200 MB takes no memory that grows with it, and little disk.
+func TestRunMemory(t *testing.T) {
+	r := runOf(t, &pipeline.Task{Name: "loud", Run: shell("head -c 200000000 /dev/zero | tr '\\0' x | fold -w 99")})
+	r.Tasks.Redact.Add("TOKEN", "hunter-2-hunter-2")
+	var n int
+	r.Observer.Output = func(_ *pipeline.Task, chunk []byte) { n += len(chunk) }
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tasks, _ := carry(t, t.Context(), r)
+	runtime.ReadMemStats(&after)
+	// TotalAlloc counts all that was ever allocated: no garbage collection can hide anything.
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+		t.Errorf("200 MB of output allocated %d bytes", grown)
+	}
+	log := tasks[0].Log
+	if tasks[0].Status != record.Passed || n < 200e6 || log.Bytes > 4<<20 || log.Bytes+log.LeftOutBytes != int64(n) {
+		t.Errorf("%+v, log %+v, %d bytes observed", tasks[0], log, n)
 	}
 }

@@ -92,9 +92,7 @@ func TestRetryThatCannotStart(t *testing.T) {
 	task := &pipeline.Task{Name: "x", Run: shell("rmdir \"$TMPDIR\"; exit 75"), Retry: pipeline.Retry{Attempts: 3}}
 	r := runner(t, task)
 	tmp := filepath.Join(t.TempDir(), "tmp")
-	if err := os.Mkdir(tmp, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(tmp, 0o700))
 	got, err := r.RunTask(t.Context(), r.Config.Root, task, sandbox.Box{Tier: sandbox.None, Tmp: tmp}, nil)
 	if err == nil || got.Status != record.Failed || got.Attempts != 1 || *got.ExitCode != 75 || got.StartedAt == nil || got.Error == nil {
 		t.Errorf("%+v, %v", got, err)

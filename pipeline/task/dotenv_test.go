@@ -59,9 +59,7 @@ func TestParseDotenvAsOthers(t *testing.T) {
 	t.Parallel()
 	const text = "# c\nA=1\nB = two words # c\nexport C=x#y\nD: yaml\nE=\"a \\\"b\\\" $A ${A}\\nx\" # c\nF='$A ${A} \\n #'\nG=\"1\n2\"\nH=$A/${A}x\nI=\\$A\nJ=\n"
 	want, err := godotenv.Unmarshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if got, err := parseDotenv(".env", []byte(text)); err != nil || !maps.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
@@ -179,9 +177,7 @@ func layered(t *testing.T, task *pipeline.Task, files map[string]string) *Runner
 	task.Name = "x"
 	r := runner(t, task)
 	for file, text := range files {
-		if err := os.WriteFile(filepath.Join(r.Config.Root, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(r.Config.Root, file), []byte(text), 0o600))
 	}
 	return r
 }
@@ -201,9 +197,7 @@ func TestLayers(t *testing.T) {
 	r.Config.PassEnv = []string{"CI", "GOBIN", "AWS_*", "ASYNC_PIPELINE_*"}
 	r.Redact.Add("TOKEN", "sesame-sesame")
 	layers, err := r.Layers(task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var got []string
 	for _, l := range layers {
 		s := l.Name + "=" + l.Value + " " + l.From
@@ -232,7 +226,7 @@ func TestLayers(t *testing.T) {
 		t.Errorf("layers\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	// What is shown is what a task gets.
-	env, _, err := r.Environment(task, tree)
+	env, _, err := environment(r, task, tree)
 	var shown []string
 	for _, l := range layers {
 		shown = append(shown, l.Name+"="+l.Value)
@@ -250,7 +244,7 @@ func TestDotenvWithheld(t *testing.T) {
 	r.Environ = append(r.Environ, "URL=plain", "PIN=p", "TERM=sesame-sesame") // what every task sees is not withheld for being passed too
 	r.Config.Secrets = []pipeline.Secret{{Name: "NPM_TOKEN", Value: "sesame-sesame"}, {Name: "var.pin", Value: "1234"}}
 	r.Redact.Add("NPM_TOKEN", "sesame-sesame")
-	env, held, err := r.Environment(task, sandbox.Box{})
+	env, held, err := environment(r, task, sandbox.Box{})
 	all := strings.Join(env, " ")
 	if err != nil || strings.Join(held, " ") != "NPM_TOKEN URL" || !strings.Contains(all, "OK=1") || !strings.Contains(all, "PIN=x1234") || !strings.Contains(all, "TERM=") || strings.Contains(all, "URL=") {
 		t.Errorf("environment %s, withheld %v, %v", all, held, err)
@@ -285,9 +279,7 @@ func TestDotenvFiles(t *testing.T) {
 			t.Parallel()
 			task := &pipeline.Task{Dotenv: []string{tt.file}, Run: shell(`printf %s "$A"`)}
 			r := layered(t, task, nil)
-			if err := errors.Join(tt.set(r.Config.Root), os.WriteFile(outside+"/.env", []byte("A=outside"), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, tt.set(r.Config.Root), os.WriteFile(outside+"/.env", []byte("A=outside"), 0o600))
 			var out strings.Builder
 			got, err := r.RunTask(t.Context(), r.Config.Root, task, tree, &out)
 			if err != nil || out.String() != tt.want || (got.Status == record.Passed) != (tt.want != "") {
@@ -307,11 +299,9 @@ func TestDotenvOfACopy(t *testing.T) {
 		task := &pipeline.Task{Dotenv: []string{".env"}}
 		r := layered(t, task, map[string]string{".env": "A=tree"})
 		copied := t.TempDir()
-		if err := os.WriteFile(filepath.Join(copied, ".env"), []byte("A=copy"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(copied, ".env"), []byte("A=copy"), 0o600))
 		box := sandbox.Box{Tier: tier, Tree: r.Config.Root, Copy: copied}
-		if env, _, err := r.Environment(task, box); err != nil || !slices.Contains(env, "A=copy") {
+		if env, _, err := environment(r, task, box); err != nil || !slices.Contains(env, "A=copy") {
 			t.Errorf("%s: %v, %v", tier, env, err)
 		}
 	}

@@ -28,14 +28,10 @@ const (
 	fromEnv      = "env"
 )
 
-// Environment returns a task's environment as KEY=VALUE, sorted by name, and the names of variables that are withheld because
-// they hold secrets. The layers are PATH HOME USER LANG LC_* TZ TERM TMPDIR, the pipeline's pass_env, the task's, the box's, the
-// dotenv files (of the tree, or of the box's copy), and env; the later wins, but HOME and TMPDIR of the box win over all. An error
-// is a fault of the task, in words for a person.
-func (r *Runner) Environment(t *pipeline.Task, box sandbox.Box) (env, withheld []string, err error) {
-	return r.environment(box.At(r.Config.Root), t, box)
-}
-
+// environment returns a task's environment as KEY=VALUE, sorted by name, and the names of variables that are
+// withheld because they hold secrets. The layers are PATH HOME USER LANG LC_* TZ TERM TMPDIR, the pipeline's
+// pass_env, the task's, the box's, the dotenv files (of the tree, or of the box's copy), and env; the later wins,
+// but HOME and TMPDIR of the box win over all. An error is a fault of the task, in words for a person.
 func (r *Runner) environment(dir string, t *pipeline.Task, box sandbox.Box) (env, withheld []string, err error) {
 	b, err := r.build(dir, t, box)
 	if err != nil {
@@ -70,10 +66,8 @@ func (r *Runner) build(dir string, t *pipeline.Task, box sandbox.Box) (*builder,
 	}
 	b.pass(who, r.Config.PassEnv, fromPipeline)
 	b.pass(who, t.PassEnv, fromTask)
-	for _, kv := range box.Env {
-		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
-			b.set(name, value, fromSandbox)
-		}
+	for name, value := range parse(box.Env) {
+		b.set(name, value, fromSandbox)
 	}
 	if err := b.dotenv(dir); err != nil {
 		return nil, err
@@ -197,4 +191,65 @@ func first(names []string) string {
 		return ""
 	}
 	return names[0]
+}
+
+// A person is the parsed environment of the person who runs us. It is parsed once for all tasks and never changes.
+type person struct {
+	set  map[string]string
+	base []variable // what every task sees, sorted by name
+	mark string     // set when a hook started us, or empty
+}
+
+type variable struct{ name, value string }
+
+// parsed returns the person's environment.
+func (r *Runner) parsed() *person {
+	r.once.Do(func() {
+		p := &person{set: parse(r.Environ)}
+		for name, value := range p.set {
+			if slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
+				p.base = append(p.base, variable{name, value})
+			}
+		}
+		slices.SortFunc(p.base, func(a, b variable) int { return strings.Compare(a.name, b.name) })
+		p.mark = p.set[mark]
+		r.person = p
+	})
+	return r.person
+}
+
+// parse converts KEY=VALUE lines to a map; the last value of a name wins.
+func parse(environ []string) map[string]string {
+	set := make(map[string]string, len(environ))
+	for _, kv := range environ {
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
+			set[name] = value
+		}
+	}
+	return set
+}
+
+// A Layer is one variable of a task's environment and where it comes from.
+type Layer struct {
+	Name   string
+	Value  string   // must not be shown where Secret is true
+	From   string   // "inherited", "pipeline pass_env", "task pass_env", a dotenv file's path, "env"
+	Over   []string // the layers whose value it replaced, nearest first
+	Secret bool     // the value contains a secret
+}
+
+// Layers returns the environment of a task in the tree, sorted by name, each variable with the layer it came from.
+// Errors are those of RunTask that need no process.
+func (r *Runner) Layers(t *pipeline.Task) ([]Layer, error) {
+	b, err := r.build(r.Config.Root, t, sandbox.Box{Tier: sandbox.None, Secrets: true})
+	if err != nil {
+		return nil, err
+	}
+	all := b.sorted()
+	for i := range all {
+		l := &all[i]
+		given := slices.ContainsFunc(t.Env, func(v pipeline.EnvVar) bool { return v.Name == l.Name && len(v.Secrets) > 0 })
+		l.Secret = r.secret(l.Name, l.Value) || given && l.From == fromEnv
+	}
+	return all, nil
 }

@@ -78,7 +78,7 @@ func TestEnvironment(t *testing.T) {
 			}
 			r.Redact.Add("NPM_TOKEN", "hunter-2-hunter-2")
 			tt.task.Name = "x"
-			env, held, err := r.Environment(&tt.task, tt.box)
+			env, held, err := environment(r, &tt.task, tt.box)
 			if got := strings.Join(env, " "); err != nil || got != tt.want {
 				t.Errorf("environment, %v\n got %s\nwant %s", err, got, tt.want)
 			}
@@ -100,7 +100,7 @@ func TestEnvironmentRefuses(t *testing.T) {
 		{Name: "A", Text: pipeline.Text{Value: "x\x00y"}},
 		{Name: "A", Text: pipeline.Text{Missing: []string{"TOKEN"}}},
 	} {
-		_, _, err := r.Environment(&pipeline.Task{Name: "x", Env: []pipeline.EnvVar{v}}, sandbox.Box{Secrets: true})
+		_, _, err := environment(r, &pipeline.Task{Name: "x", Env: []pipeline.EnvVar{v}}, sandbox.Box{Secrets: true})
 		if err == nil || !strings.Contains(err.Error(), `task "x"`) {
 			t.Errorf("%+v: %v", v, err)
 		}

@@ -17,20 +17,12 @@ const HintTail = 64 << 10
 const mostHints = 3
 
 // common are names that most shells set, and words of test output: a hint about them would be noise.
-var common = words(`
+var common = strings.Fields(`
 	PWD OLDPWD SHLVL SHELL LOGNAME USERNAME MAIL HOST HOSTNAME HOSTTYPE MACHTYPE OSTYPE NAME LINES COLUMNS PAGER LESS
 	EDITOR VISUAL DISPLAY TTY COLORTERM LS_COLORS IFS PS1 PS2 PS4 PPID UID EUID GID RANDOM SECONDS LINENO OPTARG OPTIND
 	XDG_SESSION_ID XDG_RUNTIME_DIR XDG_SESSION_TYPE SSH_TTY SSH_CLIENT SSH_CONNECTION TERM_PROGRAM WINDOWID
 	DEBUG TRACE INFO WARN WARNING ERROR FATAL FAIL FAILED PASS PASSED SKIP TEST TODO OK YES NO TRUE FALSE NULL NONE
 `)
-
-func words(text string) map[string]bool {
-	set := make(map[string]bool)
-	for _, w := range strings.Fields(text) {
-		set[w] = true
-	}
-	return set
-}
 
 // Hint returns a sentence on the variables that a failed task's command or its redacted output name, that the person's
 // environment has and the task's lacks; nil when there are none. It contains names and never values. The task ran in the tree.
@@ -49,7 +41,8 @@ func (r *Runner) hint(t *pipeline.Task, box sandbox.Box, output []byte) *string 
 	}
 	lacks := func(name string) bool {
 		_, set := b.at[name]
-		return r.parsed().set[name] != "" && !set && !b.held[name] && !common[name] && !strings.HasPrefix(name, ours)
+		return r.parsed().set[name] != "" && !set && !b.held[name] &&
+			!slices.Contains(common, name) && !strings.HasPrefix(name, ours)
 	}
 	var names []string
 	own := make(map[string]bool) // set by the command itself

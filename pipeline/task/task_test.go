@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -42,6 +43,19 @@ func runner(t testing.TB, tasks ...*pipeline.Task) *Runner {
 		Config:  &pipeline.Config{Root: t.TempDir(), Tasks: tasks},
 		Environ: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "USER=me"},
 		Redact:  new(redact.Set),
+	}
+}
+
+// environment returns what a task sees in a box, and what is withheld from it.
+func environment(r *Runner, t *pipeline.Task, box sandbox.Box) (env, withheld []string, err error) {
+	return r.environment(box.At(r.Config.Root), t, box)
+}
+
+// check ends the test where there is an error.
+func check(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -144,18 +158,13 @@ func TestRunTask(t *testing.T) {
 			tt.task.Name = "x"
 			r := runner(t, &tt.task)
 			r.Redact.Add("TOKEN", secret.Value)
-			err := errors.Join(
+			check(t,
 				os.MkdirAll(filepath.Join(r.Config.Root, "sub", "dir"), 0o700),
 				os.WriteFile(filepath.Join(r.Config.Root, "file"), []byte("text"), 0o600),
 			)
-			if err != nil {
-				t.Fatal(err)
-			}
 			var out bytes.Buffer
 			got, err := r.RunTask(t.Context(), r.Config.Root, &tt.task, tt.box, &out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			code := -1
 			if got.ExitCode != nil {
 				code = *got.ExitCode
@@ -186,6 +195,22 @@ func TestProcessesLeft(t *testing.T) {
 	}
 }
 
+// After the end of its context a task is cancelled and not started.
+func TestRunTaskAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	task := &pipeline.Task{Name: "x", Run: shell("touch ran"), Retry: pipeline.Retry{Attempts: 3}}
+	r := runner(t, task)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got, err := r.RunTask(ctx, r.Config.Root, task, tree, nil)
+	if err != nil || got.Status != record.Cancelled || str(got.Reason) != "signal" || got.Attempts != 0 || got.StartedAt != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := os.Stat(filepath.Join(r.Config.Root, "ran")); err == nil {
+		t.Error("it was started")
+	}
+}
+
 func TestBoxThatIsRefused(t *testing.T) {
 	t.Parallel()
 	task := &pipeline.Task{Name: "x", Run: shell("true")}
@@ -201,9 +226,7 @@ func TestBoxThatIsRefused(t *testing.T) {
 func TestFolderOfACopy(t *testing.T) {
 	t.Parallel()
 	root, copied := t.TempDir(), t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(root, "old"), 0o700), os.Mkdir(filepath.Join(copied, "new"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(filepath.Join(root, "old"), 0o700), os.Mkdir(filepath.Join(copied, "new"), 0o700))
 	view := sandbox.Box{Tier: sandbox.View, Tree: root, Copy: copied}
 	fence := sandbox.Box{Tier: sandbox.Fence, Tree: root, Copy: copied}
 	for _, tt := range []struct {
@@ -233,9 +256,7 @@ func TestRunTaskInACopy(t *testing.T) {
 			r := runner(t, task)
 			copied, tmp := t.TempDir(), t.TempDir()
 			for _, dir := range []string{r.Config.Root, copied} {
-				if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
 			}
 			box := sandbox.Box{Tier: tier, Tree: r.Config.Root, Copy: copied, Tmp: tmp}
 			var out bytes.Buffer
@@ -310,9 +331,7 @@ func TestFolderThatLeadsOutside(t *testing.T) {
 		)
 	}
 	errs = append(errs, link(root, base+"/also"), link("real", copied+"/only"), link(outside, root+"/only"))
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errs...)
 	none := sandbox.Box{Tier: sandbox.None}
 	fence := sandbox.Box{Tier: sandbox.Fence, Tree: root, Copy: copied}
 	view := sandbox.Box{Tier: sandbox.View, Tree: root, Copy: copied}
