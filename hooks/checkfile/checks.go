@@ -5,6 +5,7 @@ package checkfile
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -19,7 +20,7 @@ type Checks struct {
 	tree        *lang.Index
 	protected   protected
 	conventions conventions
-	data        testData
+	data        fileSet // what tests read
 	refs        references
 	runner      runnerFiles
 }
@@ -57,7 +58,7 @@ func NewChecks(t Tree, s Scope) *Checks {
 		Sub: sub, tree: found.Index, protected: newProtected(sub, s.Protect), conventions: newConventions(found),
 		data: found.testData(), refs: findReferences(t, found, s.Runs), runner: newRunnerFiles(t, found),
 	}
-	c.data.dropPrograms(t.Read)
+	dropPrograms(c.data.files, t.Read)
 	for _, file := range s.Dotenv {
 		c.refs.files[path.Join(sub, file)] = true
 	}
@@ -118,16 +119,35 @@ func literal(p string) string {
 
 // has reports whether p is protected. A glob that matches a folder protects all below.
 func (c *protected) has(p string) bool {
-	for _, file := range c.pipeline {
-		if p == file {
-			return true
-		}
+	if slices.Contains(c.pipeline, p) {
+		return true
 	}
 	for _, glob := range c.globs {
 		for at := p; at != "." && at != "/"; at = path.Dir(at) {
 			if glob == at || doublestar.MatchUnvalidated(glob, at) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// A fileSet is a set of files, whether they are there or not: paths, folders with a slash at the end, and globs.
+type fileSet struct {
+	files map[string]bool
+	globs []string
+}
+
+func (s *fileSet) has(p string) bool {
+	return s.files[p] || below(p, s.files) ||
+		slices.ContainsFunc(s.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
+}
+
+// below reports whether p is below one of folders, which have a slash at the end.
+func below(p string, folders map[string]bool) bool {
+	for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if folders[dir+"/"] {
+			return true
 		}
 	}
 	return false

@@ -23,7 +23,7 @@ func (f files) tree() Tree {
 	}}
 }
 
-// classes checks want, a list of "class path" lines, against a tree.
+// classes checks want against a tree: a line is a class, paths, and what is behind a "#".
 func classes(t *testing.T, f files, sub string, protect []string, want string) {
 	t.Helper()
 	classesOf(t, NewChecks(f.tree(), Scope{Sub: sub, Protect: protect}), want)
@@ -32,16 +32,12 @@ func classes(t *testing.T, f files, sub string, protect []string, want string) {
 func classesOf(t *testing.T, c *Checks, want string) {
 	t.Helper()
 	for line := range strings.Lines(want) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		class, p, _ := strings.Cut(line, " ")
-		p, why, _ := strings.Cut(p, "  # ")
-		p = strings.TrimSpace(p)
-		got := c.Class(p)
-		if fmt.Sprint(got) != class {
-			t.Errorf("%s is class %d, want %s %s", p, got, class, why)
+		paths, why, _ := strings.Cut(strings.TrimSpace(line), " #")
+		class, paths, _ := strings.Cut(paths, " ")
+		for _, p := range strings.Fields(paths) {
+			if got := c.Class(p); fmt.Sprint(got) != class {
+				t.Errorf("%s is class %d, want %s:%s", p, got, class, why)
+			}
 		}
 	}
 }
@@ -50,122 +46,46 @@ func classesOf(t *testing.T, c *Checks, want string) {
 func TestClassByConvention(t *testing.T) {
 	t.Parallel()
 	classes(t, files{}, "", nil, `
-		1 PIPELINE.hcl
-		1 PIPELINE.hcl.json
+		1 PIPELINE.hcl PIPELINE.hcl.json
 		5 examples/PIPELINE.hcl  # of another root
-		2 calc_test.go
-		2 internal/calc/calc_test.go
-		0 contest.go
-		0 latest.go
-		0 attestation.go
-		0 testing.go
-		0 test.go
-		0 _test.go
-		0 internal/testing/clock.go
+		2 calc_test.go internal/calc/calc_test.go
+		0 contest.go latest.go attestation.go testing.go test.go _test.go internal/testing/clock.go
 		0 internal/greatest/x.go
-		2 test_calc.py
-		2 app/calc_test.py
-		2 conftest.py
-		2 shop/tests.py
-		2 tests/helpers.py
-		2 tests/unit/deep/data.bin
-		0 latest.py
-		0 contest.py
-		0 testing_utils.py
-		0 protest/latest.py
-		0 attest.py
-		2 src/sum.test.js
-		2 src/sum.test.ts
-		2 src/Sum.test.tsx
-		2 src/sum.spec.mjs
-		2 src/sum.spec.vue
-		2 app/app.e2e-spec.ts
-		2 src/__tests__/sum.js
-		2 src/__mocks__/fs.js
-		2 e2e/login.ts
+		2 test_calc.py app/calc_test.py conftest.py shop/tests.py tests/helpers.py tests/unit/deep/data.bin
+		0 latest.py contest.py testing_utils.py protest/latest.py attest.py
+		2 src/sum.test.js src/sum.test.ts src/Sum.test.tsx src/sum.spec.mjs src/sum.spec.vue app/app.e2e-spec.ts
+		2 src/__tests__/sum.js src/__mocks__/fs.js e2e/login.ts
 		0 e2e/crypto.go
 		2 cypress/support/commands.js
-		0 src/latest.js
-		0 src/test.js
-		0 src/testimonials.tsx
-		0 src/contest.test
-		0 .spec.js
-		2 src/test/java/shop/Cart.java
-		2 shop/CartTest.java
-		2 shop/CartTests.java
-		2 shop/TestCart.java
-		2 shop/CartIT.java
-		2 shop/CartTest.kt
-		2 shop/CartSpec.groovy
-		2 app/src/androidTest/java/shop/Main.kt
-		2 build/src/integrationTest/kotlin/A.kt
-		2 src/testFixtures/java/A.java
+		0 src/latest.js src/test.js src/testimonials.tsx src/contest.test .spec.js
+		2 src/test/java/shop/Cart.java shop/CartTest.java shop/CartTests.java shop/TestCart.java
+		2 shop/CartIT.java shop/CartTest.kt shop/CartSpec.groovy app/src/androidTest/java/shop/Main.kt
+		2 build/src/integrationTest/kotlin/A.kt src/testFixtures/java/A.java
 		0 src/main/java/shop/LoadTest.java  # Maven runs nothing in src/main
-		0 src/main/java/shop/test/Harness.java
-		0 src/main/kotlin/TypeSpec.kt
-		0 shop/Testimonial.java
-		0 shop/Contest.java
-		0 shop/EXIT.java
-		0 shop/Test.java
-		2 cart_spec.rb
-		2 spec/models/cart.rb
-		2 spec/spec_helper.rb
-		2 test/cart_test.rb
-		0 spec/openapi.yaml
-		0 app/spectator.rb
-		2 tests/integration.rs
-		2 src/cart/tests.rs
-		2 src/cart_test.rs
-		0 src/commands/test/mod.rs
-		0 src/test.rs
-		0 src/latest.rs
-		2 cart_test.cc
-		2 cart_unittest.cc
-		2 test_cart.c
-		2 src/CartTest.cpp
-		0 src/contest.c
-		0 src/latest.cpp
-		2 tests/Unit/CartTest.php
-		2 src/CartTest.php
-		2 Zend/tests/x.phpt
+		0 src/main/java/shop/test/Harness.java src/main/kotlin/TypeSpec.kt shop/Testimonial.java
+		0 shop/Contest.java shop/EXIT.java shop/Test.java
+		2 cart_spec.rb spec/models/cart.rb spec/spec_helper.rb test/cart_test.rb
+		0 spec/openapi.yaml app/spectator.rb
+		2 tests/integration.rs src/cart/tests.rs src/cart_test.rs
+		0 src/commands/test/mod.rs src/test.rs src/latest.rs
+		2 cart_test.cc cart_unittest.cc test_cart.c src/CartTest.cpp
+		0 src/contest.c src/latest.cpp
+		2 tests/Unit/CartTest.php src/CartTest.php Zend/tests/x.phpt
 		0 src/Contest.php
-		2 Shop.Tests/Helper.cs
-		2 Shop/CartTests.cs
-		0 Shop/Latest.cs
-		0 Shop/Contests/Page.cs
-		2 ShopTests/Helper.swift
-		2 cart.bats
-		2 scripts/test_cart.sh
-		2 run-tests.sh
-		0 scripts/latest.sh
-		0 scripts/deploy.sh
-		2 test/cart_test.exs
-		2 lib/cart_test.exs
+		2 Shop.Tests/Helper.cs Shop/CartTests.cs
+		0 Shop/Latest.cs Shop/Contests/Page.cs
+		2 ShopTests/Helper.swift cart.bats scripts/test_cart.sh run-tests.sh
+		0 scripts/latest.sh scripts/deploy.sh
+		2 test/cart_test.exs lib/cart_test.exs
 		0 lib/cart.ex
-		2 lib/cart_test.dart
-		2 t/basic.t
-		2 tests/testthat/test-cart.R
-		2 test/runtests.jl
-		2 policy/deny_test.rego
+		2 lib/cart_test.dart t/basic.t tests/testthat/test-cart.R test/runtests.jl policy/deny_test.rego
 		2 main.tftest.hcl
-		3 testdata/in.txt
-		3 internal/calc/testdata/script/a.txtar
-		3 fixtures/users.json
-		3 src/__snapshots__/a.js.snap
-		3 render.golden
-		3 render.golden.html
-		3 app/out.snap
-		3 report.approved.txt
-		0 golden.go
-		0 snap/main.go
-		0 golden
-		0 README.md
-		0 main.go
-		0 package.json
+		3 testdata/in.txt internal/calc/testdata/script/a.txtar fixtures/users.json src/__snapshots__/a.js.snap
+		3 render.golden render.golden.html app/out.snap report.approved.txt
+		0 golden.go snap/main.go golden README.md main.go package.json
 		5 .github/workflows/test.yml
 		0 docs/tests.md
-		2 tests/README.md
-		2 ./x/../calc_test.go
+		2 tests/README.md ./x/../calc_test.go
 	`)
 }
 
@@ -174,27 +94,20 @@ func TestClassProtect(t *testing.T) {
 	classes(t, files{}, "", []string{"api/*.proto", "**/*_gen.go", "migrations", "docs/", "", "[", "calc_test.go"}, `
 		1 api/a.proto
 		0 api/v1/a.proto
-		1 a_gen.go
-		1 x/y/a_gen.go
-		1 migrations/1/up.sql
-		1 docs/a.md
+		1 a_gen.go x/y/a_gen.go migrations/1/up.sql docs/a.md
 		1 calc_test.go  # class 1 comes first
 		0 main.go
 	`)
 	classes(t, files{}, "svc[1]", []string{"api/*.proto", "../common/*.txt"}, `
-		1 svc[1]/api/a.proto
-		1 svc[1]/PIPELINE.hcl
-		0 svc1/api/a.proto
-		0 api/a.proto
+		1 svc[1]/api/a.proto svc[1]/PIPELINE.hcl
+		0 svc1/api/a.proto api/a.proto
 		5 PIPELINE.hcl
 		1 common/a.txt
 	`)
 	// A root that lies under tests/ is not all tests.
 	classes(t, files{}, "tests/app", nil, `
 		0 tests/app/main.go
-		2 tests/app/tests/main.go
-		2 tests/app/main_test.go
-		2 tests/other/main.go
+		2 tests/app/tests/main.go tests/app/main_test.go tests/other/main.go
 		1 tests/app/PIPELINE.hcl
 	`)
 	classes(t, files{}, "./app/", nil, "1 app/PIPELINE.hcl\n5 PIPELINE.hcl")
@@ -241,17 +154,11 @@ func TestClassGo(t *testing.T) {
 		0 internal/deep/fake.go  # nothing marks the package as one for tests
 		0 internal/test/clock/clock.go  # production imports it
 		0 internal/test/clock/new.go
-		2 internal/test/clock/clock_test.go
-		2 internal/test/other/o.go
-		2 check/check.go
-		2 check/more.go
+		2 internal/test/clock/clock_test.go internal/test/other/o.go check/check.go check/more.go
 		0 vat/vat.go  # only a test of another package imports it, it is code under test
 		0 fixtures/seed.json  # production embeds it
 		3 fixtures/sub/seed.json
-		0 web/testdata/page.html
-		0 prodlib/testing_utils/u.go
-		0 broken.go
-		0 attestation.go
+		0 web/testdata/page.html prodlib/testing_utils/u.go broken.go attestation.go
 		3 calc/testdata/new.txt
 	`)
 }
@@ -286,17 +193,13 @@ func TestClassPython(t *testing.T) {
 		"test_feature.py":           "def test_it(): pass",
 		"cli.py":                    "import test_feature",
 	}, "", nil, `
-		0 app/main.py
-		0 app/calc.py
-		0 app/testing_utils.py
+		0 app/main.py app/calc.py app/testing_utils.py
 		0 app/test/client.py  # a production folder that production imports
-		0 app/test/__init__.py
-		0 app/test/new.py
+		0 app/test/__init__.py app/test/new.py
 		2 app/test/test_new.py
 		0 app/test_support.py  # called like a test, has none, and production imports it
 		0 app/lonely.py  # only a test imports it, which makes it code under test
-		2 app/assertions.py
-		2 app/mock_server.py
+		2 app/assertions.py app/mock_server.py
 		0 app/date_helper.py  # it has a test of its own
 		2 tests/test_calc.py
 		2 tests/util.py  # what runs tests does not make them production
@@ -306,8 +209,7 @@ func TestClassPython(t *testing.T) {
 		0 rates.csv  # production reads it too
 		0 pyproject.toml
 		2 runtests.py
-		0 latest.py
-		0 contest.py
+		0 latest.py contest.py
 		2 test_feature.py  # it has tests, whoever imports it
 	`)
 }
@@ -339,25 +241,16 @@ func TestClassWeb(t *testing.T) {
 		"shots/a.png":              "",
 		"node_modules/x/test/a.js": "require('../../../test/setup')",
 	}, "", nil, `
-		0 src/index.js
-		0 src/sum.js
-		2 src/sum.test.js
-		2 src/render-helpers.ts
+		0 src/index.js src/sum.js
+		2 src/sum.test.js src/render-helpers.ts
 		2 src/deep-mock/index.ts  # only a helper imports it
 		2 src/fake-clock.ts
-		0 src/date-helper.js
-		0 src/fixtures/seed.ts
-		0 src/fixtures/menu.json
-		0 src/tests/runtime.js
-		0 src/latest.js
+		0 src/date-helper.js src/fixtures/seed.ts src/fixtures/menu.json src/tests/runtime.js src/latest.js
 		2 test/setup.js  # the commented import and the tool's do not count
 		2 test/unit/sum.js
-		3 data/cases.json
-		3 data/big.txt
+		3 data/cases.json data/big.txt
 		0 data/menu.txt
-		3 golden-html/a.html
-		3 golden-html/new.html
-		3 shots/a.png
+		3 golden-html/a.html golden-html/new.html shots/a.png
 		0 index.html  # a source, though a test reads it
 		0 package.json
 		5 jest.config.js
@@ -389,19 +282,13 @@ func TestClassOtherLanguages(t *testing.T) {
 		"rs/src/lib.rs": "pub mod test;\n#[cfg(test)]\nmod tests;\nmod cart;\n", "rs/src/test/mod.rs": "", "rs/src/tests.rs": "", "rs/src/cart.rs": "",
 		"php/src/App.php": "<?php\nuse App\\Test\\Probe;\n", "php/src/Test/Probe.php": "", "php/src/Test2/Test/Other.php": "",
 	}, "", nil, `
-		0 src/cart.c
-		0 src/cart.h
-		2 src/util_test.c
-		2 support/test_support.h
-		2 src/harness.h
+		0 src/cart.c src/cart.h
+		2 src/util_test.c support/test_support.h src/harness.h
 		2 src/harness.c  # one unit with its header
-		0 include/contest.h
-		0 lib/cart.rb
-		2 spec/support/fake_shop.rb
-		2 lib/test_kit.rb
+		0 include/contest.h lib/cart.rb
+		2 spec/support/fake_shop.rb lib/test_kit.rb
 		3 data/in.yml
-		0 deploy.sh
-		0 lib/common.sh
+		0 deploy.sh lib/common.sh
 		2 lib/test_helper_x.bash
 		3 cases/in.txt
 		0 cases/not.txt
@@ -410,13 +297,11 @@ func TestClassOtherLanguages(t *testing.T) {
 		3 bin/list
 		0 docs/use.md  # documentation that a test reads is what it checks
 		3 docs/expected.md
-		0 src/shop/test/Probe.java
-		0 src/shop/tests/All.java
+		0 src/shop/test/Probe.java src/shop/tests/All.java
 		2 src/shop/test2/test/Other.java
 		0 rs/src/test/mod.rs
 		2 rs/src/tests.rs
-		0 rs/src/cart.rs
-		0 php/src/Test/Probe.php
+		0 rs/src/cart.rs php/src/Test/Probe.php
 		2 php/src/Test2/Test/Other.php
 	`)
 }

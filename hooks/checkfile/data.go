@@ -25,25 +25,20 @@ const (
 )
 
 // manifests are judged by their parts, not as data of a test.
-var manifests = []string{
-	"package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lock", "go.mod",
-	"go.sum", "go.work", "go.work.sum",
-	"Cargo.toml", "Cargo.lock", "pyproject.toml", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.cfg",
-	"tox.ini", "requirements.txt",
-	"Gemfile", "Gemfile.lock", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "composer.lock",
-	"mix.exs", "mix.lock",
-	"Makefile", "GNUmakefile", "CMakeLists.txt", "Dockerfile", "PIPELINE.hcl", "PIPELINE.hcl.json",
-}
+var manifests = strings.Fields(`
+	package.json package-lock.json yarn.lock pnpm-lock.yaml npm-shrinkwrap.json bun.lock go.mod go.sum
+	go.work go.work.sum Cargo.toml Cargo.lock pyproject.toml poetry.lock uv.lock Pipfile Pipfile.lock
+	setup.cfg tox.ini requirements.txt Gemfile Gemfile.lock pom.xml build.gradle build.gradle.kts
+	composer.json composer.lock mix.exs mix.lock Makefile GNUmakefile CMakeLists.txt Dockerfile PIPELINE.hcl
+	PIPELINE.hcl.json`)
 
 // sources are extensions of sources whose imports are not read. A page or a query may also be what a test expects:
 // then its name tells. Documentation that a test reads is what it checks.
 var (
-	sources = []string{
-		".html", ".htm", ".xhtml", ".css", ".scss", ".sass", ".less", ".sql", ".proto", ".graphql", ".gql", ".tmpl",
-		".tpl", ".gohtml", ".erb", ".ejs", ".hbs", ".pug",
-		".jinja", ".j2", ".twig", ".s", ".asm", ".f", ".f90", ".hcl", ".tf", ".nix", ".bzl", ".mk", ".cmake",
-		".gradle", ".ps1", ".fish", ".awk", ".thrift", ".gyp", ".md", ".rst", ".adoc",
-	}
+	sources = strings.Fields(`
+		.html .htm .xhtml .css .scss .sass .less .sql .proto .graphql .gql .tmpl .tpl .gohtml .erb .ejs .hbs
+		.pug .jinja .j2 .twig .s .asm .f .f90 .hcl .tf .nix .bzl .mk .cmake .gradle .ps1 .fish .awk .thrift .gyp
+		.md .rst .adoc`)
 	dataWords = []string{
 		"expected", "golden", "sample", "samples", "case", "cases", "input", "inputs", "output", "outputs", "want",
 		"snapshot", "snapshots", "fixture", "fixtures",
@@ -166,30 +161,12 @@ func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 	}
 }
 
-// testData knows the data that tests name and production does not (class 3).
-type testData struct {
-	files map[string]bool // and folders, with a slash at the end
-	globs []string
-}
-
-func (d *testData) has(p string) bool {
-	if d.files[p] {
-		return true
-	}
-	for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if d.files[dir+"/"] {
-			return true
-		}
-	}
-	return slices.ContainsFunc(d.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
-}
-
-// testData returns the data that only tests name.
-func (s *survey) testData() testData {
-	data := testData{files: map[string]bool{}}
+// testData returns the data that tests name and production does not (class 3).
+func (s *survey) testData() fileSet {
+	data := fileSet{files: map[string]bool{}}
 	production := map[string]bool{}
 	for _, u := range s.order {
-		if !u.test && !u.helper && !u.tool {
+		if u.production() {
 			for _, name := range u.mentioned {
 				production[name] = true
 			}
@@ -206,20 +183,25 @@ func (s *survey) testData() testData {
 		}
 		data.globs = append(data.globs, s.globs[u]...)
 	}
-	data.globs = set(data.globs)
-	data.globs = slices.DeleteFunc(data.globs[:min(len(data.globs), maxGlobs)],
+	data.globs = slices.DeleteFunc(fewGlobs(data.globs),
 		func(glob string) bool { return !s.onlyTestData(glob, production) })
 	return data
 }
 
+// fewGlobs returns the first maxGlobs of globs, sorted and each once.
+func fewGlobs(globs []string) []string {
+	globs = set(globs)
+	return globs[:min(len(globs), maxGlobs)]
+}
+
 // dropPrograms removes programs, as far as their content tells: what a test starts is what it checks. It reads files
 // without an extension, at most maxPrograms.
-func (d *testData) dropPrograms(read func(string) ([]byte, error)) {
+func dropPrograms(files map[string]bool, read func(string) ([]byte, error)) {
 	if read == nil {
 		return
 	}
 	looked := 0
-	for _, p := range slices.Sorted(maps.Keys(d.files)) {
+	for _, p := range slices.Sorted(maps.Keys(files)) {
 		if path.Ext(p) != "" || strings.HasSuffix(p, "/") {
 			continue
 		}
@@ -228,7 +210,7 @@ func (d *testData) dropPrograms(read func(string) ([]byte, error)) {
 		}
 		if src, err := read(p); err == nil &&
 			(bytes.HasPrefix(src, []byte("#!")) || bytes.HasPrefix(src, []byte("\x7fELF"))) {
-			delete(d.files, p)
+			delete(files, p)
 		}
 	}
 }
@@ -253,15 +235,7 @@ func (s *survey) onlyTestData(glob string, production map[string]bool) bool {
 // usedByProduction reports whether production imports or embeds p.
 func (s *survey) usedByProduction(p string) bool {
 	u := s.units[p]
-	if u == nil {
-		return false
-	}
-	for _, by := range u.users {
-		if !by.test && !by.helper && !by.tool {
-			return true
-		}
-	}
-	return false
+	return u != nil && slices.ContainsFunc(u.users, (*unit).production)
 }
 
 // afterVariable returns a path of a shell without the variable or substitution that it begins with.

@@ -11,77 +11,65 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 )
 
-// loadedNames are whole names in lower case. Names that are tests, as conftest.py, are class 2 already.
-var loadedNames = []string{
-	// Python. tox.ini is all about tests; setup.cfg and pyproject.toml are manifests.
-	"sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini",
-	"tox.toml", "noxfile.py", ".coveragerc", ".flake8", "mypy.ini", ".mypy.ini", "ruff.toml",
-	".ruff.toml", ".pylintrc", "pylintrc", ".isort.cfg", ".bandit", "pyrightconfig.json", ".style.yapf",
-	".pydocstyle", "nose.cfg", ".noserc", "hatch.toml", "behave.ini", ".behaverc", "pip.conf", ".importlinter",
-	// Go
-	"go.work", "go.work.sum", "staticcheck.conf", "revive.toml", ".testcoverage.yml", ".testcoverage.yaml",
-	// Rust
-	"rust-toolchain", "rust-toolchain.toml", "clippy.toml", ".clippy.toml", "rustfmt.toml", ".rustfmt.toml",
-	"nextest.toml", "tarpaulin.toml", ".tarpaulin.toml", "deny.toml",
-	// JavaScript and TypeScript
-	".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", "pnpmfile.js", ".pnp.cjs",
-	".pnp.loader.mjs", "bunfig.toml", ".swcrc", "jsconfig.json", "cypress.json", "cypress.env.json", "mocha.opts",
-	".taprc",
-	"jasmine.json", "turbo.json", "nx.json", "tslint.json", "biome.json", "biome.jsonc", ".eslintignore",
-	".prettierignore", ".stylelintignore", ".oxlintrc.json", "oxlintrc.json", "cspell.json", ".cspell.json",
-	"knip.json", ".size-limit.json", ".size-limit.js", ".ncurc.json", ".depcheckrc", ".browserslistrc", "testem.js",
-	".ember-cli",
-	// C and CMake
-	"ctesttestfile.cmake", "ctestconfig.cmake", "ctestcustom.cmake", "cmakepresets.json", "cmakeuserpresets.json",
-	".clang-tidy", ".clang-format", ".clangd", "cppcheck.xml", "cpplint.cfg", ".lsan_suppressions",
-	// other languages
-	".rspec", ".rspec-local", ".rubocop.yml", ".rubocop_todo.yml", ".simplecov", ".standard.yml", ".reek.yml",
-	"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "psalm.xml", "ecs.php", ".php-cs-fixer.php",
-	".php-cs-fixer.dist.php", "codeception.yml", "junit-platform.properties", "checkstyle.xml", "pmd.xml",
-	"detekt.yml", ".scalafmt.conf", ".scalafix.conf", "gradle-wrapper.properties", "gradle-wrapper.jar",
-	"maven-wrapper.properties", "maven-wrapper.jar", "coverlet.runsettings", ".luacheckrc", ".busted", ".credo.exs",
-	".formatter.exs", "analysis_options.yaml",
-	// any language
-	".envrc", "mise.toml", ".mise.toml", ".shellcheckrc", ".hadolint.yaml", ".hadolint.yml", ".codespellrc",
-	".gitleaks.toml", ".gitleaksignore", ".editorconfig", ".pre-commit-config.yaml", "lefthook.yml",
-	"lefthook.yaml", ".lefthook.yml", ".semgrepignore", ".tflint.hcl", ".ansible-lint", ".sqlfluff", "codecov.yml",
-	".codecov.yml", "codecov.yaml", ".codecov.yaml", ".secretlintrc.json", ".testrc", "pipeline.hcl",
-	"pipeline.hcl.json",
-	// CI
-	".gitlab-ci.yml", ".gitlab-ci.yaml", ".travis.yml", "appveyor.yml", ".appveyor.yml", "azure-pipelines.yml",
-	"azure-pipelines.yaml", "jenkinsfile", "bitbucket-pipelines.yml", ".drone.yml", ".drone.yaml",
-	".drone.jsonnet", ".woodpecker.yml", ".woodpecker.yaml", ".cirrus.yml", ".cirrus.star", "cloudbuild.yaml",
-	"cloudbuild.yml", "buildspec.yml", "buildspec.yaml", ".build.yml", "screwdriver.yaml", "wercker.yml",
-	"codefresh.yml",
-}
+// loadedNames are whole names in lower case: of Python, Go, Rust, JavaScript, C, other languages, any language, and
+// CI. Names that are tests, as conftest.py, are class 2 already; setup.cfg and pyproject.toml are manifests.
+var loadedNames = strings.Fields(`
+	sitecustomize.py usercustomize.py pytest.ini .pytest.ini pytest.toml .pytest.toml tox.ini tox.toml
+	noxfile.py .coveragerc .flake8 mypy.ini .mypy.ini ruff.toml .ruff.toml .pylintrc pylintrc .isort.cfg
+	.bandit pyrightconfig.json .style.yapf .pydocstyle nose.cfg .noserc hatch.toml behave.ini .behaverc
+	pip.conf .importlinter
+
+	go.work go.work.sum staticcheck.conf revive.toml .testcoverage.yml .testcoverage.yaml
+
+	rust-toolchain rust-toolchain.toml clippy.toml .clippy.toml rustfmt.toml .rustfmt.toml nextest.toml
+	tarpaulin.toml .tarpaulin.toml deny.toml
+
+	.npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnpmfile.mjs pnpmfile.js .pnp.cjs .pnp.loader.mjs bunfig.toml
+	.swcrc jsconfig.json cypress.json cypress.env.json mocha.opts .taprc jasmine.json turbo.json nx.json
+	tslint.json biome.json biome.jsonc .eslintignore .prettierignore .stylelintignore .oxlintrc.json
+	oxlintrc.json cspell.json .cspell.json knip.json .size-limit.json .size-limit.js .ncurc.json .depcheckrc
+	.browserslistrc testem.js .ember-cli
+
+	ctesttestfile.cmake ctestconfig.cmake ctestcustom.cmake cmakepresets.json cmakeuserpresets.json
+	.clang-tidy .clang-format .clangd cppcheck.xml cpplint.cfg .lsan_suppressions
+
+	.rspec .rspec-local .rubocop.yml .rubocop_todo.yml .simplecov .standard.yml .reek.yml phpunit.xml
+	phpunit.xml.dist phpunit.dist.xml psalm.xml ecs.php .php-cs-fixer.php .php-cs-fixer.dist.php
+	codeception.yml junit-platform.properties checkstyle.xml pmd.xml detekt.yml .scalafmt.conf
+	.scalafix.conf gradle-wrapper.properties gradle-wrapper.jar maven-wrapper.properties maven-wrapper.jar
+	coverlet.runsettings .luacheckrc .busted .credo.exs .formatter.exs analysis_options.yaml
+
+	.envrc mise.toml .mise.toml .shellcheckrc .hadolint.yaml .hadolint.yml .codespellrc .gitleaks.toml
+	.gitleaksignore .editorconfig .pre-commit-config.yaml lefthook.yml lefthook.yaml .lefthook.yml
+	.semgrepignore .tflint.hcl .ansible-lint .sqlfluff codecov.yml .codecov.yml codecov.yaml .codecov.yaml
+	.secretlintrc.json .testrc pipeline.hcl pipeline.hcl.json
+
+	.gitlab-ci.yml .gitlab-ci.yaml .travis.yml appveyor.yml .appveyor.yml azure-pipelines.yml
+	azure-pipelines.yaml jenkinsfile bitbucket-pipelines.yml .drone.yml .drone.yaml .drone.jsonnet
+	.woodpecker.yml .woodpecker.yaml .cirrus.yml .cirrus.star cloudbuild.yaml cloudbuild.yml buildspec.yml
+	buildspec.yaml .build.yml screwdriver.yaml wercker.yml codefresh.yml`)
 
 // loadedStems are names before an extension of a script or of data, or without one: jest.config.ts, .babelrc,
 // .eslintrc.json.
-var loadedStems = []string{
-	"jest.config", "jest.setup", "jest-setup", "jest.preset", "jest.globals", "jest-globals", "vitest.config",
-	"vitest.setup", "vitest-setup", "vitest.workspace", "vitest.projects", "setuptests", "setup-tests", "setuptest",
-	"test-setup", "test.setup", "testsetup", ".mocharc", "ava.config", "karma.conf", "cypress.config",
-	"playwright.config", "wdio.conf", "nightwatch.conf", "web-test-runner.config", "wtr.config", "jasmine.config",
-	"stryker.conf",
-	"stryker.config", "babel.config", ".babelrc", ".nycrc", "nyc.config", ".c8rc", "c8.config", ".eslintrc",
-	"eslint.config", ".prettierrc", "prettier.config", ".stylelintrc", "stylelint.config", ".lintstagedrc",
-	"lint-staged.config", ".commitlintrc", "commitlint.config", ".markdownlint", ".markdownlint-cli2", ".yamllint",
-	".golangci", "oxlint.config", "phpstan", "phpstan.dist", "phpcs", "phpcs.dist", "infection", ".cspell",
-	"cspell.config",
-	"knip.config", "swc.config", "ts-node.config", "tsup.test.config", "codecept.conf", "protractor.conf",
-	"testcafe.config", ".testcaferc", "backstop", "lighthouserc", ".lighthouserc", ".pa11yci",
-}
+var loadedStems = strings.Fields(`
+	jest.config jest.setup jest-setup jest.preset jest.globals jest-globals vitest.config vitest.setup
+	vitest-setup vitest.workspace vitest.projects setuptests setup-tests setuptest test-setup test.setup
+	testsetup .mocharc ava.config karma.conf cypress.config playwright.config wdio.conf nightwatch.conf
+	web-test-runner.config wtr.config jasmine.config stryker.conf stryker.config babel.config .babelrc
+	.nycrc nyc.config .c8rc c8.config .eslintrc eslint.config .prettierrc prettier.config .stylelintrc
+	stylelint.config .lintstagedrc lint-staged.config .commitlintrc commitlint.config .markdownlint
+	.markdownlint-cli2 .yamllint .golangci oxlint.config phpstan phpstan.dist phpcs phpcs.dist infection
+	.cspell cspell.config knip.config swc.config ts-node.config tsup.test.config codecept.conf
+	protractor.conf testcafe.config .testcaferc backstop lighthouserc .lighthouserc .pa11yci`)
 
-var settingExts = []string{
-	"", ".json", ".json5", ".jsonc", ".yml", ".yaml", ".toml", ".neon", ".xml", ".dist",
-} // and those of JavaScript
+// settingExts are extensions of settings, besides those of JavaScript.
+var settingExts = []string{"", ".json", ".json5", ".jsonc", ".yml", ".yaml", ".toml", ".neon", ".xml", ".dist"}
 
 // loadedFolders are folders of which every file counts: ends of their paths.
-var loadedFolders = []string{
-	".github/workflows", ".github/actions", ".gitea/workflows", ".forgejo/workflows", ".gitlab/ci", ".gitlab-ci",
-	".circleci", ".buildkite", ".woodpecker", ".azure-pipelines", ".semaphore", ".teamcity", ".builds",
-	".cargo", ".husky", ".yarn/plugins", ".yarn/releases", ".mvn", ".lefthook",
-}
+var loadedFolders = strings.Fields(`
+	.github/workflows .github/actions .gitea/workflows .forgejo/workflows .gitlab/ci .gitlab-ci .circleci
+	.buildkite .woodpecker .azure-pipelines .semaphore .teamcity .builds .cargo .husky .yarn/plugins
+	.yarn/releases .mvn .lefthook`)
 
 // runnerFiles knows the files that a check's runner loads by itself (class 5): by their names, and by what the base
 // holds.
@@ -97,8 +85,7 @@ type runnerFiles struct {
 func newRunnerFiles(t Tree, s *survey) runnerFiles {
 	r := runnerFiles{
 		tree: s.Index, sub: s.sub, manifests: map[string]bool{}, vendored: map[string]bool{},
-		goFolders: map[string]bool{},
-		vitest:    map[string]bool{},
+		goFolders: map[string]bool{}, vitest: map[string]bool{},
 	}
 	for p := range s.Files() {
 		dir, base := path.Split(p)
@@ -206,14 +193,5 @@ func (r *runnerFiles) loadsDependency(p string) bool {
 // isSubject reports whether p is given to a linter. Of folders only those of workflows count, which nothing on this
 // machine loads.
 func isSubject(p string, subjects map[string]bool) bool {
-	if subjects[p] {
-		return true
-	}
-	for dir := path.Dir(p); dir != "." && dir != "/" &&
-		strings.Contains("/"+p, "/.github/workflows/"); dir = path.Dir(dir) {
-		if subjects[dir+"/"] {
-			return true
-		}
-	}
-	return false
+	return subjects[p] || strings.Contains("/"+p, "/.github/workflows/") && below(p, subjects)
 }

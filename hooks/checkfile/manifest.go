@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
@@ -41,6 +42,24 @@ type piece struct {
 	is      int
 }
 
+// A meaning returns what an entry means by its name: plain, decides or dependency. heading: it is a table, which
+// counts only where all of it is part of the check.
+type meaning func(name string, heading bool) int
+
+// meaningOf returns a meaning by two lists of names with blanks between. What is below a name means the same.
+func meaningOf(check, dependencies string) meaning {
+	checks, depends := strings.Fields(check), strings.Fields(dependencies)
+	return func(name string, heading bool) int {
+		switch {
+		case under(name, heading, checks):
+			return decides
+		case under(name, true, depends):
+			return dependency
+		}
+		return plain
+	}
+}
+
 // A manifestKind splits and restores manifests of one kind.
 type manifestKind struct {
 	split func(src string) (list []piece, ok bool)
@@ -57,31 +76,25 @@ func manifestOf(p string) *manifestKind {
 	switch base := path.Base(p); {
 	case foreign(p):
 		return nil
-	case base == "package.json":
-		return jsonKind(nodeMeaning)
-	case base == "composer.json":
-		return jsonKind(composerMeaning)
-	case base == "deno.json":
-		return jsonKind(denoMeaning)
-	case base == "pyproject.toml":
-		return lineKind(func(src string) ([]piece, bool) { return splitTOML(src, pyprojectMeaning) })
-	case base == "Cargo.toml":
-		return lineKind(func(src string) ([]piece, bool) { return splitTOML(src, cargoMeaning) })
-	case base == "Pipfile":
-		return lineKind(func(src string) ([]piece, bool) { return splitTOML(src, pipfileMeaning) })
-	case base == "setup.cfg":
-		return lineKind(splitINI)
-	case base == "go.mod":
-		return lineKind(splitGoMod)
-	case base == "pnpm-workspace.yaml":
-		return lineKind(splitWorkspace)
-	case strings.HasPrefix(base, "requirements") &&
-		strings.HasSuffix(base, ".txt"), strings.HasPrefix(base, "constraints") && strings.HasSuffix(base, ".txt"):
+	case lang.Matches("requirements*.txt", base), lang.Matches("constraints*.txt", base):
 		return lineKind(splitRequirements)
-	case base == "CMakeLists.txt":
-		return &manifestKind{split: splitCMake}
+	default:
+		return manifestKinds[base]
 	}
-	return nil
+}
+
+// manifestKinds are the manifests whose names are fixed.
+var manifestKinds = map[string]*manifestKind{
+	"package.json":        jsonKind(nodeMeaning),
+	"composer.json":       jsonKind(composerMeaning),
+	"deno.json":           jsonKind(denoMeaning),
+	"pyproject.toml":      tomlKind(pyprojectMeaning),
+	"Cargo.toml":          tomlKind(cargoMeaning),
+	"Pipfile":             tomlKind(pipfileMeaning),
+	"setup.cfg":           lineKind(splitINI),
+	"go.mod":              lineKind(splitGoMod),
+	"pnpm-workspace.yaml": lineKind(splitWorkspace),
+	"CMakeLists.txt":      {split: splitCMake},
 }
 
 // Parts returns the pieces of a manifest that change touched, by line; nil for any other file.

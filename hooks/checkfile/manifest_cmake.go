@@ -7,25 +7,27 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 var (
-	cmakeDecides = []string{
-		"add_test", "enable_testing", "set_tests_properties", "gtest_discover_tests", "gtest_add_tests",
-		"catch_discover_tests", "doctest_discover_tests", "cmake_language", "return", "macro", "function",
-		"ctest_test",
-		"create_test_sourcelist", "catch_add_tests", "unity_add_test", "cmocka_add_test",
-	}
+	cmakeDecides = strings.Fields(`
+		add_test enable_testing set_tests_properties gtest_discover_tests gtest_add_tests catch_discover_tests
+		doctest_discover_tests cmake_language return macro function ctest_test create_test_sourcelist
+		catch_add_tests unity_add_test cmocka_add_test`)
 	cmakeArguments = []string{
 		"include", "set", "option", "set_property", "add_subdirectory", "unset", "cmake_dependent_option",
 		"add_compile_definitions", "set_target_properties", "add_custom_target",
 	}
 )
 
+// cmakeTests are words in the arguments of a command that is about tests.
+var cmakeTests = strings.Fields("test tests testing ctest gtest googletest catch catch2 emulator check")
+
 const maxConditions = 16 // of one command, and loops
 
-// letter reports whether c may begin a name.
-func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+// cmakeName is the name of a command, up to its bracket.
+var cmakeName = lazyregexp.New(`^([A-Za-z_]\w*)[ \t]*`)
 
 // splitCMake returns the commands of a CMakeLists.txt. The conditions around a command that makes tests are part of
 // its value: to put if(OFF) around it is to change it.
@@ -44,20 +46,14 @@ func splitCMake(src string) ([]piece, bool) {
 			n := cmakeComment(src[i:])
 			line += strings.Count(src[i:i+n], "\n")
 			i += n
-		case !letter(c):
-			i++
 		default:
-			from := i
-			for i < len(src) && (letter(src[i]) || src[i] >= '0' && src[i] <= '9') {
+			m := cmakeName().FindStringSubmatch(src[i:])
+			if m == nil {
 				i++
+				continue
 			}
-			name := strings.ToLower(src[from:i])
-			for i < len(src) && (src[i] == ' ' || src[i] == '\t') {
-				i++
-			}
-			if i == len(src) || src[i] != '(' {
-				return nil, false
-			}
+			name := strings.ToLower(m[1])
+			i += len(m[0])
 			args, n := cmakeArgs(src[i:])
 			if n < 0 {
 				return nil, false
@@ -95,12 +91,7 @@ func splitCMake(src string) ([]piece, bool) {
 // cmakePiece returns p with the name, value and meaning of a command.
 func cmakePiece(p piece, name string, args, conditions []string) piece {
 	tests := func(arg string) bool {
-		list := lang.Words(arg)
-		return slices.ContainsFunc(list, func(w string) bool {
-			return slices.Contains([]string{
-				"test", "tests", "testing", "ctest", "gtest", "googletest", "catch", "catch2", "emulator", "check",
-			}, w)
-		})
+		return slices.ContainsFunc(lang.Words(arg), func(w string) bool { return slices.Contains(cmakeTests, w) })
 	}
 	first := ""
 	if len(args) > 0 {
@@ -155,7 +146,7 @@ func bracketed(s string) int {
 }
 
 // cmakeArgs returns the arguments between the brackets that s begins with, and the length with both brackets, -1
-// without an end.
+// without one of them.
 func cmakeArgs(s string) (args []string, n int) {
 	var b strings.Builder
 	flush := func() {
@@ -164,13 +155,15 @@ func cmakeArgs(s string) (args []string, n int) {
 			b.Reset()
 		}
 	}
-	depth := 0
-	for i := 0; i < len(s); {
+	if !strings.HasPrefix(s, "(") {
+		return nil, -1
+	}
+	depth := 1
+	for i := 1; i < len(s); {
 		switch c := s[i]; {
 		case c == '(':
-			if depth++; depth > 1 {
-				b.WriteByte(c)
-			}
+			depth++
+			b.WriteByte(c)
 		case c == ')':
 			if depth--; depth == 0 {
 				flush()

@@ -8,53 +8,22 @@ import (
 	"strings"
 )
 
-var nodeDependencies = []string{
-	"dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "bundleDependencies",
-	"bundledDependencies", "peerDependenciesMeta", "dependenciesMeta", "packageManager", "volta", "engines",
-}
-
-// nodeDecides are the top keys of package.json that the check's runner, or the package manager for it, reads.
-var nodeDecides = []string{
-	"scripts", "imports", "jest", "mocha", "ava", "nyc", "c8", "tap", "vitest", "karma", "babel", "overrides",
-	"resolutions", "pnpm", "config", "eslintConfig", "eslintIgnore", "prettier", "stylelint", "lint-staged", "husky",
-	"pre-commit",
-	"xo", "standard", "standardx", "semistandard", "tsd", "wireit", "nx", "turbo", "size-limit", "commitlint",
-	"cypress", "playwright", "jasmine", "swc", "ts-node", "testling", "remarkConfig",
-	"simple-git-hooks", "pre-push", "cspell", "knip", "depcheck", "bundlewatch", "craco", "packageExtensions",
-	"patchedDependencies",
-}
-
-func nodeMeaning(name string, _ bool) int {
-	top, _, _ := strings.Cut(name, ".")
-	switch {
-	case slices.Contains(nodeDecides, top):
-		return decides
-	case slices.Contains(nodeDependencies, top):
-		return dependency
-	}
-	return plain
-}
-
-func composerMeaning(name string, _ bool) int {
-	switch top, _, _ := strings.Cut(name, "."); top {
-	case "scripts", "config", "repositories", "autoload-dev", "minimum-stability":
-		return decides
-	case "require", "require-dev", "conflict", "replace", "provide":
-		return dependency
-	}
-	return plain
-}
-
-func denoMeaning(name string, _ bool) int {
-	switch top, _, _ := strings.Cut(name, "."); top {
-	case "tasks", "test", "lint", "fmt", "bench", "compilerOptions", "nodeModulesDir", "vendor", "lock", "links",
-		"patch":
-		return decides
-	case "imports":
-		return dependency
-	}
-	return plain
-}
+// What top keys of a manifest mean: first those that the check's runner, or the package manager for it, reads; then
+// those that name dependencies.
+var (
+	nodeMeaning = meaningOf(`
+		scripts imports jest mocha ava nyc c8 tap vitest karma babel overrides resolutions pnpm config
+		eslintConfig eslintIgnore prettier stylelint lint-staged husky pre-commit xo standard standardx
+		semistandard tsd wireit nx turbo size-limit commitlint cypress playwright jasmine swc ts-node testling
+		remarkConfig simple-git-hooks pre-push cspell knip depcheck bundlewatch craco packageExtensions
+		patchedDependencies`, `
+		dependencies devDependencies peerDependencies optionalDependencies bundleDependencies
+		bundledDependencies peerDependenciesMeta dependenciesMeta packageManager volta engines`)
+	composerMeaning = meaningOf(
+		"scripts config repositories autoload-dev minimum-stability", "require require-dev conflict replace provide")
+	denoMeaning = meaningOf(
+		"tasks test lint fmt bench compilerOptions nodeModulesDir vendor lock links patch", "imports")
+)
 
 // A member is one of a JSON object, with the places of its text.
 type member struct {

@@ -33,18 +33,12 @@ import (
 //   - What a test runner is given is a test by its use; what its flags give as its settings is a setting; what diff
 //     and cmp compare with, and data whose name speaks of tests, is expected. Other operands are what is checked.
 type references struct {
-	files     map[string]bool // whether they are there or not
-	globs     []string
+	fileSet
 	makefiles map[string]bool // those of files that are Makefiles
 	subjects  map[string]bool // what linters are given; folders, with a slash at the end
 	libraries map[string]bool // shell scripts that the check and production source
 	calls     map[string]use  // names that the check's commands use
 	variables map[string]bool // names of variables in the check's scripts
-}
-
-func (r *references) has(p string) bool {
-	return r.files[p] || slices.ContainsFunc(r.globs,
-		func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) })
 }
 
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
@@ -82,9 +76,8 @@ type site struct {
 // findReferences follows the commands of a check.
 func findReferences(t Tree, seen *survey, runs []Command) references {
 	n := &finder{seen: seen, read: t.Read, done: map[string]bool{}, references: references{
-		files: map[string]bool{}, makefiles: map[string]bool{}, subjects: map[string]bool{},
-		libraries: map[string]bool{},
-		calls:     map[string]use{}, variables: map[string]bool{},
+		fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
+		libraries: map[string]bool{}, calls: map[string]use{}, variables: map[string]bool{},
 	}}
 	for _, run := range runs {
 		dir := path.Clean(run.Dir)
@@ -95,8 +88,7 @@ func findReferences(t Tree, seen *survey, runs []Command) references {
 		}
 		n.commands(list, site{dir: dir, from: dir, start: dir})
 	}
-	n.globs = set(n.globs)
-	n.globs = n.globs[:min(len(n.globs), maxGlobs)]
+	n.globs = fewGlobs(n.globs)
 	return n.references
 }
 
@@ -174,7 +166,7 @@ func (n *finder) resolve(word string, w site) string {
 // add adds p. A pattern includes new files that it matches.
 func (n *finder) add(p string) {
 	switch {
-	case p == "" || n.isFolder(p):
+	case p == "" || n.seen.IsDir(p):
 	case strings.ContainsAny(p, "*?[") && !n.seen.Has(p):
 		if doublestar.ValidatePattern(p) && strings.Trim(path.Base(p), "*") != "" {
 			n.globs = append(n.globs, p)
@@ -183,8 +175,6 @@ func (n *finder) add(p string) {
 		n.files[p] = true
 	}
 }
-
-func (n *finder) isFolder(p string) bool { return n.seen.IsDir(p) }
 
 // readOnce returns the content of p, once for each purpose.
 func (n *finder) readOnce(p, sense string) ([]byte, bool) {
@@ -320,7 +310,7 @@ func (n *finder) isCheck(p string) bool {
 func (n *finder) imported(p string) bool {
 	u := n.seen.units[n.key(p)]
 	return u != nil && slices.ContainsFunc(u.users, func(by *unit) bool {
-		return !by.test && !by.helper && !by.tool && !by.runs && (!n.files[by.key] || n.libraries[by.key]) &&
+		return by.production() && !by.runs && (!n.files[by.key] || n.libraries[by.key]) &&
 			!checkName(by.key)
 	})
 }
@@ -356,12 +346,9 @@ func (n *finder) expected(word string, w site) {
 }
 
 var (
-	checkWords = []string{
-		"test", "tests", "testing", "runtests", "check", "checks", "checker", "verify", "validate", "lint", "linter",
-		"smoke", "e2e", "spec", "specs",
-		"selftest", "selfcheck", "ci", "qa", "acceptance", "regression", "conformance", "precommit", "presubmit",
-		"suite",
-	}
+	checkWords = strings.Fields(`
+		test tests testing runtests check checks checker verify validate lint linter smoke e2e spec specs
+		selftest selfcheck ci qa acceptance regression conformance precommit presubmit suite`)
 	folderWords = []string{
 		"test", "tests", "testing", "check", "checks", "lint", "linter", "smoke", "e2e", "spec", "specs", "selftest",
 		"selfcheck", "acceptance", "regression", "conformance",

@@ -13,12 +13,10 @@ import (
 
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "pwsh", "powershell"}
-	interpreters = []string{
-		"python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "luajit", "Rscript", "tsx",
-		"ts-node", "ts-node-esm", "babel-node", "jq", "awk", "gawk", "mawk",
-		"nawk", "sed", "expect", "tclsh", "julia", "elixir", "escript", "osascript", "osh", "groovy", "scala",
-		"kotlin", "java", "nu", "guile", "racket",
-	}
+	interpreters = strings.Fields(`
+		python pypy node nodejs deno bun ruby perl php lua luajit Rscript tsx ts-node ts-node-esm babel-node jq
+		awk gawk mawk nawk sed expect tclsh julia elixir escript osascript osh groovy scala kotlin java nu guile
+		racket`)
 	// testRunners run the files that they are given as tests, whatever those are called.
 	testRunners = []string{
 		"pytest", "py.test", "unittest", "nose2", "jest", "vitest", "mocha", "ava", "tap", "tape", "jasmine", "bats",
@@ -26,31 +24,25 @@ var (
 		"karma", "behave", "robot", "stestr", "wtr", "uvu",
 	}
 	// linters are given the files that they check.
-	linters = []string{
-		"shellcheck", "shfmt", "yamllint", "actionlint", "zizmor", "hadolint", "markdownlint", "markdownlint-cli2",
-		"checkmake", "jsonlint", "json.tool", "check-jsonschema", "prettier", "jq", "yq",
-		"xmllint", "eslint", "stylelint", "biome", "standard", "tslint", "oxlint", "flake8", "pylint", "ruff",
-		"black", "isort", "mypy", "pyright", "pycodestyle", "pydocstyle", "pyflakes", "bandit", "vulture",
-		"gofmt", "gofumpt", "golangci-lint", "staticcheck", "revive", "clang-tidy", "clang-format", "cppcheck",
-		"cpplint", "codespell", "editorconfig-checker", "tsc", "vue-tsc", "codecov", "gitlab-ci-lint",
-		"buildifier", "taplo", "py_compile", "compileall",
-	}
+	linters = strings.Fields(`
+		shellcheck shfmt yamllint actionlint zizmor hadolint markdownlint markdownlint-cli2 checkmake jsonlint
+		json.tool check-jsonschema prettier jq yq xmllint eslint stylelint biome standard tslint oxlint flake8
+		pylint ruff black isort mypy pyright pycodestyle pydocstyle pyflakes bandit vulture gofmt gofumpt
+		golangci-lint staticcheck revive clang-tidy clang-format cppcheck cpplint codespell editorconfig-checker
+		tsc vue-tsc codecov gitlab-ci-lint buildifier taplo py_compile compileall`)
 	// checkTools are other programs whose settings are the check's.
 	checkTools = []string{
 		"tox", "nox", "coverage", "nyc", "c8", "ctest", "pre-commit", "lefthook", "nextest", "gotestsum",
 		"cargo-nextest", "stryker", "semgrep", "trivy", "gitleaks", "commitlint", "cspell",
 		"turbo", "nx", "depcheck", "knip", "size-limit", "slipcover", "diff-cover", "lychee",
 	}
-	settingFlags = []string{
-		"-c", "--config", "--config-file", "--configuration", "--conf", "--rcfile", "--rcdir", "--settings",
-		"--project", "-p", "--tsconfig", "--resolve-plugins-relative-to", "--ignore-path", "--ignore-file",
-		"--setup-file", "--setupFiles", "--setupFilesAfterEnv", "--globalSetup", "--globalTeardown",
-		"--testEnvironment", "--runner", "--reporter", "--rulesdir", "--confcutdir", "--append-config",
-		"--config-path",
-		"--opts", "-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file",
-		"--env-file-if-exists", "--preload", "--test-reporter", "--test-global-setup",
-		"--suppressions-list", "--baseline", "--exclude-from", "--plugin",
-	}
+	settingFlags = strings.Fields(`
+		-c --config --config-file --configuration --conf --rcfile --rcdir --settings --project -p --tsconfig
+		--resolve-plugins-relative-to --ignore-path --ignore-file --setup-file --setupFiles --setupFilesAfterEnv
+		--globalSetup --globalTeardown --testEnvironment --runner --reporter --rulesdir --confcutdir
+		--append-config --config-path --opts -r --require --import --loader --experimental-loader --env-file
+		--env-file-if-exists --preload --test-reporter --test-global-setup --suppressions-list --baseline
+		--exclude-from --plugin`)
 	// preloads are the flags among them by which an interpreter runs a file before the program.
 	preloads = []string{
 		"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--env-file-if-exists",
@@ -142,6 +134,27 @@ func (n *finder) operands(args []string, w site, do func(word string, w site)) {
 	}
 }
 
+// parseFlags calls set with each flag of args and returns the other words. The value of a flag in valued is joined to
+// it by "=", or is the next word; without a value it is left out.
+func parseFlags(args, valued []string, set func(flag, value string)) (operands []string) {
+	for i := 0; i < len(args); i++ {
+		flag, value, joined := strings.Cut(args[i], "=")
+		takes := slices.Contains(valued, flag)
+		if takes && !joined && i+1 < len(args) {
+			i++
+			value = args[i]
+		}
+		switch {
+		case takes && value == "":
+		case strings.HasPrefix(flag, "-"):
+			set(flag, value)
+		default:
+			operands = append(operands, args[i])
+		}
+	}
+	return operands
+}
+
 // source adds what a script reads as its own text. bats leaves the end of a name away.
 func (n *finder) source(word string, w site) {
 	p := n.resolve(word, w)
@@ -161,7 +174,7 @@ func (n *finder) subject(word string, w site) {
 	p := n.resolve(word, w)
 	switch {
 	case p == "" || p == ".":
-	case n.isFolder(p):
+	case n.seen.IsDir(p):
 		n.subjects[p+"/"] = true
 	case n.seen.Has(p):
 		n.subjects[p] = true
@@ -349,7 +362,7 @@ func (n *finder) goCommand(c shelltext.Command, w site) {
 				n.files[p] = true
 			}
 			continue // there may be more files
-		case n.isFolder(p) && p != n.seen.sub && p != "." && n.isCheck(lang.GoPackage(p)):
+		case n.seen.IsDir(p) && p != n.seen.sub && p != "." && n.isCheck(lang.GoPackage(p)):
 			n.globs = append(n.globs, lang.GoPackage(literal(p)))
 		}
 		n.operands(args[i+1:], w, n.input)

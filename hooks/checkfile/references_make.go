@@ -11,47 +11,36 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
+// makeFlags are the flags of make that have a value.
+var makeFlags = strings.Fields("-C --directory -f --file --makefile -I -o -W --include-dir --eval")
+
 // makeNames are the names of Makefiles in the order in which make prefers them.
 var makeNames = []string{"GNUmakefile", "makefile", "Makefile"}
 
 // make follows `make [-C dir] [-f file] [goal…]`: it adds the Makefile, what that includes, and the names that make
 // would prefer.
 func (n *finder) make(args []string, w site) {
-	var files, goals []string
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		value := func(flags ...string) (string, bool) {
-			for _, flag := range flags {
-				rest, ok := strings.CutPrefix(arg, flag)
-				switch {
-				case !ok:
-				case rest == "" && i+1 < len(args):
-					i++
-					return args[i], true
-				case strings.HasPrefix(flag, "--") && strings.HasPrefix(rest, "="), !strings.HasPrefix(flag, "--") &&
-					rest != "":
-					return strings.TrimPrefix(rest, "="), true
-				}
-			}
-			return "", false
+	var list, files []string
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-C") || strings.HasPrefix(arg, "-f") { // -Cdir is -C dir
+			list = append(list, arg[:2])
+			arg = strings.TrimPrefix(arg[2:], "=")
 		}
-		if dir, ok := value("--directory", "-C"); ok {
-			w.dir = w.cd([]string{dir})
-			continue
-		}
-		if file, ok := value("--makefile", "--file", "-f"); ok {
-			files = append(files, file)
-			continue
-		}
-		switch {
-		case slices.Contains([]string{"-I", "-o", "-W", "--include-dir", "--eval"}, arg):
-			i++
-		case strings.HasPrefix(arg, "-") || strings.Contains(arg, "="):
-		case strings.Trim(arg, "0123456789") == "": // -j 4
-		default:
-			goals = append(goals, arg)
+		if arg != "" {
+			list = append(list, arg)
 		}
 	}
+	goals := parseFlags(list, makeFlags, func(flag, value string) {
+		switch flag {
+		case "-C", "--directory":
+			w.dir = w.cd([]string{value})
+		case "-f", "--file", "--makefile":
+			files = append(files, value)
+		}
+	})
+	goals = slices.DeleteFunc(goals, func(goal string) bool {
+		return strings.Contains(goal, "=") || strings.Trim(goal, "0123456789") == "" // CC=gcc, -j 4
+	})
 	if w.inner && !slices.ContainsFunc(goals, checkName) {
 		return // a script builds what it checks
 	}

@@ -28,37 +28,29 @@ type nodePackage struct {
 	Scripts map[string]string `json:"scripts"`
 }
 
+// packageFlags are the flags of package managers that have a value.
+var packageFlags = strings.Fields("-C --dir --cwd --prefix -w --workspace --filter -F")
+
 // packageScript follows `npm run x`, `pnpm --filter y test` and `yarn workspace z x`. The package.json itself is
 // restored by its parts.
 func (n *finder) packageScript(args []string, w site) {
 	var (
 		wanted []string // packages by name or folder
 		every  bool
-		names  []string // of the script; all that is no flag
 	)
-	for i := 0; i < len(args) && args[i] != "--"; i++ {
-		arg := args[i]
-		flag, value, joined := strings.Cut(arg, "=")
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	names := parseFlags(args, packageFlags, func(flag, value string) { // the first is that of the script
 		switch flag {
-		case "-C", "--dir", "--cwd", "--prefix", "-w", "--workspace", "--filter", "-F":
-			if !joined && i+1 < len(args) {
-				i++
-				value = args[i]
-			}
-			switch {
-			case (flag == "-w" || flag == "--workspace" || flag == "--filter" || flag == "-F") && value != "":
-				wanted = append(wanted, strings.Trim(value, ".{}^"))
-			case value != "":
-				w.dir = w.cd([]string{value})
-			}
+		case "-w", "--workspace", "--filter", "-F":
+			wanted = append(wanted, strings.Trim(value, ".{}^"))
+		case "-C", "--dir", "--cwd", "--prefix":
+			w.dir = w.cd([]string{value})
 		case "-r", "--recursive", "--workspaces", "-ws", "--ws":
 			every = true
-		default:
-			if !strings.HasPrefix(arg, "-") {
-				names = append(names, arg)
-			}
 		}
-	}
+	})
 	if len(names) > 1 && names[0] == "workspace" {
 		wanted, names = append(wanted, names[1]), names[2:]
 	}
@@ -221,7 +213,7 @@ func (n *finder) taskfile(p string, goals []string, w site) {
 		included := file.Includes[name]
 		for _, word := range scalars(&included) {
 			p := n.resolve(word, w)
-			if n.isFolder(p) {
+			if n.seen.IsDir(p) {
 				p = path.Join(p, "Taskfile.yml")
 			}
 			if n.seen.Has(p) {
@@ -278,27 +270,20 @@ func (n *finder) recipes(all map[string]*recipe, goals []string, w site) {
 	}
 }
 
-// given returns the file that one of flags gives, which it adds, and the operands. A folder that a flag gives becomes
+// given returns the file that one of flags gives, which it adds, and the names of recipes. A folder that a flag gives becomes
 // the working directory of w.
-func (n *finder) given(args, flags []string, w *site) (file string, operands []string) {
-	for i := 0; i < len(args); i++ {
-		flag, value, joined := strings.Cut(args[i], "=")
-		switch {
-		case slices.Contains(flags, flag):
-			if !joined && i+1 < len(args) {
-				i++
-				value = args[i]
-			}
-			p := n.resolve(value, *w)
-			if n.isFolder(p) {
-				w.dir = p
-				continue
-			}
-			file = p
-			n.add(p)
-		case !strings.HasPrefix(args[i], "-") && !joined:
-			operands = append(operands, args[i])
+func (n *finder) given(args, flags []string, w *site) (file string, names []string) {
+	names = parseFlags(args, flags, func(flag, value string) {
+		if !slices.Contains(flags, flag) {
+			return
 		}
-	}
-	return file, operands
+		p := n.resolve(value, *w)
+		if n.seen.IsDir(p) {
+			w.dir = p
+			return
+		}
+		file = p
+		n.add(p)
+	})
+	return file, slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, "=") })
 }

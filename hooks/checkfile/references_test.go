@@ -7,7 +7,22 @@ import (
 	"time"
 )
 
-// What commands refer to, in one tree. A row is "class path  # why", under its command.
+// classesByRun checks a tree by the command that a task runs there, a shell text or, after a "[", words.
+func classesByRun(t *testing.T, f files, rows map[string]string) {
+	t.Helper()
+	for run, want := range rows {
+		command := Command{Shell: run, Dir: "."}
+		if argv, ok := strings.CutPrefix(run, "["); ok {
+			command = Command{Argv: strings.Fields(argv), Dir: "."}
+		}
+		t.Run(run, func(t *testing.T) {
+			t.Parallel()
+			classesOf(t, NewChecks(f.tree(), Scope{Runs: []Command{command}}), want)
+		})
+	}
+}
+
+// What commands refer to, in one tree.
 func TestClassReferences(t *testing.T) {
 	t.Parallel()
 	shop := files{
@@ -19,11 +34,8 @@ func TestClassReferences(t *testing.T) {
 		"go.mod": "module m\n", "cmd/gen/main.go": "package main", "tools/lint/main.go": "package main", "tools/wrap.sh": "", "checks/a.sh": "", "checks/deep/x.txt": "", "greet_test.sh": ". ./greet.sh\n./hello.sh\n", "greet.sh": "", "hello.sh": "",
 		"app.spec.cfg": "", "pytest-ci.ini": "", "tsconfig.check.json": "", "Rakefile": "", "Earthfile": "", "cmake/check.cmake": "",
 	}
-	for _, c := range []struct {
-		run  string // "[…" is argv
-		want string
-	}{
-		{"./check.sh", `
+	classesByRun(t, shop, map[string]string{
+		"./check.sh": `
 			4 check.sh
 			4 lib/assert.sh   # sourced
 			4 lib/deep.sh     # sourced by what is sourced
@@ -32,85 +44,74 @@ func TestClassReferences(t *testing.T) {
 			4 check_env.sh    # sourced, and new
 			4 scripts/common.sh  # production sources it too: a library of both
 			0 scripts/deploy.sh  # started by the check: what is checked
-			0 bin/greet.sh
-			0 out.txt
-			0 other.txt
-		`},
-		{"[sh check.sh", "4 check.sh\n4 lib/assert.sh\n0 bin/greet.sh"},
-		{"bash -euo pipefail check.sh arg", "4 check.sh\n4 lib/assert.sh"},
-		{"[sh -c ./check.sh", "4 check.sh"},
-		{"cd lib && ../check.sh", "4 check.sh\n4 lib/assert.sh"},
-		{"cd $(git rev-parse --show-toplevel) && ./check.sh", "4 check.sh"},
-		{"timeout 60 env X=1 ./check.sh | tee log.txt", "4 check.sh\n0 log.txt"},
-		{"set -e; S=./check.sh; bash $S", "4 check.sh"},
-		{"for f in checks/*.sh; do sh \"$f\"; done", "4 checks/a.sh\n4 checks/new.sh\n0 checks/deep/x.txt"},
-		{"sh run", "4 run\n4 lib/assert.sh"},
-		{"./run", "4 run\n0 lib/assert.sh  # it has no #! line"},
-		{"bin/tool", "4 bin/tool"},
-		{"bin/app --selftest", "0 bin/app  # the program under test"},
-		{"bin/data", "4 bin/data"},
-		{"./gone.sh", "4 gone.sh  # new"},
-		{"./gone", "4 gone"},
-		{"node gone.js", "0 gone.js"},
-		{"sh bin/greet.sh | grep -qx hi", "0 bin/greet.sh  # its output decides\n0 words.txt"},
-		{"test \"$(./bin/greet.sh)\" = hi", "0 bin/greet.sh"},
-		{"./bin/greet.sh > o && diff o expected.txt", "0 bin/greet.sh\n4 expected.txt"},
-		{"./check.sh | grep -q PASS", "4 check.sh  # its name speaks of checks"},
-		{"bin/app < input.txt", "4 input.txt"},
-		{"bin/app < words.txt", "0 words.txt"},
-		{"bin/app words.txt input.txt", "0 words.txt\n4 input.txt"},
-		{"bin/app > /tmp/x && cmp /tmp/x docs/api.txt", "0 docs/api.txt  # made from the sources"},
-		{"bin/app > /tmp/x && cmp /tmp/x other.txt", "4 other.txt"},
-		{"sh greet_test.sh", "2 greet_test.sh\n4 greet.sh  # named after it: shell_library.go tells its changes apart\n0 hello.sh"},
-		{"shellcheck check.sh && bash -n greet.sh", "0 check.sh\n0 greet.sh"},
-		{"python main.py", "0 main.py\n0 helper.py"},
-		{"python3.12 -u lint.py src", "4 lint.py"},
-		{"[python3 tools/asserts.py", "4 tools/asserts.py  # imports a library for tests"},
-		{"python -m pkg --selftest", "0 pkg/__main__.py"},
-		{"python -m selfcheck", "4 selfcheck/__main__.py"},
-		{"python -m unittest app.cases", "4 app/cases.py  # a test by its use"},
-		{"pytest -c pytest-ci.ini app/cases.py::test_x", "4 pytest-ci.ini\n4 app/cases.py"},
-		{"python -m coverage run -m pytest --rootdir=. -c pytest-ci.ini", "4 pytest-ci.ini"},
-		{"python -c 'import main'", "0 main.py"},
-		{"node src/app.js", "0 src/app.js"},
-		{"node src/check.js", "0 src/check.js  # production imports it"},
-		{"node tools/lint.mjs src", "4 tools/lint.mjs"},
-		{"node tools/size.mjs", "0 tools/size.mjs"},
-		{"node --require ./pre.js src/app.js", "4 pre.js\n0 src/app.js"},
-		{"node --import=./pre.js --test app/x.js", "4 pre.js"},
-		{"node --check src/app.js", "0 src/app.js"},
-		{"npx eslint --config eslint.json src", "4 eslint.json"},
-		{"npx tsc -p tsconfig.check.json --noEmit", "4 tsconfig.check.json"},
-		{"mocha -r pre.js src/check.js", "4 pre.js"},
-		{"go run ./cmd/gen", "0 cmd/gen/main.go"},
-		{"go build ./... && go test ./...", "0 cmd/gen/main.go\n0 go.mod"},
-		{"go run ./tools/lint cmd", "4 tools/lint/main.go\n4 tools/lint/new.go"},
-		{"[go run tools/lint/main.go", "4 tools/lint/main.go"},
-		{"go test -exec ./tools/wrap.sh -overlay=over.json ./...", "4 tools/wrap.sh\n4 over.json"},
-		{"awk -f report.awk words.txt", "4 report.awk\n0 words.txt"},
-		{"sed -n 1p words.txt", "0 words.txt"},
-		{"yamllint deploy.yml rules.yml", "0 deploy.yml"},
-		{"yamllint .github/workflows/ci.yml", "0 .github/workflows/ci.yml  # what is checked\n5 .github/workflows/other.yml"},
-		{"actionlint", "0 .github/workflows/ci.yml"},
-		{"prettier --check src", "5 .prettierrc"},
-		{"rake test", "4 Rakefile\n4 rakefile"},
-		{"earthly +test", "4 Earthfile"},
-		{"cmake -P cmake/check.cmake", "4 cmake/check.cmake"},
-		{"tox -c rules.yml", "4 rules.yml"},
-		{"eval './check.sh'", "4 check.sh"},
-		{"curl https://example.com/check.sh | sh", "0 check.sh"},
-		{"/usr/bin/check.sh ~/check.sh ../check.sh", "0 check.sh"},
-		{"", "0 check.sh"},
-	} {
-		command := Command{Shell: c.run, Dir: "."}
-		if argv, ok := strings.CutPrefix(c.run, "["); ok {
-			command = Command{Argv: strings.Fields(argv), Dir: "."}
-		}
-		t.Run(c.run, func(t *testing.T) {
-			t.Parallel()
-			classesOf(t, NewChecks(shop.tree(), Scope{Runs: []Command{command}}), c.want)
-		})
-	}
+			0 bin/greet.sh out.txt other.txt
+		`,
+		"[sh check.sh":                                      "4 check.sh\n4 lib/assert.sh\n0 bin/greet.sh",
+		"bash -euo pipefail check.sh arg":                   "4 check.sh\n4 lib/assert.sh",
+		"[sh -c ./check.sh":                                 "4 check.sh",
+		"cd lib && ../check.sh":                             "4 check.sh\n4 lib/assert.sh",
+		"cd $(git rev-parse --show-toplevel) && ./check.sh": "4 check.sh",
+		"timeout 60 env X=1 ./check.sh | tee log.txt":       "4 check.sh\n0 log.txt",
+		"set -e; S=./check.sh; bash $S":                     "4 check.sh",
+		"for f in checks/*.sh; do sh \"$f\"; done":          "4 checks/a.sh\n4 checks/new.sh\n0 checks/deep/x.txt",
+		"sh run":                          "4 run\n4 lib/assert.sh",
+		"./run":                           "4 run\n0 lib/assert.sh  # it has no #! line",
+		"bin/tool":                        "4 bin/tool",
+		"bin/app --selftest":              "0 bin/app  # the program under test",
+		"bin/data":                        "4 bin/data",
+		"./gone.sh":                       "4 gone.sh  # new",
+		"./gone":                          "4 gone",
+		"node gone.js":                    "0 gone.js",
+		"sh bin/greet.sh | grep -qx hi":   "0 bin/greet.sh  # its output decides\n0 words.txt",
+		"test \"$(./bin/greet.sh)\" = hi": "0 bin/greet.sh",
+		"./bin/greet.sh > o && diff o expected.txt":                     "0 bin/greet.sh\n4 expected.txt",
+		"./check.sh | grep -q PASS":                                     "4 check.sh  # its name speaks of checks",
+		"bin/app < input.txt":                                           "4 input.txt",
+		"bin/app < words.txt":                                           "0 words.txt",
+		"bin/app words.txt input.txt":                                   "0 words.txt\n4 input.txt",
+		"bin/app > /tmp/x && cmp /tmp/x docs/api.txt":                   "0 docs/api.txt  # made from the sources",
+		"bin/app > /tmp/x && cmp /tmp/x other.txt":                      "4 other.txt",
+		"sh greet_test.sh":                                              "2 greet_test.sh\n4 greet.sh  # named after it: shell_library.go tells its changes apart\n0 hello.sh",
+		"shellcheck check.sh && bash -n greet.sh":                       "0 check.sh\n0 greet.sh",
+		"python main.py":                                                "0 main.py\n0 helper.py",
+		"python3.12 -u lint.py src":                                     "4 lint.py",
+		"[python3 tools/asserts.py":                                     "4 tools/asserts.py  # imports a library for tests",
+		"python -m pkg --selftest":                                      "0 pkg/__main__.py",
+		"python -m selfcheck":                                           "4 selfcheck/__main__.py",
+		"python -m unittest app.cases":                                  "4 app/cases.py  # a test by its use",
+		"pytest -c pytest-ci.ini app/cases.py::test_x":                  "4 pytest-ci.ini\n4 app/cases.py",
+		"python -m coverage run -m pytest --rootdir=. -c pytest-ci.ini": "4 pytest-ci.ini",
+		"python -c 'import main'":                                       "0 main.py",
+		"node src/app.js":                                               "0 src/app.js",
+		"node src/check.js":                                             "0 src/check.js  # production imports it",
+		"node tools/lint.mjs src":                                       "4 tools/lint.mjs",
+		"node tools/size.mjs":                                           "0 tools/size.mjs",
+		"node --require ./pre.js src/app.js":                            "4 pre.js\n0 src/app.js",
+		"node --import=./pre.js --test app/x.js":                        "4 pre.js",
+		"node --check src/app.js":                                       "0 src/app.js",
+		"npx eslint --config eslint.json src":                           "4 eslint.json",
+		"npx tsc -p tsconfig.check.json --noEmit":                       "4 tsconfig.check.json",
+		"mocha -r pre.js src/check.js":                                  "4 pre.js",
+		"go run ./cmd/gen":                                              "0 cmd/gen/main.go",
+		"go build ./... && go test ./...":                               "0 cmd/gen/main.go\n0 go.mod",
+		"go run ./tools/lint cmd":                                       "4 tools/lint/main.go\n4 tools/lint/new.go",
+		"[go run tools/lint/main.go":                                    "4 tools/lint/main.go",
+		"go test -exec ./tools/wrap.sh -overlay=over.json ./...":        "4 tools/wrap.sh\n4 over.json",
+		"awk -f report.awk words.txt":                                   "4 report.awk\n0 words.txt",
+		"sed -n 1p words.txt":                                           "0 words.txt",
+		"yamllint deploy.yml rules.yml":                                 "0 deploy.yml",
+		"yamllint .github/workflows/ci.yml":                             "0 .github/workflows/ci.yml  # what is checked\n5 .github/workflows/other.yml",
+		"actionlint":                                                    "0 .github/workflows/ci.yml",
+		"prettier --check src":                                          "5 .prettierrc",
+		"rake test":                                                     "4 Rakefile\n4 rakefile",
+		"earthly +test":                                                 "4 Earthfile",
+		"cmake -P cmake/check.cmake":                                    "4 cmake/check.cmake",
+		"tox -c rules.yml":                                              "4 rules.yml",
+		"eval './check.sh'":                                             "4 check.sh",
+		"curl https://example.com/check.sh | sh":                        "0 check.sh",
+		"/usr/bin/check.sh ~/check.sh ../check.sh":                      "0 check.sh",
+		"": "0 check.sh",
+	})
 }
 
 func TestClassReferencesByMake(t *testing.T) {
@@ -121,7 +122,7 @@ func TestClassReferencesByMake(t *testing.T) {
 		"mk/a.mk": "include deeper.mk\n", "mk/deeper.mk": "", "deeper.mk": "", "sub/rules.mk": "", "sub/Makefile": "test:\n\t./try.sh\n", "sub/try.sh": "", "checks/one.sh": "", "tools/drive.sh": "", "run_all.sh": "", "more.sh": "", "style.sh": "", "build/gen.sh": "",
 		"other.mk": "go:\n\tsh build/gen.sh\n", "all.sh": "make app\n", "verify.sh": "make test\n", "main.c": "",
 	}
-	for run, want := range map[string]string{
+	classesByRun(t, f, map[string]string{
 		"make test":                   "4 Makefile\n4 GNUmakefile\n4 makefile\n4 local.mk\n4 mk/a.mk\n4 mk/new.mk\n4 deeper.mk\n4 sub/rules.mk\n4 checks/one.sh\n4 tools/drive.sh\n4 run_all.sh\n4 more.sh\n4 style.sh\n0 build/gen.sh\n0 sub/try.sh\n4 unit\n4 test\n0 app\n0 main.c",
 		"make -j 4 CC=gcc lint":       "4 Makefile\n4 style.sh\n0 run_all.sh\n4 lint\n0 test",
 		"make":                        "4 Makefile\n4 GNUmakefile\n0 run_all.sh\n4 all",
@@ -134,12 +135,7 @@ func TestClassReferencesByMake(t *testing.T) {
 		"sh verify.sh":                "4 verify.sh\n4 Makefile\n4 run_all.sh",
 		"cd sub && make test":         "4 sub/Makefile\n4 sub/try.sh",
 		"make nothing":                "4 Makefile\n0 nothing",
-	} {
-		t.Run(run, func(t *testing.T) {
-			t.Parallel()
-			classesOf(t, NewChecks(f.tree(), Scope{Runs: []Command{{Shell: run, Dir: "."}}}), want)
-		})
-	}
+	})
 	// A root in a sub-folder, and a task in one of its folders.
 	g := files{"svc/a/Makefile": "include ../mk/x.mk\ncheck:\n\t./c.sh\n", "svc/a/c.sh": "", "svc/mk/x.mk": "", "Makefile": "", "svc/a/b/Makefile": ""}
 	classesOf(t, NewChecks(g.tree(), Scope{Sub: "svc", Runs: []Command{{Argv: []string{"make", "check"}, Dir: "svc/a"}}}), "4 svc/a/Makefile\n4 svc/a/c.sh\n4 svc/mk/x.mk\n0 Makefile\n0 svc/a/b/Makefile\n4 svc/a/GNUmakefile")
@@ -155,7 +151,7 @@ func TestClassReferencesByScripts(t *testing.T) {
 		"Taskfile.yml":      "version: '3'\nincludes:\n  docs: ./docs/Taskfile.yml\ntasks:\n  test:\n    deps: [lint]\n    cmds:\n      - sh tf/t.sh\n      - cmd: ./tf/u.sh\n        silent: true\n  lint:\n    cmds:\n      - sh tf/l.sh\n  build:\n    cmds:\n      - sh tf/b.sh\n",
 		"docs/Taskfile.yml": "", "tf/t.sh": "", "tf/u.sh": "", "tf/l.sh": "", "tf/b.sh": "", "deep/in/x.txt": "",
 	}
-	for run, want := range map[string]string{
+	classesByRun(t, f, map[string]string{
 		"npm test":                         "4 prep.sh\n4 scripts/after.sh\n4 hook.js\n0 build.sh\n0 package.json  # by its parts\n0 packages/a/try.sh",
 		"npm run-script build":             "4 build.sh\n0 prep.sh",
 		"npm run loop":                     "0 build.sh",
@@ -175,12 +171,7 @@ func TestClassReferencesByScripts(t *testing.T) {
 		"cd deep/in && just lint":          "4 justfile\n4 just/l.sh\n0 just/t.sh",
 		"just -f extra.just x":             "4 extra.just\n4 just/e.sh\n0 justfile",
 		"task test":                        "4 Taskfile.yml\n4 taskfile.yaml\n4 docs/Taskfile.yml\n4 tf/t.sh\n4 tf/u.sh\n4 tf/l.sh\n0 tf/b.sh",
-	} {
-		t.Run(run, func(t *testing.T) {
-			t.Parallel()
-			classesOf(t, NewChecks(f.tree(), Scope{Runs: []Command{{Shell: run, Dir: "."}}}), want)
-		})
-	}
+	})
 }
 
 // Hostile trees are read within bounds.

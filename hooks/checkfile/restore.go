@@ -2,6 +2,7 @@ package checkfile
 
 import (
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,7 +18,8 @@ import (
 // by parts is restored as a whole.
 func (c *Checks) Restore(changes []patch.Change) []patch.Change {
 	var rest []patch.Change
-	var there []string // files that the restored tree has
+	there := map[string]bool{} // files that the restored tree has, with a slash at the end
+	above := map[string]bool{} // folders that these are in: a file cannot be there and have files below it
 	for _, change := range changes {
 		class := c.Class(change.Path)
 		keep := class == 0 || class == 4 && c.stays(change)
@@ -27,38 +29,14 @@ func (c *Checks) Restore(changes []patch.Change) []patch.Change {
 		if keep {
 			rest = append(rest, change)
 		} else if change.Before != nil {
-			there = append(there, change.Path)
-		}
-	}
-	if len(there) == 0 {
-		return rest
-	}
-	// A file cannot be there and have files below it.
-	back := map[string]bool{}
-	for _, p := range there {
-		back[p] = true
-	}
-	folders := map[string]bool{}
-	for _, p := range there {
-		for i := range p {
-			if p[i] == '/' {
-				folders[p[:i]] = true
+			there[change.Path+"/"] = true
+			for dir := path.Dir(change.Path); dir != "." && dir != "/"; dir = path.Dir(dir) {
+				above[dir] = true
 			}
 		}
 	}
 	return slices.DeleteFunc(rest, func(change patch.Change) bool {
-		if change.After == nil {
-			return false
-		}
-		if folders[change.Path] {
-			return true
-		}
-		for i := range change.Path {
-			if change.Path[i] == '/' && back[change.Path[:i]] {
-				return true
-			}
-		}
-		return false
+		return change.After != nil && (above[change.Path] || below(change.Path, there))
 	})
 }
 

@@ -93,8 +93,9 @@ func (c *Checks) OnlyTested(change patch.Change) bool {
 		return false
 	}
 	leads := c.leads(before, after)
-	names := set(slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))))
-	for _, name := range names {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for name := range all {
 		old, was := before[name]
 		now, is := after[name]
 		switch {
@@ -113,25 +114,21 @@ func (c *Checks) OnlyTested(change patch.Change) bool {
 func (c *Checks) leads(sides ...map[string]string) map[string]bool {
 	found := map[string]bool{}
 	var work []string
-	reach := func(name string) {
-		if !found[name] {
-			found[name] = true
-			work = append(work, name)
-		}
-	}
 	for name, how := range c.refs.calls {
 		if how&decided != 0 {
-			reach(name)
+			work = append(work, name)
 		}
 	}
 	for len(work) > 0 {
 		name := work[len(work)-1]
 		work = work[:len(work)-1]
+		if found[name] {
+			continue
+		}
+		found[name] = true
 		for _, side := range sides {
 			for _, command := range shelltext.Commands(side[name]) {
-				for _, word := range command.Words {
-					reach(word)
-				}
+				work = append(work, command.Words...)
 			}
 		}
 	}
@@ -207,21 +204,15 @@ func (c *Checks) sameAround(before, after []string) bool {
 }
 
 // steers reports whether shells or programs read a variable by themselves.
-func steers(name string) bool {
-	return steering().MatchString(name)
-}
+func steers(name string) bool { return steering().MatchString(name) }
 
 var steering = lazyregexp.New(`PATH|^(?:IFS|ENV|BASH_ENV|GLOBIGNORE|SHELLOPTS|BASHOPTS|PS4|POSIXLY_CORRECT|HOME|TMPDIR|SHELL|PWD|` +
 	`LANG|LC_.*|LD_.*|DYLD_.*|.*OPTS|.*OPTIONS|.*FLAGS)$`)
 
 // Programs are those that checks start. PATH may find a new executable file of such a name. Names that projects give
 // their own scripts (test, rake, bundle, setup) are left out.
-var Programs = []string{
-	"go", "gofmt", "node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "python", "python2", "python3", "pip", "pip3",
-	"pytest", "py.test", "tox", "uv", "poetry",
-	"make", "gmake", "ninja", "cmake", "ctest", "cc", "gcc", "g++", "c++", "clang", "clang++", "ld", "ar", "sh",
-	"bash", "dash", "zsh", "env", "git", "cargo", "rustc",
-	"java", "javac", "mvn", "gradle", "ruby", "php", "perl", "jest", "vitest", "mocha", "tsc", "eslint", "mypy",
-	"ruff", "flake8", "golangci-lint", "staticcheck",
-	"grep", "diff", "cmp", "sed", "awk", "cat", "true", "false", "timeout", "tee", "sort", "bats", "shellcheck",
-}
+var Programs = strings.Fields(`
+	go gofmt node npm npx pnpm yarn bun deno python python2 python3 pip pip3 pytest py.test tox uv poetry
+	make gmake ninja cmake ctest cc gcc g++ c++ clang clang++ ld ar sh bash dash zsh env git cargo rustc
+	java javac mvn gradle ruby php perl jest vitest mocha tsc eslint mypy ruff flake8 golangci-lint
+	staticcheck grep diff cmp sed awk cat true false timeout tee sort bats shellcheck`)

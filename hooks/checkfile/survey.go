@@ -33,6 +33,9 @@ type unit struct {
 	mentioned []string // data that its literals name
 }
 
+// production reports whether u is neither a test, nor a helper of tests, nor a tool.
+func (u *unit) production() bool { return !u.test && !u.helper && !u.tool }
+
 // A survey is what NewChecks learns of a tree. It is thrown away afterwards.
 type survey struct {
 	*lang.Index
@@ -53,8 +56,8 @@ func newSurvey(t Tree, sub string) *survey {
 	paths := set(t.Paths)
 	s := &survey{
 		Index: lang.NewIndex(paths, sub), sub: sub, units: map[string]*unit{}, dirUnits: map[string][]*unit{},
-		codeBelow: map[string]bool{}, dataBelow: map[string]bool{},
-		dataBases: map[string]bool{}, globs: map[*unit][]string{},
+		codeBelow: map[string]bool{}, dataBelow: map[string]bool{}, dataBases: map[string]bool{},
+		globs: map[*unit][]string{},
 	}
 	for _, p := range paths {
 		s.note(p)
@@ -182,7 +185,7 @@ func (s *survey) findHelpers() {
 func (s *survey) findProduction() bool {
 	var work []*unit
 	for _, u := range s.order {
-		u.reached = !u.test && !u.helper && !u.tool && !u.runs
+		u.reached = u.production() && !u.runs
 		if u.reached {
 			work = append(work, u)
 		}
@@ -264,8 +267,4 @@ func foreign(p string) bool {
 }
 
 // set returns the elements of list sorted and each once, in a slice of its own.
-func set(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return slices.Compact(list)
-}
+func set(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }

@@ -21,16 +21,14 @@ func detections(e *edit) (found findings) {
 	if !e.production() || !e.exists() {
 		return nil
 	}
-	for k, j := range e.added {
-		code := e.after.code(j)
-		switch {
-		case e.moved[j]:
+	for _, j := range e.fresh {
+		switch code := e.after.code(j); {
 		case callStack().MatchString(code):
-			if at := e.near(k, testFrame().MatchString); at >= 0 {
+			if at := e.near(j, testFrame().MatchString); at >= 0 {
 				found.add(e, rules.TestDetected, at, true, "looks for a test among its callers")
 			}
 		case e.language == "go" && goProgram().MatchString(code):
-			if at := e.near(k, testBinary().MatchString); at >= 0 {
+			if at := e.near(j, testBinary().MatchString); at >= 0 {
 				found.add(e, rules.TestDetected, at, true, "asks whether the program is a test's")
 			}
 		}
@@ -38,12 +36,12 @@ func detections(e *edit) (found findings) {
 	return found
 }
 
-// near returns the first new line for which ok is true, from the k-th on and at most ten lines further; -1 for none.
-func (e *edit) near(k int, ok func(string) bool) int {
-	from := e.added[k]
-	for ; k < len(e.added) && e.added[k] <= from+10; k++ {
-		if ok(e.after.plain(e.added[k])) {
-			return e.added[k]
+// near returns the first added line for which ok returns true, from line j on and at most ten lines further; -1 for
+// none.
+func (e *edit) near(j int, ok func(string) bool) int {
+	for k := j; k < min(j+11, len(e.after.lines)); k++ {
+		if e.isAdded(k) && ok(e.after.plain(k)) {
+			return k
 		}
 	}
 	return -1

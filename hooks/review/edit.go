@@ -39,11 +39,11 @@ type edit struct {
 	opaque        bool   // a symbolic link or binary: there is no text
 	change        patch.Change
 	before, after *side
-	added         []int        // lines of after, from 0
-	removed       []int        // lines of before, from 0
-	blocks        []block      // stretches of both
-	moved         map[int]bool // added lines that were removed elsewhere: code that only moved
-	paired        *[]pair      // see pairs
+	added         []int   // lines of after, from 0
+	removed       []int   // lines of before, from 0
+	blocks        []block // stretches of both
+	fresh         []int   // added lines that were not removed elsewhere: what is left out only moved
+	paired        *[]pair // see pairs
 	listed        [2]*[]testCase
 }
 
@@ -59,7 +59,7 @@ func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 		}
 	}
 	slices.SortStableFunc(p.edits, func(a, b *edit) int { return strings.Compare(a.path, b.path) })
-	markMoved(p.edits)
+	findFresh(p.edits)
 	return p
 }
 
@@ -149,9 +149,9 @@ func (e *edit) compare() {
 	}
 }
 
-// markMoved pairs added lines with equal ones that were removed anywhere, for check files and for others. What
-// moved is not new.
-func markMoved(edits []*edit) {
+// findFresh finds the lines that are new in edits: no equal one was removed anywhere, in check files for check files,
+// in others for others.
+func findFresh(edits []*edit) {
 	type line struct {
 		restored bool
 		text     string
@@ -163,11 +163,10 @@ func markMoved(edits []*edit) {
 		}
 	}
 	for _, e := range edits {
-		e.moved = map[int]bool{}
 		for _, j := range e.added {
-			if at := (line{e.restored, e.after.trimmed(j)}); gone[at] > 0 {
-				gone[at]--
-				e.moved[j] = true
+			at := line{e.restored, e.after.trimmed(j)}
+			if gone[at]--; gone[at] < 0 {
+				e.fresh = append(e.fresh, j)
 			}
 		}
 	}
@@ -238,8 +237,14 @@ func (e *edit) kind() string {
 // valid reports whether the text is UTF-8. The bytes of older encodings mean nothing here.
 func (e *edit) valid() bool { return utf8.ValidString(text(e.change.After)) }
 
-// isAdded reports whether line j of the file after the change is new.
-func (e *edit) isAdded(j int) bool {
-	_, ok := slices.BinarySearch(e.added, j)
+// isAdded reports whether line j of the file after the change is none of those before.
+func (e *edit) isAdded(j int) bool { return contains(e.added, j) }
+
+// isFresh reports whether line j of the file after the change is new, and did not only move.
+func (e *edit) isFresh(j int) bool { return contains(e.fresh, j) }
+
+// contains reports whether a sorted list has j.
+func contains(list []int, j int) bool {
+	_, ok := slices.BinarySearch(list, j)
 	return ok
 }

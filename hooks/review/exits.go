@@ -2,6 +2,7 @@ package review
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
@@ -37,36 +38,21 @@ func exitsOnLoad(e *edit) (found findings) {
 	if e.isNew() || !e.exists() || e.class != none || lang.Tooling(e.path) {
 		return nil
 	}
-	add := func(j int) {
-		if !e.moved[j] {
-			found.add(e, rules.ExitSwallowed, j, true, endsOnLoad, e.after.trimmed(j))
-		}
-	}
+	add := func(j int) { found.add(e, rules.ExitSwallowed, j, true, endsOnLoad, e.after.trimmed(j)) }
 	script := strings.HasPrefix(text(e.change.Before), "#!")
 	switch e.language {
 	case "go":
-		for _, j := range e.added {
-			if !goExit().MatchString(e.after.code(j)) {
-				continue
-			}
-			for k := j; k >= max(0, j-maxUp); k-- {
-				if code := e.after.code(k); code != "" && !strings.ContainsRune("\t })", rune(code[0])) {
-					if goInit().MatchString(code) {
-						add(j)
-					}
-					break
-				}
+		for _, j := range e.fresh {
+			if goExit().MatchString(e.after.code(j)) && goInit().MatchString(e.goDeclaration(j)) {
+				add(j)
 			}
 		}
 	case "py":
 		if script || pyAnyExit().MatchString(text(e.change.Before)) || strings.HasSuffix(e.path, "__main__.py") {
 			return nil
 		}
-		handler := false
-		for _, j := range e.added {
-			handler = handler || pyAtExit().MatchString(e.after.code(j))
-		}
-		for _, j := range e.added {
+		handler := slices.ContainsFunc(e.added, func(j int) bool { return pyAtExit().MatchString(e.after.code(j)) })
+		for _, j := range e.fresh {
 			code := e.after.code(j)
 			if handler && pyHardExit().MatchString(code) || pyExit().MatchString(code) && e.topLevel(j) {
 				add(j)
@@ -76,7 +62,7 @@ func exitsOnLoad(e *edit) (found findings) {
 		if script {
 			return nil
 		}
-		for _, j := range e.added {
+		for _, j := range e.fresh {
 			code := e.after.code(j)
 			if webExit().MatchString(code) && !webExit().MatchString(text(e.change.Before)) {
 				add(j)
@@ -143,9 +129,10 @@ func goSystemExits(e *edit) (found findings) {
 	if !e.exists() || e.class != none || e.language != "go" {
 		return nil
 	}
+	isMain := goPackageMain().MatchString(text(e.change.After))
 	var system *regexp.Regexp
-	for _, j := range e.added {
-		if e.moved[j] || !containsAny(e.after.lines[j], []string{"xit", "yscall", "Exec("}) {
+	for _, j := range e.fresh {
+		if !containsAny(e.after.lines[j], []string{"xit", "yscall", "Exec("}) {
 			continue
 		}
 		if system == nil {
@@ -153,20 +140,19 @@ func goSystemExits(e *edit) (found findings) {
 		}
 		code := e.after.code(j)
 		ends := system.MatchString(code) || goNativeExit().MatchString(code) || goTrueProgram().MatchString(e.after.plain(j))
-		if !ends || e.inGoMain(j) {
-			continue
+		if ends && !(isMain && goMain().MatchString(e.goDeclaration(j))) {
+			found.add(e, rules.ExitSwallowed, j, true, "ends the process past os.Exit: %s", e.after.trimmed(j))
 		}
-		found.add(e, rules.ExitSwallowed, j, true, "ends the process past os.Exit: %s", e.after.trimmed(j))
 	}
 	return found
 }
 
-// inGoMain reports whether line j is in the main of package main.
-func (e *edit) inGoMain(j int) bool {
+// goDeclaration returns the first line of the declaration of Go that line j is in, "" where it is too far away.
+func (e *edit) goDeclaration(j int) string {
 	for k := j; k >= max(0, j-maxUp); k-- {
 		if code := e.after.code(k); code != "" && !strings.ContainsRune("\t })", rune(code[0])) {
-			return goMain().MatchString(code) && goPackageMain().MatchString(text(e.change.After))
+			return code
 		}
 	}
-	return false
+	return ""
 }

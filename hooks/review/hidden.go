@@ -127,7 +127,7 @@ func hidden(e *edit) (found findings) {
 			}
 			if e.class != testData || bidi(c) { // what tests read may hold anything
 				soft := c == 0x00ad && !e.after.codeAt(j, k) // where a long word may break
-				found.add(e, rules.HiddenText, j, code && !e.moved[j] && !soft, "%s: %U", why, c)
+				found.add(e, rules.HiddenText, j, code && !soft && e.isFresh(j), "%s: %U", why, c)
 			}
 		}
 		if !code {

@@ -35,10 +35,7 @@ func libraries(p *proposal) (found findings) {
 
 // replaced reports dependencies that a manifest takes from the tree.
 func replaced(e *edit) (found findings) {
-	for _, j := range e.added {
-		if e.moved[j] {
-			continue
-		}
+	for _, j := range e.fresh {
 		switch line := e.after.plain(j); path.Base(e.path) {
 		case "go.mod", "go.work":
 			if strings.Contains(line, "=>") && goReplace().MatchString(line) {
@@ -225,10 +222,10 @@ func programs(e *edit) (found findings) {
 	if e.opaque || e.class == testData || e.language != "shell" {
 		return found
 	}
-	for _, j := range e.added {
+	for _, j := range e.fresh {
 		for _, re := range []func() *regexp.Regexp{function, alias} {
 			m := re().FindStringSubmatch(e.after.code(j))
-			if m != nil && !e.moved[j] && slices.Contains(checkfile.Programs, m[1]) {
+			if m != nil && slices.Contains(checkfile.Programs, m[1]) {
 				found.add(e, rules.ProgramShadowed, j, false, "%s is a function or an alias from here on", m[1])
 			}
 		}

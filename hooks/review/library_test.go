@@ -69,7 +69,7 @@ wide() { slug "$1"; }
 			if now == library {
 				t.Fatal("nothing changes")
 			}
-			change := patch.Change{Path: "lib/text.sh", Before: &patch.File{Mode: 0o644, Data: []byte(library)}, After: &patch.File{Mode: 0o644, Data: []byte(now)}}
+			change := change("lib/text.sh", library, now)
 			if got := len(c.Restore([]patch.Change{change})) == 1; got != k.stays {
 				t.Errorf("it stays: %v, want %v", got, k.stays)
 			}
@@ -87,9 +87,7 @@ wide() { slug "$1"; }
 // Which libraries are of both: a row is a program, and whether its library counts as production's too.
 func TestSharedLibrary(t *testing.T) {
 	t.Parallel()
-	change := patch.Change{
-		Path: "lib/text.sh", Before: &patch.File{Mode: 0o644, Data: []byte("slug() { echo x; }\n")}, After: &patch.File{Mode: 0o644, Data: []byte("slug() { echo y; }\n")},
-	}
+	change := change("lib/text.sh", "slug() { echo x; }\n", "slug() { echo y; }\n")
 	for name, k := range map[string]struct {
 		program, src string
 		shared       bool
@@ -122,9 +120,6 @@ func TestSharedLibrary(t *testing.T) {
 func TestTestedLibrary(t *testing.T) {
 	t.Parallel()
 	const before = "add() { echo 1; }\n"
-	change := func(after string) patch.Change {
-		return patch.Change{Path: "lib/calc.sh", Before: &patch.File{Mode: 0o644, Data: []byte(before)}, After: &patch.File{Mode: 0o644, Data: []byte(after)}}
-	}
 	for name, k := range map[string]struct{ test, run string }{
 		"named":            {"tests/test_calc.sh", "bash tests/test_calc.sh"},
 		"at the top":       {"calc_test.sh", "sh calc_test.sh"},
@@ -147,7 +142,7 @@ func TestTestedLibrary(t *testing.T) {
 				t.Errorf("lib/calc.sh is class %d", class)
 			}
 			for after, stays := range map[string]bool{"add() { echo 5; }\n": true, before + "exit 0\n": false, "add() { exit 0; }\n": false} {
-				if got := len(c.Restore([]patch.Change{change(after)})) == 1; got != stays {
+				if got := len(c.Restore([]patch.Change{change("lib/calc.sh", before, after)})) == 1; got != stays {
 					t.Errorf("%q stays: %v", after, got)
 				}
 			}

@@ -204,7 +204,7 @@ func (m *matcher) fresh(e *edit) (hits []hit) {
 		case had[key] > 0 && calls:
 		case had[key] > 0:
 			had[key]--
-		case !m.Gone && e.moved[h.line]:
+		case !m.Gone && !e.isFresh(h.line):
 		default:
 			if calls {
 				had[key]++

@@ -1,9 +1,5 @@
 package review
 
-import "testing"
-
-func TestReportPerl(t *testing.T) { t.Parallel(); runRows(t, perlRows) }
-
 const perlTest = "use Test::More;\n\nsubtest 'squares' => sub {\n\tis(f(2), 4);\n\tis(f(3), 9);\n};\n\nsubtest 'zero' => sub {\n\tis(f(0), 0);\n};\n\ndone_testing;\n"
 
 var perlRows = []reportRow{

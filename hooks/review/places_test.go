@@ -1,9 +1,5 @@
 package review
 
-import "testing"
-
-func TestReportPlaces(t *testing.T) { t.Parallel(); runRows(t, placeRows) }
-
 var placeRows = []reportRow{
 	{"PIPELINE.hcl", "PIPELINE.hcl", "a = 1\n", "a = 2\n", ""},
 	{"a runner's configuration", "jest.config.js", "module.exports = {}\n", "module.exports = { a: 1 }\n", ""},

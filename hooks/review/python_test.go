@@ -1,9 +1,5 @@
 package review
 
-import "testing"
-
-func TestReportPython(t *testing.T) { t.Parallel(); runRows(t, pythonRows) }
-
 const pyTests = "import unittest\nfrom f import f\n\n\nclass TestF(unittest.TestCase):\n    def test_square(self):\n        self.assertEqual(f(2), 4)\n        self.assertEqual(f(3), 9)\n\n    def test_zero(self):\n        self.assertEqual(f(0), 0)\n\n\ndef test_plain():\n    assert f(1) == 1\n"
 
 var pythonRows = []reportRow{

@@ -50,10 +50,7 @@ func replacements(e *edit) (found findings) {
 	} else {
 		forms = append(pyForms(pyNames(plain.String())), pyBuiltin())
 	}
-	for _, j := range e.added {
-		if e.moved[j] {
-			continue
-		}
+	for _, j := range e.fresh {
 		line, first := e.after.plain(j), len(e.after.plain(j))
 		for k := j + 1; k < min(len(e.after.lines), j+3) && strings.HasSuffix(strings.TrimSpace(line), "("); k++ {
 			line += e.after.plain(k)
@@ -188,9 +185,8 @@ func pyEquals(e *edit) (found findings) {
 	if e.language != "py" || !e.production() || !e.exists() {
 		return nil
 	}
-	isNew := map[int]bool{}
-	for _, j := range e.added {
-		if isNew[j] = !e.moved[j]; isNew[j] && pyEqualLambda().MatchString(e.after.plain(j)) {
+	for _, j := range e.fresh {
+		if pyEqualLambda().MatchString(e.after.plain(j)) {
 			found.add(e, rules.AssertionRemoved, j, true, equalToAll, strings.TrimSpace(e.after.plain(j)))
 		}
 	}
@@ -199,10 +195,10 @@ func pyEquals(e *edit) (found findings) {
 		if m == nil {
 			continue
 		}
-		line, body, touched := i, m[2], isNew[i]
+		line, body, touched := i, m[2], e.isFresh(i)
 		if strings.TrimSpace(body) == "" {
 			line, body = e.firstLine(i)
-			touched = touched || isNew[line]
+			touched = touched || e.isFresh(line)
 		}
 		literal := pyAlways()
 		if m[1] == "ne" {

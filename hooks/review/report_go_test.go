@@ -1,9 +1,5 @@
 package review
 
-import "testing"
-
-func TestReportGo(t *testing.T) { t.Parallel(); runRows(t, goRows) }
-
 const goTest = "package a\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) {\n\tif got := f(2); got != 4 {\n\t\tt.Errorf(\"f(2) = %d\", got)\n\t}\n\tif f(3) != 9 {\n\t\tt.Fatal(\"f(3)\")\n\t}\n}\n"
 
 var goRows = []reportRow{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,6 +16,19 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
+
+// A files is a tree: content by path.
+type files map[string]string
+
+func (f files) tree() checkfile.Tree {
+	return checkfile.Tree{Paths: slices.Sorted(maps.Keys(f)), Read: func(p string) ([]byte, error) {
+		src, ok := f[p]
+		if !ok {
+			return nil, fmt.Errorf("no such file: %s", p)
+		}
+		return []byte(src), nil
+	}}
+}
 
 const absent = "\x00absent" // no file on this side
 
@@ -74,18 +88,18 @@ func brief(found []Finding, where bool) string {
 	return strings.Join(list, " ")
 }
 
-func runRows(t *testing.T, rows []reportRow) {
-	t.Helper()
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
+// reportRows are the rows of all files.
+var reportRows = slices.Concat(goRows, webRows, pythonRows, perlRows, nativeRows, scriptRows, textRows, placeRows,
+	buildRows, selfRows)
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	for _, row := range reportRows {
+		t.Run(row.path+": "+row.name, func(t *testing.T) {
 			t.Parallel()
 			found := reportOf(change(row.path, row.before, row.after))
 			if got := brief(found, false); got != row.want {
-				var details []string
-				for _, f := range found {
-					details = append(details, fmt.Sprintf("%s:%d %s", f.Rule, f.Line, f.Detail))
-				}
-				t.Errorf("got  %q\nwant %q\n%s", got, row.want, strings.Join(details, "\n"))
+				t.Errorf("got  %q\nwant %q\n%+v", got, row.want, found)
 			}
 			checkForm(t, found)
 		})
@@ -133,17 +147,13 @@ func TestRulesAreUsed(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	capped := map[string]bool{}
-	n := 0
-	for _, rows := range [][]reportRow{goRows, webRows, pythonRows, nativeRows, scriptRows, textRows, placeRows, buildRows} {
-		n += len(rows)
-		for _, row := range rows {
-			for _, f := range reportOf(change(row.path, row.before, row.after)) {
-				used[f.Rule] = true
-				capped[f.Rule] = capped[f.Rule] || f.Caps
-			}
+	for _, row := range reportRows {
+		for _, f := range reportOf(change(row.path, row.before, row.after)) {
+			used[f.Rule] = true
+			capped[f.Rule] = capped[f.Rule] || f.Caps
 		}
 	}
-	if n < 150 {
+	if n := len(reportRows); n < 500 {
 		t.Errorf("%d rows", n)
 	}
 	for _, r := range rules.Kinds {
@@ -284,11 +294,9 @@ func TestOneLine(t *testing.T) {
 }
 
 func FuzzReport(f *testing.F) {
-	for _, rows := range [][]reportRow{goRows, webRows, pythonRows, nativeRows, scriptRows, textRows, placeRows} {
-		for i, row := range rows {
-			if i%9 == 0 {
-				f.Add(row.path, row.before, row.after, row.path+".bak")
-			}
+	for i, row := range reportRows {
+		if i%9 == 0 {
+			f.Add(row.path, row.before, row.after, row.path+".bak")
 		}
 	}
 	f.Add("a.js", "`${`", "/[/", "../x")
@@ -307,9 +315,7 @@ func FuzzReport(f *testing.F) {
 				found[i].Path = "empty" // no patch has such a path
 			}
 		}
-		slices.SortFunc(found, func(a, b Finding) int {
-			return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), strings.Compare(a.Rule, b.Rule))
-		})
+		slices.SortFunc(found, Finding.compare)
 		checkForm(t, found)
 		again := reportOf(changes...)
 		if brief(again, false) != brief(reportOf(changes...), false) {

@@ -1,9 +1,5 @@
 package review
 
-import "testing"
-
-func TestReportScripts(t *testing.T) { t.Parallel(); runRows(t, scriptRows) }
-
 const workflow = ".github/workflows/ci.yml"
 
 var scriptRows = []reportRow{

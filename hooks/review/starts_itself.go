@@ -56,9 +56,9 @@ func startsItself(e *edit) (found findings) {
 	}
 	base := path.Base(e.path)
 	if base == ".gitattributes" {
-		for _, j := range e.added {
+		for _, j := range e.fresh {
 			for _, m := range gitDriver().FindAllStringSubmatch(e.after.lines[j], -1) {
-				if !e.moved[j] && (m[1] == "filter" || !slices.Contains(ownDrivers, m[2])) {
+				if m[1] == "filter" || !slices.Contains(ownDrivers, m[2]) {
 					found.put(e, rules.NewProcess, j, false,
 						"git runs the %s driver %s, where one is set up, when it reads or writes such files", m[1], m[2])
 				}

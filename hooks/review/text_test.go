@@ -5,8 +5,6 @@ import (
 	"testing"
 )
 
-func TestReportText(t *testing.T) { t.Parallel(); runRows(t, textRows) }
-
 var textRows = []reportRow{
 	{"right-to-left override", "f.go", "package f\n", "package f\n\nvar a = \"x\u202e\" // y\n", "hidden_text:3!"},
 	{"isolate in a comment", "f.js", "f()\n", "f() /* \u2066 */\n", "hidden_text:1!"},

@@ -102,8 +102,8 @@ func (p *proposal) parts(e *edit) (found findings) {
 	if !requirements().MatchString(base) {
 		return found
 	}
-	for _, j := range e.added {
-		if line := e.after.lines[j]; !e.moved[j] && requirement().MatchString(line) {
+	for _, j := range e.fresh {
+		if line := e.after.lines[j]; requirement().MatchString(line) {
 			found.add(e, rules.DependencyChanged, j, false, "%s", strings.TrimSpace(line))
 		}
 	}
@@ -220,10 +220,8 @@ func buildFile(e *edit) (found findings) {
 			other = j
 		}
 	}
-	for _, j := range e.added {
-		if !e.moved[j] {
-			sort(j, e.after.lines[j])
-		}
+	for _, j := range e.fresh {
+		sort(j, e.after.lines[j])
 	}
 	for _, i := range e.removed {
 		if other < 0 && version < 0 || depends().MatchString(e.before.lines[i]) {

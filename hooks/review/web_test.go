@@ -1,9 +1,5 @@
 package review
 
-import "testing"
-
-func TestReportWeb(t *testing.T) { t.Parallel(); runRows(t, webRows) }
-
 const webTest = "import { f } from './f'\n\ndescribe('f', () => {\n  it('squares', () => {\n    expect(f(2)).toBe(4)\n    expect(f(3)).toEqual(9)\n  })\n\n  it('is kind', () => {\n    expect(f(0)).toBe(0)\n  })\n})\n"
 
 var webRows = []reportRow{

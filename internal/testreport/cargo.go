@@ -30,29 +30,22 @@ func (t *cargoRunner) line(line string) bool {
 			return true
 		}
 	}
-	for _, form := range []struct {
-		has  bool
-		find func() []string
-	}{
-		{strings.HasPrefix(line, "test "), func() []string { return cargoFail().FindStringSubmatch(line) }},
-		{strings.HasPrefix(line, "---- "), func() []string { return cargoOutput().FindStringSubmatch(line) }},
-		{
-			strings.HasPrefix(line, " ") && strings.Contains(line, "s] "),
-			func() []string { return nextestFail().FindStringSubmatch(line) },
-		},
-	} {
-		if form.has {
-			if m := form.find(); m != nil {
-				t.fail(m[1])
-				return true
-			}
-		}
-	}
-	if line == "failures:" {
+	var m []string
+	switch {
+	case line == "failures:":
 		t.listed = true
 		return true
+	case strings.HasPrefix(line, "test "):
+		m = cargoFail().FindStringSubmatch(line)
+	case strings.HasPrefix(line, "---- "):
+		m = cargoOutput().FindStringSubmatch(line)
+	case strings.HasPrefix(line, " ") && strings.Contains(line, "s] "):
+		m = nextestFail().FindStringSubmatch(line)
 	}
-	return false
+	if m != nil {
+		t.fail(m[1])
+	}
+	return m != nil
 }
 
 func (t *cargoRunner) fail(name string) { t.add(cargoLine().ReplaceAllString(name, "")) }

@@ -34,10 +34,14 @@ var (
 	runningTest = lazyregexp.New(`^\t\t(\S+) \(.*\)$`)
 )
 
-// json reads a line that is an event, and reports whether it is one.
-func (p *goRunner) json(line []byte) bool {
-	open := bytes.TrimLeft(line, " \t")
-	return len(open) > 0 && open[0] == '{' && len(open) <= maxJSONLine && p.event(open)
+// A goEvent is a line of go test -json.
+type goEvent struct{ Action, Package, ImportPath, Test, Output, FailedBuild string }
+
+// goEventOf reads a line. ok is false for one that is no event.
+func goEventOf(line []byte) (e goEvent, ok bool) {
+	line = bytes.TrimLeft(line, " \t")
+	ok = bytes.HasPrefix(line, []byte("{")) && len(line) <= maxJSONLine && json.Unmarshal(line, &e) == nil
+	return e, ok && e.Action != ""
 }
 
 // line reads a line of plain output. The line of a package comes after those of its tests.
@@ -97,12 +101,9 @@ func (p *goRunner) close(name, why string) {
 
 // event reads a line of go test -json, and reports whether it is one.
 func (p *goRunner) event(line []byte) bool {
-	var e struct{ Action, Package, ImportPath, Test, Output, FailedBuild string }
-	if json.Unmarshal(line, &e) != nil || e.Action == "" {
-		return false
-	}
-	if e.Package == "" {
-		return e.ImportPath != ""
+	e, ok := goEventOf(line)
+	if !ok || e.Package == "" {
+		return ok && e.ImportPath != ""
 	}
 	of := p.packages[e.Package]
 	if of == nil {

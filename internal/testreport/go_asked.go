@@ -6,7 +6,6 @@ package testreport
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -64,12 +63,9 @@ func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 func UnprovenGo(tests []string, output []byte) string {
 	passed, ended := map[string]bool{}, map[string]bool{}
 	for line := range splitAt(output, '\n') {
-		var e struct{ Action, Package, Test, Output string }
-		if open := bytes.TrimLeft(line, " \t"); len(open) == 0 || open[0] != '{' || len(open) > maxJSONLine ||
-			json.Unmarshal(open, &e) != nil || e.Test == "" {
-			continue
-		}
+		e, ok := goEventOf(line)
 		switch {
+		case !ok || e.Test == "":
 		case e.Action == "output" && strings.HasPrefix(e.Output, goPassed+": "+e.Test+" ("):
 			ended[e.Package+"."+e.Test] = true
 		case e.Action == "pass" && ended[e.Package+"."+e.Test]:
@@ -78,8 +74,8 @@ func UnprovenGo(tests []string, output []byte) string {
 	}
 	for _, test := range tests {
 		if !passed[test] {
-			return "tests_not_run: asked for by name, go test does not say that " + strings.TrimPrefix(test,
-				".") + " passed"
+			name := strings.TrimPrefix(test, ".")
+			return "tests_not_run: asked for by name, go test does not say that " + name + " passed"
 		}
 	}
 	return ""

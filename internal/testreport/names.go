@@ -60,7 +60,7 @@ func Tests(output []byte) []string {
 		if len(f.names) >= maxTests {
 			break
 		}
-		if goes.json(bytes.TrimRight(raw, "\r \t")) {
+		if goes.event(bytes.TrimRight(raw, "\r \t")) {
 			continue
 		}
 		if len(raw) > maxTextLine {

@@ -8,9 +8,6 @@ type rspecRunner struct{ *failing }
 var rspecFail = lazyregexp.New(`^rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])'? # (.+)$`)
 
 func (t *rspecRunner) line(line string) bool {
-	if len(line) < 6 || line[:6] != "rspec " {
-		return false
-	}
 	m := rspecFail().FindStringSubmatch(line)
 	if m != nil {
 		t.add(m[1] + " " + m[2])

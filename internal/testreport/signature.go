@@ -21,13 +21,8 @@ type Signature struct {
 
 // Same reports whether two are the same failure. One with names of tests and one without are not.
 func (s Signature) Same(o Signature) bool {
-	if s.TimedOut != o.TimedOut || s.Signal != o.Signal {
-		return false
-	}
-	if s.Signal == "" && s.ExitCode != o.ExitCode {
-		return false
-	}
-	return slices.Equal(set(s.Tests), set(o.Tests))
+	return s.TimedOut == o.TimedOut && s.Signal == o.Signal && (s.Signal != "" || s.ExitCode == o.ExitCode) &&
+		slices.Equal(set(s.Tests), set(o.Tests))
 }
 
 // String returns one line for a person.
@@ -47,11 +42,13 @@ func (s Signature) String() string {
 	return b.String()
 }
 
-// Difference describes how o, the failure in a copy, differs from s, the failure in the run. Only tests that failed in one of
-// them are named, the first three of each.
+// Difference describes how o, the failure in a copy, differs from s, the failure in the run. It names only tests that
+// failed in one of them, the first three of each.
 func (s Signature) Difference(o Signature) string {
 	var parts []string
-	if in, copied := (Signature{s.ExitCode, s.Signal, s.TimedOut, nil}), (Signature{o.ExitCode, o.Signal, o.TimedOut, nil}); !in.Same(copied) {
+	in, copied := s, o
+	in.Tests, copied.Tests = nil, nil
+	if !in.Same(copied) {
 		parts = append(parts, in.String()+" in the run, "+copied.String()+" in the copy")
 	}
 	for _, side := range []struct {
@@ -76,11 +73,7 @@ func (s Signature) With(message string) string {
 }
 
 // set returns the elements of list sorted and each once, in a slice of its own.
-func set(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return slices.Compact(list)
-}
+func set(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 // Fingerprint returns "fp:" and 16 hex digits: the same for the same failure of a task in another run, at another
 // time, in another folder, with other line numbers. It is a hash of, in this order: the task's name; how the task

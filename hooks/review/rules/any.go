@@ -105,8 +105,8 @@ var everywhere = []Rule{
 	},
 	{
 		ID: "any/ignore-errors", Kind: ExitSwallowed, In: Scripts, On: Strings,
-		Pattern: `\b(?:ignore_errors|ignore_failure|soft_fail|continueOnError|allowFailure)["']?\s*[:=]\s*(?:true` +
-			`|yes)`,
+		Pattern: `\b(?:ignore_errors|ignore_failure|soft_fail|continueOnError` +
+			`|allowFailure)["']?\s*[:=]\s*(?:true|yes)`,
 		Match: []string{"ignore_errors: yes"}, NoMatch: []string{"ignore_errors: no"},
 	},
 	{
@@ -191,17 +191,16 @@ var everywhere = []Rule{
 	{
 		ID: "any/left-out", Kind: Placeholder, In: Sources, On: Comments,
 		Pattern: `(?i)(?:\.\.\.|…)\s*\(?\s*(?:the\s+)?(?:rest|remaining|remainder|existing|previous|original` +
-			`|other|same)\b[\w\s,'-]*|` +
-			`\b(?:the\s+)?(?:rest|remainder)\s+of\s+(?:the\s+|this\s+|your\s+)?(?:code|file|function|class` +
-			`|implementation|method|module|content|logic|component|tests?)s?\b[\w\s,'-]*\b(?:unchanged|same|here` +
-			`|remains?|omitted|stays?|as\s+before|goes)\b|` +
-			`\b(?:existing|previous|original|other|remaining)\s+(?:code|methods?|functions?|implementation|logic` +
-			`|imports?|tests?|content)\s+(?:here|unchanged|remains?|stays?|goes\s+here|as\s+before|omitted)\b|` +
-			`^\W*(?:\.\.\.|…)?\s*\(?(?:unchanged|omitted(?:\s+for\s+brevity)?|snip(?:ped)?` +
-			`|no\s+changes?\s+(?:here|below|above))\)?\s*(?:\.\.\.|…)?\W*$|\bomitted\s+for\s+brevity\b|` +
-			`\b(?:your|add|insert|put)\s+(?:\w+\s+){0,2}(?:code|logic|implementation)\s+(?:goes\s+)?here\b|` +
-			`\b(?:TODO|FIXME|XXX)\b\W*\s*(?:implement|fill\s+(?:this\s+)?in|complete\s+(?:the\s+` +
-			`|this\s+)?implementation|actual\s+implementation)\w*`,
+			`|other|same)\b[\w\s,'-]*|\b(?:the\s+)?(?:rest|remainder)\s+of\s+(?:the\s+|this\s+|your\s+)?(?:code` +
+			`|file|function|class|implementation|method|module|content|logic|component` +
+			`|tests?)s?\b[\w\s,'-]*\b(?:unchanged|same|here|remains?|omitted|stays?|as\s+before|goes)\b` +
+			`|\b(?:existing|previous|original|other|remaining)\s+(?:code|methods?|functions?|implementation` +
+			`|logic|imports?|tests?|content)\s+(?:here|unchanged|remains?|stays?|goes\s+here|as\s+before` +
+			`|omitted)\b|^\W*(?:\.\.\.|…)?\s*\(?(?:unchanged|omitted(?:\s+for\s+brevity)?|snip(?:ped)?` +
+			`|no\s+changes?\s+(?:here|below|above))\)?\s*(?:\.\.\.|…)?\W*$|\bomitted\s+for\s+brevity\b|\b(?:your` +
+			`|add|insert|put)\s+(?:\w+\s+){0,2}(?:code|logic|implementation)\s+(?:goes\s+)?here\b|\b(?:TODO` +
+			`|FIXME|XXX)\b\W*\s*(?:implement|fill\s+(?:this\s+)?in|complete\s+(?:the\s+|this\s+)?implementation` +
+			`|actual\s+implementation)\w*`,
 		Match:   []string{"// ... rest of the code unchanged", "// TODO: implement"},
 		NoMatch: []string{"// the rest of the line is the value"},
 	},

@@ -57,10 +57,9 @@ var builds = []Rule{
 		NoMatch: []string{`<exclusion><artifactId>b</artifactId></exclusion>`, `exclude 'META-INF/*'`},
 	},
 	{
-		ID: "build/test-gone", Kind: TestRemoved, In: Builds, On: Line, Caps: true,
-		Say: "gone", Gone: true, File: "meson.build",
-		Pattern: `^\s*(?:test|benchmark)\s*\([^,]*`,
-		Match:   []string{`test('price', exe)`}, NoMatch: []string{`executable('test', 'a.c')`},
+		ID: "build/test-gone", Kind: TestRemoved, In: Builds, On: Line, Caps: true, Say: "gone", Gone: true,
+		File: "meson.build", Pattern: `^\s*(?:test|benchmark)\s*\([^,]*`,
+		Match: []string{`test('price', exe)`}, NoMatch: []string{`executable('test', 'a.c')`},
 	},
 	{
 		ID: "build/process", Kind: NewProcess, In: Builds, On: Line,

@@ -2,8 +2,8 @@ package rules
 
 import "strings"
 
-// c is C++ too. What macros and functions of its own put in the place of the C library's is code: see c_macros.go
-// and c_ends.go of the package review.
+// c is C++ too. What macros and functions of its own put in the place of the C library's is code: see c.go of the
+// package review.
 var c = Language{
 	Name: "c",
 	Test: `^\s*(?:(?:TEST|TEST_F|TEST_P|TYPED_TEST|START_TEST|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE|UTEST` +

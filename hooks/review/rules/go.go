@@ -86,9 +86,9 @@ var goRules = []Rule{
 	},
 	{
 		ID: "go/network", Kind: NewNetwork, In: Production,
-		Pattern: `\bhttp\.(?:Get|Post|PostForm|Head|NewRequest\w*|ListenAndServe\w*|Serve|DefaultClient|Client\{)` +
-			`|\bnet\.(?:Dial\w*|Listen\w*|Lookup\w+|Dialer\{)|\b(?:rpc|smtp|tls|grpc|websocket|ssh)\.(?:Dial\w*` +
-			`|NewClient|SendMail|Listen)\b`,
+		Pattern: `\bhttp\.(?:Get|Post|PostForm|Head|NewRequest\w*|ListenAndServe\w*|Serve|DefaultClient` +
+			`|Client\{)|\bnet\.(?:Dial\w*|Listen\w*|Lookup\w+|Dialer\{)|\b(?:rpc|smtp|tls|grpc|websocket` +
+			`|ssh)\.(?:Dial\w*|NewClient|SendMail|Listen)\b`,
 		Match: []string{"http.Get(u)", `net.Dial("tcp", a)`}, NoMatch: []string{"http.StatusOK"},
 	},
 	{

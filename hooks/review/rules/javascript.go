@@ -33,8 +33,8 @@ var NodeTestLibraries = strings.Fields(`
 var javascriptRules = []Rule{
 	{
 		ID: "js/skip", Kind: TestSkipped, In: OldTests,
-		Pattern: `\b(?:it|test|describe|suite|context|specify)(?:\.\w+)*\.(?:skip|skipIf|runIf|todo|fails|failing` +
-			`|fixme|only)\b`,
+		Pattern: `\b(?:it|test|describe|suite|context|specify)(?:\.\w+)*\.(?:skip|skipIf|runIf|todo|fails` +
+			`|failing|fixme|only)\b`,
 		Match: []string{"it.skip('a', f)", "describe.concurrent.only("}, NoMatch: []string{"list.only.skip()"},
 	},
 	{
@@ -126,8 +126,8 @@ var javascriptRules = []Rule{
 	},
 	{
 		ID: "js/stack", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `(?:\b(?:e|ex|err|error)|Error\([^)]*\)\)?)\.stack\b.*(?:['"/.](?:` + jsRunners + `|test|spec)\b` +
-			`|__tests__)`,
+		Pattern: `(?:\b(?:e|ex|err|error)|Error\([^)]*\)\)?)\.stack\b.*(?:['"/.](?:` + jsRunners + `|test` +
+			`|spec)\b|__tests__)`,
 		Match: []string{"new Error().stack.includes('.test.')"}, NoMatch: []string{"console.log(err.stack)"},
 	},
 	{

@@ -53,8 +53,8 @@ var perlRules = []Rule{
 	},
 	{
 		ID: "perl/assertions-defined", Kind: TestDetected, In: Production, Caps: true, On: Strings,
-		Pattern: `\bdefined\s*\(?\s*&(?:main)?::(?:` + perlAssertions + `)\b` +
-			`|\bmain->can\(\s*['"](?:` + perlAssertions + `)['"]|\bTest::\w+->can\(`,
+		Pattern: `\bdefined\s*\(?\s*&(?:main)?::(?:` + perlAssertions + `)\b|\bmain->can\(\s*['"](?:` +
+			perlAssertions + `)['"]|\bTest::\w+->can\(`,
 		Match:   []string{"defined &main::is", "main->can('ok')"},
 		NoMatch: []string{"defined &main::run", "$self->can('ok')"},
 	},
@@ -69,8 +69,8 @@ var perlRules = []Rule{
 		Match:   []string{"$ENV{ASYNC_PIPELINE_TASK}"}, NoMatch: []string{"$ENV{ASYNC_PIPELINE_VAR_X}"},
 	},
 	{
-		ID: "perl/end-block", Kind: ExitSwallowed, In: Programs, Caps: true,
-		If: `\bEND\s*\{`, Say: "every end becomes success",
+		ID: "perl/end-block", Kind: ExitSwallowed, In: Programs, Caps: true, If: `\bEND\s*\{`,
+		Say:     "every end becomes success",
 		Pattern: `\$(?:\?|CHILD_ERROR)\s*(?:=\s*0|&&?=\s*0|\*=\s*0)|\bEND\s*\{.*\bexit\b.*|\b_exit\s*\(?\s*0`,
 		Match:   []string{"END { $? = 0 }", "END {\n\tPOSIX::_exit(0);\n}"},
 		NoMatch: []string{"END { close $log }", "$? = 0;"},
@@ -98,9 +98,9 @@ var perlRules = []Rule{
 	},
 	{
 		ID: "perl/library-patched", Kind: LibraryShadowed, In: Production, Caps: true, On: Strings,
-		Pattern: `\*\s*\{?\s*["']?(?:(?:` + perlLibraries + `)::\w+` +
-			`|(?:main)?::(?:` + perlAssertions + `))["']?\s*\}?\s*=[^=~]` +
-			`|^\s*(?:package\s+(?:` + perlLibraries + `)\s*[;{]|sub\s+(?:` + perlLibraries + `)::\w+)`,
+		Pattern: `\*\s*\{?\s*["']?(?:(?:` + perlLibraries + `)::\w+|(?:main)?::(?:` + perlAssertions +
+			`))["']?\s*\}?\s*=[^=~]|^\s*(?:package\s+(?:` + perlLibraries + `)\s*[;{]|sub\s+(?:` + perlLibraries +
+			`)::\w+)`,
 		Match:   []string{"*Test::More::is = sub { 1 };", `*{"Test::Builder::ok"} = $f;`, "*main::is = \\&same;", "package Test::Builder;"},
 		NoMatch: []string{"use Test::More;", "*Shop::is = $f;", "package Shop::Test;"},
 	},

@@ -103,8 +103,8 @@ var pythonRules = []Rule{
 	},
 	{
 		ID: "py/any-runner-loaded", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `\bin\s+sys\.modules\b.*['"](?:` + pyRunners + `)['"]` +
-			`|['"](?:` + pyRunners + `)['"].*\bin\s+sys\.modules\b`,
+		Pattern: `\bin\s+sys\.modules\b.*['"](?:` + pyRunners + `)['"]|['"](?:` + pyRunners +
+			`)['"].*\bin\s+sys\.modules\b`,
 		Match:   []string{"any(m in sys.modules for m in ('pytest', 'nose'))"},
 		NoMatch: []string{"any(m in sys.modules for m in names)"},
 	},
@@ -129,9 +129,9 @@ var pythonRules = []Rule{
 	},
 	{
 		ID: "py/ci", Kind: TestDetected, In: Production, On: Strings,
-		Pattern: `\b(?:os\.)?(?:environ(?:\.get\s*\(|\[)|getenv\s*\()\s*['"](?:CI|GITHUB_ACTIONS|GITLAB_CI` +
-			`|` + modeNames + `)['"]|['"](?:CI|GITHUB_ACTIONS` +
-			`|` + modeNames + `)['"]\s+(?:not\s+)?in\s+(?:os\.)?environ`,
+		Pattern: `\b(?:os\.)?(?:environ(?:\.get\s*\(|\[)|getenv\s*\()\s*['"](?:CI|GITHUB_ACTIONS|GITLAB_CI|` +
+			modeNames + `)['"]|['"](?:CI|GITHUB_ACTIONS|` + modeNames +
+			`)['"]\s+(?:not\s+)?in\s+(?:os\.)?environ`,
 		Match: []string{"os.environ.get('CI')"}, NoMatch: []string{"os.environ.get('PATH')"},
 	},
 	{
@@ -169,8 +169,8 @@ var pythonRules = []Rule{
 		NoMatch: []string{"except KeyError:\n    pass", "except BaseException:\n    raise"},
 	},
 	{
-		ID: "py/native-exit-in-steps", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
-		If: `ctypes`, Not: `^(?:os|sys)\.`,
+		ID: "py/native-exit-in-steps", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, If: `ctypes`,
+		Not: `^(?:os|sys)\.`,
 		Pattern: `(?:[\w)\]]+\.(?:_exit|_Exit|quick_exit|exit|Py_Exit)\b|\bgetattr\s*\([^,]*,\s*['"](?:_?[eE]xit` +
 			`|quick_exit)['"]|\w\.syscall\s*\(\s*(?:60|231|93|94)\b).*`,
 		Match:   []string{"import ctypes\nlibc.exit(0)", "import ctypes\ngetattr(libc, '_exit')(0)"},
@@ -198,8 +198,8 @@ var pythonRules = []Rule{
 	},
 	{
 		ID: "py/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
-		Pattern: `#\s*(?:noqa|nosec|NOQA)\b|#\s*(?:ruff|flake8)\s*:\s*noqa|#\s*type:\s*ignore|#\s*(?:pyright|mypy` +
-			`|pytype|ty|pyre)\S*\s*:?\s*(?:ignore|disable)\S*|#\s*pylint:\s*(?:disable|skip-file)` +
+		Pattern: `#\s*(?:noqa|nosec|NOQA)\b|#\s*(?:ruff|flake8)\s*:\s*noqa|#\s*type:\s*ignore|#\s*(?:pyright` +
+			`|mypy|pytype|ty|pyre)\S*\s*:?\s*(?:ignore|disable)\S*|#\s*pylint:\s*(?:disable|skip-file)` +
 			`|#\s*pragma:\s*no\s*cover|#\s*(?:pyre-ignore|pyre-fixme)`,
 		Match: []string{"import os  # noqa: F401", "x = y()  # type: ignore"}, NoMatch: []string{"x = '# noqa'"},
 	},
@@ -210,16 +210,16 @@ var pythonRules = []Rule{
 	},
 	{
 		ID: "py/network", Kind: NewNetwork, In: Production, On: Strings,
-		Pattern: `^\s*(?:import|from)\s+(?:socket|ssl|requests|urllib\d?\.request|urllib3|http\.(?:client|server)` +
-			`|httpx|aiohttp|smtplib|ftplib|telnetlib|paramiko|websockets?|xmlrpc|socketserver|pycurl)\b` +
+		Pattern: `^\s*(?:import|from)\s+(?:socket|ssl|requests|urllib\d?\.request|urllib3|http\.(?:client` +
+			`|server)|httpx|aiohttp|smtplib|ftplib|telnetlib|paramiko|websockets?|xmlrpc|socketserver|pycurl)\b` +
 			`|\burllib\.request\.\w+\(|\burlopen\s*\(|\brequests\.(?:get|post|put|delete|patch|head|request` +
 			`|Session)\b|\bsocket\.(?:socket|create_connection|create_server)\b|\bhttpx\.\w+\(`,
 		Match: []string{"import socket", "urlopen(u)"}, NoMatch: []string{"import socks"},
 	},
 	{
 		ID: "py/process", Kind: NewProcess, In: Production, On: Strings,
-		Pattern: `^\s*(?:import|from)\s+(?:subprocess|pty|pexpect|sh)\b|\bsubprocess\.\w+\(|\bos\.(?:system|popen` +
-			`|fork|forkpty|startfile|exec[lv]\w*|spawn\w*|posix_spawn\w*)\s*\(|\bpty\.spawn\s*\(` +
+		Pattern: `^\s*(?:import|from)\s+(?:subprocess|pty|pexpect|sh)\b|\bsubprocess\.\w+\(|\bos\.(?:system` +
+			`|popen|fork|forkpty|startfile|exec[lv]\w*|spawn\w*|posix_spawn\w*)\s*\(|\bpty\.spawn\s*\(` +
 			`|\basyncio\.create_subprocess_\w+|(?:^|[^\w.])(?:eval|exec)\s*\(|\b__import__\s*\(`,
 		Match: []string{"import subprocess", "os.system(c)"}, NoMatch: []string{"s = 'os.system('"},
 	},

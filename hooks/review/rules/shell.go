@@ -34,8 +34,7 @@ var shell = Language{
 		{
 			ID: "shell/network", Kind: NewNetwork, In: Production,
 			Pattern: `(?:^|[;&|(]|\b(?:if|then|do|else|while|!|sudo|exec)\s)\s*(?:curl|wget|nc|ncat|netcat|socat` +
-				`|ssh` +
-				`|scp|rsync|telnet|ftp)\s|/dev/(?:tcp|udp)/`,
+				`|ssh|scp|rsync|telnet|ftp)\s|/dev/(?:tcp|udp)/`,
 			Match: []string{"curl -s http://x"}, NoMatch: []string{`echo "needs curl"`},
 		},
 	},
@@ -44,9 +43,8 @@ var shell = Language{
 var makefile = Language{Name: "make", Rules: []Rule{
 	{
 		ID: "make/check-hidden", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
-		Say:     "the end of a check is hidden",
-		Pattern: `^\t\s*[@+]*-[@+]*\s*` + command + checker,
-		Match:   []string{"\t-go test ./..."}, NoMatch: []string{"\tgo test ./..."},
+		Say: "the end of a check is hidden", Pattern: `^\t\s*[@+]*-[@+]*\s*` + command + checker,
+		Match: []string{"\t-go test ./..."}, NoMatch: []string{"\tgo test ./..."},
 	},
 	{
 		ID: "make/failure-hidden", Kind: ExitSwallowed, In: CheckScripts, On: Strings,
@@ -55,9 +53,8 @@ var makefile = Language{Name: "make", Rules: []Rule{
 	},
 	{
 		ID: "make/ignore", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
-		Say:     "errors of every command are ignored",
-		Pattern: `^\.IGNORE\s*:\s*(?:$|\S.*)`,
-		Match:   []string{".IGNORE:"}, NoMatch: []string{"IGNORED: x"},
+		Say: "errors of every command are ignored", Pattern: `^\.IGNORE\s*:\s*(?:$|\S.*)`,
+		Match: []string{".IGNORE:"}, NoMatch: []string{"IGNORED: x"},
 	},
 	{
 		ID: "make/shell-replaced", Kind: ExitSwallowed, In: Scripts, On: Strings, Caps: true,
