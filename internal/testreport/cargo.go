@@ -51,5 +51,3 @@ func (t *cargoRunner) line(line string) bool {
 func (t *cargoRunner) fail(name string) { t.add(cargoLine().ReplaceAllString(name, "")) }
 
 var cargoCount = lazyregexp.New(`^test result: (?:ok|FAILED)\. (\d+ passed; \d+ failed)`)
-
-func countCargo(line string) int { return summed(cargoCount(), line, "passed", "failed") }

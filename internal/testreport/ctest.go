@@ -15,35 +15,24 @@ type ctestRunner struct {
 
 var (
 	ctestFail  = lazyregexp.New(`^\s+\d+ - (.+?) \((?:Failed|Timeout|Not Run|SEGFAULT|ILLEGAL|NUMERICAL|INTERRUPT|BAD_COMMAND|Subprocess \w+|OTHER_FAULT|Child \w+|Exit code [^)]*|Disabled)\)(?:\s.*)?$`)
-	googleFail = lazyregexp.New(`^\[  FAILED  \] (\S+\.\S+?)(?:, where .*)?(?: \(\d+ ms\))?$`)
+	googleFail = lazyregexp.New(`^\[  FAILED  \] (\S+\.\S+?)(?:,(?: where .*)?)?(?: \(\d+ ms\))?$`)
 )
 
 func (t *ctestRunner) line(line string) bool {
 	switch {
 	case strings.HasPrefix(line, "[  FAILED  ] "):
-		m := googleFail().FindStringSubmatch(line)
-		if m != nil {
-			t.add(strings.TrimSuffix(m[1], ","))
-		}
-		return m != nil
+		return t.addMatch(googleFail(), line)
 	case strings.HasPrefix(line, "The following tests FAILED:"):
 		t.listed = true
 		return true
 	case !t.listed:
 		return false
 	}
-	m := ctestFail().FindStringSubmatch(line)
-	if t.listed = m != nil; m != nil {
-		t.add(m[1])
-	}
-	return m != nil
+	t.listed = t.addMatch(ctestFail(), line)
+	return t.listed
 }
 
 var (
 	ctestCount  = lazyregexp.New(`^\d+% tests passed, \d+ tests? failed out of (\d+)$`)
 	googleCount = lazyregexp.New(`^\[==========\] (\d+) tests? from \d+ test (?:suites?|cases?) ran\.`)
 )
-
-func countCtest(line string) int { return found(ctestCount(), line) }
-
-func countGoogleTest(line string) int { return found(googleCount(), line) }

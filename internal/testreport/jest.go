@@ -85,7 +85,3 @@ var (
 	jestCount   = lazyregexp.New(`^Tests: +(.*\btotal)$`)
 	vitestCount = lazyregexp.New(`^ *Tests {2,}(.*) \(\d+\)$`)
 )
-
-func countJest(line string) int { return summed(jestCount(), line, "passed", "failed") }
-
-func countVitest(line string) int { return summed(vitestCount(), line, "passed", "failed") }

@@ -40,5 +40,3 @@ func (t *mochaRunner) line(line string) bool {
 }
 
 var mochaCount = lazyregexp.New(`^ +(\d+) (?:passing|failing)\b`)
-
-func countMocha(line string) int { return found(mochaCount(), line) }

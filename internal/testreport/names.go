@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,14 +37,14 @@ type reader interface {
 // runners lists the runners. The first whose count fell is the one that a message speaks of.
 var runners = []runner{
 	{name: "unittest", names: func(f *failing) reader { return &unitRunner{failing: f} }, count: countUnittest},
-	{name: "pytest", names: func(f *failing) reader { return &pytestRunner{failing: f} }, count: countPytest},
+	{name: "pytest", names: func(f *failing) reader { return &pytestRunner{failing: f} }, count: sum(pytestEnd, "passed", "failed", "xfailed", "xpassed")},
 	{name: "node", names: func(f *failing) reader { return &nodeRunner{failing: f} }, count: countNode},
-	{name: "jest", names: func(f *failing) reader { return &jestRunner{failing: f} }, count: countJest},
-	{name: "vitest", count: countVitest}, // jestRunner reads its names
-	{name: "mocha", names: func(f *failing) reader { return &mochaRunner{failing: f} }, count: countMocha},
-	{name: "cargo", names: func(f *failing) reader { return &cargoRunner{failing: f} }, count: countCargo},
-	{name: "ctest", names: func(f *failing) reader { return &ctestRunner{failing: f} }, count: countCtest},
-	{name: "GoogleTest", count: countGoogleTest}, // ctestRunner reads its names
+	{name: "jest", names: func(f *failing) reader { return &jestRunner{failing: f} }, count: sum(jestCount, "passed", "failed")},
+	{name: "vitest", count: sum(vitestCount, "passed", "failed")}, // jestRunner reads its names
+	{name: "mocha", names: func(f *failing) reader { return &mochaRunner{failing: f} }, count: number(mochaCount)},
+	{name: "cargo", names: func(f *failing) reader { return &cargoRunner{failing: f} }, count: sum(cargoCount, "passed", "failed")},
+	{name: "ctest", names: func(f *failing) reader { return &ctestRunner{failing: f} }, count: number(ctestCount)},
+	{name: "GoogleTest", count: number(googleCount)}, // ctestRunner reads its names
 	{name: "RSpec", names: func(f *failing) reader { return &rspecRunner{failing: f} }, count: countRSpec},
 	{name: "TAP", names: func(f *failing) reader { return &tapRunner{failing: f} }},
 	{name: "go test -v", count: countGoVerbose, told: goPassed},
@@ -115,6 +116,15 @@ var (
 	objectAddress = lazyregexp.New(`\b0x[0-9a-fA-F]{4,}\b`) // of an object that became part of a name
 	fromTop       = lazyregexp.New(`^(?:file://)?/(?:[^/\s]+/)+([^/\s]+/[^/\s]+)`)
 )
+
+// addMatch adds what the first group of form matches, and reports whether form matches.
+func (f *failing) addMatch(form *regexp.Regexp, line string) bool {
+	m := form.FindStringSubmatch(line)
+	if m != nil {
+		f.add(m[1])
+	}
+	return m != nil
+}
 
 func (f *failing) add(name string) {
 	name = withoutRoot(strings.TrimSpace(name))

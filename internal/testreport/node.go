@@ -53,7 +53,7 @@ func countNode(line string) int {
 	case m == nil:
 		return 0
 	case m[1] == "tests":
-		return number(m[2])
+		return value(m[2])
 	}
-	return -number(m[2])
+	return -value(m[2])
 }

@@ -69,32 +69,35 @@ func shownLines(output []byte) iter.Seq[string] {
 	}
 }
 
-// number returns the value of digits; too many of them are 0.
-func number(digits string) int {
+// value returns the value of digits; too many of them are 0.
+func value(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
 }
 
-// found returns the number that the first group of form matches, 0 for none.
-func found(form *regexp.Regexp, line string) int {
-	if m := form.FindStringSubmatch(line); m != nil {
-		return number(m[1])
+// number returns a count of the number that the first group of form matches, 0 for none.
+func number(form func() *regexp.Regexp) func(line string) int {
+	return func(line string) int {
+		if m := form().FindStringSubmatch(line); m != nil {
+			return value(m[1])
+		}
+		return 0
 	}
-	return 0
 }
 
 var counted = lazyregexp.New(`(\d+) ([a-z]+)`)
 
-// summed adds up the numbers of some kinds in what the first group of form matches: "3 passed, 1 failed".
-func summed(form *regexp.Regexp, line string, kinds ...string) (n int) {
-	m := form.FindStringSubmatch(line)
-	if m == nil {
-		return 0
-	}
-	for _, c := range counted().FindAllStringSubmatch(m[1], -1) {
-		if slices.Contains(kinds, c[2]) {
-			n += number(c[1])
+// sum returns a count that adds up the numbers of some kinds in what the first group of form matches: "3 passed, 1
+// failed".
+func sum(form func() *regexp.Regexp, kinds ...string) func(line string) int {
+	return func(line string) (n int) {
+		if m := form().FindStringSubmatch(line); m != nil {
+			for _, c := range counted().FindAllStringSubmatch(m[1], -1) {
+				if slices.Contains(kinds, c[2]) {
+					n += value(c[1])
+				}
+			}
 		}
+		return n
 	}
-	return n
 }

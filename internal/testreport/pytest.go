@@ -24,17 +24,7 @@ func (t *pytestRunner) line(line string) bool {
 			return name != ""
 		}
 	}
-	if !strings.Contains(line, "::") {
-		return false
-	}
-	m := pytestVerbose().FindStringSubmatch(line)
-	if m == nil {
-		m = pytestWorker().FindStringSubmatch(line)
-	}
-	if m != nil {
-		t.add(m[1])
-	}
-	return m != nil
+	return strings.Contains(line, "::") && (t.addMatch(pytestVerbose(), line) || t.addMatch(pytestWorker(), line))
 }
 
 // nodeID returns the node id that text begins with, "" for none. A message follows " - ", which a parameter in
@@ -65,7 +55,3 @@ func nodeID(text string) string {
 }
 
 var pytestEnd = lazyregexp.New(`^(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d+\.\d+s`)
-
-func countPytest(line string) int {
-	return summed(pytestEnd(), line, "passed", "failed", "xfailed", "xpassed")
-}

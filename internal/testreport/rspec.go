@@ -19,7 +19,7 @@ var rspecCount = lazyregexp.New(`^(\d+) examples?, \d+ failures?(?:, (\d+) pendi
 
 func countRSpec(line string) int {
 	if m := rspecCount().FindStringSubmatch(line); m != nil {
-		return number(m[1]) - number(m[2])
+		return value(m[1]) - value(m[2])
 	}
 	return 0
 }

@@ -52,11 +52,7 @@ func (t *tapRunner) line(line string) bool {
 		}
 		return true
 	case strings.HasPrefix(text, "#") && strings.Contains(text, "Failed test"):
-		m := perlFailed().FindStringSubmatch(text)
-		if m != nil {
-			t.add(m[1])
-		}
-		return m != nil
+		return t.addMatch(perlFailed(), text)
 	}
 	return false
 }

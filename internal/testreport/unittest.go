@@ -43,5 +43,5 @@ func countUnittest(line string) int {
 	if strings.HasPrefix(line, "ERROR: ") && strings.Contains(line, "unittest.loader._FailedTest") {
 		return -1
 	}
-	return found(unittestRan(), line) - found(unittestEnd(), line)
+	return number(unittestRan)(line) - number(unittestEnd)(line)
 }
