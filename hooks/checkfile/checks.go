@@ -18,7 +18,7 @@ import (
 type Checks struct {
 	Sub         string // the folder of PIPELINE.hcl, "." for the top
 	tree        *lang.Index
-	protected   protected
+	protected   fileSet
 	conventions conventions
 	data        fileSet // what tests read
 	refs        references
@@ -96,40 +96,22 @@ func (c *Checks) Class(p string) int {
 	return 0
 }
 
-// protected knows the files of class 1.
-type protected struct {
-	pipeline []string // PIPELINE.hcl, in both forms
-	globs    []string // relative to git's top
-}
-
-func newProtected(sub string, globs []string) protected {
-	p := protected{pipeline: []string{path.Join(sub, "PIPELINE.hcl"), path.Join(sub, "PIPELINE.hcl.json")}}
+// newProtected returns the files of class 1. A glob that matches a folder protects all below.
+func newProtected(sub string, globs []string) fileSet {
+	s := fileSet{files: map[string]bool{path.Join(sub, "PIPELINE.hcl"): true, path.Join(sub, "PIPELINE.hcl.json"): true}}
 	for _, glob := range globs {
 		if glob = strings.TrimSpace(glob); glob != "" {
-			p.globs = append(p.globs, path.Join(literal(sub), glob))
+			glob = path.Join(literal(sub), glob)
+			s.files[glob], s.files[glob+"/"] = true, true // one that is no valid pattern is a name
+			s.globs = append(s.globs, glob, glob+"/**")
 		}
 	}
-	return p
+	return s
 }
 
 // literal returns a glob that matches p alone.
 func literal(p string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(p)
-}
-
-// has reports whether p is protected. A glob that matches a folder protects all below.
-func (c *protected) has(p string) bool {
-	if slices.Contains(c.pipeline, p) {
-		return true
-	}
-	for _, glob := range c.globs {
-		for at := p; at != "." && at != "/"; at = path.Dir(at) {
-			if glob == at || doublestar.MatchUnvalidated(glob, at) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // A fileSet is a set of files, whether they are there or not: paths, folders with a slash at the end, and globs.

@@ -48,8 +48,7 @@ var (
 // isData reports whether p can be data at all: it is no source and no manifest.
 func isData(p string) bool {
 	if slices.Contains(sources, strings.ToLower(path.Ext(p))) {
-		return slices.ContainsFunc(lang.Words(path.Join(path.Base(path.Dir(p)), path.Base(p))),
-			func(w string) bool { return slices.Contains(dataWords, w) })
+		return lang.HasWord(path.Join(path.Base(path.Dir(p)), path.Base(p)), dataWords)
 	}
 	return lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && !foreign(p)
 }

@@ -5,6 +5,8 @@ package checkfile
 import (
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 const maxTargets = 200 // of one rule; nobody writes more by hand
@@ -233,11 +235,17 @@ func (s *makeSegment) makesFile() bool {
 	return true
 }
 
-// buildVariables are those of make's built-in rules.
-var buildVariables = []string{
-	"AR", "AS", "ASFLAGS", "ARFLAGS", "CC", "CFLAGS", "CPP", "CPPFLAGS", "CXX", "CXXFLAGS", "F77", "FC", "FFLAGS",
-	"LD", "LDFLAGS", "LDLIBS", "LEX", "LFLAGS", "LOADLIBES", "YACC", "YFLAGS",
-}
+var (
+	// buildVariables are those of make's built-in rules.
+	buildVariables = strings.Fields(`
+		AR AS ASFLAGS ARFLAGS CC CFLAGS CPP CPPFLAGS CXX CXXFLAGS F77 FC FFLAGS LD LDFLAGS LDLIBS LEX LFLAGS
+		LOADLIBES YACC YFLAGS`)
+
+	// environment are variables that the programs of every recipe read.
+	environment = strings.Fields(`
+		PATH HOME SHELL TMPDIR VPATH MAKE MAKEFLAGS MAKEFILES PYTHONPATH GOFLAGS NODE_OPTIONS LD_PRELOAD
+		LD_LIBRARY_PATH`)
+)
 
 // A makeView is a Makefile with what its variables are used for.
 type makeView struct {
@@ -323,24 +331,18 @@ func (v *makeView) buildRule(s *makeSegment, checks func(string) bool) bool {
 func (v *makeView) buildVariable(s *makeSegment, checks func(string) bool) bool {
 	return v.build[s.name] && !v.check[s.name] && !v.exports && s.op != "!=" && !hidden(s.value) &&
 		!speaks(s.value, checks) &&
-		!slices.Contains([]string{
-			"PATH", "HOME", "SHELL", "TMPDIR", "VPATH", "MAKE", "MAKEFLAGS", "MAKEFILES", "PYTHONPATH", "GOFLAGS",
-			"NODE_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH",
-		}, s.name)
+		!slices.Contains(environment, s.name)
 }
 
 // hidden reports whether text calls functions of make that run programs, write files, or produce more text of make.
 func hidden(text string) bool {
-	for _, name := range []string{
-		"$(shell", "$(eval", "$(file", "$(call", "$(foreach", "${shell", "${eval", "${file", "${call", "${foreach",
-		"$(guile", "${guile", "$(value", "${value", "$$",
-	} {
-		if strings.Contains(text, name) {
-			return true
-		}
-	}
-	return false
+	return hiddenCall().MatchString(text)
 }
+
+var (
+	hiddenCall = lazyregexp.New(`\$[({](?:shell|eval|file|call|foreach|guile|value)|\$\$`)
+	makeName   = lazyregexp.New(`\$(?:[({]([^ \t:)}($,]*)|(?s:(.)))`) // a variable that a text refers to, or $$
+)
 
 // speaks reports whether a line of a recipe mentions a check file, or a name that speaks of checks.
 func speaks(line string, checks func(string) bool) bool {
@@ -357,23 +359,8 @@ func speaks(line string, checks func(string) bool) bool {
 // variablesIn returns the names of the variables that text refers to.
 func variablesIn(text string) []string {
 	var names []string
-	for i := 0; i+1 < len(text); i++ {
-		if text[i] != '$' {
-			continue
-		}
-		if text[i+1] == '$' {
-			i++
-			continue
-		}
-		if text[i+1] != '(' && text[i+1] != '{' {
-			names = append(names, text[i+1:i+2])
-			continue
-		}
-		n := 0
-		for i+2+n < len(text) && strings.IndexByte(" \t:)}($,", text[i+2+n]) < 0 {
-			n++
-		}
-		names = append(names, text[i+2:i+2+n])
+	for _, m := range makeName().FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1]+m[2])
 	}
 	return names
 }

@@ -90,9 +90,7 @@ func splitCMake(src string) ([]piece, bool) {
 
 // cmakePiece returns p with the name, value and meaning of a command.
 func cmakePiece(p piece, name string, args, conditions []string) piece {
-	tests := func(arg string) bool {
-		return slices.ContainsFunc(lang.Words(arg), func(w string) bool { return slices.Contains(cmakeTests, w) })
-	}
+	tests := func(arg string) bool { return lang.HasWord(arg, cmakeTests) }
 	first := ""
 	if len(args) > 0 {
 		first = args[0]

@@ -339,8 +339,7 @@ func (n *finder) expected(word string, w site) {
 		n.input(word, w)
 		return
 	}
-	made := slices.ContainsFunc(lang.Words(p), func(w string) bool { return slices.Contains(madeWords, w) })
-	if !made && isData(p) && !slices.Contains([]string{".md", ".rst", ".adoc"}, path.Ext(p)) {
+	if !lang.HasWord(p, madeWords) && isData(p) && !slices.Contains([]string{".md", ".rst", ".adoc"}, path.Ext(p)) {
 		n.files[p] = true
 	}
 }
@@ -360,20 +359,16 @@ var (
 // checkName reports whether the name of a file speaks of checks, or, for a main program, that of its folder.
 func checkName(p string) bool {
 	stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
-	speaks := func(name string, among []string) bool {
-		return slices.ContainsFunc(lang.Words(name), func(w string) bool { return slices.Contains(among, w) })
-	}
-	if speaks(stem, checkWords) || lang.TestName(p) {
+	if lang.HasWord(stem, checkWords) || lang.TestName(p) {
 		return true
 	}
 	dir := path.Base(path.Dir(p))
 	driver := slices.Contains(shellExts, path.Ext(p)) || path.Ext(p) == ""
 	return (driver || p == lang.GoPackage(path.Dir(p)) || slices.Contains(mainWords, strings.ToLower(stem))) &&
-		speaks(dir, folderWords)
+		lang.HasWord(dir, folderWords)
 }
 
 // expectName reports whether the name of a file speaks of what goes into a test or is expected from it.
 func expectName(p string) bool {
-	return slices.ContainsFunc(lang.Words(path.Base(p)),
-		func(w string) bool { return slices.Contains(dataWords, w) || w == "exp" || w == "in" || w == "out" })
+	return lang.HasWord(path.Base(p), dataWords) || lang.HasWord(path.Base(p), []string{"exp", "in", "out"})
 }

@@ -165,8 +165,11 @@ var (
 
 // narrowedPackages reports commands that tested every package of Go and test fewer now: test_skipped.
 func narrowedPackages(e *edit) (found findings) {
+	if e.places&rules.Commands == 0 {
+		return nil
+	}
 	for _, b := range e.blocks {
-		for i := b.i; i < b.iEnd && b.j < b.jEnd && e.within(rules.Commands); i++ {
+		for i := b.i; i < b.iEnd && b.j < b.jEnd; i++ {
 			j := min(b.j+i-b.i, b.jEnd-1)
 			now := e.after.plain(j)
 			if goAll().MatchString(e.before.plain(i)) && goTests().MatchString(now) && !goAll().MatchString(now) {

@@ -37,6 +37,7 @@ type edit struct {
 	stays         bool   // a shell library of the check that the second check runs with
 	language      string // of its text, "" for prose and data
 	opaque        bool   // a symbolic link or binary: there is no text
+	places        rules.Place
 	change        patch.Change
 	before, after *side
 	added         []int   // lines of after, from 0
@@ -88,10 +89,10 @@ func newEdit(c *checkfile.Checks, change patch.Change) *edit {
 		e.language = lang.Of(change.Path, after)
 	}
 	e.before, e.after = newSide(e.language, before), newSide(e.language, after)
-	if e.opaque {
-		return e
+	e.places = placesOf(e)
+	if !e.opaque {
+		e.compare()
 	}
-	e.compare()
 	return e
 }
 

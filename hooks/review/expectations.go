@@ -3,7 +3,6 @@ package review
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
@@ -157,6 +156,5 @@ func (e *edit) expected() bool {
 	if e.class != testData && (e.class != testFile || lang.IsCode(e.language)) {
 		return false
 	}
-	words := lang.Words(path.Base(path.Dir(e.path)) + " " + path.Base(e.path))
-	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(expectedWords, w) })
+	return lang.HasWord(path.Base(path.Dir(e.path))+" "+path.Base(e.path), expectedWords)
 }

@@ -223,7 +223,7 @@ func patterns(e *edit) (found findings) {
 	}
 	var inNew func(int) bool
 	for _, m := range matchers(e.language) {
-		if !e.within(m.In) || !strings.HasSuffix(e.path, m.File) {
+		if e.places&m.In == 0 || !strings.HasSuffix(e.path, m.File) {
 			continue
 		}
 		m.prepare()
@@ -262,45 +262,32 @@ func (m *matcher) detail(match string) string {
 	return match
 }
 
-// within reports whether a file is in one of the places.
-func (e *edit) within(places rules.Place) bool {
-	code := lang.IsCode(e.language)
+// placesOf returns the places that a file is in.
+func placesOf(e *edit) rules.Place {
+	places := rules.Everywhere
+	if e.class == testData {
+		return places
+	}
+	code, check := lang.IsCode(e.language), e.class != none
 	script := e.language == "shell" || !code && e.language != "" && e.language != "gomod"
-	tool := code && e.class == 0 && lang.Tooling(e.path)
-	for place := rules.Place(1); place <= places; place <<= 1 {
-		if places&place == 0 || e.class == testData && place != rules.Everywhere {
-			continue
-		}
-		in := false
-		switch place {
-		case rules.Production:
-			in = e.production()
-		case rules.Programs:
-			in = code && e.language != "shell" && !tool
-		case rules.Tests, rules.OldTests:
-			in = e.class != none
-		case rules.Scripts:
-			in = script
-		case rules.CheckScripts:
-			in = script && e.class != none
-		case rules.Commands:
-			in = (script || tool || code && e.class == loadedFile) && (e.class != none || !e.isNew())
-		case rules.Changed:
-			in = e.language != "" && (e.class != none || !e.isNew())
-		case rules.Limits:
-			in = e.limiting() && e.exists() && !e.isNew()
-		case rules.Builds:
-			in = e.class == none && rules.BuildFile(e.path)
-		case rules.Sources:
-			in = e.language != ""
-		case rules.Everywhere:
-			in = true
-		}
+	tool := code && !check && lang.Tooling(e.path)
+	for place, in := range map[rules.Place]bool{
+		rules.Production:             e.production(),
+		rules.Programs:               code && e.language != "shell" && !tool,
+		rules.Tests | rules.OldTests: check,
+		rules.Scripts:                script,
+		rules.CheckScripts:           script && check,
+		rules.Commands:               (script || tool || code && e.class == loadedFile) && (check || !e.isNew()),
+		rules.Changed:                e.language != "" && (check || !e.isNew()),
+		rules.Limits:                 e.limiting() && e.exists() && !e.isNew(),
+		rules.Builds:                 !check && rules.BuildFile(e.path),
+		rules.Sources:                e.language != "",
+	} {
 		if in {
-			return true
+			places |= place
 		}
 	}
-	return false
+	return places
 }
 
 // limiting reports whether limits in the file are those of a check, not what a program itself waits for.

@@ -137,15 +137,8 @@ func (f findings) bounded() (all findings) {
 	for _, g := range groups {
 		slices.SortFunc(g, Finding.compare)
 		if n := len(g) - maxFindings; n > 0 {
-			slices.SortStableFunc(g, func(a, b Finding) int {
-				switch {
-				case a.Caps == b.Caps:
-					return 0
-				case a.Caps:
-					return -1
-				}
-				return 1
-			})
+			rank := map[bool]int{true: 0, false: 1} // by Caps
+			slices.SortStableFunc(g, func(a, b Finding) int { return rank[a.Caps] - rank[b.Caps] })
 			g = g[:maxFindings]
 			slices.SortFunc(g, Finding.compare)
 			more := fmt.Sprintf(" (and %d more in this file)", n)

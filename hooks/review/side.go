@@ -23,13 +23,10 @@ func newSide(language, text string) *side {
 		return s
 	}
 	s.kinds = lang.Mark(language, text)
-	for at := 0; at < len(text); {
-		end := strings.IndexByte(text[at:], '\n')
-		if end < 0 {
-			end = len(text) - at
-		}
-		s.lines, s.start = append(s.lines, text[at:at+end]), append(s.start, at)
-		at += end + 1
+	at := 0
+	for line := range strings.Lines(text) {
+		s.lines, s.start = append(s.lines, strings.TrimSuffix(line, "\n")), append(s.start, at)
+		at += len(line)
 	}
 	return s
 }

@@ -129,7 +129,13 @@ func Words(name string) []string {
 	return list
 }
 
+// HasWord reports whether one of the words of a name is in list.
+func HasWord(name string, list []string) bool {
+	return slices.ContainsFunc(Words(name), func(w string) bool { return slices.Contains(list, w) })
+}
+
 var (
+	testWords   = strings.Fields("test tests testing spec specs runtests testrunner bench benchmark benchmarks")
 	helperWords = []string{"fake", "fakes", "fixture", "fixtures", "mock", "mocks", "stub", "stubs"}
 	supportWord = []string{
 		"assert", "asserts", "assertion", "assertions", "dummy", "expect", "golden", "harness", "helper", "helpers",
@@ -175,13 +181,7 @@ func SubjectOf(p string) string {
 
 // Testish reports whether one word of the name of a file is about tests: run_all_tests.py, test-runner.js.
 func Testish(p string) bool {
-	for _, w := range Words(path.Base(p)) {
-		switch w {
-		case "test", "tests", "testing", "spec", "specs", "runtests", "testrunner", "bench", "benchmark", "benchmarks":
-			return true
-		}
-	}
-	return false
+	return HasWord(path.Base(p), testWords)
 }
 
 // Tooling reports whether p configures tools. To be imported by it makes a file neither production code nor a test.

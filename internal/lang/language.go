@@ -3,6 +3,7 @@
 package lang
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -64,7 +65,7 @@ var index = sync.OnceValue(func() (x struct{ read, seen, program, name map[strin
 
 // ByPath returns the name of the programming language of a file whose imports can be read, "" for others. It goes by
 // the extension alone.
-func ByPath(p string) string { return index().read[strings.ToLower(path.Ext(p))].name() }
+func ByPath(p string) string { return source(p).Name }
 
 // Of returns the name of the language that a text is written in, "" where it is unknown. It goes by the name of the
 // file, then by its #! line.
@@ -95,20 +96,12 @@ func IsCode(language string) bool {
 	return l != nil && !l.Settings
 }
 
-func (l *Language) name() string {
-	if l == nil {
-		return ""
-	}
-	return l.Name
-}
-
 // source returns the language of a file whose imports can be read; the zero value for others.
 func source(p string) *Language {
-	if l := index().read[strings.ToLower(path.Ext(p))]; l != nil {
-		return l
-	}
-	return &Language{}
+	return cmp.Or(index().read[strings.ToLower(path.Ext(p))], &unknown)
 }
+
+var unknown Language
 
 // Unit returns the name of what p is imported as a part of: p itself, or the Go package, or the C source of a header.
 func Unit(p string) string {
