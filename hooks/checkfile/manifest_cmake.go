@@ -38,11 +38,11 @@ func splitCMake(src string) ([]piece, bool) {
 		line       = 1
 	)
 	for i := 0; i < len(src); {
-		switch c := src[i]; {
-		case c == '\n':
+		switch src[i] {
+		case '\n':
 			line++
 			i++
-		case c == '#':
+		case '#':
 			n := cmakeComment(src[i:])
 			line += strings.Count(src[i:i+n], "\n")
 			i += n

@@ -11,6 +11,13 @@ var perl = Language{
 
 // pod begins and ends the documentation in a source of Perl. What follows __END__ is no code either.
 var pod = [][2]string{
-	{"\n=pod", "\n=cut"}, {"\n=head", "\n=cut"}, {"\n=over", "\n=cut"}, {"\n=item", "\n=cut"},
-	{"\n=begin", "\n=cut"}, {"\n=for", "\n=cut"}, {"\n=encoding", "\n=cut"}, {"\n__END__", ""}, {"\n__DATA__", ""},
+	{"\n=pod", "\n=cut"},
+	{"\n=head", "\n=cut"},
+	{"\n=over", "\n=cut"},
+	{"\n=item", "\n=cut"},
+	{"\n=begin", "\n=cut"},
+	{"\n=for", "\n=cut"},
+	{"\n=encoding", "\n=cut"},
+	{"\n__END__", ""},
+	{"\n__DATA__", ""},
 }
