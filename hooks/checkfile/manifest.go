@@ -261,8 +261,17 @@ func (k *manifestKind) restored(old, now []piece, text string, back map[string]b
 	return len(differences(want, got)) == 0
 }
 
-// lineKind returns the kind of manifests whose pieces are whole lines in sections.
-func lineKind(split func(string) ([]piece, bool)) *manifestKind {
+// lineKind returns the kind of manifests whose pieces are whole lines in sections. read needs not number them.
+func lineKind(read func(string) ([]piece, bool)) *manifestKind {
+	split := func(src string) ([]piece, bool) {
+		list, ok := read(src)
+		line := 1
+		for i := range list {
+			list[i].line = line
+			line += strings.Count(list[i].text, "\n")
+		}
+		return list, ok
+	}
 	return &manifestKind{split: split, restore: func(base, after string, back map[string]bool) (string, bool) {
 		old, _ := split(base)
 		now, _ := split(after)

@@ -27,10 +27,11 @@ var (
 
 // A member is one of a JSON object, with the places of its text.
 type member struct {
-	key       string
-	lead      string // the text between the comma or bracket before it and the key
-	from, end int    // of key and value
-	value     int    // where the value begins
+	key   string
+	lead  string // the text between the comma or bracket before it and the key
+	text  string // of key and value
+	value string
+	from  int // where the text begins
 }
 
 // members returns those of the object that src[at] opens, and where it is closed. src must be valid.
@@ -48,10 +49,9 @@ func members(src string, at int) (list []member, closed int) {
 		m.key, _ = key.(string)
 		var value json.RawMessage
 		_ = d.Decode(&value)
-		m.end = at + int(d.InputOffset())
-		m.value = m.end - len(value)
+		after = at + int(d.InputOffset())
+		m.text, m.value = src[from:after], string(value)
 		list = append(list, m)
-		after = m.end
 	}
 	_, _ = d.Token()
 	return list, at + int(d.InputOffset()) - 1
@@ -109,14 +109,14 @@ func splitJSON(src string, means meaning) ([]piece, bool) {
 	add := func(name string, m member) {
 		line += strings.Count(src[counted:m.from], "\n")
 		counted = m.from
-		list = append(list, piece{name: name, value: compact(src[m.value:m.end]), line: line, is: means(name, false)})
+		list = append(list, piece{name: name, value: compact(m.value), line: line, is: means(name, false)})
 	}
 	for _, m := range top {
-		if src[m.value] != '{' || means(m.key, true) == plain {
+		if m.value[0] != '{' || means(m.key, true) == plain {
 			add(m.key, m)
 			continue
 		}
-		below, _ := members(src, m.value)
+		below, _ := members(src, m.from+len(m.text)-len(m.value))
 		if twice(below) {
 			return nil, false
 		}
@@ -150,24 +150,22 @@ func restoreJSON(base, after string, keys map[string]bool) (string, bool) {
 	if !okOld || !okNow || after == "" || len(old)+len(now) > maxRestored {
 		return "", false
 	}
-	type entry struct{ key, lead, body string }
-	was := map[string]entry{}
+	was := map[string]member{}
 	for _, m := range old {
-		was[m.key] = entry{m.key, m.lead, base[m.from:m.end]}
+		was[m.key] = m
 	}
-	var out []entry
+	var out []member
 	for _, m := range now {
-		e := entry{m.key, m.lead, after[m.from:m.end]}
 		if keys[m.key] {
 			o, ok := was[m.key]
 			if !ok {
 				continue
 			}
-			e.body = o.body
+			m.text = o.text
 		}
-		out = append(out, e)
+		out = append(out, m)
 	}
-	has := func(key string) int { return slices.IndexFunc(out, func(e entry) bool { return e.key == key }) }
+	has := func(key string) int { return slices.IndexFunc(out, func(m member) bool { return m.key == key }) }
 	for i, m := range old {
 		if !keys[m.key] || has(m.key) >= 0 {
 			continue
@@ -178,19 +176,20 @@ func restoreJSON(base, after string, keys map[string]bool) (string, bool) {
 				at = n + 1
 			}
 		}
-		out = slices.Insert(out, at, was[m.key])
+		out = slices.Insert(out, at, m)
 	}
 	var b strings.Builder
 	b.WriteString(after[:open+1])
-	for i, e := range out {
+	for i, m := range out {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(e.lead + e.body)
+		b.WriteString(m.lead + m.text)
 	}
 	tail := after[open+1 : closed]
 	if len(now) > 0 {
-		tail = after[now[len(now)-1].end:closed]
+		last := now[len(now)-1]
+		tail = after[last.from+len(last.text) : closed]
 	}
 	b.WriteString(tail + after[closed:])
 	return b.String(), true

@@ -19,12 +19,11 @@ var goModMeaning = map[string]int{
 // splitGoMod splits go.mod. The format: https://go.dev/ref/mod#go-mod-file-grammar
 func splitGoMod(src string) ([]piece, bool) {
 	var list []piece
-	block, line := "", 0
+	block := ""
 	for text := range strings.Lines(src) {
-		line++
 		said, comment, _ := strings.Cut(text, "//")
 		said = strings.Join(strings.Fields(said), " ")
-		p := piece{section: block, text: text, line: line}
+		p := piece{section: block, text: text}
 		switch {
 		case said == "":
 		case said == ")":
@@ -60,12 +59,10 @@ func splitGoMod(src string) ([]piece, bool) {
 // splitRequirements splits a requirements file: options decide where packages come from.
 func splitRequirements(src string) ([]piece, bool) {
 	var list []piece
-	line := 0
 	for text := range strings.Lines(src) {
-		line++
 		said, _, _ := strings.Cut(strings.TrimSpace(text), " #")
 		said = strings.TrimSpace(said)
-		p := piece{text: text, line: line, value: said}
+		p := piece{text: text, value: said}
 		switch {
 		case said == "" || said[0] == '#':
 		case said[0] == '-' || said[0] == '.' || said[0] == '/' || strings.HasSuffix(said, `\`):
@@ -86,11 +83,9 @@ func splitRequirements(src string) ([]piece, bool) {
 // splitINI splits setup.cfg.
 func splitINI(src string) ([]piece, bool) {
 	var list []piece
-	section, line := "", 0
-	entry := -1 // that indented lines go on with
+	section, entry := "", -1 // the entry is the one that indented lines continue
 	for text := range strings.Lines(src) {
-		line++
-		p := piece{section: section, text: text, line: line}
+		p := piece{section: section, text: text}
 		switch trimmed := strings.TrimSpace(text); {
 		case trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';':
 		case trimmed[0] == '[' && strings.HasSuffix(trimmed, "]"):
@@ -201,12 +196,10 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 		section string
 		arrays  = map[string]int{}
 		at      = 0 // where the text begins that is in no piece yet
-		line    = 1
 		parser  unstable.Parser
 	)
 	add := func(p piece, end int) {
-		p.section, p.line, p.text = section, line, src[at:end]
-		line += strings.Count(p.text, "\n")
+		p.section, p.text = section, src[at:end]
 		at = end
 		list = append(list, p)
 	}
@@ -283,7 +276,7 @@ func splitWorkspace(src string) ([]piece, bool) {
 	var list []piece
 	for i, text := range lines {
 		if name, ok := begins[i+1]; ok || len(list) == 0 {
-			list = append(list, piece{name: name, line: i + 1, is: workspaceMeaning(name)})
+			list = append(list, piece{name: name, is: workspaceMeaning(name)})
 		}
 		last := &list[len(list)-1]
 		last.text += text

@@ -37,7 +37,7 @@ type references struct {
 	makefiles map[string]bool // those of files that are Makefiles
 	subjects  map[string]bool // what linters are given; folders, with a slash at the end
 	libraries map[string]bool // shell scripts that the check and production source
-	calls     map[string]use  // names that the check's commands use
+	calls     map[string]bool // words of the check's commands → one may decide
 	variables map[string]bool // names of variables in the check's scripts
 }
 
@@ -77,7 +77,7 @@ type site struct {
 func findReferences(t Tree, seen *survey, runs []Command) references {
 	n := &finder{seen: seen, read: t.Read, done: map[string]bool{}, references: references{
 		fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
-		libraries: map[string]bool{}, calls: map[string]use{}, variables: map[string]bool{},
+		libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{},
 	}}
 	for _, run := range runs {
 		dir := path.Clean(run.Dir)

@@ -132,19 +132,45 @@ var (
 	justModule  = lazyregexp.New(`(?m)^mod\??[ \t]+(\w+)(?:[ \t]+['"]([^'"\n]+)['"])?`)
 )
 
-// just follows `just [-f file] [recipe…]`: it adds the justfile and what that imports.
+// just follows `just [-f file] [recipe…]`.
 func (n *finder) just(args []string, w site) {
-	p, goals := n.given(args, []string{"-f", "--justfile", "-d", "--working-directory"}, &w)
+	n.recipesOf(args, "-f --justfile -d --working-directory", "justfile Justfile .justfile JUSTFILE", w, n.justfile)
+}
+
+// task follows `task [-t file] [name…]`.
+func (n *finder) task(args []string, w site) {
+	n.recipesOf(args, "-t --taskfile -d --dir", `Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml
+		Taskfile.dist.yml taskfile.dist.yml Taskfile.dist.yaml taskfile.dist.yaml`, w, n.taskfile)
+}
+
+// recipesOf adds the file that one of flags gives, or that has one of names, and follows the recipes that args name.
+// A folder that a flag gives becomes the working directory.
+func (n *finder) recipesOf(args []string, flags, names string, w site, follow func(p string, goals []string, w site)) {
+	file, valued := "", strings.Fields(flags)
+	goals := parseFlags(args, valued, func(flag, value string) {
+		if !slices.Contains(valued, flag) {
+			return
+		}
+		p := n.resolve(value, w)
+		if n.seen.IsDir(p) {
+			w.dir = p
+			return
+		}
+		file = p
+		n.add(p)
+	})
+	goals = slices.DeleteFunc(goals, func(goal string) bool { return strings.Contains(goal, "=") })
 	if w.inner && !slices.ContainsFunc(goals, checkName) {
 		return
 	}
 	w.inner = false
-	if p == "" {
-		p = n.either(w, "justfile", "Justfile", ".justfile", "JUSTFILE")
+	if file == "" {
+		file = n.either(w, strings.Fields(names)...)
 	}
-	n.justfile(p, goals, w)
+	follow(file, goals, w)
 }
 
+// justfile adds what the justfile at p imports, and follows its recipes.
 func (n *finder) justfile(p string, goals []string, w site) {
 	src, ok := n.readOnce(p, "just")
 	if !ok {
@@ -185,20 +211,7 @@ func (n *finder) justfile(p string, goals []string, w site) {
 	n.recipes(all, goals, w)
 }
 
-// task follows `task [-t file] [name…]`: it adds the Taskfile and what that includes.
-func (n *finder) task(args []string, w site) {
-	p, goals := n.given(args, []string{"-t", "--taskfile", "-d", "--dir"}, &w)
-	if w.inner && !slices.ContainsFunc(goals, checkName) {
-		return
-	}
-	w.inner = false
-	if p == "" {
-		p = n.either(w, "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml",
-			"taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml")
-	}
-	n.taskfile(p, goals, w)
-}
-
+// taskfile adds what the Taskfile at p includes, and follows its tasks.
 func (n *finder) taskfile(p string, goals []string, w site) {
 	src, ok := n.readOnce(p, "task")
 	if !ok {
@@ -268,22 +281,4 @@ func (n *finder) recipes(all map[string]*recipe, goals []string, w site) {
 			}
 		}
 	}
-}
-
-// given returns the file that one of flags gives, which it adds, and the names of recipes. A folder that a flag gives becomes
-// the working directory of w.
-func (n *finder) given(args, flags []string, w *site) (file string, names []string) {
-	names = parseFlags(args, flags, func(flag, value string) {
-		if !slices.Contains(flags, flag) {
-			return
-		}
-		p := n.resolve(value, *w)
-		if n.seen.IsDir(p) {
-			w.dir = p
-			return
-		}
-		file = p
-		n.add(p)
-	})
-	return file, slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, "=") })
 }

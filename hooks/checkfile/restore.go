@@ -40,27 +40,26 @@ func (c *Checks) Restore(changes []patch.Change) []patch.Change {
 	})
 }
 
-const maxMakefile = 512 << 10 // bytes of both sides; beyond that it is restored
+const maxEdited = 512 << 10 // bytes of both sides of a change that is judged by its parts
+
+// edited reports whether a change is one of the text of a file, and not too large to be judged by its parts.
+func edited(change patch.Change) bool {
+	b, a := change.Before, change.After
+	return b != nil && a != nil && b.Mode == a.Mode && b.Mode&fs.ModeType == 0 && len(b.Data)+len(a.Data) <= maxEdited
+}
 
 // OnlyBuilds reports whether a change of a Makefile of the check touches only how the program is built, nothing that
 // decides.
 func (c *Checks) OnlyBuilds(change patch.Change) bool {
-	if !c.refs.makefiles[change.Path] || change.Before == nil || change.After == nil ||
-		change.Before.Mode != change.After.Mode {
-		return false
-	}
-	if change.Before.Mode&fs.ModeType != 0 || len(change.Before.Data)+len(change.After.Data) > maxMakefile {
+	if !c.refs.makefiles[change.Path] || !edited(change) {
 		return false
 	}
 	known := map[string]bool{}
 	checks := func(p string) bool {
-		is, ok := known[p]
-		if !ok {
-			class := c.Class(p)
-			is = class > 0 && !strings.HasPrefix(p, "-")
-			known[p] = is
+		if _, ok := known[p]; !ok {
+			known[p] = c.Class(p) > 0 && !strings.HasPrefix(p, "-")
 		}
-		return is
+		return known[p]
 	}
 	_, phony := checkParts(string(change.Before.Data), nil, checks)
 	after, phony := checkParts(string(change.After.Data), phony, checks)

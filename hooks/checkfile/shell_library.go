@@ -4,7 +4,6 @@ package checkfile
 // which of their changes are the program's.
 
 import (
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -23,25 +22,12 @@ import (
 // does not call, or in settings that the check does not read. Everything else, and a text that does not parse, is
 // restored.
 
-// A use tells how the check's commands use a name.
-type use uint8
-
-const (
-	asksFor use = 1 << iota // only its output decides
-	decided                 // it is a command, or an argument of one
-)
-
-// called notes how a command of the check uses each of its words.
+// called notes the words of a command of the check, and whether one may decide: not where only its output is read.
 func (n *finder) called(c shelltext.Command) {
 	for i, word := range c.Words {
-		switch {
-		case word == "" || len(word) > 512:
-		case c.Asked:
-			n.calls[word] |= asksFor
-		case i > 0 && c.Words[0] == "run": // of bats: it keeps status and output for a later command
-			n.calls[word] |= asksFor
-		default:
-			n.calls[word] |= decided
+		if word != "" && len(word) <= 512 {
+			kept := i > 0 && c.Words[0] == "run" // bats keeps status and output for a later command
+			n.calls[word] = n.calls[word] || !c.Asked && !kept
 		}
 	}
 }
@@ -82,13 +68,11 @@ func (c *Checks) stays(change patch.Change) bool { return c.OnlyBuilds(change) |
 // OnlyTested reports whether a change of a library of shell functions touches only what is tested, nothing that may
 // decide.
 func (c *Checks) OnlyTested(change patch.Change) bool {
-	b, a := change.Before, change.After
-	if !c.refs.libraries[change.Path] || b == nil || a == nil || b.Mode != a.Mode || b.Mode&fs.ModeType != 0 ||
-		len(b.Data)+len(a.Data) > maxMakefile {
+	if !c.refs.libraries[change.Path] || !edited(change) {
 		return false
 	}
-	before, aroundBefore, okBefore := shelltext.Functions(string(b.Data))
-	after, aroundAfter, okAfter := shelltext.Functions(string(a.Data))
+	before, aroundBefore, okBefore := shelltext.Functions(string(change.Before.Data))
+	after, aroundAfter, okAfter := shelltext.Functions(string(change.After.Data))
 	if !okBefore || !okAfter || !c.sameAround(aroundBefore, aroundAfter) {
 		return false
 	}
@@ -98,9 +82,10 @@ func (c *Checks) OnlyTested(change patch.Change) bool {
 	for name := range all {
 		old, was := before[name]
 		now, is := after[name]
+		_, called := c.refs.calls[name]
 		switch {
 		case was && is && old == now:
-		case leads[name], was != is && c.refs.calls[name] > 0, slices.Contains(Programs, name),
+		case leads[name], was != is && called, slices.Contains(Programs, name),
 			slices.Contains(deciders, name):
 			return false
 		case is && !c.harmless(old, now):
@@ -114,8 +99,8 @@ func (c *Checks) OnlyTested(change patch.Change) bool {
 func (c *Checks) leads(sides ...map[string]string) map[string]bool {
 	found := map[string]bool{}
 	var work []string
-	for name, how := range c.refs.calls {
-		if how&decided != 0 {
+	for name, decides := range c.refs.calls {
+		if decides {
 			work = append(work, name)
 		}
 	}

@@ -65,9 +65,6 @@ func (t *jestRunner) fail(file, test string) {
 
 // see notes a file that failed, and whether a failure of it has a name.
 func (t *jestRunner) see(file string, named bool) {
-	if t.files == nil {
-		t.files = map[string]bool{}
-	}
 	if len(t.files) < maxTests || t.files[file] {
 		t.files[file] = t.files[file] || named
 	}

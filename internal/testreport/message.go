@@ -64,25 +64,19 @@ var tellingForms = []lineForm{
 	// A line that begins with the word.
 	{4, []string{"error", "fatal", "fail"}, lazyregexp.New(`(?i)^\W*(?:[\w./@-]+:?\s+)?(?:error|fatal|failed|failure)\b\W`)},
 	{5, []string{
-		"error", "fail", "fatal", "refused", "denied", "invalid", "unexpected", "missing", "mismatch",
-		"differ",
+		"error", "fail", "fatal", "refused", "denied", "invalid", "unexpected", "missing", "mismatch", "differ",
 	}, lazyregexp.New(
 		`(?i)\b(?:error|failed|failure|fatal|refused|denied|invalid|unexpected|missing|mismatch|differs?)\b`)},
 }
 
 // passedOn matches lines that only repeat that something failed before, or that are no failures.
 var passedOn = []lineForm{
-	{
-		0,
-		[]string{"warning: ", "note: ", "info: ", "remark: ", "hint: "},
-		lazyregexp.New(`\d: (?:warning|note|info|remark|hint): `),
-	},
-	{
-		0,
-		[]string{"make", "npm", "exit", "elifecycle", "ninja", "collect2", "error", "for more", "traceback", "fail"},
-		lazyregexp.New(
-			`^\s*(?:make(?:\[\d+\])?: (?:\*\*\* .*(?:Error \d+|Killed|Terminated)|Target .* not remade|Leaving|Entering)|npm (?:ERR!|error)|(?:exit|error Command failed with) (?:status|exit code) \d+|ELIFECYCLE|ninja: build stopped|collect2: error|error: (?:could not compile|aborting due to|test failed|build failed)|For more information about|Traceback|FAIL(?:ED)?$)`),
-	},
+	{0, []string{"warning: ", "note: ", "info: ", "remark: ", "hint: "}, lazyregexp.New(
+		`\d: (?:warning|note|info|remark|hint): `)},
+	{0, []string{
+		"make", "npm", "exit", "elifecycle", "ninja", "collect2", "error", "for more", "traceback", "fail",
+	}, lazyregexp.New(
+		`^\s*(?:make(?:\[\d+\])?: (?:\*\*\* .*(?:Error \d+|Killed|Terminated)|Target .* not remade|Leaving|Entering)|npm (?:ERR!|error)|(?:exit|error Command failed with) (?:status|exit code) \d+|ELIFECYCLE|ninja: build stopped|collect2: error|error: (?:could not compile|aborting due to|test failed|build failed)|For more information about|Traceback|FAIL(?:ED)?$)`)},
 }
 
 // telling returns the lines that tell of an error, normalised, in their order, each once; where there are none, the

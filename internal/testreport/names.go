@@ -39,7 +39,7 @@ var runners = []runner{
 	{name: "unittest", names: func(f *failing) reader { return &unitRunner{failing: f} }, count: countUnittest},
 	{name: "pytest", names: func(f *failing) reader { return &pytestRunner{failing: f} }, count: sum(pytestEnd, "passed", "failed", "xfailed", "xpassed")},
 	{name: "node", names: func(f *failing) reader { return &nodeRunner{failing: f} }, count: countNode},
-	{name: "jest", names: func(f *failing) reader { return &jestRunner{failing: f} }, count: sum(jestCount, "passed", "failed")},
+	{name: "jest", names: func(f *failing) reader { return &jestRunner{failing: f, files: map[string]bool{}} }, count: sum(jestCount, "passed", "failed")},
 	{name: "vitest", count: sum(vitestCount, "passed", "failed")}, // jestRunner reads its names
 	{name: "mocha", names: func(f *failing) reader { return &mochaRunner{failing: f} }, count: number(mochaCount)},
 	{name: "cargo", names: func(f *failing) reader { return &cargoRunner{failing: f} }, count: sum(cargoCount, "passed", "failed")},
