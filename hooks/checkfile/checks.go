@@ -25,13 +25,13 @@ type Checks struct {
 	runner      runnerFiles
 }
 
-// A Tree is what Checks asks about the base: the paths it holds, and the content of one.
+// A Tree gives Checks the paths of the base and the content of one.
 type Tree struct {
 	Paths []string
 	Read  func(path string) ([]byte, error)
 }
 
-// A Scope tells what is being checked. The zero value is a tree without a sub-folder, protected files or commands.
+// A Scope describes what is checked. The zero value is a tree without a sub-folder, protected files or commands.
 type Scope struct {
 	Sub     string    // the folder of PIPELINE.hcl, relative to git's top; "" and "." are the top
 	Protect []string  // globs relative to Sub

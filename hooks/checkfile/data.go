@@ -33,7 +33,7 @@ var manifests = strings.Fields(`
 	PIPELINE.hcl.json`)
 
 // sources are extensions of sources whose imports are not read. A page or a query may also be what a test expects:
-// then its name tells. Documentation that a test reads is what it checks.
+// then its name decides. Documentation that a test reads is under test.
 var (
 	sources = strings.Fields(`
 		.html .htm .xhtml .css .scss .sass .less .sql .proto .graphql .gql .tmpl .tpl .gohtml .erb .ejs .hbs
@@ -193,8 +193,8 @@ func fewGlobs(globs []string) []string {
 	return globs[:min(len(globs), maxGlobs)]
 }
 
-// dropPrograms removes programs, as far as their content tells: what a test starts is what it checks. It reads files
-// without an extension, at most maxPrograms.
+// dropPrograms removes programs by their first bytes: what a test starts is under test. It reads files without an
+// extension, at most maxPrograms.
 func dropPrograms(files map[string]bool, read func(string) ([]byte, error)) {
 	if read == nil {
 		return

@@ -173,8 +173,8 @@ func (r *runnerFiles) inGoModule(dir string) bool {
 	}
 }
 
-// loadsDependency reports whether p is part of a dependency that the tree holds: it decides what tests say as much as
-// the tests do, and no version tells that it changed. A vendor folder counts where it is Go's, or is new beside a
+// loadsDependency reports whether p is part of a dependency that is in the tree: it decides as much as the tests do,
+// and no version shows that it changed. A vendor folder counts where it is Go's, or is new beside a
 // manifest that can have one: elsewhere it is a folder of foreign sources like any other.
 func (r *runnerFiles) loadsDependency(p string) bool {
 	for at := path.Dir(p); at != "." && at != "/"; at = path.Dir(at) {

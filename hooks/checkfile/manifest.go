@@ -183,7 +183,8 @@ func differences(old, now []piece) []piece {
 	return list
 }
 
-// originForm matches what tells where a dependency comes from: a URL or scheme, a key such as path, an owner/name, a path.
+// originForm matches the place that a dependency comes from: a URL or scheme, a key such as path, an owner/name, a
+// path.
 var originForm = lazyregexp.New(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|` +
 	`\b(?:path|git|url|registry|registry-index|index|editable|package|file)"?\s*[=:]\s*"[^"]*"|` +
 	`"[\w.-]+/[\w.-]+(?:#[^"]*)?"|"(?:\.{0,2}|~)/[^"]*"`)

@@ -29,7 +29,7 @@ import (
 //     `./greet.sh`, and is restored without it. And so is what a linter is given: `shellcheck greet.sh`, `bash -n
 //     greet.sh`, `yamllint deploy.yml`.
 //   - A shell script that the check sources, and production too, is both, and so is one that a test is named after
-//     (calc_test.sh sources calc.sh): shell_library.go tells its changes apart.
+//     (calc_test.sh sources calc.sh): shell_library.go decides about its changes.
 //   - What a test runner is given is a test by its use; what its flags give as its settings is a setting; what diff
 //     and cmp compare with, and data whose name speaks of tests, is expected. Other operands are what is checked.
 type references struct {

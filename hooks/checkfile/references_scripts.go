@@ -88,7 +88,7 @@ func (n *finder) chosen(wanted []string, every bool, w site) []nodePackage {
 				continue
 			}
 			found := nodePackage{dir: path.Dir(p)}
-			_ = json.Unmarshal(src, &found) // a broken one tells what it can
+			_ = json.Unmarshal(src, &found) // of a broken one, as much as can be read
 			n.node = append(n.node, found)
 		}
 	}

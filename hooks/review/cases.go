@@ -39,7 +39,7 @@ func (e *edit) cases(which int) []testCase {
 	return *e.listed[which]
 }
 
-// holdsTests reports whether a runner looks for tests in the file.
+// holdsTests reports whether a runner searches the file for tests.
 func (e *edit) holdsTests() bool {
 	if e.opaque || rules.For(e.language).Test == "" {
 		return false

@@ -15,8 +15,8 @@ var (
 	testBinary = lazyregexp.New(`"[^"]*\.test(?:\.exe)?"`)
 )
 
-// detections reports production code that asks in two steps whether it is being tested: it looks for a test among
-// its callers, or for a test's name in its own. What is in one line is found by patterns.
+// detections reports production code that asks in two steps whether it is being tested: it searches its callers for
+// a test, or its own name for that of a test. What is in one line is found by patterns.
 func detections(e *edit) (found findings) {
 	if !e.production() || !e.exists() {
 		return nil

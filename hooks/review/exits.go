@@ -81,10 +81,10 @@ func exitsOnLoad(e *edit) (found findings) {
 	return found
 }
 
-// endsOnLoad tells of an end with success that no test can notice.
+// endsOnLoad is the detail of an end with success that no test can notice.
 const endsOnLoad = "ends with success while it is loaded, or at every end: %s"
 
-// maxUp is how many lines up the beginning of what is around a line is looked for.
+// maxUp is the number of lines above a line in which its declaration is searched.
 const maxUp = 3000
 
 // topLevel reports whether a line of Python runs when the module is imported: it is in no def, class or guard.

@@ -148,7 +148,7 @@ func conditions(e *edit) (found findings) {
 	return found
 }
 
-// expected reports whether the file holds what a test expects, by its name.
+// expected reports whether a file has what a test expects, by its name.
 func (e *edit) expected() bool {
 	if lang.DataName(e.path) || strings.Contains("/"+e.path, "/__snapshots__/") {
 		return true

@@ -254,7 +254,7 @@ func hasSecret(text string) bool {
 	})
 }
 
-// genuine tells a key from one of a manual: an example, or one character again and again.
+// genuine reports whether a key is none of a manual: an example, or one character again and again.
 func genuine(key string) bool {
 	different := map[rune]bool{}
 	for _, c := range key {

@@ -110,8 +110,8 @@ func (p *proposal) dependencies(e *edit) (found findings) {
 		if !ok || file == "modules.txt" {
 			return found
 		}
-		// go.sum holds digests of whole modules, and vendor/ a part of each: offline nothing proves that a copy is
-		// that version's.
+		// go.sum has digests of whole modules, and vendor/ a part of each: offline nothing proves that a copy is of
+		// that version.
 		parts := strings.Split(file, "/")
 		isGo := strings.Contains(parts[0], ".") && len(parts) > 2
 		if p.vendored(strings.TrimPrefix(before+"/vendor", "/"), file) {

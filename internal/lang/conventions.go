@@ -30,7 +30,7 @@ func TestName(p string) bool {
 	})
 }
 
-// within reports whether the folder dir lies on the way to p.
+// within reports whether p is below a folder dir.
 func within(p, dir string) bool { return strings.Contains("/"+p, "/"+dir+"/") }
 
 // TestFolder reports whether a folder on the way to p makes it a test.
@@ -74,7 +74,7 @@ func TestFolder(p string) bool {
 	return false
 }
 
-// DataFolder reports whether a folder on the way to p holds what tests read.
+// DataFolder reports whether a folder on the way to p is one of data that tests read.
 func DataFolder(p string) bool {
 	for seg := range strings.SplitSeq(path.Dir(p), "/") {
 		switch seg {
@@ -86,7 +86,7 @@ func DataFolder(p string) bool {
 	return false
 }
 
-// DataName reports whether p holds what tests expect, by its own name.
+// DataName reports whether p is what tests expect, by its own name.
 func DataName(p string) bool {
 	base := path.Base(p)
 	switch strings.ToLower(path.Ext(base)) {

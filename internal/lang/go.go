@@ -60,7 +60,7 @@ func (ix *Index) AddGoModule(dir string, src []byte) {
 }
 
 func goImports(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
-	f, _ := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly) // a broken file tells what it can
+	f, _ := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly) // of a broken file, as much as can be read
 	if f != nil {
 		for _, spec := range f.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)

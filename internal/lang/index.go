@@ -52,7 +52,7 @@ func (ix *Index) Has(p string) bool { return ix.files[p] }
 // Files returns all files, in no order.
 func (ix *Index) Files() map[string]bool { return ix.files }
 
-// IsDir reports whether p is a folder that holds files, in it or below.
+// IsDir reports whether p is a folder with files in it or below.
 func (ix *Index) IsDir(p string) bool { return ix.inDir[p] != nil }
 
 // HasDirNamed reports whether the last name of some folder is base.
@@ -64,7 +64,7 @@ func (ix *Index) In(dir string) []string { return ix.inDir[dir] }
 // Rel returns p as the project sees it: a project inside a folder called tests has production code.
 func (ix *Index) Rel(p string) string { return Rel(ix.sub, p) }
 
-// Rel returns p relative to sub where it lies below sub, else p.
+// Rel returns p relative to sub where it is below sub, else p.
 func Rel(sub, p string) string {
 	if rest, ok := strings.CutPrefix(p, sub+"/"); ok && sub != "." {
 		return rest
@@ -72,7 +72,7 @@ func Rel(sub, p string) string {
 	return p
 }
 
-// First returns name in the first of dirs that holds it: one path or none.
+// First returns name in the first of dirs that has it: one path or none.
 func (ix *Index) First(name string, dirs ...string) []string {
 	for _, dir := range dirs {
 		if p := path.Join(dir, name); ix.files[p] {

@@ -23,14 +23,14 @@ type Language struct {
 
 	Tests       []string // names of its tests, with or without extension: patterns of path.Match
 	TestFolders []string // folders that hold its tests, besides those of every language
-	NoTests     string   // a folder in which no runner looks for tests, "src/main"
+	NoTests     string   // a folder in which no runner searches for tests, "src/main"
 	SrcTest     bool     // src/test may be production: a command called test
 
-	// Imports returns the files of the tree that the source at p imports, as far as simple scanning tells, and
+	// Imports returns the files of the tree that the source at p imports, as far as simple scanning finds them, and
 	// whether one of its imports is a library for tests.
 	Imports     func(l *Language, ix *Index, p string, src []byte) (files []string, testing bool)
 	TestLibrary func() *regexp.Regexp // matches a source that imports a library for tests
-	HasTest     func() *regexp.Regexp // matches a source that holds a test: one without is called like a test only
+	HasTest     func() *regexp.Regexp // matches a source that has a test: others only have the name of one
 	Unit        func(p string) string // returns the name of what is imported as one, where that is not a file
 	BareWords   bool                  // words without quotes may be names of files
 }

@@ -12,7 +12,7 @@ const (
 	InComment
 )
 
-// A Syntax describes what a language's comments and strings look like.
+// A Syntax describes the comments and strings of a language.
 type Syntax struct {
 	Line     []string    // begins a comment to the end of the line
 	Blank    bool        // … only at the beginning of a line or after a blank

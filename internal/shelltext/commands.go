@@ -56,7 +56,7 @@ func Commands(src string) []Command {
 	return r.out
 }
 
-// compares reports whether c looks at what another command writes.
+// compares reports whether c reads what another command writes, to decide.
 func (c *Command) compares() bool {
 	return len(c.Words) > 0 && slices.Contains([]string{
 		"grep", "egrep", "fgrep", "rg", "diff", "cmp", "comm", "jq", "test", "[", "[[",
@@ -168,36 +168,27 @@ func (r *reader) command(s *syntax.Stmt) {
 		}
 	case *syntax.TestClause:
 		now.Words = r.test(c.X, []string{"[["})
-	case *syntax.Block:
-		r.stmts(c.Stmts)
-	case *syntax.Subshell:
-		r.stmts(c.Stmts)
 	case *syntax.IfClause:
 		for ; c != nil; c = c.Else {
 			r.stmts(c.Cond)
 			r.stmts(c.Then)
 		}
-	case *syntax.WhileClause:
-		r.stmts(c.Cond)
-		r.stmts(c.Do)
 	case *syntax.ForClause:
 		r.items(c.Loop)
 		r.stmts(c.Do)
-	case *syntax.CaseClause:
-		r.word(c.Word)
-		for _, item := range c.Items {
-			r.stmts(item.Stmts)
-		}
-	case *syntax.FuncDecl:
-		r.stmt(c.Body)
-	case *syntax.TestDecl:
-		r.stmt(c.Body)
-	case *syntax.CoprocClause:
-		r.stmt(c.Stmt)
-	case *syntax.TimeClause:
-		if c.Stmt != nil {
-			r.stmt(c.Stmt)
-		}
+	case nil, *syntax.ArithmCmd, *syntax.LetClause:
+	default: // a group, a loop, a case, a function, time
+		syntax.Walk(c, func(node syntax.Node) bool {
+			switch node := node.(type) {
+			case *syntax.Stmt:
+				r.stmt(node)
+				return false
+			case *syntax.Word:
+				r.word(node)
+				return false
+			}
+			return true
+		})
 	}
 	for _, redir := range s.Redirs {
 		switch file := r.word(redir.Word); redir.Op {

@@ -53,7 +53,7 @@ func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 	if tests = set(tests); len(tests) == 0 {
 		return nil, nil
 	}
-	// A -run of the person's own comes later and wins: it takes in what failed.
+	// A -run of the person's own comes later and wins: it runs what failed too.
 	ask := []string{"go", "test", "-json", "-count=1", "-run=^(" + strings.Join(set(names), "|") + ")$"}
 	return append(ask, argv[2:]...), tests
 }

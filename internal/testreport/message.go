@@ -86,7 +86,7 @@ func telling(output []byte) []string {
 	seen := map[string]bool{}
 	best := ranks // the lowest that was found
 	var last []string
-	file := "" // that stood alone in a line: linters write it above what is wrong in it
+	file := "" // that was alone in a line: linters write it above what is wrong in it
 	for raw := range splitAt(output, '\n') {
 		if len(raw) > maxTextLine {
 			continue

@@ -1,4 +1,4 @@
-// Package rules holds what a review looks for, as data: a file a language, each rule with lines that must match
+// Package rules is what a review searches for, as data: a file a language, each rule with lines that must match
 // and lines that must not. The package review compares patches with them.
 package rules
 
@@ -110,9 +110,9 @@ type Rule struct {
 	Say     string // for the reviewer, before the match; "" shows the match alone
 	Pattern string
 	Not     string // a pattern: matches of it are left out
-	If      string // a pattern: holds only in files that match it
+	If      string // a pattern: the rule is only for files that match it
 	Next    string // a pattern: where the line ends in a colon, the next line of code must match it
-	File    string // holds only in files whose names end so
+	File    string // the rule is only for files whose names end so
 	Gone    bool   // finds lines that were removed, unless what matched was added elsewhere in the file
 
 	Match, NoMatch []string // texts that must be found, and must not
@@ -142,7 +142,7 @@ type Language struct {
 	Rules   []Rule
 }
 
-// languages lists them all. What holds for every language is in everywhere, builds and secrets.
+// languages lists them all. The rules for every language are everywhere, builds and secrets.
 var languages = []*Language{&golang, &assembly, &python, &javascript, &c, &shell, &perl, &makefile, &yaml}
 
 // For returns what is known of a language, by its name in internal/lang; an empty one for others.
