@@ -20,7 +20,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
@@ -46,13 +45,7 @@ func TestApplyByHand(t *testing.T) {
 	} {
 		must(t, os.WriteFile(filepath.Join(p.root, name), []byte(text), 0o644))
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "start"}} {
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", p.root}, args...)...)
-		c.Env = append(withoutGit(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, out)
-		}
-	}
+	commitAll(t, p.root)
 	before := p.digest(t)
 	same := func(what string) {
 		t.Helper()
@@ -154,17 +147,12 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 	t.Helper()
 	var verbs [][]string
 	var all []string
-	var walk func(c *cobra.Command, path []string)
-	walk = func(c *cobra.Command, path []string) {
-		verbs = append(verbs, path)
+	for _, c := range everyVerb() {
+		verbs = append(verbs, strings.Fields(c.CommandPath())[1:])
 		add := func(f *pflag.Flag) { all = append(all, c.CommandPath()+" --"+f.Name) }
 		c.LocalFlags().VisitAll(add)
 		c.InheritedFlags().VisitAll(add)
-		for _, s := range c.Commands() {
-			walk(s, append(slices.Clone(path), s.Name()))
-		}
 	}
-	walk(command(process{}.open()), nil)
 
 	at, tier, values := []string{"-C", p.root}, string(sandbox.Best()), filepath.Join(p.home, "apply.hcl")
 	calls := [][]string{

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/completion"
@@ -175,10 +174,8 @@ func asked(t *testing.T, dir string, words ...string) {
 // Every verb that takes arguments says what they could be, and every flag whose help counts its values says them.
 func TestOffers(t *testing.T) {
 	t.Parallel()
-	root := command(process{}.open())
 	known := map[string]bool{}
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
+	for _, c := range everyVerb() {
 		verb := verb.Name(c)
 		known[verb] = true
 		if _, arguments, _ := strings.Cut(c.Use, " "); arguments != "" && !slices.Contains(completion.Verbs(), verb) {
@@ -196,11 +193,7 @@ func TestOffers(t *testing.T) {
 				}
 			}
 		})
-		for _, sub := range c.Commands() {
-			walk(sub)
-		}
 	}
-	walk(root)
 	for _, name := range completion.Verbs() {
 		if !known[name] {
 			t.Errorf("there is no verb %q", name)

@@ -48,9 +48,7 @@ var notRun = []string{
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range append(pages, filepath.Join(top, "README.md")) {
 		name, _ := filepath.Rel(top, file)
 		t.Run(name, func(t *testing.T) {
@@ -59,9 +57,7 @@ func TestDocs(t *testing.T) {
 			p.links()
 			p.play()
 			if *update && !t.Failed() && p.text != document(t, name) {
-				if err := os.WriteFile(file, []byte(p.text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(file, []byte(p.text), 0o644))
 			}
 		})
 	}
@@ -71,9 +67,7 @@ func TestDocs(t *testing.T) {
 func document(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(top, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -455,9 +449,7 @@ func cloneHere(t *testing.T) string {
 		if err == nil {
 			err = os.WriteFile(to, b, info.Mode().Perm())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-qm", "x"}} {
 		c := exec.CommandContext(t.Context(), "git", args...)

@@ -51,22 +51,9 @@ echo '{"outcome": "fixed", "summary": "It says hello.", "root_cause": "It said g
 // healedProject is a project with a failed run, a verified fix that is applied, and everything that is recorded of them.
 func healedProject(t *testing.T) *victim {
 	t.Helper()
-	n := <-sweepTags
-	sweepTags <- n + 1
-	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%010d", n))
-	for _, dir := range []string{"home", "cache", "tmp", "project"} {
-		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
-	}
-	for name, text := range map[string]string{"PIPELINE.hcl": auditedPipeline, "fixer.sh": auditedAgent, "greeting.txt": "goodbye\n"} {
-		must(t, os.WriteFile(filepath.Join(v.dir, name), []byte(text), 0o600))
-	}
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"add", "-A"},
-		{"-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "commit", "-q", "-m", "start"},
-	} {
-		v.git(t, args...)
-	}
+	v := emptyVictim(t)
+	v.write(t, map[string]string{"PIPELINE.hcl": auditedPipeline, "fixer.sh": auditedAgent, "greeting.txt": "goodbye\n"})
+	commitAll(t, v.dir)
 	must(t, os.WriteFile(filepath.Join(v.dir, "notes.txt"), []byte("not committed\n"), 0o600))
 	if code, printed := v.run(t, "run", "check"); code != 1 || !strings.Contains(printed, "verified") {
 		t.Fatalf("exit code %d\n%s", code, printed)

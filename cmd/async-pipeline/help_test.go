@@ -54,8 +54,7 @@ func TestHelpExamples(t *testing.T) {
 	}
 	p := helpedProject(t)
 	typed := map[string]bool{}
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
+	for _, c := range everyVerb() {
 		lines := examples(c)
 		if len(lines) == 0 {
 			t.Errorf("%s has no example: add one that somebody would type", c.CommandPath())
@@ -69,11 +68,7 @@ func TestHelpExamples(t *testing.T) {
 				t.Errorf("^ the example of %s must end with %d %s", c.CommandPath(), want, ends[line].why)
 			}
 		}
-		for _, sub := range c.Commands() {
-			walk(sub)
-		}
 	}
-	walk(command(process{}.open()))
 	for line := range ends {
 		if !typed[line] {
 			t.Errorf("no verb has the example %q: take it out of the table", line)
@@ -96,8 +91,7 @@ func examples(c *cobra.Command) []string {
 func TestExamplesAreOfThisProgram(t *testing.T) {
 	t.Parallel()
 	ours := regexp.MustCompile(`(^|<\()async-pipeline( |$)`)
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
+	for _, c := range everyVerb() {
 		for _, line := range examples(c) {
 			if !ours.MatchString(line) {
 				t.Errorf("%s: %q does not call async-pipeline", c.CommandPath(), line)
@@ -107,11 +101,7 @@ func TestExamplesAreOfThisProgram(t *testing.T) {
 				t.Errorf("%s: %q is of another verb", c.CommandPath(), line)
 			}
 		}
-		for _, sub := range c.Commands() {
-			walk(sub)
-		}
 	}
-	walk(command(process{}.open()))
 }
 
 func helpedProject(t *testing.T) *helped {
@@ -126,13 +116,7 @@ func helpedProject(t *testing.T) *helped {
 	// Not everybody has jq; this one takes JSON lines too.
 	must(t, os.WriteFile(filepath.Join(p.bin, "jq"), []byte("#!/bin/sh\nexec grep '^{.*}$'\n"), 0o700))
 	copied(t, filepath.Join("testdata", "help"), p.root)
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "start"}} {
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", p.root}, args...)...)
-		c.Env = append(withoutGit(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, out)
-		}
-	}
+	commitAll(t, p.root)
 	if !p.ends(t, "sh", "", "async-pipeline run", exit.Failed) {
 		t.FailNow()
 	}

@@ -35,14 +35,10 @@ func TestInitProjects(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "want/") })
 			dir := filepath.Join(t.TempDir(), "project")
-			if err := txtar.Write(a, dir); err != nil {
-				t.Fatal(err)
-			}
+			must(t, txtar.Write(a, dir))
 			before := namesIn(t, dir)
 			p.run(t, dir, "init")
 			after := namesIn(t, dir)
@@ -51,9 +47,7 @@ func TestInitProjects(t *testing.T) {
 				t.Errorf("init wrote more than its file: %v", after)
 			}
 			text, err := os.ReadFile(filepath.Join(dir, hclfile.Name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if formatted, err := hclfile.Format(hclfile.Name, text); err != nil || !bytes.Equal(formatted, text) {
 				t.Errorf("it is not formatted (%v):\n%s", err, text)
 			}
@@ -72,9 +66,7 @@ func TestInitProjects(t *testing.T) {
 				}
 			}
 			if slices.Contains(needs, "go") {
-				if err := p.warm(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, p.warm())
 			}
 			out := p.run(t, dir, "run")
 			if !regexp.MustCompile(`(?m)^[1-9][0-9]* passed in `).MatchString(out) {
@@ -168,19 +160,13 @@ func newPrograms(t *testing.T) *programs {
 	t.Helper()
 	dir := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &programs{self: filepath.Join(dir, "async-pipeline")}
 	tools, home, cache := filepath.Join(dir, "tools"), filepath.Join(dir, "home"), filepath.Join(dir, "go-build")
 	for _, d := range []string{tools, home} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(d, 0o755))
 	}
-	if err := os.Symlink(self, p.self); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(self, p.self))
 	p.dirs = []string{tools, "/usr/bin", "/bin"}
 	for _, name := range []string{
 		"go", "gofmt", "node", "npm", "npx", "pnpm", "yarn", "python3", "cargo", "rustc", "rustfmt", "rustdoc", "cargo-fmt", "cargo-clippy", "clippy-driver",
@@ -190,9 +176,7 @@ func newPrograms(t *testing.T) *programs {
 			continue
 		}
 		if found, err := exec.LookPath(name); err == nil {
-			if err := os.Symlink(found, filepath.Join(tools, name)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(found, filepath.Join(tools, name)))
 		}
 	}
 	rustup := os.Getenv("RUSTUP_HOME")

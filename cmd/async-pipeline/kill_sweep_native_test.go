@@ -66,16 +66,11 @@ var leaves = map[string]string{"write": "+written\n", "edit": "+hello\n", "run":
 
 func newNativeVictim(t *testing.T) (*victim, *modeltest.Server) {
 	t.Helper()
-	n := <-sweepTags
-	sweepTags <- n + 1
-	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%010d", n))
+	v := emptyVictim(t)
 	s := v.asks(t)
-	for _, dir := range []string{"home", "cache", "tmp", "project"} {
-		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
-	}
-	for name, text := range map[string]string{"PIPELINE.hcl": fmt.Sprintf(nativePipeline, v.tag), "work.sh": nativeWork, "greeting.txt": "goodbye\n"} {
-		must(t, os.WriteFile(filepath.Join(v.dir, name), []byte(text), 0o644))
-	}
+	v.write(t, map[string]string{
+		"PIPELINE.hcl": fmt.Sprintf(nativePipeline, v.tag), "work.sh": nativeWork, "greeting.txt": "goodbye\n",
+	})
 	return v, s
 }
 

@@ -92,7 +92,8 @@ var sweepTags = make(chan int, 1) // the next tag, so that none is used twice
 
 func init() { sweepTags <- os.Getpid() * 1000 }
 
-func newVictim(t *testing.T) *victim {
+// emptyVictim returns a project without files.
+func emptyVictim(t *testing.T) *victim {
 	t.Helper()
 	n := <-sweepTags
 	sweepTags <- n + 1
@@ -100,6 +101,20 @@ func newVictim(t *testing.T) *victim {
 	for _, dir := range []string{"home", "cache", "tmp", "project"} {
 		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
 	}
+	return v
+}
+
+// write writes files of the project, by name.
+func (v *victim) write(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		must(t, os.WriteFile(filepath.Join(v.dir, name), []byte(text), 0o644))
+	}
+}
+
+func newVictim(t *testing.T) *victim {
+	t.Helper()
+	v := emptyVictim(t)
 	before, _ := victimTree(v.tag)
 	for name, what := range before {
 		path := filepath.Join(v.dir, name)
@@ -109,13 +124,7 @@ func newVictim(t *testing.T) *victim {
 		}
 		must(t, os.WriteFile(path, []byte(what[1:]), 0o644))
 	}
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"add", "-A"},
-		{"-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "commit", "-q", "-m", "start"},
-	} {
-		v.git(t, args...)
-	}
+	commitAll(t, v.dir)
 	return v
 }
 
@@ -276,20 +285,14 @@ func (v *victim) alive(t *testing.T, pid int) []string {
 	for _, id := range v.runs(t) {
 		marks = append(marks, []byte("\x00ASYNC_PIPELINE_HOOK="+id+"/"))
 	}
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	must(t, err)
-	var found []string
-	for _, dir := range dirs {
-		environ, _ := os.ReadFile(dir + "/environ") // what ended meanwhile, or is a zombie, has none
-		args, _ := os.ReadFile(dir + "/cmdline")
-		environ = append([]byte{0}, environ...)
+	found, err := processesWith(func(environ, args []byte) bool {
 		if v.twin && !bytes.Contains(environ, []byte(v.base)) {
-			continue
+			return false
 		}
-		if bytes.Contains(args, []byte(v.tag)) || slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(environ, m) }) {
-			found = append(found, fmt.Sprintf("%s %q", filepath.Base(dir), args))
-		}
-	}
+		marked := func(mark []byte) bool { return bytes.Contains(environ, mark) }
+		return bytes.Contains(args, []byte(v.tag)) || slices.ContainsFunc(marks, marked)
+	})
+	must(t, err)
 	return found
 }
 
@@ -451,11 +454,4 @@ func (v *victim) scratchLeft(t *testing.T) []string {
 	}
 	// Four empty folders in which a tier was tried are no copy of anything.
 	return slices.DeleteFunc(left, func(path string) bool { return strings.HasPrefix(filepath.Base(path), "async-pipeline-probe-") })
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

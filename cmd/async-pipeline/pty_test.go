@@ -43,12 +43,8 @@ func sit(t *testing.T, columns, rows int, dir string, args ...string) *seat {
 	t.Cleanup(cancel)
 	home, bin := t.TempDir(), t.TempDir()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program, filepath.Join(bin, "async-pipeline")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.Symlink(program, filepath.Join(bin, "async-pipeline")))
 	if args[0] != "async-pipeline" {
 		if program, err = exec.LookPath(args[0]); err != nil {
 			t.Skipf("no %s on this machine", args[0])
@@ -63,9 +59,7 @@ func sit(t *testing.T, columns, rows int, dir string, args ...string) *seat {
 		"TMPDIR=" + home, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 	}
 	s.pty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = s.pty.Close() })
 	return s
 }
@@ -237,9 +231,7 @@ func newProject(t *testing.T, hcl string, files ...string) string {
 	dir := t.TempDir()
 	files = append(files, "PIPELINE.hcl", hcl)
 	for i := 0; i < len(files); i += 2 {
-		if err := os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o755))
 	}
 	return dir
 }
@@ -247,7 +239,5 @@ func newProject(t *testing.T, hcl string, files ...string) string {
 // allow makes the file that the tasks of a project wait for.
 func allow(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("now\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, name), []byte("now\n"), 0o644))
 }

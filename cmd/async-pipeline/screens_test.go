@@ -161,9 +161,7 @@ func screensOfRuns(t *testing.T, columns int) {
 	s := sit(t, columns, 24, dir, "async-pipeline", "run", "--concurrency", "2").look()
 	s.until("✓ generate", "compiling shop", "page 2")
 	s.shows("run_live", columns)
-	if err := os.Remove(filepath.Join(dir, "busy")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "busy")))
 	s.until("✓ docs", "1 running")
 	allow(t, dir, "go")
 	s.ends(0)

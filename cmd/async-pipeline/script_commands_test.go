@@ -12,6 +12,14 @@
 //	signal NAME|PIDFILE SIGNAL    sends INT, TERM, KILL, STOP, CONT … to a started program or the process in a file
 //	finish NAME CODE              waits for a started program, which must end with this exit code
 //	gone PIDFILE                  waits up to 2 minutes until the process in a file is no more
+//	has FILE REGEXP               like grep, but FILE may hold *, and the newest match counts
+//	quiet DIR                     waits up to 3 minutes until no process carries the mark of a hook of DIR's runs
+//	copyexample NAME DIR          a copy of examples/NAME
+//	warmgo                        fills $GOCACHE with what go test and go vet need of the standard library
+//	machinego                     $GOCACHE is that of the machine: for builds of more than warmgo has
+//	modproxy PROXY MODULE VERSION DIR  files of a module as a proxy has them
+//	model SCENARIO.json           plays a scenario of modeltest in place of the model before; $MODEL_URL is its address
+//	asked N                       the model has been asked N times, and each request was legal
 //	silent                        stderr is empty, but for what is said of processes that other tests left: a run ends those of all
 //
 // In PATH, parts are divided by dots: a field, an index, -1 for the last, len (or a quoted #) for the length, or field=value for the first
@@ -28,17 +36,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
 )
 
 type stateKey struct{}
@@ -59,8 +72,10 @@ type scriptCommand = func(ts *testscript.TestScript, neg bool, args []string)
 func scriptCommands() map[string]scriptCommand {
 	return map[string]scriptCommand{
 		"gitinit": cmdGitinit, "treedigest": cmdTreedigest, "jsonq": cmdJSONQ, "jsonenv": cmdJSONEnv, "jsonhas": cmdJSONHas,
-		"globenv":  cmdGlobEnv,
-		"waitfile": cmdWaitfile, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "gone": cmdGone, "has": cmdHas, "silent": cmdSilent,
+		"globenv": cmdGlobEnv, "waitfile": cmdWaitfile, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal,
+		"finish": cmdFinish, "gone": cmdGone, "has": cmdHas, "silent": cmdSilent, "model": cmdModel, "asked": cmdAsked,
+		"warmgo": cmdWarmgo, "machinego": cmdMachinego, "modproxy": cmdModproxy, "copyexample": cmdCopyExample,
+		"quiet": cmdQuiet,
 	}
 }
 
@@ -246,11 +261,14 @@ func element(list []any, part string) (any, error) {
 	return list[n], nil
 }
 
-func sameValue(v any, want string) bool {
+func sameValue(v any, want string) bool { return asText(v) == want }
+
+// asText returns a string as it is, and anything else as JSON.
+func asText(v any) string {
 	if s, ok := v.(string); ok {
-		return s == want
+		return s
 	}
-	return asJSON(v) == want
+	return asJSON(v)
 }
 
 func asJSON(v any) string {
@@ -264,9 +282,7 @@ func asJSON(v any) string {
 }
 
 func cmdJSONQ(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: jsonq FILE PATH VALUE")
-	}
+	usage(ts, false, len(args) == 3, "jsonq FILE PATH VALUE")
 	v, err := pick(readJSON(ts, args[0]), args[1])
 	if same := err == nil && sameValue(v, args[2]); same == neg {
 		ts.Fatalf("%s: %s is %s (%v)", args[0], args[1], asJSON(v), err)
@@ -274,15 +290,9 @@ func cmdJSONQ(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdJSONHas(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: jsonhas FILE PATH TEXT")
-	}
+	usage(ts, false, len(args) == 3, "jsonhas FILE PATH TEXT")
 	v, err := pick(readJSON(ts, args[0]), args[1])
-	text, ok := v.(string)
-	if !ok {
-		text = asJSON(v)
-	}
-	if has := err == nil && strings.Contains(text, args[2]); has == neg {
+	if has := err == nil && strings.Contains(asText(v), args[2]); has == neg {
 		ts.Fatalf("%s: %s is %s (%v)", args[0], args[1], asJSON(v), err)
 	}
 }
@@ -291,11 +301,7 @@ func cmdJSONEnv(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 3, "jsonenv NAME FILE PATH")
 	v, err := pick(readJSON(ts, args[1]), args[2])
 	ts.Check(err)
-	text, ok := v.(string)
-	if !ok {
-		text = asJSON(v)
-	}
-	ts.Setenv(args[0], text)
+	ts.Setenv(args[0], asText(v))
 }
 
 func cmdGlobEnv(ts *testscript.TestScript, neg bool, args []string) {
@@ -450,4 +456,103 @@ func dead(pid int) bool {
 	}
 	_, after, _ := bytes.Cut(stat, []byte(") "))
 	return bytes.HasPrefix(after, []byte("Z"))
+}
+
+func cmdHas(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, false, len(args) == 2, "has FILE REGEXP")
+	text := ts.ReadFile(newest(ts, args[0]))
+	re, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	if re.MatchString(text) == neg {
+		ts.Logf("%s", text)
+		ts.Fatalf("%s: %q matches: %v", args[0], args[1], !neg)
+	}
+}
+
+var models sync.Map // of a script's work folder → *modeltest.Server
+
+func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "model SCENARIO.json")
+	scenario, err := modeltest.Load(filepath.Clean(ts.MkAbs(args[0])))
+	ts.Check(err)
+	s := &modeltest.Server{Scenario: scenario, Key: "key-of-the-script"}
+	h := httptest.NewServer(s)
+	work := ts.Getenv("WORK")
+	models.Store(work, s)
+	ts.Defer(func() {
+		s.Close()
+		h.Close()
+		models.CompareAndDelete(work, s)
+	})
+	ts.Setenv("MODEL_URL", h.URL)
+	ts.Setenv("MODEL_KEY", "key-of-the-script")
+}
+
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "asked N")
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	v, ok := models.Load(ts.Getenv("WORK"))
+	if !ok {
+		ts.Fatalf("there is no model")
+	}
+	s := v.(*modeltest.Server)
+	if wrong := s.Wrong(); len(wrong) > 0 {
+		ts.Fatalf("the model was asked what no provider takes: %v", wrong)
+	}
+	if got := len(s.Asked()); got != want {
+		ts.Fatalf("%s", fmt.Sprintf("the model was asked %d times, want %d", got, want))
+	}
+}
+
+func cmdCopyExample(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "copyexample NAME DIR")
+	from, to := filepath.Join("..", "..", "examples", args[0]), ts.MkAbs(args[1])
+	ts.Check(filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Name() == ".async" || d.Name() == "node_modules" { // of somebody who tried it in place
+			return fs.SkipDir
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, info.Mode().Perm())
+	}))
+}
+
+func cmdQuiet(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "quiet DIR")
+	runs, err := os.ReadDir(filepath.Join(ts.MkAbs(args[0]), ".async", "runs"))
+	ts.Check(err)
+	if len(runs) == 0 {
+		ts.Fatalf("there is no run in %s", args[0])
+	}
+	for end := time.Now().Add(endsWithin); ; time.Sleep(50 * time.Millisecond) {
+		left, err := processesWith(func(environ, _ []byte) bool {
+			return slices.ContainsFunc(runs, func(run fs.DirEntry) bool {
+				return bytes.Contains(environ, []byte("\x00ASYNC_PIPELINE_HOOK="+run.Name()+"/"))
+			})
+		})
+		ts.Check(err)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("still alive: %s", strings.Join(left, ", "))
+		}
+	}
 }

@@ -52,9 +52,9 @@ func cmdWarmgo(ts *testscript.TestScript, neg bool, args []string) {
 // same every time; what it builds of its own code go removes from there after some days.
 func cmdMachinego(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 0, "machinego")
-	cache, err := exec.CommandContext(context.Background(), "go", "env", "GOCACHE").Output()
+	cache, err := machineCache()
 	ts.Check(err)
-	ts.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+	ts.Setenv("GOCACHE", cache)
 }
 
 const goCopyFrom = "GO_CACHE_COPY_FROM"
@@ -80,11 +80,10 @@ func warmGoCache(cache string) error {
 			return err
 		}
 	}
-	machine, err := exec.CommandContext(context.Background(), "go", "env", "GOCACHE").Output()
+	from, err := machineCache()
 	if err != nil {
 		return err
 	}
-	from := strings.TrimSpace(string(machine))
 	for _, how := range [][]string{{}, {"GOCACHEPROG=go-cache-copy", goCopyFrom + "=" + from + string(filepath.ListSeparator) + cache}} {
 		for _, verb := range []string{"test", "vet"} {
 			c := exec.CommandContext(context.Background(), "go", verb, "./...")

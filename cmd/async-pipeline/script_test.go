@@ -19,7 +19,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		Setup:               withGo(t, setupScript),
-		Cmds:                withModels(withMore(scriptCommands())),
+		Cmds:                scriptCommands(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
@@ -39,9 +39,7 @@ func TestScriptNames(t *testing.T) {
 			t.Errorf("%s: the name is not <category>_<what>.txtar", name)
 		}
 		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !strings.HasPrefix(string(text), "# ") {
 			t.Errorf("%s: the first line is not the promise it keeps", name)
 		}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,9 +21,7 @@ import (
 func verdict(t *testing.T, dir string) *record.Sealed {
 	t.Helper()
 	run, err := record.At(dir).Find("latest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return run
 }
 
@@ -116,9 +116,7 @@ func TestKeys(t *testing.T) {
 		s := sit(t, 80, 24, dir, "async-pipeline", "run", "endless").look()
 		pid := pidOf(t, dir)
 		s.until("at work")
-		if err := s.pty.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.pty.Close())
 		if got := exitCode(s.cmd.Wait()); got != 129 {
 			t.Errorf("exit code %d", got)
 		}
@@ -131,9 +129,7 @@ func TestKeys(t *testing.T) {
 		dir := newProject(t, endless)
 		s := sit(t, 40, 10, dir, "async-pipeline", "run", "endless").look()
 		s.until("at work")
-		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		s.ends(143)
 	})
 }
@@ -182,9 +178,7 @@ func stopAndGo(t *testing.T, dir, how string) bool {
 	}
 	rounds := func() string {
 		text, err := os.ReadFile(filepath.Join(dir, "rounds"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text)
 	}
 	for end := time.Now().Add(2 * time.Minute); !stands(pid); time.Sleep(time.Millisecond) {
@@ -308,5 +302,36 @@ func TestProgress(t *testing.T) {
 				t.Errorf("%q in %q", tt.not, s.output())
 			}
 		})
+	}
+}
+
+// On a terminal a log cannot act: it is shown, colours and all, and control characters by name. A pipe gets its bytes.
+func TestLogsOnTerminal(t *testing.T) {
+	t.Parallel()
+	dir := newProject(t, "task \"odd\" {\n  run = [\"sh\", \"odd.sh\"]\n}\n",
+		"odd.sh", `printf 'first\n\033[2J\033[Hgone\n\033[31mred\033[0m\n1%%\r2%%\r\nno end'`)
+	sit(t, 80, 24, dir, "async-pipeline", "run").look().ends(0)
+
+	s := sit(t, 80, 24, dir, "async-pipeline", "logs", "odd").look()
+	s.ends(0)
+	if got, want := s.screen(), "first\ngone\nred\n1%\n2%\nno end\n"; got != want {
+		t.Errorf("the screen shows\n%s\nwant\n%s", got, want)
+	}
+	if out := s.output(); !bytes.Contains(out, []byte("\x1b[31mred")) || bytes.Contains(out, []byte("\x1b[2J")) {
+		t.Errorf("printed %q", out)
+	}
+
+	out, err := os.Create(filepath.Join(dir, "out"))
+	must(t, err)
+	defer func() { must(t, out.Close()) }()
+	program, err := os.Executable()
+	must(t, err)
+	c := exec.CommandContext(t.Context(), program)
+	c.Args, c.Dir, c.Stdout = []string{"async-pipeline", "logs", "odd"}, dir, out
+	must(t, c.Run())
+	got, err := os.ReadFile(out.Name())
+	must(t, err)
+	if !strings.Contains(string(got), "\x1b[2J\x1b[Hgone\n") || !strings.HasSuffix(string(got), "1%\r2%\r\nno end") {
+		t.Errorf("a file got %q", got)
 	}
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -80,20 +79,15 @@ var warmMachine = sync.OnceValues(func() (string, error) {
 	if err := warmGoCache(dir); err != nil {
 		return "", err
 	}
-	machine, err := exec.CommandContext(context.Background(), "go", "env", "GOCACHE").Output()
-	return strings.TrimSpace(string(machine)), err
+	return machineCache()
 })
 
 // play lets the agent of a case work and gives what was recorded, and what was printed.
 func (c *suiteCase) play(t *testing.T) (*fix.Fix, string) {
 	t.Helper()
-	n := <-sweepTags
-	sweepTags <- n + 1
-	v := victimAt(t.TempDir(), fmt.Sprintf("1000.%010d", n))
+	v := emptyVictim(t)
 	at := filepath.Join(v.base, "agent")
-	for _, dir := range []string{"home", "cache", "tmp", "project", "agent"} {
-		must(t, os.MkdirAll(filepath.Join(v.base, dir), 0o700))
-	}
+	must(t, os.Mkdir(at, 0o700))
 	c.equip(t, v)
 	c.put(t, "base/", v.dir)
 	c.put(t, "fix/", filepath.Join(at, "fix"))
@@ -109,13 +103,7 @@ func (c *suiteCase) play(t *testing.T) (*fix.Fix, string) {
 			t.Fatalf("setup.sh: %v\n%s", err, out)
 		}
 	}
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"add", "-A"},
-		{"-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "commit", "-q", "-m", "start"},
-	} {
-		v.git(t, args...)
-	}
+	commitAll(t, v.dir)
 
 	before, index := v.tree(t), v.git(t, "ls-files", "-s")
 	code, printed := v.run(t, "run", "check")

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -343,4 +346,254 @@ func TestApplied(t *testing.T) {
 		s.Applied(p, apply.Applied{Files: []string{"sum.go"}}, false, "async-pipeline run test", "")
 		s.Applied(p, apply.Applied{Files: []string{"sum.go"}, Already: true}, false, "async-pipeline run test", "")
 	})
+}
+
+// What is known of a cost is told where a part of it is unknown, of an attempt and of all of them; commands are, where there were any.
+func TestAttemptsCost(t *testing.T) {
+	t.Parallel()
+	some := fix.Tokens{Input: ptr(int64(10)), Output: ptr(int64(5))}
+	for name, c := range map[string]struct {
+		attempts []fix.Attempt
+		used     fix.Amounts
+		want     []string
+		never    string
+	}{
+		"all": {
+			[]fix.Attempt{{Number: 1, Tokens: some, CostUSD: ptr(0.5)}},
+			fix.Amounts{Tokens: ptr(int64(15)), CostUSD: ptr(0.5)},
+			[]string{"tokens 10 in, 5 out; cost $0.50\n", "· tokens 15 · cost $0.50\n"},
+			"at least",
+		},
+		"a part of one": {
+			[]fix.Attempt{{Number: 1, Tokens: some, CostAtLeast: ptr(0.25)}, {Number: 2, Tokens: some, CostUSD: ptr(0.5)}},
+			fix.Amounts{Tokens: ptr(int64(30))},
+			[]string{"tokens 10 in, 5 out; cost at least $0.25\n", "tokens 10 in, 5 out; cost $0.50\n", "· cost at least $0.75\n"},
+			"cost unknown",
+		},
+		"a part, and no tokens": {
+			[]fix.Attempt{{Number: 1, CostAtLeast: ptr(0.25)}},
+			fix.Amounts{},
+			[]string{"tokens unknown; cost at least $0.25\n", "cost at least $0.25\n"},
+			"cost unknown",
+		},
+		"of the question": {
+			[]fix.Attempt{{Number: 1, Tokens: some, CostUSD: ptr(0.5), Finalizer: &fix.Finalizer{Result: "recovered", Tokens: some, CostAtLeast: ptr(0.25)}}},
+			fix.Amounts{},
+			[]string{"cost $0.50\n", "cost at least\n     $0.25\n", "cost at least $0.75\n"},
+			"cost unknown",
+		},
+		"nothing": {[]fix.Attempt{{Number: 1}}, fix.Amounts{}, []string{"tokens and cost unknown\n", "· cost unknown\n"}, "at least"},
+		"commands": {
+			[]fix.Attempt{{Number: 1, Commands: fix.Commands{Allowed: ptr(1), Refused: ptr(0)}}, {Number: 2, Commands: fix.Commands{Allowed: ptr(0), Refused: ptr(0)}}},
+			fix.Amounts{},
+			[]string{"     1 command run, 0 refused\n"},
+			"0 commands",
+		},
+	} {
+		f := &fix.Fix{State: fix.Proposed, Attempts: c.attempts, Budget: &fix.Budget{Used: c.used}}
+		var b strings.Builder
+		got := (&Screen{W: &b}).attempts(f, "")
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is not in\n%s", name, want, got)
+			}
+		}
+		if strings.Contains(got, c.never) {
+			t.Errorf("%s: %q is in\n%s", name, c.never, got)
+		}
+	}
+}
+
+func TestReplayed(t *testing.T) {
+	t.Parallel()
+	passed := &fix.Verification{
+		Proposed:       []fix.Check{{Task: "test", Passed: true, DurationMS: new(int64(2100))}},
+		OriginalChecks: []fix.Check{{Task: "test", Passed: true, DurationMS: new(int64(1900))}},
+	}
+	golden(t, "replayed", func(s *Screen) {
+		for _, r := range []*Rebuilt{
+			nil,
+			{Calls: 1},
+			{Calls: 7, FromCommands: []string{"go.sum", "internal/clock/zz_generated.go"}},
+			{FromCommands: []string{"go.sum"}},
+			{
+				Calls: 2, FromCommands: []string{"a/very/long/folder/with/a/generated_file.go", "another/long/folder/with/a/generated_file.go"},
+				Unknown: []string{"big.json: the transcript holds only the beginning of a call that changed it"},
+			},
+			{Calls: 3, Contradictions: []string{
+				"clock.go: the calls leave it otherwise than the patch does",
+				"line 12 of the transcript says that edit of clock.go ended well, and it cannot have: old does not stand in clock.go: nothing was changed.",
+			}, FromCommands: []string{"go.sum"}},
+			{Why: "its hook asked for a diff in the answer: that is the patch, not what the calls changed"},
+		} {
+			s.Replayed(Replayed{
+				Run: "20261121T024000Z-7f3a", Task: "test", Same: true, Then: "verified", Now: "verified", Rebuilt: r, Verification: passed,
+			})
+			s.put("\n")
+		}
+		s.Replayed(Replayed{
+			Run: "20261121T024000Z-7f3a", Task: "test", Then: "verified", Now: "unverified (check_failed)", Rebuilt: &Rebuilt{Calls: 1},
+			Verification: &fix.Verification{Proposed: []fix.Check{{Task: "test", DurationMS: new(int64(2100))}}},
+			Notes:        []string{`task "test" is written differently in PIPELINE.hcl than it was in the run`}, Output: "--- FAIL: TestClock\n",
+		})
+	})
+}
+
+// What the record of an agent says moves no cursor.
+func TestReplayedIsHarmless(t *testing.T) {
+	t.Parallel()
+	const bad = "a\x1b[2J.go"
+	var b strings.Builder
+	s := &Screen{W: &b}
+	s.Replayed(Replayed{Run: "r", Task: "t", Same: true, Then: "verified", Now: "verified", Rebuilt: &Rebuilt{
+		Why: "", FromCommands: []string{bad}, Unknown: []string{bad},
+	}})
+	s.Replayed(Replayed{Run: "r", Task: "t", Same: true, Then: "verified", Now: "verified", Rebuilt: &Rebuilt{Contradictions: []string{bad}}})
+	if strings.Contains(b.String(), "\x1b") || strings.Count(b.String(), ".go") != 3 {
+		t.Errorf("it shows %q", b.String())
+	}
+}
+
+// However narrow the screen and however long the names: a line of ours is wider than the screen only where it is one word, such
+// as a path, or a command to type, or a line of the patch's own.
+func TestFixScreensStayWithin(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("name-of-sixty-", 4) + "bytes"
+	wide := strings.Repeat("検査", 15)
+	deep := strings.Repeat("folder/", 12) + "datei.go"
+	dir := func(fix.Item) string { return "/home/me/shop/.async/runs/20261121T024000Z-7f3a" }
+	better := func(i fix.Item) string { return "async-pipeline fix apply " + i.Run + " " + *i.Verified }
+	for _, columnsOf := range []int{80, 40} {
+		for _, task := range []string{"test", long, wide} {
+			for name, change := range variants {
+				t.Run(fmt.Sprint(columnsOf, " ", name, " ", task), func(t *testing.T) {
+					t.Parallel()
+					p := sample()
+					change(p)
+					p.Task = task
+					p.Flags = append(p.Flags, fix.Flag{ID: "f9", Rule: "mode_changed", Path: &deep, Detail: "it can be executed now"})
+					if p.Patch != nil {
+						p.Patch.Files = append(p.Patch.Files, fix.PatchFile{Path: deep, Change: "modified", Added: 1, Removed: 1})
+					}
+					if p.Verification != nil {
+						for i := range p.Verification.Proposed {
+							p.Verification.Proposed[i].Task = task
+						}
+					}
+					c := commandsOf(p)
+					c.Refused, c.Partly, c.Changed = "not applied: a link or file is on the way", []fix.Part{{Path: deep, Hunks: []int{1, 2}, Of: 3}}, []string{deep}
+					if more := shownWith[name]; more != nil {
+						more(&c)
+					}
+					item := fix.Item{
+						Run: p.Run, Task: task, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict, Flags: p.Flags, Files: []string{deep, "a"}, Applied: []string{deep},
+						Partly: c.Partly, Rescue: []string{"fixes/" + task + "/attempt-1.patch"}, Fits: ptr(false), Without: ptr(p.Run), PassedIn: ptr(p.Run), RecurredIn: []string{p.Run, p.Run},
+						Later: &fix.Later{Name: task, State: "not_reproduced", Reason: ptr("passed: the task passes in a copy of the tree")}, Verified: ptr(task + "@1"), Reason: p.Reason,
+					}
+					a := apply.Applied{Files: []string{deep, "sum.go"}, Rest: true, Parts: c.Partly, Dirty: []string{deep}, Merged: []string{deep}, Note: "a note that is long enough for a second line at forty columns"}
+					for what, show := range map[string]func(*Screen){
+						"show":    func(s *Screen) { s.ShowFix(p, c) },
+						"outcome": func(s *Screen) { s.Outcome(&p.Fix, c) },
+						"list":    func(s *Screen) { s.Fixes([]fix.Item{item}, dir, better) },
+						"apply":   func(s *Screen) { s.Applied(p, a, false, c.Show, "") },
+						"revert":  func(s *Screen) { s.Reverted(p, a, true, c.Show) },
+						"reject":  func(s *Screen) { s.Rejected(p, apply.Rejected{Applied: []string{deep, "a"}}, true) },
+						"audit": func(s *Screen) {
+							s.Audit([]Audited{{Run: p.Run, Fixes: []string{task}, Files: 12, Faults: []journal.Fault{{File: deep, Where: "line 3 of " + deep, Expected: "this and that", Found: "what nobody expected"}}, Notes: []journal.Note{{File: deep, Text: "no record says anything about it"}}}})
+						},
+						"refusal": func(s *Screen) {
+							s.Refused("not applied: the files are no longer as the fix found them: " + deep + " (changed), sum.go (gone); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + p.Run + " test")
+						},
+						"stats": func(s *Screen) {
+							s.Stats(fix.Stats{Runs: fix.RunStats{Total: 3, Passed: 3}, Total: fix.AgentStats{Attempts: 1}, Agents: []fix.AgentStats{{Agent: &task, Attempts: 1234, Retries: 12, WallClockMS: 5_000_000, Tokens: fix.Tokens{AtLeast: ptr(int64(12_345_678))}, TokensUnknown: 1, CostUSD: ptr(12.5)}}, Kinds: []fix.KindStats{{Kind: "transport_disconnect", Attempts: 12}}}, "async-pipeline fix list --recurring")
+						},
+					} {
+						var b strings.Builder
+						show(&Screen{W: &b, Base: "/home/me/shop", Columns: columnsOf})
+						for line := range strings.SplitSeq(strings.TrimSuffix(b.String(), "\n"), "\n") {
+							text := strings.TrimSpace(strings.NewReplacer("│", "", "- ", "", "(", "", "kept: ", "", "x ", "").Replace(line))
+							if columns(line) > columnsOf && strings.Contains(text, " ") && !strings.HasPrefix(text, "async-pipeline ") {
+								t.Errorf("%s: %d columns: %q", what, columns(line), line)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// decided shows what the verbs print that a person decides with.
+func decided(evil string) map[string]func(*Screen) {
+	p := sample()
+	p.Task += evil
+	some := apply.Applied{
+		Files: []string{"logo.png" + evil, "sum.go"}, Rest: true, Edited: true, Note: "this fix is unverified" + evil,
+		Parts: []fix.Part{{Path: "sum.go", Hunks: []int{1, 3}, Of: 4}}, Merged: []string{"sum.go"}, Dirty: []string{"logo.png" + evil},
+	}
+	const again = "async-pipeline fix apply 20261121T024000Z-7f3a test"
+	return map[string]func(*Screen){
+		"applied_partly": func(s *Screen) {
+			s.Applied(p, some, false, "async-pipeline run test", "")
+			s.Applied(p, some, true, "async-pipeline run test", "")
+			s.Applied(p, apply.Applied{Files: []string{"sum.go"}, Parts: []fix.Part{{Path: "sum.go", Hunks: []int{2}, Of: 2}}}, false, "async-pipeline run test", "")
+		},
+		"applied_worse": func(s *Screen) {
+			worse := *p
+			worse.Verdict, worse.Verified = new(fix.Unverified), new("test@1"+evil)
+			s.Applied(&worse, apply.Applied{Files: []string{"logo.png", "sum.go"}}, false, "async-pipeline run test", again+"@1")
+			s.Applied(&worse, apply.Applied{Files: []string{"logo.png", "sum.go"}}, true, "async-pipeline run test", again+"@1")
+		},
+		"applied_before": func(s *Screen) {
+			older := *p
+			older.Called = p.Task + "@1"
+			s.Applied(&older, apply.Applied{Files: []string{"logo.png", "sum.go"}, Already: true, Since: []string{"sum.go"}, At: "2026-11-21T02:41:00.000Z" + evil}, false, "async-pipeline run test", "")
+		},
+		"reverted": func(s *Screen) {
+			s.Reverted(p, apply.Applied{Files: []string{"logo.png" + evil, "sum.go"}, Merged: []string{"sum.go"}}, false, again)
+			s.Reverted(p, apply.Applied{Files: []string{"sum.go"}}, true, again)
+			s.Reverted(p, apply.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, false, again)
+			s.Reverted(p, apply.Applied{Files: []string{"logo.png", "sum.go"}, Already: true}, true, again)
+		},
+		"rejected": func(s *Screen) {
+			s.Rejected(p, apply.Rejected{}, false)
+			s.Rejected(p, apply.Rejected{Applied: []string{"logo.png" + evil}}, false)
+			s.Rejected(p, apply.Rejected{}, true)
+			s.Rejected(p, apply.Rejected{Already: true}, false)
+		},
+		"conflicts": func(s *Screen) {
+			s.Conflicts(&apply.Conflicts{Files: []apply.Conflict{
+				{Path: "sum.go" + evil, Why: "conflict", Clashes: []patch.Clash{
+					{Line: 12, Text: "<<<<<<< ours\n\ttotal += 1" + evil + "\n||||||| base\n=======\n\ttotal += numbers[i] // " + strings.Repeat("every number counts ", 5) + "\n>>>>>>> theirs\n"},
+					{Line: 40, Text: "<<<<<<< ours\nmine\r\n=======\n>>>>>>> theirs"},
+				}},
+				{Path: "logo.png" + evil, Why: "binary, and changed on both sides" + evil},
+			}})
+		},
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	for name, show := range decided("") {
+		golden(t, name, show)
+	}
+}
+
+// What a patch or a tree holds cannot act on the terminal.
+func TestDecisionsAreHarmless(t *testing.T) {
+	t.Parallel()
+	const evil = "\x1b[2J\x1b]0;x\x07\u202e\u200b\r✓ fake\n✓ fake\n"
+	for name, show := range decided(evil) {
+		for _, colour := range []bool{false, true} {
+			var b bytes.Buffer
+			show(&Screen{W: &b, Colour: colour})
+			got := b.String()
+			for _, bad := range []string{"\x1b[2J", "\x1b]", "\x07", "\u202e", "\u200b", "\r", "\n✓ fake"} {
+				if strings.Contains(got, bad) {
+					t.Errorf("%s shows %q:\n%q", name, bad, got)
+				}
+			}
+		}
+	}
 }
