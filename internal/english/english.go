@@ -1,10 +1,11 @@
-// Package english writes counts, lists and sizes for messages that people read.
+// Package english writes counts, lists, sizes and times for messages that people read.
 package english
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Count returns "1 file" or "2 files". A noun that ends in s, x or ch gets "es", one that ends in a consonant and y gets "ies".
@@ -53,4 +54,19 @@ func Size(n int64) string {
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 	}
 	return Count(n, "byte")
+}
+
+// Duration returns a time with tenths of a second only where it is short: 0.4s, 12.3s, 4m05s, 2h03m.
+func Duration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0.0s"
+	case d < time.Minute-50*time.Millisecond:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 }

@@ -1,6 +1,9 @@
 package english
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestCount(t *testing.T) {
 	for want, got := range map[string]string{
@@ -35,6 +38,18 @@ func TestSize(t *testing.T) {
 	} {
 		if got := Size(n); got != want {
 			t.Errorf("Size(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0.0s", 0: "0.0s", 1240 * time.Millisecond: "1.2s", 59960 * time.Millisecond: "1m00s",
+		2 * time.Minute: "2m00s", 123400 * time.Millisecond: "2m03s", 90 * time.Minute: "1h30m",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
 		}
 	}
 }

@@ -14,19 +14,7 @@ import (
 )
 
 // Duration is d for a person: 0.4s, 12.3s, 4m05s, 2h03m.
-func Duration(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0.0s"
-	case d < time.Minute-50*time.Millisecond:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	}
-	d = d.Round(time.Minute)
-	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-}
+func Duration(d time.Duration) string { return english.Duration(d) }
 
 func ms(n *int64) string {
 	if n == nil {
