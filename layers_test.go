@@ -55,7 +55,7 @@ var table = map[string]entry{
 	"hooks/fix/draft":                  {3, []string{"hooks/fix", "internal/..."}},
 	"hooks/fix/apply":                  {3, []string{"hooks/fix", "internal/..."}},
 	"hooks/fix/audit":                  {3, []string{"hooks/fix", "internal/..."}},
-	"hooks/fix/fixtest":                {4, []string{"hooks/fix", "hooks/fix/draft", "internal/..."}},
+	"hooks/fix/fixtest":                {4, []string{"hooks/fix", "hooks/fix/draft", "pipeline", "pipeline/record", "internal/..."}},
 	"pipeline/hclfile":                 {3, []string{"pipeline", "pipeline/hclfile/guard", "internal/model", "internal/policy"}},
 	"pipeline/hclfile/guard":           {2, nil},
 	"pipeline/record":                  {2, []string{"internal/journal", "internal/recordfile"}},

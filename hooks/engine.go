@@ -7,13 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/contextpack"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
@@ -218,17 +218,7 @@ func (l *healLock) release() {
 }
 
 // inHook reports whether this process was started by a hook.
-func (e *Engine) inHook() bool { return e.env(Mark) != "" }
-
-// env returns one variable of the person's environment.
-func (e *Engine) env(name string) string {
-	for _, kv := range e.Environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+func (e *Engine) inHook() bool { return homes.Env(e.Environ, Mark) != "" }
 
 // fixes returns the store of fixes beside the runs.
 func (e *Engine) fixes() *fix.Store { return &fix.Store{Root: e.Store.Root, Dir: e.Store.Dir} }

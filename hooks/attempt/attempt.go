@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -24,9 +25,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
@@ -77,7 +80,7 @@ type Result struct {
 // ErrNotStarted means that the wall clock ended, or a person interrupted, before the agent could start.
 var ErrNotStarted = errors.New("the agent was not started")
 
-// What a turn left: how it ended, and the difference that counts.
+// left is what a turn left: how it ended, and the difference that counts.
 type left struct {
 	turn    agent.Turn
 	changes []patch.Change
@@ -94,7 +97,7 @@ func Run(wall context.Context, q Request) (Result, error) {
 	started := time.Now()
 	l, err := q.turn(wall, &r)
 	r.Took = time.Since(started)
-	r.Row.DurationMS = r.Took.Milliseconds()
+	r.Row.DurationMS = max(1, r.Took.Milliseconds()) // 0 means that it is not known
 	if errors.Is(err, context.Canceled) || errors.Is(err, budget.ErrWallClock) ||
 		errors.Is(err, context.DeadlineExceeded) {
 		return Result{}, ErrNotStarted
@@ -307,4 +310,77 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// request is what the agent is asked, in the copy at dir.
+func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw io.Writer) agent.Request {
+	pack, err := q.Pack(ctx)
+	if err != nil {
+		q.Progress.Note("context pack: " + err.Error())
+	}
+	f, now := q.Failure, q.Budget.Attempt()
+	r := q.basic(box, dir, raw)
+	// A command may hold a secret: checks may be given it, an agent never is.
+	r.Prompt = q.Redact.String(agent.Prompt(agent.PromptParts{
+		Person: q.Hook.Prompt, Task: f.Task.Name, Command: failedtask.CommandLine(f.Task), Dir: r.Dir,
+		Attempt: now.Number, Attempts: now.Of, Left: q.Budget.LeftForAgent(), Protect: q.Hook.Protect, Tail: q.Told.Tail,
+		Again: q.Told.Again, Diff: q.Hook.Output == "diff", Sub: q.Base.Sub,
+	}))
+	r.Pack = pack
+	r.Check = func(ctx context.Context, out io.Writer) (bool, error) {
+		got, err := f.Check(ctx, f.Task, box, out, 0)
+		return err == nil && got.Status == record.Passed, err
+	}
+	return r
+}
+
+// basic is what the turn and the finalizer are both given.
+func (q *Request) basic(box sandbox.Box, dir string, raw io.Writer) agent.Request {
+	f := q.Failure
+	r := agent.Request{
+		Attempt: q.Number, Dir: box.At(f.Config.Root), Env: q.environment(box), Idle: q.Idle,
+		Exec: func(ctx context.Context, c agent.Command) (agent.Exit, error) { return exec(ctx, box, c) },
+		Note: func(l agent.Line) {
+			if err := q.Draft.Transcript(q.Number, l.Type, l.Data); err != nil {
+				q.Progress.Note("transcript: " + err.Error())
+			}
+		},
+		Secrets: q.Redact,
+		Raw:     raw,
+		Copy:    filepath.Join(dir, filepath.FromSlash(q.Base.Sub)),
+		Top:     dir,
+		Run:     f.Task.Run.Words(),
+		RunDir:  box.At(filepath.Join(f.Config.Root, filepath.FromSlash(f.Task.Dir))),
+		Allow:   q.Hook.Allow,
+		Notice:  func(text string) { q.Progress.Step("%s", text) },
+	}
+	r.Tokens, r.CostUSD = q.Budget.Caps()
+	return r
+}
+
+// exec runs a command of the agent's in its box.
+func exec(ctx context.Context, box sandbox.Box, c agent.Command) (agent.Exit, error) {
+	r, err := box.Run(ctx, sandbox.Command{
+		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Idle: c.Idle,
+	})
+	wall := errors.Is(context.Cause(ctx), budget.ErrWallClock)
+	return agent.Exit{
+		Code: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut || wall && (r.Cancelled || err != nil),
+		IdledOut: r.IdledOut, Cancelled: r.Cancelled && !wall, ProcessesLeft: r.ProcessesLeft, Duration: r.Duration,
+	}, err
+}
+
+// environment is built from nothing: what any program needs, the agent's own home and caches, and what box adds.
+func (q *Request) environment(box sandbox.Box) []string {
+	var env []string
+	for _, kv := range q.Homes.Environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "PATH", name == "USER", name == "LANG", name == "TZ", name == "TERM", strings.HasPrefix(name, "LC_"):
+			env = append(env, kv)
+		}
+	}
+	env = append(env, "HOME="+box.Home, "TMPDIR="+box.Tmp,
+		"ASYNC_PIPELINE_RUN_ID="+q.Failure.Run.ID, "ASYNC_PIPELINE_TASK="+q.Failure.Task.Name)
+	return append(env, box.Env...)
 }

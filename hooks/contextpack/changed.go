@@ -2,10 +2,6 @@ package contextpack
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -13,6 +9,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -166,18 +163,9 @@ func lastPasses(store *record.Store, id string, tasks []string) (passed map[stri
 
 // digestOf returns the digest of a file; nil where there is none, or where it is too large.
 func digestOf(path string) *string {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDigested {
-		return nil
-	}
-	f, err := os.Open(path)
+	text, err := recordfile.Read(path, maxDigested)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.LimitReader(f, maxDigested)); err != nil {
-		return nil
-	}
-	return new("sha256:" + hex.EncodeToString(sum.Sum(nil)))
+	return new(recordfile.Digest(text))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -96,7 +97,7 @@ func FuzzPack(f *testing.F) {
 	}
 	f.Add("x", 1<<20)
 	root := f.TempDir()
-	_, run := sealedRun(f, root, "log\n")
+	_, run := fixtest.SealedRun(f, root, "log\n")
 	secrets := &redact.Set{}
 	secrets.Add("TOKEN", packSecret)
 	f.Fuzz(func(t *testing.T, text string, times int) {

@@ -5,17 +5,22 @@ package contextpack
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -108,7 +113,7 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 	p := pack{
 		SchemaVersion: 1, Run: run.ID, Task: task, Dir: ".", Status: ended.Status, ExitCode: ended.ExitCode,
 		Signal: ended.Signal, Error: ended.Error, Attempts: ended.Attempts,
-		RunAgain: "async-pipeline run --only " + shellWord(task),
+		RunAgain: "async-pipeline run --only " + shelltext.Quote(task),
 		Changed:  place.changedSince(ctx, task),
 		Git:      gitState{Dirty: place.dirty},
 		Tools:    map[string]string{},
@@ -156,7 +161,7 @@ func (p *pack) hide(clean func(string) string) {
 // tooLong replaces a command that is longer than a pack can hold.
 const tooLong = "(longer than a context pack can hold)"
 
-// encodePack shortens the pack until it fits: the longer list of files first, then the log from its front.
+// encode shortens the pack until it fits: the longer list of files first, then the log from its front.
 func (b *Builder) encode(p pack, place *place) ([]byte, error) {
 	p.hide(func(s string) string { return b.Redact.String(place.clean(s)) })
 	for {
@@ -181,7 +186,7 @@ func (b *Builder) encode(p pack, place *place) ([]byte, error) {
 			p.Description = cut(p.Description, 256)
 		case p.Error != nil && len(*p.Error) > 256:
 			p.Error = new(cut(*p.Error, 256))
-		case !equal(p.Command, tooLong):
+		case p.Command != tooLong:
 			p.Command = tooLong
 		case p.RunAgain != "":
 			p.RunAgain = ""
@@ -189,11 +194,6 @@ func (b *Builder) encode(p pack, place *place) ([]byte, error) {
 			return nil, fmt.Errorf("a context pack of %d bytes; at most %d are allowed", len(text), packLimit)
 		}
 	}
-}
-
-func equal(command any, text string) bool {
-	s, ok := command.(string)
-	return ok && s == text
 }
 
 // commandOf returns the command as written, without the secrets in it.
@@ -238,4 +238,49 @@ func (b *Builder) toolVersions(ctx context.Context, t *pipeline.Task) map[string
 		versions[program] = strings.TrimSpace(first)
 	}
 	return versions
+}
+
+// cut returns the first bytes of text, to the end of a character.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
+
+// asciiControl returns v as indented JSON in which every character that is not shown, or that reorders others, is
+// escaped: also in a task's name, which must not change.
+func asciiControl(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	if bytes.IndexFunc(b.Bytes(), unseen) < 0 {
+		return b.Bytes(), nil
+	}
+	var out bytes.Buffer
+	for _, r := range b.String() {
+		switch {
+		case !unseen(r):
+			out.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// unseen reports whether a character must be escaped. The line ends of the JSON text itself are kept.
+func unseen(r rune) bool {
+	return r != '\n' && (unicode.Is(unicode.C, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' ||
+		r == '\u2029')
 }

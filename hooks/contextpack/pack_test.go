@@ -11,45 +11,18 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// sealedRun records a run of one failed task with this log.
-func sealedRun(t testing.TB, root, log string) (*record.Store, *record.Sealed) {
-	t.Helper()
-	s := record.At(root)
-	d, err := s.Begin(time.Now(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := d.Log("check")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(w, log); err != nil {
-		t.Fatal(err)
-	}
-	l, err := w.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := d.Seal(record.Run{Root: root, Status: record.Failed, ExitCode: 1, Tasks: []record.Task{
-		{Name: "fine", Status: record.Passed, ExitCode: new(0)},
-		{Name: "check", Status: record.Failed, ExitCode: new(1), Attempts: 1, Log: &l},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, sealed
-}
-
 func packOf(t *testing.T, task *pipeline.Task, log string, secrets *redact.Set) (map[string]any, []byte) {
 	t.Helper()
 	root := t.TempDir()
-	store, run := sealedRun(t, root, strings.ReplaceAll(log, "ROOT", root))
+	store, run := fixtest.SealedRun(t, root, strings.ReplaceAll(log, "ROOT", root))
 	task.Name = "check"
 	packs := &Builder{
 		Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{task}}, Store: store, Redact: secrets,
@@ -117,7 +90,7 @@ func TestPackIsBounded(t *testing.T) {
 func TestPackIsStored(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	store, run := sealedRun(t, root, "first\n")
+	store, run := fixtest.SealedRun(t, root, "first\n")
 	packs := &Builder{Config: &pipeline.Config{Root: root}, Store: store}
 	if err := packs.WriteAll(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -141,7 +114,7 @@ func TestPackIsStored(t *testing.T) {
 func TestPackThroughALink(t *testing.T) {
 	t.Parallel()
 	root, elsewhere := t.TempDir(), t.TempDir()
-	store, run := sealedRun(t, root, "log\n")
+	store, run := fixtest.SealedRun(t, root, "log\n")
 	packs := &Builder{Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{{Name: "check"}}}, Store: store}
 	context := filepath.Join(run.Dir, "context")
 	for _, err := range []error{os.RemoveAll(context), os.Symlink(elsewhere, context), os.WriteFile(filepath.Join(elsewhere, "check.json"), []byte("private"), 0o600)} {
@@ -166,7 +139,7 @@ func TestPackOfAnOddName(t *testing.T) {
 	t.Parallel()
 	const name = "check[\"it's\u202e\"]"
 	packs := &Builder{Config: &pipeline.Config{}}
-	b, err := packs.encode(pack{Task: name, RunAgain: "async-pipeline run --only " + shellWord(name)}, &place{})
+	b, err := packs.encode(pack{Task: name, RunAgain: "async-pipeline run --only " + shelltext.Quote(name)}, &place{})
 	var p pack
 	if err != nil || json.Unmarshal(b, &p) != nil || p.Task != name {
 		t.Fatalf("%s, %v", b, err)

@@ -4,9 +4,14 @@ package failedtask
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"regexp"
+	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -114,26 +119,61 @@ func (f *Failure) Patience(t *pipeline.Task) time.Duration {
 }
 
 // A Tail is a writer that keeps the last LogLimit bytes of what is written to it.
-type Tail struct {
-	limit int // 0: LogLimit
-	b     []byte
-}
+type Tail struct{ b []byte }
 
 func (t *Tail) Write(p []byte) (int, error) {
-	most := t.most()
-	t.b = append(t.b, p[max(0, len(p)-most):]...)
-	if len(t.b) > 2*most {
-		t.b = append(t.b[:0], t.b[len(t.b)-most:]...)
+	t.b = append(t.b, p[max(0, len(p)-LogLimit):]...)
+	if len(t.b) > 2*LogLimit {
+		t.b = append(t.b[:0], t.Bytes()...)
 	}
 	return len(p), nil
 }
 
 // Bytes returns what was kept.
-func (t *Tail) Bytes() []byte { return t.b[max(0, len(t.b)-t.most()):] }
+func (t *Tail) Bytes() []byte { return t.b[max(0, len(t.b)-LogLimit):] }
 
-func (t *Tail) most() int {
-	if t.limit == 0 {
-		return LogLimit
+// CleanTail returns the end of a log, fit to be read by a model: without terminal control and without characters that
+// hide or reorder text. The root's own path becomes ".", so that nobody follows it back to the tree.
+func CleanTail(text, root string, limit int) string {
+	text = agent.Clean(text)
+	text = RootPath(root).ReplaceAllString(text, ".$1")
+	return LastText(text, limit)
+}
+
+// RootPath matches a path where a name ends, so that /srv/shop is not found in /srv/shop-api. The first group is the
+// character after it. Bytes of the path that are no UTF-8 match U+FFFD, or nothing where the text was cleaned.
+func RootPath(root string) *regexp.Regexp {
+	name := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(root, "\uFFFD")), "\uFFFD", "\uFFFD*")
+	return regexp.MustCompile(name + `([^-_.0-9A-Za-z\x80-\x{10FFFF}]|[.]?(?:$|\s))`)
+}
+
+// LastText returns the last bytes of text, from the start of a line where there is one, else of a character.
+func LastText(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	return t.limit
+	text = text[len(text)-limit:]
+	if i := strings.IndexByte(text, '\n'); i >= 0 && i < len(text)-1 {
+		return text[i+1:]
+	}
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// CommandLine returns a task's command in one line, without the values of secrets. They are left out here because a
+// redactor does not find what is quoted.
+func CommandLine(t *pipeline.Task) string {
+	if t.Run.Argv == nil {
+		return t.Run.Shell.Show()
+	}
+	words := make([]string, len(t.Run.Argv))
+	for i, a := range t.Run.Argv {
+		words[i] = a.Show()
+		if strings.ContainsAny(words[i], " \t\n\"'\\$") || words[i] == "" {
+			words[i] = fmt.Sprintf("%q", words[i])
+		}
+	}
+	return strings.Join(words, " ")
 }

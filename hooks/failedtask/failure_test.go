@@ -80,13 +80,50 @@ func TestLimit(t *testing.T) {
 
 func TestTail(t *testing.T) {
 	t.Parallel()
-	w := &Tail{limit: 10}
-	for _, s := range []string{"abc", strings.Repeat("x", 30), "0123456789ab", "c"} {
+	var w Tail
+	for _, s := range []string{"abc", strings.Repeat("x", 3*LogLimit), "0123456789ab", "c"} {
 		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
 			t.Fatal(n, err)
 		}
 	}
-	if got := string(w.Bytes()); got != "3456789abc" {
+	if got := string(w.Bytes()); len(got) != LogLimit || !strings.HasSuffix(got, "xx0123456789abc") {
+		t.Errorf("%d bytes that end in %q", len(got), got[len(got)-20:])
+	}
+}
+
+// A root whose path is not UTF-8 is found like any other: in text as a program prints it, and in what is left of
+// that.
+func TestCleanTailOfAnyRoot(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"/srv/b\xffd/a.go:1":     "./a.go:1",
+		"/srv/b\uFFFDd/a.go:1":   "./a.go:1",
+		"in /srv/b\xffd":         "in .",
+		"/srv/b\xffd-old/a.go:1": "/srv/bd-old/a.go:1",
+		"/srv/b/a.go":            "/srv/b/a.go",
+	} {
+		if got := CleanTail(in, "/srv/b\xffd", 100); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCleanTail(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"/srv/shop/a.go:1":          "./a.go:1",
+		"in /srv/shop":              "in .",
+		"in /srv/shop, or\n":        "in ., or\n",
+		"/srv/shop-api/a.go":        "/srv/shop-api/a.go",
+		"/srv/shop.old/a.go":        "/srv/shop.old/a.go",
+		"see /srv/shop. Next":       "see .. Next",
+		"/srv/shop/x and /srv/shop": "./x and .",
+	} {
+		if got := CleanTail(in, "/srv/shop", 100); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+	if got := CleanTail("first\nsecond\nthird", "/r", 8); got != "third" {
 		t.Errorf("%q", got)
 	}
 }

@@ -211,7 +211,7 @@ type Attempt struct {
 	Rescue     *string  `json:"rescue"`  // relative to the run's folder; nil: nothing changed
 	Verdict    *string  `json:"verdict"` // of its patch: verified|suspect|unverified; nil: it was not verified
 	StartedAt  string   `json:"started_at"`
-	DurationMS int64    `json:"duration_ms"`
+	DurationMS int64    `json:"duration_ms,omitzero"` // 0: not known, async-pipeline was killed
 	Turns      *int     `json:"turns"`
 	Tokens     Tokens   `json:"tokens"`
 	CostUSD    *float64 `json:"cost_usd"`

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -60,7 +61,7 @@ func (at Places) evictBases() error {
 			}
 		}
 		info, err := os.Lstat(filepath.Join(dir, rootFile))
-		if dir == at.Kept || !exists(filepath.Join(dir, baseFolder)) {
+		if dir == at.Kept || !recordfile.Exists(filepath.Join(dir, baseFolder)) {
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
@@ -50,7 +51,7 @@ func TestBoundBases(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, stays := range want {
-		if exists(dir) != stays {
+		if recordfile.Exists(dir) != stays {
 			t.Errorf("%s is there: %v", dir, !stays)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/otiai10/copy"
 
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
@@ -132,7 +133,7 @@ func (h *Homes) CheckCaches(ctx context.Context) (c Caches, note string, err err
 // seed returns the kept caches of checks. They start as a copy of the person's build cache.
 func (h *Homes) seed(ctx context.Context) (dir, note string, err error) {
 	dir = filepath.Join(h.Kept, "check")
-	if exists(filepath.Join(dir, seeded)) {
+	if recordfile.Exists(filepath.Join(dir, seeded)) {
 		return dir, "", nil
 	}
 	if err := makeCaches(dir); err != nil || !h.Go {
@@ -163,7 +164,7 @@ func (h *Homes) AgentCaches(ctx context.Context, check Caches, since time.Time) 
 		return h.over(check)
 	}
 	c := Caches{Dir: filepath.Join(h.Kept, "agent")}
-	if exists(filepath.Join(c.Dir, seeded)) {
+	if recordfile.Exists(filepath.Join(c.Dir, seeded)) {
 		return c, nil
 	}
 	if err := h.copyCaches(ctx, check.Dir, c.Dir, since); err != nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -77,26 +78,20 @@ func (h *Homes) CheckBox(base *scratch.Base, copyDir string, caches Caches) (san
 
 // AgentBox returns the box for an agent in a copy. HOME is its own, and empty. filters are git's, see gitEnv.
 func (h *Homes) AgentBox(base *scratch.Base, copyDir string, caches Caches, filters [][2]string) (sandbox.Box, error) {
-	box := h.Box
-	home, err := h.throwAway("home")
+	box, err := h.CheckBox(base, copyDir, caches)
 	if err != nil {
 		return box, err
 	}
-	tmp, err := h.throwAway("tmp")
-	if err != nil {
-		return box, err
-	}
-	box.Tree, box.Copy, box.Tmp, box.Home = base.Top, copyDir, tmp, home
-	box.Write, box.Layers = []string{caches.Dir, home}, caches.layers
-	box.Read = h.readable()
+	box.Home, err = h.throwAway("home")
+	box.Write = append(box.Write, box.Home)
 	box.Env = append(h.cacheEnv(caches.Dir), gitEnv(filters)...)
-	return box, nil
+	return box, err
 }
 
 // readable returns the folders that a box must not hide: the person's home and Go's downloads.
 func (h *Homes) readable() []string {
 	var paths []string
-	for _, p := range []string{h.env("HOME"), h.downloads()} {
+	for _, p := range []string{Env(h.Environ, "HOME"), h.downloads()} {
 		if info, err := os.Stat(p); filepath.IsAbs(p) && err == nil && info.IsDir() && p != "/" {
 			paths = append(paths, p)
 		}
@@ -133,15 +128,10 @@ func (h *Homes) personal(name, rest string) string {
 			return v.Value
 		}
 	}
-	for _, pass := range h.Task.PassEnv {
-		prefix, star := strings.CutSuffix(pass, "*")
-		if pass == name || star && strings.HasPrefix(name, prefix) {
-			if v := h.env(name); v != "" {
-				return v
-			}
-		}
+	if v := Env(h.Environ, name); v != "" && Passes(h.Task.PassEnv, name) {
+		return v
 	}
-	home := h.env("HOME")
+	home := Env(h.Environ, "HOME")
 	if stored, err := os.ReadFile(filepath.Join(home, ".config", "go", "env")); err == nil {
 		for line := range strings.Lines(string(stored)) {
 			if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok && v != "" {
@@ -178,33 +168,46 @@ func (h *Homes) Close() error {
 	return errors.Join(errs...)
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // Remove removes a folder also where Go's module cache made folders read-only.
 func Remove(dir string) error {
-	if err := os.RemoveAll(dir); err == nil || !errors.Is(err, fs.ErrPermission) {
+	parent, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
 		return err
 	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	defer func() { _ = parent.Close() }() // it was only used to remove dir
+	return removeIn(parent, filepath.Base(dir))
+}
+
+// removeIn is Remove for a folder of root.
+func removeIn(root *os.Root, name string) error {
+	if err := root.RemoveAll(name); err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // what cannot be changed is named by the RemoveAll below
+			_ = root.Chmod(path, 0o700) // the RemoveAll below reports what cannot be changed
 		}
 		return err
 	})
-	return os.RemoveAll(dir)
+	return root.RemoveAll(name)
 }
 
-// env returns one variable of the person's environment.
-func (h *Homes) env(name string) string {
-	for _, kv := range h.Environ {
+// Env returns the value of a variable in an environment of KEY=VALUE; empty: it is not set.
+func Env(environ []string, name string) string {
+	for _, kv := range environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			return v
 		}
 	}
 	return ""
+}
+
+// Passes reports whether the patterns of a pass_env match a variable; a pattern may end in *.
+func Passes(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		prefix, many := strings.CutSuffix(p, "*")
+		return p == name || many && strings.HasPrefix(name, prefix)
+	})
 }
 
 // HasGo reports whether a base has a Go module.

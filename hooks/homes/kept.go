@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -154,7 +155,7 @@ func (k *Kept) measure(in *os.Root) error {
 // check takes longer, no more.
 func RemoveKept(k Kept) (bool, error) {
 	if k.Root != "" && !k.Gone() {
-		if store := record.At(k.Root); exists(store.Dir) {
+		if store := record.At(k.Root); recordfile.Exists(store.Dir) {
 			lock, err := store.HealLock()
 			if errors.Is(err, record.ErrLocked) {
 				return false, nil
@@ -184,18 +185,4 @@ func RemoveKept(k Kept) (bool, error) {
 		gone = name
 	}
 	return true, removeIn(in, gone)
-}
-
-// removeIn is Remove for a folder of root.
-func removeIn(root *os.Root, name string) error {
-	if err := root.RemoveAll(name); err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = root.Chmod(path, 0o700) // what cannot be changed is named by the RemoveAll below
-		}
-		return err
-	})
-	return root.RemoveAll(name)
 }

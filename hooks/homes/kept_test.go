@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -85,8 +86,8 @@ func TestKept(t *testing.T) {
 		if err != nil || removed == k.Busy {
 			t.Errorf("%s: removed %v, %v", k.Dir, removed, err)
 		}
-		if exists(k.Dir) == removed {
-			t.Errorf("%s: removed %v, and there is %v", k.Dir, removed, exists(k.Dir))
+		if recordfile.Exists(k.Dir) == removed {
+			t.Errorf("%s: removed %v, and there is %v", k.Dir, removed, recordfile.Exists(k.Dir))
 		}
 	}
 	entries, err := os.ReadDir(filepath.Join(cache, "kept"))
@@ -108,13 +109,13 @@ func TestKeptWhileHealing(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	if removed, err := RemoveKept(all[0]); removed || err != nil || !exists(dir) {
+	if removed, err := RemoveKept(all[0]); removed || err != nil || !recordfile.Exists(dir) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := RemoveKept(all[0]); !removed || err != nil || exists(dir) {
+	if removed, err := RemoveKept(all[0]); !removed || err != nil || recordfile.Exists(dir) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 }
@@ -145,7 +146,7 @@ func TestKeptOfOthers(t *testing.T) {
 	if all, err := AllKept(cache); len(all) > 0 || err == nil {
 		t.Errorf("behind a link: %v, %v", all, err)
 	}
-	if removed, err := RemoveKept(Kept{Dir: filepath.Join(cache, "kept", keptOf("a")), Root: root}); removed || err == nil || !exists(dir) {
+	if removed, err := RemoveKept(Kept{Dir: filepath.Join(cache, "kept", keptOf("a")), Root: root}); removed || err == nil || !recordfile.Exists(dir) {
 		t.Errorf("behind a link: removed %v, %v", removed, err)
 	}
 	cache = t.TempDir()
@@ -157,7 +158,7 @@ func TestKeptOfOthers(t *testing.T) {
 	}
 	for _, name := range []string{"photos", doomed + "x", keptOf("a")[1:], "." + keptOf("b"), keptOf("c") + "0"} {
 		other := keeps(t, cache, name, root, 90*24*time.Hour)
-		if removed, err := RemoveKept(Kept{Dir: other, Root: root}); removed || err == nil || !exists(other) {
+		if removed, err := RemoveKept(Kept{Dir: other, Root: root}); removed || err == nil || !recordfile.Exists(other) {
 			t.Errorf("%s: removed %v, %v", name, removed, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -78,7 +79,7 @@ func privateTemp() (string, error) {
 // Look is Find without making anything; ok is false where there is no folder that could hold anything.
 func Look(ctx context.Context, store *record.Store, cache string) (at Places, ok bool, err error) {
 	// Find makes a folder in the system's temporary one if the cache is inside the tree.
-	if temp := filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid())); !exists(temp) {
+	if temp := filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid())); !recordfile.Exists(temp) {
 		real, err := filepath.EvalSymlinks(cache)
 		if err != nil || Inside(real, topOf(ctx, store.Root)) {
 			return Places{}, false, nil //nolint:nilerr // a folder that is not there holds nothing

@@ -2,13 +2,20 @@
 package leftovers
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -38,4 +45,117 @@ func Find(ctx context.Context, store *record.Store, cache string) (Found, error)
 		}
 	}
 	return l, errors.Join(errs...)
+}
+
+// Settle ends what a killed runner began: what its agents had changed becomes rescue patches, its fixes are sealed as
+// interrupted, and only then its copies are removed. It returns what it did, in words for a person. While another
+// process holds heal.lock it does nothing.
+func Settle(ctx context.Context, store *record.Store, cache string, secrets *redact.Set) ([]string, error) {
+	if !recordfile.Exists(store.Dir) {
+		return nil, nil
+	}
+	lock, err := store.HealLock()
+	if errors.Is(err, record.ErrLocked) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	at, err := homes.Find(ctx, store, cache)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	said, err := SettleLocked(ctx, store, at, secrets)
+	return said, errors.Join(err, lock.Unlock())
+}
+
+// SettleLocked is Settle for a caller that holds heal.lock.
+func SettleLocked(ctx context.Context, store *record.Store, at homes.Places, secrets *redact.Set) ([]string, error) {
+	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
+	drafts, err := draft.Resume(fixes, secrets.Bytes)
+	errs := []error{err}
+	var said []string
+	kept := true
+	for _, d := range drafts {
+		d.Secrets = secrets
+		words, err := interrupted(ctx, d, at)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("interrupted fix of task %q of run %s: %w", d.Task, d.Run, err))
+			kept = false
+		}
+		said = append(said, words...)
+		errs = append(errs, d.Close())
+	}
+	if !kept { // better a copy too many than lost work
+		return said, errors.Join(errs...)
+	}
+	_, err = scratch.Sweep(at.Work)
+	return said, errors.Join(append(errs, err)...)
+}
+
+// interrupted stores what the attempts of one draft left, and seals it.
+func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string, error) {
+	works, err := d.Workplaces()
+	if err != nil {
+		return nil, err
+	}
+	var said []string
+	f := &fix.Fix{
+		State: fix.Interrupted, CreatedAt: timestamp.Now(),
+		Reason: new("killed: async-pipeline was killed while it worked on this fix"),
+	}
+	for attempt, w := range works {
+		if !homes.Inside(w.Copy, at.Work) || !homes.Inside(w.Base, at.Work) || !recordfile.Exists(w.Copy) {
+			continue // not ours, or already swept
+		}
+		rel, err := rescueFrom(ctx, d, attempt, w)
+		if err != nil {
+			return said, err
+		}
+		if rel != "" {
+			said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, are kept in the rescue patch %s", d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
+		}
+		if w.Agent != "" {
+			var path *string
+			if rel != "" {
+				path = &rel
+			}
+			f.Attempts = append(f.Attempts, fix.Attempt{
+				Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: path,
+				Kind: new(string(failure.LifecycleClose)), Class: new(string(failure.LifecycleClose.Class())),
+				Evidence: new("the runner was ended"),
+			})
+		}
+		if err := d.Rested(attempt); err != nil {
+			return said, err
+		}
+	}
+	return said, d.Seal(f)
+}
+
+// rescueFrom stores the difference that is in a copy whose runner is gone, and returns the path of the rescue patch.
+func rescueFrom(ctx context.Context, d *draft.Draft, attempt int, w draft.Workplace) (string, error) {
+	base, err := scratch.Reopen(ctx, w.Base)
+	if errors.Is(err, os.ErrNotExist) { // killed before the base was whole: no agent had started
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	c, err := base.Adopt(w.Copy)
+	if err != nil {
+		return "", err
+	}
+	changes, omitted, err := c.Changes(ctx)
+	if err != nil {
+		return "", err
+	}
+	if _, err := d.KeepLarge(attempt, c.Dir, omitted); err != nil {
+		return "", err
+	}
+	if len(changes) == 0 {
+		return "", nil
+	}
+	r, err := d.Rescue(attempt, changes)
+	return cmp.Or(r.Path, r.Redacted), err
 }

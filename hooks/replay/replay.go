@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
@@ -75,10 +74,8 @@ func (r *Result) Holds() bool {
 // Run verifies the proposal again, and tells the journal of the hooks how that ended. It takes heal.lock; the error
 // is record.ErrLocked where another process holds it. Another error to test for is ErrBaseGone.
 func Run(ctx context.Context, q Request) (_ *Result, err error) {
-	for _, kv := range q.Environ {
-		if value, ok := strings.CutPrefix(kv, sandbox.HookMark+"="); ok && value != "" {
-			return nil, fmt.Errorf("this process was started by a hook (%s is set): a hook replays nothing", sandbox.HookMark)
-		}
+	if homes.Env(q.Environ, sandbox.HookMark) != "" {
+		return nil, fmt.Errorf("this process was started by a hook (%s is set): a hook replays nothing", sandbox.HookMark)
 	}
 	v, err := q.prepare()
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
-	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // A repairer writes good into the file a.
@@ -38,47 +38,18 @@ func (repairer) Turn(_ context.Context, r agent.Request) (agent.Turn, error) {
 // repaired is the replay of a proposal that makes the file a say good.
 func repaired(t *testing.T) Request {
 	t.Helper()
-	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "a"), []byte("bad"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store := record.At(root)
-	d, err := store.Begin(time.Now(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := d.Seal(record.Run{Root: root, Status: record.Failed, ExitCode: 1, Tasks: []record.Task{
-		{Name: "check", Status: record.Failed, ExitCode: new(1), Attempts: 1},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	hook := pipeline.AgentHook{Use: "s", Budget: pipeline.Budget{Attempts: 1, WallClock: 2 * time.Minute}}
-	task := &pipeline.Task{
-		Name: "check", Dir: ".", Run: pipeline.Command{Argv: []pipeline.Text{{Value: "check-it"}}}, OnFail: []pipeline.Hook{{Agent: &hook}},
-	}
+	config, store, run := fixtest.Failing(t, &hook)
 	e := &hooks.Engine{
-		Config: &pipeline.Config{Root: root, File: filepath.Join(root, "PIPELINE.hcl"), Tasks: []*pipeline.Task{task}},
-		Store:  store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"), Tier: sandbox.None,
-		Agents: map[string]agent.Agent{"s": repairer{}},
-		RunTask: func(_ context.Context, dir string, task *pipeline.Task, _ sandbox.Box, out io.Writer) (record.Task, error) {
-			text, err := os.ReadFile(filepath.Join(dir, "a"))
-			if string(text) == "good" {
-				return record.Task{Name: task.Name, Status: record.Passed, ExitCode: new(0), DurationMS: new(int64(1))}, err
-			}
-			_, err = io.WriteString(out, "it is "+string(text)+"\n")
-			return record.Task{Name: task.Name, Status: record.Failed, ExitCode: new(1), DurationMS: new(int64(1))}, err
-		},
+		Config: config, Store: store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"),
+		Tier: sandbox.None, Agents: map[string]agent.Agent{"s": repairer{}}, RunTask: fixtest.RunCheck,
 	}
 	if _, err := e.Heal(t.Context(), run, "check"); err != nil {
 		t.Fatal(err)
 	}
-	p, err := (&fix.Store{Root: store.Root, Dir: store.Dir}).Find(run.ID, "check")
-	if err != nil {
-		t.Fatal(err)
-	}
 	return Request{
-		Config: e.Config, Store: store, Redact: e.Redact, Cache: e.Cache, RunTask: e.RunTask, Tier: e.Tier, Run: run, Fix: p,
+		Config: e.Config, Store: store, Redact: e.Redact, Cache: e.Cache, RunTask: e.RunTask, Tier: e.Tier, Run: run,
+		Fix: fixtest.Find(t, &fix.Store{Root: store.Root, Dir: store.Dir}, run.ID, "check"),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -189,7 +190,7 @@ func (q *Request) unpassed(text string) []string {
 			continue // short names and single words stand in output for other reasons
 		}
 		if slices.ContainsFunc(q.Failure.Task.Env, func(v pipeline.EnvVar) bool { return v.Name == name }) ||
-			letsThrough(q.Failure.Task.PassEnv, name) || letsThrough(q.Failure.Config.PassEnv, name) {
+			homes.Passes(q.Failure.Task.PassEnv, name) || homes.Passes(q.Failure.Config.PassEnv, name) {
 			continue
 		}
 		if speaksOf(text, name) {
@@ -198,14 +199,6 @@ func (q *Request) unpassed(text string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// letsThrough reports whether pass_env lets a variable through; a pattern may end in *.
-func letsThrough(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		prefix, many := strings.CutSuffix(p, "*")
-		return p == name || many && strings.HasPrefix(name, prefix)
-	})
 }
 
 // newFolders returns the topmost folders and files that more has and few has not.

@@ -54,7 +54,7 @@ type Result struct {
 func Run(ctx context.Context, q Request) Result {
 	r := run(ctx, q)
 	if !r.Since.IsZero() && (r.State == fix.NotReproduced || r.State == fix.Flaky) {
-		q.Progress.Step("reproduction took %s", inWords(time.Since(r.Since)))
+		q.Progress.Step("reproduction took %s", english.Duration(time.Since(r.Since)))
 	}
 	return r
 }
@@ -79,7 +79,7 @@ func run(ctx context.Context, q Request) Result {
 	}
 	most := ""
 	if limit := f.Limit(f.Task, f.Patience(f.Task)); limit > 0 {
-		most = "at most " + inWords(limit) + " a run; "
+		most = "at most " + english.Duration(limit) + " a run; "
 	}
 	q.Progress.Step("reproducing in a copy (%snot charged to the budget)", most)
 	r.Since = time.Now()
@@ -171,7 +171,7 @@ runs:
 		case same && n == 1:
 			repro.Result = "same"
 			r.State, r.Reason, r.Took = "", "", time.Since(started)
-			q.Progress.Step("reproduced in %s: %s", inWords(time.Since(r.Since)), want)
+			q.Progress.Step("reproduced in %s: %s", english.Duration(time.Since(r.Since)), want)
 			if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
 				q.Progress.Note("perhaps not the code: " + *hint)
 			}
@@ -277,17 +277,4 @@ func lastLine(output []byte, top string) string {
 		return ""
 	}
 	return fmt.Sprintf("; last line in the copy: %q", strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
-}
-
-// inWords returns a time for a person to read, with tenths of a second only where it is short.
-func inWords(d time.Duration) string {
-	switch {
-	case d < time.Minute-50*time.Millisecond:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	}
-	d = d.Round(time.Minute)
-	return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 }

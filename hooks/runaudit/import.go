@@ -16,6 +16,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/audit"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -49,7 +50,7 @@ func Import(ctx context.Context, store *record.Store, from, typed, by string) (a
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(dirs, func(dir string) bool { return exists(filepath.Join(dir, "fixes")) }) {
+	if !slices.ContainsFunc(dirs, func(dir string) bool { return recordfile.Exists(filepath.Join(dir, "fixes")) }) {
 		return nil, notImported("%s has no fixes/ folder: no fix was made there, or not all of the run was kept", dirs[0])
 	}
 	lock, err := store.HealLock() // nobody prunes or settles meanwhile
@@ -75,7 +76,7 @@ var runName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
 
 // runsIn returns the folders of runs that a folder is, or holds.
 func runsIn(from string) ([]string, error) {
-	if exists(filepath.Join(from, "run.json")) {
+	if recordfile.Exists(filepath.Join(from, "run.json")) {
 		return []string{from}, nil
 	}
 	for _, dir := range []string{filepath.Join(from, ".async", "runs"), filepath.Join(from, "runs"), from} {
@@ -88,7 +89,7 @@ func runsIn(from string) ([]string, error) {
 		}
 		var found []string
 		for _, e := range entries {
-			if e.IsDir() && runName.MatchString(e.Name()) && exists(filepath.Join(dir, e.Name(), "run.json")) {
+			if e.IsDir() && runName.MatchString(e.Name()) && recordfile.Exists(filepath.Join(dir, e.Name(), "run.json")) {
 				found = append(found, filepath.Join(dir, e.Name()))
 			}
 		}
@@ -168,7 +169,7 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 	if name := filepath.Base(dir); name != id {
 		done.Called = name
 	}
-	if exists(here) {
+	if recordfile.Exists(here) {
 		same, err := audit.SameRun(copied, here)
 		if err != nil {
 			return nil, err
@@ -249,9 +250,4 @@ func idOf(dir string) (string, error) {
 		return "", notImported("%s says that it is run %q, which is no id of a run", f.Name(), r.ID)
 	}
 	return r.ID, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }

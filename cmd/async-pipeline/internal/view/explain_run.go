@@ -344,7 +344,10 @@ func (s *Screen) hookStory(h HookStory) string {
 func (s *Screen) attemptsOf(f *fix.Fix) string {
 	var b strings.Builder
 	for _, a := range f.Attempts {
-		line := fmt.Sprintf("%s %d by %s, %s", rowWord(f.Attempts), a.Number, a.Agent, Duration(time.Duration(a.DurationMS)*time.Millisecond))
+		line := fmt.Sprintf("%s %d by %s", rowWord(f.Attempts), a.Number, a.Agent)
+		if a.DurationMS > 0 {
+			line += ", " + took(a.DurationMS)
+		}
 		if a.Kind != nil && *a.Kind != "" {
 			line += ", ended with " + *a.Kind
 		}

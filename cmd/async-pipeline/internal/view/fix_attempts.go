@@ -36,7 +36,10 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 	if a.RetryOf != nil {
 		parts = append(parts, fmt.Sprintf("retry of %d", *a.RetryOf))
 	}
-	parts = append(parts, "sandbox "+a.Sandbox, took(a.DurationMS))
+	parts = append(parts, "sandbox "+a.Sandbox)
+	if a.DurationMS > 0 {
+		parts = append(parts, took(a.DurationMS))
+	}
 	switch {
 	case a.Turns != nil && a.Requests != nil && *a.Requests != *a.Turns: // some were asked again
 		parts = append(parts, english.Count(*a.Turns, "turn")+" in "+english.Count(*a.Requests, "request"))

@@ -1,0 +1,52 @@
+package leftovers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/timestamp"
+	"github.com/async-pipeline/async-pipeline/scratch"
+)
+
+// The changes of an attempt whose runner was killed are kept. How long it took nobody knows, so the record does not
+// say 0.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	root, cache := t.TempDir(), t.TempDir()
+	fixtest.Put(t, root, "a", "f:bad\n")
+	store, run := fixtest.SealedRun(t, root, "it is bad\n")
+	at, err := homes.Find(t.Context(), store, cache)
+	fixtest.Check(t, err)
+	fixtest.Check(t, os.MkdirAll(at.Work, 0o700))
+	base, err := scratch.Make(t.Context(), at.Work, scratch.Source{Root: root})
+	fixtest.Check(t, err)
+	c, err := base.Copy(t.Context(), filepath.Join(at.Work, "agent"))
+	fixtest.Check(t, err)
+	fixtest.Put(t, c.Dir, "a", "f:good\n")
+	d, err := draft.Begin(run.Dir, run.ID, run.Digest, "check", nil)
+	fixtest.Check(t, err)
+	fixtest.Check(t, d.Works(2, draft.Workplace{
+		Copy: c.Dir, Base: base.Holder(), Agent: "a", Sandbox: "none", StartedAt: timestamp.Now(),
+	}))
+	fixtest.Check(t, d.Close())
+
+	said, err := Settle(t.Context(), store, cache, &redact.Set{})
+	if err != nil || len(said) != 1 || !strings.Contains(said[0], "attempt-2.patch") {
+		t.Fatalf("%q, %v", said, err)
+	}
+	f := fixtest.Find(t, &fix.Store{Root: root, Dir: store.Dir}, run.ID, "check")
+	text := string(fixtest.Read(t, filepath.Join(run.Dir, "fixes", "check.json")))
+	if f.State != fix.Interrupted || len(f.Attempts) != 1 || strings.Contains(text, "duration_ms") {
+		t.Fatalf("%s", text)
+	}
+	if a := f.Attempts[0]; a.Number != 2 || *a.Kind != "lifecycle_close" || a.Rescue == nil {
+		t.Errorf("%+v", a)
+	}
+}
