@@ -171,7 +171,7 @@ func (a *attempts) try(wall context.Context, of *int, last told) (tried, error) 
 	t := tried{Result: res, next: told{Told: attempt.Told{Tail: res.Refused}}}
 	a.rows = append(a.rows, res.Row)
 	a.omitted = append(a.omitted, res.Left...)
-	a.kind = res.Kind
+	a.kind, a.unasked = res.Kind, false
 	if res.Control != "" {
 		a.control, a.said = res.Control, res.Said
 	}
@@ -215,6 +215,7 @@ func (a *attempts) decide(t tried) *fix.Decision {
 		Agent: now.Name(), Kind: t.Kind, Policy: now.Retry(), Took: t.Took, After: t.RetryAfter,
 		Fallback: len(a.agents) > 1,
 	})
+	a.unasked = d.Unasked
 	data := map[string]any{
 		"kind": t.Row.Kind, "class": t.Row.Class, "evidence": t.Row.Evidence,
 		"decision": d.Next, "delay_ms": d.Delay.Milliseconds(), "why": d.Why,

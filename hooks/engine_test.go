@@ -2,7 +2,7 @@ package hooks
 
 import (
 	"context"
-	"io"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,42 +12,13 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/budget"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
-	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
-
-// sealedRun records a run of one failed task with this log.
-func sealedRun(t testing.TB, root, log string) (*record.Store, *record.Sealed) {
-	t.Helper()
-	s := record.At(root)
-	d, err := s.Begin(time.Now(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := d.Log("check")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(w, log); err != nil {
-		t.Fatal(err)
-	}
-	l, err := w.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := d.Seal(record.Run{Root: root, Status: record.Failed, ExitCode: 1, Tasks: []record.Task{
-		{Name: "fine", Status: record.Passed, ExitCode: new(0)},
-		{Name: "check", Status: record.Failed, ExitCode: new(1), Attempts: 1, Log: &l},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, sealed
-}
 
 // A scripted agent takes its turns from a list; each is told what it is asked.
 type scripted struct {
@@ -103,11 +74,6 @@ func answers(t *testing.T, ctx context.Context, hook pipeline.AgentHook, agents 
 // answersTelling is answers, and tells what a person is told.
 func answersTelling(t *testing.T, ctx context.Context, told func(Step), hook pipeline.AgentHook, agents ...*scripted) *fix.Fix {
 	t.Helper()
-	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "a"), []byte("bad"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store, run := sealedRun(t, root, "it is bad\n")
 	hook.Use = agents[0].name
 	for _, a := range agents[1:] {
 		hook.Fallback = append(hook.Fallback, a.name)
@@ -118,21 +84,10 @@ func answersTelling(t *testing.T, ctx context.Context, told func(Step), hook pip
 	if hook.Budget.WallClock == 0 {
 		hook.Budget.WallClock = 2 * time.Minute
 	}
-	task := &pipeline.Task{
-		Name: "check", Dir: ".", Run: pipeline.Command{Argv: []pipeline.Text{{Value: "check-it"}}}, OnFail: []pipeline.Hook{{Agent: &hook}},
-	}
+	config, store, run := fixtest.Failing(t, &hook)
 	e := &Engine{
-		Config: &pipeline.Config{Root: root, File: filepath.Join(root, "PIPELINE.hcl"), Tasks: []*pipeline.Task{task}},
-		Store:  store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"), Tier: sandbox.None, Agents: map[string]agent.Agent{},
-		Observer: Observer{Step: told},
-		RunTask: func(_ context.Context, dir string, task *pipeline.Task, _ sandbox.Box, out io.Writer) (record.Task, error) {
-			text, err := os.ReadFile(filepath.Join(dir, "a"))
-			if string(text) == "good" {
-				return record.Task{Name: task.Name, Status: record.Passed, ExitCode: new(0), DurationMS: new(int64(1))}, err
-			}
-			_, err = io.WriteString(out, "it is "+string(text)+"\n")
-			return record.Task{Name: task.Name, Status: record.Failed, ExitCode: new(1), DurationMS: new(int64(1))}, err
-		},
+		Config: config, Store: store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"),
+		Tier: sandbox.None, Agents: map[string]agent.Agent{}, Observer: Observer{Step: told}, RunTask: fixtest.RunCheck,
 	}
 	for _, a := range agents {
 		e.Agents[a.name] = a
@@ -415,5 +370,162 @@ func TestIdleTwice(t *testing.T) {
 	f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 3, WallClock: 3 * time.Minute}}, a)
 	if len(a.asked) != 2 || show(f.Kind) != "idle_timeout" {
 		t.Errorf("asked %d times, %s", len(a.asked), show(f.Kind))
+	}
+}
+
+// Rows of the resilience table that need more of a turn than engine_test.go's table holds.
+
+type scriptedTurn = func(context.Context, agent.Request) agent.Turn
+
+// metered is a turn that used so many tokens.
+func metered(turn scriptedTurn, input, output int64) scriptedTurn {
+	return func(ctx context.Context, r agent.Request) agent.Turn {
+		t := turn(ctx, r)
+		t.Tokens = agent.Tokens{Input: &input, Output: &output}
+		return t
+	}
+}
+
+// C33: a stream that failed is no verdict, whatever was said before it did.
+func TestC33StaysAStreamFailure(t *testing.T) {
+	t.Parallel()
+	broken := func(ctx context.Context, r agent.Request) agent.Turn {
+		turn := writes("", "I think that it is fixed.")(ctx, r)
+		turn.Kind, turn.Evidence = failure.StreamFailure, "it ended in the middle"
+		return turn
+	}
+	a := &scripted{name: "a", turns: []scriptedTurn{broken, broken}}
+	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
+	if show(f.Kind) != "stream_failure" || len(f.Attempts) != 2 {
+		t.Fatalf("kind %s after %d tries", show(f.Kind), len(f.Attempts))
+	}
+	for i, row := range f.Attempts {
+		if show(row.Kind) != "stream_failure" || row.Finalizer != nil || a.asked[i].ReadOnly {
+			t.Errorf("try %d: %s, finalizer %+v", i+1, show(row.Kind), row.Finalizer)
+		}
+	}
+}
+
+// G42: a conversation that cannot be taken up again hides nothing of what was wrong before.
+func TestG42ResumeIsRefused(t *testing.T) {
+	t.Parallel()
+	resumed := 0
+	a := &scripted{name: "a", turns: []scriptedTurn{func(ctx context.Context, r agent.Request) agent.Turn {
+		turn := writes("", `{"outcome":"fixed"}`)(ctx, r)
+		turn.Resume = func(context.Context, agent.Request) (agent.Turn, error) {
+			resumed++
+			return agent.Turn{}, errors.New("session 7 is gone")
+		}
+		return turn
+	}}}
+	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
+	row := f.Attempts[0]
+	if resumed != 1 || len(a.asked) != 1 || len(f.Attempts) != 1 {
+		t.Errorf("resumed %d times, asked %d, %d rows", resumed, len(a.asked), len(f.Attempts))
+	}
+	if show(f.Kind) != "output_invalid" || !strings.Contains(show(row.Evidence), `"summary" is missing`) || strings.Contains(show(row.Evidence), "session 7") {
+		t.Errorf("%s: %s", show(f.Kind), show(row.Evidence))
+	}
+	if z := row.Finalizer; z == nil || z.Result != "failed" || !strings.Contains(show(z.Reason), "session 7 is gone") {
+		t.Errorf("finalizer %+v", z)
+	}
+}
+
+// G48: too little time for a question: what there is counts as if the answer had been none.
+func TestG48NoTimeToAsk(t *testing.T) {
+	t.Parallel()
+	hurry := pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 11 * time.Second}}
+	for text, want := range map[string]string{"good": "proposed null", "": "failed verdict_ambiguous"} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			a := &scripted{name: "a", turns: []scriptedTurn{writes(text, "I made it good.")}}
+			f := answers(t, t.Context(), hurry, a)
+			if got := f.State + " " + show(f.Kind); got != want || show(f.Control) != "missing" || len(a.asked) != 1 {
+				t.Errorf("%s, control %s, asked %d times", got, show(f.Control), len(a.asked))
+			}
+			if z := f.Attempts[0].Finalizer; z == nil || z.Result != "skipped" || !strings.HasPrefix(show(z.Reason), "budget: ") {
+				t.Errorf("finalizer %+v", z)
+			}
+		})
+	}
+}
+
+// G49: a second reply that is empty: what both turns used is counted, and the first problem is told.
+func TestG49SecondReplyIsEmpty(t *testing.T) {
+	t.Parallel()
+	for result, second := range map[string]scriptedTurn{"invalid": writes("", ""), "failed": fails(failure.EmptyOutput)} {
+		t.Run(result, func(t *testing.T) {
+			t.Parallel()
+			a := &scripted{name: "a", turns: []scriptedTurn{metered(writes("", `{"outcome":"fixed"}`), 90, 10), metered(second, 5, 6)}}
+			f := answers(t, t.Context(), pipeline.AgentHook{}, a)
+			if n := f.Budget.Used.Tokens; n == nil || *n != 111 || len(a.asked) != 2 {
+				t.Errorf("used %v after %d turns", n, len(a.asked))
+			}
+			if show(f.Kind) != "output_invalid" || !strings.Contains(show(f.Reason), `"summary" is missing`) {
+				t.Errorf("%s: %s", show(f.Kind), show(f.Reason))
+			}
+			if z := f.Attempts[0].Finalizer; z == nil || z.Result != result {
+				t.Errorf("finalizer %+v", z)
+			}
+		})
+	}
+}
+
+// H22: a cap of tokens that nobody can hold an agent to is said; the wall clock ends it all the same.
+func TestH22WallClockWithoutUsage(t *testing.T) {
+	t.Parallel()
+	a := &scripted{name: "a", turns: []scriptedTurn{func(ctx context.Context, r agent.Request) agent.Turn {
+		if r.Tokens != 1000 {
+			t.Errorf("the agent is given %d tokens", r.Tokens)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Minute):
+			t.Error("nothing ends the agent")
+		}
+		return agent.Turn{Kind: failure.WallTimeout, Evidence: "ended", Exit: agent.Exit{TimedOut: true}}
+	}}}
+	f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 6 * time.Second, Tokens: 1000}}, a)
+	if show(f.Kind) != "wall_timeout" || f.Budget.Used.Tokens != nil || !strings.Contains(show(f.Note), "tokens are not enforced, its wall_clock is") {
+		t.Errorf("%s, used %v; %s", show(f.Kind), f.Budget.Used.Tokens, show(f.Note))
+	}
+}
+
+// H24: the next agent works under the clock of the one before it.
+func TestH24OneClockForAll(t *testing.T) {
+	t.Parallel()
+	var until []time.Time
+	clock := func(turn scriptedTurn) scriptedTurn {
+		return func(ctx context.Context, r agent.Request) agent.Turn {
+			end, ok := ctx.Deadline()
+			if !ok {
+				t.Error("there is no clock")
+			}
+			until = append(until, end)
+			time.Sleep(20 * time.Millisecond)
+			return turn(ctx, r)
+		}
+	}
+	a := &scripted{name: "a", turns: []scriptedTurn{clock(fails(failure.QuotaExhausted))}}
+	b := &scripted{name: "b", turns: []scriptedTurn{clock(writes("good", said))}}
+	f := answers(t, t.Context(), pipeline.AgentHook{}, a, b)
+	if len(until) != 2 || !until[0].Equal(until[1]) {
+		t.Errorf("clocks %v", until)
+	}
+	if d := f.Attempts[0].Decision; d == nil || d.Next != budget.Fallback || d.Outcome != "recovered" || f.State != fix.Proposed || *f.Budget.Used.Attempts != 1 {
+		t.Errorf("%s, used %d attempts, decision %+v", f.State, *f.Budget.Used.Attempts, d)
+	}
+}
+
+// B45: a line that the transcript does not take is said, and ends nothing.
+func TestB45TranscriptCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	a := &scripted{name: "a", turns: []scriptedTurn{func(ctx context.Context, r agent.Request) agent.Turn {
+		r.Note(agent.Line{Type: "reminder", Data: map[string]any{"text": make(chan int)}})
+		return writes("good", said)(ctx, r)
+	}}}
+	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
+	if show(f.Verdict) != verify.Verified || !strings.Contains(show(f.Note), "transcript: ") {
+		t.Errorf("%s; %s", show(f.Verdict), show(f.Note))
 	}
 }

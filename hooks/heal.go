@@ -58,6 +58,7 @@ type result struct {
 type ending struct {
 	state, reason string
 	kind          failure.Kind // of the last try, also where something is proposed
+	unasked       bool         // a fallback agent for which there was no time
 	resumeAt      *string      // when an agent can go on, later than the budget could wait
 }
 

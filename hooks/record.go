@@ -2,11 +2,15 @@ package hooks
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+	"github.com/async-pipeline/async-pipeline/hooks/homes"
 )
 
 // record writes the record of a fix from what was learned, and stores the proposal. It is the one place that knows
@@ -32,7 +36,11 @@ func (j *job) record(r result) *fix.Fix {
 		Control: orNull(r.control), AgentSaid: r.said, Budget: &fix.Budget{Limit: limit, Used: r.used},
 	}
 	if r.kind != "" {
-		f.Kind, f.Advice = new(string(r.kind)), orNull(r.kind.Advice())
+		advice := r.kind.Advice(len(j.hook.Fallback) > 0)
+		if r.unasked {
+			advice += ", or raise wall_clock so that there is time for the next agent"
+		}
+		f.Kind, f.Advice = new(string(r.kind)), orNull(strings.TrimPrefix(advice, ", or "))
 	}
 	if r.best != nil {
 		if why := j.propose(f, r.best); why != "" {
@@ -84,4 +92,57 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// program returns what an agent is: its command, and the file that this starts; nil: nobody knows.
+func (e *Engine) program(name string) *fix.Program {
+	for _, a := range e.Config.Agents {
+		switch {
+		case a.Name != name:
+		case a.Model != nil:
+			return &fix.Program{Name: name, Provider: a.Model.Provider, Model: a.Model.Model, BaseURL: a.Model.BaseURL}
+		case len(a.Command) > 0:
+			p := &fix.Program{Name: name}
+			for _, w := range a.Command {
+				p.Command = append(p.Command, w.Show())
+			}
+			if path := e.lookProgram(a.Command[0].Value); path != "" {
+				p.Path, p.Digest = &path, programDigest(path)
+			}
+			return p
+		}
+	}
+	return nil
+}
+
+// lookProgram returns the file that a command names: a path relative to the root, or a program on PATH. Empty: none.
+func (e *Engine) lookProgram(name string) string {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(e.Config.Root, name)
+		}
+		return name
+	}
+	for _, dir := range filepath.SplitList(homes.Env(e.Environ, "PATH")) {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+// programLimit is the largest program, in bytes, of which a digest is made.
+const programLimit = 512 << 20
+
+func programDigest(path string) *string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() || info.Size() > programLimit {
+		return nil
+	}
+	return fix.DigestOf(filepath.Dir(real), filepath.Base(real))
 }

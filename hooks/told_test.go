@@ -174,3 +174,30 @@ func TestCostAtLeast(t *testing.T) {
 		})
 	}
 }
+
+// A fallback agent is not advised where there is one; where it was not asked for lack of time, more time is.
+func TestAdviceWithFallback(t *testing.T) {
+	t.Parallel()
+	const limited = "the provider limits how often it is asked: wait"
+	for name, c := range map[string]struct {
+		clock  time.Duration
+		others int
+		want   string
+	}{
+		"no other agent":        {time.Minute, 0, limited + ", or set a fallback agent"},
+		"the other was asked":   {time.Minute, 1, limited},
+		"no time for the other": {21 * time.Second, 1, limited + ", or raise wall_clock so that there is time for the next agent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agents := []*scripted{{name: "a", turns: []scriptedTurn{fails(failure.RateLimited)}}}
+			if c.others > 0 {
+				agents = append(agents, &scripted{name: "b", turns: []scriptedTurn{fails(failure.RateLimited)}})
+			}
+			f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{WallClock: c.clock}}, agents...)
+			if show(f.Advice) != c.want {
+				t.Errorf("%s, want %s", show(f.Advice), c.want)
+			}
+		})
+	}
+}

@@ -37,19 +37,18 @@ func (e *noDiff) Error() string { return e.why }
 // takeAnswer replaces what the agent changed in its copy by what the diff in its answer changes, if there is one.
 func (q *Request) takeAnswer(ctx context.Context, l *left) error {
 	changes, omitted, err := q.answered(ctx, l.turn)
-	var none *noDiff
-	switch {
-	case err == nil:
+	if err == nil {
 		own := l.changes
 		l.changes, l.omitted = changes, omitted
 		return q.keepOwn(own, changes)
-	case !errors.As(err, &none):
+	}
+	none, ok := errors.AsType[*noDiff](err)
+	switch {
+	case !ok:
 		return err
-	}
-	if none.kind == "" {
+	case none.kind == "":
 		return nil
-	}
-	if none.kind == failure.OutputInvalid {
+	case none.kind == failure.OutputInvalid:
 		l.refused = none.why + "\n"
 	}
 	switch {
@@ -59,8 +58,7 @@ func (q *Request) takeAnswer(ctx context.Context, l *left) error {
 		l.turn.Kind, l.turn.Evidence = none.kind, none.why
 	}
 	if len(l.changes) > 0 {
-		said := none.why + "; using what the agent changed in its copy"
-		q.tell(said)
+		q.tell(none.why + "; using what the agent changed in its copy")
 	}
 	return nil
 }
@@ -98,35 +96,25 @@ func readAnswer(turn agent.Turn, base *scratch.Base) ([]patch.Change, error) {
 	case !found && strings.TrimSpace(turn.Text) == "":
 		return nil, &noDiff{failure.NoOutput, "the agent said nothing"}
 	case !found:
-		return nil, &noDiff{
-			failure.VerdictAmbiguous,
-			"the answer has neither a unified diff nor a report (" + turn.Problem + ")",
-		}
+		why := "the answer has neither a unified diff nor a report (" + turn.Problem + ")"
+		return nil, &noDiff{failure.VerdictAmbiguous, why}
 	case d.Problem != "":
 		return nil, &noDiff{failure.OutputInvalid, "the diff of the answer cannot be read: " + d.Problem}
 	case isCut(turn.Text, d):
-		return nil, &noDiff{
-			failure.OutputTruncated,
-			fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10),
-		}
+		why := fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10)
+		return nil, &noDiff{failure.OutputTruncated, why}
 	}
-	changes, err := applied(d.Text, base)
+	changes, err := patch.Changes([]byte(d.Text), base.Read)
 	if d.CRLF != "" && errors.Is(err, patch.ErrConflict) {
-		if c, e := applied(d.CRLF, base); e == nil {
+		if c, e := patch.Changes([]byte(d.CRLF), base.Read); e == nil {
 			return c, nil
 		}
 	}
 	if err != nil {
-		return nil, &noDiff{
-			failure.OutputInvalid,
-			fmt.Sprintf("the diff in line %d of the answer cannot be applied: %v", d.Line, err),
-		}
+		why := fmt.Sprintf("the diff in line %d of the answer cannot be applied: %v", d.Line, err)
+		return nil, &noDiff{failure.OutputInvalid, why}
 	}
 	return changes, nil
-}
-
-func applied(diff string, base *scratch.Base) ([]patch.Change, error) {
-	return patch.Changes([]byte(diff), base.Read)
 }
 
 // isCut reports whether the front of an answer may be missing, so that d may be the end of a longer diff: there is
@@ -154,9 +142,8 @@ func (q *Request) keepOwn(own, proposed []patch.Change) error {
 	if err != nil {
 		return err
 	}
-	said := fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer is used; kept as %s",
-		english.Count(len(own), "file"), rel)
-	q.tell(said)
+	q.tell(fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer is used; kept as %s",
+		english.Count(len(own), "file"), rel))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -38,11 +40,7 @@ func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
 		return nil // it said nothing at all: no_output, for its policy
 	}
 	f := &fix.Finalizer{Result: "skipped"}
-	if left := q.Budget.LeftForAgent(); left < finalizerLeast {
-		f.Reason = new(fmt.Sprintf("budget: only %s of the wall clock left", left.Round(time.Second)))
-		return f
-	}
-	if why := q.Budget.Spent(); why != "" {
+	if why := cmp.Or(q.Budget.Short(finalizerLeast), q.Budget.Spent()); why != "" {
 		f.Reason = new("budget: " + why)
 		return f
 	}
@@ -133,11 +131,7 @@ func (q *Request) question(wall context.Context, l *left) (answer agent.Turn, ed
 func statOf(changes []patch.Change) []string {
 	const most = 50
 	var lines []string
-	for i, c := range changes {
-		if i == most {
-			lines = append(lines, fmt.Sprintf("and %d more", len(changes)-most))
-			break
-		}
+	for _, c := range changes[:min(len(changes), most)] {
 		word := "modified"
 		switch {
 		case c.Before == nil:
@@ -147,29 +141,20 @@ func statOf(changes []patch.Change) []string {
 		}
 		lines = append(lines, word+" "+c.Path)
 	}
+	if more := len(changes) - most; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
 	return lines
 }
 
+// sentence matches a text to its end, or to a "; " that is not in quotes.
+var sentence = lazyregexp.New(`^((?:"(?:\\.|[^"\\])*"|[^"])*?)(?:; |$)`)
+
 // firstSentence returns what is wrong, without what can be done about it. The record has the whole text.
 func firstSentence(text string) string {
-	first, quoted := -1, false
-	for i := 0; i < len(text); i++ {
-		switch {
-		case quoted && text[i] == '\\':
-			i++
-		case text[i] == '"':
-			quoted = !quoted
-		case strings.HasPrefix(text[i:], "; "):
-			if !quoted {
-				return text[:i]
-			}
-			if first < 0 {
-				first = i
-			}
-		}
+	if m := sentence().FindStringSubmatch(text); m != nil {
+		return m[1]
 	}
-	if quoted && first >= 0 { // what it quotes was cut in the middle, and has no end
-		return text[:first]
-	}
-	return text
+	first, _, _ := strings.Cut(text, "; ") // a quotation was cut, and has no end
+	return first
 }

@@ -42,6 +42,8 @@ type Decision struct {
 	Delay  time.Duration
 	Resume bool // the time that the agent named comes after the budget's end: it is worth recording
 	Why    string
+
+	Unasked bool // there is another agent, and no time for it
 }
 
 // Decide returns what follows a failed try, and counts it.
@@ -101,9 +103,13 @@ func decide(s state) Decision {
 
 // orFallback takes the next agent, if there is one and time for it.
 func (s state) orFallback(d Decision) Decision {
-	if s.Fallback && s.left >= leastUseful {
+	switch {
+	case s.Fallback && s.left >= leastUseful:
 		d.Next = Fallback
 		d.Why += "; the next agent is asked"
+	case s.Fallback:
+		d.Unasked = true
+		d.Why += "; too little of the wall clock is left for the next agent"
 	}
 	return d
 }

@@ -91,13 +91,13 @@ var kinds = map[Kind]struct {
 	ColdStartTimeout: {Transient, false, "no answer came in time: check base_url and the network, then run heal " +
 		"again"},
 	MCPHandshakeFailed: {Transient, false, ""},
-	ServerOverload:     {Transient, false, "the provider is overloaded: run heal again later, or set a fallback agent"},
+	ServerOverload:     {Transient, false, "the provider is overloaded: run heal again later" + orFallback},
 	Decompression:      {Transient, false, ""},
 	NoOutput:           {Terminal, false, "the agent printed nothing: try its command by hand; is it signed in?"},
 	EmptyOutput:        {Transient, false, ""},
 	OutputInvalid:      {Terminal, false, ""},
-	RateLimited:        {Wait, true, "the provider limits how often it is asked: wait, or set a fallback agent"},
-	QuotaExhausted:     {Wait, true, "the plan's quota is used up: wait until it is renewed, or set a fallback agent"},
+	RateLimited:        {Wait, true, "the provider limits how often it is asked: wait" + orFallback},
+	QuotaExhausted:     {Wait, true, "the plan's quota is used up: wait until it is renewed" + orFallback},
 	Billing:            {Terminal, true, "the provider asks for payment: check the account"},
 	AuthMissing:        {Terminal, true, "sign in to the agent, or set its key, then run heal again"},
 	AuthInvalid:        {Terminal, true, "the provider rejects the key or the sign-in: renew it, then run heal again"},
@@ -106,7 +106,7 @@ var kinds = map[Kind]struct {
 	ContextOverflow: {Terminal, false, "the conversation is too long for the model: use another model, or a " +
 		"smaller task"},
 	RequestTooLarge: {Terminal, false, "the request is too large for the provider: use a smaller task"},
-	ContentPolicy:   {Terminal, false, "the provider refuses to answer: change the prompt, or set a fallback agent"},
+	ContentPolicy:   {Terminal, false, "the provider refuses to answer: change the prompt" + orFallback},
 	InvalidRequest:  {Terminal, false, "the provider rejects the request: check provider, model and base_url"},
 	DNSNotFound:     {Terminal, true, "the host does not exist: check base_url and the network"},
 	TLSError: {Terminal, true, "the connection is not trusted: check base_url, the clock, and a proxy's " +
@@ -159,8 +159,17 @@ func (k Kind) Resend() bool { return k == RateLimited || k.Class() == Transient 
 // Barred reports whether the agent cannot be used again before a person has acted or time has passed.
 func (k Kind) Barred() bool { return kinds[k].barred }
 
-// Advice returns what a person can do about k, in one line. It is empty where only another attempt can help.
-func (k Kind) Advice() string { return kinds[k].advice }
+// orFallback is the end of an advice that applies where no fallback agent is set.
+const orFallback = ", or set a fallback agent"
+
+// Advice returns what a person can do about k, in one line; fallback is true where the hook has a fallback agent. It
+// is empty where only another attempt can help.
+func (k Kind) Advice(fallback bool) string {
+	if fallback {
+		return strings.TrimSuffix(kinds[k].advice, orFallback)
+	}
+	return kinds[k].advice
+}
 
 // Known reports whether k is in the table, or is one of the kinds that every agent's policy knows.
 func (k Kind) Known() bool {

@@ -80,7 +80,7 @@ func TestAdvice(t *testing.T) {
 	own := map[Kind]bool{AgentError: true, VerdictAmbiguous: true, ParseError: true, PatchEmpty: true, OutputInvalid: true, AttemptsExhausted: true}
 	for _, k := range All() {
 		class := k.Class()
-		if (class == Terminal || class == Fatal || class == Wait) && k.Advice() == "" && !own[k] {
+		if (class == Terminal || class == Fatal || class == Wait) && k.Advice(true) == "" && !own[k] {
 			t.Errorf("%s (%s) has no advice", k, class)
 		}
 	}

@@ -1,11 +1,7 @@
 package hooks
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,40 +9,27 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/hooks/progress"
-	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // proposed makes a run with a proposal that turns file a from 1 to 2.
-func proposed(t *testing.T, store *record.Store, run, task, print string) {
+func proposed(t *testing.T, store *record.Store, run, task, print string) *fix.Proposal {
 	t.Helper()
-	dir := filepath.Join(store.Dir, "runs", run)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	verdict := []byte(`{"schema_version":1,"id":"` + run + `","status":"failed"}` + "\n")
-	if err := os.WriteFile(filepath.Join(dir, "run.json"), verdict, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(verdict)
-	d, err := draft.Begin(dir, run, "sha256:"+hex.EncodeToString(sum[:]), task, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := func(text string) *patch.File { return &patch.File{Mode: 0o644, Data: []byte(text)} }
-	f := &fix.Fix{State: fix.Proposed, Verdict: new("unverified"), Fingerprint: &print}
-	if err := d.Propose(f, []patch.Change{{Path: "a", Before: file("1"), After: file("2")}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Seal(f); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
+	changes := fixtest.Change(fixtest.Files{"a": "f:1"}, fixtest.Files{"a": "f:2"})
+	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
+	return fixtest.SealedIn(t, fixes, run, task, changes, fixtest.Printed(print))
+}
+
+// failing is the job of a later failure of the task test.
+func failing(store *record.Store, print string) *job {
+	run := &record.Sealed{Run: record.Run{ID: "r-9"}}
+	return &job{
+		Engine: &Engine{Store: store}, log: &progress.Log{}, print: print,
+		failure: &failedtask.Failure{Run: run, Task: &pipeline.Task{Name: "test"}},
 	}
 }
 
@@ -69,13 +52,9 @@ func TestRepeated(t *testing.T) {
 			t.Parallel()
 			store := record.At(t.TempDir())
 			proposed(t, store, "r-1", "test", "fp:1")
-			if err := os.WriteFile(filepath.Join(store.Root, "a"), []byte(c.tree), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			j := &job{
-				Engine: &Engine{Store: store}, log: &progress.Log{}, failure: &failedtask.Failure{Run: &record.Sealed{Run: record.Run{ID: "r-2"}}, Task: &pipeline.Task{Name: "test"}},
-				print: c.print, typed: c.typed, began: c.began,
-			}
+			fixtest.Put(t, store.Root, "a", "f:"+c.tree)
+			j := failing(store, c.print)
+			j.typed, j.began = c.typed, c.began
 			if got := j.repeated(t.Context()); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -94,34 +73,13 @@ func TestRepeatedAfterAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := record.At(t.TempDir())
-			file := filepath.Join(store.Root, "a")
-			write := func(text string) {
-				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			write("1")
-			fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
-			tree := apply.Tree{Fixes: fixes}
-			find := func(run string) *fix.Proposal {
-				proposed(t, store, run, "test", "fp:1")
-				p, err := fixes.Find(run, "test")
-				if err != nil {
-					t.Fatal(err)
-				}
-				return p
-			}
-			if _, err := tree.Reject(t.Context(), find("r-1"), "no", apply.Options{}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := tree.Apply(t.Context(), find("r-2"), apply.Options{}); err != nil {
-				t.Fatal(err)
-			}
-			write(c.tree)
-			j := &job{
-				Engine: &Engine{Store: store}, log: &progress.Log{}, failure: &failedtask.Failure{Run: &record.Sealed{Run: record.Run{ID: "r-3"}}, Task: &pipeline.Task{Name: "test"}},
-				print: "fp:1",
-			}
+			fixtest.Put(t, store.Root, "a", "f:1")
+			tree := apply.Tree{Fixes: &fix.Store{Root: store.Root, Dir: store.Dir}}
+			ok := fixtest.OK(t)
+			ok(tree.Reject(t.Context(), proposed(t, store, "r-1", "test", "fp:1"), "no", apply.Options{}))
+			ok(tree.Apply(t.Context(), proposed(t, store, "r-2", "test", "fp:1"), apply.Options{}))
+			fixtest.Put(t, store.Root, "a", "f:"+c.tree)
+			j := failing(store, "fp:1")
 			if got := j.repeated(t.Context()); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -133,10 +91,7 @@ func TestRepeatedAfterAnother(t *testing.T) {
 func TestOpenLimit(t *testing.T) {
 	t.Parallel()
 	store := record.At(t.TempDir())
-	j := &job{
-		Engine: &Engine{Store: store}, log: &progress.Log{}, failure: &failedtask.Failure{Run: &record.Sealed{Run: record.Run{ID: "r-2"}}, Task: &pipeline.Task{Name: `test["it's"]`}},
-		print: "fp:x",
-	}
+	j := failing(store, "fp:x")
 	for i := range MostOpen {
 		if got := j.repeated(t.Context()); got != "" {
 			t.Fatalf("%d are open: %s", i, got)
