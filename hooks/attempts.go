@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -125,8 +124,9 @@ func (a *attempts) one(wall context.Context, last told) (next told, more bool) {
 		a.budget.Try()
 		t, err := a.try(wall, of, last)
 		if err != nil {
-			a.fail(failure.WallTimeout,
-				"the wall clock of "+a.budget.Limit.WallClock.String()+" ended before the agent could start")
+			a.state, a.kind = fix.Failed, failure.WallTimeout
+			a.reason = fmt.Sprintf("%s: the wall clock of %s ended before the agent could start", a.kind,
+				a.budget.Limit.WallClock)
 			return told{}, false
 		}
 		if !t.failed || wall.Err() != nil {
@@ -223,9 +223,8 @@ func (a *attempts) decide(t tried) *fix.Decision {
 	if err := a.draft.Transcript(t.Row.Number, "retry", data); err != nil {
 		a.log.Note("transcript: " + err.Error())
 	}
-	with := map[string]any{"attempt": t.Row.Number, "agent": t.Row.Agent}
-	maps.Copy(with, data)
-	a.log.Event("retry", with)
+	data["attempt"], data["agent"] = t.Row.Number, t.Row.Agent
+	a.log.Event("retry", data)
 	ended := fmt.Sprintf("agent %s ended with %s (%s)", t.Row.Agent, t.Kind, noList(*t.Row.Evidence))
 	switch d.Next {
 	case budget.Retry, budget.Wait:
@@ -257,13 +256,7 @@ func (a *attempts) cameOf(kind failure.Kind, well bool) {
 	a.decided = nil
 }
 
-// fail ends the fix with a kind.
-func (e *ending) fail(kind failure.Kind, why string) {
-	e.state, e.reason, e.kind = fix.Failed, string(kind)+": "+why, kind
-}
-
 // noList leaves out the list of all kinds, which is for the record.
 func noList(text string) string {
-	text = strings.ReplaceAll(text, "; "+agent.KnownKinds(), "")
-	return strings.ReplaceAll(text, ": "+agent.KnownKinds(), "")
+	return strings.NewReplacer("; "+agent.KnownKinds(), "", ": "+agent.KnownKinds(), "").Replace(text)
 }

@@ -148,8 +148,8 @@ func (e *Engine) answer(
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, journal.Close()) }()
-	w := walk{typed: typed, began: timestamp.Now(), lock: healLock{store: e.Store}}
-	defer w.lock.release()
+	w := &walk{store: e.Store, typed: typed, began: timestamp.Now()}
+	defer w.release()
 
 	var errs []error
 	for i := range run.Tasks {
@@ -169,10 +169,10 @@ func (e *Engine) answer(
 				if ctx.Err() != nil { // Ctrl-C ends agents; a notification has a timeout of its own
 					tell = context.WithoutCancel(ctx)
 				}
-				_ = w.lock.take() // a notification is sent without the lock, too
+				_ = w.takeLock() // a notification is sent without the lock, too
 				o, err = e.notify(tell, run, ended, t, hook.Run, n, journal)
 			} else {
-				o, err = e.heal(ctx, run, ended, t, hook.Agent, &w)
+				o, err = e.heal(ctx, run, ended, t, hook.Agent, w)
 			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("hook of task %q: %w", t.Name, err))
@@ -187,33 +187,24 @@ func (e *Engine) answer(
 	return outcomes, errors.Join(errs...)
 }
 
-// A walk is one pass over the failures of a run.
+// A walk is one pass over the failures of a run. It takes heal.lock for the first hook and keeps it to the end.
 type walk struct {
 	typed bool   // a person typed heal
 	began string // see timestamp
-	lock  healLock
-}
-
-// A healLock is taken for the first hook and held to the end of the walk.
-type healLock struct {
 	store *record.Store
 	lock  *record.Lock
 }
 
-func (l *healLock) take() error {
-	if l.lock != nil {
-		return nil
-	}
-	lock, err := l.store.HealLock()
-	if err == nil {
-		l.lock = lock
+func (w *walk) takeLock() (err error) {
+	if w.lock == nil {
+		w.lock, err = w.store.HealLock()
 	}
 	return err
 }
 
-func (l *healLock) release() {
-	if l.lock != nil {
-		_ = l.lock.Unlock() // the end of the process would release it, too
+func (w *walk) release() {
+	if w.lock != nil {
+		_ = w.lock.Unlock() // the end of the process would release it, too
 	}
 }
 

@@ -1,8 +1,10 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,15 +24,18 @@ import (
 
 // A scripted agent takes its turns from a list; each is told what it is asked.
 type scripted struct {
-	name   string
-	policy failure.Policy
-	turns  []func(ctx context.Context, r agent.Request) agent.Turn
-	asked  []agent.Request
+	name  string
+	turns []scriptedTurn
+	asked []agent.Request
 }
 
-func (s *scripted) Name() string          { return s.name }
-func (s *scripted) Ready() error          { return nil }
-func (s *scripted) Retry() failure.Policy { return s.policy }
+type scriptedTurn = func(context.Context, agent.Request) agent.Turn
+
+func script(name string, turns ...scriptedTurn) *scripted { return &scripted{name: name, turns: turns} }
+
+func (s *scripted) Name() string        { return s.name }
+func (*scripted) Ready() error          { return nil }
+func (*scripted) Retry() failure.Policy { return failure.Policy{} }
 
 func (s *scripted) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	s.asked = append(s.asked, r)
@@ -41,7 +46,7 @@ func (s *scripted) Turn(ctx context.Context, r agent.Request) (agent.Turn, error
 }
 
 // writes is a turn that leaves text in the file a, and says something.
-func writes(text, says string) func(context.Context, agent.Request) agent.Turn {
+func writes(text, says string) scriptedTurn {
 	return func(_ context.Context, r agent.Request) agent.Turn {
 		if text != "" {
 			if err := os.WriteFile(filepath.Join(r.Copy, "a"), []byte(text), 0o600); err != nil {
@@ -61,9 +66,49 @@ func ended(says string) agent.Turn {
 	return t
 }
 
-func fails(kind failure.Kind) func(context.Context, agent.Request) agent.Turn {
+// fails is a turn that does nothing and ends with a kind.
+func fails(kind failure.Kind) scriptedTurn {
 	return func(context.Context, agent.Request) agent.Turn { return agent.Turn{Kind: kind, Evidence: "as told"} }
 }
+
+// broken is a turn that ends with a kind after all, and says when the agent can go on; nil: it does not.
+func broken(turn scriptedTurn, kind failure.Kind, after *time.Duration) scriptedTurn {
+	return func(ctx context.Context, r agent.Request) agent.Turn {
+		t := turn(ctx, r)
+		t.Kind, t.Evidence, t.RetryAfter = kind, "as told", after
+		return t
+	}
+}
+
+// metered is a turn that used so many tokens.
+func metered(turn scriptedTurn, input, output int64) scriptedTurn {
+	return func(ctx context.Context, r agent.Request) agent.Turn {
+		t := turn(ctx, r)
+		t.Tokens = agent.Tokens{Input: &input, Output: &output}
+		return t
+	}
+}
+
+// cancelled is a turn after which a person interrupts. Its context is one of stoppable.
+func cancelled(turn scriptedTurn) scriptedTurn {
+	return func(ctx context.Context, r agent.Request) agent.Turn {
+		t := turn(ctx, r)
+		stop(ctx)
+		<-ctx.Done()
+		return t
+	}
+}
+
+type stopKey struct{}
+
+// stoppable returns a context that stop ends, which may be called with one that is derived from it.
+func stoppable(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return context.WithValue(ctx, stopKey{}, cancel)
+}
+
+func stop(ctx context.Context) { ctx.Value(stopKey{}).(context.CancelFunc)() }
 
 // answers heals a failed run of one task, which passes where the file a says good.
 func answers(t *testing.T, ctx context.Context, hook pipeline.AgentHook, agents ...*scripted) *fix.Fix {
@@ -72,18 +117,16 @@ func answers(t *testing.T, ctx context.Context, hook pipeline.AgentHook, agents 
 }
 
 // answersTelling is answers, and tells what a person is told.
-func answersTelling(t *testing.T, ctx context.Context, told func(Step), hook pipeline.AgentHook, agents ...*scripted) *fix.Fix {
+func answersTelling(
+	t *testing.T, ctx context.Context, told func(Step), hook pipeline.AgentHook, agents ...*scripted,
+) *fix.Fix {
 	t.Helper()
 	hook.Use = agents[0].name
 	for _, a := range agents[1:] {
 		hook.Fallback = append(hook.Fallback, a.name)
 	}
-	if hook.Budget.Attempts == 0 {
-		hook.Budget.Attempts = 1
-	}
-	if hook.Budget.WallClock == 0 {
-		hook.Budget.WallClock = 2 * time.Minute
-	}
+	hook.Budget.Attempts = cmp.Or(hook.Budget.Attempts, 1)
+	hook.Budget.WallClock = cmp.Or(hook.Budget.WallClock, 2*time.Minute)
 	config, store, run := fixtest.Failing(t, &hook)
 	e := &Engine{
 		Config: config, Store: store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"),
@@ -112,59 +155,63 @@ func show(s *string) string {
 
 const said = `{"outcome": "fixed", "summary": "now it is good"}`
 
+type turns = []scriptedTurn
+
 func TestFinalizer(t *testing.T) {
 	t.Parallel()
-	cancelled := func(ctx context.Context, stop context.CancelFunc, turn agent.Turn) agent.Turn {
-		stop()
-		<-ctx.Done()
-		return turn
-	}
+	const noFix = `{"outcome":"no_fix","summary":"x"}`
+	made, prose, incomplete := writes("good", "I made it good."), writes("", "prose"), writes("", `{"outcome":"fixed"}`)
 	for _, c := range []struct {
 		id      string
-		first   func(stop context.CancelFunc) func(context.Context, agent.Request) agent.Turn
-		second  func(stop context.CancelFunc) func(context.Context, agent.Request) agent.Turn
-		asked   int
+		turns   []scriptedTurn
 		state   string
 		control string
 		kind    string
 		result  string
 	}{
-		{"G40 one extra turn", always(writes("good", "I made it good.")), always(writes("", said)), 2, fix.Proposed, "recovered", "null", "recovered"},
-		{"G40 its edits are thrown away", always(writes("good", "I made it good.")), always(writes("worse", said)), 2, fix.Proposed, "recovered", "null", "recovered"},
-		{"G40 what it says decides nothing about a difference", always(writes("good", "I made it good.")), always(writes("", `{"outcome":"no_fix","summary":"x"}`)), 2, fix.Proposed, "recovered", "null", "recovered"},
-		{"without a difference it does", always(writes("", "There is nothing to do.")), always(writes("", `{"outcome":"no_fix","summary":"x"}`)), 2, fix.NoFix, "recovered", "null", "recovered"},
-		{"G41 exactly two turns, with a difference", always(writes("good", "prose")), always(writes("", "more prose")), 2, fix.Proposed, "missing", "null", "invalid"},
-		{"G41 exactly two turns, without one", always(writes("", `{"outcome":"fixed"}`)), always(writes("", "prose")), 2, fix.Failed, "missing", "output_invalid", "invalid"},
-		{"C32 prose and nothing else", always(writes("", "prose")), always(writes("", "prose")), 2, fix.Failed, "missing", "verdict_ambiguous", "invalid"},
-		{"G42 the question cannot be asked", always(writes("", `{"outcome":"fixed"}`)), always(fails(failure.CLIError)), 2, fix.Failed, "missing", "output_invalid", "failed"},
-		{"G44 it says no_fix itself", always(writes("", `{"outcome":"no_fix","summary":"x"}`)), nil, 1, fix.NoFix, "ok", "null", ""},
-		{"G44 it names its own failure", always(fails("quota_exhausted")), nil, 1, fix.Failed, "missing", "quota_exhausted", ""},
-		{"C33 a failure stays what it was", always(func(context.Context, agent.Request) agent.Turn {
-			turn := ended("prose")
-			turn.Kind, turn.Evidence = failure.Decompression, "as told"
-			return turn
-		}), nil, 1, fix.Failed, "missing", "decompression", ""},
-		{"G45 ended before the question", func(stop context.CancelFunc) func(context.Context, agent.Request) agent.Turn {
-			return func(ctx context.Context, r agent.Request) agent.Turn {
-				return cancelled(ctx, stop, writes("good", "prose")(ctx, r))
-			}
-		}, nil, 1, fix.Cancelled, "missing", "null", ""},
-		{"G46 a question that shows the agent to be barred", always(writes("", "prose")), always(fails(failure.Billing)), 2, fix.Failed, "missing", "billing", "failed"},
-		{"G50 an answer that comes while we end", always(writes("good", "prose")), func(stop context.CancelFunc) func(context.Context, agent.Request) agent.Turn {
-			return func(ctx context.Context, _ agent.Request) agent.Turn { return cancelled(ctx, stop, ended(said)) }
-		}, 2, fix.Cancelled, "missing", "null", "failed"},
+		{"G40 one extra turn", turns{made, writes("", said)}, fix.Proposed, "recovered", "null", "recovered"},
+		{
+			"G40 its edits are thrown away", turns{made, writes("worse", said)},
+			fix.Proposed, "recovered", "null", "recovered",
+		},
+		{
+			"G40 what it says decides nothing about a difference", turns{made, writes("", noFix)},
+			fix.Proposed, "recovered", "null", "recovered",
+		},
+		{"without a difference it does", turns{prose, writes("", noFix)}, fix.NoFix, "recovered", "null", "recovered"},
+		{"G41 exactly two turns, with a difference", turns{made, prose}, fix.Proposed, "missing", "null", "invalid"},
+		{
+			"G41 exactly two turns, without one", turns{incomplete, prose},
+			fix.Failed, "missing", "output_invalid", "invalid",
+		},
+		{"C32 prose and nothing else", turns{prose, prose}, fix.Failed, "missing", "verdict_ambiguous", "invalid"},
+		{
+			"G42 the question cannot be asked", turns{incomplete, fails(failure.CLIError)},
+			fix.Failed, "missing", "output_invalid", "failed",
+		},
+		{"G44 it says no_fix itself", turns{writes("", noFix)}, fix.NoFix, "ok", "null", ""},
+		{"G44 it names its own failure", turns{fails("quota_exhausted")}, fix.Failed, "missing", "quota_exhausted", ""},
+		{
+			"C33 a failure stays what it was", turns{broken(prose, failure.Decompression, nil)},
+			fix.Failed, "missing", "decompression", "",
+		},
+		{"G45 ended before the question", turns{cancelled(made)}, fix.Cancelled, "missing", "null", ""},
+		{
+			"G46 a question that shows the agent to be barred", turns{prose, fails(failure.Billing)},
+			fix.Failed, "missing", "billing", "failed",
+		},
+		{
+			"G50 an answer that comes while we end", turns{made, cancelled(writes("", said))},
+			fix.Cancelled, "missing", "null", "failed",
+		},
 	} {
 		t.Run(c.id, func(t *testing.T) {
 			t.Parallel()
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{c.first(stop)}}
-			if c.second != nil {
-				a.turns = append(a.turns, c.second(stop))
-			}
-			f := answers(t, ctx, pipeline.AgentHook{}, a)
-			if len(a.asked) != c.asked || f.State != c.state || show(f.Control) != c.control || show(f.Kind) != c.kind {
-				t.Errorf("asked %d times, %s (%s), control %s, kind %s", len(a.asked), f.State, show(f.Reason), show(f.Control), show(f.Kind))
+			a := script("a", c.turns...)
+			f := answers(t, stoppable(t), pipeline.AgentHook{}, a)
+			if len(a.asked) != len(c.turns) || f.State != c.state || show(f.Control) != c.control || show(f.Kind) != c.kind {
+				t.Errorf("asked %d times, %s (%s), control %s, kind %s", len(a.asked), f.State, show(f.Reason),
+					show(f.Control), show(f.Kind))
 			}
 			got := ""
 			if z := f.Attempts[0].Finalizer; z != nil {
@@ -179,34 +226,25 @@ func TestFinalizer(t *testing.T) {
 			if f.State == fix.Proposed && (show(f.Verdict) != verify.Verified || len(f.Patch.Files) != 1) {
 				t.Errorf("%s %+v", show(f.Verdict), f.Patch)
 			}
-			if c.asked == 2 && !a.asked[1].ReadOnly {
+			if len(c.turns) == 2 && !a.asked[1].ReadOnly {
 				t.Error("the question may change something")
 			}
 		})
 	}
 }
 
-func always(turn func(context.Context, agent.Request) agent.Turn) func(context.CancelFunc) func(context.Context, agent.Request) agent.Turn {
-	return func(context.CancelFunc) func(context.Context, agent.Request) agent.Turn { return turn }
-}
-
 // A conversation that is kept is asked in itself, and is not shown what it said.
 func TestFinalizerResumes(t *testing.T) {
 	t.Parallel()
 	resumed := 0
-	a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{
-		func(ctx context.Context, r agent.Request) agent.Turn {
-			turn := writes("good", "I made it good.")(ctx, r)
-			turn.Tokens = agent.Tokens{Input: new(int64(90)), Output: new(int64(10))}
-			turn.Resume = func(_ context.Context, r agent.Request) (agent.Turn, error) {
-				resumed++
-				answer := ended(said)
-				answer.Tokens = agent.Tokens{Input: new(int64(5)), Output: new(int64(6))}
-				return answer, nil
-			}
-			return turn
-		},
-	}}
+	a := script("a", func(ctx context.Context, r agent.Request) agent.Turn {
+		turn := metered(writes("good", "I made it good."), 90, 10)(ctx, r)
+		turn.Resume = func(ctx context.Context, r agent.Request) (agent.Turn, error) {
+			resumed++
+			return metered(writes("", said), 5, 6)(ctx, r), nil
+		}
+		return turn
+	})
 	f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{Tokens: 1000}}, a)
 	if resumed != 1 || len(a.asked) != 1 || show(f.Control) != "recovered" {
 		t.Errorf("resumed %d, asked %d, control %s", resumed, len(a.asked), show(f.Control))
@@ -216,185 +254,141 @@ func TestFinalizerResumes(t *testing.T) {
 	}
 }
 
-func TestAttemptsOfTheBudget(t *testing.T) {
-	t.Parallel()
-	two := pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 2, WallClock: 2 * time.Minute}}
-	t.Run("C34 transient then success", func(t *testing.T) {
-		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure), writes("good", said)}}
-		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
-		if show(f.Verdict) != verify.Verified || len(f.Attempts) != 2 || f.Attempts[0].Decision.Outcome != "recovered" || *f.Attempts[1].RetryOf != 1 {
-			t.Errorf("%s %+v", show(f.Verdict), f.Attempts)
+// course tells how a fix ended, and of each try its agent and what was decided after it.
+func course(f *fix.Fix) string {
+	text := fmt.Sprintf("%s %s %s, used %d", f.State, show(f.Verdict), show(f.Kind), *f.Budget.Used.Attempts)
+	if f.ResumeAt != nil {
+		text += ", resumes"
+	}
+	for _, a := range f.Attempts {
+		text += "; " + a.Agent
+		if a.RetryOf != nil {
+			text += fmt.Sprintf(" retries %d", *a.RetryOf)
 		}
-	})
-	t.Run("C34 once for each agent, whatever the attempts", func(t *testing.T) {
-		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure), fails(failure.StreamFailure), fails(failure.StreamFailure), fails(failure.StreamFailure)}}
-		f := answers(t, t.Context(), two, a)
-		if len(f.Attempts) != 3 || f.Attempts[0].Decision.Outcome != "same_kind" || *f.Budget.Used.Attempts != 2 || show(f.Kind) != "stream_failure" {
-			t.Errorf("%d rows, used %d, kind %s", len(f.Attempts), *f.Budget.Used.Attempts, show(f.Kind))
+		if a.Rescue != nil {
+			text += " edits"
 		}
-	})
-	t.Run("C36 cancelled while it waits for the second try", func(t *testing.T) {
-		t.Parallel()
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure)}}
-		a.turns[0] = func(context.Context, agent.Request) agent.Turn {
-			time.AfterFunc(50*time.Millisecond, stop)
-			return agent.Turn{Kind: failure.StreamFailure, Evidence: "as told"}
+		if z := a.Finalizer; z != nil && z.Kind != nil {
+			text += ", asked: " + *z.Kind
 		}
-		f := answers(t, ctx, pipeline.AgentHook{}, a)
-		if len(a.asked) != 1 || f.State != fix.Cancelled {
-			t.Errorf("asked %d times, %s", len(a.asked), f.State)
-		}
-	})
-	t.Run("failed alike twice", func(t *testing.T) {
-		t.Parallel()
-		hook := pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 3, WallClock: 3 * time.Minute}}
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{writes("worse", said), writes("worse", said), writes("good", said)}}
-		f := answers(t, t.Context(), hook, a)
-		if show(f.Verdict) != verify.Verified || len(a.asked) != 3 {
-			t.Fatalf("%s after %d", show(f.Verdict), len(a.asked))
-		}
-		const words = "The proposal before that one failed in the same way"
-		for i, want := range []bool{false, false, true} {
-			if got := strings.Contains(a.asked[i].Prompt, words); got != want {
-				t.Errorf("attempt %d is told that the approach failed: %v", i+1, got)
+		if d := a.Decision; d != nil {
+			text += ", " + d.Next + " " + d.Outcome
+			if d.ResumeAt != nil {
+				text += ", resumes"
 			}
 		}
-	})
-	t.Run("the caps of the budget", func(t *testing.T) {
-		t.Parallel()
-		hook := two
-		hook.Budget.Tokens = 100
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
-			turn := writes("worse", said)(ctx, r)
-			turn.Tokens = agent.Tokens{Input: new(int64(90)), Output: new(int64(20))}
-			return turn
-		}}}
-		f := answers(t, t.Context(), hook, a)
-		if len(a.asked) != 1 || a.asked[0].Tokens != 100 || !strings.Contains(show(f.Note), "110 of 100 tokens are used") || show(f.Verdict) != verify.Unverified {
-			t.Errorf("asked %d times with %d tokens; %s; %s", len(a.asked), a.asked[0].Tokens, show(f.Note), show(f.Verdict))
-		}
-	})
-	t.Run("H24 an edit that does not hold keeps nobody from the next agent", func(t *testing.T) {
-		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
-			turn := writes("worse", "cut off")(ctx, r)
-			turn.Kind, turn.Evidence, turn.RetryAfter = failure.QuotaExhausted, "as told", new(time.Hour)
-			return turn
-		}}}
-		b := &scripted{name: "b", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", said)}}
-		f := answers(t, t.Context(), two, a, b)
-		if show(f.Verdict) != verify.Verified || len(a.asked) != 1 || len(b.asked) != 1 || f.Attempts[0].Decision.Next != budget.Fallback {
-			t.Errorf("%s, asked %d and %d, %+v", show(f.Verdict), len(a.asked), len(b.asked), f.Attempts[0].Decision)
-		}
-		if f.ResumeAt != nil || f.Attempts[0].Decision.ResumeAt == nil || f.Attempts[0].Rescue == nil {
-			t.Errorf("the fix resumes at %s, the attempt at %s", show(f.ResumeAt), show(f.Attempts[0].Decision.ResumeAt))
-		}
-	})
-	t.Run("an agent that cannot go on is not asked again, and its edit is proposed", func(t *testing.T) {
-		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
-			turn := writes("worse", "cut off")(ctx, r)
-			turn.Kind, turn.Evidence, turn.RetryAfter = failure.QuotaExhausted, "as told", new(time.Hour)
-			return turn
-		}}}
-		f := answers(t, t.Context(), two, a)
-		if f.State != fix.Proposed || show(f.Verdict) != verify.Unverified || len(a.asked) != 1 || f.ResumeAt == nil {
-			t.Errorf("%s %s, asked %d, resumes at %s", f.State, show(f.Verdict), len(a.asked), show(f.ResumeAt))
-		}
-	})
-	t.Run("what an earlier try left is proposed when a later one fails", func(t *testing.T) {
-		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(ctx context.Context, r agent.Request) agent.Turn {
-			turn := writes("worse", "cut off")(ctx, r)
-			turn.Kind, turn.Evidence, turn.RetryAfter = failure.RateLimited, "as told", new(time.Millisecond)
-			return turn
-		}}}
-		hook := pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 45 * time.Second}}
-		f := answers(t, t.Context(), hook, a)
-		if f.State != fix.Proposed || show(f.Verdict) != verify.Unverified || len(f.Attempts) < 2 || f.Attempts[0].Decision.Next != budget.Wait {
-			t.Errorf("%s %s %+v", f.State, show(f.Verdict), f.Attempts)
-		}
-	})
-	t.Run("a spent cap ends tries too", func(t *testing.T) {
-		t.Parallel()
-		hook := pipeline.AgentHook{Budget: pipeline.Budget{Tokens: 100}}
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{func(context.Context, agent.Request) agent.Turn {
-			return agent.Turn{Kind: failure.StreamFailure, Evidence: "as told", Tokens: agent.Tokens{Input: new(int64(90)), Output: new(int64(30))}}
-		}}}
-		b := &scripted{name: "b"}
-		f := answers(t, t.Context(), hook, a, b)
-		if len(a.asked) != 1 || len(b.asked) != 0 || f.Attempts[0].Decision.Next != budget.Stop || *f.Budget.Used.Tokens != 120 {
-			t.Errorf("asked %d and %d, %+v", len(a.asked), len(b.asked), f.Attempts[0].Decision)
-		}
-	})
-	t.Run("a question that shows the agent to be barred says nothing of a difference that holds", func(t *testing.T) {
-		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", "prose"), fails(failure.Billing)}}
-		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
-		if show(f.Verdict) != verify.Verified || f.Kind != nil || f.Advice != nil || show(f.Attempts[0].Finalizer.Kind) != "billing" {
-			t.Errorf("%s, kind %s, advice %s, %+v", show(f.Verdict), show(f.Kind), show(f.Advice), f.Attempts[0].Finalizer)
-		}
-	})
-	t.Run("a retry that holds has helped, whatever it ended with", func(t *testing.T) {
-		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.StreamFailure), func(ctx context.Context, r agent.Request) agent.Turn {
-			turn := writes("good", "prose")(ctx, r)
-			turn.Kind, turn.Evidence = failure.LoopDetected, "as told"
-			return turn
-		}}}
-		f := answers(t, t.Context(), pipeline.AgentHook{}, a)
-		if show(f.Verdict) != verify.Verified || f.Attempts[0].Decision.Outcome != "recovered" {
-			t.Errorf("%s, %+v", show(f.Verdict), f.Attempts[0].Decision)
-		}
-	})
-	t.Run("H24 the next agent", func(t *testing.T) {
-		t.Parallel()
-		a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{fails(failure.QuotaExhausted)}}
-		b := &scripted{name: "b", turns: []func(context.Context, agent.Request) agent.Turn{writes("good", said)}}
-		f := answers(t, t.Context(), pipeline.AgentHook{}, a, b)
-		if show(f.Verdict) != verify.Verified || f.Attempts[0].Decision.Next != budget.Fallback || f.Attempts[1].Agent != "b" || f.Attempts[1].RetryOf != nil || f.Kind != nil {
-			t.Errorf("%s %+v", show(f.Verdict), f.Attempts)
-		}
-	})
+	}
+	return text
 }
 
-// The first silence deserves one more try, the second does not.
-func TestIdleTwice(t *testing.T) {
+func TestAttemptsOfTheBudget(t *testing.T) {
 	t.Parallel()
-	idle := fails(failure.IdleTimeout)
-	a := &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{idle, idle, idle}}
-	f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 3, WallClock: 3 * time.Minute}}, a)
-	if len(a.asked) != 2 || show(f.Kind) != "idle_timeout" {
-		t.Errorf("asked %d times, %s", len(a.asked), show(f.Kind))
+	var once pipeline.Budget
+	twice := pipeline.Budget{Attempts: 2}
+	lost, good, worse := fails(failure.StreamFailure), writes("good", said), writes("worse", said)
+	quota, idle := fails(failure.QuotaExhausted), fails(failure.IdleTimeout)
+	edits := broken(writes("worse", "cut off"), failure.QuotaExhausted, new(time.Hour))
+	limited := broken(writes("worse", "cut off"), failure.RateLimited, new(time.Millisecond))
+	loops := broken(writes("good", "prose"), failure.LoopDetected, nil)
+	interrupted := func(ctx context.Context, r agent.Request) agent.Turn {
+		time.AfterFunc(50*time.Millisecond, func() { stop(ctx) })
+		return lost(ctx, r)
+	}
+	for _, c := range []struct {
+		name   string
+		budget pipeline.Budget
+		a, b   turns // b nil: there is no fallback agent
+		want   string
+	}{
+		{
+			"C34 transient then success", once, turns{lost, good}, nil,
+			"proposed verified null, used 1; a, retry recovered; a retries 1 edits",
+		},
+		{
+			"C34 once for each agent, whatever the attempts", twice, turns{lost, lost, lost}, nil,
+			"failed null stream_failure, used 2; a, retry same_kind; a retries 1, stop not_tried; a, stop not_tried",
+		},
+		{
+			"C36 cancelled while it waits for the second try", once, turns{interrupted}, nil,
+			"cancelled null stream_failure, used 1; a, retry not_tried",
+		},
+		{
+			"the caps of the budget", pipeline.Budget{Attempts: 2, Tokens: 100}, turns{metered(worse, 90, 20)}, nil,
+			"proposed unverified null, used 1; a edits",
+		},
+		{
+			"a spent cap ends tries too", pipeline.Budget{Tokens: 100}, turns{metered(lost, 90, 30)}, turns{},
+			"failed null stream_failure, used 1; a, stop not_tried",
+		},
+		{
+			"H24 the next agent", once, turns{quota}, turns{good},
+			"proposed verified null, used 1; a, fallback recovered; b edits",
+		},
+		{
+			"H24 an edit that does not hold keeps nobody from the next agent", twice, turns{edits}, turns{good},
+			"proposed verified null, used 1; a edits, fallback recovered, resumes; b edits",
+		},
+		{
+			"an agent that cannot go on is not asked again, and its edit is proposed", twice, turns{edits}, nil,
+			"proposed unverified quota_exhausted, used 1, resumes; a edits, stop not_tried, resumes",
+		},
+		{
+			"what an earlier try left is proposed when a later one fails", once, turns{limited, lost, lost}, nil,
+			"proposed unverified stream_failure, used 1; a edits, wait other_kind; a retries 1, retry same_kind; " +
+				"a retries 2, stop not_tried",
+		},
+		{
+			"a question that shows the agent to be barred says nothing of a difference that holds", once,
+			turns{writes("good", "prose"), fails(failure.Billing)}, nil,
+			"proposed verified null, used 1; a edits, asked: billing",
+		},
+		{
+			"a retry that holds has helped, whatever it ended with", once, turns{lost, loops}, nil,
+			"proposed verified loop_detected, used 1; a, retry recovered; a retries 1 edits",
+		},
+		{
+			"the first silence deserves one more try, the second does not", pipeline.Budget{Attempts: 3},
+			turns{idle, idle}, nil,
+			"failed null idle_timeout, used 2; a, stop not_tried; a, stop not_tried",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := script("a", c.a...), script("b", c.b...)
+			agents := []*scripted{a, b}
+			if c.b == nil {
+				agents = agents[:1]
+			}
+			f := answers(t, stoppable(t), pipeline.AgentHook{Budget: c.budget}, agents...)
+			if got := course(f); got != c.want || len(a.asked) != len(c.a) || len(b.asked) != len(c.b) {
+				t.Errorf("%s\nwant %s\nasked %d and %d times", got, c.want, len(a.asked), len(b.asked))
+			}
+		})
 	}
 }
 
-// Rows of the resilience table that need more of a turn than engine_test.go's table holds.
-
-type scriptedTurn = func(context.Context, agent.Request) agent.Turn
-
-// metered is a turn that used so many tokens.
-func metered(turn scriptedTurn, input, output int64) scriptedTurn {
-	return func(ctx context.Context, r agent.Request) agent.Turn {
-		t := turn(ctx, r)
-		t.Tokens = agent.Tokens{Input: &input, Output: &output}
-		return t
+// The third attempt is told that the two before it failed in the same way.
+func TestFailedAlikeTwice(t *testing.T) {
+	t.Parallel()
+	a := script("a", writes("worse", said), writes("worse", said), writes("good", said))
+	hook := pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 3, WallClock: 3 * time.Minute}}
+	f := answers(t, t.Context(), hook, a)
+	if show(f.Verdict) != verify.Verified || len(a.asked) != 3 {
+		t.Fatalf("%s after %d", show(f.Verdict), len(a.asked))
+	}
+	for i, want := range []bool{false, false, true} {
+		const words = "The proposal before that one failed in the same way"
+		if got := strings.Contains(a.asked[i].Prompt, words); got != want {
+			t.Errorf("attempt %d is told that the approach failed: %v", i+1, got)
+		}
 	}
 }
 
 // C33: a stream that failed is no verdict, whatever was said before it did.
 func TestC33StaysAStreamFailure(t *testing.T) {
 	t.Parallel()
-	broken := func(ctx context.Context, r agent.Request) agent.Turn {
-		turn := writes("", "I think that it is fixed.")(ctx, r)
-		turn.Kind, turn.Evidence = failure.StreamFailure, "it ended in the middle"
-		return turn
-	}
-	a := &scripted{name: "a", turns: []scriptedTurn{broken, broken}}
+	lost := broken(writes("", "I think that it is fixed."), failure.StreamFailure, nil)
+	a := script("a", lost, lost)
 	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
 	if show(f.Kind) != "stream_failure" || len(f.Attempts) != 2 {
 		t.Fatalf("kind %s after %d tries", show(f.Kind), len(f.Attempts))
@@ -410,14 +404,14 @@ func TestC33StaysAStreamFailure(t *testing.T) {
 func TestG42ResumeIsRefused(t *testing.T) {
 	t.Parallel()
 	resumed := 0
-	a := &scripted{name: "a", turns: []scriptedTurn{func(ctx context.Context, r agent.Request) agent.Turn {
+	a := script("a", func(ctx context.Context, r agent.Request) agent.Turn {
 		turn := writes("", `{"outcome":"fixed"}`)(ctx, r)
 		turn.Resume = func(context.Context, agent.Request) (agent.Turn, error) {
 			resumed++
 			return agent.Turn{}, errors.New("session 7 is gone")
 		}
 		return turn
-	}}}
+	})
 	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
 	row := f.Attempts[0]
 	if resumed != 1 || len(a.asked) != 1 || len(f.Attempts) != 1 {
@@ -438,7 +432,7 @@ func TestG48NoTimeToAsk(t *testing.T) {
 	for text, want := range map[string]string{"good": "proposed null", "": "failed verdict_ambiguous"} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			a := &scripted{name: "a", turns: []scriptedTurn{writes(text, "I made it good.")}}
+			a := script("a", writes(text, "I made it good."))
 			f := answers(t, t.Context(), hurry, a)
 			if got := f.State + " " + show(f.Kind); got != want || show(f.Control) != "missing" || len(a.asked) != 1 {
 				t.Errorf("%s, control %s, asked %d times", got, show(f.Control), len(a.asked))
@@ -456,7 +450,7 @@ func TestG49SecondReplyIsEmpty(t *testing.T) {
 	for result, second := range map[string]scriptedTurn{"invalid": writes("", ""), "failed": fails(failure.EmptyOutput)} {
 		t.Run(result, func(t *testing.T) {
 			t.Parallel()
-			a := &scripted{name: "a", turns: []scriptedTurn{metered(writes("", `{"outcome":"fixed"}`), 90, 10), metered(second, 5, 6)}}
+			a := script("a", metered(writes("", `{"outcome":"fixed"}`), 90, 10), metered(second, 5, 6))
 			f := answers(t, t.Context(), pipeline.AgentHook{}, a)
 			if n := f.Budget.Used.Tokens; n == nil || *n != 111 || len(a.asked) != 2 {
 				t.Errorf("used %v after %d turns", n, len(a.asked))
@@ -474,7 +468,7 @@ func TestG49SecondReplyIsEmpty(t *testing.T) {
 // H22: a cap of tokens that nobody can hold an agent to is said; the wall clock ends it all the same.
 func TestH22WallClockWithoutUsage(t *testing.T) {
 	t.Parallel()
-	a := &scripted{name: "a", turns: []scriptedTurn{func(ctx context.Context, r agent.Request) agent.Turn {
+	a := script("a", func(ctx context.Context, r agent.Request) agent.Turn {
 		if r.Tokens != 1000 {
 			t.Errorf("the agent is given %d tokens", r.Tokens)
 		}
@@ -484,7 +478,7 @@ func TestH22WallClockWithoutUsage(t *testing.T) {
 			t.Error("nothing ends the agent")
 		}
 		return agent.Turn{Kind: failure.WallTimeout, Evidence: "ended", Exit: agent.Exit{TimedOut: true}}
-	}}}
+	})
 	f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{WallClock: 6 * time.Second, Tokens: 1000}}, a)
 	if show(f.Kind) != "wall_timeout" || f.Budget.Used.Tokens != nil || !strings.Contains(show(f.Note), "tokens are not enforced, its wall_clock is") {
 		t.Errorf("%s, used %v; %s", show(f.Kind), f.Budget.Used.Tokens, show(f.Note))
@@ -506,8 +500,8 @@ func TestH24OneClockForAll(t *testing.T) {
 			return turn(ctx, r)
 		}
 	}
-	a := &scripted{name: "a", turns: []scriptedTurn{clock(fails(failure.QuotaExhausted))}}
-	b := &scripted{name: "b", turns: []scriptedTurn{clock(writes("good", said))}}
+	a := script("a", clock(fails(failure.QuotaExhausted)))
+	b := script("b", clock(writes("good", said)))
 	f := answers(t, t.Context(), pipeline.AgentHook{}, a, b)
 	if len(until) != 2 || !until[0].Equal(until[1]) {
 		t.Errorf("clocks %v", until)
@@ -520,10 +514,10 @@ func TestH24OneClockForAll(t *testing.T) {
 // B45: a line that the transcript does not take is said, and ends nothing.
 func TestB45TranscriptCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	a := &scripted{name: "a", turns: []scriptedTurn{func(ctx context.Context, r agent.Request) agent.Turn {
+	a := script("a", func(ctx context.Context, r agent.Request) agent.Turn {
 		r.Note(agent.Line{Type: "reminder", Data: map[string]any{"text": make(chan int)}})
 		return writes("good", said)(ctx, r)
-	}}}
+	})
 	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
 	if show(f.Verdict) != verify.Verified || !strings.Contains(show(f.Note), "transcript: ") {
 		t.Errorf("%s; %s", show(f.Verdict), show(f.Note))

@@ -29,14 +29,13 @@ import (
 // A job is one agent hook to carry out: all that is given, and nothing that is learned.
 type job struct {
 	*Engine
+	*walk
 	failure *failedtask.Failure
 	hook    *pipeline.AgentHook
 	draft   *draft.Draft
 	log     *progress.Log
 	created string
 	print   string // fingerprint of the failure
-	typed   bool   // a person typed heal
-	began   string // when the walk over the failures began
 }
 
 // A result is all that a job came to. The record is written from it, at the end and in one place.
@@ -83,7 +82,7 @@ func (e *Engine) heal(
 	defer func() { err = errors.Join(err, d.Close()) }()
 	d.Secrets = e.Redact
 	j := &job{
-		Engine: e, hook: hook, draft: d, created: timestamp.Now(), typed: w.typed, began: w.began,
+		Engine: e, walk: w, hook: hook, draft: d, created: timestamp.Now(),
 		failure: failedtask.Read(failedtask.Failure{
 			Config: e.Config, Run: run, Ended: ended, Task: t, RunTask: e.RunTask, Clean: e.Redact.String,
 		}),
@@ -94,7 +93,7 @@ func (e *Engine) heal(
 		}},
 	}
 	j.print = j.failure.Fingerprint()
-	f := j.record(j.answer(ctx, &w.lock))
+	f := j.record(j.answer(ctx))
 	if err := d.Seal(f); err != nil {
 		if f.Reason != nil { // it may tell where work is kept
 			err = fmt.Errorf("%w; what is not recorded: %s: %s", err, f.State, *f.Reason)
@@ -106,8 +105,8 @@ func (e *Engine) heal(
 }
 
 // answer carries out the hook, unless there is a reason to skip it, and watches the user's tree meanwhile.
-func (j *job) answer(ctx context.Context, lock *healLock) result {
-	agents, r := j.admit(ctx, lock)
+func (j *job) answer(ctx context.Context) result {
+	agents, r := j.admit(ctx)
 	if r.state != "" {
 		return r
 	}

@@ -18,7 +18,7 @@ import (
 
 // admit finds out, before a single file is copied, whether the hook is skipped: then the result has a state and a
 // reason. It returns the agents that can be asked, in order, and takes the lock.
-func (j *job) admit(ctx context.Context, lock *healLock) ([]agent.Agent, result) {
+func (j *job) admit(ctx context.Context) ([]agent.Agent, result) {
 	r := result{agent: j.hook.Use}
 	skip := func(reason string) ([]agent.Agent, result) {
 		r.state, r.reason = fix.Skipped, reason
@@ -44,7 +44,7 @@ func (j *job) admit(ctx context.Context, lock *healLock) ([]agent.Agent, result)
 		return skip("sandbox_unsupported: " + err.Error())
 	}
 	r.tier = tier
-	switch err := lock.take(); {
+	switch err := j.takeLock(); {
 	case errors.Is(err, record.ErrLocked):
 		return skip("heal_locked: " + err.Error())
 	case err != nil:

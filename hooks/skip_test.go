@@ -28,7 +28,7 @@ func proposed(t *testing.T, store *record.Store, run, task, print string) *fix.P
 func failing(store *record.Store, print string) *job {
 	run := &record.Sealed{Run: record.Run{ID: "r-9"}}
 	return &job{
-		Engine: &Engine{Store: store}, log: &progress.Log{}, print: print,
+		Engine: &Engine{Store: store}, walk: &walk{}, log: &progress.Log{}, print: print,
 		failure: &failedtask.Failure{Run: run, Task: &pipeline.Task{Name: "test"}},
 	}
 }

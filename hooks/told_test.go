@@ -18,16 +18,10 @@ import (
 // another try of it. The rows of the record, and the files named after them, go on counting.
 func TestTold(t *testing.T) {
 	t.Parallel()
-	type turns = []func(context.Context, agent.Request) agent.Turn
 	two := pipeline.AgentHook{Budget: pipeline.Budget{Attempts: 2, WallClock: 2 * time.Minute}}
 	unnamed := func(_ context.Context, r agent.Request) agent.Turn {
 		_, err := agent.ParseFailure(`{"error":{}}`)
 		return agent.Turn{Text: "x", Problem: err.Error()}
-	}
-	spends := func(ctx context.Context, r agent.Request) agent.Turn {
-		turn := writes("worse", said)(ctx, r)
-		turn.Tokens = agent.Tokens{Input: new(int64(90)), Output: new(int64(20))}
-		return turn
 	}
 	capped := two
 	capped.Budget.Tokens = 100
@@ -36,7 +30,7 @@ func TestTold(t *testing.T) {
 		agents []*scripted
 		want   []string
 	}{
-		"one try": {two, []*scripted{{name: "first", turns: turns{writes("good", said)}}}, []string{
+		"one try": {two, []*scripted{script("first", writes("good", said))}, []string{
 			"attempt 1 of 2: agent first is at work",
 			"attempt 1 changed a",
 			"verifying the patch: check",
@@ -44,8 +38,8 @@ func TestTold(t *testing.T) {
 			"attempt 1: verified",
 		}},
 		"once more, and then the next agent": {two, []*scripted{
-			{name: "first", turns: turns{fails(failure.StreamFailure), fails(failure.StreamFailure)}},
-			{name: "second", turns: turns{writes("worse", said), writes("good", said)}},
+			script("first", fails(failure.StreamFailure), fails(failure.StreamFailure)),
+			script("second", writes("worse", said), writes("good", said)),
 		}, []string{
 			"attempt 1 of 2: agent first is at work",
 			"agent first ended with stream_failure (as told); retrying in 1s",
@@ -62,8 +56,8 @@ func TestTold(t *testing.T) {
 			"attempt 2: verified",
 		}},
 		"no object, in few words": {two, []*scripted{
-			{name: "first", turns: turns{unnamed, fails(failure.CLIError)}},
-			{name: "second", turns: turns{writes("good", "prose"), writes("", said)}},
+			script("first", unnamed, fails(failure.CLIError)),
+			script("second", writes("good", "prose"), writes("", said)),
 		}, []string{
 			"attempt 1 of 2: agent first is at work",
 			`attempt 1 ended without a report (error object: required field "kind" is missing); asking for it once`,
@@ -76,7 +70,7 @@ func TestTold(t *testing.T) {
 			"verifying with the original tests: check",
 			"attempt 1, try 2: verified",
 		}},
-		"no second attempt": {capped, []*scripted{{name: "first", turns: turns{spends}}}, []string{
+		"no second attempt": {capped, []*scripted{script("first", metered(writes("worse", said), 90, 20))}, []string{
 			"attempt 1 of 2: agent first is at work",
 			"attempt 1 changed a",
 			"verifying the patch: check",
@@ -88,7 +82,8 @@ func TestTold(t *testing.T) {
 			t.Parallel()
 			var got []string
 			f := answersTelling(t, t.Context(), func(s Step) {
-				if strings.Contains(s.Text, "attempt") || strings.HasPrefix(s.Text, "verifying ") || strings.Contains(s.Text, " ended with ") {
+				if strings.Contains(s.Text, "attempt") || strings.HasPrefix(s.Text, "verifying ") ||
+					strings.Contains(s.Text, " ended with ") {
 					got = append(got, s.Text)
 				}
 			}, c.hook, c.agents...)
@@ -99,6 +94,9 @@ func TestTold(t *testing.T) {
 				if a.Number != i+1 {
 					t.Errorf("row %d has the number %d", i+1, a.Number)
 				}
+			}
+			if name == "no second attempt" && !strings.Contains(show(f.Note), "110 of 100 tokens are used") {
+				t.Errorf("the note: %s", show(f.Note))
 			}
 			if name == "no object, in few words" && !strings.Contains(show(f.Attempts[0].Evidence), agent.KnownKinds()) {
 				t.Errorf("the record does not have the whole: %s", show(f.Attempts[0].Evidence))
@@ -111,7 +109,7 @@ func TestTold(t *testing.T) {
 // all.
 func TestCostAtLeast(t *testing.T) {
 	t.Parallel()
-	turn := func(text, says string, cost, least *float64, tokens agent.Tokens) func(context.Context, agent.Request) agent.Turn {
+	turn := func(text, says string, cost, least *float64, tokens agent.Tokens) scriptedTurn {
 		return func(ctx context.Context, r agent.Request) agent.Turn {
 			turn := writes(text, says)(ctx, r)
 			turn.CostUSD, turn.CostAtLeast, turn.Tokens = cost, least, tokens
@@ -121,7 +119,7 @@ func TestCostAtLeast(t *testing.T) {
 	}
 	known, part := agent.Tokens{Input: new(int64(10)), Output: new(int64(5))}, agent.Tokens{AtLeast: new(int64(7))}
 	for name, c := range map[string]struct {
-		first, second func(context.Context, agent.Request) agent.Turn
+		first, second scriptedTurn
 		attempt, end  string
 		used          string
 	}{
@@ -144,7 +142,7 @@ func TestCostAtLeast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := answers(t, t.Context(), pipeline.AgentHook{}, &scripted{name: "a", turns: []func(context.Context, agent.Request) agent.Turn{c.first, c.second}})
+			f := answers(t, t.Context(), pipeline.AgentHook{}, script("a", c.first, c.second))
 			words := func(cost, least *float64) string {
 				text := "null"
 				if cost != nil {
@@ -184,15 +182,17 @@ func TestAdviceWithFallback(t *testing.T) {
 		others int
 		want   string
 	}{
-		"no other agent":        {time.Minute, 0, limited + ", or set a fallback agent"},
-		"the other was asked":   {time.Minute, 1, limited},
-		"no time for the other": {21 * time.Second, 1, limited + ", or raise wall_clock so that there is time for the next agent"},
+		"no other agent":      {time.Minute, 0, limited + ", or set a fallback agent"},
+		"the other was asked": {time.Minute, 1, limited},
+		"no time for the other": {
+			21 * time.Second, 1, limited + ", or raise wall_clock so that there is time for the next agent",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agents := []*scripted{{name: "a", turns: []scriptedTurn{fails(failure.RateLimited)}}}
+			agents := []*scripted{script("a", fails(failure.RateLimited))}
 			if c.others > 0 {
-				agents = append(agents, &scripted{name: "b", turns: []scriptedTurn{fails(failure.RateLimited)}})
+				agents = append(agents, script("b", fails(failure.RateLimited)))
 			}
 			f := answers(t, t.Context(), pipeline.AgentHook{Budget: pipeline.Budget{WallClock: c.clock}}, agents...)
 			if show(f.Advice) != c.want {

@@ -29,8 +29,8 @@ type Budget struct {
 	retried  map[string]bool // agents that had their retry
 	waits    int             // for a reset that an agent announced
 	warned   map[string]bool // caps that cannot be enforced
-	tokens   tally
-	cost     tally
+	tokens   tally[int64]
+	cost     tally[float64] // US dollars
 }
 
 // Start starts the wall clock. Of it need is kept back for verification, but at most half.
@@ -129,13 +129,13 @@ func (a Attempt) again() string {
 
 // A tally is a sum of what agents said that they used. What they do not say is unknown, never 0; the caps of a budget
 // hold for what is known.
-type tally struct {
-	sum     float64
+type tally[N int64 | float64] struct {
+	sum     N
 	any     bool // something was said
 	partial bool // something was not
 }
 
-func (k *tally) add(n, atLeast *float64) {
+func (k *tally[N]) add(n, atLeast *N) {
 	switch {
 	case n != nil:
 		k.sum, k.any = k.sum+*n, true
@@ -147,7 +147,7 @@ func (k *tally) add(n, atLeast *float64) {
 }
 
 // total returns the sum, or, where a part of it is unknown, what it is at least.
-func (k *tally) total() (sum, atLeast *float64) {
+func (k *tally[N]) total() (sum, atLeast *N) {
 	switch {
 	case !k.any:
 		return nil, nil
@@ -159,7 +159,7 @@ func (k *tally) total() (sum, atLeast *float64) {
 
 // Add adds what a turn used.
 func (b *Budget) Add(t agent.Turn) {
-	b.tokens.add(float(tokens(t)), float(t.Tokens.AtLeast))
+	b.tokens.add(tokens(t), t.Tokens.AtLeast)
 	b.cost.add(t.CostUSD, t.CostAtLeast)
 }
 
@@ -171,26 +171,9 @@ func tokens(t agent.Turn) *int64 {
 	return new(*t.Tokens.Input + *t.Tokens.Output)
 }
 
-func float(n *int64) *float64 {
-	if n == nil {
-		return nil
-	}
-	return new(float64(*n))
-}
-
-func whole(n *float64) *int64 {
-	if n == nil {
-		return nil
-	}
-	return new(int64(*n))
-}
-
 // Tokens returns how many tokens were used, or, where a part of that is unknown, how many at least. Both are nil
 // where nobody said anything.
-func (b *Budget) Tokens() (used, atLeast *int64) {
-	n, least := b.tokens.total()
-	return whole(n), whole(least)
-}
+func (b *Budget) Tokens() (used, atLeast *int64) { return b.tokens.total() }
 
 // Cost is Tokens for the cost in US dollars.
 func (b *Budget) Cost() (used, atLeast *float64) { return b.cost.total() }
@@ -198,8 +181,8 @@ func (b *Budget) Cost() (used, atLeast *float64) { return b.cost.total() }
 // Spent tells which cap of the budget is spent; empty: none.
 func (b *Budget) Spent() string {
 	switch {
-	case b.Limit.Tokens > 0 && b.tokens.sum >= float64(b.Limit.Tokens):
-		return fmt.Sprintf("%.0f of %d tokens are used", b.tokens.sum, b.Limit.Tokens)
+	case b.Limit.Tokens > 0 && b.tokens.sum >= b.Limit.Tokens:
+		return fmt.Sprintf("%d of %d tokens are used", b.tokens.sum, b.Limit.Tokens)
 	case b.Limit.CostUSD > 0 && b.cost.sum >= b.Limit.CostUSD:
 		return fmt.Sprintf("$%.4f of $%.4f are used", b.cost.sum, b.Limit.CostUSD)
 	}
@@ -209,7 +192,7 @@ func (b *Budget) Spent() string {
 // Caps returns what a turn may use; 0 is no cap. A cap that is spent leaves the least amount there is.
 func (b *Budget) Caps() (tokens int64, cost float64) {
 	if b.Limit.Tokens > 0 {
-		tokens = max(1, b.Limit.Tokens-int64(b.tokens.sum))
+		tokens = max(1, b.Limit.Tokens-b.tokens.sum)
 	}
 	if b.Limit.CostUSD > 0 {
 		cost = max(1e-9, b.Limit.CostUSD-b.cost.sum)

@@ -101,21 +101,14 @@ func (r *Rebuilt) ofAnswer(calls *native.Rebuilt) {
 	if r.Result == rebuiltSame || len(calls.Wrong) > 0 {
 		return
 	}
-	*r = Rebuilt{
-		Result: rebuiltNone, Why: new("its hook asked for a diff in the answer: that is the patch, not what the calls changed"),
-		Attempt: r.Attempt, Calls: r.Calls, Commands: r.Commands,
-		FromCommands: []string{}, Unknown: []Detail{}, Contradictions: []Detail{},
-	}
+	r.Result = rebuiltNone
+	r.Why = new("its hook asked for a diff in the answer: that is the patch, not what the calls changed")
+	r.FromCommands, r.Unknown, r.Contradictions = []string{}, []Detail{}, []Detail{}
 }
 
 // calls makes the calls in the transcript again; nil: they are not of an agent of our own.
 func (v *replay) calls(ctx context.Context, rel string, r agent.Request) (_ *native.Rebuilt, err error) {
-	root, err := os.OpenRoot(v.Fix.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	f, err := root.Open(rel)
+	f, err := os.OpenInRoot(v.Fix.Dir, rel)
 	if err != nil {
 		return nil, err
 	}

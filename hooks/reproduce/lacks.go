@@ -203,35 +203,23 @@ func (q *Request) unpassed(text string) []string {
 
 // newFolders returns the topmost folders and files that more has and few has not.
 func newFolders(few, more *tree.Manifest) []string {
-	have := map[string]bool{}
+	have := map[string]bool{".": true}
 	for _, e := range few.Entries {
-		for p := e.Path; p != "" && !have[p]; p = parent(p) {
+		for p := e.Path; !have[p]; p = path.Dir(p) {
 			have[p] = true
 		}
 	}
 	var found []string
-	seen := map[string]bool{}
 	for _, e := range more.Entries {
 		p := e.Path
 		if have[p] {
 			continue
 		}
-		for parent(p) != "" && !have[parent(p)] {
-			p = parent(p)
+		for !have[path.Dir(p)] {
+			p = path.Dir(p)
 		}
-		if !seen[p] {
-			seen[p] = true
-			found = append(found, p)
-		}
+		found = append(found, p)
 	}
-	return found
-}
-
-// parent returns the folder of a slash-separated path, "" at the top.
-func parent(p string) string {
-	i := strings.LastIndexByte(p, '/')
-	if i < 0 {
-		return ""
-	}
-	return p[:i]
+	slices.Sort(found)
+	return slices.Compact(found)
 }

@@ -102,16 +102,13 @@ func runsIn(from string) ([]string, error) {
 
 // sweepStaging removes what a killed import left.
 func sweepStaging(store *record.Store) error {
-	found, err := filepath.Glob(filepath.Join(escaped(store.Dir), staging+"*"))
-	for _, dir := range found {
-		err = errors.Join(err, os.RemoveAll(dir))
+	entries, err := os.ReadDir(store.Dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), staging) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(store.Dir, e.Name())))
+		}
 	}
 	return err
-}
-
-// escaped escapes what Glob would take for a pattern in a path.
-func escaped(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // importRun imports one run.
