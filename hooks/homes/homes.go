@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/scratch"
