@@ -40,10 +40,9 @@ type plan struct {
 
 // A move is one path that is written.
 type move struct {
-	path          string
-	before, after *fix.Content
-	was, to       *patch.File
-	perm          uint32 // permission bits the path had
+	entry
+	path    string // entry.name()
+	was, to *patch.File
 }
 
 // planApply makes every check of an apply. The caller closes the plan's tree.
@@ -172,16 +171,15 @@ func (p *plan) compare(ctx context.Context, fixes *fix.Store) error {
 
 // move adds what is written to a path, and what a later apply or revert has to know of it.
 func (p *plan) move(t *target, now node, o outcome) {
-	m := move{
-		path: t.path, before: fix.ContentOf(now.file), after: fix.ContentOf(o.to), was: now.file, to: o.to,
-		perm: now.perm,
+	w := fix.Wrote{
+		Path: t.path, PathBytes: fix.RawPath(t.path), Before: fix.ContentOf(now.file), After: fix.ContentOf(o.to),
 	}
-	p.moves = append(p.moves, m)
+	p.moves = append(p.moves, move{entry: entry{w, now.perm}, path: t.path, was: now.file, to: o.to})
 	if o.merged {
 		p.Merged = append(p.Merged, t.path)
 	}
-	if !t.back && (!equal(m.before, t.before) || !equal(m.after, t.after)) {
-		p.Wrote = append(p.Wrote, fix.Wrote{Path: t.path, PathBytes: fix.RawPath(t.path), Before: m.before, After: m.after})
+	if !t.back && (!equal(w.Before, t.before) || !equal(w.After, t.after)) {
+		p.Wrote = append(p.Wrote, w)
 	}
 }
 
@@ -192,7 +190,7 @@ func (p *plan) recorded() bool {
 
 // deletes reports whether the plan removes a path.
 func (p *plan) deletes(name string) bool {
-	return slices.ContainsFunc(p.moves, func(m move) bool { return m.path == name && m.after == nil })
+	return slices.ContainsFunc(p.moves, func(m move) bool { return m.path == name && m.After == nil })
 }
 
 // staysBelow returns something below a folder that no deletion removes; "": the folder goes.

@@ -49,11 +49,8 @@ type journal struct {
 
 // An entry is one path that is written.
 type entry struct {
-	Path      string       `json:"path"`
-	PathBytes []byte       `json:"path_b64,omitempty"`
-	Perm      uint32       `json:"perm"` // permission bits it had
-	Before    *fix.Content `json:"before"`
-	After     *fix.Content `json:"after"`
+	fix.Wrote
+	Perm uint32 `json:"perm"` // permission bits it had
 }
 
 // A folder is as it was before.
@@ -63,7 +60,7 @@ type folder struct {
 	Perm      uint32 `json:"perm"`
 }
 
-func (e *entry) name() string { return fix.FullPath(e.Path, e.PathBytes) }
+func (e *entry) name() string { return e.FullPath() }
 func (f folder) name() string { return fix.FullPath(f.Path, f.PathBytes) }
 
 // A transaction writes all files of a plan or none. Until it ends, .async/apply holds its journal and what the files
@@ -136,10 +133,7 @@ func (tx *transaction) begin(p *plan) error {
 		return advice.Writing(err, tx.originals())
 	}
 	for i, m := range p.moves {
-		tx.Entries = append(tx.Entries, entry{
-			Path: m.path, PathBytes: fix.RawPath(m.path), Perm: m.perm, Before: m.before,
-			After: m.after,
-		})
+		tx.Entries = append(tx.Entries, m.entry)
 		if m.was == nil {
 			continue
 		}
@@ -167,7 +161,7 @@ func (tx *transaction) noteFolders(moves []move) error {
 	seen := map[string]bool{}
 	for _, m := range moves {
 		dirs := parents(m.path)
-		if m.before == nil {
+		if m.Before == nil {
 			dirs = append(dirs, m.path) // perhaps an empty folder is there
 		}
 		for _, dir := range dirs {
@@ -180,7 +174,7 @@ func (tx *transaction) noteFolders(moves []move) error {
 				return err
 			}
 			switch {
-			case now.dir && (m.after == nil || dir == m.path):
+			case now.dir && (m.After == nil || dir == m.path):
 				tx.Folders = append(tx.Folders, folder{Path: dir, PathBytes: fix.RawPath(dir), Perm: now.perm})
 			case now.dir:
 				seen[dir] = false // a deletion may list it yet
@@ -218,41 +212,41 @@ func (tx *transaction) write(moves []move) error {
 			return err
 		}
 	}
-	for _, m := range moves {
-		if m.after != nil {
-			continue
-		}
-		if err := tx.at("delete " + m.path); err != nil {
-			return err
-		}
-		if err := tx.unedited(m); err != nil {
-			return err
-		}
-		if err := tx.tree.unlink(m.path); err != nil {
-			return err
-		}
-		if err := tx.tree.removeEmpty(m.path); err != nil {
-			return err
-		}
-	}
-	for i, m := range moves {
-		if m.after == nil {
-			continue
-		}
-		if err := tx.at("write " + m.path); err != nil {
-			return err
-		}
-		if err := tx.unedited(m); err != nil {
-			return err
-		}
-		if err := tx.moveIn(temps[i], m); err != nil {
-			return err
+	for _, deletions := range []bool{true, false} {
+		for i, m := range moves {
+			if deletions != (m.After == nil) {
+				continue
+			}
+			if err := tx.replace(m, temps[i]); err != nil {
+				return err
+			}
 		}
 	}
 	if err := tx.sync(); err != nil {
 		return err
 	}
 	return tx.at("written")
+}
+
+// replace puts a staged content in the place of what was there, or removes that.
+func (tx *transaction) replace(m move, temp string) error {
+	step := "write "
+	if m.After == nil {
+		step = "delete "
+	}
+	if err := tx.at(step + m.path); err != nil {
+		return err
+	}
+	if err := tx.unedited(m); err != nil {
+		return err
+	}
+	if m.After != nil {
+		return tx.moveIn(temp, m)
+	}
+	if err := tx.tree.unlink(m.path); err != nil {
+		return err
+	}
+	return tx.tree.removeEmpty(m.path)
 }
 
 // stage writes the new content of a path beside it. Caches must not take a source for the one that was there, so its
@@ -289,16 +283,16 @@ func (tx *transaction) stage(temp string, m move) error {
 // patch says. Of a new file the umask clears some (not exact). Bits that make a program run as somebody else do not
 // survive a change.
 func (m *move) target() (perm uint32, exact bool) {
-	executable := m.after.Mode == "100755"
-	if m.before == nil || m.before.Mode == "120000" {
+	executable := m.After.Mode == "100755"
+	if m.Before == nil || m.Before.Mode == "120000" {
 		if executable {
 			return 0o755, false
 		}
 		return 0o644, false
 	}
-	perm = m.perm &^ (unix.S_ISUID | unix.S_ISGID)
+	perm = m.Perm &^ (unix.S_ISUID | unix.S_ISGID)
 	switch {
-	case executable == (m.before.Mode == "100755"):
+	case executable == (m.Before.Mode == "100755"):
 	case executable:
 		perm |= perm & 0o444 >> 2
 	default:
@@ -314,7 +308,7 @@ func (tx *transaction) moveIn(temp string, m move) error {
 			return err
 		}
 	}
-	if m.before == nil {
+	if m.Before == nil {
 		if err := tx.tree.rmdir(m.path); err != nil && !errors.Is(err, unix.ENOTDIR) {
 			return err
 		}
@@ -324,11 +318,11 @@ func (tx *transaction) moveIn(temp string, m move) error {
 
 // unedited checks once more, right before a file is replaced, that nobody edited it meanwhile.
 func (tx *transaction) unedited(m move) error {
-	now, err := tx.tree.read(m.path, larger(m.before, m.after))
+	now, err := tx.tree.read(m.path, larger(m.Before, m.After))
 	if err != nil {
 		return err
 	}
-	if !now.is(m.before) && (m.before != nil || !now.dir) {
+	if !now.is(m.Before) && (m.Before != nil || !now.dir) {
 		return refused("%w: %s (changed this moment); try again", ErrConflict, m.path)
 	}
 	return nil

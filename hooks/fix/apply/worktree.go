@@ -240,11 +240,15 @@ func (w *worktree) writable(dir string) error {
 // absent reports whether nothing is at a path. It does not try to remove anything: on a read-only file system that
 // is EROFS, also where nothing is.
 func (w *worktree) absent(name string) bool {
-	err := w.in(name, func(dir int, base string) error {
-		var st unix.Stat_t
+	_, err := w.lstat(name)
+	return notThere(err)
+}
+
+func (w *worktree) lstat(name string) (st unix.Stat_t, err error) {
+	err = w.in(name, func(dir int, base string) error {
 		return unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW)
 	})
-	return notThere(err)
+	return st, err
 }
 
 // sync makes the names in a folder last through a crash of the machine; a folder that is gone needs nothing.
@@ -317,18 +321,12 @@ func (w *worktree) names(dir string) ([]string, error) {
 
 // stamp returns what caches compare of a file; the zero Stamp of anything else.
 func (w *worktree) stamp(name string) (s patch.Stamp, err error) {
-	err = w.in(name, func(dir int, base string) error {
-		var st unix.Stat_t
-		if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-			return err
-		}
-		if st.Mode&unix.S_IFMT == unix.S_IFREG {
-			s = patch.Stamp{Size: st.Size, Time: time.Unix(0, st.Mtim.Nano())}
-		}
-		return nil
-	})
-	if notThere(err) {
-		err = nil
+	st, err := w.lstat(name)
+	switch {
+	case notThere(err):
+		return s, nil
+	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG:
+		s = patch.Stamp{Size: st.Size, Time: time.Unix(0, st.Mtim.Nano())}
 	}
 	return s, err
 }
