@@ -47,10 +47,7 @@ func TestConsistent(t *testing.T) {
 			fix.Fix{State: fix.Proposed, Patch: &fix.PatchRef{}, Verdict: new("unverified")},
 			"names no file",
 		},
-		"unknown verdict": {
-			fix.Fix{State: fix.Proposed, Patch: patch(), Verdict: new("perfect")},
-			"no verdict",
-		},
+		"unknown verdict": {fix.Fix{State: fix.Proposed, Patch: patch(), Verdict: new("perfect")}, "no verdict"},
 		"verified, nothing checked": {
 			fix.Fix{State: fix.Proposed, Patch: patch(), Verdict: new("verified")},
 			"nothing was checked with the patch as proposed",
@@ -65,10 +62,7 @@ func TestConsistent(t *testing.T) {
 		}, `check "test" did not pass`},
 		"verified, the original fails": {fix.Fix{
 			State: fix.Proposed, Patch: patch(), Verdict: new("verified"),
-			Verification: &fix.Verification{
-				Proposed:       pass,
-				OriginalChecks: fail,
-			},
+			Verification: &fix.Verification{Proposed: pass, OriginalChecks: fail},
 		}, `original checks the check "test" did not pass`},
 		"verified, passed with exit 1": {fix.Fix{
 			State: fix.Proposed, Patch: patch(), Verdict: new("verified"),

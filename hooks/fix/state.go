@@ -204,6 +204,16 @@ type Extent struct {
 // Any reports whether a part of the file is applied.
 func (e Extent) Any() bool { return e.All || slices.Contains(e.Hunks, true) }
 
+// Has reports whether every selected hunk is applied.
+func (e Extent) Has(selected []bool) bool {
+	for i, yes := range selected {
+		if yes && !e.All && (i >= len(e.Hunks) || !e.Hunks[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Extents returns how much of each file of a patch is applied.
 func Extents(f *Fix, changes []StateChange) map[string]Extent {
 	extents := map[string]Extent{}
@@ -217,7 +227,7 @@ func Extents(f *Fix, changes []StateChange) map[string]Extent {
 			}
 			e := Extent{All: c.To == Applied}
 			if n := slices.IndexFunc(c.Hunks, func(h Part) bool { return h.Path == p.Path }); n >= 0 && c.To == Applied {
-				e = c.Hunks[n].addTo(extents[p.Path])
+				e = c.Hunks[n].AddTo(extents[p.Path])
 			}
 			extents[p.Path] = e
 		}
@@ -235,7 +245,8 @@ type Part struct {
 // maxHunks is more than any patch that is read can hold for one file.
 const maxHunks = 1 << 22
 
-func (h Part) addTo(before Extent) Extent {
+// AddTo returns what is applied where it was before, and these hunks are too.
+func (h Part) AddTo(before Extent) Extent {
 	if before.All || h.Of < 1 || h.Of > maxHunks {
 		return before
 	}

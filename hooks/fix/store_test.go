@@ -89,9 +89,7 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, nil, func(_ *draft.Draft, f *fix.Fix) { // a third healing finds nothing
 		f.CreatedAt = "2026-11-21T04:30:00.000Z"
 	})
-	fixtest.SealedIn(t, s, fixtest.RunID, "lint", nil, func(_ *draft.Draft,
-		f *fix.Fix,
-	) {
+	fixtest.SealedIn(t, s, fixtest.RunID, "lint", nil, func(_ *draft.Draft, f *fix.Fix) {
 		f.CreatedAt = "2026-11-21T05:00:00.000Z"
 	})
 	items, errs := s.List()
@@ -131,9 +129,8 @@ func TestInterruptedHealing(t *testing.T) {
 	}
 	items, errs := s.List()
 	if len(errs) > 0 || len(items) != 1 || items[0].State != fix.Interrupted || items[0].Task != "te/st" ||
-		items[0].CreatedAt == "" ||
-		strings.Join(items[0].Rescue,
-			" ") != "fixes/te%2Fst/attempt-1.patch fixes/te%2Fst/attempt-2.patch fixes/te%2Fst/attempt-10.patch" {
+		items[0].CreatedAt == "" || strings.Join(items[0].Rescue,
+		" ") != "fixes/te%2Fst/attempt-1.patch fixes/te%2Fst/attempt-2.patch fixes/te%2Fst/attempt-10.patch" {
 		t.Errorf("G74 interrupted: %+v %v", items, errs)
 	}
 	p, err := s.Find(fixtest.RunID, "")
@@ -188,8 +185,7 @@ func TestDamagedRecords(t *testing.T) {
 			fixtest.ReplaceIn(t, dir+"/bad.json", fixtest.RunID, "20200101T000000Z-0000")
 		}, "20200101T000000Z-0000", false, false},
 		"patch outside": {func(t *testing.T, dir string) {
-			fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`,
-				`../../x`)
+			fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`, `../../x`)
 		}, "../../x", false, false},
 		"patch of another": {func(t *testing.T, dir string) {
 			fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`, `fixes/good.patch`)

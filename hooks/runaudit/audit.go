@@ -6,14 +6,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix/audit"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -48,7 +51,7 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 	case e.Live:
 		r.Note("run.json", "the run is still running: nothing is sealed")
 	default:
-		r.Note("run.json", "there is none: the run was interrupted, and nothing says what its files were")
+		r.Note("run.json", "%s", noVerdict(e.Dir))
 	}
 	looked, err := audit.Run(r, e.Dir, task)
 	if err != nil {
@@ -66,6 +69,21 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 		Run: id, Fixes: append([]string{}, looked...), Files: len(r.Files), Faults: r.Faults, Notes: r.Notes,
 		unclaimed: unclaimed,
 	}, err
+}
+
+// noVerdict returns what is known of a run without run.json whose maker is gone.
+func noVerdict(dir string) string {
+	text, _ := recordfile.Read(filepath.Join(dir, "events.jsonl"), recordfile.MaxJSON) // without it nothing more is known
+	last := text[bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n')+1:]
+	var end struct {
+		Type   string `json:"type"`
+		Status string `json:"status"`
+	}
+	if json.Unmarshal(last, &end) == nil && end.Type == "run_finished" {
+		return fmt.Sprintf("there is none, though events.jsonl ends with its verdict (%s): it was removed, or its "+
+			"runner was killed right before it wrote it", end.Status)
+	}
+	return "there is none: the run was interrupted, and nothing says what its files were"
 }
 
 // makerFile names the process that records a run. Once there is a verdict nobody reads it, so no record has its

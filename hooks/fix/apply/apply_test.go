@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
@@ -32,6 +30,19 @@ type testTree struct {
 func newTree(t testing.TB, before fixtest.Files) *testTree {
 	t.Helper()
 	return treeAt(t, fixtest.TempDir(t), before)
+}
+
+// proposed is a tree with a fix for the task "test" that nobody decided on.
+func proposed(t testing.TB, before, after fixtest.Files) (*testTree, *fix.Proposal) {
+	t.Helper()
+	s := newTree(t, before)
+	return s, fixtest.Sealed(t, s.Store, "test", before, after, nil)
+}
+
+// holds checks what is in the tree.
+func (s *testTree) holds(t testing.TB, what string, want fixtest.Files) {
+	t.Helper()
+	fixtest.Same(t, what, fixtest.Snapshot(t, s.Root), want.With())
 }
 
 func treeAt(t testing.TB, root string, before fixtest.Files) *testTree {
@@ -97,15 +108,14 @@ var (
 
 func TestApplyEveryKind(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, everyKind)
-	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	s, p := proposed(t, everyKind, everyKindAfter)
 	dry := done(t)(apply(t, s, p, Options{DryRun: true}))
-	fixtest.Same(t, "after a dry run", fixtest.Snapshot(t, s.Root), everyKind.With())
+	s.holds(t, "after a dry run", everyKind)
 	if recordfile.Exists(s.dir()) {
 		t.Error("a dry run writes")
 	}
 	got := done(t)(apply(t, s, p, Options{}))
-	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+	s.holds(t, "applied", everyKindAfter)
 	if !slices.Equal(got.Files, dry.Files) || len(got.Files) != len(p.Patch.Files) || got.Already ||
 		got.Note != "this fix is unverified" {
 		t.Errorf("%+v, dry %+v", got, dry)
@@ -126,7 +136,7 @@ func TestApplyEveryKind(t *testing.T) {
 		if !got.Already {
 			t.Errorf("%+v", got)
 		}
-		fixtest.Same(t, "applied twice", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+		s.holds(t, "applied twice", everyKindAfter)
 		if again, _ := os.ReadFile(p.StatePath()); string(again) != string(state) {
 			t.Errorf("state: %s", again)
 		}
@@ -144,8 +154,7 @@ func TestApplyEveryKind(t *testing.T) {
 // What plain `git apply` makes of the same patch is what we make of it.
 func TestApplyAsGitDoes(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, everyKind)
-	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	s, p := proposed(t, everyKind, everyKindAfter)
 	fixtest.OK(t)(apply(t, s, p, Options{}))
 	other := newTree(t, everyKind)
 	c := exec.CommandContext(t.Context(), "git", "apply", filepath.Join(p.Dir, p.Patch.Path))
@@ -154,13 +163,12 @@ func TestApplyAsGitDoes(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	fixtest.Same(t, "git and we", fixtest.Snapshot(t, s.Root), fixtest.Snapshot(t, other.Root))
+	s.holds(t, "git and we", fixtest.Snapshot(t, other.Root))
 }
 
 func TestApplyAlreadyThereByHand(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, everyKind)
-	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	s, p := proposed(t, everyKind, everyKindAfter)
 	everyKindAfter.Write(t, s.Root) // somebody ran git apply
 	got := done(t)(apply(t, s, p, Options{}))
 	if !got.Already {
@@ -171,155 +179,105 @@ func TestApplyAlreadyThereByHand(t *testing.T) {
 	}
 }
 
+// flagged is two flags and what else more sets.
+func flagged(rules [2]string, more func(*fix.Fix)) func(*draft.Draft, *fix.Fix) {
+	return func(_ *draft.Draft, f *fix.Fix) {
+		f.Flags = []fix.Flag{
+			{ID: "F1", Rule: rules[0], Path: new("a.txt"), Line: new(7)},
+			{ID: "F2", Rule: rules[1], Path: new("dir/new.txt")},
+		}
+		more(f)
+	}
+}
+
 func TestApplyChecks(t *testing.T) {
 	t.Parallel()
 	after := fixtest.Files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
-	flags := func(_ *draft.Draft, f *fix.Fix) {
-		f.Flags = []fix.Flag{
-			{ID: "F1", Rule: "check_file", Path: new("a.txt"), Line: new(7)},
-			{ID: "F2", Rule: "new_network", Path: new("dir/new.txt")},
-		}
+	flags := flagged([2]string{"check_file", "new_network"}, func(*fix.Fix) {})
+	fixed := func(change func(f *fix.Fix)) func(*draft.Draft, *fix.Fix) {
+		return func(_ *draft.Draft, f *fix.Fix) { change(f) }
 	}
-	type setup struct {
-		more func(*draft.Draft, *fix.Fix)
-		with func(t *testing.T, s *testTree, p *fix.Proposal)
-		o    Options
+	decided := func(to string) func(*testing.T, *fix.Proposal) {
+		return func(t *testing.T, p *fix.Proposal) { fixtest.Decide(t, p, to) }
 	}
 	cases := map[string]struct {
-		setup
+		more func(*draft.Draft, *fix.Fix)
+		with func(t *testing.T, p *fix.Proposal)
+		tree fixtest.Files // what the tree holds; nil: what the fix found
+		o    Options
 		is   error
 		says string
 	}{
 		"no proposal": {
-			setup{more: func(d *draft.Draft, f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }},
-			ErrRefused, "no_fix",
+			more: fixed(func(f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }),
+			is:   ErrRefused, says: "no_fix",
 		},
-		"patch swapped in memory": {setup{with: func(_ *testing.T, _ *testTree,
-			p *fix.Proposal,
-		) {
-			p.Diff = append(p.Diff, '\n')
-		}}, fix.ErrDamaged, "heal again"},
-		"not from the store": {setup{with: func(_ *testing.T, _ *testTree,
-			p *fix.Proposal,
-		) {
-			*p = fix.Proposal{Fix: p.Fix, Diff: p.Diff}
-		}}, ErrRefused, "not read from the store"},
-		"rejected": {setup{with: func(t *testing.T, _ *testTree,
-			p *fix.Proposal,
-		) {
-			fixtest.Decide(t, p, fix.Rejected)
-		}}, ErrRefused, "was rejected at 2"},
-		"superseded": {setup{with: func(t *testing.T, _ *testTree,
-			p *fix.Proposal,
-		) {
-			fixtest.Decide(t, p, fix.Superseded)
-		}}, ErrRefused, "superseded"},
-		"decisions damaged": {setup{with: func(t *testing.T, _ *testTree, p *fix.Proposal) {
-			fixtest.Check(t, os.WriteFile(p.StatePath(), []byte("x\n"), 0o600))
-		}}, fix.ErrDamaged, "state.jsonl"},
-		"changed file": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "a.txt",
-				"f:mine\n")
-		}}, ErrConflict, "a.txt (changed); merge it in with --3way, or have a new fix proposed: async-pipeline heal " + fixtest.RunID + " test"},
-		"longer file": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "a.txt", "f:one\nand more\n")
-		}}, ErrConflict, "a.txt (changed)"},
-		"deleted file": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
-			fixtest.Check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
-		}}, ErrConflict, "a.txt (gone)"},
-		"changed mode": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
-			fixtest.Check(t, os.Chmod(filepath.Join(s.Root, "a.txt"), 0o755))
-		}}, ErrConflict, "a.txt (its mode changed)"},
-		"file became a folder": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
-			fixtest.Check(t, os.Remove(filepath.Join(s.Root, "a.txt")))
-			fixtest.Put(t, s.Root, "a.txt/x", "f:x")
-		}}, ErrConflict, "a.txt (a folder now)"},
-		"file became a link": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "a.txt", "l:b.txt")
-		}}, ErrConflict, "a.txt (changed)"},
-		"file became a FIFO": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fifo(t, filepath.Join(s.Root, "a.txt"))
-		}}, ErrConflict, "a.txt (changed)"},
-		"new file is there": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "dir/new.txt",
-				"f:other\n")
-		}}, ErrConflict, "dir/new.txt (is there already)"},
-		"a full folder in the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "dir/new.txt/x",
-				"f:x")
-		}}, ErrConflict, "a folder that contains dir/new.txt/x"},
-		"nested empty folders": {setup{with: func(t *testing.T, s *testTree, _ *fix.Proposal) {
-			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt/x"), 0o755))
-		}}, ErrConflict, "a folder that contains dir/new.txt/x/"},
-		"a link on the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "dir",
-				"l:"+t.TempDir())
-		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"a link on the way, inside": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "dir", "l:.")
-		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"a file on the way": {setup{with: func(t *testing.T, s *testTree,
-			_ *fix.Proposal,
-		) {
-			fixtest.Put(t, s.Root, "dir", "f:x")
-		}}, ErrRefused, "dir/new.txt (dir is no folder)"},
-		"flags": {
-			setup{more: flags},
-			ErrFlagged,
-			"F1 check_file a.txt:7, F2 new_network dir/new.txt",
+		"the repository is gone": {
+			more: fixed(func(f *fix.Fix) { f.Base = &fix.Base{Commit: new("c0ffee")} }),
+			is:   ErrRefused, says: "at commit c0ffee",
 		},
+		"the root moved": {
+			more: fixed(func(f *fix.Fix) { f.Base = &fix.Base{Sub: new("pkg/a")} }),
+			is:   ErrRefused, says: `"pkg/a"`,
+		},
+
+		"patch swapped in memory": {
+			with: func(_ *testing.T, p *fix.Proposal) { p.Diff = append(p.Diff, '\n') },
+			is:   fix.ErrDamaged, says: "heal again",
+		},
+		"not from the store": {
+			with: func(_ *testing.T, p *fix.Proposal) { *p = fix.Proposal{Fix: p.Fix, Diff: p.Diff} },
+			is:   ErrRefused, says: "not read from the store",
+		},
+		"decisions damaged": {
+			with: func(t *testing.T, p *fix.Proposal) {
+				fixtest.Check(t, os.WriteFile(p.StatePath(), []byte("x\n"), 0o600))
+			},
+			is: fix.ErrDamaged, says: "state.jsonl",
+		},
+		"rejected":   {with: decided(fix.Rejected), is: ErrRefused, says: "was rejected at 2"},
+		"superseded": {with: decided(fix.Superseded), is: ErrRefused, says: "superseded"},
+
+		"changed file": {
+			tree: fixtest.Files{"a.txt": "f:mine\n"}, is: ErrConflict,
+			says: "a.txt (changed); merge it in with --3way, or have a new fix proposed: " +
+				"async-pipeline heal " + fixtest.RunID + " test",
+		},
+		"longer file":              {tree: fixtest.Files{"a.txt": "f:one\nand more\n"}, is: ErrConflict, says: "a.txt (changed)"},
+		"deleted file":             {tree: fixtest.Files{}, is: ErrConflict, says: "a.txt (gone)"},
+		"changed mode":             {tree: fixtest.Files{"a.txt": "x:one\n"}, is: ErrConflict, says: "a.txt (its mode changed)"},
+		"file became a folder":     {tree: fixtest.Files{"a.txt/x": "f:x"}, is: ErrConflict, says: "a.txt (a folder now)"},
+		"file became a link":       {tree: fixtest.Files{"a.txt": "l:b.txt"}, is: ErrConflict, says: "a.txt (changed)"},
+		"file became a FIFO":       {tree: fixtest.Files{"a.txt": "p:"}, is: ErrConflict, says: "a.txt (changed)"},
+		"new file is there":        {tree: one("dir/new.txt", "f:x"), is: ErrConflict, says: "dir/new.txt (is there already)"},
+		"a full folder in the way": {tree: one("dir/new.txt/x", "f:x"), is: ErrConflict, says: "a folder that contains dir/new.txt/x"},
+		"nested empty folders":     {tree: one("dir/new.txt/x/", "d"), is: ErrConflict, says: "a folder that contains dir/new.txt/x/"},
+		"a link on the way":        {tree: one("dir", "l:/tmp"), is: ErrRefused, says: "dir/new.txt (dir is no folder)"},
+		"a link inside on the way": {tree: one("dir", "l:."), is: ErrRefused, says: "dir/new.txt (dir is no folder)"},
+		"a file on the way":        {tree: one("dir", "f:x"), is: ErrRefused, says: "dir/new.txt (dir is no folder)"},
+
+		"flags": {more: flags, is: ErrFlagged, says: "F1 check_file a.txt:7, F2 new_network dir/new.txt"},
 		"one flag accepted": {
-			setup{more: flags, o: Options{Accept: []string{"F1"}}},
-			ErrFlagged,
-			"F2 new_network",
+			more: flags, o: Options{Accept: []string{"F1"}},
+			is: ErrFlagged, says: "F2 new_network",
 		},
 		"no such flag": {
-			setup{o: Options{Accept: []string{"all"}}},
-			ErrUse,
-			`--accept "all": nothing in this fix is flagged`,
+			o:  Options{Accept: []string{"all"}},
+			is: ErrUse, says: `--accept "all": nothing in this fix is flagged`,
 		},
 		"a flag that is not there too": {
-			setup{more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}},
-			ErrUse,
-			`--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`,
+			more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}, is: ErrUse,
+			says: `--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`,
 		},
 		"an empty flag": {
-			setup{more: flags, o: Options{Accept: []string{"F1,"}}},
-			ErrUse,
-			`--accept "": this fix has no such flag; it has: F1`,
+			more: flags, o: Options{Accept: []string{"F1,"}},
+			is: ErrUse, says: `--accept "": this fix has no such flag; it has: F1`,
 		},
 		"no such file": {
-			setup{o: Options{Files: []string{"b.txt"}}},
-			ErrUse,
-			`"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`,
+			o:  Options{Files: []string{"b.txt"}},
+			is: ErrUse, says: `"b.txt" is not in the patch; it touches: a.txt, dir/new.txt`,
 		},
-		"no file": {setup{o: Options{Files: []string{}}}, ErrUse, "no file is chosen"},
-		"the repository is gone": {setup{more: func(_ *draft.Draft,
-			f *fix.Fix,
-		) {
-			f.Base = &fix.Base{Commit: new("c0ffee")}
-		}}, ErrRefused, "at commit c0ffee"},
-		"the root moved": {setup{more: func(_ *draft.Draft,
-			f *fix.Fix,
-		) {
-			f.Base = &fix.Base{Sub: new("pkg/a")}
-		}}, ErrRefused, `"pkg/a"`},
+		"no file": {o: Options{Files: []string{}}, is: ErrUse, says: "no file is chosen"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -327,9 +285,12 @@ func TestApplyChecks(t *testing.T) {
 			s := newTree(t, fixtest.One)
 			p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, c.more)
 			if c.with != nil {
-				c.with(t, s, p)
+				c.with(t, p)
 			}
-			before := snapshotQuietly(t, s.Root)
+			if c.tree != nil {
+				c.tree.Write(t, s.Root)
+			}
+			before := fixtest.Snapshot(t, s.Root)
 			for _, dry := range []bool{true, false} {
 				c.o.DryRun = dry
 				_, err := apply(t, s, p, c.o)
@@ -338,108 +299,72 @@ func TestApplyChecks(t *testing.T) {
 					t.Errorf("dry %v: %v", dry, err)
 				}
 			}
-			fixtest.Same(t, "refused", snapshotQuietly(t, s.Root), before)
+			s.holds(t, "refused", before)
 			settled(t, s)
 		})
 	}
 }
 
-func fifo(t *testing.T, path string) {
-	t.Helper()
-	fixtest.Check(t, os.Remove(path))
-	fixtest.Check(t, unix.Mkfifo(path, 0o600))
-}
-
-// snapshotQuietly is a snapshot that opens no FIFO.
-func snapshotQuietly(t *testing.T, root string) fixtest.Files {
-	t.Helper()
-	path := filepath.Join(root, "a.txt")
-	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
-		return fixtest.Files{}
-	}
-	return fixtest.Snapshot(t, root)
-}
+// one is fixtest.One and one path more.
+func one(name, v string) fixtest.Files { return fixtest.Files{"a.txt": fixtest.One["a.txt"], name: v} }
 
 func TestApplyWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	after := fixtest.Files{"a.txt": "f:two\n", "dir/new.txt": "f:new\n"}
-	flags := func(_ *draft.Draft, f *fix.Fix) {
-		f.Flags = []fix.Flag{
-			{ID: "F1", Rule: "check_file", Path: new("a.txt")},
-			{ID: "F2", Rule: "check_file", Path: new("dir/new.txt")},
-		}
+	flags := flagged([2]string{"check_file", "check_file"}, func(f *fix.Fix) {
 		f.Verdict, f.Verification = new("suspect"), &fix.Verification{Reason: new("check_changed")}
-	}
-	cases := map[string]struct {
-		more     func(*draft.Draft, *fix.Fix)
-		with     func(t *testing.T, s *testTree)
-		o        Options
-		want     fixtest.Files
-		accepted string
-		note     string
+	})
+	const suspect, unverified = "this fix is suspect: check_changed", "this fix is unverified"
+	for name, c := range map[string]struct {
+		more    func(*draft.Draft, *fix.Fix)
+		decided []string
+		tree    fixtest.Files
+		o       Options
+		want    fixtest.Files
+		state   string
+		note    string
 	}{
 		"flags by rule": {
-			flags, nil,
-			Options{Accept: []string{"check_file"}},
-			after, `"accepted":["F1","F2"]`,
-			"this fix is suspect: check_changed",
+			more: flags, o: Options{Accept: []string{"check_file"}},
+			want: after, state: `"accepted":["F1","F2"]`, note: suspect,
 		},
 		"flags with a comma": {
-			flags, nil,
-			Options{Accept: []string{"F1, F2"}},
-			after, `"accepted":["F1","F2"]`,
-			"this fix is suspect: check_changed",
+			more: flags, o: Options{Accept: []string{"F1, F2"}},
+			want: after, state: `"accepted":["F1","F2"]`, note: suspect,
 		},
 		"flags by id": {
-			flags, nil,
-			Options{Accept: []string{"F2", "F1"}},
-			after, `"accepted":["F1","F2"]`,
-			"this fix is suspect: check_changed",
+			more: flags, o: Options{Accept: []string{"F2", "F1"}},
+			want: after, state: `"accepted":["F1","F2"]`, note: suspect,
 		},
 		"one file and its flag": {
-			flags, nil,
-			Options{Files: []string{"a.txt"}, Accept: []string{"F1"}},
-			fixtest.Two,
-			`"files":["a.txt"],"accepted":["F1"]`, "this fix is suspect: check_changed",
+			more: flags, o: Options{Files: []string{"a.txt"}, Accept: []string{"F1"}},
+			want: fixtest.Two, state: `"files":["a.txt"],"accepted":["F1"]`, note: suspect,
 		},
-		"verified": {
-			func(_ *draft.Draft, f *fix.Fix) { f.Verdict = new("verified") }, nil,
-			Options{},
-			after,
-			`"accepted":[]`, "",
+		"verified":                 {more: verdict("verified"), want: after, state: `"accepted":[]`},
+		"an empty folder in place": {tree: one("dir/new.txt/", "d"), want: after, note: unverified},
+		"a read-only file":         {tree: fixtest.Files{"a.txt": "r:one\n"}, want: after, note: unverified},
+		"applied and reverted": {
+			decided: []string{fix.Applied, fix.Reverted},
+			want:    after, state: `"seq":3`, note: unverified,
 		},
-		"an empty folder in place": {nil, func(t *testing.T, s *testTree) {
-			fixtest.Check(t, os.MkdirAll(filepath.Join(s.Root, "dir/new.txt"), 0o755))
-		}, Options{}, after, "", "this fix is unverified"},
-		"a read-only file": {nil, func(t *testing.T, s *testTree) {
-			fixtest.Check(t,
-				os.Chmod(filepath.Join(s.Root, "a.txt"), 0o444))
-		}, Options{}, after, "", "this fix is unverified"},
-		"applied and reverted": {nil, func(t *testing.T, s *testTree) {
-			p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
-			fixtest.Decide(t, p, fix.Applied)
-			fixtest.Decide(t, p, fix.Reverted)
-		}, Options{}, after, `"seq":3`, "this fix is unverified"},
-		"applied, then checked out": {nil, func(t *testing.T, s *testTree) {
-			p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
-			fixtest.Decide(t, p, fix.Applied)
-		}, Options{}, after, `"seq":2`, "this fix is unverified"},
-	}
-	for name, c := range cases {
+		"applied, then checked out": {decided: []string{fix.Applied}, want: after, state: `"seq":2`, note: unverified},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTree(t, fixtest.One)
 			p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, c.more)
-			if c.with != nil {
-				c.with(t, s)
+			for _, to := range c.decided {
+				fixtest.Decide(t, p, to)
+			}
+			if c.tree != nil {
+				c.tree.Write(t, s.Root)
 			}
 			got := done(t)(apply(t, s, p, c.o))
 			if got.Already || got.Note != c.note {
 				t.Errorf("%+v", got)
 			}
-			fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), c.want.With())
-			state := fixtest.Read(t, p.StatePath())
-			if !strings.Contains(string(state), c.accepted) {
+			s.holds(t, "applied", c.want)
+			if state := fixtest.Read(t, p.StatePath()); !strings.Contains(string(state), c.state) {
 				t.Errorf("state: %s", state)
 			}
 		})
@@ -453,8 +378,7 @@ func TestApplyKeepsPermissions(t *testing.T) {
 		"plain": "f:2\n", "to-x": "x:2\n", "from-x": "f:2\n", "hard": "f:2\n", "new": "f:2\n",
 		"new-x": "x:2\n",
 	}
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+	s, p := proposed(t, before, after)
 	for name, mode := range map[string]os.FileMode{"plain": 0o600, "to-x": 0o640, "from-x": 0o751} {
 		fixtest.Check(t, os.Chmod(filepath.Join(s.Root, name), mode))
 	}
@@ -583,14 +507,13 @@ func TestTwoFixesOnOneFile(t *testing.T) {
 		"a.txt (changed: the fix for test of run "+fixtest.RunID+" was applied to it); merge it in with --3way, or have a new fix proposed: async-pipeline heal "+fixtest.RunID+" lint") || strings.Contains(err.Error(), "git") {
 		t.Errorf("H14 the second fix of one file: %v", err)
 	}
-	fixtest.Same(t, "H14", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"})
+	s.holds(t, "H14", fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"})
 }
 
 func TestTwoAppliesAtOnce(t *testing.T) {
 	t.Parallel()
 	for round := range 10 {
-		s := newTree(t, everyKind)
-		p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+		s, p := proposed(t, everyKind, everyKindAfter)
 		q := fixtest.Sealed(t, s.Store, "lint", everyKind, fixtest.Files{}, nil)
 		var wg sync.WaitGroup
 		results := make([]string, 3)
@@ -612,9 +535,9 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 		slices.Sort(results[:2])
 		switch got := strings.Join(results, " "); got {
 		case "false true conflict":
-			fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+			s.holds(t, "applied", everyKindAfter)
 		case "conflict conflict false":
-			fixtest.Same(t, "the other", fixtest.Snapshot(t, s.Root), fixtest.Files{})
+			s.holds(t, "the other", fixtest.Files{})
 		default:
 			t.Errorf("round %d: %s", round, got)
 		}
@@ -624,8 +547,7 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 
 func TestApplyWaitsNoLongerThanItsContext(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, fixtest.One)
-	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Two, nil)
+	s, p := proposed(t, fixtest.One, fixtest.Two)
 	lock, err := s.lock(t.Context())
 	fixtest.Check(t, err)
 	defer func() { fixtest.Check(t, lock.Close()) }()

@@ -15,8 +15,7 @@ import (
 // A rejected fix is no longer open, and is not applied.
 func TestReject(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, fixtest.One)
-	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Two, nil)
+	s, p := proposed(t, fixtest.One, fixtest.Two)
 	if s.Keeps(fixtest.RunID) == "" {
 		t.Error("an open proposal does not keep its run")
 	}
@@ -49,7 +48,7 @@ func TestReject(t *testing.T) {
 		!strings.Contains(err.Error(), `("the test was`) {
 		t.Errorf("%v", err)
 	}
-	fixtest.Same(t, "not applied", fixtest.Snapshot(t, s.Root), fixtest.One)
+	s.holds(t, "not applied", fixtest.One)
 }
 
 func TestRejectChecks(t *testing.T) {
@@ -91,8 +90,7 @@ func TestRejectChecks(t *testing.T) {
 			}
 		})
 	}
-	s := newTree(t, fixtest.One)
-	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}, nil)
+	s, p := proposed(t, fixtest.One, twoAndB)
 	fixtest.OK(t)(apply(t, s, p, Options{Files: []string{"b.txt"}}))
 	r, err := s.Reject(context.Background(), p, strings.Repeat("é", MaxReason), Options{})
 	fixtest.Check(t, err)
@@ -106,7 +104,7 @@ func TestRejectChecks(t *testing.T) {
 	}
 	// What was applied of it can still be taken back.
 	fixtest.OK(t)(revert(t, s, Options{}))
-	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), fixtest.One)
+	s.holds(t, "reverted", fixtest.One)
 }
 
 func verdict(v string) func(*draft.Draft, *fix.Fix) {
@@ -159,7 +157,7 @@ func TestOlderByItsNumber(t *testing.T) {
 		t.Errorf("the rejected one: %v", err)
 	}
 	fixtest.OK(t)(s.Apply(context.Background(), older, Options{}))
-	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), fixtest.Two)
+	s.holds(t, "applied", fixtest.Two)
 	if p := find("test@1"); p.Disposition != fix.Applied {
 		t.Errorf("it is %s", p.Disposition)
 	}
@@ -170,7 +168,7 @@ func TestOlderByItsNumber(t *testing.T) {
 	if _, err = s.Apply(context.Background(), find("test@1"), Options{}); !errors.Is(err, ErrRefused) {
 		t.Errorf("a rejected one: %v", err)
 	}
-	fixtest.Same(t, "not applied", fixtest.Snapshot(t, s.Root), fixtest.One)
+	s.holds(t, "not applied", fixtest.One)
 }
 
 // What a later run took the place of is applied by its number too, while that is not in the tree.
@@ -195,5 +193,5 @@ func TestOlderOfAnotherRun(t *testing.T) {
 	}
 	fixtest.OK(t)(s.Revert(context.Background(), newer, Options{}))
 	fixtest.OK(t)(s.Apply(context.Background(), exact, Options{}))
-	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root), fixtest.Two)
+	s.holds(t, "applied", fixtest.Two)
 }

@@ -13,38 +13,43 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
+// A step is what one apply wrote to a path.
+type step struct {
+	fix.Wrote
+	part *fix.Part // the selected hunks; nil: all of them
+}
+
 // historyOf returns what the applies of a fix wrote to each path since it was last reverted, oldest first. A file
 // that somebody had changed the same way by hand counts as written as the record has it. An apply that writes a path
 // again begins its history anew: somebody had taken the fix out by hand.
-func historyOf(f *fix.Fix, changes []fix.StateChange) map[string][]fix.Wrote {
-	steps := map[string][]fix.Wrote{}
+func historyOf(f *fix.Fix, changes []fix.StateChange) map[string][]step {
+	steps := map[string][]step{}
 	for i, c := range changes {
 		if c.To != fix.Applied && c.To != fix.Reverted {
 			continue
 		}
-		extents := fix.Extents(f, changes[:i])
+		before := fix.Extents(f, changes[:i])
 		for _, p := range f.Patch.Files {
 			name := p.FullPath()
-			part := slices.IndexFunc(c.Hunks, func(h fix.Part) bool { return h.Path == p.Path })
+			var part *fix.Part
+			if h := slices.IndexFunc(c.Hunks, func(h fix.Part) bool { return h.Path == p.Path }); h >= 0 {
+				part = &c.Hunks[h]
+			}
 			switch n := slices.IndexFunc(c.Wrote, func(w fix.Wrote) bool { return w.FullPath() == name }); {
 			case len(c.Files) > 0 && !slices.Contains(c.Files, p.Path):
 			case c.To == fix.Reverted:
 				delete(steps, name)
-			case n >= 0 && (extents[p.Path].All || part >= 0 && addsNothing(c.Hunks[part], extents[p.Path])):
-				steps[name] = []fix.Wrote{c.Wrote[n]}
+			case n >= 0 && (before[p.Path].All || part != nil && before[p.Path].Has(part.AddTo(fix.Extent{}).Hunks)):
+				steps[name] = []step{{c.Wrote[n], part}}
 			case n >= 0:
-				steps[name] = append(steps[name], c.Wrote[n])
-			case len(steps[name]) == 0 && part < 0:
-				steps[name] = []fix.Wrote{{Path: p.Path, PathBytes: p.PathBytes, Before: p.Before, After: p.After}}
+				steps[name] = append(steps[name], step{c.Wrote[n], part})
+			case len(steps[name]) == 0 && part == nil:
+				w := fix.Wrote{Path: p.Path, PathBytes: p.PathBytes, Before: p.Before, After: p.After}
+				steps[name] = []step{{Wrote: w}}
 			}
 		}
 	}
 	return steps
-}
-
-// addsNothing reports whether all hunks of p were recorded as applied before.
-func addsNothing(p fix.Part, before fix.Extent) bool {
-	return !slices.ContainsFunc(p.Hunks, func(i int) bool { return i < 1 || i > len(before.Hunks) || !before.Hunks[i-1] })
 }
 
 // changedBy tells of paths which other fix was the first to be applied to them after p was proposed.

@@ -164,12 +164,12 @@ func (p *plan) conflict(ctx context.Context, fixes *fix.Store, c conflicting) er
 	}
 	heal := "have a new fix proposed: async-pipeline heal " + p.Run + " " + quoted(p.Task)
 	if p.threeWay {
-		byHand := ""
+		byHand := "\n"
 		if slices.ContainsFunc(c, func(f Conflict) bool { return len(f.Clashes) > 0 }) {
-			byHand = "\nresolve them by hand: commit your own edits, then git apply --3way " + quoted(p.PatchPath())
+			byHand = "\nresolve them by hand: commit your own edits, then git apply --3way " + quoted(p.PatchPath()) + "\nor "
 		}
-		return &Conflicts{c, refused("%s%w, and cannot be merged: %s; nothing was written%s\n"+
-			"or choose the rest with --files or --hunk, change the patch with --3way --edit, or %s",
+		return &Conflicts{c, refused("%s%w, and cannot be merged: %s; nothing was written%s"+
+			"choose the rest with --files or --hunk, change the patch with --3way --edit, or %s",
 			before, ErrConflict, names, byHand, heal)}
 	}
 	merge, undo := "merge it in with --3way, or ", ""

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
@@ -111,13 +110,9 @@ func (c *mergeCase) String() string {
 
 // play applies the case in every way that it asks for, and says how it ended.
 func (c *mergeCase) play(t testing.TB, m *mirror) string {
-	s := treeAt(t, c.root(t), c.base)
+	s := newTree(t, c.base)
 	defer func() { fixtest.Check(t, os.RemoveAll(s.Root)) }()
-	p := fixtest.Sealed(t, s.Store, "test", c.base, c.after, func(d *draft.Draft, f *fix.Fix) {
-		fixtest.OK(t)(d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil))
-		fixtest.Check(t, d.StoreTouched(fixtest.Change(c.base, c.after)))
-		f.Base = nil
-	})
+	p := based(t, s, "test", c.base, c.after)
 	c.now.Write(t, s.Root)
 	want, ok := m.apply(t, c, c.selected, false)
 	switch {
@@ -164,15 +159,15 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 	if again, err := apply(t, s, p, c.o); err != nil || !again.Already {
 		t.Errorf("a second time: %+v %v", again, err)
 	}
-	fixtest.Same(t, "a second time", fixtest.Snapshot(t, s.Root), want)
+	s.holds(t, "a second time", want)
 	if !c.o.some() && c.rng.IntN(2) == 0 && !got.Already {
 		return end + c.edit(t, m, s, p, want)
 	}
-	if c.o.some() && c.same(c.base) {
+	if c.o.some() && maps.Equal(c.now, c.base) {
 		if _, err := apply(t, s, p, Options{}); err != nil {
 			t.Errorf("the rest: %v", err)
 		}
-		fixtest.Same(t, "the rest", fixtest.Snapshot(t, s.Root), c.after.With())
+		s.holds(t, "the rest", c.after)
 	}
 	if got.Already {
 		return end
@@ -180,14 +175,14 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 	_, err = s.Revert(context.Background(), p, Options{By: "tester"})
 	if err != nil && !c.whole() && errors.Is(err, ErrRefused) {
 		// What somebody had done by hand cannot always be taken back: a file may stand where a deleted one was.
-		fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), tree)
+		s.holds(t, "not reverted", tree)
 		return end + ", kept"
 	}
 	if err != nil {
 		t.Errorf("revert: %v", err)
 	}
 	if c.whole() { // else some of it had been there by somebody's hand, and goes too
-		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), c.now.With())
+		s.holds(t, "reverted", c.now)
 	}
 	if _, err := s.Revert(context.Background(), p, Options{}); !errors.Is(err, ErrRefused) {
 		t.Errorf("reverted twice: %v", err)
@@ -200,11 +195,7 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 func (c *mergeCase) second(t testing.TB, m *mirror, s *testTree, p *fix.Proposal) string {
 	t.Helper()
 	c.base.Write(t, s.Root)
-	q := fixtest.Sealed(t, s.Store, "lint", c.base, c.other, func(d *draft.Draft, f *fix.Fix) {
-		fixtest.OK(t)(d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil))
-		fixtest.Check(t, d.StoreTouched(fixtest.Change(c.base, c.other)))
-		f.Base = nil
-	})
+	q := based(t, s, "lint", c.base, c.other)
 	if _, err := apply(t, s, p, Options{}); err != nil {
 		t.Errorf("the first: %v", err)
 	}
@@ -219,7 +210,7 @@ func (c *mergeCase) second(t testing.TB, m *mirror, s *testTree, p *fix.Proposal
 		t.Errorf("the second, of the same files %v: %v", both, err)
 	}
 	if err != nil {
-		fixtest.Same(t, "the second refused", fixtest.Snapshot(t, s.Root), c.after.With())
+		s.holds(t, "the second refused", c.after)
 	}
 	want, ok := m.apply(t, c, q.Diff, false)
 	got, err := apply(t, s, q, Options{ThreeWay: true})
@@ -244,17 +235,6 @@ func (c *mergeCase) second(t testing.TB, m *mirror, s *testTree, p *fix.Proposal
 	return "two as git"
 }
 
-// root is a folder for the case's store.
-func (c *mergeCase) root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "fix-merge-*")
-	if err != nil {
-		dir, err = os.MkdirTemp("", "fix-merge-*")
-	}
-	fixtest.Check(t, err)
-	return dir
-}
-
 // plain says that every chosen path is as the fix found it or as it makes it.
 func (c *mergeCase) plain() bool {
 	for name := range c.chosen {
@@ -274,8 +254,6 @@ func (c *mergeCase) whole() bool {
 	}
 	return true
 }
-
-func (c *mergeCase) same(f fixtest.Files) bool { return maps.Equal(c.now, f) }
 
 // rest is the chosen patch without the paths that are already as it makes them.
 func (c *mergeCase) rest(t testing.TB) []byte {
@@ -310,7 +288,7 @@ func (c *mergeCase) edit(t testing.TB, m *mirror, s *testTree, p *fix.Proposal, 
 	})
 	_, err := s.Revert(context.Background(), p, Options{})
 	if err != nil {
-		fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), edited.With())
+		s.holds(t, "not reverted", edited)
 		if !touched && maps.Equal(kept, c.base) || !errors.Is(err, ErrRefused) {
 			t.Errorf("revert: %v", err)
 		}
@@ -321,13 +299,13 @@ func (c *mergeCase) edit(t testing.TB, m *mirror, s *testTree, p *fix.Proposal, 
 	// say.
 	if !maps.Equal(kept, c.base) {
 		if err != nil {
-			fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), edited.With())
+			s.holds(t, "not reverted", edited)
 		}
 		return ", edited"
 	}
 	switch {
 	case err != nil:
-		fixtest.Same(t, "not reverted", fixtest.Snapshot(t, s.Root), edited.With())
+		s.holds(t, "not reverted", edited)
 		if ok {
 			t.Errorf("git takes it back, and we say: %v", err)
 		}
@@ -340,7 +318,7 @@ func (c *mergeCase) edit(t testing.TB, m *mirror, s *testTree, p *fix.Proposal, 
 				want[name] = edited[name][:1] + v[1:]
 			}
 		}
-		fixtest.Same(t, "taken back as git", fixtest.Snapshot(t, s.Root), want)
+		s.holds(t, "taken back as git", want)
 	}
 	return ", edited and reverted"
 }

@@ -22,13 +22,13 @@ func TestMergeConflicts(t *testing.T) {
 		"gone": "f:g\n", "type": "f:t\n", "fine": "f:1\n",
 	}
 	after := fixtest.Files{
-		"a.txt": "f:" + numberedLines(map[int]string{5: "theirs", 40: "theirs too"}),
+		"a.txt": "f:" + numberedLines(edits{5: "theirs", 40: "theirs too"}),
 		"bin":   "f:\x00\x02", "link": "l:b", "gone": "f:G\n", "type": "l:t", "new": "f:n\n", "fine": "f:2\n",
 	}
 	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	now := fixtest.Files{
-		"a.txt": "f:mine first\n" + numberedLines(map[int]string{5: "mine", 40: "mine too"}),
+		"a.txt": "f:mine first\n" + numberedLines(edits{5: "mine", 40: "mine too"}),
 		"bin":   "f:\x00\x03", "del": "f:mine\n", "link": "l:c", "type": "f:mine\n", "new": "f:mine\n", "fine": "f:1\n",
 	}
 	now.Write(t, s.Root)
@@ -69,7 +69,7 @@ func TestMergeConflicts(t *testing.T) {
 				t.Errorf("%q is not said: %v", word, err)
 			}
 		}
-		fixtest.Same(t, "nothing is written", fixtest.Snapshot(t, s.Root), now)
+		s.holds(t, "nothing is written", now)
 	}
 	fixtest.OK(t)(apply(t, s, p, Options{ThreeWay: true, Files: []string{"fine"}}))
 }
@@ -93,7 +93,7 @@ func TestMergeAttributes(t *testing.T) {
 		fixtest.Put(t, s.Root, name, "f:1\n2\n3\nours\n")
 	}
 	for name, says := range map[string]string{
-		"binary": "its merge attribute forbids merging",
+		"binary": "its merge attribute forbids merging, and both sides changed it); nothing was written\nchoose the rest",
 		"custom": `its merge attribute names "mine", a program of your own`,
 	} {
 		if _, err := apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{name}}); !errors.Is(err,
@@ -116,12 +116,12 @@ func TestMergeAttributes(t *testing.T) {
 // A merge takes away what nothing else gives back: it is kept for the revert, unless it holds a secret.
 func TestWhatAMergeKeeps(t *testing.T) {
 	t.Parallel()
-	before, after := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}
+	before, after := numbered(nil), numbered(edits{5: "five"})
 	for _, secret := range []bool{false, true} {
 		s := newTree(t, before)
 		p := based(t, s, "test", before, after)
-		mine := "f:" + numberedLines(map[int]string{30: "token hunter2hunter2"})
-		fixtest.Put(t, s.Root, "a.txt", mine)
+		mine := numbered(edits{30: "token hunter2hunter2"})
+		mine.Write(t, s.Root)
 		o := Options{ThreeWay: true}
 		if secret {
 			o.Secrets = &redact.Set{}
@@ -136,18 +136,17 @@ func TestWhatAMergeKeeps(t *testing.T) {
 			continue
 		}
 		fixtest.Check(t, err)
-		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": mine})
+		s.holds(t, "reverted", mine)
 	}
 }
 
 // Without what the fix found there is nothing to merge with.
 func TestMergeWithoutItsBase(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}
+	before := numbered(nil)
 	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before,
-		fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})}, nil)
-	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{30: "mine"}))
+	p := fixtest.Sealed(t, s.Store, "test", before, numbered(edits{5: "five"}), nil)
+	numbered(edits{30: "mine"}).Write(t, s.Root)
 	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, ErrConflict) ||
 		!strings.Contains(err.Error(), "its old content is not kept") {
 		t.Errorf("%v", err)
@@ -158,7 +157,7 @@ func TestMergeWithoutItsBase(t *testing.T) {
 func TestApplyEdited(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
-	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "b": "f:B\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(edits{5: "five", 55: "last"}), "b": "f:B\n"}
 	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	text, err := s.Selected(context.Background(), p, Options{Hunks: []string{"a.txt:2"}})
@@ -172,8 +171,8 @@ func TestApplyEdited(t *testing.T) {
 		Edited: []byte("# help\n" + strings.Replace(string(text), "+last\n", "+the last\n+of all\n", 1) + "\n\n"),
 	}
 	got := done(t)(apply(t, s, p, o))
-	want := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{55: "the last\nof all"}), "b": "f:b\n"}
-	fixtest.Same(t, "edited", fixtest.Snapshot(t, s.Root), want)
+	want := fixtest.Files{"a.txt": "f:" + numberedLines(edits{55: "the last\nof all"}), "b": "f:b\n"}
+	s.holds(t, "edited", want)
 	if !got.Edited || !got.Rest || got.Already {
 		t.Errorf("%+v", got)
 	}
@@ -191,32 +190,30 @@ func TestApplyEdited(t *testing.T) {
 	fixtest.OK(t)(apply(t, s, p, Options{}))
 	fixtest.Disposed(t, s.Store, fix.Applied)
 	fixtest.OK(t)(revert(t, s, Options{}))
-	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), before)
+	s.holds(t, "reverted", before)
 }
 
 // An edited patch goes into a file that changed since like any other.
 func TestApplyEditedThreeWay(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}
+	before := numbered(nil)
 	s := newTree(t, before)
-	p := based(t, s, "test", before, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"})})
-	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{30: "mine"}))
+	p := based(t, s, "test", before, numbered(edits{5: "five"}))
+	numbered(edits{30: "mine"}).Write(t, s.Root)
 	edited := []byte(strings.Replace(string(p.Diff), "+five", "+FIVE", 1))
 	if _, err := apply(t, s, p, Options{Edited: edited}); !errors.Is(err, ErrConflict) {
 		t.Errorf("%v", err)
 	}
 	fixtest.OK(t)(apply(t, s, p, Options{Edited: edited, ThreeWay: true}))
-	fixtest.Same(t, "merged", fixtest.Snapshot(t, s.Root),
-		fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "FIVE", 30: "mine"})})
+	s.holds(t, "merged", numbered(edits{5: "FIVE", 30: "mine"}))
 	fixtest.OK(t)(revert(t, s, Options{}))
-	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root),
-		fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{30: "mine"})})
+	s.holds(t, "reverted", numbered(edits{30: "mine"}))
 }
 
 func TestEditedPatchesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
-	after := fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five"}), "b": "f:B\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(edits{5: "five"}), "b": "f:B\n"}
 	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	diff := string(p.Diff)
@@ -242,7 +239,7 @@ func TestEditedPatchesThatAreRefused(t *testing.T) {
 		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
-		fixtest.Same(t, name, fixtest.Snapshot(t, s.Root), before)
+		s.holds(t, name, before)
 	}
 	fixtest.Disposed(t, s.Store, fix.Open)
 }

@@ -27,8 +27,7 @@ func TestFits(t *testing.T) {
 		"edited":                  {func(t *testing.T, root string) { fixtest.Put(t, root, "a", "f:3") }, false},
 		"its mode":                {func(t *testing.T, root string) { fixtest.Put(t, root, "a", "x:1") }, false},
 		"gone": {func(t *testing.T, root string) {
-			fixtest.Check(t,
-				os.Remove(filepath.Join(root, "a")))
+			fixtest.Check(t, os.Remove(filepath.Join(root, "a")))
 		}, false},
 		"another in its place": {func(t *testing.T, root string) { fixtest.Put(t, root, "dir/new", "f:else") }, false},
 		"a folder in its place": {func(t *testing.T, root string) {
@@ -38,8 +37,7 @@ func TestFits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTree(t, before)
-			p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+			s, p := proposed(t, before, after)
 			c.do(t, s.Root)
 			if got, err := s.Fits(context.Background(), p); got != c.want || err != nil {
 				t.Errorf("%v, %v", got, err)
@@ -144,8 +142,7 @@ func TestReady(t *testing.T) {
 			}
 		})
 	}
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+	s, p := proposed(t, before, after)
 	fixtest.Check(t, fix.AddState(p.StatePath(), p.Digest, fix.StateChange{To: fix.Rejected}))
 	if r := s.Ready(t.Context(), p); !errors.Is(r.Refused, ErrRefused) || r.Conflict != nil {
 		t.Errorf("rejected: %+v", r)

@@ -18,8 +18,8 @@ type record struct {
 	touched     map[string]fix.PatchFile // every file of the patch, by path
 	changes     []fix.StateChange        // what people did with the fix
 	disposition string
-	extents     map[string]fix.Extent  // how much of each file is applied
-	history     map[string][]fix.Wrote // what earlier applies wrote to each file
+	extents     map[string]fix.Extent // how much of each file is applied
+	history     map[string][]step     // what earlier applies wrote to each file
 }
 
 // record checks the record of a fix, before an apply or a revert.

@@ -78,13 +78,12 @@ func TestForgedRecords(t *testing.T) {
 					t.Errorf("Apply: %v", err)
 				}
 			}
-			fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), fixtest.One)
+			s.holds(t, "tree", fixtest.One)
 		})
 	}
 	t.Run("changed in memory", func(t *testing.T) {
 		t.Parallel()
-		s := newTree(t, fixtest.One)
-		p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Two, nil)
+		s, p := proposed(t, fixtest.One, fixtest.Two)
 		p.Verdict = new("verified")
 		if _, err := apply(t, s, p, Options{}); !errors.Is(err, fix.ErrDamaged) ||
 			!strings.Contains(err.Error(), "nothing was checked") {
@@ -150,8 +149,7 @@ func TestLinkedFolders(t *testing.T) {
 	for _, linked := range []string{".async", "runs", "run", "fixes", "name", "apply"} {
 		t.Run(linked, func(t *testing.T) {
 			t.Parallel()
-			s := newTree(t, fixtest.One)
-			p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Two, nil)
+			s, p := proposed(t, fixtest.One, fixtest.Two)
 			sum := fixtest.VerdictOf(t, s.Store, fixtest.RunID)
 			d := fixtest.Begin(t, s.Store, "lint", nil) // a healing that was interrupted
 			fixtest.Check(t, d.Close())
@@ -221,7 +219,7 @@ func TestLinkedFolders(t *testing.T) {
 func TestRecoverThroughLinks(t *testing.T) {
 	t.Parallel()
 	for at, folder := range map[string]string{"record": "runs/" + fixtest.RunID, "write b.txt": "kept"} {
-		s, _ := crashed(t, fixtest.One, fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}, at)
+		s, _ := crashed(t, fixtest.One, twoAndB, at)
 		link := filepath.Join(s.Dir, filepath.FromSlash(folder))
 		elsewhere := fixtest.MoveAway(t, link)
 		was := fixtest.Listing(t, elsewhere)

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +17,19 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+)
+
+var (
+	// someKinds and someKindsAfter differ in one path of each kind: for what is done once more at every step.
+	someKinds = fixtest.Files{
+		"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod", "keep": "f:k",
+	}
+	someKindsAfter = fixtest.Files{
+		"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep", "new/deep": "f:n\n", "keep": "f:k",
+	}
+
+	// twoAndB is fixtest.Two with a new file.
+	twoAndB = fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
 )
 
 // A crash is what a killed process looks like from the inside: nothing more happens.
@@ -52,7 +68,7 @@ func whole(t *testing.T, what string, s *testTree, before, after fixtest.Files) 
 	if completed {
 		want = after
 	}
-	fixtest.Same(t, what, fixtest.Snapshot(t, s.Root), want.With())
+	s.holds(t, what, want)
 	settled(t, s)
 	if got, err := s.Recover(context.Background()); got != nil || err != nil {
 		t.Errorf("%s: a second Recover: %+v %v", what, got, err)
@@ -65,8 +81,7 @@ func TestErrorAtEveryStep(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk full")
 	for n := 0; ; n++ {
-		s := newTree(t, everyKind)
-		p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+		s, p := proposed(t, everyKind, everyKindAfter)
 		step := ""
 		s.step = after(n, func(at string) error { step = at; return broken })
 		got, err := apply(t, s, p, Options{})
@@ -107,19 +122,10 @@ func TestErrorAtEveryStep(t *testing.T) {
 // after the next recovery.
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{
-		"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
-		"keep": "f:k",
-	}
-	later := fixtest.Files{
-		"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
-		"new/deep": "f:n\n", "keep": "f:k",
-	}
 	ends := map[bool]int{}
 	for n := 0; ; n++ {
 		for m := 0; ; m++ {
-			s := newTree(t, before)
-			p := fixtest.Sealed(t, s.Store, "test", before, later, nil)
+			s, p := proposed(t, someKinds, someKindsAfter)
 			s.step = after(n, die)
 			first := crashing(func() { _, _ = apply(t, s, p, Options{}) })
 			if first == "" {
@@ -129,12 +135,10 @@ func TestCrashAtEveryStep(t *testing.T) {
 				return
 			}
 			s.step = after(m, die)
-			second := crashing(func() {
-				fixtest.OK(t)(s.Recover(context.Background()))
-			})
+			second := crashing(func() { fixtest.OK(t)(s.Recover(context.Background())) })
 			s.step = nil
 			fixtest.OK(t)(s.Recover(context.Background()))
-			ends[whole(t, fmt.Sprintf("crash at %q, then at %q", first, second), s, before, later)]++
+			ends[whole(t, fmt.Sprintf("crash at %q, then at %q", first, second), s, someKinds, someKindsAfter)]++
 			if second == "" {
 				break
 			}
@@ -142,34 +146,47 @@ func TestCrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// crashed is a store whose apply of after died at a step.
-func crashed(t *testing.T, before, after fixtest.Files, at string) (*testTree, *fix.Proposal) {
-	t.Helper()
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
-	s.step = func(step string) error {
-		if step == at {
-			panic(crash{step})
+// at gives a step function that does what at one step.
+func at(step string, do func()) func(string) error {
+	return func(is string) error {
+		if is == step {
+			do()
 		}
 		return nil
 	}
-	if got := crashing(func() { _, _ = apply(t, s, p, Options{}) }); got != at {
+}
+
+// crashed is a store whose apply of after died at a step.
+func crashed(t *testing.T, before, after fixtest.Files, step string) (*testTree, *fix.Proposal) {
+	t.Helper()
+	s, p := proposed(t, before, after)
+	s.step = at(step, func() { panic(crash{step}) })
+	if got := crashing(func() { _, _ = apply(t, s, p, Options{}) }); got != step {
 		t.Fatalf("crashed at %q", got)
 	}
 	s.step = nil
 	return s, p
 }
 
-func TestRecoverSaysWhatItDid(t *testing.T) {
+// Unsettled tells what Recover is going to do, and does nothing; Recover does that.
+func TestRecoverTellsWhatItDid(t *testing.T) {
 	t.Parallel()
-	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
 	for at, to := range map[string]string{
 		"original a.txt": "", "journal": "", "stage a.txt": "undone",
 		"write b.txt": "undone", "written": "completed", "record": "completed", "clear": "completed",
 	} {
-		s, _ := crashed(t, fixtest.One, later, at)
+		s, _ := crashed(t, fixtest.One, twoAndB, at)
+		before := fixtest.All(t, s.Root)
+		tells, err := s.Unsettled(context.Background())
+		fixtest.Check(t, err)
+		if now := fixtest.All(t, s.Root); now != before {
+			t.Errorf("%s: Unsettled changed\n%s\nto\n%s", at, before, now)
+		}
 		r, err := s.Recover(context.Background())
 		fixtest.Check(t, err)
+		if !reflect.DeepEqual(tells, r) {
+			t.Errorf("%s: tells %+v, does %+v", at, tells, r)
+		}
 		if to == "" {
 			if r != nil {
 				t.Errorf("%s: %+v", at, r)
@@ -178,8 +195,11 @@ func TestRecoverSaysWhatItDid(t *testing.T) {
 			fmt.Sprint(r.Files) != "[a.txt b.txt]" || r.At.IsZero() || len(r.Left) > 0 || r.Kept != "" {
 			t.Errorf("%s: %+v", at, r)
 		}
-		if whole(t, at, s, fixtest.One, later) != (to == "completed") {
+		if whole(t, at, s, fixtest.One, twoAndB) != (to == "completed") {
 			t.Errorf("%s: not %s", at, to)
+		}
+		if tells, err = s.Unsettled(context.Background()); tells != nil || err != nil {
+			t.Errorf("%s: settled, and it tells %+v, %v", at, tells, err)
 		}
 	}
 }
@@ -187,91 +207,51 @@ func TestRecoverSaysWhatItDid(t *testing.T) {
 // Apply settles what an earlier one left before it does anything.
 func TestApplyRecoversFirst(t *testing.T) {
 	t.Parallel()
-	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
-	s, p := crashed(t, fixtest.One, later, "write b.txt")
+	s, p := crashed(t, fixtest.One, twoAndB, "write b.txt")
 	got := done(t)(apply(t, s, p, Options{}))
-	if got.Already || !whole(t, "applied", s, fixtest.One, later) {
+	if got.Already || !whole(t, "applied", s, fixtest.One, twoAndB) {
 		t.Errorf("%+v", got)
 	}
 }
 
+// What somebody edited after a crash stays as it is, and what it held before the apply is kept elsewhere.
 func TestEditsAfterACrashAreKept(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"}
 	later := fixtest.Files{"a": "f:2\n", "b": "f:2\n", "d": "f:2\n", "new/x": "f:n\n"} // c/in is deleted
-	cases := map[string]struct {
+	for name, c := range map[string]struct {
 		at   string
-		edit map[string]string
-		want fixtest.Files
+		edit fixtest.Files
 		left string
-		kept fixtest.Files
 	}{
-		"a written file": {
-			"write d",
-			map[string]string{"a": "f:mine\n"},
-			fixtest.Files{"a": "f:mine\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"},
-			"[a]",
-			fixtest.Files{"a": "f:1\n"},
-		},
-		"a file not yet written": {
-			"write d",
-			map[string]string{"d": "f:mine\n"},
-			fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:mine\n"},
-			"[d]",
-			fixtest.Files{"d": "f:1\n"},
-		},
-		"a new file": {
-			"written",
-			map[string]string{"new/x": "f:mine\n"},
-			fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n", "new/x": "f:mine\n"},
-			"[new/x]", nil,
-		},
-		"a deleted one made again": {
-			"write a",
-			map[string]string{"c/in": "f:mine\n"},
-			fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c/in": "f:mine\n", "d": "f:1\n"},
-			"[c/in]",
-			fixtest.Files{"c/in": "f:1\n"},
-		},
-		"a file where its folder was": {
-			"write a",
-			map[string]string{"c": "f:mine\n"},
-			fixtest.Files{"a": "f:1\n", "b": "f:1\n", "c": "f:mine\n", "d": "f:1\n"},
-			"[c/in]",
-			fixtest.Files{"c/in": "f:1\n"},
-		},
-		"a link in its place": {
-			"write d",
-			map[string]string{"a": "l:b"},
-			fixtest.Files{"a": "l:b", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n"},
-			"[a]",
-			fixtest.Files{"a": "f:1\n"},
-		},
-		"a new file beside": {
-			"written",
-			map[string]string{"new/y": "f:mine\n", "a": "f:mine\n"},
-			fixtest.Files{"a": "f:mine\n", "b": "f:1\n", "c/in": "f:1\n", "d": "f:1\n", "new/y": "f:mine\n"},
-			"[a]",
-			fixtest.Files{"a": "f:1\n"},
-		},
-	}
-	for name, c := range cases {
+		"a written file":              {"write d", fixtest.Files{"a": "f:mine\n"}, "a"},
+		"a file not yet written":      {"write d", fixtest.Files{"d": "f:mine\n"}, "d"},
+		"a new file":                  {"written", fixtest.Files{"new/x": "f:mine\n"}, "new/x"},
+		"a deleted one made again":    {"write a", fixtest.Files{"c/in": "f:mine\n"}, "c/in"},
+		"a file where its folder was": {"write a", fixtest.Files{"c": "f:mine\n"}, "c/in"},
+		"a link in its place":         {"write d", fixtest.Files{"a": "l:b"}, "a"},
+		"a new file beside":           {"written", fixtest.Files{"new/y": "f:mine\n", "a": "f:mine\n"}, "a"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := crashed(t, before, later, c.at)
+			want, kept := maps.Clone(before), fixtest.Files{}
+			take(kept, c.left, before)
 			for path, v := range c.edit {
 				fixtest.Put(t, s.Root, path, v)
+				want[path] = v
 			}
+			sane(want)
 			r, err := s.Recover(context.Background())
 			fixtest.Check(t, err)
-			if r.To != "undone" || fmt.Sprint(r.Left) != c.left {
+			if r.To != "undone" || !slices.Equal(r.Left, []string{c.left}) {
 				t.Errorf("%+v", r)
 			}
-			fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), c.want.With())
-			if (r.Kept != "") != (c.kept != nil) {
+			s.holds(t, "tree", want)
+			if (r.Kept != "") != (len(kept) > 0) {
 				t.Errorf("kept in %q", r.Kept)
-			} else if c.kept != nil {
-				fixtest.Same(t, "kept", fixtest.Snapshot(t, r.Kept), c.kept.With())
+			} else if len(kept) > 0 {
+				fixtest.Same(t, "kept", fixtest.Snapshot(t, r.Kept), kept.With())
 			}
 			settled(t, s)
 			if again, err := s.Recover(context.Background()); again != nil || err != nil {
@@ -288,8 +268,9 @@ func TestEditsAfterACrashAreKept(t *testing.T) {
 		if r.To != "completed" {
 			t.Errorf("%+v", r)
 		}
-		want := fixtest.Files{"a": "f:mine\n", "b": "f:2\n", "d": "f:2\n", "new/x": "f:n\n"}
-		fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), want.With())
+		want := maps.Clone(later)
+		want["a"] = "f:mine\n"
+		s.holds(t, "tree", want)
 		settled(t, s)
 	})
 }
@@ -298,34 +279,24 @@ func TestEditsAfterACrashAreKept(t *testing.T) {
 func TestEditDuringApply(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:1\n", "b": "f:1\n"}
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a": "f:2\n", "b": "f:2\n"}, nil)
-	s.step = func(step string) error {
-		if step == "write b" {
-			fixtest.Put(t, s.Root, "b", "f:mine\n")
-		}
-		return nil
-	}
+	s, p := proposed(t, before, fixtest.Files{"a": "f:2\n", "b": "f:2\n"})
+	s.step = at("write b", func() { fixtest.Put(t, s.Root, "b", "f:mine\n") })
 	_, err := apply(t, s, p, Options{})
 	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "b (changed this moment)") ||
 		!strings.Contains(err.Error(), filepath.Join(s.Dir, "kept")) {
 		t.Errorf("%v", err)
 	}
-	fixtest.Same(t, "tree", fixtest.Snapshot(t, s.Root), fixtest.Files{"a": "f:1\n", "b": "f:mine\n"})
+	s.holds(t, "tree", fixtest.Files{"a": "f:1\n", "b": "f:mine\n"})
 	settled(t, s)
 }
 
 func TestFolderMovedDuringApply(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:1\n", "b/in": "f:1\n"}
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, fixtest.Files{"a": "f:2\n", "b/in": "f:2\n"}, nil)
-	s.step = func(step string) error {
-		if step == "write b/in" { // its staged content goes away with the folder
-			fixtest.Check(t, os.Rename(filepath.Join(s.Root, "b"), filepath.Join(s.Root, "moved")))
-		}
-		return nil
-	}
+	s, p := proposed(t, before, fixtest.Files{"a": "f:2\n", "b/in": "f:2\n"})
+	s.step = at("write b/in", func() { // its staged content goes away with the folder
+		fixtest.Check(t, os.Rename(filepath.Join(s.Root, "b"), filepath.Join(s.Root, "moved")))
+	})
 	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) {
 		t.Errorf("%v", err)
 	}
@@ -359,8 +330,7 @@ func TestForeignJournals(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
-			s, _ := crashed(t, fixtest.One, later, "write b.txt")
+			s, _ := crashed(t, fixtest.One, twoAndB, "write b.txt")
 			text := fixtest.Read(t, s.transaction(nil).file())
 			if c.change != nil {
 				j := &journal{}
@@ -385,7 +355,7 @@ func TestForeignJournals(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if c.says != "" {
-				fixtest.Same(t, "untouched", fixtest.Snapshot(t, s.Root), was)
+				s.holds(t, "untouched", was)
 			}
 		})
 	}
@@ -417,34 +387,10 @@ func TestRecoverWithoutItsRun(t *testing.T) {
 	settled(t, s)
 }
 
-// Unsettled says what Recover is going to do, and does nothing.
-func TestUnsettled(t *testing.T) {
-	t.Parallel()
-	later := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
-	for _, at := range []string{"original a.txt", "journal", "stage a.txt", "write b.txt", "written", "record", "clear"} {
-		s, _ := crashed(t, fixtest.One, later, at)
-		before := fixtest.All(t, s.Root)
-		says, err := s.Unsettled(context.Background())
-		fixtest.Check(t, err)
-		if now := fixtest.All(t, s.Root); now != before {
-			t.Errorf("%s: looking changed\n%s\nto\n%s", at, before, now)
-		}
-		does, err := s.Recover(context.Background())
-		fixtest.Check(t, err)
-		if (says == nil) != (does == nil) || says != nil && (says.To != does.To || says.Run != does.Run ||
-			says.Task != does.Task || fmt.Sprint(says.Files) != fmt.Sprint(does.Files)) {
-			t.Errorf("%s: says %+v, does %+v", at, says, does)
-		}
-		if says, err = s.Unsettled(context.Background()); says != nil || err != nil {
-			t.Errorf("%s: settled, and it says %+v, %v", at, says, err)
-		}
-	}
-}
-
 // An apply that goes on is not an interrupted one, and a journal that cannot be believed is said.
 func TestUnsettledOfOthers(t *testing.T) {
 	t.Parallel()
-	s, _ := crashed(t, fixtest.One, fixtest.Files{"a.txt": "f:two\n"}, "write a.txt")
+	s, _ := crashed(t, fixtest.One, fixtest.Two, "write a.txt")
 	lock, err := s.lock(context.Background())
 	fixtest.Check(t, err)
 	if r, err := s.Unsettled(context.Background()); r != nil || err != nil {

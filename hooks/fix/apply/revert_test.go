@@ -36,18 +36,17 @@ func based(t testing.TB, s *testTree, task string, before, after fixtest.Files) 
 // What was applied can be taken back whole, and applied again.
 func TestRevertEveryKind(t *testing.T) {
 	t.Parallel()
-	s := newTree(t, everyKind)
-	p := fixtest.Sealed(t, s.Store, "test", everyKind, everyKindAfter, nil)
+	s, p := proposed(t, everyKind, everyKindAfter)
 	_, err := revert(t, s, Options{})
 	if !errors.Is(err, ErrRefused) || err.Error() != "not reverted: it is not applied (this fix is open)" {
 		t.Errorf("before: %v", err)
 	}
 	fixtest.OK(t)(apply(t, s, p, Options{}))
 	dry := done(t)(revert(t, s, Options{DryRun: true}))
-	fixtest.Same(t, "a dry run", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+	s.holds(t, "a dry run", everyKindAfter)
 	fixtest.Disposed(t, s.Store, fix.Applied)
 	got := done(t)(revert(t, s, Options{}))
-	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), everyKind.With())
+	s.holds(t, "reverted", everyKind)
 	if got.Already || len(got.Files) != len(p.Patch.Files) || !slices.Equal(got.Files, dry.Files) {
 		t.Errorf("%+v, dry %+v", got, dry)
 	}
@@ -58,7 +57,7 @@ func TestRevertEveryKind(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 	fixtest.OK(t)(apply(t, s, p, Options{}))
-	fixtest.Same(t, "applied again", fixtest.Snapshot(t, s.Root), everyKindAfter.With())
+	s.holds(t, "applied again", everyKindAfter)
 	fixtest.Disposed(t, s.Store, fix.Applied)
 }
 
@@ -83,20 +82,14 @@ func TestRevertChecks(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		}
-		fixtest.Same(t, "refused", fixtest.Snapshot(t, s.Root), fixtest.Files{
-			"a.txt": "f:two\nand more\n", "b.txt": "f:2\n",
-			"c.txt": "f:c\n",
-		})
+		s.holds(t, "refused", fixtest.Files{"a.txt": "f:two\nand more\n", "b.txt": "f:2\n", "c.txt": "f:c\n"})
 		fixtest.OK(t)(revert(t, s, Options{Files: []string{"b.txt"}}))
 		fixtest.Disposed(t, s.Store, fix.Open)
 		if _, err := revert(t, s, Options{Files: []string{"b.txt"}}); !errors.Is(err, ErrRefused) ||
 			!strings.Contains(err.Error(), "not applied to: b.txt") {
 			t.Errorf("%v", err)
 		}
-		fixtest.Same(t, "one file", fixtest.Snapshot(t, s.Root), fixtest.Files{
-			"a.txt": "f:two\nand more\n",
-			"b.txt": "f:1\n", "c.txt": "f:c\n",
-		})
+		s.holds(t, "one file", fixtest.Files{"a.txt": "f:two\nand more\n", "b.txt": "f:1\n", "c.txt": "f:c\n"})
 	})
 	t.Run("a conflict", func(t *testing.T) {
 		t.Parallel()
@@ -108,8 +101,7 @@ func TestRevertChecks(t *testing.T) {
 			c.Files[0].Clashes[0].Text != "<<<<<<< ours\nmine\n=======\none\n>>>>>>> theirs\n" {
 			t.Errorf("%v %+v", err, c)
 		}
-		fixtest.Same(t, "nothing is written", fixtest.Snapshot(t, s.Root),
-			fixtest.Files{"a.txt": "f:mine\n", "b.txt": "f:2\n", "c.txt": "f:c\n"})
+		s.holds(t, "nothing is written", fixtest.Files{"a.txt": "f:mine\n", "b.txt": "f:2\n", "c.txt": "f:c\n"})
 	})
 	t.Run("put back by hand", func(t *testing.T) {
 		t.Parallel()
@@ -140,64 +132,43 @@ func TestRevertChecks(t *testing.T) {
 // Edits of the person's own before, between and after two applies stay; the fix goes.
 func TestRevertLeavesOwnEdits(t *testing.T) {
 	t.Parallel()
-	lines := func(edits map[int]string) fixtest.Files {
-		var b strings.Builder
-		for i := range 60 {
-			line, ok := edits[i]
-			if !ok {
-				line = fmt.Sprint("line ", i)
-			}
-			b.WriteString(line + "\n")
-		}
-		return fixtest.Files{"a.txt": "f:" + b.String()}
-	}
-	s := newTree(t, lines(nil))
-	p := based(t, s, "test", lines(nil), lines(map[int]string{5: "fix 1", 50: "fix 2"}))
-	lines(map[int]string{20: "mine 1"}).Write(t, s.Root)
+	s := newTree(t, numbered(nil))
+	p := based(t, s, "test", numbered(nil), numbered(edits{5: "fix 1", 50: "fix 2"}))
+	numbered(edits{20: "mine 1"}).Write(t, s.Root)
 	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"1"}, ThreeWay: true}))
-	lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2"}).Write(t, s.Root)
+	numbered(edits{20: "mine 1", 5: "fix 1", 30: "mine 2"}).Write(t, s.Root)
 	fixtest.OK(t)(apply(t, s, p, Options{ThreeWay: true}))
-	fixtest.Same(t, "applied", fixtest.Snapshot(t, s.Root),
-		lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2"}))
+	s.holds(t, "applied", numbered(edits{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2"}))
 	fixtest.Disposed(t, s.Store, fix.Applied)
 	if _, err := revert(t, s, Options{}); !errors.Is(err, ErrConflict) {
 		t.Errorf("what was edited between two applies is taken back without --3way: %v", err)
 	}
-	lines(map[int]string{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2", 40: "mine 3"}).Write(t, s.Root)
+	numbered(edits{20: "mine 1", 5: "fix 1", 30: "mine 2", 50: "fix 2", 40: "mine 3"}).Write(t, s.Root)
 	fixtest.OK(t)(revert(t, s, Options{ThreeWay: true}))
-	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root),
-		lines(map[int]string{20: "mine 1", 30: "mine 2", 40: "mine 3"}))
+	s.holds(t, "reverted", numbered(edits{20: "mine 1", 30: "mine 2", 40: "mine 3"}))
 	fixtest.Disposed(t, s.Store, fix.Reverted)
 }
 
 // What was put back by hand and applied again is taken back to what it was before the second time.
 func TestRevertAfterASecondApply(t *testing.T) {
 	t.Parallel()
-	before, after := fixtest.Files{"a.txt": "f:" + numberedLines(nil)}, fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"})}
+	before, after := numbered(nil), numbered(edits{5: "five", 55: "last"})
 	for _, hunks := range [][]string{nil, {"1"}} {
 		s := newTree(t, before)
 		p := based(t, s, "test", before, after)
-		for _, mine := range []map[int]string{{20: "mine"}, {40: "mine"}} {
-			fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(mine))
+		for _, mine := range []edits{{20: "mine"}, {40: "mine"}} {
+			numbered(mine).Write(t, s.Root)
 			fixtest.OK(t)(apply(t, s, p, Options{ThreeWay: true, Hunks: hunks}))
 		}
 		fixtest.OK(t)(revert(t, s, Options{}))
-		fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root),
-			fixtest.Files{"a.txt": "f:" + numberedLines(map[int]string{40: "mine"})})
+		s.holds(t, "reverted", numbered(edits{40: "mine"}))
 	}
 }
 
 // At every step of a revert an error takes everything back, and a crash is settled to the one or the other.
 func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	before := fixtest.Files{
-		"mod": "f:1\n", "del/in": "f:x\n", "to-dir": "f:x\n", "to-file/in": "f:x\n", "link": "l:mod",
-		"keep": "f:k",
-	}
-	later := fixtest.Files{
-		"mod": "x:2\n", "to-dir/in": "f:x\n", "to-file": "f:y\n", "link": "l:keep",
-		"new/deep": "f:n\n", "keep": "f:k",
-	}
+	before, later := someKinds, someKindsAfter
 	broken := errors.New("disk full")
 	ends := map[string]int{}
 	for n := 0; ; n++ {
@@ -236,7 +207,7 @@ func TestRevertErrorAndCrashAtEveryStep(t *testing.T) {
 			if _, err := revert(t, s, Options{}); err != nil {
 				t.Errorf("%s: reverted later: %v", step, err)
 			}
-			fixtest.Same(t, "reverted later", fixtest.Snapshot(t, s.Root), before.With())
+			s.holds(t, "reverted later", before)
 		}
 		if ended {
 			break
@@ -261,8 +232,7 @@ func TestRevertOfWhatIsNotKept(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	fixtest.Same(t, "as it was applied", fixtest.Snapshot(t, s.Root),
-		fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\nEIGHT\n"})
+	s.holds(t, "as it was applied", fixtest.Files{"a.txt": "f:ONE\n2\n3\n4\n5\n6\n7\nEIGHT\n"})
 	if recordfile.Exists(filepath.Join(s.Dir, "apply", "journal.json")) {
 		t.Error("a journal is left")
 	}

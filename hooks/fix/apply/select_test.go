@@ -20,8 +20,7 @@ import (
 func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	t.Parallel()
 	after := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n", "c.txt": "f:c\n"}
-	s := newTree(t, fixtest.One)
-	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, nil)
+	s, p := proposed(t, fixtest.One, after)
 	stands := func(what, disposition string, in ...string) {
 		t.Helper()
 		p := fixtest.Find(t, s.Store, fixtest.RunID, "test")
@@ -52,9 +51,8 @@ func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	some(true, "c.txt")
 	stands("one more by hand", fix.Open, "b.txt", "c.txt")
 	fixtest.Put(t, s.Root, "b.txt", "f:mine\n")
-	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) ||
-		!strings.Contains(err.Error(),
-			"it was applied before; since then: the files are no longer as the fix found them: b.txt") {
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(),
+		"it was applied before; since then: the files are no longer as the fix found them: b.txt") {
 		t.Errorf("%v", err)
 	}
 	some(false, "a.txt") // the rest all the same
@@ -144,42 +142,28 @@ func TestApplyNamesFiles(t *testing.T) {
 
 func TestApplyInParts(t *testing.T) {
 	t.Parallel()
-	after := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n"}
-	s := newTree(t, fixtest.One)
-	p := fixtest.Sealed(t, s.Store, "test", fixtest.One, after, nil)
+	s, p := proposed(t, fixtest.One, twoAndB)
 	fixtest.OK(t)(apply(t, s, p, Options{Files: []string{"b.txt", "b.txt"}}))
-	fixtest.Same(t, "one", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": "f:one\n", "b.txt": "f:b\n"})
+	s.holds(t, "one", one("b.txt", "f:b\n"))
 	got := done(t)(apply(t, s, p, Options{}))
 	if got.Already || len(got.Files) != 2 {
 		t.Errorf("%+v", got)
 	}
-	fixtest.Same(t, "both", fixtest.Snapshot(t, s.Root), after)
+	s.holds(t, "both", twoAndB)
 }
 
 // What was applied and then edited in other places is applied, with and without --3way; where the fix itself was
 // edited or taken out by hand, it is not.
 func TestApplyTwiceWithEditsBetween(t *testing.T) {
 	t.Parallel()
-	lines := func(at map[int]string) string {
-		var b strings.Builder
-		b.WriteString("f:")
-		for i := range 30 {
-			if v, ok := at[i]; ok {
-				b.WriteString(v + "\n")
-			} else {
-				fmt.Fprintf(&b, "line %d\n", i)
-			}
-		}
-		return b.String()
-	}
-	before := fixtest.Files{"a.txt": lines(nil), "b.txt": "f:1\n"}
-	after := fixtest.Files{"a.txt": lines(map[int]string{3: "fixed"}), "b.txt": "f:2\n"}
+	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b.txt": "f:1\n"}
+	after := fixtest.Files{"a.txt": "f:" + numberedLines(edits{3: "fixed"}), "b.txt": "f:2\n"}
 	s := newTree(t, before)
 	p := based(t, s, "test", before, after)
 	fixtest.OK(t)(apply(t, s, p, Options{}))
 	state := fixtest.Read(t, p.StatePath())
 
-	edited := lines(map[int]string{3: "fixed", 25: "mine"})
+	edited := "f:" + numberedLines(edits{3: "fixed", 25: "mine"})
 	fixtest.Put(t, s.Root, "a.txt", edited)
 	for _, o := range []Options{{}, {DryRun: true}, {ThreeWay: true}, {Files: []string{"a.txt"}}} {
 		got, err := apply(t, s, p, o)
@@ -188,7 +172,7 @@ func TestApplyTwiceWithEditsBetween(t *testing.T) {
 			t.Errorf("%+v: %+v %v", o, got, err)
 		}
 	}
-	fixtest.Same(t, "edited elsewhere", fixtest.Snapshot(t, s.Root), fixtest.Files{"a.txt": edited, "b.txt": "f:2\n"})
+	s.holds(t, "edited elsewhere", fixtest.Files{"a.txt": edited, "b.txt": "f:2\n"})
 	if again, _ := os.ReadFile(p.StatePath()); string(again) != string(state) {
 		t.Errorf("it is recorded twice: %s", again)
 	}
@@ -198,8 +182,8 @@ func TestApplyTwiceWithEditsBetween(t *testing.T) {
 	}
 
 	for what, text := range map[string]string{
-		"the fix edited":                   lines(map[int]string{3: "mine"}),
-		"the fix taken out, edited beside": lines(map[int]string{25: "mine"}),
+		"the fix edited":                   "f:" + numberedLines(edits{3: "mine"}),
+		"the fix taken out, edited beside": "f:" + numberedLines(edits{25: "mine"}),
 	} {
 		fixtest.Put(t, s.Root, "a.txt", text)
 		if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) ||
@@ -215,8 +199,13 @@ func TestApplyTwiceWithEditsBetween(t *testing.T) {
 	}
 }
 
-// numbered lines, some of them in other words.
-func numberedLines(edits map[int]string) string {
+// edits are lines in other words, by number.
+type edits map[int]string
+
+// numbered is a tree with one file of 60 lines.
+func numbered(e edits) fixtest.Files { return fixtest.Files{"a.txt": "f:" + numberedLines(e)} }
+
+func numberedLines(edits edits) string {
 	var b strings.Builder
 	for i := 1; i <= 60; i++ {
 		line, ok := edits[i]
@@ -232,11 +221,11 @@ func numberedLines(edits map[int]string) string {
 func TestApplyHunkByHunk(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "b": "f:b\n"}
-	with := func(a map[int]string, b string) fixtest.Files {
+	with := func(a edits, b string) fixtest.Files {
 		return fixtest.Files{"a.txt": "f:" + numberedLines(a), "b": b}
 	}
 	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"},
+	p := fixtest.Sealed(t, s.Store, "test", before, with(edits{5: "five", 30: "thirty\nand", 55: "last"},
 		"x:B\n"), nil)
 	stands := func(what, disposition string, parts ...fix.Part) {
 		t.Helper()
@@ -248,7 +237,7 @@ func TestApplyHunkByHunk(t *testing.T) {
 		}
 	}
 	got := done(t)(apply(t, s, p, Options{Hunks: []string{"a.txt:2"}}))
-	fixtest.Same(t, "the second", fixtest.Snapshot(t, s.Root), with(map[int]string{30: "thirty\nand"}, "f:b\n"))
+	s.holds(t, "the second", with(edits{30: "thirty\nand"}, "f:b\n"))
 	if want := []fix.Part{{Path: "a.txt", Hunks: []int{2}, Of: 3}}; !reflect.DeepEqual(got.Parts, want) || !got.Rest ||
 		got.Already {
 		t.Errorf("%+v", got)
@@ -257,23 +246,45 @@ func TestApplyHunkByHunk(t *testing.T) {
 	if got, err := apply(t, s, p, Options{Hunks: []string{"a.txt:2"}}); err != nil || !got.Already {
 		t.Errorf("twice: %+v %v", got, err)
 	}
-	fixtest.Put(t, s.Root, "a.txt", with(map[int]string{30: "thirty\nand", 55: "last"}, "")["a.txt"]) // the third, by hand
+	fixtest.Put(t, s.Root, "a.txt", with(edits{30: "thirty\nand", 55: "last"}, "")["a.txt"]) // the third, by hand
 	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"a.txt:1"}, Files: []string{"b"}}))
-	fixtest.Same(t, "all", fixtest.Snapshot(t, s.Root), with(map[int]string{5: "five", 30: "thirty\nand", 55: "last"},
-		"x:B\n"))
+	s.holds(t, "all", with(edits{5: "five", 30: "thirty\nand", 55: "last"}, "x:B\n"))
 	stands("nobody recorded the third", fix.Open, fix.Part{Path: "a.txt", Hunks: []int{1, 2}, Of: 3})
 	if got, err := apply(t, s, p, Options{}); err != nil || !got.Already || got.Rest {
 		t.Errorf("all: %+v %v", got, err)
 	}
 	stands("all", fix.Applied)
 	fixtest.OK(t)(revert(t, s, Options{}))
-	fixtest.Same(t, "reverted", fixtest.Snapshot(t, s.Root), before)
+	s.holds(t, "reverted", before)
 	stands("reverted", fix.Reverted)
 	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"./a.txt:3", "a.txt:1"}, Dir: s.Root}))
-	fixtest.Same(t, "two", fixtest.Snapshot(t, s.Root), with(map[int]string{5: "five", 55: "last"}, "f:b\n"))
+	s.holds(t, "two", with(edits{5: "five", 55: "last"}, "f:b\n"))
 	fixtest.OK(t)(revert(t, s, Options{}))
-	fixtest.Same(t, "two reverted", fixtest.Snapshot(t, s.Root), before)
+	s.holds(t, "two reverted", before)
 	stands("two reverted", fix.Reverted)
+}
+
+// What was applied and thrown away by hand is applied again, hunk by hunk or as a whole, whatever the record tells.
+func TestApplyAgainAfterACheckout(t *testing.T) {
+	t.Parallel()
+	before := numbered(nil)
+	after := numbered(edits{5: "five", 55: "last"})
+	for _, thrown := range []Options{{}, {Hunks: []string{"1"}}, {Hunks: []string{"2"}}} {
+		for _, rest := range []Options{{}, {Files: []string{"a.txt"}}, {Hunks: []string{"1"}}, {ThreeWay: true}} {
+			s := newTree(t, before)
+			p := based(t, s, "test", before, after)
+			fixtest.OK(t)(apply(t, s, p, thrown))
+			before.Write(t, s.Root) // git checkout
+			fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"2"}}))
+			if got, err := apply(t, s, p, rest); err != nil || got.Already {
+				t.Errorf("%+v thrown away, then %+v: %+v %v", thrown, rest, got, err)
+			}
+			s.holds(t, "applied again", after)
+			if got, err := apply(t, s, p, rest); err != nil || !got.Already {
+				t.Errorf("%+v thrown away, %+v twice: %+v %v", thrown, rest, got, err)
+			}
+		}
+	}
 }
 
 // A change of mode goes with the first hunk.
@@ -282,13 +293,13 @@ func TestModeGoesWithTheFirstHunk(t *testing.T) {
 	before := fixtest.Files{"a": "f:" + numberedLines(nil)}
 	s := newTree(t, before)
 	p := fixtest.Sealed(t, s.Store, "test", before,
-		fixtest.Files{"a": "x:" + numberedLines(map[int]string{5: "five", 55: "last"})}, nil)
+		fixtest.Files{"a": "x:" + numberedLines(edits{5: "five", 55: "last"})}, nil)
 	for _, step := range []struct{ hunk, want string }{
-		{"2", "f:" + numberedLines(map[int]string{55: "last"})},
-		{"1", "x:" + numberedLines(map[int]string{5: "five", 55: "last"})},
+		{"2", "f:" + numberedLines(edits{55: "last"})},
+		{"1", "x:" + numberedLines(edits{5: "five", 55: "last"})},
 	} {
 		fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{step.hunk}}))
-		fixtest.Same(t, "hunk "+step.hunk, fixtest.Snapshot(t, s.Root), fixtest.Files{"a": step.want})
+		s.holds(t, "hunk "+step.hunk, fixtest.Files{"a": step.want})
 	}
 	fixtest.Disposed(t, s.Store, fix.Applied)
 }
@@ -297,11 +308,10 @@ func TestHunksThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.txt": "f:" + numberedLines(nil), "bin": "f:\x00\x01", "one:2": "f:1\n", "run": "f:1\n"}
 	after := fixtest.Files{
-		"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}), "bin": "f:\x00\x02",
+		"a.txt": "f:" + numberedLines(edits{5: "five", 55: "last"}), "bin": "f:\x00\x02",
 		"one:2": "f:2\n", "new": "f:n\n", "run": "x:1\n",
 	}
-	s := newTree(t, before)
-	p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+	s, p := proposed(t, before, after)
 	for typed, says := range map[string]string{
 		"1":         `--hunk "1": the patch has several files, say of which: PATH:1; it touches: a.txt, bin, new, one:2, run`,
 		"run:1":     `--hunk "run:1": run has no hunk, only another mode; --files takes it`,
@@ -326,7 +336,7 @@ func TestHunksThatAreNotThere(t *testing.T) {
 	}
 	want := maps.Clone(after)
 	want["a.txt"], want["run"] = before["a.txt"], before["run"]
-	fixtest.Same(t, "three of one part", fixtest.Snapshot(t, s.Root), want)
+	s.holds(t, "three of one part", want)
 }
 
 // What an apply of a part wrote is no uncommitted edit for the apply of the rest; what somebody added to it is.
@@ -336,15 +346,15 @@ func TestTheRestIsNotDirty(t *testing.T) {
 	s := newTree(t, before)
 	commitAll(t, s.Root)
 	p := based(t, s, "test", before, fixtest.Files{
-		"a.txt": "f:" + numberedLines(map[int]string{5: "five", 55: "last"}),
+		"a.txt": "f:" + numberedLines(edits{5: "five", 55: "last"}),
 		"b":     "f:b\n",
 	})
 	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"1"}}))
-	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{5: "five", 30: "mine"}))
+	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(edits{5: "five", 30: "mine"}))
 	if _, err := apply(t, s, p, Options{ThreeWay: true}); !errors.Is(err, ErrDirty) {
 		t.Errorf("%v", err)
 	}
-	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(map[int]string{5: "five"}))
+	fixtest.Put(t, s.Root, "a.txt", "f:"+numberedLines(edits{5: "five"}))
 	got := done(t)(apply(t, s, p, Options{}))
 	if len(got.Dirty) > 0 {
 		t.Errorf("%+v", got)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -99,8 +100,7 @@ func killed(t *testing.T, rounds int, back bool) {
 	took := time.Duration(0)
 	ends := map[string]int{}
 	for round := range rounds + 1 {
-		s := newTree(t, before)
-		p := fixtest.Sealed(t, s.Store, "test", before, after, nil)
+		s, p := proposed(t, before, after)
 		if back {
 			fixtest.OK(t)(apply(t, s, p, Options{}))
 		}
@@ -205,19 +205,13 @@ func TestApplyIsThePatch(t *testing.T) {
 		p := fixtest.SealedIn(t, s.Store, run, "test", changes, nil)
 		parsed, err := patch.Parse(p.Diff)
 		fixtest.Check(t, err)
-		memory := fixtest.Files{}
-		for name, v := range before {
-			memory[name] = v
-		}
+		memory := maps.Clone(before)
 		made, err := parsed.Apply(func(name string) (*patch.File, error) { return before.File(name), nil })
 		fixtest.Check(t, err)
 		for _, c := range made {
 			delete(memory, c.Path)
 			if c.After != nil {
-				memory[c.Path] = map[string]string{
-					"100644": "f:", "100755": "x:",
-					"120000": "l:",
-				}[fix.ContentOf(c.After).Mode] + string(c.After.Data)
+				memory[c.Path] = written(c.After)
 			}
 		}
 		if _, err := apply(t, s, p, Options{}); err != nil {

@@ -128,23 +128,26 @@ func (t *target) partsIn(now node) ([]bool, bool) {
 func (t *target) extent() fix.Extent { return t.extents[fix.AsStored(t.path)] }
 
 // recorded reports whether the selected parts are recorded as applied.
-func (t *target) recorded() bool {
-	e := t.extent()
-	if e.All {
-		return true
-	}
-	for i, selected := range t.parts {
-		if selected && (i >= len(e.Hunks) || !e.Hunks[i]) {
-			return false
-		}
-	}
-	return true
-}
+func (t *target) recorded() bool { return t.extent().Has(t.parts) }
 
-// unchanged reports whether a path is as the last apply left it, and that wrote all that is selected.
+// unchanged reports whether a path is as the last apply left it, and all that is selected was written then. Earlier
+// applies count as long as each left what the next one found: else somebody may have taken their part out by hand.
 func (t *target) unchanged(now node) bool {
 	steps := t.history[t.path]
-	return len(steps) > 0 && t.recorded() && now.is(steps[len(steps)-1].After)
+	if len(steps) == 0 || !now.is(steps[len(steps)-1].After) {
+		return false
+	}
+	var wrote fix.Extent
+	for i, s := range slices.Backward(steps) {
+		if s.part == nil {
+			return true
+		}
+		wrote = s.part.AddTo(wrote)
+		if i > 0 && !equal(steps[i-1].After, s.Before) {
+			break
+		}
+	}
+	return wrote.Has(t.parts)
 }
 
 // original returns what a path held before the first apply, if it is as the last one left it and nobody edited it

@@ -59,10 +59,9 @@ func TestProvenance(t *testing.T) {
 	s := fixtest.NewStore(t, before)
 	fixtest.Check(t, os.MkdirAll(filepath.Join(fixtest.Dir(s), "context"), 0o700))
 	fixtest.Check(t, os.WriteFile(filepath.Join(fixtest.Dir(s), "context", "test.json"), []byte("{}\n"), 0o600))
-	d := fixtest.Begin(t, s, "test",
-		func(b []byte) []byte {
-			return bytes.ReplaceAll(b, []byte("hunter2"), []byte("[hidden]"))
-		})
+	d := fixtest.Begin(t, s, "test", func(b []byte) []byte {
+		return bytes.ReplaceAll(b, []byte("hunter2"), []byte("[hidden]"))
+	})
 	fixtest.Check(t, d.Transcript(1, "prompt", map[string]any{"text": "repair with hunter2"}))
 	fixtest.Check(t, d.Transcript(1, "text", map[string]any{"text": "yes"}))
 	log, rel, err := d.Log("check")

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
@@ -23,7 +25,8 @@ import (
 
 const RunID = "20261121T024000Z-7f3a"
 
-// A files is a tree in a map: path → "f:content", "x:content" (executable), "l:target".
+// Files is a tree in a map: path → "f:content", "x:content" (executable), "r:content" (read-only), "l:target", "p:"
+// (a FIFO); folder/ → "d".
 type Files map[string]string
 
 func (f Files) File(name string) *patch.File {
@@ -77,8 +80,14 @@ func Put(t testing.TB, root, name, v string) {
 	switch v[:1] {
 	case "l":
 		Check(t, os.Symlink(v[2:], path))
+	case "d":
+		Check(t, os.Mkdir(path, 0o755))
+	case "p":
+		Check(t, unix.Mkfifo(path, 0o600))
 	case "x":
 		Check(t, os.WriteFile(path, []byte(v[2:]), 0o755))
+	case "r":
+		Check(t, os.WriteFile(path, []byte(v[2:]), 0o444))
 	default:
 		Check(t, os.WriteFile(path, []byte(v[2:]), 0o644))
 	}
@@ -100,6 +109,9 @@ func Snapshot(t testing.TB, root string) Files {
 			return filepath.SkipDir
 		case e.IsDir():
 			f[filepath.ToSlash(name)+"/"] = "d"
+			return nil
+		case e.Type()&fs.ModeNamedPipe != 0:
+			f[filepath.ToSlash(name)] = "p:"
 			return nil
 		case e.Type()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(path)

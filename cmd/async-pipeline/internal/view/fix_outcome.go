@@ -257,8 +257,9 @@ func (s *Screen) rescues(f *fix.Fix, dir string) string {
 // kept names the rescue patches of a fix, also those of earlier fixes of the same failure.
 func (s *Screen) kept(paths []string, dir string) string {
 	var b strings.Builder
+	b.WriteString(s.paragraph("none is proposed; an agent's changes are kept in", "  "))
 	for _, p := range paths {
-		b.WriteString(s.paragraph("none is proposed; an agent's changes are kept in", "  ") + "    " + s.Path(joined(dir, p)) + "\n")
+		b.WriteString("    " + s.Path(joined(dir, p)) + "\n")
 	}
 	return b.String()
 }

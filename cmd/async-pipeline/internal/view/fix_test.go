@@ -116,6 +116,7 @@ var variants = map[string]func(p *fix.Proposal){
 		p.State, p.Verdict, p.Disposition, p.Patch, p.Diff, p.Verification, p.AgentSaid, p.Control = "skipped", nil, "none", nil, nil, nil, nil, nil
 		p.Attempts, p.Base, p.Reproduction, p.Budget = nil, nil, nil, nil
 		p.Reason = ptr("open_proposal: run 20261121T023000Z-22bb has a proposal for this failure, which is still open")
+		p.Rescue = []string{"fixes/test@1/attempt-1.patch", "fixes/test@1/attempt-2.patch"} // of an earlier fix
 	},
 	"applied": func(p *fix.Proposal) { p.Disposition, p.Applied = "applied", []string{"logo.png", "sum.go"} },
 	"partly":  func(p *fix.Proposal) { p.Applied = []string{"logo.png"} },
