@@ -68,6 +68,14 @@ type Line struct {
 	Data map[string]any // more fields
 }
 
+// Null returns nil for an empty string: a line of the transcript has null for what is unknown.
+func Null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
 // A Turn is how a turn ended.
 type Turn struct {
 	Kind        failure.Kind   // empty: the agent ended by itself

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -50,7 +51,7 @@ func ParseControl(text string) (*Control, error) {
 	}
 	near := find(text, meant)
 	if near == nil {
-		near = outermost(text)
+		near = find(text, nil)
 	}
 	if near == nil {
 		return nil, ErrNoObject
@@ -68,17 +69,6 @@ func meant(raw []byte) bool {
 	_, outcome := fields["outcome"]
 	_, summary := fields["summary"]
 	return outcome || summary
-}
-
-func outermost(text string) []byte {
-	whole := []byte(stripFence(strings.TrimPrefix(text, bom)))
-	if json.Valid(whole) {
-		if whole[0] == '{' {
-			return whole
-		}
-		return nil
-	}
-	return lastObject([]byte(Tail(string(whole), TailLimit)), nil)
 }
 
 var (
@@ -105,11 +95,9 @@ func decodeControl(raw []byte) (*Control, error) {
 			return nil, fmt.Errorf("control object: required field %q is missing", key)
 		}
 	}
-	for key, value := range fields {
-		if string(value) == "null" && !slices.Contains(controlRequired, key) {
-			delete(fields, key)
-		}
-	}
+	maps.DeleteFunc(fields, func(key string, value json.RawMessage) bool {
+		return string(value) == "null" && !slices.Contains(controlRequired, key)
+	})
 	c := &Control{VerifiedCommands: []string{}, Touched: []string{}}
 	for _, list := range []struct {
 		name string

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,9 +37,9 @@ func Diffs(answer string) []Diff {
 // LastDiff returns the last complete diff of an answer, or else the last one; false if there is none.
 func LastDiff(answer string) (Diff, bool) {
 	all := Diffs(answer)
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Problem == "" {
-			return all[i], true
+	for _, d := range slices.Backward(all) {
+		if d.Problem == "" {
+			return d, true
 		}
 	}
 	if len(all) == 0 {
@@ -83,12 +84,7 @@ var (
 )
 
 func begin(line string, with []string) bool {
-	for _, w := range with {
-		if strings.HasPrefix(line, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(with, func(w string) bool { return strings.HasPrefix(line, w) })
 }
 
 // begins reports whether the patch of a file begins at line i.

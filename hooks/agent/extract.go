@@ -26,13 +26,13 @@ func Tail(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	text = text[len(text)-limit:]
-	for i := 0; i < len(text) && i < utf8.UTFMax; i++ {
-		if utf8.RuneStart(text[i]) {
-			return text[i:]
+	from := len(text) - limit
+	for i := range min(limit, utf8.UTFMax) {
+		if utf8.RuneStart(text[from+i]) {
+			return text[from+i:]
 		}
 	}
-	return text
+	return text[from:]
 }
 
 // stripFence removes space around text, and a fence of backticks that text begins with.
@@ -42,38 +42,22 @@ func stripFence(text string) string {
 	if !ok {
 		return text
 	}
-	rest = strings.TrimPrefix(rest, "json")
-	rest = strings.TrimRight(rest, " \t\r\n")
-	rest = strings.TrimSuffix(rest, backticks)
-	return strings.TrimSpace(rest)
+	rest = strings.TrimRight(strings.TrimPrefix(rest, "json"), " \t\r\n")
+	return strings.TrimSpace(strings.TrimSuffix(rest, backticks))
 }
 
-// find returns the object that the whole text is, or the last one in it that accept accepts. If the whole text is one
-// JSON value, nothing inside it is considered: the contents of a rejected wrapper are not the agent's answer.
+// find returns the object that the whole text is, or the last one in it that accept accepts; without accept the last
+// one that is inside no other. If the whole text is one JSON value, nothing inside it is considered: the contents of
+// a rejected wrapper are not the agent's answer.
 func find(text string, accept func([]byte) bool) []byte {
 	whole := []byte(stripFence(strings.TrimPrefix(text, bom)))
-	if len(whole) == 0 {
-		return nil
-	}
 	if json.Valid(whole) {
-		if whole[0] == '{' && accept(whole) {
+		if whole[0] == '{' && (accept == nil || accept(whole)) {
 			return whole
 		}
 		return nil
 	}
 	return lastObject([]byte(Tail(string(whole), TailLimit)), accept)
-}
-
-// balancedAt returns the JSON object that begins at text[at], or nil.
-func balancedAt(text []byte, at int) []byte {
-	if at < 0 || at >= len(text) || text[at] != '{' {
-		return nil
-	}
-	end := closings(text)[at+1]
-	if end < 0 || !json.Valid(text[at:end+1]) {
-		return nil
-	}
-	return text[at : end+1]
 }
 
 // lastObject returns the rightmost object in text that accept accepts. Without accept it is the last one that is

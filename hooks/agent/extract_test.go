@@ -39,26 +39,21 @@ func TestStripFence(t *testing.T) {
 func TestBalancedAt(t *testing.T) {
 	t.Parallel()
 	tricky := `{"a":"} \" {"}`
-	for name, c := range map[string]struct {
-		in   string
-		at   int
-		want string
-	}{
-		"G04 in noise":            {`noise {"a":1} more`, 6, `{"a":1}`},
-		"G05 nested":              {`{"a":{"b":{}}}`, 0, `{"a":{"b":{}}}`},
-		"G06 brace and quote":     {tricky + " tail", 0, tricky},
-		"G08 no close":            {`{"a":{"b":1}`, 0, ""},
-		"not a brace":             {`a{}`, 0, ""},
-		"balanced but not JSON":   {`{a}`, 0, ""},
-		"trailing comma":          {`{"a":1,}`, 0, ""},
-		"NaN":                     {`{"a":NaN}`, 0, ""},
-		"past the end":            {`{}`, 5, ""},
-		"string that never ends":  {`{"a}`, 0, ""},
-		"backslash as last byte":  {`{"a\`, 0, ""},
-		"escaped backslash":       {`{"a":"\\"} }`, 0, `{"a":"\\"}`},
-		"close without an object": {`} {"a":1}`, 2, `{"a":1}`},
+	for name, c := range map[string]struct{ in, want string }{
+		"G04 in noise":            {`noise {"a":1} more`, `{"a":1}`},
+		"G05 nested":              {`{"a":{"b":{}}}`, `{"a":{"b":{}}}`},
+		"G06 brace and quote":     {tricky + " tail", tricky},
+		"G08 no close":            {`{"a":{"b":1}`, `{"b":1}`}, // what is inside of it is closed
+		"G08 no close at all":     {`{"a":1`, ""},
+		"balanced but not JSON":   {`{a}`, ""},
+		"trailing comma":          {`{"a":1,}`, ""},
+		"NaN":                     {`{"a":NaN}`, ""},
+		"string that never ends":  {`{"a}`, ""},
+		"backslash as last byte":  {`{"a\`, ""},
+		"escaped backslash":       {`{"a":"\\"} }`, `{"a":"\\"}`},
+		"close without an object": {`} {"a":1}`, `{"a":1}`},
 	} {
-		if got := string(balancedAt([]byte(c.in), c.at)); got != c.want {
+		if got := string(lastObject([]byte(c.in), nil)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -43,10 +43,10 @@ func ParseFailure(text string) (*Failure, error) {
 		}
 		return got != nil || fault != nil
 	})
-	if kind := (*badKind)(nil); errors.As(fault, &kind) {
+	switch _, ofKind := errors.AsType[*badKind](fault); {
+	case ofKind:
 		return nil, fmt.Errorf("error object: %w; %s; %s", fault, ignored, KnownKinds())
-	}
-	if fault != nil {
+	case fault != nil:
 		return nil, fmt.Errorf("error object: %w; %s", fault, ignored)
 	}
 	return got, nil

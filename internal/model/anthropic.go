@@ -5,6 +5,7 @@ package model
 // "Preserved thinking" (block_binding).
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -137,12 +138,9 @@ type anthropicContent struct {
 func anthropicBlocks(m Message) []any {
 	blocks := []any{}
 	for _, b := range m.Blocks {
-		if b.Result == nil {
-			continue
+		if r := b.Result; r != nil {
+			blocks = append(blocks, &anthropicContent{Type: "tool_result", Of: r.ID, Content: &r.Text, Failed: r.Failed})
 		}
-		blocks = append(blocks, &anthropicContent{
-			Type: "tool_result", Of: b.Result.ID, Content: &b.Result.Text, Failed: b.Result.Failed,
-		})
 	}
 	solid := len(blocks) // up to the last block that is not thinking
 	for _, b := range m.Blocks {
@@ -151,8 +149,7 @@ func anthropicBlocks(m Message) []any {
 			continue
 		case b.Call != nil:
 			blocks = append(blocks, &anthropicContent{
-				Type: "tool_use", ID: b.Call.ID, Name: b.Call.Name,
-				Input: b.Call.input(),
+				Type: "tool_use", ID: b.Call.ID, Name: b.Call.Name, Input: b.Call.input(),
 			})
 		case raw != nil && b.Text == "":
 			blocks = append(blocks, raw)
@@ -388,10 +385,7 @@ func (s *anthropicStream) message(e anthropicEvent) error {
 	if s.d.stopped() {
 		return outOfOrder("the model stopped for %s, and then for %s", s.d.got.Reason, reason)
 	}
-	stop, ok := anthropicStops[reason]
-	if !ok {
-		stop = Other
-	}
+	stop := cmp.Or(anthropicStops[reason], Other)
 	for i, b := range s.blocks {
 		if b.open && !cutShort(stop) {
 			return outOfOrder("the model stopped and block %d had not ended", i)
@@ -411,19 +405,11 @@ func (s *anthropicStream) usage(u *anthropicUsage) {
 	if u == nil {
 		return
 	}
-	for _, c := range []struct{ from, to **tally }{
-		{&u.Input, &s.counts.Input},
-		{&u.Written, &s.counts.Written},
-		{&u.Cached, &s.counts.Cached},
-		{&u.Output, &s.counts.Output},
-	} {
-		if *c.from != nil {
-			*c.to = *c.from
-		}
+	c, to := &s.counts, &s.d.got.Usage
+	c.Input, c.Output = cmp.Or(u.Input, c.Input), cmp.Or(u.Output, c.Output)
+	c.Written, c.Cached = cmp.Or(u.Written, c.Written), cmp.Or(u.Cached, c.Cached)
+	if c.Input != nil {
+		to.Input = sum(c.Input, c.Written, c.Cached)
 	}
-	to := &s.d.got.Usage
-	if s.counts.Input != nil {
-		to.Input = sum(s.counts.Input, s.counts.Written, s.counts.Cached)
-	}
-	to.Written, to.Cached = s.counts.Written.known(), s.counts.Cached.known()
+	to.Written, to.Cached = c.Written.known(), c.Cached.known()
 }

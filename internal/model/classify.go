@@ -3,6 +3,7 @@ package model
 // The kind of a provider's error. Structured facts decide before words do.
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +21,8 @@ type facts struct {
 	again   *bool         // the provider's own word on a retry (the header x-should-retry)
 }
 
-// error returns the facts as an error that wraps err.
-func (f facts) error(err error) *Error {
+// error returns the facts as an error.
+func (f facts) error() *Error {
 	kind := f.kind()
 	again := kind.Resend()
 	if kind == failure.Unknown && f.again != nil {
@@ -30,116 +31,84 @@ func (f facts) error(err error) *Error {
 	if f.after < 0 && kind == failure.RateLimited {
 		f.after = waitWords(f.message)
 	}
-	message := f.message
-	if message == "" {
-		message = "the provider says no more"
-		if len(f.codes) > 0 {
-			message = strings.Join(f.codes, " ")
-		}
-	}
-	return &Error{Kind: kind, Status: f.status, Message: message, RetryAfter: f.after, Retryable: again, Err: err}
+	message := cmp.Or(f.message, strings.Join(f.codes, " "), "the provider says no more")
+	return &Error{Kind: kind, Status: f.status, Message: message, RetryAfter: f.after, Retryable: again}
 }
 
 // codeKinds are the words of the providers and of the gateways before them. From Anthropic's "Errors", OpenAI's
 // "Error codes" and the API reference of the Responses error object, Google's "Troubleshooting guide"
 // (google.rpc.Code); the numbers are Z.ai's.
-var codeKinds = map[string]failure.Kind{
-	"insufficient_quota": failure.QuotaExhausted, "usage_not_included": failure.QuotaExhausted,
-	"quota_exceeded":      failure.QuotaExhausted,
-	"usage_limit_reached": failure.QuotaExhausted, "exceeded_current_quota_error": failure.QuotaExhausted,
+var codeKinds = byCode(map[failure.Kind]string{
+	failure.QuotaExhausted: "insufficient_quota usage_not_included quota_exceeded usage_limit_reached " +
+		"exceeded_current_quota_error",
+	failure.Billing: "billing_error billing_hard_limit_reached insufficient_balance payment_required 1113 1309",
+	failure.ContextOverflow: "context_length_exceeded context_window_exceeded model_context_window_exceeded " +
+		"exceed_context_size_error",
+	failure.RequestTooLarge: "request_too_large",
+	failure.AuthInvalid: "authentication_error invalid_api_key unauthenticated permission_error permission_denied " +
+		"api_key_invalid 1000 1001 1002 1220",
+	failure.ModelNotFound: "not_found_error model_not_found not_found model_not_supported unknown_model " +
+		"deploymentnotfound 1211",
+	failure.RateLimited: "rate_limit_error rate_limit_exceeded rate_limit too_many_requests throttling " +
+		"resource_exhausted 1302",
+	failure.ServerOverload: "overloaded_error overloaded server_overloaded server_is_overloaded server_error api_error " +
+		"internal internal_server_error unavailable service_unavailable server_unavailable temporarily_unavailable " +
+		"timeout_error deadline_exceeded insufficient_system_resource 1305",
+	failure.ContentPolicy:  "content_filter content_policy_violation safety 1301",
+	failure.InvalidRequest: "invalid_request_error invalid_prompt invalid_argument conflict_error 1210",
+	failure.StreamFailure:  "tool_use_failed", // Groq: the model wrote a call that could not be read
+})
 
-	"billing_error": failure.Billing, "billing_hard_limit_reached": failure.Billing,
-	"insufficient_balance": failure.Billing, "payment_required": failure.Billing,
-	"1113": failure.Billing, "1309": failure.Billing,
-
-	"context_length_exceeded": failure.ContextOverflow, "context_window_exceeded": failure.ContextOverflow,
-	"model_context_window_exceeded": failure.ContextOverflow, "exceed_context_size_error": failure.ContextOverflow,
-
-	"request_too_large": failure.RequestTooLarge,
-
-	"authentication_error": failure.AuthInvalid, "invalid_api_key": failure.AuthInvalid,
-	"unauthenticated":  failure.AuthInvalid,
-	"permission_error": failure.AuthInvalid, "permission_denied": failure.AuthInvalid,
-	"api_key_invalid": failure.AuthInvalid,
-	"1000":            failure.AuthInvalid, "1001": failure.AuthInvalid,
-	"1002": failure.AuthInvalid, "1220": failure.AuthInvalid,
-
-	"not_found_error": failure.ModelNotFound, "model_not_found": failure.ModelNotFound,
-	"not_found": failure.ModelNotFound, "1211": failure.ModelNotFound,
-	"model_not_supported": failure.ModelNotFound, "unknown_model": failure.ModelNotFound,
-	"deploymentnotfound": failure.ModelNotFound,
-
-	"rate_limit_error": failure.RateLimited, "rate_limit_exceeded": failure.RateLimited,
-	"rate_limit": failure.RateLimited, "too_many_requests": failure.RateLimited,
-	"throttling": failure.RateLimited, "resource_exhausted": failure.RateLimited, "1302": failure.RateLimited,
-
-	"overloaded_error": failure.ServerOverload, "overloaded": failure.ServerOverload,
-	"server_overloaded":    failure.ServerOverload,
-	"server_is_overloaded": failure.ServerOverload, "server_error": failure.ServerOverload,
-	"api_error": failure.ServerOverload,
-	"internal":  failure.ServerOverload, "internal_server_error": failure.ServerOverload,
-	"unavailable":         failure.ServerOverload,
-	"service_unavailable": failure.ServerOverload, "server_unavailable": failure.ServerOverload,
-	"temporarily_unavailable": failure.ServerOverload,
-	"timeout_error":           failure.ServerOverload, "deadline_exceeded": failure.ServerOverload,
-	"insufficient_system_resource": failure.ServerOverload,
-	"1305":                         failure.ServerOverload,
-
-	"content_filter": failure.ContentPolicy, "content_policy_violation": failure.ContentPolicy,
-	"safety": failure.ContentPolicy, "1301": failure.ContentPolicy,
-
-	"invalid_request_error": failure.InvalidRequest, "invalid_prompt": failure.InvalidRequest,
-	"invalid_argument": failure.InvalidRequest,
-	"conflict_error":   failure.InvalidRequest, "1210": failure.InvalidRequest,
-
-	"tool_use_failed": failure.StreamFailure, // Groq: the model wrote a call that could not be read
+func byCode(words map[failure.Kind]string) map[string]failure.Kind {
+	kinds := map[string]failure.Kind{}
+	for kind, codes := range words {
+		for code := range strings.FieldsSeq(codes) {
+			kinds[code] = kind
+		}
+	}
+	return kinds
 }
 
-// strongBilling and strongQuota decide at any status.
+// Words of messages, in small letters. strongBilling and strongQuota decide at any status.
 var (
 	strongBilling = []string{
-		"insufficient balance", "insufficient credit", "out of credits", "credit balance is too low", "payment required",
-		"in arrears", "余额不足", "欠费", "账户余额",
+		"insufficient balance", "insufficient credit", "out of credits", "credit balance is too low",
+		"payment required", "in arrears", "余额不足", "欠费", "账户余额",
 	}
 	strongQuota = []string{
-		"insufficient_quota", "insufficient quota", "exceeded your current quota", "quota exceeded", "exceeded your quota",
-		"exhausted your", "usage limit reached", "specified api usage limits", "额度不足", "额度已用",
+		"insufficient_quota", "insufficient quota", "exceeded your current quota", "quota exceeded",
+		"exceeded your quota", "exhausted your", "usage limit reached", "specified api usage limits", "额度不足", "额度已用",
 	}
 	weakBilling = []string{"billing", "credits", "subscription", "your plan"} // at 400, 402, 403 only
-
-	rateWords = []string{
-		"rate limit", "rate_limit", "too many requests", "rate increased too quickly",
-		"concurrency", "throttl",
+	rateWords   = []string{
+		"rate limit", "rate_limit", "too many requests", "rate increased too quickly", "concurrency", "throttl",
 	}
 	overloadWords = []string{
-		"overloaded", "unavailable", "at capacity", "internal server error", "bad gateway",
-		"server error",
+		"overloaded", "unavailable", "at capacity", "internal server error", "bad gateway", "server error",
 	}
 	policyWords = []string{
-		"content policy", "content_policy", "content filter", "content_filter", "safety system",
-		"usage policies",
+		"content policy", "content_policy", "content filter", "content_filter", "safety system", "usage policies",
 	}
-	flagWords  = []string{"moderation", "flagged"} // at 403, where they stand for the policy
-	modelWords = []string{"is not a valid model", "model not found", "no such model", "unknown model", "invalid model"}
-	authWords  = []string{
-		"unauthorized", "invalid api key", "invalid x-api-key", "authentication",
-		"api key not valid",
+	flagWords  = []string{"moderation", "flagged"} // at 403, where they mean the policy
+	modelWords = []string{
+		"is not a valid model", "model not found", "no such model", "unknown model", "invalid model",
+	}
+	authWords = []string{
+		"unauthorized", "invalid api key", "invalid x-api-key", "authentication", "api key not valid",
 	}
 	overflowWords = []string{
-		"prompt is too long", "prompt too long", "context length", "context_length", "context window", "maximum context",
-		"context limit", "input is too long", "input length and", "input token count", "reduce the length",
-		"exceeds the context",
+		"prompt is too long", "prompt too long", "context length", "context_length", "context window",
+		"maximum context", "context limit", "input is too long", "input length and", "input token count",
+		"reduce the length", "exceeds the context",
 	}
-	tokenWords  = []string{"token limit", "too many tokens"} // a full window, unless they speak of the answer
+	tokenWords  = []string{"token limit", "too many tokens"} // a full window, unless they are about the answer
 	outputWords = []string{
-		"output token", "max_tokens", "max_output_tokens", "max_completion_tokens",
-		"completion token",
+		"output token", "max_tokens", "max_output_tokens", "max_completion_tokens", "completion token",
 	}
 	timeoutWords = []string{"timeout", "timed out", "deadline exceeded"}
 	networkWords = []string{
 		"stream closed", "stream error", "sse error", "connection closed", "connection reset", "reset by peer",
-		"broken pipe",
-		"connection error", "closed before",
+		"broken pipe", "connection error", "closed before",
 	}
 )
 

@@ -1,16 +1,19 @@
 package model
 
-// Errors of a turn.
+// Errors of a turn, and how long a provider asks to wait.
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
@@ -45,19 +48,16 @@ func outOfOrder(format string, args ...any) *Error {
 }
 
 // provided returns the error that a provider reports in the middle of a stream.
-func provided(body []byte) *Error {
-	f := reported(body)
-	return f.error(nil)
-}
+func provided(body []byte) *Error { return reported(body).error() }
 
 // finish returns the error as it leaves the package: one line, bounded, without the key.
 func (m *Model) finish(err error) error {
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return err
 	}
 	e.Message = oneLine(scrub(e.Message, m.Key), maxMessage)
-	if (e.Kind == failure.AuthInvalid) && m.Key == "" {
+	if e.Kind == failure.AuthInvalid && m.Key == "" {
 		e.Kind = failure.AuthMissing
 	}
 	return e
@@ -93,11 +93,7 @@ func oneLine(text string, max int) string {
 		return text
 	}
 	const dots = "…"
-	cut := max - len(dots)
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + dots
+	return strings.ToValidUTF8(text[:max-len(dots)], "") + dots
 }
 
 // reported reads the facts from the JSON of an error: {"error": {…}} of every provider, in an array with Gemini, or
@@ -115,9 +111,7 @@ func reported(body []byte) facts {
 	}
 	fields, ok := whole.(map[string]any)
 	if !ok {
-		if text, ok := whole.(string); ok {
-			f.message = text
-		}
+		f.message, _ = whole.(string)
 		return f
 	}
 	switch inner := fields["error"].(type) {
@@ -127,15 +121,12 @@ func reported(body []byte) facts {
 		f.message, f.meant = inner, true
 	}
 	for _, name := range []string{"code", "type", "status", "reason"} {
-		switch v := fields[name].(type) {
-		case string:
-			if v != "" {
-				f.codes = append(f.codes, strings.ToLower(v))
-				f.number(v)
-			}
-		case float64:
-			text := strconv.FormatFloat(v, 'f', -1, 64)
-			f.codes = append(f.codes, text)
+		text, _ := fields[name].(string)
+		if n, ok := fields[name].(float64); ok {
+			text = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+		if text != "" {
+			f.codes = append(f.codes, strings.ToLower(text))
 			f.number(text)
 		}
 	}
@@ -167,7 +158,7 @@ func (f *facts) behind(more map[string]any) {
 // refusal returns the error that body is meant as, nil if it is something else.
 func refusal(body []byte) *Error {
 	f := reported(body)
-	e := f.error(nil)
+	e := f.error()
 	if !f.meant && (len(f.codes) == 0 || e.Kind == failure.Unknown) {
 		return nil
 	}
@@ -205,4 +196,56 @@ func (f *facts) details(list []any) {
 			}
 		}
 	}
+}
+
+// longest replaces a wait that no Duration can hold. The caller decides whether it can be meant.
+const longest = time.Duration(math.MaxInt64)
+
+// retryAfter returns how long the headers of an answer ask to wait: retry-after-ms (milliseconds, fractions allowed;
+// OpenAI and Azure) before Retry-After as seconds (fractions allowed, rounded up to a millisecond) before Retry-After
+// as a date of HTTP (RFC 9110, 10.2.3). It is negative if there is none, or it cannot be read, or is in the past.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if wait, ok := milliseconds(h.Get("Retry-After-Ms"), 1); ok {
+		return wait
+	}
+	value := h.Get("Retry-After")
+	if wait, ok := milliseconds(value, 1000); ok {
+		return wait
+	}
+	if at, err := http.ParseTime(strings.TrimSpace(value)); err == nil && at.After(now) {
+		return at.Sub(now) // at most the longest
+	}
+	return none
+}
+
+// milliseconds parses a number of units of so many milliseconds.
+func milliseconds(text string, unit float64) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
+		return 0, false
+	}
+	// 1.2 × 1000 is a little more than 1200 in binary: what is that close to a whole number is meant to be it.
+	ms := n * unit
+	if r := math.Round(ms); math.Abs(ms-r) < 1e-6 {
+		ms = r
+	}
+	if ms = math.Ceil(ms); ms >= float64(longest.Milliseconds()) {
+		return longest, true
+	}
+	return time.Duration(ms) * time.Millisecond, true
+}
+
+var tryAgainIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
+})
+
+// waitWords returns how long the message of a rate limit asks to wait: inside a stream OpenAI tells it in words only
+// ("Please try again in 6.2s").
+func waitWords(message string) time.Duration {
+	if said := tryAgainIn().FindStringSubmatch(message); said != nil {
+		if wait, err := time.ParseDuration(said[1]); err == nil {
+			return wait
+		}
+	}
+	return none
 }

@@ -132,7 +132,7 @@ func TestProvidersWordOnRetry(t *testing.T) {
 	}
 	t.Run("P77 unknown", func(t *testing.T) {
 		for _, again := range []bool{true, false} {
-			if e := (facts{codes: []string{"weird"}, again: &again}).error(nil); e.Kind != failure.Unknown || e.Retryable != again {
+			if e := (facts{codes: []string{"weird"}, again: &again}).error(); e.Kind != failure.Unknown || e.Retryable != again {
 				t.Errorf("%+v", e)
 			}
 		}
@@ -253,13 +253,13 @@ func TestRetryAfter(t *testing.T) {
 		"try again in 99999999999999h": none,
 	} {
 		f := facts{codes: []string{"rate_limit_exceeded"}, message: message, after: none}
-		if e := f.error(nil); e.RetryAfter != want {
+		if e := f.error(); e.RetryAfter != want {
 			t.Errorf("%q: %v", message, e.RetryAfter)
 		}
-		if f.after = time.Second; f.error(nil).RetryAfter != time.Second {
+		if f.after = time.Second; f.error().RetryAfter != time.Second {
 			t.Errorf("%q before a field", message)
 		}
-		if f.codes, f.after = []string{"server_error"}, none; f.error(nil).RetryAfter != none {
+		if f.codes, f.after = []string{"server_error"}, none; f.error().RetryAfter != none {
 			t.Errorf("%q is no limit", message)
 		}
 	}

@@ -89,7 +89,7 @@ func FuzzReported(f *testing.F) {
 		facts := reported(body)
 		facts.status = status
 		m := Model{Key: testKey}
-		e := facts.error(nil)
+		e := facts.error()
 		_ = m.finish(e)
 		if e.Kind == "" || e.Message == "" && strings.TrimSpace(facts.message) == "" || len(e.Message) > maxMessage {
 			t.Fatalf("%+v", e)

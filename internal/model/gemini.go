@@ -5,9 +5,11 @@ package model
 // (each goes back in the part it came with, parts are not merged across one).
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -93,10 +95,8 @@ func geminiParts(m Message) []geminiContent {
 			if b.Result.Failed {
 				field = "error"
 			}
-			part.Result = &geminiNamed{
-				ID: geminiID(b.Result.ID), Name: b.Result.Name,
-				Response: map[string]string{field: b.Result.Text},
-			}
+			answer := map[string]string{field: b.Result.Text}
+			part.Result = &geminiNamed{ID: geminiID(b.Result.ID), Name: b.Result.Name, Response: answer}
 		case b.Call != nil:
 			part.Call = &geminiNamed{ID: geminiID(b.Call.ID), Name: b.Call.Name, Args: b.Call.input()}
 		case b.Thinking != "" && raw != nil:
@@ -152,14 +152,10 @@ type geminiChunk struct {
 }
 
 type geminiPart struct {
-	Text      *string `json:"text"`
-	Thought   bool    `json:"thought"`
-	Signature string  `json:"thoughtSignature"`
-	Call      *struct {
-		ID   string          `json:"id"`
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"args"`
-	} `json:"functionCall"`
+	Text      *string      `json:"text"`
+	Thought   bool         `json:"thought"`
+	Signature string       `json:"thoughtSignature"`
+	Call      *geminiNamed `json:"functionCall"`
 }
 
 // geminiStream is the state of one stream: pieces, the last of which has a finishReason, and the end of the body.
@@ -173,7 +169,7 @@ func (s *geminiStream) event(_ string, data []byte) error {
 	var c geminiChunk
 	if err := decode(data, &c); err != nil {
 		if f := reported(data); f.meant { // an error in an array, as the API writes it outside streams
-			return f.error(nil)
+			return f.error()
 		}
 		return err
 	}
@@ -183,12 +179,7 @@ func (s *geminiStream) event(_ string, data []byte) error {
 	if c.Candidates == nil && c.Feedback == nil && c.Usage == nil {
 		return malformed("a piece of the answer has no candidates: \"%s\"", head(data, 120))
 	}
-	if c.ID != "" {
-		s.d.got.ID = c.ID
-	}
-	if c.Model != "" {
-		s.d.got.Model = c.Model
-	}
+	s.d.got.ID, s.d.got.Model = cmp.Or(c.ID, s.d.got.ID), cmp.Or(c.Model, s.d.got.Model)
 	if u := c.Usage; u != nil {
 		// A count of zero is not written (proto3's JSON): beside others it is zero, not unknown.
 		zero := new(tally)
@@ -262,12 +253,10 @@ func (s *geminiStream) finish(reason, message string) error {
 		}
 		return nil
 	}
-	stop, ok := geminiStops[reason]
+	stop := cmp.Or(geminiStops[reason], Other)
 	switch {
-	case geminiSlips[reason]:
+	case slices.Contains(geminiSlips, reason):
 		return newError(failure.StreamFailure, "the model made a mistake in its answer (%s) %s", reason, message)
-	case !ok:
-		stop = Other
 	case stop == EndTurn && s.d.calls() > 0: // the protocol has no reason of its own for calls
 		stop = ToolCalls
 	}
@@ -277,12 +266,8 @@ func (s *geminiStream) finish(reason, message string) error {
 
 var geminiStops = map[string]Stop{
 	"STOP": EndTurn, "MAX_TOKENS": MaxTokens, "SAFETY": Refused, "RECITATION": Refused, "LANGUAGE": Refused,
-	"BLOCKLIST":          Refused,
-	"PROHIBITED_CONTENT": Refused, "SPII": Refused,
+	"BLOCKLIST": Refused, "PROHIBITED_CONTENT": Refused, "SPII": Refused,
 }
 
 // geminiSlips are the finish reasons of an answer that the provider itself could not read: the next may be better.
-var geminiSlips = map[string]bool{
-	"MALFORMED_FUNCTION_CALL": true, "MALFORMED_RESPONSE": true,
-	"UNEXPECTED_TOOL_CALL": true,
-}
+var geminiSlips = []string{"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"}

@@ -2,7 +2,10 @@ package model
 
 // How long a provider may be silent, and how much it may send.
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 const (
 	defaultWord  = 10 * time.Minute
@@ -17,22 +20,14 @@ var slowLimits = Limits{Connect: 2 * time.Minute, Think: defaultWord, Silent: 4 
 
 func (l Limits) orDefault(provider string) Limits {
 	w, _ := wireOf(provider)
-	usual := w.limits
-	for _, d := range []struct {
-		of    *time.Duration
-		usual time.Duration
-	}{{&l.Connect, usual.Connect}, {&l.Think, usual.Think}, {&l.Silent, usual.Silent}, {&l.Word, usual.Word}} {
-		if *d.of <= 0 {
-			*d.of = d.usual
-		}
+	return Limits{
+		Connect: cmp.Or(max(l.Connect, 0), w.limits.Connect),
+		Think:   cmp.Or(max(l.Think, 0), w.limits.Think),
+		Silent:  cmp.Or(max(l.Silent, 0), w.limits.Silent),
+		Word:    cmp.Or(max(l.Word, 0), w.limits.Word),
+		Line:    cmp.Or(max(l.Line, 0), defaultLine),
+		Total:   cmp.Or(max(l.Total, 0), defaultTotal),
 	}
-	if l.Line <= 0 {
-		l.Line = defaultLine
-	}
-	if l.Total <= 0 {
-		l.Total = defaultTotal
-	}
-	return l
 }
 
 // Patience returns the longest time between two events of a turn: after that its own limits have ended it. An idle

@@ -5,6 +5,7 @@ package model
 // stored), "Prompt caching" (prompt_cache_key).
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -50,8 +51,7 @@ func openaiRequest(m *Model, r Request) any {
 		for i, t := range r.Tools {
 			// strict would demand that every property is required.
 			tools[i] = object{
-				"type": "function", "name": t.Name, "description": t.Description, "parameters": t.schema(),
-				"strict": false,
+				"type": "function", "name": t.Name, "description": t.Description, "parameters": t.schema(), "strict": false,
 			}
 		}
 		q["tools"] = tools
@@ -83,8 +83,7 @@ func conversationKey(m *Model, r Request) string {
 // reasons reports whether a model reasons. Those that do not are older than GPT-5, or made for chatting.
 func reasons(name string) bool {
 	return !strings.HasPrefix(name, "gpt-3") && !strings.HasPrefix(name, "gpt-4") &&
-		!strings.HasPrefix(name, "chatgpt-") &&
-		!strings.HasSuffix(name, "-chat-latest")
+		!strings.HasPrefix(name, "chatgpt-") && !strings.HasSuffix(name, "-chat-latest")
 }
 
 // openaiInput is an item of the conversation. There are thousands, and a struct is encoded faster than a map.
@@ -193,9 +192,9 @@ type openaiStream struct {
 type openaiItem struct {
 	kind  string
 	done  bool
-	part  *part          // of a call or reasoning
-	texts map[int]*part  // of a message, by content_index
-	said  map[int]string // of reasoning: which of its texts were begun, for the space between
+	part  *part         // of a call or reasoning
+	texts map[int]*part // of a message, by content_index
+	said  map[int]bool  // of reasoning: which of its texts were begun, for the space between
 }
 
 func (s *openaiStream) event(_ string, data []byte) error {
@@ -299,7 +298,7 @@ func (s *openaiStream) added(e openaiEvent) error {
 	case "message":
 		item.kind, item.texts = out.Type, map[int]*part{}
 	case "reasoning":
-		item.kind, item.part, item.said = out.Type, s.d.begin(thinkingPart), map[int]string{}
+		item.kind, item.part, item.said = out.Type, s.d.begin(thinkingPart), map[int]bool{}
 	case "function_call":
 		if out.Name == "" {
 			return malformed("a call has no name")
@@ -325,10 +324,7 @@ var openaiTakes = map[string]struct {
 }
 
 func (s *openaiStream) text(item *openaiItem, e openaiEvent) *part {
-	index := 0
-	if e.Content != nil {
-		index = *e.Content
-	}
+	index := deref(e.Content)
 	if item.texts[index] == nil {
 		item.texts[index] = s.d.begin(textPart)
 	}
@@ -361,17 +357,11 @@ func (s *openaiStream) refusalDone(item *openaiItem, e openaiEvent) error {
 }
 
 func (s *openaiStream) thinking(item *openaiItem, e openaiEvent) error {
-	index := 0
-	switch {
-	case e.Summary != nil:
-		index = *e.Summary
-	case e.Content != nil:
-		index = *e.Content
-	}
-	if _, ok := item.said[index]; !ok && item.part.text.Len() > 0 {
+	index := deref(cmp.Or(e.Summary, e.Content))
+	if !item.said[index] && item.part.text.Len() > 0 {
 		s.d.add(item.part, "\n\n")
 	}
-	item.said[index] = ""
+	item.said[index] = true
 	s.d.add(item.part, e.Delta)
 	return nil
 }
@@ -469,8 +459,8 @@ func (s *openaiStream) end(e openaiEvent) error {
 	}
 	if u := r.Usage; u != nil {
 		s.d.got.Usage = Usage{
-			Input: u.Input.known(), Output: u.Output.known(), Cached: u.Details.Cached.known(),
-			Written: u.Details.Written.known(),
+			Input: u.Input.known(), Output: u.Output.known(),
+			Cached: u.Details.Cached.known(), Written: u.Details.Written.known(),
 		}
 	}
 	s.d.ended = true
@@ -485,14 +475,8 @@ func (s *openaiStream) end(e openaiEvent) error {
 		}
 		return provided(r.Error)
 	case e.Type == "response.incomplete" || reason != "": // some servers report a cut answer as completed, with details
-		stop := Other
-		switch reason {
-		case "max_output_tokens":
-			stop = MaxTokens
-		case "content_filter":
-			stop = Refused
-		}
-		s.d.stop(stop, reason)
+		stops := map[string]Stop{"max_output_tokens": MaxTokens, "content_filter": Refused}
+		s.d.stop(cmp.Or(stops[reason], Other), reason)
 		return nil
 	}
 	for i, item := range s.items {

@@ -19,7 +19,7 @@ var chatWire = wire{
 	path:    func(*Model) string { return "/chat/completions" },
 	head:    bearer,
 	encode:  chatRequest,
-	decoder: func(d *draft) decoder { return &chatStream{d: d, calls: map[int]*part{}} },
+	decoder: func(d *draft) decoder { return &chatStream{d: d, calls: map[int]*part{}, ids: map[int]string{}} },
 	limits:  slowLimits,
 }
 
@@ -86,10 +86,8 @@ func chatMessages(out []any, m Message) []any {
 			out = append(out, chatMessage{Role: "tool", Of: b.Result.ID, Content: &content})
 			continue
 		case b.Call != nil:
-			said.Calls = append(said.Calls, chatToolCall{
-				b.Call.ID, "function",
-				chatFunction{b.Call.Name, string(b.Call.input())},
-			})
+			function := chatFunction{b.Call.Name, string(b.Call.input())}
+			said.Calls = append(said.Calls, chatToolCall{b.Call.ID, "function", function})
 			continue
 		}
 		if raw := b.own(OpenAIChat); raw != nil {
@@ -138,20 +136,17 @@ type chatChunk struct {
 type chatChoice struct {
 	Index int `json:"index"`
 	Delta struct {
-		Content   *string `json:"content"`
-		Refusal   *string `json:"refusal"`
-		Content2  *string `json:"reasoning_content"`
-		Reasoning *string `json:"reasoning"`
+		Content   string `json:"content"`
+		Refusal   string `json:"refusal"`
+		Content2  string `json:"reasoning_content"`
+		Reasoning string `json:"reasoning"`
 		Calls     []struct {
-			Index    *int   `json:"index"`
-			ID       string `json:"id"`
-			Function struct {
-				Name string `json:"name"`
-				Args string `json:"arguments"`
-			} `json:"function"`
+			Index    *int         `json:"index"`
+			ID       string       `json:"id"`
+			Function chatFunction `json:"function"`
 		} `json:"tool_calls"`
 	} `json:"delta"`
-	Finish *string         `json:"finish_reason"`
+	Finish string          `json:"finish_reason"`
 	Error  json.RawMessage `json:"error"`
 }
 
@@ -214,10 +209,10 @@ func (s *chatStream) event(_ string, data []byte) error {
 }
 
 func (s *chatStream) choice(c chatChoice) error {
-	text, refusal, thinking := deref(c.Delta.Content), deref(c.Delta.Refusal), deref(c.Delta.Content2)
+	text, refusal, thinking := c.Delta.Content, c.Delta.Refusal, c.Delta.Content2
 	field := "reasoning_content"
 	if thinking == "" {
-		thinking, field = deref(c.Delta.Reasoning), "reasoning"
+		thinking, field = c.Delta.Reasoning, "reasoning"
 	}
 	if s.d.stopped() && (text+refusal+thinking != "" || len(c.Delta.Calls) > 0) {
 		return outOfOrder("more of the answer after its finish_reason")
@@ -247,10 +242,10 @@ func (s *chatStream) choice(c chatChoice) error {
 			return err
 		}
 	}
-	if c.Finish == nil || *c.Finish == "" {
+	if c.Finish == "" {
 		return nil
 	}
-	return s.finish(*c.Finish)
+	return s.finish(c.Finish)
 }
 
 func (s *chatStream) call(index int, id, name, args string) error {
@@ -268,9 +263,6 @@ func (s *chatStream) call(index int, id, name, args string) error {
 		p = s.d.beginCall(id, name)
 		s.calls[index] = p
 		s.all = append(s.all, p)
-		if s.ids == nil {
-			s.ids = map[int]string{}
-		}
 		s.ids[index] = id
 	case id != "" && id != s.ids[index]:
 		return outOfOrder("two calls in the place of call %d", index)
@@ -312,9 +304,10 @@ func (s *chatStream) finish(reason string) error {
 	return nil
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
+// deref returns what p points to, and the zero value for nil: for a field that is missing or null.
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return *s
+	return v
 }

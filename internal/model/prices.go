@@ -8,7 +8,10 @@ package model
 // tier, text. The figures of the latter two were read in the tables of models.dev and llm-prices, which cite those
 // pages. Introductory prices are left out: their models are unpriced.
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // A price is USD per million tokens.
 type price struct {
@@ -99,10 +102,8 @@ func Cost(model string, u Usage) (float64, bool) {
 	if l.above > 0 && *u.Input > l.above {
 		p = l.long
 	}
-	if p.written == 0 {
-		p.written = p.input
-	}
-	cached, written := count(u.Cached), count(u.Written)
+	p.written = cmp.Or(p.written, p.input)
+	cached, written := deref(u.Cached), deref(u.Written)
 	fresh := *u.Input - cached - written
 	if fresh < 0 || cached < 0 || written < 0 || *u.Output < 0 {
 		return 0, false // counts that contradict each other
@@ -115,13 +116,6 @@ func Cost(model string, u Usage) (float64, bool) {
 func Window(model string) int64 {
 	l, _ := list(model)
 	return l.window
-}
-
-func count(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // list finds a model by its name, which may end with a date or "latest" or "001". A longer name with another end is

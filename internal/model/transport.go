@@ -23,9 +23,8 @@ import (
 // dropped are the errors of a network that may be better next time.
 var dropped = []error{
 	syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.EPIPE,
-	syscall.EHOSTUNREACH,
-	syscall.ENETUNREACH, syscall.ENETDOWN, syscall.ENOTCONN, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
-	os.ErrDeadlineExceeded,
+	syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.ENOTCONN,
+	io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, os.ErrDeadlineExceeded,
 }
 
 // streamError is what errors.As fills with a reset of an HTTP/2 stream: net/http does so for any struct of these
@@ -46,8 +45,7 @@ const (
 
 // fault returns the error of a request that got no answer, or of a body that broke off.
 func fault(err error) *Error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // its URL and verb say nothing that the person did not write
 	}
 	kind := faultKind(err)
@@ -60,37 +58,20 @@ func fault(err error) *Error {
 }
 
 func faultKind(err error) failure.Kind {
-	var corrupt flate.CorruptInputError
-	var internal flate.InternalError
-	switch {
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt), errors.As(err,
-		&internal):
-		return failure.Decompression
-	case isTLS(err):
-		return failure.TLSError
-	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
-		if dns.IsNotFound && !dns.IsTemporary && !dns.IsTimeout {
-			return failure.DNSNotFound
-		}
-		return failure.TransportDisconnect
-	}
-	var reset streamError
-	if errors.As(err, &reset) {
-		if reset.Code == inadequateSecurity || reset.Code == http11Required {
-			return failure.TLSError
-		}
-		return failure.TransportDisconnect
-	}
-	if slices.ContainsFunc(dropped, func(target error) bool { return errors.Is(err, target) }) {
-		return failure.TransportDisconnect
-	}
-	if timedOut(err) {
-		return failure.TransportDisconnect
-	}
+	dns, _ := errors.AsType[*net.DNSError](err)
+	reset, isReset := errors.AsType[streamError](err)
 	text := strings.ToLower(err.Error())
 	switch {
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), is[flate.CorruptInputError](err),
+		is[flate.InternalError](err):
+		return failure.Decompression
+	case isTLS(err), isReset && (reset.Code == inadequateSecurity || reset.Code == http11Required):
+		return failure.TLSError
+	case dns != nil && dns.IsNotFound && !dns.IsTemporary && !dns.IsTimeout:
+		return failure.DNSNotFound
+	case dns != nil, isReset, timedOut(err),
+		slices.ContainsFunc(dropped, func(target error) bool { return errors.Is(err, target) }):
+		return failure.TransportDisconnect
 	case strings.Contains(text, "malformed http"), strings.Contains(text, "response headers exceeded"):
 		return failure.ParseError
 	case disconnectWord(text), has(text, httpWords):
@@ -99,26 +80,23 @@ func faultKind(err error) failure.Kind {
 	return failure.Unknown
 }
 
+// is reports whether an error of type E is in the chain of err.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 // timedOut checks every error of the chain: net.OpError knows only of a timeout directly below it.
 func timedOut(err error) bool {
-	for err != nil {
-		var network net.Error
-		if !errors.As(err, &network) {
-			return false
-		}
-		if network.Timeout() {
-			return true
-		}
-		err = errors.Unwrap(network)
-	}
-	return false
+	network, ok := errors.AsType[net.Error](err)
+	return ok && (network.Timeout() || timedOut(errors.Unwrap(network)))
 }
 
 // httpWords are errors of net/http that are only strings: chunks that cannot be read, connections that end.
 var httpWords = []string{
-	"http2:", "goaway", "malformed chunked encoding", "invalid byte in chunk length", "chunk length",
-	"server closed idle connection",
-	"transport connection broken", "use of closed network connection", "connection reset by peer", "broken pipe",
+	"http2:", "goaway", "malformed chunked encoding", "invalid byte in chunk length", "chunk length", "broken pipe",
+	"server closed idle connection", "transport connection broken", "use of closed network connection",
+	"connection reset by peer",
 }
 
 // disconnectWord reports whether text as a whole is one of two messages that runtimes write for a lost connection.
@@ -129,16 +107,7 @@ func disconnectWord(text string) bool {
 }
 
 func isTLS(err error) bool {
-	var (
-		authority x509.UnknownAuthorityError
-		host      x509.HostnameError
-		invalid   x509.CertificateInvalidError
-		roots     x509.SystemRootsError
-		verify    *tls.CertificateVerificationError
-		record    tls.RecordHeaderError
-		alert     tls.AlertError
-	)
-	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &roots) ||
-		errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) ||
-		errors.Is(err, http.ErrSchemeMismatch)
+	return is[x509.UnknownAuthorityError](err) || is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err) ||
+		is[x509.SystemRootsError](err) || is[*tls.CertificateVerificationError](err) || is[tls.RecordHeaderError](err) ||
+		is[tls.AlertError](err) || errors.Is(err, http.ErrSchemeMismatch)
 }

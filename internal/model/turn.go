@@ -4,6 +4,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -81,8 +82,8 @@ var client = sync.OnceValue(func() *http.Client {
 		DisableCompression:  true, // what is packed all the same is unpacked here, strictly
 		TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout:     90 * time.Second,
-		// A head is some kilobytes.
-		MaxResponseHeaderBytes: 1 << 20,
+
+		MaxResponseHeaderBytes: 1 << 20, // it is some kilobytes
 		// A connection whose other end is gone without a word is found by these.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}}
@@ -108,9 +109,7 @@ func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
 	if err := CheckURL(m.BaseURL); err != nil {
 		return newError(failure.InvalidRequest, "%v", err)
 	}
-	if r.MaxTokens == 0 {
-		r.MaxTokens = defaultMax
-	}
+	r.MaxTokens = cmp.Or(r.MaxTokens, defaultMax)
 	body, err := marshal(w.encode(m, r))
 	if err != nil {
 		return newError(failure.InvalidRequest, "the conversation cannot be written as JSON: %v", err)
@@ -162,12 +161,8 @@ func marshal(v any) ([]byte, error) {
 
 // send sends the request and waits for the head of the answer.
 func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response, error) {
-	base := m.BaseURL
-	if base == "" {
-		base = w.base
-	}
-	req, err := http.NewRequestWithContext(turn, http.MethodPost, endpoint(base, w.version, w.always, w.path(m)),
-		bytes.NewReader(body))
+	address := endpoint(cmp.Or(m.BaseURL, w.base), w.version, w.always, w.path(m))
+	req, err := http.NewRequestWithContext(turn, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, newError(failure.InvalidRequest, "the request cannot be made: %v", err)
 	}
@@ -175,14 +170,12 @@ func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response,
 	req.Header.Set("Accept", eventStream)
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", userAgent)
-	if m.Key != "" {
-		if strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return nil, newError(failure.AuthInvalid, "the key holds a line break or another character that no header can "+
-				"carry; check how it was stored")
-		}
+	if strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return nil, newError(failure.AuthInvalid, "the key holds a line break or another character that no header can "+
+			"carry; check how it was stored")
 	}
 	w.head(req.Header, m)
-	c := *m.http()
+	c := *cmp.Or(m.HTTP, client())
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Jar = nil
 
@@ -209,20 +202,12 @@ func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response,
 	}
 }
 
-func (m *Model) http() *http.Client {
-	if m.HTTP != nil {
-		return m.HTTP
-	}
-	return client()
-}
-
 // turnFault returns the error of a turn in which err happened: the reason is what ended the turn.
 func turnFault(turn context.Context, err error) error {
 	if turn.Err() != nil {
 		return context.Cause(turn)
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return fault(err)
@@ -454,11 +439,11 @@ func (s *stream) refused(resp *http.Response, now time.Time) error {
 	}
 	switch resp.Header.Get("X-Should-Retry") {
 	case "true":
-		f.again = ptr(true)
+		f.again = new(true)
 	case "false":
-		f.again = ptr(false)
+		f.again = new(false)
 	}
-	return f.error(nil)
+	return f.error()
 }
 
 // foreign returns the error of an answer that is not a stream of events although its status is 200.
@@ -480,8 +465,7 @@ func (s *stream) noStream(resp *http.Response, body []byte) error {
 			"right?", resp.StatusCode, kind)
 	case text[0] == '{' || text[0] == '[':
 		e = malformed("the answer came in one piece (%q) where a stream was asked for; is the base URL right, and does "+
-			"the server stream? It begins \"%s\"",
-			kind, head(text, maxQuote))
+			"the server stream? It begins \"%s\"", kind, head(text, maxQuote))
 	default:
 		e = malformed("the answer is %q and not %s; is the base URL right? It begins \"%s\"", kind, eventStream,
 			head(text, maxQuote))
@@ -489,5 +473,3 @@ func (s *stream) noStream(resp *http.Response, body []byte) error {
 	e.Status = resp.StatusCode
 	return e
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -69,13 +69,9 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	rec := newRecorder(r.Note, r.Raw, r.Secrets)
 	rec.note("prompt", map[string]any{"text": r.Prompt, "pack_bytes": len(r.Pack)})
 	exit, err := r.Exec(ctx, agent.Command{
-		Argv:   c.Argv,
-		Dir:    r.Dir,
-		Env:    r.Env,
+		Argv: c.Argv, Dir: r.Dir, Env: r.Env, Idle: r.Idle,
 		Stdin:  strings.NewReader(agent.Input(r.Prompt, r.Pack, c.mark)),
-		Stdout: rec.stdout(),
-		Stderr: rec.stderr(),
-		Idle:   r.Idle,
+		Stdout: &rec.out, Stderr: &rec.err,
 	})
 	rec.close()
 	switch {
@@ -101,12 +97,8 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 		turn.Problem = wrong.Error()
 	}
 	turn.Kind, turn.Evidence = conclude(ending{
-		exit:      exit,
-		said:      rec.said,
-		truncated: rec.out.total > maxTotal,
-		control:   turn.Control != nil,
-		failure:   failure,
-		stderr:    rec.lastWords(),
+		exit: exit, said: rec.said, truncated: rec.out.total > maxTotal, control: turn.Control != nil, failure: failure,
+		stderr: rec.lastWords(),
 	})
 	switch {
 	case failure != nil && turn.Kind == failure.Kind:
@@ -121,21 +113,11 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	if err != nil && ctx.Err() != nil {
 		turn.Evidence += "; " + err.Error()
 	}
-	end := map[string]any{
-		"exit_code": exit.Code, "signal": null(exit.Signal), "kind": null(string(turn.Kind)),
-		"evidence": null(turn.Evidence),
-		"problem":  null(turn.Problem), "control": turn.Control,
+	rec.note("end", map[string]any{
+		"exit_code": exit.Code, "signal": agent.Null(exit.Signal), "kind": agent.Null(string(turn.Kind)),
+		"evidence": agent.Null(turn.Evidence), "problem": agent.Null(turn.Problem), "control": turn.Control,
 		"stdout_bytes": rec.out.total, "stderr_bytes": rec.err.total, "left_out_bytes": rec.leftOut(),
 		"processes_left": exit.ProcessesLeft, "duration_ms": exit.Duration.Milliseconds(),
-	}
-	rec.note("end", end)
+	})
 	return turn, nil
-}
-
-// null returns nil for an empty string: a record has null for what is unknown.
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }

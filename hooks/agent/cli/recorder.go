@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -63,16 +64,11 @@ type cleaned struct{ *stream }
 
 func (c cleaned) Write(p []byte) (int, error) {
 	c.left += int64(len(p))
-	for rest := p; len(rest) > 0; {
-		n := min(len(rest), maxPiece)
-		c.split(rest[:n])
-		rest = rest[n:]
+	for piece := range slices.Chunk(p, maxPiece) {
+		c.split(piece)
 	}
 	return len(p), nil
 }
-
-func (r *recorder) stdout() io.Writer { return &r.out }
-func (r *recorder) stderr() io.Writer { return &r.err }
 
 func (r *recorder) note(kind string, data map[string]any) {
 	r.mu.Lock()
@@ -180,12 +176,12 @@ func (s *stream) split(p []byte) {
 		return
 	}
 	first := bytes.IndexByte(p, '\n')
-	if len(s.partial)+first > maxLine {
-		s.tooLong()
-		s.partial = nil
-		p, end = p[first+1:], end-first-1
-	} else if len(s.partial) > 0 {
-		s.flush(append(s.partial, p[:first+1]...))
+	if long := len(s.partial)+first > maxLine; long || len(s.partial) > 0 {
+		if long {
+			s.tooLong()
+		} else {
+			s.flush(append(s.partial, p[:first+1]...))
+		}
 		s.partial = nil
 		p, end = p[first+1:], end-first-1
 	}
@@ -236,9 +232,8 @@ func (s *stream) remember(text []byte) {
 	if len(text) > 8<<10 {
 		text = text[len(text)-8<<10:]
 	}
-	lines := strings.Split(agent.Clean(string(text)), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if line := strings.TrimSpace(lines[i]); line != "" {
+	for _, line := range slices.Backward(strings.Split(agent.Clean(string(text)), "\n")) {
+		if line = strings.TrimSpace(line); line != "" {
 			s.last = agent.Tail(line, lastChars)
 			return
 		}

@@ -4,11 +4,13 @@ package native
 // calls. Each runs once and to its own end: a lost stream does not stop it.
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -55,21 +57,15 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[st
 		}
 	}
 	flush()
-	for id, x := range done {
-		if !x.started && !x.refused {
-			delete(done, id)
-		}
-	}
+	maps.DeleteFunc(done, func(_ string, x *ended) bool { return !x.started && !x.refused })
 	return done
 }
 
 // refusedBefore reports whether a call must not run, and gives it its result then.
 func (l *loop) refusedBefore(x *ended) bool {
-	why := ""
+	why := l.guard.Refuse(l.observe(*x))
 	if was, ran := l.ran[x.call.ID]; ran && was == loopguard.Key(x.call) && l.tools.Effect(x.call.Name) != tools.Reads {
 		why = "Refused: the call with this ID has run already, and no call runs twice. Its result stands above."
-	} else if says := l.guard.Refuse(l.observe(*x)); says != "" {
-		why = says
 	}
 	if why == "" {
 		return false
@@ -145,7 +141,7 @@ func (l *loop) together(ctx context.Context, group []*ended, e *listener) bool {
 		case <-over:
 			over = nil
 			if e.failed() && !cancelled {
-				limit = time.After(l.drain())
+				limit = time.After(cmp.Or(l.a.drain, mostDrain))
 			}
 		case <-gone:
 			if gone = nil; !cancelled {
@@ -169,13 +165,6 @@ func (l *loop) together(ctx context.Context, group []*ended, e *listener) bool {
 	}
 }
 
-func (l *loop) drain() time.Duration {
-	if l.a.drain > 0 {
-		return l.a.drain
-	}
-	return mostDrain
-}
-
 func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
 	for x := range running {
 		if l.tools.Effect(x.call.Name) == tools.Runs {
@@ -189,10 +178,8 @@ func (l *loop) patience(running map[*ended]context.CancelFunc) time.Duration {
 func (l *loop) do(ctx context.Context, c model.Call) (out tools.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = tools.Outcome{
-				Text: fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p),
-				Code: tools.Failed,
-			}
+			text := fmt.Sprintf("The tool %s broke: %v. What it did is not known.", c.Name, p)
+			out = tools.Outcome{Text: text, Code: tools.Failed}
 		}
 	}()
 	return l.tools.Call(ctx, c)
@@ -218,11 +205,12 @@ func (l *loop) settles(x *ended, out tools.Outcome) {
 	case tools.Runs:
 		l.acted = true
 	case tools.Reads:
-		if !out.Code.Failed() {
-			if says := l.guard.Repeated(loopguard.Key(x.call), x.out.Text); says != "" {
-				x.aside = "\n" + ours + says
-				x.result.Text += x.aside
-			}
+		if out.Code.Failed() {
+			break
+		}
+		if says := l.guard.Repeated(loopguard.Key(x.call), x.out.Text); says != "" {
+			x.aside = "\n" + ours + says
+			x.result.Text += x.aside
 		}
 	}
 	data := map[string]any{"id": x.call.ID, "name": x.call.Name, "text": x.result.Text, "failed": out.Code.Failed()}
@@ -250,8 +238,7 @@ func (l *loop) dead(ctx context.Context, x *ended) {
 	}
 	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: text, Failed: true}
 	l.note("tool_result", map[string]any{
-		"id": x.call.ID, "name": x.call.Name, "text": text, "failed": true,
-		"interrupted": true,
+		"id": x.call.ID, "name": x.call.Name, "text": text, "failed": true, "interrupted": true,
 	})
 }
 
@@ -344,8 +331,7 @@ func (l *loop) unstarted(c model.Call, text string) ended {
 // noteUnstarted writes a result without a call to the transcript: only calls that were started have a line tool_call.
 func (l *loop) noteUnstarted(e ended) {
 	l.note("tool_result", map[string]any{
-		"id": e.call.ID, "name": e.call.Name, "text": e.result.Text, "failed": true,
-		"started": false,
+		"id": e.call.ID, "name": e.call.Name, "text": e.result.Text, "failed": true, "started": false,
 	})
 }
 

@@ -1,12 +1,16 @@
 package native
 
 // The context window. When it fills, old tool output is dropped first; then the model summarises the conversation.
+// Also the questions beside the conversation and after it, which must fit in the window too.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -21,13 +25,7 @@ const (
 
 // window returns the size of the model's context window in tokens.
 func (l *loop) window() int64 {
-	if l.a.Window > 0 {
-		return int64(l.a.Window)
-	}
-	if known := model.Window(l.a.Model); known > 0 {
-		return known
-	}
-	return windowDefault
+	return cmp.Or(int64(l.a.Window), model.Window(l.a.Model), windowDefault)
 }
 
 // makeRoom makes the conversation smaller if it fills the window.
@@ -56,16 +54,15 @@ func (l *loop) compact(ctx context.Context, deep bool) bool {
 	before := l.size()
 	dropped, bytes := l.dropOutputs(keepOutputs)
 	if dropped > 0 {
+		text := fmt.Sprintf("dropped %d old tool outputs (%d bytes) to make room in the model's window", dropped, bytes)
 		l.note("notice", map[string]any{
-			"notice": "context", "text": fmt.Sprintf("dropped %d old tool outputs (%d bytes) to make room in the model's "+
-				"window", dropped, bytes),
+			"notice": "context", "text": text,
 			"tokens_before": before, "tokens_after": l.size(), "window": l.window(),
 		})
 	}
-	if deep || dropped == 0 || l.size() > l.window()*roomPercent/100 {
-		if !l.summarise(ctx) && dropped == 0 {
-			return false
-		}
+	full := deep || dropped == 0 || l.size() > l.window()*roomPercent/100
+	if full && !l.summarise(ctx) && dropped == 0 {
+		return false
 	}
 	l.guard.Compacted()
 	return true
@@ -107,18 +104,16 @@ func (l *loop) summarise(ctx context.Context) bool {
 	if !l.r.ReadOnly {
 		text = l.summary(ctx, room)
 	}
-	first := l.messages[0]
 	if text != "" {
 		how = "summary"
-		l.messages = []model.Message{first, {Role: model.User, Blocks: []model.Block{{Text: ours + "The conversation so " +
-			"far was replaced by your own summary of it:\n\n" + text}}}}
+		text = ours + "The conversation so far was replaced by your own summary of it:\n\n" + text
+		l.messages = []model.Message{l.messages[0], fromUser(text)}
 	} else {
 		dropped := ours + "Earlier parts of the conversation were dropped to save room" + l.caution() + "."
 		if l.question != "" {
 			dropped += "\n\n" + l.question
 		}
-		l.messages = newest(l.messages, room/2)
-		l.messages = append(l.messages, model.Message{Role: model.User, Blocks: []model.Block{{Text: dropped}}})
+		l.messages = append(newest(l.messages, room/2), fromUser(dropped))
 	}
 	l.meter.lastSize = 0
 	l.note("notice", map[string]any{
@@ -131,10 +126,7 @@ func (l *loop) summarise(ctx context.Context) bool {
 // summary asks the model for a summary of as much of the conversation as fits into room characters. It returns an
 // empty string if no whole summary came. A lost connection is recovered like any other.
 func (l *loop) summary(ctx context.Context, room int) string {
-	talk := append(flat(newest(l.messages, room)), model.Message{
-		Role:   model.User,
-		Blocks: []model.Block{{Text: summaryNote}},
-	})
+	talk := append(flat(newest(l.messages, room)), fromUser(summaryNote))
 	req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
 	for ctx.Err() == nil && l.mayAsk(talk) {
 		x := l.exchange(ctx, req, false)
@@ -179,12 +171,7 @@ func newest(talk []model.Message, room int) []model.Message {
 }
 
 func hasResult(m model.Message) bool {
-	for _, b := range m.Blocks {
-		if b.Result != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Blocks, func(b model.Block) bool { return b.Result != nil })
 }
 
 // flat returns messages with their calls and results as text: some providers refuse calls in a request that offers no
@@ -233,14 +220,11 @@ func charsOf(talk []model.Message) int {
 // finalWords asks the model to end without tools, a second time if its answer is empty. If there is no answer, the
 // text is ours.
 func (l *loop) finalWords(ctx context.Context, why string) ending {
-	talk := append(flat(l.messages), model.Message{Role: model.User, Blocks: []model.Block{{Text: lastWords(why)}}})
+	talk := append(flat(l.messages), fromUser(lastWords(why)))
 	if ctx.Err() == nil && l.mayAsk(talk) {
 		l.note("reminder", map[string]any{"text": lastWords(why), "why": "final", "left": 0})
 		req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
-		for i := range 2 {
-			if i > 0 && !l.mayAsk(talk) {
-				break
-			}
+		for i := 0; i < 2 && l.mayAsk(talk); i++ {
 			x := l.exchange(ctx, req, false)
 			if x.err != nil {
 				x.permit.left()
@@ -255,4 +239,51 @@ func (l *loop) finalWords(ctx context.Context, why string) ending {
 	text := ours + "The agent was stopped and gave no answer of its own: " + why
 	l.note("text", map[string]any{"text": text, "synthetic": true})
 	return ending{text: text, synthetic: true}
+}
+
+// lastSaid is how much of the last answer goes with a question if the conversation does not fit, in bytes.
+const lastSaid = 8 << 10
+
+// resume asks one more question in the conversation of a turn that ended with said. There are no tools any more, and
+// providers refuse calls where no tools are offered, so calls and results become text. If the whole conversation does
+// not fit into the window, or below what is left of the cap, its newest part goes with the question, or else the last
+// answer alone.
+func (l *loop) resume(ctx context.Context, r agent.Request, said string) agent.Turn {
+	r.ReadOnly = true
+	next := newLoop(l.a, r, l.tools) // they are closed already: without specs only the facts of a call are asked of them
+	talk := slices.Clone(l.messages)
+	if said = l.clean(said); said != "" {
+		talk = append(talk, model.Message{Role: model.Assistant, Blocks: []model.Block{{Text: said}}})
+	}
+	next.system = next.clean(system(r.Dir, nil, true))
+	next.question = next.clean(r.Prompt)
+	ask := fromUser(next.question)
+	talk = append(flat(talk), ask)
+	room := l.room(r.Tokens) - len(next.system)
+	switch {
+	case charsOf(talk) <= room:
+		next.messages = talk
+	case charsOf(talk[:1])+charsOf(talk[len(talk)-1:]) <= room:
+		next.messages = newest(talk, room)
+	default:
+		if said != "" {
+			ask.Blocks = append([]model.Block{{Text: "Your last answer was:\n\n" + agent.Tail(said, lastSaid)}}, ask.Blocks...)
+		}
+		next.messages = []model.Message{ask}
+	}
+	next.note("prompt", map[string]any{"text": r.Prompt, "resumed": true, "system": next.system})
+	return next.run(ctx)
+}
+
+// room returns how many characters a request may hold, so that the window does not fill and the cap of tokens leaves
+// room for an answer. How many characters a token has is known from the conversation if the provider has counted it.
+func (l *loop) room(tokens int64) int {
+	most := l.window() * fullPercent / 100
+	if tokens > 0 {
+		most = min(most, max(0, tokens-leastAnswer))
+	}
+	if l.meter.lastSize > 0 && l.meter.lastChars > 0 {
+		return int(min(float64(most)*charsPerToken, float64(most)*float64(l.meter.lastChars)/float64(l.meter.lastSize)))
+	}
+	return int(most) * charsPerToken
 }

@@ -93,24 +93,21 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 	silent := false
 	switch l.listen(ctx, e) {
 	case gotStop:
-		if stop := e.why(); tools && stop == model.ToolCalls {
+		if _, stop, _ := e.peek(); tools && stop == model.ToolCalls {
 			work(e.calls())
 		}
 		if !waitFor(ctx, e.over, usageWait) {
 			cut(errEnough)
-			waitFor(context.Background(), e.over, letGo)
 		}
 	case gotEnd:
 	case gotRefusal:
 		cut(errWrong)
-		waitFor(context.Background(), e.over, letGo)
 	case gotSilence:
 		silent = true
 		cut(errSilent)
-		waitFor(context.Background(), e.over, letGo)
 	case gotCancel:
-		waitFor(context.Background(), e.over, letGo)
 	}
+	waitFor(context.Background(), e.over, letGo)
 	took := time.Since(started)
 	if done == nil && tools {
 		a, stop, err := e.peek()
@@ -134,8 +131,7 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 		x.err = errSilent
 	case x.err == nil:
 		x.err = &model.Error{
-			Kind: failure.StreamFailure, Message: "the answer ended without a stop reason",
-			RetryAfter: -1, Retryable: true,
+			Kind: failure.StreamFailure, Message: "the answer ended without a stop reason", RetryAfter: -1, Retryable: true,
 		}
 	}
 	if done == nil {
@@ -163,10 +159,8 @@ func soonest(wait time.Duration) string {
 func (a *Agent) asked(ctx context.Context, r model.Request, event func(model.Event)) (answer model.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			answer, err = model.Answer{}, &model.Error{
-				Kind: failure.ParseError, Message: fmt.Sprintf("the answer could not be read, for a fault of async-pipeline: "+
-					"%v", p), RetryAfter: -1,
-			}
+			text := fmt.Sprintf("the answer could not be read, for a fault of async-pipeline: %v", p)
+			answer, err = model.Answer{}, &model.Error{Kind: failure.ParseError, Message: text, RetryAfter: -1}
 		}
 	}()
 	return a.Ask(ctx, r, event)

@@ -3,6 +3,7 @@ package native
 // What arrives of one answer, kept so that it is there if the stream fails.
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -94,10 +95,7 @@ func (e *listener) take(ev model.Event) {
 		}
 	case model.Stopped:
 		if e.stop == "" {
-			e.stop = ev.Stop
-			if e.stop == "" {
-				e.stop = model.Other
-			}
+			e.stop = cmp.Or(ev.Stop, model.Other)
 			close(e.stopped)
 		}
 	}
@@ -192,13 +190,5 @@ func (e *listener) peek() (a model.Answer, stop model.Stop, err error) {
 	if len(a.Blocks) == 0 && len(a.Broken) == 0 {
 		a.Blocks, a.Broken = e.blocks()
 	}
-	if stop = a.Stop; stop == "" {
-		stop = e.stop
-	}
-	return a, stop, err
-}
-
-func (e *listener) why() model.Stop {
-	_, stop, _ := e.peek()
-	return stop
+	return a, cmp.Or(a.Stop, e.stop), err
 }

@@ -3,6 +3,7 @@ package native
 // The loop of a turn: ask the model, carry out its calls, ask again, until the model ends or something ends it.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -74,36 +75,32 @@ func newLoop(a *Agent, r agent.Request, tools toolset) *loop {
 // begin writes the first message of the conversation.
 func (l *loop) begin() {
 	l.system = l.clean(system(l.r.Dir, l.specs, l.r.ReadOnly))
-	first := l.clean(agent.Input(l.r.Prompt, l.r.Pack, l.a.mark))
-	l.messages = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: first}}}}
+	l.messages = []model.Message{fromUser(l.clean(agent.Input(l.r.Prompt, l.r.Pack, l.a.mark)))}
 	l.note("prompt", map[string]any{"text": l.r.Prompt, "pack_bytes": len(l.r.Pack), "system": l.system})
 }
 
 // rounds asks the model until the turn ends.
 func (l *loop) rounds(ctx context.Context) ending {
-	most := l.a.turns()
+	most := cmp.Or(l.a.MaxTurns, DefaultTurns)
 	if l.r.ReadOnly {
 		most = 1
 	}
 	for {
-		if e, ended := l.ended(ctx); ended {
-			return e
+		e := l.ended(ctx, l.said)
+		if e != nil {
+			return *e
 		}
 		if l.turns >= most {
-			return ending{
-				kind: failure.AgentMaxTurns, evidence: fmt.Sprintf("no end after %d turns of the model", most),
-				text: l.said,
-			}
+			return *failed(failure.AgentMaxTurns, fmt.Sprintf("no end after %d turns of the model", most), l.said)
 		}
 		if why := l.meter.over(); why != "" {
-			return ending{kind: failure.TokenBudget, evidence: why, text: l.said}
+			return *failed(failure.TokenBudget, why, l.said)
 		}
 		l.makeRoom(ctx)
 		if why := l.meter.tooMuch(l.size()); why != "" {
-			return ending{kind: failure.TokenBudget, evidence: why, text: l.said}
+			return *failed(failure.TokenBudget, why, l.said)
 		}
 		x := l.exchange(ctx, l.request(), true)
-		var e *ending
 		switch {
 		case x.refused != "":
 			e = l.cutShort(ctx, x)
@@ -118,13 +115,17 @@ func (l *loop) rounds(ctx context.Context) ending {
 	}
 }
 
-// ended returns how the turn ends if its context has ended.
-func (l *loop) ended(ctx context.Context) (ending, bool) {
+// ended returns how the turn ends if its context has ended, else nil. said is what the model has said.
+func (l *loop) ended(ctx context.Context, said string) *ending {
 	if ctx.Err() == nil {
-		return ending{}, false
+		return nil
 	}
 	f := faultOf(ctx, ctx.Err())
-	return ending{kind: f.kind, evidence: f.message, text: l.said}, true
+	return failed(f.kind, f.message, said)
+}
+
+func failed(kind failure.Kind, evidence, said string) *ending {
+	return &ending{kind: kind, evidence: evidence, text: said}
 }
 
 // request returns the next request.
@@ -146,10 +147,7 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 	text := textOf(x.answer.Blocks)
 	said := join(l.said, text)
 	if x.stop == model.Refused {
-		return &ending{
-			kind: failure.ContentPolicy, evidence: because("the model refused to answer", x.answer.Reason),
-			text: said,
-		}
+		return failed(failure.ContentPolicy, because("the model refused to answer", x.answer.Reason), said)
 	}
 	if x.stop == model.Overflow {
 		x.err = &model.Error{Kind: failure.ContextOverflow, Message: "the model's window is full", RetryAfter: -1}
@@ -165,21 +163,20 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 		return l.watched(ctx, loopguard.Round{Text: text}, said)
 	case x.stop == model.MaxTokens:
 		if l.thought {
-			return &ending{kind: failure.OutputTruncated, evidence: "the model reached the length limit of an answer twice " +
-				"while it thought, and said nothing", text: said}
+			return failed(failure.OutputTruncated, "the model reached the length limit of an answer twice while it thought, "+
+				"and said nothing", said)
 		}
 		l.thought = true
 		l.remind("length", lengthNote)
 		return nil
-	case x.stop == model.Other && strings.TrimSpace(said) == "":
-		return &ending{kind: failure.AgentError, evidence: because("the model stopped for a reason of its own",
-			x.answer.Reason), text: said}
 	case strings.TrimSpace(said) != "":
 		return &ending{text: said}
+	case x.stop == model.Other:
+		return failed(failure.AgentError, because("the model stopped for a reason of its own", x.answer.Reason), said)
 	case l.r.ReadOnly:
-		return &ending{kind: failure.EmptyOutput, evidence: "the model ended without a word"}
+		return failed(failure.EmptyOutput, "the model ended without a word", "")
 	case l.emptied:
-		return &ending{kind: failure.EmptyOutput, evidence: "the model ended twice without a word"}
+		return failed(failure.EmptyOutput, "the model ended twice without a word", "")
 	}
 	l.emptied = true
 	l.remind("empty", emptyNote)
@@ -204,9 +201,8 @@ func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *end
 		return &ending{text: said} // it is asked once
 	}
 	l.said = ""
-	if e, ended := l.ended(ctx); ended {
-		e.text = said
-		return &e
+	if e := l.ended(ctx, said); e != nil {
+		return e
 	}
 	return l.watched(ctx, l.seen(x), said)
 }
@@ -236,11 +232,7 @@ func (l *loop) watched(ctx context.Context, r loopguard.Round, said string) *end
 	case f.Ends:
 		e := l.finalWords(ctx, f.Says)
 		e.kind, e.evidence = failure.LoopDetected, "it was reminded and went on: "+strings.TrimSuffix(f.Says, ".")
-		if c := ctx.Err(); c != nil {
-			e, _ = l.ended(ctx)
-			e.text = said
-		}
-		return &e
+		return cmp.Or(l.ended(ctx, said), &e)
 	case f.Found():
 		l.remind(f.ID, ours+f.Says+changeNote)
 	}
@@ -249,7 +241,7 @@ func (l *loop) watched(ctx context.Context, r loopguard.Round, said string) *end
 
 // remind adds a message of ours to the conversation.
 func (l *loop) remind(why, text string) {
-	l.messages = append(l.messages, model.Message{Role: model.User, Blocks: []model.Block{{Text: text}}})
+	l.messages = append(l.messages, fromUser(text))
 	l.note("reminder", map[string]any{"text": text, "why": why, "left": l.guard.Left()})
 }
 
@@ -265,7 +257,7 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 	}
 	act, why := decide(f.cause, l.facts(x, f.retryable))
 	text := join(l.said, textOf(x.answer.Blocks))
-	end := &ending{kind: f.kind, evidence: f.says(), text: text}
+	end := failed(f.kind, f.says(), text)
 	if f.after >= 0 && f.after <= agent.LongestWait {
 		end.after = &f.after
 	}
@@ -277,11 +269,7 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 		return end
 	}
 	if !l.again(ctx, f, why, x.permit) {
-		if e, ended := l.ended(ctx); ended {
-			e.text = text
-			return &e
-		}
-		return end
+		return cmp.Or(l.ended(ctx, text), end)
 	}
 	if act == goOn {
 		l.said = text
@@ -293,27 +281,27 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 // again waits before the next request, and reports whether the budget and the clock allow one.
 func (l *loop) again(ctx context.Context, f fault, why string, p *permit) bool {
 	n := l.recoveries + 1
-	d := delay(n, f.after, l.a.chance)
-	switch fit := n <= maxRecoveries && fits(ctx, d); {
-	case !fit: // a turn that gives up does not hold up the others for long
-		p.failed(min(d, mostDelay))
+	d := delay(n, f.after, l.a.random)
+	giveUp := ""
+	switch {
+	case n > maxRecoveries:
+		giveUp = fmt.Sprintf("all %d recoveries of the turn are spent", maxRecoveries)
+	case !fits(ctx, d):
+		giveUp = fmt.Sprintf("the wait of %s does not fit in the time that is left", d.Round(time.Millisecond))
 	case f.after >= 0:
 		p.limited(d)
 	default:
 		p.failed(d)
 	}
-	switch {
-	case n > maxRecoveries:
-		l.safeRetryFailed(f, fmt.Sprintf("all %d recoveries of the turn are spent", maxRecoveries))
-		return false
-	case !fits(ctx, d):
-		l.safeRetryFailed(f, fmt.Sprintf("the wait of %s does not fit in the time that is left", d.Round(time.Millisecond)))
+	if giveUp != "" {
+		p.failed(min(d, mostDelay)) // a turn that gives up does not hold up the others for long
+		l.safeRetryFailed(f, giveUp)
 		return false
 	}
 	l.recoveries = n
 	l.note("recovery", map[string]any{
 		"n": n, "of": maxRecoveries, "delay_ms": d.Milliseconds(), "reason": why, "kind": string(f.kind),
-		"evidence": null(f.says()),
+		"evidence": agent.Null(f.says()),
 	})
 	seconds := max(1, int((d+time.Second-1)/time.Second))
 	l.tell(fmt.Sprintf("%s, retry %d/%d in %d s", trouble(f), n, maxRecoveries, seconds))
@@ -340,9 +328,8 @@ func trouble(f fault) string {
 
 func (l *loop) safeRetryFailed(f fault, why string) {
 	l.note("notice", map[string]any{
-		"notice": "safe_retry_failed", "text": "the connection could not be recovered: " + why + "; the work is kept" +
-			l.caution(),
-		"kind": string(f.kind), "evidence": f.says(), "unsafe_completed": l.acted,
+		"notice": "safe_retry_failed", "kind": string(f.kind), "evidence": f.says(), "unsafe_completed": l.acted,
+		"text": "the connection could not be recovered: " + why + "; the work is kept" + l.caution(),
 	})
 }
 
@@ -350,8 +337,7 @@ func (l *loop) safeRetryFailed(f fault, why string) {
 func (l *loop) sideEffect(why string) {
 	if l.acted {
 		l.note("notice", map[string]any{
-			"notice": "side_effect", "text": "the turn ended" + l.caution(), "reason": why,
-			"unsafe_completed": true,
+			"notice": "side_effect", "text": "the turn ended" + l.caution(), "reason": why, "unsafe_completed": true,
 		})
 	}
 }
@@ -368,6 +354,11 @@ func because(what, more string) string {
 		return what + ": " + more
 	}
 	return what
+}
+
+// fromUser returns a message of the user's side.
+func fromUser(text string) model.Message {
+	return model.Message{Role: model.User, Blocks: []model.Block{{Text: text}}}
 }
 
 func textOf(blocks []model.Block) string {

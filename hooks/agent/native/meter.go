@@ -103,11 +103,9 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 
 // silent reports whether a request was accepted, as far as is known, and never answered.
 func silent(err error) bool {
-	var e *model.Error
-	return errors.As(err, &e) && e.Status < 400 && slices.Contains([]failure.Kind{
-		failure.ColdStartTimeout,
-		failure.IdleTimeout, failure.StreamFailure,
-	}, e.Kind)
+	e, ok := errors.AsType[*model.Error](err)
+	kinds := []failure.Kind{failure.ColdStartTimeout, failure.IdleTimeout, failure.StreamFailure}
+	return ok && e.Status < 400 && slices.Contains(kinds, e.Kind)
 }
 
 // counted takes the size of the conversation from the provider's count. chars is the size of the request in

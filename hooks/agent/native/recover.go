@@ -1,10 +1,12 @@
 package native
 
-// What to do when an answer breaks off: a pure table, without budgets and time.
+// What to do when an answer breaks off, which is a pure table, and how long to wait before the model is asked again.
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -23,8 +25,8 @@ const (
 	provider       cause = "provider_api" // the provider said no
 )
 
-// Facts are what is known of a broken answer. elsewhere and confirm are never true with our own tools; they are rows
-// of the table all the same.
+// Facts are what is known of a broken answer. incomplete and elsewhere are never true with our own tools; they are
+// rows of the table all the same.
 type facts struct {
 	retryable   bool // the same request may succeed
 	reasoning   bool // the model thought aloud
@@ -36,9 +38,6 @@ type facts struct {
 	unsafe      bool // ... one that changes something
 	incomplete  bool // there may be more that we do not know
 	elsewhere   bool // the request offered tools that somebody else carries out, or nobody knows which it offered
-	confirm     bool // a complete call needs somebody's consent
-	cancelSeen  bool // a person cancelled before this
-	closeSeen   bool // the program was ending before this
 }
 
 func (f facts) nothing() bool {
@@ -90,17 +89,11 @@ func decide(c cause, f facts) (action, string) {
 	case f.wholeCall && f.unknownCall:
 		return goOn, "facts_incomplete"
 	case f.wholeCall:
-		return goOn, "materialised_without_execution" // f.confirm changes nothing: it did not run, and is asked for again
+		return goOn, "materialised_without_execution"
 	case f.partialCall:
 		return goOn, "partial_tool_input"
-	case f.cancelSeen && !f.text:
-		return stop, "user_cancel"
-	case f.closeSeen && !f.text:
-		return stop, "local_lifecycle_close"
-	case f.text:
-		return goOn, "visible_output"
 	}
-	return replay, "nothing_visible"
+	return goOn, "visible_output"
 }
 
 // A fault is an error of the model, in the form by which the loop decides.
@@ -109,7 +102,6 @@ type fault struct {
 	kind      failure.Kind
 	message   string
 	after     time.Duration // what the provider asks to wait; negative: nothing
-	status    int           // of HTTP; 0: none
 	retryable bool
 }
 
@@ -127,14 +119,11 @@ func faultOf(ctx context.Context, err error) fault {
 	if errors.Is(err, errSilent) {
 		return fault{cause: watchdog, kind: failure.IdleTimeout, message: err.Error(), after: -1, retryable: true}
 	}
-	var e *model.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*model.Error](err)
+	if !ok {
 		return fault{cause: provider, kind: failure.Unknown, message: oneLine(err.Error()), after: -1}
 	}
-	f := fault{kind: e.Kind, message: oneLine(e.Message), after: e.RetryAfter, status: e.Status}
-	if f.kind == "" {
-		f.kind = failure.Unknown
-	}
+	f := fault{kind: cmp.Or(e.Kind, failure.Unknown), message: oneLine(e.Message), after: e.RetryAfter}
 	if f.message == "" && e.Err != nil {
 		f.message = oneLine(e.Err.Error())
 	}
@@ -157,9 +146,50 @@ func faultOf(ctx context.Context, err error) fault {
 }
 
 // says returns the fault on one line, in the provider's words.
-func (f fault) says() string {
-	if f.message == "" {
-		return string(f.kind)
+func (f fault) says() string { return cmp.Or(f.message, string(f.kind)) }
+
+const (
+	// maxRecoveries is the one budget of a turn, for requests sent again and for answers continued.
+	maxRecoveries = 5
+
+	firstDelay = 2 * time.Second
+	mostDelay  = 30 * time.Second
+)
+
+// delay returns how long to wait before recovery n, from 1. What the provider asks for (after; negative if nothing)
+// is taken exactly. Else the delay doubles, and random, which returns [0, 1) (nil: rand.Float64), takes away up to a
+// half of it, so that many turns do not come back at once.
+func delay(n int, after time.Duration, random func() float64) time.Duration {
+	if after >= 0 {
+		return after
 	}
-	return f.message
+	if random == nil {
+		random = rand.Float64
+	}
+	d := mostDelay
+	if n < 5 { // 2 s << 4 is more than the most
+		d = min(firstDelay<<(max(n, 1)-1), mostDelay)
+	}
+	return d/2 + time.Duration(random()*float64(d/2))
+}
+
+// fits reports whether d from now is before the end of ctx.
+func fits(ctx context.Context, d time.Duration) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	until, ok := ctx.Deadline()
+	return !ok || time.Until(until) > d
+}
+
+// pause waits for d or until ctx ends, and returns the error of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -31,11 +31,7 @@ func (j *transcript) note(kind string, data map[string]any) {
 		case string:
 			data[key] = j.clean(v)
 		case []string:
-			list := make([]string, len(v))
-			for i, s := range v {
-				list[i] = j.clean(s)
-			}
-			data[key] = list
+			data[key] = j.cleanAll(v)
 		case json.RawMessage:
 			data[key] = j.cleanJSON(v)
 		case *agent.Control:
@@ -60,15 +56,16 @@ func (j *transcript) cleanJSON(raw json.RawMessage) any {
 
 func (j *transcript) cleanControl(c agent.Control) agent.Control {
 	c.Summary, c.RootCause = j.clean(c.Summary), j.clean(c.RootCause)
-	each := func(list []string) []string {
-		out := make([]string, len(list))
-		for i, s := range list {
-			out[i] = j.clean(s)
-		}
-		return out
-	}
-	c.VerifiedCommands, c.Touched = each(c.VerifiedCommands), each(c.Touched)
+	c.VerifiedCommands, c.Touched = j.cleanAll(c.VerifiedCommands), j.cleanAll(c.Touched)
 	return c
+}
+
+func (j *transcript) cleanAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = j.clean(s)
+	}
+	return out
 }
 
 // cleanAnswer returns a without secrets, because its blocks go back to the model. A block of the provider's own bytes
@@ -114,17 +111,17 @@ func (l *loop) noteSaid(a model.Answer) {
 func (l *loop) noteRequest(n int, req model.Request, x exchange, took time.Duration) {
 	u := x.answer.Usage
 	data := map[string]any{
-		"n": n, "provider": null(l.a.Provider), "model": null(l.a.Model), "messages": len(req.Messages),
-		"tools":        len(req.Tools),
+		"n": n, "provider": agent.Null(l.a.Provider), "model": agent.Null(l.a.Model),
+		"messages": len(req.Messages), "tools": len(req.Tools),
 		"input_tokens": u.Input, "output_tokens": u.Output, "cached_tokens": u.Cached, "written_tokens": u.Written,
-		"cost_usd": l.meter.price(x.answer), "ms": took.Milliseconds(), "stop": null(string(x.stop)), "status": nil,
+		"cost_usd": l.meter.price(x.answer), "ms": took.Milliseconds(), "stop": agent.Null(string(x.stop)), "status": nil,
 	}
 	if x.answer.ID != "" {
 		data["answer"] = x.answer.ID
 	}
-	var e *model.Error
+	e, ofModel := errors.AsType[*model.Error](x.err)
 	switch {
-	case errors.As(x.err, &e):
+	case ofModel:
 		data["kind"], data["error"] = e.Kind, oneLine(e.Message)
 		if e.Status != 0 {
 			data["status"] = e.Status

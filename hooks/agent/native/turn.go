@@ -1,9 +1,11 @@
+// Package native is our own agent: a conversation with a model, and tools that act on the copy. The calls of the
+// model are carried out here, confined to the copy, and never twice. The package also recovers the conversation from
+// failures of the network.
 package native
 
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +36,7 @@ type Agent struct {
 	Breaker  *Breaker      // shared by all agents of one provider; nil: none
 
 	open   func(r agent.Request) (toolset, error) // nil: the tools on the copy of the request
-	random func() float64                         // in [0, 1); nil: math/rand
+	random func() float64                         // in [0, 1); nil: rand.Float64
 	mark   func() string                          // of fences; nil: random
 	drain  time.Duration                          // for a running tool, once the stream has failed; 0: mostDrain
 }
@@ -94,20 +96,6 @@ func inTurn(note func(agent.Line)) func(agent.Line) {
 	}
 }
 
-func (a *Agent) turns() int {
-	if a.MaxTurns > 0 {
-		return a.MaxTurns
-	}
-	return DefaultTurns
-}
-
-func (a *Agent) chance() float64 {
-	if a.random != nil {
-		return a.random()
-	}
-	return rand.Float64()
-}
-
 // An ending is how a turn ended, and why.
 type ending struct {
 	kind      failure.Kind
@@ -123,10 +111,10 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 	started := time.Now()
 	e := l.rounds(ctx)
 	turn := agent.Turn{
-		Kind: e.kind, Evidence: l.clean(e.evidence), RetryAfter: e.after, Model: l.meter.said, Text: agent.Tail(e.text,
-			agent.TailLimit), Control: e.control,
-		Turns: new(l.turns), Requests: new(l.meter.requests), Tokens: l.meter.tokens(), CostUSD: l.meter.cost(),
-		CostAtLeast: l.meter.costAtLeast(),
+		Kind: e.kind, Evidence: l.clean(e.evidence), RetryAfter: e.after, Model: l.meter.said,
+		Text: agent.Tail(e.text, agent.TailLimit), Control: e.control,
+		Turns: new(l.turns), Requests: new(l.meter.requests), Tokens: l.meter.tokens(),
+		CostUSD: l.meter.cost(), CostAtLeast: l.meter.costAtLeast(),
 		Exit: agent.Exit{
 			Cancelled: e.kind == failure.Cancelled, TimedOut: e.kind == failure.WallTimeout, Duration: time.Since(started),
 		},
@@ -144,23 +132,13 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 		turn.Resume = func(ctx context.Context, r agent.Request) (agent.Turn, error) { return l.resume(ctx, r, e.text), nil }
 	}
 	data := map[string]any{
-		"kind": null(string(turn.Kind)), "evidence": null(turn.Evidence), "problem": null(turn.Problem),
-		"control": turn.Control,
-		"turns":   l.turns, "requests": l.meter.requests, "recoveries": l.recoveries, "tokens": turn.Tokens,
-		"cost_usd":    turn.CostUSD,
-		"duration_ms": turn.Exit.Duration.Milliseconds(),
+		"kind": agent.Null(string(turn.Kind)), "evidence": agent.Null(turn.Evidence), "problem": agent.Null(turn.Problem),
+		"control": turn.Control, "turns": l.turns, "requests": l.meter.requests, "recoveries": l.recoveries,
+		"tokens": turn.Tokens, "cost_usd": turn.CostUSD, "duration_ms": turn.Exit.Duration.Milliseconds(),
 	}
 	if e.synthetic {
 		data["synthetic"] = true
 	}
 	l.note("end", data)
 	return turn
-}
-
-// null returns nil for an empty string: a record has null for what is unknown.
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }

@@ -3,7 +3,9 @@
 package loopguard
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -75,9 +77,7 @@ func New(model string) *Guard {
 
 // weak reports by the segments of its name whether a model is a small one.
 func weak(model string) bool {
-	parts := strings.FieldsFunc(strings.ToLower(model), func(r rune) bool {
-		return r == '-' || r == '/' || r == ':' || r == '_' || r == '.' || r == '@' || r == ' '
-	})
+	parts := strings.FieldsFunc(strings.ToLower(model), func(r rune) bool { return strings.ContainsRune("-/:_.@ ", r) })
 	return slices.ContainsFunc(parts, func(p string) bool {
 		return slices.Contains([]string{"mini", "haiku", "small", "lite", "flash", "nano"}, p)
 	})
@@ -87,14 +87,10 @@ func weak(model string) bool {
 func (w *Guard) Round(r Round) finding {
 	w.rounds++
 	old := w.stale.round(r)
-	vainly := w.fruitless.round(r)
+	fruitlessly := w.fruitless.round(r)
 	if len(r.Calls) == 0 {
 		w.failed, w.succeeded, w.stuck, w.invalid = nil, nil, false, 0
-		found := w.said(r.Text)
-		if !found.Found() {
-			found = old
-		}
-		return w.spend(found)
+		return w.spend(cmp.Or(w.said(r.Text), old))
 	}
 	w.texts = nil
 	if slices.ContainsFunc(r.Calls, gained) {
@@ -102,38 +98,28 @@ func (w *Guard) Round(r Round) finding {
 	}
 	target := w.targets.round(r)
 	rewritten := w.rewrote(r)
-	found := w.repeated(r)
-	if empty := w.empty(r); !found.Found() {
-		found = empty
-	}
+	found := cmp.Or(w.repeated(r), w.empty(r))
 	if !found.Found() {
 		found = w.idle(r)
 	}
 	if found.Found() {
 		w.fruitless = fruitless{} // one finding for one run of rounds
-	} else if found = old; !found.Ends && vainly.Found() {
-		found = vainly
+	} else if found = old; !found.Ends && fruitlessly.Found() {
+		found = fruitlessly
 	}
 	switch {
 	case target.Ends:
 		return target
-	case found.Found():
-		return w.spend(found)
-	case target.Found():
-		return w.spend(target)
-	case rewritten.Found():
-		if w.reminders == 0 {
-			return finding{} // it never ends a turn
-		}
-		return w.spend(rewritten)
+	case !found.Found() && !target.Found() && w.reminders == 0: // rewriting never ends a turn
+		return finding{}
 	}
-	return finding{}
+	return w.spend(cmp.Or(found, target, rewritten))
 }
 
-// refuse returns why a call must not run, or an empty string: its target has failed too often.
+// Refuse returns why a call must not run, or an empty string: its target has failed too often.
 func (w *Guard) Refuse(c Call) string { return w.targets.refuse(c) }
 
-// left returns how many reminders are left.
+// Left returns how many reminders are left.
 func (w *Guard) Left() int { return w.reminders }
 
 // spend takes a finding from the budget of reminders. If none is left, the finding ends the turn.
@@ -160,17 +146,17 @@ func (w *Guard) repeated(r Round) finding {
 		w.failed = nil
 		return finding{}
 	}
-	n := w.threshold
-	w.failed = lastOf(append(w.failed, signature(r)), max(2*n, 2))
+	n := max(w.threshold, 1)
+	w.failed = lastOf(append(w.failed, signature(r)), 2*n)
 	switch {
 	case consecutive(w.failed, n):
 		w.failed = nil
 		return finding{ID: "D1", Says: fmt.Sprintf("You have made the same call %d times in a row, and it failed every "+
-			"time.", max(n, 1))}
-	case periodic(w.failed, n):
+			"time.", n)}
+	case periodic(w.failed, n, 2*n):
 		w.failed = nil
 		return finding{ID: "D2", Says: fmt.Sprintf("Your last %d rounds repeat the same few calls, and all of them "+
-			"failed.", max(2*n, 2))}
+			"failed.", 2*n)}
 	}
 	return finding{}
 }
@@ -190,8 +176,8 @@ func (w *Guard) idle(r Round) finding {
 	w.succeeded = lastOf(append(w.succeeded, mark), 4*n)
 	again, forLong := consecutive(w.succeeded, n), consecutive(w.succeeded, 2*n)
 	if !again {
-		again = periodic(w.succeeded, n)
-		forLong = again && periodicFor(w.succeeded, n, 4*n)
+		again = periodic(w.succeeded, n, 2*n)
+		forLong = again && periodic(w.succeeded, n, 4*n)
 	}
 	before := w.stuck
 	w.stuck = again
@@ -210,26 +196,19 @@ func (w *Guard) idle(r Round) finding {
 func (w *Guard) rewrote(r Round) finding {
 	var f finding
 	for _, c := range r.Calls {
-		if c.Effect == tools.Runs {
+		switch {
+		case c.Effect == tools.Runs:
 			clear(w.rewrites)
-			continue
-		}
-		if c.Effect == tools.Reads && !c.Code.Failed() {
-			here := w.rewrites[c.Path]
-			clear(w.rewrites)
-			if c.Path != "" && here > 0 {
-				w.rewrites[c.Path] = here // reading one's own work does not test it
+		case c.Code.Failed():
+		case c.Effect == tools.Reads: // reading one's own work does not test it
+			maps.DeleteFunc(w.rewrites, func(path string, _ int) bool { return path != c.Path })
+		case c.Effect == tools.Writes && c.Path != "":
+			w.rewrites[c.Path]++
+			if w.rewrites[c.Path] >= rewriteLimit {
+				delete(w.rewrites, c.Path)
+				f = finding{ID: "D4", Says: fmt.Sprintf("You have written %s %d times without running a check or looking at "+
+					"anything else.", tools.PlainName(c.Path), rewriteLimit)}
 			}
-			continue
-		}
-		if c.Effect != tools.Writes || c.Code.Failed() || c.Path == "" {
-			continue
-		}
-		w.rewrites[c.Path]++
-		if w.rewrites[c.Path] >= rewriteLimit {
-			delete(w.rewrites, c.Path)
-			f = finding{ID: "D4", Says: fmt.Sprintf("You have written %s %d times without running a check or looking at "+
-				"anything else.", tools.PlainName(c.Path), rewriteLimit)}
 		}
 	}
 	return f

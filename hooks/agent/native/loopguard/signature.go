@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,21 +78,13 @@ func sum(s string) string {
 	return hex.EncodeToString(h[:8])
 }
 
-// consecutive reports whether the last n are the same. An n below 1 counts as 1.
+// consecutive reports whether the last n are the same.
 func consecutive(list []string, n int) bool {
-	n = max(n, 1)
-	if len(list) < n {
-		return false
-	}
-	last := list[len(list)-n:]
-	return !slices.ContainsFunc(last, func(s string) bool { return s != last[0] })
+	return len(list) >= n && len(slices.Compact(slices.Clone(list[len(list)-n:]))) == 1
 }
 
-// periodic reports whether the last 2n are at most n different ones, each at least twice. An n below 1 counts as 1.
-func periodic(list []string, n int) bool { return periodicFor(list, n, 2*max(n, 1)) }
-
-func periodicFor(list []string, n, window int) bool {
-	n = max(n, 1)
+// periodic reports whether the last window are at most n different ones, each at least twice.
+func periodic(list []string, n, window int) bool {
 	if len(list) < window {
 		return false
 	}
@@ -99,15 +92,8 @@ func periodicFor(list []string, n, window int) bool {
 	for _, s := range list[len(list)-window:] {
 		count[s]++
 	}
-	if len(count) > n {
-		return false
-	}
-	for _, times := range count {
-		if times < 2 {
-			return false
-		}
-	}
-	return true
+	once := slices.Contains(slices.Collect(maps.Values(count)), 1)
+	return len(count) <= n && !once
 }
 
 func lastOf(list []string, n int) []string {
@@ -123,14 +109,11 @@ func Canonical(args json.RawMessage) string {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
-	if dec.Decode(&v) != nil {
-		return string(args)
+	err := dec.Decode(&v)
+	if raw, wrong := json.Marshal(plain(v)); err == nil && wrong == nil {
+		return string(raw)
 	}
-	raw, err := json.Marshal(plain(v))
-	if err != nil {
-		return string(args)
-	}
-	return string(raw)
+	return string(args)
 }
 
 func plain(v any) any {
@@ -160,10 +143,7 @@ func Target(args json.RawMessage) string {
 	if json.Unmarshal(args, &fields) != nil {
 		return ""
 	}
-	for _, key := range []string{
-		"url", "href", "query", "search", "pattern", "path", "filePath", "command", "cmd",
-		"argv",
-	} {
+	for _, key := range strings.Fields("url href query search pattern path filePath command cmd argv") {
 		switch v := fields[key].(type) {
 		case string:
 			if v = strings.TrimSpace(v); v != "" {
@@ -178,4 +158,5 @@ func Target(args json.RawMessage) string {
 	return ""
 }
 
+// Key returns the same for calls of one tool with the same arguments.
 func Key(c model.Call) string { return c.Name + " " + sum(Canonical(c.Args)) }

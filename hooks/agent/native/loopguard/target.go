@@ -45,14 +45,11 @@ func targetKey(c Call) string {
 
 // refuse returns, before a call runs, why it must not, or an empty string.
 func (t *targets) refuse(c Call) string {
-	for _, key := range []string{inputKey(c), targetKey(c)} {
-		if key == "" || t.count(key) < targetRemind {
-			continue
-		}
-		return fmt.Sprintf("Refused: this has failed %d times already. It is not tried again; do something else, or end "+
-			"with what you know.", targetRemind)
+	if max(t.count(inputKey(c)), t.count(targetKey(c))) < targetRemind {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("Refused: this has failed %d times already. It is not tried again; do something else, or end "+
+		"with what you know.", targetRemind)
 }
 
 func (t *targets) count(key string) int {

@@ -4,6 +4,7 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"maps"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 func (w *Toolset) Again(ctx context.Context, c model.Call, at string) Outcome {
 	if c.Name == toolWrite.name {
 		if old, info, err := w.existing(at); err == nil && info != nil {
-			w.know(at, old)
+			w.know(at, sha256.Sum256(old))
 		}
 	}
 	c.Args = w.moved(c.Args, at)

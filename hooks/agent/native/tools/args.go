@@ -43,16 +43,12 @@ type args struct {
 
 // A property is a field in JSON schema; the order of the struct is the order in the JSON.
 type property struct {
-	Type        string         `json:"type"`
-	Description string         `json:"description"`
-	Enum        []string       `json:"enum,omitempty"`
-	Minimum     *int           `json:"minimum,omitempty"`
-	Items       *propertyItems `json:"items,omitempty"`
-	MinItems    *int           `json:"minItems,omitempty"`
-}
-
-type propertyItems struct {
-	Type string `json:"type"`
+	Type        string            `json:"type"`
+	Description string            `json:"description"`
+	Enum        []string          `json:"enum,omitempty"`
+	Minimum     *int              `json:"minimum,omitempty"`
+	Items       map[string]string `json:"items,omitempty"`
+	MinItems    *int              `json:"minItems,omitempty"`
 }
 
 // schema returns the JSON schema of fields. Their order is kept, because models write arguments in it: a path before
@@ -70,7 +66,7 @@ func schema(fields []field) json.RawMessage {
 		case aCount:
 			p.Type, p.Minimum = "integer", &one
 		case aList:
-			p.Type, p.Items, p.MinItems = "array", &propertyItems{"string"}, &one
+			p.Type, p.Items, p.MinItems = "array", map[string]string{"type": "string"}, &one
 		}
 		if i > 0 {
 			b.WriteByte(',')
@@ -144,21 +140,16 @@ func (a *args) put(f field, raw json.RawMessage) error {
 		}
 		a.counts[f.name] = int(min(n, math.MaxInt32))
 	case aList:
-		var items []json.RawMessage
-		if json.Unmarshal(raw, &items) != nil || items == nil {
+		var items []*string // nil: null, which is no string
+		if json.Unmarshal(raw, &items) != nil || items == nil || slices.Contains(items, nil) {
 			return fmt.Errorf("%q must be a list of strings, one for each word", f.name)
 		}
 		if len(items) == 0 {
 			return fmt.Errorf("%q is empty", f.name)
 		}
-		all := make([]string, len(items))
-		for i, item := range items {
-			var ok bool
-			if all[i], ok = str(item); !ok {
-				return fmt.Errorf("%q must be a list of strings, one for each word", f.name)
-			}
+		for _, item := range items {
+			a.lists[f.name] = append(a.lists[f.name], *item)
 		}
-		a.lists[f.name] = all
 	}
 	return nil
 }
@@ -233,7 +224,7 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// plainTool is a tool's name as every provider takes it back: a model may have made one up that none does.
+// SafeName returns a tool's name as every provider accepts it back: a model may have made one up that none accepts.
 func SafeName(name string) string {
 	const most = 64
 	return strings.Map(func(r rune) rune {

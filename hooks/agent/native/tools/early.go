@@ -5,6 +5,7 @@ package tools
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -13,13 +14,10 @@ import (
 // right. It returns why the call will be refused, or an empty string, and whether more of the arguments cannot change
 // that. before are the whole calls of the answer so far; it never has fewer than the last time.
 func (w *Toolset) Early() func(before []model.Call, name, partialArgs string) (why string, sure bool) {
-	e := &early{w: w}
+	e := &early{w: w, places: map[string]bool{}}
 	return func(before []model.Call, name, partialArgs string) (string, bool) {
-		if _, ok := firstPath(partialArgs); !ok {
-			return "", false
-		}
-		o, _ := e.refuse(before, name, partialArgs)
-		return o.Text, true
+		_, sure := firstPath(partialArgs)
+		return e.refuse(before, name, partialArgs), sure
 	}
 }
 
@@ -32,16 +30,38 @@ type early struct {
 	places map[string]bool // those that one of them may change, or shows to the model
 }
 
-// refuse is refuseEarly for the calls of one answer. before are the calls before this one; it never has fewer than
-// the last time.
-func (e *early) refuse(before []model.Call, name, partialArgs string) (Outcome, bool) {
-	return e.w.guardEarly(name, partialArgs, func(at string) bool {
-		for _, c := range before[e.seen:] {
-			e.note(c)
+// refuse checks the arguments of a write as far as they have arrived. It returns why the guard will refuse the write
+// whatever its content (unless the file has that content already), or an empty string. The calls of before run first:
+// if one of them may change what the guard sees, the write is not refused.
+func (e *early) refuse(before []model.Call, name, partialArgs string) string {
+	p, ok := firstPath(partialArgs)
+	if !ok || name != toolWrite.name || !e.w.Has(name) {
+		return ""
+	}
+	at, err := e.w.findToWrite(p, true)
+	if err == nil && e.mayChange(before, at) {
+		return ""
+	}
+	if err == nil {
+		var old []byte
+		var info fs.FileInfo
+		if old, info, err = e.w.existing(at); err == nil && info != nil {
+			err = e.w.guard(at, old)
 		}
-		e.seen = len(before)
-		return e.all || e.places[at]
-	})
+	}
+	if err != nil {
+		return valid(e.w.clean(err.Error()))
+	}
+	return ""
+}
+
+// mayChange reports whether the guard may see the file at differently once the calls of before have run.
+func (e *early) mayChange(before []model.Call, at string) bool {
+	for _, c := range before[e.seen:] {
+		e.note(c)
+	}
+	e.seen = len(before)
+	return e.all || e.places[at]
 }
 
 // note records which files the guard may see differently once c has run.
@@ -55,52 +75,9 @@ func (e *early) note(c model.Call) {
 			return // it will fail
 		}
 		if at, err := e.w.find(a.Path); err == nil {
-			if e.places == nil {
-				e.places = map[string]bool{}
-			}
 			e.places[at] = true
 		}
 	}
-}
-
-// refuseEarly checks the arguments of a write as far as they have arrived. It returns the outcome and true if the
-// guard will refuse the write whatever its content (unless the file has that content already). before are the calls
-// before it in the same answer, which run first: if one of them may change what the guard sees, the write is not
-// refused.
-func (w *Toolset) refuseEarly(name, partialArgs string, before ...model.Call) (Outcome, bool) {
-	return (&early{w: w}).refuse(before, name, partialArgs)
-}
-
-// guardEarly is refuseEarly; mayChange reports whether the guard may see a file differently when the write runs.
-func (w *Toolset) guardEarly(name, partialArgs string, mayChange func(at string) bool) (Outcome, bool) {
-	if name != toolWrite.name {
-		return Outcome{}, false
-	}
-	if _, ok := w.tool(name); !ok {
-		return Outcome{}, false
-	}
-	p, ok := firstPath(partialArgs)
-	if !ok {
-		return Outcome{}, false
-	}
-	at, err := w.findToWrite(p, true)
-	if err != nil {
-		return failed("%v", err), true
-	}
-	if mayChange(at) {
-		return Outcome{}, false
-	}
-	old, info, err := w.existing(at)
-	if err == nil && info != nil {
-		err = w.guard(at, old)
-	}
-	if err != nil {
-		o := failed("%v", err)
-		o.Path = at
-		o.Text = valid(w.clean(o.Text))
-		return o, true
-	}
-	return Outcome{}, false
 }
 
 // firstPath returns the path of arguments that begin with a complete one.

@@ -21,12 +21,7 @@ var toolEdit = declared{
 	},
 	do: func(_ context.Context, w *Toolset, a args) Outcome {
 		at, err := w.findToWrite(a.texts["path"], true)
-		if err != nil {
-			return failed("%v", err)
-		}
-		o := w.edit(at, a.texts["old"], a.texts["new"])
-		o.Path = at
-		return o
+		return onFile(at, err, func() Outcome { return w.edit(at, a.texts["old"], a.texts["new"]) })
 	},
 }
 

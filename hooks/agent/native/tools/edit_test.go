@@ -52,8 +52,8 @@ func TestEdit(t *testing.T) {
 			if w.content(t, "f") != after {
 				t.Errorf("got %q, want %q", w.content(t, "f"), after)
 			}
-			if got.Path != "f" || slices.Equal(w.wrote(), []string{"f"}) != (ending == "ok") {
-				t.Errorf("path %q, wrote %q", got.Path, w.wrote())
+			if got.Path != "f" || slices.Equal(w.paths, []string{"f"}) != (ending == "ok") {
+				t.Errorf("path %q, wrote %q", got.Path, w.paths)
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func TestDelete(t *testing.T) {
 	if w.content(t, "sub/a") != "-" || w.content(t, "sub/full/b") != "x\n" || w.content(t, "sub/repo/.git/config") != "c\n" {
 		t.Error("the wrong thing was deleted")
 	}
-	if want := []string{"sub/a", "sub/empty/x/gone", "sub/empty/x", "sub/empty"}; !slices.Equal(w.wrote(), want) {
-		t.Errorf("wrote %q", w.wrote())
+	if want := []string{"sub/a", "sub/empty/x/gone", "sub/empty/x", "sub/empty"}; !slices.Equal(w.paths, want) {
+		t.Errorf("wrote %q", w.paths)
 	}
 }

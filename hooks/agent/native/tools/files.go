@@ -3,9 +3,9 @@ package tools
 // Files of the copy. Opening one never blocks, and a file is written whole or not at all.
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -99,7 +99,7 @@ func (w *Toolset) save(at string, content []byte, old fs.FileInfo) (err error) {
 	if err != nil {
 		return err
 	}
-	w.know(at, content)
+	w.know(at, sha256.Sum256(content))
 	w.changed(at)
 	return nil
 }
@@ -116,9 +116,7 @@ func (w *Toolset) apart(at string, content []byte, old fs.FileInfo) (string, err
 	if err := w.root.Mkdir(ourFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
-	apart := path.Join(ourFolder, "unfinished-"+hex.EncodeToString(random[:]))
+	apart := path.Join(ourFolder, "unfinished-"+rand.Text())
 	f, err := w.root.OpenFile(apart, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return "", err
@@ -144,9 +142,7 @@ func (w *Toolset) tidy(apart string) {
 }
 
 // know records what the model knows of a file from now on.
-func (w *Toolset) know(at string, content []byte) { w.knowSum(at, sha256.Sum256(content)) }
-
-func (w *Toolset) knowSum(at string, s state) {
+func (w *Toolset) know(at string, s state) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.read[at] = s
@@ -177,10 +173,5 @@ func lineCount(s string) int {
 
 // binary reports whether content is not text: it has a NUL byte near its beginning, which is git's rule.
 func binary(content []byte) bool {
-	for _, b := range content[:min(len(content), 8000)] {
-		if b == 0 {
-			return true
-		}
-	}
-	return false
+	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
 }

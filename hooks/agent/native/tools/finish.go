@@ -40,12 +40,7 @@ var toolDelete = declared{
 	fields: []field{{name: "path", must: true, says: "the file or empty folder"}},
 	do: func(ctx context.Context, w *Toolset, a args) Outcome {
 		at, err := w.findToWrite(a.texts["path"], false) // a symlink itself, not what it leads to
-		if err != nil {
-			return failed("%v", err)
-		}
-		o := w.remove(ctx, at)
-		o.Path = at
-		return o
+		return onFile(at, err, func() Outcome { return w.remove(ctx, at) })
 	},
 }
 

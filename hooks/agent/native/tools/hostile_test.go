@@ -80,7 +80,7 @@ func TestFilesStaySmallEnough(t *testing.T) {
 			t.Errorf("%.300s", got.Text)
 		}
 	}
-	if _, err := os.Lstat(filepath.Join(w.root.Name(), "b")); !os.IsNotExist(err) || w.content(t, "c") != "old" || len(w.wrote()) != 0 {
+	if _, err := os.Lstat(filepath.Join(w.root.Name(), "b")); !os.IsNotExist(err) || w.content(t, "c") != "old" || len(w.paths) != 0 {
 		t.Errorf("something was changed: %v", err)
 	}
 	if got := w.write("b", huge); got.Code.Failed() {

@@ -29,12 +29,7 @@ var toolList = declared{
 	fields: []field{{name: "path", says: "the folder; the working directory where it is left out"}},
 	do: func(ctx context.Context, w *Toolset, a args) Outcome {
 		at, err := w.find(cmp.Or(a.texts["path"], "."))
-		if err != nil {
-			return failed("%v", err)
-		}
-		o := w.list(ctx, at)
-		o.Path = at
-		return o
+		return onFile(at, err, func() Outcome { return w.list(ctx, at) })
 	},
 }
 

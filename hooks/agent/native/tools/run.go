@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,21 +63,14 @@ func (w *Toolset) allowed(argv []string) string {
 	switch {
 	case len(argv) == 1 && strings.Contains(argv[0], " "):
 		b.WriteString("\nargv is a list of words: " + atMost(fmt.Sprintf("%q", strings.Fields(argv[0])), mostQuoted))
-	case len(argv) > 0 && hasShellWord(argv):
+	case slices.ContainsFunc(argv, func(s string) bool { return slices.Contains(shellWords, s) }):
 		b.WriteString("\nThere is no shell: write one command without cd, &&, |, ; or >.")
 	}
 	return b.String()
 }
 
-func hasShellWord(argv []string) bool {
-	for _, s := range argv {
-		switch s {
-		case "&&", "||", "|", ";", ">", ">>", "<", "2>&1", "cd":
-			return true
-		}
-	}
-	return false
-}
+// shellWords are words that only a shell understands.
+var shellWords = []string{"&&", "||", "|", ";", ">", ">>", "<", "2>&1", "cd"}
 
 func (w *Toolset) run(ctx context.Context, argv []string, dir string) Outcome {
 	limited, cancel := context.WithTimeoutCause(ctx, runLimit, errRunLimit)
@@ -84,31 +78,34 @@ func (w *Toolset) run(ctx context.Context, argv []string, dir string) Outcome {
 	var c capture
 	out := w.r.Secrets.Writer(&c)
 	w.mu.Lock()
-	w.started = true
 	w.ran++
 	w.mu.Unlock()
 	exit, err := w.r.Exec(limited, agent.Command{Argv: argv, Dir: dir, Env: w.r.Env, Stdout: out, Stderr: out})
 	_ = out.Close()
-	if err == nil && exit.Code == 0 && !exit.Cancelled && !exit.TimedOut {
-		w.mu.Lock()
-		w.passed = append(w.passed, policy.Show(argv))
-		w.mu.Unlock()
-	}
 	head := endOf(limited, exit)
 	if err != nil {
 		head = "the command could not be carried out: " + err.Error()
 	}
-	o := Outcome{
-		Text: head + "\n" + w.show(&c, ShownHead, shownTail),
-		Code: failedIf(err != nil || exit.Code != 0 || exit.Cancelled || exit.TimedOut),
-	}
-	if c.total == 0 {
-		o.Text = head + ", no output"
-	}
+	passed := err == nil && exit.Code == 0 && !exit.Cancelled && !exit.TimedOut
+	o := w.ended(policy.Show(argv), passed, head, &c, ShownHead)
 	if exit.ProcessesLeft > 0 {
 		o.Text += fmt.Sprintf("\n%s that it left behind were ended", english.Count(exit.ProcessesLeft, "process"))
 	}
 	return o
+}
+
+// ended returns the outcome of a command that has ended, with its output. One that passed is remembered by its name.
+func (w *Toolset) ended(name string, passed bool, head string, c *capture, shownHead int) Outcome {
+	if passed {
+		w.mu.Lock()
+		w.passed = append(w.passed, name)
+		w.mu.Unlock()
+	}
+	text := head + ", no output"
+	if c.total > 0 {
+		text = head + "\n" + w.show(c, shownHead, shownTail)
+	}
+	return Outcome{Text: text, Code: failedIf(!passed)}
 }
 
 // endOf describes how a command ended.
@@ -143,15 +140,11 @@ func (w *Toolset) planted(name string) string {
 	if at == "" {
 		return ""
 	}
-	real := at
-	if w.inTmp(at, env["TMPDIR"]) != "" { // it may replace one at the same place of the real /tmp
+	if _, ok := w.inCopy(at); ok || w.inTmp(at, env["TMPDIR"]) != "" { // it may replace one of the real /tmp
 		return at
 	}
-	if inside, ok := w.inCopy(at); ok {
-		real = filepath.Join(w.root.Name(), filepath.FromSlash(inside))
-	}
-	places := []string{at, real}
-	if p, err := filepath.EvalSymlinks(real); err == nil {
+	places := []string{at}
+	if p, err := filepath.EvalSymlinks(at); err == nil {
 		places = append(places, p)
 	}
 	for _, p := range places {
@@ -169,12 +162,10 @@ func (w *Toolset) planted(name string) string {
 
 // runnable reports whether a path, as the agent's commands see it, is a program.
 func (w *Toolset) runnable(p string) bool {
-	var info os.FileInfo
-	var err error
 	if at, ok := w.inCopy(p); ok {
 		p = filepath.Join(w.root.Name(), filepath.FromSlash(at))
 	}
-	info, err = os.Stat(p)
+	info, err := os.Stat(p)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
@@ -204,9 +195,6 @@ var toolCheck = declared{
 func (w *Toolset) check(ctx context.Context, check func(context.Context, io.Writer) (bool, error)) Outcome {
 	var c capture
 	out := w.r.Secrets.Writer(&c)
-	w.mu.Lock()
-	w.started = true
-	w.mu.Unlock()
 	passed, err := check(ctx, out)
 	_ = out.Close()
 	head := "the check failed"
@@ -215,13 +203,6 @@ func (w *Toolset) check(ctx context.Context, check func(context.Context, io.Writ
 		head = "the check could not be carried out: " + err.Error()
 	case passed:
 		head = "the check passed"
-		w.mu.Lock()
-		w.passed = append(w.passed, "check")
-		w.mu.Unlock()
 	}
-	o := Outcome{Text: head + "\n" + w.show(&c, 0, shownTail), Code: failedIf(err != nil || !passed)}
-	if c.total == 0 {
-		o.Text = head + ", no output"
-	}
-	return o
+	return w.ended(Check, passed && err == nil, head, &c, 0)
 }

@@ -61,28 +61,7 @@ var toolSearch = declared{
 			return s.outcome(ctx)
 		}
 		at, err := w.find(cmp.Or(a.texts["path"], "."))
-		if err != nil {
-			return failed("%v", err)
-		}
-		info, err := w.root.Lstat(at)
-		switch {
-		case err != nil:
-			return failed("%s: %s", w.shown(at), why(err))
-		case info.IsDir():
-			s.folder(ctx, at)
-		default:
-			if err := w.isFile(at, info); err != nil {
-				return failed("%v", err)
-			}
-			if info.Size() > maxWhole {
-				return failed("%s has %s: search looks through one file of up to %s; read shows lines of it by their numbers",
-					w.shown(at), english.Size(info.Size()), english.Size(maxWhole))
-			}
-			s.file(ctx, at, maxWhole)
-		}
-		o := s.outcome(ctx)
-		o.Path = at
-		return o
+		return onFile(at, err, func() Outcome { return s.place(ctx, at) })
 	},
 }
 
@@ -96,6 +75,27 @@ type searching struct {
 	large  int
 	unread int
 	full   bool
+}
+
+// place searches a folder, or a file that is named.
+func (s *searching) place(ctx context.Context, at string) Outcome {
+	info, err := s.w.root.Lstat(at)
+	switch {
+	case err != nil:
+		return failed("%s: %s", s.w.shown(at), why(err))
+	case info.IsDir():
+		s.folder(ctx, at)
+		return s.outcome(ctx)
+	}
+	if err := s.w.isFile(at, info); err != nil {
+		return failed("%v", err)
+	}
+	if info.Size() > maxWhole {
+		return failed("%s has %s: search looks through one file of up to %s; read shows lines of it by their numbers",
+			s.w.shown(at), english.Size(info.Size()), english.Size(maxWhole))
+	}
+	s.file(ctx, at, maxWhole)
+	return s.outcome(ctx)
 }
 
 // folder searches everything below a folder, in the order of the names.

@@ -4,6 +4,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ const (
 	Invalid Code = "invalid" // there is no such tool, or its arguments are not those of its schema: nothing was done
 )
 
-// failed reports whether the call did not succeed.
+// Failed reports whether the call did not succeed.
 func (c Code) Failed() bool { return c != "" && c != Empty }
 
 // An outcome is the result of a call, as the model sees it. A mistake of the model's is a failed outcome, never a Go
@@ -73,10 +74,8 @@ type Toolset struct {
 
 	mu      sync.Mutex
 	read    map[string]state // by path below the top: what the model knows of a file
-	paths   []string         // written, see wrote
-	touched map[string]bool  // the same
+	paths   []string         // files that were written, edited or deleted, in the order of their first change
 	passed  []string         // commands that ended well since the last change
-	started bool             // see acted
 	ran     int              // calls of run that were started
 	refused int              // ... and that the policy refused
 	runs    int              // outputs so far
@@ -89,10 +88,7 @@ func Open(r *agent.Request) (*Toolset, error) {
 	if !filepath.IsAbs(r.Copy) {
 		return nil, fmt.Errorf("the copy %q is not an absolute path", r.Copy)
 	}
-	top := r.Top
-	if top == "" {
-		top = r.Copy
-	}
+	top := cmp.Or(r.Top, r.Copy)
 	sub, err := filepath.Rel(top, r.Copy)
 	if err != nil || !filepath.IsLocal(sub) {
 		return nil, fmt.Errorf("the working directory %s does not lie in the copy %s", r.Copy, top)
@@ -151,7 +147,7 @@ func (w *Toolset) Specs() []model.Tool {
 	return all
 }
 
-// has reports whether there is a tool of that name.
+// Has reports whether there is a tool of that name.
 func (w *Toolset) Has(name string) bool {
 	_, ok := w.tool(name)
 	return ok
@@ -212,21 +208,6 @@ func (w *Toolset) names() string {
 	return strings.Join(all, ", ")
 }
 
-// wrote returns the files that were written, edited or deleted, below the top, in the order of their first change.
-func (w *Toolset) wrote() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.paths)
-}
-
-// acted reports whether anything was done that a repetition would do twice: a file was changed, or a command was
-// started.
-func (w *Toolset) acted() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.started
-}
-
 // Commands counts the calls of run so far.
 func (w *Toolset) Commands() agent.Commands {
 	w.mu.Lock()
@@ -238,12 +219,8 @@ func (w *Toolset) Commands() agent.Commands {
 func (w *Toolset) changed(at string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.started, w.passed = true, nil
-	if !w.touched[at] {
-		if w.touched == nil {
-			w.touched = map[string]bool{}
-		}
-		w.touched[at] = true
+	w.passed = nil
+	if !slices.Contains(w.paths, at) {
 		w.paths = append(w.paths, at)
 	}
 }
@@ -279,12 +256,22 @@ func fail(c Code, format string, args ...any) Outcome {
 
 func failed(format string, args ...any) Outcome { return fail(Failed, format, args...) }
 
-// failedIf returns codeFailed if bad, else the code of a success.
+// failedIf returns Failed if bad, else the code of a success.
 func failedIf(bad bool) Code {
 	if bad {
 		return Failed
 	}
 	return ""
+}
+
+// onFile carries out a call on the file at, if that was found, and names the file in the outcome.
+func onFile(at string, err error, do func() Outcome) Outcome {
+	if err != nil {
+		return failed("%v", err)
+	}
+	o := do()
+	o.Path = at
+	return o
 }
 
 // warn adds a warning to an outcome, which does not change its code.
@@ -296,10 +283,10 @@ func (o *Outcome) warn(format string, args ...any) {
 
 // why returns an error of the file system without the operation and the path.
 func why(err error) string {
-	if p := (*os.PathError)(nil); errors.As(err, &p) {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err.Error()
 	}
-	if l := (*os.LinkError)(nil); errors.As(err, &l) {
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
 		return l.Err.Error()
 	}
 	return err.Error()

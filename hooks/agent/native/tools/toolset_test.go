@@ -144,7 +144,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s %s: not said to be invalid", c.tool, c.args)
 		}
 	}
-	if got := w.wrote(); len(got) != 0 || w.acted() {
+	if got := w.paths; len(got) != 0 {
 		t.Errorf("calls that did not fit wrote %q", got)
 	}
 	for _, c := range []struct{ tool, args string }{
@@ -236,7 +236,7 @@ func TestReadOnly(t *testing.T) {
 	if w.content(t, "a") != "x\n" || w.content(t, "b") != "-" {
 		t.Error("something was changed")
 	}
-	if _, refused := w.refuseEarly("write", `{"path":"a",`); refused {
+	if why := w.refuseEarly("write", `{"path":"a",`); why != "" {
 		t.Error("a tool that is not there was refused early")
 	}
 	w.do(t, "finish", o{"outcome": "fixed", "summary": "s"}, "ok")
@@ -367,7 +367,7 @@ func TestSideBySide(t *testing.T) {
 				}
 			})
 		}
-		all.Go(func() { w.refuseEarly("write", `{"path":"a","content":"`); w.wrote(); w.acted() })
+		all.Go(func() { w.Early()(nil, "write", `{"path":"a","content":"`); w.Commands() })
 	}
 	all.Wait()
 }

@@ -5,6 +5,7 @@ package tools
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
@@ -23,13 +24,7 @@ var (
 )
 
 func endsIn(name string, ends []string) bool {
-	ext := strings.ToLower(path.Ext(name))
-	for _, e := range ends {
-		if ext == e {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(ends, strings.ToLower(path.Ext(name)))
 }
 
 // stripWrapping removes one thinking block from the very start of content, and a fence that is its first and last

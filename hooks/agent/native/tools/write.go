@@ -32,12 +32,7 @@ var toolWrite = declared{
 	},
 	do: func(_ context.Context, w *Toolset, a args) Outcome {
 		at, err := w.findToWrite(a.texts["path"], true)
-		if err != nil {
-			return failed("%v", err)
-		}
-		o := w.write(at, a.texts["content"])
-		o.Path = at
-		return o
+		return onFile(at, err, func() Outcome { return w.write(at, a.texts["content"]) })
 	},
 }
 
@@ -118,7 +113,7 @@ func (w *Toolset) existing(at string) ([]byte, fs.FileInfo, error) {
 
 // same is the outcome of a write that would change nothing.
 func (w *Toolset) same(at string, content []byte, said []string) Outcome {
-	w.know(at, content)
+	w.know(at, sha256.Sum256(content))
 	o := Outcome{Text: w.shown(at) + " has exactly this content already: nothing was written. It is done; do not write " +
 		"it again."}
 	for _, s := range said {

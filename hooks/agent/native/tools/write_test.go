@@ -18,8 +18,8 @@ func TestB01CreatesAFile(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, nil)
 	got := w.do(t, "write", o{"path": "a.go", "content": "package a\n\nvar A = 1\n"}, "ok", "a.go: created, 3 lines, 21 bytes", "do not write it again")
-	if w.content(t, "a.go") != "package a\n\nvar A = 1\n" || got.Path != "a.go" || len(got.Warnings) != 0 || !slices.Equal(w.wrote(), []string{"a.go"}) || !w.acted() {
-		t.Errorf("%+v, wrote %q", got, w.wrote())
+	if w.content(t, "a.go") != "package a\n\nvar A = 1\n" || got.Path != "a.go" || len(got.Warnings) != 0 || !slices.Equal(w.paths, []string{"a.go"}) {
+		t.Errorf("%+v, wrote %q", got, w.paths)
 	}
 	info, err := os.Stat(filepath.Join(w.root.Name(), "a.go"))
 	if err != nil || info.Mode().Perm()&0o600 != 0o600 || info.Mode()&0o111 != 0 {
@@ -51,8 +51,8 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 			t.Errorf("%s was touched: %v", name, info.ModTime())
 		}
 	}
-	if len(w.wrote()) != 0 || w.acted() {
-		t.Errorf("wrote %q", w.wrote())
+	if len(w.paths) != 0 {
+		t.Errorf("wrote %q", w.paths)
 	}
 	w.do(t, "write", o{"path": "a", "content": "other\n"}, "ok") // its content is known now
 }
@@ -65,7 +65,7 @@ func TestB04NeverRead(t *testing.T) {
 	w.do(t, "list", o{}, "ok") // to see a name is not to read a file
 	w.do(t, "search", o{"pattern": "old"}, "ok")
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "was not read")
-	if w.content(t, "a") != "old\n" || len(w.wrote()) != 0 {
+	if w.content(t, "a") != "old\n" || len(w.paths) != 0 {
 		t.Error("it was written")
 	}
 }
@@ -110,8 +110,8 @@ func TestB08WriteTwice(t *testing.T) {
 	w.do(t, "write", o{"path": "a", "content": "2\n"}, "ok", "written over")
 	w.do(t, "edit", o{"path": "b", "old": "x", "new": "y"}, "ok")
 	w.do(t, "write", o{"path": "b", "content": "z\n"}, "ok", "written over")
-	if !slices.Equal(w.wrote(), []string{"a", "b"}) {
-		t.Errorf("wrote %q", w.wrote())
+	if !slices.Equal(w.paths, []string{"a", "b"}) {
+		t.Errorf("wrote %q", w.paths)
 	}
 }
 
@@ -120,16 +120,16 @@ func TestB09DeleteThenWrite(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n", "b": "old\n"})
 	w.do(t, "delete", o{"path": "a"}, "ok", "a: deleted")
-	if got, refused := w.refuseEarly("write", `{"path":"a","content":"`); refused {
-		t.Errorf("refused early: %s", got.Text)
+	if why := w.refuseEarly("write", `{"path":"a","content":"`); why != "" {
+		t.Errorf("refused early: %s", why)
 	}
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "ok", "a: created")
 	// In one answer the delete has not run yet while the write arrives.
 	before := model.Call{Name: "delete", Args: []byte(`{"path":"./b"}`)}
-	if got, refused := w.refuseEarly("write", `{"path":"b","content":"`, before); refused {
-		t.Errorf("refused early: %s", got.Text)
+	if why := w.refuseEarly("write", `{"path":"b","content":"`, before); why != "" {
+		t.Errorf("refused early: %s", why)
 	}
-	if _, refused := w.refuseEarly("write", `{"path":"b","content":"`); !refused {
+	if why := w.refuseEarly("write", `{"path":"b","content":"`); why == "" {
 		t.Error("not refused without the delete")
 	}
 	w.do(t, "delete", o{"path": "b"}, "ok")
@@ -188,8 +188,8 @@ func TestB18MakesFolders(t *testing.T) {
 	w := workIn(t, map[string]string{"file": "x\n"})
 	w.do(t, "write", o{"path": "a/b/c.go", "content": "x\n"}, "ok", "a/b/c.go: created")
 	w.do(t, "write", o{"path": "file/b", "content": "x\n"}, "no")
-	if w.content(t, "a/b/c.go") != "x\n" || !slices.Equal(w.wrote(), []string{"a/b/c.go"}) {
-		t.Errorf("wrote %q", w.wrote())
+	if w.content(t, "a/b/c.go") != "x\n" || !slices.Equal(w.paths, []string{"a/b/c.go"}) {
+		t.Errorf("wrote %q", w.paths)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestWriteCannot(t *testing.T) {
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	w.do(t, "read", o{"path": "d/a"}, "ok")
 	w.do(t, "write", o{"path": "d/a", "content": "new\n"}, "no", "d/a could not be written: permission denied")
-	if w.content(t, "d/a") != "old\n" || len(w.wrote()) != 0 {
+	if w.content(t, "d/a") != "old\n" || len(w.paths) != 0 {
 		t.Error("half a write")
 	}
 }
@@ -290,37 +290,45 @@ func TestRefuseEarly(t *testing.T) {
 		{"a command before", "write", `{"path":"a"`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, ""},
 		{"a command before, outside all the same", "write", `{"path":"../a"`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, "outside"},
 	} {
-		got, refused := w.refuseEarly(c.tool, c.args, c.before...)
-		if refused != (c.want != "") || !strings.Contains(got.Text, c.want) || refused && !got.Code.Failed() {
-			t.Errorf("%s: got %v %+v, want %q", c.name, refused, got, c.want)
+		got := w.refuseEarly(c.tool, c.args, c.before...)
+		if (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 	put(t, filepath.Join(w.root.Name(), "read"), "theirs\n")
-	if got, refused := w.refuseEarly("write", `{"path":"read","content":"`); !refused || !strings.Contains(got.Text, "has changed since") {
-		t.Errorf("%v %+v", refused, got)
+	if why := w.refuseEarly("write", `{"path":"read","content":"`); !strings.Contains(why, "has changed since") {
+		t.Errorf("%q", why)
 	}
+}
+
+// refuseEarly returns what Early says of one call.
+func (w *Toolset) refuseEarly(name, partialArgs string, before ...model.Call) string {
+	why, _ := w.Early()(before, name, partialArgs)
+	return why
 }
 
 // Each call of an answer is looked at once, however many writes follow it.
 func TestEarlyLooksAtEachCallOnce(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n", "b": "old\n"})
-	e := &early{w: w}
+	e := &early{w: w, places: map[string]bool{}}
 	var before []model.Call
 	for i := range 100 {
 		before = append(before, model.Call{Name: "delete", Args: fmt.Appendf(nil, `{"path":"f%d"}`, i)})
-		if got, refused := e.refuse(before, "write", fmt.Sprintf(`{"path":"f%d","content":"`, i)); refused || e.seen != i+1 || len(e.places) != i+1 {
-			t.Fatalf("call %d: %v %+v, %d looked at, %d places", i, refused, got, e.seen, len(e.places))
+		why := e.refuse(before, "write", fmt.Sprintf(`{"path":"f%d","content":"`, i))
+		if why != "" || e.seen != i+1 || len(e.places) != i+1 {
+			t.Fatalf("call %d: %q, %d looked at, %d places", i, why, e.seen, len(e.places))
 		}
 	}
-	if _, refused := e.refuse(before, "write", `{"path":"a","content":"`); !refused {
+	if why := e.refuse(before, "write", `{"path":"a","content":"`); why == "" {
 		t.Error("a file that nothing in front touches is not refused")
 	}
 	before = append(before, model.Call{Name: "delete", Args: []byte(`{"path":"a"}`)})
-	if _, refused := e.refuse(before, "write", `{"path":"a","content":"`); refused {
+	if why := e.refuse(before, "write", `{"path":"a","content":"`); why != "" {
 		t.Error("refused, though it is deleted in front")
 	}
-	if _, refused := e.refuse(append(before, model.Call{Name: "check", Args: []byte(`{}`)}), "write", `{"path":"b","content":"`); refused {
+	before = append(before, model.Call{Name: "check", Args: []byte(`{}`)})
+	if why := e.refuse(before, "write", `{"path":"b","content":"`); why != "" {
 		t.Error("refused, though a command in front may change it")
 	}
 }
