@@ -4,11 +4,8 @@ package native
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,9 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
-	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
-	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
 )
 
 // work is counted in what is allocated, not in time. The test runs beside no other: the count is the whole program's.
@@ -29,14 +24,13 @@ func TestManyCallsOfOneAnswerAreLinear(t *testing.T) { //nolint:paralleltest // 
 			calls = append(calls, call(fmt.Sprint(i), "write", fmt.Sprintf(`{"path":"f%d","content":"x"}`, i%10)))
 		}
 		d := newDesk(t, step{calls: calls}, step{text: finalText})
-		top := t.TempDir()
-		d.open, d.req.Copy, d.req.Top = nil, top, top
+		d.onCopy(t, nil)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		turn := d.turn(t.Context())
+		d.ends(t.Context(), "", 2)
 		runtime.ReadMemStats(&after)
-		if turn.Kind != "" || len(d.of("tool_result")) != n {
-			t.Fatalf("kind %q (%s), %d results", turn.Kind, turn.Evidence, len(d.of("tool_result")))
+		if got := len(d.of("tool_result")); got != n {
+			t.Fatalf("%d results", got)
 		}
 		return after.TotalAlloc - before.TotalAlloc
 	}
@@ -57,61 +51,55 @@ func TestCallsInFrontOfARefusedOneRun(t *testing.T) {
 		return "", false
 	}
 	front := []model.Call{call("1", "delete", `{"path":"x"}`), call("2", "read", `{"path":"y"}`)}
+	with := func(more ...model.Call) []model.Call { return slices.Concat(front, more) }
+	whole, behind := call("3", "write", string(half.Args)+`"}`), call("4", "check", `{}`)
+	const told = "old.go exists: use edit"
 	for _, tt := range []struct {
 		name string
 		step step
 		ran  []string
-		want map[string]string
-		kind failure.Kind
-		ends bool // the turn, with what finish said
+		want map[string]string // nil: finish ends the turn
 	}{
 		{
-			"the answer is ended in its middle",
-			step{text: "I write.", calls: front, half: &half, hang: true},
-			[]string{"1", "2"},
-			map[string]string{"1": "ok delete", "2": "ok read", "3": "old.go exists: use edit"},
-			"", false,
+			"the answer is ended in its middle", step{text: "I write.", calls: front, half: &half, hang: true},
+			[]string{"1", "2"}, map[string]string{"1": "ok delete", "2": "ok read", "3": told},
 		},
 		{
-			"more of it had come",
-			step{calls: append(slices.Clone(front), call("3", "write", string(half.Args)+`"}`), call("4", "check", `{}`)), hang: true},
-			[]string{"1", "2"},
-			map[string]string{"1": "ok delete", "2": "ok read", "3": "old.go exists: use edit", "4": saidBehind},
-			"", false,
+			"more of it had come", step{calls: with(whole, behind), hang: true},
+			[]string{"1", "2"}, map[string]string{"1": "ok delete", "2": "ok read", "3": told, "4": saidBehind},
+		},
+		{ // the guard itself refuses
+			"all of it had come", step{calls: with(whole, behind)},
+			[]string{"1", "2", "3", "4"}, map[string]string{"1": "ok delete", "2": "ok read", "3": "ok write", "4": "ok check"},
 		},
 		{
-			"all of it had come",
-			step{calls: append(slices.Clone(front), call("3", "write", string(half.Args)+`"}`), call("4", "check", `{}`))},
-			[]string{"1", "2", "3", "4"},
-			map[string]string{"1": "ok delete", "2": "ok read", "3": "ok write", "4": "ok check"},
-			"", false, // the guard itself refuses
+			"the stream was lost too", step{calls: front, half: &half, err: lost()},
+			[]string{"1", "2"}, map[string]string{"1": "ok delete", "3": told},
 		},
-		{"the stream was lost too", step{calls: front, half: &half, err: lost()}, []string{"1", "2"}, map[string]string{"1": "ok delete", "3": "old.go exists: use edit"}, "", false},
-		{"finish in front", step{calls: append(slices.Clone(front), call("9", "finish", `{}`)), half: &half, hang: true}, []string{"1", "2", "9"}, nil, "", true},
-		{"nothing in front", step{half: &half, hang: true}, nil, map[string]string{"3": "old.go exists: use edit"}, "", false},
+		{"finish in front", step{calls: with(call("9", "finish", `{}`)), half: &half, hang: true}, []string{"1", "2", "9"}, nil},
+		{"nothing in front", step{half: &half, hang: true}, nil, map[string]string{"3": told}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t, tt.step, step{text: finalText})
-				d.tools.refuse = refuse
-				turn := d.turn(context.Background())
-				if turn.Kind != tt.kind || len(d.of("recovery")) != 0 || turn.Control == nil || (turn.Control.Summary == "by finish") != tt.ends {
-					t.Fatalf("kind %q (%s), %d recoveries, %+v", turn.Kind, turn.Evidence, len(d.of("recovery")), turn.Control)
+		bubble(t, tt.name, func(t *testing.T) {
+			d := newDesk(t, tt.step, step{text: finalText})
+			d.tools.refuse = refuse
+			requests := 2
+			if tt.want == nil {
+				requests = 1
+			}
+			turn, took := d.ends(context.Background(), "", requests)
+			finished := turn.Control != nil && turn.Control.Summary == "by finish"
+			if took != 0 || len(d.of("recovery")) != 0 || finished != (tt.want == nil) {
+				t.Fatalf("after %s, %d recoveries, %+v", took, len(d.of("recovery")), turn.Control)
+			}
+			d.ran(tt.ran...)
+			if n := len(d.of("tool_call")); n != len(tt.ran) {
+				t.Errorf("%d lines tool_call", n)
+			}
+			for id, want := range tt.want {
+				if got := d.results()[id].Text; got != want {
+					t.Errorf("%s: %q, want %q", id, got, want)
 				}
-				if got := d.tools.started(); !slices.Equal(got, tt.ran) || len(d.of("tool_call")) != len(tt.ran) {
-					t.Errorf("ran %v, want %v", got, tt.ran)
-				}
-				if tt.ends {
-					return
-				}
-				results := d.results()
-				for id, want := range tt.want {
-					if got := results[id].Text; got != want {
-						t.Errorf("%s: %q, want %q", id, got, want)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -121,19 +109,15 @@ func TestRefusedWriteBesideGoodOnes(t *testing.T) {
 	t.Parallel()
 	d := newDesk(
 		t,
-		step{calls: []model.Call{call("1", "write", `{"path":"new","content":"new\n"}`), call("2", "edit", `{"path":"a","old":"old","new":"mended"}`)}, half: new(call("3", "write", `{"path":"../x","content":"`)), hang: true},
+		step{calls: []model.Call{
+			call("1", "write", `{"path":"new","content":"new\n"}`), call("2", "edit", `{"path":"a","old":"old","new":"changed"}`),
+		}, half: new(call("3", "write", `{"path":"../x","content":"`)), hang: true},
 		step{text: finalText},
 	)
-	top := t.TempDir()
-	if err := os.WriteFile(filepath.Join(top, "a"), []byte("old\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	d.open, d.req.Copy, d.req.Top = nil, top, top
+	top := d.onCopy(t, map[string]string{"a": "old\n"})
 	d.turn(t.Context())
-	for name, want := range map[string]string{"a": "mended\n", "new": "new\n"} {
-		if b, err := os.ReadFile(filepath.Join(top, name)); string(b) != want {
-			t.Errorf("%s holds %q, %v", name, b, err)
-		}
+	if got := standing(t, top); !maps.Equal(got, map[string]string{"a": "changed\n", "new": "new\n"}) {
+		t.Errorf("the copy holds %q", got)
 	}
 	if got := d.results()["3"].Text; !strings.Contains(got, "outside of the copy") {
 		t.Errorf("the refused one: %q", got)
@@ -165,7 +149,7 @@ func TestRefusedAndCutEverywhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		events := story[1].events() // 3 edits, 4 is refused, 5 checks
-		both := [2]int{}
+		both := map[bool]int{}      // by whether the call was refused before the cut
 		for n := range len(events) + 1 {
 			d := newDesk(t)
 			d.tools.refuse = func(before []model.Call, name, args string) (string, bool) {
@@ -197,60 +181,46 @@ func TestRefusedAndCutEverywhere(t *testing.T) {
 			if turn.Kind != "" || asked != 2 {
 				t.Errorf("cut after %d: kind %q after %d requests", n, turn.Kind, asked)
 			}
-			ran, want := d.tools.started(), []string(nil)
+			var want []string
 			if refused {
 				want = []string{"3"}
-				both[1]++
-			} else {
-				both[0]++
 			}
-			if !slices.Equal(ran, want) {
+			both[refused]++
+			if ran := d.tools.started(); !slices.Equal(ran, want) {
 				t.Errorf("cut after %d: refused is %v, ran %v", n, refused, ran)
 			}
 		}
-		if both[0] == 0 || both[1] == 0 {
-			t.Errorf("%d were cut before the refusal, %d behind it", both[0], both[1])
+		if len(both) != 2 {
+			t.Errorf("cut before the refusal and behind it: %v", both)
 		}
 	})
 }
 
-// The same on real sockets: whatever of the answer had come, what stands in front is done, and the next request is
-// one that the provider takes.
-func TestRefusedOnTheWire(t *testing.T) {
+// A turn says how many commands it started and how many its policy refused. A check is no command of the model's, and
+// what its policy never saw counts for nothing; nor do the turn's commands count again for the question after it.
+func TestCommandsOfATurn(t *testing.T) {
 	t.Parallel()
-	for _, provider := range allProviders {
-		t.Run(provider, func(t *testing.T) {
-			t.Parallel()
-			args := func(path, content string) json.RawMessage { // models write the path first
-				return json.RawMessage(fmt.Sprintf(`{"path":%q,"content":%q}`, path, content))
-			}
-			server := &modeltest.Server{Scenario: modeltest.Scenario{Turns: []modeltest.Turn{
-				{Thinking: "All at once.", Calls: []modeltest.Call{
-					{Name: "write", Args: args("new", "new\n")}, {Name: "write", Args: args("old", strings.Repeat("x", 50_000))}, {Name: "write", Args: args("late", "late\n")},
-				}},
-				{Calls: []modeltest.Call{{Name: "finish", Args: json.RawMessage(`{"outcome":"fixed","summary":"done"}`)}}},
-			}}, Key: "k-123456"}
-			web := httptest.NewServer(server)
-			defer web.Close()
-			defer server.Close()
-			top := t.TempDir()
-			if err := os.WriteFile(filepath.Join(top, "old"), []byte("old\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			m := &model.Model{Provider: provider, Name: "m-1", BaseURL: web.URL, Key: "k-123456"}
-			a := &Agent{ID: "own", Ask: m.Turn, Model: "m-1", Provider: provider}
-			turn, err := a.Turn(t.Context(), agent.Request{Prompt: "Repair it.", Dir: top, Copy: top})
-			if err != nil || turn.Kind != "" || turn.Control == nil || *turn.Requests != 2 {
-				t.Fatalf("%+v, %v", turn, err)
-			}
-			for _, err := range server.Wrong() {
-				t.Errorf("a request was refused: %v", err)
-			}
-			for name, want := range map[string]string{"new": "new\n", "old": "old\n"} {
-				if b, err := os.ReadFile(filepath.Join(top, name)); string(b) != want {
-					t.Errorf("%s holds %q, %v", name, b, err)
-				}
-			}
-		})
+	d := newDesk(
+		t,
+		step{calls: []model.Call{
+			call("1", "run", `{"argv":["make","check"]}`), call("2", "run", `{"argv":["rm","-rf","/"]}`), call("3", "check", `{}`),
+			call("4", "run", `{"argv":"make"}`),
+		}},
+		step{calls: []model.Call{call("5", "run", `{"argv":["go","vet","."]}`), call("6", "run", `{"argv":["make"]}`)}},
+		step{calls: []model.Call{call("7", "run", `{"argv":["go","vet","./..."]}`)}},
+		step{text: "I made it good."},
+		step{text: finalText},
+	)
+	d.onCopy(t, nil)
+	d.req.Run, d.req.Allow = []string{"make", "check"}, [][]string{{"go", "vet", "**"}}
+	d.req.Exec = func(context.Context, agent.Command) (agent.Exit, error) { return agent.Exit{Code: 1}, nil }
+	d.req.Dir = "/project"
+	turn := d.turn(t.Context())
+	if c := turn.Commands; c.Allowed == nil || c.Refused == nil || *c.Allowed != 3 || *c.Refused != 2 {
+		t.Fatalf("%+v, want 3 and 2; ended with %q: %s", c, turn.Kind, turn.Evidence)
+	}
+	again, err := turn.Resume(t.Context(), d.req)
+	if err != nil || again.Commands != (agent.Commands{}) {
+		t.Errorf("the question: %+v %v", again.Commands, err)
 	}
 }

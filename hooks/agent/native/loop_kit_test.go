@@ -1,8 +1,9 @@
 package native
 
-// What the tests of the loop are made of: a model that plays steps, tools that count, and a judge of every request.
+// What the tests of the loop share: a model that plays steps, tools that count, and a check of every request.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -49,8 +51,7 @@ type script struct {
 }
 
 func newScript(t testing.TB, steps ...step) *script {
-	s := &script{t: t, steps: steps, end: make(chan struct{})}
-	return s
+	return &script{t: t, steps: steps, end: make(chan struct{})}
 }
 
 func (s *script) requests() []model.Request {
@@ -102,39 +103,37 @@ func (st step) play(ctx context.Context, heard func(model.Event), end chan struc
 		heard(model.Event{Kind: model.TextDelta, Text: st.text})
 		a.Blocks = append(a.Blocks, model.Block{Text: st.text})
 	}
+	begins := func(c model.Call, args ...json.RawMessage) {
+		head := model.Call{ID: c.ID, Name: c.Name}
+		heard(model.Event{Kind: model.CallBegun, Call: head})
+		for _, piece := range args {
+			heard(model.Event{Kind: model.CallArgs, Call: head, Text: string(piece)})
+		}
+	}
 	for _, c := range st.calls {
-		heard(model.Event{Kind: model.CallBegun, Call: model.Call{ID: c.ID, Name: c.Name}})
-		heard(model.Event{Kind: model.CallArgs, Call: model.Call{ID: c.ID, Name: c.Name}, Text: string(c.Args)})
+		begins(c, c.Args)
 		heard(model.Event{Kind: model.CallWhole, Call: c})
 		a.Blocks = append(a.Blocks, model.Block{Call: &c})
 	}
-	if st.half != nil {
-		c := *st.half
-		heard(model.Event{Kind: model.CallBegun, Call: model.Call{ID: c.ID, Name: c.Name}})
-		heard(model.Event{Kind: model.CallArgs, Call: model.Call{ID: c.ID, Name: c.Name}, Text: string(c.Args[:len(c.Args)/2])})
-		heard(model.Event{Kind: model.CallArgs, Call: model.Call{ID: c.ID, Name: c.Name}, Text: string(c.Args[len(c.Args)/2:])})
-		a.Broken = append(a.Broken, c)
+	if c := st.half; c != nil {
+		begins(*c, c.Args[:len(c.Args)/2], c.Args[len(c.Args)/2:])
+		a.Broken = append(a.Broken, *c)
 	}
 	a.Progress = len(a.Blocks)+len(a.Broken) > 0
 	if st.deaf {
 		<-end
 		return model.Answer{}, errors.New("too late")
 	}
-	if st.hang && !st.late {
-		<-ctx.Done()
-		return a, context.Cause(ctx)
-	}
-	if st.err != nil && !st.late {
+	if !st.late && st.err != nil && !st.hang {
 		return a, st.err
 	}
-	a.Stop = st.stop
-	if a.Stop == "" {
-		if a.Stop = model.EndTurn; len(st.calls) > 0 {
+	if st.late || !st.hang {
+		if a.Stop = cmp.Or(st.stop, model.EndTurn); st.stop == "" && len(st.calls) > 0 {
 			a.Stop = model.ToolCalls
 		}
+		heard(model.Event{Kind: model.Stopped, Stop: a.Stop})
 	}
-	heard(model.Event{Kind: model.Stopped, Stop: a.Stop})
-	if st.late && st.hang {
+	if st.hang {
 		<-ctx.Done()
 		return a, context.Cause(ctx)
 	}
@@ -166,7 +165,8 @@ type toolbox struct {
 }
 
 var effects = map[string]tools.Effect{
-	"read": tools.Reads, "list": tools.Reads, "search": tools.Reads, "write": tools.Writes, "edit": tools.Writes, "delete": tools.Writes, "run": tools.Runs, "check": tools.Runs, "finish": tools.Ends,
+	"read": tools.Reads, "list": tools.Reads, "search": tools.Reads, "finish": tools.Ends,
+	"write": tools.Writes, "edit": tools.Writes, "delete": tools.Writes, "run": tools.Runs, "check": tools.Runs,
 }
 
 func (b *toolbox) open(agent.Request) (toolset, error) { return b, nil }
@@ -248,6 +248,43 @@ func (d *desk) turn(ctx context.Context) agent.Turn {
 		d.script.t.Fatal(err)
 	}
 	return turn
+}
+
+// ends plays a turn that must end with kind after so many requests. It returns the turn and how long it took.
+func (d *desk) ends(ctx context.Context, kind failure.Kind, requests int) (agent.Turn, time.Duration) {
+	d.script.t.Helper()
+	start := time.Now()
+	turn := d.turn(ctx)
+	if turn.Kind != kind || *turn.Requests != requests {
+		d.script.t.Errorf("kind %q (%s) after %d requests, want %q after %d", turn.Kind, turn.Evidence, *turn.Requests,
+			kind, requests)
+	}
+	return turn, time.Since(start)
+}
+
+// ran fails the test unless the calls with these IDs were started, in this order.
+func (d *desk) ran(ids ...string) {
+	d.script.t.Helper()
+	if got := d.tools.started(); !slices.Equal(got, ids) {
+		d.script.t.Errorf("ran %v, want %v", got, ids)
+	}
+}
+
+// onCopy gives the desk the real tools, on a folder that holds files.
+func (d *desk) onCopy(t *testing.T, files map[string]string) (top string) {
+	t.Helper()
+	top = copyOf(t, files)
+	d.open, d.req.Copy, d.req.Top = nil, top, top
+	return top
+}
+
+// bubble runs a subtest in which waiting takes no time.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, test)
+	})
 }
 
 func (d *desk) of(kind string) []agent.Line {

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -73,13 +72,11 @@ func TestTurnAsAWhole(t *testing.T) {
 func TestFinishEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`), call("2", "finish", `{"outcome":"fixed"}`), call("3", "run", `{"argv":["x"]}`)}})
-	turn := d.turn(context.Background())
-	if turn.Kind != "" || turn.Control == nil || turn.Control.Summary != "by finish" || turn.Problem != "" {
+	turn, _ := d.ends(t.Context(), "", 1)
+	if turn.Control == nil || turn.Control.Summary != "by finish" || turn.Problem != "" {
 		t.Errorf("turn = %+v", turn)
 	}
-	if got := d.tools.started(); !slices.Equal(got, []string{"1", "2"}) {
-		t.Errorf("ran %v", got)
-	}
+	d.ran("1", "2")
 	if n := len(d.of("tool_call")); n != 2 {
 		t.Errorf("%d lines tool_call, want 2: what did not start has none", n)
 	}
@@ -105,13 +102,9 @@ func TestOrderOfCalls(t *testing.T) {
 			mu.Unlock()
 			return tools.Outcome{Text: "did " + c.ID}
 		}
-		start := time.Now()
-		d.turn(context.Background())
-		if d.tools.most != sideBySide {
-			t.Errorf("%d at once, want %d", d.tools.most, sideBySide)
-		}
-		if took := time.Since(start); took != 5*time.Second { // 4 + 2 side by side, then three alone
-			t.Errorf("took %s, want 5s", took)
+		_, took := d.ends(context.Background(), "", 2)
+		if d.tools.most != sideBySide || took != 5*time.Second { // 4 + 2 side by side, then three alone
+			t.Errorf("%d at once, want %d; took %s, want 5s", d.tools.most, sideBySide, took)
 		}
 		if tail := log[6:]; !slices.Equal(tail, []string{"w1", "w2", "r6"}) {
 			t.Errorf("order %v", log)
@@ -147,21 +140,18 @@ func TestStopReasonStartsCalls(t *testing.T) {
 		{"arguments that are no JSON", step{half: &one, stop: model.ToolCalls}, 0, saidNoJSON},
 		{"the same call twice", step{calls: []model.Call{one, one}}, 1, "ok write"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t, tt.step, step{text: finalText})
-				d.turn(context.Background())
-				if got := d.tools.started(); len(got) != tt.ran {
-					t.Errorf("ran %v, want %d", got, tt.ran)
-				}
-				if got := d.results()["1"]; got.Text != tt.says || got.Failed != (tt.ran == 0) {
-					t.Errorf("result %+v, want %q", got, tt.says)
-				}
-				if n := len(d.of("tool_call")); n != tt.ran {
-					t.Errorf("%d lines tool_call, want %d", n, tt.ran)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			d := newDesk(t, tt.step, step{text: finalText})
+			d.turn(context.Background())
+			if got := d.tools.started(); len(got) != tt.ran {
+				t.Errorf("ran %v, want %d", got, tt.ran)
+			}
+			if got := d.results()["1"]; got.Text != tt.says || got.Failed != (tt.ran == 0) {
+				t.Errorf("result %+v, want %q", got, tt.says)
+			}
+			if n := len(d.of("tool_call")); n != tt.ran {
+				t.Errorf("%d lines tool_call, want %d", n, tt.ran)
+			}
 		})
 	}
 }
@@ -177,40 +167,12 @@ func TestToolsDoNotWaitForUsage(t *testing.T) {
 			began = time.Since(start)
 			return tools.Outcome{Text: "ok"}
 		}
-		turn := d.turn(context.Background())
-		if began != 0 || turn.Kind != "" {
-			t.Errorf("the tool began after %s; kind %q", began, turn.Kind)
-		}
-		if took := time.Since(start); took != usageWait {
-			t.Errorf("a stream that never ends was waited for %s, want %s", took, usageWait)
+		turn, took := d.ends(context.Background(), "", 2)
+		if began != 0 || took != usageWait {
+			t.Errorf("the tool began after %s, and the stream was waited for %s, want %s", began, took, usageWait)
 		}
 		if turn.Tokens.Input != nil {
 			t.Error("usage that never came is counted as known")
-		}
-	})
-}
-
-// A call that cannot be right is refused while its content still arrives; it costs no recovery, and what stands in
-// front of it runs.
-func TestRefusedEarly(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		half := call("2", "write", `{"path":"old.go","content":"package`)
-		d := newDesk(t, step{calls: []model.Call{call("1", "delete", `{"path":"x"}`)}, half: &half, hang: true}, step{text: finalText})
-		d.tools.refuse = func(before []model.Call, name, args string) (string, bool) {
-			if name == "write" && strings.Contains(args, "old.go") && len(before) == 1 && before[0].ID == "1" {
-				return "old.go exists: use edit", true
-			}
-			return "", false
-		}
-		start := time.Now()
-		turn := d.turn(context.Background())
-		if turn.Kind != "" || time.Since(start) != 0 || len(d.of("recovery")) != 0 {
-			t.Errorf("kind %q after %s with %d recoveries", turn.Kind, time.Since(start), len(d.of("recovery")))
-		}
-		got := d.results()
-		if got["2"].Text != "old.go exists: use edit" || got["1"].Text != "ok delete" || !slices.Equal(d.tools.started(), []string{"1"}) {
-			t.Errorf("results %+v, ran %v", got, d.tools.started())
 		}
 	})
 }
@@ -237,9 +199,7 @@ func TestToolThatBreaks(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText})
 	d.tools.do = func(context.Context, model.Call) tools.Outcome { panic("nil map") }
-	if turn := d.turn(context.Background()); turn.Kind != "" {
-		t.Errorf("kind %q", turn.Kind)
-	}
+	d.ends(t.Context(), "", 2)
 	if got := d.results()["1"]; !got.Failed || !strings.Contains(got.Text, "nil map") {
 		t.Errorf("result %+v", got)
 	}
@@ -290,10 +250,7 @@ func TestEnds(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, tt.steps...)
 			d.script.more = tt.more
-			turn := d.turn(context.Background())
-			if turn.Kind != tt.kind || *turn.Requests != tt.asked {
-				t.Errorf("kind %q after %d requests, want %q after %d", turn.Kind, *turn.Requests, tt.kind, tt.asked)
-			}
+			turn, _ := d.ends(t.Context(), tt.kind, tt.asked)
 			if tt.name == "prose" && (turn.Control != nil || turn.Problem == "") {
 				t.Errorf("control %v, problem %q", turn.Control, turn.Problem)
 			}
@@ -323,17 +280,14 @@ func TestB45NobodyWritesDown(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText})
 	d.req.Raw = brokenPipe{}
-	if turn := d.turn(context.Background()); turn.Kind != "" || turn.Control == nil {
-		t.Errorf("turn = %+v", turn)
-	}
+	d.ends(t.Context(), "", 2)
 	if lines := d.of("notice"); len(lines) != 1 || lines[0].Data["text"] != "the raw stream cannot be kept: disk full" {
 		t.Errorf("notices %v", lines)
 	}
 	d = newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}}, step{text: finalText})
 	d.req.Note, d.req.Notice = nil, nil
-	if turn := d.turn(context.Background()); turn.Kind != "" || turn.Control == nil || len(d.tools.started()) != 1 {
-		t.Errorf("turn = %+v", turn)
-	}
+	d.ends(t.Context(), "", 2)
+	d.ran("1")
 }
 
 type brokenPipe struct{}
@@ -343,7 +297,6 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("disk full")
 // The first finish ends the turn, whatever is beside it or after it; an invalid one ends nothing.
 func TestFinishBesideOtherCalls(t *testing.T) {
 	t.Parallel()
-	top := t.TempDir()
 	d := newDesk(
 		t,
 		step{calls: []model.Call{call("1", "finish", `{"outcome":"done"}`), call("2", "write", `{"path":"a","content":"1"}`)}},
@@ -352,15 +305,13 @@ func TestFinishBesideOtherCalls(t *testing.T) {
 			call("5", "finish", `{"outcome":"no_fix","summary":"the second"}`), call("6", "write", `{"path":"c","content":"3"}`),
 		}},
 	)
-	d.open, d.req.Copy, d.req.Top = nil, top, top
-	turn := d.turn(t.Context())
-	if turn.Kind != "" || turn.Control == nil || turn.Control.Summary != "the first" || turn.Control.Outcome != agent.Fixed || len(turn.Control.Touched) != 2 {
-		t.Fatalf("kind %q, %+v", turn.Kind, turn.Control)
+	top := d.onCopy(t, nil)
+	turn, _ := d.ends(t.Context(), "", 2)
+	if c := turn.Control; c == nil || c.Summary != "the first" || c.Outcome != agent.Fixed || len(c.Touched) != 2 {
+		t.Fatalf("%+v", c)
 	}
-	for name, want := range map[string]bool{"a": true, "b": true, "c": false} {
-		if _, err := os.Lstat(filepath.Join(top, name)); (err == nil) != want {
-			t.Errorf("%s: %v", name, err)
-		}
+	if got := standing(t, top); !maps.Equal(got, map[string]string{"a": "1", "b": "2"}) {
+		t.Errorf("the copy holds %q", got)
 	}
 }
 
@@ -368,16 +319,13 @@ func TestFinishBesideOtherCalls(t *testing.T) {
 func TestArgumentsOfAnyShape(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"path":`, 5000) + "1" + strings.Repeat("}", 5000)
-	top := t.TempDir()
 	var calls []model.Call
 	for i, args := range []string{`{"path":["a"]}`, `{"path":null}`, `{"path":{"a":1}}`, deep, `{"path":"a","path":"b"}`, `{}`, `{"path":""}`, `{"path":"\u0000"}`} {
 		calls = append(calls, call(string(rune('a'+i)), "write", args))
 	}
 	d := newDesk(t, step{calls: calls}, step{text: finalText})
-	d.open, d.req.Copy, d.req.Top = nil, top, top
-	if turn := d.turn(t.Context()); turn.Kind != "" {
-		t.Errorf("kind %q (%s)", turn.Kind, turn.Evidence)
-	}
+	d.onCopy(t, nil)
+	d.ends(t.Context(), "", 2)
 	results := d.results()
 	if len(results) != len(calls) {
 		t.Errorf("%d results of %d calls", len(results), len(calls))
@@ -397,22 +345,14 @@ func TestB09OneAnswer(t *testing.T) {
 		step{calls: []model.Call{call("1", "delete", `{"path":"a"}`), call("2", "write", `{"path":"a","content":"new\n"}`), call("3", "write", `{"path":"b","content":"new\n"}`)}},
 		step{text: finalText},
 	)
-	top := t.TempDir()
-	if err := os.WriteFile(filepath.Join(top, "a"), []byte("old\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	d.open, d.req.Copy, d.req.Top = nil, top, top
-	if turn := d.turn(t.Context()); turn.Kind != "" {
-		t.Errorf("kind %q: %s", turn.Kind, turn.Evidence)
-	}
+	top := d.onCopy(t, map[string]string{"a": "old\n"})
+	d.ends(t.Context(), "", 2)
 	for id, got := range d.results() {
 		if got.Failed {
 			t.Errorf("call %s: %s", id, got.Text)
 		}
 	}
-	for _, name := range []string{"a", "b"} {
-		if b, err := os.ReadFile(filepath.Join(top, name)); string(b) != "new\n" {
-			t.Errorf("%s holds %q, %v", name, b, err)
-		}
+	if got := standing(t, top); !maps.Equal(got, map[string]string{"a": "new\n", "b": "new\n"}) {
+		t.Errorf("the copy holds %q", got)
 	}
 }

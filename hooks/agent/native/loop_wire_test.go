@@ -1,14 +1,13 @@
 package native
 
-// The whole room at work: a real model client on real sockets, the real tools on a real folder.
+// The whole package at work: a real model client on real sockets, the real tools on a real folder.
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +39,7 @@ func repair(fault modeltest.Turn) []modeltest.Turn {
 
 func TestRepairOnTheWire(t *testing.T) {
 	t.Parallel()
-	for _, provider := range []string{model.Anthropic, model.OpenAI, model.OpenAIChat, model.Gemini} {
+	for _, provider := range allProviders {
 		for name, fault := range map[string]modeltest.Turn{
 			"nothing happens": {},
 			"cut early":       {Fault: modeltest.Fault{Kind: modeltest.Cut, Events: 1}},
@@ -53,59 +52,70 @@ func TestRepairOnTheWire(t *testing.T) {
 			}
 			t.Run(provider+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				onTheWire(t, provider, repair(fault), fault.Fault.Kind != "" || fault.Status != 0)
+				recovers := fault.Fault.Kind != "" || fault.Status != 0
+				dir := copyOf(t, map[string]string{"sum.go": "package sum\n\nfunc Sum(a, b int) int { return a - b }\n"})
+				turn, lines := onTheWire(t, provider, dir, repair(fault))
+				want := "package sum\n\nfunc Sum(a, b int) int { return a + b }\n"
+				if got := standing(t, dir)["sum.go"]; got != want || len(turn.Control.Touched) != 1 {
+					t.Errorf("the file is %q, touched are %q", got, turn.Control.Touched)
+				}
+				if lines["tool_call"] != 5 || (lines["recovery"] > 0) != recovers {
+					t.Errorf("%v", lines)
+				}
 			})
 		}
 	}
 }
 
-func onTheWire(t *testing.T, provider string, turns []modeltest.Turn, recovers bool) {
+// onTheWire plays turns of a provider over a socket to an agent with the real tools on dir, and returns how its turn
+// ended and the types of its transcript's lines.
+func onTheWire(t *testing.T, provider, dir string, turns []modeltest.Turn) (agent.Turn, map[string]int) {
 	t.Helper()
 	server := &modeltest.Server{Scenario: modeltest.Scenario{Turns: turns}, Key: "k-123456"}
 	web := httptest.NewServer(server)
 	defer web.Close()
 	defer server.Close()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "sum.go")
-	if err := os.WriteFile(file, []byte("package sum\n\nfunc Sum(a, b int) int { return a - b }\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	m := &model.Model{Provider: provider, Name: "m-1", BaseURL: web.URL, Key: "k-123456"}
-	a := &Agent{ID: "own", Ask: m.Turn, Model: "m-1", Provider: provider, Breaker: &Breaker{}, random: func() float64 { return 0 }}
-	checks := 0
-	var lines []agent.Line
-	turn, err := a.Turn(context.Background(), agent.Request{
+	a := &Agent{
+		ID: "own", Ask: m.Turn, Model: "m-1", Provider: provider, Breaker: &Breaker{}, random: func() float64 { return 0 },
+	}
+	lines := map[string]int{}
+	turn, err := a.Turn(t.Context(), agent.Request{
 		Attempt: 1, Prompt: "Repair it.", Pack: []byte(`{"task":"test"}`), Dir: dir, Copy: dir, Idle: time.Minute,
-		Note: func(l agent.Line) { lines = append(lines, l) },
-		Check: func(_ context.Context, out io.Writer) (bool, error) {
-			checks++
-			text, err := os.ReadFile(file)
-			return strings.Contains(string(text), "a + b"), err
+		Note: func(l agent.Line) { lines[l.Type]++ },
+		Check: func(context.Context, io.Writer) (bool, error) {
+			return strings.Contains(standing(t, dir)["sum.go"], "a + b"), nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if turn.Kind != "" || turn.Control == nil || turn.Control.Outcome != agent.Fixed || len(turn.Control.Touched) != 1 {
-		t.Errorf("kind %q (%s), control %+v", turn.Kind, turn.Evidence, turn.Control)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil || string(text) != "package sum\n\nfunc Sum(a, b int) int { return a + b }\n" || checks != 1 {
-		t.Errorf("after %d checks the file is %q, %v", checks, text, err)
+	if err != nil || turn.Kind != "" || turn.Control == nil || turn.Control.Outcome != agent.Fixed {
+		t.Fatalf("kind %q (%s), control %+v, %v", turn.Kind, turn.Evidence, turn.Control, err)
 	}
 	for _, err := range server.Wrong() {
 		t.Errorf("a request was refused: %v", err)
 	}
-	calls, recoveries := 0, 0
-	for _, l := range lines {
-		switch l.Type {
-		case "tool_call":
-			calls++
-		case "recovery":
-			recoveries++
-		}
-	}
-	if calls != 5 || (recoveries > 0) != recovers {
-		t.Errorf("%d calls, %d recoveries", calls, recoveries)
+	return turn, lines
+}
+
+// A call is refused while it arrives: whatever of the answer had come, the calls in front of it are done, and the next
+// request is one that the provider takes.
+func TestRefusedOnTheWire(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			write := func(path, content string) modeltest.Call { // models write the path first
+				return modeltest.Call{Name: "write", Args: json.RawMessage(fmt.Sprintf(`{"path":%q,"content":%q}`, path, content))}
+			}
+			dir := copyOf(t, map[string]string{"old": "old\n"})
+			turn, _ := onTheWire(t, provider, dir, []modeltest.Turn{
+				{Thinking: "All at once.", Calls: []modeltest.Call{
+					write("new", "new\n"), write("old", strings.Repeat("x", 50_000)), write("late", "late\n"),
+				}},
+				{Calls: []modeltest.Call{{Name: "finish", Args: json.RawMessage(`{"outcome":"fixed","summary":"done"}`)}}},
+			})
+			if got := standing(t, dir); *turn.Requests != 2 || got["new"] != "new\n" || got["old"] != "old\n" {
+				t.Errorf("after %d requests the copy holds %q", *turn.Requests, got)
+			}
+		})
 	}
 }

@@ -168,30 +168,27 @@ func TestP38CancelWhileATool(t *testing.T) {
 		tool string
 		most time.Duration
 	}{{"that only looks", "read", 1100 * time.Millisecond}, {"that writes", "write", 1100 * time.Millisecond}, {"with processes to end", "run", killTime + 100*time.Millisecond}} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t, step{calls: []model.Call{call("1", tt.tool, `{"path":"a"}`)}, late: true, err: lost()})
-				end := make(chan struct{})
-				defer close(end)
-				d.tools.do = func(context.Context, model.Call) tools.Outcome {
-					<-end
-					return tools.Outcome{}
-				}
-				ctx, cancel := context.WithCancel(context.Background())
-				time.AfterFunc(3*time.Second, cancel)
-				start := time.Now()
-				turn := d.turn(ctx)
-				if took := time.Since(start) - 3*time.Second; took > tt.most {
-					t.Errorf("took %s after the cancel", took)
-				}
-				if turn.Kind != failure.Cancelled || !turn.Exit.Cancelled {
-					t.Errorf("turn %+v", turn)
-				}
-				if lines := d.of("tool_result"); len(lines) != 1 || lines[0].Data["text"] != saidAborted || strings.Contains(saidAborted, "repeat") {
-					t.Errorf("results %v", lines)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			d := newDesk(t, step{calls: []model.Call{call("1", tt.tool, `{"path":"a"}`)}, late: true, err: lost()})
+			end := make(chan struct{})
+			defer close(end)
+			d.tools.do = func(context.Context, model.Call) tools.Outcome {
+				<-end
+				return tools.Outcome{}
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(3*time.Second, cancel)
+			start := time.Now()
+			turn := d.turn(ctx)
+			if took := time.Since(start) - 3*time.Second; took > tt.most {
+				t.Errorf("took %s after the cancel", took)
+			}
+			if turn.Kind != failure.Cancelled || !turn.Exit.Cancelled {
+				t.Errorf("turn %+v", turn)
+			}
+			if lines := d.of("tool_result"); len(lines) != 1 || lines[0].Data["text"] != saidAborted || strings.Contains(saidAborted, "repeat") {
+				t.Errorf("results %v", lines)
+			}
 		})
 	}
 }
@@ -311,23 +308,20 @@ func TestP65AbsurdWait(t *testing.T) {
 		{"a quota, years", "quota_exhausted", 3 * 365 * 24 * time.Hour, 1, false},
 		{"a quota, thirty days", "quota_exhausted", agent.LongestWait, 1, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				d.script.more = func(int) step {
-					return step{err: &model.Error{Kind: tt.kind, Status: 429, Message: "slow down", RetryAfter: tt.after}}
-				}
-				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-				defer cancel()
-				turn := d.turn(ctx)
-				if turn.Kind != tt.kind || *turn.Requests != tt.requests || (turn.RetryAfter != nil) != tt.told {
-					t.Errorf("kind %q after %d requests, retry after %v", turn.Kind, *turn.Requests, turn.RetryAfter)
-				}
-				if strings.Contains(turn.Evidence, disbelief) != (tt.after > agent.LongestWait) || !strings.HasPrefix(turn.Evidence, "slow down") {
-					t.Errorf("evidence %q", turn.Evidence)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			d := newDesk(t)
+			d.script.more = func(int) step {
+				return step{err: &model.Error{Kind: tt.kind, Status: 429, Message: "slow down", RetryAfter: tt.after}}
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+			defer cancel()
+			turn := d.turn(ctx)
+			if turn.Kind != tt.kind || *turn.Requests != tt.requests || (turn.RetryAfter != nil) != tt.told {
+				t.Errorf("kind %q after %d requests, retry after %v", turn.Kind, *turn.Requests, turn.RetryAfter)
+			}
+			if strings.Contains(turn.Evidence, disbelief) != (tt.after > agent.LongestWait) || !strings.HasPrefix(turn.Evidence, "slow down") {
+				t.Errorf("evidence %q", turn.Evidence)
+			}
 		})
 	}
 }

@@ -7,10 +7,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -261,4 +264,157 @@ func (s *sweep) askedAnew(one *session, c spot) error {
 		return fmt.Errorf("done: %v; of %d calls that never ran it was told of %d: %s", done, unstarted, nothing, told)
 	}
 	return nil
+}
+
+// A downtime refuses every request until it is over, each after a while.
+type downtime struct {
+	until time.Time
+	takes time.Duration
+	down  modeltest.Server // what it says until then
+
+	mu        sync.Mutex
+	waiting   int
+	most      int // at once, after the first was refused
+	refused   int
+	whenAsked []time.Duration // before the end
+}
+
+func (d *downtime) before(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		left := time.Until(d.until)
+		if left <= 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		d.mu.Lock()
+		d.waiting++
+		if d.refused > 0 {
+			d.most = max(d.most, d.waiting)
+		}
+		d.whenAsked = append(d.whenAsked, left)
+		d.mu.Unlock()
+		time.Sleep(d.takes)
+		d.mu.Lock()
+		d.waiting--
+		d.refused++
+		d.mu.Unlock()
+		d.down.ServeHTTP(w, r)
+	})
+}
+
+// Three conversations go to one provider, which is down for a while: each learns it for itself once, then one at a
+// time tries, and who tries pays with its own budget; when it is up again all of them end as if nothing had happened.
+func TestThreeTurnsBeforeOneGate(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+			synctest.Test(t, func(t *testing.T) {
+				const length = 40 * time.Second // one turn alone can outlast it
+				breaker := &Breaker{}
+				down := &downtime{until: time.Now().Add(length), takes: 5 * time.Second, down: modeltest.Server{
+					Scenario: modeltest.Scenario{Turns: []modeltest.Turn{{Status: http.StatusServiceUnavailable, Times: 1000}}},
+				}}
+				var all sync.WaitGroup
+				start := time.Now()
+				for _, dir := range dirs {
+					all.Go(func() {
+						s := &session{provider: provider, stage: &stage{}, dir: dir, takes: time.Second, breaker: breaker}
+						ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+						defer cancel()
+						err := s.play(ctx, inMemory, &http.Client{Transport: wire{down.before(s.stage)}})
+						if err == nil {
+							err = s.journalHolds()
+						}
+						if err != nil {
+							t.Errorf("%v\n%s", err, s.show())
+						}
+					})
+				}
+				all.Wait()
+				if down.most != 1 || down.refused > len(dirs)+5 || down.refused < len(dirs)+2 {
+					t.Errorf("while it was down it was asked %d times, %d at once at most; %v before the end", down.refused, down.most, down.whenAsked)
+				}
+				if took := time.Since(start); took > length+mostDelay+10*time.Second {
+					t.Errorf("all ended after %v", took)
+				}
+				if breaker.down || breaker.probing {
+					t.Error("the breaker is closed")
+				}
+			})
+		})
+	}
+}
+
+// journalHolds is wrong without the requests that were refused, which the stage has not seen.
+func (s *session) journalHolds() error {
+	if _, _, err := s.journal(); err != nil {
+		return err
+	}
+	return s.differs()
+}
+
+// The same session cut at places that are drawn, on real connections: the kernel decides what of a reset stream still
+// arrives.
+
+// sweepSeed is new each time; ASYNC_PIPELINE_SWEEP_SEED asks for the draws of an earlier sweep.
+func sweepSeed(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if s := os.Getenv("ASYNC_PIPELINE_SWEEP_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("ASYNC_PIPELINE_SWEEP_SEED=%d", seed)
+	return seed
+}
+
+func TestSweepSockets(t *testing.T) {
+	t.Parallel()
+	draws := 20
+	if sweepFull() {
+		draws = 200
+	}
+	rng := rand.New(rand.NewPCG(sweepSeed(t), 1))
+	streams := map[string][]string{}
+	for _, p := range allProviders {
+		streams[p] = record(t, p)
+	}
+	next := make(chan func())
+	var hands sync.WaitGroup
+	for range 10 { // most of a session is the second before it goes on
+		hands.Go(func() {
+			for do := range next {
+				do()
+			}
+		})
+	}
+	for range draws {
+		provider := allProviders[rng.IntN(len(allProviders))]
+		turn := rng.IntN(len(sweepStory))
+		f := modeltest.Fault{Kind: []string{modeltest.Cut, modeltest.End}[rng.IntN(2)], Bytes: rng.IntN(len(streams[provider][turn]) + 1)}
+		dir := t.TempDir()
+		next <- func() {
+			s := &session{provider: provider, stage: &stage{faults: map[int][]modeltest.Fault{turn: {f}}}, dir: dir}
+			web := httptest.NewServer(s.stage)
+			defer web.Close()
+			defer s.stage.Close()
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			defer cancel()
+			transport := &http.Transport{DisableCompression: true}
+			defer transport.CloseIdleConnections()
+			err := s.play(ctx, web.URL, &http.Client{Transport: transport})
+			if err == nil {
+				err = s.wrong()
+			}
+			if n := count(s.stage.served, turn); err != nil || n > 2 || len(s.stage.served) != len(sweepStory)+n-1 {
+				t.Errorf("%s, turn %d cut (%s) behind byte %d: %v\n%s", provider, turn+1, f.Kind, f.Bytes, err, s.show())
+			}
+		}
+	}
+	close(next)
+	hands.Wait()
 }
