@@ -177,44 +177,51 @@ func TestGateOfALongTry(t *testing.T) {
 	})
 }
 
-// In a long outage no turn spends its budget for the others: together they last as long as all their recoveries, and
-// nobody ends much before the last.
-func TestGateInALongOutage(t *testing.T) {
+// Turns that share a breaker do not ask a provider that is down all at once. In a long outage no turn spends its budget
+// for the others: together they last as long as all their recoveries, and nobody ends much before the last.
+func TestGateInAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		outage time.Duration
+		turns  int
+		tries  int // requests while it is down, besides the first of each turn
 		kind   failure.Kind
-	}{{150 * time.Second, ""}, {time.Hour, failure.TransportDisconnect}} {
+	}{
+		{10 * time.Second, 4, 3, ""},
+		{150 * time.Second, 3, 3 * maxRecoveries, ""},
+		{time.Hour, 3, 3 * maxRecoveries, failure.TransportDisconnect},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			breaker := &Breaker{}
-			start := time.Now()
-			type end struct {
-				kind     failure.Kind
-				at       time.Duration
-				requests int
-			}
-			ends := make(chan end)
-			s := newScript(t)
-			s.more = func(int) step {
-				if time.Since(start) < c.outage {
+			breaker, start := &Breaker{}, time.Now()
+			first, last := time.Hour, time.Duration(0)
+			tries := -c.turns
+			var mu sync.Mutex
+			var all sync.WaitGroup
+			for range c.turns {
+				d := newDesk(t)
+				d.Breaker = breaker
+				d.script.more = func(int) step {
+					if time.Since(start) >= c.outage {
+						return step{text: finalText}
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					tries++
 					return step{err: lost()}
 				}
-				return step{text: finalText}
+				all.Go(func() {
+					turn := d.turn(context.Background())
+					mu.Lock()
+					defer mu.Unlock()
+					if turn.Kind != c.kind || *turn.Requests > 1+maxRecoveries {
+						t.Errorf("outage of %v: kind %q after %d requests", c.outage, turn.Kind, *turn.Requests)
+					}
+					first, last = min(first, time.Since(start)), max(last, time.Since(start))
+				})
 			}
-			for range 3 {
-				go func() {
-					a := &Agent{Ask: s.ask, Breaker: breaker, open: (&toolbox{}).open, random: func() float64 { return 1 }}
-					turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
-					ends <- end{turn.Kind, time.Since(start), *turn.Requests}
-				}()
-			}
-			first, last := time.Hour, time.Duration(0)
-			for range 3 {
-				e := <-ends
-				if e.kind != c.kind || e.requests > 1+maxRecoveries {
-					t.Errorf("outage of %v: kind %q after %d requests", c.outage, e.kind, e.requests)
-				}
-				first, last = min(first, e.at), max(last, e.at)
+			all.Wait()
+			if tries > c.tries {
+				t.Errorf("outage of %v: asked %d times while it was down", c.outage, tries)
 			}
 			if c.kind != "" && (last < 2*time.Minute || last-first > 2*mostDelay) {
 				t.Errorf("outage of %v: the first gave up after %v, the last after %v", c.outage, first, last)
@@ -232,49 +239,6 @@ func TestNoGateIsOpen(t *testing.T) {
 	}
 	g.answered(false)
 	g.left(false)
-}
-
-// Turns that share a breaker do not ask a provider that is down all at once.
-func TestGateOfTurns(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		breaker := &Breaker{}
-		start := time.Now()
-		down := start.Add(10 * time.Second)
-		s := newScript(t)
-		s.more = func(int) step {
-			if time.Now().Before(down) {
-				return step{err: lost()}
-			}
-			return step{text: finalText}
-		}
-		kinds := make(chan failure.Kind)
-		for range 4 {
-			go func() {
-				a := &Agent{Ask: s.ask, Breaker: breaker, open: (&toolbox{}).open, random: func() float64 { return 1 }}
-				turn, _ := a.Turn(context.Background(), agent.Request{Prompt: "x"})
-				kinds <- turn.Kind
-			}()
-		}
-		for range 4 {
-			if k := <-kinds; k != "" {
-				t.Errorf("kind %q", k)
-			}
-		}
-		var at []int
-		for _, when := range s.at[4:] { // the first of each came at once
-			at = append(at, int(when.Sub(start)/time.Second))
-		}
-		tries := 0
-		for _, s := range at {
-			if s < 10 {
-				tries++
-			}
-		}
-		if tries > 3 {
-			t.Errorf("asked at %v s: %d times while it was down", at, tries)
-		}
-	})
 }
 
 // What a provider asks for holds for those that have the time; who has not is told at once, and another agent can use
@@ -297,11 +261,11 @@ func TestGateThatWillNotOpenInTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		start := time.Now()
-		turn := second.turn(ctx)
-		if turn.Kind != failure.RateLimited || *turn.Requests != 0 || time.Since(start) != 0 || turn.RetryAfter == nil || *turn.RetryAfter != 5*time.Minute {
-			t.Errorf("kind %q (%s) after %d requests and %s", turn.Kind, turn.Evidence, *turn.Requests, time.Since(start))
+		turn, took := second.ends(ctx, failure.RateLimited, 0)
+		if took != 0 || turn.RetryAfter == nil || *turn.RetryAfter != 5*time.Minute {
+			t.Errorf("after %s, retry after %v", took, turn.RetryAfter)
 		}
-		if want := "the provider is down: waiting for another turn's retry, in 300 s"; len(second.notices) != 1 || second.notices[0] != want {
+		if want := "the provider is down: waiting for another turn's retry, in 300 s"; !slices.Equal(second.notices, []string{want}) {
 			t.Errorf("the terminal shows %q", second.notices)
 		}
 		if turn := <-turns; turn.Kind != "" || time.Since(start) != 5*time.Minute {
@@ -319,14 +283,13 @@ func TestGateOfOneThatGaveUp(t *testing.T) {
 		first.Breaker = breaker
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
-		if turn := first.turn(ctx); turn.Kind != failure.RateLimited || *turn.RetryAfter != time.Hour {
-			t.Errorf("kind %q", turn.Kind)
+		if turn, _ := first.ends(ctx, failure.RateLimited, 1); *turn.RetryAfter != time.Hour {
+			t.Errorf("retry after %s", turn.RetryAfter)
 		}
 		second := newDesk(t, step{text: finalText})
 		second.Breaker = breaker
-		start := time.Now()
-		if turn := second.turn(ctx); turn.Kind != "" || time.Since(start) > mostDelay {
-			t.Errorf("the next ended with kind %q after %s", turn.Kind, time.Since(start))
+		if _, took := second.ends(ctx, "", 1); took > mostDelay {
+			t.Errorf("the next ended after %s", took)
 		}
 	})
 }

@@ -15,6 +15,8 @@ import (
 
 func usage(in, out int64) model.Usage { return model.Usage{Input: &in, Output: &out} }
 
+func unknown(int) model.Usage { return model.Usage{} }
+
 // looksAt is a model that reads n files of a kilobyte each, by another name every time, and then ends.
 func looksAt(n int, usageOf func(n int) model.Usage) func(int) step {
 	return func(i int) step {
@@ -34,11 +36,8 @@ func TestOldOutputGoesFirst(t *testing.T) {
 	d := newDesk(t)
 	d.Window = 14_000
 	d.tools.do = kilobytes
-	d.script.more = looksAt(12, func(int) model.Usage { return model.Usage{} })
-	turn := d.turn(context.Background())
-	if turn.Kind != "" || *turn.Requests != 13 {
-		t.Fatalf("kind %q after %d requests: a summary was not needed", turn.Kind, *turn.Requests)
-	}
+	d.script.more = looksAt(12, unknown)
+	d.ends(t.Context(), "", 13) // a summary was not needed
 	asked := d.script.requests()
 	last := show(asked[len(asked)-1].Messages)
 	if !strings.Contains(last, "bytes of output of read were dropped to save room") || !strings.Contains(last, "output 11 ") || strings.Contains(last, "output 0 ") {
@@ -86,7 +85,7 @@ func TestSummary(t *testing.T) {
 		if n++; n > 8 {
 			return step{text: finalText}
 		}
-		return looksAt(99, func(int) model.Usage { return model.Usage{} })(n)
+		return looksAt(99, unknown)(n)
 	}
 	turn := d.turn(context.Background())
 	if turn.Kind != "" || summaries == 0 || *turn.Turns != 9 || *turn.Requests != 9+summaries {
@@ -118,17 +117,26 @@ func TestNoRoomToMake(t *testing.T) {
 	if turn := d.turn(context.Background()); turn.Kind != "" || *turn.Requests > 12 {
 		t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
 	}
-	d = newDesk(t, step{err: fault5("context_overflow", 400, "prompt is too long")})
-	if turn := d.turn(context.Background()); turn.Kind != failure.ContextOverflow || *turn.Requests != 1 {
-		t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
+	newDesk(t, step{err: tooLong}).ends(t.Context(), failure.ContextOverflow, 1)
+}
+
+var tooLong = fault5("context_overflow", 400, "prompt is too long")
+
+// madeSmaller returns how the conversation was made smaller: "summary", "newest" or not at all.
+func (d *desk) madeSmaller() string {
+	how := ""
+	for _, l := range d.of("notice") {
+		if h, ok := l.Data["how"]; ok {
+			how = h.(string)
+		}
 	}
+	return how
 }
 
 // A provider that says that the conversation is too long is obeyed twice; if the summary fails, the newest part
 // remains.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
-	tooLong := fault5("context_overflow", 400, "prompt is too long")
 	for _, tt := range []struct {
 		name string
 		last []step // after five reads
@@ -146,22 +154,13 @@ func TestOverflow(t *testing.T) {
 			d.tools.do = kilobytes
 			d.script.more = func(n int) step {
 				if n < 6 {
-					return looksAt(6, func(int) model.Usage { return model.Usage{} })(n)
+					return looksAt(6, unknown)(n)
 				}
 				return tt.last[n-6]
 			}
-			turn := d.turn(context.Background())
-			if turn.Kind != tt.kind || *turn.Requests != 6+len(tt.last) || len(d.of("recovery")) != 0 {
-				t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
-			}
-			how := ""
-			for _, l := range d.of("notice") {
-				if h, ok := l.Data["how"]; ok {
-					how = h.(string)
-				}
-			}
-			if how != tt.how {
-				t.Errorf("made smaller by %q, want %q", how, tt.how)
+			d.ends(context.Background(), tt.kind, 6+len(tt.last))
+			if how := d.madeSmaller(); how != tt.how || len(d.of("recovery")) != 0 {
+				t.Errorf("made smaller by %q, want %q; %d recoveries", how, tt.how, len(d.of("recovery")))
 			}
 		})
 	}
@@ -196,10 +195,7 @@ func TestCaps(t *testing.T) {
 			d.Cost = tt.cost
 			d.req.Tokens, d.req.CostUSD = tt.tokens, tt.usd
 			d.script.more = looksAt(10, func(int) model.Usage { return tt.usage })
-			turn := d.turn(context.Background())
-			if turn.Kind != tt.kind || *turn.Requests != tt.asked {
-				t.Errorf("kind %q after %d requests, want %q after %d", turn.Kind, *turn.Requests, tt.kind, tt.asked)
-			}
+			turn, _ := d.ends(t.Context(), tt.kind, tt.asked)
 			lines := d.of("notice")
 			if tt.notice == "" && len(lines) != 0 || tt.notice != "" && (len(lines) != 1 || !strings.Contains(lines[0].Data["text"].(string), tt.notice)) {
 				t.Errorf("notices %v, want %q", lines, tt.notice)
@@ -252,7 +248,6 @@ func TestWindow(t *testing.T) {
 // budget.
 func TestSummaryThatFails(t *testing.T) {
 	t.Parallel()
-	tooLong := fault5("context_overflow", 400, "prompt is too long")
 	for _, tt := range []struct {
 		name       string
 		last       []step // after an overflow
@@ -273,17 +268,11 @@ func TestSummaryThatFails(t *testing.T) {
 				{err: tooLong},
 			}, tt.last...)
 			d.script.steps = steps
-			turn := d.turn(context.Background())
-			if turn.Kind != "" || *turn.Requests != len(steps) || len(d.of("recovery")) != tt.recoveries {
-				t.Errorf("kind %q after %d requests, %d recoveries", turn.Kind, *turn.Requests, len(d.of("recovery")))
+			d.ends(context.Background(), "", len(steps))
+			if n := len(d.of("recovery")); n != tt.recoveries {
+				t.Errorf("%d recoveries", n)
 			}
-			how := ""
-			for _, l := range d.of("notice") {
-				if h, ok := l.Data["how"]; ok {
-					how = h.(string)
-				}
-			}
-			asked := d.script.requests()
+			how, asked := d.madeSmaller(), d.script.requests()
 			last := show(asked[len(asked)-1].Messages)
 			if how != tt.how || strings.Contains(last, "your own summary") != (how == "summary") {
 				t.Errorf("made smaller by %q, want %q:\n%s", how, tt.how, last)
@@ -304,7 +293,8 @@ func TestCapsHoldBesideTheConversation(t *testing.T) {
 		d.Window, d.req.Tokens = 5000, 6000
 		d.script.more = looksAt(20, func(int) model.Usage { return usage(1, 1) })
 		l := newLoop(d.Agent, d.req, &toolbox{})
-		l.messages = []model.Message{{Role: model.User, Blocks: []model.Block{{Text: "Repair it."}}}, {Role: model.Assistant, Blocks: []model.Block{{Text: strings.Repeat("x ", 2000)}}}}
+		said := model.Block{Text: strings.Repeat("x ", 2000)}
+		l.messages = []model.Message{fromUser("Repair it."), {Role: model.Assistant, Blocks: []model.Block{said}}}
 		l.meter.input.n = 5000
 		if !l.summarise(context.Background()) || len(d.script.requests()) != 0 {
 			t.Errorf("%d requests", len(d.script.requests()))
@@ -374,9 +364,9 @@ func TestCapHoldsBeforeARequestIsSent(t *testing.T) {
 			d.tools.do = func(context.Context, model.Call) tools.Outcome {
 				return tools.Outcome{Text: strings.Repeat("r", tt.out)}
 			}
-			turn := d.turn(t.Context())
-			if turn.Kind != tt.kind || *turn.Requests != tt.asked || tt.kind != "" && !strings.Contains(turn.Evidence, "the next request alone holds about") {
-				t.Errorf("kind %q (%s) after %d requests", turn.Kind, turn.Evidence, *turn.Requests)
+			turn, _ := d.ends(t.Context(), tt.kind, tt.asked)
+			if tt.kind != "" && !strings.Contains(turn.Evidence, "the next request alone holds about") {
+				t.Errorf("evidence %q", turn.Evidence)
 			}
 			if len(d.tools.started()) != len(d.of("tool_result")) || tt.out > 0 && len(d.tools.started()) != 1 {
 				t.Errorf("ran %v", d.tools.started())

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
@@ -20,21 +19,22 @@ func TestPanicOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("in what reads it", func(t *testing.T) {
 		t.Parallel()
-		a := &Agent{ID: "own", open: (&toolbox{}).open, Ask: func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
+		d := newDesk(t)
+		d.Ask = func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
 			panic("index out of range")
-		}}
-		turn, err := a.Turn(t.Context(), agent.Request{Prompt: "x"})
-		if err != nil || turn.Kind != failure.ParseError || !strings.Contains(turn.Evidence, "index out of range") || *turn.Requests != 1 {
-			t.Errorf("kind %q (%s), %v", turn.Kind, turn.Evidence, err)
+		}
+		if turn, _ := d.ends(t.Context(), failure.ParseError, 1); !strings.Contains(turn.Evidence, "index out of range") {
+			t.Errorf("evidence %q", turn.Evidence)
 		}
 	})
 	t.Run("in what looks at a call", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, step{text: "I write", calls: []model.Call{call("1", "write", `{"path":"a"}`)}})
 		d.tools.refuse = func([]model.Call, string, string) (string, bool) { panic("nil map") }
-		if turn := d.turn(t.Context()); turn.Kind != failure.ParseError || turn.Text != "I write" || len(d.tools.started()) != 0 {
-			t.Errorf("kind %q (%s), text %q, ran %v", turn.Kind, turn.Evidence, turn.Text, d.tools.started())
+		if turn, _ := d.ends(t.Context(), failure.ParseError, 1); turn.Text != "I write" {
+			t.Errorf("text %q", turn.Text)
 		}
+		d.ran()
 	})
 }
 
@@ -57,9 +57,8 @@ func TestCutWhileItThought(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, tt.steps...)
-			turn := d.turn(t.Context())
-			if turn.Kind != tt.kind || turn.Text != tt.text || *turn.Requests != len(tt.steps) {
-				t.Errorf("kind %q (%s), text %q after %d requests", turn.Kind, turn.Evidence, turn.Text, *turn.Requests)
+			if turn, _ := d.ends(t.Context(), tt.kind, len(tt.steps)); turn.Text != tt.text {
+				t.Errorf("text %q", turn.Text)
 			}
 			if got := show(d.script.requests()[1].Messages); tt.name == "once" && !strings.Contains(got, lengthNote) {
 				t.Errorf("it is not told why:\n%s", got)
@@ -94,10 +93,8 @@ func TestProcessesAreWaitedFor(t *testing.T) {
 		runs := slow(d)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		start := time.Now()
-		turn := d.turn(ctx)
-		if turn.Kind != failure.WallTimeout || *runs != 0 || time.Since(start) != time.Minute+ending {
-			t.Errorf("kind %q after %s, %d running", turn.Kind, time.Since(start), *runs)
+		if _, took := d.ends(ctx, failure.WallTimeout, 1); *runs != 0 || took != time.Minute+ending {
+			t.Errorf("after %s, %d running", took, *runs)
 		}
 		if got := d.of("tool_result"); len(got) != 1 || got[0].Data["text"] != "ended" {
 			t.Errorf("results %v", got)
@@ -112,8 +109,8 @@ func TestProcessesAreWaitedFor(t *testing.T) {
 		)
 		d.drain = time.Second
 		runs := slow(d)
-		if turn := d.turn(context.Background()); turn.Kind != "" || *runs != 0 {
-			t.Errorf("kind %q, %d running", turn.Kind, *runs)
+		if d.ends(context.Background(), "", 3); *runs != 0 {
+			t.Errorf("%d running", *runs)
 		}
 		if got := d.results(); got["1"].Text != "ended" || got["2"].Text != saidLeft || got["3"].Text != "ok" {
 			t.Errorf("results %+v", got)
@@ -159,12 +156,8 @@ func TestSlowStreamIsNotSilent(t *testing.T) {
 			heard(model.Event{Kind: model.Stopped, Stop: model.EndTurn})
 			return a, nil
 		}
-		turn := d.turn(context.Background())
-		if turn.Kind != "" || *turn.Requests != 1 || turn.Control == nil {
-			t.Errorf("kind %q after %d requests", turn.Kind, *turn.Requests)
-		}
-		if turn.Model != "big-model-2026" {
-			t.Errorf("model %q", turn.Model)
+		if turn, _ := d.ends(context.Background(), "", 1); turn.Control == nil || turn.Model != "big-model-2026" {
+			t.Errorf("control %v, model %q", turn.Control, turn.Model)
 		}
 	})
 }

@@ -11,10 +11,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-func userText(s string) model.Message {
-	return model.Message{Role: model.User, Blocks: []model.Block{{Text: s}}}
-}
-
 func saysCall(id string) model.Message {
 	return model.Message{Role: model.Assistant, Blocks: []model.Block{{Call: new(call(id, "read", `{}`))}}}
 }
@@ -31,19 +27,19 @@ func TestLegal(t *testing.T) {
 		want []string // parts of what is shown
 	}{
 		{"nothing", nil, []string{`user: "Go on."`}},
-		{"P48 a call whose result was never written", []model.Message{userText("a"), saysCall("1"), userText("b")}, []string{`result 1 "Interrupted: what came of this call is not known.`, `"b"`}},
-		{"P48 at the end", []model.Message{userText("a"), saysCall("1")}, []string{`result 1 "Interrupted`}},
-		{"two assistants in a row", []model.Message{userText("a"), saysCall("1"), saysCall("2"), userResult("2", "two")}, []string{`result 1 "Interrupted`, `result 2 "two"`}},
-		{"two results of one call", []model.Message{userText("a"), saysCall("1"), userResult("1", "one"), userResult("1", "other")}, []string{`result 1 "one"`}},
-		{"a result of nothing", []model.Message{userText("a"), userResult("9", "nine"), userText("b")}, []string{`user: "a""" "b"""`}},
-		{"a result after words", []model.Message{userText("a"), saysCall("1"), {Role: model.User, Blocks: []model.Block{{Text: "w"}, {Result: &model.Result{ID: "1", Text: "one"}}}}}, []string{`user: result 1 "one" "w"`}},
-		{"one ID in two rounds", []model.Message{userText("a"), saysCall("1"), userResult("1", "one"), saysCall("1"), userResult("1", "two")}, []string{`call 1 read`, `result 1 "one"`, `call 1_2 read`, `result 1_2 "two"`}},
-		{"one ID twice in an answer", []model.Message{userText("a"), {Role: model.Assistant, Blocks: []model.Block{{Call: new(call("1", "read", `{}`))}, {Call: new(call("1", "list", `{}`))}}}, userResult("1", "one"), userResult("1", "two")}, []string{`call 1 read {} call 1_2 list {}`, `result 1 "one" result 1_2 "two"`}},
-		{"a trailing assistant", []model.Message{userText("a"), {Role: model.Assistant, Blocks: []model.Block{{Text: "b"}}}}, []string{`user: "Go on."`}},
-		{"blanks", []model.Message{userText("a"), {Role: model.Assistant, Blocks: []model.Block{{Text: " \n"}, {Thinking: " "}, {}}}, userText(" "), userText("b")}, []string{`user: "a""" "b"""`}},
-		{"thinking alone", []model.Message{userText("a"), {Role: model.Assistant, Blocks: []model.Block{{Thinking: "hm"}}}, userText("b")}, []string{`user: "a""" "b"""`}},
-		{"an empty result", []model.Message{userText("a"), saysCall("1"), userResult("1", "")}, []string{`result 1 "(no output)"`}},
-		{"arguments that are no object", []model.Message{userText("a"), {Role: model.Assistant, Blocks: []model.Block{{Call: new(call("1", "read", `{"a`))}}}}, []string{`call 1 read {}`}},
+		{"P48 a call whose result was never written", []model.Message{fromUser("a"), saysCall("1"), fromUser("b")}, []string{`result 1 "Interrupted: what came of this call is not known.`, `"b"`}},
+		{"P48 at the end", []model.Message{fromUser("a"), saysCall("1")}, []string{`result 1 "Interrupted`}},
+		{"two assistants in a row", []model.Message{fromUser("a"), saysCall("1"), saysCall("2"), userResult("2", "two")}, []string{`result 1 "Interrupted`, `result 2 "two"`}},
+		{"two results of one call", []model.Message{fromUser("a"), saysCall("1"), userResult("1", "one"), userResult("1", "other")}, []string{`result 1 "one"`}},
+		{"a result of nothing", []model.Message{fromUser("a"), userResult("9", "nine"), fromUser("b")}, []string{`user: "a""" "b"""`}},
+		{"a result after words", []model.Message{fromUser("a"), saysCall("1"), {Role: model.User, Blocks: []model.Block{{Text: "w"}, {Result: &model.Result{ID: "1", Text: "one"}}}}}, []string{`user: result 1 "one" "w"`}},
+		{"one ID in two rounds", []model.Message{fromUser("a"), saysCall("1"), userResult("1", "one"), saysCall("1"), userResult("1", "two")}, []string{`call 1 read`, `result 1 "one"`, `call 1_2 read`, `result 1_2 "two"`}},
+		{"one ID twice in an answer", []model.Message{fromUser("a"), {Role: model.Assistant, Blocks: []model.Block{{Call: new(call("1", "read", `{}`))}, {Call: new(call("1", "list", `{}`))}}}, userResult("1", "one"), userResult("1", "two")}, []string{`call 1 read {} call 1_2 list {}`, `result 1 "one" result 1_2 "two"`}},
+		{"a trailing assistant", []model.Message{fromUser("a"), {Role: model.Assistant, Blocks: []model.Block{{Text: "b"}}}}, []string{`user: "Go on."`}},
+		{"blanks", []model.Message{fromUser("a"), {Role: model.Assistant, Blocks: []model.Block{{Text: " \n"}, {Thinking: " "}, {}}}, fromUser(" "), fromUser("b")}, []string{`user: "a""" "b"""`}},
+		{"thinking alone", []model.Message{fromUser("a"), {Role: model.Assistant, Blocks: []model.Block{{Thinking: "hm"}}}, fromUser("b")}, []string{`user: "a""" "b"""`}},
+		{"an empty result", []model.Message{fromUser("a"), saysCall("1"), userResult("1", "")}, []string{`result 1 "(no output)"`}},
+		{"arguments that are no object", []model.Message{fromUser("a"), {Role: model.Assistant, Blocks: []model.Block{{Call: new(call("1", "read", `{"a`))}}}}, []string{`call 1 read {}`}},
 		{"an assistant first", []model.Message{saysCall("1"), userResult("1", "one")}, []string{`user: "Go on."`, `result 1 "one"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -79,7 +75,7 @@ func TestLegalKeepsRaw(t *testing.T) {
 	t.Parallel()
 	raw := json.RawMessage(`{"signature":"x"}`)
 	talk := []model.Message{
-		userText("a"),
+		fromUser("a"),
 		{Role: model.Assistant, Blocks: []model.Block{
 			{Thinking: "hm", Raw: raw, Provider: "anthropic"},
 			{Raw: raw, Provider: "anthropic"},
@@ -109,7 +105,7 @@ func TestTurnOf(t *testing.T) {
 		{call: half, result: model.Result{ID: "3", Text: saidBroken}},
 	}
 	got := turnOf(blocks, ended, true, goOnNote)
-	if err := illegal(append([]model.Message{userText("a")}, got...)); err != nil {
+	if err := illegal(append([]model.Message{fromUser("a")}, got...)); err != nil {
 		t.Error(err)
 	}
 	want := `assistant: """signed" "I will""" call 2 run {"argv":["x"]} call 1 read {"path":"a"} call 3 write {}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
@@ -29,13 +30,10 @@ func TestP90P92RefusedDoesNotRun(t *testing.T) {
 		}
 		return step{calls: []model.Call{call(fmt.Sprint(n+1), "edit", fmt.Sprintf(`{"path":"a.go","old":"%d","new":"x"}`, n))}}
 	}
-	turn := d.turn(context.Background())
-	if turn.Kind != failure.LoopDetected || !strings.Contains(turn.Evidence, saidBy["D7"]) || *turn.Requests != 6 {
-		t.Errorf("kind %q (%s) after %d requests", turn.Kind, turn.Evidence, *turn.Requests)
+	if turn, _ := d.ends(t.Context(), failure.LoopDetected, 6); !strings.Contains(turn.Evidence, saidBy["D7"]) {
+		t.Errorf("evidence %q", turn.Evidence)
 	}
-	if got := d.tools.started(); !slices.Equal(got, []string{"1", "2", "3"}) {
-		t.Errorf("ran %v", got)
-	}
+	d.ran("1", "2", "3")
 	if rounds, by := d.reminded(); !slices.Equal(rounds, []int{3}) || !slices.Equal(by, []string{"D7"}) {
 		t.Errorf("reminded after %v by %v", rounds, by)
 	}
@@ -146,9 +144,9 @@ func TestB44B46RemindersAndLastWords(t *testing.T) {
 				}
 				return step{calls: []model.Call{call(fmt.Sprint(n), "edit", `{"path":"a.go","old":"x","new":"y"}`)}}
 			}
-			turn := d.turn(context.Background())
-			if turn.Kind != failure.LoopDetected || !strings.Contains(turn.Evidence, "the same call 3 times in a row") || *turn.Requests != tt.asked {
-				t.Errorf("kind %q, evidence %q, %d requests", turn.Kind, turn.Evidence, *turn.Requests)
+			turn, _ := d.ends(t.Context(), failure.LoopDetected, tt.asked)
+			if !strings.Contains(turn.Evidence, "the same call 3 times in a row") {
+				t.Errorf("evidence %q", turn.Evidence)
 			}
 			end := d.of("end")[0].Data
 			if (end["synthetic"] == true) != tt.synthetic || !tt.synthetic && turn.Text != tt.text || tt.synthetic && !strings.HasPrefix(turn.Text, ours) {
@@ -183,9 +181,9 @@ func TestMadeUpNamesOfTools(t *testing.T) {
 	for _, name := range []string{"functions.read", "read file", "läs", strings.Repeat("read", 5000), "\n", "\xff\xfe"} {
 		d := newDesk(t, step{calls: []model.Call{call("1", name, `{"path":"a"}`)}}, step{text: finalText})
 		d.onCopy(t, nil)
-		turn := d.turn(t.Context()) // the script refuses what is not legal
-		if got := d.results()["1"]; turn.Kind != "" || !got.Failed || !strings.Contains(got.Text, "there is no tool") || len(got.Text) > 300 {
-			t.Errorf("%.20q: kind %q, %+v", name, turn.Kind, got)
+		d.ends(t.Context(), "", 2) // the script refuses what is not legal
+		if got := d.results()["1"]; !got.Failed || !strings.Contains(got.Text, "there is no tool") || len(got.Text) > 300 {
+			t.Errorf("%.20q: %+v", name, got)
 		}
 	}
 }
@@ -300,13 +298,25 @@ func (s tale) play(d *desk) {
 	}
 }
 
-func corpus(t *testing.T, folder string) []string {
+// corpus plays each script of a folder, and gives check the turn and the rounds after which the model was reminded.
+func corpus(t *testing.T, folder string, check func(t *testing.T, s tale, turn agent.Turn, reminded []int)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "loops", folder, "*.txt"))
 	if err != nil || len(files) < 25 {
 		t.Fatalf("%d scripts, %v; at least 25 are asked for", len(files), err)
 	}
-	return files
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			s, d := tell(t, file), newDesk(t)
+			s.play(d)
+			turn := d.turn(t.Context())
+			rounds, by := d.reminded()
+			if check(t, s, turn, rounds); t.Failed() {
+				t.Logf("kind %q (%s) after %d answers; reminders %v", turn.Kind, turn.Evidence, *turn.Turns, by)
+			}
+		})
+	}
 }
 
 // reminded gives the rounds after which the model was reminded, and by which detector.
@@ -334,42 +344,27 @@ var saidBy = map[string]string{
 
 func TestCirclesAreStopped(t *testing.T) {
 	t.Parallel()
-	for _, file := range corpus(t, "stopped") {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			t.Parallel()
-			s := tell(t, file)
-			d := newDesk(t)
-			s.play(d)
-			turn := d.turn(context.Background())
-			rounds, by := d.reminded()
-			if turn.Kind != failure.LoopDetected || saidBy[s.ends] == "" || !strings.Contains(turn.Evidence, saidBy[s.ends]) || *turn.Turns != s.round+1 {
-				t.Errorf("kind %q (%s) after %d rounds, want loop_detected by %s after %d", turn.Kind, turn.Evidence, *turn.Turns-1, s.ends, s.round)
-			}
-			if !slices.Equal(rounds, s.after) {
-				t.Errorf("reminded after %v by %v, want %v", rounds, by, s.after)
-			}
-			if turn.Control == nil {
-				t.Error("its last words were not heard")
-			}
-		})
-	}
+	corpus(t, "stopped", func(t *testing.T, s tale, turn agent.Turn, reminded []int) {
+		if turn.Kind != failure.LoopDetected || *turn.Turns != s.round+1 {
+			t.Errorf("want loop_detected after %d rounds", s.round)
+		}
+		if saidBy[s.ends] == "" || !strings.Contains(turn.Evidence, saidBy[s.ends]) {
+			t.Errorf("want an end by %s", s.ends)
+		}
+		if !slices.Equal(reminded, s.after) {
+			t.Errorf("reminded after %v, want %v", reminded, s.after)
+		}
+		if turn.Control == nil {
+			t.Error("its last words were not heard")
+		}
+	})
 }
 
 func TestGoodReasonsAreNotDisturbed(t *testing.T) {
 	t.Parallel()
-	for _, file := range corpus(t, "legitimate") {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			t.Parallel()
-			s := tell(t, file)
-			d := newDesk(t)
-			s.play(d)
-			turn := d.turn(context.Background())
-			if rounds, by := d.reminded(); turn.Kind != "" || len(rounds) > 0 {
-				t.Errorf("kind %q (%s), reminded after %v by %v", turn.Kind, turn.Evidence, rounds, by)
-			}
-			if want := s.times*len(s.rounds) + 1; *turn.Turns != want {
-				t.Errorf("%d rounds, want %d", *turn.Turns, want)
-			}
-		})
-	}
+	corpus(t, "legitimate", func(t *testing.T, s tale, turn agent.Turn, reminded []int) {
+		if want := s.times*len(s.rounds) + 1; turn.Kind != "" || len(reminded) > 0 || *turn.Turns != want {
+			t.Errorf("reminded after %v; %d rounds, want %d", reminded, *turn.Turns, want)
+		}
+	})
 }

@@ -30,10 +30,8 @@ func TestP30ToolOutlivesTheStream(t *testing.T) {
 			}
 			return tools.Outcome{Text: "ran for half a second"}
 		}
-		turn := d.turn(context.Background())
-		if turn.Kind != "" || len(d.tools.started()) != 1 || len(d.of("recovery")) != 0 {
-			t.Errorf("kind %q, ran %v, %d recoveries", turn.Kind, d.tools.started(), len(d.of("recovery")))
-		}
+		d.ends(context.Background(), "", 2)
+		d.ran("1")
 		if got := d.results()["1"]; got.Text != "ran for half a second" || got.Failed {
 			t.Errorf("result %+v", got)
 		}
@@ -74,22 +72,19 @@ func TestP33ToolNeverReturns(t *testing.T) {
 			<-end
 			return tools.Outcome{Text: "too late"}
 		}
-		start := time.Now()
-		turn := d.turn(context.Background())
-		if took := time.Since(start); took != time.Minute {
-			t.Errorf("it was waited for %s", took)
-		}
+		_, took := d.ends(context.Background(), "", 2)
 		synctest.Wait()
-		if turn.Kind != "" || told == nil {
-			t.Errorf("kind %q; the tool was told %v", turn.Kind, told)
+		if took != time.Minute || told == nil {
+			t.Errorf("it was waited for %s; the tool was told %v", took, told)
 		}
 		got := d.results()
 		if got["1"].Text != saidDead || !got["1"].Failed || !strings.Contains(saidDead, "Do not repeat") {
 			t.Errorf("result %+v", got["1"])
 		}
-		if got["2"].Text != saidLeft || !slices.Equal(d.tools.started(), []string{"1"}) {
-			t.Errorf("the next one: %+v, ran %v", got["2"], d.tools.started())
+		if got["2"].Text != saidLeft {
+			t.Errorf("the next one: %+v", got["2"])
 		}
+		d.ran("1")
 	})
 }
 
@@ -109,8 +104,8 @@ func TestP34CapturedAndNotStarted(t *testing.T) {
 				t.Errorf("%q carries a caution for what never ran", text)
 			}
 		}
-		if len(d.tools.started()) != 0 || len(d.of("recovery")) != 1 {
-			t.Errorf("ran %v, %d recoveries", d.tools.started(), len(d.of("recovery")))
+		if d.ran(); len(d.of("recovery")) != 1 {
+			t.Errorf("%d recoveries", len(d.of("recovery")))
 		}
 	})
 }
@@ -136,8 +131,8 @@ func TestP36LateResultIsNobodys(t *testing.T) {
 			time.Sleep(time.Minute)
 			return tools.Outcome{Text: "too late"}
 		}
-		if turn := d.turn(context.Background()); turn.Kind != "" || back != time.Minute || time.Since(start) != time.Hour+time.Second {
-			t.Errorf("kind %q after %s; the tool was back after %s", turn.Kind, time.Since(start), back)
+		if _, took := d.ends(context.Background(), "", 3); back != time.Minute || took != time.Hour+time.Second {
+			t.Errorf("after %s; the tool was back after %s", took, back)
 		}
 		if got := d.results()["1"]; got.Text != saidDead {
 			t.Errorf("result %+v", got)
@@ -178,13 +173,8 @@ func TestP38CancelWhileATool(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(3*time.Second, cancel)
-			start := time.Now()
-			turn := d.turn(ctx)
-			if took := time.Since(start) - 3*time.Second; took > tt.most {
-				t.Errorf("took %s after the cancel", took)
-			}
-			if turn.Kind != failure.Cancelled || !turn.Exit.Cancelled {
-				t.Errorf("turn %+v", turn)
+			if turn, took := d.ends(ctx, failure.Cancelled, 1); took > 3*time.Second+tt.most || !turn.Exit.Cancelled {
+				t.Errorf("took %s, turn %+v", took, turn)
 			}
 			if lines := d.of("tool_result"); len(lines) != 1 || lines[0].Data["text"] != saidAborted || strings.Contains(saidAborted, "repeat") {
 				t.Errorf("results %v", lines)
@@ -198,9 +188,9 @@ func TestP40RejectedAfterATool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`)}}, step{err: fault5("auth_invalid", 401, "invalid x-api-key")})
-		turn := d.turn(context.Background())
-		if turn.Kind != failure.AuthInvalid || turn.Evidence != "invalid x-api-key" || !slices.Equal(d.notices, []string{"turn 1: writes a"}) {
-			t.Errorf("kind %q, evidence %q, notices %v", turn.Kind, turn.Evidence, d.notices)
+		turn, _ := d.ends(context.Background(), failure.AuthInvalid, 2)
+		if turn.Evidence != "invalid x-api-key" || !slices.Equal(d.notices, []string{"turn 1: writes a"}) {
+			t.Errorf("evidence %q, notices %v", turn.Evidence, d.notices)
 		}
 		lines := d.of("notice")
 		if len(lines) != 1 || lines[0].Data["unsafe_completed"] != true || lines[0].Data["reason"] != "provider_api_error" {
@@ -218,12 +208,7 @@ func TestP41LostAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		d.script.more = func(int) step { return step{think: "hm", err: lost()} }
-		start := time.Now()
-		turn := d.turn(context.Background())
-		if turn.Kind != failure.TransportDisconnect || *turn.Requests != 6 {
-			t.Errorf("kind %q after %d requests, want transport_disconnect after 6", turn.Kind, *turn.Requests)
-		}
-		if took := time.Since(start); took != (2+4+8+16+30)*time.Second {
+		if _, took := d.ends(context.Background(), failure.TransportDisconnect, 6); took != (2+4+8+16+30)*time.Second {
 			t.Errorf("took %s", took)
 		}
 		want := []string{
@@ -258,13 +243,9 @@ func TestP42RateLimitUsesTheSameBudget(t *testing.T) {
 		d.script.more = func(int) step {
 			return step{err: &model.Error{Kind: "rate_limited", Status: 429, Message: "slow down", RetryAfter: 1500 * time.Millisecond}}
 		}
-		start := time.Now()
-		turn := d.turn(context.Background())
-		if turn.Kind != failure.RateLimited || *turn.Requests != 6 || turn.RetryAfter == nil || *turn.RetryAfter != 1500*time.Millisecond {
-			t.Errorf("kind %q after %d requests, retry after %v", turn.Kind, *turn.Requests, turn.RetryAfter)
-		}
-		if took := time.Since(start); took != 2*time.Second+4*time.Second+3*1500*time.Millisecond {
-			t.Errorf("took %s: Retry-After is exact", took)
+		turn, took := d.ends(context.Background(), failure.RateLimited, 6)
+		if turn.RetryAfter == nil || *turn.RetryAfter != 1500*time.Millisecond || took != (2+4)*time.Second+3*1500*time.Millisecond {
+			t.Errorf("retry after %v; took %s: Retry-After is exact", turn.RetryAfter, took)
 		}
 		if last := d.notices[4]; last != "rate limited, retry 5/5 in 2 s" {
 			t.Errorf("the terminal shows %q", last)
@@ -278,21 +259,7 @@ func TestP42RateLimitUsesTheSameBudget(t *testing.T) {
 	})
 }
 
-func TestWaitThatDoesNotFit(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, step{err: &model.Error{Kind: "rate_limited", Status: 429, Message: "in an hour", RetryAfter: time.Hour}})
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		start := time.Now()
-		turn := d.turn(ctx)
-		if turn.Kind != failure.RateLimited || time.Since(start) != 0 || turn.Exit.TimedOut || *turn.RetryAfter != time.Hour {
-			t.Errorf("kind %q after %s, timed out %v", turn.Kind, time.Since(start), turn.Exit.TimedOut)
-		}
-	})
-}
-
-// P65: a wait that nobody can mean is not waited for, and no time at which to go on is invented; it is said.
+// P65: a wait that nobody can mean, or that does not fit, is not waited for, and no time at which to go on is invented.
 func TestP65AbsurdWait(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -302,6 +269,7 @@ func TestP65AbsurdWait(t *testing.T) {
 		requests int
 		told     bool // when it can go on
 	}{
+		{"an hour, of ten minutes", "rate_limited", time.Hour, 1, true},
 		{"years", "rate_limited", 3 * 365 * 24 * time.Hour, 1, false},
 		{"as long as there is", "server_overload", 1<<63 - 1, 1, false},
 		{"none", "rate_limited", 0, 6, false},
@@ -315,9 +283,12 @@ func TestP65AbsurdWait(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
-			turn := d.turn(ctx)
-			if turn.Kind != tt.kind || *turn.Requests != tt.requests || (turn.RetryAfter != nil) != tt.told {
-				t.Errorf("kind %q after %d requests, retry after %v", turn.Kind, *turn.Requests, turn.RetryAfter)
+			turn, took := d.ends(ctx, tt.kind, tt.requests)
+			if (took == 0) != (tt.requests == 1) || turn.Exit.TimedOut {
+				t.Errorf("after %s, timed out %v", took, turn.Exit.TimedOut)
+			}
+			if (turn.RetryAfter != nil) != tt.told || tt.told && *turn.RetryAfter != tt.after {
+				t.Errorf("retry after %v", turn.RetryAfter)
 			}
 			if strings.Contains(turn.Evidence, disbelief) != (tt.after > agent.LongestWait) || !strings.HasPrefix(turn.Evidence, "slow down") {
 				t.Errorf("evidence %q", turn.Evidence)
@@ -337,9 +308,9 @@ func TestP44LostInACall(t *testing.T) {
 			step{calls: []model.Call{call("1", "write", `{"path":"a.go","content":"package a"}`)}},
 			step{text: finalText},
 		)
-		turn := d.turn(context.Background())
-		if turn.Kind != "" || len(d.of("recovery")) != 1 || d.of("recovery")[0].Data["reason"] != "partial_tool_input" {
-			t.Errorf("kind %q, recoveries %v", turn.Kind, d.of("recovery"))
+		d.ends(context.Background(), "", 3)
+		if lines := d.of("recovery"); len(lines) != 1 || lines[0].Data["reason"] != "partial_tool_input" {
+			t.Errorf("recoveries %v", lines)
 		}
 		want := `assistant: "I write it.""" call 1 write {}
 user: result 1 "` + saidBroken + `" "` + ours + goOnNote + `"""
@@ -347,9 +318,7 @@ user: result 1 "` + saidBroken + `" "` + ours + goOnNote + `"""
 		if got := show(d.script.requests()[1].Messages[1:]); got != want {
 			t.Errorf("the half turn became\n%swant\n%s", got, want)
 		}
-		if got := d.tools.started(); len(got) != 1 {
-			t.Errorf("ran %v", got)
-		}
+		d.ran("1")
 	})
 }
 
@@ -361,10 +330,8 @@ func TestP44bLostAfterEveryCall(t *testing.T) {
 		d.script.more = func(n int) step {
 			return step{calls: []model.Call{call(fmt.Sprint(n), "read", fmt.Sprintf(`{"path":"%d"}`, n))}, err: lost()}
 		}
-		turn := d.turn(context.Background())
-		if turn.Kind != failure.TransportDisconnect || *turn.Requests != 6 || len(d.tools.started()) != 0 {
-			t.Errorf("kind %q after %d requests, ran %v", turn.Kind, *turn.Requests, d.tools.started())
-		}
+		d.ends(context.Background(), failure.TransportDisconnect, 6)
+		d.ran()
 	})
 }
 
@@ -375,9 +342,8 @@ func TestP45CancelDuringTheWait(t *testing.T) {
 		d := newDesk(t, step{err: lost()})
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(time.Second, cancel)
-		start := time.Now()
-		if turn := d.turn(ctx); turn.Kind != failure.Cancelled || *turn.Requests != 1 || time.Since(start) != time.Second {
-			t.Errorf("kind %q after %d requests and %s", turn.Kind, *turn.Requests, time.Since(start))
+		if _, took := d.ends(ctx, failure.Cancelled, 1); took != time.Second {
+			t.Errorf("took %s", took)
 		}
 	})
 }
@@ -391,23 +357,20 @@ func TestP46EndOfTheClockDuringTheWait(t *testing.T) {
 		defer cancel()
 		d := newDesk(t, step{text: "I am at wo", hang: true}, step{text: finalText})
 		d.Breaker = &Breaker{}
-		start := time.Now()
 		d.Breaker.failed(false, time.Hour) // another turn waits so long before it asks again
-		turn := d.turn(parent)
-		if turn.Kind != failure.WallTimeout || !turn.Exit.TimedOut || *turn.Requests != 0 || time.Since(start) != time.Minute {
-			t.Errorf("kind %q after %d requests and %s", turn.Kind, *turn.Requests, time.Since(start))
+		turn, took := d.ends(parent, failure.WallTimeout, 0)
+		if !turn.Exit.TimedOut || took != time.Minute {
+			t.Errorf("turn %+v after %s", turn, took)
 		}
 		time.Sleep(time.Hour)
-		start = time.Now()
-		late, cancelLate := context.WithDeadlineCause(context.Background(), start.Add(time.Minute), errWall)
+		late, cancelLate := context.WithDeadlineCause(context.Background(), time.Now().Add(time.Minute), errWall)
 		defer cancelLate()
-		turn = d.turn(late) // the one that tries, and hears nothing more
-		if turn.Kind != failure.WallTimeout || !turn.Exit.TimedOut || turn.Exit.Cancelled || turn.Text != "I am at wo" || time.Since(start) != time.Minute {
-			t.Errorf("turn %+v after %s", turn, time.Since(start))
+		turn, took = d.ends(late, failure.WallTimeout, 1) // the one that tries, and hears nothing more
+		if !turn.Exit.TimedOut || turn.Exit.Cancelled || turn.Text != "I am at wo" || took != time.Minute {
+			t.Errorf("turn %+v after %s", turn, took)
 		}
-		start = time.Now()
-		if turn := d.turn(context.Background()); turn.Kind != "" || time.Since(start) != 0 {
-			t.Errorf("the next turn ended with kind %q after %s", turn.Kind, time.Since(start))
+		if _, took := d.ends(context.Background(), "", 1); took != 0 {
+			t.Errorf("the next turn ended after %s", took)
 		}
 	})
 }
@@ -437,13 +400,9 @@ func TestP52StreamThatNeverEnds(t *testing.T) {
 		d := newDesk(t, step{text: "I think", deaf: true}, step{text: " so.\n" + finalText})
 		defer close(d.script.end)
 		d.req.Idle = 30 * time.Second
-		start := time.Now()
-		turn := d.turn(context.Background())
-		if turn.Kind != "" || turn.Text != "I think so.\n"+finalText {
-			t.Errorf("turn %+v", turn)
-		}
-		if took := time.Since(start); took != 30*time.Second+letGo+2*time.Second {
-			t.Errorf("took %s", took)
+		turn, took := d.ends(context.Background(), "", 2)
+		if turn.Text != "I think so.\n"+finalText || took != 30*time.Second+letGo+2*time.Second {
+			t.Errorf("turn %+v after %s", turn, took)
 		}
 		if got := d.of("recovery")[0].Data; got["kind"] != "idle_timeout" || got["reason"] != "visible_output" {
 			t.Errorf("recovery %v", got)
@@ -470,8 +429,7 @@ func TestP54LostAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, step{text: finalText, late: true, err: lost()})
-		turn := d.turn(context.Background())
-		if turn.Kind != "" || turn.Control == nil || *turn.Requests != 1 {
+		if turn, _ := d.ends(context.Background(), "", 1); turn.Control == nil {
 			t.Errorf("turn %+v", turn)
 		}
 	})
@@ -481,14 +439,10 @@ func TestP54LostAfterTheEnd(t *testing.T) {
 func TestNoStopReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		a := &Agent{Ask: func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
-			asked++
+		d := newDesk(t)
+		d.Ask = func(context.Context, model.Request, func(model.Event)) (model.Answer, error) {
 			return model.Answer{Blocks: []model.Block{{Text: finalText}}}, nil
-		}, open: (&toolbox{}).open}
-		turn, err := a.Turn(context.Background(), agent.Request{Prompt: "x"})
-		if err != nil || turn.Kind != failure.StreamFailure || asked != 6 {
-			t.Errorf("kind %q after %d requests, %v", turn.Kind, asked, err)
 		}
+		d.ends(context.Background(), failure.StreamFailure, 6)
 	})
 }
