@@ -12,17 +12,10 @@ import (
 // G40: the conversation that ended without a control object is asked for it in itself, without tools.
 func TestG40Resumed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t,
-		step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}},
-		step{text: "I made it good."},
-		step{text: finalText},
-	)
-	turn := d.turn(t.Context())
-	if turn.Kind != "" || turn.Control != nil || turn.Resume == nil {
+	d, turn, r := endedWithout(t, step{text: finalText})
+	if turn.Kind != "" || turn.Control != nil {
 		t.Fatalf("%q %+v", turn.Kind, turn.Control)
 	}
-	r := d.req
-	r.Prompt = "Answer with the JSON object."
 	again, err := turn.Resume(t.Context(), r)
 	if err != nil || again.Control == nil || *again.Requests != 1 {
 		t.Fatalf("%+v %v", again, err)
@@ -31,20 +24,28 @@ func TestG40Resumed(t *testing.T) {
 	if len(asked.Tools) > 0 || asked.Schema == nil {
 		t.Errorf("%d tools, schema %s", len(asked.Tools), asked.Schema)
 	}
+	all := d.withoutCalls()
+	for _, want := range []string{"Repair it.", "(called read with", "I made it good.", "Answer with the JSON object."} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+}
+
+// withoutCalls returns the text of the last request, which may hold no calls and no results.
+func (d *desk) withoutCalls() string {
+	d.script.t.Helper()
+	asked := d.script.requests()
 	var all strings.Builder
-	for _, m := range asked.Messages {
+	for _, m := range asked[len(asked)-1].Messages {
 		for _, b := range m.Blocks {
 			if b.Call != nil || b.Result != nil {
-				t.Error("a call where there are no tools")
+				d.script.t.Errorf("a call where there are no tools: %+v", b)
 			}
 			all.WriteString(b.Text + "\n")
 		}
 	}
-	for _, want := range []string{"Repair it.", "(called read with", "I made it good.", "Answer with the JSON object."} {
-		if !strings.Contains(all.String(), want) {
-			t.Errorf("%q is not in\n%s", want, all.String())
-		}
-	}
+	return all.String()
 }
 
 // A turn that failed is not gone on with.
@@ -64,6 +65,12 @@ func endedWithout(t *testing.T, more ...step) (*desk, agent.Turn, agent.Request)
 		{text: "I made it good.", usage: usage(1200, 10)},
 	}, more...)...)
 	d.tools.do = kilobytes
+	return asksAgain(t, d)
+}
+
+// asksAgain plays the turn of a desk, and returns the request that asks for its object.
+func asksAgain(t *testing.T, d *desk) (*desk, agent.Turn, agent.Request) {
+	t.Helper()
 	turn := d.turn(t.Context())
 	if turn.Resume == nil {
 		t.Fatalf("%q cannot be resumed", turn.Kind)
@@ -102,14 +109,7 @@ func TestResumedAnswersWithACall(t *testing.T) {
 			if got := again.Control; tt.outcome == "" && got != nil || tt.outcome != "" && (got == nil || got.Outcome != tt.outcome) {
 				t.Errorf("control %+v, want %q", got, tt.outcome)
 			}
-			asked := d.script.requests()
-			for _, m := range asked[len(asked)-1].Messages {
-				for _, b := range m.Blocks {
-					if b.Call != nil || b.Result != nil {
-						t.Errorf("a call where there are no tools: %+v", b)
-					}
-				}
-			}
+			d.withoutCalls()
 		})
 	}
 }
@@ -136,8 +136,11 @@ func TestResumedInLittleRoom(t *testing.T) {
 			t.Parallel()
 			d, turn, r := endedWithout(t)
 			d.script.more = func(int) step { return step{text: finalText} }
-			if tt.name == "the last answer" {
-				d, turn, r = longPrompt(t)
+			if tt.name == "the last answer" { // its first message alone has no room
+				d = newDesk(t, step{text: "I made it good."})
+				d.script.more = func(int) step { return step{text: finalText} }
+				d.req.Prompt = "Repair it." + strings.Repeat(" And be careful.", 200)
+				d, turn, r = asksAgain(t, d)
 			}
 			before := len(d.script.requests())
 			r.Tokens, d.Window = tt.tokens, tt.window
@@ -170,23 +173,10 @@ func TestResumedInLittleRoom(t *testing.T) {
 	}
 }
 
-// longPrompt is a conversation whose first message alone has no room.
-func longPrompt(t *testing.T) (*desk, agent.Turn, agent.Request) {
-	t.Helper()
-	d := newDesk(t, step{text: "I made it good."})
-	d.script.more = func(int) step { return step{text: finalText} }
-	d.req.Prompt = "Repair it." + strings.Repeat(" And be careful.", 200)
-	turn := d.turn(t.Context())
-	r := d.req
-	r.Prompt = "Answer with the JSON object."
-	return d, turn, r
-}
-
 // A question that is still there when its conversation must be made smaller once more: no summary of it is asked for.
 func TestQuestionStays(t *testing.T) {
 	t.Parallel()
-	tooLong := step{err: fault5("context_overflow", 400, "too long")}
-	d, turn, r := endedWithout(t, tooLong, tooLong, step{text: finalText})
+	d, turn, r := endedWithout(t, step{err: tooLong}, step{err: tooLong}, step{text: finalText})
 	d.Window = 900 // and it is too long for what is left when room was made
 	r.Prompt += strings.Repeat(" Nothing else.", 100)
 	again, err := turn.Resume(t.Context(), r)

@@ -7,6 +7,7 @@ package native
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -215,10 +216,7 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 	}
 	m := &model.Model{Provider: s.provider, Name: "m-1", BaseURL: baseURL, Key: "k-123456", HTTP: client}
 	s.stage.Key = m.Key
-	breaker := s.breaker
-	if breaker == nil {
-		breaker = &Breaker{}
-	}
+	breaker := cmp.Or(s.breaker, &Breaker{})
 	var mu sync.Mutex
 	a := &Agent{
 		ID: "own", Ask: m.Turn, Model: m.Name, Provider: s.provider, Breaker: breaker, MaxTurns: 12, random: func() float64 { return 0 },
@@ -231,14 +229,15 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 			}}, err
 		},
 	}
-	turn, err := a.Turn(ctx, agent.Request{
+	var err error
+	s.turn, err = a.Turn(ctx, agent.Request{
 		Attempt: 1, Prompt: "Repair it.", Dir: s.dir, Copy: s.dir, Idle: time.Minute, Allow: [][]string{{"prove"}},
 		Note: func(l agent.Line) { s.lines = append(s.lines, l) },
 		Exec: func(ctx context.Context, c agent.Command) (agent.Exit, error) {
 			if err := s.witness(); err != nil {
 				return agent.Exit{}, err
 			}
-			if !s.works(ctx) {
+			if pause(ctx, s.takes) != nil {
 				return agent.Exit{Cancelled: true}, nil
 			}
 			_, err := io.WriteString(c.Stdout, "proof of the program\n")
@@ -253,12 +252,8 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 	mu.Lock()
 	slices.Sort(s.ran)
 	mu.Unlock()
-	s.turn = turn
 	return err
 }
-
-// works takes the program's time, and says whether it had it.
-func (s *session) works(ctx context.Context) bool { return pause(ctx, s.takes) == nil }
 
 // begin makes the copy what it was before the story; a session before this one may have left its own there.
 func (s *session) begin() error {

@@ -51,10 +51,7 @@ func TestSecretsStayHere(t *testing.T) {
 				t.Errorf("line %s holds it (%v): %s", l.Type, err, line)
 			}
 		}
-		if strings.Contains(turn.Evidence, secret) {
-			t.Errorf("evidence %q", turn.Evidence)
-		}
-		if turn.Kind != "" || turn.Control == nil {
+		if turn.Kind != "" || turn.Control == nil || strings.Contains(turn.Evidence, secret) {
 			t.Errorf("turn %+v", turn)
 		}
 	})
@@ -128,8 +125,6 @@ func TestRawStream(t *testing.T) {
 		t.Errorf("%v: %s", err, lines[1])
 	}
 }
-
-var _ agent.Agent = (*Agent)(nil)
 
 // A call that is not run because its answer was too long goes back to the model all the same, and holds no secret
 // either.
