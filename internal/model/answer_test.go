@@ -87,6 +87,11 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// conversationField names the field of a request that holds the conversation.
+var conversationField = map[string]string{
+	Anthropic: "messages", OpenAI: "input", OpenAIChat: "messages", Gemini: "contents",
+}
+
 // What a model said goes back in the form its provider wants, and says the same when it comes again.
 func TestAnswerGoesBack(t *testing.T) {
 	t.Parallel()
@@ -113,12 +118,11 @@ func TestAnswerGoesBack(t *testing.T) {
 			`{"role":"user","parts":[{"functionResponse":{"id":"toolu_1","name":"read","response":{"output":"package b"}}},` +
 			`{"functionResponse":{"id":"toolu_2","name":"check","response":{"error":"exit status 1"}}},{"text":"go on"}]}]`,
 	}
-	field := map[string]string{Anthropic: "messages", OpenAI: "input", OpenAIChat: "messages", Gemini: "contents"}
 	for provider, stream := range recorded {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			m := answering(provider, stream)
-			a, err := m.Turn(context.Background(), hello, nil)
+			a, err := m.Turn(t.Context(), hello, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,15 +135,21 @@ func TestAnswerGoesBack(t *testing.T) {
 					{Text: "go on"},
 				}},
 			}})
-			var expect any
-			if err := json.Unmarshal([]byte(want[provider]), &expect); err != nil {
-				t.Fatal(err)
-			}
 			uncache(q)
-			if diff := cmp.Diff(expect, q[field[provider]]); diff != "" {
-				t.Errorf("conversation (-want +got):\n%s", diff)
-			}
+			sameJSON(t, "conversation", want[provider], q[conversationField[provider]])
 		})
+	}
+}
+
+// sameJSON compares what was sent with the JSON that is expected.
+func sameJSON(t *testing.T, what, want string, got any) {
+	t.Helper()
+	var expect any
+	if err := json.Unmarshal([]byte(want), &expect); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(expect, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
@@ -188,7 +198,7 @@ func TestRequestHead(t *testing.T) {
 				return streamOf(text(recorded[c.provider])), err
 			})
 			m.BaseURL = c.base
-			if _, err := m.Turn(context.Background(), hello, nil); err != nil {
+			if _, err := m.Turn(t.Context(), hello, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got.Method != http.MethodPost || got.URL.String() != c.url {
@@ -263,13 +273,7 @@ func TestRequestFields(t *testing.T) {
 			for _, name := range []string{"messages", "input", "contents", "prompt_cache_key"} {
 				delete(q, name)
 			}
-			var want map[string]any
-			if err := json.Unmarshal([]byte(c.want), &want); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, q); diff != "" {
-				t.Errorf("request (-want +got):\n%s", diff)
-			}
+			sameJSON(t, "request", c.want, any(q))
 		})
 	}
 }
@@ -317,20 +321,7 @@ func TestThinkingThatIsNotGivenBack(t *testing.T) {
 		Gemini:     `[{"role":"model","parts":[{"text":"of another"},{"text":"  "},{"text":"words"},{"text":"last"}]}]`,
 	} {
 		q := sent(t, Model{Provider: provider, Name: "a-model"}, Request{Messages: []Message{{Role: Assistant, Blocks: said}}})
-		got := q["messages"]
-		if got == nil {
-			got = q["input"]
-		}
-		if got == nil {
-			got = q["contents"]
-		}
-		var expect any
-		if err := json.Unmarshal([]byte(want), &expect); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(expect, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", provider, diff)
-		}
+		sameJSON(t, provider, want, q[conversationField[provider]])
 	}
 	own := []Block{{Text: "words"}, {Thinking: "last", Raw: json.RawMessage(`{"type":"reasoning"}`), Provider: OpenAI}}
 	if items := openaiItems(Message{Role: Assistant, Blocks: own}); len(items) != 1 {

@@ -25,11 +25,7 @@ import (
 func refuse(t *testing.T, status int, body string, header ...string) *Error {
 	t.Helper()
 	m := talk(Anthropic, func(*http.Request) (*http.Response, error) { return respond(status, text(body), header...), nil })
-	_, err := m.Turn(context.Background(), hello, nil)
-	if err == nil {
-		t.Fatal("that was an answer")
-	}
-	return errorOf(t, err)
+	return failed(t, m)
 }
 
 // What a provider refuses, and whether the same request is worth another try.
@@ -195,11 +191,7 @@ func TestErrorsInStream(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			stream := begun[c.provider] + plain(c.event)
-			_, err := answering(c.provider, stream).Turn(context.Background(), hello, nil)
-			if err == nil {
-				t.Fatal("that was an answer")
-			}
-			if e := errorOf(t, err); e.Kind != c.kind || e.Retryable != c.again {
+			if e := failed(t, answering(c.provider, stream)); e.Kind != c.kind || e.Retryable != c.again {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -336,8 +328,7 @@ func TestTransport(t *testing.T) {
 					"before":   talk(OpenAIChat, func(*http.Request) (*http.Response, error) { return nil, err }),
 					"in midst": talk(OpenAIChat, served("data: {\"choices\":[]}\n\n", err)),
 				} {
-					_, got := m.Turn(context.Background(), hello, nil)
-					e := errorOf(t, got)
+					e := failed(t, m)
 					again := c.kind == failure.TransportDisconnect || c.kind == failure.Decompression
 					if e.Kind != c.kind || e.Retryable != again || e.Status != 0 || !errors.Is(e, c.err) {
 						t.Errorf("%s: %+v", place, e)
@@ -351,40 +342,43 @@ func TestTransport(t *testing.T) {
 // B90 P76: what is packed is unpacked strictly; damage is a fault of its own, and worth another try.
 func TestGzip(t *testing.T) {
 	t.Parallel()
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write([]byte(recorded[Anthropic])); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	turn := func(data []byte) error {
-		m := talk(Anthropic, func(*http.Request) (*http.Response, error) {
-			r := streamOf(&body{data: data, err: io.EOF})
+	whole := packed(t, []byte(recorded[Anthropic]))
+	gzipped := func(data []byte) *Model {
+		return talk(Anthropic, func(*http.Request) (*http.Response, error) {
+			r := streamOf(text(string(data)))
 			r.Header.Set("Content-Encoding", "gzip")
 			return r, nil
 		})
-		_, err := m.Turn(context.Background(), hello, nil)
-		return err
 	}
-	if err := turn(bytes.Clone(packed.Bytes())); err != nil {
+	if _, err := gzipped(whole).Turn(t.Context(), hello, nil); err != nil {
 		t.Fatal(err)
 	}
-	damaged := bytes.Clone(packed.Bytes())
+	damaged := bytes.Clone(whole)
 	for i := 20; i < 60; i++ {
 		damaged[i] ^= 0xff
 	}
 	for name, data := range map[string][]byte{"B90 damaged": damaged, "B90 not packed": []byte(recorded[Anthropic])} {
 		t.Run(name, func(t *testing.T) {
-			if e := errorOf(t, turn(data)); e.Kind != failure.Decompression || !e.Retryable {
+			if e := failed(t, gzipped(data)); e.Kind != failure.Decompression || !e.Retryable {
 				t.Errorf("%+v", e)
 			}
 		})
 	}
-	if e := errorOf(t, turn(packed.Bytes()[:packed.Len()/2])); !e.Retryable {
+	if e := failed(t, gzipped(whole[:len(whole)/2])); !e.Retryable {
 		t.Errorf("half: %+v", e)
 	}
+}
+
+// packed compresses data.
+func packed(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(data)
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // A 200 that is no stream names what it is; an error that hides in one is read.
@@ -445,8 +439,7 @@ func TestNoKey(t *testing.T) {
 		return respond(401, text("{}")), nil
 	})
 	m.Key = ""
-	_, err := m.Turn(context.Background(), hello, nil)
-	if e := errorOf(t, err); e.Kind != failure.AuthMissing {
+	if e := failed(t, m); e.Kind != failure.AuthMissing {
 		t.Errorf("%+v", e)
 	}
 }

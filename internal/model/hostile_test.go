@@ -5,7 +5,6 @@ package model
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,8 +37,7 @@ func TestErrorOutsideEvents(t *testing.T) {
 			"one line": bare, "a line end": bare + "\n", "an empty line": bare + "\r\n\r\n", "many lines": pretty.String() + "\n", "an array": "[" + pretty.String() + "\n]\n",
 		} {
 			for where, before := range map[string]string{"first": "", "later": begun} {
-				_, err := answering(provider, before+rest).Turn(context.Background(), hello, nil)
-				if e := errorOf(t, err); e.Kind != failure.ServerOverload || e.Status != 503 || e.Message != "The model is overloaded." {
+				if e := failed(t, answering(provider, before+rest)); e.Kind != failure.ServerOverload || e.Status != 503 || e.Message != "The model is overloaded." {
 					t.Errorf("%s, %s, %s: %+v", provider, name, where, e)
 				}
 			}
@@ -55,8 +53,7 @@ func TestErrorOutsideEvents(t *testing.T) {
 			"much of nothing":   {strings.Repeat("x\n", 1<<20), failure.ParseError, "no stream of events"},
 			"nothing":           {"", failure.StreamFailure, "ended before"},
 		} {
-			_, err := answering(provider, c.stream).Turn(context.Background(), hello, nil)
-			if e := errorOf(t, err); e.Kind != c.kind || !strings.Contains(e.Message, c.words) {
+			if e := failed(t, answering(provider, c.stream)); e.Kind != c.kind || !strings.Contains(e.Message, c.words) {
 				t.Errorf("%s, %s: %+v", provider, name, e)
 			}
 		}
@@ -95,8 +92,7 @@ func TestPingsForEver(t *testing.T) {
 	})
 	m := talk(Anthropic, func(*http.Request) (*http.Response, error) { return streamOf(&forever{text: ping}), nil })
 	m.Limits.Total = 2 << 20
-	_, err := m.Turn(context.Background(), hello, nil)
-	if e := errorOf(t, err); e.Kind != failure.OutputTruncated {
+	if e := failed(t, m); e.Kind != failure.OutputTruncated {
 		t.Errorf("%+v", e)
 	}
 	p := sse{max: 1 << 20}
@@ -133,8 +129,7 @@ func TestDeepJSON(t *testing.T) {
 		"error": "data: " + `{"type":"error","error":` + deep + "\n\n",
 		"stray": deep + "\n",
 	} {
-		_, err := answering(Anthropic, stream).Turn(context.Background(), hello, nil)
-		if e := errorOf(t, err); e.Kind != failure.ParseError || e.Retryable || len(e.Message) > maxMessage {
+		if e := failed(t, answering(Anthropic, stream)); e.Kind != failure.ParseError || e.Retryable || len(e.Message) > maxMessage {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -179,8 +174,7 @@ func TestHostileHeads(t *testing.T) {
 				_ = conn.Close()
 			}))
 			defer server.Close()
-			_, err := over(Anthropic, server.URL).Turn(context.Background(), hello, nil)
-			if e := errorOf(t, err); e.Kind != c.kind || strings.Contains(e.Error(), testKey) {
+			if e := failed(t, over(Anthropic, server.URL)); e.Kind != c.kind || strings.Contains(e.Error(), testKey) {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -203,8 +197,7 @@ func TestKeyStaysAtItsHost(t *testing.T) {
 		for _, provider := range []string{Anthropic, OpenAI, OpenAIChat, Gemini} {
 			m := over(provider, server.URL)
 			m.HTTP = server.Client()
-			_, err := m.Turn(context.Background(), hello, nil)
-			if e := errorOf(t, err); e.Status != status || e.Retryable || !strings.Contains(e.Message, thief.URL) {
+			if e := failed(t, m); e.Status != status || e.Retryable || !strings.Contains(e.Message, thief.URL) {
 				t.Errorf("%s, %d: %+v", provider, status, e)
 			}
 		}
@@ -215,28 +208,13 @@ func TestKeyStaysAtItsHost(t *testing.T) {
 // A packed answer that unpacks to gigabytes, and one that is packed in a way that was not asked for.
 func TestPackedBomb(t *testing.T) {
 	t.Parallel()
-	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	zeros := make([]byte, 1<<20)
-	for range 65 {
-		if _, err := z.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	bomb := string(packed(t, make([]byte, 65<<20)))
 	for encoding, words := range map[string]string{"gzip": "more than 64 MiB", "br": "not asked for", "gzip, gzip": "not asked for"} {
 		for _, status := range []int{200, 500} {
 			m := talk(Anthropic, func(*http.Request) (*http.Response, error) {
-				r := respond(status, &body{data: bytes.Clone(packed.Bytes()), err: io.EOF}, "Content-Type", eventStream, "Content-Encoding", encoding)
-				return r, nil
+				return respond(status, text(bomb), "Content-Type", eventStream, "Content-Encoding", encoding), nil
 			})
-			_, err := m.Turn(context.Background(), hello, nil)
-			e := errorOf(t, err)
+			e := failed(t, m)
 			if status == 200 && (e.Kind != failure.ParseError || !strings.Contains(e.Message, words)) {
 				t.Errorf("%s, %d: %+v", encoding, status, e)
 			}
@@ -307,8 +285,8 @@ func TestCallsOfOneIndex(t *testing.T) {
 		t.Errorf("%v, %s", err, asJSON(t, a))
 	}
 	stream = plain(append([]string{call("1", `{"path":`), call("2", `{"path":"b"}`)}, end...)...)
-	if _, err = answering(OpenAIChat, stream).Turn(context.Background(), hello, nil); err == nil || errorOf(t, err).Kind != failure.StreamFailure {
-		t.Errorf("behind half a call: %v", err)
+	if e := failed(t, answering(OpenAIChat, stream)); e.Kind != failure.StreamFailure {
+		t.Errorf("behind half a call: %v", e)
 	}
 }
 
@@ -351,4 +329,73 @@ func TestNoUTF8GoesBack(t *testing.T) {
 			t.Error("that was an answer")
 		}
 	}
+}
+
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	digits := strings.Repeat("9", 400)
+	for in, want := range map[string]string{
+		`{"a":"\ud83d"}`:                 `{"a":"�"}`,
+		`{"a":"\uDE00 <x>"}`:             `{"a":"� <x>"}`,
+		`{"a":"\ude00\ud83d"}`:           `{"a":"��"}`,
+		`{"a":["\ud83d\u0041"]}`:         `{"a":["�A"]}`,
+		`{"a":"\ud83d\\ude00"}`:          `{"a":"�\\ude00"}`,
+		`{"a":1e999,"b":{"c":[-1E400]}}`: `{"a":"1e999","b":{"c":["-1E400"]}}`,
+		`{"a":` + digits + `}`:           `{"a":"` + digits + `"}`,
+		`{"\ud83d":1}`:                   `{"�":1}`,
+		// As they are.
+		`{"a":"\ud83d\ude00"}`:                        "",
+		`{"a":"\\ud83d", "b" : "\"\\"}`:               "",
+		`{"a":"1e999","b":1e300,"c":1e-999,"d":-0.5}`: "",
+		`{"a":12345678901234567890123,"b":"\u00e9"}`:  "",
+		`{}`: "",
+	} {
+		if want == "" {
+			want = in
+		}
+		if got := string(readable(json.RawMessage(in))); got != want {
+			t.Errorf("%.80s became %.80s, want %.80s", in, got, want)
+		}
+	}
+}
+
+// What a model wrote by half goes back as what every provider can read.
+func TestHalfAPairIsNotSentBack(t *testing.T) {
+	t.Parallel()
+	for _, provider := range Providers() {
+		r := Request{Messages: []Message{
+			hello.Messages[0],
+			{Role: Assistant, Blocks: []Block{
+				{Thinking: "x", Raw: json.RawMessage(`{"type":"thinking","thinking":"\ude00"}`), Provider: provider},
+				{Call: &Call{ID: "c1", Name: "write", Args: json.RawMessage(`{"content":"\ud83d"}`)}},
+			}},
+			{Role: User, Blocks: []Block{{Result: &Result{ID: "c1", Name: "write", Text: "ok"}}}},
+		}}
+		var body []byte
+		m := talk(provider, func(q *http.Request) (*http.Response, error) {
+			var err error
+			body, err = io.ReadAll(q.Body)
+			return streamOf(text("")), err
+		})
+		_, _ = m.Turn(t.Context(), r, nil) // only what it is asked is of interest
+		if q := string(body); strings.Contains(q, "ud83d") || strings.Contains(q, "ude00") || !strings.Contains(q, "�") {
+			t.Errorf("%s: %s", provider, q)
+		}
+	}
+}
+
+func FuzzReadable(f *testing.F) {
+	for _, s := range []string{`{"a":"\ud83d"}`, `{"a":1e999}`, `{"a":"\\\"","b":[1,2e5,"\ud83d\ude00"]}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !isObject(json.RawMessage(s)) {
+			return
+		}
+		got := readable(json.RawMessage(s))
+		var v map[string]any
+		if err := json.Unmarshal(got, &v); err != nil || odd(got) {
+			t.Fatalf("%q became %q: %v", s, got, err)
+		}
+	})
 }

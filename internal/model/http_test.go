@@ -51,7 +51,7 @@ func TestOverSockets(t *testing.T) {
 			m := over(provider, server.URL)
 			const turns = 5
 			for range turns {
-				a, err := m.Turn(context.Background(), hello, nil)
+				a, err := m.Turn(t.Context(), hello, nil)
 				if err != nil || a.Stop != ToolCalls || len(a.Blocks) != 4 {
 					t.Fatalf("%v, %+v", err, a)
 				}
@@ -77,8 +77,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	for _, c := range []*http.Client{nil, server.Client()} {
 		m := over(Anthropic, server.URL)
 		m.HTTP = c
-		_, err := m.Turn(context.Background(), hello, nil)
-		if e := errorOf(t, err); e.Kind != failure.InvalidRequest || e.Status != 307 || e.Retryable || !strings.Contains(e.Message, thief.URL) {
+		if e := failed(t, m); e.Kind != failure.InvalidRequest || e.Status != 307 || e.Retryable || !strings.Contains(e.Message, thief.URL) {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -117,8 +116,7 @@ func TestRealFaults(t *testing.T) {
 		{"plain against TLS", "https://" + strings.TrimPrefix(cut.URL, "http://"), failure.TLSError, false},
 		{"cut short", cut.URL, failure.TransportDisconnect, true},
 	} {
-		_, err := over(OpenAIChat, c.url).Turn(context.Background(), hello, nil)
-		if e := errorOf(t, err); e.Kind != c.kind || e.Retryable != c.again {
+		if e := failed(t, over(OpenAIChat, c.url)); e.Kind != c.kind || e.Retryable != c.again {
 			t.Errorf("%s: %+v", c.name, e)
 		}
 	}
@@ -142,7 +140,7 @@ func TestHTTP2(t *testing.T) {
 	defer server.Close()
 	m := over(OpenAI, server.URL)
 	m.HTTP = server.Client()
-	a, err := m.Turn(context.Background(), hello, nil)
+	a, err := m.Turn(t.Context(), hello, nil)
 	if e := errorOf(t, err); e.Kind != failure.TransportDisconnect || !e.Retryable || a.ID != "resp_1" {
 		t.Errorf("%+v, %+v", e, a)
 	}
@@ -196,18 +194,15 @@ func TestCheckURL(t *testing.T) {
 		}
 	}
 	m := over(Anthropic, "http://api.example")
-	_, err := m.Turn(context.Background(), hello, nil)
-	if e := errorOf(t, err); e.Kind != failure.InvalidRequest || e.Retryable {
+	if e := failed(t, m); e.Kind != failure.InvalidRequest || e.Retryable {
 		t.Errorf("%+v", e)
 	}
-	_, err = (&Model{Provider: "x"}).Turn(context.Background(), hello, nil)
-	if e := errorOf(t, err); e.Kind != failure.InvalidRequest {
+	if e := failed(t, (&Model{Provider: "x"})); e.Kind != failure.InvalidRequest {
 		t.Errorf("%+v", e)
 	}
 	m = over(Anthropic, "")
 	m.Key = "sk-broken\nkey"
-	_, err = m.Turn(context.Background(), hello, nil)
-	if e := errorOf(t, err); e.Kind != failure.AuthInvalid || strings.Contains(e.Message, "broken") {
+	if e := failed(t, m); e.Kind != failure.AuthInvalid || strings.Contains(e.Message, "broken") {
 		t.Errorf("%+v", e)
 	}
 }

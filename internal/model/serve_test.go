@@ -71,11 +71,18 @@ var hello = Request{Messages: []Message{{Role: User, Blocks: []Block{{Text: "hel
 // errorOf is err as the error of this package.
 func errorOf(t *testing.T, err error) *Error {
 	t.Helper()
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		t.Fatalf("the error is %#v, not an *Error", err)
 	}
 	return e
+}
+
+// failed is the error of a turn that must fail.
+func failed(t *testing.T, m *Model) *Error {
+	t.Helper()
+	_, err := m.Turn(t.Context(), hello, nil)
+	return errorOf(t, err)
 }
 
 // sent is the request that m makes of r, as JSON.

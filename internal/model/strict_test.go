@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -61,11 +62,7 @@ func TestStrict(t *testing.T) {
 	} {
 		t.Run(c.provider+"/"+c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := answering(c.provider, c.stream).Turn(context.Background(), hello, nil)
-			if err == nil {
-				t.Fatal("that was an answer")
-			}
-			e := errorOf(t, err)
+			e := failed(t, answering(c.provider, c.stream))
 			if e.Kind != c.kind || e.Retryable != (c.kind == failure.StreamFailure) || !strings.Contains(e.Message, c.words) || e.RetryAfter >= 0 {
 				t.Errorf("%+v", e)
 			}
@@ -109,7 +106,7 @@ func TestUnknownIsPassedOver(t *testing.T) {
 			`{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP"}],"new":{}}`,
 		),
 	} {
-		a, err := answering(provider, stream).Turn(context.Background(), hello, nil)
+		a, err := answering(provider, stream).Turn(t.Context(), hello, nil)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", provider, err, stream)
 			continue
@@ -169,6 +166,55 @@ func TestStops(t *testing.T) {
 		a, err := answering(c.provider, c.stream).Turn(context.Background(), hello, func(e Event) { told = e.Stop })
 		if err != nil || a.Stop != c.stop || a.Reason != c.reason || told != c.stop {
 			t.Errorf("%s %s: stop %q, reason %q, told %q, error %v", c.provider, c.reason, a.Stop, a.Reason, told, err)
+		}
+	}
+}
+
+// A count that is none is unknown: a budget must not grow by it, and the answer stands.
+func TestTally(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want int64 // -1: unknown
+	}{
+		{"0", 0},
+		{"300", 300},
+		{"1e3", 1000},
+		{"-100000", -1},
+		{"9223372036854775807", mostTokens},
+		{"4611686018427387904", mostTokens},
+		{"1e30", mostTokens},
+		{`"300"`, -1},
+		{"300.5", -1},
+		{"null", -1},
+		{"true", -1},
+		{"{}", -1},
+		{"[1]", -1},
+	} {
+		for _, provider := range []string{Anthropic, OpenAI, OpenAIChat, Gemini} {
+			t.Run(provider+" "+c.text, func(t *testing.T) {
+				t.Parallel()
+				stream := recorded[provider]
+				for _, was := range []string{`"input_tokens":7,`, `"input_tokens":1007,`, `"prompt_tokens":1007,`, `"promptTokenCount":1007,`} {
+					name, _, _ := strings.Cut(was, ":")
+					stream = strings.ReplaceAll(stream, was, name+":"+c.text+",")
+				}
+				a, err := answering(provider, stream).Turn(t.Context(), hello, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := fmt.Sprint(c.want)
+				if c.want >= 0 && provider == Anthropic {
+					want = fmt.Sprint(c.want + 1000) // what was read from the cache and put there
+				}
+				got := "-1"
+				if a.Usage.Input != nil {
+					got = fmt.Sprint(*a.Usage.Input)
+				}
+				if got != want {
+					t.Errorf("%s tokens, want %s", got, want)
+				}
+			})
 		}
 	}
 }

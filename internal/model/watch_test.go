@@ -135,8 +135,7 @@ func TestOwnLimits(t *testing.T) {
 		})
 		m.Limits = Limits{Connect: time.Minute, Silent: 3 * time.Second}
 		begun := time.Now()
-		_, err := m.Turn(context.Background(), hello, nil)
-		if e := errorOf(t, err); e.Kind != failure.IdleTimeout || time.Since(begun) != 53*time.Second {
+		if e := failed(t, m); e.Kind != failure.IdleTimeout || time.Since(begun) != 53*time.Second {
 			t.Errorf("%+v after %v", e, time.Since(begun))
 		}
 	})
@@ -145,8 +144,7 @@ func TestOwnLimits(t *testing.T) {
 		"total": {Limits: Limits{Total: 1000}},
 	} {
 		m.Provider, m.HTTP = Anthropic, answering(Anthropic, recorded[Anthropic]).HTTP
-		_, err := m.Turn(context.Background(), hello, nil)
-		if e := errorOf(t, err); e.Kind != failure.OutputTruncated || e.Retryable {
+		if e := failed(t, m); e.Kind != failure.OutputTruncated || e.Retryable {
 			t.Errorf("%s: %+v", kind, e)
 		}
 	}
@@ -171,8 +169,7 @@ func TestHungIsNotAwaited(t *testing.T) {
 				release := make(chan struct{})
 				defer close(release)
 				begun := time.Now()
-				_, err := talk(Anthropic, hang(release)).Turn(context.Background(), hello, nil)
-				e := errorOf(t, err)
+				e := failed(t, talk(Anthropic, hang(release)))
 				want, kind := 30*time.Second, failure.ColdStartTimeout
 				if name == "error body" { // its status says enough
 					want, kind = errorWait, failure.ServerOverload
@@ -185,10 +182,11 @@ func TestHungIsNotAwaited(t *testing.T) {
 				stop := errors.New("a person pressed Ctrl-C")
 				time.AfterFunc(time.Second, func() { cancel(stop) })
 				begun = time.Now()
-				if _, err = talk(Anthropic, hang(release)).Turn(ctx, hello, nil); !errors.Is(err, stop) || time.Since(begun) != time.Second {
+				_, err := talk(Anthropic, hang(release)).Turn(ctx, hello, nil)
+				if !errors.Is(err, stop) || time.Since(begun) != time.Second {
 					t.Errorf("cancelled: %v after %v", err, time.Since(begun))
 				}
-				if errors.As(err, &e) {
+				if is[*Error](err) {
 					t.Error("a person's word is an *Error")
 				}
 			})

@@ -28,40 +28,31 @@ func anthropicEvents(t *Turn, n int) []string {
 		"stop_reason": nil, "stop_sequence": nil, "usage": usage,
 	}})
 	index := 0
-	block := func(start object, deltas ...object) {
+	block := func(start object, kind, field, text string, more ...object) {
 		say("content_block_start", object{"index": index, "content_block": start})
-		for _, d := range deltas {
+		for p := range pieces(text) {
+			say("content_block_delta", object{"index": index, "delta": object{"type": kind, field: p}})
+		}
+		for _, d := range more {
 			say("content_block_delta", object{"index": index, "delta": d})
 		}
 		say("content_block_stop", object{"index": index})
 		index++
 	}
 	if t.Thinking != "" {
-		var deltas []object
-		for _, p := range pieces(t.Thinking, 9) {
-			deltas = append(deltas, object{"type": "thinking_delta", "thinking": p})
-		}
-		deltas = append(deltas, object{"type": "signature_delta", "signature": "c2lnbmVk"})
-		block(object{"type": "thinking", "thinking": "", "signature": ""}, deltas...)
+		block(object{"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking", t.Thinking,
+			object{"type": "signature_delta", "signature": "c2lnbmVk"})
 	}
 	say("ping", object{})
 	if t.Text != "" {
-		var deltas []object
-		for _, p := range pieces(t.Text, 9) {
-			deltas = append(deltas, object{"type": "text_delta", "text": p})
-		}
-		block(object{"type": "text", "text": ""}, deltas...)
+		block(object{"type": "text", "text": ""}, "text_delta", "text", t.Text)
 	}
 	for i, c := range t.Calls {
-		var deltas []object
-		for _, p := range pieces(c.args(), 9) {
-			deltas = append(deltas, object{"type": "input_json_delta", "partial_json": p})
-		}
-		block(object{"type": "tool_use", "id": "toolu_" + callID(n, i), "name": c.Name, "input": object{}}, deltas...)
+		block(object{"type": "tool_use", "id": "toolu_" + callID(n, i), "name": c.Name, "input": object{}},
+			"input_json_delta", "partial_json", c.args())
 	}
 	stop := map[string]string{
-		"end_turn": "end_turn", "tool_calls": "tool_use", "max_tokens": "max_tokens",
-		"refused": "refusal",
+		"end_turn": "end_turn", "tool_calls": "tool_use", "max_tokens": "max_tokens", "refused": "refusal",
 	}[t.stop()]
 	last := object{}
 	if t.Usage != (Usage{}) {

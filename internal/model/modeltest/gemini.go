@@ -4,6 +4,7 @@ package modeltest
 // "Thought signatures", "Troubleshooting" (error codes).
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,16 +22,15 @@ func geminiEvents(t *Turn, n int) []string {
 		if last && t.Usage != (Usage{}) {
 			chunk["usageMetadata"] = object{
 				"promptTokenCount": t.Usage.Input, "cachedContentTokenCount": t.Usage.Cached,
-				"candidatesTokenCount": t.Usage.Output,
-				"totalTokenCount":      t.Usage.Input + t.Usage.Output,
+				"candidatesTokenCount": t.Usage.Output, "totalTokenCount": t.Usage.Input + t.Usage.Output,
 			}
 		}
 		events = append(events, event("", chunk))
 	}
-	for _, p := range pieces(t.Thinking, 9) {
+	for p := range pieces(t.Thinking) {
 		say([]any{object{"text": p, "thought": true}}, "", false)
 	}
-	for _, p := range pieces(t.Text, 9) {
+	for p := range pieces(t.Text) {
 		say([]any{object{"text": p}}, "", false)
 	}
 	for i, c := range t.Calls {
@@ -38,14 +38,11 @@ func geminiEvents(t *Turn, n int) []string {
 		if !json.Valid([]byte(c.args())) {
 			args = object{"broken": c.args()} // the protocol has no half arguments
 		}
-		say([]any{object{
-			"functionCall":     object{"id": callID(n, i), "name": c.Name, "args": args},
-			"thoughtSignature": "c2lnbmVk",
-		}}, "", false)
+		call := object{"id": callID(n, i), "name": c.Name, "args": args}
+		say([]any{object{"functionCall": call, "thoughtSignature": "c2lnbmVk"}}, "", false)
 	}
 	finish := map[string]string{
-		"end_turn": "STOP", "tool_calls": "STOP", "max_tokens": "MAX_TOKENS",
-		"refused": "SAFETY",
+		"end_turn": "STOP", "tool_calls": "STOP", "max_tokens": "MAX_TOKENS", "refused": "SAFETY",
 	}[t.stop()]
 	say([]any{object{"text": ""}}, finish, true)
 	return events
@@ -56,7 +53,7 @@ func geminiFail(w http.ResponseWriter, status int, kind, message string) {
 		400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
 		429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE",
 	}[status]
-	failWith(w, status, object{"error": object{"code": status, "message": message, "status": orElse(word, kind)}})
+	failWith(w, status, object{"error": object{"code": status, "message": message, "status": cmp.Or(word, kind)}})
 }
 
 // geminiLegal checks that the message after one with calls has as many answers as there were calls.

@@ -6,6 +6,7 @@ package modeltest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 )
 
@@ -31,31 +32,22 @@ func openaiEvents(t *Turn, n int) []string {
 	say("response.in_progress", object{"response": whole("in_progress")})
 	index := 0
 	if t.Thinking != "" {
-		item := object{"type": "reasoning", "id": fmt.Sprintf("rs_%d", n+1), "summary": []any{}}
+		id := fmt.Sprintf("rs_%d", n+1)
+		at := func(more object) object {
+			more["output_index"], more["item_id"], more["summary_index"] = index, id, 0
+			return more
+		}
+		item := object{"type": "reasoning", "id": id, "summary": []any{}}
 		say("response.output_item.added", object{"output_index": index, "item": item})
-		say("response.reasoning_summary_part.added", object{
-			"output_index": index, "item_id": item["id"],
-			"summary_index": 0, "part": object{"type": "summary_text", "text": ""},
-		})
-		for _, p := range pieces(t.Thinking, 9) {
-			say("response.reasoning_summary_text.delta", object{
-				"output_index": index, "item_id": item["id"],
-				"summary_index": 0, "delta": p,
-			})
+		say("response.reasoning_summary_part.added", at(object{"part": object{"type": "summary_text", "text": ""}}))
+		for p := range pieces(t.Thinking) {
+			say("response.reasoning_summary_text.delta", at(object{"delta": p}))
 		}
 		part := object{"type": "summary_text", "text": t.Thinking}
-		say("response.reasoning_summary_text.done", object{
-			"output_index": index, "item_id": item["id"],
-			"summary_index": 0, "text": t.Thinking,
-		})
-		say("response.reasoning_summary_part.done", object{
-			"output_index": index, "item_id": item["id"],
-			"summary_index": 0, "part": part,
-		})
-		say("response.output_item.done", object{
-			"output_index": index,
-			"item":         object{"type": "reasoning", "id": item["id"], "encrypted_content": "Z0FBQUFB", "summary": []any{part}},
-		})
+		say("response.reasoning_summary_text.done", at(object{"text": t.Thinking}))
+		say("response.reasoning_summary_part.done", at(object{"part": part}))
+		item = object{"type": "reasoning", "id": id, "encrypted_content": "Z0FBQUFB", "summary": []any{part}}
+		say("response.output_item.done", object{"output_index": index, "item": item})
 		index++
 	}
 	if t.Text != "" {
@@ -68,12 +60,11 @@ func openaiEvents(t *Turn, n int) []string {
 			more["output_index"], more["item_id"], more["content_index"] = index, item, 0
 			return more
 		}
-		say("response.output_item.added", object{
-			"output_index": index,
-			"item":         object{"type": "message", "id": item, "role": "assistant", "status": "in_progress", "content": []any{}},
-		})
+		say("response.output_item.added", object{"output_index": index, "item": object{
+			"type": "message", "id": item, "role": "assistant", "status": "in_progress", "content": []any{},
+		}})
 		say("response.content_part.added", at(object{"part": object{"type": kind, field: ""}}))
-		for _, p := range pieces(t.Text, 9) {
+		for p := range pieces(t.Text) {
 			say("response."+kind+".delta", at(object{"delta": p}))
 		}
 		say("response."+kind+".done", at(object{field: t.Text}))
@@ -91,20 +82,17 @@ func openaiEvents(t *Turn, n int) []string {
 			"name": c.Name, "arguments": "", "status": "in_progress",
 		}
 		say("response.output_item.added", object{"output_index": index, "item": item})
-		for _, p := range pieces(c.args(), 9) {
+		for p := range pieces(c.args()) {
 			say("response.function_call_arguments.delta", object{"output_index": index, "item_id": item["id"], "delta": p})
 		}
 		if cut && i == len(t.Calls)-1 {
 			break
 		}
-		say("response.function_call_arguments.done", object{
-			"output_index": index, "item_id": item["id"],
-			"arguments": c.args(),
-		})
-		say("response.output_item.done", object{"output_index": index, "item": object{
-			"type": "function_call", "id": item["id"], "call_id": callID(n, i), "name": c.Name, "arguments": c.args(),
-			"status": "completed",
-		}})
+		done := object{"output_index": index, "item_id": item["id"], "arguments": c.args()}
+		say("response.function_call_arguments.done", done)
+		item = maps.Clone(item)
+		item["arguments"], item["status"] = c.args(), "completed"
+		say("response.output_item.done", object{"output_index": index, "item": item})
 		index++
 	}
 	if cut {
@@ -126,35 +114,34 @@ func chatEvents(t *Turn, n int) []string {
 		}))
 	}
 	chunk(object{"role": "assistant", "content": ""}, nil)
-	for _, p := range pieces(t.Thinking, 9) {
+	for p := range pieces(t.Thinking) {
 		chunk(object{"reasoning_content": p}, nil)
 	}
-	for _, p := range pieces(t.Text, 9) {
-		if t.stop() == "refused" {
-			chunk(object{"refusal": p}, nil)
-			continue
-		}
-		chunk(object{"content": p}, nil)
+	field := "content"
+	if t.stop() == "refused" {
+		field = "refusal"
+	}
+	for p := range pieces(t.Text) {
+		chunk(object{field: p}, nil)
 	}
 	for i, c := range t.Calls {
 		chunk(object{"tool_calls": []any{object{
 			"index": i, "id": callID(n, i), "type": "function",
 			"function": object{"name": c.Name, "arguments": ""},
 		}}}, nil)
-		for _, p := range pieces(c.args(), 9) {
+		for p := range pieces(c.args()) {
 			chunk(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}}, nil)
 		}
 	}
 	chunk(object{}, map[string]string{
-		"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length",
-		"refused": "content_filter",
+		"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length", "refused": "content_filter",
 	}[t.stop()])
 	if t.Usage != (Usage{}) {
 		events = append(events, event("", object{
 			"id": fmt.Sprintf("chatcmpl-%d", n+1), "object": "chat.completion.chunk", "model": "scripted", "choices": []any{},
 			"usage": object{
-				"prompt_tokens": t.Usage.Input, "completion_tokens": t.Usage.Output, "total_tokens": t.Usage.Input +
-					t.Usage.Output,
+				"prompt_tokens": t.Usage.Input, "completion_tokens": t.Usage.Output,
+				"total_tokens":          t.Usage.Input + t.Usage.Output,
 				"prompt_tokens_details": object{"cached_tokens": t.Usage.Cached},
 			},
 		}))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,7 +22,7 @@ func play(w http.ResponseWriter, r *http.Request, events []string, f Fault, gone
 		}
 	case Swap:
 		if f.Events+1 < len(events) {
-			events = append([]string(nil), events...)
+			events = slices.Clone(events)
 			events[f.Events], events[f.Events+1] = events[f.Events+1], events[f.Events]
 		}
 	case LongLine:
@@ -36,20 +37,17 @@ func play(w http.ResponseWriter, r *http.Request, events []string, f Fault, gone
 	_ = flush.Flush()
 	whole := strings.Join(events, "")
 	at := f.where(events)
+	if f.Kind == Cut || f.Kind == End || f.Kind == Stall || f.Kind == HalfOpen {
+		_, _ = io.WriteString(w, whole[:at])
+		_ = flush.Flush()
+	}
 	switch f.Kind {
 	case Cut:
-		_, _ = io.WriteString(w, whole[:at])
-		_ = flush.Flush()
 		reset(w)
 	case End:
-		_, _ = io.WriteString(w, whole[:at])
 	case Stall:
-		_, _ = io.WriteString(w, whole[:at])
-		_ = flush.Flush()
 		wait(r, gone)
 	case HalfOpen:
-		_, _ = io.WriteString(w, whole[:at])
-		_ = flush.Flush()
 		if conn, _, err := flush.Hijack(); err == nil {
 			<-gone
 			_ = conn.Close()
@@ -87,8 +85,7 @@ func (f Fault) where(events []string) int {
 }
 
 func insert(events []string, at int, e string) []string {
-	at = min(at, len(events))
-	return append(append(append([]string(nil), events[:at]...), e), events[at:]...)
+	return slices.Insert(slices.Clone(events), min(at, len(events)), e)
 }
 
 // damaged compresses text and changes one byte in the middle of it.

@@ -5,9 +5,11 @@ package modeltest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -139,23 +141,19 @@ func (s Scenario) turn(n int) *Turn {
 }
 
 func (t *Turn) stop() string {
-	switch {
-	case t.Stop != "":
-		return t.Stop
-	case len(t.Calls) > 0:
+	if t.Stop == "" && len(t.Calls) > 0 {
 		return "tool_calls"
 	}
-	return "end_turn"
+	return cmp.Or(t.Stop, "end_turn")
 }
 
 // pieces cuts text as a model sends it: a few runes at a time.
-func pieces(text string, size int) []string {
-	var all []string
-	runes := []rune(text)
-	for len(runes) > 0 {
-		n := min(size, len(runes))
-		all = append(all, string(runes[:n]))
-		runes = runes[n:]
+func pieces(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for piece := range slices.Chunk([]rune(text), 9) {
+			if !yield(string(piece)) {
+				return
+			}
+		}
 	}
-	return all
 }

@@ -1,12 +1,14 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,7 +63,7 @@ func (s *Server) left() chan struct{} {
 func (s *Server) Asked() []Asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Asked(nil), s.asked...)
+	return slices.Clone(s.asked)
 }
 
 // Wrong returns what was wrong with requests by the rules of their protocol. Such a request is refused with status
@@ -69,16 +71,17 @@ func (s *Server) Asked() []Asked {
 func (s *Server) Wrong() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]error(nil), s.bad...)
+	return slices.Clone(s.bad)
 }
 
 // ServeHTTP answers one request with the next turn.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p := protocolOf(r.URL.Path)
-	if p == nil {
+	i := slices.IndexFunc(protocols, func(p protocol) bool { return strings.HasSuffix(r.URL.Path, p.path) })
+	if i < 0 {
 		http.NotFound(w, r)
 		return
 	}
+	p := protocols[i]
 	body, err := io.ReadAll(io.LimitReader(r.Body, mostRequest))
 	if err != nil {
 		return // the client went away
@@ -98,9 +101,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, http.StatusBadRequest, "invalid_request_error",
 			fmt.Sprintf("the scenario has %d turns, and this is request %d", n, n+1))
 		return
-	case t.Expect != "" && !strings.Contains(string(body), t.Expect):
-		s.wrong(fmt.Errorf("request %d does not hold %q", n+1, t.Expect))
-		p.fail(w, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("request %d does not hold %q", n+1, t.Expect))
+	case !strings.Contains(string(body), t.Expect):
+		err := fmt.Errorf("request %d does not hold %q", n+1, t.Expect)
+		s.wrong(err)
+		p.fail(w, http.StatusBadRequest, "invalid_request_error", err.Error())
 		return
 	}
 	if t.DelayMS > 0 {
@@ -117,13 +121,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case t.Body != "":
-		w.Header().Set("Content-Type", orElse(t.Type, "text/html"))
+		w.Header().Set("Content-Type", cmp.Or(t.Type, "text/html"))
 		w.WriteHeader(max(t.Status, http.StatusOK))
 		_, _ = io.WriteString(w, t.Body) // a client that is gone is no concern of ours
 	case t.Status >= 300:
-		p.fail(w, t.Status, orElse(t.ErrorType, errorType(t.Status)), orElse(t.Error, "as the scenario says"))
+		p.fail(w, t.Status, cmp.Or(t.ErrorType, errorType(t.Status)), cmp.Or(t.Error, "as the scenario says"))
 	default:
-		w.Header().Set("Content-Type", orElse(t.Type, "text/event-stream"))
+		w.Header().Set("Content-Type", cmp.Or(t.Type, "text/event-stream"))
 		w.Header().Set("Cache-Control", "no-cache")
 		play(w, r, p.events(t, n), t.Fault, gone)
 	}
@@ -136,7 +140,7 @@ type refusal struct {
 	error
 }
 
-func (s *Server) refuses(p *protocol, r *http.Request, body []byte) *refusal {
+func (s *Server) refuses(p protocol, r *http.Request, body []byte) *refusal {
 	if s.Key != "" && p.key(r) != s.Key {
 		return &refusal{http.StatusUnauthorized, "authentication_error", fmt.Errorf("the key is not the one of this server")}
 	}
@@ -202,15 +206,6 @@ var protocols = []protocol{
 	{model.Gemini, ":streamGenerateContent", headerKey("X-Goog-Api-Key"), geminiEvents, geminiFail, geminiLegal},
 }
 
-func protocolOf(path string) *protocol {
-	for i := range protocols {
-		if strings.HasSuffix(path, protocols[i].path) {
-			return &protocols[i]
-		}
-	}
-	return nil
-}
-
 func headerKey(name string) func(*http.Request) string {
 	return func(r *http.Request) string { return r.Header.Get(name) }
 }
@@ -221,28 +216,14 @@ func bearerKey(r *http.Request) string {
 
 // errorType returns the word that goes with a status.
 func errorType(status int) string {
-	switch {
-	case status == http.StatusUnauthorized:
-		return "authentication_error"
-	case status == http.StatusForbidden:
-		return "permission_error"
-	case status == http.StatusNotFound:
-		return "not_found_error"
-	case status == http.StatusTooManyRequests:
-		return "rate_limit_error"
-	case status == 529:
-		return "overloaded_error"
-	case status >= 500:
-		return "api_error"
+	word := map[int]string{
+		401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error",
+		529: "overloaded_error",
+	}[status]
+	if status >= 500 {
+		return cmp.Or(word, "api_error")
 	}
-	return "invalid_request_error"
-}
-
-func orElse(s, other string) string {
-	if s != "" {
-		return s
-	}
-	return other
+	return cmp.Or(word, "invalid_request_error")
 }
 
 // failWith writes an error as JSON.
