@@ -1,8 +1,6 @@
 package tools
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,11 +60,9 @@ func TestEdit(t *testing.T) {
 func TestEditKeepsTheMode(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"run.sh": "a\n"})
-	if err := os.Chmod(filepath.Join(w.root.Name(), "run.sh"), 0o711); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.root.Chmod("run.sh", 0o711))
 	w.do(t, "edit", o{"path": "run.sh", "old": "a", "new": "b"}, "ok")
-	if info, err := os.Stat(filepath.Join(w.root.Name(), "run.sh")); err != nil || info.Mode().Perm() != 0o711 {
+	if info, err := w.root.Stat("run.sh"); err != nil || info.Mode().Perm() != 0o711 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	w.do(t, "edit", o{"path": "nothing", "old": "a", "new": "b"}, "no", "nothing: no such file")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ func TestSearchOfANamedFile(t *testing.T) {
 	w := workIn(t, map[string]string{"large": "the first\n" + strings.Repeat("filler\n", maxSearched/4) + "the last\n"})
 	w.do(t, "search", o{"pattern": "^the"}, "ok", "nothing matches (1 file of more than 2.0 MiB left out: name one to search it)")
 	w.do(t, "search", o{"pattern": "^the", "path": "large"}, "ok", "2 lines\nlarge:1:the first\nlarge:", ":the last\n")
-	if info, err := os.Stat(filepath.Join(w.root.Name(), "large")); err != nil || info.Size() <= maxSearched || !strings.Contains(toolSearch.says, "16 MiB") || maxWhole != 16<<20 {
+	if info, err := w.root.Stat("large"); err != nil || info.Size() <= maxSearched || !strings.Contains(toolSearch.says, "16 MiB") || maxWhole != 16<<20 {
 		t.Errorf("%v, %v", info, err)
 	}
 }
@@ -80,7 +79,7 @@ func TestFilesStaySmallEnough(t *testing.T) {
 			t.Errorf("%.300s", got.Text)
 		}
 	}
-	if _, err := os.Lstat(filepath.Join(w.root.Name(), "b")); !os.IsNotExist(err) || w.content(t, "c") != "old" || len(w.paths) != 0 {
+	if _, err := w.root.Lstat("b"); !os.IsNotExist(err) || w.content(t, "c") != "old" || len(w.paths) != 0 {
 		t.Errorf("something was changed: %v", err)
 	}
 	if got := w.write("b", huge); got.Code.Failed() {

@@ -18,9 +18,7 @@ import (
 func inSub(t *testing.T, files map[string]string) *Toolset {
 	t.Helper()
 	return workIn(t, files, func(r *agent.Request) {
-		if err := os.MkdirAll(filepath.Join(r.Top, "sub"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Join(r.Top, "sub"), 0o755))
 		r.Copy, r.Dir = filepath.Join(r.Top, "sub"), "/project/sub"
 	})
 }
@@ -74,9 +72,7 @@ func TestB10NotWritten(t *testing.T) {
 		"out": outside, "rel": "../../../../../../.." + outside, "file": filepath.Join(outside, "secret"), "git": ".git", "abs": top + "/.git", "seen": "/project/.git",
 		"loop": "loop", "chain": "git", "ok": "f", "up": "mod/../../x",
 	} {
-		if err := os.Symlink(to, filepath.Join(top, name)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink(to, filepath.Join(top, name)))
 	}
 	for _, path := range []string{
 		"../x", "/etc/x", outside + "/x", "out/x", "out/secret", "rel/secret", "file", "loop", "loop/x", "up/y",
@@ -220,9 +216,7 @@ func FuzzPaths(f *testing.F) {
 		_ = os.Symlink(link, filepath.Join(top, "l"))
 		_ = os.Symlink(other, filepath.Join(top, "m"))
 		w, err := Open(&agent.Request{Copy: top, Dir: "/project"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer func() { _ = w.Close() }()
 		for _, args := range []o{{"path": path, "content": "bad"}, {"path": path, "old": "git", "new": "bad"}, {"path": path}} {
 			for _, name := range []string{"write", "edit", "read", "list", "delete"} {

@@ -82,9 +82,7 @@ func TestReadStreams(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, nil)
 	f, err := os.Create(filepath.Join(w.root.Name(), "big"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	line := strings.Repeat("z", 1023) + "\n"
 	for range 20 << 10 { // 20 MiB
 		if _, err := f.WriteString(line); err != nil {
@@ -93,9 +91,7 @@ func TestReadStreams(t *testing.T) {
 	}
 	f.Close()
 	w.do(t, "read", o{"path": "big", "from": 20480}, "ok", "lines 20480–20480 of 20480\nzzz")
-	if err := os.Truncate(filepath.Join(w.root.Name(), "big"), maxStream+1); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Truncate(filepath.Join(w.root.Name(), "big"), maxStream+1))
 	w.do(t, "read", o{"path": "big"}, "no", "read shows files of up to 256.0 MiB, search one of up to 16.0 MiB")
 	w.do(t, "search", o{"path": "big", "pattern": "x"}, "no", "search looks through one file of up to 16.0 MiB")
 }
@@ -105,9 +101,7 @@ func TestList(t *testing.T) {
 	w := workIn(t, map[string]string{
 		"b.txt": "", "a/x": "", "B/y": "", ".git/config": "", ".GIT2/x": "", ".Async/x": "", "a/.git/config": "", ".hidden": "", "new\nline": "", "z z": "",
 	})
-	if err := os.Symlink("b.txt", filepath.Join(w.root.Name(), "link")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.root.Symlink("b.txt", "link"))
 	w.do(t, "list", o{}, "ok")
 	if got, want := w.do(t, "list", o{"path": "."}, "ok").Text, ".: 8 entries\n.GIT2/\n.hidden\nB/\na/\nb.txt\nlink -> b.txt\n\"new\\nline\"\nz z\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -116,14 +110,14 @@ func TestList(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for i := range maxEntries + 5 {
-		put(t, filepath.Join(w.root.Name(), "many", fmt.Sprintf("f%04d", i)), "")
+		w.put(t, fmt.Sprintf("many/f%04d", i), "")
 	}
 	got := w.do(t, "list", o{"path": "many"}, "ok", "many: 1005 entries, the first 1000\nf0000\n").Text
 	if !strings.HasSuffix(got, "f0999\n") {
 		t.Errorf("it ends with %q", got[len(got)-20:])
 	}
 	for i := range 300 {
-		put(t, filepath.Join(w.root.Name(), "wide", fmt.Sprintf("%03d%s", i, strings.Repeat("x", 240))), "")
+		w.put(t, fmt.Sprintf("wide/%03d%s", i, strings.Repeat("x", 240)), "")
 	}
 	if got := w.do(t, "list", o{"path": "wide"}, "ok", "300 entries, the first 134"); len(got.Text) > maxBytes+100 {
 		t.Errorf("%d bytes", len(got.Text))
@@ -137,9 +131,7 @@ func TestSearch(t *testing.T) {
 		"bin": "func \x00", "large": "func large\n" + strings.Repeat("x", maxSearched), "z": strings.Repeat("-", 500) + "func" + strings.Repeat("+", 500) + "\n",
 	}
 	w := workIn(t, files)
-	if err := os.Symlink("a.go", filepath.Join(w.root.Name(), "link.go")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.root.Symlink("a.go", "link.go"))
 	want := "4 lines (1 file of more than 2.0 MiB left out: name one to search it)\na.go:3:func A() {}\nb/b.go:1:func B() {}\nb/b.go:2:func C() {}\nz:1:…" + strings.Repeat("-", 100) + "func" + strings.Repeat("+", 196) + "…\n"
 	if got := w.do(t, "search", o{"pattern": "func"}, "ok").Text; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -165,12 +157,12 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s in %s: got %q, want %q", c.pattern, c.path, got, c.want)
 		}
 	}
-	put(t, filepath.Join(w.root.Name(), "hits"), strings.Repeat("hit\n", maxHits+1))
+	w.put(t, "hits", strings.Repeat("hit\n", maxHits+1))
 	got := w.do(t, "search", o{"pattern": "hit", "path": "hits"}, "ok", "the first 200 lines; there are more: name a smaller folder").Text
 	if strings.Count(got, "hits:") != maxHits {
 		t.Errorf("%d hits", strings.Count(got, "hits:"))
 	}
-	put(t, filepath.Join(w.root.Name(), "hits"), strings.Repeat("hit\n", maxHits))
+	w.put(t, "hits", strings.Repeat("hit\n", maxHits))
 	w.do(t, "search", o{"pattern": "hit", "path": "hits"}, "ok", "200 lines\n")
 	if entries, more, err := w.entries(t.Context(), "."); err != nil || more || len(entries) == 0 {
 		t.Errorf("%v %v", more, err)
@@ -182,7 +174,7 @@ func TestSearchIsEnded(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": strings.Repeat("aaaaaaaaaaaaaaaaaaaaaaaa\n", 80_000)})
 	for i := range 20 {
-		put(t, filepath.Join(w.root.Name(), fmt.Sprint("d", i), "a"), "x\n")
+		w.put(t, fmt.Sprintf("d%d/a", i), "x\n")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &searching{w: w}
@@ -208,9 +200,7 @@ func TestSearchIsEnded(t *testing.T) {
 func TestFoundNothingInTheToolsOwnWords(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"d/a": "old\n"})
-	if err := w.root.Mkdir("empty", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.root.Mkdir("empty", 0o700))
 	for _, tt := range []struct {
 		tool string
 		args o

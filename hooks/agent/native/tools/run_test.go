@@ -209,29 +209,23 @@ func TestCheck(t *testing.T) {
 	w.do(t, "check", o{}, "no", "the check could not be carried out: no box")
 }
 
+// program makes a file that can be run.
+func program(t *testing.T, path string) {
+	t.Helper()
+	put(t, path, "#!/bin/sh\n")
+	check(t, os.Chmod(path, 0o755))
+}
+
 // A program that the agent could have put there is not run, but for the task's own command, which is what it is.
 func TestPlantedPrograms(t *testing.T) {
 	t.Parallel()
 	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+	check(t, err)
+	for _, at := range []string{"/system/go", "/home/bin/homely", "/top/bin/planted", "/top/bin/make", "/top/sub/here"} {
+		program(t, base+at)
 	}
-	program := func(path string) {
-		t.Helper()
-		put(t, path, "#!/bin/sh\n")
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	program(base + "/system/go")
-	program(base + "/home/bin/homely")
-	program(base + "/top/bin/planted")
-	program(base + "/top/bin/make")
-	program(base + "/top/sub/here")
 	put(t, base+"/top/bin/go", "not executable\n")
-	if err := os.Symlink(base+"/top/bin", base+"/linked"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(base+"/top/bin", base+"/linked"))
 	ran := 0
 	r := &agent.Request{
 		Top: base + "/top", Copy: base + "/top/sub", Dir: "/project/sub", Run: []string{"make"},
@@ -239,9 +233,7 @@ func TestPlantedPrograms(t *testing.T) {
 		Exec:  func(context.Context, agent.Command) (agent.Exit, error) { ran++; return agent.Exit{}, nil },
 	}
 	w, err := Open(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = w.Close() })
 	for _, c := range []struct{ path, argv, want string }{
 		{"/project/bin:" + base + "/system", "go", ""}, // what cannot be run is not found
@@ -273,22 +265,14 @@ func TestPlantedPrograms(t *testing.T) {
 func TestPlantedInTmp(t *testing.T) {
 	t.Parallel()
 	base, err := os.MkdirTemp("/tmp", "planted")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	own := t.TempDir()
 	w := workIn(t, nil, box(func(context.Context, agent.Command) (agent.Exit, error) { return agent.Exit{}, nil }), func(r *agent.Request) {
 		r.Env = []string{"PATH=" + base, "TMPDIR=" + own}
 	})
-	program := func(path string) {
-		put(t, path, "#!/bin/sh\n")
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	program(filepath.Join(base, "go"))
+	program(t, filepath.Join(base, "go"))
 	w.do(t, "run", o{"argv": []string{"go", "vet", "."}}, "ok")
-	program(filepath.Join(own, filepath.Base(base), "go"))
+	program(t, filepath.Join(own, filepath.Base(base), "go"))
 	w.do(t, "run", o{"argv": []string{"go", "vet", "."}}, "no", filepath.Join(base, "go")+", where the agent can write")
 }

@@ -23,9 +23,7 @@ import (
 func workIn(t *testing.T, files map[string]string, with ...func(*agent.Request)) *Toolset {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, content := range files {
 		put(t, filepath.Join(top, name), content)
 	}
@@ -34,25 +32,27 @@ func workIn(t *testing.T, files map[string]string, with ...func(*agent.Request))
 		f(r)
 	}
 	w, err := Open(r)
-	if err != nil {
+	check(t, err)
+	t.Cleanup(func() { check(t, w.Close()) })
+	return w
+}
+
+func check(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return w
 }
 
 func put(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644))
+}
+
+// put writes a file of the copy.
+func (w *Toolset) put(t *testing.T, name, content string) {
+	t.Helper()
+	put(t, filepath.Join(w.root.Name(), name), content)
 }
 
 // content is a file of the copy; "-" where there is none.
@@ -75,11 +75,7 @@ type o map[string]any
 // hold.
 func (w *Toolset) do(t *testing.T, name string, args o, ending string, holds ...string) Outcome {
 	t.Helper()
-	raw, err := json.Marshal(args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w.doRaw(t, name, string(raw), ending, holds...)
+	return w.doRaw(t, name, string(must(json.Marshal(args))), ending, holds...)
 }
 
 func (w *Toolset) doRaw(t *testing.T, name, args, ending string, holds ...string) Outcome {
@@ -410,9 +406,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	top := f.TempDir()
 	w, err := Open(&agent.Request{Copy: top, ReadOnly: true})
-	if err != nil {
-		f.Fatal(err)
-	}
+	check(f, err)
 	w.all = declarations(false)
 	f.Cleanup(func() { _ = w.Close() })
 	f.Fuzz(func(t *testing.T, name, raw string) {

@@ -21,7 +21,7 @@ func TestB01CreatesAFile(t *testing.T) {
 	if w.content(t, "a.go") != "package a\n\nvar A = 1\n" || got.Path != "a.go" || len(got.Warnings) != 0 || !slices.Equal(w.paths, []string{"a.go"}) {
 		t.Errorf("%+v, wrote %q", got, w.paths)
 	}
-	info, err := os.Stat(filepath.Join(w.root.Name(), "a.go"))
+	info, err := w.root.Stat("a.go")
 	if err != nil || info.Mode().Perm()&0o600 != 0o600 || info.Mode()&0o111 != 0 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
@@ -40,14 +40,12 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 	w := workIn(t, map[string]string{"a": "same\n", "crlf": "a\r\nb\r\n"})
 	old := time.Now().Add(-time.Hour).Truncate(time.Second)
 	for _, name := range []string{"a", "crlf"} {
-		if err := os.Chtimes(filepath.Join(w.root.Name(), name), old, old); err != nil {
-			t.Fatal(err)
-		}
+		check(t, w.root.Chtimes(name, old, old))
 	}
 	w.do(t, "write", o{"path": "a", "content": "same\n"}, "ok", "exactly this content already: nothing was written", "do not write it again")
 	w.do(t, "write", o{"path": "crlf", "content": "a\nb\n"}, "ok", "nothing was written")
 	for _, name := range []string{"a", "crlf"} {
-		if info, err := os.Stat(filepath.Join(w.root.Name(), name)); err != nil || !info.ModTime().Equal(old) {
+		if info, err := w.root.Stat(name); err != nil || !info.ModTime().Equal(old) {
 			t.Errorf("%s was touched: %v", name, info.ModTime())
 		}
 	}
@@ -74,12 +72,10 @@ func TestB04NeverRead(t *testing.T) {
 func TestB05ReadAndUnchanged(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a.sh": "old\n"})
-	if err := os.Chmod(filepath.Join(w.root.Name(), "a.sh"), 0o750); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.root.Chmod("a.sh", 0o750))
 	w.do(t, "read", o{"path": "a.sh"}, "ok", "old")
 	w.do(t, "write", o{"path": "a.sh", "content": "new\n"}, "ok", "a.sh: written over")
-	info, err := os.Stat(filepath.Join(w.root.Name(), "a.sh"))
+	info, err := w.root.Stat("a.sh")
 	if err != nil || info.Mode().Perm() != 0o750 || w.content(t, "a.sh") != "new\n" {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -90,14 +86,14 @@ func TestB06ReadThenChanged(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n"})
 	w.do(t, "read", o{"path": "a"}, "ok")
-	put(t, filepath.Join(w.root.Name(), "a"), "theirs\n")
+	w.put(t, "a", "theirs\n")
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "has changed since it was read", "Read it again", "delete and then write")
 	if w.content(t, "a") != "theirs\n" {
 		t.Error("it was written")
 	}
-	put(t, filepath.Join(w.root.Name(), "a"), "old\n") // the same again, with another time: known
+	w.put(t, "a", "old\n") // the same again, with another time: known
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "ok")
-	put(t, filepath.Join(w.root.Name(), "a"), "theirs\n")
+	w.put(t, "a", "theirs\n")
 	w.do(t, "read", o{"path": "a"}, "ok")
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "ok")
 }
@@ -133,7 +129,7 @@ func TestB09DeleteThenWrite(t *testing.T) {
 		t.Error("not refused without the delete")
 	}
 	w.do(t, "delete", o{"path": "b"}, "ok")
-	put(t, filepath.Join(w.root.Name(), "b"), "theirs\n")
+	w.put(t, "b", "theirs\n")
 	w.do(t, "write", o{"path": "b", "content": "new\n"}, "no", "was not read")
 }
 
@@ -167,17 +163,15 @@ func TestB17UnreadableIsNotWrittenOver(t *testing.T) {
 	}
 	w.do(t, "write", o{"path": "huge", "content": "x"}, "no", "too large")
 	w.do(t, "edit", o{"path": "huge", "old": "x", "new": "y"}, "no", "too large")
-	if info, err := os.Stat(filepath.Join(w.root.Name(), "huge")); err != nil || info.Size() != maxWhole+1 {
+	if info, err := w.root.Stat("huge"); err != nil || info.Size() != maxWhole+1 {
 		t.Error("it was written over")
 	}
 	if os.Geteuid() == 0 {
 		return // root reads everything
 	}
-	if err := os.Chmod(filepath.Join(w.root.Name(), "a"), 0); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.root.Chmod("a", 0))
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "permission denied")
-	if err := os.Chmod(filepath.Join(w.root.Name(), "a"), 0o600); err != nil || w.content(t, "a") != "x\n" {
+	if err := w.root.Chmod("a", 0o600); err != nil || w.content(t, "a") != "x\n" {
 		t.Error("it was written over")
 	}
 }
@@ -247,9 +241,7 @@ func TestWriteCannot(t *testing.T) {
 		t.Skip("root writes everywhere")
 	}
 	dir := filepath.Join(w.root.Name(), "d")
-	if err := os.Chmod(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Chmod(dir, 0o500))
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	w.do(t, "read", o{"path": "d/a"}, "ok")
 	w.do(t, "write", o{"path": "d/a", "content": "new\n"}, "no", "d/a could not be written: permission denied")
@@ -295,7 +287,7 @@ func TestRefuseEarly(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
-	put(t, filepath.Join(w.root.Name(), "read"), "theirs\n")
+	w.put(t, "read", "theirs\n")
 	if why := w.refuseEarly("write", `{"path":"read","content":"`); !strings.Contains(why, "has changed since") {
 		t.Errorf("%q", why)
 	}
@@ -331,4 +323,171 @@ func TestEarlyLooksAtEachCallOnce(t *testing.T) {
 	if why := e.refuse(before, "write", `{"path":"b","content":"`); why != "" {
 		t.Error("refused, though a command in front may change it")
 	}
+}
+
+func TestStripWrapping(t *testing.T) {
+	t.Parallel()
+	const xml = "<analysis>\n  <mode>fast</mode>\n</analysis>\n"
+	const readme = "```sh\nmake\n```\n"
+	for _, c := range []struct{ name, file, content, want string }{
+		{"B68 the body is an XML configuration", "a.xml", xml, xml},
+		{"B68 also where the name does not say so", "config", xml, xml},
+		{"B68 with more behind it", "a.xml", "<analysis>\n</analysis>\n<other/>\n", "<analysis>\n</analysis>\n<other/>\n"},
+		{"B69 a tag that only begins alike", "a.go", "<analysisResult>\nx\n</analysisResult>\ny\n", "<analysisResult>\nx\n</analysisResult>\ny\n"},
+		{"B69 another", "a.go", "<thinkpad>x</thinkpad>\ny\n", "<thinkpad>x</thinkpad>\ny\n"},
+		{"B70 Markdown that is one fence", "README.md", readme, readme},
+		{"B70 in capitals", "README.MD", readme, readme},
+		{"B72 bare three backticks", "a.go", "```", ""},
+		{"B72 with a line end", "a.go", "```\n", ""},
+		{"B72 an empty fence", "a.go", "```go\n```", ""},
+
+		{"a fence", "a.go", "```go\npackage a\n```", "package a\n"},
+		{"a fence without a language", "a.go", "```\npackage a\n```\n", "package a\n"},
+		{"a longer fence", "a.go", "````go\na := \"```\"\n````\n", "a := \"```\"\n"},
+		{"a fence with a blank line inside", "a.go", "```go\n\na\n\n```\n\n", "\na\n"},
+		{"a fence with CRLF", "a.go", "```go\r\na\r\n```\r\n", "a\r\n"},
+		{"two fences", "a.go", "```go\na\n```\ntext\n```\nb\n```\n", "```go\na\n```\ntext\n```\nb\n```\n"},
+		{"text in front", "a.go", "Here:\n```go\na\n```\n", "Here:\n```go\na\n```\n"},
+		{"text behind", "a.go", "```go\na\n```\nDone.\n", "```go\na\n```\nDone.\n"},
+		{"an open fence", "a.go", "```go\na\n", "```go\na\n"},
+		{"a fence that is a sentence", "a.go", "``` is a fence\na\n```\n", "``` is a fence\na\n```\n"},
+		{"backticks of Go", "a.go", "var a = `\n```\nx\n```\n`\n", "var a = `\n```\nx\n```\n`\n"},
+
+		{"thinking", "a.go", "<think>I should\nwrite</think>\npackage a\n", "package a\n"},
+		{"thinking with attributes", "a.go", "<thinking level=\"2\">x</thinking>\n\n  indented\n", "  indented\n"},
+		{"blank lines in front", "a.go", "\n <reasoning>x</reasoning>package a", "package a\n"},
+		{"a block that is not closed", "a.go", "<think>I should\npackage a\n", "<think>I should\npackage a\n"},
+		{"nothing but a block", "a.go", "<think>x</think>\n", "<think>x</think>\n"},
+		{"only the first", "a.go", "<think>x</think>\n<think>y</think>\nz\n", "<think>y</think>\nz\n"},
+		{"not in the middle", "a.go", "package a\n// <think>x</think>\n", "package a\n// <think>x</think>\n"},
+		{"an element of a page", "a.html", "<reflection>x</reflection>\n<p>y</p>\n", "<reflection>x</reflection>\n<p>y</p>\n"},
+		{"thinking and a fence", "a.py", "<think>x</think>\n```python\nprint(1)\n```\n", "print(1)\n"},
+		{"nothing to take off", "a.go", "  x  \n\n\n", "  x  \n\n\n"},
+		{"empty", "a.go", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, said := stripWrapping(c.file, c.content)
+			if got != c.want || (said != "") != (c.content != c.want) {
+				t.Errorf("got %q (%s), want %q", got, said, c.want)
+			}
+		})
+	}
+}
+
+// What was taken off is said, and the file is compared without it.
+func TestWriteSaysWhatWasStripped(t *testing.T) {
+	t.Parallel()
+	w := workIn(t, map[string]string{"same.go": "package a\n"})
+	got := w.do(t, "write", o{"path": "a.go", "content": "<think>hm</think>\n```go\npackage a\n```"}, "ok", "a.go: created, 1 line, 10 bytes",
+		"warning: a <think> block at its start and the fence around it was taken off")
+	if w.content(t, "a.go") != "package a\n" || len(got.Warnings) != 1 {
+		t.Errorf("%q %q", w.content(t, "a.go"), got.Warnings)
+	}
+	w.do(t, "write", o{"path": "same.go", "content": "```go\npackage a\n```\n"}, "ok", "nothing was written", "taken off")
+	w.do(t, "write", o{"path": "doc.md", "content": "```go\npackage a\n```\n"}, "ok")
+	if w.content(t, "doc.md") != "```go\npackage a\n```\n" {
+		t.Error("Markdown lost its fence")
+	}
+}
+
+func FuzzStripWrapping(f *testing.F) {
+	for _, s := range []string{"```", "```go\na\n```", "<think>a</think>\nb", "<think>", "\r\n```\r\n", "````\n```\n````"} {
+		f.Add("a.go", s)
+		f.Add("a.md", s)
+	}
+	f.Fuzz(func(t *testing.T, name, content string) {
+		got, said := stripWrapping(name, content)
+		if said == "" && got != content {
+			t.Fatalf("%q became %q and nothing was said", content, got)
+		}
+		body := strings.TrimRight(got, "\r\n")
+		if !strings.Contains(content, body) {
+			t.Fatalf("%q became %q, which was not in it", content, got)
+		}
+	})
+}
+
+// An unfinished file is where nothing counts as a change, so that a process that is killed leaves nothing in a
+// patch.
+func TestUnfinishedIsNoChange(t *testing.T) {
+	t.Parallel()
+	w := workIn(t, map[string]string{"d/a": "old\n"})
+	top := w.root.Name()
+	apart, err := w.apart("a.txt", []byte("half"), nil) // and no more: it was killed here
+	if err != nil || !strings.HasPrefix(apart, ".async/") || w.content(t, apart) != "half" {
+		t.Fatalf("%q, %v", apart, err)
+	}
+	w.do(t, "list", o{}, "ok", ".: 1 entry\nd/\n")
+	w.do(t, "list", o{"path": "d"}, "ok", "d: 1 entry\na\n")
+	w.do(t, "write", o{"path": "d/new", "content": "x\n"}, "ok")
+	if w.content(t, apart) != "half" {
+		t.Error("what another left was taken")
+	}
+	w.tidy(apart)
+	w.do(t, "edit", o{"path": "d/a", "old": "old", "new": "new"}, "ok")
+	if _, err := os.Lstat(filepath.Join(top, ".async")); !os.IsNotExist(err) {
+		t.Errorf("the folder stays: %v", err)
+	}
+}
+
+// The agent's commands may have put something else where our folder belongs.
+func TestUnfinishedIsNotLedAway(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(at, top string) error{
+		"link": func(at, top string) error { return os.Symlink("d", at) },
+		"out":  func(at, top string) error { return os.Symlink(filepath.Dir(top), at) },
+		"file": func(at, top string) error { return os.WriteFile(at, []byte("x"), 0o600) },
+	} {
+		w := workIn(t, map[string]string{"d/a": "old\n"})
+		check(t, make(filepath.Join(w.root.Name(), ".async"), w.root.Name()))
+		apart, err := w.apart("a.txt", []byte("half"), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if info, err := w.root.Lstat(".async"); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+		w.tidy(apart)
+		w.do(t, "list", o{"path": "d"}, "ok", "d: 1 entry\na\n")
+	}
+}
+
+// A write that cannot end leaves nothing.
+func TestSaveThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w := workIn(t, map[string]string{"d/a": "x\n"})
+	if err := w.save("d", []byte("x"), nil); err == nil || !strings.Contains(err.Error(), "d could not be written") {
+		t.Errorf("%v", err)
+	}
+	w.do(t, "list", o{}, "ok", ".: 1 entry\nd/\n")
+	if _, err := w.root.Lstat(".async"); !os.IsNotExist(err) {
+		t.Errorf("the folder stays: %v", err)
+	}
+}
+
+// Python tells a source from the one it compiled by whole seconds and size: what is edited twice in a second is run
+// as it is.
+func TestSaveIsSeenByPython(t *testing.T) {
+	t.Parallel()
+	w := workIn(t, map[string]string{"calc.py": "a - b\n", "calc.txt": "a - b\n"})
+	for _, name := range []string{"calc.py", "calc.txt"} {
+		before := w.second(t, name)
+		w.do(t, "edit", o{"path": name, "old": "-", "new": "+"}, "ok")
+		w.do(t, "edit", o{"path": name, "old": "+", "new": "*"}, "ok")
+		if after := w.second(t, name); name == "calc.py" && after < before+2 {
+			t.Errorf("%s was written in second %d and edited twice in %d", name, before, after)
+		}
+		if text := w.content(t, name); text != "a * b\n" {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+// second is the one in which a file changed last.
+func (w *Toolset) second(t *testing.T, name string) int64 {
+	t.Helper()
+	info, err := w.root.Stat(name)
+	check(t, err)
+	return info.ModTime().Unix()
 }
