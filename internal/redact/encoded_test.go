@@ -96,14 +96,7 @@ func TestEncoded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := setOf(tt.secret)
-			if got := s.String(tt.in); got != tt.out {
-				t.Errorf("String(%q) = %q, want %q", tt.in, got, tt.out)
-			}
-			for size := 1; size <= len(tt.in); size++ {
-				if got := stream(t, s, tt.in, func() int { return size }); got != tt.out {
-					t.Errorf("in chunks of %d: %q, want %q", size, got, tt.out)
-				}
-			}
+			wantEverywhere(t, s, tt.in, tt.out)
 			if _, found := s.Find([]byte(tt.in)); found != (tt.in != tt.out) {
 				t.Errorf("Find says %v", found)
 			}
@@ -162,19 +155,13 @@ func TestBase64Property(t *testing.T) {
 		}
 		want := wrapped[:place[from]] + Mark + wrapped[place[to-1]+1:]
 
-		s := new(Set)
-		s.Add("S", string(secret))
+		s := setOf(string(secret))
 		got := s.String(wrapped)
-		if to < len(text) && got == wrapped[:place[from]]+Mark+wrapped[place[to]+1:] { // the next one looks as at the end of a text
+		// The next character may look as it does at the end of a text.
+		if to < len(text) && got == wrapped[:place[from]]+Mark+wrapped[place[to]+1:] {
 			want = got
 		}
-		if got != want {
-			t.Fatalf("%q becomes\n%q, want\n%q", wrapped, got, want)
-		}
-		sizes := rapid.IntRange(1, 90)
-		if got := stream(t, s, wrapped, func() int { return sizes.Draw(t, "size") }); got != want {
-			t.Fatalf("stream %q, want %q", got, want)
-		}
+		wantBoth(t, s, wrapped, want, 90)
 	})
 }
 
@@ -192,16 +179,7 @@ func TestBase64TwiceProperty(t *testing.T) {
 		// one ends.
 		from := (len(around[1]) + (len(around[0])*8+5)/6) * 8
 		to := (len(around[1]) + (len(around[0])+len(secret))*8/6) * 8
-		s := new(Set)
-		s.Add("S", string(secret))
-		got, want := s.String(text), text[:(from+5)/6]+Mark+text[to/6:]
-		if got != want {
-			t.Fatalf("%q becomes\n%q, want\n%q", text, got, want)
-		}
-		sizes := rapid.IntRange(1, 90)
-		if got := stream(t, s, text, func() int { return sizes.Draw(t, "size") }); got != want {
-			t.Fatalf("stream %q, want %q", got, want)
-		}
+		wantBoth(t, setOf(string(secret)), text, text[:(from+5)/6]+Mark+text[to/6:], 90)
 	})
 }
 
@@ -214,14 +192,7 @@ func TestSpelledProperty(t *testing.T) {
 		ends := rapid.SampledFrom([]string{"", "(", "x y", "[redact", "é"})
 		before, after := ends.Draw(t, "before"), ends.Draw(t, "after")
 		text := before + strings.TrimSuffix(each(string(secret), how.byte+strings.ReplaceAll(how.between, "%", "%%")), how.between) + after
-		s, want := setOf(string(secret)), before+Mark+after
-		if got := s.String(text); got != want {
-			t.Fatalf("%q becomes %q, want %q", text, got, want)
-		}
-		sizes := rapid.IntRange(1, 30)
-		if got := stream(t, s, text, func() int { return sizes.Draw(t, "size") }); got != want {
-			t.Fatalf("stream %q, want %q", got, want)
-		}
+		wantBoth(t, setOf(string(secret)), text, before+Mark+after, 30)
 	})
 }
 
@@ -245,10 +216,7 @@ func TestQuotedProperty(t *testing.T) {
 		if strings.Count(got, Mark) == 0 || len(strings.ReplaceAll(got, Mark, "")) > len("see https://u:@host/ and more") {
 			t.Fatalf("%q of %q is left in %q", text, secret, got)
 		}
-		sizes := rapid.IntRange(1, 30)
-		if streamed := stream(t, s, text, func() int { return sizes.Draw(t, "size") }); streamed != got {
-			t.Fatalf("stream %q, whole %q", streamed, got)
-		}
+		wantBoth(t, s, text, got, 30)
 	})
 }
 
@@ -275,22 +243,14 @@ func TestWriterPassesLineEndsOn(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	encoded := base64.StdEncoding.EncodeToString([]byte("hunter22-hunter22"))
-	w := setOf("hunter22-hunter22").Writer(&out)
-	for _, st := range []struct{ in, seen string }{
-		{encoded[:3] + "\n", encoded[:3] + "\n"},
-		{"x\n" + encoded[:5], encoded[:3] + "\nx\n"},
-		{"\n", encoded[:3] + "\nx\n"},
-		{"y", encoded[:3] + "\nx\n" + encoded[:5] + "\ny"},
-		{encoded[:9] + "\r", encoded[:3] + "\nx\n" + encoded[:5] + "\ny"},
-		{"\n" + encoded[9:], encoded[:3] + "\nx\n" + encoded[:5] + "\ny[redacted]"},
-	} {
-		if _, err := w.Write([]byte(st.in)); err != nil {
-			t.Fatal(err)
-		}
-		if out.String() != st.seen {
-			t.Errorf("after %q: %q, want %q", st.in, out.String(), st.seen)
-		}
-	}
+	wantSteps(t, setOf("hunter22-hunter22"), &out,
+		step{encoded[:3] + "\n", encoded[:3] + "\n"},
+		step{"x\n" + encoded[:5], encoded[:3] + "\nx\n"},
+		step{"\n", encoded[:3] + "\nx\n"},
+		step{"y", encoded[:3] + "\nx\n" + encoded[:5] + "\ny"},
+		step{encoded[:9] + "\r", encoded[:3] + "\nx\n" + encoded[:5] + "\ny"},
+		step{"\n" + encoded[9:], encoded[:3] + "\nx\n" + encoded[:5] + "\ny[redacted]"},
+	)
 }
 
 // Wrapped text in which forms overlap: the stream is what the definition says.
@@ -311,14 +271,6 @@ func TestWrappedProperty(t *testing.T) {
 				e = e[n:]
 			}
 		}
-		s := setOf(secrets...)
-		want := naive(secrets, text.String())
-		if got := s.String(text.String()); got != want {
-			t.Fatalf("%q: got\n%q, want\n%q", text.String(), got, want)
-		}
-		sizes := rapid.IntRange(1, 60)
-		if got := stream(t, s, text.String(), func() int { return sizes.Draw(t, "size") }); got != want {
-			t.Fatalf("%q: stream\n%q, want\n%q", text.String(), got, want)
-		}
+		wantBoth(t, setOf(secrets...), text.String(), naive(secrets, text.String()), 60)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -52,9 +53,7 @@ func TestString(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := setOf(tt.secrets...)
-			if got := s.String(tt.in); got != tt.out {
-				t.Errorf("String(%q) = %q, want %q", tt.in, got, tt.out)
-			}
+			wantEverywhere(t, s, tt.in, tt.out)
 			in := []byte(tt.in)
 			if got := s.Bytes(in); string(got) != tt.out {
 				t.Errorf("Bytes(%q) = %q, want %q", tt.in, got, tt.out)
@@ -62,17 +61,55 @@ func TestString(t *testing.T) {
 			if string(in) != tt.in {
 				t.Errorf("Bytes changed its argument to %q", in)
 			}
-			for size := 1; size <= len(tt.in); size++ {
-				if got := stream(t, s, tt.in, func() int { return size }); got != tt.out {
-					t.Errorf("in chunks of %d: %q, want %q", size, got, tt.out)
-				}
-			}
 		})
 	}
 }
 
+// wantEverywhere compares what becomes of a text as a whole and in chunks of every size.
+func wantEverywhere(t *testing.T, s *Set, in, want string) {
+	t.Helper()
+	if got := s.String(in); got != want {
+		t.Errorf("String(%q) = %q, want %q", in, got, want)
+	}
+	for size := 1; size <= len(in); size++ {
+		if got := stream(t, s, in, func() int { return size }); got != want {
+			t.Errorf("in chunks of %d: %q, want %q", size, got, want)
+		}
+	}
+}
+
+// wantBoth compares what becomes of a text as a whole and in random chunks of at most so many bytes.
+func wantBoth(t *rapid.T, s *Set, in, want string, most int) {
+	t.Helper()
+	if got := s.String(in); got != want {
+		t.Fatalf("%q becomes\n%q, want\n%q", in, got, want)
+	}
+	sizes := rapid.IntRange(1, most)
+	if got := stream(t, s, in, func() int { return sizes.Draw(t, "size") }); got != want {
+		t.Fatalf("%q becomes the stream\n%q, want\n%q", in, got, want)
+	}
+}
+
+// A step is what is written, and what has come out after it.
+type step struct{ in, seen string }
+
+// wantSteps writes the steps to a writer of s, and returns it.
+func wantSteps(t *testing.T, s *Set, out *strings.Builder, steps ...step) io.WriteCloser {
+	t.Helper()
+	w := s.Writer(out)
+	for _, st := range steps {
+		if _, err := w.Write([]byte(st.in)); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != st.seen {
+			t.Errorf("after %q: %q, want %q", st.in, out.String(), st.seen)
+		}
+	}
+	return w
+}
+
 // stream writes text in chunks of the sizes that next gives.
-func stream(t interface{ Fatal(...any) }, s *Set, text string, next func() int) string {
+func stream(t rapid.TB, s *Set, text string, next func() int) string {
 	var out strings.Builder
 	w := s.Writer(&out)
 	for len(text) > 0 {
@@ -88,8 +125,7 @@ func stream(t interface{ Fatal(...any) }, s *Set, text string, next func() int) 
 	return out.String()
 }
 
-// For any values and any chunks the stream is what String makes of the whole, no value is left in it, and no more is
-// held back than the longest value less one byte.
+// For any values and any chunks the stream is what String returns for the whole, and no value is left in it.
 func TestStreamProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -105,10 +141,7 @@ func TestStreamProperty(t *testing.T) {
 
 		s := setOf(secrets...)
 		whole := s.String(text)
-		sizes := rapid.IntRange(1, 20)
-		if got := stream(t, s, text, func() int { return sizes.Draw(t, "size") }); got != whole {
-			t.Fatalf("stream %q, whole %q", got, whole)
-		}
+		wantBoth(t, s, text, whole, 20)
 		for _, v := range secrets {
 			if strings.Contains(whole, v) {
 				t.Fatalf("%q is left in %q", v, whole)
@@ -180,15 +213,7 @@ func TestLongTextProperty(t *testing.T) {
 			v := rapid.SampledFrom(secrets).Draw(t, "value")
 			text.WriteString(v[:rapid.IntRange(0, len(v)).Draw(t, "cut")])
 		}
-		s := setOf(secrets...)
-		want := naive(secrets, text.String())
-		if got := s.String(text.String()); got != want {
-			t.Fatalf("got %q, want %q", got, want)
-		}
-		sizes := rapid.IntRange(1, 300)
-		if got := stream(t, s, text.String(), func() int { return sizes.Draw(t, "size") }); got != want {
-			t.Fatalf("stream %q, want %q", got, want)
-		}
+		wantBoth(t, setOf(secrets...), text.String(), naive(secrets, text.String()), 300)
 	})
 }
 
@@ -196,22 +221,13 @@ func TestWriterHoldsBackOnlyWhatCanBecomeAValue(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	s := setOf("hunter22", "a-much-longer-value-than-the-other")
-	w := s.Writer(&out)
-	steps := []struct{ in, seen string }{
-		{"Password: ", "Password: "},
-		{"hunt", "Password: "},
-		{"ing\n", "Password: hunting\n"},
-		{"> hunter22", "Password: hunting\n> [redacted]"}, // nothing longer begins so: at once
-		{"ok a-much-longer", "Password: hunting\n> [redacted]ok "},
-	}
-	for _, st := range steps {
-		if _, err := w.Write([]byte(st.in)); err != nil {
-			t.Fatal(err)
-		}
-		if out.String() != st.seen {
-			t.Errorf("after %q: %q, want %q", st.in, out.String(), st.seen)
-		}
-	}
+	w := wantSteps(t, s, &out,
+		step{"Password: ", "Password: "},
+		step{"hunt", "Password: "},
+		step{"ing\n", "Password: hunting\n"},
+		step{"> hunter22", "Password: hunting\n> [redacted]"}, // nothing longer begins so: at once
+		step{"ok a-much-longer", "Password: hunting\n> [redacted]ok "},
+	)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
