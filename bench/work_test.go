@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -42,6 +43,23 @@ const loudText = `yes 'a line of output that a build may print, some eighty byte
 
 func (w work) label(i int) string { return fmt.Sprintf("t%05d", i) }
 
+// needs returns a space and the task that task i waits for, or nothing.
+func (w work) needs(i int) string {
+	if w.chain && i > 0 {
+		return " " + w.label(i-1)
+	}
+	return ""
+}
+
+// all returns the names of all tasks, each after a separator but the first.
+func (w work) all(separator string) string {
+	labels := make([]string, w.tasks)
+	for i := range labels {
+		labels[i] = w.label(i)
+	}
+	return strings.Join(labels, separator)
+}
+
 // make writes the files of all tools.
 func (w work) make(tb testing.TB, dir string) {
 	tb.Helper()
@@ -72,17 +90,10 @@ func (w work) hcl() string {
 
 func (w work) makefile() string {
 	var b strings.Builder
-	b.WriteString("all:")
-	for i := range w.tasks {
-		b.WriteString(" " + w.label(i))
-	}
-	b.WriteString("\n.PHONY: all\n")
+	fmt.Fprintf(&b, "all: %s\n.PHONY: all\n", w.all(" "))
 	for i := range w.tasks {
 		fmt.Fprintf(&b, ".PHONY: %[1]s\n%[1]s:", w.label(i))
-		if w.chain && i > 0 {
-			b.WriteString(" " + w.label(i-1))
-		}
-		fmt.Fprintf(&b, "\n\t@%s\n", w.shell())
+		fmt.Fprintf(&b, "%s\n\t@%s\n", w.needs(i), w.shell())
 	}
 	return b.String()
 }
@@ -98,11 +109,7 @@ func (w work) ninja() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rule do\n  command = %s\n", strings.ReplaceAll(w.shell(), "$", "$$"))
 	for i := range w.tasks {
-		fmt.Fprintf(&b, "build %s: do", w.label(i))
-		if w.chain && i > 0 {
-			b.WriteString(" " + w.label(i-1))
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "build %s: do%s\n", w.label(i), w.needs(i))
 	}
 	return b.String()
 }
@@ -112,31 +119,17 @@ func (w work) justfile() string {
 	if !w.chain {
 		b.WriteString("[parallel]\n")
 	}
-	b.WriteString("all:")
-	for i := range w.tasks {
-		b.WriteString(" " + w.label(i))
-	}
-	b.WriteString("\n")
+	fmt.Fprintf(&b, "all: %s\n", w.all(" "))
 	for i := range w.tasks {
 		b.WriteString(w.label(i) + ":")
-		if w.chain && i > 0 {
-			b.WriteString(" " + w.label(i-1))
-		}
-		fmt.Fprintf(&b, "\n\t@%s\n", w.shell())
+		fmt.Fprintf(&b, "%s\n\t@%s\n", w.needs(i), w.shell())
 	}
 	return b.String()
 }
 
 func (w work) taskfile() string {
 	var b strings.Builder
-	b.WriteString("version: '3'\nsilent: true\ntasks:\n  default:\n    deps: [")
-	for i := range w.tasks {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(w.label(i))
-	}
-	b.WriteString("]\n")
+	fmt.Fprintf(&b, "version: '3'\nsilent: true\ntasks:\n  default:\n    deps: [%s]\n", w.all(", "))
 	for i := range w.tasks {
 		fmt.Fprintf(&b, "  %s:\n    run: once\n", w.label(i))
 		if w.chain && i > 0 {
@@ -180,7 +173,7 @@ func (w work) limit(tb testing.TB, dir string) contender {
 	}}
 }
 
-// decode reads a file and evaluates each attribute that stands for itself.
+// decode reads a file and evaluates each attribute that refers to no other.
 func decode(src []byte) error {
 	f, diags := hclsyntax.ParseConfig(src, "PIPELINE.hcl", hcl.InitialPos)
 	if diags.HasErrors() {
@@ -208,16 +201,13 @@ func spawn(dir string, n, parallel int) error {
 	}
 	defer func() { _ = os.RemoveAll(logs) }()
 	next := make(chan int)
-	errs := make(chan error, parallel)
+	errs := make([]error, parallel)
 	var done sync.WaitGroup
-	for range parallel {
+	for worker := range parallel {
 		done.Go(func() {
 			for i := range next {
 				if err := one(filepath.Join(logs, fmt.Sprintf("%d.log", i))); err != nil {
-					select {
-					case errs <- err:
-					default:
-					}
+					errs[worker] = err
 				}
 			}
 		})
@@ -227,12 +217,7 @@ func spawn(dir string, n, parallel int) error {
 	}
 	close(next)
 	done.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
-		return nil
-	}
+	return errors.Join(errs...)
 }
 
 func one(log string) error {

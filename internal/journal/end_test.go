@@ -34,8 +34,7 @@ func TestEndFile(t *testing.T) {
 	check(t, j.Close())
 	add()
 	add()
-	text, err := os.ReadFile(path)
-	check(t, err)
+	text := readFile(t, path)
 	lines := strings.SplitAfter(string(text), "\n")
 	if e := readEnd(t, path); e.Lines != 2 || *e.Head != hashOf(strings.TrimSuffix(lines[1], "\n")) {
 		t.Errorf("after two lines: %+v", e)
@@ -69,8 +68,7 @@ func TestAuditNamesTheLine(t *testing.T) {
 		check(t, j.Event(Event{Type: "task_started", Task: fmt.Sprint("t", i), Data: map[string]any{"a": i}}))
 	}
 	check(t, j.Close())
-	text, err := os.ReadFile(path)
-	check(t, err)
+	text := readFile(t, path)
 	end := readEnd(t, path)
 	audit := func(text string, end *End) Chain {
 		c, err := Audit(strings.NewReader(text), &anchor, end)

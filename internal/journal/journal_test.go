@@ -30,6 +30,13 @@ func open(t testing.TB, path string) *Journal {
 	return j
 }
 
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	check(t, err)
+	return text
+}
+
 // hashOf returns what a line's follower carries as prev.
 func hashOf(line string) string {
 	var c chain
@@ -59,8 +66,7 @@ func TestChain(t *testing.T) {
 	if j.Event(Event{Type: "late"}) == nil || j.Sync() == nil {
 		t.Error("a closed journal took a line")
 	}
-	text, err := os.ReadFile(path)
-	check(t, err)
+	text := readFile(t, path)
 	if got := strings.Join(seen, "\n") + "\n"; got != string(text) {
 		t.Errorf("followed %q, written %q", got, text)
 	}
@@ -121,8 +127,7 @@ func TestReopens(t *testing.T) {
 			}
 			check(t, err)
 			check(t, j.Append(Field{"more", true}), j.Sync(), j.Close())
-			text, err := os.ReadFile(path)
-			check(t, err)
+			text := readFile(t, path)
 			if lines, torn, err := Read(bytes.NewReader(text), nil); err != nil || torn || len(lines) != tt.lines {
 				t.Errorf("%d lines, want %d; torn %v, %v", len(lines), tt.lines, torn, err)
 			}
@@ -139,8 +144,7 @@ func TestSeveral(t *testing.T) {
 		check(t, a.First(Event{Type: "opened"}), b.First(Event{Type: "opened"}))
 	}
 	check(t, a.Append(Field{"x", 1}), b.Append(Field{"x", 2}))
-	text, err := os.ReadFile(path)
-	check(t, err)
+	text := readFile(t, path)
 	check(t, os.WriteFile(path, append(text, `{"seq":4,"at`...), 0o600))
 	if lines, torn, err := Read(strings.NewReader(string(text)+`{"seq":4,"at`), nil); err != nil || !torn || len(lines) != 3 {
 		t.Errorf("a torn last line: %d lines, %v, %v", len(lines), torn, err)
@@ -157,8 +161,7 @@ func TestSeveral(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	text, err = os.ReadFile(path)
-	check(t, err)
+	text = readFile(t, path)
 	if lines, torn, err := Read(bytes.NewReader(text), nil); err != nil || torn || len(lines) != 64 {
 		t.Fatalf("%d lines, torn %v, %v", len(lines), torn, err)
 	}
@@ -175,8 +178,7 @@ func TestAnchor(t *testing.T) {
 	j, err := Open(path, &anchor, nil, nil)
 	check(t, err)
 	check(t, j.Append(Field{"a", 1}), j.Append(Field{"b", 2}), j.Close())
-	text, err := os.ReadFile(path)
-	check(t, err)
+	text := readFile(t, path)
 	if lines, _, err := Read(bytes.NewReader(text), &anchor); err != nil || len(lines) != 2 || !bytes.HasSuffix(lines[0], []byte(`"a":1,"prev":"`+anchor+`"}`)) {
 		t.Errorf("%s: %v", text, err)
 	}
@@ -218,8 +220,7 @@ func TestClean(t *testing.T) {
 	j, err := Open(path, nil, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("a"), []byte("<*>")) }, nil)
 	check(t, err)
 	check(t, j.Event(Event{Type: "task", Task: "a", Data: map[string]any{"a": "a&a", "n": 1}}), j.Event(Event{Type: "b"}), j.Close())
-	text, err := os.ReadFile(path)
-	check(t, err)
+	text := readFile(t, path)
 	if _, _, err := Read(bytes.NewReader(text), nil); err != nil || !strings.Contains(string(text), `"type":"task","task":"a","a":"<*>&<*>","n":1,"prev":null}`) {
 		t.Errorf("%s: %v", text, err)
 	}
@@ -255,8 +256,7 @@ func TestFieldsKeepTheirOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.jsonl")
 	j := open(t, path)
 	check(t, j.Event(Event{Type: "x", Fields: []Field{{"z", 1}, {"a", nil}}, Data: map[string]any{"d": true, "c": "s"}}))
-	text, err := os.ReadFile(path)
-	check(t, err)
+	text := readFile(t, path)
 	if !strings.Contains(string(text), `"type":"x","z":1,"a":null,"c":"s","d":true,"prev":null}`) {
 		t.Errorf("line %s", text)
 	}
@@ -286,8 +286,7 @@ func TestOwn(t *testing.T) {
 		_, err = f.WriteString(`{"torn`)
 		check(t, err, f.Close())
 	}
-	text, err := os.ReadFile(path)
-	check(t, err)
+	text := readFile(t, path)
 	if lines, torn, err := Read(bytes.NewReader(text), nil); err != nil || !torn || len(lines) != 3 {
 		t.Errorf("%d lines, torn %v, %v", len(lines), torn, err)
 	}

@@ -21,7 +21,8 @@ func textOf(edits map[int]string) *File {
 	return &File{Mode: 0o644, Data: []byte(b.String())}
 }
 
-func encoded(t *testing.T, changes ...Change) (*Patch, []byte) {
+// encoded returns a patch, parsed and as text.
+func encoded(t testing.TB, changes ...Change) (*Patch, []byte) {
 	t.Helper()
 	b, err := Encode(changes)
 	must(t, err)
@@ -227,7 +228,7 @@ func TestRecount(t *testing.T) {
 
 // Hostile text neither hangs nor passes for a patch.
 func FuzzRecount(f *testing.F) {
-	_, text := encoded(&testing.T{}, Change{Path: "f", Before: textOf(nil), After: textOf(map[int]string{5: "five\n"})})
+	_, text := encoded(f, Change{Path: "f", Before: textOf(nil), After: textOf(map[int]string{5: "five\n"})})
 	f.Add(text)
 	f.Add([]byte("diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n \n"))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -253,9 +253,3 @@ func farTrip(tb testing.TB, pairs []pair) error {
 	}
 	return err
 }
-
-func merge(a, b treeModel) treeModel {
-	m := maps.Clone(a)
-	maps.Copy(m, b)
-	return m
-}
