@@ -1,7 +1,6 @@
 package scratch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -167,7 +166,7 @@ func TestChangesContent(t *testing.T) {
 	c := makeCopy(t, b)
 	write(t, c.Dir, map[string]string{"b": "2\n"})
 	must(t, os.Chmod(c.Dir+"/run.sh", 0o755), os.Remove(c.Dir+"/link"), os.Symlink("dir", c.Dir+"/link"))
-	changes, _, err := c.Changes(context.Background())
+	changes, _, err := c.Changes(t.Context())
 	must(t, err)
 	if len(changes) != 3 || string(changes[0].Before.Data) != "dirty\n" || string(changes[0].After.Data) != "2\n" ||
 		string(changes[1].After.Data) != "dir" || changes[1].After.Mode.Type() != fs.ModeSymlink ||

@@ -1,7 +1,6 @@
 package scratch
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -202,7 +201,6 @@ func TestPrivateGitKinds(t *testing.T) {
 // Objects are packed, or packs replaced, while they are copied.
 func TestPrivateGitMoves(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	for _, test := range []struct {
 		name  string
 		times int
@@ -213,7 +211,7 @@ func TestPrivateGitMoves(t *testing.T) {
 			run(t, top, "gc", "-q")
 			write(t, top, map[string]string{"a": "2"})
 			run(t, top, "commit", "-q", "-a", "-m", "two")
-			m, err := newMaker(ctx, Source{Root: top})
+			m, err := newMaker(t.Context(), Source{Root: top})
 			must(t, err)
 			dst := temp(t)
 			calls := 0
@@ -224,7 +222,7 @@ func TestPrivateGitMoves(t *testing.T) {
 					run(t, top, "repack", "-q", "-a", "-d")
 				}
 			}}
-			whole, err := g.make(ctx, m.repo)
+			whole, err := g.make(t.Context(), m.repo)
 			must(t, err)
 			if whole != test.whole || calls != min(test.times+1, gitTries) {
 				t.Errorf("whole %v after %d tries", whole, calls)
@@ -236,10 +234,10 @@ func TestPrivateGitMoves(t *testing.T) {
 	}
 	t.Run("too large", func(t *testing.T) {
 		top := newRepo(t, map[string]string{"a": "1"})
-		m, err := newMaker(ctx, Source{Root: top})
+		m, err := newMaker(t.Context(), Source{Root: top})
 		must(t, err)
 		g := privateGit{top: temp(t), most: 10}
-		if whole, err := g.make(ctx, m.repo); err != nil || whole {
+		if whole, err := g.make(t.Context(), m.repo); err != nil || whole {
 			t.Error(whole, err)
 		}
 	})
@@ -265,7 +263,7 @@ func TestPrivateGitMoves(t *testing.T) {
 				case <-time.After(20 * time.Millisecond):
 					_ = os.WriteFile(top+"/b", []byte(strings.Repeat("y", i)), 0o644)
 					for _, args := range [][]string{{"add", "b"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "more"}, {"gc", "-q", "--prune=now"}} {
-						_ = exec.CommandContext(context.Background(), "git", append([]string{"-C", top}, args...)...).Run()
+						_ = exec.CommandContext(t.Context(), "git", append([]string{"-C", top}, args...)...).Run()
 					}
 				}
 			}

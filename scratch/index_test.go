@@ -2,7 +2,6 @@ package scratch
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"os"
 	"slices"
@@ -122,7 +121,7 @@ func TestLoose(t *testing.T) {
 	write(t, top, map[string]string{"changed": "2", "new": "1", "x.o": "1", "node_modules/m": "1", "assumed": "2", "skipped": "2", "nested/n": "1"})
 	run(t, top+"/nested", "init", "-q")
 	b := makeBase(t, Source{Root: top})
-	got, err := b.Loose(context.Background())
+	got, err := b.Loose(t.Context())
 	must(t, err)
 	if want := []string{"assumed", "changed", "nested/n", "new", "skipped", "sub/i", "untouched"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

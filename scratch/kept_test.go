@@ -19,52 +19,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// state is everything about a copy's files, byte by byte, .git left out: names, modes, times, contents.
-func state(t testing.TB, dir string) []string {
-	t.Helper()
-	var all []string
-	must(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.Name() == ".git" {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, p)
-		line := fmt.Sprintf("%q %v %d", rel, info.Mode(), info.ModTime().UnixNano())
-		switch {
-		case rel == ".":
-			return nil
-		case d.Type() == fs.ModeSymlink:
-			text, err := os.Readlink(p)
-			if err != nil {
-				return err
-			}
-			line += " -> " + text
-		case d.Type().IsRegular():
-			text, err := os.ReadFile(p)
-			if err != nil {
-				return err
-			}
-			line += fmt.Sprintf(" %q", text)
-		}
-		all = append(all, line)
-		return nil
-	}))
-	return all
-}
-
-// alike returns where two bases differ: files byte by byte, manifests, what git says.
+// alike compares two bases: files byte by byte, manifests, what git says.
 func alike(t testing.TB, kept, fresh *Base) {
 	t.Helper()
-	got, want := state(t, kept.Dir), state(t, fresh.Dir)
+	got, want := state(t, kept.Dir, false), state(t, fresh.Dir, false)
 	for _, line := range want {
 		if !slices.Contains(got, line) {
 			t.Errorf("the kept base lacks %s", line)
@@ -101,7 +59,6 @@ func alike(t testing.TB, kept, fresh *Base) {
 // After any edits a base that was kept is, byte for byte, the one that would be made anew.
 func TestKeptEqualsFresh(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	for _, test := range []struct {
 		name          string
 		git           bool
@@ -134,9 +91,9 @@ func TestKeptEqualsFresh(t *testing.T) {
 							run(t, e.top, "gc", "-q", "--prune=now")
 						}
 					}
-					b, err := Make(ctx, parent, Source{Root: e.top, Kept: kept})
+					b, err := Make(t.Context(), parent, Source{Root: e.top, Kept: kept})
 					must(t, err)
-					f, err := Make(ctx, parent, Source{Root: e.top})
+					f, err := Make(t.Context(), parent, Source{Root: e.top})
 					must(t, err)
 					alike(t, b, f)
 					if test.git && round == 1 {
@@ -168,7 +125,6 @@ func factsAt(t *testing.T, p string) facts {
 // Only what changed is copied again; what cannot be trusted is not used.
 func TestKeptIsUsed(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	for _, test := range []struct {
 		name string
 		do   func(t *testing.T, top, kept string, s *Source)
@@ -176,12 +132,12 @@ func TestKeptIsUsed(t *testing.T) {
 	}{
 		{"one file changed", func(t *testing.T, top, _ string, _ *Source) { write(t, top, map[string]string{"a": "2"}) }, true},
 		{"the walked tree agrees", func(t *testing.T, top, _ string, s *Source) {
-			m, err := tree.Walk(ctx, top, tree.Options{})
+			m, err := tree.Walk(t.Context(), top, tree.Options{})
 			must(t, err)
 			s.Tree = m
 		}, true},
 		{"the walked tree differs", func(t *testing.T, top, _ string, s *Source) {
-			m, err := tree.Walk(ctx, top, tree.Options{})
+			m, err := tree.Walk(t.Context(), top, tree.Options{})
 			must(t, err)
 			for i := range m.Entries {
 				if m.Entries[i].Path == "b" {
@@ -209,7 +165,7 @@ func TestKeptIsUsed(t *testing.T) {
 			time.Sleep(50 * time.Millisecond) // younger files are always copied again
 			dir := temp(t)
 			s := Source{Root: top, Kept: filepath.Join(dir, "kept", "base")}
-			first, err := Make(ctx, dir+"/work", s)
+			first, err := Make(t.Context(), dir+"/work", s)
 			must(t, err)
 			before := factsAt(t, first.Dir+"/b")
 			must(t, first.Close())
@@ -217,7 +173,7 @@ func TestKeptIsUsed(t *testing.T) {
 				t.Fatal("it was not kept", err)
 			}
 			test.do(t, top, s.Kept, &s)
-			b, err := Make(ctx, dir+"/work", s)
+			b, err := Make(t.Context(), dir+"/work", s)
 			must(t, err)
 			if used := factsAt(t, b.Dir+"/b") == before; used != test.want {
 				t.Errorf("brought up to date: %v", used)
@@ -226,7 +182,7 @@ func TestKeptIsUsed(t *testing.T) {
 				t.Error("killed now it would be taken for whole")
 			}
 			s.Kept, s.Tree = "", nil
-			fresh, err := Make(ctx, dir+"/work", s)
+			fresh, err := Make(t.Context(), dir+"/work", s)
 			must(t, err)
 			alike(t, b, fresh)
 			must(t, b.Close(), fresh.Close())
@@ -250,7 +206,7 @@ func TestKeptRacy(t *testing.T) {
 	t.Parallel()
 	from, to := temp(t), temp(t)
 	write(t, from, map[string]string{"f": "1"})
-	done, err := copyTree(context.Background(), from, to, &plan{files: map[string][]leaf{".": {{name: "f"}}}})
+	done, err := copyTree(t.Context(), from, to, &plan{files: map[string][]leaf{".": {{name: "f"}}}})
 	must(t, err)
 	a, err := os.Open(from)
 	must(t, err)
@@ -267,14 +223,13 @@ func TestKeptRacy(t *testing.T) {
 	}
 }
 
-// A kept base that somebody wrote into is mended.
+// A kept base that somebody wrote into is restored.
 func TestKeptTouched(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top := newRepo(t, map[string]string{"a": "1", "b": "1", "dir/c": "1", "dir/d": "1"})
 	dir := temp(t)
 	s := Source{Root: top, Kept: filepath.Join(dir, "kept", "base")}
-	first, err := Make(ctx, dir+"/work", s)
+	first, err := Make(t.Context(), dir+"/work", s)
 	must(t, err, first.Close())
 	in := filepath.Join(s.Kept, "tree")
 	at := time.Now().Add(-time.Hour)
@@ -283,9 +238,9 @@ func TestKeptTouched(t *testing.T) {
 	must(t, os.WriteFile(in+"/a", []byte("2"), 0o644), os.Chtimes(in+"/a", at, at), os.Chmod(in+"/b", 0o755), os.RemoveAll(in+"/dir"), os.Symlink("/etc", in+"/dir"))
 	write(t, in, map[string]string{"more/x": "1", ".git/hooks/post-checkout": "evil", ".git/config": "evil", ".git/objects/info/alternates": "/x", ".git/objects/ab/cdef": "x"})
 	must(t, os.Chmod(object, 0o600), os.WriteFile(object, []byte("evil"), 0o600))
-	b, err := Make(ctx, dir+"/work", s)
+	b, err := Make(t.Context(), dir+"/work", s)
 	must(t, err)
-	fresh, err := Make(ctx, dir+"/work", Source{Root: top})
+	fresh, err := Make(t.Context(), dir+"/work", Source{Root: top})
 	must(t, err)
 	alike(t, b, fresh)
 	if _, err := os.Lstat(b.Dir + "/.git/hooks"); err == nil {
@@ -294,18 +249,17 @@ func TestKeptTouched(t *testing.T) {
 	must(t, b.Close(), fresh.Close())
 }
 
-// Of two healings at one time the second makes a base anew, and one is kept.
+// Of two fixes at one time the second makes a new base, and one is kept.
 func TestKeptHasOneOwner(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top := newRepo(t, map[string]string{"a": "1"})
 	dir := temp(t)
 	s := Source{Root: top, Kept: filepath.Join(dir, "kept", "base")}
-	first, err := Make(ctx, dir+"/work", s)
+	first, err := Make(t.Context(), dir+"/work", s)
 	must(t, err, first.Close())
-	one, err := Make(ctx, dir+"/work", s)
+	one, err := Make(t.Context(), dir+"/work", s)
 	must(t, err)
-	two, err := Make(ctx, dir+"/work", s)
+	two, err := Make(t.Context(), dir+"/work", s)
 	must(t, err)
 	alike(t, two, one)
 	must(t, one.Close(), two.Close())
@@ -338,10 +292,9 @@ func keepsForEver(arg string) {
 	}
 }
 
-// Killed at any moment, a healing leaves a kept base that is whole, or none.
+// Killed at any moment, a fix leaves a kept base that is whole, or none.
 func TestKeptKilled(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top := newRepo(t, map[string]string{"a": "1", "dir/b": "1"})
 	e := &editor{t: t, r: rand.New(rand.NewSource(1)), top: top}
 	t.Cleanup(e.open)
@@ -354,7 +307,7 @@ func TestKeptKilled(t *testing.T) {
 	whole := 0
 	const rounds = 5
 	for range rounds {
-		cmd := exec.CommandContext(ctx, os.Args[0])
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(os.Environ(), keptChild+"="+top+"|"+work+"|"+kept)
 		must(t, cmd.Start())
 		time.Sleep(time.Duration(e.r.Intn(120)) * time.Millisecond)
@@ -370,9 +323,9 @@ func TestKeptKilled(t *testing.T) {
 			whole++
 		}
 		e.edit()
-		b, err := Make(ctx, work, Source{Root: top, Kept: kept})
+		b, err := Make(t.Context(), work, Source{Root: top, Kept: kept})
 		must(t, err)
-		fresh, err := Make(ctx, work, Source{Root: top})
+		fresh, err := Make(t.Context(), work, Source{Root: top})
 		must(t, err)
 		alike(t, b, fresh)
 		must(t, b.Close(), fresh.Close())
@@ -385,13 +338,13 @@ func TestManifestOrder(t *testing.T) {
 	t.Parallel()
 	top := temp(t)
 	write(t, top, map[string]string{"a-b": "1", "a/c-/d": "1", "a/c/d": "1", "a/c!": "1", "a0": "1", "b/a/c": "1", "z": "1", ".a/b": "1", "a!/x": "1"})
-	b, err := Make(context.Background(), temp(t), Source{Root: top})
+	b, err := Make(t.Context(), temp(t), Source{Root: top})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
 	if !slices.IsSortedFunc(b.Manifest.Entries, func(a, b tree.Entry) int { return strings.Compare(a.Path, b.Path) }) {
 		t.Errorf("not in order: %v", b.Manifest.Entries)
 	}
-	walked, err := tree.Walk(context.Background(), top, tree.Options{})
+	walked, err := tree.Walk(t.Context(), top, tree.Options{})
 	must(t, err)
 	if got, want := b.Manifest.Digest(), walked.Digest(); got != want || len(b.Manifest.Entries) != len(walked.Entries) {
 		t.Errorf("%d entries, digest %s; a walk gives %d, %s", len(b.Manifest.Entries), got, len(walked.Entries), want)
@@ -401,13 +354,12 @@ func TestManifestOrder(t *testing.T) {
 // A folder that goes away after the plan was made is not left in a base that is brought up to date.
 func TestFolderGoesWhileKeptIsBroughtUpToDate(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top, parent := temp(t), temp(t)
 	write(t, top, map[string]string{"a": "1", "dir/x": "1", "dir/deep/y": "1"})
 	kept := filepath.Join(parent, "kept", "base")
-	first, err := Make(ctx, parent, Source{Root: top, Kept: kept})
+	first, err := Make(t.Context(), parent, Source{Root: top, Kept: kept})
 	must(t, err, first.Close())
-	m, err := newMaker(ctx, Source{Root: top})
+	m, err := newMaker(t.Context(), Source{Root: top})
 	must(t, err)
 	m.base.holder, err = newFolder(parent, kept)
 	must(t, err)
@@ -419,7 +371,7 @@ func TestFolderGoesWhileKeptIsBroughtUpToDate(t *testing.T) {
 		t.Fatal("the base was not kept")
 	}
 	m.dirty = func() { must(t, os.RemoveAll(filepath.Join(top, "dir"))) }
-	must(t, m.fill(ctx))
+	must(t, m.fill(t.Context()))
 	if _, err := os.Lstat(filepath.Join(m.base.Dir, "dir")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("dir is still there: %v", err)
 	}

@@ -194,14 +194,13 @@ func TestMakeUnreadable(t *testing.T) {
 
 func TestMakeRefuses(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	top := newRepo(t, map[string]string{"a": "1", "sub/a": "1"})
 	side := temp(t)
 	must(t, os.Symlink(top+"/sub", side+"/in"))
 	for name, parent := range map[string]string{"the tree": top, "inside": top + "/sub/new", "through a symlink": side + "/in/new"} {
 		t.Run(name, func(t *testing.T) {
 			before := held(t, top)
-			if _, err := Make(ctx, parent, Source{Root: top}); err == nil || !strings.Contains(err.Error(), "outside the tree") {
+			if _, err := Make(t.Context(), parent, Source{Root: top}); err == nil || !strings.Contains(err.Error(), "outside the tree") {
 				t.Error(err)
 			}
 			if after := held(t, top); !slices.Equal(before, after) {
@@ -210,16 +209,16 @@ func TestMakeRefuses(t *testing.T) {
 		})
 	}
 	b := makeBase(t, Source{Root: top})
-	if _, err := b.Copy(ctx, top+"/copy"); err == nil || !strings.Contains(err.Error(), "outside the tree") {
+	if _, err := b.Copy(t.Context(), top+"/copy"); err == nil || !strings.Contains(err.Error(), "outside the tree") {
 		t.Error(err)
 	}
-	if _, err := b.Copy(ctx, b.holder); !errors.Is(err, os.ErrExist) {
+	if _, err := b.Copy(t.Context(), b.holder); !errors.Is(err, os.ErrExist) {
 		t.Error(err)
 	}
-	if _, err := Make(ctx, side, Source{Root: top, Include: []string{"[a"}}); err == nil || !strings.Contains(err.Error(), "include") {
+	if _, err := Make(t.Context(), side, Source{Root: top, Include: []string{"[a"}}); err == nil || !strings.Contains(err.Error(), "include") {
 		t.Error(err)
 	}
-	done, cancel := context.WithCancel(ctx)
+	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Make(done, side, Source{Root: top}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -232,7 +231,6 @@ func TestMakeRefuses(t *testing.T) {
 // A file that changes, goes or comes back while the tree is copied.
 func TestCopyMeanwhile(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	src, dst := temp(t), temp(t)
 	write(t, src, map[string]string{"busy": strings.Repeat("a", 1<<20), "dir/gone": "1", "swapped/x": "1", "became": "1"})
 	outside := temp(t)
@@ -254,7 +252,7 @@ func TestCopyMeanwhile(t *testing.T) {
 			}
 		}
 	}()
-	done, err := copyTree(ctx, src, dst, p)
+	done, err := copyTree(t.Context(), src, dst, p)
 	close(stop)
 	<-stopped
 	must(t, err)
@@ -281,7 +279,7 @@ func TestCopyAgain(t *testing.T) {
 			time.Sleep(time.Duration(i*100) * time.Microsecond)
 			ended <- os.WriteFile(name, []byte(strings.Repeat("b", 8<<20)), 0o644)
 		}()
-		_, err := copyTree(context.Background(), src, dst, &plan{files: map[string][]leaf{".": {{name: "f"}}}})
+		_, err := copyTree(t.Context(), src, dst, &plan{files: map[string][]leaf{".": {{name: "f"}}}})
 		must(t, err, <-ended)
 		got, err := os.ReadFile(dst + "/f")
 		must(t, err, os.Remove(dst+"/f"))
@@ -324,7 +322,7 @@ func TestCopyKeepsModes(t *testing.T) {
 		p.add(".", leaf{name: name})
 		want[name] = mode.Perm()
 	}
-	done, err := copyTree(context.Background(), from, to, p)
+	done, err := copyTree(t.Context(), from, to, p)
 	must(t, err)
 	for _, c := range done.got["."] {
 		info, err := os.Lstat(filepath.Join(to, c.Name))

@@ -1,7 +1,6 @@
 package scratch
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +35,7 @@ func TestPutInTheSameSecond(t *testing.T) {
 	t.Parallel()
 	top := temp(t)
 	write(t, top, map[string]string{"same.py": "a-b\n", "longer.py": "a-b\n", "same.txt": "a-b\n", "old.py": "a-b\n"})
-	b, err := Make(context.Background(), temp(t), Source{Root: top})
+	b, err := Make(t.Context(), temp(t), Source{Root: top})
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
 	c := makeCopy(t, b)
@@ -110,7 +109,7 @@ func TestPythonRunsWhatWasPut(t *testing.T) {
 		t.Skip("python3 is not installed")
 	}
 	result := func(dir string) string {
-		cmd := exec.CommandContext(context.Background(), python, "-c", "import calc; print(calc.add(5, 3))")
+		cmd := exec.CommandContext(t.Context(), python, "-c", "import calc; print(calc.add(5, 3))")
 		cmd.Dir = dir
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
 		out, err := cmd.CombinedOutput()
@@ -134,7 +133,7 @@ func TestPythonRunsWhatWasPut(t *testing.T) {
 			if got := result(top); got != "2" {
 				t.Fatalf("before: %s", got)
 			}
-			b, err := Make(context.Background(), temp(t), Source{Root: top})
+			b, err := Make(t.Context(), temp(t), Source{Root: top})
 			must(t, err)
 			t.Cleanup(func() { must(t, b.Close()) })
 			c := makeCopy(t, b)
@@ -142,7 +141,7 @@ func TestPythonRunsWhatWasPut(t *testing.T) {
 			if got := result(c.Dir); got != "8" {
 				t.Errorf("after: %s", got)
 			}
-			if changes, _, err := c.Changes(context.Background()); err != nil || len(changes) == 0 || changes[len(changes)-1].Path != "calc.py" {
+			if changes, _, err := c.Changes(t.Context()); err != nil || len(changes) == 0 || changes[len(changes)-1].Path != "calc.py" {
 				t.Errorf("the difference: %v, %v", changes, err)
 			}
 		})

@@ -19,21 +19,14 @@ func TestRestore(t *testing.T) {
 		t.Run(sub, func(t *testing.T) {
 			t.Parallel()
 			top := temp(t)
-			put := func(name, text string) {
-				t.Helper()
-				path := filepath.Join(top, name)
-				must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
-			}
-			put(".gitignore", "deps\n")
-			put("app/main.go", "package main\n")
-			put("app/changed", "as committed\n")
-			must(t, errors.Join(os.Chmod(filepath.Join(top, "app/main.go"), 0o755), os.Symlink("main.go", filepath.Join(top, "app/link"))))
+			write(t, top, map[string]string{
+				".gitignore": "deps\n", "app/main.go": "package main\n", "app/changed": "as committed\n",
+			})
+			must(t, os.Chmod(top+"/app/main.go", 0o755), os.Symlink("main.go", top+"/app/link"))
 			run(t, top, "init", "-q")
 			run(t, top, "add", "-A")
 			run(t, top, "commit", "-q", "-m", "x")
-			put("app/changed", "dirty\n")
-			put("app/new", "new\n")
-			put("app/deps/lib", "ignored\n")
+			write(t, top, map[string]string{"app/changed": "dirty\n", "app/new": "new\n", "app/deps/lib": "ignored\n"})
 			root := filepath.Join(top, sub)
 			include := "deps"
 			if sub == "." {
@@ -56,8 +49,7 @@ func TestRestore(t *testing.T) {
 			}
 
 			// The tree goes on, and so does git.
-			put("app/main.go", "package other\n")
-			put("app/changed", "again\n")
+			write(t, top, map[string]string{"app/main.go": "package other\n", "app/changed": "again\n"})
 			run(t, top, "add", "-A")
 			run(t, top, "commit", "-q", "-m", "y")
 			again, err := Restore(t.Context(), temp(t), saved)
@@ -84,26 +76,15 @@ func TestRestore(t *testing.T) {
 				t.Errorf("status %q", got)
 			}
 
-			for what, damage := range map[string]func(Saved) Saved{
-				"a content is gone": func(s Saved) Saved {
-					s.Content = func(string) ([]byte, bool) { return nil, false }
-					return s
-				},
-				"a content is another": func(s Saved) Saved {
-					s.Content = func(string) ([]byte, bool) { return []byte("x"), true }
-					return s
-				},
-				"the commit is gone": func(s Saved) Saved {
-					s.Commit = strings.Repeat("1", 40)
-					return s
-				},
-				"the root stands elsewhere": func(s Saved) Saved {
-					s.Sub = "other"
-					return s
-				},
+			for what, damage := range map[string]func(*Saved){
+				"a content is gone":     func(s *Saved) { s.Content = func(string) ([]byte, bool) { return nil, false } },
+				"a content is another":  func(s *Saved) { s.Content = func(string) ([]byte, bool) { return []byte("x"), true } },
+				"the commit is gone":    func(s *Saved) { s.Commit = strings.Repeat("1", 40) },
+				"the root is elsewhere": func(s *Saved) { s.Sub = "other" },
 			} {
-				parent := temp(t)
-				if b, err := Restore(t.Context(), parent, damage(saved)); !errors.Is(err, ErrGone) {
+				parent, bad := temp(t), saved
+				damage(&bad)
+				if b, err := Restore(t.Context(), parent, bad); !errors.Is(err, ErrGone) {
 					t.Errorf("%s: %v, %v", what, b, err)
 				}
 				if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {

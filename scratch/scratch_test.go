@@ -2,7 +2,6 @@ package scratch
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run returns the person's (or the agent's) git.
+// run runs git as the person or the agent does.
 func run(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), "git", args...)
@@ -117,7 +116,7 @@ func makeCopy(t testing.TB, b *Base) *Copy {
 	return c
 }
 
-// held lists what a folder holds, .git left out; folders end in a slash, symlinks show their text.
+// held lists the contents of a folder without .git; folders end in a slash, symlinks show their text.
 func held(t testing.TB, dir string) []string {
 	t.Helper()
 	var paths []string
@@ -148,29 +147,41 @@ func held(t testing.TB, dir string) []string {
 	return paths
 }
 
-// fingerprint is everything about a tree: names, modes, times, contents, .git too.
+// state lists all below a folder, with .git if asked for: names, modes, times, contents.
+func state(t testing.TB, dir string, git bool) []string {
+	t.Helper()
+	var all []string
+	must(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.Name() == ".git" && d.IsDir() && !git:
+			return fs.SkipDir
+		case p == dir || d.Name() == ".git" && !git:
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		var text []byte
+		if d.Type().IsRegular() {
+			text, err = os.ReadFile(p)
+		}
+		link, _ := os.Readlink(p) // empty for anything else
+		rel := strings.TrimPrefix(p, dir)
+		all = append(all, fmt.Sprintf("%q %v %d %q %q", rel, info.Mode(), info.ModTime().UnixNano(), link, text))
+		return err
+	}))
+	return all
+}
+
+// fingerprint returns one text for all of a tree, .git too.
 func fingerprint(t testing.TB, dir string) string {
 	t.Helper()
-	h := sha256.New()
-	must(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := os.Lstat(p)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(h, "%q %v %d\n", p, info.Mode(), info.ModTime().UnixNano())
-		if info.Mode().IsRegular() {
-			data, err := os.ReadFile(p)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(h, "%d %x\n", len(data), sha256.Sum256(data))
-		}
-		return nil
-	}))
-	return fmt.Sprintf("%x", h.Sum(nil))
+	info, err := os.Lstat(dir)
+	must(t, err)
+	return fmt.Sprint(info.Mode(), info.ModTime().UnixNano(), state(t, dir, true))
 }
 
 // said lists changes as "+a" "-d" "~m", and omissions as "path why".

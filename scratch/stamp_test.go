@@ -1,7 +1,6 @@
 package scratch
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -74,7 +73,7 @@ func TestSweep(t *testing.T) {
 func TestStampFirst(t *testing.T) {
 	t.Parallel()
 	top := newRepo(t, map[string]string{"a": "1"})
-	m, err := newMaker(context.Background(), Source{Root: top})
+	m, err := newMaker(t.Context(), Source{Root: top})
 	must(t, err)
 	parent := temp(t)
 	m.base.holder, err = newFolder(parent, "")
@@ -87,7 +86,7 @@ func TestStampFirst(t *testing.T) {
 			t.Error("no stamp yet")
 		}
 	}
-	must(t, m.fill(context.Background()))
+	must(t, m.fill(t.Context()))
 	must(t, m.base.Close())
 }
 
