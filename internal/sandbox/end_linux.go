@@ -9,40 +9,39 @@ import (
 )
 
 const (
-	settle   = 10 * time.Millisecond // what a command's helpers have to end by themselves before they count as left
+	settle   = 10 * time.Millisecond // how long the helpers of a command may take to exit before they count as left
 	pollKill = 2 * time.Millisecond
 	pollTerm = 20 * time.Millisecond
-	weighing = 250 * time.Millisecond // before SIGKILL, what did not heed SIGTERM is counted
-	giveUp   = 5 * time.Second        // after which a process that SIGKILL does not end is reported
+	weighing = 250 * time.Millisecond // how long before SIGKILL the processes that ignored SIGTERM are counted
+	giveUp   = 5 * time.Second        // how long after SIGKILL a process that is still there is reported
 )
 
-// A job is a command in a supervisor's care, and all that comes from it. Its fields are guarded by the
-// supervisor's mu.
+// A job is a command of a supervisor with all its descendants. Its fields are guarded by the supervisor's mu.
 type job struct {
 	id     uint32
 	pid    int // of the command, and of its session
-	strays int // children of the supervisor that are its
+	strays int // number of its strays: see owner_linux.go
 
 	ended   time.Time // when the command itself was reaped
-	settled time.Time // ended, or when was looked last
-	closing int       // it ends, or is told to: the n-th; 0: it runs
+	settled time.Time // ended, or when its processes were counted last
+	closing int       // it ended, or was told to, as the n-th job; 0: it runs
 	code    int
 	signal  syscall.Signal
 	told    bool // an order came before the command had ended
 	left    int
-	said    bool // that it has ended
+	said    bool // noticeEnded was sent
 	counted bool // left is final
-	weighed bool // left is what stood before SIGKILL
+	weighed bool // left was counted before SIGKILL
 	termed  time.Time
 	killing time.Time
-	rewalk  time.Time // when all that descends from it is to be walked again
-	due     time.Time // when something is to be done; zero: nothing
-	asked   map[int]bool
-	struck  map[int]bool
-	seen    map[int]bool // what descended from it when it was walked
+	rewalk  time.Time    // when its descendants are listed again
+	due     time.Time    // when step is called next; zero: not planned
+	asked   map[int]bool // processes that got SIGTERM
+	struck  map[int]bool // processes that got SIGKILL
+	seen    map[int]bool // its processes, as far as they were ever listed
 }
 
-// ends notes how the command itself ended.
+// ends records how the command itself ended.
 func (s *supervisor) ends(c *job, ws syscall.WaitStatus) {
 	c.ended = time.Now()
 	c.settled = c.ended
@@ -50,8 +49,8 @@ func (s *supervisor) ends(c *job, ws syscall.WaitStatus) {
 	s.close(c)
 }
 
-// settle reports those of ended that have nothing left, and goes on with the others. None says that this supervisor
-// has no child at all.
+// settle reports those of ended that have no process left, and continues with the others. none means that this
+// supervisor has no child at all.
 func (s *supervisor) settle(ended []*job, none bool) {
 	if len(ended) == 0 {
 		return
@@ -60,11 +59,11 @@ func (s *supervisor) settle(ended []*job, none bool) {
 	unfit := false
 	for _, c := range ended {
 		switch {
-		case s.jobs[c.id] != c: // it is twice among them, and reported
+		case s.jobs[c.id] != c: // it is listed twice, and was reported
 		case c.strays > 0:
 			if !c.said {
 				c.said = true
-				// The runner needs it if this supervisor does not come to its report.
+				// The runner needs it if this supervisor is killed before its report.
 				s.tell(notice{kind: noticeEnded, id: c.id, code: uint32(c.code), signal: c.signal, told: c.told})
 			}
 			s.step(c)
@@ -93,7 +92,7 @@ func (s *supervisor) report(c *job, stuck int, unfit bool) {
 	s.forget(c)
 }
 
-// obey does what the runner orders.
+// obey ends a job as the runner asked: kind is askTerm or askKill.
 func (s *supervisor) obey(c *job, kind byte) {
 	c.told = c.told || c.ended.IsZero()
 	s.close(c)
@@ -106,7 +105,7 @@ func (s *supervisor) obey(c *job, kind byte) {
 	s.flush()
 }
 
-// due does for each job what is due. The clock calls it.
+// due calls step for each job that is due. The clock calls it.
 func (s *supervisor) due() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +128,7 @@ func (s *supervisor) due() {
 	s.flush()
 }
 
-// wake reports that something is to be done for c after d.
+// wake plans the next step of c, after d.
 func (s *supervisor) wake(c *job, d time.Duration) {
 	c.due = time.Now().Add(max(d, time.Microsecond))
 	if s.tick.IsZero() || c.due.Before(s.tick) {
@@ -138,7 +137,7 @@ func (s *supervisor) wake(c *job, d time.Duration) {
 	}
 }
 
-// step does what is due for c and says when the next is.
+// step does what is due for c and plans the next step.
 func (s *supervisor) step(c *job) {
 	now := time.Now()
 	c.due = time.Time{}
@@ -163,12 +162,12 @@ func (s *supervisor) step(c *job) {
 	case !c.killing.IsZero():
 		if now.Sub(c.killing) > giveUp {
 			if stuck := len(living(s.members(c))); stuck > 0 {
-				s.report(c, stuck, true) // with what cannot be ended
+				s.report(c, stuck, true)
 				return
 			}
 		}
 		s.kill(c)
-		s.wake(c, max(pollKill, 2*time.Since(now))) // the tree needs the processor too, to die
+		s.wake(c, max(pollKill, 2*time.Since(now))) // the tree needs processor time to exit
 	case !c.termed.IsZero():
 		s.wake(c, min(pollTerm, time.Until(c.termed.Add(Grace))))
 	case !c.ended.IsZero():
@@ -180,11 +179,11 @@ func (s *supervisor) step(c *job) {
 	}
 }
 
-// lasting returns the members of c that live and will not end by themselves: what a command leaves is also the
-// supervisor of a runner that it was.
+// lasting returns the living members of c that do not exit by themselves. A command that was a runner leaves its
+// supervisor, which does.
 func (s *supervisor) lasting(c *job) []int {
 	left := living(s.members(c))
-	const few = 16 // of a crowd, each has a name that would have to be read
+	const few = 16 // reading the command line of many processes would take too long
 	if len(left) > few {
 		return left
 	}
@@ -194,8 +193,8 @@ func (s *supervisor) lasting(c *job) []int {
 	})
 }
 
-// term asks all that were not asked before. It is not repeated while the command lives: what a command starts to clean
-// up must be able to do its work. A stopped process hears it only when it goes on.
+// term sends SIGTERM to the members of c that did not get it before. It is not repeated while the command lives, because
+// what a command starts to clean up must be able to work. A stopped process gets the signal only when it is continued.
 func (s *supervisor) term(c *job) {
 	if c.termed.IsZero() {
 		c.termed = time.Now()
@@ -209,7 +208,7 @@ func (s *supervisor) term(c *job) {
 	}
 }
 
-// weigh counts, once, what did not end by itself, while the command lives.
+// weigh counts the processes of c besides the command. Only the first call counts.
 func (s *supervisor) weigh(c *job) {
 	if !c.weighed {
 		c.weighed = true
@@ -217,22 +216,21 @@ func (s *supervisor) weigh(c *job) {
 	}
 }
 
-// kill ends what it finds, again and again as long as new processes turn up: a chain of processes that fork and end
-// is caught by being asked for faster than it moves. Only this process's own children are asked for each time: what
-// a killed process had becomes one of them as it dies. All that descends from the command is walked now and then,
-// for those that cannot be killed and for deep ones.
+// kill kills the processes of c as long as new ones appear, so that it overtakes a chain of processes that fork and
+// exit. Each round lists only this process's own children: those of a killed process become such. All descendants of
+// the command are listed now and then, because of processes that cannot be killed, and deep trees.
 func (s *supervisor) kill(c *job) {
 	if c.ended.IsZero() && !c.counted {
 		if !c.termed.IsZero() {
 			s.weigh(c)
 		}
-		c.counted = true // from here on, who lives does so for want of time
+		c.counted = true // what lives from here on only lacked time to exit
 	}
 	if c.struck == nil {
 		c.struck = map[int]bool{}
-		c.rewalk = time.Now().Add(pollTerm) // a crowd is better reaped than walked
+		c.rewalk = time.Now().Add(pollTerm) // reaping many processes is faster than listing them
 		if len(s.jobs) > 1 {
-			s.members(c) // to know those again whose parents die
+			s.members(c) // to recognize processes whose parents die
 		}
 	}
 	for p := range killAll(func() []int { s.look(); return s.roots(c) }) {

@@ -1,6 +1,6 @@
 package sandbox
 
-// One command as the runner's side of its supervisor sees it: how it is asked for, and what its ending means.
+// One command on the runner's side of its supervisor: the request, and the meaning of its end.
 
 import (
 	"encoding/gob"
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tree is a running command and what descends from it.
+// A tree is a running command with its descendants.
 type tree struct {
 	link    *link
 	id      uint32
@@ -26,10 +26,10 @@ type tree struct {
 	watchdog
 
 	early *notice // how the command itself ended; guarded by link.mu
-	last  *ending // of a supervisor that ends with it; belongs to follow
+	last  *ending // until a supervisor for one command has exited; belongs to follow
 }
 
-// launches is how often a command is tried with another supervisor, when one was lost before it was asked.
+// launches is how often a command is tried, with another supervisor if one was lost before it got the request.
 const launches = 3
 
 func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
@@ -84,8 +84,8 @@ func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 	}
 }
 
-// ask returns the request to a supervisor: that of the tasks, or, for what is confined or was started by a hook,
-// one for this command alone. What a model chose has no task's supervisor to harm.
+// ask sends the request to a supervisor: that of the tasks or, for a command that is confined or started by a hook, a new
+// one. So a command that a model chose cannot harm the supervisor of tasks.
 func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
 	t = &tree{how: r.how, tier: b.Tier, name: c.Argv[0], path: r.path, done: make(chan ending, 1)}
 	t.struck = map[int]bool{}
@@ -194,7 +194,7 @@ func (t *tree) ending(m notice) ending {
 		if e.Text != "" {
 			return ending{never: true, err: fmt.Errorf("cannot start %s: %s", t.name, e.Text)}
 		}
-	case <-time.After(patience): // something that could not be ended holds its socket
+	case <-time.After(patience): // a process that could not be ended keeps its socket open
 	}
 	return end
 }
@@ -211,8 +211,8 @@ func (t *tree) never(errno syscall.Errno) ending {
 	return ending{code: m.code, says: m.text}
 }
 
-// orphaned returns the trees of a supervisor that has ended their endings. What it had in its care came to this
-// process.
+// orphaned gives the trees of a supervisor that has exited their endings. Their processes are children of this process
+// now, and are killed.
 func (l *link) orphaned(trees map[uint32]*tree, how string) {
 	for id, t := range trees {
 		if t.last != nil {
@@ -235,13 +235,13 @@ func (l *link) orphaned(trees map[uint32]*tree, how string) {
 	}
 }
 
-// orphan returns the ending of one such tree, of which so many processes were killed.
+// orphan returns the ending of one such tree. began means that the supervisor had started to work.
 func (t *tree) orphan(due bool, killed, stuck int, began bool, how string) ending {
 	if !began {
 		return ending{never: true, err: fmt.Errorf("cannot start %s: its supervisor ended before it did anything (%s): "+
 			"look whether this user has open files, processes and memory left", t.name, how)}
 	}
-	// The command was one of those killed, when it had not ended before.
+	// The command was one of those killed, unless it had ended before.
 	end := ending{code: 128 + int(syscall.SIGKILL), signal: "SIGKILL", told: due, left: max(0, killed-1)}
 	if t.early != nil {
 		end = t.ending(*t.early)

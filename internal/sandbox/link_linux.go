@@ -1,6 +1,6 @@
 package sandbox
 
-// The runner's side of a supervisor: starting it, asking it, hearing what it says, and what is done when it is lost.
+// The runner's side of a supervisor: starting it, sending requests, receiving notices, and what happens if it is lost.
 
 import (
 	"errors"
@@ -28,13 +28,13 @@ type link struct {
 	sending sync.Mutex // held while a frame is sent; guards buf
 	buf     []byte
 
-	life   sync.RWMutex // held for reading while pid is used
-	waited bool         // pid may be another process's
+	life   sync.RWMutex // locked for reading while pid is used; guards waited
+	waited bool         // pid may belong to another process
 
-	mu      sync.Mutex // guards what follows, and what a tree says it guards
-	last    uint32     // number of a command
+	mu      sync.Mutex // guards what follows, and tree.early
+	last    uint32     // number of the last command
 	trees   map[uint32]*tree
-	hello   bool
+	hello   bool // noticeHello came
 	retired bool // nothing more is started
 	hungUp  *time.Timer
 }
@@ -52,17 +52,17 @@ var shared struct {
 	link *link
 }
 
-// Prepare starts the supervisor of tasks ahead of the first command, and does not wait for it. It need not be called.
+// Prepare starts the supervisor of tasks before the first command, in the background. Calling it is optional.
 func Prepare() {
 	go func() {
 		if adopt() == nil {
-			_, _ = sharedLink() // what is wrong, the first command says
+			_, _ = sharedLink() // the first command reports an error
 		}
 	}()
 }
 
-// Close ends the supervisor of tasks, when no command is left in it, and waits until it has ended. A program that ends
-// without it leaves the supervisor to see that by itself, some milliseconds later.
+// Close ends the supervisor of tasks if it has no command, and waits for it. If a program exits without Close, the
+// supervisor exits by itself some milliseconds later.
 func Close() {
 	shared.Lock()
 	l := shared.link
@@ -85,9 +85,9 @@ func sharedLink() (*link, error) {
 	return l, err
 }
 
-// adopt makes this process inherit what a killed supervisor leaves, once.
+// adopt makes this process inherit the children of killed supervisors.
 var adopt = sync.OnceValue(func() error {
-	// A program that forgot Main would start itself for ever.
+	// Without this check a program without a call of Main would start itself for ever.
 	if helperRole() != "" {
 		return errors.New("sandbox.Main is not the first line of this program's main or TestMain")
 	}
@@ -133,11 +133,10 @@ func newLink(marks []string, alone bool) (*link, error) {
 	return l, nil
 }
 
-// stopped is how long a supervisor may be stopped before it is told to go on.
+// stopped is how long a supervisor may be stopped before it is continued.
 const stopped = 100 * time.Millisecond
 
-// attend lets a supervisor go on that was stopped, by a task or by a person, because every task waits for it. One that
-// is for one command has only that to wait for it, and the orders that come with its clocks.
+// attend continues the supervisor of tasks when a task or a person has stopped it, because every task waits for it.
 func (l *link) attend() {
 	for {
 		var info unix.Siginfo
@@ -154,7 +153,7 @@ func (l *link) attend() {
 	}
 }
 
-// add puts a tree into the supervisor's care; false when it takes no more.
+// add adds a tree to the supervisor. It returns false if the supervisor takes no more.
 func (l *link) add(t *tree) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +166,7 @@ func (l *link) add(t *tree) bool {
 	return true
 }
 
-// take takes a tree out of the care; nil when it is there no more. The last one of a retired supervisor ends it.
+// take removes a tree and returns it, or nil if it was removed before. The last one of a retired supervisor ends it.
 func (l *link) take(id uint32) *tree {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,7 +178,7 @@ func (l *link) take(id uint32) *tree {
 	return t
 }
 
-// retire lets nothing more be started, and gives how many commands still run.
+// retire makes the supervisor start nothing more, and returns how many commands still run.
 func (l *link) retire() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +195,7 @@ func (l *link) isRetired() bool {
 	return l.retired
 }
 
-// hangUp tells the supervisor to end. mu is held.
+// hangUp makes the supervisor exit. The caller must have locked mu.
 func (l *link) hangUp() {
 	l.retired = true
 	if l.hungUp == nil {
@@ -205,7 +204,7 @@ func (l *link) hangUp() {
 	}
 }
 
-// send sends a frame and the descriptors that belong to it. With an error the supervisor did not get all of it.
+// send sends a frame and the descriptors that belong to it. After an error the supervisor did not get all of it.
 func (l *link) send(frame func([]byte) []byte, fds ...int) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
@@ -241,8 +240,8 @@ func (l *link) send(frame func([]byte) []byte, fds ...int) error {
 	return err
 }
 
-// ping asks the supervisor for an answer, which it gives when all that was asked before was begun. The number is for
-// ponged. Where the socket is full, nothing is sent.
+// ping asks the supervisor for an answer, which comes after the requests before it. The result is for ponged. Nothing is
+// sent if the socket is full.
 func (l *link) ping() uint32 {
 	number := l.pings.Add(1)
 	if l.sending.TryLock() {
@@ -254,10 +253,10 @@ func (l *link) ping() uint32 {
 	return number
 }
 
-// ponged reports whether a ping, or a later one, was answered.
+// ponged reports whether a ping or a later one was answered.
 func (l *link) ponged(number uint32) bool { return int32(l.pongs.Load()-number) >= 0 }
 
-// follow hears what the supervisor says until it is gone.
+// follow reads the notices of the supervisor until it has exited.
 func (l *link) follow() {
 	buf, have := make([]byte, 64*noticeLen), 0
 	for {
@@ -309,14 +308,14 @@ func (l *link) received(m notice) {
 			t.done <- end
 			return
 		}
-		t.last = &end // told when the supervisor has ended too
+		t.last = &end // delivered when the supervisor has exited, too
 		l.mu.Lock()
 		l.trees[m.id] = t
 		l.mu.Unlock()
 	}
 }
 
-// lost waits for the supervisor and tells each tree what became of it.
+// lost waits for the supervisor, and gives its remaining trees their endings.
 func (l *link) lost() {
 	l.life.Lock()
 	l.waited = true

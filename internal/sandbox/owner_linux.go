@@ -1,10 +1,11 @@
 package sandbox
 
-// Whose a process is. What descends from a running command is its. What lost its parent became a child of the
-// supervisor, a stray, and is told by, in this order: the tag, a resource limit that is inherited whatever a
-// process does with its session and its environment; the session, which is the command's unless it made one of its
-// own; what was seen below a command that is being ended. What tells none of that, having set that limit itself,
-// could be of each command that ran when it was first seen: it is ended with the last of them, and counted there.
+// Which command a process belongs to. Descendants of a running command belong to it. A process that lost its parent
+// becomes a child of the supervisor, a stray. Its command is found, in this order, by: its tag, a resource limit that is
+// inherited whatever a process does to its session and its environment; its session, unless it made one of its own; the
+// processes that were listed below a command that is being ended. A process that shows none of these, because it set
+// that limit itself, may belong to any command that ran when it was first seen: it is ended with the last of them, and
+// counted there.
 
 import (
 	"bytes"
@@ -18,14 +19,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tagResource is a limit that Linux keeps and hands on, and has not looked at since 2.4.25 (getrlimit(2)). The soft
-// limit of a command's processes is its tag.
+// tagResource is a limit that Linux keeps and inherits, and has not enforced since 2.4.25 (getrlimit(2)). The soft limit
+// of a command's processes is its tag.
 const tagResource = unix.RLIMIT_LOCKS
 
-// tagOf returns the tag of a command: no other that lives at the same time has it, of another supervisor neither.
+// tagOf returns the tag of a command. No other running command has it, not even one of another supervisor.
 func tagOf(supervisor int, id uint32) uint64 { return uint64(supervisor)<<32 | uint64(id) }
 
-// openTag finds out whether tags can be given here. They cannot where somebody limited the hard limit.
+// openTag finds out whether tags can be set: the hard limit must be unlimited.
 func (s *supervisor) openTag() {
 	if unix.Getrlimit(tagResource, &s.own) != nil || s.own.Max != unix.RLIM_INFINITY {
 		s.own.Max = 0
@@ -34,14 +35,14 @@ func (s *supervisor) openTag() {
 
 func (s *supervisor) tags() bool { return s.own.Max != 0 }
 
-// setTag makes tag what the next fork hands on. Only the main goroutine forks.
+// setTag sets the tag that the next fork inherits. Only the main goroutine forks.
 func (s *supervisor) setTag(tag uint64) {
 	if s.tags() {
 		_ = unix.Setrlimit(tagResource, &unix.Rlimit{Cur: tag, Max: s.own.Max})
 	}
 }
 
-// clearTag returns this process back what it was given: it may itself be told by it.
+// clearTag restores the limit of this process, which may be its own tag.
 func (s *supervisor) clearTag() {
 	if s.tags() {
 		_ = unix.Setrlimit(tagResource, &s.own)
@@ -57,8 +58,7 @@ func readTag(pid int) uint64 {
 	return limit.Cur
 }
 
-// look finds out whose the children are that were not known before. It is not sure when one of them may be the command
-// that is being started at this moment.
+// look assigns new children to jobs. It is not sure if one of them may be the command that is being started.
 func (s *supervisor) look() (sure bool) {
 	sure = true
 	for _, p := range s.childReader.children() {
@@ -77,7 +77,7 @@ func (s *supervisor) look() (sure bool) {
 				s.unclear[p] = append(s.unclear[p], c)
 			}
 			if len(s.jobs) == 0 {
-				s.unclear[p] = []*job{} // of a command that was reported with it: it could not be ended
+				s.unclear[p] = []*job{} // it could not be ended, and its command was reported
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (s *supervisor) look() (sure bool) {
 	return sure
 }
 
-// whose says whose a stray is; known without a job is the command that is being started.
+// whose returns the job of a stray. It returns nil and true for the command that is being started.
 func (s *supervisor) whose(p int) (of *job, known bool) {
 	tag := uint64(0)
 	if s.tags() {
@@ -117,7 +117,7 @@ func (s *supervisor) whose(p int) (of *job, known bool) {
 	return nil, false
 }
 
-// close notes that c ends or is told to.
+// close records that c has ended or was told to.
 func (s *supervisor) close(c *job) {
 	if c.closing == 0 {
 		s.closings++
@@ -126,7 +126,7 @@ func (s *supervisor) close(c *job) {
 	s.clear()
 }
 
-// clear returns those that could be of several to the last of them, when all of them are being ended.
+// clear assigns each unclear process to the last of its possible jobs, once all of them are being ended.
 func (s *supervisor) clear() {
 	for p, of := range s.unclear {
 		if len(of) == 0 {
@@ -143,14 +143,14 @@ func (s *supervisor) clear() {
 	}
 }
 
-// forget takes a reported job from the candidates. What was its was given to it before, or could not be ended.
+// forget removes a reported job from the possible jobs of unclear processes.
 func (s *supervisor) forget(c *job) {
 	for p, of := range s.unclear {
 		s.unclear[p] = slices.DeleteFunc(of, func(o *job) bool { return o == c })
 	}
 }
 
-// roots returns the children of this process that are of c: the command, and its strays.
+// roots returns the children of this process that belong to c: the command, and its strays.
 func (s *supervisor) roots(c *job) []int {
 	var pids []int
 	if c.ended.IsZero() {
@@ -164,7 +164,7 @@ func (s *supervisor) roots(c *job) []int {
 	return pids
 }
 
-// members returns all processes of c that can be seen.
+// members returns all processes of c that are visible.
 func (s *supervisor) members(c *job) []int {
 	s.look()
 	all := s.roots(c)
@@ -182,8 +182,7 @@ func (s *supervisor) members(c *job) []int {
 	return all
 }
 
-// A fitness is what a child inherits of its supervisor, and what somebody outside can change of it: its limits, its
-// priority and its processors.
+// A fitness has the properties of a supervisor that its children inherit and that other processes can change.
 type fitness struct {
 	limits   [16]unix.Rlimit
 	priority int
@@ -201,9 +200,9 @@ func fitnessOf() (f fitness) {
 	return f
 }
 
-// Who descends from whom, as /proc tells it.
+// Parents and children, read from /proc.
 
-// children returns the direct children of a process, of all its threads. A process that is gone has none.
+// children returns the direct children of a process, of all its threads; none if the process has exited.
 func children(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	var pids []int
@@ -220,7 +219,7 @@ func children(pid int) []int {
 	return pids
 }
 
-// threads returns the names in a task folder. The number of its links is 2 more than that of the threads.
+// threads returns the names in a task folder. The folder has two links more than there are threads.
 func threads(dir string, pid int) []string {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
@@ -237,7 +236,7 @@ func threads(dir string, pid int) []string {
 	return names
 }
 
-// readProc reads a small file of /proc with as few calls as can be: a walk reads two for each process.
+// readProc reads a small file of /proc with few system calls. Listing descendants reads two files for each process.
 func readProc(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -257,16 +256,16 @@ func readProc(path string) ([]byte, error) {
 	}
 }
 
-// noChildrenFiles is true for a kernel without CONFIG_PROC_CHILDREN.
+// noChildrenFiles reports whether the kernel lacks CONFIG_PROC_CHILDREN.
 func noChildrenFiles() bool {
 	pid := strconv.Itoa(os.Getpid())
 	_, err := os.Stat("/proc/self/task/" + pid + "/children")
 	return err != nil
 }
 
-// A childReader lists the direct children of this process from a file that stays open: it needs no descriptor of its own,
-// and so works also where somebody lowered this process's limits. The file is that of the main thread, which starts
-// all commands and is given every orphan.
+// A childReader lists the direct children of this process. Its file stays open, so it works even if somebody lowers
+// this process's limit of descriptors. The file is that of the main thread, which starts all commands and becomes the
+// parent of every orphan.
 type childReader struct {
 	file int // -1 for a kernel without CONFIG_PROC_CHILDREN
 	buf  []byte
@@ -327,8 +326,8 @@ func childrenByParent(pid int) []int {
 	})
 }
 
-// descendants returns the children of roots, their children and so on. While processes fork and end the list can
-// miss some: whoever must have them all asks again until there are none.
+// descendants returns the children of roots, their children and so on. It can miss processes that are forked meanwhile,
+// so a caller that needs all of them must repeat it until there are no new ones.
 func descendants(roots ...int) []int {
 	seen := make(map[int]bool, len(roots))
 	for _, p := range roots {
@@ -359,11 +358,11 @@ func living(pids []int) []int {
 
 func signalAll(pids []int, sig syscall.Signal) {
 	for _, p := range pids {
-		_ = syscall.Kill(p, sig) // gone already, or not ours to signal: whoever waits for it sees that
+		_ = syscall.Kill(p, sig) // a caller that waits for the process notices an error
 	}
 }
 
-// A stat is what is needed of /proc/<pid>/stat.
+// A stat has some fields of /proc/<pid>/stat.
 type stat struct {
 	state   byte
 	parent  int

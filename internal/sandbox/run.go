@@ -1,6 +1,6 @@
 package sandbox
 
-// One command from start to end, as the runner sees it: clocks, orders to the supervisor, output.
+// One command from start to end, on the runner's side: clocks, output, result.
 
 import (
 	"context"
@@ -23,10 +23,10 @@ type ending struct {
 	never  bool // the command was not started; err says why
 	code   int
 	signal string
-	says   string // a line for the command's Stderr: why its program could not be run
+	says   string // a line for Command.Stderr: why the program could not be run
 	told   bool   // stop was called before the command had ended
 	left   int
-	err    error // could not be started, could not be ended, or ended in a way that a person must know
+	err    error // it could not be started or ended, or its supervisor was killed
 }
 
 // Run runs c in the box and returns when no process of it is left. When ctx ends, a timeout passes, or the command
@@ -74,7 +74,7 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 		outErr = errors.Join(outErr, err)
 	}
 	if !end.told {
-		// The command had ended before it was told to: what the clock said meanwhile is about its leftovers.
+		// The command had ended before stop was called: only its leftovers ran out of time.
 		res.TimedOut, res.IdledOut, res.Cancelled = false, false, false
 	}
 	if res.TimedOut || res.IdledOut {
@@ -86,7 +86,7 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 	return res, end.err
 }
 
-// pauseCheck is how often a clock that has run out looks whether it stands still.
+// pauseCheck is how often a clock that ran out while the commands were suspended is read.
 const pauseCheck = 5 * time.Millisecond
 
 // watch stops the tree when a clock runs out or ctx ends, and returns when the tree has ended.
@@ -111,7 +111,7 @@ func watch(ctx context.Context, c Command, t *tree, std *streams, res *Result) e
 			res.Cancelled = !res.TimedOut && !res.IdledOut
 			t.stop(errors.Is(context.Cause(ctx), ErrNow))
 		case <-timeout:
-			if left := c.Timeout - (Awake() - std.start); left > 0 { // the person had stopped us
+			if left := c.Timeout - (Awake() - std.start); left > 0 { // Suspend was called meanwhile
 				timer.Reset(max(left, pauseCheck))
 				continue
 			}
@@ -140,7 +140,7 @@ type streams struct {
 	src   io.Reader // what goes into it
 	fed   chan struct{}
 	start time.Duration // by Awake
-	last  atomic.Int64  // when something was read last, by Awake; kept where Idle is asked for
+	last  atomic.Int64  // when something was read last, by Awake; only with Command.Idle
 }
 
 func openStreams(c Command) (s *streams, err error) {
@@ -185,10 +185,10 @@ func (s *streams) open(w io.Writer, timed bool) (*os.File, error) {
 
 func (s *streams) touch() { s.last.Store(int64(Awake())) }
 
-// quiet returns how long nothing was written.
+// quiet returns how long the command has written nothing.
 func (s *streams) quiet() time.Duration { return Awake() - time.Duration(s.last.Load()) }
 
-// pump starts the copying, after the child's ends were handed over.
+// pump starts the copying. The child has its ends now.
 func (s *streams) pump() {
 	s.closeChild()
 	for _, o := range s.outs {
@@ -204,7 +204,8 @@ func (s *streams) pump() {
 	}
 }
 
-// drain returns when all that the dead tree wrote was passed on. A process outside of the tree may still hold a pipe.
+// drain waits until everything that the tree wrote was passed on. A process outside of the tree may still have a pipe
+// open.
 func (s *streams) drain() error {
 	var errs []error
 	for _, o := range s.outs {
@@ -214,7 +215,7 @@ func (s *streams) drain() error {
 		_ = s.in.Close()
 		select {
 		case <-s.fed:
-		case <-time.After(20 * time.Millisecond): // its source blocks in Read: nobody can end that
+		case <-time.After(20 * time.Millisecond): // the source blocks in Read, which cannot be interrupted
 		}
 	}
 	return errors.Join(errs...)
@@ -223,7 +224,7 @@ func (s *streams) drain() error {
 func (s *streams) closeChild() {
 	for _, f := range s.child {
 		if f != nil {
-			_ = f.Close() // closing the shared one twice is no harm
+			_ = f.Close() // the shared one is closed twice
 		}
 	}
 }
@@ -238,20 +239,18 @@ func (s *streams) close() {
 	}
 }
 
-// same reports whether two writers are one; writers that cannot be compared are two.
+// same reports whether two writers are one. Writers that cannot be compared are not.
 func same(a, b io.Writer) bool {
 	defer func() { _ = recover() }()
 	return a == b
 }
 
-// A program that the person uses themselves: on their terminal, with their environment, confined by nothing.
-
-// Foreground runs a program and waits for it: an editor that a person asked for, never a task, hook or agent. It
-// has the terminal for itself: ^C and ^\ are its own meanwhile, and end nobody else. A program that does not exit
-// with 0 is an error.
+// Foreground runs a program, such as an editor, for a person and waits for it. It is not confined, and has the terminal:
+// ^C and ^\ end nothing else meanwhile. It is never used for a task, hook or agent. A program that does not exit with 0
+// is an error.
 func Foreground(argv, env []string, dir string, stdin io.Reader, stdout, stderr io.Writer) error {
 	theirs := make(chan os.Signal, 1)
-	// caught and not ignored: what is ignored stays so in the program
+	// caught and not ignored, because the program would inherit that
 	signal.Notify(theirs, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(theirs)
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // it is the person's own, and theirs to end

@@ -1,12 +1,11 @@
 package sandbox
 
-// The supervisor: outside of the fence, one for all the commands of a runner's tasks, and one for each command that is
-// confined or that a hook started. It is the subreaper of all that its commands start, so nothing can leave its care;
-// whose a process is, owner_linux.go says; how a command's processes are ended, charge_linux.go.
+// The supervisor is outside of the fence. There is one for all commands of a runner's tasks, and one for each command
+// that is confined or that a hook started. It is the subreaper of everything that its commands start, so no process gets
+// away. owner_linux.go finds out which command a process belongs to, end_linux.go ends the processes of a command.
 //
-// Two threads do the work. The main one takes requests and forks, so that PDEATHSIG, which follows the thread,
-// holds as long as the supervisor lives, and so that all children are in one list. The other one reaps. A timer
-// does what is due.
+// The main thread takes requests and forks, because PDEATHSIG follows the thread, and because all children are then in
+// one list. Another thread reaps. A timer calls due.
 
 import (
 	"errors"
@@ -20,49 +19,49 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The main goroutine stays on the main thread only when it is told so before main.
+// The main goroutine can be locked to the main thread only before main.
 func init() {
 	if helperRole() == roleSupervisor {
 		runtime.LockOSThread()
 	}
 }
 
-// idleProcs is enough for one to be idle always.
+// idleProcs is GOMAXPROCS of a supervisor: enough for one processor to be idle always.
 const idleProcs = 8
 
-// A supervisor's fields are guarded by mu, but for those of the main goroutine. No child is reaped while it is
-// held: so a list of the children that is read meanwhile has them all.
+// A supervisor's fields are guarded by mu, except those of the main goroutine. No child is reaped while mu is locked, so
+// a list of the children that is read meanwhile is complete.
 type supervisor struct {
 	in       inbox             // of the main goroutine
 	deferred []deferredRequest // of the main goroutine
-	own      unix.Rlimit       // of tagResource, as this process was given it
-	first    fitness
+	own      unix.Rlimit       // of tagResource, when this process began
+	first    fitness           // when this process began
 
-	sending sync.Mutex // the last that is taken
+	sending sync.Mutex // locked after mu
 
 	mu          sync.Mutex
-	jobs        map[uint32]*job // not reported yet
-	byPID       map[int]*job    // the same by the process id of the command
-	strays      map[int]*job    // children that are no commands, by whose they are
-	unclear     map[int][]*job  // those that could be of any of these
-	starting    uint64          // the tag of the command that is being forked; 0: none
-	early       map[int]syscall.WaitStatus
-	closings    int // so many jobs have begun to end
+	jobs        map[uint32]*job            // not reported yet
+	byPID       map[int]*job               // the same by the process id of the command
+	strays      map[int]*job               // children that are no commands, with their jobs
+	unclear     map[int][]*job             // children that may belong to any of several jobs
+	starting    uint64                     // the tag of the command that is being forked; 0: none
+	early       map[int]syscall.WaitStatus // of children that ended before the fork returned
+	closings    int                        // number of jobs that have begun to end
 	childReader childReader
 	clock       *time.Timer
-	tick        time.Time // when clock goes off; zero: not set
+	tick        time.Time // when clock fires; zero: it is not set
 	born        bool      // there may be children to wait for
 	waiting     *sync.Cond
-	gone        bool // the runner is
-	blind       bool // /proc cannot be walked from here any more: what is left of a command is what was struck
-	out         []byte
+	gone        bool   // the runner has exited
+	blind       bool   // /proc cannot be read any more: the processes that were killed count as left
+	out         []byte // notices for the next flush
 }
 
 func supervise() {
-	// Two goroutines that wait in the kernel hold a processor each; when none is idle, the runtime's monitor polls
-	// every 20 µs to take them back, which cost more than all else here.
+	// Two goroutines that wait in the kernel occupy a processor each. Without an idle one the runtime's monitor polls
+	// every 20 µs to take them back, which cost more than everything else here.
 	runtime.GOMAXPROCS(idleProcs)
-	// The children must not inherit that a signal is ignored, so each is caught and dropped.
+	// Children inherit ignored signals, so signals are caught and dropped instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
@@ -85,7 +84,7 @@ func supervise() {
 	s.endAll()
 }
 
-// serve does what the runner asks until there is none.
+// serve does what the runner asks, until the runner has exited.
 func (s *supervisor) serve() {
 	for {
 		f, fds, ok := s.in.next(len(s.deferred) > 0)
@@ -97,7 +96,7 @@ func (s *supervisor) serve() {
 		case f.kind == askStart:
 			s.receive(f, fds)
 		case f.kind == askPing:
-			s.send(notice{kind: noticePong, id: f.id}.append(nil)) // not waiting for a long walk
+			s.send(notice{kind: noticePong, id: f.id}.append(nil)) // without mu, which may be locked for long
 		default:
 			s.order(f.id, f.kind)
 		}
@@ -105,16 +104,15 @@ func (s *supervisor) serve() {
 	}
 }
 
-// A deferredRequest is one whose program somebody holds open for writing at this moment.
+// A deferredRequest is a request whose program is still open for writing somewhere.
 type deferredRequest struct {
 	request
 	fds   []int
-	order byte // that came meanwhile
+	order byte // askTerm or askKill, if it came meanwhile
 	until time.Time
 }
 
-// busyFor bounds the wait for such a program. Any program that forks while it writes a script makes that happen for
-// a moment.
+// busyFor bounds the wait for such a program. A program that forks while it writes a script causes it for a moment.
 const busyFor = 100 * time.Millisecond
 
 func (s *supervisor) receive(f *inFrame, fds []int) {
@@ -123,7 +121,7 @@ func (s *supervisor) receive(f *inFrame, fds []int) {
 	switch {
 	case err != nil:
 		syscall.Exit(exitBroken)
-	case n != len(fds): // the kernel could not hand them all over: no descriptors are left here
+	case n != len(fds): // the kernel could not pass them all: this process has too many descriptors open
 		closeAll(fds)
 		s.never(r.id, syscall.EMFILE)
 		return
@@ -131,7 +129,7 @@ func (s *supervisor) receive(f *inFrame, fds []int) {
 	s.start(deferredRequest{request: r, fds: fds, until: time.Now().Add(busyFor)})
 }
 
-// retry starts those again that had to wait.
+// retry starts the deferred requests again.
 func (s *supervisor) retry() {
 	again := s.deferred
 	s.deferred = nil
@@ -151,7 +149,7 @@ func (s *supervisor) start(r deferredRequest) {
 	if errors.Is(err, syscall.ETXTBSY) && time.Now().Before(r.until) {
 		s.deferred = append(s.deferred, r)
 	} else {
-		closeAll(r.fds) // only the command holds its streams
+		closeAll(r.fds) // only the command keeps its streams open
 	}
 
 	s.mu.Lock()
@@ -182,7 +180,7 @@ func (s *supervisor) start(r deferredRequest) {
 	s.flush()
 }
 
-// attr returns how the process is made.
+// attr returns the attributes of the new process.
 func (r *deferredRequest) attr() *syscall.ProcAttr {
 	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if r.how&startMounts != 0 {
@@ -208,7 +206,7 @@ func (r *deferredRequest) attr() *syscall.ProcAttr {
 	return &syscall.ProcAttr{Dir: r.dir, Env: r.env, Files: files, Sys: sys}
 }
 
-// order is for a command that runs, or is about to, or was reported already.
+// order ends a command, which may also be deferred or reported already.
 func (s *supervisor) order(id uint32, kind byte) {
 	for i := range s.deferred {
 		if s.deferred[i].id == id {
@@ -229,7 +227,7 @@ func (s *supervisor) never(id uint32, errno syscall.Errno) {
 	s.flush()
 }
 
-// say is sent with the next flush.
+// tell adds a notice to the next flush.
 func (s *supervisor) tell(m notice) { s.out = m.append(s.out) }
 
 func (s *supervisor) flush() {
@@ -268,7 +266,7 @@ func (s *supervisor) reap() {
 		for !s.born && !s.gone {
 			s.waiting.Wait()
 		}
-		if s.gone && !s.born { // nothing is left of anything
+		if s.gone && !s.born {
 			syscall.Exit(0)
 		}
 		s.born = false
@@ -305,7 +303,7 @@ func (s *supervisor) collect() {
 	}
 }
 
-// endAll ends everything: the runner is gone. The reaper exits when nothing is left.
+// endAll kills all processes after the runner has exited. The reaper exits when no child is left.
 func (s *supervisor) endAll() {
 	for _, r := range s.deferred {
 		closeAll(r.fds)
@@ -324,7 +322,7 @@ func (s *supervisor) endAll() {
 			rewalk = time.Now().Add(max(pollTerm, 4*time.Since(start)))
 		}
 		s.mu.Unlock()
-		time.Sleep(max(pollKill, 2*time.Since(start))) // the tree needs the processor too, to die
+		time.Sleep(max(pollKill, 2*time.Since(start))) // the tree needs processor time to exit
 	}
 	syscall.Exit(0)
 }
@@ -335,7 +333,7 @@ func closeAll(fds []int) {
 	}
 }
 
-// codeOf returns an exit code as a shell has it, and the signal.
+// codeOf returns an exit code as a shell does, and the signal.
 func codeOf(ws syscall.WaitStatus) (code int, sig syscall.Signal) {
 	if ws.Signaled() {
 		return 128 + int(ws.Signal()), ws.Signal()

@@ -1,6 +1,6 @@
 package sandbox
 
-// What the runner does itself when a supervisor does not: each order has a date by which the tree is to be dead.
+// The runner ends a tree itself if the supervisor has not done it in time.
 
 import (
 	"os"
@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// In both, the whole is to be below one second.
-	patience = 700 * time.Millisecond // what a supervisor has to end a tree, after SIGKILL was due
-	idleFor  = 150 * time.Millisecond // a supervisor that reaps nothing and does not answer for so long does not work
+	// Both together must be below one second.
+	patience = 700 * time.Millisecond // how long a supervisor may take to end a tree after SIGKILL was due
+	idleFor  = 150 * time.Millisecond // a supervisor that reaps nothing and does not answer for so long has failed
 )
 
-// A watchdog watches over the end of one tree. It kills by parentage: whatever the supervisor has in its care descends
-// from it, or, when it is killed, from this process.
+// A watchdog ends one tree if its supervisor does not. It kills descendants of the supervisor, or of this process once
+// the supervisor was killed.
 type watchdog struct {
 	mu     sync.Mutex
 	late   *time.Timer
-	calmed bool
-	due    time.Time    // when SIGKILL is due: by an order, or because the command has ended
-	struck map[int]bool // the living that were killed here
+	calmed bool         // calm was called
+	due    time.Time    // when SIGKILL is due, after stop or after the end of the command; zero: not yet known
+	struck map[int]bool // living processes that were killed here
 }
 
-// within reports that SIGKILL is due after d, if it is not due before.
+// within makes SIGKILL due after d, unless it is due earlier.
 func (t *tree) within(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,8 +43,8 @@ func (t *tree) within(d time.Duration) {
 	}
 }
 
-// calm ends the watching: the tree was reported, or its supervisor is gone. It gives whether SIGKILL was due, and who
-// was killed.
+// calm stops the watchdog, because the tree was reported or its supervisor has exited. It returns whether SIGKILL was
+// due, and the processes that were killed.
 func (t *tree) calm() (due bool, struck map[int]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,8 +55,8 @@ func (t *tree) calm() (due bool, struck map[int]bool) {
 	return !t.due.IsZero(), t.struck
 }
 
-// bite ends the tree by this process's own hand. A supervisor that still works is left to make its report; one that
-// does not is killed, and then follow sweeps. So is one that has nothing to say after a long time.
+// bite kills the tree. A supervisor that still works can make its report; one that has failed, or reports nothing for
+// giveUp, is killed, and then orphaned cleans up.
 func (t *tree) bite() {
 	start := time.Now()
 	worked, before := start, -1
@@ -81,8 +81,8 @@ func (t *tree) bite() {
 	}
 }
 
-// strike kills what can be seen of the tree: so many are left, zombies too, and so many of them lived. It is gone when
-// that is no longer this watchdog's work.
+// strike kills the visible processes of the tree. It returns how many there were, zombies included, and how many of them
+// were alive. gone means that the watchdog was stopped.
 func (t *tree) strike() (left, alive int, gone bool) {
 	t.link.life.RLock()
 	defer t.link.life.RUnlock()
@@ -100,7 +100,7 @@ func (t *tree) strike() (left, alive int, gone bool) {
 	return len(pids), alive, false
 }
 
-// below returns the processes in the supervisor's care that are of t. life is held.
+// below returns the descendants of the supervisor that belong to t. The caller must have locked life.
 func (l *link) below(t *tree) []int {
 	if l.alone {
 		return descendants(l.pid)
@@ -114,9 +114,8 @@ func (l *link) below(t *tree) []int {
 	return append(roots, descendants(roots...)...)
 }
 
-// sweep kills what killed supervisors left to this process: its children in a foreign session, which only a
-// supervisor's tree can be, and all that descends from them. It gives those that lived with their tags, and how
-// many would not end.
+// sweep kills the processes that this process inherited from killed supervisors: its children in another session and
+// their descendants. It returns those that were alive, with their tags, and the number of those that did not exit.
 func sweep() (found map[int]uint64, stuck int) {
 	supervisors.Lock()
 	defer supervisors.Unlock()
@@ -131,11 +130,11 @@ func sweep() (found map[int]uint64, stuck int) {
 			quiet = 0
 		}
 		for _, p := range left {
-			// By id, never -1: other children of this program belong to whoever started them.
-			tag := readTag(p) // of a zombie too
+			// By id, never -1: this program may have other children.
+			tag := readTag(p) // works for a zombie, too
 			var ws syscall.WaitStatus
 			if q, _ := syscall.Wait4(p, &ws, syscall.WNOHANG, nil); q == p {
-				if ws.Signal() == syscall.SIGKILL { // by us, or with its supervisor: a command dies when that does
+				if ws.Signal() == syscall.SIGKILL { // by us, or by the death of its supervisor (PDEATHSIG)
 					found[p] = tag
 				}
 				continue

@@ -1,7 +1,7 @@
 package sandbox
 
-// What goes over the socket between a runner and a supervisor. Down go frames of any length, up go reports of one
-// length. Numbers are little-endian; texts end with a NUL, which no argument, path or variable can hold.
+// The protocol between a runner and a supervisor. The runner sends frames of any length, the supervisor sends notices of
+// one length. Numbers are little-endian; texts end with a NUL, which no argument, path or variable can contain.
 
 import (
 	"encoding/binary"
@@ -13,21 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a runner asks.
+// Kinds of frames.
 const (
 	askStart byte = iota + 1
 	askTerm
 	askKill
-	askPing // answered when all that was asked before was begun
+	askPing // answered after the frames before it
 )
 
-// What a supervisor says.
+// Kinds of notices.
 const (
-	noticeHello byte = iota + 1 // it works; said once, before anything is started
+	noticeHello byte = iota + 1 // sent once, before anything is started
 	noticePong
 	noticeNever  // the command was not started: code is the errno
-	noticeEnded  // the command has ended, and something of it lives: code, signal and told are final
-	noticeReport // nothing of it lives, but for stuck
+	noticeEnded  // the command has ended, processes of it are left: code, signal and told are final
+	noticeReport // no process of it is left, except for stuck
 )
 
 // frameHead is the length of a frame, counted from here, its kind and the command's number.
@@ -36,32 +36,32 @@ const frameHead = 4 + 1 + 4
 // maxFrame is above what the kernel lets a process be given (a quarter of 8 MiB of stack, at most 6 MiB).
 const maxFrame = 64 << 20
 
-// How a start is made. Without any, the program is the command itself.
+// Flags of a start. Without any, the program is the command itself.
 const (
 	startMounts byte = 1 << iota // in a mount namespace of its own
-	startUsers                   // and a user namespace, to be allowed to
-	startInner                   // an inner process, which is handed one more descriptor, its control socket
+	startUsers                   // and in a user namespace, which permits that
+	startInner                   // an inner process, which gets one more descriptor, its control socket
 )
 
 // A request is one process to start.
 type request struct {
 	id   uint32
 	how  byte
-	std  [3]byte // which of the descriptors sent along is the stream, from 1 on; 0: /dev/null
+	std  [3]byte // for each stream, the number of its descriptor among those of the frame, from 1; 0: /dev/null
 	path string
 	dir  string
 	argv []string
 	env  []string
 }
 
-// frame appends an order without anything to it.
+// frame appends a frame without a body.
 func frame(b []byte, kind byte, id uint32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, frameHead-4)
 	b = append(b, kind)
 	return binary.LittleEndian.AppendUint32(b, id)
 }
 
-// append appends r as a frame. fds are the descriptors sent along with its first byte.
+// append appends r as a frame. fds is the number of descriptors that are sent with its first byte.
 func (r request) append(b []byte, fds int) []byte {
 	at := len(b)
 	b = frame(b, askStart, r.id)
@@ -81,7 +81,7 @@ func (r request) append(b []byte, fds int) []byte {
 
 var errFrame = errors.New("not a frame of this program")
 
-// parse reads what append wrote, after the head. fds is how many descriptors belong to it.
+// parse reads the body of a frame of append. fds is the number of descriptors that belong to it.
 func (r *request) parse(b []byte) (fds int, err error) {
 	if len(b) < 13 {
 		return 0, errFrame
@@ -112,12 +112,12 @@ func (r *request) parse(b []byte) (fds int, err error) {
 	return fds, nil
 }
 
-// A notice is what goes up, in noticeLen bytes.
+// A notice is a message of a supervisor, noticeLen bytes long.
 type notice struct {
 	kind   byte
 	signal syscall.Signal
 	told   bool
-	unfit  bool // the supervisor is not what it was when it began: it is to start nothing more
+	unfit  bool // somebody changed the supervisor's limits (see fitness): it must start nothing more
 	id     uint32
 	code   uint32 // exit code, or errno
 	left   uint32
@@ -149,30 +149,29 @@ func parseNotice(b []byte) notice {
 	}
 }
 
-// What a supervisor receives: frames, and the descriptors that come with them, in the same order.
-
-// An inbox belongs to the goroutine that calls next.
+// An inbox receives frames and their descriptors, which come in the same order. It belongs to the goroutine that calls
+// next.
 type inbox struct {
 	fd    int
-	buf   []byte // received and not parsed begins at at
+	buf   []byte // not parsed from at on
 	at    int
 	fds   []int
 	oob   [64]byte
 	frame inFrame
 }
 
-// An inFrame is valid until the next one is asked for.
+// An inFrame is valid until the next call of next.
 type inFrame struct {
 	kind byte
 	id   uint32
 	body []byte
 }
 
-// inboxKept is what the buffer may keep, in bytes, for the next frames.
+// inboxKept is the largest buffer, in bytes, that is kept for the next frames.
 const inboxKept = 128 << 10
 
-// next returns the next frame and the descriptors that belong to it; ok is false when there will be none. With
-// hurry it gives nil when none came within a millisecond.
+// next returns the next frame and its descriptors; ok is false if there are no more. With hurry it returns nil if none
+// came within a millisecond.
 func (b *inbox) next(hurry bool) (f *inFrame, fds []int, ok bool) {
 	for {
 		have := b.buf[b.at:]
@@ -254,7 +253,7 @@ func (b *inbox) accept(oob []byte) {
 	}
 }
 
-// pipe makes a pipe. Our end is one that goroutines wait for; the child's, which blocks, is never waited for here.
+// pipe makes a pipe. Our end does not block, so that a goroutine waits for it and not a thread; the child's end blocks.
 func pipe(weWrite bool) (ours, child *os.File, err error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
@@ -271,7 +270,7 @@ func pipe(weWrite bool) (ours, child *os.File, err error) {
 	return os.NewFile(uintptr(p[mine]), "|0"), os.NewFile(uintptr(p[1-mine]), "|1"), nil
 }
 
-// widen makes the pipe hold as much as it can. Where that is refused it stays as it is.
+// widen makes the buffer of the pipe as large as the system permits.
 func (o *output) widen() {
 	raw, err := o.pipe.SyscallConn()
 	if err != nil {
