@@ -24,23 +24,33 @@ import (
 
 // makeFolder makes the folder of the base below parent, which must be outside the tree. See newFolder for kept.
 func (b *Base) makeFolder(parent, kept string) (err error) {
-	if parent, err = filepath.Abs(parent); err != nil {
+	if parent, err = b.makeParent(parent); err != nil {
 		return err
-	}
-	if err := outside(b.Top, parent); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return fmt.Errorf("scratch folder: %w", err)
-	}
-	if parent, err = filepath.EvalSymlinks(parent); err != nil { // as git prints paths
-		return fmt.Errorf("scratch folder: %w", err)
 	}
 	if b.holder, err = newFolder(parent, kept); err != nil {
 		return err
 	}
 	b.Dir, b.rules = filepath.Join(b.holder, "tree"), filepath.Join(b.holder, "rules")
 	return nil
+}
+
+// makeParent makes a folder, which must be outside the tree, and returns its absolute path without symlinks, as git
+// prints paths.
+func (b *Base) makeParent(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := outside(b.Top, dir); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("scratch folder: %w", err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", fmt.Errorf("scratch folder: %w", err)
+	}
+	return dir, nil
 }
 
 // copyRules copies the .gitignore files that decide about new paths. Those of taken folders count too: a virtual
@@ -95,20 +105,11 @@ func (b *Base) Close() error {
 // Copy makes a new copy in the folder at, which must not exist. Copies for the same purpose should use the same path,
 // one after the other, because build caches are keyed by path.
 func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
-	if at, err = filepath.Abs(at); err != nil {
-		return nil, err
-	}
-	if err := outside(b.Top, at); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-		return nil, fmt.Errorf("scratch copy: %w", err)
-	}
-	up, err := filepath.EvalSymlinks(filepath.Dir(at))
+	parent, err := b.makeParent(filepath.Dir(at))
 	if err != nil {
-		return nil, fmt.Errorf("scratch copy: %w", err)
+		return nil, err
 	}
-	at = filepath.Join(up, filepath.Base(at))
+	at = filepath.Join(parent, filepath.Base(at))
 	if _, err := os.Lstat(at); err == nil {
 		return nil, fmt.Errorf("scratch copy %s: %w: remove what an earlier run left there", at, fs.ErrExist)
 	}

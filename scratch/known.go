@@ -78,7 +78,7 @@ func (k *known) add(prefix string, got map[string][]copied) {
 	for dir, files := range got {
 		at := path.Join(prefix, dir)
 		files = append(files, k.Files[at]...) // a new entry comes before the old one of the same name
-		slices.SortStableFunc(files, func(a, b copied) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(files, byName)
 		k.Files[at] = slices.CompactFunc(files, func(a, b copied) bool { return a.Name == b.Name })
 	}
 }
@@ -275,5 +275,3 @@ func RemoveBase(dir string) error {
 	}
 	return removeTree(gone)
 }
-
-// What a base holds, for those who judge it and store it.

@@ -56,8 +56,8 @@ func (g PathPatch) Parts() []string {
 	return []string{"mode"}
 }
 
-// Splice returns what a path is to hold that holds the parts of from and is to hold those of to; nil is a path that
-// is not there. It is strict: ErrConflict when now is not what the patch says.
+// Splice returns the content of a path after the parts of from, which it has now, were replaced by those of to. nil is a
+// path that does not exist. The error is ErrConflict if now is not what the patch says.
 func (g PathPatch) Splice(now *File, from, to []bool) (*File, error) {
 	if slices.Equal(from, to) {
 		return now, nil
@@ -152,7 +152,7 @@ func (h Hunk) side(after bool) []string {
 	return lines
 }
 
-// undo returns the way back of apply.
+// undo reverses apply.
 func (f *FilePatch) undo(after *File) (*File, error) {
 	switch {
 	case f.Change == "deleted":
@@ -204,7 +204,7 @@ func (f *FilePatch) deleted() (*File, error) {
 	return made, nil
 }
 
-// reversed fills in the old content of a binary patch, which has to hold the way back.
+// reversed fills in the old content of a binary patch, if the patch contains it.
 func (f *FilePatch) reversed(made *File) (*File, error) {
 	if f.parsed.file.ReverseBinaryFragment == nil {
 		return nil, conflict(f.Path, 0, "the patch does not hold what the file held before")
@@ -226,8 +226,8 @@ func (f *FilePatch) reversed(made *File) (*File, error) {
 // than one.
 const maxSearch = 64
 
-// Holds returns which parts a path holds, if it is the base with some of them: isBase judges a base. The first set
-// that fits counts, one with few parts before one with more.
+// Holds returns which parts are in a path, if the path is the base with some of them; isBase reports whether a file is
+// the base. The first set that fits counts, one with few parts before one with more.
 func (g PathPatch) Holds(now *File, isBase func(*File) bool) (parts []bool, ok bool) {
 	parts = make([]bool, len(g.Parts()))
 	if isBase(now) {
@@ -425,12 +425,9 @@ func (s *section) write(w *writer) {
 				old, now = old+1, now+1
 			}
 		}
-		before := c.old - 1
+		before := max(0, c.old-1) // 0 for lines of context in a new file, which Parse refuses
 		if old == 0 {
 			before = c.old
-		}
-		if before < 0 { // a new file of which a person wrote lines of context: for Parse to say
-			before = 0
 		}
 		w.line("@@ -", span(before, before+old), " +", span(before+shift, before+shift+now), " @@")
 		for _, l := range c.lines {
