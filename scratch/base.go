@@ -3,9 +3,7 @@
 package scratch
 
 import (
-	"bufio"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -249,15 +247,11 @@ func (b *Base) writeMemory(names *git.Census, left []string) error {
 	if names == nil {
 		names = &git.Census{}
 	}
-	f, err := os.OpenFile(filepath.Join(b.holder, memoryFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(gob.NewEncoder(f).Encode(memory{
+	return writeGob(filepath.Join(b.holder, memoryFile), memory{
 		Top: b.Top, Sub: b.Sub, Commit: b.Commit, Excludes: b.excludes,
 		HistoryMissing: b.HistoryMissing, Git: b.counted != nil,
 		Counted: names.Files, Tracked: names.Tracked, Taken: b.Taken, Left: left,
-	}), f.Close())
+	})
 }
 
 // Holder returns the folder to pass to Reopen.
@@ -281,21 +275,12 @@ func (b *Base) Adopt(dir string) (*Copy, error) {
 	return c, nil
 }
 
-func (b *Base) writeKnown() error {
-	f, err := os.OpenFile(filepath.Join(b.holder, knownFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	return errors.Join(gob.NewEncoder(w).Encode(b.now), w.Flush(), f.Close())
-}
-
 // store moves the base to where the next Make finds it, and reports whether it did.
 func (b *Base) store() bool {
 	if b.kept == "" || b.now == nil || b.now.size() > mostKept {
 		return false
 	}
-	if b.writeKnown() != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {
+	if writeGob(filepath.Join(b.holder, knownFile), b.now) != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {
 		return false
 	}
 	// Rename fails if another base was stored there meanwhile: that folder is not empty.
@@ -314,14 +299,10 @@ const memoryFile = "memory"
 
 // Reopen takes over the base of a killed runner.
 func Reopen(ctx context.Context, holder string) (*Base, error) {
-	f, err := os.Open(filepath.Join(holder, memoryFile))
+	var m memory
+	err := readGob(filepath.Join(holder, memoryFile), &m)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	var m memory
-	if err := gob.NewDecoder(f).Decode(&m); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	b := &Base{
 		Top: m.Top, Sub: m.Sub, Commit: m.Commit, excludes: m.Excludes,

@@ -193,12 +193,10 @@ func TestKeptIsUsed(t *testing.T) {
 // tell changes what a kept base says of itself.
 func tell(t *testing.T, kept string, change func(*known)) {
 	t.Helper()
-	b := &Base{holder: kept, Top: ""}
 	var k known
-	must(t, readKnown(kept, &k), os.Remove(kept+"/known"))
+	must(t, readGob(kept+"/known", &k), os.Remove(kept+"/known"))
 	change(&k)
-	b.now = &k
-	must(t, b.writeKnown())
+	must(t, writeGob(kept+"/known", k))
 }
 
 // A file of the tree that was written about when it was read may have changed since with the same size and times.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -171,25 +172,9 @@ func trimGit(at string) error {
 	return nil
 }
 
-// agrees reports whether the files of a base are equal to those of an earlier walk of the tree.
+// agrees reports whether the files of a base are equal to those of an earlier walk of the tree, which may have more.
 func agrees(base, walked *tree.Manifest) bool {
-	rest := walked.Entries
-	for _, e := range base.Entries {
-		if e.Mode.IsDir() {
-			continue
-		}
-		for len(rest) > 0 && rest[0].Path < e.Path {
-			rest = rest[1:]
-		}
-		if len(rest) == 0 || rest[0].Path != e.Path {
-			return false
-		}
-		w := rest[0]
-		if w.Mode.Type() != e.Mode.Type() || w.Mode&0o100 != e.Mode&0o100 || w.Digest != e.Digest {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(tree.Compare(base, walked), func(c tree.Change) bool { return c.Before != nil })
 }
 
 // knownFile is only in a base that is kept. It is written last and removed first.
@@ -225,7 +210,7 @@ func newFolder(parent, kept string) (string, error) {
 // trusted, it returns nil and empties the folder.
 func takeKnown(holder, top string) (*known, error) {
 	k := &known{}
-	if readKnown(holder, k) != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
+	if readGob(filepath.Join(holder, knownFile), k) != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
 		k = nil
 	}
 	// From here until it is complete again, the base cannot be kept.
@@ -247,13 +232,26 @@ func takeKnown(holder, top string) (*known, error) {
 	return k, nil
 }
 
-func readKnown(holder string, k *known) error {
-	f, err := os.Open(filepath.Join(holder, knownFile))
+// writeGob writes a new file.
+func writeGob(name string, v any) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	return errors.Join(gob.NewEncoder(w).Encode(v), w.Flush(), f.Close())
+}
+
+func readGob(name string, v any) error {
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
-	return gob.NewDecoder(bufio.NewReader(f)).Decode(k)
+	if err := gob.NewDecoder(bufio.NewReader(f)).Decode(v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // newKnown returns a known of a base of top without files.

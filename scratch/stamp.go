@@ -180,32 +180,25 @@ func remove(dir string) error {
 
 // removeTree removes a file or folder, whatever its modes are.
 func removeTree(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		openAll(dir) // nothing can be removed from a read-only folder
+	}
 	if err := os.RemoveAll(dir); err != nil {
-		// Entries of a read-only folder cannot be removed: make all folders writable and try again.
-		_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-			if d != nil && d.IsDir() {
-				_ = os.Chmod(p, 0o700)
-				if err != nil { // it could not be read before the chmod
-					openAll(p)
-				}
-			}
-			return nil
-		})
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("scratch copy: %w; remove it by hand", err)
-		}
+		return fmt.Errorf("scratch copy: %w; remove it by hand", err)
 	}
 	return nil
 }
 
-// openAll makes the folders below dir writable, which WalkDir could not read.
+// openAll makes a folder and all folders below it writable.
 func openAll(dir string) {
+	_ = os.Chmod(dir, 0o700)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if e.IsDir() {
-			p := filepath.Join(dir, e.Name())
-			_ = os.Chmod(p, 0o700)
-			openAll(p)
+			openAll(filepath.Join(dir, e.Name()))
 		}
 	}
 }

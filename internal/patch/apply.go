@@ -147,19 +147,19 @@ func (f *FilePatch) checked(after *File) (*File, error) {
 
 func (f *FilePatch) content(base []byte) ([]byte, error) {
 	switch {
-	case f.parsed.file == nil:
+	case f.file == nil:
 		return base, nil
 	case f.Binary:
 		return f.binaryContent(base)
 	}
-	frags := f.parsed.file.TextFragments
+	frags := f.file.TextFragments
 	last := frags[len(frags)-1]
 	if n := int64(countLines(base)); last.TrailingContext == 0 && last.OldPosition+last.OldLines-1 < n && last.OldLines > 0 {
 		// Without context below it a hunk speaks of the end of the file; git has the same rule.
 		return nil, conflict(f.Path, last.OldPosition+last.OldLines, "the file goes on where the patch says it ends")
 	}
 	var after bytes.Buffer
-	if err := gitdiff.Apply(&after, bytes.NewReader(base), f.parsed.file); err != nil {
+	if err := gitdiff.Apply(&after, bytes.NewReader(base), f.file); err != nil {
 		line := int64(0)
 		if at, ok := errors.AsType[*gitdiff.ApplyError](err); ok {
 			line = at.Line
@@ -179,14 +179,14 @@ func countLines(b []byte) int {
 
 // binaryContent takes the new content as a whole, if the old one is what the index line names.
 func (f *FilePatch) binaryContent(base []byte) ([]byte, error) {
-	if f.Change != "added" && blobOf(&File{Data: base}) != f.parsed.oldBlob {
+	if f.Change != "added" && blobOf(&File{Data: base}) != f.oldBlob {
 		return nil, conflict(f.Path, 0, "the content is not the one the patch was made for")
 	}
 	var after bytes.Buffer
-	if err := gitdiff.Apply(&after, bytes.NewReader(base), f.parsed.file, gitdiff.WithMaxBinaryFragmentBytes(maxInflated)); err != nil {
+	if err := gitdiff.Apply(&after, bytes.NewReader(base), f.file, gitdiff.WithMaxBinaryFragmentBytes(maxInflated)); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, quote(f.Path), err)
 	}
-	if want := f.parsed.newBlob; f.Change != "deleted" && blobOf(&File{Data: after.Bytes()}) != want {
+	if want := f.newBlob; f.Change != "deleted" && blobOf(&File{Data: after.Bytes()}) != want {
 		return nil, fmt.Errorf("%w: %s: its content is not %s, which its index line names", ErrMalformed, quote(f.Path), want)
 	}
 	return after.Bytes(), nil

@@ -27,7 +27,7 @@ const (
 	anchorDepth = 8
 )
 
-// A script says of every line of both sides whether it has no partner on the other.
+// A script marks the lines of each side that have no partner on the other.
 type script struct {
 	old, new         []string // lines with their ends
 	removed, written []bool
@@ -50,12 +50,11 @@ func splitLines(s string) []string {
 // diffLines compares two texts. The same texts always give the same script, on every machine: no clock is asked.
 func diffLines(before, after string) *script {
 	s := &script{old: splitLines(before), new: splitLines(after)}
-	s.removed, s.written = make([]bool, len(s.old)), make([]bool, len(s.new))
 	if len(s.old) > wholeFile || len(s.new) > wholeFile {
-		fill(s.removed)
-		fill(s.written)
+		s.removed, s.written = slices.Repeat([]bool{true}, len(s.old)), slices.Repeat([]bool{true}, len(s.new))
 		return s
 	}
+	s.removed, s.written = make([]bool, len(s.old)), make([]bool, len(s.new))
 	top := commonTop(s.old, s.new)
 	end := commonEnd(s.old[top:], s.new[top:])
 	a, b := s.tokens(top, end)
@@ -65,17 +64,11 @@ func diffLines(before, after string) *script {
 	return s
 }
 
-func fill(b []bool) {
-	for i := range b {
-		b[i] = true
-	}
-}
-
-// A token is a line that stands on both sides: which text, and where.
+// A token is a line that is on both sides: the number of its text, and its place.
 type token struct{ text, line int32 }
 
-// tokens returns the lines between the common top and end that stand on both sides; the others can have no partner,
-// so marking them now leaves the longest common subsequence what it is.
+// tokens returns the lines between the common top and end that are on both sides. It marks the others, which does not
+// change the longest common subsequence.
 func (s *script) tokens(top, end int) (a, b []token) {
 	old, written := s.old[top:len(s.old)-end], s.new[top:len(s.new)-end]
 	ids := make(map[string]int32, len(old))
@@ -232,7 +225,7 @@ func commonEnd(a, b []string) int {
 	return n
 }
 
-// Anchors of the patience diff: lines that stand exactly once on both sides, as many of them as keep their order.
+// Anchors of the patience diff: lines that are exactly once on both sides, as many of them as keep their order.
 
 // A cut is one anchor: index in a, index in b.
 type cut struct{ i, j int }

@@ -18,12 +18,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
-// parsed is what Apply needs of a file's patch.
-type parsed struct {
-	oldBlob, newBlob string        // full object names, where binary
-	file             *gitdiff.File // under another name; nil when there are neither hunks nor a binary block
-}
-
 // Parse reads a patch, ours or a plain unified diff (---, +++ with a/ and b/, hunks). It refuses, with
 // ErrUnsafePath, paths that CheckPath refuses; with ErrTooLarge what is over its limits; and with ErrMalformed
 // everything else: a path named twice unless it is a change of type (delete then add), a path below one that stays
@@ -391,13 +385,13 @@ func (s *scanner) text(f *FilePatch, h *header) error {
 		return s.bad("%s: a deleted file cannot have new lines", quote(h.path))
 	}
 	var err error
-	if f.parsed.file, err = s.ours(textHeader, start); err != nil {
+	if f.file, err = s.ours(textHeader, start); err != nil {
 		return err
 	}
-	if len(f.parsed.file.TextFragments) != len(f.Hunks) {
+	if len(f.file.TextFragments) != len(f.Hunks) {
 		return s.bad("%s: hunks that cannot be told apart", quote(h.path))
 	}
-	for i, frag := range f.parsed.file.TextFragments {
+	for i, frag := range f.file.TextFragments {
 		if len(frag.Lines) != len(f.Hunks[i].Lines) {
 			return s.bad("%s: lines that cannot be told apart", quote(h.path))
 		}
@@ -549,13 +543,13 @@ func (s *scanner) binary(f *FilePatch, h *header) error {
 		return s.bad("%s: want literal blocks; deltas are not taken", quote(h.path))
 	}
 	var err error
-	if f.parsed.file, err = s.ours(binaryHeader, start); err != nil {
+	if f.file, err = s.ours(binaryHeader, start); err != nil {
 		return err
 	}
-	if f.parsed.file.BinaryFragment == nil || (f.parsed.file.ReverseBinaryFragment != nil) != (blocks == 2) {
+	if f.file.BinaryFragment == nil || (f.file.ReverseBinaryFragment != nil) != (blocks == 2) {
 		return s.bad("%s: binary blocks that cannot be told apart", quote(h.path))
 	}
 	f.Binary = true
-	f.parsed.oldBlob, f.parsed.newBlob = h.oldBlob, h.newBlob
+	f.oldBlob, f.newBlob = h.oldBlob, h.newBlob
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
 // A File is the content of one path. A symlink's Data is its text. Of the permission bits only the executable one
@@ -55,7 +57,8 @@ type FilePatch struct {
 	NewMode        fs.FileMode
 	Hunks          []Hunk // nil for binary
 
-	parsed parsed
+	oldBlob, newBlob string        // full object names; only for binary
+	file             *gitdiff.File // under another name; nil if there are neither hunks nor a binary block
 }
 
 // A Hunk is for those who show a patch.

@@ -179,7 +179,7 @@ func (f *FilePatch) undo(after *File) (*File, error) {
 		made.Mode = f.OldMode
 	}
 	if f.Binary {
-		if blobOf(after) != f.parsed.newBlob {
+		if blobOf(after) != f.newBlob {
 			return nil, conflict(f.Path, 0, "the content is not the one the patch makes")
 		}
 		return f.reversed(made)
@@ -206,18 +206,18 @@ func (f *FilePatch) deleted() (*File, error) {
 
 // reversed fills in the old content of a binary patch, if the patch contains it.
 func (f *FilePatch) reversed(made *File) (*File, error) {
-	if f.parsed.file.ReverseBinaryFragment == nil {
+	if f.file.ReverseBinaryFragment == nil {
 		return nil, conflict(f.Path, 0, "the patch does not hold what the file held before")
 	}
-	back := *f.parsed.file
+	back := *f.file
 	back.BinaryFragment = back.ReverseBinaryFragment
 	var data bytes.Buffer
 	if err := gitdiff.Apply(&data, bytes.NewReader(made.Data), &back, gitdiff.WithMaxBinaryFragmentBytes(maxInflated)); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, quote(f.Path), err)
 	}
 	made.Data = data.Bytes()
-	if blobOf(made) != f.parsed.oldBlob {
-		return nil, fmt.Errorf("%w: %s: its old content is not %s, which its index line names", ErrMalformed, quote(f.Path), f.parsed.oldBlob)
+	if blobOf(made) != f.oldBlob {
+		return nil, fmt.Errorf("%w: %s: its old content is not %s, which its index line names", ErrMalformed, quote(f.Path), f.oldBlob)
 	}
 	return made, nil
 }

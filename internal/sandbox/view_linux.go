@@ -1,6 +1,6 @@
 package sandbox
 
-// The mounts of a view: what is seen where, and what of it may be changed.
+// The mounts of a view: which paths are visible, and which may be changed.
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A view collects the mounts of a box. Its paths are without symlinks; tree and copy are empty outside of a copy.
+// A view collects the mounts of a box. Its paths are without symlinks; tree and copy are empty if the box has no copy.
 type view struct {
 	Box
 	command Command
@@ -23,7 +23,7 @@ type view struct {
 	mounts  []mount
 }
 
-// A cover is a folder of the machine that something private is mounted over, which hides its contents.
+// A cover is a folder of the machine that a private mount hides.
 type cover struct {
 	given string
 	at    string // without symlinks
@@ -82,7 +82,7 @@ func (v *view) fill() error {
 	}
 	for _, p := range filepath.SplitList(lookupEnv(v.command.Env, "PATH")) {
 		if filepath.Base(p) == "bin" {
-			v.keep(filepath.Dir(p)) // a toolchain's programs need what lies beside their folder
+			v.keep(filepath.Dir(p)) // the programs of a toolchain need the folders beside bin
 		}
 		v.keep(p)
 	}
@@ -96,7 +96,7 @@ func (v *view) fill() error {
 	return nil
 }
 
-// open keeps what may be written so, at its own path, while everything else becomes read-only.
+// open mounts writable paths at their own place, because everything else becomes read-only.
 func (v *view) open() {
 	var paths []string
 	for _, p := range v.writable() {
@@ -109,7 +109,7 @@ func (v *view) open() {
 	}
 }
 
-// keep shows a path that /tmp would hide. Paths inside the tree are shown as the copy has them.
+// keep shows a path, read-only, that the private /tmp would hide. Paths inside the tree are left to the copy.
 func (v *view) keep(path string) {
 	if path == "" || !filepath.IsAbs(path) || v.inTree(path) {
 		return
@@ -117,16 +117,16 @@ func (v *view) keep(path string) {
 	v.show(path, true)
 }
 
-// show makes path visible where /tmp or the copy would hide it: under the name it was given and under its real one.
+// show makes a path visible that /tmp or the copy would hide, by its given name and by its real one.
 func (v *view) show(path string, readOnly bool) {
 	path = filepath.Clean(path)
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return // nothing there to be seen
+		return // it does not exist
 	}
 	from := real
 	if rel, ok := below(v.tree, real); ok && v.tree != "" && !v.inTree(path) {
-		// A link from outside into the tree: what the copy has there.
+		// A link from outside into the tree leads to the file of the copy.
 		if from, err = filepath.EvalSymlinks(filepath.Join(v.copy, rel)); err != nil {
 			return
 		}
@@ -142,15 +142,15 @@ func (v *view) show(path string, readOnly bool) {
 func (v *view) place(from, at string, readOnly, alias bool) {
 	at = v.underCover(at)
 	if at == v.tree || v.hider(at) == "" {
-		return // there stands the copy, or it is visible as it is
+		return // the copy is there, or the path is visible anyway
 	}
 	if _, holds := below(from, v.tree); holds && v.tree != "" && at != from {
-		return // the tree would be seen under another name
+		return // the tree would be visible under another name
 	}
 	v.add(mount{From: from, At: at, ReadOnly: readOnly && !v.mayWrite(from), Optional: alias})
 }
 
-// underCover is path where /tmp itself is a symlink.
+// underCover returns path with a cover's given name replaced by its real one: /tmp itself may be a symlink.
 func (v *view) underCover(path string) string {
 	for _, c := range v.covers {
 		if rel, ok := below(c.given, path); ok {
@@ -176,7 +176,7 @@ func (v *view) add(m mount) {
 	v.mounts = append(v.mounts, m)
 }
 
-// hider returns what hides at in the view: the copy, the private /tmp or /dev/shm, or nothing.
+// hider returns the mount point that hides a path in the view: the tree, /tmp or /dev/shm; empty if none does.
 func (v *view) hider(at string) string {
 	hiders := []string{v.tree}
 	for _, c := range v.covers {
@@ -212,7 +212,7 @@ func (v *view) mayWrite(real string) bool {
 
 // The mounts of a view, made by the inner process in its own namespace.
 
-// A clone is a detached mount: taken before anything is hidden, put in its place afterwards.
+// A clone is a detached mount. It is made before anything is hidden, and attached afterwards.
 type clone struct {
 	mount
 	fd    int
@@ -236,8 +236,8 @@ func mountView(s spec) error {
 		}
 		clones = append(clones, c)
 	}
-	// Landlock does not hold back changes of modes, owners and times. What was taken above keeps its own state, and
-	// what is no file is written to through a read-only mount as ever: devices, pipes, sockets.
+	// Landlock does not prevent changes of modes, owners and times. The mounts cloned above stay as they are, and
+	// devices, pipes and sockets can be written through a read-only mount.
 	if !s.Open {
 		ro := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 		if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &ro); err != nil {
@@ -290,7 +290,7 @@ func (m mount) clone() (clone, error) {
 	return clone{m, fd, st.Mode&unix.S_IFMT == unix.S_IFDIR}, nil
 }
 
-// memory makes what stands at /dev/shm: nothing in it outlives the command.
+// memory makes a file system in memory for /dev/shm, which does not outlive the command.
 func memory() (int, error) {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -321,24 +321,17 @@ func (c clone) attach() error {
 	return nil
 }
 
-// open returns the place to mount on, and makes it where it is missing. No symlink is followed: an earlier command may
-// have put one in the private /tmp or in the copy.
+// open opens the mount point, and makes it if it is missing. No symlink is followed: an earlier command may have made
+// one in the private /tmp or in the copy.
 func (c clone) open() (int, error) {
 	fd, err := openPlain(c.At, unix.O_PATH)
-	if !errors.Is(err, unix.ENOENT) || c.Within == "" {
-		if err != nil {
-			err = c.failed("show "+c.From+" at", c.At, err)
+	if rel, ok := below(c.Within, c.At); ok && errors.Is(err, unix.ENOENT) {
+		if err := c.make(rel); err != nil {
+			return -1, c.failed("make", c.At, err)
 		}
-		return fd, err
+		fd, err = openPlain(c.At, unix.O_PATH)
 	}
-	rel, ok := below(c.Within, c.At)
-	if !ok {
-		return -1, c.failed("make", c.At, err)
-	}
-	if err := c.make(rel); err != nil {
-		return -1, c.failed("make", c.At, err)
-	}
-	if fd, err = openPlain(c.At, unix.O_PATH); err != nil {
+	if err != nil {
 		return -1, c.failed("show "+c.From+" at", c.At, err)
 	}
 	return fd, nil
@@ -377,7 +370,7 @@ func openPlain(path string, flags uint64) (int, error) {
 	}
 }
 
-// failed tells what the machine refuses from what is wrong with the box.
+// failed returns a refusal if the machine does not support a mount, and an ordinary error if the box is wrong.
 func (m mount) failed(what, path string, err error) error {
 	text := fmt.Sprintf("cannot %s %s: %v", what, path, err)
 	switch {
