@@ -178,12 +178,7 @@ func (c *Config) Task(name string) *Task {
 	if !ok {
 		return nil
 	}
-	var keys []string
-	for _, t := range c.Named(base) {
-		_, k, _ := splitInstance(t.Name)
-		keys = append(keys, k)
-	}
-	if k := KeyInAnyOrder(key, keys); k != "" {
+	if k := KeyInAnyOrder(key, c.keys(base)); k != "" {
 		return c.Task(InstanceName(base, k))
 	}
 	return nil

@@ -99,7 +99,7 @@ func unknownName(c *Config, all *roster, name string) Error {
 	}
 	if keyed && all.bases[base] != nil {
 		e.Summary = fmt.Sprintf("task %q has no instance %q", base, key)
-		e.Suggestion, e.Detail = all.nearest(c, base, key)
+		e.Suggestion, e.Detail = c.nearestInstance(base, key)
 		return e
 	}
 	known := slices.Concat(all.order, c.Empty) // a name before its instances, which are as near

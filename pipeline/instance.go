@@ -135,26 +135,26 @@ func (r *roster) find(c *Config, name string) ([]int, bool) {
 		if i, ok := r.at[InstanceName(base, key)]; ok && c.Tasks[i].base() == base {
 			return []int{i}, true
 		}
-		if k := KeyInAnyOrder(key, r.keys(c, base)); k != "" {
+		if k := KeyInAnyOrder(key, c.keys(base)); k != "" {
 			return []int{r.at[InstanceName(base, k)]}, true
 		}
 	}
 	return nil, false
 }
 
-// keys returns the keys of the instances of a name.
-func (r *roster) keys(c *Config, base string) []string {
-	keys := make([]string, 0, len(r.bases[base]))
-	for _, i := range r.bases[base] {
-		_, k, _ := splitInstance(c.Tasks[i].Name)
+// keys returns the keys of the instances of a task.
+func (c *Config) keys(base string) []string {
+	var keys []string
+	for _, t := range c.Named(base) {
+		_, k, _ := splitInstance(t.Name)
 		keys = append(keys, k)
 	}
 	return keys
 }
 
-// nearest returns the instance that was probably meant by a key, if any, and what to tell the person.
-func (r *roster) nearest(c *Config, base, key string) (suggestion, detail string) {
-	keys := r.keys(c, base)
+// nearestInstance returns the instance that was probably meant by a key, if any, and what to tell the person.
+func (c *Config) nearestInstance(base, key string) (suggestion, detail string) {
+	keys := c.keys(base)
 	if k := Nearest(key, keys); k != "" {
 		return base + ":" + k, fmt.Sprintf("did you mean %s:%s?", base, k)
 	}

@@ -2,6 +2,7 @@
 package detect
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -31,19 +32,19 @@ func (d *detector) cmake(f *folder) *project {
 	}
 	d.belongs("cmake", f.path)
 	p := &project{dir: f.path, kind: "cmake", env: cmakeEnv, found: at(f.path, "CMakeLists.txt") + ": CMake project " + line(name[1], 100)}
-	dir := "build"
-	configure, build, test := []string{"cmake", "-S", ".", "-B", dir}, []string{"cmake", "--build", dir}, []string{"ctest", "--test-dir", dir, "--output-on-failure"}
-	if pre := d.presets(f); pre.configure != "" {
+	pre := d.presets(f)
+	dir := cmp.Or(pre.dir, "build")
+	configure, build := []string{"cmake", "-S", ".", "-B", dir}, []string{"cmake", "--build", dir}
+	test := []string{"ctest", "--test-dir", dir, "--output-on-failure"}
+	if pre.configure != "" {
 		p.found += ", preset " + pre.configure
-		dir = pre.dir
 		configure = []string{"cmake", "--preset", pre.configure}
-		build, test = []string{"cmake", "--build", dir}, []string{"ctest", "--test-dir", dir, "--output-on-failure"}
-		if pre.build != "" {
-			build = []string{"cmake", "--build", "--preset", pre.build}
-		}
-		if pre.test != "" {
-			test = []string{"ctest", "--preset", pre.test, "--output-on-failure"}
-		}
+	}
+	if pre.build != "" {
+		build = []string{"cmake", "--build", "--preset", pre.build}
+	}
+	if pre.test != "" {
+		test = []string{"ctest", "--preset", pre.test, "--output-on-failure"}
 	}
 	p.sources = []string{"**", "!" + dir + "/**"}
 	first := d.add(p, &task{name: "configure", about: "Prepare the build in " + dir + "/", argv: configure, timeout: "10m"})
@@ -95,17 +96,15 @@ func (d *detector) presets(f *folder) presets {
 	return presets{first.Name, presetOf(file.BuildPresets, first.Name), presetOf(file.TestPresets, first.Name), dir}
 }
 
-// presetOf is the first preset that belongs to a configuration, or "".
+// presetOf returns the first preset that belongs to a configuration, or "".
 func presetOf(all []preset, configure string) string {
-	for _, p := range all {
-		if p.usable() && p.Configure == configure {
-			return p.Name
-		}
+	if i := slices.IndexFunc(all, func(p preset) bool { return p.usable() && p.Configure == configure }); i >= 0 {
+		return all[i].Name
 	}
 	return ""
 }
 
-// binaryDir is where a preset builds: its own word, or that of the first preset it inherits from.
+// binaryDir returns where a preset builds, as it or the first preset it inherits from says.
 func binaryDir(all []preset, p preset, levels int) string {
 	if p.BinaryDir != "" || levels == 0 {
 		return p.BinaryDir

@@ -2,7 +2,7 @@
 //
 // The steps: the folders (tree.go, two levels deep) → what each of them is (golang.go, node.go, python.go, cargo.go, cmake.go,
 // runner.go) as projects with tasks (project.go) → which of them count (front.go) → the text (write.go). The readers of foreign
-// formats (toml.go, yaml.go, makefile.go, justfile.go, recipe.go) read only what is needed.
+// formats (formats.go, makefile.go, recipe.go) read only what is needed.
 package detect
 
 import (

@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -35,9 +36,7 @@ func TestProjects(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			dir := t.TempDir()
 			want := map[string]string{}
 			project := slices.DeleteFunc(slices.Clone(a.Files), func(f txtar.File) bool {
@@ -47,9 +46,7 @@ func TestProjects(t *testing.T) {
 				}
 				return false
 			})
-			if err := txtar.Write(&txtar.Archive{Files: project}, dir); err != nil {
-				t.Fatal(err)
-			}
+			check(t, txtar.Write(&txtar.Archive{Files: project}, dir))
 			d := propose(t, dir, header(t, string(a.Comment), "programs")...)
 			said := "Tasks: " + strings.Join(d.Tasks, " ") + "\n"
 			for _, f := range d.Found {
@@ -60,9 +57,7 @@ func TestProjects(t *testing.T) {
 			}
 			if *update {
 				a.Files = append(project, txtar.File{Name: wantDraft, Data: d.File}, txtar.File{Name: wantSaid, Data: []byte(said)})
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.WriteFile(file, txtar.Format(a), 0o644))
 				return
 			}
 			if diff := cmp.Diff(want[wantDraft], string(d.File)); diff != "" {
@@ -90,9 +85,7 @@ func header(t *testing.T, comment, name string) []string {
 func propose(t *testing.T, dir string, programs ...string) detect.Draft {
 	t.Helper()
 	d, err := detect.Propose(dir, func(p string) bool { return slices.Contains(programs, p) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	c := load(t, dir, d.File)
 	var names []string
 	for _, task := range c.Tasks {
@@ -130,9 +123,7 @@ func propose(t *testing.T, dir string, programs ...string) detect.Draft {
 func load(t *testing.T, dir string, text []byte) *pipeline.Config {
 	t.Helper()
 	f, err := os.CreateTemp(t.TempDir(), "*.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer f.Close()
 	if _, err := f.Write(text); err != nil {
 		t.Fatal(err)
@@ -171,20 +162,14 @@ func TestHostileFiles(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "package.json")
 	write(t, outside, `{"name": "outside", "scripts": {"test": "touch pwned"}}`)
 	for _, name := range []string{"leads-out", "absolute", "circle", "nowhere", "fifo", "long", "inside", "folder"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 	}
 	link := func(to, from string) {
 		t.Helper()
-		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink(to, filepath.Join(dir, from)))
 	}
 	up, err := filepath.Rel(filepath.Join(dir, "leads-out"), outside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	link(up, "leads-out/package.json")
 	link("/etc/passwd", "absolute/package.json")
 	link("package.json", "circle/package.json")
@@ -194,9 +179,7 @@ func TestHostileFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "package.real"), `{"name": "linked", "scripts": {"test": "exit 0"}}`)
 	link("../package.real", "inside/package.json")
 	mkfifo(t, filepath.Join(dir, "fifo", "package.json"))
-	if err := os.Mkdir(filepath.Join(dir, "folder", "package.json"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(filepath.Join(dir, "folder", "package.json"), 0o755))
 	write(t, filepath.Join(dir, "long", "package.json"), `{"scripts": {"test": "exit 0"}, "x": "`+strings.Repeat("x", 1<<20)+`"}`)
 	d := propose(t, dir, "npm")
 	if want := []string{"inside-test"}; !slices.Equal(d.Tasks, want) {
@@ -225,9 +208,7 @@ func TestManyProjects(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 60 {
 		sub := filepath.Join(dir, fmt.Sprintf("p%02d", i))
-		if err := os.Mkdir(sub, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(sub, 0o755))
 		write(t, filepath.Join(sub, "package.json"), `{"scripts": {"test": "exit 0"}}`)
 	}
 	d := propose(t, dir, "npm")
@@ -291,12 +272,8 @@ func TestManagers(t *testing.T) {
 func TestVirtualEnvironment(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, ".venv", "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/usr/bin/python3", filepath.Join(dir, ".venv", "bin", "python")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Join(dir, ".venv", "bin"), 0o755))
+	check(t, os.Symlink("/usr/bin/python3", filepath.Join(dir, ".venv", "bin", "python")))
 	write(t, filepath.Join(dir, ".venv", "bin", "pytest"), "")
 	write(t, filepath.Join(dir, "requirements.txt"), "pytest==8\n")
 	write(t, filepath.Join(dir, "ruff.toml"), "")
@@ -324,7 +301,13 @@ func TestNoFolder(t *testing.T) {
 
 func write(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+	check(t, os.WriteFile(file, []byte(text), 0o644))
+}
+
+// check ends the test where there is an error.
+func check(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
 }

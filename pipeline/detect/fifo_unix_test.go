@@ -8,7 +8,5 @@ import (
 
 func mkfifo(t *testing.T, file string) {
 	t.Helper()
-	if err := unix.Mkfifo(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, unix.Mkfifo(file, 0o600))
 }

@@ -6,6 +6,7 @@ package detect
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -34,10 +35,7 @@ func (d *detector) choose(f *folder) []*project {
 		runner.env = append(runner.env, p.env...) // its targets call the same tools
 	}
 	file, _, _ := strings.Cut(runner.found, ":")
-	usable := false
-	for _, t := range runner.tasks {
-		usable = usable || t.lacks == ""
-	}
+	usable := slices.ContainsFunc(runner.tasks, func(t *task) bool { return t.lacks == "" })
 	switch {
 	case len(languages) == 0:
 	case scripts:

@@ -1,8 +1,13 @@
-// The rules of a Makefile: targets, what each waits for, and its recipe. Conditionals are read as if all of them held,
-// variables are not replaced, and includes are not followed.
+// The targets of Makefiles, justfiles and Taskfiles: what each waits for, and its recipe.
 package detect
 
-import "strings"
+import (
+	"strings"
+
+	yamllib "go.yaml.in/yaml/v4"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+)
 
 // A target is a rule of a Makefile, justfile or Taskfile.
 type target struct {
@@ -11,6 +16,8 @@ type target struct {
 	lines []string // its recipe
 }
 
+// readMakefile lists the rules of a Makefile. Conditionals are read as if all of them held, variables are not replaced, and
+// includes are not followed.
 func readMakefile(text string) []target {
 	var all []target
 	index := map[string]int{}
@@ -59,6 +66,77 @@ func readMakefile(text string) []target {
 			}
 			current = append(current, n)
 		}
+	}
+	return all
+}
+
+// justRecipe is the head of a recipe: a name, parameters, a colon that is not :=, what it waits for.
+var justRecipe = lazyregexp.New(`^@?([A-Za-z][A-Za-z0-9_-]*)((?:\s+[^:\s]+)*)\s*:(?:([^=].*)|$)`)
+
+// readJustfile lists the recipes that can be called without an argument, without private ones and those of modules.
+func readJustfile(text string) []target {
+	var all []target
+	private, inside := false, false
+	for raw := range strings.Lines(text) {
+		raw = strings.TrimRight(raw, "\r\n")
+		if raw == "" || strings.HasPrefix(raw, "#") {
+			continue
+		}
+		if strings.HasPrefix(raw, " ") || strings.HasPrefix(raw, "\t") {
+			if strings.HasPrefix(strings.TrimSpace(raw), "#!") { // the recipe is a script of another language
+				inside = false
+			}
+			if inside {
+				all[len(all)-1].lines = append(all[len(all)-1].lines, strings.TrimSpace(raw))
+			}
+			continue
+		}
+		inside = false
+		if strings.HasPrefix(raw, "[") {
+			private = private || strings.Contains(raw, "private")
+			continue
+		}
+		m := justRecipe().FindStringSubmatch(raw)
+		if m == nil {
+			continue
+		}
+		wanting := false
+		for param := range strings.FieldsSeq(m[2]) {
+			wanting = wanting || !strings.Contains(param, "=") && !strings.HasPrefix(param, "*")
+		}
+		if !private && !wanting {
+			waits, _, _ := strings.Cut(m[3], "#")
+			all = append(all, target{name: m[1], waits: strings.Fields(waits)})
+			inside = true
+		}
+		private = false
+	}
+	return all
+}
+
+// taskName is the name of a task, without colons.
+var taskName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+// readTaskfile lists the tasks of a Taskfile.yml; internal ones and patterns are left out.
+func (d *detector) readTaskfile(f *folder, name string) []target {
+	tasks := d.readYAML(f, name, "tasks")
+	if tasks == nil || tasks.Kind != yamllib.MappingNode {
+		return nil
+	}
+	var all []target
+	for i := 0; i+1 < len(tasks.Content); i += 2 {
+		name, task := tasks.Content[i].Value, tasks.Content[i+1]
+		if internal := yamlValue(task, "internal"); internal != nil && internal.Value == "true" {
+			continue
+		}
+		if !taskName().MatchString(strings.ReplaceAll(name, ":", "-")) {
+			continue
+		}
+		lines := append(yamlTexts(yamlValue(task, "cmds")), yamlTexts(yamlValue(task, "cmd"))...)
+		if task.Kind != yamllib.MappingNode { // name: command, or a list of them
+			lines = yamlTexts(task)
+		}
+		all = append(all, target{name, yamlTexts(yamlValue(task, "deps")), lines})
 	}
 	return all
 }

@@ -20,7 +20,7 @@ type manifest struct {
 	needs      int // dependencies of any kind
 }
 
-// A manifest is what is needed of a package.json. Each field is read by itself, so a wrong one hides no other.
+// manifest reads the package.json of a folder; nil where there is none, or none that can be read.
 func (d *detector) manifest(f *folder) *manifest {
 	text := d.read(f, "package.json")
 	if strings.TrimSpace(text) == "" {

@@ -64,15 +64,9 @@ func taken(scripts map[string]string) (take, left []string) {
 	}
 	// A check that only calls others that are tasks already would run them twice.
 	take = slices.DeleteFunc(take, func(n string) bool {
-		if n != "check" {
-			return false
-		}
-		for _, c := range calls().FindAllStringSubmatch(scripts[n], -1) {
-			if c[3] != n && slices.Contains(take, c[3]) {
-				return true
-			}
-		}
-		return false
+		return n == "check" && slices.ContainsFunc(calls().FindAllStringSubmatch(scripts[n], -1), func(c []string) bool {
+			return c[3] != n && slices.Contains(take, c[3])
+		})
 	})
 	for _, n := range names {
 		if !slices.Contains(take, n) && !strings.HasPrefix(n, "pre") && !strings.HasPrefix(n, "post") {
@@ -99,12 +93,8 @@ func fit(name, script string) bool {
 	if strings.TrimSpace(script) == "" || nothing().MatchString(script) || endless().MatchString(script) || runsDownload(script) || !speakable(name) || strings.HasPrefix(name, "-") {
 		return false
 	}
-	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(":-_.", r) }) {
-		if slices.Contains(elsewhere, part) {
-			return false
-		}
-	}
-	return true
+	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(":-_.", r) })
+	return !slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(elsewhere, part) })
 }
 
 // scripts adds the tasks of a project's scripts: its own, and those of the workspaces that it does not have. It

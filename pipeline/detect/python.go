@@ -3,7 +3,6 @@ package detect
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -43,10 +42,7 @@ func (d *detector) python(f *folder) *project {
 		return nil
 	}
 	ini := d.read(f, "setup.cfg") + "\n" + d.read(f, "tox.ini")
-	name := t.text("project.name")
-	if name == "" {
-		name = t.text("tool.poetry.name")
-	}
+	name := cmp.Or(t.text("project.name"), t.text("tool.poetry.name"))
 	p := &project{
 		dir: f.path, kind: "python", env: pythonEnv, sources: []string{"**", "!**/__pycache__/**", "!**/.venv/**", "!**/venv/**"},
 		found: strings.TrimRight(at(f.path, file)+": Python project "+line(name, 100), " "),
@@ -81,13 +77,10 @@ func (d *detector) python(f *folder) *project {
 	switch {
 	case tox:
 		d.add(p, &task{name: "test", about: "Run the tests with tox", argv: []string{"tox"}, sources: true, timeout: "20m", checks: true})
+	case pytest && py.how == "hatch":
+		test.argv, test.sources = []string{"hatch", "test"}, true
+		d.add(p, test)
 	case pytest:
-		if py.how == "hatch" {
-			test.argv = []string{"hatch", "test"}
-			test.sources = true
-			d.add(p, test)
-			break
-		}
 		d.tool(p, py, test, "pytest")
 	default:
 		d.unittest(p, py, f, own)
@@ -145,29 +138,31 @@ func (d *detector) pythonic(f *folder, t toml, pytest bool) pythonic {
 	return py
 }
 
+// run returns the words in front of a program that the project's own tool runs; none where the project has no such tool.
+func (py pythonic) run() []string {
+	switch py.how {
+	case "uv":
+		return []string{"uv", "run", "--no-sync"}
+	case "poetry", "hatch":
+		return []string{py.how, "run"}
+	}
+	return nil
+}
+
 // tool adds a task that runs a Python program.
 func (d *detector) tool(p *project, py pythonic, t *task, program string, args ...string) {
 	t.sources = true
-	switch py.how {
-	case "uv":
-		t.argv = append([]string{"uv", "run", "--no-sync", program}, args...)
-	case "poetry":
-		t.argv = append([]string{"poetry", "run", program}, args...)
-	case "hatch":
-		t.argv = append([]string{"hatch", "run", program}, args...)
-	case "venv":
-		if d.there(path.Join(p.dir, py.venv, "bin", program)) {
-			t.argv = append([]string{py.venv + "/bin/python", "-m", program}, args...)
-			break
-		}
-		fallthrough
+	switch run := py.run(); {
+	case run != nil:
+		t.argv = slices.Concat(run, []string{program}, args)
+	case py.how == "venv" && d.there(path.Join(p.dir, py.venv, "bin", program)):
+		t.argv = append([]string{py.venv + "/bin/python", "-m", program}, args...)
+	case program == "ruff":
+		t.argv = append([]string{"ruff"}, args...)
 	default:
 		// -m puts the project's own folder where Python looks for modules; the program in PATH shows that there is one.
 		t.argv = append([]string{"python3", "-m", program}, args...)
 		t.needs = []string{"python3", program}
-		if program == "ruff" {
-			t.argv, t.needs = append([]string{"ruff"}, args...), []string{"ruff"}
-		}
 	}
 	d.add(p, t)
 }
@@ -177,7 +172,7 @@ func (d *detector) unittest(p *project, py pythonic, f *folder, own bool) {
 	args := []string{"-m", "unittest", "discover"}
 	in, packaged := d.testsOf(f)
 	switch {
-	case own && !begins(f.files, "test"):
+	case own && !hasTests(f.files):
 		args = append(args, "-p", "*_test.py")
 	case own:
 	case in == "":
@@ -191,35 +186,30 @@ func (d *detector) unittest(p *project, py pythonic, f *folder, own bool) {
 	if sub, err := d.tree.folder(path.Join(f.path, "src")); err == nil && len(sub.dirs)+len(sub.files) > 0 {
 		t.env = append(t.env, [2]string{"PYTHONPATH", "src"})
 	}
-	switch py.how {
-	case "uv":
-		t.argv = append([]string{"uv", "run", "--no-sync", "python"}, args...)
-	case "poetry":
-		t.argv = append([]string{"poetry", "run", "python"}, args...)
-	case "hatch":
-		t.argv = append([]string{"hatch", "run", "python"}, args...)
-	case "venv":
-		t.argv = append([]string{fmt.Sprintf("%s/bin/python", py.venv)}, args...)
-	default:
-		t.argv = append([]string{"python3"}, args...)
+	python := []string{"python3"}
+	if run := py.run(); run != nil {
+		python = append(run, "python")
+	} else if py.how == "venv" {
+		python = []string{py.venv + "/bin/python"}
 	}
+	t.argv = append(python, args...)
 	d.add(p, t)
 }
 
 // testsOf returns the folder below that contains the tests, or "", and whether it is a package.
 func (d *detector) testsOf(f *folder) (name string, packaged bool) {
 	for _, name := range []string{"tests", "test"} {
-		if sub, err := d.tree.folder(path.Join(f.path, name)); err == nil && begins(sub.files, "test") {
+		if sub, err := d.tree.folder(path.Join(f.path, name)); err == nil && hasTests(sub.files) {
 			return name, sub.files["__init__.py"]
 		}
 	}
 	return "", false
 }
 
-// begins reports whether there is a Python file whose name begins with prefix.
-func begins(names map[string]bool, prefix string) bool {
+// hasTests reports whether there is a Python file whose name begins with test.
+func hasTests(names map[string]bool) bool {
 	for n := range names {
-		if strings.HasPrefix(n, prefix) && strings.HasSuffix(n, ".py") {
+		if strings.HasPrefix(n, "test") && strings.HasSuffix(n, ".py") {
 			return true
 		}
 	}

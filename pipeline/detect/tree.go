@@ -135,10 +135,7 @@ func (t *tree) read(f *folder, name string) string {
 	if !f.files[name] {
 		return ""
 	}
-	return t.readPath(path.Join(f.path, name))
-}
-
-func (t *tree) readPath(p string) string {
+	p := path.Join(f.path, name)
 	text, err := t.open(p, maxFile)
 	switch {
 	case err == nil:
@@ -177,13 +174,10 @@ func (t *tree) open(p string, most int64) (string, error) {
 		return "", errLong
 	}
 	b, err := io.ReadAll(io.LimitReader(file, most+1))
-	switch {
-	case err != nil:
-		return "", err
-	case int64(len(b)) > most:
+	if int64(len(b)) > most {
 		return "", errLong
 	}
-	return strings.TrimPrefix(string(b), "\ufeff"), nil
+	return strings.TrimPrefix(string(b), "\ufeff"), err
 }
 
 // there reports whether a path exists, without following its last link.

@@ -4,6 +4,7 @@ package detect
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -91,7 +92,7 @@ func write(projects []*project) ([]byte, []string) {
 				if t.lacks != lacks {
 					b.WriteString(comment("needs " + t.lacks + ", which is not in PATH here; with it, take the # away:"))
 				}
-				text = commented(text)
+				text = commented("", text)
 			}
 			b.WriteString(text)
 			lacks = t.lacks
@@ -102,7 +103,7 @@ func write(projects []*project) ([]byte, []string) {
 		names = []string{"hello"}
 	}
 	if hooked {
-		b.WriteString(agentAbout + commented(agent))
+		b.WriteString(agentAbout + commented("", agent))
 	}
 	return b.Bytes(), names
 }
@@ -142,11 +143,8 @@ func writeEnv(b *bytes.Buffer, projects []*project) {
 func writeLocals(b *bytes.Buffer, projects []*project) {
 	var attrs []attribute
 	for _, p := range projects {
-		for _, t := range p.tasks {
-			if t.sources {
-				attrs = append(attrs, attribute{p.local, list(below(p.dir, p.sources))})
-				break
-			}
+		if slices.ContainsFunc(p.tasks, func(t *task) bool { return t.sources }) {
+			attrs = append(attrs, attribute{p.local, list(below(p.dir, p.sources))})
 		}
 	}
 	if attrs == nil {
@@ -185,11 +183,11 @@ func (t *task) text(p *project, hook bool) string {
 	if after != nil {
 		attrs = append(attrs, attribute{"depends_on", "[" + strings.Join(after, ", ") + "]"})
 	}
+	run := quote(t.shell)
 	if t.argv != nil {
-		attrs = append(attrs, attribute{"run", list(t.argv)})
-	} else {
-		attrs = append(attrs, attribute{"run", quote(t.shell)})
+		run = list(t.argv)
 	}
+	attrs = append(attrs, attribute{"run", run})
 	if t.env != nil {
 		var pairs []string
 		for _, e := range t.env {
@@ -209,25 +207,16 @@ func (t *task) text(p *project, hook bool) string {
 	attrs = append(attrs, attribute{"timeout", quote(t.timeout)})
 	text := "task " + quote(t.name) + " {\n" + aligned(attrs, "  ")
 	if hook {
-		text += "\n" + indented("# ", onFailAbout) + indented("# ", onFail)
+		text += "\n" + commented("  ", onFailAbout) + commented("  ", onFail)
 	}
 	return text + "}\n"
 }
 
-// indented puts two spaces and a prefix in front of every line.
-func indented(prefix, text string) string {
+// commented makes a piece of the file a comment behind an indent. Removing "# " restores it.
+func commented(indent, text string) string {
 	var b strings.Builder
 	for l := range strings.Lines(text) {
-		b.WriteString("  " + prefix + l)
-	}
-	return b.String()
-}
-
-// commented makes a piece of the file a comment. Removing "# " restores it.
-func commented(text string) string {
-	var b strings.Builder
-	for l := range strings.Lines(text) {
-		b.WriteString("# " + l)
+		b.WriteString(indent + "# " + l)
 	}
 	return b.String()
 }
@@ -255,21 +244,17 @@ func list(words []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
+// escapes are the characters that HCL writes with a backslash.
+var escapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+
 // quote returns s as a string of HCL. It doubles what would begin an interpolation and escapes what is invisible.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i, r := range s {
 		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
+		case escapes[r] != "":
+			b.WriteString(escapes[r])
 		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
 			b.WriteRune(r)
 			b.WriteRune(r)

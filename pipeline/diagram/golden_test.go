@@ -78,14 +78,10 @@ func TestGolden(t *testing.T) {
 				got := draw(t, g, p.format, p.width)
 				file := filepath.Join("testdata", p.file)
 				if *update {
-					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					check(t, os.WriteFile(file, []byte(got), 0o644))
 				}
 				want, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				if d := cmp.Diff(string(want), got); d != "" {
 					t.Error(d)
 				}
@@ -97,8 +93,6 @@ func TestGolden(t *testing.T) {
 func draw(t testing.TB, g *pipeline.Graph, format string, width int) string {
 	t.Helper()
 	b, err := Draw(g, format, width)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(b)
 }

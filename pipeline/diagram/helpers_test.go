@@ -1,6 +1,7 @@
 package diagram
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,9 +28,7 @@ func graph(t testing.TB, lines string) *pipeline.Graph {
 func selected(t testing.TB, c *pipeline.Config) *pipeline.Graph {
 	t.Helper()
 	g, err := pipeline.Select(c, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return g
 }
 
@@ -50,4 +49,12 @@ func big(t testing.TB, n, wide int) *pipeline.Graph {
 		c.Tasks = append(c.Tasks, task)
 	}
 	return selected(t, c)
+}
+
+// check ends the test where there is an error.
+func check(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -81,9 +81,7 @@ func TestHostileText(t *testing.T) {
 func TestHostileJSON(t *testing.T) {
 	t.Parallel()
 	var g jsonGraph
-	if err := json.Unmarshal([]byte(draw(t, wicked(t), "json", 0)), &g); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(draw(t, wicked(t), "json", 0)), &g))
 	for i, task := range g.Tasks {
 		if want := strings.ToValidUTF8(hostile[i], "\ufffd"); task.Name != want {
 			t.Errorf("got %q, want %q", task.Name, want)

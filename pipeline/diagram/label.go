@@ -39,8 +39,6 @@ func columns(label string) int {
 	n := 0
 	for _, r := range label {
 		switch {
-		case r < 0x300:
-			n++
 		case unicode.In(r, unicode.Mn, unicode.Me):
 		case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
 			r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1f64f,

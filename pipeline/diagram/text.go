@@ -2,8 +2,9 @@ package diagram
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
 // text returns a tree: from the tasks that nobody waits for to what each waits for. A task with dependencies of its
@@ -11,7 +12,7 @@ import (
 // expanded at the margin later.
 func text(nodes []node, width int) []byte {
 	t := &tree{nodes: nodes, space: max(width, 20), drawn: make([]bool, len(nodes)), put: make([]bool, len(nodes))}
-	head := count(len(nodes)) + ". Each waits for what is indented below it."
+	head := english.Count(len(nodes), "task") + ". Each waits for what is indented below it."
 	if len(nodes) == 0 {
 		head = "no task."
 	}
@@ -103,13 +104,6 @@ func (t *tree) fits(d int, lead string) bool {
 		}
 	}
 	return true
-}
-
-func count(n int) string {
-	if n == 1 {
-		return "1 task"
-	}
-	return strconv.Itoa(n) + " tasks"
 }
 
 // wrap breaks a line at spaces.

@@ -56,22 +56,10 @@ func once[T any](seen map[string]T, name string, find func(string) (T, error)) (
 	return v, err
 }
 
-// fileFunc is file("PATH").
-func (r *evaluator) fileFunc(f *files) function.Function {
-	return r.readFunc(f, "The text of a file, which is UTF-8 and at most 1 MiB; trimspace() takes off its last line end. The path is relative to the folder of PIPELINE.hcl, and inside it.",
-		func(name string) (string, error) { return once(f.texts, name, f.text) })
-}
-
-// fileSHA256Func is filesha256("PATH").
-func (r *evaluator) fileSHA256Func(f *files) function.Function {
-	return r.readFunc(f, "The SHA-256 of a file, in hexadecimal. The path is relative to the folder of PIPELINE.hcl, and inside it.",
-		func(name string) (string, error) { return once(f.hashes, name, f.hash) })
-}
-
-// readFunc makes a function of one file. The file becomes an input of the task that called it.
-func (r *evaluator) readFunc(f *files, doc string, read func(name string) (string, error)) function.Function {
+// readFunc makes file("PATH") or filesha256("PATH"). The file becomes an input of the task that called it.
+func (r *evaluator) readFunc(f *files, doc string, seen map[string]string, find func(string) (string, error)) function.Function {
 	return function.New(&function.Spec{
-		Description: doc,
+		Description: doc + " The path is relative to the folder of PIPELINE.hcl, and inside it.",
 		Params:      []function.Parameter{{Name: "path", Type: cty.String, AllowMarked: true}},
 		Type:        function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
@@ -82,7 +70,7 @@ func (r *evaluator) readFunc(f *files, doc string, read func(name string) (strin
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
-			v, err := read(name)
+			v, err := once(seen, name, find)
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}

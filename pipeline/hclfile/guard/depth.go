@@ -121,7 +121,12 @@ func smallNumber(b []byte) bool {
 // for one text is two for everybody else. (Unicode 15, Grapheme_Cluster_Break=Prepend)
 var prepended = &unicode.RangeTable{
 	R16: []unicode.Range16{
-		{0x0600, 0x0605, 1}, {0x06dd, 0x06dd, 1}, {0x070f, 0x070f, 1}, {0x0890, 0x0891, 1}, {0x08e2, 0x08e2, 1}, {0x0d4e, 0x0d4e, 1},
+		{0x0600, 0x0605, 1},
+		{0x06dd, 0x06dd, 1},
+		{0x070f, 0x070f, 1},
+		{0x0890, 0x0891, 1},
+		{0x08e2, 0x08e2, 1},
+		{0x0d4e, 0x0d4e, 1},
 	},
 	R32: []unicode.Range32{
 		{0x110bd, 0x110bd, 1},
