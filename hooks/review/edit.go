@@ -31,6 +31,7 @@ type proposal struct {
 
 // An edit is one change of a proposal, with its lines. Nothing of it changes after newProposal.
 type edit struct {
+	of            *proposal
 	path          string
 	class         int
 	restored      bool   // the second check runs without the change
@@ -55,8 +56,8 @@ type block struct{ i, iEnd, j, jEnd int }
 func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 	p := &proposal{checks: c}
 	for _, change := range changes {
-		if e := newEdit(c, change); e != nil {
-			p.edits = append(p.edits, e)
+		if change.Before != nil || change.After != nil {
+			p.edits = append(p.edits, newEdit(p, change))
 		}
 	}
 	slices.SortStableFunc(p.edits, func(a, b *edit) int { return strings.Compare(a.path, b.path) })
@@ -73,14 +74,9 @@ func (p *proposal) edit(name string) *edit {
 	return p.edits[i]
 }
 
-// newEdit returns nil where nothing changes.
-func newEdit(c *checkfile.Checks, change patch.Change) *edit {
-	if change.Before == nil && change.After == nil {
-		return nil
-	}
-	e := &edit{path: change.Path, change: change}
-	e.class = c.Class(change.Path)
-	e.stays = e.class == namedFile && c.OnlyTested(change)
+func newEdit(p *proposal, change patch.Change) *edit {
+	e := &edit{of: p, path: change.Path, change: change, class: p.checks.Class(change.Path)}
+	e.stays = e.class == namedFile && p.checks.OnlyTested(change)
 	e.restored = e.class != none && !e.stays || checkfile.IsManifest(e.path) // the check parts of a manifest are
 	e.opaque = opaque(change.Before) || opaque(change.After)
 	before, after := text(change.Before), text(change.After)

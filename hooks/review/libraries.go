@@ -20,20 +20,7 @@ var (
 	headerFolders = []string{"include", "inc", "src", "lib", "headers"}
 )
 
-// libraries reports what is loaded in place of a library: library_shadowed.
-func libraries(p *proposal) (found findings) {
-	for _, e := range p.edits {
-		if e.exists() || strings.Contains("/"+e.path, "/node_modules/") || strings.Contains("/"+e.path, "/vendor/") {
-			found = append(found, p.modules(e)...)
-			found = append(found, p.headers(e)...)
-			found = append(found, p.dependencies(e)...)
-			found = append(found, replaced(e)...)
-		}
-	}
-	return found
-}
-
-// replaced reports dependencies that a manifest takes from the tree.
+// replaced reports dependencies that a manifest takes from the tree: library_shadowed.
 func replaced(e *edit) (found findings) {
 	for _, j := range e.fresh {
 		switch line := e.after.plain(j); path.Base(e.path) {
@@ -57,8 +44,9 @@ func testLibraryName(name string) bool {
 	})
 }
 
-// modules reports a new file that has the name of a library.
-func (p *proposal) modules(e *edit) (found findings) {
+// modules reports a new file that has the name of a library: library_shadowed.
+func modules(e *edit) (found findings) {
+	p := e.of
 	if !e.isNew() {
 		return found
 	}
@@ -90,8 +78,8 @@ func (p *proposal) modules(e *edit) (found findings) {
 	return found
 }
 
-// dependencies reports installed libraries in the tree that changed.
-func (p *proposal) dependencies(e *edit) (found findings) {
+// dependencies reports installed libraries in the tree that changed: library_shadowed.
+func dependencies(e *edit) (found findings) {
 	_, inner, node := cutLast("/"+e.path, "/node_modules/")
 	switch {
 	case strings.Contains(e.path, "node_modules/.bin/"):
@@ -103,7 +91,7 @@ func (p *proposal) dependencies(e *edit) (found findings) {
 			name += "/" + first
 		}
 		manifest := strings.TrimSuffix(e.path, inner) + name + "/package.json"
-		found.add(e, rules.LibraryShadowed, -1, testLibraryName(name) || !p.versionChanged(manifest),
+		found.add(e, rules.LibraryShadowed, -1, testLibraryName(name) || !e.of.versionChanged(manifest),
 			"an installed dependency: %s", name)
 	default:
 		before, file, ok := cutLast("/"+e.path, "/vendor/")
@@ -114,7 +102,7 @@ func (p *proposal) dependencies(e *edit) (found findings) {
 		// that version.
 		parts := strings.Split(file, "/")
 		isGo := strings.Contains(parts[0], ".") && len(parts) > 2
-		if p.vendored(strings.TrimPrefix(before+"/vendor", "/"), file) {
+		if e.of.vendored(strings.TrimPrefix(before+"/vendor", "/"), file) {
 			found.add(e, rules.LibraryShadowed, -1, false,
 				"a vendored dependency, with another version: nothing here proves that this is its code")
 		} else {
@@ -166,17 +154,17 @@ func (p *proposal) vendored(folder, file string) bool {
 }
 
 // headers reports a new header of C that has the name of one of the system.
-func (p *proposal) headers(e *edit) (found findings) {
+func headers(e *edit) (found findings) {
 	dir, base := path.Split(e.path)
 	dir = path.Clean(dir)
-	if !e.isNew() || e.class == testData || p.renamed(e, base) {
+	if !e.isNew() || e.class == testData || e.of.renamed(e, base) {
 		return found
 	}
 	caps := slices.Contains(rules.CHeaders, base) || path.Base(dir) == "sys" && slices.Contains(rules.SysHeaders, base)
 	switch {
 	case caps:
 	case slices.Contains(rules.PlainHeaders, base):
-		caps = dir == "." || dir == p.checks.Sub || slices.Contains(headerFolders, path.Base(dir)) ||
+		caps = dir == "." || dir == e.of.checks.Sub || slices.Contains(headerFolders, path.Base(dir)) ||
 			wraps(text(e.change.After), base)
 	case slices.Contains(rules.PlusHeaders, base):
 		if caps = cInclude().MatchString(text(e.change.After)); !caps {

@@ -33,27 +33,18 @@ type Finding struct {
 	Caps   bool   // this one alone keeps a verdict from being verified: the second check had what it found
 }
 
-// What each file that has text is compared with, and what the whole proposal is.
+// The reviews of all files together, of each file, and of each file that has text.
 var (
+	perProposal = []func(*proposal) findings{cExitHandlers, testsGone}
 	perFile = []func(*edit) findings{
-		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cReplacements, replacements, pyEquals,
-		detections,
+		checkFile, modes, links, lockFile, buildFile, modules, headers, dependencies, replaced, startsItself, programs,
+		hidden,
 	}
-	perProposal = []func(*proposal) findings{
-		touched, libraries, cExitHandlers, testsGone,
-		each(startsItself), each(programs), each(hidden),
+	perText = []func(*edit) findings{
+		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cReplacements,
+		replacements, pyEquals, detections,
 	}
 )
-
-// each makes a function of one file a function of all.
-func each(review func(*edit) findings) func(*proposal) findings {
-	return func(p *proposal) (found findings) {
-		for _, e := range p.edits {
-			found = append(found, review(e)...)
-		}
-		return found
-	}
-}
 
 // Report returns what to read twice in changes, which start from the tree that c was made of: by path, then line,
 // then rule. The same changes always give the same report, in any order.
@@ -68,8 +59,11 @@ func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
 		found = append(found, review(p)...)
 	}
 	for _, e := range p.edits {
-		if !e.opaque {
-			for _, review := range perFile {
+		for _, review := range perFile {
+			found = append(found, review(e)...)
+		}
+		for _, review := range perText {
+			if !e.opaque {
 				found = append(found, review(e)...)
 			}
 		}

@@ -23,23 +23,11 @@ var (
 	host = lazyregexp.New(`\b(?:https?|git|ssh)(?:\+\w+)?://(?:[^/@\s"']*@)?([\w.-]+)`)
 )
 
-// touched reports which files the patch touches, and what they are now: protected_file, check_file, check_config,
-// dependency_changed, mode_changed and symlink_out.
-func touched(p *proposal) (found findings) {
-	for _, e := range p.edits {
-		found = append(found, p.checkFile(e)...)
-		found = append(found, modes(e)...)
-		found = append(found, p.links(e)...)
-		found = append(found, lockFile(e)...)
-		found = append(found, buildFile(e)...)
-	}
-	return found
-}
-
-// checkFile reports a change of a check file, or of the parts of a manifest.
-func (p *proposal) checkFile(e *edit) (found findings) {
+// checkFile reports a change of a check file, or of the parts of a manifest: protected_file, check_file, check_config
+// and dependency_changed.
+func checkFile(e *edit) (found findings) {
 	if e.class == none {
-		return p.parts(e)
+		return parts(e)
 	}
 	how := "changed"
 	switch {
@@ -57,14 +45,14 @@ func (p *proposal) checkFile(e *edit) (found findings) {
 	switch {
 	case e.stays:
 		second = "only what is tried: the second check has the change too"
-	case e.class == namedFile && p.checks.OnlyBuilds(e.change):
+	case e.class == namedFile && e.of.checks.OnlyBuilds(e.change):
 		second = "only what builds: the second check has the change too"
 	}
 	found.add(e, e.kind(), -1, false, "%s, %s; %s", what, how, second)
 	return found
 }
 
-// modes reports a file that became a symbolic link, or another kind of program.
+// modes reports a file that became a symbolic link, or another kind of program: mode_changed.
 func modes(e *edit) (found findings) {
 	if b, a := e.change.Before, e.change.After; b != nil && a != nil {
 		switch {
@@ -85,9 +73,9 @@ func executable(f *patch.File) bool {
 }
 
 // parts reports on a manifest.
-func (p *proposal) parts(e *edit) (found findings) {
-	parts := p.checks.Parts(e.change)
-	for _, part := range parts {
+func parts(e *edit) (found findings) {
+	list := e.of.checks.Parts(e.change)
+	for _, part := range list {
 		line := part.Line - 1
 		if part.Check {
 			found.add(e, rules.CheckConfig, line, false, "%s; the second check has it as it was", part.Name)
@@ -95,7 +83,7 @@ func (p *proposal) parts(e *edit) (found findings) {
 			found.add(e, rules.DependencyChanged, line, false, "%s", part.Name)
 		}
 	}
-	if len(parts) > 0 || e.opaque {
+	if len(list) > 0 || e.opaque {
 		return found
 	}
 	base := path.Base(e.path)
@@ -116,15 +104,15 @@ func (p *proposal) parts(e *edit) (found findings) {
 }
 
 // links reports a symbolic link that leads out of the tree, by its text and through the other links of the patch.
-// It caps in a check file too: applying the patch makes it.
-func (p *proposal) links(e *edit) (found findings) {
+// It caps in a check file too: applying the patch makes it. The kind is symlink_out.
+func links(e *edit) (found findings) {
 	if !link(e.change.After) {
 		return found
 	}
 	target := string(e.change.After.Data)
 	if path.IsAbs(target) {
 		found.put(e, rules.SymlinkOut, -1, true, "leads to %s", target)
-	} else if !p.inside(path.Dir(e.path), target) {
+	} else if !e.of.inside(path.Dir(e.path), target) {
 		found.put(e, rules.SymlinkOut, -1, true, "leads out of the tree, or into .git: %s", target)
 	}
 	return found
@@ -166,7 +154,7 @@ func (p *proposal) inside(dir, target string) bool {
 	return true
 }
 
-// lockFile reports a change of a file that a package manager writes.
+// lockFile reports a change of a file that a package manager writes: dependency_changed.
 func lockFile(e *edit) (found findings) {
 	switch {
 	case !slices.Contains(rules.LockFiles, path.Base(e.path)):
