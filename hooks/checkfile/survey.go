@@ -254,17 +254,11 @@ func (s *survey) onlyTests(u *unit) bool {
 	return sure || (maybe || u.testing) && !subject
 }
 
-// foreign reports whether p is in a folder of dependencies, whose imports tell nothing about this project.
-func foreign(p string) bool {
-	for seg := range strings.SplitSeq(path.Dir(p), "/") {
-		switch seg {
-		case "node_modules", ".venv", "venv", "site-packages", "vendor", "bower_components", ".git", ".async",
-			"__pycache__":
-			return true
-		}
-	}
-	return false
-}
+// foreign reports whether p is in a folder of dependencies, whose imports are not those of this project.
+func foreign(p string) bool { return lang.InFolder(p, foreignFolders) }
+
+var foreignFolders = strings.Fields(
+	"node_modules .venv venv site-packages vendor bower_components .git .async __pycache__")
 
 // set returns the elements of list sorted and each once, in a slice of its own.
 func set(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }

@@ -124,25 +124,21 @@ const (
 // directive reports what a line of the preprocessor replaces.
 func directive(e *edit, j int, line string) (found findings) {
 	shown := strings.Join(strings.Fields(line), " ")
-	if cNext().MatchString(line) {
-		found.add(e, rules.LibraryShadowed, j, e.isNew(), "is found before the system's header: %s", shown)
-		return found
-	}
-	if m := cPragma().FindStringSubmatch(line); m != nil && slices.Contains(rules.CEnds, m[1]+m[2]) {
-		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
-		return found
-	}
-	if cUndef().MatchString(line) {
-		found.add(e, rules.LibraryShadowed, j, true, "%s", shown)
-		return found
-	}
-	m := cDefine().FindStringSubmatch(line)
-	if m == nil {
-		return found
-	}
-	name, params, body := m[1], m[2], strings.TrimSpace(m[3])
+	pragma, define := cPragma().FindStringSubmatch(line), cDefine().FindStringSubmatch(line)
 	switch {
-	case body == name && params == "": // #define exit exit only tells that there is one
+	case cNext().MatchString(line):
+		found.add(e, rules.LibraryShadowed, j, e.isNew(), "is found before the system's header: %s", shown)
+	case pragma != nil && slices.Contains(rules.CEnds, pragma[1]+pragma[2]):
+		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
+	case cUndef().MatchString(line):
+		found.add(e, rules.LibraryShadowed, j, true, "%s", shown)
+	}
+	if define == nil {
+		return found
+	}
+	name, params, body := define[1], define[2], strings.TrimSpace(define[3])
+	switch {
+	case body == name && params == "": // #define exit exit only shows that there is one
 	case slices.Contains(rules.CEnds, name) || name == "EXIT_FAILURE" && cZero().MatchString(body):
 		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
 	case slices.Contains(rules.CWords, name), cAsserts().MatchString(name),

@@ -36,7 +36,7 @@ type Finding struct {
 // The reviews of all files together, of each file, and of each file that has text.
 var (
 	perProposal = []func(*proposal) findings{cExitHandlers, testsGone}
-	perFile = []func(*edit) findings{
+	perFile     = []func(*edit) findings{
 		checkFile, modes, links, lockFile, buildFile, modules, headers, dependencies, replaced, startsItself, programs,
 		hidden,
 	}

@@ -74,17 +74,16 @@ func TestFolder(p string) bool {
 	return false
 }
 
-// DataFolder reports whether a folder on the way to p is one of data that tests read.
-func DataFolder(p string) bool {
-	for seg := range strings.SplitSeq(path.Dir(p), "/") {
-		switch seg {
-		case "testdata", "test-data", "test_data", "fixtures", "__fixtures__", "__snapshots__", "testcases",
-			"test-fixtures", "test_fixtures":
-			return true
-		}
-	}
-	return false
+// InFolder reports whether a folder on the way to p has one of names.
+func InFolder(p string, names []string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return slices.Contains(names, dir) })
 }
+
+var dataFolders = strings.Fields(`
+	testdata test-data test_data fixtures __fixtures__ __snapshots__ testcases test-fixtures test_fixtures`)
+
+// DataFolder reports whether a folder on the way to p is one of data that tests read.
+func DataFolder(p string) bool { return InFolder(p, dataFolders) }
 
 // DataName reports whether p is what tests expect, by its own name.
 func DataName(p string) bool {
@@ -184,23 +183,17 @@ func Testish(p string) bool {
 	return HasWord(path.Base(p), testWords)
 }
 
+var (
+	toolFiles = strings.Fields(`
+		gulpfile.js gruntfile.js noxfile.py setup.py rakefile fabfile.py dangerfile.js .eslintrc.js .mocharc.js
+		.babelrc.js`)
+	toolFolders = strings.Fields("bench benches benchmark benchmarks .storybook")
+)
+
 // Tooling reports whether p configures tools. To be imported by it makes a file neither production code nor a test.
 func Tooling(p string) bool {
 	base := strings.ToLower(path.Base(p))
-	switch base {
-	case "gulpfile.js", "gruntfile.js", "noxfile.py", "setup.py", "rakefile", "fabfile.py", "dangerfile.js",
-		".eslintrc.js", ".mocharc.js", ".babelrc.js":
-		return true
-	}
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	if e := path.Ext(stem); e == ".config" || e == ".conf" || e == ".setup" {
-		return true
-	}
-	for seg := range strings.SplitSeq(path.Dir(p), "/") {
-		switch seg {
-		case "bench", "benches", "benchmark", "benchmarks", ".storybook":
-			return true
-		}
-	}
-	return false
+	second := path.Ext(strings.TrimSuffix(base, path.Ext(base)))
+	return slices.Contains(toolFiles, base) || second == ".config" || second == ".conf" || second == ".setup" ||
+		InFolder(p, toolFolders)
 }
