@@ -98,7 +98,8 @@ func (c *Checks) Class(p string) int {
 
 // newProtected returns the files of class 1. A glob that matches a folder protects all below.
 func newProtected(sub string, globs []string) fileSet {
-	s := fileSet{files: map[string]bool{path.Join(sub, "PIPELINE.hcl"): true, path.Join(sub, "PIPELINE.hcl.json"): true}}
+	pipeline := path.Join(sub, "PIPELINE.hcl")
+	s := fileSet{files: map[string]bool{pipeline: true, pipeline + ".json": true}}
 	for _, glob := range globs {
 		if glob = strings.TrimSpace(glob); glob != "" {
 			glob = path.Join(literal(sub), glob)

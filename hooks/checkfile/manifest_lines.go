@@ -166,7 +166,8 @@ func cargoMeaning(name string, heading bool) int {
 	switch is := cargoLists(name, heading); {
 	case is != plain:
 		return is
-	case table == "test", table == "bench", table == "bin" && (rest == "test" || rest == "harness" || rest == "doctest"):
+	case table == "test", table == "bench",
+		table == "bin" && (rest == "test" || rest == "harness" || rest == "doctest"):
 		return decides
 	case first == "target" && strings.Contains(name, "dependencies"):
 		return dependency

@@ -139,7 +139,8 @@ func goSystemExits(e *edit) (found findings) {
 			system = goSystem(e.after)
 		}
 		code := e.after.code(j)
-		ends := system.MatchString(code) || goNativeExit().MatchString(code) || goTrueProgram().MatchString(e.after.plain(j))
+		ends := system.MatchString(code) || goNativeExit().MatchString(code) ||
+			goTrueProgram().MatchString(e.after.plain(j))
 		if ends && (!isMain || !goMain().MatchString(e.goDeclaration(j))) {
 			found.add(e, rules.ExitSwallowed, j, true, "ends the process past os.Exit: %s", e.after.trimmed(j))
 		}

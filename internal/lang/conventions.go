@@ -76,7 +76,8 @@ func TestFolder(p string) bool {
 
 // InFolder reports whether a folder on the way to p has one of names.
 func InFolder(p string, names []string) bool {
-	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return slices.Contains(names, dir) })
+	folders := strings.Split(path.Dir(p), "/")
+	return slices.ContainsFunc(folders, func(folder string) bool { return slices.Contains(names, folder) })
 }
 
 var dataFolders = strings.Fields(`

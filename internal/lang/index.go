@@ -22,8 +22,7 @@ type Index struct {
 func NewIndex(paths []string, sub string) *Index {
 	ix := &Index{
 		sub: sub, files: map[string]bool{}, inDir: map[string][]string{}, named: map[string][]string{},
-		stems:   map[string][]string{},
-		modules: map[string]string{},
+		stems: map[string][]string{}, modules: map[string]string{},
 	}
 	for _, p := range paths {
 		dir, base := path.Dir(p), path.Base(p)
