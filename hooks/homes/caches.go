@@ -75,7 +75,7 @@ func (h *Homes) layer() error {
 	if h.Box.Tier != sandbox.View {
 		return nil
 	}
-	temp, err := h.throwAway("tmp")
+	temp, err := h.throwAway("caches")
 	if err != nil {
 		return err
 	}

@@ -29,9 +29,9 @@ type Homes struct {
 	Box     sandbox.Box    // what all boxes have in common
 	Go      bool           // the tree has a Go module: only then is the person's build cache of use, which may be large
 
-	throws   int    // throw-away folders made so far
-	noLayers error  // why build caches are copied: overlays cannot be had; nil: they can
-	check    Caches // of the reproduction, once it is asked for
+	throws   map[string]int // throw-away folders made so far, by kind
+	noLayers error          // why build caches are copied: overlays cannot be had; nil: they can
+	check    Caches         // of the reproduction, once it is asked for
 }
 
 // Open makes the folders, removes what an earlier hook left in them, and marks them as used by root. The caller holds
@@ -56,8 +56,11 @@ func Inside(path, dir string) bool {
 
 // throwAway makes an empty folder. Close removes it, or the next runner, if this one is killed.
 func (h *Homes) throwAway(kind string) (string, error) {
-	h.throws++
-	dir := filepath.Join(h.Work, fmt.Sprintf("%s-%d", kind, h.throws))
+	if h.throws == nil {
+		h.throws = map[string]int{}
+	}
+	h.throws[kind]++
+	dir := filepath.Join(h.Work, fmt.Sprintf("%s-%d", kind, h.throws[kind]))
 	return dir, scratch.Folder(dir)
 }
 
