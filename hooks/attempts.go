@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -56,14 +57,11 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	defer cancel()
 	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ask: attempt.Request{
 		Failure: j.failure, Hook: j.hook, Homes: h, Base: repro.Base, Caches: caches, Budget: b, Draft: j.draft,
-		Progress: j.log, Redact: j.Redact, Idle: j.Idle,
+		Progress: j.log, Redact: j.Redact, Idle: cmp.Or(j.Idle, idleLimit),
 		Pack: func(ctx context.Context) ([]byte, error) {
 			return j.Packs().Pack(ctx, j.failure.Run, j.failure.Task.Name)
 		},
 	}}
-	if a.ask.Idle == 0 {
-		a.ask.Idle = idleLimit
-	}
 	a.all(ctx, wall)
 
 	used := b.Attempt().Number

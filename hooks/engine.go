@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -108,7 +109,7 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 	if run.Status != record.Failed {
 		return fmt.Errorf("run %s %s: only a failed run can be fixed", run.ID, run.Status)
 	}
-	hooked := 0
+	hooked := false
 	for i := range run.Tasks {
 		r := &run.Tasks[i]
 		if !failedtask.Failed(r) || task != "" && r.Name != task {
@@ -119,15 +120,11 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 			return fmt.Errorf("task %q of run %s is no longer in %s: put it back, or run again", pipeline.ShownName(r.Name), run.ID,
 				e.Config.File)
 		}
-		for _, h := range t.OnFail {
-			if h.Agent != nil {
-				hooked++
-			}
-		}
+		hooked = hooked || slices.ContainsFunc(t.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil })
 	}
 	shown := pipeline.ShownName(task)
 	switch {
-	case hooked > 0:
+	case hooked:
 		return nil
 	case task == "":
 		return fmt.Errorf("no failed task of run %s has an on_fail \"agent\": add one in %s", run.ID, e.Config.File)

@@ -9,6 +9,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
@@ -100,7 +101,9 @@ func (e *Engine) heal(
 		}
 		return Outcome{}, err
 	}
-	j.supersede(ctx, f)
+	if err := (apply.Tree{Fixes: e.fixes()}).Supersede(context.WithoutCancel(ctx), f); err != nil {
+		j.log.Step("an older proposal could not be marked as superseded: %s", err) // both stay open
+	}
 	return Outcome{Task: t.Name, Kind: "agent", Fix: f}, nil
 }
 

@@ -180,11 +180,3 @@ func (j *job) putBack(ctx context.Context, fixes *fix.Store, p *fix.Proposal) st
 	}
 	return back
 }
-
-// supersede marks the proposals that the one just sealed replaces. Where that cannot be written both stay open.
-func (j *job) supersede(ctx context.Context, f *fix.Fix) {
-	fixes := j.fixes()
-	if err := (apply.Tree{Fixes: fixes}).Supersede(context.WithoutCancel(ctx), f); err != nil {
-		j.log.Step("an older proposal could not be marked as superseded: %s", err)
-	}
-}

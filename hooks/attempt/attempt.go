@@ -70,7 +70,6 @@ type Result struct {
 	State   string // what the fix ends as if nothing is proposed; empty: that is not decided by this try
 	Reason  string
 	Kind    failure.Kind // empty: it ended by itself
-	Failed  bool         // by a kind after which the budget decides what follows
 	Refused string       // what was wrong with the diff in the answer, for the next attempt
 
 	RetryAfter *time.Duration // how long the agent says to wait
@@ -156,7 +155,7 @@ func (q *Request) conclude(r *Result, l left) {
 	case r.Said != nil && r.Said.Outcome == agent.NeedsHuman:
 		r.State, r.Reason, r.Omitted = fix.NoFix, "needs_human: the agent says a person has to decide", nil
 	default:
-		r.State, r.Reason, r.Failed = fix.Failed, string(kind)+": "+evidence, l.refused == ""
+		r.State, r.Reason = fix.Failed, string(kind)+": "+evidence
 	}
 }
 

@@ -63,8 +63,8 @@ func (v *replay) rebuild(
 	}
 	rel := "fixes/" + p.Name + ".transcript.jsonl"
 	if why := otherTranscript(p, rel); why != "" {
-		if !ofModel(p, a) {
-			return nil, nil
+		if by := p.Provenance.Agent; by == nil || by.Provider == "" || by.Name != a.Agent {
+			return nil, nil // nothing tells that it was an agent of our own
 		}
 		return empty(a).contradicted(nil, why).settled(), nil
 	}
@@ -145,12 +145,6 @@ func otherTranscript(p *fix.Proposal, rel string) string {
 		return "the transcript is not the one that was sealed: see fix audit"
 	}
 	return ""
-}
-
-// ofModel reports whether the provenance names an agent of our own as the one of an attempt.
-func ofModel(p *fix.Proposal, a *fix.Attempt) bool {
-	by := p.Provenance.Agent
-	return by != nil && by.Provider != "" && by.Name == a.Agent
 }
 
 func empty(a *fix.Attempt) *Rebuilt {

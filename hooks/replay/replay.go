@@ -166,10 +166,16 @@ func (q Request) prepare() (*replay, error) {
 // now.
 func (q Request) asThen(t *pipeline.Task) (*pipeline.AgentHook, error) {
 	if policy := policyOf(q.Fix); policy != nil {
+		for _, name := range policy.Verify {
+			if q.Config.Task(name) == nil {
+				return nil, fmt.Errorf("task %q, which verify named, is not in %s any more: put it back to verify the fix", name,
+					q.Config.File)
+			}
+		}
 		return &pipeline.AgentHook{
 			Use: policy.Agent, Protect: policy.Protect, Verify: policy.Verify, PassSecrets: policy.PassSecrets,
 			Budget: pipeline.Budget{Attempts: policy.Attempts, WallClock: time.Duration(policy.WallClockMS) * time.Millisecond},
-		}, q.stillThere(policy.Verify)
+		}, nil
 	}
 	for _, h := range t.OnFail {
 		if h.Agent != nil {
@@ -177,17 +183,6 @@ func (q Request) asThen(t *pipeline.Task) (*pipeline.AgentHook, error) {
 		}
 	}
 	return nil, fmt.Errorf("task %q has no on_fail \"agent\" any more, and its fix was made by a version that did not record the settings of it", t.Name)
-}
-
-// stillThere returns an error that names the first of the tasks that is gone.
-func (q Request) stillThere(names []string) error {
-	for _, name := range names {
-		if q.Config.Task(name) == nil {
-			return fmt.Errorf("task %q, which verify named, is not in %s any more: put it back to verify the fix", name,
-				q.Config.File)
-		}
-	}
-	return nil
 }
 
 // sameTier picks the tier that the fix was verified in, where it can be had. That a record says none is no reason to
