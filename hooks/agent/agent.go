@@ -29,7 +29,7 @@ type Request struct {
 
 	// For agents of our own, which act on files and start commands themselves.
 	Copy     string       // the working directory where this process sees it
-	Top      string       // the folder of Copy that holds the whole copy; Copy or one above it
+	Top      string       // the top of the whole copy; Copy or a folder above it
 	Run      []string     // the failed task's own command; nil: it is shell text, or not known without a secret
 	RunDir   string       // where Run is run, as the agent sees it; empty: in Dir
 	Allow    [][]string   // patterns of argv that may be run besides
@@ -114,7 +114,7 @@ type Commands struct {
 	Refused *int `json:"refused"`
 }
 
-// An Agent takes a turn.
+// An Agent is a program or a model that can be asked for a turn.
 type Agent interface {
 	Name() string
 	// Ready returns why the agent cannot be started here. It is asked before anything is copied.

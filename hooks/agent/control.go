@@ -30,7 +30,7 @@ type Control struct {
 // ControlForm shows an agent the object that it must end with.
 const ControlForm = `{"outcome": "fixed" | "no_fix" | "needs_human", "summary": "what was changed and why, in two sentences", "root_cause": "why it failed", "verified_commands": ["commands that passed"], "touched": ["files that were changed"]}`
 
-// ErrNoObject means that an output holds no JSON object at all. Any other error of ParseControl names the field at
+// ErrNoObject means that there is no JSON object in an output. Any other error of ParseControl names the field at
 // fault.
 var ErrNoObject = errors.New("no parseable JSON object in output")
 

@@ -77,7 +77,7 @@ func (r *diffReader) write(format string, args ...any) {
 	fmt.Fprintf(&r.kept, format, args...)
 }
 
-// modes and others are the lines that may stand between "diff --git" and the names.
+// modes and others are the lines that may come between "diff --git" and the names.
 var (
 	modes  = []string{"old mode ", "new mode ", "new file mode ", "deleted file mode "}
 	others = []string{"index ", "similarity ", "dissimilarity ", "rename ", "copy ", "GIT binary patch", "Binary files "}

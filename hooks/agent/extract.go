@@ -15,7 +15,7 @@ const (
 	// TailLimit is how much of an agent's output is kept and searched, in bytes, counted from its end.
 	TailLimit = 256 << 10
 
-	maxCandidates = 2000    // balanced objects that are looked at
+	maxCandidates = 2000    // balanced objects that are checked
 	maxParsed     = 4 << 20 // bytes of candidates that are parsed: nested ones are parsed again and again
 	bom           = "\uFEFF"
 	backticks     = "```"

@@ -400,7 +400,7 @@ var anthropicStops = map[string]Stop{
 	"model_context_window_exceeded": Overflow,
 }
 
-// usage takes what an event says of tokens; of each count the latest stands.
+// usage takes what an event says of tokens; of each count the latest is valid.
 func (s *anthropicStream) usage(u *anthropicUsage) {
 	if u == nil {
 		return

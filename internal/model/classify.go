@@ -16,7 +16,7 @@ type facts struct {
 	status  int      // of HTTP; 0: it was reported inside a stream
 	codes   []string // every machine-readable word beside the message, in small letters
 	message string
-	meant   bool          // it stood in a field that is named for it
+	meant   bool          // it was in a field for errors
 	after   time.Duration // asked for in the body; negative: not
 	again   *bool         // the provider's own word on a retry (the header x-should-retry)
 }
@@ -215,7 +215,7 @@ func has(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// marker reports whether text holds a number that stands alone: "429000 input tokens" does not hold 429.
+// marker reports whether a number is in text by itself: in "429000 input tokens" 429 is not.
 func marker(text, number string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], number)

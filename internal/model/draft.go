@@ -26,7 +26,7 @@ type part struct {
 	kind  partKind
 	text  strings.Builder // of a call: its arguments
 	call  Call
-	whole bool // of a call: Args holds the one JSON object
+	whole bool // of a call: Args is the one JSON object
 	raw   json.RawMessage
 }
 

@@ -99,7 +99,7 @@ func oneLine(text string, max int) string {
 // reported reads the facts from the JSON of an error: {"error": {…}} of every provider, in an array with Gemini, or
 // the error's fields at the top, as gateways write them. A body that is something else gives no facts.
 //
-// What is meant as an error says so by that field; codes at the top may be of anything.
+// Only what is in that field is certainly an error; codes at the top may be of anything.
 func reported(body []byte) facts {
 	f := facts{after: none}
 	var whole any

@@ -17,7 +17,7 @@ type Model struct {
 	Provider string // one of Providers
 	Name     string
 	BaseURL  string // empty: the provider's own; http:// only to a loopback address
-	Key      string // goes into the provider's header and nowhere else: no error, no event holds it
+	Key      string // goes into the provider's header and nowhere else: it is in no error and no event
 	// HTTP is nil for a client of our own, which uses no proxy. Redirects and cookies are off with any client, because
 	// the key must not go elsewhere.
 	HTTP   *http.Client
@@ -44,10 +44,10 @@ type Request struct {
 	// Schema is the schema of the one JSON object that the answer must be; nil: the answer is free. Its objects must have
 	// additionalProperties: false.
 	Schema json.RawMessage
-	Used   []string // IDs of calls that Messages holds no longer: a call of the answer gets another
+	Used   []string // IDs of calls that are no longer in Messages: a call of the answer gets another
 }
 
-// A Message is what one side said. Messages of the user hold text and results, those of the assistant text, thinking
+// A Message is what one side said. Messages of the user have text and results, those of the assistant text, thinking
 // and calls.
 type Message struct {
 	Role   Role
@@ -63,8 +63,8 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Block is one part of a message: at most one of its fields is set, except that Raw and Provider stand beside any
-// of them, or alone (thinking that the provider does not show). Blocks of an Answer go back unchanged, in their
+// A Block is one part of a message: at most one of its fields is set, except that Raw and Provider may be set beside
+// any of them, or alone (thinking that the provider does not show). Blocks of an Answer go back unchanged, in their
 // order.
 type Block struct {
 	Text     string
@@ -131,7 +131,7 @@ const (
 	Other     Stop = "other"
 )
 
-// An Answer is what arrived. With an error it holds what was complete before the fault: text as far as it came,
+// An Answer is what arrived. With an error it has what was complete before the fault: text as far as it came,
 // complete calls, and Broken, the calls that were begun and not finished. Without an error a call is in Blocks only
 // if Stop is ToolCalls: a call that was cut (MaxTokens), or whose arguments are not a JSON object, is in Broken.
 type Answer struct {
@@ -159,5 +159,5 @@ type Error struct {
 	Message    string        // the provider's own words, one line, at most 500 bytes, without the key
 	RetryAfter time.Duration // exactly what the provider asks for, absurd or not; negative: it asks for nothing
 	Retryable  bool          // the same request may succeed when it is sent again
-	Err        error         // what lies below, if anything
+	Err        error         // the cause, if there is one
 }

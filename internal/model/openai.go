@@ -398,7 +398,7 @@ func (s *openaiStream) same(p *part, whole, event string) error {
 	return nil
 }
 
-// call takes the complete arguments.
+// call handles the complete arguments.
 func (s *openaiStream) call(item *openaiItem, args, event string) error {
 	if err := s.same(item.part, args, event); err != nil || item.part.whole {
 		return err

@@ -112,7 +112,7 @@ func Cost(model string, u Usage) (float64, bool) {
 		float64(*u.Output)*p.output) / million, true
 }
 
-// Window returns how many tokens a model takes, input and output together; 0 if unknown.
+// Window returns how many tokens a model accepts, input and output together; 0 if unknown.
 func Window(model string) int64 {
 	l, _ := list(model)
 	return l.window

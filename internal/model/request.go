@@ -1,7 +1,7 @@
 package model
 
-// What the protocols share when they encode a conversation. JSON may be valid and be refused all the same by providers,
-// with the whole conversation that it is in: see readable.
+// What the protocols share when they encode a conversation. Providers refuse some JSON although it is valid, with the
+// whole conversation that it is in: see readable.
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ var (
 	anyObject   = json.RawMessage(`{"type":"object","properties":{}}`)
 )
 
-// schema returns the schema of the arguments. A tool without one takes none.
+// schema returns the schema of the arguments. A tool without one has none.
 func (t Tool) schema() json.RawMessage {
 	if len(t.Schema) == 0 {
 		return anyObject
@@ -64,7 +64,7 @@ func (r *Result) said() string {
 }
 
 // readable returns JSON in whole UTF-8, without halves of surrogate pairs (a model that is cut within an emoji writes
-// them) and without numbers that no float holds: these become texts.
+// them) and without numbers that no float can hold: these become texts.
 func readable(raw json.RawMessage) json.RawMessage {
 	if !odd(raw) {
 		return raw

@@ -1,6 +1,6 @@
 package model
 
-// Faults of the network. They are looked at only if no HTTP answer has come, or its body broke off.
+// Faults of the network. They are examined only if no HTTP answer has come, or its body broke off.
 
 import (
 	"compress/flate"

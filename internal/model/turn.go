@@ -27,7 +27,7 @@ const (
 	dialTimeout = 30 * time.Second
 
 	maxErrorBody = 64 << 10               // bytes of an answer that is an error
-	errorWait    = 5 * time.Second        // for the body of such an answer: its status says enough
+	errorWait    = 5 * time.Second        // for the body of such an answer: its status is enough
 	usageWait    = 10 * time.Second       // for usage and the end, when the model has stopped
 	lingerWait   = 250 * time.Millisecond // for the end of the body after the terminal event, to reuse the connection
 	bufferSize   = 16 << 10

@@ -105,7 +105,7 @@ func glob(pattern, s string) bool {
 	return at[len(pattern)]
 }
 
-// skipStars adds the positions behind stars, which may stand for nothing.
+// skipStars adds the positions behind stars, which may match nothing.
 func skipStars(pattern string, at []bool) {
 	for j := range len(pattern) {
 		if at[j] && pattern[j] == '*' {

@@ -1,4 +1,4 @@
-// Package cli holds agents that are programs on the command line.
+// Package cli runs agents that are programs on the command line.
 package cli
 
 import (

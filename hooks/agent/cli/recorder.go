@@ -19,7 +19,7 @@ const (
 	maxLine   = 1 << 20  // a longer line stays out of the transcript
 	maxTotal  = 10 << 20 // of stdout, and of stderr: what comes after stays out of transcript and raw stream
 	maxLines  = 10_000   // lines of the transcript for one stream: many tiny writes must not make it larger than the text
-	maxPiece  = 64 << 10 // of one write, looked at at a time
+	maxPiece  = 64 << 10 // of one write, handled at a time
 	lastChars = 300      // of stderr, as evidence
 )
 
@@ -39,14 +39,14 @@ type stream struct {
 	rec      *recorder
 	kind     string         // type of its transcript lines
 	total    int64          // bytes seen
-	clean    io.WriteCloser // takes the secrets out of what was seen, before it is cut into lines
+	clean    io.WriteCloser // removes secrets before the output is cut into lines
 	left     int64          // bytes of it that are left after that
 	raw      int64          // bytes given to raw
 	noted    int64          // bytes in the transcript
 	lines    int            // transcript lines
 	partial  []byte         // a line that has not ended
 	dropping bool           // the line is too long; until it ends
-	last     string         // the last line that says something
+	last     string         // the last line that is not empty
 }
 
 func newRecorder(note func(agent.Line), raw io.Writer, secrets *redact.Set) *recorder {
@@ -59,7 +59,7 @@ func newRecorder(note func(agent.Line), raw io.Writer, secrets *redact.Set) *rec
 	return r
 }
 
-// cleaned is what a stream writes to behind its redactor.
+// cleaned receives what the redactor of a stream lets through.
 type cleaned struct{ *stream }
 
 func (c cleaned) Write(p []byte) (int, error) {

@@ -23,7 +23,7 @@ const (
 	sideBySide = 4                // calls that only read
 	mostDrain  = 10 * time.Minute // for running tools, once the stream has failed
 	cutTime    = time.Second      // for a tool that was cancelled
-	killTime   = 15 * time.Second // for one that has processes to end first, which takes sandbox.Box.Run a few seconds
+	killTime   = 15 * time.Second // for one that must end its processes first: sandbox.Box.Run needs a few seconds
 )
 
 // work carries out calls. It returns those that were started or refused, by ID.
@@ -94,7 +94,7 @@ func (l *loop) argsLine(c model.Call) map[string]any {
 	return data
 }
 
-// A back is what a tool's goroutine sends when the tool has returned.
+// A back is sent by a tool's goroutine when the tool has returned.
 type back struct {
 	x   *ended
 	out tools.Outcome

@@ -166,7 +166,7 @@ func (a *Agent) asked(ctx context.Context, r model.Request, event func(model.Eve
 	return a.Ask(ctx, r, event)
 }
 
-// A signal is what listen waited for.
+// A signal tells why listen returned.
 type signal int
 
 const (

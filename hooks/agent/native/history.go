@@ -113,7 +113,7 @@ const nothingSaid = "Go on."
 // legal returns in as a conversation that every provider accepts. It begins and ends with the user, the sides take
 // turns, and no block is empty. Every call has a name of plain letters, an ID of its own, one JSON object of
 // arguments, and exactly one result in the message after it, in the order of the calls. Results without a call are
-// dropped; calls without a result get one that says so. in is not changed.
+// dropped; calls without a result get one that tells so. in is not changed.
 func legal(in []model.Message) []model.Message {
 	b := newBuilder()
 	b.take(in)
@@ -140,7 +140,7 @@ func newBuilder() *builder {
 	return &builder{ids: map[string]bool{}, tried: map[string]int{}, waits: map[string][]int{}}
 }
 
-// take adds messages. Those of earlier calls are not looked at again.
+// take adds messages. Those of earlier calls are not read again.
 func (b *builder) take(more []model.Message) {
 	b.taken += len(more)
 	for _, m := range more {

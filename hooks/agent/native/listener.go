@@ -136,7 +136,7 @@ func (e *listener) calls() []model.Call {
 	return calls
 }
 
-// ended takes the result of Ask.
+// ended receives the result of Ask.
 func (e *listener) ended(a model.Answer, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,7 +157,7 @@ func (e *listener) failed() bool {
 	return e.err != nil && e.wrong == ""
 }
 
-// blocks returns what has arrived so far, as an answer holds it.
+// blocks returns what has arrived so far, in the form of an answer.
 func (e *listener) blocks() (blocks []model.Block, broken []model.Call) {
 	for _, p := range e.pieces {
 		switch {

@@ -191,7 +191,7 @@ func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *end
 		if c.out.Finished != nil {
 			return &ending{text: said, control: c.out.Finished}
 		}
-		if l.r.ReadOnly && c.call.Name == tools.Finish { // the turn has no tools, but the call holds the answer
+		if l.r.ReadOnly && c.call.Name == tools.Finish { // the turn has no tools, but the arguments are the answer
 			if object, err := agent.ParseControl(string(c.call.Args)); err == nil {
 				return &ending{text: said, control: object}
 			}

@@ -83,7 +83,7 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	}
 	m.input.add(u.Input)
 	m.output.add(u.Output)
-	if u.Cached != nil { // a provider without a cache says nothing of it
+	if u.Cached != nil { // a provider without a cache does not report it
 		m.cached.n += *u.Cached
 	} else if u.Input == nil {
 		m.cached.unknown = true
@@ -108,7 +108,7 @@ func silent(err error) bool {
 	return ok && e.Status < 400 && slices.Contains(kinds, e.Kind)
 }
 
-// counted takes the size of the conversation from the provider's count. chars is the size of the request in
+// counted sets the size of the conversation from the provider's count. chars is the size of the request in
 // characters.
 func (m *meter) counted(a model.Answer, chars int) {
 	if a.Usage.Input == nil || a.Usage.Output == nil || *a.Usage.Input <= 0 {
@@ -199,7 +199,7 @@ func (m *meter) cost() *float64 {
 	return new(m.usd)
 }
 
-// fixed returns the size of what every request holds besides the conversation, in characters.
+// fixed returns the size of the system prompt and the tools, which are part of every request, in characters.
 func (m *meter) fixed(system string, tools []model.Tool) int {
 	if m.overhead == 0 {
 		m.overhead = len(system)

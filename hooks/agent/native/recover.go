@@ -14,7 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
-// A cause says what ended an answer.
+// A cause is what ended an answer.
 type cause string
 
 const (

@@ -69,7 +69,7 @@ func (j *transcript) cleanAll(list []string) []string {
 }
 
 // cleanAnswer returns a without secrets, because its blocks go back to the model. A block of the provider's own bytes
-// that holds one is sent in our own form instead.
+// that contains one is sent in our own form instead.
 func (j *transcript) cleanAnswer(a model.Answer) model.Answer {
 	for i := range a.Blocks {
 		b := &a.Blocks[i]

@@ -39,7 +39,7 @@ type Turn struct {
 	Fault   Fault  `json:"fault"`
 	DelayMS int    `json:"delay_ms"` // before anything is sent
 	Times   int    `json:"times"`    // how many requests are answered so; 0: 1
-	Expect  string `json:"expect"`   // must stand in the request, else it is refused
+	Expect  string `json:"expect"`   // must be in the request, else it is refused
 }
 
 // A Call is one that the model makes. RawArgs is sent as it is, which need not be JSON.
@@ -81,10 +81,10 @@ const (
 	Stall      = "stall"       // nothing more comes
 	HalfOpen   = "half_open"   // nothing more comes, and nobody reads either
 	Drip       = "drip"        // a byte at a time
-	Garbage    = "garbage"     // something else stands between two events
+	Garbage    = "garbage"     // something else comes between two events
 	Duplicate  = "duplicate"   // an event comes twice
 	Swap       = "swap"        // an event comes after the one that follows it
-	LongLine   = "long_line"   // a comment of Bytes bytes stands before the event
+	LongLine   = "long_line"   // a comment of Bytes bytes comes before the event
 	GzipDamage = "gzip_damage" // the stream is packed, and one byte of it is wrong
 )
 

@@ -45,7 +45,7 @@ type finding struct {
 
 func (f finding) Found() bool { return f.ID != "" }
 
-// A Guard holds the state of all detectors of a turn. It is not safe for concurrent use.
+// A Guard is the state of all detectors of a turn. It is not safe for concurrent use.
 type Guard struct {
 	threshold int
 	reminders int // left
@@ -83,7 +83,7 @@ func weak(model string) bool {
 	})
 }
 
-// Round takes one more round, and returns at most one finding.
+// Round adds a round, and returns at most one finding.
 func (w *Guard) Round(r Round) finding {
 	w.rounds++
 	old := w.stale.round(r)
@@ -122,7 +122,7 @@ func (w *Guard) Refuse(c Call) string { return w.targets.refuse(c) }
 // Left returns how many reminders are left.
 func (w *Guard) Left() int { return w.reminders }
 
-// spend takes a finding from the budget of reminders. If none is left, the finding ends the turn.
+// spend uses up a reminder for a finding. If none is left, the finding ends the turn.
 func (w *Guard) spend(f finding) finding {
 	switch {
 	case !f.Found() || f.Ends:

@@ -17,7 +17,8 @@ const (
 
 // fruitless counts rounds in which, with different arguments each time, everything fails or nothing is found. No two
 // rounds are the same, so D1 to D3 see no repetition. An honest search fails a few times, and a command that ran and
-// failed tells something, so the limits are wide; whatever is found, written or run successfully starts the count again.
+// failed tells something, so the limits are wide. Whatever is found, written or run successfully starts the count
+// again.
 type fruitless struct{ failed, nothing int }
 
 // round is D1 and D3 for different arguments.
@@ -49,7 +50,6 @@ func gained(c Call) bool { return c.Code == "" }
 // ranAndFailed reports whether c is a command that was carried out and failed: its output may tell the model
 // something new.
 func ranAndFailed(c Call) bool { return c.Effect == tools.Runs && c.Code == tools.Failed }
-
 
 const (
 	staleRemind  = 30 // rounds in a row without anything new: longer than any wait that was seen to end well

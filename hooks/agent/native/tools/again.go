@@ -15,7 +15,7 @@ import (
 )
 
 // Again carries out a call of an older turn that succeeded on the file at, below the top. A write need not follow a
-// read: that the model was shown the file then is what its success tells.
+// read: because it succeeded, the model was shown the file then.
 func (w *Toolset) Again(ctx context.Context, c model.Call, at string) Outcome {
 	if c.Name == toolWrite.name {
 		if old, info, err := w.existing(at); err == nil && info != nil {

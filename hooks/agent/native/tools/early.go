@@ -21,7 +21,7 @@ func (w *Toolset) Early() func(before []model.Call, name, partialArgs string) (w
 	}
 }
 
-// An early checks the calls of one answer while they arrive. It looks at each call once: an answer may hold
+// An early checks the calls of one answer while they arrive. It reads each call once: an answer may have
 // thousands.
 type early struct {
 	w      *Toolset

@@ -19,7 +19,7 @@ import (
 
 const (
 	maxEntries = 1000    // that are shown
-	maxRead    = 200_000 // that are looked at
+	maxRead    = 200_000 // that are read
 )
 
 var toolList = declared{

@@ -21,7 +21,7 @@ import (
 const (
 	maxHits     = 200
 	maxFiles    = 100_000
-	maxSearched = 2 << 20 // of one file of a folder, in bytes; one that is named has maxWhole
+	maxSearched = 2 << 20 // of one file of a folder, in bytes; for a file that the call names see maxWhole
 	maxProgram  = 10_000  // steps of a pattern: more of them make every byte of a file dear
 	longLine    = 4 << 10 // bytes of a line from which on the search may be ended within it
 	maxExcerpt  = 300     // of a line, in bytes
@@ -77,7 +77,7 @@ type searching struct {
 	full   bool
 }
 
-// place searches a folder, or a file that is named.
+// place searches a folder or a file.
 func (s *searching) place(ctx context.Context, at string) Outcome {
 	info, err := s.w.root.Lstat(at)
 	switch {
@@ -155,7 +155,7 @@ func (s *searching) file(ctx context.Context, at string, most int64) {
 	}
 }
 
-// lines searches a text that holds no secret.
+// lines searches a text without secrets.
 func (s *searching) lines(ctx context.Context, name string, b []byte) {
 	passed := 0 // bytes since the end was asked for
 	for n := 1; len(b) > 0; n++ {

@@ -1,5 +1,5 @@
-// Package tools holds the tools that a model may call: they read, search and change the files of one copy, and run
-// commands in it. Whatever a model asks for ends as an Outcome, whose Code tells what the call came to; its text is
+// Package tools has the tools that a model may call: they read, search and change the files of one copy, and run
+// commands in it. Whatever a model asks for ends as an Outcome, whose Code tells how the call ended; its text is
 // for the model alone.
 package tools
 
@@ -38,7 +38,7 @@ const (
 	Ends                 // ends the turn: finish
 )
 
-// A code is what a call came to. The empty code means that it did what it was asked to do.
+// A code is the result of a call. The empty code means that it did what it was asked to do.
 type Code string
 
 // The codes.
@@ -161,7 +161,7 @@ func (w *Toolset) tool(name string) (declared, bool) {
 	return w.all[i], true
 }
 
-// Call carries out one call. It never panics, and the outcome holds no secret.
+// Call carries out one call. It never panics, and there is no secret in the outcome.
 func (w *Toolset) Call(ctx context.Context, c model.Call) (o Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -234,7 +234,7 @@ func (w *Toolset) note(text string) {
 // clean returns text without secrets.
 func (w *Toolset) clean(text string) string { return w.r.Secrets.String(text) }
 
-// mostText is the most that a result holds, in bytes. The tools show less; this bounds text that quotes something
+// mostText bounds the text of a result, in bytes. The tools show less; this bounds text that quotes something
 // else.
 const mostText = 64 << 10
 
