@@ -175,3 +175,10 @@ func TestTail(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestNull(t *testing.T) {
+	t.Parallel()
+	if Null("") != nil || Null("x") != "x" {
+		t.Errorf("%v, %v", Null(""), Null("x"))
+	}
+}
