@@ -136,9 +136,7 @@ func answersTelling(
 		e.Agents[a.name] = a
 	}
 	outcomes, err := e.Heal(ctx, run, "check")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, err)
 	f := outcomes[0].Fix
 	if f.State == fix.Skipped || f.Reproduction == nil || f.Reproduction.Result != "same" {
 		t.Fatalf("no agent was asked: %s %v %+v", f.State, show(f.Reason), f.Reproduction)

@@ -3,12 +3,11 @@ package attempt
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/hooks/progress"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -20,20 +19,11 @@ func baseOf(t *testing.T, files map[string]string) *scratch.Base {
 	t.Helper()
 	root, parent := t.TempDir(), t.TempDir()
 	for name, text := range files {
-		at := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		fixtest.Put(t, root, name, "f:"+text)
 	}
 	base, err := scratch.Make(t.Context(), parent, scratch.Source{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := base.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	fixtest.Check(t, err)
+	t.Cleanup(func() { fixtest.Check(t, base.Close()) })
 	return base
 }
 
@@ -79,11 +69,10 @@ func TestReadAnswer(t *testing.T) {
 				got = append(got, c.Path+"="+after)
 			}
 			said := strings.Join(got, " ")
-			var none *noDiff
-			if errors.As(err, &none) {
+			if none, ok := errors.AsType[*noDiff](err); ok {
 				said = string(none.kind) + ": " + none.why
-			} else if err != nil {
-				t.Fatal(err)
+			} else {
+				fixtest.Check(t, err)
 			}
 			if said != tt.want && (err == nil || !strings.HasPrefix(said, tt.want)) {
 				t.Errorf("%q, want %q", said, tt.want)

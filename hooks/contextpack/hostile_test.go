@@ -108,9 +108,7 @@ func FuzzPack(f *testing.F) {
 		packs := &Builder{Config: &pipeline.Config{Root: root}, Redact: secrets}
 		p := pack{SchemaVersion: 1, Run: run.ID, Task: "check", RunAgain: "async-pipeline run --only check", LogTail: text}
 		b, err := packs.encode(p, &place{roots: []rename{{failedtask.RootPath(root), ".$1"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixtest.Check(t, err)
 		if wrong := soundPack(b, root); wrong != "" {
 			t.Fatalf("%s:\n%s", wrong, b)
 		}

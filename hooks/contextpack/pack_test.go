@@ -32,9 +32,7 @@ func packOf(t *testing.T, task *pipeline.Task, log string, secrets *redact.Set) 
 		},
 	}
 	b, err := packs.Pack(t.Context(), run, "check")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, err)
 	var p map[string]any
 	if err := json.Unmarshal(b, &p); err != nil {
 		t.Fatalf("the pack is no JSON: %v", err)
@@ -92,13 +90,9 @@ func TestPackIsStored(t *testing.T) {
 	root := t.TempDir()
 	store, run := fixtest.SealedRun(t, root, "first\n")
 	packs := &Builder{Config: &pipeline.Config{Root: root}, Store: store}
-	if err := packs.WriteAll(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, packs.WriteAll(t.Context(), run))
 	stored, err := os.ReadFile(filepath.Join(run.Dir, "context", "check.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, err)
 	if b, err := packs.Pack(t.Context(), run, "check"); err != nil || string(b) != string(stored) {
 		t.Errorf("Pack gives %s (%v), stored is %s", b, err, stored)
 	}
@@ -118,9 +112,7 @@ func TestPackThroughALink(t *testing.T) {
 	packs := &Builder{Config: &pipeline.Config{Root: root, Tasks: []*pipeline.Task{{Name: "check"}}}, Store: store}
 	context := filepath.Join(run.Dir, "context")
 	for _, err := range []error{os.RemoveAll(context), os.Symlink(elsewhere, context), os.WriteFile(filepath.Join(elsewhere, "check.json"), []byte("private"), 0o600)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixtest.Check(t, err)
 	}
 	if err := packs.WriteAll(t.Context(), run); err == nil || !strings.Contains(err.Error(), context+" is a link") {
 		t.Errorf("WritePacks: %v", err)
@@ -158,13 +150,9 @@ func TestLastPass(t *testing.T) {
 	for _, status := range []string{record.Failed, record.Passed, record.Cached, record.Failed, record.Skipped, record.Failed} {
 		began = began.Add(time.Minute)
 		d, err := s.Begin(began, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixtest.Check(t, err)
 		r, err := d.Seal(record.Run{Status: record.Failed, ExitCode: 1, Tasks: []record.Task{{Name: "check", Status: status}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixtest.Check(t, err)
 		ids = append(ids, r.ID)
 	}
 	for i, want := range []int{-1, -1, 1, 2, 2, 2} {

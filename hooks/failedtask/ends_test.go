@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -19,14 +20,9 @@ func TestEnds(t *testing.T) {
 	store := record.At(t.TempDir())
 	run := func(id, verdict string) string {
 		dir := filepath.Join(store.Dir, "runs", id)
-		if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fixtest.Check(t, os.MkdirAll(filepath.Join(dir, "logs"), 0o700))
 		if verdict != "" {
-			text := `{"schema_version":1,"id":"` + id + `",` + verdict + `}`
-			if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fixtest.Put(t, dir, "run.json", `f:{"schema_version":1,"id":"`+id+`",`+verdict+`}`)
 		}
 		return dir
 	}
@@ -34,20 +30,14 @@ func TestEnds(t *testing.T) {
 	dir := run("20261121T030000Z-0002", `"status":"failed","duration_ms":7,"started_at":"2026-11-21T03:00:00.000Z","tasks":[
 		{"name":"a","status":"failed","exit_code":1,"started_at":"2026-11-21T03:00:01.000Z","log":{"path":"logs/a.log","bytes":1}},
 		{"name":"b","status":"skipped"},{"name":"c","status":"timed_out"}]`)
-	if err := os.WriteFile(filepath.Join(dir, "logs", "a.log"), []byte("not ok 1 - x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.WriteFile(filepath.Join(dir, "logs", "a.log"), []byte("not ok 1 - x\n"), 0o600))
 	run("20261121T040000Z-0003", `"status":"interrupted","tasks":[{"name":"a","status":"cancelled"}]`)
 	gone := run("20261121T050000Z-0004", "")
 	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(gone, long, long); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.Chtimes(gone, long, long))
 	run("20261121T060000Z-0005", "") // just made: its maker, who holds the lock, may be about to say so
 	lock, err := store.RunLock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, err)
 	defer func() { _ = lock.Unlock() }()
 	run("20261121T070000Z-0006", `"status":5`)
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
 // Which files among a task's outputs are read as JUnit.
@@ -15,12 +17,8 @@ func TestReadReports(t *testing.T) {
 	from := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	to := from.Add(time.Minute)
 	put := func(name, text string, at time.Time) {
-		p := filepath.Join(dir, "root", filepath.FromSlash(name))
-		for _, err := range []error{os.MkdirAll(filepath.Dir(p), 0o700), os.WriteFile(p, []byte(text), 0o600), os.Chtimes(p, at, at)} {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		fixtest.Put(t, filepath.Join(dir, "root"), name, "f:"+text)
+		fixtest.Check(t, os.Chtimes(filepath.Join(dir, "root", name), at, at))
 	}
 	put("build/a.xml", `<testsuite name="a">`, from.Add(time.Second))
 	put("build/deep/b.XML", `<?xml version="1.0"?><testsuites name="b">`, to)
@@ -31,11 +29,8 @@ func TestReadReports(t *testing.T) {
 	put("build/left/c.xml", `<testsuite name="left">`, from)
 	put("other/d.xml", `<testsuite name="other">`, from)
 	put("../outside.xml", `<testsuite name="outside">`, from)
-	for name, target := range map[string]string{"build/link.xml": "a.xml", "build/out.xml": "../../outside.xml"} {
-		if err := os.Symlink(target, filepath.Join(dir, "root", name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	fixtest.Put(t, dir, "root/build/link.xml", "l:a.xml")
+	fixtest.Put(t, dir, "root/build/out.xml", "l:../../outside.xml")
 	for outputs, want := range map[string]string{
 		"build":                    "a b left",
 		"build/**":                 "a b left",

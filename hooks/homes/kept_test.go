@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -21,26 +22,16 @@ func keeps(t *testing.T, cache, name, root string, ago time.Duration) string {
 	t.Helper()
 	dir := filepath.Join(cache, "kept", name)
 	sub := filepath.Join(dir, "check", "go-mod", "m")
-	if err := os.MkdirAll(sub, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(sub, "x"), make([]byte, 1000), 0o400); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.MkdirAll(sub, 0o700))
+	fixtest.Check(t, os.WriteFile(filepath.Join(sub, "x"), make([]byte, 1000), 0o400))
 	if root != "" {
-		if err := (Places{Kept: dir}).markUsed(root); err != nil {
-			t.Fatal(err)
-		}
+		fixtest.Check(t, (Places{Kept: dir}).markUsed(root))
 	}
 	at := time.Now().Add(-ago)
-	if err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+	fixtest.Check(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, at, at))
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(sub, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	fixtest.Check(t, os.Chmod(sub, 0o500))
 	t.Cleanup(func() { _ = os.Chmod(sub, 0o700) }) // for who removes it, where it is still there
 	return dir
 }
@@ -68,12 +59,8 @@ func TestKept(t *testing.T) {
 		keeps(t, cache, keptOf("busy"), root, 31*day):                            false,
 	}
 	work := filepath.Join(cache, "scratch", keptOf("busy"))
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := scratch.Folder(filepath.Join(work, "base-1")); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.MkdirAll(work, 0o700))
+	fixtest.Check(t, scratch.Folder(filepath.Join(work, "base-1")))
 	all, err := AllKept(cache)
 	if err != nil || len(all) != len(forgotten) {
 		t.Fatalf("%d, %v", len(all), err)
@@ -103,9 +90,7 @@ func TestKeptWhileHealing(t *testing.T) {
 	cache, root := t.TempDir(), t.TempDir()
 	dir := keeps(t, cache, keptOf("a"), root, 90*24*time.Hour)
 	lock, err := record.At(root).HealLock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, err)
 	all, err := AllKept(cache)
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
@@ -113,9 +98,7 @@ func TestKeptWhileHealing(t *testing.T) {
 	if removed, err := RemoveKept(all[0]); removed || err != nil || !recordfile.Exists(dir) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, lock.Unlock())
 	if removed, err := RemoveKept(all[0]); !removed || err != nil || recordfile.Exists(dir) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
@@ -126,9 +109,7 @@ func TestKeptIsMarked(t *testing.T) {
 	t.Parallel()
 	cache, root := t.TempDir(), t.TempDir()
 	dir := keeps(t, cache, keptOf("a"), root, 90*24*time.Hour)
-	if err := (Places{Kept: dir}).markUsed(root); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, (Places{Kept: dir}).markUsed(root))
 	all, err := AllKept(cache)
 	if err != nil || all[0].Root != root || time.Since(all[0].Used) > time.Minute || all[0].Forgotten(time.Now()) {
 		t.Errorf("%+v, %v", all, err)
@@ -141,9 +122,7 @@ func TestKeptOfOthers(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "gone")
 	foreign, cache := t.TempDir(), t.TempDir()
 	dir := keeps(t, foreign, keptOf("a"), root, time.Hour)
-	if err := os.Symlink(filepath.Join(foreign, "kept"), filepath.Join(cache, "kept")); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.Symlink(filepath.Join(foreign, "kept"), filepath.Join(cache, "kept")))
 	if all, err := AllKept(cache); len(all) > 0 || err == nil {
 		t.Errorf("behind a link: %v, %v", all, err)
 	}
@@ -151,12 +130,8 @@ func TestKeptOfOthers(t *testing.T) {
 		t.Errorf("behind a link: removed %v, %v", removed, err)
 	}
 	cache = t.TempDir()
-	if err := os.MkdirAll(filepath.Join(cache, "kept"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(dir, filepath.Join(cache, "kept", keptOf("a"))); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.MkdirAll(filepath.Join(cache, "kept"), 0o700))
+	fixtest.Check(t, os.Symlink(dir, filepath.Join(cache, "kept", keptOf("a"))))
 	for _, name := range []string{"photos", doomed + "x", keptOf("a")[1:], "." + keptOf("b"), keptOf("c") + "0"} {
 		other := keeps(t, cache, name, root, 90*24*time.Hour)
 		if removed, err := RemoveKept(Kept{Dir: other, Root: root}); removed || err == nil || !recordfile.Exists(other) {
@@ -176,12 +151,10 @@ func TestBoundBases(t *testing.T) {
 	base := func(name string, ago time.Duration) string {
 		dir := filepath.Join(all, keptOf(name))
 		at := time.Now().Add(-ago)
-		if err := errors.Join(
+		fixtest.Check(t, errors.Join(
 			os.MkdirAll(filepath.Join(dir, baseFolder, "tree", "closed"), 0o700), os.Chmod(filepath.Join(dir, baseFolder, "tree", "closed"), 0o500),
 			os.WriteFile(filepath.Join(dir, rootFile), []byte(name+"\n"), 0o600), os.Chtimes(filepath.Join(dir, rootFile), at, at),
-		); err != nil {
-			t.Fatal(err)
-		}
+		))
 		return filepath.Join(dir, baseFolder)
 	}
 	own := Places{Kept: filepath.Dir(base("own", 40*24*time.Hour))}
@@ -196,17 +169,11 @@ func TestBoundBases(t *testing.T) {
 	stranger := filepath.Join(all, "stranger", baseFolder)
 	link := filepath.Join(all, keptOf("link"))
 	for _, dir := range []string{torn, stranger} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fixtest.Check(t, os.MkdirAll(dir, 0o700))
 	}
-	if err := os.Symlink(filepath.Dir(stranger), link); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.Symlink(filepath.Dir(stranger), link))
 	want[torn], want[stranger] = false, true
-	if err := own.evictBases(); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, own.evictBases())
 	for dir, stays := range want {
 		if recordfile.Exists(dir) != stays {
 			t.Errorf("%s is there: %v", dir, !stays)
@@ -234,14 +201,9 @@ func TestKeptUsed(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
 	dir := keeps(t, cache, keptOf("x"), "", 31*24*time.Hour)
-	future := filepath.Join(dir, baseFolder, "tree", "f")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(future), 0o700), os.WriteFile(future, []byte("12345"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Put(t, dir, baseFolder+"/tree/f", "f:12345")
 	old := time.Now().Add(-31 * 24 * time.Hour)
-	if err := os.Chtimes(dir, old, old); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.Chtimes(dir, old, old))
 	all, err := AllKept(cache)
 	if err != nil || len(all) != 1 || !all[0].Forgotten(time.Now()) || all[0].Bytes != 1005 {
 		t.Errorf("%+v, %v", all, err)

@@ -44,9 +44,7 @@ func repaired(t *testing.T) Request {
 		Config: config, Store: store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"),
 		Tier: sandbox.None, Agents: map[string]agent.Agent{"s": repairer{}}, RunTask: fixtest.RunCheck,
 	}
-	if _, err := e.Heal(t.Context(), run, "check"); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.OK(t)(e.Heal(t.Context(), run, "check"))
 	return Request{
 		Config: e.Config, Store: store, Redact: e.Redact, Cache: e.Cache, RunTask: e.RunTask, Tier: e.Tier, Run: run,
 		Fix: fixtest.Find(t, &fix.Store{Root: store.Root, Dir: store.Dir}, run.ID, "check"),
@@ -127,9 +125,7 @@ func TestReplayRebuilds(t *testing.T) {
 		t.Errorf("got %v, want the error", err)
 	}
 	// Of an agent of which nothing is known as of our own, a transcript that is another tells nothing either.
-	if err := os.WriteFile(filepath.Join(q.Fix.Dir, "fixes", q.Fix.Name+".transcript.jsonl"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixtest.Check(t, os.WriteFile(filepath.Join(q.Fix.Dir, "fixes", q.Fix.Name+".transcript.jsonl"), nil, 0o600))
 	q.Rebuild = others
 	if r, err := Run(t.Context(), q); err != nil || r.Rebuilt != nil {
 		t.Errorf("of a changed transcript: got %+v %v", r, err)
