@@ -15,7 +15,7 @@ func (s *Screen) Diagnostics(faults []pipeline.Error) {
 	}
 }
 
-// place is a position with its path as it is shown.
+// place returns a position with its path as it is shown.
 func (s *Screen) place(p pipeline.Pos) string {
 	if p.File == "" {
 		return ""
@@ -64,7 +64,7 @@ func (s *Screen) sourceLine(f pipeline.Error, colour string) string {
 	stop := min(start+width, len(line))
 	before, fault, after := string(line[:start]), string(line[start:stop]), string(line[stop:])
 	shown := func(t string) string { return untab(clean(t, true)) }
-	// Tabs are replaced with the text before them in view, so that the caret stands where the fault does.
+	// Tabs are replaced with the text before them in view, so that the caret is below the fault.
 	whole := shown(before + fault + after)
 	lead := columns(shown(before))
 	span := max(columns(shown(before+fault))-lead, 1)

@@ -24,7 +24,7 @@ type Explained struct {
 	Type    []Next
 }
 
-// Explain shows it.
+// Explain shows a task.
 func (s *Screen) Explain(e Explained, now time.Time) {
 	t := e.Task
 	var b strings.Builder
@@ -172,7 +172,7 @@ func retryText(r pipeline.Retry) string {
 	return text
 }
 
-// missingSecrets names what secret() was asked for and is not set.
+// missingSecrets returns the names that secret() asks for and that are not set.
 func missingSecrets(t *pipeline.Task) string {
 	texts := append([]pipeline.Text{t.Run.Shell}, t.Run.Argv...)
 	for _, v := range t.Env {
@@ -197,7 +197,7 @@ type EnvLine struct {
 	Secret      bool     // the value is not shown
 }
 
-// An Environment is what a task would see.
+// An Environment has the variables that a task would see.
 type Environment struct {
 	Task    string
 	Lines   []EnvLine
@@ -206,7 +206,7 @@ type Environment struct {
 	Outside []string // names that are set in the shell and not passed
 }
 
-// Environ shows it.
+// Environ shows the environment of a task.
 func (s *Screen) Environ(e Environment) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The environment of %s: %s\n", s.paint(bold, taskName(e.Task)), english.Count(len(e.Lines), "variable"))

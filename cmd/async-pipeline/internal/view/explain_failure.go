@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A Pack is what a person reads of the context pack of a failed task, which `context` prints.
+// A Pack has the parts of a context pack that are shown to a person. `context` prints all of it.
 type Pack struct {
 	Description string          `json:"description"`
 	Command     json.RawMessage `json:"command"` // a list is argv, a string is shell text

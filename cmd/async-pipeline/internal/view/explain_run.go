@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// RunStory is what `explain --run` shows.
+// RunStory has what `explain --run` shows.
 type RunStory struct {
 	Run     record.Run
 	Sealed  bool // false: there is no verdict
@@ -26,7 +26,7 @@ type RunStory struct {
 	Type    []Next
 }
 
-// HookStory is what one hook did about one failure.
+// HookStory has what one hook did about one failure.
 type HookStory struct {
 	Task string
 	Fix  *fix.Proposal // of an on_fail "agent"
@@ -175,7 +175,7 @@ func (s *Screen) logOf(dir string, t record.Task) string {
 	return "  log  " + s.Path(joined(dir, t.Log.Path)) + "\n"
 }
 
-// standingOf is ended, also for a run without verdict.
+// standingOf returns how a task ended, also in a run without a verdict.
 func standingOf(t record.Task) string {
 	switch t.Status {
 	case "":

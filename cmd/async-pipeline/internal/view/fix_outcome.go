@@ -80,7 +80,7 @@ type Commands struct {
 	Partly   []fix.Part    // files of which only some hunks are applied
 }
 
-// Outcome shows how an agent hook ended. The command that applies a proposal stands on a line of its own.
+// Outcome shows how an agent hook ended. The command that applies a proposal has a line of its own.
 func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	var b strings.Builder
 	b.WriteByte('\n')
@@ -111,7 +111,7 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	s.put(b.String())
 }
 
-// applyTitle stands above the command that applies a fix.
+// applyTitle returns the heading above the command that applies a fix.
 func applyTitle(f *fix.Fix, what string) string {
 	if len(f.Flags) > 0 {
 		return "Once you have checked each flag, apply " + what + ":"
@@ -264,7 +264,7 @@ func (s *Screen) kept(paths []string, dir string) string {
 	return b.String()
 }
 
-// rowWord is what the recorded attempts are called: attempts of the budget, unless some are retries within one.
+// rowWord returns the word for the recorded attempts: attempts of the budget, unless some are retries within one.
 func rowWord(rows []fix.Attempt) string {
 	if slices.ContainsFunc(rows, func(a fix.Attempt) bool { return a.Decision != nil && a.Decision.Next != "stop" }) {
 		return "try"
@@ -272,14 +272,14 @@ func rowWord(rows []fix.Attempt) string {
 	return "attempt"
 }
 
-// The tasks of a run that were not started, told at its end: one by one where few have the same cause, else in one line.
+// The tasks of a run that were not started, shown at its end: one by one where few have the same cause, else in one line.
 
 // fewLeftOut is how many tasks that were skipped for one cause are named.
 const fewLeftOut = 3
 
-// A leftOut collects what was skipped while a run goes. One failure skips many, and at once: a line each would hide it.
+// A leftOut collects the skipped tasks of a run. One failure skips many at once, and a line for each would hide the failure.
 type leftOut struct {
-	causes []string // in the order in which they were told
+	causes []string // in the order in which they came
 	tasks  map[string][]record.Task
 }
 
@@ -294,7 +294,7 @@ func (l *leftOut) add(t record.Task) {
 	l.tasks[cause] = append(l.tasks[cause], t)
 }
 
-// take gives the lines for what was collected, and forgets it.
+// take returns the lines for what was collected, and forgets it.
 func (l *leftOut) take(s *Screen) []string {
 	var lines []string
 	for _, cause := range l.causes {

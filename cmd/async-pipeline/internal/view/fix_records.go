@@ -11,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
-// Audited is what was found in the folder of one run.
+// Audited has what was found in the folder of one run.
 type Audited struct {
 	Run    string
 	Fixes  []string

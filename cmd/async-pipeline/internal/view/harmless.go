@@ -15,7 +15,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Harmless is text for one line: every control character, line ends included, and every invisible one is shown by name.
+// Harmless returns text for one line: every control character, line ends included, and every invisible one is shown by name.
 func Harmless(text string) string {
 	return clean(strings.ReplaceAll(text, "\x1b", "^["), false)
 }
@@ -29,7 +29,7 @@ func harmlessLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// clean shows what may not act; tabs may stay, and colours (SGR) are left out.
+// clean shows control characters by name; tabs may stay, and colours (SGR) are left out.
 func clean(text string, tabs bool) string {
 	if plain(text) {
 		return text
@@ -71,7 +71,7 @@ func appendClean(out, text []byte, tabs bool) []byte {
 	}
 }
 
-// bare is text without its escape sequences.
+// bare returns text without its escape sequences.
 func bare(text string) string {
 	if !strings.ContainsRune(text, 0x1b) {
 		return text
@@ -85,7 +85,7 @@ func bare(text string) string {
 	return b.String()
 }
 
-// plain says that there is nothing to do: the common case, kept quick.
+// plain reports whether text is only printable ASCII: the common case, kept quick.
 func plain(text string) bool {
 	for i := range len(text) {
 		if text[i] < 0x20 || text[i] >= 0x7f {
@@ -95,7 +95,7 @@ func plain(text string) bool {
 	return true
 }
 
-// printable is how many bytes text begins with that are printable ASCII.
+// printable returns how many bytes at the beginning of text are printable ASCII.
 func printable(text []byte) int {
 	rest := text
 	for len(rest) >= 16 { // two words at a time: all that tasks print comes by here
@@ -124,7 +124,7 @@ func unprintable(w uint64) uint64 {
 	return (^(seven + 0x60*ones) | (seven + ones) | w) & tops
 }
 
-// hidden are characters that act on their neighbours or cannot be seen: C1 controls, bidi marks, zero widths, tags, line separators.
+// hidden reports whether a character acts on its neighbours or cannot be seen: C1 controls, bidi marks, zero widths, tags, line separators.
 func hidden(r rune) bool {
 	if r > 0xffff {
 		return unicode.Is(unicode.Cf, r)
@@ -149,7 +149,7 @@ var hiddenBelow = sync.OnceValue(func() *[1 << 10]uint64 {
 	return &set
 })
 
-// sgr is the length of the colour sequence that text begins with, or 0.
+// sgr returns the length of the colour sequence that text begins with, or 0.
 func sgr(text []byte) int {
 	if len(text) < 3 || text[0] != 0x1b || text[1] != '[' {
 		return 0
@@ -171,7 +171,7 @@ func sgr(text []byte) int {
 // sequence that never ends hides nothing.
 const mostEscape = 4 << 10
 
-// An escaped is what the escape sequence is that a text begins with.
+// An escaped describes the escape sequence that a text begins with.
 type escaped struct {
 	n      int  // its bytes; 0: the text begins with none
 	unsure bool // the text ends before it does
@@ -221,7 +221,7 @@ func ends(text []byte, at int, some, more, final ranges) escaped {
 	return escaped{}
 }
 
-// terminated finds the end of a sequence that holds text: ESC \, or BEL where that ends it too. Control characters are no part of
+// terminated finds the end of a sequence that contains text: ESC \, or BEL where that ends it too. Control characters are no part of
 // such text: one shows that the end was lost.
 func terminated(text []byte, bell bool) escaped {
 	text = text[:min(len(text), mostEscape+1)]
@@ -240,7 +240,7 @@ func terminated(text []byte, bell bool) escaped {
 	return escaped{unsure: len(text) <= mostEscape}
 }
 
-// taskText is a line, or a part of one, that a task printed: harmless, without what was meant for a terminal. Colours may stay.
+// taskText returns a line, or a part of one, that a task printed: harmless, without what was meant for a terminal. Colours may stay.
 func taskText(line string, colours bool) string {
 	if plain(line) {
 		return line
@@ -278,7 +278,7 @@ func appendTaskText(out, text []byte, colours bool) []byte {
 	return out
 }
 
-// wholeEscapes is how much of text there is before a sequence whose end is still to come.
+// wholeEscapes returns how much of text comes before a sequence whose end is missing.
 func wholeEscapes(text []byte) int {
 	for at := 0; ; {
 		i := bytes.IndexByte(text[at:], 0x1b)

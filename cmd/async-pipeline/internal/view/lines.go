@@ -19,7 +19,7 @@ type Lines struct {
 	screen *Screen
 	width  int               // columns of the names
 	held   map[string][]byte // by task: an unfinished line
-	open   string            // the task whose line stands on the screen without its end
+	open   string            // the task whose line is on the screen without its end
 	shown  map[string]bool   // tasks whose end was told
 	left   leftOut           // of them, what was skipped: shown at the end
 	buf    []byte            // scratch
@@ -27,21 +27,21 @@ type Lines struct {
 	last   map[string]int    // by task: lines when it last printed
 }
 
-// nearby is how many lines a person is taken to see at once.
+// nearby is how many lines a person probably sees at once.
 const nearby = 40
 
-// Shown reports whether the output of a task still stands among the last lines.
+// Shown reports whether the output of a task is still among the last lines.
 func (l *Lines) Shown(task string) bool {
 	last, ok := l.last[task]
 	return ok && l.lines-last < nearby
 }
 
-// Lines prepares to show a run of these tasks.
+// Lines returns a view of a run of these tasks.
 func (s *Screen) Lines(names []string) *Lines {
 	return &Lines{screen: s, held: map[string][]byte{}, shown: make(map[string]bool, len(names)), last: map[string]int{}, width: nameColumns(names, 20)}
 }
 
-// nameColumns is the width that names are padded to: of the widest, and most at most.
+// nameColumns returns the width that names are padded to: that of the widest, at most most.
 func nameColumns(names []string, most int) int {
 	wide := 0
 	for _, n := range names {
@@ -61,7 +61,7 @@ func (l *Lines) Started(t *pipeline.Task) {
 	l.line(l.prefix(t.Name) + l.screen.paint(dim, cut("$ "+Command(t.Run), max(l.screen.wide()-l.width-3, 20))))
 }
 
-// Output shows whole lines of a task and holds the rest back.
+// Output shows whole lines of a task and keeps the rest.
 func (l *Lines) Output(name string, chunk []byte) {
 	held := l.held[name]
 	if len(held) > 0 {
@@ -92,8 +92,8 @@ func (l *Lines) Output(name string, chunk []byte) {
 	l.last[name] = l.lines
 }
 
-// appendPlain adds the whole lines that text begins with to out, each after prefix, as long as they are nothing but printable
-// ASCII and tabs: what most tasks print most of the time. It gives the rest of text too.
+// appendPlain appends the whole lines that text begins with to out, each after prefix, as long as they are only printable ASCII and
+// tabs, which is the common case. It also returns the rest of text.
 func appendPlain(out []byte, prefix string, text []byte) (more, rest []byte) {
 	for i := 0; ; {
 		i += printable(text[i:])
@@ -112,7 +112,7 @@ func appendPlain(out []byte, prefix string, text []byte) (more, rest []byte) {
 	}
 }
 
-// write hands over what was put together in buf.
+// write writes out, which was built in buf.
 func (l *Lines) write(out []byte) {
 	if len(out) > 0 {
 		_, _ = l.screen.W.Write(out) // a screen that cannot be written to is its owner's concern
@@ -143,7 +143,7 @@ func lineEnd(b []byte) (end, skip int) {
 	}
 }
 
-// wholePart is how much of a long unfinished line may be shown: no character and no escape sequence is torn apart.
+// wholePart returns how much of a long unfinished line may be shown without breaking a character or an escape sequence.
 func wholePart(b []byte) int {
 	n := len(b)
 	if b[n-1] == '\r' {
@@ -161,7 +161,7 @@ func wholePart(b []byte) int {
 	return n
 }
 
-// piece adds a part of a task's line to out; last ends it.
+// piece appends a part of a task's line to out; last ends the line.
 func (l *Lines) piece(out []byte, name, prefix string, text []byte, last bool) []byte {
 	if l.open != name {
 		if l.open != "" {
@@ -178,7 +178,7 @@ func (l *Lines) piece(out []byte, name, prefix string, text []byte, last bool) [
 	return out
 }
 
-// flush shows what a task left without a line end.
+// flush shows what a task printed without a line end.
 func (l *Lines) flush(name string) {
 	rest := bytes.TrimSuffix(l.held[name], []byte("\r"))
 	delete(l.held, name)
@@ -188,7 +188,7 @@ func (l *Lines) flush(name string) {
 	}
 }
 
-// line shows a line of our own, after ending a line that stands open.
+// line shows a line of our own, after ending an open one.
 func (l *Lines) line(text string) {
 	if l.open != "" {
 		text = "\n" + text
@@ -198,13 +198,13 @@ func (l *Lines) line(text string) {
 	l.lines++
 }
 
-// Retried shows that a task is tried once more, and why.
+// Retried shows that a task is run again, and why.
 func (l *Lines) Retried(t *pipeline.Task, attempt int, before record.Task) {
 	l.flush(t.Name)
 	l.line(l.screen.again(t, attempt, before))
 }
 
-// again is the line about a task that is tried once more.
+// again returns the line about a task that is run again.
 func (s *Screen) again(t *pipeline.Task, attempt int, before record.Task) string {
 	in := ""
 	if t.Retry.Delay > 0 {
@@ -228,7 +228,7 @@ func (l *Lines) Finished(t record.Task) {
 	l.line(l.screen.end(t))
 }
 
-// end is how a task ended.
+// end returns the line about how a task ended.
 func (s *Screen) end(t record.Task) string {
 	took := ""
 	if t.DurationMS != nil && t.Error == nil && t.Status != record.Skipped {
@@ -252,8 +252,8 @@ func (s *Screen) end(t record.Task) string {
 	return s.told(s.paint(colour, mark), name, text)
 }
 
-// told is a line about tasks. In a terminal that is too narrow for it the text stands below the name; elsewhere it stays one
-// line, which can be searched for.
+// told returns a line about tasks. In a terminal that is too narrow the text is put below the name; elsewhere it stays one line, which can
+// be searched for.
 func (s *Screen) told(mark, name, text string) string {
 	lead := mark + " " + s.paint(bold, name)
 	if s.Columns <= 0 || 2+columns(name)+1+columns(text) <= s.wide() {
@@ -262,7 +262,7 @@ func (s *Screen) told(mark, name, text string) string {
 	return lead + "\n  " + strings.Join(Wrap(text, s.wide()-2), "\n  ")
 }
 
-// End shows what is still held back, the tasks whose end was not told, and those that were never started.
+// End shows the tasks whose end was not shown, with the rest of their output, and those that were never started.
 func (l *Lines) End(tasks []record.Task) {
 	for _, t := range tasks {
 		l.Finished(t)

@@ -1,4 +1,4 @@
-// A run or a fix in a terminal: what has ended scrolls by, what is at work stands below it and is drawn over.
+// A run or a fix in a terminal: what has ended scrolls by; below it, what is at work is drawn again and again.
 package view
 
 import (
@@ -13,9 +13,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A Live is told what happens by whom it happens to, and asked for frames by whoever owns the terminal. It is safe for
-// concurrent use, and nobody who tells it something waits for the terminal: what is told is state, and a frame shows the
-// state of its moment. What scrolls by is kept until a frame takes it along.
+// A Live collects what happens, and whoever owns the terminal asks it for frames. It is safe for concurrent use, and no caller waits
+// for the terminal: calls change the state, and a frame shows the state of its moment. Lines that scroll by are kept until the next frame.
 type Live struct {
 	screen *Screen          // how to paint; what is written to it goes elsewhere
 	now    func() time.Time // the clock
@@ -59,7 +58,7 @@ type hookRow struct {
 // tailBytes is how much of the end of a task's output is kept: for its last line, and for its last lines where it fails.
 const tailBytes = 4 << 10
 
-// Live prepares to show a run of these tasks, or a fix where there are none. now is the clock.
+// Live returns a view of a run of these tasks, or of a fix where there are none. now is the clock.
 func (s *Screen) Live(names []string, now func() time.Time) *Live {
 	place := make(map[string]int, len(names))
 	for i, name := range names {
@@ -82,7 +81,7 @@ func (l *Live) Touch() {
 	}
 }
 
-// change does f with the lock held.
+// change calls f with the lock held, and asks for a frame.
 func (l *Live) change(f func()) {
 	l.mu.Lock()
 	f()
@@ -90,7 +89,7 @@ func (l *Live) change(f func()) {
 	l.Touch()
 }
 
-// Write scrolls by: whole lines of our own.
+// Write adds whole lines of our own that scroll by.
 func (l *Live) Write(p []byte) (int, error) {
 	l.change(func() { l.scroll = append(l.scroll, p...) })
 	return len(p), nil
@@ -99,13 +98,13 @@ func (l *Live) Write(p []byte) (int, error) {
 // Started adds a task to those that run.
 func (l *Live) Started(t *pipeline.Task) {
 	l.change(func() {
-		// In the order of the graph: tasks that start at the same moment stand in no order of their own.
+		// In the order of the graph: tasks that start at the same moment have no order of their own.
 		at, _ := slices.BinarySearchFunc(l.rows, l.place[t.Name], func(r *row, place int) int { return l.place[r.name] - place })
 		l.rows = slices.Insert(l.rows, at, &row{name: t.Name, since: l.now()})
 	})
 }
 
-// Retried begins a task's row anew, and lets scroll by why.
+// Retried begins a task's row anew; the reason scrolls by.
 func (l *Live) Retried(t *pipeline.Task, attempt int, before record.Task) {
 	l.change(func() {
 		l.scroll = append(append(l.scroll, l.screen.again(t, attempt, before)...), '\n')
@@ -117,7 +116,7 @@ func (l *Live) Retried(t *pipeline.Task, attempt int, before record.Task) {
 	})
 }
 
-// Output remembers the end of what a task printed.
+// Output keeps the end of what a task printed.
 func (l *Live) Output(name string, chunk []byte) {
 	l.change(func() {
 		for _, r := range l.rows {
@@ -147,7 +146,7 @@ func (l *Live) Shown(task string) bool {
 	return l.shown[task]
 }
 
-// Finished lets a task's end scroll by, once, with the end of its output where it failed. Skipped tasks are only counted until End.
+// Finished adds a line about a task's end, once, with the end of its output where it failed. Skipped tasks are only counted until End.
 func (l *Live) Finished(t record.Task) {
 	l.change(func() { l.finished(t) })
 }
@@ -174,10 +173,10 @@ func (l *Live) finished(t record.Task) {
 	l.scroll = append(append(append(l.scroll, l.screen.end(t)...), '\n'), tail...)
 }
 
-// Interrupted says that a signal came: nothing new starts.
+// Interrupted shows that a signal came: nothing new starts.
 func (l *Live) Interrupted() { l.change(func() { l.ending = true }) }
 
-// End lets the tasks scroll by whose end was not told, and those that were never started.
+// End adds lines about the tasks whose end was not shown, and about those that were never started.
 func (l *Live) End(tasks []record.Task) {
 	l.change(func() {
 		for _, t := range tasks {
@@ -196,8 +195,7 @@ func (l *Live) HookStarted(task, what string, attempts int, budget time.Duration
 	})
 }
 
-// HookStep shows what the hook does now; what it did before scrolls by. left is what is left of its wall clock, 0 before it
-// started.
+// HookStep shows what the hook does now; what it did before scrolls by. left is the rest of its wall clock; 0: that has not started.
 func (l *Live) HookStep(task, text string, left time.Duration) {
 	l.change(func() {
 		if l.hook == nil || l.hook.task != task {
@@ -219,7 +217,7 @@ func (l *Live) HookDone() {
 	})
 }
 
-// pass lets the hook's present step scroll by.
+// pass adds the hook's present step to the lines that scroll by.
 func (l *Live) pass() {
 	if l.hook != nil && l.hook.step != "" {
 		l.scroll = append(l.scroll, l.screen.step(l.hook.task, l.hook.step, 0)...)
@@ -227,8 +225,8 @@ func (l *Live) pass() {
 	}
 }
 
-// Frame gives what brings a terminal of this size up to date, or nothing when it is. below says whether what is at work is
-// shown at all: a program in the background only lets scroll by.
+// Frame returns the bytes that bring a terminal of this size up to date; none where it is. Without below only lines scroll by, as for a
+// program in the background.
 func (l *Live) Frame(columns, rows int, below bool) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -244,7 +242,7 @@ func (l *Live) Frame(columns, rows int, below bool) []byte {
 	return frame
 }
 
-// Erase gives what takes away what stands below, so that others can write: the next frame draws it again.
+// Erase returns the bytes that remove what is drawn, so that others can write. The next frame draws it again.
 func (l *Live) Erase(columns int) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -253,10 +251,10 @@ func (l *Live) Erase(columns int) []byte {
 	return frame
 }
 
-// Forget takes it that the terminal shows something else by now: the next frame begins on a fresh line.
+// Forget assumes that the terminal shows something else by now: the next frame begins on a fresh line.
 func (l *Live) Forget() { l.change(func() { l.paper = paper{} }) }
 
-// last is the last line that a task printed, for one line of ours, without what was meant for a terminal.
+// last returns the last line that a task printed, without its escape sequences.
 func (r *row) last() string {
 	text := strings.TrimRight(string(r.tail), "\r\n\t ")
 	if i := strings.LastIndexAny(text, "\r\n"); i >= 0 {
@@ -280,10 +278,10 @@ func (r *row) lines() []byte {
 //
 // bubbletea is not used for this. It asks the terminal what it can do, and without raw mode (which takes ^C and ^Z from the
 // terminal) the answer is typed into the person's next command line; lines that are to scroll by go through it one message
-// and one repaint each; and a terminal that stands still stops its event loop with everybody who sends to it.
+// and one repaint each; and a terminal that does not read stops its event loop, with everybody who sends to it.
 //
-// The cursor is never hidden and always stands in the first column of the line below, and no mode outlasts the write that
-// sets it: a program that is killed at any moment leaves nothing to restore.
+// The cursor is never hidden and is always in the first column of the line below, and no mode outlasts the write that sets it: a
+// program that is killed at any moment leaves nothing to restore.
 
 // Control sequences. A terminal that does not know one ignores it.
 const (
@@ -295,13 +293,13 @@ const (
 	eraseRight  = "\x1b[K"
 )
 
-// A paper is what the terminal shows below what has scrolled by. The zero paper shows nothing.
+// A paper is the part of the terminal below the lines that have scrolled by. The zero paper is empty.
 type paper struct {
 	lines   []string
 	columns int // of the terminal when they were drawn
 }
 
-// frame gives what lets scroll go by above and shows lines below, in one write; nothing when that is how it is already.
+// frame returns the bytes that add scroll above and show lines below, in one write; none where nothing has changed.
 func (p *paper) frame(scroll []byte, lines []string, columns int) []byte {
 	same := columns == p.columns || len(p.lines) == 0
 	if len(scroll) == 0 && same && slices.Equal(lines, p.lines) {
@@ -332,8 +330,8 @@ func (p *paper) frame(scroll []byte, lines []string, columns int) []byte {
 	return b.Bytes()
 }
 
-// rows is how many rows the lines take up now. A terminal that was made narrower has broken them in two (most do; one that
-// cuts them off instead loses a line or two of what has scrolled by).
+// rows returns how many rows the lines take up now. Most terminals break lines in two when they are made narrower; with one that cuts
+// them off, a line or two of what has scrolled by is lost.
 func (p *paper) rows(now int) int {
 	n := 0
 	for _, line := range p.lines {

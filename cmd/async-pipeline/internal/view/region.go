@@ -1,4 +1,4 @@
-// What stands below: a headline with counts and a line for each task that runs, cut to the size of the terminal.
+// The part of a live view that is drawn: a headline with counts and a line for each running task, cut to the size of the terminal.
 package view
 
 import (
@@ -9,12 +9,12 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// region is the lines for a terminal of this size. The last row is left to the cursor, and the last column to nobody: a
-// terminal that is made narrower tears no line apart for one column.
+// region returns the lines for a terminal of this size. The last row is for the cursor. The last column stays empty, so that a terminal
+// that is made narrower by one column breaks no line.
 func (l *Live) region(columns, rows int) []string {
 	room := rows - 1
 	if rows > 8 {
-		room = rows * 2 / 3 // what has ended is to be seen too
+		room = rows * 2 / 3 // the rest is for what has ended
 	}
 	if columns < 2 || room < 1 {
 		return nil
@@ -46,7 +46,7 @@ func (l *Live) region(columns, rows int) []string {
 	return lines
 }
 
-// headline is "3/17 done, 2 running, 1 failed · 12s".
+// headline returns "3/17 done, 2 running, 1 failed · 12s".
 func (l *Live) headline() string {
 	parts := []string{fmt.Sprintf("%d/%d done", l.done-l.skipped, l.tasks)}
 	for _, c := range []struct {
@@ -67,7 +67,7 @@ func (l *Live) headline() string {
 // attemptLine begins the line that the runner puts into the output of a task between two attempts.
 const attemptLine = "[async-pipeline: attempt "
 
-// taskLine is a name, how long it runs, and its last line where there is room for one.
+// taskLine returns the name of a task, how long it has run, and its last line where that fits.
 func (l *Live) taskLine(r *row, names, width int) string {
 	const least = 8 // columns of a last line that says anything
 	name := pad(cut(taskName(r.name), names), names)
@@ -91,7 +91,7 @@ func (l *Live) taskLine(r *row, names, width int) string {
 	return line
 }
 
-// hookRegion is who works on what with how much time left, and the step.
+// hookRegion returns two lines: who works on what with how much time left, and the step.
 func (l *Live) hookRegion(width int) []string {
 	h := l.hook
 	tail := ""
@@ -120,7 +120,7 @@ func (l *Live) hookRegion(width int) []string {
 	return []string{l.screen.paint(bold, cut(head, width)), second}
 }
 
-// clock is a time that ticks by the second: 0s, 12s, 4m05s, 2h03m.
+// clock returns a time that ticks by the second: 0s, 12s, 4m05s, 2h03m.
 func clock(d time.Duration) string {
 	d = max(d, 0).Truncate(time.Second)
 	if d < time.Minute {

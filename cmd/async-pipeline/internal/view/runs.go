@@ -60,14 +60,14 @@ func runColour(status string) string {
 	return yellow
 }
 
-// runTasks is what a run was of, and what of it failed.
+// runTasks returns the job or tasks of a run, and which of them failed.
 func runTasks(r RunLine) string {
 	what := english.Count(len(r.Tasks), "task")
 	switch {
 	case r.Status == Damaged || len(r.Tasks) == 0:
 		return Harmless(r.Job)
 	case len(r.Failed) > 0:
-		// Which failed stands first: it is what a narrow terminal has room for.
+		// What failed comes first, because a narrow terminal cuts off the rest.
 		what = fmt.Sprintf("%s (%d of %d)", Harmless(strings.Join(TaskNames(upTo(r.Failed, 8)), ", ")), len(r.Failed), len(r.Tasks))
 		if r.Job != "" {
 			what += ", " + Harmless(r.Job)
@@ -82,7 +82,7 @@ func runTasks(r RunLine) string {
 	return what
 }
 
-// upTo is at most n of the items.
+// upTo returns at most n of the items.
 func upTo(items []string, n int) []string { return items[:min(len(items), n)] }
 
 // A LogLine is one log of `logs RUN`.
@@ -116,7 +116,7 @@ func (s *Screen) Logs(id, dir string, lines []LogLine) {
 	s.put(b.String())
 }
 
-// NotRun says why a task has no log: it was not started.
+// NotRun shows why a task has no log: it was not started.
 func (s *Screen) NotRun(id string, t record.Task) {
 	s.Note(fmt.Sprintf("task %s of run %s has no log: %s", TaskName(t.Name), id, standingOf(t)))
 }

@@ -1,5 +1,5 @@
-// Package view is what a person sees: plain lines, with colour where there is a terminal, and a live view in it. It decides
-// nothing and reads nothing; what comes from outside (logs, agents, paths) is made harmless before it is shown.
+// Package view writes the text of every screen: plain lines, with colour where there is a terminal, and a live view in a terminal. It
+// decides nothing and reads nothing. What comes from outside (logs, agents, paths) is made harmless before it is shown.
 package view
 
 import (
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Width is the number of columns that lines of our own stay within where nobody knows the terminal's.
+// Width is the number of columns of our own lines where the terminal's is not known.
 const Width = 80
 
-// Text in longer lines is hard to read, and in shorter ones it is only torn apart.
+// Longer lines are hard to read, and shorter ones break too often.
 const (
 	widest    = 100
 	narrowest = 30
@@ -26,7 +26,7 @@ type Screen struct {
 	Base    string // absolute folder that paths are shown relative to; empty shows them as they are
 }
 
-// wide is the number of columns that lines of our own stay within.
+// wide returns the number of columns that our own lines stay within.
 func (s *Screen) wide() int {
 	if s.Columns <= 0 {
 		return Width
@@ -44,7 +44,7 @@ const (
 	cyan   = "36"
 )
 
-// paint gives text in a colour, or as it is where there is none.
+// paint returns text in a colour, or as it is on a screen without colour.
 func (s *Screen) paint(sgr, text string) string {
 	if !s.Colour || text == "" {
 		return text
@@ -52,10 +52,10 @@ func (s *Screen) paint(sgr, text string) string {
 	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }
 
-// put writes text as it is. A screen that cannot be written to is its owner's concern, not the caller's.
+// put writes text as it is. Whoever owns the screen deals with errors of its writer.
 func (s *Screen) put(text string) { _, _ = io.WriteString(s.W, text) }
 
-// heading is a heading and what belongs to it, on the next line where there is no room on the same.
+// heading returns a heading and a text behind it, or on the next line where both do not fit on one.
 func (s *Screen) heading(text, more string) string {
 	between := " "
 	if columns(text)+1+columns(more) > s.wide() {
@@ -64,12 +64,12 @@ func (s *Screen) heading(text, more string) string {
 	return s.paint(bold, text) + between + more + "\n"
 }
 
-// title is a heading that may need more than one line.
+// title returns a heading that may need more than one line.
 func (s *Screen) title(text string) string {
 	return s.headed(bold, text)
 }
 
-// headed is a heading in a colour, in as many lines as it needs.
+// headed returns a heading in a colour, in as many lines as it needs.
 func (s *Screen) headed(sgr, text string) string {
 	lines := Wrap(text, s.wide()-2)
 	for i, line := range lines {
@@ -78,7 +78,7 @@ func (s *Screen) headed(sgr, text string) string {
 	return strings.Join(lines, "\n  ") + "\n"
 }
 
-// named is text and a path, which goes below where there is no room beside it: a path is never torn apart.
+// named returns text and a path behind it, or below it where both do not fit on one line: a path is never broken.
 func (s *Screen) named(indent, text, path string) string {
 	path = s.Path(path)
 	if columns(indent)+columns(text)+1+columns(path) <= s.wide() {
@@ -87,7 +87,7 @@ func (s *Screen) named(indent, text, path string) string {
 	return s.paragraph(text, indent) + indent + "  " + path + "\n"
 }
 
-// about is a path with what is to be said of it in brackets.
+// about returns a path with a remark in brackets.
 func (s *Screen) about(path, more string) string {
 	path = Harmless(path)
 	switch {
@@ -99,12 +99,12 @@ func (s *Screen) about(path, more string) string {
 	return "  " + path + "\n" + s.paragraph("("+more+")", "    ")
 }
 
-// aside is text that is not what a person came for.
+// aside returns a paragraph of less important text.
 func (s *Screen) aside(text string) string {
 	return s.painted(dim, s.paragraph(text, "  "))
 }
 
-// painted is each of some lines in a colour.
+// painted returns lines, each in a colour.
 func (s *Screen) painted(sgr, lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -113,7 +113,7 @@ func (s *Screen) painted(sgr, lines string) string {
 	return b.String()
 }
 
-// coloured is a paragraph in a colour.
+// coloured returns a paragraph in a colour.
 func (s *Screen) coloured(sgr, text, indent string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s.paragraph(text, indent)) {
@@ -167,7 +167,7 @@ func (s *Screen) wrapped(sgr, label, text string) {
 	s.put(s.paint(sgr, label) + strings.TrimPrefix(strings.Join(lines, "\n  "), label) + "\n")
 }
 
-// Path is path as it is shown: relative to Base where it lies below.
+// Path returns a path as it is shown: relative to Base where it is below Base.
 func (s *Screen) Path(path string) string {
 	if s.Base != "" && filepath.IsAbs(path) {
 		if rel, err := filepath.Rel(s.Base, path); err == nil && filepath.IsLocal(rel) {

@@ -13,7 +13,7 @@ import (
 // MostFailures is how many failed tasks the summary shows with the ends of their logs; the others are counted.
 const MostFailures = 30
 
-// tailOf is how many lines of each log are shown when so many failed.
+// tailOf returns how many lines of each log are shown when so many tasks failed.
 func tailOf(failures int) int {
 	switch {
 	case failures <= 3:
@@ -43,8 +43,8 @@ type Stretch struct {
 // A Next is something to type, and what it does.
 type Next struct{ Does, Type string }
 
-// Summary shows how a run ended: its failures, which may be the first of more, in the order they are to be read in. The note
-// is what is to be known before one of next is typed; it may be empty.
+// Summary shows how a run ended: its failures in reading order, which may be the first of more, and what to type next. The note says what
+// to fill in before; it may be empty.
 func (s *Screen) Summary(r record.Run, failures []Failure, path []Stretch, next []Next, note string) {
 	var b strings.Builder
 	for _, f := range failures {
@@ -73,7 +73,7 @@ func (s *Screen) Summary(r record.Run, failures []Failure, path []Stretch, next 
 	s.put(b.String())
 }
 
-// critical is the chain of tasks that the run's time went into, where somebody waited for it.
+// critical returns the chain of tasks that took the run's time, for runs long enough that somebody waited.
 func (s *Screen) critical(r record.Run, path []Stretch) string {
 	const most = 8 // tasks that are named; the quickest of more are not
 	whole := time.Duration(r.DurationMS) * time.Millisecond
@@ -139,7 +139,7 @@ func (s *Screen) failure(f Failure, tail int) string {
 	return b.String()
 }
 
-// howFailed is how a task ended. Why it could not be carried out is a sentence, which stands below.
+// howFailed returns how a task ended. The reason of one that could not be run is a sentence, which is put below.
 func (s *Screen) howFailed(t record.Task) string {
 	why, ok := strings.CutPrefix(ended(t), "failed: ")
 	if t.Error == nil || !ok {
@@ -151,7 +151,7 @@ func (s *Screen) howFailed(t record.Task) string {
 	return "failed\n  " + strings.Join(Wrap(why, s.wide()-2), "\n  ")
 }
 
-// tail shows the last n lines of what a task printed.
+// tail returns the last n lines of what a task printed.
 func (s *Screen) tail(text []byte, n int) string {
 	var b strings.Builder
 	for _, line := range tailLines(text, n) {
@@ -176,7 +176,7 @@ func tailLines(text []byte, n int) []string {
 	return lines
 }
 
-// counts is the one line of numbers.
+// counts returns the line with the numbers of tasks.
 func (s *Screen) counts(r record.Run) string {
 	by := map[string]int{}
 	for _, t := range r.Tasks {
@@ -205,7 +205,7 @@ func (s *Screen) counts(r record.Run) string {
 	return text + " · " + run
 }
 
-// next lists what to type, the commands below each other where there is room. A command is never broken: it can be copied.
+// next lists what to type, with the commands in a column where they fit. A command is never broken, so that it can be copied.
 func (s *Screen) next(next []Next) string {
 	var b strings.Builder
 	does, types := 0, 0

@@ -7,8 +7,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// columns is the width of harmless text. Terminals differ about a few characters; what must not be wider than it thinks is
-// drawn with the terminal's own wrapping switched off.
+// columns returns the width of harmless text. Terminals differ about a few characters, so the live view is drawn with the terminal's
+// wrapping switched off.
 func columns(text string) int {
 	if plain(text) {
 		return len(text)
@@ -16,10 +16,10 @@ func columns(text string) int {
 	return displaywidth.String(text)
 }
 
-// Wrap breaks one line at spaces so that no part is wider than width; a word that is wider stands alone, uncut.
+// Wrap breaks one line at spaces so that no part is wider than width. A word that is wider gets a line of its own, uncut.
 func Wrap(text string, width int) []string { return wrapWords(strings.Fields(text), width) }
 
-// wrapWords breaks between words; what is one word is not torn apart.
+// wrapWords breaks between words and never inside one.
 func wrapWords(words []string, width int) []string {
 	lines := []string{""}
 	for _, word := range words {
@@ -41,8 +41,8 @@ func (s *Screen) hanging(lead, text string) string {
 	return lead + strings.Join(Wrap(Harmless(text), s.wide()-n), "\n"+strings.Repeat(" ", n)) + "\n"
 }
 
-// hung is harmless text in lines after an indent. A word that has no room there, like the long name of a task, stands further left,
-// without the comma if that alone has none: the line's end says as much.
+// hung returns harmless text in lines after an indent. A word that does not fit there, like the long name of a task, is indented less,
+// and loses its comma where only the comma does not fit.
 func (s *Screen) hung(text string, indent int) []string {
 	room := max(s.wide()-indent, 20)
 	lines := Wrap(text, room)
@@ -59,7 +59,7 @@ func (s *Screen) hung(text string, indent int) []string {
 	return lines
 }
 
-// paragraph is text from outside, harmless, its own line ends kept, every line after indent and within the screen.
+// paragraph returns text from outside, harmless, with its own line ends, every line after indent and within the screen.
 func (s *Screen) paragraph(text, indent string) string {
 	var b strings.Builder
 	room := s.wide() - columns(indent)
@@ -77,7 +77,7 @@ func (s *Screen) paragraph(text, indent string) string {
 	return b.String()
 }
 
-// paragraphIf is paragraph, or nothing where there is no text.
+// paragraphIf returns an indented paragraph, or nothing where there is no text.
 func (s *Screen) paragraphIf(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -85,7 +85,7 @@ func (s *Screen) paragraphIf(text string) string {
 	return s.paragraph(text, "  ")
 }
 
-// chop cuts harmless text hard into parts of at most width columns; at least one part, and no character is torn apart.
+// chop cuts harmless text into parts of at most width columns, between characters. It returns at least one part.
 func chop(text string, width int) []string {
 	var parts []string
 	start, at, n := 0, 0, 0

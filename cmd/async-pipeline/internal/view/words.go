@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// Duration is d for a person: 0.4s, 12.3s, 4m05s, 2h03m.
+// Duration returns d for a person: 0.4s, 12.3s, 4m05s, 2h03m.
 func Duration(d time.Duration) string { return english.Duration(d) }
 
 func ms(n *int64) string {
@@ -26,7 +26,7 @@ func ms(n *int64) string {
 // mostNames is how many of what may be many are named.
 const mostNames = 8
 
-// ended says how a task ended, without its time.
+// ended returns how a task ended, without its time.
 func ended(t record.Task) string {
 	if t.Attempts > 1 {
 		return endedAtLast(t) + fmt.Sprintf(" (%d attempts)", t.Attempts)
@@ -34,7 +34,8 @@ func ended(t record.Task) string {
 	return endedAtLast(t)
 }
 
-// endedAfter is ended with the time it took. Why a task could not be carried out is a sentence: the time stands before it.
+// endedAfter returns how a task ended, with the time it took. The time is put before the reason of a task that could not be run, which is
+// a sentence.
 func endedAfter(t record.Task) string {
 	if t.DurationMS == nil {
 		return ended(t)
@@ -46,7 +47,7 @@ func endedAfter(t record.Task) string {
 	return ended(t) + took
 }
 
-// endedAtLast is how the last attempt at a task ended.
+// endedAtLast returns how the last attempt at a task ended.
 func endedAtLast(t record.Task) string {
 	switch t.Status {
 	case record.Passed:
@@ -76,7 +77,7 @@ func endedAtLast(t record.Task) string {
 	return Harmless(t.Status)
 }
 
-// why is the reason of a task that was not started.
+// why returns the reason of a task that was not started.
 func why(t record.Task) string {
 	reason, by := "not started", ""
 	if t.BlockedBy != nil {
@@ -115,10 +116,10 @@ func TaskName(name string) string {
 	return name
 }
 
-// taskName is TaskName, harmless.
+// taskName returns TaskName, made harmless.
 func taskName(name string) string { return Harmless(TaskName(name)) }
 
-// TaskNames is TaskName for each of names.
+// TaskNames returns TaskName of each name.
 func TaskNames(names []string) []string {
 	shown := make([]string, len(names))
 	for i, name := range names {
@@ -127,7 +128,7 @@ func TaskNames(names []string) []string {
 	return shown
 }
 
-// Command is a command as a person would type it, on one line.
+// Command returns a command as a person would type it, on one line.
 func Command(c pipeline.Command) string {
 	if c.Argv == nil {
 		lines := strings.Split(strings.TrimSpace(c.Shell.Show()), "\n")
@@ -143,7 +144,7 @@ func Command(c pipeline.Command) string {
 	return strings.Join(words, " ")
 }
 
-// Quote is one word for a shell.
+// Quote returns a word as it is typed in a shell.
 func Quote(word string) string {
 	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+"
 	if word != "" && strings.Trim(word, bare) == "" {
@@ -154,7 +155,7 @@ func Quote(word string) string {
 
 // Sizes and moments as they are shown: 1.2 MiB, 3 min ago.
 
-// moment is a time for a person who reads it at now: of this year without the year.
+// moment returns a time for a person who reads it at now; in the same year without the year.
 func moment(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	switch {
@@ -166,7 +167,7 @@ func moment(at, now time.Time) string {
 	return at.Format("2006-01-02")
 }
 
-// ago is how long ago a time was, roughly.
+// ago returns roughly how long ago a time was.
 func ago(at, now time.Time) string {
 	d := now.Sub(at)
 	switch {
@@ -191,10 +192,10 @@ func ago(at, now time.Time) string {
 type LogText struct {
 	s    *Screen
 	held []byte
-	open bool // a part of a long line stands on the screen without its end
+	open bool // a part of a long line is on the screen without its end
 }
 
-// LogText is for a screen on a terminal; elsewhere a log is written as it is.
+// LogText returns a LogText for a screen on a terminal; elsewhere a log is written as it is.
 func (s *Screen) LogText() *LogText { return &LogText{s: s} }
 
 func (l *LogText) Write(p []byte) (int, error) {
