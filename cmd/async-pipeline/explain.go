@@ -122,7 +122,8 @@ func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	case slices.Contains(c.Empty, name):
 		remedy = "its for_each or matrix is empty, so it has no instances"
 	case len(instances) > 0:
-		remedy = "it is " + english.Count(len(instances), "task") + ", name one: " + english.List(view.TaskNames(instances), 8)
+		all := english.List(view.TaskNames(instances), 8)
+		remedy = "it is " + english.Count(len(instances), "task") + ", name one: " + all
 	case c.Job(name) != nil:
 		remedy = "it is a job, of " + strings.Join(view.TaskNames(c.Job(name).Tasks), ", ")
 	}

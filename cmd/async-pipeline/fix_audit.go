@@ -70,7 +70,8 @@ func auditFixes(prog *program, asJSON bool, args []string) error {
 		shown = append(shown, view.Audited{Run: a.Run, Fixes: a.Fixes, Files: a.Files, Faults: a.Faults, Notes: a.Notes})
 	}
 	if task != "" && looked == 0 && faults == 0 {
-		return exit.Misused("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", view.TaskName(task), view.TaskName(task))
+		name := view.TaskName(task)
+		return exit.Misused("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", name, name)
 	}
 	if asJSON {
 		if err := prog.PrintJSON(all); err != nil {

@@ -66,7 +66,7 @@ func editPatch(prog *program, s *fix.Store, p *fix.Proposal, o apply.Options) (*
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("nothing was applied: %w", err), e.discard())
 	case empty:
-		return nil, errors.Join(&exit.Error{Code: exit.Failed, Text: "not applied: the patch was left empty"}, e.discard())
+		return nil, errors.Join(exit.Fail("not applied: the patch was left empty"), e.discard())
 	case typed:
 		e.patch = edited
 	}

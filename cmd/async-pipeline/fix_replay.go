@@ -151,7 +151,8 @@ func rewritten(prog *program, c *pipeline.Config, r *record.Sealed, p *fix.Propo
 			continue
 		}
 		if now, err := run.Fingerprint(t, prog.Secrets); (err != nil || now != n.Fingerprint) && checks(p, n.Name) {
-			notes = append(notes, fmt.Sprintf("task %q is written differently in PIPELINE.hcl than it was in the run", view.TaskName(n.Name)))
+			name := view.TaskName(n.Name)
+			notes = append(notes, fmt.Sprintf("task %q is written differently in PIPELINE.hcl than it was in the run", name))
 		}
 	}
 	return notes

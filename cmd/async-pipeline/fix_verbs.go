@@ -80,7 +80,7 @@ func fixDiffCommand(prog *program) *cobra.Command {
 				return err
 			}
 			if p.Diff == nil {
-				return &exit.Error{Code: exit.Failed, Text: "the fix for " + view.TaskName(p.Task) + " of run " + p.Run + " has no patch (" + p.State + ")"}
+				return exit.Fail("the fix for %s of run %s has no patch (%s)", view.TaskName(p.Task), p.Run, p.State)
 			}
 			_, err = prog.Out.Write(p.Diff)
 			return err

@@ -123,7 +123,8 @@ func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sea
 	}
 	if task != "" && run.Task(task) == nil {
 		if len(args) == 1 && c.Task(task) == nil {
-			return nil, "", exit.Refuse("%q is neither a recorded run nor a task of the newest run %s", view.TaskName(task), run.ID)
+			name := view.TaskName(task)
+			return nil, "", exit.Refuse("%q is neither a recorded run nor a task of the newest run %s", name, run.ID)
 		}
 		return nil, "", exit.Refuse("run %s has no task %q", run.ID, view.TaskName(task))
 	}

@@ -75,7 +75,8 @@ func (prog *program) settle(root string) error {
 		what = "was completed"
 	}
 	settled := slices.DeleteFunc(slices.Clone(r.Files), func(p string) bool { return slices.Contains(r.Left, p) })
-	text := "an interrupted " + r.What + " of the fix for " + view.TaskName(r.Task) + " of run " + r.Run + " " + what + ": " + strings.Join(settled, ", ")
+	fixed := "the fix for " + view.TaskName(r.Task) + " of run " + r.Run
+	text := "an interrupted " + r.What + " of " + fixed + " " + what + ": " + strings.Join(settled, ", ")
 	if len(r.Left) > 0 {
 		text += "\nnot touched, because somebody edited them since: " + strings.Join(r.Left, ", ")
 	}

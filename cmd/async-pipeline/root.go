@@ -132,7 +132,8 @@ func (prog *program) isTask(word string) bool {
 func (prog *program) unknownVerb(c *cobra.Command, words ...string) error {
 	word := words[0]
 	if !c.HasParent() && prog.isTask(word) {
-		return exit.Misused("%q is a task or job, not a verb; to run it:\n%s", word, prog.Typed(append([]string{"run"}, words...)...))
+		run := prog.Typed(append([]string{"run"}, words...)...)
+		return exit.Misused("%q is a task or job, not a verb; to run it:\n%s", word, run)
 	}
 	var known []string
 	for _, s := range c.Commands() {

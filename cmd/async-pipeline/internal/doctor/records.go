@@ -193,6 +193,7 @@ func (d *checkup) unsettled() {
 		d.trouble("apply", "", "%v", err)
 	case r != nil:
 		d.trouble("apply", "any other command does it: "+d.Typed("fix", "list"),
-			"the %s of the fix for %s of run %s was interrupted and will be %s: %s", r.What, view.TaskName(r.Task), r.Run, r.To, strings.Join(r.Files[:min(len(r.Files), 8)], ", "))
+			"the %s of the fix for %s of run %s was interrupted and will be %s: %s",
+			r.What, view.TaskName(r.Task), r.Run, r.To, english.List(r.Files, 8))
 	}
 }

@@ -25,7 +25,8 @@ func roff(line string) string {
 	return escaped(line)
 }
 
-var escapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, `"`, `\(dq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+var escapes = strings.NewReplacer(
+	`\`, `\e`, "-", `\-`, "'", `\(aq`, `"`, `\(dq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
 // escaped returns text within a line. Characters that man would replace by typographic ones stay as they are.
 func escaped(text string) string {

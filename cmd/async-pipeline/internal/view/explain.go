@@ -209,7 +209,8 @@ type Environment struct {
 // Environ shows the environment of a task.
 func (s *Screen) Environ(e Environment) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The environment of %s: %s\n", s.paint(bold, taskName(e.Task)), english.Count(len(e.Lines), "variable"))
+	name, n := s.paint(bold, taskName(e.Task)), english.Count(len(e.Lines), "variable")
+	b.WriteString("The environment of " + name + ": " + n + "\n")
 	var names, froms []string
 	for _, l := range e.Lines {
 		names, froms = append(names, l.Name), append(froms, l.From)

@@ -43,11 +43,12 @@ type Pack struct {
 func (s *Screen) ExplainTask(r RunStory, t record.Task, pack *Pack, file string, now time.Time) {
 	var b strings.Builder
 	b.WriteString(s.runHead(r, now) + "\n")
+	name := s.paint(bold, taskName(t.Name))
 	switch t.Status {
 	case record.Skipped:
-		b.WriteString(s.paint(yellow, "–") + " " + s.paint(bold, taskName(t.Name)) + " was not started: " + skipReason(t) + "\n")
+		b.WriteString(s.paint(yellow, "–") + " " + name + " was not started: " + skipReason(t) + "\n")
 	case record.Passed, record.Cached:
-		b.WriteString(s.paint(green, "✓") + " " + s.paint(bold, taskName(t.Name)) + " " + ended(t) + " after " + ms(t.DurationMS) + "\n")
+		b.WriteString(s.paint(green, "✓") + " " + name + " " + ended(t) + " after " + ms(t.DurationMS) + "\n")
 		b.WriteString(s.waited(r, t))
 		b.WriteString(s.logOf(r.Dir, t))
 	default:

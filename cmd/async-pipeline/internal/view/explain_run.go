@@ -240,7 +240,8 @@ func (s *Screen) skipped(tasks []record.Task) string {
 	}
 	var b strings.Builder
 	for _, reason := range reasons {
-		b.WriteString("\n" + s.hanging(s.paint(yellow, "–")+" ", english.Count(len(names[reason]), "task")+" not started: "+reason))
+		tasks := english.Count(len(names[reason]), "task")
+		b.WriteString("\n" + s.hanging(s.paint(yellow, "–")+" ", tasks+" not started: "+reason))
 		b.WriteString(s.words(english.List(names[reason], mostNames), "  "))
 	}
 	return b.String()

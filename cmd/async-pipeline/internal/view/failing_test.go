@@ -85,7 +85,8 @@ func TestMisused(t *testing.T) {
 		40: "async-pipeline: --progress live needs\n  a terminal on stdout, with TERM set to\n  what it is\n  async-pipeline run --help shows^[ the\n  flags\n",
 	} {
 		var b strings.Builder
-		(&Screen{W: &b, Columns: at}).Refused("--progress live needs a terminal on stdout, with TERM set to what it is\nasync-pipeline run --help shows\x1b the flags\n")
+		(&Screen{W: &b, Columns: at}).Refused("--progress live needs a terminal on stdout, with TERM set to what it is\n" +
+			"async-pipeline run --help shows\x1b the flags\n")
 		if b.String() != want {
 			t.Errorf("%d columns: got\n%s\nwant\n%s", at, b.String(), want)
 		}

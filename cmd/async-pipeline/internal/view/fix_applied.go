@@ -23,7 +23,8 @@ func (s *Screen) Taken(p *fix.Proposal) {
 	if at, err := time.Parse(time.RFC3339, of); err == nil {
 		of = at.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	s.put(s.paragraph(fmt.Sprintf("There are %d proposals; this is %s, of %s.", n, taskName(p.Exact()), Harmless(of)), ""))
+	text := fmt.Sprintf("There are %d proposals; this is %s, of %s.", n, taskName(p.Exact()), Harmless(of))
+	s.put(s.paragraph(text, ""))
 }
 
 // Applied shows what fix apply wrote, or would write. better is the command that applies an older proposal that is verified;

@@ -51,7 +51,8 @@ func (s *Screen) RunHookDone(task string, exit int, problem string, took time.Du
 	if problem == "" {
 		problem = fmt.Sprintf("exit %d", exit)
 	}
-	s.Line("%s on_fail \"run\" of %s failed: %s %s", s.paint(yellow, "!"), taskName(task), Harmless(problem), Duration(took))
+	mark, why := s.paint(yellow, "!"), Harmless(problem)
+	s.Line("%s on_fail \"run\" of %s failed: %s %s", mark, taskName(task), why, Duration(took))
 	s.Line("  The verdict of the run does not change.")
 	if log != "" {
 		s.Line("  log      %s", s.Path(log))
@@ -272,12 +273,14 @@ func rowWord(rows []fix.Attempt) string {
 	return "attempt"
 }
 
-// The tasks of a run that were not started, shown at its end: one by one where few have the same cause, else in one line.
+// The tasks of a run that were not started, shown at its end: one by one where few have the same cause, else in one
+// line.
 
 // fewLeftOut is how many tasks that were skipped for one cause are named.
 const fewLeftOut = 3
 
-// A leftOut collects the skipped tasks of a run. One failure skips many at once, and a line for each would hide the failure.
+// A leftOut collects the skipped tasks of a run. One failure skips many at once, and a line for each would hide the
+// failure.
 type leftOut struct {
 	causes []string // in the order in which they came
 	tasks  map[string][]record.Task

@@ -85,7 +85,8 @@ func (s *Screen) Imported(runs []Imported) {
 			b.WriteString(s.aside("Left out: " + english.Count(n, "file") + " that no record of the run names: " + english.List(r.LeftOut, mostNames)))
 		}
 		for _, f := range r.Fixes {
-			b.WriteString("  " + pad(taskName(cmp.Or(f.Name, f.Task)), 20) + "  " + s.paint(standingColour(f), Harmless(standing(f))) + "\n")
+			name := pad(taskName(cmp.Or(f.Name, f.Task)), 20)
+			b.WriteString("  " + name + "  " + s.paint(standingColour(f), Harmless(standing(f))) + "\n")
 		}
 		if r.Show != "" && !r.Already {
 			b.WriteString(s.aside("It was verified elsewhere. Review it, and verify it here:"))

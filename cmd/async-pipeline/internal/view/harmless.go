@@ -15,7 +15,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Harmless returns text for one line: every control character, line ends included, and every invisible one is shown by name.
+// Harmless returns text for one line: every control character, line ends included, and every invisible one is shown by
+// name.
 func Harmless(text string) string {
 	return clean(strings.ReplaceAll(text, "\x1b", "^["), false)
 }
@@ -124,7 +125,8 @@ func unprintable(w uint64) uint64 {
 	return (^(seven + 0x60*ones) | (seven + ones) | w) & tops
 }
 
-// hidden reports whether a character acts on its neighbours or cannot be seen: C1 controls, bidi marks, zero widths, tags, line separators.
+// hidden reports whether a character acts on its neighbours or cannot be seen: C1 controls, bidi marks, zero widths,
+// tags, line separators.
 func hidden(r rune) bool {
 	if r > 0xffff {
 		return unicode.Is(unicode.Cf, r)
@@ -221,8 +223,8 @@ func ends(text []byte, at int, some, more, final ranges) escaped {
 	return escaped{}
 }
 
-// terminated finds the end of a sequence that contains text: ESC \, or BEL where that ends it too. Control characters are no part of
-// such text: one shows that the end was lost.
+// terminated finds the end of a sequence that contains text: ESC \, or BEL where that ends it too. Control characters
+// are no part of such text: one shows that the end was lost.
 func terminated(text []byte, bell bool) escaped {
 	text = text[:min(len(text), mostEscape+1)]
 	for i := 2; i < len(text); i++ {
@@ -240,7 +242,8 @@ func terminated(text []byte, bell bool) escaped {
 	return escaped{unsure: len(text) <= mostEscape}
 }
 
-// taskText returns a line, or a part of one, that a task printed: harmless, without what was meant for a terminal. Colours may stay.
+// taskText returns a line, or a part of one, that a task printed: harmless, without what was meant for a terminal.
+// Colours may stay.
 func taskText(line string, colours bool) string {
 	if plain(line) {
 		return line

@@ -92,8 +92,8 @@ func (l *Lines) Output(name string, chunk []byte) {
 	l.last[name] = l.lines
 }
 
-// appendPlain appends the whole lines that text begins with to out, each after prefix, as long as they are only printable ASCII and
-// tabs, which is the common case. It also returns the rest of text.
+// appendPlain appends the whole lines that text begins with to out, each after prefix, as long as they are only
+// printable ASCII and tabs, which is the common case. It also returns the rest of text.
 func appendPlain(out []byte, prefix string, text []byte) (more, rest []byte) {
 	for i := 0; ; {
 		i += printable(text[i:])
@@ -143,7 +143,8 @@ func lineEnd(b []byte) (end, skip int) {
 	}
 }
 
-// wholePart returns how much of a long unfinished line may be shown without breaking a character or an escape sequence.
+// wholePart returns how much of a long unfinished line may be shown without breaking a character or an escape
+// sequence.
 func wholePart(b []byte) int {
 	n := len(b)
 	if b[n-1] == '\r' {
@@ -211,7 +212,8 @@ func (s *Screen) again(t *pipeline.Task, attempt int, before record.Task) string
 		in = " in " + Duration(t.Retry.Delay)
 	}
 	after := strings.TrimPrefix(endedAtLast(before), "failed: ")
-	return s.told(s.paint(yellow, "–"), taskName(t.Name), fmt.Sprintf("attempt %d of %d%s, after %s", attempt, t.Retry.Attempts, in, after))
+	text := fmt.Sprintf("attempt %d of %d%s, after %s", attempt, t.Retry.Attempts, in, after)
+	return s.told(s.paint(yellow, "–"), taskName(t.Name), text)
 }
 
 // Finished shows how a task ended, once. What was skipped is shown by End.
@@ -252,8 +254,8 @@ func (s *Screen) end(t record.Task) string {
 	return s.told(s.paint(colour, mark), name, text)
 }
 
-// told returns a line about tasks. In a terminal that is too narrow the text is put below the name; elsewhere it stays one line, which can
-// be searched for.
+// told returns a line about tasks. In a terminal that is too narrow the text is put below the name; elsewhere it stays
+// one line, which can be searched for.
 func (s *Screen) told(mark, name, text string) string {
 	lead := mark + " " + s.paint(bold, name)
 	if s.Columns <= 0 || 2+columns(name)+1+columns(text) <= s.wide() {

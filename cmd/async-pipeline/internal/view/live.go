@@ -13,8 +13,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A Live collects what happens, and whoever owns the terminal asks it for frames. It is safe for concurrent use, and no caller waits
-// for the terminal: calls change the state, and a frame shows the state of its moment. Lines that scroll by are kept until the next frame.
+// A Live collects what happens, and whoever owns the terminal asks it for frames. It is safe for concurrent use, and
+// no caller waits for the terminal: calls change the state, and a frame shows the state of its moment. Lines that
+// scroll by are kept until the next frame.
 type Live struct {
 	screen *Screen          // how to paint; what is written to it goes elsewhere
 	now    func() time.Time // the clock
@@ -146,7 +147,8 @@ func (l *Live) Shown(task string) bool {
 	return l.shown[task]
 }
 
-// Finished adds a line about a task's end, once, with the end of its output where it failed. Skipped tasks are only counted until End.
+// Finished adds a line about a task's end, once, with the end of its output where it failed. Skipped tasks are only
+// counted until End.
 func (l *Live) Finished(t record.Task) {
 	l.change(func() { l.finished(t) })
 }
@@ -195,7 +197,8 @@ func (l *Live) HookStarted(task, what string, attempts int, budget time.Duration
 	})
 }
 
-// HookStep shows what the hook does now; what it did before scrolls by. left is the rest of its wall clock; 0: that has not started.
+// HookStep shows what the hook does now; what it did before scrolls by. left is the rest of its wall clock; 0: that
+// has not started.
 func (l *Live) HookStep(task, text string, left time.Duration) {
 	l.change(func() {
 		if l.hook == nil || l.hook.task != task {
@@ -225,8 +228,8 @@ func (l *Live) pass() {
 	}
 }
 
-// Frame returns the bytes that bring a terminal of this size up to date; none where it is. Without below only lines scroll by, as for a
-// program in the background.
+// Frame returns the bytes that bring a terminal of this size up to date; none where it is. Without below only lines
+// scroll by, as for a program in the background.
 func (l *Live) Frame(columns, rows int, below bool) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,8 +283,8 @@ func (r *row) lines() []byte {
 // terminal) the answer is typed into the person's next command line; lines that are to scroll by go through it one message
 // and one repaint each; and a terminal that does not read stops its event loop, with everybody who sends to it.
 //
-// The cursor is never hidden and is always in the first column of the line below, and no mode outlasts the write that sets it: a
-// program that is killed at any moment leaves nothing to restore.
+// The cursor is never hidden and is always in the first column of the line below, and no mode outlasts the write that
+// sets it: a program that is killed at any moment leaves nothing to restore.
 
 // Control sequences. A terminal that does not know one ignores it.
 const (
@@ -330,8 +333,8 @@ func (p *paper) frame(scroll []byte, lines []string, columns int) []byte {
 	return b.Bytes()
 }
 
-// rows returns how many rows the lines take up now. Most terminals break lines in two when they are made narrower; with one that cuts
-// them off, a line or two of what has scrolled by is lost.
+// rows returns how many rows the lines take up now. Most terminals break lines in two when they are made narrower;
+// with one that cuts them off, a line or two of what has scrolled by is lost.
 func (p *paper) rows(now int) int {
 	n := 0
 	for _, line := range p.lines {

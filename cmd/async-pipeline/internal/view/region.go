@@ -1,4 +1,5 @@
-// The part of a live view that is drawn: a headline with counts and a line for each running task, cut to the size of the terminal.
+// The part of a live view that is drawn: a headline with counts and a line for each running task, cut to the size of
+// the terminal.
 package view
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// region returns the lines for a terminal of this size. The last row is for the cursor. The last column stays empty, so that a terminal
-// that is made narrower by one column breaks no line.
+// region returns the lines for a terminal of this size. The last row is for the cursor. The last column stays empty,
+// so that a terminal that is made narrower by one column breaks no line.
 func (l *Live) region(columns, rows int) []string {
 	room := rows - 1
 	if rows > 8 {

@@ -68,7 +68,8 @@ func runTasks(r RunLine) string {
 		return Harmless(r.Job)
 	case len(r.Failed) > 0:
 		// What failed comes first, because a narrow terminal cuts off the rest.
-		what = fmt.Sprintf("%s (%d of %d)", Harmless(strings.Join(TaskNames(upTo(r.Failed, 8)), ", ")), len(r.Failed), len(r.Tasks))
+		names := strings.Join(TaskNames(r.Failed[:min(len(r.Failed), mostNames)]), ", ")
+		what = fmt.Sprintf("%s (%d of %d)", Harmless(names), len(r.Failed), len(r.Tasks))
 		if r.Job != "" {
 			what += ", " + Harmless(r.Job)
 		}
@@ -81,9 +82,6 @@ func runTasks(r RunLine) string {
 	}
 	return what
 }
-
-// upTo returns at most n of the items.
-func upTo(items []string, n int) []string { return items[:min(len(items), n)] }
 
 // A LogLine is one log of `logs RUN`.
 type LogLine struct {
@@ -111,7 +109,8 @@ func (s *Screen) Logs(id, dir string, lines []LogLine) {
 		if l.Task.Log != nil && l.Task.Log.LeftOutBytes > 0 {
 			end += ", " + english.Size(l.Task.Log.LeftOutBytes) + " more left out"
 		}
-		b.WriteString("  " + pad(taskName(l.Task.Name), wide) + "  " + pad(size, 10) + "  " + cut(end, max(s.wide()-wide-16, 20)) + "\n")
+		end = cut(end, max(s.wide()-wide-16, 20))
+		b.WriteString("  " + pad(taskName(l.Task.Name), wide) + "  " + pad(size, 10) + "  " + end + "\n")
 	}
 	s.put(b.String())
 }

@@ -1,5 +1,6 @@
-// Package view writes the text of every screen: plain lines, with colour where there is a terminal, and a live view in a terminal. It
-// decides nothing and reads nothing. What comes from outside (logs, agents, paths) is made harmless before it is shown.
+// Package view writes the text of every screen: plain lines, with colour where there is a terminal, and a live view in
+// a terminal. It decides nothing and reads nothing. What comes from outside (logs, agents, paths) is made harmless
+// before it is shown.
 package view
 
 import (
@@ -125,8 +126,8 @@ func (s *Screen) coloured(sgr, text, indent string) string {
 // Line writes one line.
 func (s *Screen) Line(format string, args ...any) { s.put(fmt.Sprintf(format, args...) + "\n") }
 
-// Problem shows what went wrong: the first line after "async-pipeline: ", the others indented. It is not wrapped, so that it can be
-// searched for and copied.
+// Problem shows what went wrong: the first line after "async-pipeline: ", the others indented. It is not wrapped, so
+// that it can be searched for and copied.
 func (s *Screen) Problem(text string) { s.labelled(s.paint(red, "async-pipeline:"), text) }
 
 // Refused is a Problem that a person reads and decides by: it is wrapped.
@@ -150,7 +151,8 @@ func (s *Screen) labelled(label, text string) {
 	s.put(b.String())
 }
 
-// wrapped writes text behind a label, every line of it wrapped. A command that ends a line has a line of its own, whole.
+// wrapped writes text behind a label, every line of it wrapped. A command that ends a line has a line of its own,
+// whole.
 func (s *Screen) wrapped(sgr, label, text string) {
 	var lines []string
 	for line := range strings.SplitSeq(label+" "+strings.TrimSpace(text), "\n") {

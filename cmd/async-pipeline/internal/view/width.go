@@ -7,8 +7,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// columns returns the width of harmless text. Terminals differ about a few characters, so the live view is drawn with the terminal's
-// wrapping switched off.
+// columns returns the width of harmless text. Terminals differ about a few characters, so the live view is drawn with
+// the terminal's wrapping switched off.
 func columns(text string) int {
 	if plain(text) {
 		return len(text)
@@ -16,7 +16,8 @@ func columns(text string) int {
 	return displaywidth.String(text)
 }
 
-// Wrap breaks one line at spaces so that no part is wider than width. A word that is wider gets a line of its own, uncut.
+// Wrap breaks one line at spaces so that no part is wider than width. A word that is wider gets a line of its own,
+// uncut.
 func Wrap(text string, width int) []string { return wrapWords(strings.Fields(text), width) }
 
 // wrapWords breaks between words and never inside one.
@@ -41,8 +42,8 @@ func (s *Screen) hanging(lead, text string) string {
 	return lead + strings.Join(Wrap(Harmless(text), s.wide()-n), "\n"+strings.Repeat(" ", n)) + "\n"
 }
 
-// hung returns harmless text in lines after an indent. A word that does not fit there, like the long name of a task, is indented less,
-// and loses its comma where only the comma does not fit.
+// hung returns harmless text in lines after an indent. A word that does not fit there, like the long name of a task,
+// is indented less, and loses its comma where only the comma does not fit.
 func (s *Screen) hung(text string, indent int) []string {
 	room := max(s.wide()-indent, 20)
 	lines := Wrap(text, room)
@@ -59,7 +60,8 @@ func (s *Screen) hung(text string, indent int) []string {
 	return lines
 }
 
-// paragraph returns text from outside, harmless, with its own line ends, every line after indent and within the screen.
+// paragraph returns text from outside, harmless, with its own line ends, every line after indent and within the
+// screen.
 func (s *Screen) paragraph(text, indent string) string {
 	var b strings.Builder
 	room := s.wide() - columns(indent)

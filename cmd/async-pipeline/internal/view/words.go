@@ -34,8 +34,8 @@ func ended(t record.Task) string {
 	return endedAtLast(t)
 }
 
-// endedAfter returns how a task ended, with the time it took. The time is put before the reason of a task that could not be run, which is
-// a sentence.
+// endedAfter returns how a task ended, with the time it took. The time is put before the reason of a task that could
+// not be run, which is a sentence.
 func endedAfter(t record.Task) string {
 	if t.DurationMS == nil {
 		return ended(t)
@@ -103,8 +103,9 @@ func why(t record.Task) string {
 	return Harmless(reason)
 }
 
-// TaskName returns the name of a task as a person sees and types it: test:linux for test["linux"], and test:linux@2 for its second
-// proposal. A key with an @ keeps its quotes, because test:node@20 would be the twentieth proposal for test:node.
+// TaskName returns the name of a task as a person sees and types it: test:linux for test["linux"], and test:linux@2
+// for its second proposal. A key with an @ keeps its quotes, because test:node@20 would be the twentieth proposal for
+// test:node.
 func TaskName(name string) string {
 	at := strings.IndexByte(name, '@')
 	switch {
