@@ -29,7 +29,7 @@ Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 				return err
 			}
 			if asJSON {
-				if err := prog.PrintJSON(findings(found)); err != nil {
+				if err := prog.PrintJSON(found); err != nil {
 					return err
 				}
 			} else {
@@ -46,20 +46,4 @@ Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as a JSON list")
 	prog.varFlag(c)
 	return c
-}
-
-// A finding is one line of doctor --json.
-type finding struct {
-	Check   string  `json:"check"`
-	State   string  `json:"state"` // ok | note | problem
-	Summary string  `json:"summary"`
-	Remedy  *string `json:"remedy"` // null: nothing is to be done
-}
-
-func findings(found []view.Finding) []finding {
-	list := []finding{}
-	for _, f := range found {
-		list = append(list, finding{f.Check, f.State, f.What, orNull(f.Remedy)})
-	}
-	return list
 }

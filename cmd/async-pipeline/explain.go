@@ -170,15 +170,6 @@ func lastTime(store *record.Store, task string) (*record.Sealed, *record.Task) {
 	return run, last
 }
 
-// A shownVariable is one variable in explain --env --json; value is null where it is secret, or another in each run.
-type shownVariable struct {
-	Name   string   `json:"name"`
-	Value  *string  `json:"value"`
-	From   string   `json:"from"`
-	Over   []string `json:"over"`
-	Secret bool     `json:"secret"`
-}
-
 // shellsOwn are the names that every shell sets for itself. No task misses them.
 var shellsOwn = []string{"_", "OLDPWD", "PWD", "SHLVL"}
 
@@ -206,22 +197,17 @@ func explainEnv(prog *program, c *pipeline.Config, t *pipeline.Task, asJSON bool
 	}
 	layers = atStart(c, t, layers)
 	e := view.Environment{Task: t.Name}
-	list := []shownVariable{}
 	seen := map[string]bool{}
 	for _, l := range layers {
-		v := shownVariable{Name: l.Name, Value: &l.Value, From: l.From, Over: append([]string{}, l.Over...), Secret: l.Secret}
-		line := view.EnvLine{Name: l.Name, Value: l.Value, From: l.From, Over: l.Over, Secret: l.Secret}
-		if l.Name == sandbox.RunnerMark {
-			v.Value, line.Value = nil, "(process, start and boot of the run)"
+		line := view.EnvLine{Name: l.Name, From: l.From, Over: append([]string{}, l.Over...), Secret: l.Secret}
+		if l.Name != sandbox.RunnerMark && !l.Secret {
+			line.Value = &l.Value
 		}
-		if l.Secret {
-			v.Value, line.Value = nil, ""
-		}
-		list, e.Lines = append(list, v), append(e.Lines, line)
+		e.Lines = append(e.Lines, line)
 		seen[l.Name] = true
 	}
 	if asJSON {
-		return prog.PrintJSON(list)
+		return prog.PrintJSON(e.Lines)
 	}
 	for _, file := range t.Dotenv {
 		if _, err := os.Stat(filepath.Join(c.Root, filepath.FromSlash(file))); err != nil {

@@ -59,15 +59,11 @@ func explainRun(prog *program, args []string) error {
 			return explainRecorded(prog, store, e, r, t)
 		}
 	}
-	var names []string
-	for _, t := range r.Run.Tasks {
-		names = append(names, t.Name)
-	}
 	neither := ""
 	if len(args) == 1 {
 		neither = "neither a recorded run nor"
 	}
-	return noTask(task, e.ID, names, neither)
+	return noTask(task, e.ID, namesOf(r.Run.Tasks), neither)
 }
 
 // runStory collects what is known of a run, sealed or not.

@@ -110,7 +110,7 @@ func newestWith(prog *program, store *record.Store, l logsCall, task string) (re
 		return prog.Typed("logs", newer.ID, task) + " prints its log"
 	})
 	if err == nil && e.Sealed != nil && e.Sealed.Task(task) == nil {
-		return e, noTask(task, e.ID, sealedNames(e.Sealed), "neither a recorded run nor")
+		return e, noTask(task, e.ID, namesOf(e.Sealed.Tasks), "neither a recorded run nor")
 	}
 	return e, err
 }
@@ -132,9 +132,9 @@ func noTask(task, run string, names []string, neither string) error {
 	return exit.Refuse("%q is %s a task of run %s: %s", view.TaskName(task), cmp.Or(neither, "not"), run, remedy)
 }
 
-func sealedNames(s *record.Sealed) []string {
-	names := make([]string, len(s.Tasks))
-	for i, t := range s.Tasks {
+func namesOf(tasks []record.Task) []string {
+	names := make([]string, len(tasks))
+	for i, t := range tasks {
 		names[i] = t.Name
 	}
 	return names
@@ -197,7 +197,7 @@ func printLog(prog *program, store *record.Store, e record.Entry, task string, l
 		}
 	}
 	if e.Sealed != nil && e.Sealed.Task(task) == nil {
-		return noTask(task, e.ID, sealedNames(e.Sealed), "")
+		return noTask(task, e.ID, namesOf(e.Sealed.Tasks), "")
 	}
 	if e.Sealed == nil && story.Names != nil && !slices.Contains(story.Names, task) {
 		return noTask(task, e.ID, story.Names, "")

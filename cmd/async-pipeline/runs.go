@@ -158,8 +158,8 @@ func sealedLine(r *record.Run) view.RunLine {
 	if r.Job != nil {
 		l.Job = *r.Job
 	}
+	l.Tasks = namesOf(r.Tasks)
 	for _, t := range r.Tasks {
-		l.Tasks = append(l.Tasks, t.Name)
 		if failed(t) {
 			l.Failed = append(l.Failed, t.Name)
 		}

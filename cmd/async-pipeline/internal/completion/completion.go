@@ -22,7 +22,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/diagram"
-	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -152,23 +151,11 @@ func (l *lookup) config() *pipeline.Config {
 	if err != nil {
 		return nil
 	}
-	c, err := hclfile.Load(file, l.options())
-	if err != nil || c == nil {
+	c, _, err := l.p.Read(file)
+	if err != nil {
 		return nil
 	}
-	l.p.Redact(c)
 	return c
-}
-
-func (l *lookup) options() hclfile.Options {
-	files, _ := l.p.VarFilePaths() // a missing file gives no names
-	o := hclfile.Options{Env: l.p.Lookup, Vars: map[string]string{}, VarFiles: files}
-	for _, v := range l.p.Vars {
-		if name, value, ok := strings.Cut(v, "="); ok {
-			o.Vars[name] = value
-		}
-	}
-	return o
 }
 
 func (l *lookup) store() *record.Store {

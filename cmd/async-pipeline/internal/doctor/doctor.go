@@ -68,7 +68,11 @@ func (d *checkup) examine(version string) error {
 }
 
 func (d *checkup) add(check, state, remedy, format string, args ...any) {
-	d.found = append(d.found, view.Finding{Check: check, State: state, What: fmt.Sprintf(format, args...), Remedy: remedy})
+	f := view.Finding{Check: check, State: state, What: fmt.Sprintf(format, args...)}
+	if remedy != "" {
+		f.Remedy = &remedy
+	}
+	d.found = append(d.found, f)
 }
 
 func (d *checkup) fine(check, format string, args ...any) {

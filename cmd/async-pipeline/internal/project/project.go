@@ -145,9 +145,14 @@ func (p *Project) Read(file string) (c *pipeline.Config, warnings []string, err 
 		}
 		values[name] = value
 	}
-	files, err := p.VarFilePaths()
-	if err != nil {
-		return nil, nil, err
+	files := make([]string, len(p.VarFiles))
+	for i, path := range p.VarFiles {
+		if path == "" {
+			return nil, nil, exit.Misused("--var-file has an empty path: is a variable not set?")
+		}
+		if files[i], err = p.Path(path); err != nil {
+			return nil, nil, err
+		}
 	}
 	c, err = hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: p.Lookup})
 	if c == nil {
@@ -158,22 +163,6 @@ func (p *Project) Read(file string) (c *pipeline.Config, warnings []string, err 
 		return nil, warnings, err
 	}
 	return c, warnings, nil
-}
-
-// VarFilePaths returns the absolute paths of --var-file.
-func (p *Project) VarFilePaths() ([]string, error) {
-	var all []string
-	for _, path := range p.VarFiles {
-		if path == "" {
-			return nil, exit.Misused("--var-file has an empty path: is a variable not set?")
-		}
-		path, err := p.Path(path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, path)
-	}
-	return all, nil
 }
 
 // Redact adds the secrets of a configuration to Secrets and returns a warning for each that cannot be redacted. A value that is

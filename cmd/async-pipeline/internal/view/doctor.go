@@ -14,12 +14,12 @@ const (
 	Trouble = "problem" // something to do
 )
 
-// Finding is one thing that doctor checked.
+// Finding is one thing that doctor checked, and an element of doctor --json.
 type Finding struct {
-	Check  string // a word for scripts
-	State  string // ok | note | problem
-	What   string
-	Remedy string // what to do; empty: nothing
+	Check  string  `json:"check"`   // a word for scripts
+	State  string  `json:"state"`   // ok | note | problem
+	What   string  `json:"summary"` // for a person
+	Remedy *string `json:"remedy"`  // what to do; nil: nothing
 }
 
 // Doctor shows the findings and how many are problems.
@@ -36,8 +36,8 @@ func (s *Screen) Doctor(findings []Finding) {
 			problems++
 		}
 		b.WriteString(s.hanging(mark+" ", f.What))
-		if f.Remedy != "" {
-			b.WriteString(s.hanging("    "+s.paint(cyan, "→")+" ", f.Remedy))
+		if f.Remedy != nil {
+			b.WriteString(s.hanging("    "+s.paint(cyan, "→")+" ", *f.Remedy))
 		}
 	}
 	b.WriteByte('\n')

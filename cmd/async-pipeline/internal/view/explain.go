@@ -189,12 +189,13 @@ func missingSecrets(t *pipeline.Task) string {
 	return strings.Join(names, ", ") + ": set in no environment variable, so the task cannot start"
 }
 
-// An EnvLine is one variable of a task.
+// An EnvLine is one variable of a task, and an element of explain --env --json.
 type EnvLine struct {
-	Name, Value string
-	From        string   // the layer it came from
-	Over        []string // the layers whose value it replaced
-	Secret      bool     // the value is not shown
+	Name   string   `json:"name"`
+	Value  *string  `json:"value"`  // nil: it is secret, or another in each run
+	From   string   `json:"from"`   // the layer it came from
+	Over   []string `json:"over"`   // the layers whose value it replaced
+	Secret bool     `json:"secret"` // the value contains a secret
 }
 
 // An Environment has the variables that a task would see.
@@ -217,9 +218,12 @@ func (s *Screen) Environ(e Environment) {
 	}
 	wide, from := nameColumns(names, 28), nameColumns(froms, 18)
 	for _, l := range e.Lines {
-		value := Harmless(l.Value)
-		if l.Secret {
+		value := "(process, start and boot of the run)"
+		switch {
+		case l.Secret:
 			value = s.paint(yellow, "(hidden: contains a secret)")
+		case l.Value != nil:
+			value = Harmless(*l.Value)
 		}
 		line := "  " + pad(Harmless(l.Name), wide) + "  " + s.paint(dim, pad(Harmless(l.From), from)) + "  " + value
 		if len(l.Over) > 0 {

@@ -13,10 +13,6 @@ import (
 // Fixes shows the table of `fix list`. dir returns the folder of an item's run, better the command that applies an older
 // proposal that is verified.
 func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
-	if len(items) == 0 {
-		s.Line("No fix has been proposed here yet.")
-		return
-	}
 	run, task, state := len("RUN"), len("TASK"), len("STATE")
 	for _, it := range items {
 		run = max(run, min(columns(Harmless(it.Run)), 24))

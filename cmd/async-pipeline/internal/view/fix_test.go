@@ -303,7 +303,6 @@ func TestFixes(t *testing.T) {
 	golden(t, "list", func(s *Screen) {
 		dir := func(i fix.Item) string { return "/home/me/shop/.async/runs/" + i.Run }
 		better := func(i fix.Item) string { return "async-pipeline fix apply " + i.Run + " " + *i.Verified }
-		s.Fixes(nil, dir, better)
 		s.Fixes([]fix.Item{
 			{
 				Run: "20261121T024500Z-11aa", Task: "test", State: "proposed", Disposition: "open", Verdict: ptr("verified"),

@@ -117,7 +117,7 @@ func screens(t *testing.T, evil string) map[string]func(*Screen) {
 		"explain_env": func(s *Screen) {
 			s.Environ(Environment{
 				Task:    "test" + evil,
-				Lines:   []EnvLine{{Name: "CGO_ENABLED", Value: "0" + evil, From: "env", Over: []string{"inherited"}}, {Name: "HOME", Value: "/home/me", From: "inherited"}, {Name: "KEY" + evil, From: ".env" + evil, Secret: true}},
+				Lines:   []EnvLine{{Name: "CGO_ENABLED", Value: ptr("0" + evil), From: "env", Over: []string{"inherited"}}, {Name: "HOME", Value: ptr("/home/me"), From: "inherited"}, {Name: "KEY" + evil, From: ".env" + evil, Secret: true}},
 				Dotenv:  []string{".env.local" + evil},
 				Unset:   []string{"GOFLAGS" + evil, "AWS_*"},
 				Outside: []string{"SHELL" + evil, strings.Repeat("LONG_NAME_OF_A_VARIABLE ", 5)},
@@ -144,9 +144,12 @@ func screens(t *testing.T, evil string) map[string]func(*Screen) {
 		},
 		"doctor": func(s *Screen) {
 			s.Doctor([]Finding{
-				{"git", Fine, "git is there" + evil, ""},
-				{"runs", Noted, "run 20261121T024000Z-7f3a was ended before its verdict; what it recorded is in .async/runs/20261121T024000Z-7f3a", "async-pipeline explain --run 20261121T024000Z-7f3a tells what is known of it"},
-				{"disk", Trouble, "only 12.0 MiB are free where . is: runs may end with a full disk" + evil, "free some" + evil},
+				{Check: "git", State: Fine, What: "git is there" + evil},
+				{
+					"runs", Noted, "run 20261121T024000Z-7f3a was ended before its verdict; what it recorded is in .async/runs/20261121T024000Z-7f3a",
+					ptr("async-pipeline explain --run 20261121T024000Z-7f3a tells what is known of it"),
+				},
+				{"disk", Trouble, "only 12.0 MiB are free where . is: runs may end with a full disk" + evil, ptr("free some" + evil)},
 			})
 		},
 		"gc": func(s *Screen) {
