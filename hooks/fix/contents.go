@@ -50,22 +50,25 @@ func (p *Proposal) Folder(kind string) string {
 
 // Kept returns a content that is stored with the fix and is still what it was.
 func (p *Proposal) Kept(c *Content) (*patch.File, bool) {
-	sum := strings.TrimPrefix(c.Digest, "sha256:")
-	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != 32 {
-		return nil, false
-	}
 	for _, kind := range []string{"base", "applied"} {
-		dir := p.Folder(kind)
-		if recordfile.NoLinks(dir) != nil {
-			continue
-		}
-		if b, err := recordfile.Read(filepath.Join(dir, sum), recordfile.MaxPatch); err == nil {
+		if b, ok := p.stored(kind, c.Digest); ok {
 			if f := c.File(b); *ContentOf(f) == *c {
 				return f, true
 			}
 		}
 	}
 	return nil, false
+}
+
+// stored returns a content from a folder of a kind, if it is still what it was.
+func (p *Proposal) stored(kind, digest string) ([]byte, bool) {
+	sum, ok := strings.CutPrefix(digest, "sha256:")
+	raw, err := hex.DecodeString(sum)
+	if !ok || err != nil || len(raw) != 32 || recordfile.NoLinks(p.Folder(kind)) != nil {
+		return nil, false
+	}
+	b, err := recordfile.Read(filepath.Join(p.Folder(kind), sum), recordfile.MaxPatch)
+	return b, err == nil && recordfile.Digest(b) == digest
 }
 
 // RawPath returns the bytes of a path that JSON cannot hold, because they are not UTF-8; else nil.
@@ -135,19 +138,16 @@ func (p *Proposal) SavedBase() (*SavedBase, error) {
 	if p.Base == nil || p.Base.Tree != b.Tree {
 		return nil, fmt.Errorf("%w: %s is not the base that the fix names", ErrDamaged, file)
 	}
-	s := &SavedBase{Manifest: m, Content: func(sum string) ([]byte, bool) {
-		name, ok := strings.CutPrefix(sum, "sha256:")
-		if !ok || !filepath.IsLocal(name) || filepath.Base(name) != name || recordfile.NoLinks(p.Folder("base")) != nil {
-			return nil, false
-		}
-		b, err := recordfile.Read(filepath.Join(p.Folder("base"), name), recordfile.MaxPatch)
-		return b, err == nil && recordfile.Digest(b) == sum
-	}}
-	if b.Commit != nil {
-		s.Commit = *b.Commit
+	return &SavedBase{
+		Manifest: m, Commit: known(b.Commit), Sub: known(p.Base.Sub),
+		Content: func(digest string) ([]byte, bool) { return p.stored("base", digest) },
+	}, nil
+}
+
+// known returns what a field holds, "" where that is not known.
+func known(s *string) string {
+	if s == nil {
+		return ""
 	}
-	if p.Base.Sub != nil {
-		s.Sub = *p.Base.Sub
-	}
-	return s, nil
+	return *s
 }

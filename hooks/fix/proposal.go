@@ -207,7 +207,7 @@ type Later struct {
 // after sets Later to another fix of the same task and run, if that came later. One that was skipped because of p
 // tells nothing new.
 func (p *Proposal) after(o *Proposal) {
-	skipped := o.State == Skipped && o.Reason != nil && strings.HasPrefix(*o.Reason, "open_proposal")
+	skipped := o.State == Skipped && strings.HasPrefix(known(o.Reason), "open_proposal")
 	if p.State != Proposed || o.State == Proposed || skipped || number(o.Name) < number(p.Name) {
 		return
 	}
@@ -242,7 +242,7 @@ func (p *Proposal) compare(others []*Proposal) {
 }
 
 func (p *Proposal) verified() bool {
-	return p.State == Proposed && p.Verdict != nil && *p.Verdict == "verified"
+	return p.State == Proposed && known(p.Verdict) == "verified"
 }
 
 // waits reports whether a person may still apply the fix.
@@ -351,7 +351,7 @@ func (s *Store) ResumesAt(agent string, now time.Time) (at time.Time, kind strin
 	if err != nil || !at.After(now) {
 		return time.Time{}, ""
 	}
-	return at, kindOf(newest)
+	return at, known(newest.Kind)
 }
 
 // An Imported is imported.json of a run: its records were made elsewhere, and nothing in them was seen to happen
@@ -383,13 +383,20 @@ func (i Imported) Sum() string {
 
 // Imported returns where the records of a fix came from; nil: they were made here.
 func (p *Proposal) Imported() *Imported {
-	text, err := recordfile.Read(filepath.Join(p.Dir, ImportedFile), 1<<16)
+	i, err := imported(p.Dir)
 	if errors.Is(err, fs.ErrNotExist) || p.Dir == "" {
 		return nil
 	}
-	var i Imported
-	if err != nil || json.Unmarshal(text, &i) != nil { // that it was imported is known all the same
+	if err != nil { // that it was imported is known all the same
 		return &Imported{}
 	}
 	return &i
+}
+
+func imported(runDir string) (i Imported, err error) {
+	text, err := recordfile.Read(filepath.Join(runDir, ImportedFile), 1<<16)
+	if err == nil {
+		err = json.Unmarshal(text, &i)
+	}
+	return i, err
 }

@@ -195,7 +195,7 @@ func (c *counting) fix(p *Proposal) {
 		case Unverified:
 			c.retried(kind, of, i == len(p.Attempts)-1 && p.better())
 		default:
-			c.retried(kind, of, kindOf(a) == "")
+			c.retried(kind, of, known(a.Kind) == "")
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (f *Fix) endOf(i int) string {
 		return ""
 	}
 	a := &f.Attempts[i]
-	if kind := kindOf(a); kind != "" {
+	if kind := known(a.Kind); kind != "" {
 		return kind
 	}
 	if a.Rescue != nil && i < len(f.Attempts)-1 {
@@ -255,13 +255,6 @@ func (f *Fix) endOf(i int) string {
 // better reports whether what is proposed is better than an attempt that did not verify.
 func (f *Fix) better() bool {
 	return f.State == Proposed && f.Verdict != nil && *f.Verdict != Unverified
-}
-
-func kindOf(a *Attempt) string {
-	if a.Kind == nil {
-		return ""
-	}
-	return *a.Kind
 }
 
 // add adds what one attempt took, with its finalizer.
@@ -312,15 +305,11 @@ func sum[N int64 | float64](to **N, n *N) {
 func (c *counting) proposal(it *Item) {
 	p := &c.Proposals
 	p.Total++
-	verdict := ""
-	if it.Verdict != nil {
-		verdict = *it.Verdict
-	}
 	for word, n := range map[string]*int{
 		"verified": &p.Verified, "suspect": &p.Suspect, "unverified": &p.Unverified,
 		Open: &p.Open, Applied: &p.Applied, Rejected: &p.Rejected, Superseded: &p.Superseded, Reverted: &p.Reverted,
 	} {
-		if word == verdict || word == it.Disposition {
+		if word == known(it.Verdict) || word == it.Disposition {
 			*n++
 		}
 	}

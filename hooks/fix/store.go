@@ -239,6 +239,17 @@ func ReadDraft(dir, run, name string) (*Proposal, error) {
 	return &Proposal{Fix: f, Disposition: None, Dir: dir, Name: name}, nil
 }
 
+// AttemptOf returns the number in the name of a file of one attempt, attempt-<n> and a suffix; 0 for another file.
+func AttemptOf(file, suffix string) int {
+	n, ok := strings.CutPrefix(file, "attempt-")
+	n, also := strings.CutSuffix(n, suffix)
+	i, err := strconv.Atoi(n)
+	if !ok || !also || err != nil {
+		return 0
+	}
+	return i
+}
+
 // rescues returns the rescue patches of one fix, by attempt, relative to the run's folder.
 func rescues(dir, name string) []string {
 	folder := filepath.Join(dir, "fixes", name)
@@ -249,14 +260,8 @@ func rescues(dir, name string) []string {
 	if err != nil {
 		return nil
 	}
-	attempt := func(file string) int { // 0: it is no rescue patch
-		n, ok := strings.CutPrefix(file, "attempt-")
-		n, patch := strings.CutSuffix(n, ".patch")
-		i, err := strconv.Atoi(strings.TrimSuffix(n, ".redacted"))
-		if !ok || !patch || err != nil {
-			return 0
-		}
-		return i
+	attempt := func(file string) int {
+		return cmp.Or(AttemptOf(file, ".patch"), AttemptOf(file, ".redacted.patch"))
 	}
 	var files []string
 	for _, e := range entries {

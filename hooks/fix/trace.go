@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
@@ -82,12 +83,8 @@ func UpToDecisions(text []byte) []byte {
 
 // importedLines returns how many lines of events.jsonl came with an import. heads are the hashes of its lines.
 func importedLines(runDir string, heads []string) int64 {
-	text, err := recordfile.Read(filepath.Join(runDir, ImportedFile), 1<<16)
-	if err != nil {
-		return 0
-	}
-	var i Imported
-	if json.Unmarshal(text, &i) != nil || i.Sum() != i.Digest || i.Journal == nil || i.Journal.Head == nil {
+	i, err := imported(runDir)
+	if err != nil || i.Sum() != i.Digest || i.Journal == nil || i.Journal.Head == nil {
 		return 0
 	}
 	n := i.Journal.Lines
@@ -176,8 +173,8 @@ func compare(state string, traces []Trace, heads []string) error {
 		return fmt.Sprintf("line %d of %s says that decision %d on this fix was %q, at %s", t.Line, EventsFile, t.Lines,
 			t.To, t.At)
 	}
-	for i := range traces {
-		if t := traces[len(traces)-1-i]; t.Lines > int64(len(heads)) {
+	for _, t := range slices.Backward(traces) {
+		if t.Lines > int64(len(heads)) {
 			return fmt.Errorf("%w: %s: %s, and it has only %d: what was decided was removed; restore it, or run heal again",
 				ErrDamaged, state, says(t), len(heads))
 		}

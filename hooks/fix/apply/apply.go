@@ -72,39 +72,37 @@ type Applied struct {
 // written; a merge that conflicts is a *Conflicts. With an error and Applied.Files, the files are written and only
 // the record of it is missing: the next command adds it.
 func (t Tree) Apply(ctx context.Context, p *fix.Proposal, o Options) (Applied, error) {
-	return t.locked(ctx, o.DryRun, func() (Applied, error) {
-		pl, err := t.planApply(ctx, p, o)
+	return t.carryOut(ctx, o.DryRun, func() (*plan, error) { return t.planApply(ctx, p, o) })
+}
+
+// carryOut makes a plan, writes what is planned, and records it. A dry run ends with the plan.
+func (t Tree) carryOut(ctx context.Context, dry bool, planned func() (*plan, error)) (Applied, error) {
+	return t.locked(ctx, dry, func() (Applied, error) {
+		p, err := planned()
 		if err != nil {
 			return Applied{}, err
 		}
-		defer pl.tree.close()
-		done := pl.done()
-		done.Note = note(p)
-		return done, t.carryOut(ctx, pl, o.DryRun)
+		defer p.tree.close()
+		done := p.done()
+		if !dry {
+			err = t.write(ctx, p)
+		}
+		return done, err
 	})
 }
 
-// carryOut writes what is planned, and records it.
-func (t Tree) carryOut(ctx context.Context, p *plan, dry bool) error {
+func (t Tree) write(ctx context.Context, p *plan) error {
 	switch {
-	case dry, len(p.moves) == 0 && p.recorded():
+	case len(p.moves) > 0:
+	case p.recorded():
 		return nil
-	case len(p.moves) == 0:
-		return fix.AddState(p.StatePath(), p.Digest, p.stateChange())
+	default:
+		return fix.AddState(p.StatePath(), p.Digest, p.journal().stateChange())
 	}
 	if err := ctx.Err(); err != nil { // from here on it is quick, and is not interrupted
 		return err
 	}
 	return t.transaction(p.tree).run(p)
-}
-
-// stateChange is the line of state.jsonl that records the plan.
-func (p *plan) stateChange() fix.StateChange {
-	to := fix.Applied
-	if p.kind == toRevert {
-		to = fix.Reverted
-	}
-	return fix.StateChange{By: p.by, To: to, Files: p.files, Accepted: p.accepted, Details: p.Details}
 }
 
 // done is what carrying out the plan comes to.
@@ -114,6 +112,9 @@ func (p *plan) done() Applied {
 	done := Applied{
 		Files: p.files, Already: len(p.moves) == 0, Parts: p.Hunks, Merged: p.Merged, Dirty: p.dirty, Since: p.since,
 		Edited: p.Edited, Rest: is != fix.Applied,
+	}
+	if p.kind == toApply {
+		done.Note = note(&p.Fix)
 	}
 	for _, name := range p.since {
 		done.At = max(done.At, appliedAt(p.changes, name))
@@ -131,7 +132,7 @@ func asStored(paths []string) []string {
 }
 
 // note returns what a person should know before relying on a fix that is not verified.
-func note(p *fix.Proposal) string {
+func note(p *fix.Fix) string {
 	verdict := "unverified"
 	if p.Verdict != nil {
 		verdict = *p.Verdict

@@ -14,14 +14,7 @@ import (
 // Selected returns the text of what o selects of the patch, for an editor. It checks the record as Apply does, but
 // not the tree.
 func (t Tree) Selected(ctx context.Context, p *fix.Proposal, o Options) ([]byte, error) {
-	r, err := t.record(ctx, p, toApply)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := namedFlags(p, o.Accept); err != nil {
-		return nil, err
-	}
-	chosen, err := choose(r.parsed.Paths(), o, r.top)
+	_, chosen, err := t.selection(ctx, p, &o)
 	if err != nil {
 		return nil, err
 	}

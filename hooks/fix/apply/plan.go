@@ -47,14 +47,7 @@ type move struct {
 
 // planApply makes every check of an apply. The caller closes the plan's tree.
 func (t Tree) planApply(ctx context.Context, p *fix.Proposal, o Options) (*plan, error) {
-	r, err := t.record(ctx, p, toApply)
-	if err != nil {
-		return nil, err
-	}
-	if o.Accept, err = namedFlags(p, o.Accept); err != nil {
-		return nil, err
-	}
-	chosen, err := choose(r.parsed.Paths(), o, r.top)
+	r, chosen, err := t.selection(ctx, p, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +57,32 @@ func (t Tree) planApply(ctx context.Context, p *fix.Proposal, o Options) (*plan,
 			return nil, err
 		}
 	}
-	if pl.tree, err = openWorktree(r.top); err != nil {
+	return pl.checked(func() error { return pl.checkApply(ctx, t.Fixes, o) })
+}
+
+// selection checks the record for an apply, and what o names of it. It splits o.Accept at commas.
+func (t Tree) selection(ctx context.Context, p *fix.Proposal, o *Options) (*record, selection, error) {
+	r, err := t.record(ctx, p, toApply)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Accept, err = namedFlags(p, o.Accept); err != nil {
+		return nil, nil, err
+	}
+	chosen, err := choose(r.parsed.Paths(), *o, r.top)
+	return r, chosen, err
+}
+
+// checked opens the tree and makes the checks that look at it.
+func (p *plan) checked(check func() error) (_ *plan, err error) {
+	if p.tree, err = openWorktree(p.top); err != nil {
 		return nil, err
 	}
-	if err := pl.checkApply(ctx, t.Fixes, o); err != nil {
-		pl.tree.close()
+	if err := check(); err != nil {
+		p.tree.close()
 		return nil, err
 	}
-	return pl, nil
+	return p, nil
 }
 
 func newPlan(r *record, kind string, o Options, chosen selection) *plan {

@@ -15,14 +15,7 @@ import (
 // Where somebody put a file back to what it was before the fix, that is only recorded. Errors are as those of Apply;
 // it is ErrRefused too when nothing is applied.
 func (t Tree) Revert(ctx context.Context, p *fix.Proposal, o Options) (Applied, error) {
-	done, err := t.locked(ctx, o.DryRun, func() (Applied, error) {
-		pl, err := t.planRevert(ctx, p, o)
-		if err != nil {
-			return Applied{}, err
-		}
-		defer pl.tree.close()
-		return pl.done(), t.carryOut(ctx, pl, o.DryRun)
-	})
+	done, err := t.carryOut(ctx, o.DryRun, func() (*plan, error) { return t.planRevert(ctx, p, o) })
 	return done, inOtherWords(err, "not reverted", "the files do not hold what was applied")
 }
 
@@ -54,18 +47,12 @@ func (t Tree) planRevert(ctx context.Context, p *fix.Proposal, o Options) (*plan
 		return nil, refused("it is not applied (this fix is %s)%s", r.disposition, t.appliedBeside(p))
 	}
 	pl := newPlan(r, toRevert, Options{By: o.By, ThreeWay: o.ThreeWay}, chosen)
-	if pl.tree, err = openWorktree(r.top); err != nil {
-		return nil, err
-	}
-	err = pl.compare(ctx, t.Fixes)
-	if err == nil {
-		err = pl.writable()
-	}
-	if err != nil {
-		pl.tree.close()
-		return nil, err
-	}
-	return pl, nil
+	return pl.checked(func() error {
+		if err := pl.compare(ctx, t.Fixes); err != nil {
+			return err
+		}
+		return pl.writable()
+	})
 }
 
 // appliedBeside tells which other fix of the same task and run is in the tree; "": none.

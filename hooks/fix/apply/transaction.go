@@ -47,6 +47,24 @@ type journal struct {
 	fix.Details
 }
 
+// journal returns the journal of a plan before its first step.
+func (p *plan) journal() journal {
+	return journal{
+		SchemaVersion: fix.SchemaVersion, What: p.kind, StartedAt: timestamp.Now(),
+		Run: p.Run, Task: p.Task, Fix: p.Name, Digest: p.Digest, Sub: p.sub,
+		By: p.by, Files: p.files, Accepted: p.accepted, Details: p.Details,
+	}
+}
+
+// stateChange returns the line of state.jsonl that records the apply or revert.
+func (j journal) stateChange() fix.StateChange {
+	to := fix.Applied
+	if j.What == toRevert {
+		to = fix.Reverted
+	}
+	return fix.StateChange{By: j.By, To: to, Files: j.Files, Accepted: j.Accepted, Apply: j.ID, Details: j.Details}
+}
+
 // An entry is one path that is written.
 type entry struct {
 	fix.Wrote
@@ -121,11 +139,8 @@ func (tx *transaction) begin(p *plan) error {
 	}
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // never fails
-	tx.journal = journal{
-		SchemaVersion: fix.SchemaVersion, What: p.kind, Details: p.Details, ID: hex.EncodeToString(id), Lock: lock,
-		StartedAt: timestamp.Now(),
-		Run:       p.Run, Task: p.Task, Fix: p.Name, Digest: p.Digest, Sub: p.sub, By: p.by, Files: p.files, Accepted: p.accepted,
-	}
+	tx.journal = p.journal()
+	tx.ID, tx.Lock = hex.EncodeToString(id), lock
 	if err := p.keepContents(); err != nil {
 		return err
 	}
@@ -386,12 +401,7 @@ func (tx *transaction) finish() error {
 	}
 	recorded := slices.ContainsFunc(changes, func(c fix.StateChange) bool { return c.Apply == tx.ID })
 	if !recorded && recordfile.IsFolder(filepath.Dir(state)) { // else the run was pruned meanwhile
-		to := fix.Applied
-		if tx.What == toRevert {
-			to = fix.Reverted
-		}
-		c := fix.StateChange{By: tx.By, To: to, Files: tx.Files, Accepted: tx.Accepted, Apply: tx.ID, Details: tx.Details}
-		if err := fix.AddState(state, tx.Digest, c); err != nil {
+		if err := fix.AddState(state, tx.Digest, tx.stateChange()); err != nil {
 			return err
 		}
 	}

@@ -145,19 +145,15 @@ func (n node) is(c *fix.Content) bool {
 
 // blocked returns the first part of the way to a path that is there and is no folder, or "".
 func (w *worktree) blocked(name string) (string, error) {
-	for i := range len(name) {
-		if name[i] != '/' {
-			continue
-		}
-		n, err := w.read(name[:i], 0)
-		if err != nil {
+	for _, dir := range slices.Backward(parents(name)) {
+		n, err := w.read(dir, 0)
+		switch {
+		case err != nil:
 			return "", err
-		}
-		if n.file != nil || n.other {
-			return name[:i], nil
-		}
-		if !n.dir {
-			break
+		case n.file != nil || n.other:
+			return dir, nil
+		case !n.dir:
+			return "", nil
 		}
 	}
 	return "", nil

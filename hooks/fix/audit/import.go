@@ -107,17 +107,14 @@ func CopyRun(from, to string) (hidden []string, err error) {
 		case rel == ".":
 			return nil
 		case stays(rel):
-			dot := strings.HasPrefix(e.Name(), ".")
-			switch {
-			case dot && e.IsDir():
-				hidden = append(hidden, rel+"/")
-			case dot:
+			skip := error(nil)
+			if e.IsDir() {
+				rel, skip = rel+"/", fs.SkipDir
+			}
+			if strings.HasPrefix(e.Name(), ".") {
 				hidden = append(hidden, rel)
 			}
-			if e.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
+			return skip
 		case !importName.MatchString(e.Name()) || len(e.Name()) > 255 || strings.Count(rel, "/") >= deepestImported:
 			return fmt.Errorf("%q has a name that no record of ours has", rel)
 		case e.IsDir():

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
@@ -48,10 +46,8 @@ func (d *Draft) Workplaces() (map[int]Workplace, error) {
 	}
 	places := map[int]Workplace{}
 	for _, e := range entries {
-		n, ok := strings.CutPrefix(e.Name(), "attempt-")
-		n, note := strings.CutSuffix(n, ".copy.json")
-		attempt, err := strconv.Atoi(n)
-		if !ok || !note || err != nil {
+		attempt := fix.AttemptOf(e.Name(), ".copy.json")
+		if attempt == 0 {
 			continue
 		}
 		text, err := recordfile.Read(d.path(workplace(attempt)), recordfile.MaxJSON)
