@@ -167,34 +167,23 @@ func TestLater(t *testing.T) {
 func TestResumesAt(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	waits := func(agent, started, until string) fix.Attempt {
+		a := fix.Attempt{Agent: agent, StartedAt: "2026-03-01T" + started + ":00.000Z"}
+		if until != "" {
+			a.Decision = &fix.Decision{ResumeAt: new("2026-03-01T" + until + ":00.000Z")}
+		}
+		return a
+	}
 	for name, c := range map[string]struct {
 		attempts []fix.Attempt
 		want     time.Time
 	}{
-		"nothing": {nil, time.Time{}},
-		"later": {[]fix.Attempt{{
-			Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
-			Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")},
-		}}, now.Add(time.Hour)},
-		"past": {[]fix.Attempt{{
-			Agent: "a", StartedAt: "2026-03-01T10:00:00.000Z",
-			Decision: &fix.Decision{ResumeAt: new("2026-03-01T11:00:00.000Z")},
-		}}, time.Time{}},
-		"another": {[]fix.Attempt{{
-			Agent: "b", StartedAt: "2026-03-01T11:00:00.000Z",
-			Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")},
-		}}, time.Time{}},
-		"it worked since": {[]fix.Attempt{
-			{
-				Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
-				Decision: &fix.Decision{ResumeAt: new("2026-03-01T13:00:00.000Z")},
-			},
-			{Agent: "a", StartedAt: "2026-03-01T11:30:00.000Z"},
-		}, time.Time{}},
-		"no time": {[]fix.Attempt{{
-			Agent: "a", StartedAt: "2026-03-01T11:00:00.000Z",
-			Decision: &fix.Decision{ResumeAt: new("soon")},
-		}}, time.Time{}},
+		"nothing":         {nil, time.Time{}},
+		"later":           {[]fix.Attempt{waits("a", "11:00", "13:00")}, now.Add(time.Hour)},
+		"past":            {[]fix.Attempt{waits("a", "10:00", "11:00")}, time.Time{}},
+		"another":         {[]fix.Attempt{waits("b", "11:00", "13:00")}, time.Time{}},
+		"it worked since": {[]fix.Attempt{waits("a", "11:00", "13:00"), waits("a", "11:30", "")}, time.Time{}},
+		"no time":         {[]fix.Attempt{waits("a", "11:00", "soon")}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -11,43 +12,28 @@ import (
 func TestStayOf(t *testing.T) {
 	t.Parallel()
 	f := &Fix{State: Proposed, Patch: &PatchRef{Files: []PatchFile{{Path: "a"}, {Path: "b"}}}}
-	at := func(s string) string { return "2026-11-21T" + s + ":00.000Z" }
+	at := func(hour int) string { return fmt.Sprintf("2026-11-21T%d:00:00.000Z", hour) }
+	change := func(hour int, to string, files ...string) StateChange {
+		return StateChange{At: at(hour), To: to, Files: files}
+	}
 	for name, c := range map[string]struct {
 		all         []StateChange
 		from, until string
 	}{
-		"never":   {nil, "", ""},
-		"applied": {[]StateChange{{At: at("10:00"), To: Applied}}, at("10:00"), ""},
-		"in two parts": {[]StateChange{
-			{At: at("10:00"), To: Applied, Files: []string{"a"}},
-			{At: at("11:00"), To: Applied, Files: []string{"b"}},
-		}, at("11:00"), ""},
-		"half of it": {[]StateChange{{At: at("10:00"), To: Applied, Files: []string{"a"}}}, "", ""},
-		"reverted": {
-			[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Reverted}},
-			at("10:00"),
-			at("12:00"),
+		"never":        {nil, "", ""},
+		"applied":      {[]StateChange{change(10, Applied)}, at(10), ""},
+		"in two parts": {[]StateChange{change(10, Applied, "a"), change(11, Applied, "b")}, at(11), ""},
+		"half of it":   {[]StateChange{change(10, Applied, "a")}, "", ""},
+		"reverted":     {[]StateChange{change(10, Applied), change(12, Reverted)}, at(10), at(12)},
+		"half of it again": {
+			[]StateChange{change(10, Applied), change(12, Reverted, "b")}, at(10), at(12),
 		},
-		"half of it again": {[]StateChange{
-			{At: at("10:00"), To: Applied},
-			{At: at("12:00"), To: Reverted, Files: []string{"b"}},
-		}, at("10:00"), at("12:00")},
-		"applied again": {[]StateChange{
-			{At: at("10:00"), To: Applied},
-			{At: at("12:00"), To: Reverted},
-			{At: at("13:00"), To: Applied},
-		}, at("13:00"), ""},
-		"superseded is in": {
-			[]StateChange{{At: at("10:00"), To: Applied}, {At: at("12:00"), To: Superseded}},
-			at("10:00"),
-			"",
+		"applied again": {
+			[]StateChange{change(10, Applied), change(12, Reverted), change(13, Applied)}, at(13), "",
 		},
-		"applied twice": {
-			[]StateChange{{At: at("10:00"), To: Applied}, {At: at("11:00"), To: Applied}},
-			at("10:00"),
-			"",
-		},
-		"rejected, no stay":  {[]StateChange{{At: at("10:00"), To: Rejected}}, "", ""},
+		"superseded is in":   {[]StateChange{change(10, Applied), change(12, Superseded)}, at(10), ""},
+		"applied twice":      {[]StateChange{change(10, Applied), change(11, Applied)}, at(10), ""},
+		"rejected, no stay":  {[]StateChange{change(10, Rejected)}, "", ""},
 		"a time that is not": {[]StateChange{{At: "yesterday", To: Applied}}, "", ""},
 	} {
 		got := stayOf(f, c.all)
@@ -61,7 +47,7 @@ func TestStayOf(t *testing.T) {
 			}
 		}
 	}
-	if got := stayOf(&Fix{State: NoFix}, []StateChange{{At: at("10:00"), To: Applied}}); got != (stay{}) {
+	if got := stayOf(&Fix{State: NoFix}, []StateChange{change(10, Applied)}); got != (stay{}) {
 		t.Errorf("what is no proposal was in the tree: %v", got)
 	}
 }

@@ -80,15 +80,12 @@ func TestStatsUnverified(t *testing.T) {
 		"helped":    {"verified", []fix.Attempt{left, {Number: 2, Agent: "a"}}},
 		"no better": {"unverified", []fix.Attempt{left, {Number: 2, Agent: "a"}}},
 		"the second": {"suspect", []fix.Attempt{
-			left,
-			{Number: 2, Agent: "a", Rescue: left.Rescue},
-			{Number: 3, Agent: "a"},
+			left, {Number: 2, Agent: "a", Rescue: left.Rescue}, {Number: 3, Agent: "a"},
 		}},
 		"one": {"unverified", []fix.Attempt{left}},
 	} {
 		fixtest.Sealed(t, s, task, before, after, func(_ *draft.Draft, f *fix.Fix) {
-			f.Verdict, f.Attempts = new(c.verdict),
-				c.all
+			f.Verdict, f.Attempts = new(c.verdict), c.all
 		})
 	}
 	got, errs := s.Stats(nil)
@@ -109,27 +106,15 @@ func TestStatsAtLeast(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.Files{"a": "f:1"})
 	fixtest.Sealed(t, s, "test", nil, nil, func(_ *draft.Draft, f *fix.Fix) {
+		used := func(input, output int64) fix.Tokens { return fix.Tokens{Input: &input, Output: &output} }
+		cut := fix.Tokens{Input: new(int64(300)), AtLeast: new(int64(330))}
+		asked := &fix.Finalizer{Result: "recovered", DurationMS: 5, Tokens: used(4, 8), CostUSD: new(1.0)}
 		f.Attempts = []fix.Attempt{
+			{Number: 1, Agent: "a", DurationMS: 10, Tokens: used(100, 10), CostUSD: new(0.5)},
+			{Number: 2, Agent: "a", DurationMS: 10, Tokens: cut, CostUSD: new(0.25)},
+			{Number: 3, Agent: "b", DurationMS: 10, Tokens: used(1, 2), CostUSD: new(0.125), Finalizer: asked},
 			{
-				Number: 1, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(100)), Output: new(int64(10))},
-				CostUSD: new(0.5),
-			},
-			{
-				Number: 2, Agent: "a", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(300)), AtLeast: new(int64(330))},
-				CostUSD: new(0.25),
-			},
-			{
-				Number: 3, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{
-					Input:  new(int64(1)),
-					Output: new(int64(2)),
-				}, CostUSD: new(0.125),
-				Finalizer: &fix.Finalizer{
-					Result: "recovered", DurationMS: 5,
-					Tokens: fix.Tokens{Input: new(int64(4)), Output: new(int64(8))}, CostUSD: new(1.0),
-				},
-			},
-			{
-				Number: 4, Agent: "b", DurationMS: 10, Tokens: fix.Tokens{Input: new(int64(1)), Output: new(int64(2))},
+				Number: 4, Agent: "b", DurationMS: 10, Tokens: used(1, 2),
 				Finalizer: &fix.Finalizer{Result: "skipped"},
 			},
 		}

@@ -3,6 +3,7 @@ package fix_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
@@ -160,43 +162,29 @@ func TestNoFixKeepsItsDifference(t *testing.T) {
 // Records that came from elsewhere, or were changed: each is an error that names the file, and hides no other.
 func TestDamagedRecords(t *testing.T) {
 	t.Parallel()
+	replace := func(old, with string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", old, with) }
+	}
+	cut := func(at int64) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", at)) }
+	}
 	cases := map[string]struct {
 		damage func(t *testing.T, dir string)
 		says   string
 		newer  bool // an error, but not damage
 		listed bool // the fix itself is still listed
 	}{
-		"cut short": {
-			func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 40)) }, "bad.json",
-			false, false,
-		},
-		"empty": {
-			func(t *testing.T, dir string) { fixtest.Check(t, os.Truncate(dir+"/bad.json", 0)) }, "bad.json",
-			false, false,
-		},
-		"newer": {func(t *testing.T, dir string) {
-			fixtest.ReplaceIn(t, dir+"/bad.json", `"schema_version":1`, `"schema_version":2`)
-		}, "upgrade", true, false},
-		"no version": {
-			func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"schema_version"`, `"x"`) },
-			"schema_version", false, false,
-		},
-		"of another run": {func(t *testing.T, dir string) {
-			fixtest.ReplaceIn(t, dir+"/bad.json", fixtest.RunID, "20200101T000000Z-0000")
-		}, "20200101T000000Z-0000", false, false},
-		"patch outside": {func(t *testing.T, dir string) {
-			fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`, `../../x`)
-		}, "../../x", false, false},
-		"patch of another": {func(t *testing.T, dir string) {
-			fixtest.ReplaceIn(t, dir+"/bad.json", `fixes/bad.patch`, `fixes/good.patch`)
-		}, "good.patch", false, false},
-		"no patch": {
-			func(t *testing.T, dir string) { fixtest.ReplaceIn(t, dir+"/bad.json", `"patch":`, `"p":`) },
-			"without a patch", false, false,
-		},
+		"cut short":        {cut(40), "bad.json", false, false},
+		"empty":            {cut(0), "bad.json", false, false},
+		"newer":            {replace(`"schema_version":1`, `"schema_version":2`), "upgrade", true, false},
+		"no version":       {replace(`"schema_version"`, `"x"`), "schema_version", false, false},
+		"of another run":   {replace(fixtest.RunID, "20200101T000000Z-0000"), "20200101T000000Z-0000", false, false},
+		"patch outside":    {replace(`fixes/bad.patch`, `../../x`), "../../x", false, false},
+		"patch of another": {replace(`fixes/bad.patch`, `fixes/good.patch`), "good.patch", false, false},
+		"no patch":         {replace(`"patch":`, `"p":`), "without a patch", false, false},
 		"a link for the fix": {
-			func(t *testing.T, dir string) { fixtest.Relink(t, dir+"/bad.json") }, "symbolic link", false,
-			false,
+			func(t *testing.T, dir string) { fixtest.Relink(t, dir+"/bad.json") },
+			"symbolic link", false, false,
 		},
 		"a link for the state": {func(t *testing.T, dir string) {
 			fixtest.Check(t, os.WriteFile(dir+"/bad.state.jsonl", nil, 0o600))
@@ -299,5 +287,76 @@ func TestListFollows(t *testing.T) {
 	s.Follow(p, []fix.End{{Run: "x", Task: "test", At: later, Passed: true}})
 	if p.PassedIn == nil || *p.PassedIn != "x" {
 		t.Errorf("%v", p.PassedIn)
+	}
+}
+
+func TestKeeps(t *testing.T) {
+	t.Parallel()
+	s := fixtest.NewStore(t, fixtest.One)
+	keeps := func(what, want string) { // want "": it is not kept
+		t.Helper()
+		if why := s.Keeps(fixtest.RunID); !strings.Contains(why, want) || want == "" && why != "" {
+			t.Errorf("%s: %q", what, why)
+		}
+	}
+	abandoned := func(what, want string) {
+		t.Helper()
+		if drafts, errs := s.Abandoned(); len(errs) > 0 || fmt.Sprint(drafts) != want {
+			t.Errorf("%s: abandoned %v, %v", what, drafts, errs)
+		}
+	}
+	keeps("no run", "")
+	fixtest.VerdictOf(t, s, fixtest.RunID)
+	keeps("no fix", "")
+	p := fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Files{"a.txt": "f:two\n"}, nil)
+	keeps("an open proposal", "open proposal")
+	fixtest.OK(t)(apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{}))
+	keeps("applied", "")
+	abandoned("applied", "[]")
+
+	// A fix that is being made keeps it; so does one whose maker was killed, which is abandoned too.
+	d := fixtest.Begin(t, s, "lint", nil)
+	keeps("a fix is being made", "is not finished")
+	abandoned("a fix is being made", "[]")
+	fixtest.Check(t, d.Close())
+	keeps("its maker was killed", "is not finished")
+	abandoned("its maker was killed", "[{"+fixtest.RunID+" lint}]")
+	drafts, err := draft.Resume(s, nil)
+	fixtest.Check(t, err)
+	for _, d := range drafts {
+		fixtest.Check(t, d.Seal(&fix.Fix{State: fix.Interrupted}))
+		fixtest.Check(t, d.Close())
+	}
+	keeps("settled", "")
+
+	// What cannot be read is kept.
+	fixtest.Check(t, os.WriteFile(filepath.Join(fixtest.Dir(s), "fixes", "test.json"), []byte("{"), 0o600))
+	keeps("damaged", "cannot be read")
+	fixtest.Check(t, os.RemoveAll(filepath.Join(fixtest.Dir(s), "fixes")))
+	fixtest.Check(t, os.Symlink(t.TempDir(), filepath.Join(fixtest.Dir(s), "fixes")))
+	keeps("a link", "cannot be read")
+}
+
+func TestHookRuns(t *testing.T) {
+	t.Parallel()
+	s := fixtest.NewStore(t, fixtest.One)
+	if runs, err := s.HookRuns(fixtest.RunID); len(runs) > 0 || err != nil {
+		t.Errorf("of nothing: %v, %v", runs, err)
+	}
+	j, err := fix.OpenJournal(fixtest.Dir(s), fixtest.VerdictOf(t, s, fixtest.RunID), nil)
+	fixtest.Check(t, err)
+	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{
+		"task": "test", "exit_code": 7, "error": "failed", "duration_ms": 12, "log": "fixes/test.log",
+	}))
+	fixtest.Check(t, j.Event("healing_began", map[string]any{"task": "test"}))
+	fixtest.Check(t, j.Event("hook_run_finished", map[string]any{
+		"task": "lint", "exit_code": nil, "error": "no such program", "duration_ms": 1, "log": nil,
+	}))
+	fixtest.Check(t, j.Close())
+	runs, err := s.HookRuns(fixtest.RunID)
+	fixtest.Check(t, err)
+	if len(runs) != 2 || runs[0].Task != "test" || *runs[0].ExitCode != 7 || runs[0].DurationMS != 12 ||
+		runs[1].ExitCode != nil || runs[1].Error != "no such program" {
+		t.Errorf("%+v", runs)
 	}
 }

@@ -16,23 +16,21 @@ import (
 
 func TestCopyRun(t *testing.T) {
 	t.Parallel()
+	link := func(to, name string) func(string) error {
+		return func(dir string) error { return os.Symlink(to, filepath.Join(dir, name)) }
+	}
+	empty := func(name string) func(string) error {
+		return func(dir string) error { return os.WriteFile(filepath.Join(dir, name), nil, 0o600) }
+	}
 	for name, c := range map[string]struct {
 		make func(dir string) error
 		want string // in the error; empty: it is taken in
 	}{
-		"a link": {
-			func(d string) error { return os.Symlink("/etc/passwd", filepath.Join(d, "logs", "x")) },
-			"is a link",
-		},
-		"a linked folder": {func(d string) error { return os.Symlink("/etc", filepath.Join(d, "context")) }, "is a link"},
-		"an odd name": {
-			func(d string) error { return os.WriteFile(filepath.Join(d, "a b"), nil, 0o600) },
-			"no record of ours has",
-		},
-		"a name of control": {
-			func(d string) error { return os.WriteFile(filepath.Join(d, "a\x1b[1m"), nil, 0o600) },
-			"no record of ours has",
-		},
+		"a link":            {link("/etc/passwd", "logs/x"), "is a link"},
+		"a linked folder":   {link("/etc", "context"), "is a link"},
+		"an odd name":       {empty("a b"), "no record of ours has"},
+		"a name of control": {empty("a\x1b[1m"), "no record of ours has"},
+		"long escape":       {empty("logs/%5B@2.log"), ""},
 		"too deep": {
 			func(d string) error { return os.MkdirAll(filepath.Join(d, "1/2/3/4/5/6/7"), 0o700) },
 			"no record of ours has",
@@ -45,7 +43,6 @@ func TestCopyRun(t *testing.T) {
 			return errors.Join(os.WriteFile(filepath.Join(d, ".hidden"), nil, 0o600),
 				os.Mkdir(filepath.Join(d, ".folder"), 0o700))
 		}, ""},
-		"long escape": {func(d string) error { return os.WriteFile(filepath.Join(d, "logs", "%5B@2.log"), nil, 0o600) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,20 +31,14 @@ func TestSecretThatIsAWordOfTheRecord(t *testing.T) {
 			d := fixtest.Begin(t, s, "postgres", set.Bytes)
 			fixtest.OK(t)(d.StoreBase(fixtest.Manifest(t, s.Root), "", nil, nil))
 			f := &fix.Fix{
-				Verdict: new("verified"), Note: new("the word is " + word), Flags: []fix.Flag{{
-					ID: "F1", Rule: "check_file",
-					Path: new("a.txt"), Detail: word,
-				}},
-				AgentSaid: &fix.Said{Outcome: "fixed", Summary: word}, Omitted: []tree.Omitted{{
-					Path: "x-" + word,
-					Why:  "ignored",
-				}},
+				Verdict: new("verified"), Note: new("the word is " + word),
+				Flags:     []fix.Flag{{ID: "F1", Rule: "check_file", Path: new("a.txt"), Detail: word}},
+				AgentSaid: &fix.Said{Outcome: "fixed", Summary: word},
+				Omitted:   []tree.Omitted{{Path: "x-" + word, Why: "ignored"}},
 				Verification: &fix.Verification{
-					Reason: new("verified: " + word),
-					Proposed: []fix.Check{{
-						Task: "postgres", Passed: true,
-						Log: new("fixes/postgres/a.log"),
-					}}, OriginalChecks: []fix.Check{{Task: "postgres", Passed: true}},
+					Reason:         new("verified: " + word),
+					Proposed:       []fix.Check{{Task: "postgres", Passed: true, Log: new("fixes/postgres/a.log")}},
+					OriginalChecks: []fix.Check{{Task: "postgres", Passed: true}},
 				},
 				Attempts: []fix.Attempt{{Number: 1, Evidence: new(word), Rescue: new("fixes/postgres/attempt-1.patch")}},
 			}
