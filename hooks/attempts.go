@@ -85,7 +85,7 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	}
 }
 
-// A told is what an attempt is told of the one before it.
+// A told is what an attempt learns about the one before it.
 type told struct {
 	attempt.Told
 	failure string // fingerprint of what failed; empty: unknown
@@ -115,7 +115,7 @@ func (a *attempts) all(ctx, wall context.Context) {
 }
 
 // one carries out one attempt: a try, and where that fails and leaves nothing that can be verified, what the budget
-// decides. more reports whether another attempt makes sense; next is what that is told.
+// decides. more reports whether another attempt makes sense; next is what that one learns.
 func (a *attempts) one(wall context.Context, last told) (next told, more bool) {
 	var of *int
 	for {

@@ -39,7 +39,7 @@ type job struct {
 	print   string // fingerprint of the failure
 }
 
-// A result is all that a job came to. The record is written from it, at the end and in one place.
+// A result is everything that a job found out. The record is written from it, at the end and in one place.
 type result struct {
 	ending
 	agent        string       // the last that was asked, or would have been
@@ -62,7 +62,7 @@ type ending struct {
 	resumeAt      *string      // when an agent can go on, later than the budget could wait
 }
 
-// A candidate is the difference that a try left, and what it is worth.
+// A candidate is the difference that a try left, and its verification.
 type candidate struct {
 	changes []patch.Change
 	omitted []tree.Omitted

@@ -69,7 +69,7 @@ func (j *job) propose(f *fix.Fix, c *candidate) (why string) {
 	return ""
 }
 
-// provenance is what only the engine knows of where a fix came from.
+// provenance returns what only the engine knows about where a fix came from.
 func (j *job) provenance(r result) *fix.Provenance {
 	asked := orNull(string(j.Tier))
 	h, b := j.hook, j.hook.Budget

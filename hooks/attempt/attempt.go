@@ -53,7 +53,7 @@ type Request struct {
 	Told    Told
 }
 
-// Told is what an agent is told of the attempt before.
+// Told is what an agent learns about the attempt before.
 type Told struct {
 	Tail  string // of what failed; empty: there was none
 	Again bool   // the one before that failed in the same way
@@ -124,7 +124,7 @@ func (r *Result) fails(kind failure.Kind, evidence string) {
 	r.Row.Kind, r.Row.Class, r.Row.Evidence = new(string(kind)), new(string(kind.Class())), &evidence
 }
 
-// conclude decides what a turn came to.
+// conclude adds to the result how a turn ended, and what of it is proposed.
 func (q *Request) conclude(r *Result, l left) {
 	turn := l.turn
 	r.Row.ExitCode, r.Row.Model, r.Row.Turns, r.Row.Requests = &turn.Exit.Code, orNull(turn.Model), turn.Turns, turn.Requests
@@ -311,7 +311,7 @@ func orNull(s string) *string {
 	return &s
 }
 
-// request is what the agent is asked, in the copy at dir.
+// request returns what the agent is asked to do in the copy at dir.
 func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw io.Writer) agent.Request {
 	pack, err := q.Pack(ctx)
 	if err != nil {
@@ -333,7 +333,7 @@ func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw 
 	return r
 }
 
-// basic is what the turn and the finalizer are both given.
+// basic returns what a turn and its finalizer have in common.
 func (q *Request) basic(box sandbox.Box, dir string, raw io.Writer) agent.Request {
 	f := q.Failure
 	r := agent.Request{
@@ -369,7 +369,8 @@ func exec(ctx context.Context, box sandbox.Box, c agent.Command) (agent.Exit, er
 	}, err
 }
 
-// environment is built from nothing: what any program needs, the agent's own home and caches, and what box adds.
+// environment returns what any program needs, the agent's own home and caches, and what box adds. It has nothing else
+// of the person's.
 func (q *Request) environment(box sandbox.Box) []string {
 	var env []string
 	for _, kv := range q.Homes.Environ {

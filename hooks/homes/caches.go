@@ -81,7 +81,7 @@ func (h *Homes) layer() error {
 	}
 	own := slices.Collect(maps.Values(h.personalCaches()))
 	if h.noLayers = sandbox.TryOverlay(temp, own...); h.noLayers != nil {
-		return nil
+		return nil //nolint:nilerr // caches are copied then
 	}
 	return errors.Join(Remove(filepath.Join(h.Kept, "check")), Remove(filepath.Join(h.Kept, "agent")))
 }

@@ -1,4 +1,4 @@
-// Package leftovers finds what killed runners left of the hooks of a root, and ends it.
+// Package leftovers finds, and cleans up, what killed runners left behind in the hooks of a root.
 package leftovers
 
 import (
@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
@@ -20,15 +22,15 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// Found is what Find found: what Settle would end.
+// Found lists what killed runners left behind, which Settle would clean up.
 type Found struct {
 	Fixes   []fix.Abandoned
 	Copies  []scratch.Leftover
 	Rescued []string // copies whose difference could not be stored; only a person removes them
 }
 
-// Find changes nothing. cache is the person's cache folder of this program; it need not exist. With an error it
-// returns what it could find, too.
+// Find lists what killed runners left behind, and changes nothing. cache is the person's cache folder of this program;
+// it need not exist. With an error Find returns what it could find, too.
 func Find(ctx context.Context, store *record.Store, cache string) (Found, error) {
 	var l Found
 	drafts, errs := (&fix.Store{Root: store.Root, Dir: store.Dir}).Abandoned()
@@ -104,7 +106,8 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 		State: fix.Interrupted, CreatedAt: timestamp.Now(),
 		Reason: new("killed: async-pipeline was killed while it worked on this fix"),
 	}
-	for attempt, w := range works {
+	for _, attempt := range slices.Sorted(maps.Keys(works)) {
+		w := works[attempt]
 		if !homes.Inside(w.Copy, at.Work) || !homes.Inside(w.Base, at.Work) || !recordfile.Exists(w.Copy) {
 			continue // not ours, or already swept
 		}
@@ -113,7 +116,8 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 			return said, err
 		}
 		if rel != "" {
-			said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, are kept in the rescue patch %s", d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
+			said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, are kept in the rescue patch %s",
+				d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
 		}
 		if w.Agent != "" {
 			var path *string

@@ -35,7 +35,7 @@ type Request struct {
 	Progress *progress.Log
 }
 
-// A Result tells what a reproduction came to.
+// A Result tells how a reproduction ended.
 type Result struct {
 	State        string       // what the fix ends as without an agent; empty: the failure came back
 	Reason       string       // why
@@ -214,7 +214,7 @@ func (r Result) flaky(passes int) Result {
 	return r
 }
 
-// One run of the check.
+// one is one run of the check.
 type one struct {
 	passed    bool
 	err       string // could not be carried out

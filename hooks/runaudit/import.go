@@ -74,7 +74,7 @@ func Import(ctx context.Context, store *record.Store, from, typed, by string) (a
 // runName matches the names of runs' folders.
 var runName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
 
-// runsIn returns the folders of runs that a folder is, or holds.
+// runsIn returns from itself where that is a run's folder, else the runs' folders in it.
 func runsIn(from string) ([]string, error) {
 	if recordfile.Exists(filepath.Join(from, "run.json")) {
 		return []string{from}, nil

@@ -1,5 +1,5 @@
-// Package verify decides what a patch is worth: in fresh copies, never in an agent's, with the agent's confinement,
-// with build caches that are thrown away, and with nothing of the agent's environment.
+// Package verify runs the checks with a patch and gives its verdict. It works in fresh copies, never in an agent's, with
+// the same confinement as the agent, with build caches that are thrown away, and with nothing of the agent's environment.
 package verify
 
 import (
@@ -54,7 +54,7 @@ type Request struct {
 	Changes []patch.Change
 }
 
-// A Result is what a patch is worth.
+// A Result is the verdict on a patch, with the checks that led to it.
 type Result struct {
 	Verdict  string
 	Checks   fix.Verification
@@ -186,7 +186,7 @@ func (q *Request) goTest() (argv, tests []string) {
 	return testreport.AskGo(check.Argv, check.Shell, q.Failure.Signature.Tests)
 }
 
-// An outcome is what tasks in one copy came to.
+// An outcome tells how the tasks in one copy ended.
 type outcome struct {
 	checks   []fix.Check
 	reason   string             // why not all passed: a code and perhaps words; empty: they did
