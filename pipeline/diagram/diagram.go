@@ -17,11 +17,15 @@ var Formats = []string{"text", "json", "dot", "mermaid", "svg"}
 // ignore width.
 func Draw(g *pipeline.Graph, format string, width int) ([]byte, error) {
 	nodes := read(g)
+	if format == "json" {
+		return asJSON(nodes)
+	}
+	for i := range nodes {
+		nodes[i].name = pipeline.ShownName(nodes[i].name)
+	}
 	switch format {
 	case "text":
 		return text(nodes, width), nil
-	case "json":
-		return asJSON(nodes)
 	case "dot":
 		return dot(nodes), nil
 	case "mermaid":

@@ -33,12 +33,12 @@ var drawn = map[string]string{
 		docs:`,
 	"matrix": `
 		install:
-		test["linux","20"]: install
-		test["linux","22"]: install
-		test["macos","20"]: install
-		test["macos","22"]: install
-		test["windows","22"]: install
-		report: test["linux","20"] test["linux","22"] test["macos","20"] test["macos","22"] test["windows","22"]
+		test["linux,20"]: install
+		test["linux,22"]: install
+		test["macos,20"]: install
+		test["macos,22"]: install
+		test["windows,22"]: install
+		report: test["linux,20"] test["linux,22"] test["macos,20"] test["macos,22"] test["windows,22"]
 		größe:
 		テスト: größe`,
 	"chain": `

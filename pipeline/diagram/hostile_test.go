@@ -94,15 +94,15 @@ func TestHostileSVG(t *testing.T) {
 	texts, titles := elements(t, draw(t, wicked(t), "svg", 0))
 	var want []string
 	for _, name := range hostile {
-		want = append(want, shorten(label(name), mostText))
+		want = append(want, shorten(label(pipeline.ShownName(name)), mostText))
 	}
 	if d := cmp.Diff(want, texts); d != "" {
 		t.Error(d)
 	}
 	for i, name := range hostile {
-		w := label(name)
+		w := label(pipeline.ShownName(name))
 		if name != "" {
-			w += ": " + w
+			w += ": " + label(name)
 		}
 		if titles[i+1] != w { // the first is the picture's own
 			t.Errorf("got %q, want %q", titles[i+1], w)
@@ -178,8 +178,8 @@ func TestHostileDOT(t *testing.T) {
 	var ids []string
 	for i, line := range lines[3 : len(lines)-1] {
 		if m := dotNode.FindStringSubmatch(line); m != nil && i < len(hostile) {
-			name := label(hostile[i])
-			if got := plain.Replace(m[1]); got != name || html.UnescapeString(plain.Replace(m[3])) != name {
+			name := label(pipeline.ShownName(hostile[i]))
+			if got := plain.Replace(m[1]); got != name || html.UnescapeString(plain.Replace(m[3])) != label(hostile[i]) {
 				t.Errorf("got %q, %q; want %q", got, m[3], name)
 			}
 			if shown := html.UnescapeString(plain.Replace(m[2])); strings.Contains(name, "&") && shown != name {
@@ -242,8 +242,8 @@ func TestHostileMermaid(t *testing.T) {
 			}
 			return string(rune(n))
 		})
-		if got != label(hostile[i]) {
-			t.Errorf("got %q, want %q", got, label(hostile[i]))
+		if got != label(pipeline.ShownName(hostile[i])) {
+			t.Errorf("got %q, want %q", got, label(pipeline.ShownName(hostile[i])))
 		}
 	}
 }
