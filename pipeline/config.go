@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -169,10 +170,8 @@ type Job struct {
 
 // Task finds a task by name, or nil.
 func (c *Config) Task(name string) *Task {
-	for _, t := range c.Tasks {
-		if t.Name == name {
-			return t
-		}
+	if i := slices.IndexFunc(c.Tasks, func(t *Task) bool { return t.Name == name }); i >= 0 {
+		return c.Tasks[i]
 	}
 	base, key, ok := splitInstance(name)
 	if !ok {
@@ -186,20 +185,16 @@ func (c *Config) Task(name string) *Task {
 
 // Job finds a job by name, or nil.
 func (c *Config) Job(name string) *Job {
-	for _, j := range c.Jobs {
-		if j.Name == name {
-			return j
-		}
+	if i := slices.IndexFunc(c.Jobs, func(j *Job) bool { return j.Name == name }); i >= 0 {
+		return c.Jobs[i]
 	}
 	return nil
 }
 
 // Agent finds an agent by name, or nil.
 func (c *Config) Agent(name string) *Agent {
-	for _, a := range c.Agents {
-		if a.Name == name {
-			return a
-		}
+	if i := slices.IndexFunc(c.Agents, func(a *Agent) bool { return a.Name == name }); i >= 0 {
+		return c.Agents[i]
 	}
 	return nil
 }

@@ -100,11 +100,10 @@ type roster struct {
 	at    map[string]int   // by whole name
 	bases map[string][]int // the instances of a name that for_each or matrix multiply
 	order []string         // the keys of bases, in file order
-	empty map[string]bool  // names that give no instance
 }
 
 func newRoster(c *Config) *roster {
-	r := &roster{at: make(map[string]int, len(c.Tasks)), bases: make(map[string][]int), empty: make(map[string]bool)}
+	r := &roster{at: make(map[string]int, len(c.Tasks)), bases: make(map[string][]int)}
 	for i, t := range c.Tasks {
 		r.at[t.Name] = i
 		if base := t.base(); base != t.Name {
@@ -113,9 +112,6 @@ func newRoster(c *Config) *roster {
 			}
 			r.bases[base] = append(r.bases[base], i)
 		}
-	}
-	for _, name := range c.Empty {
-		r.empty[name] = true
 	}
 	return r
 }
@@ -128,7 +124,7 @@ func (r *roster) find(c *Config, name string) ([]int, bool) {
 	if all, ok := r.bases[name]; ok {
 		return all, true
 	}
-	if r.empty[name] {
+	if slices.Contains(c.Empty, name) {
 		return nil, true
 	}
 	if base, key, ok := splitInstance(name); ok {

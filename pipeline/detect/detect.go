@@ -38,7 +38,7 @@ func Propose(root string, lookup func(program string) bool) (Draft, error) {
 	if err != nil {
 		return Draft{}, err
 	}
-	l := &detector{tree: t, has: lookup}
+	l := &detector{tree: t, has: lookup, members: map[string]bool{}}
 	for _, f := range folders {
 		l.folder(f)
 	}
@@ -100,9 +100,6 @@ func (d *detector) folder(f *folder) {
 
 // belongs records that a folder is a project of this kind, or part of one.
 func (d *detector) belongs(kind, dir string) {
-	if d.members == nil {
-		d.members = map[string]bool{}
-	}
 	d.members[kind+" "+dir] = true
 }
 

@@ -7,14 +7,15 @@ import (
 	yamllib "go.yaml.in/yaml/v4"
 )
 
-// maxTOML is the longest TOML file that is read, in bytes: the parser takes half a second for the worst file of this size,
-// and half a minute for one of 1 MiB.
+// maxTOML is the longest TOML file that is read, in bytes: the parser takes half a second for the worst file of
+// this size, and half a minute for one of 1 MiB.
 const maxTOML = 128 << 10
 
 // A toml is a TOML file. Its keys are named by their way from the top: "tool.poetry.name".
 type toml map[string]any
 
-// readTOML reads a file of the folder. A file that is missing or cannot be read is empty; for the latter it adds a note.
+// readTOML reads a file of the folder. A file that is missing or cannot be read is empty; for the latter it adds a
+// note.
 func (d *detector) readTOML(f *folder, name string) toml {
 	text := d.read(f, name)
 	if len(text) > maxTOML {
@@ -60,8 +61,8 @@ func (t toml) texts(name string) []string {
 	return all
 }
 
-// readYAML returns what is under a key at the top of a YAML file of the folder, or nil. It adds a note for a file that cannot
-// be read. Aliases are not followed, so none can grow.
+// readYAML returns what is under a key at the top of a YAML file of the folder, or nil. It adds a note for a file
+// that cannot be read. Aliases are not followed, so none can grow.
 func (d *detector) readYAML(f *folder, name, key string) *yamllib.Node {
 	var file yamllib.Node
 	if err := yamllib.Unmarshal([]byte(d.read(f, name)), &file); err != nil {

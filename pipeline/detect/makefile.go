@@ -16,8 +16,8 @@ type target struct {
 	lines []string // its recipe
 }
 
-// readMakefile lists the rules of a Makefile. Conditionals are read as if all of them held, variables are not replaced, and
-// includes are not followed.
+// readMakefile lists the rules of a Makefile. Conditionals are read as if all of them held, variables are not
+// replaced, and includes are not followed.
 func readMakefile(text string) []target {
 	var all []target
 	index := map[string]int{}

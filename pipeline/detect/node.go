@@ -174,6 +174,3 @@ func (d *detector) install(p *project, m *manifest, g manager, workspaces bool) 
 	}
 	return d.add(&project{}, t) // in front of the others, when there are any
 }
-
-// runScript is the command that runs a script.
-func (g manager) runScript(name string) []string { return []string{g.name, "run", name} }

@@ -64,7 +64,8 @@ func taken(scripts map[string]string) (take, left []string) {
 	}
 	// A check that only calls others that are tasks already would run them twice.
 	take = slices.DeleteFunc(take, func(n string) bool {
-		return n == "check" && slices.ContainsFunc(calls().FindAllStringSubmatch(scripts[n], -1), func(c []string) bool {
+		others := calls().FindAllStringSubmatch(scripts[n], -1)
+		return n == "check" && slices.ContainsFunc(others, func(c []string) bool {
 			return c[3] != n && slices.Contains(take, c[3])
 		})
 	})
@@ -104,7 +105,7 @@ func (d *detector) scripts(p *project, m *manifest, g manager, members []member)
 	have := map[string]bool{}
 	for _, n := range take {
 		have[n] = true
-		d.script(p, &task{name: n, about: "Script: " + line(m.scripts[n], 60), argv: g.runScript(n)}, m.scripts[n])
+		d.script(p, &task{name: n, about: "Script: " + line(m.scripts[n], 60), argv: []string{g.name, "run", n}}, m.scripts[n])
 	}
 	all := map[string][]member{}
 	for _, w := range members {

@@ -103,8 +103,8 @@ func (d *detector) python(f *folder) *project {
 
 var namesPytest = lazyregexp.New(`(?m)^\s*(commands\s*=\s*)?(python3?\s+-m\s+)?pytest\b`)
 
-// pythonic finds out how tools are run: as the project says, or where that program is not in PATH, by an environment that is
-// there, or by the python3 in PATH where it can run the tests.
+// pythonic finds out how tools are run: as the project says, or where that program is not in PATH, by an
+// environment that is there, or by the python3 in PATH where it can run the tests.
 func (d *detector) pythonic(f *folder, t toml, pytest bool) pythonic {
 	var other pythonic // without the project's own way
 	usable := d.has("python3") && (d.has("pytest") || !pytest)
@@ -138,7 +138,8 @@ func (d *detector) pythonic(f *folder, t toml, pytest bool) pythonic {
 	return py
 }
 
-// run returns the words in front of a program that the project's own tool runs; none where the project has no such tool.
+// run returns the words in front of a program that the project's own tool runs; none where the project has no such
+// tool.
 func (py pythonic) run() []string {
 	switch py.how {
 	case "uv":
@@ -160,7 +161,8 @@ func (d *detector) tool(p *project, py pythonic, t *task, program string, args .
 	case program == "ruff":
 		t.argv = append([]string{"ruff"}, args...)
 	default:
-		// -m puts the project's own folder where Python looks for modules; the program in PATH shows that there is one.
+		// -m puts the project's own folder where Python looks for modules; the program in PATH shows that there is
+		// one.
 		t.argv = append([]string{"python3", "-m", program}, args...)
 		t.needs = []string{"python3", program}
 	}

@@ -136,9 +136,9 @@ func (s *sheet) order() {
 }
 
 func (s *sheet) copyColumns() [][]int {
-	c := make([][]int, len(s.columns))
-	for i := range s.columns {
-		c[i] = slices.Clone(s.columns[i])
+	c := slices.Clone(s.columns)
+	for i := range c {
+		c[i] = slices.Clone(c[i])
 	}
 	return c
 }

@@ -44,22 +44,22 @@ func (r *decoder) file(top *block) {
 
 	entries := make(map[string]hcl.Range) // tasks and jobs share their names: both can be run
 	agents := make(map[string]hcl.Range)
-	declared := make(map[*block]*declared)
+	tasks := make(map[*block]*declared)
 	for _, b := range top.blocks {
 		switch b.word.name {
 		case "task":
 			r.name(b, entries)
 			r.inside(instance{base: b.name})
-			declared[b] = r.declare(b.name, r.multiplier.multiple(b))
+			tasks[b] = r.declare(b.name, r.multiplier.multiple(b))
 			r.inside(instance{})
-			if declared[b].count == 0 {
+			if tasks[b].count == 0 {
 				r.c.Empty = append(r.c.Empty, b.name)
 			}
 		case "job":
 			r.name(b, entries)
 		case "agent":
 			r.name(b, agents)
-			r.declareAgent(b.name)
+			r.references.agents[b.name] = &declared{name: b.name}
 		}
 	}
 
@@ -69,7 +69,7 @@ func (r *decoder) file(top *block) {
 	for _, b := range top.blocks {
 		switch b.word.name {
 		case "task":
-			r.c.Tasks = append(r.c.Tasks, r.tasks.instances(b, declared[b])...)
+			r.c.Tasks = append(r.c.Tasks, r.tasks.instances(b, tasks[b])...)
 		case "agent":
 			r.c.Agents = append(r.c.Agents, r.agents.agent(b))
 		case "job":
@@ -101,13 +101,12 @@ func (r *decoder) declareLocals(blocks []*block) {
 
 func (r *decoder) pipeline(b *block) {
 	c := r.c
-	if a := b.attrs["name"]; a != nil {
-		if s, ok := r.str(b, "name"); ok {
-			if strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl) {
-				r.add(a.Expr.Range(), "name is empty or contains control characters", "Write a name that fits on one line.")
-			}
-			c.Name = s
+	if s, ok := r.str(b, "name"); ok {
+		if strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl) {
+			at := b.attrs["name"].Expr.Range()
+			r.add(at, "name is empty or contains control characters", "Write a name that fits on one line.")
 		}
+		c.Name = s
 	}
 	c.Concurrency = r.number(b.attrs["concurrency"], 1, 0)
 	c.KeepRuns = r.number(b.attrs["keep_runs"], 1, 0)

@@ -57,7 +57,9 @@ func once[T any](seen map[string]T, name string, find func(string) (T, error)) (
 }
 
 // readFunc makes file("PATH") or filesha256("PATH"). The file becomes an input of the task that called it.
-func (r *evaluator) readFunc(f *files, doc string, seen map[string]string, find func(string) (string, error)) function.Function {
+func (r *evaluator) readFunc(
+	f *files, doc string, seen map[string]string, find func(string) (string, error),
+) function.Function {
 	return function.New(&function.Spec{
 		Description: doc + " The path is relative to the folder of PIPELINE.hcl, and inside it.",
 		Params:      []function.Parameter{{Name: "path", Type: cty.String, AllowMarked: true}},

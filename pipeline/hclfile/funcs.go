@@ -48,8 +48,8 @@ func (r *evaluator) functions(root string) map[string]function.Function {
 	f := newFiles(root)
 	all := map[string]function.Function{
 		"env": r.envFunc(), "secret": r.secretFunc(),
-		"file": r.readFunc(f, "The text of a file, which is UTF-8 and at most 1 MiB; trimspace() takes off its last line end.",
-			f.texts, f.text),
+		"file": r.readFunc(
+			f, "The text of a file, which is UTF-8 and at most 1 MiB; trimspace() takes off its last line end.", f.texts, f.text),
 		"filesha256": r.readFunc(f, "The SHA-256 of a file, in hexadecimal.", f.hashes, f.hash),
 		"fileset":    r.fileSetFunc(f),
 	}

@@ -52,21 +52,20 @@ func Find(dir string) (string, error) {
 		return "", err
 	}
 	for {
-		native, json := filepath.Join(dir, Name), filepath.Join(dir, NameJSON)
-		isNative, err := there(native)
-		if err != nil {
-			return "", err
+		var found []string // also a broken link: Load reports what is wrong with it
+		for _, path := range []string{filepath.Join(dir, Name), filepath.Join(dir, NameJSON)} {
+			switch _, err := os.Lstat(path); {
+			case err == nil:
+				found = append(found, path)
+			case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+				return "", err
+			}
 		}
-		isJSON, err := there(json)
-		switch {
-		case err != nil:
-			return "", err
-		case isNative && isJSON:
-			return "", fmt.Errorf("%s and %s: there are both; keep one of them", native, NameJSON)
-		case isNative:
-			return native, nil
-		case isJSON:
-			return json, nil
+		switch len(found) {
+		case 1:
+			return found[0], nil
+		case 2:
+			return "", fmt.Errorf("%s and %s: there are both; keep one of them", found[0], NameJSON)
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
@@ -74,15 +73,6 @@ func Find(dir string) (string, error) {
 		}
 		dir = up
 	}
-}
-
-// there reports whether there is a file or link of that name, even a broken one: Load reports what is wrong with it.
-func there(path string) (bool, error) {
-	_, err := os.Lstat(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return false, err
-	}
-	return err == nil, nil
 }
 
 // Load reads the file at path. The error is a pipeline.Errors with every fault of the file, each with its place, or

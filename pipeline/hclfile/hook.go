@@ -1,6 +1,7 @@
 package hclfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -61,10 +62,7 @@ func (r *hooks) output(b *block) string {
 	if ok && s != "tree" && s != "diff" {
 		r.addf(b.attrs["output"].Expr.Range(), `Write "tree" where the agent edits the copy, "diff" where it prints a unified diff.`, "output cannot be %q", s)
 	}
-	if s == "" {
-		return "tree"
-	}
-	return s
+	return cmp.Or(s, "tree")
 }
 
 // runHook reads on_fail "run" of a task.

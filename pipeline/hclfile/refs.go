@@ -84,9 +84,6 @@ func (r *references) declare(name string, m *multiple) *declared {
 	return d
 }
 
-// declareAgent makes an agent one that may be referred to.
-func (r *references) declareAgent(name string) { r.agents[name] = &declared{name: name} }
-
 // refs reads a list of references to tasks.
 func (r *references) refs(a *hcl.Attribute) refList {
 	m := r.inst.of
@@ -149,7 +146,7 @@ func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed,
 	if diags.HasErrors() {
 		detail := fmt.Sprintf("Write %s.NAME.", kind)
 		if v, diags := guard.Evaluate(expr, nil); !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
-			if name := trimKind(v.AsString(), kind); known[name] != nil {
+			if name := strings.TrimPrefix(v.AsString(), kind+"."); known[name] != nil {
 				detail = fmt.Sprintf("Write %s.%s, without quotes.", kind, name)
 			}
 		}
@@ -229,13 +226,6 @@ func reference(expr hcl.Expression) (t hcl.Traversal, key hcl.Expression, diags 
 		return t[:2], &hclsyntax.LiteralValueExpr{Val: index.Key, SrcRange: index.SrcRange}, nil
 	}
 	return t, nil, nil
-}
-
-func trimKind(s, kind string) string {
-	if len(s) > len(kind) && s[:len(kind)] == kind && s[len(kind)] == '.' {
-		return s[len(kind)+1:]
-	}
-	return s
 }
 
 // An order is the tasks of a file, by number, and what each waits for.

@@ -59,6 +59,11 @@ func (r *report) isCovered(at hcl.Range) bool {
 // untorn removes what follows from a text without its closing quote, or from a comment that begins inside a text: the
 // parser misunderstands everything behind it.
 func untorn(tokens hclsyntax.Tokens, diags hcl.Diagnostics) hcl.Diagnostics {
+	const unread = " What comes after this line was not read."
+	cut := func(at hcl.Range, summary, detail string) hcl.Diagnostics {
+		d := &hcl.Diagnostic{Severity: hcl.DiagError, Subject: &at, Summary: summary, Detail: detail}
+		return append(above(diags, at), d)
+	}
 	open := 0 // the last quote that begins a text
 	for i, t := range tokens {
 		switch {
@@ -67,25 +72,16 @@ func untorn(tokens hclsyntax.Tokens, diags hcl.Diagnostics) hcl.Diagnostics {
 		case t.Type == hclsyntax.TokenQuotedNewline:
 			at := tokens[open].Range
 			at.End = t.Range.Start
-			return append(above(diags, at), &hcl.Diagnostic{
-				Severity: hcl.DiagError, Subject: &at, Summary: "a quote is missing in this line",
-				Detail: "A text ends in the line in which it begins. For one of several lines write \\n in it, or <<EOT. What comes after this line was not read.",
-			})
+			return cut(at, "a quote is missing in this line",
+				"A text ends in the line in which it begins. For one of several lines write \\n in it, or <<EOT."+unread)
 		case t.Type == hclsyntax.TokenComment && hidesQuote(t.Bytes):
 			at := t.Range
 			at.End = at.Start
 			at.End.Byte, at.End.Column = at.End.Byte+2, at.End.Column+2
-			return append(above(diags, at), &hcl.Diagnostic{
-				Severity: hcl.DiagError, Subject: &at, Summary: "a quote is missing in this line",
-				Detail: "Outside of quotes /* begins a comment, up to the next */. What comes after this line was not read.",
-			})
+			return cut(at, "a quote is missing in this line", "Outside of quotes /* begins a comment, up to the next */."+unread)
 		case t.Type == hclsyntax.TokenComment && i > 0 && tokens[i-1].Type == hclsyntax.TokenTemplateInterp &&
 			tokens[i-1].Range.End.Byte == t.Range.Start.Byte && t.Bytes[0] == '#' && bytes.IndexByte(t.Bytes, '}') > 0:
-			at := tokens[i-1].Range
-			return append(above(diags, at), &hcl.Diagnostic{
-				Severity: hcl.DiagError, Subject: &at, Summary: "a comment begins in this text",
-				Detail: "Behind ${ a # begins a comment, to the end of the line.",
-			})
+			return cut(tokens[i-1].Range, "a comment begins in this text", "Behind ${ a # begins a comment, to the end of the line.")
 		}
 	}
 	return diags

@@ -125,10 +125,7 @@ func (r *reader) boolean(b *block, name string) bool {
 
 // number reads a whole number from low to high; there is no high limit when high is 0.
 func (r *reader) number(a *hcl.Attribute, low, high int64) int {
-	n, ok := r.whole(a, low, cmp.Or(high, 1<<20), high == 0, "")
-	if !ok {
-		return 0
-	}
+	n, _ := r.whole(a, low, cmp.Or(high, 1<<20), high == 0, "")
 	return int(n)
 }
 
@@ -177,7 +174,7 @@ func (r *reader) duration(a *hcl.Attribute) time.Duration {
 	s := strings.TrimSpace(text.AsString())
 	d, err := time.ParseDuration(s)
 	switch {
-	case err != nil && isNumber(s):
+	case err != nil && s != "" && strings.Trim(s, "0123456789.") == "":
 		r.addf(at, fmt.Sprintf(`Write "%ss" for seconds or "%sm" for minutes.`, s, s), "%s has no unit", a.Name)
 	case err != nil:
 		r.addf(at, `Write a time such as "500ms", "30s", "5m" or "1h30m".`, "%s is not a time", a.Name)
@@ -187,10 +184,6 @@ func (r *reader) duration(a *hcl.Attribute) time.Duration {
 		return d
 	}
 	return 0
-}
-
-func isNumber(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789.") == ""
 }
 
 // items reads a list, element by element where it is written out, so that each fault has its own place.

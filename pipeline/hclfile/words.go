@@ -28,9 +28,7 @@ type word struct {
 }
 
 // laterRoots are the values of the language that this version refuses.
-var laterRoots = map[string]string{
-	"run": "values of the run",
-}
+var laterRoots = map[string]string{"run": "values of the run"}
 
 // Words lists every attribute and block that is accepted, each with its way from the top of the file, such as
 // "task.on_fail.agent.budget.attempts". What is refused by name is not in it.

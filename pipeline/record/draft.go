@@ -107,10 +107,7 @@ func (d *Draft) Event(e Event) error {
 	if d.stopped && e.Task != "" {
 		return fmt.Errorf("run %s: %w", d.ID, ErrStopped)
 	}
-	if err := d.journal.Event(e); err != nil {
-		return writing(err, d.events())
-	}
-	return nil
+	return writing(d.journal.Event(e), d.events())
 }
 
 // Stop refuses every further event of a task, and returns the tasks that have ended, by name, as the journal has

@@ -168,10 +168,7 @@ func (w *walker) end(t *pipeline.Task, got record.Task) error {
 
 // skip records a task that was not started.
 func (w *walker) skip(e pipeline.End) {
-	got := record.Task{Name: e.Task.Name, Status: record.Skipped}
-	if e.Reason != "" {
-		got.Reason = new(string(e.Reason))
-	}
+	got := record.Task{Name: e.Task.Name, Status: record.Skipped, Reason: new(string(e.Reason))}
 	if e.BlockedBy != "" {
 		got.BlockedBy = &e.BlockedBy
 	}

@@ -43,7 +43,11 @@ func (a *attempts) run(ctx context.Context, c sandbox.Command) (record.Task, err
 			return sum, nil
 		}
 		a.retried(n+1, sum)
-		if !wait(ctx, delay) {
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			return cancelled(sum), nil
 		}
 		a.out.line("[async-pipeline: attempt %d of %d, after %s]", n+1, a.t.Retry.Attempts, exit(got))
@@ -93,18 +97,6 @@ func exit(got record.Task) string {
 		return fmt.Sprintf("exit code %d (%s)", *got.ExitCode, *got.Signal)
 	}
 	return fmt.Sprintf("exit code %d", *got.ExitCode)
-}
-
-// wait sleeps for d and reports whether ctx was still alive at the end.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // lineWriter writes the output of all attempts, with our own lines between them.

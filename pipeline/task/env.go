@@ -58,11 +58,11 @@ type builder struct {
 func (r *Runner) build(dir string, t *pipeline.Task, box sandbox.Box) (*builder, error) {
 	b := &builder{r: r, t: t, box: box, at: make(map[string]int), held: make(map[string]bool)}
 	who := r.parsed()
-	for _, v := range who.base {
-		b.set(v.name, v.value, fromPerson)
+	for _, name := range who.base {
+		b.set(name, who.set[name], fromPerson)
 	}
-	if box.Hook == "" && who.mark != "" {
-		b.set(mark, who.mark, fromPerson)
+	if box.Hook == "" && who.set[mark] != "" {
+		b.set(mark, who.set[mark], fromPerson)
 	}
 	b.pass(who, r.Config.PassEnv, fromPipeline)
 	b.pass(who, t.PassEnv, fromTask)
@@ -196,23 +196,19 @@ func first(names []string) string {
 // A person is the parsed environment of the person who runs us. It is parsed once for all tasks and never changes.
 type person struct {
 	set  map[string]string
-	base []variable // what every task sees, sorted by name
-	mark string     // set when a hook started us, or empty
+	base []string // names of what every task sees, sorted
 }
-
-type variable struct{ name, value string }
 
 // parsed returns the person's environment.
 func (r *Runner) parsed() *person {
 	r.once.Do(func() {
 		p := &person{set: parse(r.Environ)}
-		for name, value := range p.set {
+		for name := range p.set {
 			if slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
-				p.base = append(p.base, variable{name, value})
+				p.base = append(p.base, name)
 			}
 		}
-		slices.SortFunc(p.base, func(a, b variable) int { return strings.Compare(a.name, b.name) })
-		p.mark = p.set[mark]
+		slices.Sort(p.base)
 		r.person = p
 	})
 	return r.person

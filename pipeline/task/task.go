@@ -38,10 +38,8 @@ func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box 
 func (r *Runner) Retrying(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer,
 	retried func(attempt int, before record.Task),
 ) (record.Task, error) {
-	select {
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return cancelled(notStarted(t, "", "")), nil
-	default:
 	}
 	c, err := r.command(dir, t, box)
 	if err != nil {
