@@ -119,26 +119,18 @@ func newRunnerFiles(t Tree, s *survey) runnerFiles {
 // to linters: they are what is checked.
 func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 	dir, base := path.Dir(p), strings.ToLower(path.Base(p))
-	if path.Ext(base) == ".pyc" {
-		return true // compiled code is loaded in the place of its source
-	}
-	if foreign(p) {
-		return r.loadsDependency(p)
-	}
-	if isSubject(p, subjects) {
-		return false
-	}
-	if slices.Contains(loadedNames, base) {
-		return true
-	}
 	ext := path.Ext(base)
 	stem := cmp.Or(strings.TrimSuffix(base, ext), base)
-	if slices.Contains(loadedStems, base) ||
-		slices.Contains(loadedStems, stem) && (slices.Contains(settingExts, ext) || lang.ByPath(base) == "web") {
-		return true
-	}
 	switch {
-	case ext == ".pth":
+	case ext == ".pyc": // compiled code is loaded in the place of its source
+		return true
+	case foreign(p):
+		return r.loadsDependency(p)
+	case isSubject(p, subjects):
+		return false
+	case slices.Contains(loadedNames, base), slices.Contains(loadedStems, base), ext == ".pth":
+		return true
+	case slices.Contains(loadedStems, stem) && (slices.Contains(settingExts, ext) || lang.ByPath(base) == "web"):
 		return true
 	case strings.HasPrefix(base, "tsconfig") && (ext == ".json" || ext == ".jsonc"):
 		return true

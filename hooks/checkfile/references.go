@@ -50,8 +50,7 @@ type finder struct {
 	reads  int             // files that were read
 	looked int             // commands that were looked at
 	bare   map[string]bool // scripts that programs without an extension source; nil until it is asked
-	node   []nodePackage   // filled when listed
-	listed bool
+	node   []nodePackage   // nil until it is asked
 }
 
 const (

@@ -80,8 +80,8 @@ func (n *finder) packageScript(args []string, w site) {
 
 // chosen returns the packages that a command is about.
 func (n *finder) chosen(wanted []string, every bool, w site) []nodePackage {
-	if !n.listed {
-		n.listed = true
+	if n.node == nil {
+		n.node = []nodePackage{}
 		for _, p := range n.seen.nodePackages {
 			src, ok := n.readOnce(p, "package")
 			if !ok {

@@ -123,15 +123,8 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 // versionChanged reports whether the patch gives an installed package another version: then its files change with it.
 func (p *proposal) versionChanged(manifest string) bool {
 	e := p.edit(manifest)
-	if e == nil {
-		return false
-	}
-	for _, j := range e.added {
-		if strings.Contains(e.after.lines[j], `"version"`) {
-			return true
-		}
-	}
-	return false
+	return e != nil && slices.ContainsFunc(e.added,
+		func(j int) bool { return strings.Contains(e.after.lines[j], `"version"`) })
 }
 
 // vendored reports whether the patch gives the module of a file of a vendor folder another version.
@@ -140,17 +133,12 @@ func (p *proposal) vendored(folder, file string) bool {
 	if e == nil {
 		return false
 	}
-	for _, side := range []struct {
-		s     *side
-		lines []int
-	}{{e.after, e.added}, {e.before, e.removed}} {
-		for _, i := range side.lines {
-			if m := vendoredMod().FindStringSubmatch(side.s.lines[i]); m != nil && strings.HasPrefix(file, m[1]+"/") {
-				return true
-			}
-		}
+	names := func(line string) bool {
+		m := vendoredMod().FindStringSubmatch(line)
+		return m != nil && strings.HasPrefix(file, m[1]+"/")
 	}
-	return false
+	return slices.ContainsFunc(e.added, func(j int) bool { return names(e.after.lines[j]) }) ||
+		slices.ContainsFunc(e.removed, func(i int) bool { return names(e.before.lines[i]) })
 }
 
 // headers reports a new header of C that has the name of one of the system.
