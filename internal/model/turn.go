@@ -361,15 +361,14 @@ func (s *stream) linger(err error) {
 	if err != nil {
 		return
 	}
-	enough := time.NewTimer(lingerWait)
-	defer enough.Stop()
+	enough := time.After(lingerWait)
 	for {
 		select {
 		case c := <-s.pieces:
 			if c.err != nil {
 				return
 			}
-		case <-enough.C:
+		case <-enough:
 			return
 		case <-s.turn.Done():
 			return

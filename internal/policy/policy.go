@@ -62,8 +62,7 @@ func (p Policy) Decide(argv []string) Decision {
 func (p Policy) unmatched(argv []string) string {
 	allowed := func(name string) bool {
 		return slices.ContainsFunc(p.Allow, func(pattern []string) bool {
-			return len(pattern) > 0 &&
-				sameProgram(pattern[0], name)
+			return len(pattern) > 0 && sameProgram(pattern[0], name)
 		})
 	}
 	shown, base := Show(argv[:1]), path.Base(argv[0])

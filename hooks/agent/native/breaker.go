@@ -5,7 +5,6 @@ package native
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -80,20 +79,17 @@ func (g *Breaker) enter(ctx context.Context) (probe bool, err error) {
 		}
 		changed := g.changed
 		g.mu.Unlock()
-		if !first {
-			wait = forEver
+		var may <-chan time.Time // nil: only a change lets this turn try
+		if first {
+			may = time.After(wait)
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-changed:
-		case <-timer.C:
+		case <-may:
 		case <-ctx.Done():
 		}
-		timer.Stop()
 	}
 }
-
-const forEver = math.MaxInt64 * time.Nanosecond
 
 // wait returns how long nobody may try. g.mu is held.
 func (g *Breaker) wait() time.Duration {

@@ -244,12 +244,27 @@ func (l *loop) dead(ctx context.Context, x *ended) {
 
 // settle gives every call of an answer its one result. A call that did not run is told why.
 func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools bool) {
-	seen := map[string]bool{}
 	behind := saidBehind
 	for _, d := range done {
 		if d.out.Finished != nil {
 			behind = saidLeft
 		}
+	}
+	seen := map[string]bool{}
+	unstarted := func(c model.Call, broken bool, text string) {
+		e := ended{call: c, broken: broken}
+		if x.refused != "" {
+			text = behind
+			if e.refused = c.ID == wrongID; e.refused {
+				text = x.refused
+			}
+		}
+		e.result = model.Result{ID: c.ID, Name: c.Name, Text: l.clean(text), Failed: true}
+		if !isObject(c.Args) {
+			e.call.Args = json.RawMessage("{}")
+		}
+		l.noteUnstarted(e)
+		x.calls = append(x.calls, e)
 	}
 	for _, c := range callsOf(x.answer.Blocks) {
 		if seen[c.ID] {
@@ -263,16 +278,8 @@ func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools
 			}
 			continue
 		}
-		if x.refused != "" && c.ID == wrongID {
-			e := l.unstarted(c, x.refused)
-			e.refused = true
-			x.calls = append(x.calls, e)
-			continue
-		}
 		text := saidUnasked
 		switch {
-		case x.refused != "":
-			text = behind
 		case x.err != nil:
 			text = saidUnstarted
 		case !tools:
@@ -284,25 +291,16 @@ func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools
 		case x.stop == model.MaxTokens:
 			text = saidTooLong
 		}
-		x.calls = append(x.calls, l.unstarted(c, text))
+		unstarted(c, false, text)
 	}
 	for i, c := range x.answer.Broken {
-		if c.Name == "" {
-			continue
-		}
-		if c.ID == "" {
-			c.ID = fmt.Sprintf("broken_%d_%d", l.meter.requests, i)
-		}
-		if seen[c.ID] {
+		c.ID = cmp.Or(c.ID, fmt.Sprintf("broken_%d_%d", l.meter.requests, i))
+		if c.Name == "" || seen[c.ID] {
 			continue
 		}
 		seen[c.ID] = true
 		text := saidBroken
 		switch {
-		case x.refused != "" && c.ID == wrongID:
-			text = x.refused
-		case x.refused != "":
-			text = behind
 		case x.stop == model.MaxTokens:
 			text = saidTooLong
 		case x.stop == model.ToolCalls && x.err == nil:
@@ -310,22 +308,11 @@ func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools
 		case x.stop != "":
 			text = saidUnasked
 		}
-		e := l.unstarted(c, text)
-		e.broken, e.refused = true, x.refused != "" && c.ID == wrongID
-		x.calls = append(x.calls, e)
+		unstarted(c, true, text)
 	}
 	for _, c := range x.calls {
 		l.used = append(l.used, c.call.ID)
 	}
-}
-
-func (l *loop) unstarted(c model.Call, text string) ended {
-	e := ended{call: c, result: model.Result{ID: c.ID, Name: c.Name, Text: l.clean(text), Failed: true}}
-	if !isObject(e.call.Args) {
-		e.call.Args = json.RawMessage("{}")
-	}
-	l.noteUnstarted(e)
-	return e
 }
 
 // noteUnstarted writes a result without a call to the transcript: only calls that were started have a line tool_call.

@@ -107,8 +107,7 @@ func TestCallsInFrontOfARefusedOneRun(t *testing.T) {
 // The same with the real tools and their guard.
 func TestRefusedWriteBesideGoodOnes(t *testing.T) {
 	t.Parallel()
-	d := newDesk(
-		t,
+	d := newDesk(t,
 		step{calls: []model.Call{
 			call("1", "write", `{"path":"new","content":"new\n"}`), call("2", "edit", `{"path":"a","old":"old","new":"changed"}`),
 		}, half: new(call("3", "write", `{"path":"../x","content":"`)), hang: true},
@@ -200,8 +199,7 @@ func TestRefusedAndCutEverywhere(t *testing.T) {
 // what its policy never saw counts for nothing; nor do the turn's commands count again for the question after it.
 func TestCommandsOfATurn(t *testing.T) {
 	t.Parallel()
-	d := newDesk(
-		t,
+	d := newDesk(t,
 		step{calls: []model.Call{
 			call("1", "run", `{"argv":["make","check"]}`), call("2", "run", `{"argv":["rm","-rf","/"]}`), call("3", "check", `{}`),
 			call("4", "run", `{"argv":"make"}`),

@@ -212,12 +212,9 @@ func (l *loop) listen(ctx context.Context, e *listener) signal {
 
 // waitFor waits for ch, at most d and not beyond the end of ctx. It reports whether ch is closed.
 func waitFor(ctx context.Context, ch <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ch:
-		return true
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 	return isClosed(ch)

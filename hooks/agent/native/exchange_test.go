@@ -101,8 +101,7 @@ func TestProcessesAreWaitedFor(t *testing.T) {
 		}
 	})
 	bubble(t, "when its stream is lost for long", func(t *testing.T) {
-		d := newDesk(
-			t,
+		d := newDesk(t,
 			step{calls: []model.Call{call("1", "run", `{"argv":["x"]}`), call("2", "write", `{"path":"a"}`)}, late: true, err: lost()},
 			step{calls: []model.Call{call("3", "write", `{"path":"a"}`)}},
 			step{text: finalText},

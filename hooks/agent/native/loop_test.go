@@ -22,8 +22,7 @@ import (
 func TestTurnAsAWhole(t *testing.T) {
 	t.Parallel()
 	one, ten := int64(1000), int64(10)
-	d := newDesk(
-		t,
+	d := newDesk(t,
 		step{think: "hm", text: "I look.", calls: []model.Call{call("1", "read", `{"path":"a.go"}`), call("2", "search", `{"pattern":"x"}`)}, usage: model.Usage{Input: &one, Output: &ten}},
 		step{calls: []model.Call{call("3", "edit", `{"path":"a.go","old":"x","new":"y"}`), call("4", "check", `{}`)}, usage: model.Usage{Input: &one, Output: &ten, Cached: &ten}},
 		step{text: "It is done.\n" + finalText, usage: model.Usage{Input: &one, Output: &ten}},
@@ -179,8 +178,7 @@ func TestToolsDoNotWaitForUsage(t *testing.T) {
 
 func TestCallThatRanIsNotRunAgain(t *testing.T) {
 	t.Parallel()
-	d := newDesk(
-		t,
+	d := newDesk(t,
 		step{calls: []model.Call{call("1", "run", `{"argv":["deploy"]}`)}},
 		step{calls: []model.Call{call("1", "run", `{"argv": ["deploy"]}`)}}, // again, with different space between
 		step{calls: []model.Call{call("1", "run", `{"argv":["test"]}`)}},    // another call under the same ID
@@ -297,8 +295,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("disk full")
 // The first finish ends the turn, whatever is beside it or after it; an invalid one ends nothing.
 func TestFinishBesideOtherCalls(t *testing.T) {
 	t.Parallel()
-	d := newDesk(
-		t,
+	d := newDesk(t,
 		step{calls: []model.Call{call("1", "finish", `{"outcome":"done"}`), call("2", "write", `{"path":"a","content":"1"}`)}},
 		step{calls: []model.Call{
 			call("3", "write", `{"path":"b","content":"2"}`), call("4", "finish", `{"outcome":"fixed","summary":"the first"}`),
@@ -340,8 +337,7 @@ func TestArgumentsOfAnyShape(t *testing.T) {
 // B09: the same in a turn: the write waits for the delete before it, and is not refused while it arrives.
 func TestB09OneAnswer(t *testing.T) {
 	t.Parallel()
-	d := newDesk(
-		t,
+	d := newDesk(t,
 		step{calls: []model.Call{call("1", "delete", `{"path":"a"}`), call("2", "write", `{"path":"a","content":"new\n"}`), call("3", "write", `{"path":"b","content":"new\n"}`)}},
 		step{text: finalText},
 	)

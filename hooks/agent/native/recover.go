@@ -184,12 +184,9 @@ func fits(ctx context.Context, d time.Duration) bool {
 
 // pause waits for d or until ctx ends, and returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return ctx.Err()
+	case <-time.After(d):
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return ctx.Err()
 }

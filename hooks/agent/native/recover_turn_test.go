@@ -114,8 +114,7 @@ func TestP34CapturedAndNotStarted(t *testing.T) {
 func TestP36LateResultIsNobodys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(
-			t,
+		d := newDesk(t,
 			step{calls: []model.Call{call("1", "write", `{"path":"a"}`)}, late: true, err: lost()},
 			step{calls: []model.Call{call("2", "read", `{"path":"a"}`)}, wait: time.Hour}, // the tool returns meanwhile
 			step{text: finalText},
@@ -302,8 +301,7 @@ func TestP44LostInACall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		half := call("1", "write", `{"path":"a.go","content":"pack`)
-		d := newDesk(
-			t,
+		d := newDesk(t,
 			step{text: "I write it.", half: &half, err: lost()},
 			step{calls: []model.Call{call("1", "write", `{"path":"a.go","content":"package a"}`)}},
 			step{text: finalText},

@@ -22,8 +22,7 @@ func TestSecretsStayHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const secret = "ghp_16C7e42F292c6912E771"
 		half := call("2", "write", `{"path":"`+secret)
-		d := newDesk(
-			t,
+		d := newDesk(t,
 			step{
 				think: "it is " + secret, text: "I use " + secret,
 				calls: []model.Call{call("1", "run", `{"argv":["login","`+secret+`"]}`)},
