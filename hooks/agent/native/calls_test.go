@@ -61,20 +61,28 @@ func TestCallsInFrontOfARefusedOneRun(t *testing.T) {
 		want map[string]string // nil: finish ends the turn
 	}{
 		{
-			"the answer is ended in its middle", step{text: "I write.", calls: front, half: &half, hang: true},
-			[]string{"1", "2"}, map[string]string{"1": "ok delete", "2": "ok read", "3": told},
+			"the answer is ended in its middle",
+			step{text: "I write.", calls: front, half: &half, hang: true},
+			[]string{"1", "2"},
+			map[string]string{"1": "ok delete", "2": "ok read", "3": told},
 		},
 		{
-			"more of it had come", step{calls: with(whole, behind), hang: true},
-			[]string{"1", "2"}, map[string]string{"1": "ok delete", "2": "ok read", "3": told, "4": saidBehind},
+			"more of it had come",
+			step{calls: with(whole, behind), hang: true},
+			[]string{"1", "2"},
+			map[string]string{"1": "ok delete", "2": "ok read", "3": told, "4": saidBehind},
 		},
 		{ // the guard itself refuses
-			"all of it had come", step{calls: with(whole, behind)},
-			[]string{"1", "2", "3", "4"}, map[string]string{"1": "ok delete", "2": "ok read", "3": "ok write", "4": "ok check"},
+			"all of it had come",
+			step{calls: with(whole, behind)},
+			[]string{"1", "2", "3", "4"},
+			map[string]string{"1": "ok delete", "2": "ok read", "3": "ok write", "4": "ok check"},
 		},
 		{
-			"the stream was lost too", step{calls: front, half: &half, err: lost()},
-			[]string{"1", "2"}, map[string]string{"1": "ok delete", "3": told},
+			"the stream was lost too",
+			step{calls: front, half: &half, err: lost()},
+			[]string{"1", "2"},
+			map[string]string{"1": "ok delete", "3": told},
 		},
 		{"finish in front", step{calls: with(call("9", "finish", `{}`)), half: &half, hang: true}, []string{"1", "2", "9"}, nil},
 		{"nothing in front", step{half: &half, hang: true}, nil, map[string]string{"3": told}},

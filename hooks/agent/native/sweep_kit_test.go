@@ -237,11 +237,9 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 			if err := s.witness(); err != nil {
 				return agent.Exit{}, err
 			}
-			if pause(ctx, s.takes) != nil {
-				return agent.Exit{Cancelled: true}, nil
-			}
+			cancelled := pause(ctx, s.takes) != nil
 			_, err := io.WriteString(c.Stdout, "proof of the program\n")
-			return agent.Exit{}, err
+			return agent.Exit{Cancelled: cancelled}, err
 		},
 		Check: func(_ context.Context, out io.Writer) (bool, error) {
 			text, err := os.ReadFile(filepath.Join(s.dir, "a.go"))
