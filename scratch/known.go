@@ -210,7 +210,8 @@ func newFolder(parent, kept string) (string, error) {
 // trusted, it returns nil and empties the folder.
 func takeKnown(holder, top string) (*known, error) {
 	k := &known{}
-	if readGob(filepath.Join(holder, knownFile), k) != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
+	err := readGob(filepath.Join(holder, knownFile), k)
+	if err != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
 		k = nil
 	}
 	// From here until it is complete again, the base cannot be kept.

@@ -200,7 +200,8 @@ func TestMakeRefuses(t *testing.T) {
 	for name, parent := range map[string]string{"the tree": top, "inside": top + "/sub/new", "through a symlink": side + "/in/new"} {
 		t.Run(name, func(t *testing.T) {
 			before := held(t, top)
-			if _, err := Make(t.Context(), parent, Source{Root: top}); err == nil || !strings.Contains(err.Error(), "outside the tree") {
+			_, err := Make(t.Context(), parent, Source{Root: top})
+			if err == nil || !strings.Contains(err.Error(), "outside the tree") {
 				t.Error(err)
 			}
 			if after := held(t, top); !slices.Equal(before, after) {
@@ -215,7 +216,8 @@ func TestMakeRefuses(t *testing.T) {
 	if _, err := b.Copy(t.Context(), b.holder); !errors.Is(err, os.ErrExist) {
 		t.Error(err)
 	}
-	if _, err := Make(t.Context(), side, Source{Root: top, Include: []string{"[a"}}); err == nil || !strings.Contains(err.Error(), "include") {
+	_, err := Make(t.Context(), side, Source{Root: top, Include: []string{"[a"}})
+	if err == nil || !strings.Contains(err.Error(), "include") {
 		t.Error(err)
 	}
 	done, cancel := context.WithCancel(t.Context())

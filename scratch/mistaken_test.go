@@ -141,7 +141,8 @@ func TestPythonRunsWhatWasPut(t *testing.T) {
 			if got := result(c.Dir); got != "8" {
 				t.Errorf("after: %s", got)
 			}
-			if changes, _, err := c.Changes(t.Context()); err != nil || len(changes) == 0 || changes[len(changes)-1].Path != "calc.py" {
+			changes, _, err := c.Changes(t.Context())
+			if err != nil || len(changes) == 0 || changes[len(changes)-1].Path != "calc.py" {
 				t.Errorf("the difference: %v, %v", changes, err)
 			}
 		})

@@ -167,11 +167,7 @@ func (g *privateGit) copyRefs(ctx context.Context, repo *git.Repo, at, worktree 
 	if err != nil {
 		return err
 	}
-	var packed strings.Builder
-	for _, ref := range refs {
-		fmt.Fprintf(&packed, "%s %s\n", ref.ID, ref.Name)
-	}
-	for name, text := range map[string][]byte{"config": config, "HEAD": head, "packed-refs": []byte(packed.String())} {
+	for name, text := range map[string][]byte{"config": config, "HEAD": head, "packed-refs": refs} {
 		if err := replace(filepath.Join(at, name), text); err != nil {
 			return err
 		}

@@ -77,8 +77,12 @@ func TestRestore(t *testing.T) {
 			}
 
 			for what, damage := range map[string]func(*Saved){
-				"a content is gone":     func(s *Saved) { s.Content = func(string) ([]byte, bool) { return nil, false } },
-				"a content is another":  func(s *Saved) { s.Content = func(string) ([]byte, bool) { return []byte("x"), true } },
+				"a content is gone": func(s *Saved) {
+					s.Content = func(string) ([]byte, bool) { return nil, false }
+				},
+				"a content is another": func(s *Saved) {
+					s.Content = func(string) ([]byte, bool) { return []byte("x"), true }
+				},
 				"the commit is gone":    func(s *Saved) { s.Commit = strings.Repeat("1", 40) },
 				"the root is elsewhere": func(s *Saved) { s.Sub = "other" },
 			} {

@@ -159,7 +159,8 @@ func TestFind(t *testing.T) {
 		for _, p := range []string{other, other + "/.git"} {
 			must(t, os.Chown(p, 12345, 12345))
 		}
-		if _, err := Find(t.Context(), other); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "safe.directory") {
+		_, err := Find(t.Context(), other)
+		if err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "safe.directory") {
 			t.Fatal(err)
 		}
 	})
@@ -175,7 +176,8 @@ func TestFind(t *testing.T) {
 
 func TestNoGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Find(t.Context(), t.TempDir()); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "not installed") {
+	_, err := Find(t.Context(), t.TempDir())
+	if !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "not installed") {
 		t.Fatal(err)
 	}
 }
@@ -184,7 +186,8 @@ func TestOldGit(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(dir+"/git", []byte("#!/bin/sh\necho git version 2.31.9\n"), 0o755))
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	if _, err := Find(t.Context(), dir); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "2.32") {
+	_, err := Find(t.Context(), dir)
+	if err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "2.32") {
 		t.Fatal(err)
 	}
 }
@@ -253,8 +256,9 @@ func TestFiles(t *testing.T) {
 	})
 	run(t, top+"/nested", "init", "-q")
 	c, err := r.Census(t.Context())
-	wantPaths(t, "*", ".gitignore", ":(magic)", "dir/a", "dir/x", "forced.txt", "gone", "late.o", "nested/.gitignore",
-		"nested/n1", "nested/sub/deep", "sp ace\"q\nl", "was-dir", "was-dir/x", "was-file", "was-file/in")(c.Files, err)
+	wantPaths(t, "*", ".gitignore", ":(magic)", "dir/a", "dir/x", "forced.txt", "gone", "late.o",
+		"nested/.gitignore", "nested/n1", "nested/sub/deep",
+		"sp ace\"q\nl", "was-dir", "was-dir/x", "was-file", "was-file/in")(c.Files, err)
 	wantPaths(t, "bin/tool", "build/", "dir/b.o", "nested/y.tmp", "was-file/skip.o")(c.Ignored, nil)
 	wantPaths(t, ".gitignore", "dir/a", "gone", "late.o", "sp ace\"q\nl", "was-dir/x", "was-file")(c.Tracked, nil)
 }
@@ -349,8 +353,8 @@ func TestCensus(t *testing.T) {
 	})
 	run(t, top+"/far/away/repo", "init", "-q")
 	c, err := r.Census(t.Context())
-	wantPaths(t, ".gitignore", "100644 0 0\ttab", "both", "dir/a b", "far/away/repo/.gitignore", "far/away/repo/n", "gone",
-		"new")(c.Files, err)
+	wantPaths(t, ".gitignore", "100644 0 0\ttab", "both", "dir/a b", "far/away/repo/.gitignore", "far/away/repo/n",
+		"gone", "new")(c.Files, err)
 	wantPaths(t, ".gitignore", "both", "dir/a b", "gone")(c.Tracked, nil)
 	wantPaths(t, "build/", "far/away/repo/out/", "far/away/repo/t.tmp", "x.o")(c.Ignored, nil)
 }

@@ -46,7 +46,8 @@ func TestMergeAs(t *testing.T) {
 	if _, err := (call{dir: dir, args: []string{"init", "-q"}}).run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	must(t, os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("u merge=union\nb -merge\nbin binary\nt merge\nmine merge=mine\n\"new\\nline\" merge=union\n"), 0o600))
+	attributes := "u merge=union\nb -merge\nbin binary\nt merge\nmine merge=mine\n\"new\\nline\" merge=union\n"
+	must(t, os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte(attributes), 0o600))
 	r, err := Find(t.Context(), dir)
 	must(t, err)
 	for path, want := range map[string]string{"other": MergeText, "u": MergeUnion, "b": MergeBinary, "bin": MergeBinary, "t": MergeText, "mine": "mine", "new\nline": MergeUnion} {

@@ -41,23 +41,10 @@ func (r *Repo) head(ctx context.Context) (commit, ref string, err error) {
 	return strings.TrimSpace(string(out)), ref, nil
 }
 
-// A Ref is a name and the object it names.
-type Ref struct{ Name, ID string }
-
-// Refs lists all refs of the work tree, sorted by name, symbolic ones resolved.
-func (r *Repo) Refs(ctx context.Context) ([]Ref, error) {
-	out, err := r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)")
-	if err != nil {
-		return nil, err
-	}
-	var refs []Ref
-	for line := range strings.Lines(string(out)) {
-		id, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if ok {
-			refs = append(refs, Ref{name, id})
-		}
-	}
-	return refs, nil
+// Refs returns all refs of the work tree, sorted by name, symbolic ones resolved: a line "<object> <name>" for each, as
+// in packed-refs.
+func (r *Repo) Refs(ctx context.Context) ([]byte, error) {
+	return r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)")
 }
 
 // State returns one digest over ls-files -s, HEAD and all refs.
@@ -75,10 +62,7 @@ func (r *Repo) State(ctx context.Context) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "index %d\n%sHEAD %q %q\n", len(index), index, commit, ref)
-	for _, ref := range refs {
-		fmt.Fprintf(h, "%s %s\n", ref.ID, ref.Name)
-	}
+	fmt.Fprintf(h, "index %d\n%sHEAD %q %q\n%s", len(index), index, commit, ref, refs)
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
@@ -173,7 +157,9 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 		filtered := map[string]bool{}
 		for i := 0; i+2 < len(facts); i += 3 {
 			driver := "filter." + facts[i+2]
-			filtered[facts[i]] = slices.ContainsFunc(off, func(s setting) bool { return strings.HasPrefix(s[0], driver+".") })
+			filtered[facts[i]] = slices.ContainsFunc(off, func(s setting) bool {
+				return strings.HasPrefix(s[0], driver+".")
+			})
 		}
 		for _, name := range part {
 			if filtered[name] {

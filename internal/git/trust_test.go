@@ -101,7 +101,10 @@ func TestNothingRuns(t *testing.T) {
 	for _, hook := range []string{"post-index-change", "pre-commit", "post-checkout", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc"} {
 		write(t, bin, map[string]string{"hooks/" + hook: "#!/bin/sh\necho hook " + hook + " >>" + mark + "\n"})
 	}
-	must(t, os.Chmod(script, 0o755), os.Chmod(bin+"/hooks/post-index-change", 0o755), os.Chmod(bin+"/hooks/reference-transaction", 0o755), os.Chmod(bin+"/hooks/pre-commit", 0o755))
+	must(t, os.Chmod(script, 0o755))
+	for _, hook := range []string{"pre-commit", "post-index-change", "reference-transaction"} {
+		must(t, os.Chmod(bin+"/hooks/"+hook, 0o755))
+	}
 	config := strings.ReplaceAll(`[core]
 	fsmonitor = EVIL
 	hooksPath = BIN/hooks
@@ -188,9 +191,7 @@ func TestNothingRuns(t *testing.T) {
 			}
 			fresh := t.TempDir()
 			write(t, fresh, map[string]string{".gitattributes": attributes, "a.x": "1"})
-			if err := Init(t.Context(), fresh, []string{".gitattributes", "a.x"}, []byte("[core]\n\tbare = false\n")); err != nil {
-				t.Error(err)
-			}
+			must(t, Init(t.Context(), fresh, []string{".gitattributes", "a.x"}, []byte("[core]\n\tbare = false\n")))
 			if ran, err := os.ReadFile(mark); err == nil {
 				t.Errorf("executed:\n%s", ran)
 			}
@@ -244,7 +245,8 @@ func TestPartialClone(t *testing.T) {
 	if err == nil {
 		t.Errorf("an object was fetched: %q", out)
 	}
-	if err := r.Connected(t.Context(), time.Minute); err != nil && !strings.Contains(err.Error(), "could not fetch") && !strings.Contains(err.Error(), "missing") {
+	err = r.Connected(t.Context(), time.Minute)
+	if err != nil && !strings.Contains(err.Error(), "could not fetch") && !strings.Contains(err.Error(), "missing") {
 		t.Error(err)
 	}
 }

@@ -144,6 +144,14 @@ type chain struct {
 	size int64  // bytes of the complete lines, with their ends
 }
 
+// end returns the End after the lines that were read.
+func (c *chain) end() End {
+	if c.seq == 0 {
+		return End{} // head is the prev of the first line
+	}
+	return End{c.seq, known(c.head)}
+}
+
 // add adds a line.
 func (c *chain) add(line []byte) {
 	sum := sha256.Sum256(line)
@@ -159,8 +167,8 @@ func (c *chain) read(r io.Reader, each func(line []byte)) (torn bool, err error)
 			return fmt.Errorf("line %d is damaged: %w", c.seq+1, err)
 		}
 		if l.Seq != c.seq+1 || c.head != "" && (l.Prev == nil || *l.Prev != c.head) || c.head == "" && l.Prev != nil {
-			return fmt.Errorf("line %d does not follow from what stands before it: it was changed, or something before it was",
-				c.seq+1)
+			return fmt.Errorf("line %d does not follow from what stands before it: "+
+				"it was changed, or something before it was", c.seq+1)
 		}
 		c.add(line)
 		if each != nil {

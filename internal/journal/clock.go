@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// stampFormat is what the name of a run begins with, in UTC.
+// stampFormat is the format of the time, in UTC, at the beginning of the name of a run.
 const stampFormat = "20060102T150405Z"
 
-// Ahead reports whether a name that begins with the time of its making says a time after now, whole seconds
-// compared: it was made by a clock that was wrong, or this one is.
+// Ahead reports whether a name that begins with a time is later than now, in whole seconds: then the clock was wrong,
+// or is.
 func Ahead(name string, now time.Time) bool {
 	return later(name, now.UTC().Format(stampFormat))
 }
@@ -20,9 +20,8 @@ func later(name, now string) bool {
 	return stamp > now
 }
 
-// InOrder sorts names that begin with the time of their making, oldest first. One that is ahead of now stands
-// before all that are not: when it was made nobody knows, and as the newest it would hide what is made from now on
-// until its time has come.
+// InOrder sorts names that begin with a time, oldest first. A name that is ahead of now comes before all others,
+// because its time is wrong, and as the newest it would hide what is made until then.
 func InOrder(names []string, now time.Time) {
 	slices.Sort(names)
 	stamp := now.UTC().Format(stampFormat)
@@ -32,15 +31,15 @@ func InOrder(names []string, now time.Time) {
 	}
 }
 
-// slack is how far the wall clock may fall behind without having been set back: it is slewed, the other one is not.
+// slack is how far the wall clock may fall behind the monotonic clock without having been set back: only it is slewed.
 const slack = time.Second
 
-// Steady returns t, for people, on the clock that showed from at from. Where the wall clock was set back in between
-// it goes by the time that has passed: t is never before from. A clock set forward cannot be told from a machine
-// that slept: then it is t. The result has no monotonic reading.
+// Steady returns t for a record that began at from. If the wall clock was set back in between, it is from plus the
+// time that has passed, so it is never before from. A clock set forward cannot be told from a machine that slept: then
+// it is t. The result has no monotonic reading.
 func Steady(from, t time.Time) time.Time { return steady(from.Round(0), t.Sub(from), t.Round(0)) }
 
-// steady is Steady with what was read of the two clocks apart.
+// steady is Steady with the readings of the two clocks.
 func steady(from time.Time, passed time.Duration, wall time.Time) time.Time {
 	at := from.Add(max(0, passed))
 	if wall.Before(at.Add(-slack)) || wall.Before(from) {

@@ -16,12 +16,12 @@ type End struct {
 	Head  *string `json:"head"` // sha256:<hex>; nil for no line
 }
 
-// EndSuffix is what the name of a journal's end file adds to the journal's. A journal that several may write, in
-// turns and for ever, cannot be anchored in what is written last. So an End stands beside it, made anew with every
-// Close, after what it tells of is on the disk. A crash can leave it behind the journal, never ahead of it.
+// EndSuffix is the suffix of the name of a journal's end file. A journal with several writers and no last line cannot
+// have its end in another record. So the End is in a file beside it, which every Close writes anew, after the journal
+// is on the disk. After a crash it can have fewer lines than the journal, never more.
 const EndSuffix = ".end"
 
-// line returns an End as it stands in its file, byte for byte.
+// line returns the text of an end file.
 func (e End) line() []byte {
 	head := "null"
 	if e.Head != nil {
@@ -30,7 +30,7 @@ func (e End) line() []byte {
 	return fmt.Appendf(nil, `{"lines":%d,"head":%s}`+"\n", e.Lines, head)
 }
 
-// ReadEnd reads what an end file holds. What is not exactly as it is written is an error.
+// ReadEnd reads the text of an end file. Anything but the exact text is an error.
 func ReadEnd(text []byte) (End, error) {
 	var e End
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -42,8 +42,8 @@ func ReadEnd(text []byte) (End, error) {
 	return e, nil
 }
 
-// seeEnd looks at the end file when the journal is opened. One that is damaged, or tells of more lines than there
-// are, is evidence: it is left as it is for ever. It hinders no writer: what happens has to be written down.
+// seeEnd reads the end file when the journal is opened. One that is damaged, or has more lines than the journal, is
+// evidence, and is never changed. The journal can still be written.
 func (j *Journal) seeEnd() error {
 	text, err := os.ReadFile(j.path + EndSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,15 +51,14 @@ func (j *Journal) seeEnd() error {
 		return j.putEnd()
 	}
 	if err != nil {
-		return nil //nolint:nilerr // a folder or a link to nowhere: nothing of ours, and an audit says so
+		return nil //nolint:nilerr // a folder or a broken link: an audit reports it
 	}
 	e, err := ReadEnd(text)
 	j.tells = err == nil && e.Lines <= j.seq
 	return nil
 }
 
-// leaveEnd writes the end file once more, under the file's lock. A journal that somebody damaged meanwhile keeps
-// the one it has.
+// leaveEnd updates the end file, under the file's lock, unless the journal was damaged meanwhile.
 func (j *Journal) leaveEnd() error {
 	if j.own || !j.tells || !j.wrote {
 		return nil
@@ -75,15 +74,11 @@ func (j *Journal) leaveEnd() error {
 }
 
 func (j *Journal) putEnd() error {
-	e := End{Lines: j.seq}
-	if j.seq > 0 {
-		e.Head = known(j.head)
-	}
 	f, err := os.CreateTemp(filepath.Dir(j.path), ".tmp-*") // 0600
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(e.line())
+	_, err = f.Write(j.end().line())
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), j.path+EndSuffix)
 	}

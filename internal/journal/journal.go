@@ -3,12 +3,12 @@
 //	{"seq":1,"at":"2026-11-21T02:40:00.000Z",…,"prev":null}
 //
 // seq counts from 1. prev is "sha256:" and the hash, in hexadecimal, of the line before without its end; in the
-// first line it is the digest of what the journal belongs to, or null. Whoever keeps the number of lines and the
-// hash of the last one elsewhere knows later that no line was changed or left out. For a journal that is opened
-// again and again (Open) that is an End in a file beside it.
+// first line it is the digest of what the journal belongs to, or null. With the number of lines and the hash of the
+// last one, stored elsewhere, a change or loss of a line can be found later. For a journal that is opened again and
+// again (Open) they are in an End in a file beside it.
 //
-// A crash can leave an incomplete last line: readers leave it out, and whoever writes next cuts it off. A journal that
-// is damaged in another way is not written to.
+// A crash can leave an incomplete last line. Readers leave it out, and the next writer cuts it off. A journal that is
+// damaged in another way is not written to.
 package journal
 
 import (
@@ -25,14 +25,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Journal is one that is open for writing. It is safe for concurrent use. Several may be open on one file, in other
-// processes too: each line is written under the file's lock. The journal of Own has its file alone.
+// A Journal is a journal that is open for writing. It is safe for concurrent use. Several may be open on one file, in
+// other processes, too: each line is written under the file's lock. A journal of Own is the only one of its file.
 type Journal struct {
 	path   string
 	clean  func(value []byte) []byte
 	follow func(line []byte)
-	own    bool // the file is locked until Close: nobody else has written to it
-	tells  bool // the end file is true, and goes with what is written
+	own    bool // opened by Own: the file is locked until Close
+	tells  bool // the end file is correct, and must be updated
 
 	mu    sync.Mutex // guards what follows
 	f     *os.File   // nil when closed
@@ -41,11 +41,10 @@ type Journal struct {
 	chain
 }
 
-// Open opens or makes a journal. prev is what its first line carries as prev. clean (may be nil) is given every value
-// that may hold text as JSON, and gives it as JSON without secrets; it must not keep the slice, and is not asked about
-// seq, at, prev, and an event's type and task.
-// follow (may be nil) is told each line, without its line end, after it was written here, one call at a time; it must
-// not keep the slice.
+// Open opens or makes a journal. prev is the prev of its first line. clean (may be nil) gets every value that may
+// contain text, as JSON, and returns it without secrets; it must not keep the slice, and does not get seq, at, prev,
+// and an event's type and task. follow (may be nil) gets each line that is written here, without its line end, one
+// call at a time; it must not keep the slice.
 func Open(path string, prev *string, clean func(value []byte) []byte, follow func(line []byte)) (*Journal, error) {
 	j, err := openFile(path, clean, follow)
 	if err != nil {
@@ -60,8 +59,8 @@ func Open(path string, prev *string, clean func(value []byte) []byte, follow fun
 	return j, nil
 }
 
-// Own is Open without prev for a journal that nobody else may write before Close: the file is locked once, and a line
-// costs one call of the system. Where somebody else writes it already, that is the error.
+// Own opens or makes a journal without prev that has no other writer before Close. The file is locked once, so that a
+// line costs one system call. If the file is locked already, that is the error.
 func Own(path string, clean func(value []byte) []byte, follow func(line []byte)) (*Journal, error) {
 	j, err := openFile(path, clean, follow)
 	if err != nil {
@@ -215,10 +214,8 @@ func lock(f *os.File, how int) error {
 func (j *Journal) End() (lines int64, head *string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.seq == 0 {
-		return 0, nil
-	}
-	return j.seq, known(j.head)
+	e := j.end()
+	return e.Lines, e.Head
 }
 
 // Sync brings what was written to the disk.

@@ -115,8 +115,8 @@ func (r *Report) Digest(file, who string, size int64, digest string) bool {
 	return false
 }
 
-// Chain checks a journal and returns its valid lines. anchor is prev of Audit. end is where the journal must end; if it
-// is nil, the end file beside the journal counts. Without an end file, must makes that a fault.
+// Chain checks a journal and returns its valid lines. anchor is prev of Audit. end is where the journal must end; if
+// it is nil, the end file beside the journal counts. Without an end file, must makes that a fault.
 func (r *Report) Chain(file, who string, anchor *string, end *End, must bool) (Chain, bool) {
 	var c Chain
 	if end == nil {

@@ -28,10 +28,11 @@ func Changes(patch []byte, base func(path string) (*File, error)) ([]Change, err
 	return p.Apply(base)
 }
 
-// Apply returns the changes that the patch makes, one a path, sorted by path: read gives the present content of a
-// path, nil where it is absent or a folder. Nothing is written. It is strict, nothing is searched for: ErrConflict,
-// naming path and line, when the base is not what the patch says (absent or there, type, executable bit, the lines
-// at their places, a binary file as a whole). A file that stays keeps its other permission bits.
+// Apply returns the changes that the patch makes, one for each path, sorted by path. read returns the present content
+// of a path, nil if it is absent or a folder. Nothing is written. Lines are not searched for at other places: the
+// error is ErrConflict, with path and line, if the base differs from what the patch says (whether the path exists,
+// type, executable bit, the lines at their places, a binary file as a whole). A file that stays keeps its other
+// permission bits.
 func (p *Patch) Apply(read func(path string) (*File, error)) ([]Change, error) {
 	made := map[string]*Change{}
 	for i := range p.Files {
@@ -183,7 +184,8 @@ func (f *FilePatch) binaryContent(base []byte) ([]byte, error) {
 		return nil, conflict(f.Path, 0, "the content is not the one the patch was made for")
 	}
 	var after bytes.Buffer
-	if err := gitdiff.Apply(&after, bytes.NewReader(base), f.file, gitdiff.WithMaxBinaryFragmentBytes(maxInflated)); err != nil {
+	limit := gitdiff.WithMaxBinaryFragmentBytes(maxInflated)
+	if err := gitdiff.Apply(&after, bytes.NewReader(base), f.file, limit); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, quote(f.Path), err)
 	}
 	if want := f.newBlob; f.Change != "deleted" && blobOf(&File{Data: after.Bytes()}) != want {

@@ -278,7 +278,7 @@ func (w *writer) lines(op byte, lines []string) {
 	}
 }
 
-// git's binary patches: literal contents, deflated, in base 85. And the object names that stand in index lines.
+// git's binary patches: literal contents, deflated, in base 85. And the object names of index lines.
 
 const (
 	nullBlob  = "0000000000000000000000000000000000000000"
@@ -288,7 +288,7 @@ const (
 	emptyBlob256 = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
 )
 
-// blobOf returns the object name git gives to a content; zeros for a file that is not there.
+// blobOf returns git's object name of a content; zeros for a file that does not exist.
 func blobOf(f *File) string {
 	if f == nil {
 		return nullBlob

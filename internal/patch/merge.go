@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A Merge is what becomes of one path. Exactly one of three: Refused says in words why it cannot be merged; Texts are
-// to be merged, and the result has Mode; else Result is it.
+// A Merge is the result for one path, one of three: Refused is the reason why it cannot be merged; Texts means that
+// the texts must be merged, and the result gets Mode; otherwise it is Result.
 type Merge struct {
 	Result  *File // nil: the path is not there
 	Texts   bool
@@ -18,8 +18,8 @@ type Merge struct {
 	Refused string
 }
 
-// Three merges what somebody made of base (ours) with what the patch makes of it (theirs); nil is a path that is not
-// there. What both did alike is there already, and the result is ours.
+// Three merges ours, the file as it is now, with theirs, the file after the patch. Both were base once; nil is a path
+// that does not exist.
 func Three(base, ours, theirs *File) Merge {
 	switch {
 	case Equal(ours, theirs):
@@ -71,7 +71,7 @@ func typeName(f *File) string {
 	return "a file"
 }
 
-// hasNUL returns git's rule for what is no text.
+// hasNUL reports whether git takes b for binary.
 func hasNUL(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0 }
 
 // A Clash is one conflict of a merge, as git marks it.

@@ -1,4 +1,4 @@
-// Files that are taken for those whose place they took.
+// Files that caches mistake for the files that they replaced.
 
 package patch
 
@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// A Stamp is what caches go by that do not read a file.
+// A Stamp has the properties by which caches recognize a file without reading it.
 type Stamp struct {
 	Size int64     // bytes
 	Time time.Time // of the last change of its content, as the file system says
 }
 
-// Rewrites is how often a file is written once more for what Wait says: some file systems know only even seconds.
+// Rewrites is how often a file is written again because of Wait. Some file systems have only even seconds.
 const Rewrites = 3
 
-// IsSource reports whether name is that of a file whose compiled form is trusted by its stamp. Python's is.
+// IsSource reports whether the compiled form of a file is trusted by the stamp of the file. That of Python is.
 func IsSource(name string) bool { return path.Ext(name) == ".py" }
 
-// Wait returns how long to wait before a file that was just written, s, and takes the place of another, is written
-// once more, 0 for not at all. CPython trusts the bytecode of a source that has the size and the whole second it
-// had (PEP 552), and so does pytest: who writes, runs and repairs within a second would see the repair without
-// effect. Another time than that of the writing is no way out: make rebuilds nothing for an earlier one and warns
-// of one to come. Nor is to remove the bytecode: in a person's tree what git ignores is not ours.
+// Wait returns how long to wait before a file that was just written, s, and replaces another one, is written again; 0
+// if it need not be. CPython trusts the bytecode of a source whose size and whole second of change are the same (PEP
+// 552), and so does pytest: a file that is written, run and corrected within a second would keep its old effect. A
+// false time does not help, because make rebuilds nothing for an earlier one and warns of a later one. The bytecode
+// must not be removed, because files that git ignores belong to the person.
 func (s Stamp) Wait(replaced Stamp) time.Duration {
 	if s.Size != replaced.Size || s.Time.Unix() != replaced.Time.Unix() {
 		return 0
@@ -34,8 +34,8 @@ func (s Stamp) Wait(replaced Stamp) time.Duration {
 	return time.Second - time.Duration(s.Time.Nanosecond()) + 10*time.Millisecond
 }
 
-// TellApart sees to it that no cache takes w, which holds data and is about to take the place of the file stood,
-// for that one: it may write w once more.
+// TellApart makes sure that no cache mistakes w, which has the content data, for the file stood that it will replace.
+// It may write w again.
 func TellApart(w *os.File, data []byte, stood fs.FileInfo) error {
 	for range Rewrites {
 		now, err := w.Stat()

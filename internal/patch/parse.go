@@ -42,7 +42,7 @@ func Parse(b []byte) (*Patch, error) {
 	return p, nil
 }
 
-// check looks at all files together.
+// check compares all files with each other.
 func (p *Patch) check() error {
 	at := map[string]int{} // path → index of its last file
 	for i := range p.Files {
@@ -105,7 +105,7 @@ func (s *scanner) bad(format string, args ...any) error {
 	return fmt.Errorf("%w: line %d: %s", ErrMalformed, s.line, fmt.Sprintf(format, args...))
 }
 
-// A header is what stands before the hunks of one file.
+// A header has the lines before the hunks of one file.
 type header struct {
 	path                               string
 	oldMode, newMode, added, deleted   string // as written; "" where not
@@ -153,7 +153,7 @@ func (s *scanner) bare(f *FilePatch, h *header) error {
 	return nil
 }
 
-// filePatch judges the header.
+// filePatch checks the header.
 func (s *scanner) filePatch(h *header) (*FilePatch, error) {
 	if err := CheckPath(h.path); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (s *scanner) filePatch(h *header) (*FilePatch, error) {
 	return f, nil
 }
 
-// fileMode returns gitMode's inverse; 0 for "".
+// fileMode is the inverse of gitMode; 0 for "".
 func fileMode(s string) fs.FileMode {
 	switch s {
 	case "100644":
@@ -399,7 +399,7 @@ func (s *scanner) text(f *FilePatch, h *header) error {
 	return nil
 }
 
-// texts follows the two texts through the hunks of one file.
+// texts has the position in both texts while the hunks of one file are read.
 type texts struct {
 	*scanner
 	oldEnd, newEnd   int  // lines of either side that are behind us, counted by the headers

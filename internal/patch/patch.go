@@ -1,6 +1,6 @@
-// Package patch is a patch: encode from two states (text by sergi/go-diff, binary as git's literal), parse and
-// apply in memory, strictly. What Encode writes, plain `git apply` takes, with the same result (in a repository of
-// SHA-1 object names; one of SHA-256 names refuses binary patches).
+// Package patch encodes the difference of two states as a patch, and parses and applies patches in memory. Plain `git
+// apply` accepts the output of Encode, with the same result (in a repository with SHA-1 object names; one with SHA-256
+// refuses binary patches).
 package patch
 
 import (
@@ -61,7 +61,7 @@ type FilePatch struct {
 	file             *gitdiff.File // under another name; nil if there are neither hunks nor a binary block
 }
 
-// A Hunk is for those who show a patch.
+// A Hunk is one hunk of a text, for showing a patch.
 type Hunk struct {
 	Header           string // "@@ -1,3 +1,4 @@"
 	OldLine, NewLine int    // first line, from 1

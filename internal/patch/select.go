@@ -56,8 +56,8 @@ func (g PathPatch) Parts() []string {
 	return []string{"mode"}
 }
 
-// Splice returns the content of a path after the parts of from, which it has now, were replaced by those of to. nil is a
-// path that does not exist. The error is ErrConflict if now is not what the patch says.
+// Splice returns the content of a path after the parts of from, which it has now, were replaced by those of to. nil is
+// a path that does not exist. The error is ErrConflict if now is not what the patch says.
 func (g PathPatch) Splice(now *File, from, to []bool) (*File, error) {
 	if slices.Equal(from, to) {
 		return now, nil
@@ -217,7 +217,8 @@ func (f *FilePatch) reversed(made *File) (*File, error) {
 	}
 	made.Data = data.Bytes()
 	if blobOf(made) != f.oldBlob {
-		return nil, fmt.Errorf("%w: %s: its old content is not %s, which its index line names", ErrMalformed, quote(f.Path), f.oldBlob)
+		return nil, fmt.Errorf("%w: %s: its old content is not %s, which its index line names",
+			ErrMalformed, quote(f.Path), f.oldBlob)
 	}
 	return made, nil
 }

@@ -66,7 +66,8 @@ func TestSplice(t *testing.T) {
 				t.Errorf("from %04b to %04b: %v %v", from, to, got, err)
 			}
 		}
-		if has, ok := g.Holds(state(from), func(f *File) bool { return Equal(f, base) }); !ok || !slices.Equal(has, set(from)) {
+		has, ok := g.Holds(state(from), func(f *File) bool { return Equal(f, base) })
+		if !ok || !slices.Equal(has, set(from)) {
 			t.Errorf("%04b holds %v %v", from, has, ok)
 		}
 		wrong := state(from)

@@ -14,8 +14,7 @@ func boot() string {
 	return fmt.Sprintf("%d-%d", tv.Sec, tv.Usec)
 }
 
-// look says when a process began, and whether it has ended and is only waited for; known is false where the system
-// does not tell.
+// look returns when a process began, and whether it is a zombie; known is false if the system does not tell.
 func look(pid int) (start uint64, ended, known bool) {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || int(p.Proc.P_pid) != pid {

@@ -15,14 +15,13 @@ func boot() string {
 	return strings.TrimSpace(string(b))
 }
 
-// look says when a process began, and whether it has ended and is only waited for; known is false where /proc does
-// not tell.
+// look returns when a process began, and whether it is a zombie; known is false if /proc does not tell.
 func look(pid int) (start uint64, ended, known bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, false, false
 	}
-	// The second field is the program's name in brackets; it may hold spaces and brackets itself.
+	// The second field is the program's name in brackets; it may contain spaces and brackets itself.
 	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(fields) < 20 {
 		return 0, false, false

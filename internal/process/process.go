@@ -18,7 +18,7 @@ type Stamp struct {
 	Boot  string `json:"boot"`  // which start of the machine; Linux: /proc/sys/kernel/random/boot_id
 }
 
-// unknown stands for a boot that the system does not tell.
+// unknown is the boot if the system does not tell it.
 const unknown = "unknown"
 
 var self = sync.OnceValue(func() Stamp {
@@ -45,10 +45,10 @@ func (s Stamp) Alive() bool {
 	return syscall.Kill(s.PID, 0) != syscall.ESRCH
 }
 
-// String is <pid>.<start>.<boot>.
+// String returns <pid>.<start>.<boot>.
 func (s Stamp) String() string { return fmt.Sprintf("%d.%d.%s", s.PID, s.Start, s.Boot) }
 
-// Parse reads what String gives; ok is false for anything else.
+// Parse reads the result of String; ok is false for anything else.
 func Parse(text string) (s Stamp, ok bool) {
 	pid, rest, ok1 := strings.Cut(text, ".")
 	start, boot, ok2 := strings.Cut(rest, ".")

@@ -15,34 +15,35 @@ import (
 	"unicode/utf8"
 )
 
-// A form is one way in which a value may stand in text. One that wraps may have line ends in it, as encoders put them.
+// A form is one way in which a value may be written. A form that wraps may have line ends in it, as encoders write
+// them.
 type form struct {
 	text  string
 	wraps bool
 }
 
 const (
-	// maxEncoded is the longest value, in bytes, whose encodings are looked for; of longer ones only those of the
-	// lines.
+	// maxEncoded is the length of the longest value, in bytes, whose encodings are searched for. Of a longer one only
+	// the encodings of its lines are.
 	maxEncoded = 16 << 10
 	// maxRare is the same for the encodings of rare.go, which are longer, and many.
 	maxRare = 1 << 10
-	// maxWhole is the same for a value of several lines: each form costs memory, and those of the lines say as much.
+	// maxWhole is the same for a value of several lines: each form costs memory, and those of the lines are enough.
 	maxWhole = 512
-	// early is how many characters of a wrapped form stand before its first line end at least: with fewer the end of
-	// nearly any line might be the beginning of a form, and a stream would hold it back.
+	// early is the least number of characters of a wrapped form before its first line end. With fewer, the end of
+	// nearly any line might begin a form, and a stream would be delayed.
 	early = 4
-	// minLine is how many characters stand between two line ends at least. Encoders put 60, 64 or 76 there.
+	// minLine is the least number of characters between two line ends. Encoders write 60, 64 or 76.
 	minLine = 40
-	// minFolded is the shortest value, in bytes, that is also found folded like an encoding: a shorter one of
-	// digits might stand at the end of one line of numbers and go on at the next.
+	// minFolded is the length of the shortest value, in bytes, that is also found folded like an encoding. A shorter
+	// one of digits might match across two lines of numbers.
 	minFolded = 16
-	// minRest is the shortest rest of a form, in characters, that is looked for by itself.
+	// minRest is the shortest rest of a form, in characters, that is searched for by itself.
 	minRest = 8
 )
 
-// forms lists how value may stand in text: as it is, and each of its lines when there are several (a key that is
-// printed with an indent or line by line); all of these as programs quote them and as they encode them (rare.go too).
+// forms lists how value may be written: as it is, and each of its lines if there are several (a key that is printed
+// with an indent or line by line); all of these as programs quote them and as they encode them (rare.go too).
 // Lines shorter than MinLen are left out, and so are their forms. There are no doubles.
 func forms(value string) []form {
 	var out []form
@@ -96,12 +97,12 @@ func forms(value string) []form {
 	return out
 }
 
-// base64Forms returns the characters that stand in any base64 text whose bytes hold p: what is encoded before p
-// shifts it by none, one or two bytes, so there are three of them, each less the characters at its ends that p
-// shares with its neighbours (of those, two to four bits are of p). Where p is the end of the text, the last
-// character and the padding are known as well. All of it in both alphabets.
+// base64Forms returns texts of which one is in any base64 text whose bytes contain p. The bytes before p shift it by
+// none, one or two, so there are three, each without the characters at its ends that p shares with its neighbours (two
+// to four bits of them belong to p). If p is the end of the text, the last character and the padding are known, too.
+// All of it in both alphabets.
 //
-// A line end within the first characters of a form is not followed; so the form without these is in the list too.
+// A line end within the first characters of a form is not followed, so the form without these is in the list, too.
 func base64Forms(p string) []string {
 	var all []string
 	for shift := range 3 {

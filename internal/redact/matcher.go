@@ -14,7 +14,7 @@ type matcher struct {
 	// shift of a pair of bytes: how far the window of min bytes that ends with the pair may jump; 0 means that it may
 	// be the beginning of a pattern.
 	shift [1 << 16]uint8
-	// starts holds the pairs that a pattern begins with.
+	// starts is true for each pair that a pattern begins with.
 	starts [1 << 16]bool
 }
 
@@ -31,7 +31,7 @@ type node struct {
 	wrapped bool  // a pattern that wraps ends here
 }
 
-// A pattern is what stands for one text of the set.
+// A pattern describes one text of the set.
 type pattern struct {
 	name  string // of the value it comes from
 	wraps bool
@@ -51,7 +51,7 @@ func compile(patterns map[string]pattern) *matcher {
 		m.min = min(m.min, len(p))
 	}
 	m.min = min(m.min, maxJump)
-	slices.Sort(keys) // so that one set always gives one automaton
+	slices.Sort(keys) // so that the automaton does not depend on the order of the map
 	for i, p := range keys {
 		m.names = append(m.names, patterns[p].name)
 		m.insert(p, int32(i), patterns[p].wraps)
@@ -86,7 +86,7 @@ func (m *matcher) childOf(at int32, b byte) int32 {
 	return 0
 }
 
-// link sets the fail states, nearest to the root first, and hands matches down them.
+// link sets the fail states, nearest to the root first, and copies matches from them.
 func (m *matcher) link() {
 	var queue []int32
 	for c := m.nodes[0].child; c != 0; c = m.nodes[c].sibling {
@@ -324,7 +324,7 @@ func (m *matcher) reads(t *thread, by byte) bool {
 	return next != 0 && (m.nodes[next].wraps || m.nodes[next].wrapped)
 }
 
-// wrappedJumps notes the pairs of p as they stand when there is a line end in it.
+// wrappedJumps records the pairs of p with a line end in it.
 func (m *matcher) wrappedJumps(p string) {
 	for i := early; i < min(m.min, len(p)); i++ { // a line end before p[i]
 		m.near(p[i-1], '\n', i)

@@ -1,7 +1,6 @@
 package redact
 
-// What few programs print by themselves and anybody can make them print: a value byte for byte, in UTF-16, and
-// encoded twice.
+// Forms that few programs print unless they are told to: a value byte for byte, in UTF-16, and encoded twice.
 
 import (
 	"encoding/base64"
@@ -11,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// spellings are the ways to write a byte by itself, and what stands between two. Each is a pattern of a value, and
-// costs a stream next to nothing; base32, with five patterns in 32 characters of which the numbers of ordinary text
-// are made too, doubled what fifty values cost.
+// spellings are the ways to write one byte, and the text between two bytes. Each is one pattern of a value, and costs
+// a stream next to nothing. Base32 would be five patterns, in characters that numbers in ordinary text have, too; it
+// doubled the cost of fifty values.
 var spellings = []struct{ byte, between string }{
 	// URLs
 	{"%02x", "%"},
@@ -49,9 +48,8 @@ var spellings = []struct{ byte, between string }{
 	{"%X", ";&#x"},
 }
 
-// spelled lists p with each byte written by itself, and in UTF-16. What stands before the first byte is in none of
-// them, so that all begin with a digit: a progress of 50% is not held back because it might be the beginning of a
-// value.
+// spelled lists p with each byte written by itself, and in UTF-16. The mark before the first byte is left out, so that
+// all begin with a digit: the end of a progress of 50% is not delayed because it might begin a value.
 func spelled(p string) []string {
 	all := wide(p)
 	for _, s := range spellings {
@@ -80,9 +78,8 @@ func wide(p string) []string {
 	return []string{string(little), string(big)}
 }
 
-// twice returns the characters that stand in any base64 text of a base64 text whose bytes hold p: each of the three
-// ways in which p may stand in the first can stand in three ways in the second. And in one of p in UTF-16, as
-// PowerShell takes it.
+// twice returns texts of which one is in any base64 text of a base64 text whose bytes contain p: each of the three
+// texts of the first can be in the second in three ways. It adds those of p in UTF-16, which PowerShell uses.
 func twice(p string) []string {
 	var all []string
 	if w := wide(p); w != nil {

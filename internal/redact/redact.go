@@ -1,26 +1,27 @@
 // Package redact removes secret values from text and streams, also when a value is split over chunks.
 //
-// What is removed is every place where a value stands, and where such places overlap their union: of two values of
-// which one holds, begins or runs into the other, no tail is left over. A value is looked for
+// Every occurrence of a value is removed, and the union of occurrences that overlap: if one value contains another, or
+// ends where another begins, no rest of either is left. A value is found
 //
 //   - as it is, and each of its lines by itself where it has several;
 //   - as JSON, JSON in JSON, Go, C, Python, XML, HTML and shells write it between quotes, and escaped in URLs and forms;
-//   - in base64, in both alphabets, wherever in the encoded bytes it stands: all characters but the one at either end
-//     that it shares with its neighbours, which tells up to four bits of it;
+//   - in base64, in both alphabets, at any offset in the encoded bytes: all characters but the one at either end that
+//     it shares with its neighbours, which tells up to four bits of it;
 //   - in hex, in small or in capital letters;
-//   - in both also where they are broken into lines of 40 characters or more, and as it is where it has 16 bytes or more. Where the
-//     first line end comes within the first four characters, three are left (and all, of a value of less than ten bytes, and as it is);
-//   - in hex, octal or decimal numbers with something between the bytes (73:65, 73 65, %73%65, \x73\x65, \u0073\u0065, 0x73, 0x65,
-//     &#x73;&#x65;, \163\145, 163 145, &#115;&#101;, 115 101, 115, 101; a mark before the first one is left), in UTF-16, and in base64 of
-//     UTF-16;
-//   - in the base64 of a base64 text that is not broken into lines: all but one or two characters at either end, which tell
-//     up to eight bits.
+//   - in both also if they are broken into lines of 40 characters or more, and as it is if it has 16 bytes or more. If
+//     the first line end comes within the first four characters, three are left (and all of a value of less than ten
+//     bytes, and of a value as it is);
+//   - in hex, octal or decimal numbers with something between the bytes (73:65, 73 65, %73%65, \x73\x65, \u0073\u0065,
+//     0x73, 0x65, &#x73;&#x65;, \163\145, 163 145, &#115;&#101;, 115 101, 115, 101; a mark before the first one is
+//     left), in UTF-16, and in base64 of UTF-16;
+//   - in the base64 of a base64 text that is not broken into lines: all but one or two characters at either end, which
+//     tell up to eight bits.
 //
-// What is not found: a value in pieces that are not its lines; a value in other letters (in capitals, reversed,
-// with something else between its characters, as colours have it, and hex dumps at each end of a line); base32; any
-// other encoding of an encoding, or of something made of the value (a digest, what is compressed or encrypted);
-// line ends that are more than a line end (an indent, a + or > before each line); encodings of a line of more than
-// 16 KiB, and the last two sorts of more than 1 KiB.
+// Not found are: pieces of a value that are not its lines; a value in other letters (in capitals, reversed, with
+// something else between its characters, such as colours, or as in a hex dump); base32; any other encoding of an
+// encoding, or of something computed from the value (a digest, compressed or encrypted data); values broken by more
+// than a line end (an indent, a + or > before each line); encodings of a line of more than 16 KiB, and the last two
+// sorts of more than 1 KiB.
 package redact
 
 import (
@@ -32,13 +33,13 @@ import (
 // Mark replaces a value.
 const Mark = "[redacted]"
 
-// MinLen is the shortest value, in bytes, that is removed: a shorter one would eat ordinary text.
+// MinLen is the length of the shortest value, in bytes, that is removed. A shorter one may occur in ordinary text.
 const MinLen = 6
 
 // A Set is the values to remove. The zero Set and the nil Set remove nothing. A Set is safe for concurrent use.
 type Set struct {
 	mu       sync.Mutex
-	patterns map[string]pattern // by what to look for
+	patterns map[string]pattern // by the text that is searched for
 	compiled atomic.Pointer[matcher]
 }
 
@@ -117,8 +118,8 @@ func (s *Set) Find(b []byte) (name string, ok bool) {
 }
 
 // Writer returns a writer that passes everything but the values on to w. It keeps back only what can still become a
-// value, so a prompt appears at once. Close writes the rest (never more than the longest form of a value less one byte,
-// and the line ends in it); it does not close w. After an error every Write fails.
+// value, so a prompt appears at once. Close writes the rest (never more than the longest form of a value less one
+// byte, and the line ends in it); it does not close w. After an error every Write fails.
 func (s *Set) Writer(w io.Writer) io.WriteCloser { return &writer{set: s, to: w} }
 
 // without returns b with Mark in the place of each span.

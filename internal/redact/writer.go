@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// A writer passes a stream on without the values. Its state is what it holds back: the longest end of the stream that
-// a value begins with.
+// A writer passes a stream on without the values. It keeps the longest end of the stream that may begin a value.
 type writer struct {
 	mu  sync.Mutex
 	set *Set
@@ -18,7 +17,7 @@ type writer struct {
 	held    []byte // not passed on yet
 	base    int64  // offset in the stream of held[0], and of the next byte when held is empty
 	spans   []span // found, not passed on yet; in order, none overlaps another
-	covered int64  // up to here the last Mark stands for what was there
+	covered int64  // the last Mark replaces the stream up to this offset
 	out     []byte // scratch
 }
 
@@ -46,7 +45,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close passes on what is held back: it has become no value.
+// Close passes on what was kept, because it did not become a value.
 func (w *writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +61,7 @@ func (w *writer) found(sp span, _ int32) bool {
 	return true
 }
 
-// renew changes to the automaton of more values; what is held back is looked at again (and holds all of spans).
+// renew changes to the automaton of more values, and searches again in what is kept, which includes all spans.
 func (w *writer) renew(m *matcher) {
 	w.m, w.at, w.spans = m, cursor{}, nil
 	if m != nil && len(w.held) > 0 {
@@ -70,7 +69,7 @@ func (w *writer) renew(m *matcher) {
 	}
 }
 
-// pass hands on the held bytes and p but for the last keep bytes, which become the held ones.
+// pass passes on the held bytes and p, except the last keep bytes, which are held then.
 func (w *writer) pass(p []byte, keep int) {
 	end := w.base + int64(len(w.held)+len(p)) - int64(keep)
 	switch {
@@ -106,7 +105,7 @@ func (w *writer) pass(p []byte, keep int) {
 	w.base = end
 }
 
-// text adds the bytes of the stream from one offset to another, less what the last Mark stands for.
+// text adds the bytes of the stream from one offset to another, without those that the last Mark replaces.
 func (w *writer) text(p []byte, from, to int64) {
 	from = max(from, min(w.covered, to))
 	edge := w.base + int64(len(w.held)) // p begins here

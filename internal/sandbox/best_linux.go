@@ -31,7 +31,7 @@ func Tiers() []Tier {
 
 // tryTier runs a probe in a small box of the tier.
 func tryTier(t Tier) error {
-	b := Box{Tier: t}
+	b, p := Box{Tier: t}, &probe{Outside: "/"}
 	dir, err := os.MkdirTemp("", "async-pipeline-probe-")
 	if err != nil && t == View {
 		return err
@@ -39,42 +39,25 @@ func tryTier(t Tier) error {
 	if err == nil {
 		defer func() { _ = os.RemoveAll(dir) }()
 		b.Tree, b.Copy, b.Tmp = filepath.Join(dir, "tree"), filepath.Join(dir, "copy"), filepath.Join(dir, "tmp")
-		b.Read = []string{filepath.Join(dir, "outside")}
-		for _, p := range []string{b.Tree, b.Copy, b.Tmp, b.Read[0]} {
-			if err := os.Mkdir(p, 0o700); err != nil {
+		p.Outside = filepath.Join(dir, "outside")
+		b.Read = []string{p.Outside}
+		for _, folder := range []string{b.Tree, b.Copy, b.Tmp, p.Outside} {
+			if err := os.Mkdir(folder, 0o700); err != nil {
 				return err
 			}
 		}
-		if err := os.WriteFile(filepath.Join(b.Copy, probeFile), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(b.Copy, "file"), nil, 0o600); err != nil {
 			return err
 		}
+		if t == View {
+			p.Copy = filepath.Join(b.Tree, "file")
+		}
 	}
-	_, err = b.run(context.Background(), Command{Argv: []string{helperName}, Dir: "/"}, true)
+	_, err = b.run(context.Background(), Command{Argv: []string{helperName}, Dir: "/"}, p)
 	return err
 }
 
-// A probe is what an inner process tries in its box, to find out whether the box confines it.
-type probe struct {
-	Outside string // a folder in which no file may be made; empty: /
-	Copy    string // a file that must be seen at the tree's path; empty: none
-}
-
-// newProbe expects the folders that tryTier makes.
-func newProbe(b Box) *probe {
-	p := &probe{Outside: "/"}
-	if len(b.Read) > 0 {
-		p.Outside = b.Read[0]
-	}
-	if b.Tier == View {
-		p.Copy = filepath.Join(b.Tree, probeFile)
-	}
-	return p
-}
-
-const (
-	probeFile = "copy"
-	leaks     = "the box does not hold: " // before what a probe found
-)
+const leaks = "the box does not hold: " // before what a probe found
 
 func (p *probe) try() error {
 	name := filepath.Join(p.Outside, ".async-pipeline-probe")

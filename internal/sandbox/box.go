@@ -18,7 +18,8 @@ const (
 	RunnerMark = "ASYNC_PIPELINE_RUNNER" // <pid>.<start>.<boot id> of the runner, see process.Stamp
 )
 
-// At returns the path at which a command in the box sees path, a path of the tree. Other paths are returned as they are.
+// At returns the path at which a command in the box sees path, a path of the tree. Other paths are returned as they
+// are.
 func (b Box) At(path string) string {
 	if b.Tier == View || b.Copy == "" || b.Tree == "" {
 		return path

@@ -193,8 +193,9 @@ func (s *supervisor) lasting(c *job) []int {
 	})
 }
 
-// term sends SIGTERM to the members of c that did not get it before. It is not repeated while the command lives, because
-// what a command starts to clean up must be able to work. A stopped process gets the signal only when it is continued.
+// term sends SIGTERM to the members of c that did not get it before. It is not repeated while the command lives,
+// because what a command starts to clean up must be able to work. A stopped process gets the signal only when it is
+// continued.
 func (s *supervisor) term(c *job) {
 	if c.termed.IsZero() {
 		c.termed = time.Now()

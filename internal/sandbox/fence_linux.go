@@ -84,7 +84,7 @@ func raise(rules int) error {
 	return nil
 }
 
-// dropCapabilities leaves the calling thread none, and no way to any: no_new_privs stands already.
+// dropCapabilities removes all capabilities of the calling thread for ever: no_new_privs is set already.
 func dropCapabilities() error {
 	for c := uintptr(0); c < 64; c++ {
 		// Without CAP_SETPCAP this is refused; then no_new_privs alone keeps a program from gaining what was given up.

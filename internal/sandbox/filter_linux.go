@@ -1,12 +1,12 @@
 package sandbox
 
-// The filter: system calls that reach processes outside of the fence and that Landlock does not hold back.
+// The filter refuses system calls that affect processes outside of the fence and that Landlock permits.
 //
-// A process may lower the limits of every process of its user, and so kill the runner or make its supervisor
-// helpless. Refused are: prlimit64 that sets a limit of another process (pid 0 is oneself), and setpriority and
-// ioprio_set for all processes of a user or for a foreign process group. ptrace, process_vm_writev and signals are
-// Landlock's. Threads are told from processes nowhere here, so what programs do to their own threads by id
-// (sched_*, setpriority) stays open: it can slow others down and no more.
+// A process may lower the limits of every process of its user, and so kill the runner or disable its supervisor.
+// Refused are: prlimit64 that sets a limit of another process (pid 0 is oneself), and setpriority and ioprio_set for
+// all processes of a user or for another process group. Landlock refuses ptrace, process_vm_writev and signals. The
+// filter cannot tell threads from processes, so what programs do to their own threads by id (sched_*, setpriority) is
+// permitted: it can only slow others down.
 
 import (
 	"runtime"

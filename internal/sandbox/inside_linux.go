@@ -1,8 +1,8 @@
 package sandbox
 
-// What started this process, when it does not say so itself: its marks are gone with `env -i`. Whoever leaves his
-// session or loses his parent still descends from his supervisor, and that from its runner, which holds its root
-// open.
+// Whether this process was started by a task or a hook. The marks in its environment may have been removed (`env -i`),
+// but even a process that has left its session or lost its parent is a descendant of its supervisor. The runner of
+// that has its root open.
 
 import (
 	"errors"
@@ -17,25 +17,25 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
-// mostAncestors bounds the walk to pid 1. Nobody descends from so many, but who wants to be lost sight of.
+// mostAncestors bounds the walk to pid 1. A process with more ancestors tries to hide.
 const mostAncestors = 1 << 15
 
-// Hold keeps the folder open to the end of this process: Inside knows by it which root a runner works for, whatever
-// happens meanwhile to the files in it and to its name. What is started here does not inherit it.
+// Hold keeps the folder open until this process exits. Inside finds the root of a runner by it, even if the folder is
+// renamed meanwhile. Child processes do not inherit it.
 func Hold(root string) {
 	_, _ = unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// Inside reports whether this process was started, over however many others, by a task or a hook of a runner that
-// works for root, or for a folder below it. A runner of another root counts as none: tests of a program that uses
-// this one may be a task. Where a supervisor does not let its runner be known, it is one of root.
+// Inside reports whether this process is a descendant of a task or a hook of a runner that works for root, or for a
+// folder below it. A runner of another root does not count, because the tests of a program that uses this one may be a
+// task. A supervisor whose runner cannot be found counts as one of root.
 func Inside(root string) Starter { return insideOf("self", root) }
 
 // insideOf is Inside of a process, named as in /proc.
 func insideOf(name, root string) Starter {
 	want, err := os.Stat(root)
 	if err != nil {
-		return Neither // there is nothing to be written
+		return Neither
 	}
 	above, lost := supervisorsAbove(name)
 	if lost {
@@ -53,10 +53,9 @@ func insideOf(name, root string) Starter {
 	return found
 }
 
-// supervisorsAbove returns the supervisors that a process descends from; lost is true when they are too far away to
-// be found. An ancestor that ends during the walk has given its children to another one: then the walk begins
-// again. Where /proc hides the processes of others it ends at the first of them, which none of this user's
-// supervisors is above.
+// supervisorsAbove returns the supervisors among the ancestors of a process; lost means that there are too many
+// ancestors. The walk begins again if an ancestor exits meanwhile, because its children get another parent. If /proc
+// hides the processes of other users, it ends at the first of them, which has no supervisor of this user above it.
 func supervisorsAbove(name string) (found []int, lost bool) {
 	for range 20 {
 		found = nil
@@ -100,15 +99,14 @@ func startedFor(pid int, root string, want fs.FileInfo) Starter {
 	if err != nil || lookupEnv(vars, HookMark) != "" {
 		by = AHook
 	}
-	if err == nil && ok && runner.Alive() && !holds(runner.PID, root, want) {
+	if err == nil && ok && runner.Alive() && !hasOpen(runner.PID, root, want) {
 		return Neither
 	}
 	return by
 }
 
-// holds reports whether a process has root open, or a folder below it; it is true for a process that cannot be
-// looked at.
-func holds(pid int, root string, want fs.FileInfo) bool {
+// hasOpen reports whether a process has root open, or a folder below it. It is true if that cannot be read.
+func hasOpen(pid int, root string, want fs.FileInfo) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -32,7 +32,7 @@ type tree struct {
 // launches is how often a command is tried, with another supervisor if one was lost before it got the request.
 const launches = 3
 
-func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
+func launch(b Box, c Command, std [3]*os.File, p *probe) (*tree, error) {
 	if err := adopt(); err != nil {
 		return nil, err
 	}
@@ -66,13 +66,11 @@ func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 		if s, err = b.plan(c); err != nil {
 			return nil, err
 		}
-		if trial {
-			s.Probe = newProbe(b)
-		}
+		s.Probe = p
 		r.startInside(b)
 	}
-	gate.RLock()
-	defer gate.RUnlock()
+	starting.RLock()
+	defer starting.RUnlock()
 	for try := 1; ; try++ {
 		t, err := b.ask(c, r, s, fds)
 		if err == nil {
@@ -84,8 +82,8 @@ func launch(b Box, c Command, std [3]*os.File, trial bool) (*tree, error) {
 	}
 }
 
-// ask sends the request to a supervisor: that of the tasks or, for a command that is confined or started by a hook, a new
-// one. So a command that a model chose cannot harm the supervisor of tasks.
+// ask sends the request to a supervisor: that of the tasks or, for a command that is confined or started by a hook, a
+// new one. So a command that a model chose cannot harm the supervisor of tasks.
 func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
 	t = &tree{how: r.how, tier: b.Tier, name: c.Argv[0], path: r.path, done: make(chan ending, 1)}
 	t.struck = map[int]bool{}
@@ -133,8 +131,8 @@ func (r *request) startInside(b Box) {
 	}
 }
 
-// instruct sends an inner process its spec. The channel it returns gets the refusal of that process, or a zero one when
-// it became the command.
+// instruct sends an inner process its spec. The channel it returns gets the refusal of that process, or a zero one
+// when it became the command.
 func instruct(ours *os.File, s spec) <-chan refusal {
 	entered := make(chan refusal, 1)
 	go func() {

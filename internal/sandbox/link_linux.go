@@ -240,8 +240,8 @@ func (l *link) send(frame func([]byte) []byte, fds ...int) error {
 	return err
 }
 
-// ping asks the supervisor for an answer, which comes after the requests before it. The result is for ponged. Nothing is
-// sent if the socket is full.
+// ping asks the supervisor for an answer, which comes after the requests before it. The result is for ponged. Nothing
+// is sent if the socket is full.
 func (l *link) ping() uint32 {
 	number := l.pings.Add(1)
 	if l.sending.TryLock() {

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// In bytes: what is read at once, the most that a pipe can be made to hold (fs.pipe-max-size), and after how much of
-// output it is made to.
+// In bytes.
 const (
-	pipeBuffer = 64 << 10
-	pipeMax    = 1 << 20
-	pipeMuch   = 256 << 10
+	pipeBuffer = 64 << 10  // is read at once
+	pipeMax    = 1 << 20   // the largest buffer of a pipe (fs.pipe-max-size)
+	pipeMuch   = 256 << 10 // after so much output the buffer of the pipe is made that large
 )
 
 // buffers are those of outputs that have ended.
 var buffers = sync.Pool{New: func() any { return new([pipeBuffer]byte) }}
 
-// An output carries what a command writes from a pipe to its writer. It belongs to its goroutine; finish ends it.
+// An output copies from a pipe of a command to a writer, in a goroutine of its own, until finish is called.
 type output struct {
 	pipe *os.File
 	to   io.Writer
@@ -28,8 +27,8 @@ type output struct {
 	done chan error
 }
 
-// copy passes on until nobody holds the pipe or finish was called. A writer's error does not stop the reading:
-// the command would block, or die of SIGPIPE, for a fault that is not its own.
+// copy copies until the other end of the pipe is closed or finish is called. An error of the writer does not stop the
+// reading, because the command would block, or be killed by SIGPIPE.
 func (o *output) copy() {
 	var failed error
 	kept := buffers.Get().(*[pipeBuffer]byte)
@@ -49,7 +48,7 @@ func (o *output) copy() {
 			pass(buf[:n])
 			if total += n; total > pipeMuch && !wide {
 				wide = true
-				o.widen() // whoever writes so much need not wait for each of our reads
+				o.widen() // a command that writes so much should not wait for each read
 			}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {

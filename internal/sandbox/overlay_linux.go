@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// overlay makes the file system of an overlay and returns it as a detached mount. It uses extended attributes of the name space
-// "user", the only ones that an ordinary user may set; so a folder is not renamed but copied (rename fails with EXDEV, as
-// between file systems).
+// overlay makes the file system of an overlay and returns it as a detached mount. It uses extended attributes of the
+// name space "user", the only ones that an ordinary user may set; so a folder is not renamed but copied (rename fails
+// with EXDEV, as between file systems).
 func (m mount) overlay() (int, error) {
 	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -67,8 +67,8 @@ func (m mount) overlay() (int, error) {
 	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
-// TryOverlay returns why an overlay of the folders lower, which may be none, with an upper folder below dir cannot be had here; nil: it
-// can. What it makes in dir it removes.
+// TryOverlay returns why an overlay of the folders lower, which may be none, with an upper folder below dir cannot be
+// had here; nil: it can. What it makes in dir it removes.
 func TryOverlay(dir string, lower ...string) error {
 	if err := Why(View); err != nil {
 		return err

@@ -1,11 +1,11 @@
 package sandbox
 
 // Which command a process belongs to. Descendants of a running command belong to it. A process that lost its parent
-// becomes a child of the supervisor, a stray. Its command is found, in this order, by: its tag, a resource limit that is
-// inherited whatever a process does to its session and its environment; its session, unless it made one of its own; the
-// processes that were listed below a command that is being ended. A process that shows none of these, because it set
-// that limit itself, may belong to any command that ran when it was first seen: it is ended with the last of them, and
-// counted there.
+// becomes a child of the supervisor, a stray. Its command is found, in this order, by: its tag, a resource limit that
+// is inherited whatever a process does to its session and its environment; its session, unless it made one of its own;
+// the processes that were listed below a command that is being ended. A process that shows none of these, because it
+// set that limit itself, may belong to any command that ran when it was first seen: it is ended with the last of them,
+// and counted there.
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tagResource is a limit that Linux keeps and inherits, and has not enforced since 2.4.25 (getrlimit(2)). The soft limit
-// of a command's processes is its tag.
+// tagResource is a limit that Linux keeps and inherits, and has not enforced since 2.4.25 (getrlimit(2)). The soft
+// limit of a command's processes is its tag.
 const tagResource = unix.RLIMIT_LOCKS
 
 // tagOf returns the tag of a command. No other running command has it, not even one of another supervisor.
@@ -326,8 +326,8 @@ func childrenByParent(pid int) []int {
 	})
 }
 
-// descendants returns the children of roots, their children and so on. It can miss processes that are forked meanwhile,
-// so a caller that needs all of them must repeat it until there are no new ones.
+// descendants returns the children of roots, their children and so on. It can miss processes that are forked
+// meanwhile, so a caller that needs all of them must repeat it until there are no new ones.
 func descendants(roots ...int) []int {
 	seen := make(map[int]bool, len(roots))
 	for _, p := range roots {

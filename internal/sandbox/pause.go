@@ -1,6 +1,6 @@
 package sandbox
 
-// The person's ^Z: what runs here is stopped with the program, and the clocks of the commands stand still.
+// ^Z: the running commands and their clocks are stopped with the program.
 
 import (
 	"sync"
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// gate is held for reading while a command is started, and for writing between Suspend and Resume.
-var gate sync.RWMutex
+// starting is locked for reading while a command is started, and for writing between Suspend and Resume.
+var starting sync.RWMutex
 
-// pause says when the commands were stopped. began and total are nanoseconds after origin, and together.
+// pause has the times at which the commands were stopped. began is in ns since origin, total in ns.
 var pause struct {
 	sync.Mutex
 	suspended bool
@@ -21,9 +21,8 @@ var pause struct {
 
 var origin = time.Now()
 
-// Suspend stops every process that Boxes of this program run (SIGSTOP), for when the person has stopped the program
-// (^Z). Resume lets them go on. Timeouts do not count the time between the two, and no command is started in it:
-// what calls Run waits for Resume.
+// Suspend stops every process of the commands of this program (SIGSTOP), when a person stops the program (^Z). Resume
+// continues them. Timeouts do not count the time in between, and no command is started: Run waits for Resume.
 func Suspend() {
 	pause.Lock()
 	defer pause.Unlock()
@@ -31,7 +30,7 @@ func Suspend() {
 		return
 	}
 	pause.suspended = true
-	gate.Lock()
+	starting.Lock()
 	pause.began.Store(int64(max(1, time.Since(origin))))
 	stopAll()
 }
@@ -45,12 +44,11 @@ func Resume() {
 	}
 	goOnAll()
 	pause.total.Add(int64(time.Since(origin)) - pause.began.Swap(0))
-	gate.Unlock()
+	starting.Unlock()
 	pause.suspended = false
 }
 
-// Awake returns a clock that stands still between Suspend and Resume. What it shows says nothing; how much it went
-// on does.
+// Awake returns the time of a clock that is stopped between Suspend and Resume. Only differences are meaningful.
 func Awake() time.Duration {
 	for {
 		total, began := pause.total.Load(), pause.began.Load()

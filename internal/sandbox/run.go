@@ -40,10 +40,16 @@ func (b Box) Run(ctx context.Context, c Command) (Result, error) {
 	if err := b.check(c); err != nil {
 		return Result{}, err
 	}
-	return b.run(ctx, c, false)
+	return b.run(ctx, c, nil)
 }
 
-func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
+// A probe is what an inner process tries in its box instead of the command, to find out whether the box confines it.
+type probe struct {
+	Outside string // a folder in which no file may be made
+	Copy    string // a file of the copy, at the tree's path, that must be visible; empty: none
+}
+
+func (b Box) run(ctx context.Context, c Command, p *probe) (Result, error) {
 	var res Result
 	if ctx.Err() != nil {
 		res.Cancelled, res.ExitCode = true, 128+15
@@ -55,7 +61,7 @@ func (b Box) run(ctx context.Context, c Command, probe bool) (Result, error) {
 		return res, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
 	defer std.close()
-	t, err := launch(b, c, std.child, probe)
+	t, err := launch(b, c, std.child, p)
 	if err != nil {
 		return res, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
 	}
@@ -245,9 +251,9 @@ func same(a, b io.Writer) bool {
 	return a == b
 }
 
-// Foreground runs a program, such as an editor, for a person and waits for it. It is not confined, and has the terminal:
-// ^C and ^\ end nothing else meanwhile. It is never used for a task, hook or agent. A program that does not exit with 0
-// is an error.
+// Foreground runs a program, such as an editor, for a person and waits for it. It is not confined, and has the
+// terminal: ^C and ^\ end nothing else meanwhile. It is never used for a task, hook or agent. A program that does not
+// exit with 0 is an error.
 func Foreground(argv, env []string, dir string, stdin io.Reader, stdout, stderr io.Writer) error {
 	theirs := make(chan os.Signal, 1)
 	// caught and not ignored, because the program would inherit that

@@ -1,9 +1,9 @@
 // Package sandbox runs one command: confined, bounded, and its whole process tree ended.
 //
 // A supervisor, a re-execution of this program outside the fence, starts the commands. It is the subreaper of
-// everything that they start, holds a socket to the runner, and ends what a command started when the command has
-// ended, when it is told to, or when the runner is gone. The tasks in the tree have one supervisor between them;
-// what is confined, or was started by a hook, has one for each command.
+// everything that they start. It ends the processes of a command when the command has ended, when the runner asks for
+// it through a socket, or when the runner has exited. The tasks in the tree share one supervisor; a command that is
+// confined, or was started by a hook, has its own.
 package sandbox
 
 import (
@@ -18,33 +18,33 @@ import (
 type Tier string
 
 const (
-	None Tier = "none" // nothing is held back
+	None Tier = "none" // not confined
 	// Landlock: writing is refused outside Box.Write; reading and the network are open, and so are modes, owners,
 	// times, /dev/shm
 	Fence Tier = "fence"
-	// Fence, in a mount namespace in which Copy stands at Tree, /tmp and /dev/shm are private, and all else is
-	// read-only
+	// Fence, in a mount namespace in which Copy is mounted at Tree, /tmp and /dev/shm are private, and everything else
+	// is read-only
 	View Tier = "view"
 )
 
-// A Box says where a command runs and what it may touch. The zero Box is refused: a tier is always said.
+// A Box describes where a command runs and what it may change. The zero Box is refused, because it has no tier.
 type Box struct {
 	Tier  Tier
 	Tree  string   // absolute path of the tree that Copy is a copy of; empty outside of a copy
-	Copy  string   // absolute path of the copy; in View it stands at Tree, otherwise at its own path
+	Copy  string   // absolute path of the copy; in View it is mounted at Tree
 	Write []string // absolute paths, existing, that may be written besides Copy and Tmp
 	// absolute paths under /tmp, /dev/shm or Tree that must stay visible in View (read-only unless in Write)
 	Read    []string
 	Layers  []Overlay // in View only
 	Home    string    // HOME; empty keeps the caller's
-	Tmp     string    // TMPDIR, an existing private folder; in View it stands at /tmp too. Empty keeps the caller's
+	Tmp     string    // TMPDIR, an existing private folder; in View mounted at /tmp, too. Empty keeps the caller's
 	Env     []string  // KEY=VALUE for caches and git; a variable that the task sets itself wins
 	Hook    string    // "<run>/<task>": carried as ASYNC_PIPELINE_HOOK by everything inside; empty outside of hooks
 	Secrets bool      // secret() values are given to what runs here; false withholds them
 }
 
-// An Overlay shows the files of several folders as one, and keeps what is changed of them in another folder. It exists only inside
-// the box, so nothing of it is left when the runner is killed.
+// An Overlay shows the files of several folders as one, and keeps what is changed of them in another folder. It exists
+// only inside the box, so nothing of it is left when the runner is killed.
 type Overlay struct {
 	At    string   // an existing folder, which the box may write; it can be Upper itself
 	Lower []string // absolute paths of folders that are only read; the files of an earlier one hide those of a later one

@@ -1,8 +1,9 @@
 package sandbox
 
 // The supervisor is outside of the fence. There is one for all commands of a runner's tasks, and one for each command
-// that is confined or that a hook started. It is the subreaper of everything that its commands start, so no process gets
-// away. owner_linux.go finds out which command a process belongs to, end_linux.go ends the processes of a command.
+// that is confined or that a hook started. It is the subreaper of everything that its commands start, so no process
+// gets away. owner_linux.go finds out which command a process belongs to, end_linux.go ends the processes of a
+// command.
 //
 // The main thread takes requests and forks, because PDEATHSIG follows the thread, and because all children are then in
 // one list. Another thread reaps. A timer calls due.
@@ -29,8 +30,8 @@ func init() {
 // idleProcs is GOMAXPROCS of a supervisor: enough for one processor to be idle always.
 const idleProcs = 8
 
-// A supervisor's fields are guarded by mu, except those of the main goroutine. No child is reaped while mu is locked, so
-// a list of the children that is read meanwhile is complete.
+// A supervisor's fields are guarded by mu, except those of the main goroutine. No child is reaped while mu is locked,
+// so a list of the children that is read meanwhile is complete.
 type supervisor struct {
 	in       inbox             // of the main goroutine
 	deferred []deferredRequest // of the main goroutine
@@ -123,7 +124,10 @@ func (s *supervisor) receive(f *inFrame, fds []int) {
 		syscall.Exit(exitBroken)
 	case n != len(fds): // the kernel could not pass them all: this process has too many descriptors open
 		closeAll(fds)
-		s.never(r.id, syscall.EMFILE)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tell(notice{kind: noticeNever, id: r.id, code: uint32(syscall.EMFILE), unfit: true})
+		s.flush()
 		return
 	}
 	s.start(deferredRequest{request: r, fds: fds, until: time.Now().Add(busyFor)})
@@ -190,8 +194,8 @@ func (r *deferredRequest) attr() *syscall.ProcAttr {
 		sys.Cloneflags |= unix.CLONE_NEWUSER
 		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
-		// Only these survive the execution of a program by somebody who is not root. Overlays need CAP_DAC_OVERRIDE: the kernel gives
-		// the folder that it makes in Overlay.Work the mode 0.
+		// Only these survive the execution of a program by somebody who is not root. Overlays need CAP_DAC_OVERRIDE:
+		// the kernel gives the folder that it makes in Overlay.Work the mode 0.
 		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 	}
 	files := make([]uintptr, 3, 4) // 0 to 2 of this process are /dev/null
@@ -218,13 +222,6 @@ func (s *supervisor) order(id uint32, kind byte) {
 	if c := s.jobs[id]; c != nil {
 		s.obey(c, kind)
 	}
-}
-
-func (s *supervisor) never(id uint32, errno syscall.Errno) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tell(notice{kind: noticeNever, id: id, code: uint32(errno), unfit: true})
-	s.flush()
 }
 
 // tell adds a notice to the next flush.

@@ -63,7 +63,7 @@ type tree struct {
 // groups are the running ones: the process ids of their leaders.
 var groups sync.Map
 
-func launch(b Box, c Command, std [3]*os.File, _ bool) (*tree, error) {
+func launch(b Box, c Command, std [3]*os.File, _ *probe) (*tree, error) {
 	if b.Tier != None {
 		return nil, fmt.Errorf("%w: %s needs Linux", ErrTier, b.Tier)
 	}
@@ -77,8 +77,8 @@ func launch(b Box, c Command, std [3]*os.File, _ bool) (*tree, error) {
 			std[i] = null
 		}
 	}
-	gate.RLock()
-	defer gate.RUnlock()
+	starting.RLock()
+	defer starting.RUnlock()
 	t := &tree{done: make(chan ending, 1)}
 	env := b.environ(c)
 	path, err := locate(c.Argv[0], c.Dir, env)

@@ -21,7 +21,7 @@ const (
 // the supervisor was killed.
 type watchdog struct {
 	mu     sync.Mutex
-	late   *time.Timer
+	timer  *time.Timer
 	calmed bool         // calm was called
 	due    time.Time    // when SIGKILL is due, after stop or after the end of the command; zero: not yet known
 	struck map[int]bool // living processes that were killed here
@@ -36,10 +36,10 @@ func (t *tree) within(d time.Duration) {
 		return
 	}
 	t.due = due
-	if t.late == nil {
-		t.late = time.AfterFunc(d+patience, t.bite)
+	if t.timer == nil {
+		t.timer = time.AfterFunc(d+patience, t.bite)
 	} else {
-		t.late.Reset(d + patience)
+		t.timer.Reset(d + patience)
 	}
 }
 
@@ -49,8 +49,8 @@ func (t *tree) calm() (due bool, struck map[int]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.calmed = true
-	if t.late != nil {
-		t.late.Stop()
+	if t.timer != nil {
+		t.timer.Stop()
 	}
 	return !t.due.IsZero(), t.struck
 }
@@ -81,8 +81,8 @@ func (t *tree) bite() {
 	}
 }
 
-// strike kills the visible processes of the tree. It returns how many there were, zombies included, and how many of them
-// were alive. gone means that the watchdog was stopped.
+// strike kills the visible processes of the tree. It returns how many there were, zombies included, and how many of
+// them were alive. gone means that the watchdog was stopped.
 func (t *tree) strike() (left, alive int, gone bool) {
 	t.link.life.RLock()
 	defer t.link.life.RUnlock()

@@ -1,7 +1,7 @@
 package sandbox
 
-// The protocol between a runner and a supervisor. The runner sends frames of any length, the supervisor sends notices of
-// one length. Numbers are little-endian; texts end with a NUL, which no argument, path or variable can contain.
+// The protocol between a runner and a supervisor. The runner sends frames of any length, the supervisor sends notices
+// of one length. Numbers are little-endian; texts end with a NUL, which no argument, path or variable can contain.
 
 import (
 	"encoding/binary"
@@ -253,7 +253,8 @@ func (b *inbox) accept(oob []byte) {
 	}
 }
 
-// pipe makes a pipe. Our end does not block, so that a goroutine waits for it and not a thread; the child's end blocks.
+// pipe makes a pipe. Our end does not block, so that a goroutine waits for it and not a thread; the child's end
+// blocks.
 func pipe(weWrite bool) (ours, child *os.File, err error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
