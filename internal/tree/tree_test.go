@@ -183,3 +183,14 @@ func TestCompareRandom(t *testing.T) {
 		}
 	}
 }
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "a=12", "dir/b=345", "link->a", "empty/")
+	for dir, want := range map[string]int64{root: 5, root + "/dir": 3, root + "/empty": 0, root + "/none": 0} {
+		if got := Size(dir); got != want {
+			t.Errorf("Size(%s) = %d, want %d", dir, got, want)
+		}
+	}
+}
