@@ -127,7 +127,7 @@ func BenchmarkWork(b *testing.B) {
 	}
 }
 
-// must gives a value or ends the test.
+// must returns a value or ends the test.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(tb testing.TB) T {
 		tb.Helper()

@@ -73,7 +73,7 @@ func (f *failure) Error() string {
 	return fmt.Sprintf("git %s in %s: %s%s", f.args[0], f.dir, text, hint)
 }
 
-// exitCode of a failed call; -1 when it is no exit code.
+// exitCode returns the exit code of a failed call; -1 for any other error.
 func exitCode(err error) int {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f.code
@@ -137,8 +137,8 @@ func (c call) runProgram(ctx context.Context, program string) ([]byte, error) {
 	return nil, fmt.Errorf("git %s in %s: %w", c.args[0], c.dir, err)
 }
 
-// environment returns all that git gets: no variable of the caller but where its home is, so that safe.directory and
-// core.excludesFile of the person hold.
+// environment returns the environment of git. Of the caller it has only the home, so that safe.directory and
+// core.excludesFile of the person apply.
 func environment(program string) []string {
 	env := []string{
 		"PATH=" + filepath.Dir(program) + ":/usr/local/bin:/usr/bin:/bin",

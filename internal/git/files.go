@@ -1,4 +1,4 @@
-// Which files a work tree holds: tracked, untracked, ignored.
+// The files of a work tree: tracked, untracked, ignored.
 
 package git
 
@@ -112,7 +112,7 @@ func (r *Repo) Census(ctx context.Context) (*Census, error) {
 	for _, line := range listed {
 		tag, name, _ := strings.Cut(line, " ")
 		facts := ""
-		if tag != "?" { // what the index holds
+		if tag != "?" { // it is in the index
 			facts, name, _ = strings.Cut(name, "\t")
 			c.Tracked = append(c.Tracked, name)
 		}
@@ -158,7 +158,7 @@ func onlyTopmost(ignored []string) []string {
 	return kept
 }
 
-// addNested adds what the repository at name says; what git cannot read as one is walked as a folder.
+// addNested adds the files of the repository at name. What git cannot read as a repository is walked as a folder.
 func (c *Census) addNested(ctx context.Context, r *Repo, name string) error {
 	top := filepath.Join(r.Top, name)
 	if r.nested(name) {

@@ -17,10 +17,10 @@ var ErrNone = errors.New("not in a git work tree")
 type Repo struct {
 	Top    string // absolute, symlinks resolved: the work tree's top
 	Dir    string // the git folder of this work tree
-	Common string // the folder that holds objects and refs; Dir unless this is a linked work tree
+	Common string // the folder of objects and refs; Dir unless this is a linked work tree
 }
 
-// Find returns the work tree that holds dir, or ErrNone. A bare repository is ErrNone.
+// Find returns the work tree that contains dir, or ErrNone. A bare repository is ErrNone.
 func Find(ctx context.Context, dir string) (*Repo, error) {
 	ask := func(args ...string) (string, error) {
 		out, err := call{dir: dir, args: append([]string{"rev-parse", "--path-format=absolute"}, args...)}.run(ctx)

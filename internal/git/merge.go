@@ -46,9 +46,9 @@ func (r *Repo) MergeAs(ctx context.Context, path string) (string, error) {
 }
 
 // Merge merges three texts as `git apply --3way` does, with its labels and the user's merge.conflictStyle, which
-// is looked up from dir. The number of conflicts, 0 when there is none, is exact up to 127; then merged holds git's
-// markers. With union the lines of both sides are taken and there is no conflict. Nothing is written but a folder
-// of ours outside the tree, which goes.
+// is looked up from dir. The number of conflicts, 0 if there is none, is exact up to 127; then merged has git's
+// markers. With union the lines of both sides are taken and there is no conflict. Only a temporary folder outside the
+// tree is written.
 func Merge(ctx context.Context, dir string, ours, base, theirs []byte, union bool) (merged []byte, conflicts int, err error) {
 	temp, err := os.MkdirTemp("", "async-pipeline-merge-*")
 	if err != nil {

@@ -23,9 +23,9 @@ var keptKeys = []string{
 	"user.name", "user.email", "extensions.objectformat",
 }
 
-// Config returns the text of a configuration file for a private .git: the kept keys with the values that hold in r,
-// the work tree when it is given, and which submodules were initialised (not where they came from), so that git
-// submodule says the same.
+// Config returns the text of a configuration file for a private .git: the kept keys with their values in r, the work
+// tree if it is given, and which submodules were initialised (not where they came from), so that git submodule prints
+// the same.
 func (r *Repo) Config(ctx context.Context, worktree string) ([]byte, error) {
 	out, err := getConfig(ctx, r.Top, "--get-regexp", `^(core|user|extensions|submodule)\.`)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *Repo) Partial(ctx context.Context) (bool, error) {
 	return len(out) > 0, err
 }
 
-// ExcludesFile returns the person's file of ignore rules, empty where none is set: git's default place then holds.
+// ExcludesFile returns the person's file of ignore rules. It is empty if none is set; then git uses its default.
 func (r *Repo) ExcludesFile(ctx context.Context) (string, error) {
 	out, err := getConfig(ctx, r.Top, "--type=path", "--get", "core.excludesFile")
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *Repo) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Init makes a new repository in the copy at top with one commit that holds files.
+// Init makes a new repository in the copy at top with one commit of files.
 func Init(ctx context.Context, top string, files []string, config []byte) error {
 	sha := "sha1"
 	if strings.Contains(string(config), `objectformat = "sha256"`) {
@@ -172,10 +172,9 @@ func Init(ctx context.Context, top string, files []string, config []byte) error 
 	return err
 }
 
-// Ignores returns those of paths that rules ignore: the .gitignore files in the folder rules, info/exclude of
-// gitDir, and excludes (the person's file; empty for git's default place). rules is a folder of ours that holds
-// nothing else, so that no path of it is a symlink or a submodule, and the index is not asked: what is tracked is
-// for the caller to know.
+// Ignores returns those of paths that are ignored by the .gitignore files in the folder rules, info/exclude of gitDir,
+// and excludes (the person's file; empty for git's default). The folder rules has no other files, so that no path in
+// it is a symlink or a submodule. The index is not read, so the caller must know what is tracked.
 func Ignores(ctx context.Context, gitDir, rules, excludes string, paths []string) (map[string]bool, error) {
 	ignored := map[string]bool{}
 	var config []setting

@@ -87,7 +87,7 @@ func (r *Repo) Since(ctx context.Context, commit string) ([]Difference, error) {
 // unknown replaces an object id that was not asked for.
 const unknown = "?"
 
-// committed notes what two commits do not agree in; an empty head has no files.
+// committed records the paths in which two commits differ; an empty head has no files.
 func (r *Repo) committed(ctx context.Context, commit, head string, was map[string]string) error {
 	if head == "" {
 		held, err := r.paths(ctx, commit)
@@ -141,7 +141,7 @@ func (r *Repo) paths(ctx context.Context, commit string) (map[string]bool, error
 	return held, nil
 }
 
-// HasCommit reports whether the repository holds a commit, by its full id, with the files of it.
+// HasCommit reports whether the repository has a commit, by its full id, and its files.
 func (r *Repo) HasCommit(ctx context.Context, id string) (bool, error) {
 	if !commitID().MatchString(id) {
 		return false, fmt.Errorf("%q is not the full id of a commit", id)
@@ -188,7 +188,7 @@ func (r *Repo) Blobs(ctx context.Context, commit string) ([]Blob, error) {
 	return all, nil
 }
 
-// batch bounds what one call of git gives, in bytes; a single larger blob is given all the same.
+// batch bounds the output of one call of git, in bytes, except for a single larger blob.
 const batch = 64 << 20
 
 // Contents calls each with the content of every blob, as it is stored: no filter runs. What git lost is left out.

@@ -41,8 +41,8 @@ func (r *Repo) head(ctx context.Context) (commit, ref string, err error) {
 	return strings.TrimSpace(string(out)), ref, nil
 }
 
-// Refs returns all refs of the work tree, sorted by name, symbolic ones resolved: a line "<object> <name>" for each, as
-// in packed-refs.
+// Refs returns all refs of the work tree, sorted by name, symbolic ones resolved: a line "<object> <name>" for each,
+// as in packed-refs.
 func (r *Repo) Refs(ctx context.Context) ([]byte, error) {
 	return r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)")
 }

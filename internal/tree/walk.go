@@ -107,7 +107,7 @@ func (f *folder) release() {
 	}
 }
 
-// A job is a folder to open and list (names nil), or some names to look at in an open folder.
+// A job is a folder to open and list (names nil), or some names in an open folder to add.
 type job struct {
 	in    *folder
 	names []string
@@ -118,7 +118,7 @@ type walk struct {
 	Stack[job]
 	ctx  context.Context
 	o    Options
-	skip sync.Mutex // held while Skip is called
+	skip sync.Mutex // locked while Skip is called
 	seen func()     // for tests: called when a file has been read, before its stat data are compared
 }
 
