@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,69 +154,63 @@ func show(s *string) string {
 
 const said = `{"outcome": "fixed", "summary": "now it is good"}`
 
-type turns = []scriptedTurn
-
 func TestFinalizer(t *testing.T) {
 	t.Parallel()
 	const noFix = `{"outcome":"no_fix","summary":"x"}`
 	made, prose, incomplete := writes("good", "I made it good."), writes("", "prose"), writes("", `{"outcome":"fixed"}`)
 	for _, c := range []struct {
 		id      string
-		turns   []scriptedTurn
+		a       *scripted
 		state   string
 		control string
 		kind    string
 		result  string
 	}{
-		{"G40 one extra turn", turns{made, writes("", said)}, fix.Proposed, "recovered", "null", "recovered"},
+		{"G40 one extra turn", script("a", made, writes("", said)), fix.Proposed, "recovered", "null", "recovered"},
 		{
-			"G40 its edits are thrown away",
-			turns{made, writes("worse", said)},
+			"G40 its edits are thrown away", script("a", made, writes("worse", said)),
 			fix.Proposed, "recovered", "null", "recovered",
 		},
 		{
-			"G40 what it says decides nothing about a difference",
-			turns{made, writes("", noFix)},
+			"G40 what it says decides nothing about a difference", script("a", made, writes("", noFix)),
 			fix.Proposed, "recovered", "null", "recovered",
 		},
-		{"without a difference it does", turns{prose, writes("", noFix)}, fix.NoFix, "recovered", "null", "recovered"},
-		{"G41 exactly two turns, with a difference", turns{made, prose}, fix.Proposed, "missing", "null", "invalid"},
+		{"without a difference it does", script("a", prose, writes("", noFix)), fix.NoFix, "recovered", "null", "recovered"},
+		{"G41 exactly two turns, with a difference", script("a", made, prose), fix.Proposed, "missing", "null", "invalid"},
 		{
-			"G41 exactly two turns, without one",
-			turns{incomplete, prose},
+			"G41 exactly two turns, without one", script("a", incomplete, prose),
 			fix.Failed, "missing", "output_invalid", "invalid",
 		},
-		{"C32 prose and nothing else", turns{prose, prose}, fix.Failed, "missing", "verdict_ambiguous", "invalid"},
+		{"C32 prose and nothing else", script("a", prose, prose), fix.Failed, "missing", "verdict_ambiguous", "invalid"},
 		{
-			"G42 the question cannot be asked",
-			turns{incomplete, fails(failure.CLIError)},
+			"G42 the question cannot be asked", script("a", incomplete, fails(failure.CLIError)),
 			fix.Failed, "missing", "output_invalid", "failed",
 		},
-		{"G44 it says no_fix itself", turns{writes("", noFix)}, fix.NoFix, "ok", "null", ""},
-		{"G44 it names its own failure", turns{fails("quota_exhausted")}, fix.Failed, "missing", "quota_exhausted", ""},
+		{"G44 it says no_fix itself", script("a", writes("", noFix)), fix.NoFix, "ok", "null", ""},
 		{
-			"C33 a failure stays what it was",
-			turns{broken(prose, failure.Decompression, nil)},
+			"G44 it names its own failure", script("a", fails("quota_exhausted")),
+			fix.Failed, "missing", "quota_exhausted", "",
+		},
+		{
+			"C33 a failure stays what it was", script("a", broken(prose, failure.Decompression, nil)),
 			fix.Failed, "missing", "decompression", "",
 		},
-		{"G45 ended before the question", turns{cancelled(made)}, fix.Cancelled, "missing", "null", ""},
+		{"G45 ended before the question", script("a", cancelled(made)), fix.Cancelled, "missing", "null", ""},
 		{
-			"G46 a question that shows the agent to be barred",
-			turns{prose, fails(failure.Billing)},
+			"G46 a question that shows the agent to be barred", script("a", prose, fails(failure.Billing)),
 			fix.Failed, "missing", "billing", "failed",
 		},
 		{
-			"G50 an answer that comes while we end",
-			turns{made, cancelled(writes("", said))},
+			"G50 an answer that comes while we end", script("a", made, cancelled(writes("", said))),
 			fix.Cancelled, "missing", "null", "failed",
 		},
 	} {
 		t.Run(c.id, func(t *testing.T) {
 			t.Parallel()
-			a := script("a", c.turns...)
-			f := answers(t, stoppable(t), pipeline.AgentHook{}, a)
-			if len(a.asked) != len(c.turns) || f.State != c.state || show(f.Control) != c.control || show(f.Kind) != c.kind {
-				t.Errorf("asked %d times, %s (%s), control %s, kind %s", len(a.asked), f.State, show(f.Reason),
+			f := answers(t, stoppable(t), pipeline.AgentHook{}, c.a)
+			if len(c.a.asked) != len(c.a.turns) || f.State != c.state || show(f.Control) != c.control ||
+				show(f.Kind) != c.kind {
+				t.Errorf("asked %d times, %s (%s), control %s, kind %s", len(c.a.asked), f.State, show(f.Reason),
 					show(f.Control), show(f.Kind))
 			}
 			got := ""
@@ -231,7 +226,7 @@ func TestFinalizer(t *testing.T) {
 			if f.State == fix.Proposed && (show(f.Verdict) != verify.Verified || len(f.Patch.Files) != 1) {
 				t.Errorf("%s %+v", show(f.Verdict), f.Patch)
 			}
-			if len(c.turns) == 2 && !a.asked[1].ReadOnly {
+			if len(c.a.turns) == 2 && !c.a.asked[1].ReadOnly {
 				t.Error("the question may change something")
 			}
 		})
@@ -289,7 +284,8 @@ func course(f *fix.Fix) string {
 func TestAttemptsOfTheBudget(t *testing.T) {
 	t.Parallel()
 	var once pipeline.Budget
-	twice := pipeline.Budget{Attempts: 2}
+	twice, thrice := pipeline.Budget{Attempts: 2}, pipeline.Budget{Attempts: 3}
+	onceCapped, twiceCapped := pipeline.Budget{Tokens: 100}, pipeline.Budget{Attempts: 2, Tokens: 100}
 	lost, good, worse := fails(failure.StreamFailure), writes("good", said), writes("worse", said)
 	quota, idle := fails(failure.QuotaExhausted), fails(failure.IdleTimeout)
 	edits := broken(writes("worse", "cut off"), failure.QuotaExhausted, new(time.Hour))
@@ -302,96 +298,71 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		budget pipeline.Budget
-		a, b   turns // b nil: there is no fallback agent
+		a, b   *scripted // b nil: there is no fallback agent
 		want   string
 	}{
 		{
-			"C34 transient then success", once,
-			turns{lost, good},
-			nil,
+			"C34 transient then success", once, script("a", lost, good), nil,
 			"proposed verified null, used 1; a, retry recovered; a retries 1 edits",
 		},
 		{
-			"C34 once for each agent, whatever the attempts", twice,
-			turns{lost, lost, lost},
-			nil,
+			"C34 once for each agent, whatever the attempts", twice, script("a", lost, lost, lost), nil,
 			"failed null stream_failure, used 2; a, retry same_kind; a retries 1, stop not_tried; a, stop not_tried",
 		},
 		{
-			"C36 cancelled while it waits for the second try", once,
-			turns{interrupted},
-			nil,
+			"C36 cancelled while it waits for the second try", once, script("a", interrupted), nil,
 			"cancelled null stream_failure, used 1; a, retry not_tried",
 		},
 		{
-			"the caps of the budget",
-			pipeline.Budget{Attempts: 2, Tokens: 100},
-			turns{metered(worse, 90, 20)},
-			nil,
+			"the caps of the budget", twiceCapped, script("a", metered(worse, 90, 20)), nil,
 			"proposed unverified null, used 1; a edits",
 		},
 		{
-			"a spent cap ends tries too",
-			pipeline.Budget{Tokens: 100},
-			turns{metered(lost, 90, 30)},
-			turns{},
+			"a spent cap ends tries too", onceCapped, script("a", metered(lost, 90, 30)), script("b"),
 			"failed null stream_failure, used 1; a, stop not_tried",
 		},
 		{
-			"H24 the next agent", once,
-			turns{quota},
-			turns{good},
+			"H24 the next agent", once, script("a", quota), script("b", good),
 			"proposed verified null, used 1; a, fallback recovered; b edits",
 		},
 		{
-			"H24 an edit that does not hold keeps nobody from the next agent", twice,
-			turns{edits},
-			turns{good},
+			"H24 an edit that does not hold keeps nobody from the next agent", twice, script("a", edits), script("b", good),
 			"proposed verified null, used 1; a edits, fallback recovered, resumes; b edits",
 		},
 		{
-			"an agent that cannot go on is not asked again, and its edit is proposed", twice,
-			turns{edits},
-			nil,
+			"an agent that cannot go on is not asked again, and its edit is proposed", twice, script("a", edits), nil,
 			"proposed unverified quota_exhausted, used 1, resumes; a edits, stop not_tried, resumes",
 		},
 		{
-			"what an earlier try left is proposed when a later one fails", once,
-			turns{limited, lost, lost},
-			nil,
+			"what an earlier try left is proposed when a later one fails", once, script("a", limited, lost, lost), nil,
 			"proposed unverified stream_failure, used 1; a edits, wait other_kind; a retries 1, retry same_kind; " +
 				"a retries 2, stop not_tried",
 		},
 		{
 			"a question that shows the agent to be barred says nothing of a difference that holds", once,
-			turns{writes("good", "prose"), fails(failure.Billing)},
-			nil,
+			script("a", writes("good", "prose"), fails(failure.Billing)), nil,
 			"proposed verified null, used 1; a edits, asked: billing",
 		},
 		{
-			"a retry that holds has helped, whatever it ended with", once,
-			turns{lost, loops},
-			nil,
+			"a retry that holds has helped, whatever it ended with", once, script("a", lost, loops), nil,
 			"proposed verified loop_detected, used 1; a, retry recovered; a retries 1 edits",
 		},
 		{
-			"the first silence deserves one more try, the second does not",
-			pipeline.Budget{Attempts: 3},
-			turns{idle, idle},
-			nil,
+			"the first silence deserves one more try, the second does not", thrice, script("a", idle, idle), nil,
 			"failed null idle_timeout, used 2; a, stop not_tried; a, stop not_tried",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			a, b := script("a", c.a...), script("b", c.b...)
-			agents := []*scripted{a, b}
-			if c.b == nil {
-				agents = agents[:1]
-			}
+			agents := slices.DeleteFunc([]*scripted{c.a, c.b}, func(s *scripted) bool { return s == nil })
 			f := answers(t, stoppable(t), pipeline.AgentHook{Budget: c.budget}, agents...)
-			if got := course(f); got != c.want || len(a.asked) != len(c.a) || len(b.asked) != len(c.b) {
-				t.Errorf("%s\nwant %s\nasked %d and %d times", got, c.want, len(a.asked), len(b.asked))
+			if got := course(f); got != c.want {
+				t.Errorf("%s\nwant %s", got, c.want)
+			}
+			for _, s := range agents {
+				if len(s.asked) != len(s.turns) {
+					t.Errorf("agent %s was asked %d times, want %d", s.name, len(s.asked), len(s.turns))
+				}
 			}
 		})
 	}
