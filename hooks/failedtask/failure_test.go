@@ -16,65 +16,48 @@ import (
 // and a task without a timeout has none in a verification.
 func TestCheckTimeout(t *testing.T) {
 	t.Parallel()
-	minute := int64(60_000)
 	for _, c := range []struct {
-		name      string
-		status    string
-		task      pipeline.Task
-		unbounded time.Duration
-		want      time.Duration
+		name          string
+		status, task  string        // how the task test failed; which task is checked
+		took, timeout time.Duration // of the checked task, in the run; 0: it did not run, it has none
+		reproduction  bool          // or a verification
+		want          time.Duration
 	}{
-		{"no timeout, in the reproduction", record.Failed, pipeline.Task{Name: "test"}, 3 * time.Minute, 3 * time.Minute},
-		{"no timeout, in a verification", record.Failed, pipeline.Task{Name: "test"}, 0, 0},
-		{"a dependency is given its own time", record.Failed, pipeline.Task{Name: "build", Timeout: time.Second}, 0, 3 * time.Minute},
-		{"a long timeout stays", record.Failed, pipeline.Task{Name: "build", Timeout: time.Hour}, 0, time.Hour},
-		{"never less than two minutes", record.Failed, pipeline.Task{Name: "other", Timeout: time.Second}, 0, 2 * time.Minute},
-		{"a failure by timeout", record.TimedOut, pipeline.Task{Name: "test", Timeout: time.Second}, 3 * time.Minute, time.Second},
+		{"no timeout, in a reproduction", record.Failed, "test", time.Minute, 0, true, 3 * time.Minute},
+		{"no timeout, and a short run", record.Failed, "test", time.Second, 0, true, 2 * time.Minute},
+		{"no timeout, in a verification", record.Failed, "test", time.Minute, 0, false, 0},
+		{"a short timeout", record.Failed, "test", time.Minute, time.Second, true, 3 * time.Minute},
+		{"a dependency is given its own time", record.Failed, "build", time.Minute, time.Second, false, 3 * time.Minute},
+		{"a long timeout stays", record.Failed, "build", time.Minute, time.Hour, false, time.Hour},
+		{"never less than two minutes", record.Failed, "build", 0, time.Second, false, 2 * time.Minute},
+		{"a failure by timeout", record.TimedOut, "test", time.Second, time.Second, true, time.Second},
+		{"a failure by a timeout that is gone", record.TimedOut, "test", time.Second, 0, true, 0},
+		{"another task than that one", record.TimedOut, "build", time.Second, time.Second, true, 2 * time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var got time.Duration
+			run := record.Run{}
+			if c.took > 0 {
+				run.Tasks = []record.Task{{Name: c.task, DurationMS: new(c.took.Milliseconds())}}
+			}
 			f := &Failure{
-				Config: &pipeline.Config{Root: "/root-of-nothing"}, Task: &pipeline.Task{Name: "test"}, Ended: &record.Task{Status: c.status},
-				Run: &record.Sealed{Run: record.Run{Tasks: []record.Task{{Name: "build", DurationMS: &minute}}}},
+				Config: &pipeline.Config{Root: "/root-of-nothing"}, Task: &pipeline.Task{Name: "test"},
+				Ended: &record.Task{Status: c.status}, Run: &record.Sealed{Run: run},
 				RunTask: func(_ context.Context, _ string, t *pipeline.Task, _ sandbox.Box, _ io.Writer) (record.Task, error) {
 					got = t.Timeout
 					return record.Task{}, nil
 				},
 			}
-			if _, err := f.Check(t.Context(), &c.task, sandbox.Box{Tier: sandbox.None}, io.Discard, c.unbounded); err != nil || got != c.want {
+			task, most := &pipeline.Task{Name: c.task, Timeout: c.timeout}, time.Duration(0)
+			if c.reproduction {
+				most = f.Patience(task)
+			}
+			_, err := f.Check(t.Context(), task, sandbox.Box{Tier: sandbox.None}, io.Discard, most)
+			if err != nil || got != c.want {
 				t.Errorf("%s, want %s (%v)", got, c.want, err)
 			}
 		})
-	}
-}
-
-func TestLimit(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		status        string
-		took, timeout time.Duration
-		other         bool // another task than the failed one
-		want          time.Duration
-	}{
-		{record.Failed, time.Second, 0, false, 2 * time.Minute},
-		{record.Failed, time.Minute, 0, false, 3 * time.Minute},
-		{record.Failed, time.Second, 5 * time.Minute, false, 5 * time.Minute},
-		{record.Failed, time.Minute, time.Second, false, 3 * time.Minute},
-		{record.TimedOut, time.Second, time.Second, false, time.Second},
-		{record.TimedOut, time.Second, 0, false, 0},
-		{record.TimedOut, time.Second, time.Second, true, 2 * time.Minute},
-	} {
-		task := &pipeline.Task{Name: "test", Timeout: c.timeout}
-		ms := c.took.Milliseconds()
-		ended := record.Task{Name: "test", Status: c.status, DurationMS: &ms}
-		f := &Failure{Task: task, Ended: &ended, Run: &record.Sealed{Run: record.Run{Tasks: []record.Task{ended}}}}
-		if c.other {
-			f.Task = &pipeline.Task{Name: "lint"}
-		}
-		if got := f.Limit(task, f.Patience(task)); got != c.want {
-			t.Errorf("%+v: %s", c, got)
-		}
 	}
 }
 
@@ -93,34 +76,30 @@ func TestTail(t *testing.T) {
 
 // A root whose path is not UTF-8 is found like any other: in text as a program prints it, and in what is left of
 // that.
-func TestCleanTailOfAnyRoot(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"/srv/b\xffd/a.go:1":     "./a.go:1",
-		"/srv/b\uFFFDd/a.go:1":   "./a.go:1",
-		"in /srv/b\xffd":         "in .",
-		"/srv/b\xffd-old/a.go:1": "/srv/bd-old/a.go:1",
-		"/srv/b/a.go":            "/srv/b/a.go",
-	} {
-		if got := CleanTail(in, "/srv/b\xffd", 100); got != want {
-			t.Errorf("%q gives %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestCleanTail(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		"/srv/shop/a.go:1":          "./a.go:1",
-		"in /srv/shop":              "in .",
-		"in /srv/shop, or\n":        "in ., or\n",
-		"/srv/shop-api/a.go":        "/srv/shop-api/a.go",
-		"/srv/shop.old/a.go":        "/srv/shop.old/a.go",
-		"see /srv/shop. Next":       "see .. Next",
-		"/srv/shop/x and /srv/shop": "./x and .",
+	for root, cases := range map[string]map[string]string{
+		"/srv/shop": {
+			"/srv/shop/a.go:1":          "./a.go:1",
+			"in /srv/shop":              "in .",
+			"in /srv/shop, or\n":        "in ., or\n",
+			"/srv/shop-api/a.go":        "/srv/shop-api/a.go",
+			"/srv/shop.old/a.go":        "/srv/shop.old/a.go",
+			"see /srv/shop. Next":       "see .. Next",
+			"/srv/shop/x and /srv/shop": "./x and .",
+		},
+		"/srv/b\xffd": {
+			"/srv/b\xffd/a.go:1":     "./a.go:1",
+			"/srv/b\uFFFDd/a.go:1":   "./a.go:1",
+			"in /srv/b\xffd":         "in .",
+			"/srv/b\xffd-old/a.go:1": "/srv/bd-old/a.go:1",
+			"/srv/b/a.go":            "/srv/b/a.go",
+		},
 	} {
-		if got := CleanTail(in, "/srv/shop", 100); got != want {
-			t.Errorf("%q gives %q, want %q", in, got, want)
+		for in, want := range cases {
+			if got := CleanTail(in, root, 100); got != want {
+				t.Errorf("%q gives %q, want %q", in, got, want)
+			}
 		}
 	}
 	if got := CleanTail("first\nsecond\nthird", "/r", 8); got != "third" {
