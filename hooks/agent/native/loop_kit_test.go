@@ -45,7 +45,6 @@ type script struct {
 	mu    sync.Mutex
 	steps []step
 	asked []model.Request
-	at    []time.Time
 	end   chan struct{} // closed by the test: frees what is deaf
 	more  func(n int) step
 }
@@ -64,7 +63,6 @@ func (s *script) ask(ctx context.Context, r model.Request, heard func(model.Even
 	s.mu.Lock()
 	n := len(s.asked)
 	s.asked = append(s.asked, r)
-	s.at = append(s.at, time.Now())
 	var st step
 	switch {
 	case n < len(s.steps):

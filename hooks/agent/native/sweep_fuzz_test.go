@@ -50,7 +50,7 @@ func answerAll(provider, dir, stream string) (*session, error) {
 		return s, fmt.Errorf("it took %v", took)
 	}
 	if wrong := server.Wrong(); len(wrong) > 0 {
-		return s, fmt.Errorf("a request was refused: %w\n%s", wrong[0], server.Asked()[0].Body)
+		return s, fmt.Errorf("a request was refused: %w\n%s", wrong[0], server.Asked()[0])
 	}
 	if _, _, err := s.journal(); err != nil {
 		return s, err

@@ -27,16 +27,9 @@ type Server struct {
 	Key      string // the key that requests must carry; empty: any, and none
 
 	mu    sync.Mutex
-	asked []Asked
+	asked [][]byte // bodies of the requests so far
 	bad   []error
 	gone  chan struct{} // closed by Close
-}
-
-// Asked is one request that came in.
-type Asked struct {
-	Provider string
-	Body     []byte
-	At       time.Time
 }
 
 // Close releases the clients that wait for a stalled stream.
@@ -59,8 +52,8 @@ func (s *Server) left() chan struct{} {
 	return s.gone
 }
 
-// Asked returns the requests so far.
-func (s *Server) Asked() []Asked {
+// Asked returns the bodies of the requests so far.
+func (s *Server) Asked() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
@@ -92,7 +85,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	n := len(s.asked)
-	s.asked = append(s.asked, Asked{p.name, body, time.Now()})
+	s.asked = append(s.asked, body)
 	gone := s.left()
 	s.mu.Unlock()
 	t := s.Scenario.turn(n)
