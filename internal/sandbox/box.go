@@ -1,6 +1,6 @@
 package sandbox
 
-// What a box must be before anything is started in it, and what it adds to a command's environment.
+// Checks of a box before anything is started in it, and the environment of a command in it.
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func (b Box) At(path string) string {
 	return path
 }
 
-// check refuses a box or a command that would do something else than it says.
+// check returns an error for a box or a command that contradicts itself.
 func (b Box) check(c Command) error {
 	switch b.Tier {
 	case None, Fence, View:
@@ -91,8 +91,8 @@ func (b Box) writable() []string {
 	return slices.DeleteFunc(slices.Concat([]string{b.Copy, b.Tmp}, b.Write), func(p string) bool { return p == "" })
 }
 
-// environ returns the command's environment with what the box decides: HOME, TMPDIR, PWD and the marks.
-// Of a variable named twice the last one counts.
+// environ returns the command's environment with HOME, TMPDIR, PWD and the marks of the box. Of a variable that is set
+// twice the last value counts.
 func (b Box) environ(c Command) []string {
 	set := slices.Clone(c.Env)
 	if b.Home != "" {

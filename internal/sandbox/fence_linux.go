@@ -14,7 +14,7 @@ import (
 
 // Landlock's versions that matter here (Linux Documentation/userspace-api/landlock.rst).
 const (
-	abiTruncate = 3 // before it a file outside can be emptied, which is writing
+	abiTruncate = 3 // earlier ones permit truncating a file outside
 	abiScoped   = 6 // signals and abstract sockets
 )
 
@@ -27,7 +27,7 @@ const (
 	handled = writeTree | landlock.AccessFSMakeChar | landlock.AccessFSMakeBlock
 )
 
-// fence makes the ruleset: writing is refused everywhere but below paths and in a few devices.
+// fence makes the ruleset: it permits writing only below paths and to a few devices.
 func fence(paths []string) (rules int, err error) {
 	abi, err := landlock.LandlockGetABIVersion()
 	if err != nil {
@@ -76,7 +76,7 @@ func allow(rules int, path string) error {
 	return landlock.LandlockAddPathBeneathRule(rules, &landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
 }
 
-// raise puts the calling thread behind the fence, for ever.
+// raise confines the calling thread by the rules, for ever.
 func raise(rules int) error {
 	if err := landlock.LandlockRestrictSelf(rules, 0); err != nil {
 		return &refusal{"cannot raise the Landlock fence: " + err.Error(), true}

@@ -22,13 +22,13 @@ type convention struct {
 	prlimit, setpriority, ioprioSet uint32
 }
 
-// conventions are those that this machine has, 32-bit programs too. Elsewhere there is no filter.
+// conventions are those of this machine, including those of 32-bit programs. On other machines there is no filter.
 var conventions = map[string][]convention{
 	"amd64": {{unix.AUDIT_ARCH_X86_64, true, 302, 141, 251}, {unix.AUDIT_ARCH_I386, false, 340, 97, 289}},
 	"arm64": {{unix.AUDIT_ARCH_AARCH64, false, 261, 140, 30}, {unix.AUDIT_ARCH_ARM, false, 369, 97, 314}},
 }[runtime.GOARCH]
 
-// What the kernel lays before the filter (struct seccomp_data), little-endian, and what it is given back.
+// Offsets in the input of the filter (struct seccomp_data), little-endian, and its results.
 const (
 	atNumber = 0
 	atArch   = 4
@@ -40,13 +40,13 @@ const (
 	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 )
 
-// The meanings of the first argument.
+// Values of the first argument.
 const (
 	prioGroup, prioUser     = 1, 2 // setpriority(2)
 	ioprioGroup, ioprioUser = 2, 3 // ioprio_set(2)
 )
 
-// filter puts the calling thread behind the filter, for ever. It needs no_new_privs.
+// filter applies the filter to the calling thread, for ever. It needs no_new_privs.
 func filter() error {
 	prog := program()
 	if len(prog) == 0 {
@@ -81,7 +81,7 @@ func program() (all []unix.SockFilter) {
 	return all
 }
 
-// ofAnother refuses call(pid, …, limit, …) when neither pid nor limit is 0.
+// ofAnother refuses call(pid, …, limit, …) if neither pid nor limit is 0.
 func ofAnother(call uint32) []unix.SockFilter {
 	return []unix.SockFilter{
 		jump(unix.BPF_JEQ, call, 0, 8), // another call: behind this part
@@ -114,7 +114,7 @@ func load(at uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
 }
 
-// jump compares what was loaded last and goes on that many instructions after the next one.
+// jump compares the value that was loaded last, and skips yes or no instructions.
 func jump(how uint16, with uint32, yes, no uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | how | unix.BPF_K, Jt: yes, Jf: no, K: with}
 }

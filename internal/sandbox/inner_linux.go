@@ -1,7 +1,7 @@
 package sandbox
 
-// The inner process makes the box around itself and becomes the command. It was started in its own mount namespace
-// (View) by the supervisor, and what it says before it is the command is a refusal.
+// The inner process confines itself and then becomes the command. The supervisor starts it, for View in a mount
+// namespace of its own. If it cannot become the command, it sends a refusal.
 
 import (
 	"encoding/gob"
@@ -15,7 +15,7 @@ import (
 )
 
 func enter(control *os.File, s spec) {
-	runtime.LockOSThread() // the fence and the dropped capabilities are this thread's, and it is the one that executes
+	runtime.LockOSThread() // the fence and the capabilities belong to the thread that executes the command
 	refuse := func(err error) {
 		r := &refusal{Text: err.Error()}
 		_ = errors.As(err, &r)
@@ -60,7 +60,7 @@ func (m *missing) complain() {
 	syscall.Exit(m.code)
 }
 
-// confine makes the box. The order is: what needs capabilities first, the fence last.
+// confine makes the box. Mounts need capabilities, so they come first, and the fence last.
 func confine(s spec) error {
 	if s.Tier == View {
 		if err := mountView(s); err != nil {

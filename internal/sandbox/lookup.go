@@ -1,6 +1,6 @@
 package sandbox
 
-// Finding the program of a command as a shell would: in the command's own PATH, from its own directory.
+// Finding the program of a command as a shell does: in the command's own PATH, from its own directory.
 
 import (
 	"errors"
@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exit codes of a program that could not be run, as a shell has them.
+// Exit codes of a program that could not be run, the same as those of a shell.
 const (
 	codeNotExecutable = 126
 	codeNotFound      = 127
 )
 
-// A missing is a program that cannot be run: the exit code and the line that says why.
+// A missing is the exit code of a program that cannot be run, and a line with the reason.
 type missing struct {
 	code int
 	text string
@@ -28,7 +28,7 @@ type missing struct {
 
 func (m *missing) Error() string { return m.text }
 
-// locate checks the directory and finds the program. Its error is a *missing, or what is wrong with the directory.
+// locate checks the directory and finds the program. Its error is a *missing, or an error of the directory.
 func locate(name, dir string, env []string) (string, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return "", fmt.Errorf("directory of the command: %w", err)
@@ -64,7 +64,7 @@ func find(name, dir string, env []string) (string, error) {
 	return "", &missing{codeNotFound, fmt.Sprintf("async-pipeline: %s: command not found in PATH", name)}
 }
 
-// from is path seen from dir. It is not cleaned: a/.. is not nothing where a is a symlink.
+// from returns path relative to dir. It is not cleaned, because a may be a symlink in a/.. .
 func from(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -86,7 +86,7 @@ func executable(path string) error {
 	return unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
 }
 
-// cannotRun tells what was found but cannot be run from what is not there.
+// cannotRun returns a *missing for a program that does not exist or cannot be run.
 func cannotRun(name string, err error) error {
 	var errno syscall.Errno
 	reason := err.Error()
@@ -100,7 +100,7 @@ func cannotRun(name string, err error) error {
 	return &missing{code, fmt.Sprintf("async-pipeline: %s: %s", name, reason)}
 }
 
-// notExecuted returns the end of a program that was found and that the kernel then refused to execute.
+// notExecuted returns a *missing for a program that the kernel refused to execute.
 func notExecuted(path string, err error) *missing {
 	if errors.Is(err, syscall.ENOENT) {
 		return &missing{codeNotFound, fmt.Sprintf("async-pipeline: %s: its interpreter does not exist", path)}

@@ -1,6 +1,6 @@
 package sandbox
 
-// The re-executions of this program: who they are and how they are told from an ordinary start.
+// The re-executions of this program, and how they are recognized.
 
 import (
 	"bytes"
@@ -11,26 +11,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The arguments of a helper. Together with the socket at controlFD they cannot be had by accident.
+// The arguments of a helper. A process with these and a socket at controlFD is not started by accident.
 const (
 	helperName     = "async-pipeline-sandbox"
-	roleSupervisor = "supervisor" // outside of the fence, ends the tree
-	roleInner      = "inner"      // goes into the box and becomes the command
+	roleSupervisor = "supervisor" // see supervise
+	roleInner      = "inner"      // see enter
 	controlFD      = 3
 	helperExe      = "/proc/self/exe"
 )
 
-// exitBroken is the exit code of a helper that could not read what it is to do.
+// exitBroken is the exit code of a helper that cannot work.
 const exitBroken = 125
 
-// Main must be the first line of main, and of the TestMain of each test that starts a Box: in a re-executed
-// supervisor it does its work and never returns.
+// Main must be the first line of main, and of the TestMain of each package whose tests run a Box. In a re-execution it
+// does the work of the helper and never returns.
 func Main() {
 	role := helperRole()
 	if role != roleSupervisor && role != roleInner {
 		return
 	}
-	// Whatever this program inherited by mistake stays out of the box.
+	// The command must not inherit descriptors that this program inherited by mistake.
 	if err := unix.CloseRange(controlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		unix.CloseOnExec(controlFD)
 	}
@@ -46,7 +46,7 @@ func Main() {
 	syscall.Exit(0)
 }
 
-// helperRole returns what this process was started as; empty for anything but a helper.
+// helperRole returns the role of this process if it is a helper, else "".
 func helperRole() string {
 	if domain, err := unix.GetsockoptInt(controlFD, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
 		return ""
@@ -62,7 +62,7 @@ func helperRole() string {
 	return string(bytes.TrimSuffix(role, []byte{0}))
 }
 
-// controlPair makes a control socket: our end, and the one that a helper inherits.
+// controlPair makes a control socket: our end, and the end that a helper inherits.
 func controlPair() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

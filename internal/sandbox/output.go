@@ -62,8 +62,8 @@ func (o *output) copy() {
 	}
 }
 
-// rest passes on what is in the pipe, without waiting for more. What a dead tree left is at most one full pipe; a
-// living stranger that holds the other end could write for ever.
+// rest passes on the contents of the pipe, without waiting for more. A dead tree leaves at most one full pipe; a
+// living process that has the other end open could write for ever.
 func (o *output) rest(buf []byte, pass func([]byte)) {
 	_ = o.pipe.SetReadDeadline(time.Time{})
 	raw, err := o.pipe.SyscallConn()
@@ -87,10 +87,10 @@ func (o *output) rest(buf []byte, pass func([]byte)) {
 	}
 }
 
-// finish is called when the tree is dead; it returns when the writer has everything.
+// finish must be called after the end of the tree. It returns when the writer has everything.
 func (o *output) finish() error {
 	select {
-	case err := <-o.done: // nobody holds the pipe any more
+	case err := <-o.done: // the other end is closed
 		return err
 	default:
 	}

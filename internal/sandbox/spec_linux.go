@@ -11,7 +11,7 @@ type spec struct {
 	Env    []string
 	Mounts []mount  // outer before inner
 	Open   bool     // in a view, what is not among the mounts is not made read-only
-	Write  []string // where the fence lets write, as paths inside
+	Write  []string // writable paths, as they are inside the box
 	Parent int      // the supervisor
 	Probe  *probe   // try the box instead of running Argv
 }
@@ -36,7 +36,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.Text }
 
-// What stands where inside a box: decided by the runner, which still sees the machine as it is.
+// The runner plans a box, because it still sees the whole machine.
 
 // alwaysWritable are the devices that programs need to write: multiprocessing and openpty use shm and pts.
 var alwaysWritable = []string{
@@ -57,7 +57,7 @@ func (b Box) plan(c Command) (spec, error) {
 		s.Mounts = v.mounts
 		s.Open = slices.Contains(s.Write, "/")
 		if v.tree != "" {
-			s.Write[0] = v.tree // the copy, at the place where it is surely seen
+			s.Write[0] = v.tree // the copy, at the path where it is mounted
 		}
 	}
 	s.Write = outermost(s.Write)
