@@ -1,5 +1,5 @@
 // Only a person's `fix apply` writes a patch: every other verb, with every flag, environment variable and attribute that
-// the product has, leaves the tree as it is while a verified fix lies ready. What has no case here fails the test.
+// the product has, leaves the tree as it is while there is a verified fix. What has no case here fails the test.
 package main
 
 import (
@@ -54,7 +54,7 @@ func TestApplyByHand(t *testing.T) {
 		}
 	}
 
-	// Every attribute: the run makes a verified proposal and applies nothing. It lies there from now on.
+	// Every attribute: the run makes a verified proposal and applies nothing. It stays there from now on.
 	code, out := p.call(t, nil, "run", "-C", p.root)
 	if code != exit.Failed || !strings.Contains(out, "Proposed fix for check: verified") {
 		t.Fatalf("exit %d\n%s", code, out)

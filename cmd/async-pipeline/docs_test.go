@@ -25,7 +25,7 @@ const top = "../.." // of the repository, from here
 //
 //	<!-- story: NAME -->   begins anew: in a clone of this repository ("clone"), in an empty git repository ("empty"), or in a copy of examples/NAME
 //	<!-- file: PATH -->    the next block is written there; executable if it begins with #!
-//	```console             commands behind "$ " and what they print; "# exit code N" behind a command; a line [...] stands for any lines
+//	```console             commands behind "$ " and what they print; "# exit code N" behind a command; a line [...] is any lines
 //	```hcl                 a whole PIPELINE.hcl, which must be valid
 //	```json                must be JSON
 //	```sh                  is not run: each line must be one of notRun
@@ -224,7 +224,7 @@ func (p *docPage) write(name, body string) {
 	}
 }
 
-// valid checks a pipeline that stands alone.
+// valid checks a pipeline.
 func (p *docPage) valid(body string) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -325,7 +325,7 @@ func (p *docPage) serve(command string) {
 }
 
 // alike reports whether an output is what a page says, but for run ids, digests, times, and where lines break. A line [...] of the page
-// stands for any lines.
+// is any lines.
 func alike(page, out string) bool {
 	out = flat(out)
 	pieces := strings.Split(page, "[...]")
@@ -345,7 +345,8 @@ func alike(page, out string) bool {
 
 var runID = regexp.MustCompile(`\d{8}T\d{6}Z-[0-9a-f]{4}`)
 
-// withRunsOf returns page with the run ids that out has, in their order, so that one story speaks of the same runs throughout.
+// withRunsOf returns page with the run ids that out has, in their order, so that one story has the same runs
+// throughout.
 func withRunsOf(page, out string) string {
 	ids := slices.Compact(runID.FindAllString(out, -1))
 	i, last := -1, ""
@@ -426,7 +427,7 @@ func TestRulesTable(t *testing.T) {
 	}
 }
 
-// cloneHere returns a fresh clone of this repository as it stands, committed or not.
+// cloneHere returns a fresh clone of this repository as it is, committed or not.
 func cloneHere(t *testing.T) string {
 	t.Helper()
 	clone := t.TempDir()

@@ -20,7 +20,7 @@ import (
 // An editing is a patch that a person edited.
 type editing struct {
 	patch []byte // nil: they left it as it was
-	dir   string // holds it; empty: there is none
+	dir   string // the folder with it; empty: there is none
 }
 
 // editHelp is written above a patch that is edited.

@@ -1,6 +1,6 @@
-// What --help says is true: every example of every verb is typed, as it stands there, in a project with a failed test, a
-// proposal and records, and ends as expected. A verb without an example fails the test, so does an example that ends with
-// anything but 0 and is not in the table that says why.
+// What --help says is true: every example of every verb is typed, as it is written, in a project with a failed test,
+// a proposal and records, and ends as expected. A verb without an example fails the test, so does an example that
+// ends with anything but 0 and is not in the table that says why.
 package main
 
 import (
@@ -138,7 +138,7 @@ func copied(t *testing.T, from, to string) {
 	}
 }
 
-// ends types a line in the project as it was in the beginning, and says whether it ended with the code.
+// ends types a line in the project as it was in the beginning, and reports whether it ended with the code.
 func (p *helped) ends(t *testing.T, shell, before, line string, want int) bool {
 	t.Helper()
 	if p.run != "" {
@@ -168,14 +168,14 @@ func (p *helped) ends(t *testing.T, shell, before, line string, want int) bool {
 	return true
 }
 
-// Every verb stands in a group of --help, and every group has a verb.
+// Every verb is in a group of --help, and every group has a verb.
 func TestHelpGroups(t *testing.T) {
 	t.Parallel()
 	var known []string
 	for _, c := range command((process{}).open()).Commands() {
 		known = append(known, c.Name())
 		if c.GroupID == "" {
-			t.Errorf("%s stands in no group of --help: add it to groups", c.Name())
+			t.Errorf("%s is in no group of --help: add it to groups", c.Name())
 		}
 	}
 	for _, g := range groups {

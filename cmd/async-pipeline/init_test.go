@@ -202,7 +202,7 @@ func (p *programs) has(name string) bool {
 	return false
 }
 
-// run calls the program, which must succeed, and gives what it says.
+// run calls the program, which must succeed, and returns what it prints.
 func (p *programs) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

@@ -74,7 +74,7 @@ func newNativeVictim(t *testing.T) (*victim, *modeltest.Server) {
 	return v, s
 }
 
-// asks gives the commands started from now on a model of their own.
+// asks starts a model for the commands that are started from now on.
 func (v *victim) asks(t *testing.T) *modeltest.Server {
 	t.Helper()
 	s := &modeltest.Server{Key: "key-of-the-sweep", Scenario: modeltest.Scenario{Turns: nativeStory(v.tag)}}
@@ -87,7 +87,7 @@ func (v *victim) asks(t *testing.T) *modeltest.Server {
 	return s
 }
 
-// transcript is what the only run of the project has of it; nil: nothing yet.
+// transcript returns the transcript of the only run of the project; nil: there is none yet.
 func (v *victim) transcript(t *testing.T) []byte {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(v.dir, ".async", "runs", "*", "fixes", "check.transcript.jsonl"))
@@ -189,7 +189,7 @@ func TestKilledNativeAgent(t *testing.T) {
 }
 
 // keptWhatWasDone compares the rescue patch with the transcript: what that says to be done is there, once, and what it does not name
-// has not been done. It says whether there is a patch.
+// has not been done. It reports whether there is a patch.
 func (v *victim) keptWhatWasDone(t *testing.T, journal []byte) bool {
 	t.Helper()
 	fixes := filepath.Join(v.dir, ".async", "runs", v.runs(t)[0], "fixes")

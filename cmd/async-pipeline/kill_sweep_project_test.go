@@ -178,7 +178,8 @@ func (v *victim) run(t *testing.T, args ...string) (int, string) {
 	return exitCode(err), string(out)
 }
 
-// killAt starts the program and ends it with kill -9 after d, if it still runs. It gives its pid and what it had printed.
+// killAt starts the program and ends it with kill -9 after d, if it still runs. It returns its pid and what it had
+// printed.
 func (v *victim) killAt(t *testing.T, d time.Duration, args ...string) (pid int, killed bool, out string) {
 	t.Helper()
 	c, file := v.start(t, args...)
@@ -216,7 +217,7 @@ func killAfter(c *exec.Cmd, d time.Duration) (killed bool) {
 	return exitCode(<-ended) == 128+9
 }
 
-// tree is what stands in the project, in the form of victimTree.
+// tree returns the files of the project, in the form of victimTree.
 func (v *victim) tree(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -407,7 +408,8 @@ func journalHolds(text []byte, toTheEnd bool) error {
 	return nil
 }
 
-// interruptedShows checks that a healing that began and was not sealed is listed as interrupted, with its rescue patches.
+// interruptedShows checks that a fix that began and was not sealed is listed as interrupted, with its rescue
+// patches.
 func (v *victim) interruptedShows(t *testing.T, items []fix.Item) {
 	t.Helper()
 	for _, id := range v.runs(t) {
@@ -420,13 +422,13 @@ func (v *victim) interruptedShows(t *testing.T, items []fix.Item) {
 		must(t, err)
 		is := func(i fix.Item) bool { return i.Run == id && i.State == "interrupted" }
 		n := slices.IndexFunc(items, is)
-		// A child that was being started when the runner was killed holds its lock until it is the program it becomes.
+		// A child that was being started when the runner was killed keeps its lock until it has become its program.
 		for end := time.Now().Add(endsWithin); n < 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			items, _ = (&fix.Store{Root: v.dir, Dir: filepath.Join(v.dir, ".async")}).List()
 			n = slices.IndexFunc(items, is)
 		}
 		if n < 0 || len(items[n].Rescue) != len(patches) {
-			t.Errorf("the healing of run %s was interrupted and left %d rescue patches; listed is %+v", id, len(patches), items)
+			t.Errorf("the fix of run %s was interrupted and left %d rescue patches; listed is %+v", id, len(patches), items)
 		}
 	}
 }
@@ -441,7 +443,7 @@ func (v *victim) sealed(t *testing.T) []*record.Sealed {
 	return runs
 }
 
-// scratchLeft lists what stands in the folders for scratch copies and temporary files.
+// scratchLeft lists what is in the folders for scratch copies and temporary files.
 func (v *victim) scratchLeft(t *testing.T) []string {
 	t.Helper()
 	var left []string

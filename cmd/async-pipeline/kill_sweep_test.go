@@ -1,5 +1,5 @@
-// kill -9 at any moment: of a run with its healing, of `fix apply` and of `fix revert`. Whatever the moment, the next command finds a
-// whole tree, no lost work, no stuck lock, nothing left running and no scratch copy.
+// kill -9 at any moment: of a run with its hooks, of `fix apply` and of `fix revert`. Whatever the moment, the next
+// command finds a whole tree, no lost work, no stuck lock, nothing left running and no scratch copy.
 package main
 
 import (

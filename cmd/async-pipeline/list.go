@@ -80,7 +80,7 @@ func unquoted(args []string) []string {
 	return whole
 }
 
-// Which run is meant where none is named.
+// The run that is meant where none was typed.
 
 // newestRun returns the newest run with a verdict or, where that does not have the task, a newer one without a
 // verdict that has it. An empty task is any. A newer run that is not meant is named in a note, with the command from

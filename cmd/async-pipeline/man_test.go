@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pagesIn writes all manual pages to a new folder and gives them by name.
+// pagesIn writes all manual pages to a new folder and returns them by name.
 func pagesIn(t *testing.T, environ ...string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "share", "man1")
@@ -74,7 +74,7 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// groff finds nothing to complain about, and what comes out is what the help says.
+// groff finds nothing to complain about, and prints what the help says.
 func TestManPagesAreRead(t *testing.T) {
 	t.Parallel()
 	groff, err := exec.LookPath("groff")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A palette gives the colours of a picture: the paper, the text, and the sixteen of a terminal.
+// A palette has the colours of a picture: the paper, the text, and the sixteen of a terminal.
 type palette struct {
 	name, paper, text string
 	ansi              [16]string

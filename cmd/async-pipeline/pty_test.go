@@ -118,7 +118,7 @@ func shownOf(text []byte) int {
 	return whole
 }
 
-// screen is what the terminal shows, without the spaces at the ends and the empty rows below.
+// screen returns what the terminal shows, without the spaces at the ends and the empty rows below.
 func (s *seat) screen() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -114,7 +114,7 @@ func failingIn(s *record.Sealed) map[string]view.Failing {
 }
 
 // noteInterrupted names the runs since the newest verdict that were ended without one. After the next verdict they
-// are old, so each is named once.
+// are old, so each is noted once.
 func noteInterrupted(prog *program, store *record.Store) {
 	ids, err := store.Interrupted()
 	if err != nil || len(ids) == 0 {

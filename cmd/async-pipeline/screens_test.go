@@ -53,7 +53,7 @@ func steady(text string) string {
 	return text
 }
 
-// swept is what is said of processes that other tests of this package left: a run ends all of them.
+// swept matches messages about processes that other tests of this package left: a run ends all of them.
 var swept = regexp.MustCompile(`(?s)note: ended process.*?left\n`)
 
 // shows compares the screen with testdata/screens/<name>.<columns>.golden.

@@ -56,7 +56,7 @@ import (
 
 type stateKey struct{}
 
-// A scriptState is what one script's commands remember.
+// A scriptState is the state of one script's commands.
 type scriptState struct {
 	written map[string]bool // files that treedigest wrote: no part of a tree
 	started map[string]*startedCommand
@@ -162,7 +162,7 @@ func cmdTreedigest(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(out, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
 }
 
-// withoutGit is the environment without what git gives its hooks: it speaks of the repository that these tests stand in.
+// withoutGit returns the environment without what git sets for its hooks, which names the repository of these tests.
 func withoutGit() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
 }
@@ -374,7 +374,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// environment is the script's, asked of a program because testscript gives single variables only.
+// environment returns the script's, asked of a program because testscript gives single variables only.
 func environment(ts *testscript.TestScript) []string {
 	file := filepath.Join(ts.Getenv("TMPDIR"), "environment")
 	ts.Check(ts.Exec("sh", "-c", `exec env -0 > "$1"`, "sh", file))

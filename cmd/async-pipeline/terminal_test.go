@@ -211,8 +211,8 @@ func stopAndGo(t *testing.T, dir, how string) bool {
 	return settled
 }
 
-// stands says whether a process is stopped: one that was busy gets to it when the system lets it. Where there is no /proc that is
-// not known, and taken for granted.
+// stands reports whether a process is stopped: one that was busy gets to it when the system lets it. Where there is
+// no /proc that is not known, and taken for granted.
 func stands(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(stat), ") ")

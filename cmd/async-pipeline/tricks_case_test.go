@@ -1,5 +1,5 @@
-// What stands in a file of testdata/tricks and testdata/honest. Its comment is a sentence that says what the patch does,
-// then lines:
+// The form of a file of testdata/tricks and testdata/honest. Its comment is a sentence that says what the patch
+// does, then lines:
 //
 //	language: go|javascript|python|c|shell|make|ci|perl   the row of the table
 //	needs: PROGRAM …         skipped where one is not here; go, python3 and node bring what they need to run in a test

@@ -1,5 +1,5 @@
 // How a case of the two suites is played: a project with real git, an agent that is a program outside of it, and the whole
-// program with healing on. The tree must stay as it was, and nothing that the agent started may live on.
+// program with its hooks on. The tree must stay as it was, and nothing that the agent started may live on.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 )
 
-// What stands around a case's run and env.
+// The pipeline around a case's run and env.
 const (
 	suitePipeline = `
 task "check" {
@@ -82,7 +82,7 @@ var warmMachine = sync.OnceValues(func() (string, error) {
 	return machineCache()
 })
 
-// play lets the agent of a case work and gives what was recorded, and what was printed.
+// play lets the agent of a case work and returns what was recorded, and what was printed.
 func (c *suiteCase) play(t *testing.T) (*fix.Fix, string) {
 	t.Helper()
 	v := emptyVictim(t)

@@ -1,5 +1,5 @@
 // The two suites that say how far a verdict can be trusted: testdata/tricks are patches that make a check pass and repair
-// nothing, testdata/honest are repairs. A file is a case; tricks_case_test.go says what stands in one. The table of
+// nothing, testdata/honest are repairs. A file is a case; tricks_case_test.go has their form. The table of
 // docs/fixes.md is what `go test -run TestTricks -v ./cmd/async-pipeline` prints.
 package main
 

@@ -1,5 +1,5 @@
-// Package completion is what a shell needs to complete verbs, flags, tasks, jobs, runs and proposals. It reads PIPELINE.hcl and the
-// records; it settles, starts, writes and prints nothing, and leaves out what takes long.
+// Package completion lets a shell complete verbs, flags, tasks, jobs, runs and proposals. It reads PIPELINE.hcl and
+// the records; it settles, starts, writes and prints nothing, and leaves out what takes long.
 package completion
 
 import (

@@ -1,5 +1,5 @@
-// Package console is what the program is attached to: what it writes to stdout and stderr, what it draws in a terminal, and the
-// signals that a person sends from there.
+// Package console writes to stdout and stderr, draws in a terminal, and takes the signals that a person sends from
+// there.
 package console
 
 import (

@@ -127,7 +127,7 @@ func TestOutletOrder(t *testing.T) {
 	}
 }
 
-// What is said of a reader that stands still is not to wait for that reader.
+// A message about a reader that does not read must not wait for that reader.
 func TestOutletBeforeStands(t *testing.T) {
 	t.Parallel()
 	w := &standing{make(chan struct{}, 9), make(chan struct{})}

@@ -100,7 +100,7 @@ func BenchmarkLiveFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkLiveOutput is what a task's output costs that is not shown.
+// BenchmarkLiveOutput measures output of a task that is not shown.
 func BenchmarkLiveOutput(b *testing.B) {
 	chunk := printed()
 	l := (&Screen{W: io.Discard}).Live([]string{"build"}, time.Now)

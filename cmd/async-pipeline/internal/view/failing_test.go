@@ -93,7 +93,7 @@ func TestMisused(t *testing.T) {
 	}
 }
 
-// In a narrow terminal what is told of a task stands below its name; where nobody knows the width it stays one line.
+// In a narrow terminal the text about a task is below its name; where the width is not known it stays one line.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[int]string{

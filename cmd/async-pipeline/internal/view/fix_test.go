@@ -201,7 +201,7 @@ var variants = map[string]func(p *fix.Proposal){
 	},
 }
 
-// shownWith is what fix show knows of the tree besides.
+// shownWith is what fix show knows about the tree.
 var shownWith = map[string]func(*Commands){
 	"partly": func(c *Commands) { c.Partly = []fix.Part{{Path: "sum.go", Hunks: []int{1, 3}, Of: 3}} },
 	"unfit": func(c *Commands) {
@@ -580,7 +580,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// What a patch or a tree holds cannot act on the terminal.
+// What is in a patch or a tree cannot act on the terminal.
 func TestDecisionsAreHarmless(t *testing.T) {
 	t.Parallel()
 	const evil = "\x1b[2J\x1b]0;x\x07\u202e\u200b\r✓ fake\n✓ fake\n"

@@ -15,8 +15,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Harmless returns text for one line: every control character, line ends included, and every invisible one is shown by
-// name.
+// Harmless returns text for one line: every control character, line ends included, and every invisible one is shown
+// by name.
 func Harmless(text string) string {
 	return clean(strings.ReplaceAll(text, "\x1b", "^["), false)
 }
@@ -223,8 +223,8 @@ func ends(text []byte, at int, some, more, final ranges) escaped {
 	return escaped{}
 }
 
-// terminated finds the end of a sequence that contains text: ESC \, or BEL where that ends it too. Control characters
-// are no part of such text: one shows that the end was lost.
+// terminated finds the end of a sequence that contains text: ESC \, or BEL where that ends it too. Control
+// characters are no part of such text: one shows that the end was lost.
 func terminated(text []byte, bell bool) escaped {
 	text = text[:min(len(text), mostEscape+1)]
 	for i := 2; i < len(text); i++ {

@@ -254,8 +254,8 @@ func (s *Screen) end(t record.Task) string {
 	return s.told(s.paint(colour, mark), name, text)
 }
 
-// told returns a line about tasks. In a terminal that is too narrow the text is put below the name; elsewhere it stays
-// one line, which can be searched for.
+// told returns a line about tasks. In a terminal that is too narrow the text is put below the name; elsewhere it
+// stays one line, which can be searched for.
 func (s *Screen) told(mark, name, text string) string {
 	lead := mark + " " + s.paint(bold, name)
 	if s.Columns <= 0 || 2+columns(name)+1+columns(text) <= s.wide() {

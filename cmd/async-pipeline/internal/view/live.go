@@ -283,8 +283,8 @@ func (r *row) lines() []byte {
 // terminal) the answer is typed into the person's next command line; lines that are to scroll by go through it one message
 // and one repaint each; and a terminal that does not read stops its event loop, with everybody who sends to it.
 //
-// The cursor is never hidden and is always in the first column of the line below, and no mode outlasts the write that
-// sets it: a program that is killed at any moment leaves nothing to restore.
+// The cursor is never hidden and is always in the first column of the line below, and no mode outlasts the write
+// that sets it: a program that is killed at any moment leaves nothing to restore.
 
 // Control sequences. A terminal that does not know one ignores it.
 const (

@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A stage is a live view in a terminal, with a clock that stands.
+// A stage is a live view in a terminal, with a clock that does not go on by itself.
 type stage struct {
 	t       *testing.T
 	live    *Live
@@ -295,7 +295,7 @@ func TestLiveLeavesNothing(t *testing.T) {
 	}
 }
 
-// A terminal that is made narrower breaks the lines that stand in it; they are taken away all the same.
+// A terminal that is made narrower breaks the lines that are drawn in it; they are erased all the same.
 func TestLiveNarrower(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 80, 24, false, "a").start("a")

@@ -83,8 +83,8 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 	s.put(b.String())
 }
 
-// entry returns a name and a text behind it, or below it where a name that is wider than its column leaves too little
-// space.
+// entry returns a name and a text behind it, or below it where a name that is wider than its column leaves too
+// little space.
 func (s *Screen) entry(name, about string, wide int) string {
 	if columns(name) > wide && 2+columns(name)+2+columns(about) > s.wide() {
 		return "  " + name + "\n" + strings.Repeat(" ", wide+4) + about + "\n"

@@ -1,6 +1,6 @@
-// Package view writes the text of every screen: plain lines, with colour where there is a terminal, and a live view in
-// a terminal. It decides nothing and reads nothing. What comes from outside (logs, agents, paths) is made harmless
-// before it is shown.
+// Package view writes the text of every screen: plain lines, with colour where there is a terminal, and a live view
+// in a terminal. It decides nothing and reads nothing. What comes from outside (logs, agents, paths) is made
+// harmless before it is shown.
 package view
 
 import (

@@ -43,8 +43,8 @@ type Stretch struct {
 // A Next is something to type, and what it does.
 type Next struct{ Does, Type string }
 
-// Summary shows how a run ended: its failures in reading order, which may be the first of more, and what to type next.
-// The note says what to fill in before; it may be empty.
+// Summary shows how a run ended: its failures in reading order, which may be the first of more, and what to type
+// next. The note says what to fill in before; it may be empty.
 func (s *Screen) Summary(r record.Run, failures []Failure, path []Stretch, next []Next, note string) {
 	var b strings.Builder
 	for _, f := range failures {
@@ -205,8 +205,8 @@ func (s *Screen) counts(r record.Run) string {
 	return text + " · " + run
 }
 
-// next lists what to type, with the commands in a column where they fit. A command is never broken, so that it can be
-// copied.
+// next lists what to type, with the commands in a column where they fit. A command is never broken, so that it can
+// be copied.
 func (s *Screen) next(next []Next) string {
 	var b strings.Builder
 	does, types := 0, 0

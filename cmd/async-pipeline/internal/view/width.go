@@ -7,8 +7,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// columns returns the width of harmless text. Terminals differ about a few characters, so the live view is drawn with
-// the terminal's wrapping switched off.
+// columns returns the width of harmless text. Terminals differ about a few characters, so the live view is drawn
+// with the terminal's wrapping switched off.
 func columns(text string) int {
 	if plain(text) {
 		return len(text)

@@ -104,8 +104,8 @@ func why(t record.Task) string {
 }
 
 // TaskName returns the name of a task as a person sees and types it: test:linux for test["linux"], and test:linux@2
-// for its second proposal. A key with an @ keeps its quotes, because test:node@20 would be the twentieth proposal for
-// test:node.
+// for its second proposal. A key with an @ keeps its quotes, because test:node@20 would be the twentieth proposal
+// for test:node.
 func TaskName(name string) string {
 	at := strings.IndexByte(name, '@')
 	switch {
