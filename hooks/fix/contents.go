@@ -15,7 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
-// ContentOf returns what a record says of a file; nil for none.
+// ContentOf returns the entry of a record for a file; nil for none.
 func ContentOf(f *patch.File) *Content {
 	if f == nil {
 		return nil

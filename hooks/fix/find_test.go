@@ -16,9 +16,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
-// A fix that was applied before its task was healed once more in the same run is listed, found as TASK@N, and can be
+// A fix that was applied before another fix of its task was made in the same run is listed, found as TASK@N, and can be
 // reverted.
-func TestOlderHealingOfOneRun(t *testing.T) {
+func TestOlderFixOfOneRun(t *testing.T) {
 	t.Parallel()
 	const task = `test["linux"]`
 	second, third := fixtest.Files{"a.txt": "f:two\n"}, fixtest.Files{"a.txt": "f:three\n"}
@@ -135,7 +135,7 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// A healing that came to nothing after the proposal that counts is told of; an older one, and one that was held back
+// A fix that came to nothing after the proposal that counts is told of; an older one, and one that was held back
 // because there is a proposal, is not.
 func TestLater(t *testing.T) {
 	t.Parallel()

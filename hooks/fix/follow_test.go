@@ -76,7 +76,7 @@ func TestFollow(t *testing.T) {
 		end(4, "test", true, ""),
 		end(5, "test", false, "fp:2"),
 		end(6, "test", true, ""),
-		end(7, "test", false, "fp:none"), // its healing knows better: fp:1
+		end(7, "test", false, "fp:none"), // its fix has another: fp:1
 		end(8, "test", false, "fp:2"),
 		end(9, "test", false, "fp:1"),
 	})

@@ -61,7 +61,7 @@ func (p *Proposal) ReadPatch() ([]byte, error) {
 	return b, nil
 }
 
-// ParseDiff parses Diff, and returns what the record says of each file, by path. They must name the same files.
+// ParseDiff parses Diff, and returns the entries of the record, by path. They must name the same files.
 func (p *Proposal) ParseDiff() (*patch.Patch, map[string]PatchFile, error) {
 	parsed, err := patch.Parse(p.Diff)
 	if err != nil {

@@ -19,7 +19,7 @@ func TestStats(t *testing.T) {
 	with := func(attempts ...fix.Attempt) func(*draft.Draft, *fix.Fix) {
 		return func(_ *draft.Draft, f *fix.Fix) {
 			f.Fingerprint, f.Attempts = new("fp:1"), attempts
-			f.CreatedAt = timestamp.Of(time.Now().Add(-time.Hour))                   // whole healings count,
+			f.CreatedAt = timestamp.Of(time.Now().Add(-time.Hour))                   // whole fixes count,
 			f.Budget = &fix.Budget{Used: fix.Amounts{WallClockMS: new(int64(1000))}} // not what their budgets say
 		}
 	}
@@ -50,7 +50,7 @@ func TestStats(t *testing.T) {
 	}
 	if took := time.Duration(got.Healings.WallClockMS) * time.Millisecond; took < 2*time.Hour ||
 		took > 2*time.Hour+time.Minute {
-		t.Errorf("healings took %s", took)
+		t.Errorf("fixes took %s", took)
 	}
 	got.Healings.WallClockMS = 0
 	want := `{"runs":{"total":0,"passed":0,"failed":0,"interrupted":0,"running":0,"unreadable":0,"wall_clock_ms":0,"first":null},` +
@@ -135,7 +135,7 @@ func TestStatsAtLeast(t *testing.T) {
 	}
 }
 
-// What no attempt has said is unknown, and lists are lists.
+// What no attempt reported is unknown, and lists are lists.
 func TestStatsOfNothing(t *testing.T) {
 	t.Parallel()
 	got, errs := fixtest.NewStore(t, fixtest.Files{}).Stats(nil)

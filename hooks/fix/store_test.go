@@ -88,7 +88,7 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	if p.AgentSaid.Summary != "second" || !strings.Contains(string(p.Diff), "three") {
 		t.Errorf("Find gives %+v", p)
 	}
-	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, nil, func(_ *draft.Draft, f *fix.Fix) { // a third healing finds nothing
+	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, nil, func(_ *draft.Draft, f *fix.Fix) { // a third one finds nothing
 		f.CreatedAt = "2026-11-21T04:30:00.000Z"
 	})
 	fixtest.SealedIn(t, s, fixtest.RunID, "lint", nil, func(_ *draft.Draft, f *fix.Fix) {
@@ -123,7 +123,7 @@ func TestInterruptedHealing(t *testing.T) {
 	fixtest.OK(t)(d.Rescue(10, fixtest.Change(fixtest.One, fixtest.Two)))
 	fixtest.OK(t)(d.Rescue(2, fixtest.Change(fixtest.One, fixtest.Two)))
 	if items, errs := s.List(); len(items)+len(errs) != 0 {
-		t.Errorf("a healing at work is listed: %+v %v", items, errs)
+		t.Errorf("a fix that is being made is listed: %+v %v", items, errs)
 	}
 	fixtest.Check(t, d.Close()) // its runner died
 	for n := 0; n < 100 && recordfile.Locked(filepath.Join(fixtest.Dir(s), "fixes", d.Name, "draft.json")); n++ {
@@ -142,7 +142,7 @@ func TestInterruptedHealing(t *testing.T) {
 	fixtest.SealedIn(t, s, fixtest.RunID, "te/st", fixtest.Change(fixtest.One, fixtest.Two), nil)
 	items, errs = s.List()
 	if len(errs) > 0 || len(items) != 1 || items[0].State != fix.Proposed || len(items[0].Rescue) != 3 {
-		t.Errorf("after a second healing: %+v %v", items, errs)
+		t.Errorf("after a second fix: %+v %v", items, errs)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
-// Errors to test for. An error of a check is ErrRefused, and the message says which check and what to do.
+// Errors to test for. An error of a check is ErrRefused, and the message tells which check and what to do.
 var (
 	ErrRefused  = errors.New("not applied")
 	ErrConflict = errors.New("the files are no longer as the fix found them") // always ErrRefused too, like the next two

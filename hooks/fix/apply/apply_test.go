@@ -70,7 +70,7 @@ func done(t testing.TB) func(Applied, error) Applied {
 	return func(a Applied, err error) Applied { t.Helper(); fixtest.Check(t, err); return a }
 }
 
-// settled checks that nothing of an apply is left lying about.
+// settled checks that nothing of an apply is left in .async/apply.
 func settled(t testing.TB, s *testTree) {
 	t.Helper()
 	entries, err := os.ReadDir(s.dir())
@@ -151,7 +151,7 @@ func TestApplyEveryKind(t *testing.T) {
 	})
 }
 
-// What plain `git apply` makes of the same patch is what we make of it.
+// Apply and plain `git apply` of the same patch lead to the same tree.
 func TestApplyAsGitDoes(t *testing.T) {
 	t.Parallel()
 	s, p := proposed(t, everyKind, everyKindAfter)

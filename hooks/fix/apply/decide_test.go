@@ -123,7 +123,7 @@ func TestOlderByItsNumber(t *testing.T) {
 	}
 	if p := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Two, verdict("verified")); p.Exact() != "test" ||
 		p.Fix.Exact() != "test" || p.Among() != 0 {
-		t.Errorf("the only healing is called %s, %s, one of %d", p.Exact(), p.Fix.Exact(), p.Among())
+		t.Errorf("the only fix is called %s, %s, one of %d", p.Exact(), p.Fix.Exact(), p.Among())
 	}
 	worse := fixtest.Sealed(t, s.Store, "test", fixtest.One, fixtest.Files{"a.txt": "f:worse\n"}, verdict("unverified"))
 	fixtest.Check(t, s.Supersede(context.Background(), &worse.Fix))

@@ -33,7 +33,7 @@ func (c *Conflicts) Unwrap() error { return c.err }
 // notKept tells why a content that a merge needs is not there.
 const notKept = "its old content is not kept (over 64 MiB in all, or it has a secret)"
 
-// An edited is what an edited patch makes of a base; a nil file is a path that is not there.
+// An edited is the outcome of an edited patch; a nil file is a path that is not there.
 type edited struct{ file *patch.File }
 
 // merge finds the outcome for a path that is neither as the fix found it nor as the fix makes it. made is nil where

@@ -85,7 +85,7 @@ func take(f fixtest.Files, name string, from fixtest.Files) {
 	}
 }
 
-// sane removes what lies below a path that is a file.
+// sane removes what is below a path that is a file.
 func sane(f fixtest.Files) {
 	for name := range f {
 		for _, dir := range parents(name) {
@@ -271,7 +271,7 @@ func (m *mirror) load(t testing.TB, cases []*mergeCase) {
 	gitRun(t, m.dir, "add", "-A", ".")
 }
 
-// apply gives what git makes of a tree with a patch; false where it does not succeed.
+// apply returns the tree after `git apply` of a patch; false where that does not succeed.
 func (m *mirror) apply(t testing.TB, c *mergeCase, diff []byte, back bool) (fixtest.Files, bool) {
 	t.Helper()
 	if len(diff) == 0 {

@@ -34,7 +34,7 @@ type mergeCase struct {
 	n                int
 	rng              *rand.Rand
 	base, after, now fixtest.Files
-	other            fixtest.Files // what a second fix makes of the base
+	other            fixtest.Files // the base with a second fix
 	chosen           map[string][]bool
 	o                Options
 	diff, selected   []byte
@@ -108,7 +108,7 @@ func (c *mergeCase) String() string {
 	return fmt.Sprintf("base %q\nnow %q\nafter %q\nchosen %v %+v\n%s", c.base, c.now, c.after, c.chosen, c.o, c.diff)
 }
 
-// play applies the case in every way that it asks for, and says how it ended.
+// play applies the case in every way that it asks for, and returns how it ended.
 func (c *mergeCase) play(t testing.TB, m *mirror) string {
 	s := newTree(t, c.base)
 	defer func() { fixtest.Check(t, os.RemoveAll(s.Root)) }()
@@ -174,7 +174,7 @@ func (c *mergeCase) play(t testing.TB, m *mirror) string {
 	}
 	_, err = s.Revert(context.Background(), p, Options{By: "tester"})
 	if err != nil && !c.whole() && errors.Is(err, ErrRefused) {
-		// What somebody had done by hand cannot always be taken back: a file may stand where a deleted one was.
+		// What somebody had done by hand cannot always be taken back: a file may be where a deleted one was.
 		s.holds(t, "not reverted", tree)
 		return end + ", kept"
 	}
@@ -235,7 +235,7 @@ func (c *mergeCase) second(t testing.TB, m *mirror, s *testTree, p *fix.Proposal
 	return "two as git"
 }
 
-// plain says that every chosen path is as the fix found it or as it makes it.
+// plain reports whether every chosen path is as the fix found it or as it makes it.
 func (c *mergeCase) plain() bool {
 	for name := range c.chosen {
 		if c.now[name] != c.base[name] && c.now[name] != c.after[name] {
@@ -245,7 +245,7 @@ func (c *mergeCase) plain() bool {
 	return true
 }
 
-// whole says that nothing of the patch was there before.
+// whole reports whether nothing of the patch was there before.
 func (c *mergeCase) whole() bool {
 	for name := range c.union() {
 		if c.now[name] != c.base[name] {

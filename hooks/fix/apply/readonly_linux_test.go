@@ -19,7 +19,7 @@ import (
 
 const readOnlyEnv = "FIX_TEST_READ_ONLY"
 
-// init stands in for a TestMain that another file has: the child never comes to the tests.
+// init replaces a TestMain, which another file has: the child never comes to the tests.
 func init() {
 	if how := os.Getenv(readOnlyEnv); how != "" {
 		os.Exit(applyReadOnly(how))
@@ -71,7 +71,7 @@ func applyReadOnly(how string) int {
 	return 0
 }
 
-// An apply onto a folder that takes no new files changes nothing and says so, whenever that is found out.
+// An apply onto a folder that takes no new files changes nothing and reports it, whenever that is found out.
 func TestApplyReadOnly(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a.txt": "f:1\n", "dir/b.txt": "f:1\n", "dir/gone.txt": "f:1\n"}

@@ -102,7 +102,7 @@ func TestSupersede(t *testing.T) {
 	}
 }
 
-// Ready says what apply says, and writes nothing; FitNow looks at what is open and not begun.
+// Ready returns what Apply would, and writes nothing; FitNow reads what is open and not begun.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	lines := "f:1\n2\n3\n4\n5\n6\n7\n8\n9\n"

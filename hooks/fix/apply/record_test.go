@@ -143,7 +143,7 @@ func TestForeignRecords(t *testing.T) {
 	})
 }
 
-// Nothing is written or read through a link that stands in the place of a folder of the records.
+// Nothing is written or read through a link in the place of a folder of the records.
 func TestLinkedFolders(t *testing.T) {
 	t.Parallel()
 	for _, linked := range []string{".async", "runs", "run", "fixes", "name", "apply"} {
@@ -151,7 +151,7 @@ func TestLinkedFolders(t *testing.T) {
 			t.Parallel()
 			s, p := proposed(t, fixtest.One, fixtest.Two)
 			sum := fixtest.VerdictOf(t, s.Store, fixtest.RunID)
-			d := fixtest.Begin(t, s.Store, "lint", nil) // a healing that was interrupted
+			d := fixtest.Begin(t, s.Store, "lint", nil) // a fix that was interrupted
 			fixtest.Check(t, d.Close())
 			link := map[string]string{
 				".async": s.Dir, "runs": filepath.Join(s.Dir, "runs"), "run": fixtest.RunDir(s.Store,

@@ -387,7 +387,7 @@ func TestRecoverWithoutItsRun(t *testing.T) {
 	settled(t, s)
 }
 
-// An apply that goes on is not an interrupted one, and a journal that cannot be believed is said.
+// An apply that goes on is not an interrupted one, and a journal that cannot be believed is an error.
 func TestUnsettledOfOthers(t *testing.T) {
 	t.Parallel()
 	s, _ := crashed(t, fixtest.One, fixtest.Two, "write a.txt")

@@ -75,7 +75,7 @@ type reworded struct {
 func (r *reworded) Error() string { return r.text }
 func (r *reworded) Unwrap() error { return r.err }
 
-// inOtherWords replaces what an ErrRefused says of an apply, and perhaps what it says of a conflict.
+// inOtherWords replaces the words of an ErrRefused about an apply, and perhaps those about a conflict.
 func inOtherWords(err error, refusal, conflict string) error {
 	if !errors.Is(err, ErrRefused) {
 		return err

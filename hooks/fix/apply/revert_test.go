@@ -24,7 +24,7 @@ func revert(t testing.TB, s *testTree, o Options) (Applied, error) {
 	return s.Revert(context.Background(), p, o)
 }
 
-// based is sealed with the contents that the fix found, as a healing stores them.
+// based is sealed with the contents that the fix found, as hooks store them.
 func based(t testing.TB, s *testTree, task string, before, after fixtest.Files) *fix.Proposal {
 	t.Helper()
 	return fixtest.Sealed(t, s.Store, task, before, after, func(d *draft.Draft, f *fix.Fix) {

@@ -16,7 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-// A fix is applied when every file of it is; until then it is open, and says which files are in the tree.
+// A fix is applied when every file of it is; until then it is open, and its files that are in the tree are known.
 func TestApplyOfSomeFilesIsNotAll(t *testing.T) {
 	t.Parallel()
 	after := fixtest.Files{"a.txt": "f:two\n", "b.txt": "f:b\n", "c.txt": "f:c\n"}

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// applyInChild applies the one fix below root, or reverts it where it is applied; its first output says that it
+// applyInChild applies the one fix below root, or reverts it where it is applied; its first output tells that it
 // begins.
 func applyInChild(root string) int {
 	s := treeOf(root)
@@ -147,7 +147,7 @@ func killed(t *testing.T, rounds int, back bool) {
 	t.Logf("revert %v takes %v; %v", back, took, ends)
 }
 
-// What Apply makes of a tree is what the patch makes of it in memory, for any two trees.
+// Apply leads to the same tree as the patch in memory does, for any two trees.
 func TestApplyIsThePatch(t *testing.T) {
 	t.Parallel()
 	root := fixtest.TempDir(t)

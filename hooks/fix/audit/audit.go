@@ -6,7 +6,7 @@
 // those of the packs too, also of tasks that nobody tried to fix. <name>.state.jsonl is a chain that begins with the
 // digest of <name>.json and has an end file; events.jsonl has a line for each of its lines too. So one flipped byte
 // or one missing line or file is found, and where it is. Nobody finds who writes all of this anew, consistently: no
-// anchor lies outside the folder.
+// anchor is outside the folder.
 package audit
 
 import (
@@ -104,7 +104,7 @@ func Run(r *journal.Report, runDir, task string) ([]string, error) {
 
 const eventsFile = "fixes/" + fix.EventsFile
 
-// events is what the journal of the hooks says of other files.
+// events is what the journal of the hooks tells of other files.
 type events struct {
 	chain     journal.Chain
 	whole     bool                   // the journal is as it was written
@@ -122,7 +122,7 @@ type told struct {
 
 func (t told) where() string { return fmt.Sprintf("line %d of %s", t.line, eventsFile) }
 
-// readEvents checks the journal and reads what it says. ended: it must have an end file.
+// readEvents checks the journal and reads its events. ended: it must have an end file.
 func (a *audit) readEvents(ended bool) {
 	a.events = events{sealed: map[string]told{}, packs: map[string]told{}}
 	a.Files["run.json"] = true

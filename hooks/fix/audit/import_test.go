@@ -82,7 +82,7 @@ func TestCopyRun(t *testing.T) {
 	}
 }
 
-// The mark says where a run came from, and a byte of it that is flipped is found.
+// The mark tells where a run came from, and a byte of it that is flipped is found.
 func TestMarkImported(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:1\n"}
@@ -110,7 +110,7 @@ func TestMarkImported(t *testing.T) {
 	}
 }
 
-// A run that is here already may have gone on with decisions and healings; in all else it must be the same.
+// A run that is here already may have gone on with decisions and fixes; in all else it must be the same.
 func TestSameRun(t *testing.T) {
 	t.Parallel()
 	before := fixtest.Files{"a": "f:1\n"}
@@ -128,7 +128,7 @@ func TestSameRun(t *testing.T) {
 	same(true, "nothing happened since")
 	fixtest.OK(t)(apply.Tree{Fixes: s}.Apply(t.Context(), p, apply.Options{}))
 	fixtest.Sealed(t, s, "other", before, fixtest.Files{"a": "f:3\n"}, nil)
-	same(true, "it was applied, and another task was healed")
+	same(true, "it was applied, and another task got a fix")
 	fixtest.Check(t, os.WriteFile(filepath.Join(p.Dir, "fixes", "test.patch"), []byte("x"), 0o600))
 	same(false, "a patch changed")
 	fixtest.Check(t, os.Remove(filepath.Join(p.Dir, "fixes", "test.patch")))

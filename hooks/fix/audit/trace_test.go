@@ -160,7 +160,7 @@ func TestDecisionWithoutTrace(t *testing.T) {
 	fixtest.Decide(t, p, fix.Superseded)
 	noted("line 1")
 	fixtest.Disposed(t, s, fix.Superseded)
-	// Half a trace is what a crash leaves too.
+	// A crash can leave half a trace too.
 	text := fixtest.Read(t, filepath.Join(p.Dir, "fixes", fix.EventsFile))
 	fixtest.Check(t, os.WriteFile(filepath.Join(p.Dir, "fixes", fix.EventsFile), append(text, `{"seq":4,"at"`...), 0o600))
 	fixtest.Disposed(t, s, fix.Superseded)

@@ -99,7 +99,7 @@ func TestSealRefusesWhatNobodyCouldRead(t *testing.T) {
 	}
 }
 
-// Files that hold a secret are not lost: they stand in a patch of their own, without it.
+// Files that hold a secret are not lost: they are in a patch of their own, without it.
 func TestRescueOfWhatHoldsASecret(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, nil)
@@ -167,7 +167,7 @@ func TestRescueOfWhatHoldsASecret(t *testing.T) {
 	}
 }
 
-// A path of the tree that holds a secret does not reach base.json, and the base says that it is not whole.
+// A path of the tree that holds a secret does not reach base.json, and the base is marked as not whole.
 func TestSecretInAPathOfTheBase(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.Files{"dir/s3cr3t-value.txt": "f:x\n", "a": "f:a\n"})

@@ -3,12 +3,15 @@
 package draft
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
@@ -262,4 +266,156 @@ func TellPacks(runDir, runDigest string, tasks []string) (err error) {
 		}
 	}
 	return nil
+}
+
+// provenance adds to a fix what the draft knows. It is called when nothing but <name>.json is still to be written.
+func (d *Draft) provenance(f *fix.Fix) error {
+	if f.Provenance == nil {
+		f.Provenance = &fix.Provenance{}
+	}
+	p := f.Provenance
+	var err error
+	if p.Files, err = d.evidence(); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(p.Files, func(e fix.Evidence) bool { return e.Path == d.rel(".transcript.jsonl") }); i >= 0 {
+		p.Transcript = &p.Files[i]
+	}
+	e, err := fix.EvidenceOf(d.runDir, fix.PackPath(d.Task))
+	if err == nil {
+		p.Pack = &e
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	p.Prompts = slices.Clone(d.prompts)
+	fix.Fill(&p.Files)
+	fix.Fill(&p.Prompts)
+	if p.Policy != nil {
+		fix.Fill(&p.Policy.Protect)
+		fix.Fill(&p.Policy.Verify)
+	}
+	if p.Agent != nil {
+		fix.Fill(&p.Agent.Command)
+	}
+	lines, head := d.journal.End()
+	p.Journal = &journal.End{Lines: lines, Head: head}
+	return nil
+}
+
+// evidence lists the files of this fix, but for those of work in progress and for what people decide later.
+func (d *Draft) evidence() ([]fix.Evidence, error) {
+	var all []fix.Evidence
+	add := func(rel string) error {
+		e, err := fix.EvidenceOf(d.runDir, rel)
+		if err == nil {
+			all = append(all, e)
+		}
+		return err
+	}
+	for _, suffix := range []string{".patch", ".transcript.jsonl"} {
+		if err := add(d.rel(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	err := filepath.WalkDir(d.path(""), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if name := e.Name(); filepath.Dir(path) == d.path("") && (name == "draft.json" || strings.HasPrefix(name, ".") ||
+			strings.HasSuffix(name, ".copy.json")) {
+			return nil
+		}
+		rel, err := filepath.Rel(d.runDir, path)
+		if err != nil {
+			return err
+		}
+		return add(filepath.ToSlash(rel))
+	})
+	slices.SortFunc(all, func(a, b fix.Evidence) int { return strings.Compare(a.Path, b.Path) })
+	return all, err
+}
+
+// cleaned returns a copy of f without secrets in its free text. Names, states, digests, and the paths by which a fix
+// is found and applied stay what they are, even if a secret is spelled so: Propose refuses a patch whose paths hold
+// one. Other paths (left out of the patch, changed in the tree) may be an agent's, and are free text. The digest of
+// the policy is of what is left of it.
+func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
+	text, err := recordfile.JSON(f)
+	if err != nil {
+		return nil, err
+	}
+	c := &fix.Fix{}
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, err
+	}
+	words := func(texts ...*string) {
+		for _, s := range texts {
+			if s != nil {
+				*s = string(clean([]byte(*s)))
+			}
+		}
+	}
+	reason := func(s *string) { // a code, and perhaps free text after ": "
+		if s == nil {
+			return
+		}
+		head, rest, more := strings.Cut(*s, ": ")
+		switch {
+		case strings.Trim(head, "abcdefghijklmnopqrstuvwxyz_") != "":
+			words(s)
+		case more:
+			words(&rest)
+			*s = head + ": " + rest
+		}
+	}
+	reason(c.Reason)
+	words(c.Note)
+	if c.AgentSaid != nil {
+		words(&c.AgentSaid.Summary, c.AgentSaid.RootCause)
+	}
+	if c.Tree != nil {
+		words(each(c.Tree.Changed)...)
+	}
+	for i := range c.Omitted {
+		words(&c.Omitted[i].Path)
+	}
+	for i := range c.Flags {
+		words(&c.Flags[i].Detail)
+	}
+	if r := c.Reproduction; r != nil {
+		words(&r.Signature.Run, r.Signature.Copy)
+	}
+	if c.Verification != nil {
+		reason(c.Verification.Reason)
+	}
+	for i := range c.Attempts {
+		a := &c.Attempts[i]
+		words(a.Evidence, a.CLIVersion, a.Model)
+		if a.Decision != nil {
+			words(&a.Decision.Why)
+		}
+		if a.Finalizer != nil {
+			words(a.Finalizer.Reason)
+		}
+	}
+	if c.Provenance == nil {
+		return c, nil
+	}
+	if a := c.Provenance.Agent; a != nil {
+		words(append(each(a.Command), a.Path)...)
+	}
+	if p := c.Provenance.Policy; p != nil {
+		words(append(each(p.Protect), &p.Command, p.Prompt)...)
+		p.Digest, err = p.Sum()
+	}
+	return c, err
+}
+
+// each returns pointers to the elements of a list.
+func each(texts []string) []*string {
+	var all []*string
+	for i := range texts {
+		all = append(all, &texts[i])
+	}
+	return all
 }

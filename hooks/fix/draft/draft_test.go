@@ -121,13 +121,13 @@ func TestDraftFiles(t *testing.T) {
 	}))
 }
 
-func TestSecondHealingGetsItsOwnName(t *testing.T) {
+func TestSecondFixGetsItsOwnName(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, nil)
 	for i, want := range []string{"test", "test@2", "test@3"} {
 		d := fixtest.Begin(t, s, "test", nil)
 		if d.Name != want {
-			t.Errorf("healing %d is %q, want %q", i+1, d.Name, want)
+			t.Errorf("fix %d is %q, want %q", i+1, d.Name, want)
 		}
 		if i == 1 { // the second is never sealed: its name is taken all the same
 			fixtest.Check(t, d.Close())
@@ -346,7 +346,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// A second healing does not use a link that has the name of its folder, and a draft that is taken up again writes
+// A second fix does not use a link that has the name of its folder, and a draft that is taken up again writes
 // through none.
 func TestLinkedFoldersOfADraft(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,6 +130,41 @@ func (s *stream) Close() error {
 		err = s.set.Close()
 	}
 	return errors.Join(err, s.lines.flush(), s.to.Close())
+}
+
+// longLine is where a line without an end is cut, in bytes.
+const longLine = 1 << 20
+
+// A lineCleaner cleans a stream line by line, so that a value split over two writes is found.
+type lineCleaner struct {
+	w     io.Writer
+	clean func([]byte) []byte
+	held  []byte
+}
+
+func (c *lineCleaner) Write(p []byte) (int, error) {
+	c.held = append(c.held, p...)
+	end := bytes.LastIndexByte(c.held, '\n') + 1
+	if end == 0 && len(c.held) > longLine {
+		end = len(c.held)
+	}
+	if end == 0 {
+		return len(p), nil
+	}
+	lines := c.held[:end]
+	_, err := c.w.Write(c.clean(bytes.Clone(lines)))
+	c.held = append(c.held[:0], c.held[end:]...)
+	return len(p), err
+}
+
+// flush writes what was held back.
+func (c *lineCleaner) flush() error {
+	if len(c.held) == 0 {
+		return nil
+	}
+	_, err := c.w.Write(c.clean(bytes.Clone(c.held)))
+	c.held = nil
+	return err
 }
 
 // A headWriter keeps the beginning, and writes at the end how many bytes were left out.
