@@ -16,8 +16,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
 
-// A fix that was applied before another fix of its task was made in the same run is listed, found as TASK@N, and can be
-// reverted.
+// A fix that was applied before another one of its task was made in the same run is listed, found as TASK@N, and can
+// be reverted.
 func TestOlderFixOfOneRun(t *testing.T) {
 	t.Parallel()
 	const task = `test["linux"]`

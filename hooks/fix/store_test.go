@@ -88,7 +88,8 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	if p.AgentSaid.Summary != "second" || !strings.Contains(string(p.Diff), "three") {
 		t.Errorf("Find gives %+v", p)
 	}
-	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, nil, func(_ *draft.Draft, f *fix.Fix) { // a third one finds nothing
+	// A third one finds nothing.
+	fixtest.SealedIn(t, s, fixtest.RunID, `test["linux"]`, nil, func(_ *draft.Draft, f *fix.Fix) {
 		f.CreatedAt = "2026-11-21T04:30:00.000Z"
 	})
 	fixtest.SealedIn(t, s, fixtest.RunID, "lint", nil, func(_ *draft.Draft, f *fix.Fix) {

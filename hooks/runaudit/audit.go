@@ -73,7 +73,8 @@ func Audit(store *record.Store, id, task string) (a Audited, err error) {
 
 // noVerdict returns what is known of a run without run.json whose maker is gone.
 func noVerdict(dir string) string {
-	text, _ := recordfile.Read(filepath.Join(dir, "events.jsonl"), recordfile.MaxJSON) // without it nothing more is known
+	// What cannot be read tells nothing.
+	text, _ := recordfile.Read(filepath.Join(dir, "events.jsonl"), recordfile.MaxJSON)
 	last := text[bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n')+1:]
 	var end struct {
 		Type   string `json:"type"`

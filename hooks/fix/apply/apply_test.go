@@ -200,14 +200,16 @@ func TestApplyChecks(t *testing.T) {
 	decided := func(to string) func(*testing.T, *fix.Proposal) {
 		return func(t *testing.T, p *fix.Proposal) { fixtest.Decide(t, p, to) }
 	}
-	cases := map[string]struct {
+	type row struct {
 		more func(*draft.Draft, *fix.Fix)
 		with func(t *testing.T, p *fix.Proposal)
-		tree fixtest.Files // what the tree holds; nil: what the fix found
+		tree fixtest.Files // what is in the tree; nil: what the fix found
 		o    Options
 		is   error
 		says string
-	}{
+	}
+	conflict := func(tree fixtest.Files, says string) row { return row{tree: tree, is: ErrConflict, says: says} }
+	cases := map[string]row{
 		"no proposal": {
 			more: fixed(func(f *fix.Fix) { f.State, f.Patch = fix.NoFix, nil }),
 			is:   ErrRefused, says: "no_fix",
@@ -243,16 +245,16 @@ func TestApplyChecks(t *testing.T) {
 			says: "a.txt (changed); merge it in with --3way, or have a new fix proposed: " +
 				"async-pipeline heal " + fixtest.RunID + " test",
 		},
-		"longer file":              {tree: fixtest.Files{"a.txt": "f:one\nand more\n"}, is: ErrConflict, says: "a.txt (changed)"},
-		"deleted file":             {tree: fixtest.Files{}, is: ErrConflict, says: "a.txt (gone)"},
-		"changed mode":             {tree: fixtest.Files{"a.txt": "x:one\n"}, is: ErrConflict, says: "a.txt (its mode changed)"},
-		"file became a folder":     {tree: fixtest.Files{"a.txt/x": "f:x"}, is: ErrConflict, says: "a.txt (a folder now)"},
-		"file became a link":       {tree: fixtest.Files{"a.txt": "l:b.txt"}, is: ErrConflict, says: "a.txt (changed)"},
-		"file became a FIFO":       {tree: fixtest.Files{"a.txt": "p:"}, is: ErrConflict, says: "a.txt (changed)"},
-		"new file is there":        {tree: one("dir/new.txt", "f:x"), is: ErrConflict, says: "dir/new.txt (is there already)"},
-		"a full folder in the way": {tree: one("dir/new.txt/x", "f:x"), is: ErrConflict, says: "a folder that contains dir/new.txt/x"},
-		"nested empty folders":     {tree: one("dir/new.txt/x/", "d"), is: ErrConflict, says: "a folder that contains dir/new.txt/x/"},
-		"a link on the way":        {tree: one("dir", "l:/tmp"), is: ErrRefused, says: "dir/new.txt (dir is no folder)"},
+		"longer file":              conflict(fixtest.Files{"a.txt": "f:one\nand more\n"}, "a.txt (changed)"),
+		"deleted file":             conflict(fixtest.Files{}, "a.txt (gone)"),
+		"changed mode":             conflict(fixtest.Files{"a.txt": "x:one\n"}, "a.txt (its mode changed)"),
+		"file became a folder":     conflict(fixtest.Files{"a.txt/x": "f:x"}, "a.txt (a folder now)"),
+		"file became a link":       conflict(fixtest.Files{"a.txt": "l:b.txt"}, "a.txt (changed)"),
+		"file became a FIFO":       conflict(fixtest.Files{"a.txt": "p:"}, "a.txt (changed)"),
+		"new file is there":        conflict(one("dir/new.txt", "f:x"), "dir/new.txt (is there already)"),
+		"a full folder in the way": conflict(one("dir/new.txt/x", "f:x"), "a folder that contains dir/new.txt/x"),
+		"nested empty folders":     conflict(one("dir/new.txt/x/", "d"), "a folder that contains dir/new.txt/x/"),
+		"a link on the way":        {tree: one("dir", "l:/tmp"), is: ErrRefused, says: "new.txt (dir is no folder)"},
 		"a link inside on the way": {tree: one("dir", "l:."), is: ErrRefused, says: "dir/new.txt (dir is no folder)"},
 		"a file on the way":        {tree: one("dir", "f:x"), is: ErrRefused, says: "dir/new.txt (dir is no folder)"},
 
@@ -267,7 +269,7 @@ func TestApplyChecks(t *testing.T) {
 		},
 		"a flag that is not there too": {
 			more: flags, o: Options{Accept: []string{"F1", "F2", "F3"}}, is: ErrUse,
-			says: `--accept "F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`,
+			says: `"F3": this fix has no such flag; it has: F1 check_file a.txt:7, F2 new_network dir/new.txt`,
 		},
 		"an empty flag": {
 			more: flags, o: Options{Accept: []string{"F1,"}},

@@ -166,7 +166,8 @@ func (p *plan) conflict(ctx context.Context, fixes *fix.Store, c conflicting) er
 	if p.threeWay {
 		byHand := "\n"
 		if slices.ContainsFunc(c, func(f Conflict) bool { return len(f.Clashes) > 0 }) {
-			byHand = "\nresolve them by hand: commit your own edits, then git apply --3way " + quoted(p.PatchPath()) + "\nor "
+			byHand = "\nresolve them by hand: commit your own edits, then git apply --3way " +
+				quoted(p.PatchPath()) + "\nor "
 		}
 		return &Conflicts{c, refused("%s%w, and cannot be merged: %s; nothing was written%s"+
 			"choose the rest with --files or --hunk, change the patch with --3way --edit, or %s",

@@ -93,7 +93,7 @@ func TestMergeAttributes(t *testing.T) {
 		fixtest.Put(t, s.Root, name, "f:1\n2\n3\nours\n")
 	}
 	for name, says := range map[string]string{
-		"binary": "its merge attribute forbids merging, and both sides changed it); nothing was written\nchoose the rest",
+		"binary": "its merge attribute forbids merging, and both sides changed it); nothing was written\nchoose ",
 		"custom": `its merge attribute names "mine", a program of your own`,
 	} {
 		if _, err := apply(t, s, p, Options{ThreeWay: true, AllowDirty: true, Files: []string{name}}); !errors.Is(err,

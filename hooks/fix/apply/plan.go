@@ -41,7 +41,7 @@ type plan struct {
 // A move is one path that is written.
 type move struct {
 	entry
-	path    string // entry.name()
+	path    string // FullPath()
 	was, to *patch.File
 }
 
@@ -69,7 +69,7 @@ func (t Tree) selection(ctx context.Context, p *fix.Proposal, o *Options) (*reco
 	if o.Accept, err = namedFlags(p, o.Accept); err != nil {
 		return nil, nil, err
 	}
-	chosen, err := choose(r.parsed.Paths(), *o, r.top)
+	chosen, err := choose(r.groups, *o, r.top)
 	return r, chosen, err
 }
 
@@ -87,7 +87,7 @@ func (p *plan) checked(check func() error) (_ *plan, err error) {
 
 func newPlan(r *record, kind string, o Options, chosen selection) *plan {
 	p := &plan{record: r, kind: kind, by: o.By, threeWay: o.ThreeWay, secrets: o.Secrets}
-	for _, g := range r.parsed.Paths() {
+	for _, g := range r.groups {
 		parts, ok := chosen[g.Path]
 		if !ok {
 			continue
@@ -102,9 +102,6 @@ func newPlan(r *record, kind string, o Options, chosen selection) *plan {
 			p.Hunks = append(p.Hunks, fix.PartOf(g.Path, parts))
 		}
 	}
-	slices.SortFunc(p.targets, func(a, b target) int { return strings.Compare(a.path, b.path) })
-	slices.SortFunc(p.Hunks, func(a, b fix.Part) int { return strings.Compare(a.Path, b.Path) })
-	slices.Sort(p.files)
 	return p
 }
 

@@ -136,15 +136,21 @@ func (t Tree) interrupted(ctx context.Context) (*transaction, *Recovered, error)
 		tx.tree.close()
 		return nil, nil, err
 	}
-	r := &Recovered{What: cmp.Or(tx.What, toApply), Run: tx.Run, Task: tx.Task, To: "undone", Files: []string{}}
+	r := &Recovered{What: cmp.Or(tx.What, toApply), Run: tx.Run, Task: tx.Task, To: "undone", Files: tx.written()}
 	if complete {
 		r.To = "completed"
 	}
 	r.At, _ = time.Parse(time.RFC3339, tx.StartedAt) // for the message only
-	for i := range tx.Entries {
-		r.Files = append(r.Files, tx.Entries[i].name())
-	}
 	return tx, r, nil
+}
+
+// written returns the paths of the entries.
+func (j *journal) written() []string {
+	paths := []string{}
+	for _, e := range j.Entries {
+		paths = append(paths, e.FullPath())
+	}
+	return paths
 }
 
 // load reads a journal, and obeys only one that was written here.
@@ -167,12 +173,9 @@ func (tx *transaction) load(text []byte) error {
 			return fmt.Errorf("%q is no name of a run or fix", name)
 		}
 	}
-	var names []string
-	for i := range tx.Entries {
-		names = append(names, tx.Entries[i].name())
-	}
+	names := tx.written()
 	for _, f := range slices.Concat(tx.Folders, tx.Made) {
-		names = append(names, f.name())
+		names = append(names, f.FullPath())
 	}
 	for _, name := range names {
 		if err := patch.CheckPath(name); err != nil {
@@ -189,7 +192,7 @@ func (tx *transaction) inPlace() (bool, error) {
 	}
 	for i := range tx.Entries {
 		e := &tx.Entries[i]
-		now, err := tx.tree.read(e.name(), larger(e.Before, e.After))
+		now, err := tx.tree.read(e.FullPath(), larger(e.Before, e.After))
 		if err != nil {
 			return false, err
 		}
@@ -208,7 +211,7 @@ func (tx *transaction) complete() error {
 		}
 		for i := range tx.Entries {
 			if e := &tx.Entries[i]; e.After == nil {
-				if err := tx.tree.removeEmpty(e.name()); err != nil {
+				if err := tx.tree.removeEmpty(e.FullPath()); err != nil {
 					return err
 				}
 			}
@@ -240,28 +243,28 @@ func (tx *transaction) undo() (left []string, kept string, err error) {
 		if e.Before != nil {
 			continue
 		}
-		if err := tx.at("undo " + e.name()); err != nil {
+		if err := tx.at("undo " + e.FullPath()); err != nil {
 			return nil, "", err
 		}
-		now, err := tx.tree.read(e.name(), larger(nil, e.After))
+		now, err := tx.tree.read(e.FullPath(), larger(nil, e.After))
 		switch {
 		case err != nil:
 		case now.is(e.After):
-			err = tx.tree.unlink(e.name())
+			err = tx.tree.unlink(e.FullPath())
 		case now.file != nil || now.other:
-			left = append(left, e.name())
+			left = append(left, e.FullPath())
 		}
 		if err != nil {
 			return nil, "", err
 		}
 	}
 	for _, dir := range slices.Backward(tx.Made) {
-		if err := tx.tree.rmdir(dir.name()); err != nil {
+		if err := tx.tree.rmdir(dir.FullPath()); err != nil {
 			return nil, "", err
 		}
 	}
 	for _, f := range tx.Folders {
-		if err := tx.tree.mkdir(f.name(), f.Perm, true); err != nil && !notThere(err) {
+		if err := tx.tree.mkdir(f.FullPath(), f.Perm, true); err != nil && !notThere(err) {
 			return nil, "", err
 		}
 	}
@@ -270,7 +273,7 @@ func (tx *transaction) undo() (left []string, kept string, err error) {
 		if e.Before == nil {
 			continue
 		}
-		if err := tx.at("undo " + e.name()); err != nil {
+		if err := tx.at("undo " + e.FullPath()); err != nil {
 			return nil, "", err
 		}
 		back, err := tx.restore(i)
@@ -278,7 +281,7 @@ func (tx *transaction) undo() (left []string, kept string, err error) {
 			return nil, "", err
 		}
 		if !back {
-			left = append(left, e.name())
+			left = append(left, e.FullPath())
 			if kept, err = tx.keep(i); err != nil {
 				return nil, "", err
 			}
@@ -290,7 +293,7 @@ func (tx *transaction) undo() (left []string, kept string, err error) {
 // restore writes what the n-th entry held before; false when somebody edited it since.
 func (tx *transaction) restore(n int) (bool, error) {
 	e := &tx.Entries[n]
-	now, err := tx.tree.read(e.name(), larger(e.Before, e.After))
+	now, err := tx.tree.read(e.FullPath(), larger(e.Before, e.After))
 	if err != nil {
 		return false, err
 	}
@@ -300,11 +303,11 @@ func (tx *transaction) restore(n int) (bool, error) {
 	if !now.is(e.After) {
 		return false, nil
 	}
-	dir, err := tx.tree.nearest(e.name())
+	dir, err := tx.tree.nearest(e.FullPath())
 	if err != nil {
 		return false, err
 	}
-	if above := parents(e.name()); len(above) > 0 && dir != above[0] {
+	if above := parents(e.FullPath()); len(above) > 0 && dir != above[0] {
 		return false, nil // somebody put something else where its folder was
 	}
 	f, err := tx.stored(n)
@@ -315,10 +318,10 @@ func (tx *transaction) restore(n int) (bool, error) {
 	if err := tx.tree.stage(temp, f, e.Perm, true); err != nil {
 		return false, err
 	}
-	if err := tx.at("restore " + e.name()); err != nil {
+	if err := tx.at("restore " + e.FullPath()); err != nil {
 		return false, err
 	}
-	return true, tx.tree.rename(temp, e.name())
+	return true, tx.tree.rename(temp, e.FullPath())
 }
 
 // stored returns the original of the n-th entry, checked against the journal.
@@ -330,7 +333,7 @@ func (tx *transaction) stored(n int) (*patch.File, error) {
 	}
 	f := e.Before.File(b)
 	if !(node{file: f}).is(e.Before) {
-		return nil, fmt.Errorf("%s is not what %s contained", tx.original(n), e.name())
+		return nil, fmt.Errorf("%s is not what %s contained", tx.original(n), e.FullPath())
 	}
 	return f, nil
 }
@@ -346,7 +349,7 @@ func (tx *transaction) keep(n int) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(kept, tx.ID)
-	to := filepath.Join(dir, filepath.FromSlash(tx.Entries[n].name()))
+	to := filepath.Join(dir, filepath.FromSlash(tx.Entries[n].FullPath()))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return "", err
 	}
@@ -355,8 +358,8 @@ func (tx *transaction) keep(n int) (string, error) {
 
 // removeTemps removes contents that were staged and not moved into place.
 func (tx *transaction) removeTemps() error {
-	for i := range tx.Entries {
-		for _, dir := range append(parents(tx.Entries[i].name()), ".") {
+	for i, name := range tx.written() {
+		for _, dir := range append(parents(name), ".") {
 			if temp := tx.temp(dir, i); !tx.tree.absent(temp) {
 				if err := tx.tree.unlink(temp); err != nil && !notThere(err) {
 					return err

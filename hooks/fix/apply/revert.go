@@ -24,7 +24,7 @@ func (t Tree) planRevert(ctx context.Context, p *fix.Proposal, o Options) (*plan
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := choose(r.parsed.Paths(), Options{Files: o.Files, Dir: o.Dir}, r.top)
+	chosen, err := choose(r.groups, Options{Files: o.Files, Dir: o.Dir}, r.top)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -31,17 +30,23 @@ type selector struct {
 	top    string   // where the paths of the patch begin
 }
 
+// sorted returns a patch path by path, sorted.
+func sorted(p *patch.Patch) []patch.PathPatch {
+	return slices.SortedFunc(slices.Values(p.Paths()), func(a, b patch.PathPatch) int {
+		return strings.Compare(a.Path, b.Path)
+	})
+}
+
 // choose returns what o selects of a patch. A name that the patch does not have is ErrUse.
 func choose(paths []patch.PathPatch, o Options, top string) (selection, error) {
 	s := selector{groups: map[string]patch.PathPatch{}, dir: o.Dir, top: top}
 	chosen := selection{}
 	for _, g := range paths {
-		s.groups[g.Path] = g
+		s.groups[g.Path], s.names = g, append(s.names, g.Path)
 		if !o.some() {
 			chosen[g.Path] = all(len(g.Parts()))
 		}
 	}
-	s.names = slices.Sorted(maps.Keys(s.groups))
 	for _, typed := range o.Files {
 		name := s.path(typed)
 		if name == "" {
@@ -172,7 +177,7 @@ func (p *plan) edit(text []byte) error {
 	}
 	var targets []target
 	var files []string
-	for _, g := range parsed.Paths() {
+	for _, g := range sorted(parsed) {
 		n := slices.Index(p.files, g.Path) // files and targets have one order
 		if n < 0 {
 			return refused("the edited patch touches %q, which was not chosen; it may touch: %s", g.Path,
@@ -182,8 +187,6 @@ func (p *plan) edit(text []byte) error {
 		t.edited, t.parts = &g, all(len(t.parts))
 		targets, files = append(targets, t), append(files, g.Path)
 	}
-	slices.SortFunc(targets, func(a, b target) int { return strings.Compare(a.path, b.path) })
-	slices.Sort(files)
 	p.targets, p.files, p.Hunks = targets, files, nil
 	p.Edited, p.PatchDigest = true, recordfile.Digest(counted)
 	return nil

@@ -78,8 +78,8 @@ type folder struct {
 	Perm      uint32 `json:"perm"`
 }
 
-func (e *entry) name() string { return e.FullPath() }
-func (f folder) name() string { return fix.FullPath(f.Path, f.PathBytes) }
+// FullPath returns the path as the tree has it.
+func (f folder) FullPath() string { return fix.FullPath(f.Path, f.PathBytes) }
 
 // A transaction writes all files of a plan or none. Until it ends, .async/apply holds its journal and what the files
 // held.
@@ -198,7 +198,7 @@ func (tx *transaction) noteFolders(moves []move) error {
 			}
 		}
 	}
-	byName := func(a, b folder) int { return strings.Compare(a.name(), b.name()) }
+	byName := func(a, b folder) int { return strings.Compare(a.FullPath(), b.FullPath()) }
 	slices.SortFunc(tx.Folders, byName)
 	slices.SortFunc(tx.Made, byName)
 	return nil
@@ -346,8 +346,8 @@ func (tx *transaction) unedited(m move) error {
 // sync makes the new names last through a crash of the machine.
 func (tx *transaction) sync() error {
 	seen := map[string]bool{}
-	for i := range tx.Entries {
-		for _, dir := range append(parents(tx.Entries[i].name()), ".") {
+	for _, name := range tx.written() {
+		for _, dir := range append(parents(name), ".") {
 			if seen[dir] {
 				continue
 			}

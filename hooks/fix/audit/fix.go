@@ -63,21 +63,16 @@ func (a *audit) fix(name, task string) bool {
 	}
 	if f.Provenance == nil {
 		a.Note(file, "made by a version that recorded no digests but those of patch and base: only these were checked")
-		a.old(name, &f)
+		if f.Patch != nil {
+			a.Digest(f.Patch.Path, "patch.digest of "+file, f.Patch.Bytes, f.Patch.Digest)
+		}
+		a.own(name)
 	} else {
 		a.provenance(name, &f)
 	}
 	a.base(name, &f)
 	a.state(name, sum, f.Provenance != nil)
 	return true
-}
-
-// old checks what records hold without a provenance.
-func (a *audit) old(name string, f *fix.Fix) {
-	if f.Patch != nil {
-		a.Digest(f.Patch.Path, "patch.digest of fixes/"+name+".json", f.Patch.Bytes, f.Patch.Digest)
-	}
-	a.own(name)
 }
 
 // provenance checks every file that a fix names, and that provenance.files has every file that it mentions elsewhere.

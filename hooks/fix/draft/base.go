@@ -34,7 +34,7 @@ func (b *storedBase) said(sub string) *fix.Base {
 }
 
 // StoreBase writes base.json and base/<sha256> before an agent starts. contents are the paths whose content git
-// cannot give back. At most 64 MiB are stored in all; the rest is listed as left out, and so is what contains a secret.
+// cannot give back. At most 64 MiB are stored in all; the rest is listed as left out, and so is what has a secret.
 // read returns nil for a path that is absent.
 func (d *Draft) StoreBase(m *tree.Manifest, commit string, contents []string, read func(path string) (*patch.File, error),
 ) (complete bool, err error) {
