@@ -275,8 +275,8 @@ func (j *runJournal) of(name string) ([]Trace, error) {
 		}
 		text, err := recordfile.Read(filepath.Join(j.dir, name+".json"), recordfile.MaxJSON)
 		if err == nil && json.Unmarshal(text, &f) == nil && f.Provenance != nil {
-			return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be compared with it; restore it, or run heal again",
-				ErrDamaged, j.path())
+			return nil, fmt.Errorf("%w: %s is gone: what was decided cannot be compared with it; "+
+				"restore it, or run heal again", ErrDamaged, j.path())
 		}
 	}
 	return j.traces[name], j.err
@@ -314,13 +314,13 @@ func ReadEvents(path string) (c journal.Chain, err error) {
 // of the lines. Lines without a trace are no error: of a crash, or of an earlier version.
 func compare(state string, traces []Trace, heads []string) error {
 	says := func(t Trace) string {
-		return fmt.Sprintf("line %d of %s says that decision %d on this fix was %q, at %s", t.Line, EventsFile, t.Lines,
-			t.To, t.At)
+		return fmt.Sprintf("line %d of %s says that decision %d on this fix was %q, at %s",
+			t.Line, EventsFile, t.Lines, t.To, t.At)
 	}
 	for _, t := range slices.Backward(traces) {
 		if t.Lines > int64(len(heads)) {
-			return fmt.Errorf("%w: %s: %s, and it has only %d: what was decided was removed; restore it, or run heal again",
-				ErrDamaged, state, says(t), len(heads))
+			return fmt.Errorf("%w: %s: %s, and it has only %d: what was decided was removed; "+
+				"restore it, or run heal again", ErrDamaged, state, says(t), len(heads))
 		}
 	}
 	for _, t := range traces {

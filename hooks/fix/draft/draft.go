@@ -278,7 +278,8 @@ func (d *Draft) provenance(f *fix.Fix) error {
 	if p.Files, err = d.evidence(); err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(p.Files, func(e fix.Evidence) bool { return e.Path == d.rel(".transcript.jsonl") }); i >= 0 {
+	transcript := func(e fix.Evidence) bool { return e.Path == d.rel(".transcript.jsonl") }
+	if i := slices.IndexFunc(p.Files, transcript); i >= 0 {
 		p.Transcript = &p.Files[i]
 	}
 	e, err := fix.EvidenceOf(d.runDir, fix.PackPath(d.Task))
@@ -321,8 +322,9 @@ func (d *Draft) evidence() ([]fix.Evidence, error) {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		if name := e.Name(); filepath.Dir(path) == d.path("") && (name == "draft.json" || strings.HasPrefix(name, ".") ||
-			strings.HasSuffix(name, ".copy.json")) {
+		name := e.Name()
+		passing := name == "draft.json" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".copy.json")
+		if passing && filepath.Dir(path) == d.path("") {
 			return nil
 		}
 		rel, err := filepath.Rel(d.runDir, path)
